@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap/zapcore"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/towline-io/towline/controllers"
+)
+
+func newControllerCommand() *cobra.Command {
+	o := newOptions()
+	cmd := &cobra.Command{
+		Use:   "controller",
+		Short: "Run the hub's controllers",
+		Long: "Run the hub's controllers: propagation wraps the Applications that are marked for pull in ManifestWorks, " +
+			"and status brings what the clusters report back into them.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := o.validate(); err != nil {
+				return err
+			}
+			return run(cmd.Context(), o)
+		},
+	}
+	o.addFlags(cmd.Flags())
+	return cmd
+}
+
+// run works until ctx ends or something fails that cannot be worked around.
+func run(ctx context.Context, o *options) error {
+	if err := setupLogs(o); err != nil {
+		return err
+	}
+	config, err := restConfig(o)
+	if err != nil {
+		return fmt.Errorf("kubeconfig: %w", err)
+	}
+	mgr, err := newManager(config, o)
+	if err != nil {
+		return err
+	}
+	concurrency := map[string]int{}
+	for name, n := range o.concurrency {
+		concurrency[name] = *n
+	}
+	if err := controllers.Add(ctx, mgr, controllers.Options{Enabled: o.enabled(), Concurrency: concurrency}); err != nil {
+		return err
+	}
+	ctrl.Log.Info("Starting", "version", version, "controllers", o.enabled(), "leaderElection", o.leaderElect)
+	return mgr.Start(ctx)
+}
+
+// newManager makes the manager with its cache, probes and metrics, but without controllers.
+func newManager(config *rest.Config, o *options) (manager.Manager, error) {
+	scheme := runtime.NewScheme()
+	if err := errors.Join(clientgoscheme.AddToScheme(scheme), controllers.AddToScheme(scheme)); err != nil {
+		return nil, err
+	}
+	mgr, err := ctrl.NewManager(config, managerOptions(scheme, o))
+	if err != nil {
+		return nil, err
+	}
+	return mgr, addProbes(mgr)
+}
+
+// restConfig is how to reach the hub.
+func restConfig(o *options) (*rest.Config, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	rules.ExplicitPath = o.kubeconfig
+	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return nil, err
+	}
+	config.QPS, config.Burst = o.qps, o.burst
+	if o.qps > 0 && o.burst == 0 {
+		config.Burst = max(1, int(2*o.qps))
+	}
+	return config, nil
+}
+
+// setupLogs sends everything, client-go's own lines too, through zap.
+func setupLogs(o *options) error {
+	level, err := o.level()
+	if err != nil {
+		return err
+	}
+	logger := zap.New(zap.UseDevMode(false), zap.Level(level), encoder(o.logFormat),
+		zap.StacktraceLevel(zapcore.PanicLevel))
+	ctrl.SetLogger(logger)
+	klog.SetLogger(logger)
+	return nil
+}
+
+func encoder(format string) zap.Opts {
+	readable := func(c *zapcore.EncoderConfig) { c.EncodeTime = zapcore.ISO8601TimeEncoder }
+	if format == "console" {
+		return zap.ConsoleEncoder(readable)
+	}
+	return zap.JSONEncoder(readable)
+}

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	dto "github.com/prometheus/client_model/go"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/towline-io/towline/controllers"
+)
+
+// +kubebuilder:rbac:groups=authentication.k8s.io,resources=tokenreviews,verbs=create
+// +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
+
+const (
+	// leaseName is the Lease by which one replica leads.
+	leaseName = "towline-controller"
+
+	// reconcileTimeout ends a reconcile that hangs on a request.
+	reconcileTimeout = time.Minute
+
+	// stuckAfter is how long a worker may be at one object before the process counts as broken. A reconcile
+	// that heeds its deadline never comes near.
+	stuckAfter = 5 * reconcileTimeout
+)
+
+func managerOptions(scheme *runtime.Scheme, o *options) ctrl.Options {
+	return ctrl.Options{
+		Scheme: scheme,
+		Cache:  controllers.Cache(),
+		Controller: config.Controller{
+			ReconciliationTimeout: reconcileTimeout,
+		},
+		Metrics:                 metricsOptions(o),
+		HealthProbeBindAddress:  o.probeAddress,
+		LeaderElection:          o.leaderElect,
+		LeaderElectionID:        leaseName,
+		LeaderElectionNamespace: o.leaderElectionNamespace,
+		// The program ends when the manager does, so the next leader need not wait for the Lease to run out.
+		LeaderElectionReleaseOnCancel: true,
+		GracefulShutdownTimeout:       &o.shutdownTimeout,
+	}
+}
+
+func metricsOptions(o *options) metricsserver.Options {
+	m := metricsserver.Options{BindAddress: o.metricsAddress, SecureServing: o.metricsSecure, CertDir: o.metricsCertDir}
+	if o.metricsSecure {
+		m.FilterProvider = filters.WithAuthenticationAndAuthorization
+		m.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.MinVersion = tls.VersionTLS12 }}
+	}
+	return m
+}
+
+// addProbes makes /healthz fail when a worker is stuck, which only a restart mends, and /readyz fail until the
+// cache holds what the hub has.
+func addProbes(mgr ctrl.Manager) error {
+	if err := mgr.AddHealthzCheck("workers", stuckWorkers); err != nil {
+		return err
+	}
+	return mgr.AddReadyzCheck("cache", cacheSynced(mgr))
+}
+
+// cacheSynced is ready on the replicas that wait as well as on the one that leads: all keep a full cache, so that
+// the next leader can start at once.
+func cacheSynced(mgr ctrl.Manager) healthz.Checker {
+	return func(req *http.Request) error {
+		ctx, cancel := context.WithTimeout(req.Context(), time.Second)
+		defer cancel()
+		if !mgr.GetCache().WaitForCacheSync(ctx) {
+			return errors.New("the cache has not been filled yet: are the CRDs of Argo CD and OCM installed, and may this ServiceAccount list them?")
+		}
+		return nil
+	}
+}
+
+// stuckWorkers reads controller-runtime's own gauge of the longest running reconcile.
+func stuckWorkers(*http.Request) error {
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		return err
+	}
+	for _, family := range families {
+		if family.GetName() != "workqueue_longest_running_processor_seconds" {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			if age := m.GetGauge().GetValue(); age > stuckAfter.Seconds() {
+				return fmt.Errorf("controller %s has been at one object for %.0f s", label(m, "controller"), age)
+			}
+		}
+	}
+	return nil
+}
+
+func label(m *dto.Metric, name string) string {
+	for _, l := range m.GetLabel() {
+		if l.GetName() == name {
+			return l.GetValue()
+		}
+	}
+	return ""
+}

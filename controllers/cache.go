@@ -1,0 +1,39 @@
+package controllers
+
+import (
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/selection"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// AddToScheme registers every type that the controllers read or write.
+func AddToScheme(s *runtime.Scheme) error {
+	builder := runtime.NewSchemeBuilder(argocd.AddToScheme, workv1.Install, clusterv1.Install)
+	return builder.AddToScheme(s)
+}
+
+// Cache limits the shared cache to what the controllers read: a hub may have a hundred times more Applications and
+// works than are Towline's. A type that is not listed here has no informer, and reading it is an error.
+func Cache() cache.Options {
+	exists, err := labels.NewRequirement(apis.LabelPull, selection.Exists, nil)
+	if err != nil {
+		panic(err) // the key is a constant
+	}
+	pulled := cache.ByObject{Label: labels.NewSelector().Add(*exists)}
+	return cache.Options{
+		ReaderFailOnMissingInformer: true,
+		DefaultTransform:            cache.TransformStripManagedFields(),
+		ByObject: map[client.Object]cache.ByObject{
+			&argocd.Application{}:       pulled,
+			&workv1.ManifestWork{}:      pulled,
+			&clusterv1.ManagedCluster{}: {},
+		},
+	}
+}

@@ -1,0 +1,55 @@
+package controllers
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/controllers/propagation"
+	"github.com/towline-io/towline/controllers/status"
+)
+
+// Names are the controllers in the order of the data flow, as --controllers takes them.
+var Names = []string{Propagation, Status}
+
+// The names of the controllers.
+const (
+	Propagation = "propagation"
+	Status      = "status"
+)
+
+// Options say which controllers run, and how.
+type Options struct {
+	// Enabled are the names of the controllers to run.
+	Enabled []string
+
+	// Concurrency is how many objects a controller works on at a time, by the controller's name.
+	Concurrency map[string]int
+}
+
+// Add registers the enabled controllers, and the indexes that they share, with a manager.
+func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
+	if err := index.Add(ctx, mgr.GetFieldIndexer()); err != nil {
+		return fmt.Errorf("indexes: %w", err)
+	}
+	setup := map[string]func(ctrl.Manager, int) error{
+		Propagation: (&propagation.Reconciler{
+			Client: mgr.GetClient(),
+			Live:   mgr.GetAPIReader(),
+			Events: mgr.GetEventRecorder("towline"),
+		}).SetupWithManager,
+		Status: (&status.Reconciler{Client: mgr.GetClient()}).SetupWithManager,
+	}
+	for _, name := range Names {
+		if !slices.Contains(o.Enabled, name) {
+			continue
+		}
+		if err := setup[name](mgr, o.Concurrency[name]); err != nil {
+			return fmt.Errorf("controller %s: %w", name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,8 @@
+// Package controllers lists the controllers of Towline. Each has a package of its own, one for every arrow of the
+// data flow:
+//
+//	propagation  hub Application  → ManifestWork
+//	status       ManifestWork     → hub Application
+//
+// All run over one cache, which holds only Applications and works with the pull label, and ManagedClusters.
+package controllers

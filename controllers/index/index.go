@@ -1,0 +1,71 @@
+// Package index names the indexes of the shared cache and computes their keys. The controllers look things up by
+// them instead of listing; controllers.Add registers them.
+package index
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+const (
+	// ByWork finds the Application that must have a given ManifestWork, by "<namespace>/<name>" of the work. It
+	// is computed from the Application alone, so a cluster cannot speak for another's Applications.
+	ByWork = "work"
+
+	// ByCluster finds the Applications that name a given ManagedCluster.
+	ByCluster = "cluster"
+
+	// ByHubApplication finds the ManifestWorks whose annotations name a given hub Application, by
+	// "<namespace>/<name>". The annotations are the cluster's to change: good for finding candidates for
+	// removal from that cluster's own namespace, and for nothing else.
+	ByHubApplication = "hubApplication"
+)
+
+// Add registers the indexes with a cache.
+func Add(ctx context.Context, indexer client.FieldIndexer) error {
+	app := &argocd.Application{}
+	if err := indexer.IndexField(ctx, app, ByWork, workOf); err != nil {
+		return err
+	}
+	if err := indexer.IndexField(ctx, app, ByCluster, clusterOf); err != nil {
+		return err
+	}
+	return indexer.IndexField(ctx, &workv1.ManifestWork{}, ByHubApplication, hubApplicationOf)
+}
+
+func workOf(obj client.Object) []string {
+	key := work.Key(obj.(*argocd.Application))
+	if key.Namespace == "" {
+		return nil
+	}
+	return []string{key.String()}
+}
+
+func clusterOf(obj client.Object) []string {
+	if cluster := obj.(*argocd.Application).Cluster(); cluster != "" {
+		return []string{cluster}
+	}
+	return nil
+}
+
+func hubApplicationOf(obj client.Object) []string {
+	if key, ok := HubApplication(obj); ok {
+		return []string{key.String()}
+	}
+	return nil
+}
+
+// HubApplication is the hub Application that a ManifestWork's annotations name, and whether they name one. See
+// ByHubApplication for what it may be used for.
+func HubApplication(obj client.Object) (types.NamespacedName, bool) {
+	a := obj.GetAnnotations()
+	key := types.NamespacedName{Namespace: a[apis.AnnotationHubNamespace], Name: a[apis.AnnotationHubName]}
+	return key, key.Namespace != "" && key.Name != ""
+}

@@ -1,0 +1,74 @@
+package propagation
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// conflictRetry is how long to wait when an object changed between the cache and a write. The change itself is on
+// its way through the watch; if it is one that does not wake this controller, this does.
+const conflictRetry = 100 * time.Millisecond
+
+// Reconciler brings one Application to its cluster. It holds no state of its own.
+type Reconciler struct {
+	client.Client
+
+	// Live reads from the API server, past the cache. It is asked before anything is deleted.
+	Live client.Reader
+
+	// Events records what people should see on the Application.
+	Events events.EventRecorder
+
+	blocked blocked
+}
+
+// Reconcile brings the Application that req names to its cluster, or off it.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	app := &argocd.Application{}
+	err := r.Get(ctx, req.NamespacedName, app)
+	switch {
+	case apierrors.IsNotFound(err):
+		r.blocked.set(req.NamespacedName, "")
+		err = r.removeOrphans(ctx, req.NamespacedName)
+	case err != nil:
+	case !app.DeletionTimestamp.IsZero():
+		r.blocked.set(req.NamespacedName, "")
+		err = r.finalize(ctx, app)
+	case app.Pulled():
+		err = r.propagate(ctx, app)
+	}
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+	}
+	return ctrl.Result{}, err
+}
+
+// propagate delivers the Application, and says on it whether that was possible.
+func (r *Reconciler) propagate(ctx context.Context, app *argocd.Application) error {
+	err := r.deliver(ctx, app)
+	var problem *Problem
+	if err != nil && !errors.As(err, &problem) {
+		return err
+	}
+	r.blocked.set(client.ObjectKeyFromObject(app), problem.reason())
+	if err := r.report(ctx, app, problem); err != nil {
+		return err
+	}
+	if problem != nil && problem.cause != nil {
+		return problem.cause // nothing that is watched will tell when it is over: try again, ever slower
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package propagation
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// deliver makes the Application's work say what it should. It returns a Problem when the Application cannot be
+// sent as it is; whatever has been sent before then stays as it was.
+func (r *Reconciler) deliver(ctx context.Context, app *argocd.Application) error {
+	if p := checkApplication(app); p != nil {
+		return p
+	}
+	cluster, err := r.cluster(ctx, app.Cluster())
+	if err != nil {
+		return err
+	}
+	if p := checkCluster(app, cluster); p != nil {
+		return p
+	}
+	desired, err := work.Render(app)
+	if err != nil {
+		return renderProblem(err)
+	}
+	current, err := r.apply(ctx, app, desired)
+	if err != nil {
+		return writeProblem(err, client.ObjectKeyFromObject(desired).String())
+	}
+	if !applied(current) {
+		return nil
+	}
+	return r.removeStale(ctx, app, current)
+}
+
+// cluster is the ManagedCluster of that name; nil when there is none. Any other failure to read it is an error:
+// it says nothing about the cluster.
+func (r *Reconciler) cluster(ctx context.Context, name string) (*clusterv1.ManagedCluster, error) {
+	cluster := &clusterv1.ManagedCluster{}
+	err := r.Get(ctx, types.NamespacedName{Name: name}, cluster)
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // documented
+	}
+	return cluster, err
+}
+
+// apply creates or updates the work and returns it as it is now.
+func (r *Reconciler) apply(ctx context.Context, app *argocd.Application, desired *workv1.ManifestWork) (*workv1.ManifestWork, error) {
+	key := client.ObjectKeyFromObject(desired)
+	existing := &workv1.ManifestWork{}
+	err := r.Get(ctx, key, existing)
+	if apierrors.IsNotFound(err) {
+		var created bool
+		if created, err = r.create(ctx, app, desired); created || err != nil {
+			return desired, err
+		}
+		// It is there but not in the cache: the cache is behind, or someone took the label off.
+		err = r.Live.Get(ctx, key, existing)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return existing, r.update(ctx, app, existing, desired)
+}
+
+// create tells whether the work was created; it was not when there is one of that name already.
+func (r *Reconciler) create(ctx context.Context, app *argocd.Application, desired *workv1.ManifestWork) (bool, error) {
+	err := r.Create(ctx, desired)
+	if apierrors.IsAlreadyExists(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	workWrites.WithLabelValues("create").Inc()
+	r.Events.Eventf(app, desired, corev1.EventTypeNormal, apis.ReasonPropagated, "Propagate",
+		"created ManifestWork %s/%s", desired.Namespace, desired.Name)
+	return true, nil
+}
+
+// update patches the work where it differs from desired: after a change on the hub, and when someone edited the
+// work. existing becomes what the API server returns.
+func (r *Reconciler) update(ctx context.Context, app *argocd.Application, existing, desired *workv1.ManifestWork) error {
+	if !existing.DeletionTimestamp.IsZero() {
+		return nil // its end wakes the reconcile that makes it anew
+	}
+	if err := r.contested(ctx, app, existing); err != nil {
+		return err
+	}
+	updated, changed := work.Update(existing, desired)
+	if !changed {
+		return nil
+	}
+	patch := client.MergeFromWithOptions(existing.DeepCopy(), client.MergeFromWithOptimisticLock{})
+	if err := r.Patch(ctx, updated, patch); err != nil {
+		return err
+	}
+	ctrl.LoggerFrom(ctx).V(1).Info("Updated ManifestWork", "work", client.ObjectKeyFromObject(updated).String())
+	workWrites.WithLabelValues("update").Inc()
+	updated.DeepCopyInto(existing)
+	return nil
+}
+
+// contested returns a Problem when the work of the Application's name is another's: one that no pull controller
+// made, or one that another Application of the hub must have under the same name.
+func (r *Reconciler) contested(ctx context.Context, app *argocd.Application, existing *workv1.ManifestWork) error {
+	key := client.ObjectKeyFromObject(existing)
+	if !work.Carries(existing, app) {
+		p := problemf(apis.ReasonWorkConflict,
+			"ManifestWork %s is in the way and was not made for this Application: delete it or give it another name", key)
+		p.cause = p
+		return p
+	}
+	owner, ok := index.HubApplication(existing)
+	if !ok || owner == client.ObjectKeyFromObject(app) {
+		return nil
+	}
+	other := &argocd.Application{}
+	err := r.Get(ctx, owner, other)
+	if apierrors.IsNotFound(err) || err == nil && work.Key(other) != key {
+		return nil // the annotations were changed, or its Application is gone
+	}
+	if err != nil {
+		return err
+	}
+	return problemf(apis.ReasonWorkConflict,
+		"ManifestWork %s belongs to Application %s: give this Application another name", key, owner)
+}
+
+// applied tells whether the work agent has applied the work as it is now.
+func applied(w *workv1.ManifestWork) bool {
+	c := meta.FindStatusCondition(w.Status.Conditions, workv1.WorkApplied)
+	return c != nil && c.Status == "True" && c.ObservedGeneration == w.Generation
+}
+
+// removeStale deletes the works that carried this Application before: to another cluster, or under the UID of an
+// earlier Application of its name. It is called once current has been applied, so that on the same cluster the
+// Application has a new owner before it loses the old one, and is never without.
+func (r *Reconciler) removeStale(ctx context.Context, app *argocd.Application, current *workv1.ManifestWork) error {
+	works, err := r.works(ctx, client.ObjectKeyFromObject(app))
+	if err != nil {
+		return err
+	}
+	for i := range works {
+		if works[i].Name == current.Name && works[i].Namespace == current.Namespace {
+			continue
+		}
+		if err := r.deleteWork(ctx, &works[i], app); err != nil {
+			return fmt.Errorf("delete ManifestWork of an earlier target: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package propagation
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// Problem is why an Application cannot be sent to its cluster, in words for the one who can change that.
+type Problem struct {
+	// Reason is one of the Reason… constants of package apis.
+	Reason string
+
+	// Message says what is wrong and what to do.
+	Message string
+
+	// cause is set where no watch tells when the problem is over, so that it has to be tried again.
+	cause error
+}
+
+func (p *Problem) Error() string { return p.Message }
+
+func (p *Problem) reason() string {
+	if p == nil {
+		return ""
+	}
+	return p.Reason
+}
+
+func problemf(reason, format string, args ...any) *Problem {
+	return &Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// checkTarget is the problem with the name of the Application's cluster; nil when there is none.
+func checkTarget(app *argocd.Application) *Problem {
+	if app.Cluster() == "" {
+		return problemf(apis.ReasonClusterAnnotationMissing,
+			"the pull label is set but no cluster is named: set the annotation %s to the name of a ManagedCluster",
+			apis.AnnotationCluster)
+	}
+	if errs := validation.IsDNS1123Label(app.Cluster()); len(errs) > 0 {
+		return problemf(apis.ReasonClusterNameInvalid,
+			"annotation %s: %.80q cannot be the name of a ManagedCluster: %s",
+			apis.AnnotationCluster, app.Cluster(), strings.Join(errs, "; "))
+	}
+	return nil
+}
+
+// checkApplication is the problem that can be seen from the Application alone; nil when there is none.
+func checkApplication(app *argocd.Application) *Problem {
+	if p := checkTarget(app); p != nil {
+		return p
+	}
+	if errs := validation.IsDNS1123Label(app.ClusterNamespace()); len(errs) > 0 {
+		return problemf(apis.ReasonNamespaceInvalid,
+			"annotation %s: %.80q cannot be a namespace: %s",
+			apis.AnnotationAppNamespace, app.ClusterNamespace(), strings.Join(errs, "; "))
+	}
+	if !app.ReconcileSkipped() {
+		return problemf(apis.ReasonSkipReconcileMissing,
+			"the hub's own Argo CD would deploy this Application too: set the annotation %s to \"true\" "+
+				"(in the template of its ApplicationSet, if it has one)", apis.AnnotationSkipReconcile)
+	}
+	return nil
+}
+
+// checkCluster is the problem with the target of an Application; nil when there is none. cluster is nil when
+// there is no such ManagedCluster.
+func checkCluster(app *argocd.Application, cluster *clusterv1.ManagedCluster) *Problem {
+	switch {
+	case cluster == nil:
+		return problemf(apis.ReasonClusterNotFound,
+			"there is no ManagedCluster %q: import the cluster, or correct the annotation %s",
+			app.Cluster(), apis.AnnotationCluster)
+	case !cluster.DeletionTimestamp.IsZero():
+		return problemf(apis.ReasonClusterDeleting,
+			"ManagedCluster %q is being deleted: name another cluster in the annotation %s, or delete this Application",
+			cluster.Name, apis.AnnotationCluster)
+	case !cluster.Spec.HubAcceptsClient:
+		return problemf(apis.ReasonClusterNotAccepted,
+			"ManagedCluster %q is not accepted: set its spec.hubAcceptsClient to true (clusteradm accept --clusters %s)",
+			cluster.Name, cluster.Name)
+	case isHub(cluster) && app.ClusterNamespace() == app.Namespace:
+		return problemf(apis.ReasonLocalClusterConflict,
+			"ManagedCluster %q is the hub itself, where this Application would overwrite its own copy in namespace %q: "+
+				"set the annotation %s to another namespace", cluster.Name, app.Namespace, apis.AnnotationAppNamespace)
+	}
+	return nil
+}
+
+// isHub tells whether a ManagedCluster is the hub. OCM and ACM label it; ACM also fixes its name.
+func isHub(cluster *clusterv1.ManagedCluster) bool {
+	return cluster.Labels[apis.LabelLocalCluster] == "true" || cluster.Name == "local-cluster"
+}
+
+// renderProblem says in the user's terms why an Application has no ManifestWork.
+func renderProblem(err error) *Problem {
+	var large *work.TooLargeError
+	if errors.As(err, &large) {
+		return problemf(apis.ReasonPayloadTooLarge,
+			"%s: move inline values and manifests into the Git repository, or split the Application", large)
+	}
+	return problemf(apis.ReasonSpecInvalid, "the Application cannot be read: %s: correct the field", err)
+}
+
+// writeProblem turns the API server's refusal of a work into a Problem; any other error is returned as it is.
+func writeProblem(err error, key string) error {
+	switch {
+	case err == nil, apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
+		return err
+	case apierrors.IsNotFound(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return &Problem{
+			Reason:  apis.ReasonClusterNamespaceMissing,
+			Message: fmt.Sprintf("ManifestWork %s: the cluster's namespace on the hub is missing or going: %s", key, err),
+			cause:   err,
+		}
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
+		return &Problem{
+			Reason:  apis.ReasonWorkRejected,
+			Message: fmt.Sprintf("the hub refused ManifestWork %s: %s", key, err),
+			cause:   err,
+		}
+	}
+	return err
+}

@@ -1,0 +1,130 @@
+package propagation
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// finalize takes a hub Application that is being deleted off its cluster. Argo CD's finalizers go from the hub's
+// copy when the work is gone, which the work agent allows only once the cluster has removed the Application and,
+// through the same finalizers there, what it deployed. An Application without them is left alone until it is gone.
+func (r *Reconciler) finalize(ctx context.Context, app *argocd.Application) error {
+	if !app.Cascades() {
+		return nil
+	}
+	works, err := r.works(ctx, client.ObjectKeyFromObject(app))
+	if err != nil {
+		return err
+	}
+	current, err := r.current(ctx, app)
+	if err != nil {
+		return err
+	}
+	if current != nil && !slices.ContainsFunc(works, func(w workv1.ManifestWork) bool { return w.UID == current.UID }) {
+		works = append(works, *current)
+	}
+	for i := range works {
+		if err := r.deleteWork(ctx, &works[i], app); err != nil {
+			return err
+		}
+	}
+	if len(works) > 0 {
+		return nil // the end of the last work wakes the next reconcile
+	}
+	return r.releaseFinalizers(ctx, app)
+}
+
+// current is the work that the Application must have, as the API server has it now; nil when there is none, or
+// one that is not the Application's. The cache may be behind, and a workload is at stake.
+func (r *Reconciler) current(ctx context.Context, app *argocd.Application) (*workv1.ManifestWork, error) {
+	if checkTarget(app) != nil {
+		return nil, nil //nolint:nilnil // documented
+	}
+	w := &workv1.ManifestWork{}
+	if err := r.Live.Get(ctx, work.Key(app), w); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	err := r.contested(ctx, app, w)
+	var problem *Problem
+	if errors.As(err, &problem) {
+		return nil, nil //nolint:nilnil // documented
+	}
+	return w, err
+}
+
+// releaseFinalizers takes Argo CD's finalizers off a hub Application. Those of others stay.
+func (r *Reconciler) releaseFinalizers(ctx context.Context, app *argocd.Application) error {
+	patch := metadataPatch{}
+	patch.Metadata.ResourceVersion = app.ResourceVersion
+	patch.Metadata.Finalizers = slices.DeleteFunc(slices.Clone(app.Finalizers), argocd.IsCascadeFinalizer)
+	return client.IgnoreNotFound(r.patch(ctx, app, patch))
+}
+
+// removeOrphans deletes the works of an Application that is gone. Missing from the cache it may also be because
+// its pull label was taken off, or because the cache is behind: only the API server's word counts.
+func (r *Reconciler) removeOrphans(ctx context.Context, key types.NamespacedName) error {
+	works, err := r.works(ctx, key)
+	if err != nil || len(works) == 0 {
+		return err
+	}
+	err = r.Live.Get(ctx, key, &argocd.Application{})
+	if err == nil {
+		ctrl.LoggerFrom(ctx).Info("The Application is not selected for pull any more; its ManifestWork stays", "works", len(works))
+		return nil
+	}
+	if !isGone(err) {
+		return err
+	}
+	for i := range works {
+		if err := r.deleteWork(ctx, &works[i], nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isGone tells whether the API server said that this one object does not exist. When the whole resource is not
+// served, because the CRD is gone for the moment, the answer is a 404 as well, and says nothing about the object.
+func isGone(err error) bool {
+	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
+// works are the works whose annotations name the Application.
+func (r *Reconciler) works(ctx context.Context, app types.NamespacedName) ([]workv1.ManifestWork, error) {
+	list := &workv1.ManifestWorkList{}
+	err := r.List(ctx, list, client.MatchingFields{index.ByHubApplication: app.String()})
+	return list.Items, err
+}
+
+// deleteWork asks for the deletion of exactly this work, not of one that has taken its name since. app is nil when
+// the Application is gone, and gets the event otherwise.
+func (r *Reconciler) deleteWork(ctx context.Context, w *workv1.ManifestWork, app *argocd.Application) error {
+	if !w.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	err := r.Delete(ctx, w, client.Preconditions{UID: &w.UID})
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	workWrites.WithLabelValues("delete").Inc()
+	ctrl.LoggerFrom(ctx).Info("Deleted ManifestWork", "work", client.ObjectKeyFromObject(w).String())
+	if app != nil {
+		r.Events.Eventf(app, w, corev1.EventTypeNormal, apis.ReasonWorkDeleted, "Delete",
+			"asked cluster %s to remove the Application (ManifestWork %s)", w.Namespace, w.Name)
+	}
+	return nil
+}

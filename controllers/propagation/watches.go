@@ -1,0 +1,133 @@
+package propagation
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"maps"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/client-go/util/workqueue"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// What is tried again without an event to wait for is tried after this long at first and at the latest.
+const (
+	firstRetry = 100 * time.Millisecond
+	lastRetry  = time.Minute
+)
+
+// SetupWithManager registers the controller. concurrency is how many Applications are worked on at a time.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("propagation").
+		For(&argocd.Application{}, builder.WithPredicates(applicationChanged())).
+		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(r.applicationsOfWork),
+			builder.WithPredicates(workChanged())).
+		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.applicationsOfCluster),
+			builder.WithPredicates(clusterChanged())).
+		WithOptions(controller.Options{
+			MaxConcurrentReconciles: concurrency,
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
+		}).
+		Complete(r)
+}
+
+// applicationChanged lets through what propagation reads of an Application. Its status is not among it, and has no
+// generation of its own to be told apart by: Application has no status subresource.
+func applicationChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*argocd.Application), e.ObjectNew.(*argocd.Application)
+		return !sameRequest(before, after) || propagationError(before) != propagationError(after)
+	}}
+}
+
+func sameRequest(a, b *argocd.Application) bool {
+	return maps.Equal(a.Labels, b.Labels) &&
+		maps.Equal(a.Annotations, b.Annotations) &&
+		slices.Equal(a.Finalizers, b.Finalizers) &&
+		a.DeletionTimestamp.Equal(b.DeletionTimestamp) &&
+		equality.Semantic.DeepEqual(a.OwnerReferences, b.OwnerReferences) &&
+		bytes.Equal(a.Spec.Raw, b.Spec.Raw) &&
+		maps.EqualFunc(a.Unknown, b.Unknown, func(x, y json.RawMessage) bool { return bytes.Equal(x, y) })
+}
+
+// propagationError is the message of the condition that this controller owns: if someone else drops or changes
+// it, it is put right.
+func propagationError(app *argocd.Application) string {
+	for _, c := range app.Status.Conditions {
+		if c.Type == apis.ConditionPropagationError {
+			return c.Message
+		}
+	}
+	return ""
+}
+
+// workChanged lets through the making, the end and the editing of a work, and the moment when the agent has
+// applied it. Everything else that the agent reports is the status controller's.
+func workChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*workv1.ManifestWork), e.ObjectNew.(*workv1.ManifestWork)
+		return before.Generation != after.Generation ||
+			!maps.Equal(before.Labels, after.Labels) ||
+			!maps.Equal(before.Annotations, after.Annotations) ||
+			!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
+			applied(before) != applied(after)
+	}}
+}
+
+// clusterChanged lets through what decides whether a cluster can be a target.
+func clusterChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*clusterv1.ManagedCluster), e.ObjectNew.(*clusterv1.ManagedCluster)
+		return before.Spec.HubAcceptsClient != after.Spec.HubAcceptsClient ||
+			isHub(before) != isHub(after) ||
+			!before.DeletionTimestamp.Equal(after.DeletionTimestamp)
+	}}
+}
+
+// applicationsOfWork are the Applications that must have this work, and the one that its annotations name: the
+// first may have to repair it, the second may be gone.
+func (r *Reconciler) applicationsOfWork(ctx context.Context, obj client.Object) []reconcile.Request {
+	requests := r.requests(ctx, client.MatchingFields{index.ByWork: client.ObjectKeyFromObject(obj).String()})
+	if key, ok := index.HubApplication(obj); ok {
+		named := reconcile.Request{NamespacedName: key}
+		if !slices.Contains(requests, named) {
+			requests = append(requests, named)
+		}
+	}
+	return requests
+}
+
+func (r *Reconciler) applicationsOfCluster(ctx context.Context, obj client.Object) []reconcile.Request {
+	return r.requests(ctx, client.MatchingFields{index.ByCluster: obj.GetName()})
+}
+
+func (r *Reconciler) requests(ctx context.Context, match client.MatchingFields) []reconcile.Request {
+	apps := &argocd.ApplicationList{}
+	if err := r.List(ctx, apps, match, client.UnsafeDisableDeepCopy); err != nil {
+		// A read of an index in memory fails only when the index is not registered: a mistake in the program.
+		ctrl.LoggerFrom(ctx).Error(err, "Cannot look up Applications", "match", match)
+		return nil
+	}
+	requests := make([]reconcile.Request, len(apps.Items))
+	for i := range apps.Items {
+		requests[i].NamespacedName = client.ObjectKeyFromObject(&apps.Items[i])
+	}
+	return requests
+}

@@ -1,0 +1,80 @@
+package status
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch
+
+// conflictRetry is how long to wait when the Application changed between the cache and the write.
+const conflictRetry = 100 * time.Millisecond
+
+// Reconciler keeps the status of one hub Application. It holds no state of its own.
+type Reconciler struct {
+	client.Client
+}
+
+// Reconcile writes what the cluster reports of the Application that req names into its status.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	app := &argocd.Application{}
+	if err := r.Get(ctx, req.NamespacedName, app); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !speaksFor(app) {
+		return ctrl.Result{}, nil
+	}
+	w := &workv1.ManifestWork{}
+	if err := r.Get(ctx, work.Key(app), w); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	seen := feedback.Parse(&w.Status, work.Identifier(app))
+	countRejected(ctx, &seen)
+	err := r.write(ctx, app, merge(&app.Status, &seen, workConditions(w, app), metav1.Now()))
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+	}
+	return ctrl.Result{}, client.IgnoreNotFound(err)
+}
+
+// speaksFor tells whether the Application's status is this controller's to write. Without skip-reconcile the hub's
+// own Argo CD writes it, and two would undo each other.
+func speaksFor(app *argocd.Application) bool {
+	return app.Pulled() && app.ReconcileSkipped() && app.Cluster() != ""
+}
+
+// write patches what differs. It sends nothing when nothing does.
+func (r *Reconciler) write(ctx context.Context, app *argocd.Application, status argocd.Status) error {
+	data, err := diff(app, &status)
+	if err != nil || data == nil {
+		return err
+	}
+	target := &argocd.Application{}
+	target.Namespace, target.Name = app.Namespace, app.Name
+	if err := r.Patch(ctx, target, client.RawPatch(types.MergePatchType, data)); err != nil {
+		return err
+	}
+	statusWrites.Inc()
+	return nil
+}
+
+func countRejected(ctx context.Context, seen *feedback.Observation) {
+	for _, name := range seen.Rejected {
+		rejectedValues.WithLabelValues(name).Inc()
+	}
+	if len(seen.Rejected) > 0 {
+		ctrl.LoggerFrom(ctx).V(1).Info("Feedback values that do not fit were left out", "values", seen.Rejected)
+	}
+}

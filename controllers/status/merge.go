@@ -1,0 +1,122 @@
+package status
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// merge is the status that the hub should show after an observation. What was not observed stays as it is, except
+// where a complete observation shows that the cluster's Application has no such thing: an operation that is not
+// there any more, a condition that is over.
+func merge(current *argocd.Status, seen *feedback.Observation, ofWork []argocd.Condition, now metav1.Time) argocd.Status {
+	out := *current.DeepCopy()
+	known := seen.Complete && !seen.Empty()
+	s := &seen.Status
+	if s.Health.Status != "" {
+		out.Health = s.Health
+	}
+	if s.Sync != nil {
+		out.Sync = s.Sync
+	}
+	if s.OperationState != nil || known {
+		out.OperationState = s.OperationState
+	}
+	if s.ReconciledAt != "" {
+		out.ReconciledAt = s.ReconciledAt
+	}
+	out.Conditions = mergeConditions(current.Conditions, slices.Concat(s.Conditions, ofWork), known, now)
+	return out
+}
+
+// mergeConditions is the list with this controller's conditions brought up to date. Those of propagation and of
+// others stay. An unchanged condition keeps its time, and an unchanged list its order.
+func mergeConditions(current, seen []argocd.Condition, known bool, now metav1.Time) []argocd.Condition {
+	out := make([]argocd.Condition, 0, len(current)+len(seen))
+	for _, c := range current {
+		i := slices.IndexFunc(seen, func(s argocd.Condition) bool { return s.Type == c.Type })
+		switch {
+		case i >= 0 && seen[i].Message != c.Message:
+			out = append(out, argocd.Condition{Type: c.Type, Message: seen[i].Message, LastTransitionTime: &now})
+		case i >= 0, !ends(c.Type, known):
+			out = append(out, c)
+		}
+	}
+	for _, s := range seen {
+		if !slices.ContainsFunc(current, func(c argocd.Condition) bool { return c.Type == s.Type }) {
+			out = append(out, argocd.Condition{Type: s.Type, Message: s.Message, LastTransitionTime: &now})
+		}
+	}
+	return out
+}
+
+// ends tells whether a condition goes when it is not seen: those of the work always do, since the work is at hand;
+// those of the cluster's Argo CD only when the observation is complete.
+func ends(conditionType string, known bool) bool {
+	switch conditionType {
+	case apis.ConditionWorkApplyError, apis.ConditionWorkAvailableWarning:
+		return true
+	}
+	return known && slices.Contains(feedback.ConditionTypes, conditionType)
+}
+
+// workConditions are the work agent's troubles with the Application, for people who look at the Application.
+func workConditions(w *workv1.ManifestWork, app *argocd.Application) []argocd.Condition {
+	var out []argocd.Condition
+	for _, t := range []struct{ work, shown, text string }{
+		{workv1.WorkApplied, apis.ConditionWorkApplyError, "could not apply"},
+		{workv1.WorkAvailable, apis.ConditionWorkAvailableWarning, "does not find"},
+	} {
+		c := feedback.WorkCondition(&w.Status, work.Identifier(app), t.work)
+		if c == nil || c.Status != metav1.ConditionFalse {
+			continue
+		}
+		message := "the work agent of cluster " + w.Namespace + " " + t.text + " the Application: " + c.Message
+		out = append(out, argocd.Condition{Type: t.shown, Message: feedback.Clean(message, feedback.MaxMessage)})
+	}
+	return out
+}
+
+// diff is the merge patch that turns the Application's status into the given one; nil when they are the same. A
+// patch with conditions, which replaces a list that others write to, holds for the version that was read only.
+func diff(app *argocd.Application, status *argocd.Status) ([]byte, error) {
+	before, err := json.Marshal(&app.Status)
+	if err != nil {
+		return nil, err
+	}
+	after, err := json.Marshal(status)
+	if err != nil || bytes.Equal(before, after) {
+		return nil, err
+	}
+	change, err := jsonpatch.CreateMergePatch(before, after)
+	if err != nil || string(change) == "{}" {
+		return nil, err
+	}
+	patch := struct {
+		Metadata *version        `json:"metadata,omitempty"`
+		Status   json.RawMessage `json:"status"`
+	}{Status: change}
+	if !sameConditions(app.Status.Conditions, status.Conditions) {
+		patch.Metadata = &version{app.ResourceVersion}
+	}
+	return json.Marshal(patch)
+}
+
+type version struct {
+	ResourceVersion string `json:"resourceVersion"`
+}
+
+func sameConditions(a, b []argocd.Condition) bool {
+	return slices.EqualFunc(a, b, func(x, y argocd.Condition) bool {
+		return x.Type == y.Type && x.Message == y.Message
+	})
+}

@@ -1,0 +1,79 @@
+package argocd
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+)
+
+// Pulled tells whether the Application carries the pull label with a value that means true.
+func (a *Application) Pulled() bool {
+	return isTrue(a.Labels[apis.LabelPull])
+}
+
+// ReconcileSkipped tells whether the hub's own Argo CD leaves the Application alone. Argo CD 2.14 parses the
+// annotation with strconv.ParseBool and takes anything else for false; so does this.
+func (a *Application) ReconcileSkipped() bool {
+	return isTrue(a.Annotations[apis.AnnotationSkipReconcile])
+}
+
+// Cluster is the name of the ManagedCluster that the Application asks for; empty when it asks for none.
+func (a *Application) Cluster() string {
+	return a.Annotations[apis.AnnotationCluster]
+}
+
+// ClusterNamespace is the namespace that the Application is to have on its cluster.
+func (a *Application) ClusterNamespace() string {
+	if ns := a.Annotations[apis.AnnotationAppNamespace]; ns != "" {
+		return ns
+	}
+	return a.Namespace
+}
+
+// ApplicationSet is the name of the ApplicationSet, in the same namespace, that controls the Application, and
+// whether there is one.
+func (a *Application) ApplicationSet() (string, bool) {
+	owner := metav1.GetControllerOf(a)
+	if owner == nil || owner.Kind != "ApplicationSet" || !strings.HasPrefix(owner.APIVersion, GroupVersion.Group+"/") {
+		return "", false
+	}
+	return owner.Name, true
+}
+
+// Cascades tells whether a finalizer of Argo CD holds the Application until the cluster's side is gone.
+func (a *Application) Cascades() bool {
+	for _, f := range a.Finalizers {
+		if IsCascadeFinalizer(f) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsCascadeFinalizer tells whether a finalizer is one of Argo CD's that the managed cluster answers for: the
+// resources finalizer and the post-delete finalizer, in all their forms.
+func IsCascadeFinalizer(f string) bool {
+	base, _, _ := strings.Cut(f, "/")
+	return base == apis.FinalizerResources || base == apis.FinalizerPostDelete
+}
+
+func isTrue(s string) bool {
+	ok, err := strconv.ParseBool(s)
+	return err == nil && ok
+}
+
+// SourceCount is how many entries spec.sources has; 0 for an Application with one source, and for a spec that
+// cannot be read.
+func SourceCount(spec []byte) int {
+	var s struct {
+		Sources []json.RawMessage `json:"sources"`
+	}
+	if err := json.Unmarshal(spec, &s); err != nil {
+		return 0
+	}
+	return len(s.Sources)
+}

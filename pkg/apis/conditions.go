@@ -1,0 +1,18 @@
+package apis
+
+// Types of the conditions that Towline sets in a hub Application's status.conditions. Argo CD takes a type
+// that ends in "Error" for an error and one that ends in "Warning" for a warning, and shows both in its UI
+// and CLI. A condition is there as long as its cause is, and goes with it.
+const (
+	// ConditionPropagationError: the Application cannot be sent to its cluster as it is. The message says
+	// what is wrong and what to do. Written by the propagation controller.
+	ConditionPropagationError = "PropagationError"
+
+	// ConditionWorkApplyError: the cluster's work agent could not apply the Application; the message is the
+	// agent's. Written by the status controller.
+	ConditionWorkApplyError = "ManifestWorkApplyError"
+
+	// ConditionWorkAvailableWarning: the work agent applied the Application, but does not find it on the
+	// cluster any more; the message is the agent's. Written by the status controller.
+	ConditionWorkAvailableWarning = "ManifestWorkAvailableWarning"
+)

@@ -1,0 +1,65 @@
+package apis
+
+// Group is the API group of Towline's own types and the prefix of its labels and annotations.
+const Group = "apps.open-cluster-management.io"
+
+// Labels.
+const (
+	// LabelPull marks an Application as one to deliver through a ManifestWork. Any value that
+	// strconv.ParseBool takes for true selects it. Works carry it too, always with the value "true".
+	LabelPull = Group + "/pull-to-ocm-managed-cluster"
+
+	// LabelApplicationSet is "true" on the works of an ApplicationSet's Applications, and on the
+	// Application that such a work carries to its cluster.
+	LabelApplicationSet = Group + "/application-set"
+
+	// LabelApplicationSetHash is the SHA-1, in hex, of "<namespace>/<name>" of the ApplicationSet. A label
+	// value holds 63 characters, which a namespace and a name together may exceed; a hash always fits.
+	LabelApplicationSetHash = Group + "/application-set-hash"
+
+	// LabelLocalCluster is "true" on the ManagedCluster that is the hub itself.
+	LabelLocalCluster = "local-cluster"
+)
+
+// Annotations of the hub Application.
+const (
+	// AnnotationCluster names the ManagedCluster that the Application is delivered to.
+	AnnotationCluster = Group + "/ocm-managed-cluster"
+
+	// AnnotationAppNamespace names the Application's namespace on the managed cluster. Default: the
+	// namespace of the hub Application.
+	AnnotationAppNamespace = Group + "/ocm-managed-cluster-app-namespace"
+
+	// AnnotationSkipReconcile is Argo CD's: "true" keeps the hub's own application controller off it.
+	AnnotationSkipReconcile = "argocd.argoproj.io/skip-reconcile"
+
+	// AnnotationRefresh is Argo CD's request to compare again, "normal" or "hard".
+	AnnotationRefresh = "argocd.argoproj.io/refresh"
+)
+
+// Annotations of the ManifestWork. A cluster's agent may rewrite all of them: they tell people and older
+// controllers where a work comes from, and give Towline a hint whom to look at, never a proof.
+const (
+	// AnnotationHubNamespace is the namespace of the hub Application.
+	AnnotationHubNamespace = Group + "/hub-application-namespace"
+
+	// AnnotationHubName is the name of the hub Application.
+	AnnotationHubName = Group + "/hub-application-name"
+
+	// AnnotationApplicationSet is "<namespace>/<name>" of the ApplicationSet that made the Application.
+	AnnotationApplicationSet = Group + "/hosting-applicationset"
+)
+
+// Finalizers of Argo CD. They ask for a cascade: what the Application deployed goes before it does.
+const (
+	// FinalizerResources is the plain cascade; a suffix of "/background" or "/foreground" picks how the
+	// cluster's garbage collector goes about it.
+	FinalizerResources = "resources-finalizer.argocd.argoproj.io"
+
+	// FinalizerPostDelete holds an Application until its post-delete hooks have run; "/cleanup" is its
+	// second stage.
+	FinalizerPostDelete = "post-delete-finalizer.argocd.argoproj.io"
+)
+
+// InClusterServer is the address by which an Argo CD means the cluster that it runs on.
+const InClusterServer = "https://kubernetes.default.svc"

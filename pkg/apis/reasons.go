@@ -1,0 +1,37 @@
+package apis
+
+// Reasons of the events on a hub Application, and of the metric towline_propagation_blocked. They are part of what
+// people alert on.
+const (
+	// ReasonClusterAnnotationMissing: pull label, but no cluster named.
+	ReasonClusterAnnotationMissing = "ClusterAnnotationMissing"
+	// ReasonClusterNameInvalid: what is named cannot be the name of a ManagedCluster.
+	ReasonClusterNameInvalid = "ClusterNameInvalid"
+	// ReasonClusterNotFound: there is no ManagedCluster of that name.
+	ReasonClusterNotFound = "ClusterNotFound"
+	// ReasonClusterNotAccepted: the ManagedCluster has not been accepted by the hub.
+	ReasonClusterNotAccepted = "ClusterNotAccepted"
+	// ReasonClusterDeleting: the ManagedCluster is being deleted.
+	ReasonClusterDeleting = "ClusterDeleting"
+	// ReasonClusterNamespaceMissing: the ManagedCluster's namespace is not there, or is going.
+	ReasonClusterNamespaceMissing = "ClusterNamespaceMissing"
+	// ReasonLocalClusterConflict: on the hub itself the work would overwrite the Application that it is made from.
+	ReasonLocalClusterConflict = "LocalClusterConflict"
+	// ReasonSkipReconcileMissing: the hub's own Argo CD would act on the Application too.
+	ReasonSkipReconcileMissing = "SkipReconcileMissing"
+	// ReasonNamespaceInvalid: what is named cannot be a namespace on the cluster.
+	ReasonNamespaceInvalid = "NamespaceInvalid"
+	// ReasonSpecInvalid: the spec or its destination is no JSON object.
+	ReasonSpecInvalid = "SpecInvalid"
+	// ReasonPayloadTooLarge: the Application does not fit into a ManifestWork.
+	ReasonPayloadTooLarge = "PayloadTooLarge"
+	// ReasonWorkConflict: the work's name is taken by a ManifestWork that is not this Application's.
+	ReasonWorkConflict = "WorkConflict"
+	// ReasonWorkRejected: the hub's API server refused the ManifestWork.
+	ReasonWorkRejected = "WorkRejected"
+
+	// ReasonPropagated: the ManifestWork has been created.
+	ReasonPropagated = "Propagated"
+	// ReasonWorkDeleted: the deletion of the ManifestWork has been asked for.
+	ReasonWorkDeleted = "WorkDeleted"
+)

@@ -1,0 +1,102 @@
+package feedback
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// conditionSynced is the condition by which the work agent (v1.2.0, statuscontroller) tells whether it could read
+// everything that the rules ask for.
+const conditionSynced = "StatusFeedbackSynced"
+
+// Observation is what a cluster reports of one Application.
+type Observation struct {
+	// Status holds what was reported and believed; the zero value of a field means that it was not.
+	Status argocd.Status
+
+	// Complete is set when the agent could evaluate every rule: what Status does not have, the cluster's
+	// Application does not have either. When it is not set, what is missing is simply not known.
+	Complete bool
+
+	// Rejected are the names of the rules whose value did not fit, sorted; for logs and metrics.
+	Rejected []string
+}
+
+// Empty tells whether the cluster has said nothing of the Application's status so far.
+func (o *Observation) Empty() bool {
+	s := &o.Status
+	return s.Health.Status == "" && s.Sync == nil && s.OperationState == nil && s.ReconciledAt == "" &&
+		len(s.Conditions) == 0
+}
+
+// Parse reads the report on the Application that id names from a work's status. Reports on anything else in the
+// same work are passed over.
+func Parse(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) Observation {
+	manifest := Manifest(status, id)
+	if manifest == nil {
+		return Observation{}
+	}
+	var p parsed
+	var rejected []string
+	for _, v := range manifest.StatusFeedbacks.Values {
+		if r, ok := byName[v.Name]; ok && !r.take(&p, value(v.Value)) {
+			rejected = append(rejected, v.Name)
+		}
+	}
+	slices.Sort(rejected)
+	return Observation{
+		Status:   p.assemble(),
+		Complete: len(rejected) == 0 && meta.IsStatusConditionTrue(manifest.Conditions, conditionSynced),
+		Rejected: rejected,
+	}
+}
+
+// Manifest is the part of a work's status that speaks of the resource that id names; nil when there is none.
+func Manifest(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) *workv1.ManifestCondition {
+	for i := range status.ResourceStatus.Manifests {
+		m := &status.ResourceStatus.Manifests[i]
+		if m.ResourceMeta.Group == id.Group && m.ResourceMeta.Resource == id.Resource &&
+			m.ResourceMeta.Namespace == id.Namespace && m.ResourceMeta.Name == id.Name {
+			return m
+		}
+	}
+	return nil
+}
+
+// assemble drops the parts that Argo CD's schema does not allow alone: a revision without a sync status, an
+// operation without phase or start.
+func (p *parsed) assemble() argocd.Status {
+	s := p.status
+	if p.sync.Status != "" {
+		s.Sync = &p.sync
+	}
+	if p.operation.Phase != "" && p.operation.StartedAt != "" {
+		s.OperationState = &p.operation
+		if p.result.Revision != "" {
+			s.OperationState.SyncResult = &p.result
+		}
+		if p.by != (argocd.Initiator{}) {
+			s.OperationState.Operation.InitiatedBy = &p.by
+		}
+	}
+	slices.SortFunc(s.Conditions, func(a, b argocd.Condition) int { return strings.Compare(a.Type, b.Type) })
+	return s
+}
+
+// WorkCondition is the work agent's word on whether it could apply, or still finds, the resource that id names:
+// the manifest's own condition of that type, which names the cause, before the whole work's. It is nil when the
+// agent has not said.
+func WorkCondition(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier, conditionType string) *metav1.Condition {
+	if m := Manifest(status, id); m != nil {
+		if c := meta.FindStatusCondition(m.Conditions, conditionType); c != nil {
+			return c
+		}
+	}
+	return meta.FindStatusCondition(status.Conditions, conditionType)
+}

@@ -1,0 +1,119 @@
+package feedback
+
+import (
+	"fmt"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// MaxSources is for how many sources of an Application a revision is asked for. An Application with more shows
+// the revisions of its first ones.
+const MaxSources = 16
+
+// ConditionTypes are the types of the conditions that Argo CD 2 and 3 set on an Application
+// (pkg/apis/application/v1alpha1/types.go). A message is asked for each.
+var ConditionTypes = []string{
+	"ComparisonError",
+	"DeletionError",
+	"ExcludedResourceWarning",
+	"InvalidSpecError",
+	"OrphanedResourceWarning",
+	"RepeatedResourceWarning",
+	"SharedResourceWarning",
+	"SyncError",
+	"UnknownError",
+}
+
+// rule is one value that is asked for, and what takes it into a status once it has come back.
+type rule struct {
+	name, path string
+	take       func(*parsed, value) bool
+}
+
+// parsed is a status while it is being put together: parts that are only of use with others are kept apart until
+// all are there.
+type parsed struct {
+	status    argocd.Status
+	sync      argocd.Sync
+	operation argocd.OperationState
+	result    argocd.SyncResult
+	by        argocd.Initiator
+}
+
+// scalars are the rules of every Application. The first five names are read by other software too.
+var scalars = []rule{
+	{"healthStatus", ".status.health.status", func(p *parsed, v value) bool { return v.oneOf(&p.status.Health.Status, argocd.HealthCodes) }},
+	{"syncStatus", ".status.sync.status", func(p *parsed, v value) bool { return v.oneOf(&p.sync.Status, argocd.SyncCodes) }},
+	{"operationStatePhase", ".status.operationState.phase", func(p *parsed, v value) bool { return v.oneOf(&p.operation.Phase, argocd.OperationPhases) }},
+	{"operationStateStartedAt", ".status.operationState.startedAt", func(p *parsed, v value) bool { return v.time(&p.operation.StartedAt) }},
+	{"syncRevision", ".status.sync.revision", func(p *parsed, v value) bool { return v.revision(&p.sync.Revision) }},
+	{"healthMessage", ".status.health.message", func(p *parsed, v value) bool { return v.message(&p.status.Health.Message) }},
+	{"healthLastTransitionTime", ".status.health.lastTransitionTime", func(p *parsed, v value) bool { return v.time(&p.status.Health.LastTransitionTime) }},
+	{"reconciledAt", ".status.reconciledAt", func(p *parsed, v value) bool { return v.time(&p.status.ReconciledAt) }},
+	{"operationStateFinishedAt", ".status.operationState.finishedAt", func(p *parsed, v value) bool { return v.time(&p.operation.FinishedAt) }},
+	{"operationStateMessage", ".status.operationState.message", func(p *parsed, v value) bool { return v.message(&p.operation.Message) }},
+	{"operationStateRetryCount", ".status.operationState.retryCount", func(p *parsed, v value) bool { return v.count(&p.operation.RetryCount) }},
+	{"operationStateSyncRevision", ".status.operationState.syncResult.revision", func(p *parsed, v value) bool { return v.revision(&p.result.Revision) }},
+	{"operationStateInitiatedBy", ".status.operationState.operation.initiatedBy.username", func(p *parsed, v value) bool { return v.word(&p.by.Username) }},
+	{"operationStateAutomated", ".status.operationState.operation.initiatedBy.automated", func(p *parsed, v value) bool { return v.boolean(&p.by.Automated) }},
+}
+
+// conditionRule asks for the message of one type of condition. Where a type occurs twice the agent reports the
+// first message.
+func conditionRule(conditionType string) rule {
+	return rule{
+		name: "condition" + conditionType,
+		path: fmt.Sprintf(`.status.conditions[?(@.type==%q)].message`, conditionType),
+		take: func(p *parsed, v value) bool {
+			c := argocd.Condition{Type: conditionType}
+			if !v.message(&c.Message) {
+				return false
+			}
+			p.status.Conditions = append(p.status.Conditions, c)
+			return true
+		},
+	}
+}
+
+// revisionRule asks for the revision of one of several sources. The agent's JSONPath takes an index past the end
+// of a list for an error, so only as many are asked for as the Application has sources.
+func revisionRule(i int) rule {
+	return rule{
+		name: fmt.Sprintf("syncRevisions%d", i),
+		path: fmt.Sprintf(".status.sync.revisions[%d]", i),
+		take: func(p *parsed, v value) bool { return v.revisionAt(&p.sync.Revisions, i) },
+	}
+}
+
+// all are the rules of an Application whatever its sources, then those of each source.
+var all = func() []rule {
+	rules := scalars
+	for _, t := range ConditionTypes {
+		rules = append(rules, conditionRule(t))
+	}
+	for i := range MaxSources {
+		rules = append(rules, revisionRule(i))
+	}
+	return rules
+}()
+
+var byName = func() map[string]rule {
+	out := make(map[string]rule, len(all))
+	for _, r := range all {
+		out[r.name] = r
+	}
+	return out
+}()
+
+// Rules are what the work agent is to report of an Application whose spec lists so many sources (0 when it has
+// the one source of spec.source).
+func Rules(sources int) []workv1.FeedbackRule {
+	n := len(all) - MaxSources + min(sources, MaxSources)
+	paths := make([]workv1.JsonPath, n)
+	for i, r := range all[:n] {
+		paths[i] = workv1.JsonPath{Name: r.name, Path: r.path}
+	}
+	return []workv1.FeedbackRule{{Type: workv1.JSONPathsType, JsonPaths: paths}}
+}

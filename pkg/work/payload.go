@@ -1,0 +1,137 @@
+package work
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// hubOnly are the annotations and labels that steer the hub and mean something else, or harm, on the cluster:
+// skip-reconcile would stop the cluster's Argo CD, and the pull label would start a loop on a hub that manages
+// itself.
+var hubOnly = []string{
+	apis.LabelPull,
+	apis.AnnotationCluster,
+	apis.AnnotationAppNamespace,
+	apis.AnnotationSkipReconcile,
+	apis.AnnotationRefresh,
+	// kubectl apply keeps the whole hub object in it, for its own use on the hub.
+	"kubectl.kubernetes.io/last-applied-configuration",
+}
+
+// serverFinalizers are set by the API server while the hub object goes, and speak of the hub object alone.
+var serverFinalizers = []string{metav1.FinalizerDeleteDependents, metav1.FinalizerOrphanDependents}
+
+// payload is the Application as it is to be on the cluster, in JSON.
+func payload(app *argocd.Application) ([]byte, error) {
+	spec, err := inCluster(app.Spec.Raw)
+	if err != nil {
+		return nil, err
+	}
+	out := maps.Clone(app.Unknown)
+	if out == nil {
+		out = map[string]json.RawMessage{}
+	}
+	out["spec"] = spec
+	for field, value := range map[string]any{
+		"apiVersion": argocd.GroupVersion.String(),
+		"kind":       argocd.Kind,
+		"metadata":   payloadMeta(app),
+	} {
+		if out[field], err = marshal(value); err != nil {
+			return nil, fmt.Errorf("%s: %w", field, err)
+		}
+	}
+	return marshal(out)
+}
+
+// payloadMetadata has just the metadata that travels. ObjectMeta would add a null creationTimestamp.
+type payloadMetadata struct {
+	Name        string            `json:"name"`
+	Namespace   string            `json:"namespace"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+	Finalizers  []string          `json:"finalizers,omitempty"`
+}
+
+func payloadMeta(app *argocd.Application) payloadMetadata {
+	meta := payloadMetadata{
+		Name:        app.Name,
+		Namespace:   app.ClusterNamespace(),
+		Labels:      without(app.Labels),
+		Annotations: without(app.Annotations),
+		Finalizers: slices.DeleteFunc(slices.Clone(app.Finalizers), func(f string) bool {
+			return slices.Contains(serverFinalizers, f)
+		}),
+	}
+	if set, ok := app.ApplicationSet(); ok {
+		meta.Labels[apis.LabelApplicationSet] = "true"
+		meta.Annotations[apis.AnnotationApplicationSet] = app.Namespace + "/" + set
+	}
+	return meta
+}
+
+// without copies labels or annotations and leaves out the keys that are for the hub only.
+func without(in map[string]string) map[string]string {
+	out := make(map[string]string, len(in)+1)
+	for k, v := range in {
+		if !slices.Contains(hubOnly, k) {
+			out[k] = v
+		}
+	}
+	return out
+}
+
+// inCluster is the spec with its destination pointed at the cluster that it lands on. All other fields, known or
+// not, keep their bytes.
+func inCluster(spec []byte) ([]byte, error) {
+	fields, err := object(spec)
+	if err != nil {
+		return nil, fmt.Errorf("spec: %w", err)
+	}
+	destination, err := object(fields["destination"])
+	if err != nil {
+		return nil, fmt.Errorf("spec.destination: %w", err)
+	}
+	delete(destination, "name")
+	if destination["server"], err = marshal(apis.InClusterServer); err != nil {
+		return nil, err
+	}
+	if fields["destination"], err = marshal(destination); err != nil {
+		return nil, err
+	}
+	return marshal(fields)
+}
+
+// object decodes one level of a JSON object. What is missing counts as empty.
+func object(raw []byte) (map[string]json.RawMessage, error) {
+	fields := map[string]json.RawMessage{}
+	if len(raw) == 0 {
+		return fields, nil
+	}
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return nil, err
+	}
+	if fields == nil { // the JSON was null
+		fields = map[string]json.RawMessage{}
+	}
+	return fields, nil
+}
+
+// marshal is json.Marshal but for the escaping of <, > and &, which would change the bytes of what is passed on.
+func marshal(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(buf.Bytes(), "\n"), nil
+}

@@ -1,0 +1,107 @@
+package work
+
+import (
+	"crypto/sha1" //nolint:gosec // names an ApplicationSet, as older controllers do; it protects nothing
+	"encoding/hex"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/feedback"
+)
+
+// MaxPayload is how many bytes the manifests of one ManifestWork may have: the default of OCM's webhook
+// (v1.2.0, pkg/work/webhook), which a hub without the webhook is held to as well.
+const MaxPayload = 500 * 1024
+
+// TooLargeError says that an Application does not fit into a ManifestWork.
+type TooLargeError struct {
+	// Size is what the manifest comes to, in bytes.
+	Size int
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("the Application has %d bytes as a manifest and a ManifestWork holds %d", e.Size, MaxPayload)
+}
+
+// Render is the ManifestWork that carries an Application to its cluster. It returns a TooLargeError for an
+// Application that does not fit, and another error for a spec or destination that is no JSON object.
+func Render(app *argocd.Application) (*workv1.ManifestWork, error) {
+	raw, err := payload(app)
+	if err != nil {
+		return nil, err
+	}
+	manifest := workv1.Manifest{RawExtension: runtime.RawExtension{Raw: raw}}
+	if size := manifest.Size(); size > MaxPayload {
+		return nil, &TooLargeError{Size: size}
+	}
+	key := Key(app)
+	return &workv1.ManifestWork{
+		ObjectMeta: metav1.ObjectMeta{
+			Name:        key.Name,
+			Namespace:   key.Namespace,
+			Labels:      labels(app),
+			Annotations: annotations(app),
+		},
+		Spec: workv1.ManifestWorkSpec{
+			Workload:        workv1.ManifestsTemplate{Manifests: []workv1.Manifest{manifest}},
+			ManifestConfigs: []workv1.ManifestConfigOption{config(app)},
+		},
+	}, nil
+}
+
+func labels(app *argocd.Application) map[string]string {
+	out := map[string]string{apis.LabelPull: "true"}
+	if set, ok := app.ApplicationSet(); ok {
+		sum := sha1.Sum([]byte(app.Namespace + "/" + set)) //nolint:gosec // see the import
+		out[apis.LabelApplicationSet] = "true"
+		out[apis.LabelApplicationSetHash] = hex.EncodeToString(sum[:])
+	}
+	return out
+}
+
+func annotations(app *argocd.Application) map[string]string {
+	out := map[string]string{
+		apis.AnnotationHubNamespace: app.Namespace,
+		apis.AnnotationHubName:      app.Name,
+	}
+	if set, ok := app.ApplicationSet(); ok {
+		out[apis.AnnotationApplicationSet] = app.Namespace + "/" + set
+	}
+	return out
+}
+
+// config tells the work agent how to apply the Application and what to report of it. The cluster's Argo CD, its
+// users and the relay of requests set and clear operation and refresh: that must not count as drift.
+func config(app *argocd.Application) workv1.ManifestConfigOption {
+	return workv1.ManifestConfigOption{
+		ResourceIdentifier: Identifier(app),
+		FeedbackRules:      feedback.Rules(argocd.SourceCount(app.Spec.Raw)),
+		FeedbackScrapeType: workv1.FeedbackWatchType,
+		UpdateStrategy: &workv1.UpdateStrategy{
+			Type: workv1.UpdateStrategyTypeServerSideApply,
+			ServerSideApply: &workv1.ServerSideApplyConfig{
+				Force:        true,
+				FieldManager: workv1.DefaultFieldManager,
+				IgnoreFields: []workv1.IgnoreField{{
+					Condition: workv1.IgnoreFieldsConditionOnSpokeChange,
+					JSONPaths: []string{".operation", `.metadata.annotations['argocd\.argoproj\.io/refresh']`},
+				}},
+			},
+		},
+	}
+}
+
+// Identifier names the Application on its cluster in the terms of a ManifestWork.
+func Identifier(app *argocd.Application) workv1.ResourceIdentifier {
+	return workv1.ResourceIdentifier{
+		Group:     argocd.GroupVersion.Group,
+		Resource:  argocd.Resource,
+		Name:      app.Name,
+		Namespace: app.ClusterNamespace(),
+	}
+}

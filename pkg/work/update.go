@@ -1,0 +1,87 @@
+package work
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+)
+
+// Update is existing changed to say what desired says, and whether anything had to change. The spec is
+// Towline's as a whole. Of the labels and annotations only the keys that Render sets or could have set are;
+// those of others stay. Neither argument is changed.
+func Update(existing, desired *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
+	out := existing.DeepCopy()
+	out.Labels = own(existing.Labels, desired.Labels)
+	out.Annotations = own(existing.Annotations, desired.Annotations)
+	if !sameSpec(&existing.Spec, &desired.Spec) {
+		desired.Spec.DeepCopyInto(&out.Spec)
+	}
+	changed := !maps.Equal(out.Labels, existing.Labels) ||
+		!maps.Equal(out.Annotations, existing.Annotations) ||
+		!equality.Semantic.DeepEqual(out.Spec, existing.Spec)
+	return out, changed
+}
+
+// ownKeys are the labels and annotations that a work has only if Render says so.
+var ownKeys = []string{
+	apis.LabelPull, apis.LabelApplicationSet, apis.LabelApplicationSetHash,
+	apis.AnnotationHubNamespace, apis.AnnotationHubName, apis.AnnotationApplicationSet,
+}
+
+func own(existing, desired map[string]string) map[string]string {
+	out := make(map[string]string, len(existing)+len(desired))
+	for k, v := range existing {
+		if !slices.Contains(ownKeys, k) {
+			out[k] = v
+		}
+	}
+	maps.Copy(out, desired)
+	return out
+}
+
+// sameSpec compares what desired asks for with what the API server returned for it.
+func sameSpec(existing, desired *workv1.ManifestWorkSpec) bool {
+	return sameManifests(existing.Workload.Manifests, desired.Workload.Manifests) &&
+		slices.EqualFunc(existing.ManifestConfigs, desired.ManifestConfigs, sameConfig) &&
+		equality.Semantic.DeepEqual(existing.DeleteOption, desired.DeleteOption) &&
+		equality.Semantic.DeepEqual(existing.Executor, desired.Executor)
+}
+
+// sameConfig compares two options. An OCM before API v1.2 drops feedbackScrapeType without a word, and one that
+// knows the field never leaves it empty: an empty value is not a difference that a write could mend.
+func sameConfig(existing, desired workv1.ManifestConfigOption) bool {
+	if existing.FeedbackScrapeType == "" {
+		desired.FeedbackScrapeType = ""
+	}
+	return equality.Semantic.DeepEqual(existing, desired)
+}
+
+func sameManifests(a, b []workv1.Manifest) bool {
+	return slices.EqualFunc(a, b, func(x, y workv1.Manifest) bool { return sameJSON(x.Raw, y.Raw) })
+}
+
+// sameJSON compares two JSON texts by what they mean. Most are equal to the byte, since both went through the
+// API server's encoder; the order of keys and the escaping may differ where an older controller wrote one.
+func sameJSON(a, b []byte) bool {
+	if bytes.Equal(a, b) {
+		return true
+	}
+	x, errX := decode(a)
+	y, errY := decode(b)
+	return errX == nil && errY == nil && equality.Semantic.DeepEqual(x, y)
+}
+
+// decode keeps numbers as text: two large integers that differ must not meet in a float.
+func decode(raw []byte) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var out any
+	err := dec.Decode(&out)
+	return out, err
+}
