@@ -1,0 +1,34 @@
+# Towline's image: the one program, on a base without a shell.
+#
+#   docker buildx build --platform linux/amd64,linux/arm64 \
+#     --build-arg VERSION=v0.1.0 --tag registry.example/towline:v0.1.0 --push .
+#
+# The builder runs on the platform of the machine that builds, and Go compiles
+# for the other ones: no emulation.
+FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS build
+WORKDIR /src
+
+# Dependencies first: they change less often than the code.
+COPY go.mod go.sum ./
+RUN --mount=type=cache,target=/go/pkg/mod \
+    go mod download
+
+COPY cmd cmd
+COPY controllers controllers
+COPY pkg pkg
+ARG TARGETOS
+ARG TARGETARCH
+ARG VERSION=dev
+RUN --mount=type=cache,target=/go/pkg/mod \
+    --mount=type=cache,target=/root/.cache/go-build \
+    CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} \
+    go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /towline ./cmd/towline
+
+FROM gcr.io/distroless/static-debian12:nonroot
+LABEL org.opencontainers.image.title="Towline" \
+      org.opencontainers.image.description="The Argo CD pull model for Open Cluster Management" \
+      org.opencontainers.image.licenses="Apache-2.0"
+COPY --from=build /towline /towline
+# As numbers, so that Kubernetes can see that it is not root.
+USER 65532:65532
+ENTRYPOINT ["/towline"]

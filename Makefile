@@ -1,0 +1,133 @@
+# `make` lists the targets. Everything needs Go, git and gcc, and nothing else:
+# the tools, and the fleet that the end-to-end tests run on, are built from Go
+# modules.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# The image to build, and to put into a manifest.
+IMAGE ?= towline:latest
+# The platforms of `make image`, and where the result goes: --load or --push.
+PLATFORMS ?= linux/amd64
+IMAGE_OUTPUT ?= --load
+# The kustomize overlay of `make install-manifest`.
+OVERLAY ?= argocd
+# More flags for the end-to-end suite, for example
+# E2E_FLAGS='-ginkgo.focus=guestbook'.
+E2E_FLAGS ?=
+E2E_TIMEOUT ?= 45m
+
+CONTROLLER_GEN := go tool -modfile=.ci/tools/go.mod controller-gen
+KUSTOMIZE := go tool -modfile=$(CURDIR)/.ci/tools/go.mod kustomize
+GOLANGCI_LINT := go tool -modfile=$(CURDIR)/.ci/tools/golangci-lint/go.mod golangci-lint
+
+# Recurses into a target with a headline, so that a long log can be found one's
+# way in.
+step = @printf '\n==> %s\n' "$(1)" && $(MAKE) --no-print-directory $(1)
+
+##@ Try
+
+.PHONY: help
+help: ## List the targets.
+	@awk 'BEGIN {FS = ":.*## "} \
+		/^##@ / {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-z0-9-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: ## Run a hub and two clusters here, and the guestbook on them, until Ctrl-C.
+	go -C e2e run ./cmd/demo
+
+.PHONY: fleet-up
+fleet-up: ## Start a hub and two clusters, without Towline.
+	go -C e2e run ./cmd/fleet up
+
+.PHONY: fleet-down
+fleet-down: ## Stop them.
+	go -C e2e run ./cmd/fleet down
+
+##@ Test
+
+.PHONY: test
+test: ## Everything that must pass.
+	$(call step,verify)
+	$(call step,lint)
+	$(call step,test-envtest)
+	$(call step,test-contract)
+	$(call step,test-fleet)
+	$(call step,e2e)
+	@printf '\n==> all tests passed\n'
+
+.PHONY: test-unit
+test-unit: ## The tests that need no API server.
+	go test -race ./...
+
+.PHONY: test-envtest
+test-envtest: ## Those, and the tests against a real API server.
+	assets="$$(go -C e2e run ./cmd/fleet assets)"; \
+	KUBEBUILDER_ASSETS="$$assets" go test -race ./...
+
+.PHONY: test-contract
+test-contract: ## What Towline writes, read by Argo CD's own types.
+	go -C e2e/programs/argocd test ./...
+
+.PHONY: test-fleet
+test-fleet: ## The tests of the fleet program itself.
+	go -C e2e test $$(go -C e2e list ./... | grep -v '/e2e/suite')
+
+.PHONY: e2e
+e2e: ## The end-to-end suite: a hub and clusters as local processes.
+	go -C e2e test ./suite/... -count=1 -v -timeout $(E2E_TIMEOUT) -ginkgo.v $(E2E_FLAGS)
+
+.PHONY: verify
+verify: ## Fail if generated files or go.mod are not current.
+	.ci/verify
+
+.PHONY: lint
+lint: ## Static checks of the program and of the end-to-end tests.
+	go vet ./...
+	$(GOLANGCI_LINT) run ./...
+	go -C e2e vet ./...
+	cd e2e && $(GOLANGCI_LINT) run ./...
+
+##@ Build
+
+.PHONY: build
+build: ## Build bin/towline.
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/towline ./cmd/towline
+
+.PHONY: generate
+generate: ## Generate the deep copies of the API types.
+	$(CONTROLLER_GEN) object paths=./pkg/apis/apps/...
+
+.PHONY: manifests
+manifests: ## Generate the CRDs, the role and deploy/install.yaml.
+	rm -f deploy/crds/apps.open-cluster-management.io_*.yaml
+	$(CONTROLLER_GEN) crd paths=./pkg/apis/apps/... output:crd:dir=deploy/crds
+	$(CONTROLLER_GEN) rbac:roleName=towline-controller paths=./controllers/... paths=./cmd/... output:rbac:dir=deploy/rbac
+	{ cat .ci/install-header.yaml; $(KUSTOMIZE) build deploy/overlays/argocd; } > deploy/install.yaml.new
+	mv deploy/install.yaml.new deploy/install.yaml
+
+.PHONY: tidy
+tidy: ## Make go.mod and go.sum say what the code imports.
+	go mod tidy
+	go -C e2e mod tidy
+
+.PHONY: image
+image: ## Build the image IMAGE for PLATFORMS; IMAGE_OUTPUT=--push pushes it.
+	docker buildx build --platform $(PLATFORMS) --build-arg VERSION=$(VERSION) --tag $(IMAGE) $(IMAGE_OUTPUT) .
+
+.PHONY: install-manifest
+install-manifest: ## Write bin/install.yaml for IMAGE, from the overlay OVERLAY.
+	rm -rf bin/install-manifest
+	mkdir -p bin/install-manifest
+	cd bin/install-manifest && \
+		$(KUSTOMIZE) create --resources ../../deploy/overlays/$(OVERLAY) && \
+		$(KUSTOMIZE) edit set image towline=$(IMAGE)
+	$(KUSTOMIZE) build bin/install-manifest > bin/install.yaml
+	@echo 'kubectl apply -f bin/install.yaml'
+
+.PHONY: clean
+clean: ## Remove what was built.
+	rm -rf bin
