@@ -1,0 +1,40 @@
+// Command fleet runs a hub, managed clusters and a Git server as local processes. See package fleet.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	defer stop()
+	if err := newRoot().ExecuteContext(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "fleet:", err)
+		os.Exit(1)
+	}
+}
+
+func newRoot() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "fleet",
+		Short:         "A real Open Cluster Management hub and managed clusters with Argo CD, as local processes",
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	var dir string
+	root.PersistentFlags().StringVar(&dir, "dir", "",
+		"state directory (default: $TOWLINE_FLEET_DIR, else .fleet in the checkout)")
+	root.AddCommand(
+		newUp(&dir), newDown(&dir), newStatus(&dir), newEnv(&dir),
+		newAct(&dir, "stop", "Stop a process or a group of a plane"),
+		newAct(&dir, "start", "Start again what stop stopped"),
+		newRebuild(&dir), newBuild(), newAssets(),
+	)
+	return root
+}

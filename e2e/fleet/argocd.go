@@ -1,0 +1,152 @@
+package fleet
+
+import (
+	"context"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// ArgoCDNamespace is where Argo CD runs, on the hub and on each cluster.
+const ArgoCDNamespace = "argocd"
+
+// argoObjects is what Argo CD's own manifests do not bring. The key signs argocd-server's sessions.
+const argoObjects = `
+apiVersion: v1
+kind: Secret
+metadata:
+  name: argocd-secret
+  labels: {app.kubernetes.io/name: argocd-secret, app.kubernetes.io/part-of: argocd}
+stringData: {server.secretkey: towline-fleet-session-key}
+---
+apiVersion: argoproj.io/v1alpha1
+kind: AppProject
+metadata: {name: default}
+spec:
+  sourceRepos: ['*']
+  destinations: [{namespace: '*', server: '*'}]
+  clusterResourceWhitelist: [{group: '*', kind: '*'}]
+`
+
+// prepareArgoCD applies Argo CD's configuration and the ServiceAccounts and rights of the named components.
+func (p *plane) prepareArgoCD(ctx context.Context, components ...string) error {
+	for _, folder := range append([]string{"config"}, components...) {
+		if err := p.applyManifests(ctx, ArgoCDNamespace, "argocd", folder, nil); err != nil {
+			return err
+		}
+	}
+	return p.apply(ctx, ArgoCDNamespace, argoObjects)
+}
+
+// startRedis starts the plane's Redis once; it lives in this process.
+func (p *plane) startRedis() (string, error) {
+	address, err := p.addresses("redis")
+	if err != nil || p.redis != nil {
+		return p.address("redis"), err
+	}
+	p.redis, err = startRedis(address[0])
+	return address[0], err
+}
+
+// address gives an address that has been taken before.
+func (p *plane) address(purpose string) string {
+	addresses, err := p.addresses(purpose)
+	if err != nil {
+		return ""
+	}
+	return addresses[0]
+}
+
+// startArgoHub runs the hub's part of Argo CD: ApplicationSets, the API, and the repo server both need.
+func (p *plane) startArgoHub(ctx context.Context) error {
+	if _, err := p.startRedis(); err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return p.startRepoServer(ctx) })
+	group.Go(func() error { return p.startApplicationSetController(ctx) })
+	group.Go(func() error { return p.startArgoServer(ctx) })
+	return group.Wait()
+}
+
+// startArgoCluster runs a managed cluster's part of Argo CD.
+func (p *plane) startArgoCluster(ctx context.Context) error {
+	if _, err := p.startRedis(); err != nil {
+		return err
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return p.startRepoServer(ctx) })
+	group.Go(func() error { return p.startApplicationController(ctx) })
+	return group.Wait()
+}
+
+func (p *plane) startRepoServer(ctx context.Context) error {
+	addresses, err := p.addresses("repo-server", "repo-server-metrics")
+	if err != nil {
+		return err
+	}
+	return p.startArgo(ctx, "argocd-repo-server", "", httpProbe("http://"+addresses[1]+"/healthz"),
+		"--address=127.0.0.1", "--port="+portOf(addresses[0]), "--disable-tls", "--redis="+p.address("redis"),
+		"--metrics-address=127.0.0.1", "--metrics-port="+portOf(addresses[1]))
+}
+
+func (p *plane) startApplicationController(ctx context.Context) error {
+	metrics, err := p.addresses("application-controller-metrics", "repo-server")
+	if err != nil {
+		return err
+	}
+	return p.startArgo(ctx, "argocd-application-controller", "argocd-application-controller",
+		httpProbe("http://"+metrics[0]+"/healthz"),
+		"--namespace="+ArgoCDNamespace, "--redis="+p.address("redis"), "--metrics-port="+portOf(metrics[0]),
+		"--repo-server="+metrics[1], "--repo-server-plaintext")
+}
+
+func (p *plane) startApplicationSetController(ctx context.Context) error {
+	addresses, err := p.addresses("applicationset-metrics", "applicationset-probe", "applicationset-webhook", "repo-server")
+	if err != nil {
+		return err
+	}
+	// Its probe address has no checks behind it.
+	return p.startArgo(ctx, "argocd-applicationset-controller", "argocd-applicationset-controller",
+		httpProbe("http://"+addresses[0]+"/metrics"),
+		"--namespace="+ArgoCDNamespace, "--enable-progressive-syncs",
+		"--metrics-addr="+addresses[0], "--probe-addr="+addresses[1], "--webhook-addr="+addresses[2],
+		"--argocd-repo-server="+addresses[3], "--repo-server-plaintext")
+}
+
+func (p *plane) startArgoServer(ctx context.Context) error {
+	addresses, err := p.addresses("argocd-server", "argocd-server-metrics", "repo-server")
+	if err != nil {
+		return err
+	}
+	return p.startArgo(ctx, "argocd-server", "argocd-server", httpProbe("http://"+addresses[0]+"/healthz"),
+		"--namespace="+ArgoCDNamespace, "--address=127.0.0.1", "--port="+portOf(addresses[0]), "--insecure",
+		"--metrics-address=127.0.0.1", "--metrics-port="+portOf(addresses[1]), "--redis="+p.address("redis"),
+		"--repo-server="+addresses[2], "--repo-server-plaintext")
+}
+
+// startArgo runs one of Argo CD's programs with its ServiceAccount's rights, or with no cluster at all.
+func (p *plane) startArgo(ctx context.Context, name, account string, ready probe, args ...string) error {
+	empty, err := p.dir("empty")
+	if err != nil {
+		return err
+	}
+	env, err := p.environment(name,
+		// https://kubernetes.default.svc means the cluster of the kubeconfig.
+		"ARGOCD_FAKE_IN_CLUSTER=true",
+		"ARGOCD_GPG_ENABLED=false", "ARGOCD_TLS_DATA_PATH="+empty, "ARGOCD_SSH_DATA_PATH="+empty,
+	)
+	if err != nil {
+		return err
+	}
+	if account != "" {
+		kubeconfig, err := p.serviceAccountKubeconfig(ctx, ArgoCDNamespace, account)
+		if err != nil {
+			return err
+		}
+		env, args = append(env, "KUBECONFIG="+kubeconfig), append(args, "--kubeconfig="+kubeconfig)
+	}
+	return p.run(ctx, spec{
+		owner: p.name, name: name, path: p.programs.Path(name), args: args, env: env,
+		layer: layerControllers, restart: true, ready: ready,
+	})
+}

@@ -1,0 +1,221 @@
+package fleet
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// CacheEnv names the environment variable that overrides the folder of the built programs.
+const CacheEnv = "TOWLINE_CACHE"
+
+// A Builder compiles the fleet's programs from Go modules into a cache, once.
+type Builder struct {
+	// CacheDir and SourceDir are as in Options.
+	CacheDir, SourceDir string
+	// Progress receives a line when a program is built. Default: nothing is printed.
+	Progress io.Writer
+}
+
+// Programs are built programs and the manifests of their modules.
+type Programs struct {
+	folders map[string]string // by set
+	paths   map[string]string // by program
+}
+
+// Path is the file of a program.
+func (p *Programs) Path(name string) string { return p.paths[name] }
+
+// Names lists the programs.
+func (p *Programs) Names() []string { return sortedKeys(p.paths) }
+
+// Manifests lists the files that a set's modules brought, in one of its folders.
+func (p *Programs) Manifests(set, folder string) ([]string, error) {
+	files, err := filepath.Glob(filepath.Join(p.folders[set], folder, "*.yaml"))
+	if err == nil && len(files) == 0 {
+		err = fmt.Errorf("%s has no manifests in %s: remove that folder and build again", set, p.folders[set])
+	}
+	return files, err
+}
+
+// Build builds what is missing of every program.
+func (b *Builder) Build(ctx context.Context) (*Programs, error) { return b.build(ctx, allSets...) }
+
+func (b *Builder) build(ctx context.Context, sets ...programSet) (*Programs, error) {
+	if err := b.complete(); err != nil {
+		return nil, err
+	}
+	out := &Programs{folders: map[string]string{}, paths: map[string]string{}}
+	total, done := 0, 0
+	for _, set := range sets {
+		total += len(set.programs)
+	}
+	for _, set := range sets {
+		folder, err := b.buildSet(ctx, set, &done, total)
+		if err != nil {
+			return nil, err
+		}
+		out.add(set, folder)
+	}
+	return out, nil
+}
+
+func (p *Programs) add(set programSet, folder string) {
+	p.folders[set.name] = folder
+	for _, prog := range set.programs {
+		p.paths[prog.name] = filepath.Join(folder, prog.name)
+	}
+	for _, link := range set.links {
+		p.paths[link] = filepath.Join(folder, link)
+	}
+}
+
+func (b *Builder) complete() (err error) {
+	if b.Progress == nil {
+		b.Progress = io.Discard
+	}
+	if b.CacheDir == "" {
+		if b.CacheDir, err = defaultCacheDir(); err != nil {
+			return err
+		}
+	}
+	if b.SourceDir == "" {
+		root, err := checkoutRoot()
+		if err != nil {
+			return err
+		}
+		b.SourceDir = filepath.Join(root, "e2e", "programs")
+	}
+	return nil
+}
+
+func defaultCacheDir() (string, error) {
+	if dir := os.Getenv(CacheEnv); dir != "" {
+		return filepath.Abs(dir)
+	}
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("no folder for built programs (name one with %s): %w", CacheEnv, err)
+	}
+	return filepath.Join(dir, "towline"), nil
+}
+
+// buildSet gives the folder of a set. Its name holds a hash of all that goes into the programs, so
+// whatever is found in it is right, in every checkout.
+func (b *Builder) buildSet(ctx context.Context, set programSet, done *int, total int) (string, error) {
+	source := filepath.Join(b.SourceDir, set.name)
+	key, err := setKey(source, set)
+	if err != nil {
+		return "", err
+	}
+	folder := filepath.Join(b.CacheDir, set.name+"-"+key)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return "", fmt.Errorf("creating the cache of built programs: %w", err)
+	}
+	if set.complete(folder) {
+		*done += len(set.programs)
+		return folder, nil
+	}
+	unlock, err := lockFile(ctx, folder+".lock", func() {
+		fmt.Fprintf(b.Progress, "waiting for another build of %s\n", set.name)
+	})
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	for _, prog := range set.programs {
+		*done++
+		if err := b.compile(ctx, source, folder, prog, *done, total); err != nil {
+			return "", err
+		}
+	}
+	if err := set.link(folder); err != nil {
+		return "", err
+	}
+	return folder, b.copyManifests(ctx, source, folder, set)
+}
+
+// complete says whether nothing is missing in a set's folder.
+func (s programSet) complete(folder string) bool {
+	names := append([]string{}, s.links...)
+	for _, prog := range s.programs {
+		names = append(names, prog.name)
+	}
+	for _, m := range s.manifests {
+		names = append(names, m.folder)
+	}
+	for _, name := range names {
+		if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+func (s programSet) link(folder string) error {
+	for _, link := range s.links {
+		if err := os.Symlink(s.programs[0].name, filepath.Join(folder, link)); err != nil && !errors.Is(err, os.ErrExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (b *Builder) compile(ctx context.Context, source, folder string, prog program, n, total int) error {
+	target := filepath.Join(folder, prog.name)
+	if _, err := os.Stat(target); err == nil {
+		return nil
+	}
+	fmt.Fprintf(b.Progress, "building %s (%d of %d)\n", prog.name, n, total)
+	began := time.Now()
+	part := fmt.Sprintf("%s.%d.part", target, os.Getpid())
+	defer os.Remove(part)
+	if out, err := goCommand(ctx, source, "build", "-trimpath", "-ldflags=-s -w", "-o", part, prog.pkg); err != nil {
+		return fmt.Errorf("building %s in %s: %w\n%s", prog.name, source, err, out)
+	}
+	fmt.Fprintf(b.Progress, "built %s in %.0f s\n", prog.name, time.Since(began).Seconds())
+	return os.Rename(part, target)
+}
+
+// goCommand runs the go tool inside one of the programs' modules.
+func goCommand(ctx context.Context, dir string, args ...string) (string, error) {
+	tool, err := exec.LookPath("go")
+	if err != nil {
+		return "", errors.New("the go tool is not on PATH: install Go, or point " + CacheEnv + " at a cache that is complete")
+	}
+	cmd := exec.CommandContext(ctx, tool, args...)
+	cmd.Dir = dir
+	// The checksum database does not answer for a commit that OCM's graph names.
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GONOSUMDB=sigs.k8s.io/about-api")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return stderr.String(), err
+	}
+	return strings.TrimSpace(string(out)), nil
+}
+
+// setKey hashes what determines a set's programs: versions, sums, the compiler, and the list itself.
+func setKey(source string, set programSet) (string, error) {
+	hash := sha256.New()
+	for _, name := range []string{"go.mod", "go.sum"} {
+		data, err := os.ReadFile(filepath.Join(source, name))
+		if err != nil {
+			return "", fmt.Errorf("the module of the %s programs is not complete: %w", set.name, err)
+		}
+		fmt.Fprintf(hash, "%s %d\n", name, len(data))
+		hash.Write(data)
+	}
+	fmt.Fprintf(hash, "%s %s %s %v", runtime.Version(), runtime.GOOS, runtime.GOARCH, allManifests(set.name))
+	return hex.EncodeToString(hash.Sum(nil))[:12], nil
+}

@@ -1,0 +1,125 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// A control is what can be asked of a running fleet, in this process or in another.
+type control interface {
+	status(ctx context.Context) (Status, error)
+	// act does one of the actions to a plane; what names a process or a group, where the action takes one.
+	act(ctx context.Context, action, plane, what string) error
+}
+
+// The actions of a control.
+const (
+	actStop    = "stop"
+	actStart   = "start"
+	actRebuild = "rebuild"
+	actImport  = "import"
+	actDown    = "down"
+)
+
+// localControl asks the supervisor of this process.
+type localControl struct{ s *supervisor }
+
+func (c localControl) status(ctx context.Context) (Status, error) {
+	status := c.s.status()
+	c.s.addAvailability(ctx, &status)
+	return status, nil
+}
+
+func (c localControl) act(ctx context.Context, action, plane, what string) error {
+	switch action {
+	case actStop:
+		return c.s.stopProcess(ctx, plane, what)
+	case actStart:
+		return c.s.startProcess(ctx, plane, what)
+	case actRebuild, actImport:
+		return c.s.clusterAction(ctx, action, plane)
+	}
+	return fmt.Errorf("a fleet cannot %q", action)
+}
+
+func (s *supervisor) clusterAction(ctx context.Context, action, name string) error {
+	for _, cluster := range s.clusters {
+		if cluster.name != name {
+			continue
+		}
+		if action == actRebuild {
+			return cluster.rebuild(ctx)
+		}
+		return cluster.importAgain(ctx)
+	}
+	return fmt.Errorf("there is no managed cluster %q: this fleet has %v", name, s.planeNames()[1:])
+}
+
+// addAvailability asks the hub which clusters are Available; a hub that does not answer leaves it open.
+func (s *supervisor) addAvailability(ctx context.Context, status *Status) {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	s.mu.Lock()
+	var hub client.Client
+	if s.hub != nil {
+		hub = s.hub.client
+	}
+	s.mu.Unlock()
+	if hub == nil {
+		return
+	}
+	for i, plane := range status.Planes {
+		if plane.Name != hubName {
+			status.Planes[i].Available = availability(ctx, hub, plane.Name)
+		}
+	}
+}
+
+// serveControl listens on the fleet's socket.
+func serveControl(s *supervisor) (io.Closer, error) {
+	socket := s.paths.socket()
+	if err := os.Remove(socket); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	listener, err := net.Listen("unix", socket)
+	if err != nil {
+		return nil, fmt.Errorf("control socket: %w", err)
+	}
+	// Whoever can connect controls the fleet.
+	if err := os.Chmod(socket, 0o600); err != nil {
+		return nil, err
+	}
+	server := &http.Server{Handler: controlHandler(s), ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = server.Serve(listener) }()
+	return server, nil
+}
+
+func controlHandler(s *supervisor) http.Handler {
+	local := localControl{s}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /status", func(w http.ResponseWriter, r *http.Request) {
+		status, _ := local.status(r.Context())
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(status)
+	})
+	mux.HandleFunc("POST /{action}", func(w http.ResponseWriter, r *http.Request) {
+		action := r.PathValue("action")
+		if action == actDown {
+			s.requestDown()
+			return
+		}
+		if err := local.act(r.Context(), action, r.FormValue("plane"), r.FormValue("what")); err != nil {
+			http.Error(w, err.Error(), http.StatusUnprocessableEntity)
+		}
+	})
+	return mux
+}

@@ -1,0 +1,92 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync"
+)
+
+// A Fleet is a hub with its managed clusters and a Git server, started by this process or by another.
+type Fleet struct {
+	// Hub is the Open Cluster Management hub.
+	Hub *Hub
+	// Git is the server that the clusters deploy from.
+	Git *Git
+
+	paths    paths
+	control  control
+	clusters []*Cluster
+	stop     func()
+
+	mu   sync.Mutex
+	runs []*Process
+}
+
+func newFleet(dirs paths, status Status, c control) (*Fleet, error) {
+	f := &Fleet{paths: dirs, control: c, Git: &Git{dir: dirs.git(), url: status.Git}}
+	for _, plane := range status.Planes {
+		config, err := loadRESTConfig(plane.Kubeconfig)
+		if err != nil {
+			return nil, err
+		}
+		common := ControlPlane{name: plane.Name, fleet: f, config: config}
+		if plane.Name == hubName {
+			f.Hub = &Hub{ControlPlane: common, argocd: status.ArgoCD}
+		} else {
+			f.clusters = append(f.clusters, &Cluster{ControlPlane: common})
+		}
+	}
+	return f, nil
+}
+
+// Clusters are the managed clusters.
+func (f *Fleet) Clusters() []*Cluster { return f.clusters }
+
+// Cluster gives a managed cluster by its name. It panics if there is none: names are known when a test is written.
+func (f *Fleet) Cluster(name string) *Cluster {
+	for _, c := range f.clusters {
+		if c.name == name {
+			return c
+		}
+	}
+	panic(fmt.Sprintf("fleet: there is no managed cluster %q in %s", name, f.paths.root))
+}
+
+// Dir is the state directory.
+func (f *Fleet) Dir() string { return f.paths.root }
+
+// Logs is the folder of the processes' logs: <hub|cluster>-<process>.log.
+func (f *Fleet) Logs() string { return f.paths.logs() }
+
+// Bin is a folder of programs for a PATH: kubectl, argocd, kustomize and the rest.
+func (f *Fleet) Bin() string { return f.paths.bin() }
+
+// Program is the path of one of the programs in Bin.
+func (f *Fleet) Program(name string) string { return filepath.Join(f.paths.bin(), name) }
+
+// Status says how the fleet and its processes are.
+func (f *Fleet) Status(ctx context.Context) (Status, error) { return f.control.status(ctx) }
+
+// Stop ends what this process started: the processes of Run, and the fleet itself if it is from Start. A fleet
+// that another process runs stays up. It may be called twice.
+func (f *Fleet) Stop() {
+	f.mu.Lock()
+	runs := f.runs
+	f.runs = nil
+	f.mu.Unlock()
+	for i := len(runs) - 1; i >= 0; i-- {
+		runs[i].Stop()
+	}
+	if f.stop != nil {
+		f.stop()
+	}
+}
+
+// DownRequested is closed when `fleet down` asks this process to end its fleet. It is nil for a connected one.
+func (f *Fleet) DownRequested() <-chan struct{} {
+	if local, ok := f.control.(localControl); ok {
+		return local.s.down
+	}
+	return nil
+}

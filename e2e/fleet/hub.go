@@ -1,0 +1,83 @@
+package fleet
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// hubNamespaces are made before anything that lives in them.
+const hubNamespaces = `
+{apiVersion: v1, kind: Namespace, metadata: {name: argocd}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: open-cluster-management-hub}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: open-cluster-management}}
+`
+
+// startHub brings up the hub. Its controllers start after the CRDs: the garbage collector looks for new
+// types only now and then.
+func (p *plane) startHub(ctx context.Context) error {
+	if err := p.startControlPlane(ctx); err != nil {
+		return err
+	}
+	if err := p.installHubCRDs(ctx); err != nil {
+		return err
+	}
+	if err := p.apply(ctx, "", hubNamespaces); err != nil {
+		return err
+	}
+	p.progress("hub: API server and CRDs are ready (%s)", p.server)
+	if p.opts.HubControlPlaneOnly {
+		return nil
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return p.startHubControllers(ctx) })
+	group.Go(func() error { return p.startOCMController(ctx, "placement") })
+	group.Go(func() error { return p.startOCMController(ctx, "registration") })
+	group.Go(func() error {
+		if err := p.prepareArgoCD(ctx, "applicationset-controller", "server"); err != nil {
+			return err
+		}
+		return p.startArgoHub(ctx)
+	})
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	p.progress("hub: OCM and Argo CD are ready")
+	return nil
+}
+
+func (p *plane) installHubCRDs(ctx context.Context) error {
+	return p.installCRDs(ctx, func(file string) bool {
+		// These belong to managed clusters.
+		return !strings.Contains(file, "appliedmanifestworks") && !strings.Contains(file, "clusterclaims")
+	})
+}
+
+// installCRDs installs those of OCM's CRDs that are wanted, and all of Argo CD's.
+func (p *plane) installCRDs(ctx context.Context, wanted func(file string) bool) error {
+	ocm, err := p.programs.Manifests("ocm", "crds")
+	if err != nil {
+		return err
+	}
+	argo, err := p.programs.Manifests("argocd", "crds")
+	if err != nil {
+		return err
+	}
+	ocm = slices.DeleteFunc(ocm, func(file string) bool { return !wanted(filepath.Base(file)) })
+	return installCRDs(ctx, p.client, append(ocm, argo...))
+}
+
+func (p *plane) startHubControllers(ctx context.Context) error {
+	return p.startControllerManager(ctx,
+		"garbage-collector-controller", "namespace-controller", "serviceaccount-controller",
+		"clusterrole-aggregation-controller",
+		// Add-ons on the clusters get their certificates by it.
+		"certificatesigningrequest-signing-controller",
+		"validatingadmissionpolicy-status-controller",
+	)
+}

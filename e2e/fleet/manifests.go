@@ -1,0 +1,77 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// allManifests gives the manifests of the set of that name; a part of a set shares the whole set's folder.
+func allManifests(set string) []manifest {
+	i := slices.IndexFunc(allSets, func(s programSet) bool { return s.name == set })
+	if i < 0 {
+		return nil
+	}
+	return allSets[i].manifests
+}
+
+// copyManifests copies files out of the modules into the set's folder, each folder whole or not at all.
+func (b *Builder) copyManifests(ctx context.Context, source, folder string, set programSet) error {
+	parts := map[string]string{}
+	for _, m := range set.manifests {
+		target := filepath.Join(folder, m.folder)
+		if _, err := os.Stat(target); err == nil {
+			continue
+		}
+		part, ok := parts[target]
+		if !ok {
+			var err error
+			if part, err = os.MkdirTemp(folder, m.folder+".part-"); err != nil {
+				return err
+			}
+			parts[target] = part
+		}
+		if err := copyManifest(ctx, source, m, part); err != nil {
+			return err
+		}
+	}
+	for target, part := range parts {
+		if err := os.Chmod(part, 0o755); err != nil {
+			return err
+		}
+		if err := os.Rename(part, target); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyManifest(ctx context.Context, source string, m manifest, target string) error {
+	module, err := goCommand(ctx, source, "list", "-m", "-f", "{{.Dir}}", m.module)
+	if err != nil {
+		return fmt.Errorf("locating module %s: %w\n%s", m.module, err, module)
+	}
+	files, err := filepath.Glob(filepath.Join(module, m.pattern))
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		return fmt.Errorf("module %s has no %s: its layout changed, adapt e2e/fleet/programs.go", m.module, m.pattern)
+	}
+	for _, file := range files {
+		if err := copyFile(file, filepath.Join(target, filepath.Base(file))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func copyFile(from, to string) error {
+	data, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, data, 0o644)
+}

@@ -1,0 +1,88 @@
+package fleet
+
+import "context"
+
+const (
+	hubNamespace   = "open-cluster-management-hub"
+	agentNamespace = "open-cluster-management-agent"
+	workAccount    = "klusterlet-work-sa"
+	joinAccount    = "klusterlet-registration-sa"
+	// agentID is the last part of an agent's name on the hub.
+	agentID = "agent"
+)
+
+// startOCMController runs one of OCM's controllers on the hub.
+func (p *plane) startOCMController(ctx context.Context, program string) error {
+	kubeconfig, err := p.componentKubeconfig(program + "-controller")
+	if err != nil {
+		return err
+	}
+	return p.startOCM(ctx, program, program+"-controller", "controller",
+		"--kubeconfig="+kubeconfig, "--namespace="+hubNamespace)
+}
+
+// startOCM runs one of OCM's programs.
+func (p *plane) startOCM(ctx context.Context, program, name, role string, args ...string) error {
+	address, err := p.addresses(name)
+	if err != nil {
+		return err
+	}
+	env, err := p.environment(name)
+	if err != nil {
+		return err
+	}
+	return p.run(ctx, spec{
+		owner: p.name, name: name, path: p.programs.Path(program), env: env, layer: layerControllers, restart: true,
+		args:  append([]string{role, "--disable-leader-election", "--listen=" + address[0]}, args...),
+		ready: httpProbe("https://" + address[0] + "/healthz"),
+	})
+}
+
+// applyKlusterlet gives the agents the rights that OCM's klusterlet operator gives them, and no more. The
+// right to write Applications is not among them: whoever installs Towline grants it.
+func (p *plane) applyKlusterlet(ctx context.Context) error {
+	values := map[string]any{
+		"KlusterletName": "klusterlet", "KlusterletNamespace": agentNamespace, "AgentNamespace": agentNamespace,
+		"WorkServiceAccount": workAccount, "RegistrationServiceAccount": joinAccount,
+		"Labels": map[string]string{}, "ManagedClusterRoleArn": "",
+		"RegistrationDriver": map[string]string{"AuthType": "csr"},
+	}
+	for _, folder := range []string{"klusterlet", "klusterlet-management"} {
+		if err := p.applyManifests(ctx, agentNamespace, "ocm", folder, values); err != nil {
+			return err
+		}
+	}
+	// The operator makes this one in code.
+	return p.apply(ctx, "", `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: "open-cluster-management:klusterlet-work:aggregate"}
+aggregationRule:
+  clusterRoleSelectors: [{matchLabels: {open-cluster-management.io/aggregate-to-work: "true"}}]
+`)
+}
+
+func (p *plane) startRegistrationAgent(ctx context.Context, hubConfig string) error {
+	kubeconfig, err := p.serviceAccountKubeconfig(ctx, agentNamespace, joinAccount)
+	if err != nil {
+		return err
+	}
+	dir, err := p.dir("hub-kubeconfig")
+	if err != nil {
+		return err
+	}
+	return p.startOCM(ctx, "registration", "registration-agent", "agent",
+		"--spoke-cluster-name="+p.name, "--agent-id="+agentID, "--namespace="+agentNamespace,
+		"--kubeconfig="+kubeconfig, "--bootstrap-kubeconfig="+hubConfig, "--hub-kubeconfig-dir="+dir,
+		"--cluster-healthcheck-period="+p.opts.HealthCheckPeriod.String())
+}
+
+func (p *plane) startWorkAgent(ctx context.Context, hubConfig string) error {
+	kubeconfig, err := p.serviceAccountKubeconfig(ctx, agentNamespace, workAccount)
+	if err != nil {
+		return err
+	}
+	return p.startOCM(ctx, "work", "work-agent", "agent",
+		"--spoke-cluster-name="+p.name, "--agent-id="+agentID, "--namespace="+agentNamespace,
+		"--kubeconfig="+kubeconfig, "--hub-kubeconfig="+hubConfig, "--workload-source-config="+hubConfig)
+}

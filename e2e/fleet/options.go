@@ -1,0 +1,138 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// DirEnv names the environment variable that overrides the default state directory.
+const DirEnv = "TOWLINE_FLEET_DIR"
+
+// Options say what Start brings up. The zero value is a hub and two managed clusters.
+type Options struct {
+	// Dir is the state directory. Default: $TOWLINE_FLEET_DIR, else .fleet in the root of the checkout.
+	Dir string
+	// Clusters are the names of the managed clusters. Default: cluster1, cluster2.
+	Clusters []string
+	// ClusterLabels are extra labels of a ManagedCluster, by its name (for example env=dev).
+	ClusterLabels map[string]map[string]string
+	// HubControlPlaneOnly starts etcd and kube-apiserver of the hub, with every CRD, and nothing else.
+	HubControlPlaneOnly bool
+	// BasePort makes the ports predictable: they are numbered from it, and one in use is an error.
+	// Default: free ports are looked for.
+	BasePort int
+	// LeaseSeconds is the ManagedClusters' lease duration. The registration controller calls a cluster
+	// Unknown after five of them. Default: 2.
+	LeaseSeconds int32
+	// HealthCheckPeriod is how often a registration agent looks at its own API server. Default: 10s.
+	HealthCheckPeriod time.Duration
+	// AuditLog makes the hub's kube-apiserver write logs/hub-audit.log: who did what to which object.
+	AuditLog bool
+	// ExtraArgs are appended to a process's arguments. A key is "<process>" or "<hub|cluster>/<process>".
+	ExtraArgs map[string][]string
+	// ExtraEnv is added to a process's environment, with the same keys.
+	ExtraEnv map[string][]string
+	// ReadyTimeout bounds the wait for any one process or object. Default: 2 minutes.
+	ReadyTimeout time.Duration
+	// CacheDir holds the built programs. Default: $TOWLINE_CACHE, else towline in the user's cache folder.
+	CacheDir string
+	// SourceDir is the folder of the programs' modules. Default: e2e/programs of the checkout.
+	SourceDir string
+	// Progress receives a line for each step. Default: nothing is printed.
+	Progress io.Writer
+}
+
+// ClusterNames gives the n names cluster1, cluster2, ….
+func ClusterNames(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("cluster%d", i+1)
+	}
+	return names
+}
+
+// DefaultDir is the state directory used when none is named.
+func DefaultDir() (string, error) {
+	if dir := os.Getenv(DirEnv); dir != "" {
+		return filepath.Abs(dir)
+	}
+	root, err := checkoutRoot()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(root, ".fleet"), nil
+}
+
+func (o *Options) complete() error {
+	if err := o.completeDirs(); err != nil {
+		return err
+	}
+	if o.Clusters == nil {
+		o.Clusters = ClusterNames(2)
+	}
+	if o.HubControlPlaneOnly {
+		o.Clusters = nil
+	}
+	if o.LeaseSeconds == 0 {
+		o.LeaseSeconds = 2
+	}
+	if o.HealthCheckPeriod == 0 {
+		o.HealthCheckPeriod = 10 * time.Second
+	}
+	if o.ReadyTimeout == 0 {
+		o.ReadyTimeout = 2 * time.Minute
+	}
+	if o.Progress == nil {
+		o.Progress = io.Discard
+	}
+	return o.validate()
+}
+
+func (o *Options) completeDirs() (err error) {
+	if o.Dir == "" {
+		o.Dir, err = DefaultDir()
+	} else {
+		o.Dir, err = filepath.Abs(o.Dir)
+	}
+	if err != nil {
+		return fmt.Errorf("no state directory (name one with --dir): %w", err)
+	}
+	return nil
+}
+
+func (o *Options) validate() error {
+	var errs []error
+	seen := map[string]bool{hubName: true}
+	for _, name := range o.Clusters {
+		errs = append(errs, validateClusterName(name, seen))
+		seen[name] = true
+	}
+	for name := range o.ClusterLabels {
+		if !seen[name] || name == hubName {
+			errs = append(errs, fmt.Errorf("labels are given for %q, which is not among the clusters %v", name, o.Clusters))
+		}
+	}
+	if o.BasePort != 0 && (o.BasePort < 1024 || o.BasePort > 65000) {
+		errs = append(errs, fmt.Errorf("base port %d is out of range: choose one from 1024 to 65000", o.BasePort))
+	}
+	if o.LeaseSeconds < 0 {
+		errs = append(errs, fmt.Errorf("lease duration %d s is negative: give 1 or more", o.LeaseSeconds))
+	}
+	return errors.Join(errs...)
+}
+
+func validateClusterName(name string, seen map[string]bool) error {
+	if seen[name] {
+		return fmt.Errorf("cluster name %q is used twice or is the hub's: give each cluster its own name", name)
+	}
+	if msgs := validation.IsDNS1123Label(name); len(msgs) > 0 {
+		return fmt.Errorf("cluster name %q cannot be a namespace: %s", name, msgs[0])
+	}
+	return nil
+}

@@ -1,0 +1,69 @@
+package fleet
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// paths is the layout of a state directory.
+type paths struct{ root string }
+
+func (p paths) state() string           { return filepath.Join(p.root, "state.json") }
+func (p paths) lock() string            { return filepath.Join(p.root, "fleet.lock") }
+func (p paths) logs() string            { return filepath.Join(p.root, "logs") }
+func (p paths) log(title string) string { return filepath.Join(p.logs(), title+".log") }
+func (p paths) bin() string             { return filepath.Join(p.root, "bin") }
+func (p paths) kubeconfig(name string) string {
+	return filepath.Join(p.root, "kubeconfig", name+".yaml")
+}
+func (p paths) git() string              { return filepath.Join(p.root, "git") }
+func (p paths) pki(plane string) string  { return filepath.Join(p.root, "pki", plane) }
+func (p paths) data(plane string) string { return filepath.Join(p.root, "data", plane) }
+
+// socket is the control socket. The kernel allows it about a hundred characters, so that of a long path
+// lives in the folder for temporary files.
+func (p paths) socket() string {
+	path := filepath.Join(p.root, "control.sock")
+	if len(path) < 100 {
+		return path
+	}
+	sum := sha256.Sum256([]byte(p.root))
+	return filepath.Join(os.TempDir(), "towline-fleet-"+hex.EncodeToString(sum[:8])+".sock")
+}
+
+// leftovers are the folders that a fleet fills; its logs stay until the next start.
+func (p paths) leftovers() []string {
+	var dirs []string
+	for _, name := range []string{"data", "git", "pki", "kubeconfig", "bin"} {
+		dirs = append(dirs, filepath.Join(p.root, name))
+	}
+	return dirs
+}
+
+func (p paths) create() error {
+	for _, dir := range append(p.leftovers(), p.logs()) {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeAll removes a folder, also where a program took the permissions away that removing needs, as Argo
+// CD's repo server does with its clones.
+func removeAll(dir string) error {
+	if err := os.RemoveAll(dir); err == nil {
+		return nil
+	}
+	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		if errors.Is(err, fs.ErrPermission) && entry != nil && entry.IsDir() {
+			return os.Chmod(path, 0o700) // the walk reads it on the next round
+		}
+		return nil
+	})
+	return os.RemoveAll(dir)
+}

@@ -1,0 +1,163 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+const hubName = "hub"
+
+// Layers of processes: what is listed later needs what is listed earlier.
+const (
+	layerStore = iota
+	layerAPIServer
+	layerControllers
+)
+
+// A plane is a control plane with all that runs beside it: the hub, or a managed cluster.
+type plane struct {
+	*supervisor
+	name   string
+	ca     *authority
+	server string
+	rest   *rest.Config
+	client client.Client
+	redis  *redisServer
+
+	portsMu sync.Mutex
+	ports   map[string]int
+}
+
+func (s *supervisor) newPlane(name string) (*plane, error) {
+	ca, err := openAuthority(s.paths.pki(name), "towline-fleet-"+name)
+	if err != nil {
+		return nil, err
+	}
+	return &plane{supervisor: s, name: name, ca: ca, ports: map[string]int{}}, nil
+}
+
+// port gives the port for a purpose: the same one each time it is asked for.
+func (p *plane) port(purpose string) (int, error) {
+	p.portsMu.Lock()
+	defer p.portsMu.Unlock()
+	if port, ok := p.ports[purpose]; ok {
+		return port, nil
+	}
+	port, err := p.supervisor.ports.take(p.name + " " + purpose)
+	if err == nil {
+		p.ports[purpose] = port
+	}
+	return port, err
+}
+
+// addresses gives 127.0.0.1:<port> for each purpose.
+func (p *plane) addresses(purposes ...string) ([]string, error) {
+	out := make([]string, len(purposes))
+	for i, purpose := range purposes {
+		port, err := p.port(purpose)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = loopback(port)
+	}
+	return out, nil
+}
+
+// dir gives a folder of the plane's own, and makes it.
+func (p *plane) dir(name string) (string, error) {
+	dir := filepath.Join(p.paths.data(p.name), name)
+	return dir, os.MkdirAll(dir, 0o755)
+}
+
+// environment is what a process sees: nothing of the user's own settings, proxies least of all.
+func (p *plane) environment(process string, extra ...string) ([]string, error) {
+	home, err := p.dir("home-" + process)
+	if err != nil {
+		return nil, err
+	}
+	env := []string{
+		"PATH=" + p.paths.bin() + string(os.PathListSeparator) + os.Getenv("PATH"),
+		"HOME=" + home, "TMPDIR=" + home,
+		"GIT_CONFIG_NOSYSTEM=1",
+	}
+	return append(env, extra...), nil
+}
+
+// certificateKubeconfig writes kubeconfig/<file>.yaml for a user known by a client certificate.
+func (p *plane) certificateKubeconfig(file string, id identity) (string, error) {
+	pair, err := p.ca.issue(id)
+	if err != nil {
+		return "", err
+	}
+	path := p.paths.kubeconfig(file)
+	return path, writeKubeconfig(path, renderKubeconfig(p.name, p.server, p.ca.certPEM, certificateUser(pair)))
+}
+
+// adminKubeconfig writes a kubeconfig with all rights, under a name that audit logs show.
+func (p *plane) adminKubeconfig(file, user string) (string, error) {
+	return p.certificateKubeconfig(file, identity{user: user, groups: []string{"system:masters"}})
+}
+
+// componentKubeconfig is adminKubeconfig for one of the plane's own processes.
+func (p *plane) componentKubeconfig(component string) (string, error) {
+	return p.adminKubeconfig(p.name+"-"+component, "fleet:"+component)
+}
+
+// serviceAccountKubeconfig writes kubeconfig/<plane>-<name>.yaml with a token of a ServiceAccount.
+func (p *plane) serviceAccountKubeconfig(ctx context.Context, namespace, name string) (string, error) {
+	return serviceAccountKubeconfig(ctx, p.paths, p.name, p.rest, namespace, name)
+}
+
+// connect makes the clients of the plane's admin.
+func (p *plane) connect() error {
+	path, err := p.adminKubeconfig(p.name, "admin")
+	if err != nil {
+		return err
+	}
+	if p.rest, err = loadRESTConfig(path); err != nil {
+		return err
+	}
+	httpClient, err := rest.HTTPClientFor(p.rest)
+	if err != nil {
+		return err
+	}
+	mapper, err := apiutil.NewDynamicRESTMapper(p.rest, httpClient)
+	if err != nil {
+		return err
+	}
+	made, err := client.New(p.rest, client.Options{HTTPClient: httpClient, Mapper: mapper})
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.client = made
+	return err
+}
+
+// apply applies YAML.
+func (p *plane) apply(ctx context.Context, namespace, text string) error {
+	objects, err := decode([]byte(strings.TrimSpace(text)))
+	if err != nil {
+		return fmt.Errorf("manifest for %s: %w", p.name, err)
+	}
+	return applyObjects(ctx, p.client, namespace, objects...)
+}
+
+// applyManifests applies files that a set of programs brought.
+func (p *plane) applyManifests(ctx context.Context, namespace, set, folder string, values any) error {
+	files, err := p.programs.Manifests(set, folder)
+	if err != nil {
+		return err
+	}
+	objects, err := decodeFiles(files, values)
+	if err != nil {
+		return err
+	}
+	return applyObjects(ctx, p.client, namespace, objects...)
+}

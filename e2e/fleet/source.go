@@ -1,0 +1,36 @@
+package fleet
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// checkoutRoot finds the root of the checkout: upwards from the working directory, else from this very file.
+func checkoutRoot() (string, error) {
+	if wd, err := os.Getwd(); err == nil {
+		if root, ok := rootAbove(wd); ok {
+			return root, nil
+		}
+	}
+	if _, file, _, ok := runtime.Caller(0); ok {
+		if root, ok := rootAbove(filepath.Dir(file)); ok {
+			return root, nil
+		}
+	}
+	return "", errors.New("the checkout with e2e/programs was not found: run this from inside it")
+}
+
+func rootAbove(dir string) (string, bool) {
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "e2e", "programs", "etcd", "go.mod")); err == nil {
+			return dir, true
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			return "", false
+		}
+		dir = parent
+	}
+}

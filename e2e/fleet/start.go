@@ -1,0 +1,199 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Start brings up a fleet and returns when all of it is ready. What has been started is stopped again if
+// something does not come up, or if ctx ends before; afterwards ctx has no meaning any more, and Stop ends
+// the fleet. Its processes die with this one, however it ends.
+func Start(ctx context.Context, opts Options) (*Fleet, error) {
+	if err := opts.complete(); err != nil {
+		return nil, err
+	}
+	s := &supervisor{opts: opts, paths: paths{opts.Dir}, began: time.Now(), down: make(chan struct{})}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go func() {
+		select {
+		case <-s.down:
+			cancel(errors.New("the fleet was asked to end"))
+		case <-ctx.Done():
+		}
+	}()
+	if err := s.prepare(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.startAll(ctx); err != nil {
+		s.stop(true)
+		return nil, err
+	}
+	f, err := newFleet(s.paths, s.status(), localControl{s})
+	if err != nil {
+		s.stop(true)
+		return nil, err
+	}
+	f.stop = func() { s.stop(false) }
+	s.progress("ready")
+	return f, nil
+}
+
+// prepare checks what the fleet needs, claims the state directory and builds the programs.
+func (s *supervisor) prepare(ctx context.Context) (err error) {
+	if _, err := gitBackend(ctx); err != nil {
+		return err
+	}
+	builder := Builder{CacheDir: s.opts.CacheDir, SourceDir: s.opts.SourceDir, Progress: s.opts.Progress}
+	if s.programs, err = builder.Build(ctx); err != nil {
+		return err
+	}
+	if s.unlock, err = claim(s.paths, s.progress); err != nil {
+		return err
+	}
+	s.began = time.Now()
+	s.ports = newPortAllocator(s.opts.BasePort, s.paths.root)
+	err = errors.Join(s.createPlanes(), s.linkPrograms())
+	if err == nil {
+		s.control, err = serveControl(s)
+	}
+	if err != nil {
+		s.stop(true)
+	}
+	return err
+}
+
+func (s *supervisor) createPlanes() (err error) {
+	// A new fleet's logs are its own.
+	if err := errors.Join(removeAll(s.paths.logs()), s.paths.create()); err != nil {
+		return err
+	}
+	if s.hub, err = s.newPlane(hubName); err != nil {
+		return err
+	}
+	for _, name := range s.opts.Clusters {
+		cluster, err := s.newPlane(name)
+		if err != nil {
+			return err
+		}
+		s.clusters = append(s.clusters, cluster)
+	}
+	return s.takeWellKnownPorts()
+}
+
+// takeWellKnownPorts takes the ports that people use first, so that a base port gives the same ones each time.
+func (s *supervisor) takeWellKnownPorts() (err error) {
+	if s.gitPort, err = s.ports.take("git"); err != nil {
+		return err
+	}
+	if _, err := s.hub.addresses("kube-apiserver", "argocd-server"); err != nil {
+		return err
+	}
+	for _, cluster := range s.clusters {
+		if _, err := cluster.addresses("kube-apiserver"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// linkPrograms makes a folder that serves as PATH: for the repo servers, and for a user's shell.
+func (s *supervisor) linkPrograms() error {
+	for _, name := range s.programs.Names() {
+		link := filepath.Join(s.paths.bin(), name)
+		if err := os.Symlink(s.programs.Path(name), link); err != nil && !errors.Is(err, os.ErrExist) {
+			return fmt.Errorf("linking programs: %w", err)
+		}
+	}
+	return nil
+}
+
+// startAll starts the Git server, the hub and the clusters, side by side where they do not need each other.
+func (s *supervisor) startAll(ctx context.Context) error {
+	if err := s.startGitServer(ctx); err != nil {
+		return err
+	}
+	hubReady := make(chan struct{})
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		if err := s.hub.startHub(ctx); err != nil {
+			return err
+		}
+		close(hubReady)
+		return nil
+	})
+	for _, cluster := range s.clusters {
+		group.Go(func() error { return cluster.startCluster(ctx, hubReady) })
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.ready = true
+	s.mu.Unlock()
+	s.save()
+	return nil
+}
+
+func (s *supervisor) startGitServer(ctx context.Context) error {
+	server, err := startGit(ctx, s.paths.git(), loopback(s.gitPort), s.paths.log("git"))
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.git = server
+	s.mu.Unlock()
+	return nil
+}
+
+// stop ends everything in reverse order: clusters, hub, then what lives in this process. Data is removed;
+// logs stay. It may be called twice.
+func (s *supervisor) stop(failed bool) {
+	s.mu.Lock()
+	if s.stopped {
+		s.mu.Unlock()
+		return
+	}
+	s.stopped, s.ready = true, false
+	s.mu.Unlock()
+	var wait sync.WaitGroup
+	for _, cluster := range s.clusters {
+		wait.Go(func() { s.stopPlane(cluster) })
+	}
+	wait.Wait()
+	s.stopPlane(s.hub)
+	if s.git != nil {
+		s.git.stop()
+	}
+	if s.control != nil {
+		_ = s.control.Close()
+	}
+	s.saveMu.Lock() // no process's end writes the state file any more
+	defer s.saveMu.Unlock()
+	if err := removeState(s.paths, false); err != nil {
+		s.progress("removing data: %v", err)
+	}
+	if s.unlock != nil {
+		s.unlock()
+	}
+	if failed {
+		s.progress("stopped; the logs are in %s", s.paths.logs())
+	}
+}
+
+func (s *supervisor) stopPlane(p *plane) {
+	if p == nil {
+		return
+	}
+	s.stopOwner(p.name)
+	if p.redis != nil {
+		p.redis.stop()
+	}
+}

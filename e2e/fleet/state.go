@@ -1,0 +1,131 @@
+package fleet
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// A Status is what a fleet says about itself. The same document is its state file.
+type Status struct {
+	Dir        string        `json:"dir"`
+	Ready      bool          `json:"ready"`
+	Started    time.Time     `json:"started"`
+	Supervisor ProcessRef    `json:"supervisor"`
+	Git        string        `json:"git,omitempty"`
+	ArgoCD     string        `json:"argocd,omitempty"`
+	Planes     []PlaneStatus `json:"planes"`
+}
+
+// A PlaneStatus describes the hub or a managed cluster.
+type PlaneStatus struct {
+	Name       string `json:"name"`
+	Server     string `json:"server"`
+	Kubeconfig string `json:"kubeconfig"`
+	// Available is the status of the ManagedCluster's condition; it is asked for, not kept.
+	Available string          `json:"available,omitempty"`
+	Processes []ProcessStatus `json:"processes"`
+}
+
+// A ProcessStatus describes one process.
+type ProcessStatus struct {
+	Name string `json:"name"`
+	ProcessRef
+	Running  bool      `json:"running"`
+	Since    time.Time `json:"since"`
+	Restarts int       `json:"restarts,omitempty"`
+	Exit     string    `json:"exit,omitempty"`
+	MemoryKB int       `json:"memoryKB,omitempty"`
+	Log      string    `json:"log"`
+}
+
+// status describes the fleet as it is now.
+func (s *supervisor) status() Status {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	self, _ := refOf(os.Getpid())
+	status := Status{Dir: s.paths.root, Ready: s.ready, Started: s.began, Supervisor: self}
+	if s.git != nil {
+		status.Git = s.git.url
+	}
+	for _, p := range append([]*plane{s.hub}, s.clusters...) {
+		if p == nil {
+			continue
+		}
+		status.Planes = append(status.Planes, s.planeStatus(p))
+	}
+	if s.hub != nil && !s.opts.HubControlPlaneOnly {
+		status.ArgoCD = "http://" + s.hub.address("argocd-server")
+	}
+	return status
+}
+
+func (s *supervisor) planeStatus(p *plane) PlaneStatus {
+	status := PlaneStatus{Name: p.name, Server: "https://" + p.address("kube-apiserver"), Kubeconfig: s.paths.kubeconfig(p.name)}
+	for _, proc := range s.processes {
+		if proc.spec.owner == p.name {
+			status.Processes = append(status.Processes, proc.status())
+		}
+	}
+	return status
+}
+
+func (p *process) status() ProcessStatus {
+	running := p.running()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	status := ProcessStatus{
+		Name: p.spec.name, ProcessRef: p.ref, Running: running, Since: p.since, Restarts: p.restarts, Log: p.spec.log,
+	}
+	if running {
+		status.MemoryKB = residentKB(p.ref.PID)
+	} else if p.exit != nil {
+		status.Exit = p.exit.Error()
+	}
+	return status
+}
+
+// save writes the state file: what a later start needs to find what this fleet may leave behind.
+func (s *supervisor) save() {
+	s.saveMu.Lock()
+	defer s.saveMu.Unlock()
+	if s.isStopped() {
+		return
+	}
+	if err := writeState(s.paths, s.status()); err != nil {
+		s.progress("state file: %v", err)
+	}
+}
+
+func (s *supervisor) isStopped() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stopped
+}
+
+func writeState(dirs paths, status Status) error {
+	data, err := json.MarshalIndent(status, "", "  ")
+	if err != nil {
+		return err
+	}
+	part := dirs.state() + ".part"
+	if err := os.WriteFile(part, data, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(part, dirs.state())
+}
+
+// readState reads the state file; there is none if the error is os.ErrNotExist.
+func readState(dirs paths) (Status, error) {
+	var status Status
+	data, err := os.ReadFile(dirs.state())
+	if err != nil {
+		return status, err
+	}
+	if err := json.Unmarshal(data, &status); err != nil {
+		return status, fmt.Errorf("%s is damaged (remove the folder %s): %w", dirs.state(), filepath.Dir(dirs.state()), err)
+	}
+	return status, nil
+}

@@ -1,0 +1,29 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
+
+// poll tries until it succeeds or the context ends, and then says what was still wrong.
+func poll(ctx context.Context, every time.Duration, try func(context.Context) error) error {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		err := try(ctx)
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", context.Cause(ctx), err)
+		case <-ticker.C:
+		}
+	}
+}
