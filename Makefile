@@ -17,7 +17,7 @@ OVERLAY ?= argocd
 # More flags for the end-to-end suite, for example
 # E2E_FLAGS='-ginkgo.focus=guestbook'.
 E2E_FLAGS ?=
-E2E_TIMEOUT ?= 45m
+E2E_TIMEOUT ?= 60m
 
 CONTROLLER_GEN := go tool -modfile=.ci/tools/go.mod controller-gen
 KUSTOMIZE := go tool -modfile=$(CURDIR)/.ci/tools/go.mod kustomize
@@ -90,6 +90,11 @@ lint: ## Static checks of the program and of the end-to-end tests.
 	$(GOLANGCI_LINT) run ./...
 	go -C e2e vet ./...
 	cd e2e && $(GOLANGCI_LINT) run ./...
+
+.PHONY: lint-fix
+lint-fix: ## Let the linters mend what they can.
+	$(GOLANGCI_LINT) run --fix ./...
+	cd e2e && $(GOLANGCI_LINT) run --fix ./...
 
 ##@ Build
 
