@@ -14,6 +14,8 @@ PLATFORMS ?= linux/amd64
 IMAGE_OUTPUT ?= --load
 # The kustomize overlay of `make install-manifest`.
 OVERLAY ?= argocd
+# CRDS=false leaves the CRDs out of it, for a hub that has them from elsewhere.
+CRDS ?= true
 # More flags for the end-to-end suite, for example
 # E2E_FLAGS='-ginkgo.focus=guestbook'.
 E2E_FLAGS ?=
@@ -129,7 +131,8 @@ install-manifest: ## Write bin/install.yaml for IMAGE, from the overlay OVERLAY.
 	mkdir -p bin/install-manifest
 	cd bin/install-manifest && \
 		$(KUSTOMIZE) create --resources ../../deploy/overlays/$(OVERLAY) && \
-		$(KUSTOMIZE) edit set image towline=$(IMAGE)
+		$(KUSTOMIZE) edit set image towline=$(IMAGE) && \
+		if [[ $(CRDS) == false ]]; then $(KUSTOMIZE) edit add component ../../deploy/components/without-crds; fi
 	$(KUSTOMIZE) build bin/install-manifest > bin/install.yaml
 	@echo 'kubectl apply -f bin/install.yaml'
 
