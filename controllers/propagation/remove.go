@@ -103,11 +103,38 @@ func isGone(err error) bool {
 	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// works are the works whose annotations name the Application.
+// works are the works whose annotations name the Application, but for those that another Application of the hub
+// must have: there the annotations were changed, and its owner will put them right.
 func (r *Reconciler) works(ctx context.Context, app types.NamespacedName) ([]workv1.ManifestWork, error) {
 	list := &workv1.ManifestWorkList{}
-	err := r.List(ctx, list, client.MatchingFields{index.ByHubApplication: app.String()})
-	return list.Items, err
+	if err := r.List(ctx, list, client.MatchingFields{index.ByHubApplication: app.String()}); err != nil {
+		return nil, err
+	}
+	var works []workv1.ManifestWork
+	for i := range list.Items {
+		claims, err := r.claims(ctx, &list.Items[i])
+		if err != nil {
+			return nil, err
+		}
+		if len(claims) == 0 || slices.Contains(claims, app) {
+			works = append(works, list.Items[i])
+		}
+	}
+	return works, nil
+}
+
+// claims are the Applications that must have this work, as the hub has it.
+func (r *Reconciler) claims(ctx context.Context, w client.Object) ([]types.NamespacedName, error) {
+	apps := &argocd.ApplicationList{}
+	match := client.MatchingFields{index.ByWork: client.ObjectKeyFromObject(w).String()}
+	if err := r.List(ctx, apps, match, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	keys := make([]types.NamespacedName, len(apps.Items))
+	for i := range apps.Items {
+		keys[i] = client.ObjectKeyFromObject(&apps.Items[i])
+	}
+	return keys, nil
 }
 
 // deleteWork asks for the deletion of exactly this work, not of one that has taken its name since. app is nil when

@@ -1,0 +1,161 @@
+package controllers_test
+
+import (
+	"context"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// get reads an object as the API server has it; nil when it does not exist.
+func get[T client.Object](t *testing.T, obj T) T {
+	t.Helper()
+	err := k8s.Get(context.WithoutCancel(t.Context()), client.ObjectKeyFromObject(obj), obj)
+	if apierrors.IsNotFound(err) {
+		var none T
+		return none
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+// workOf is the work that the Application must have; nil while there is none.
+func workOf(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
+	t.Helper()
+	key := work.Key(app)
+	w := &workv1.ManifestWork{}
+	w.Namespace, w.Name = key.Namespace, key.Name
+	return get(t, w)
+}
+
+// expectWork waits until the Application's work says what Render says, and returns it.
+func expectWork(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
+	t.Helper()
+	var w *workv1.ManifestWork
+	NewWithT(t).Eventually(func(g Gomega) {
+		w = workOf(t, app)
+		g.Expect(w).NotTo(BeNil(), "no ManifestWork %s", work.Key(app))
+		g.Expect(w.DeletionTimestamp.IsZero()).To(BeTrue())
+		desired, err := work.Render(get(t, app))
+		g.Expect(err).NotTo(HaveOccurred())
+		_, differs := work.Update(w, desired)
+		g.Expect(differs).To(BeFalse(), "the ManifestWork is not up to date")
+	}, soon, tick).Should(Succeed())
+	return w
+}
+
+// expectNoWork waits until no work of the Application's name exists.
+func expectNoWork(t *testing.T, app *argocd.Application) {
+	t.Helper()
+	NewWithT(t).Eventually(func() *workv1.ManifestWork { return workOf(t, app) }, soon, tick).Should(BeNil())
+}
+
+// condition is the message of a condition of the Application, and whether it is there.
+func condition(t *testing.T, app *argocd.Application, conditionType string) (string, bool) {
+	t.Helper()
+	for _, c := range get(t, app).Status.Conditions {
+		if c.Type == conditionType {
+			return c.Message, true
+		}
+	}
+	return "", false
+}
+
+// expectProblem waits until the Application shows a PropagationError that says that, and an event of that reason.
+func expectProblem(t *testing.T, app *argocd.Application, reason, says string) {
+	t.Helper()
+	g := NewWithT(t)
+	g.Eventually(func() string {
+		message, _ := condition(t, app, apis.ConditionPropagationError)
+		return message
+	}, soon, tick).Should(ContainSubstring(says))
+	g.Eventually(func() []string { return eventReasons(t, app) }, soon, tick).Should(ContainElement(reason))
+}
+
+// expectNoProblem waits until the Application shows no PropagationError.
+func expectNoProblem(t *testing.T, app *argocd.Application) {
+	t.Helper()
+	NewWithT(t).Eventually(func() bool {
+		_, there := condition(t, app, apis.ConditionPropagationError)
+		return there
+	}, soon, tick).Should(BeFalse())
+}
+
+func eventReasons(t *testing.T, app *argocd.Application) []string {
+	t.Helper()
+	list := &eventsv1.EventList{}
+	if err := k8s.List(t.Context(), list, client.InNamespace(app.Namespace)); err != nil {
+		t.Fatal(err)
+	}
+	var reasons []string
+	for _, e := range list.Items {
+		if e.Regarding.Name == app.Name {
+			reasons = append(reasons, e.Reason)
+		}
+	}
+	return reasons
+}
+
+// report writes what the cluster's work agent would report of the Application.
+func report(t *testing.T, app *argocd.Application, b *fixture.FeedbackBuilder) {
+	t.Helper()
+	w := expectWork(t, app)
+	before := w.DeepCopy()
+	w.Status = b.Obj()
+	for i := range w.Status.Conditions {
+		w.Status.Conditions[i].ObservedGeneration = w.Generation
+	}
+	if err := k8s.Status().Patch(t.Context(), w, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// applied reports that the agent has applied the work, and nothing else.
+func applied(t *testing.T, w *workv1.ManifestWork) {
+	t.Helper()
+	before := w.DeepCopy()
+	meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{
+		Type: workv1.WorkApplied, Status: metav1.ConditionTrue, Reason: "Applied", ObservedGeneration: w.Generation,
+	})
+	if err := k8s.Status().Patch(t.Context(), w, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// feedbackOf starts a report on the Application.
+func feedbackOf(app *argocd.Application) *fixture.FeedbackBuilder {
+	return fixture.Feedback(work.Identifier(app))
+}
+
+// expectHealth waits until the hub Application shows that health.
+func expectHealth(t *testing.T, app *argocd.Application, health string) {
+	t.Helper()
+	NewWithT(t).Eventually(func() string { return get(t, app).Status.Health.Status }, soon, tick).Should(Equal(health))
+}
+
+// remove deletes the Application as a user would.
+func remove(t *testing.T, app *argocd.Application) {
+	t.Helper()
+	if err := k8s.Delete(t.Context(), app.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// expectGone waits until the hub has no such Application.
+func expectGone(t *testing.T, app *argocd.Application) {
+	t.Helper()
+	NewWithT(t).Eventually(func() *argocd.Application { return get(t, app.DeepCopy()) }, soon, tick).Should(BeNil())
+}

@@ -1,0 +1,140 @@
+package controllers_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// agentFinalizer is what the work agent puts on a work and takes off when the cluster has removed everything.
+const agentFinalizer = workv1.ManifestWorkFinalizer
+
+func TestDeletionWaitsForTheCluster(t *testing.T) {
+	for _, finalizer := range []string{
+		apis.FinalizerResources, apis.FinalizerResources + "/background", apis.FinalizerResources + "/foreground",
+	} {
+		t.Run(finalizer, func(t *testing.T) {
+			start(t)
+			app := application(t, cluster(t)).Finalizers(finalizer).Obj()
+			create(t, app)
+			w := expectWork(t, app)
+			edit(t, w, func(w *workv1.ManifestWork) { w.Finalizers = []string{agentFinalizer} })
+
+			remove(t, app)
+			g := NewWithT(t)
+			g.Eventually(func() bool { return !workOf(t, app).DeletionTimestamp.IsZero() }, soon, tick).Should(BeTrue())
+			g.Eventually(func() []string { return eventReasons(t, app) }, soon, tick).Should(ContainElement(apis.ReasonWorkDeleted))
+			if got := get(t, app.DeepCopy()); got == nil || len(got.Finalizers) != 1 {
+				t.Fatal("the hub says gone while the cluster still has the Application")
+			}
+			edit(t, w, func(w *workv1.ManifestWork) { w.Finalizers = nil })
+			expectGone(t, app)
+		})
+	}
+}
+
+func TestDeletionLeavesFinalizersOfOthers(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources, "example.com/mine").Obj()
+	create(t, app)
+	expectWork(t, app)
+	remove(t, app)
+	expectNoWork(t, app)
+	NewWithT(t).Eventually(func() []string { return get(t, app).Finalizers }, soon, tick).Should(Equal([]string{"example.com/mine"}))
+	edit(t, app, func(a *argocd.Application) { a.Finalizers = nil })
+	expectGone(t, app)
+}
+
+func TestDeletionOfAnApplicationThatWasNeverSent(t *testing.T) {
+	start(t)
+	target := cluster(t)
+	for title, cluster := range map[string]string{"no such cluster": "nowhere", "none named": "", "impossible name": "A/B"} {
+		t.Run(title, func(t *testing.T) {
+			app := application(t, target).Cluster(cluster).Finalizers(apis.FinalizerResources).Obj()
+			create(t, app)
+			expectProblem(t, app, map[string]string{
+				"nowhere": apis.ReasonClusterNotFound, "": apis.ReasonClusterAnnotationMissing, "A/B": apis.ReasonClusterNameInvalid,
+			}[cluster], "")
+			remove(t, app)
+			expectGone(t, app)
+		})
+	}
+}
+
+func TestDeletionWithoutFinalizer(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	expectWork(t, app)
+	remove(t, app)
+	expectNoWork(t, app)
+}
+
+func TestDeletionWhileTowlineIsDown(t *testing.T) {
+	for title, finalizers := range map[string][]string{"without finalizer": nil, "with it": {apis.FinalizerResources}} {
+		t.Run(title, func(t *testing.T) {
+			towline := start(t)
+			app := application(t, cluster(t)).Finalizers(finalizers...).Obj()
+			create(t, app)
+			expectWork(t, app)
+			other := application(t, cluster(t)).Obj()
+			create(t, other)
+			kept := expectWork(t, other)
+			towline.stop()
+			remove(t, app)
+			start(t)
+			expectNoWork(t, app)
+			expectGone(t, app)
+			if got := get(t, kept.DeepCopy()); got == nil || got.UID != kept.UID {
+				t.Error("the work of another Application went")
+			}
+		})
+	}
+}
+
+// TestMove: the new cluster has the Application before the old one loses it.
+func TestMove(t *testing.T) {
+	start(t)
+	from, to := cluster(t), cluster(t)
+	app := application(t, from).Obj()
+	create(t, app)
+	old := expectWork(t, app)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = to.Name })
+	w := expectWork(t, app)
+	if w.Namespace != to.Name {
+		t.Fatalf("the work is in %s", w.Namespace)
+	}
+	if got := get(t, old.DeepCopy()); got == nil {
+		t.Fatal("the old cluster lost the Application before the new one had it")
+	}
+	applied(t, w)
+	NewWithT(t).Eventually(func() *workv1.ManifestWork { return get(t, old.DeepCopy()) }, soon, tick).Should(BeNil())
+}
+
+// TestMadeAgainUnderItsName: the new Application's work takes over before that of the old one goes.
+func TestMadeAgainUnderItsName(t *testing.T) {
+	towline := start(t)
+	c := cluster(t)
+	b := application(t, c)
+	first := b.Obj()
+	create(t, first)
+	old := expectWork(t, first)
+	towline.stop()
+	remove(t, first)
+	second := b.Obj()
+	create(t, second)
+	start(t)
+	w := expectWork(t, second)
+	if w.Name == old.Name {
+		t.Fatalf("two Applications share the work %s", w.Name)
+	}
+	if got := get(t, old.DeepCopy()); got == nil {
+		t.Fatal("the cluster's Application lost its only owner")
+	}
+	applied(t, w)
+	NewWithT(t).Eventually(func() *workv1.ManifestWork { return get(t, old.DeepCopy()) }, soon, tick).Should(BeNil())
+}

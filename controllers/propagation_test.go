@@ -1,0 +1,362 @@
+package controllers_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/runtime"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+func TestPropagation(t *testing.T) {
+	towline := start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	expectWork(t, app)
+	NewWithT(t).Eventually(func() []string { return eventReasons(t, app) }, soon, tick).
+		Should(ConsistOf(apis.ReasonPropagated))
+	if got := towline.writes.take(); len(got) != 1 {
+		t.Errorf("one Application took the writes %q", got)
+	}
+
+	edit(t, app, func(a *argocd.Application) { a.Spec.Raw = []byte(strings.ReplaceAll(string(a.Spec.Raw), "HEAD", "v2")) })
+	w := expectWork(t, app)
+	if raw := string(w.Spec.Workload.Manifests[0].Raw); !strings.Contains(raw, `"targetRevision":"v2"`) {
+		t.Errorf("the work does not carry the change: %s", raw)
+	}
+	if got := towline.writes.take(); len(got) != 1 || !strings.HasPrefix(got[0], "PATCH ") {
+		t.Errorf("one change took the writes %q", got)
+	}
+}
+
+func TestPropagationLeavesTheHubApplicationAlone(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	before := get(t, app.DeepCopy())
+	expectWork(t, app)
+	report(t, app, feedbackOf(app).Healthy("abc"))
+	expectHealth(t, app, "Healthy")
+	after := get(t, app.DeepCopy())
+	NewWithT(t).Expect(string(after.Spec.Raw)).To(Equal(string(before.Spec.Raw)))
+	NewWithT(t).Expect(after.Labels).To(Equal(before.Labels))
+	NewWithT(t).Expect(after.Annotations).To(Equal(before.Annotations))
+	NewWithT(t).Expect(after.Finalizers).To(Equal(before.Finalizers))
+}
+
+// TestPropagationOfANewerArgoCD sends fields that this build has never heard of through two API servers' worth of
+// encoding: from the hub Application to the payload of the stored work.
+func TestPropagationOfANewerArgoCD(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Spec(`{"project":"default","destination":{"namespace":"x"},`+
+		`"source":{"repoURL":"https://git.example.com/a.git"},"sources2":[{"newer":9007199254740993}],"ratio":0.5}`).
+		Unknown("newTop", `{"a":[1,{"b":null}]}`).Obj()
+	create(t, app)
+	w := expectWork(t, app)
+	var got struct {
+		Spec struct {
+			Sources2 json.RawMessage `json:"sources2"`
+			Ratio    json.RawMessage `json:"ratio"`
+		} `json:"spec"`
+		NewTop json.RawMessage `json:"newTop"`
+	}
+	if err := json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, &got); err != nil {
+		t.Fatal(err)
+	}
+	g := NewWithT(t)
+	g.Expect(string(got.Spec.Sources2)).To(Equal(`[{"newer":9007199254740993}]`))
+	g.Expect(string(got.Spec.Ratio)).To(Equal(`0.5`))
+	g.Expect(string(got.NewTop)).To(Equal(`{"a":[1,{"b":null}]}`))
+}
+
+func TestPropagationRepairsDrift(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).ApplicationSet("set").Obj()
+	create(t, app)
+	tests := map[string]func(*workv1.ManifestWork){
+		"payload": func(w *workv1.ManifestWork) {
+			w.Spec.Workload.Manifests[0].Raw = []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"y"}}`)
+		},
+		"feedback rules":  func(w *workv1.ManifestWork) { w.Spec.ManifestConfigs[0].FeedbackRules = nil },
+		"hub annotations": func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationHubName] = "another" },
+		"pull label gone": func(w *workv1.ManifestWork) { delete(w.Labels, apis.LabelPull) },
+		"all marks gone":  func(w *workv1.ManifestWork) { w.Labels, w.Annotations = nil, nil },
+	}
+	for title, tamper := range tests {
+		t.Run(title, func(t *testing.T) {
+			w := expectWork(t, app)
+			uid := w.UID
+			edit(t, w, tamper)
+			if got := expectWork(t, app); got.UID != uid {
+				t.Error("the work was made anew: that would have destroyed the workload")
+			}
+		})
+	}
+	t.Run("deleted", func(t *testing.T) {
+		w := expectWork(t, app)
+		if err := k8s.Delete(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+		NewWithT(t).Eventually(func() bool { got := workOf(t, app); return got != nil && got.UID != w.UID }, soon, tick).Should(BeTrue())
+		expectWork(t, app)
+	})
+}
+
+func TestPropagationAdoptsTheWorkOfAnOlderController(t *testing.T) {
+	for title, marks := range map[string]func(*workv1.ManifestWork, *argocd.Application){
+		"with annotations": func(w *workv1.ManifestWork, app *argocd.Application) {
+			w.Annotations = map[string]string{apis.AnnotationHubNamespace: app.Namespace, apis.AnnotationHubName: app.Name}
+		},
+		"without a mark": func(*workv1.ManifestWork, *argocd.Application) {},
+	} {
+		t.Run(title, func(t *testing.T) {
+			app := application(t, cluster(t)).Obj()
+			create(t, app)
+			old := &workv1.ManifestWork{}
+			old.Namespace, old.Name = work.Key(app).Namespace, work.Key(app).Name
+			marks(old, app)
+			old.Spec.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{
+				Raw: []byte(`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"guestbook","namespace":"argocd"},"spec":{}}`)}}}
+			create(t, old)
+			start(t)
+			if got := expectWork(t, app); got.UID != old.UID {
+				t.Error("the work was made anew: that would have destroyed the workload")
+			}
+		})
+	}
+}
+
+func TestPropagationLeavesAWorkOfOthersAlone(t *testing.T) {
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	foreign := &workv1.ManifestWork{}
+	foreign.Namespace, foreign.Name = work.Key(app).Namespace, work.Key(app).Name
+	foreign.Spec.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{
+		Raw: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"y"}}`)}}}
+	create(t, foreign)
+	start(t)
+	expectProblem(t, app, apis.ReasonWorkConflict, "is in the way")
+	if got := get(t, foreign.DeepCopy()); got.ResourceVersion != foreign.ResourceVersion {
+		t.Error("the work of others was written")
+	}
+	if err := k8s.Delete(t.Context(), foreign); err != nil {
+		t.Fatal(err)
+	}
+	expectWork(t, app)
+	expectNoProblem(t, app)
+}
+
+// TestPropagationProblems: each is told where the user looks, and is over as soon as its cause is, without a touch
+// of the Application where the cause lies elsewhere.
+func TestPropagationProblems(t *testing.T) {
+	start(t)
+	accepted := func(c *clusterv1.ManagedCluster) { c.Spec.HubAcceptsClient = true }
+	tests := map[string]struct {
+		cluster func(*clusterv1.ManagedCluster)
+		app     func(*fixture.ApplicationBuilder, *clusterv1.ManagedCluster)
+		reason  string
+		says    string
+		cureApp func(*argocd.Application, *clusterv1.ManagedCluster)
+		cure    func(*clusterv1.ManagedCluster)
+	}{
+		"no cluster named": {
+			app: func(b *fixture.ApplicationBuilder, _ *clusterv1.ManagedCluster) {
+				b.NoAnnotation(apis.AnnotationCluster)
+			},
+			reason: apis.ReasonClusterAnnotationMissing, says: "set the annotation " + apis.AnnotationCluster,
+			cureApp: func(a *argocd.Application, c *clusterv1.ManagedCluster) {
+				a.Annotations[apis.AnnotationCluster] = c.Name
+			},
+		},
+		"cluster name invalid": {
+			app:    func(b *fixture.ApplicationBuilder, _ *clusterv1.ManagedCluster) { b.Cluster("Cluster_1/../x") },
+			reason: apis.ReasonClusterNameInvalid, says: "cannot be the name of a ManagedCluster",
+			cureApp: func(a *argocd.Application, c *clusterv1.ManagedCluster) {
+				a.Annotations[apis.AnnotationCluster] = c.Name
+			},
+		},
+		"namespace invalid": {
+			app: func(b *fixture.ApplicationBuilder, _ *clusterv1.ManagedCluster) {
+				b.Annotation(apis.AnnotationAppNamespace, "a.b")
+			},
+			reason: apis.ReasonNamespaceInvalid, says: "cannot be a namespace",
+			cureApp: func(a *argocd.Application, _ *clusterv1.ManagedCluster) {
+				delete(a.Annotations, apis.AnnotationAppNamespace)
+			},
+		},
+		"skip-reconcile absent": {
+			app: func(b *fixture.ApplicationBuilder, _ *clusterv1.ManagedCluster) {
+				b.NoAnnotation(apis.AnnotationSkipReconcile)
+			},
+			reason: apis.ReasonSkipReconcileMissing, says: "set the annotation " + apis.AnnotationSkipReconcile,
+			cureApp: func(a *argocd.Application, _ *clusterv1.ManagedCluster) {
+				a.Annotations[apis.AnnotationSkipReconcile] = "true"
+			},
+		},
+		"too large": {
+			app: func(b *fixture.ApplicationBuilder, _ *clusterv1.ManagedCluster) {
+				b.Spec(`{"project":"default","destination":{},"source":{"repoURL":"x","helm":{"values":"` + strings.Repeat("a", work.MaxPayload) + `"}}}`)
+			},
+			reason: apis.ReasonPayloadTooLarge, says: "a ManifestWork holds 512000",
+			cureApp: func(a *argocd.Application, _ *clusterv1.ManagedCluster) {
+				a.Spec.Raw = []byte(`{"project":"default","destination":{},"source":{"repoURL":"x","helm":null}}`)
+			},
+		},
+		"cluster not accepted": {
+			cluster: func(c *clusterv1.ManagedCluster) { c.Spec.HubAcceptsClient = false },
+			reason:  apis.ReasonClusterNotAccepted, says: "hubAcceptsClient",
+			cure: accepted,
+		},
+		"the hub itself": {
+			cluster: func(c *clusterv1.ManagedCluster) { c.Labels = map[string]string{apis.LabelLocalCluster: "true"} },
+			reason:  apis.ReasonLocalClusterConflict, says: "set the annotation " + apis.AnnotationAppNamespace,
+			cureApp: func(a *argocd.Application, _ *clusterv1.ManagedCluster) {
+				a.Annotations[apis.AnnotationAppNamespace] = "elsewhere"
+			},
+		},
+	}
+	for title, tc := range tests {
+		t.Run(title, func(t *testing.T) {
+			c := cluster(t, func(c *clusterv1.ManagedCluster) {
+				if tc.cluster != nil {
+					tc.cluster(c)
+				}
+			})
+			b := application(t, c)
+			if tc.app != nil {
+				tc.app(b, c)
+			}
+			app := b.Obj()
+			create(t, app)
+			expectProblem(t, app, tc.reason, tc.says)
+			if app.Cluster() == c.Name && workOf(t, app) != nil {
+				t.Error("it was sent all the same")
+			}
+			if tc.cureApp != nil {
+				edit(t, app, func(a *argocd.Application) { tc.cureApp(a, c) })
+			} else {
+				edit(t, c, tc.cure)
+			}
+			expectWork(t, app)
+			expectNoProblem(t, app)
+		})
+	}
+}
+
+func TestPropagationWaitsForItsCluster(t *testing.T) {
+	start(t)
+	name := unique("late")
+	app := fixture.Application("guestbook").Namespace(namespace(t, unique("apps"))).Cluster(name).Obj()
+	create(t, app)
+	expectProblem(t, app, apis.ReasonClusterNotFound, "import the cluster")
+
+	c := &clusterv1.ManagedCluster{}
+	c.Name, c.Spec.HubAcceptsClient = name, true
+	create(t, c)
+	expectProblem(t, app, apis.ReasonClusterNamespaceMissing, "namespace on the hub is missing")
+
+	namespace(t, name)
+	expectWork(t, app)
+	expectNoProblem(t, app)
+}
+
+// TestAProblemLeavesWhatRunsAlone: a mistake on the hub must not destroy a workload.
+func TestAProblemLeavesWhatRunsAlone(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	w := expectWork(t, app)
+	for title, typo := range map[string]func(*argocd.Application){
+		"skip-reconcile removed": func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationSkipReconcile) },
+		"cluster emptied":        func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = "" },
+		"cluster misspelt":       func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = "no-such-cluster" },
+	} {
+		t.Run(title, func(t *testing.T) {
+			good := get(t, app.DeepCopy())
+			edit(t, app, typo)
+			NewWithT(t).Eventually(func() bool { _, there := condition(t, app, apis.ConditionPropagationError); return there }, soon, tick).Should(BeTrue())
+			if got := get(t, w.DeepCopy()); got == nil || got.UID != w.UID || !got.DeletionTimestamp.IsZero() {
+				t.Error("the work went")
+			}
+			edit(t, app, func(a *argocd.Application) { a.Annotations = good.Annotations })
+			expectNoProblem(t, app)
+		})
+	}
+}
+
+func TestTakenOffLabelLeavesWhatRunsAlone(t *testing.T) {
+	towline := start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	w := expectWork(t, app)
+	towline.writes.take()
+	edit(t, app, func(a *argocd.Application) { delete(a.Labels, apis.LabelPull) })
+	// A second Application that is made and sent afterwards shows that the first has been looked at.
+	second := application(t, cluster(t)).Obj()
+	create(t, second)
+	expectWork(t, second)
+	towline.stop()
+	start(t)
+	if got := get(t, w); got == nil || !got.DeletionTimestamp.IsZero() {
+		t.Error("the work went")
+	}
+	for _, made := range towline.writes.take() {
+		if strings.HasPrefix(made, "DELETE") {
+			t.Errorf("%s", made)
+		}
+	}
+}
+
+// TestRestartWritesNothing: what has converged stays as it is.
+func TestRestartWritesNothing(t *testing.T) {
+	first := start(t)
+	c := cluster(t)
+	var apps []*argocd.Application
+	for range 5 {
+		app := application(t, c).Obj()
+		create(t, app)
+		report(t, app, feedbackOf(app).Healthy("abc"))
+		expectHealth(t, app, "Healthy")
+		apps = append(apps, app)
+	}
+	blocked := application(t, c).NoAnnotation(apis.AnnotationSkipReconcile).Obj()
+	create(t, blocked)
+	expectProblem(t, blocked, apis.ReasonSkipReconcileMissing, "")
+	first.stop()
+
+	second := start(t)
+	// One change that must be written, made after the restart, shows that the rest has been looked at.
+	edit(t, apps[0], func(a *argocd.Application) { a.Annotations["note"] = "x" })
+	expectWork(t, apps[0])
+	want := "PATCH /apis/work.open-cluster-management.io/v1/namespaces/" + c.Name + "/manifestworks/" + work.Name(apps[0])
+	for _, made := range second.writes.take() {
+		if made != want && strings.Contains(made, c.Name) {
+			t.Errorf("a restart wrote %s", made)
+		}
+	}
+}
+
+// TestWorkWithTheMarksOfAnother: which Application a work is for is known from the hub. Marks that name another,
+// which does not exist, neither keep the right one from its work nor get the work deleted as an orphan.
+func TestWorkWithTheMarksOfAnother(t *testing.T) {
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	w := &workv1.ManifestWork{}
+	w.Namespace, w.Name = work.Key(app).Namespace, work.Key(app).Name
+	w.Labels = map[string]string{apis.LabelPull: "true"}
+	w.Annotations = map[string]string{apis.AnnotationHubNamespace: "elsewhere", apis.AnnotationHubName: "gone"}
+	w.Spec.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"}}`)}}}
+	create(t, w)
+	start(t)
+	if got := expectWork(t, app); got.UID != w.UID {
+		t.Error("the work was made anew")
+	}
+}

@@ -1,0 +1,194 @@
+package controllers_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+func TestStatus(t *testing.T) {
+	for title, set := range map[string]bool{"of an ApplicationSet": true, "standalone": false} {
+		t.Run(title, func(t *testing.T) {
+			towline := start(t)
+			b := application(t, cluster(t))
+			if set {
+				b.ApplicationSet("set")
+			}
+			app := b.Obj()
+			create(t, app)
+			expectWork(t, app)
+			towline.writes.take()
+
+			report(t, app, feedbackOf(app).String("healthStatus", "Progressing").String("syncStatus", "OutOfSync"))
+			expectHealth(t, app, "Progressing")
+			report(t, app, feedbackOf(app).Healthy("53e28ff"))
+			expectHealth(t, app, "Healthy")
+			want := argocd.Status{
+				Health: argocd.Health{Status: "Healthy"},
+				Sync:   &argocd.Sync{Status: "Synced", Revision: "53e28ff"},
+				OperationState: &argocd.OperationState{
+					Phase: "Succeeded", Message: "successfully synced (all tasks run)",
+					StartedAt: "2026-01-02T03:04:05Z", FinishedAt: "2026-01-02T03:04:07Z",
+					SyncResult: &argocd.SyncResult{Revision: "53e28ff"},
+				},
+				ReconciledAt: "2026-01-02T03:04:08Z",
+			}
+			if diff := cmp.Diff(want, get(t, app).Status); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if got := towline.writes.take(); len(got) != 2 {
+				t.Errorf("two changes took the writes %q", got)
+			}
+		})
+	}
+}
+
+func TestStatusOfANewOperation(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	expectHealth(t, app, "Healthy")
+	report(t, app, feedbackOf(app).String("healthStatus", "Progressing").String("syncStatus", "OutOfSync").
+		String("operationStatePhase", "Running").String("operationStateStartedAt", "2026-01-02T04:00:00Z"))
+	expectHealth(t, app, "Progressing")
+	want := &argocd.OperationState{Phase: "Running", StartedAt: "2026-01-02T04:00:00Z"}
+	if diff := cmp.Diff(want, get(t, app).Status.OperationState); diff != "" {
+		t.Errorf("what the last operation left is mixed into the new one (-want +got):\n%s", diff)
+	}
+}
+
+func TestStatusShowsTheClustersConditionsAndDropsThemAgain(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).String("syncStatus", "OutOfSync").String("healthStatus", "Missing").
+		String("conditionSyncError", "services is forbidden"))
+	g := NewWithT(t)
+	g.Eventually(func() string { m, _ := condition(t, app, "SyncError"); return m }, soon, tick).Should(Equal("services is forbidden"))
+	since := get(t, app).Status.Conditions[0].LastTransitionTime
+
+	report(t, app, feedbackOf(app).String("syncStatus", "OutOfSync").String("healthStatus", "Degraded").
+		String("conditionSyncError", "services is forbidden"))
+	expectHealth(t, app, "Degraded")
+	if got := get(t, app).Status.Conditions[0].LastTransitionTime; !got.Equal(since) {
+		t.Error("a condition that did not change has a new time")
+	}
+
+	report(t, app, feedbackOf(app).Healthy("a"))
+	expectHealth(t, app, "Healthy")
+	g.Eventually(func() []argocd.Condition { return get(t, app).Status.Conditions }, soon, tick).Should(BeEmpty())
+}
+
+func TestStatusShowsTheWorkAgentsTroubles(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	g := NewWithT(t)
+	report(t, app, feedbackOf(app).Condition(workv1.WorkApplied, metav1.ConditionFalse, "applications.argoproj.io is forbidden\x1b[2J"))
+	g.Eventually(func() string { m, _ := condition(t, app, apis.ConditionWorkApplyError); return m }, soon, tick).
+		Should(And(ContainSubstring(app.Cluster()), ContainSubstring("applications.argoproj.io is forbidden"), Not(ContainSubstring("\x1b"))))
+
+	report(t, app, feedbackOf(app).Condition(workv1.WorkAvailable, metav1.ConditionFalse, "not found"))
+	g.Eventually(func() bool { _, there := condition(t, app, apis.ConditionWorkAvailableWarning); return there }, soon, tick).Should(BeTrue())
+	g.Eventually(func() bool { _, there := condition(t, app, apis.ConditionWorkApplyError); return there }, soon, tick).Should(BeFalse())
+
+	report(t, app, feedbackOf(app).Healthy("a"))
+	g.Eventually(func() []argocd.Condition { return get(t, app).Status.Conditions }, soon, tick).Should(BeEmpty())
+}
+
+func TestStatusKeepsConditionsOfOthers(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	expectWork(t, app)
+	others := argocd.Condition{Type: "SomeoneElsesWarning", Message: "keep me"}
+	edit(t, app, func(a *argocd.Application) { a.Status.Conditions = append(a.Status.Conditions, others) })
+	report(t, app, feedbackOf(app).Healthy("a").String("conditionSyncError", "x"))
+	g := NewWithT(t)
+	g.Eventually(func() bool { _, there := condition(t, app, "SyncError"); return there }, soon, tick).Should(BeTrue())
+	if m, _ := condition(t, app, others.Type); m != others.Message {
+		t.Errorf("got %v", get(t, app).Status.Conditions)
+	}
+}
+
+// TestStatusOfAHostileCluster: a cluster that reports nonsense, and claims to speak for another cluster's
+// Application, changes nothing but what is its own.
+func TestStatusOfAHostileCluster(t *testing.T) {
+	start(t)
+	victim := application(t, cluster(t)).Obj()
+	create(t, victim)
+	report(t, victim, feedbackOf(victim).Healthy("good"))
+	expectHealth(t, victim, "Healthy")
+	before := get(t, victim.DeepCopy())
+
+	hostile := application(t, cluster(t)).Obj()
+	create(t, hostile)
+	w := expectWork(t, hostile)
+	edit(t, w, func(w *workv1.ManifestWork) {
+		w.Annotations[apis.AnnotationHubNamespace], w.Annotations[apis.AnnotationHubName] = victim.Namespace, victim.Name
+	})
+	report(t, hostile, feedbackOf(hostile).String("healthStatus", "Degraded").
+		String("operationStatePhase", "Failed").String("operationStateStartedAt", "not a time").
+		String("operationStateMessage", strings.Repeat("x", 1<<18)).
+		Value("syncStatus", workv1.FieldValue{Type: workv1.Integer, Integer: ptr.To(int64(7))}))
+	expectHealth(t, hostile, "Degraded")
+	if s := get(t, hostile).Status; s.Sync != nil || s.OperationState != nil {
+		t.Errorf("values that do not fit were written: %+v", s)
+	}
+
+	// A work of the hostile cluster's own making, with the victim's identity inside and out.
+	forged := w.DeepCopy()
+	forged.ObjectMeta = metav1.ObjectMeta{Namespace: w.Namespace, Name: "forged", Labels: w.Labels, Annotations: w.Annotations}
+	create(t, forged)
+	forgedBefore := forged.DeepCopy()
+	forged.Status = feedbackOf(victim).String("healthStatus", "Missing").Obj()
+	// It is removed from the hostile cluster's namespace like any work that its Application must not have, perhaps
+	// before it has said anything.
+	if err := k8s.Status().Patch(t.Context(), forged, client.MergeFrom(forgedBefore)); client.IgnoreNotFound(err) != nil {
+		t.Fatal(err)
+	}
+	report(t, hostile, feedbackOf(hostile).String("healthStatus", "Suspended"))
+	expectHealth(t, hostile, "Suspended")
+	if diff := cmp.Diff(before, get(t, victim.DeepCopy())); diff != "" {
+		t.Errorf("another cluster changed the victim:\n%s", diff)
+	}
+}
+
+// TestStatusIsArgoCDsWithoutSkipReconcile: then the hub's own Argo CD writes it, and two would fight.
+func TestStatusIsArgoCDsWithoutSkipReconcile(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	expectHealth(t, app, "Healthy")
+	edit(t, app, func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationSkipReconcile) })
+	expectProblem(t, app, apis.ReasonSkipReconcileMissing, "")
+	edit(t, app, func(a *argocd.Application) { a.Status.Health.Status = "Missing" })
+	second := application(t, cluster(t)).Obj()
+	create(t, second)
+	report(t, second, feedbackOf(second).Healthy("a"))
+	expectHealth(t, second, "Healthy")
+	if got := get(t, app).Status.Health.Status; got != "Missing" {
+		t.Errorf("what the hub's Argo CD wrote was overwritten with %s", got)
+	}
+}
+
+func TestStatusThatSomeoneWroteOverIsPutRight(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	expectHealth(t, app, "Healthy")
+	edit(t, app, func(a *argocd.Application) { a.Status.Health.Status = "Missing" })
+	expectHealth(t, app, "Healthy")
+}

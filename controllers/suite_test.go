@@ -1,0 +1,251 @@
+package controllers_test
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/klog/v2"
+	"k8s.io/utils/ptr"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/yaml"
+
+	"github.com/towline-io/towline/controllers"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+)
+
+const (
+	// soon is how long a thing that must happen may take; it takes milliseconds on an idle machine.
+	soon = 30 * time.Second
+
+	// tick is how often a condition is looked at.
+	tick = 20 * time.Millisecond
+)
+
+var (
+	hub    *rest.Config
+	k8s    client.Client
+	scheme = runtime.NewScheme()
+	number atomic.Int64
+)
+
+func TestMain(m *testing.M) {
+	os.Exit(runSuite(m))
+}
+
+// runSuite runs all tests against one API server of the fleet.
+func runSuite(m *testing.M) int {
+	flag.Parse()
+	assets := os.Getenv("KUBEBUILDER_ASSETS")
+	if assets == "" {
+		fmt.Println("KUBEBUILDER_ASSETS is not set: run make test-envtest, or set it to the folder that `go -C e2e run ./cmd/fleet assets` prints")
+		return 1
+	}
+	logger := zap.New(zap.UseDevMode(true), zap.WriteTo(logs{}))
+	ctrl.SetLogger(logger)
+	klog.SetLogger(logger)
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, controllers.AddToScheme} {
+		if err := add(scheme); err != nil {
+			fmt.Println(err)
+			return 1
+		}
+	}
+	crds, err := loadCRDs(filepath.Join(assets, "crds"))
+	if err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	env := &envtest.Environment{CRDs: crds}
+	if hub, err = env.Start(); err != nil {
+		fmt.Println("start the API server:", err)
+		return 1
+	}
+	defer env.Stop() //nolint:errcheck // the process ends
+	hub.QPS = -1
+	if k8s, err = client.New(hub, client.Options{Scheme: scheme}); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	return m.Run()
+}
+
+// loadCRDs reads the CRDs that the controllers need, and makes Application's accept fields that it does not know,
+// as the CRD of a newer Argo CD on the hub would.
+func loadCRDs(dir string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	var crds []*apiextensionsv1.CustomResourceDefinition
+	for _, file := range []string{
+		"application-crd.yaml",
+		"0000_00_work.open-cluster-management.io_manifestworks.crd.yaml",
+		"0000_00_clusters.open-cluster-management.io_managedclusters.crd.yaml",
+	} {
+		data, err := os.ReadFile(filepath.Join(dir, file))
+		if err != nil {
+			return nil, err
+		}
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err := yaml.Unmarshal(data, crd); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		if crd.Spec.Names.Kind == argocd.Kind {
+			schema := crd.Spec.Versions[0].Schema.OpenAPIV3Schema
+			schema.XPreserveUnknownFields = ptr.To(true)
+			spec := schema.Properties["spec"]
+			spec.XPreserveUnknownFields = ptr.To(true)
+			schema.Properties["spec"] = spec
+		}
+		crds = append(crds, crd)
+	}
+	return crds, nil
+}
+
+// logs drops what the controllers log, unless the test runs verbosely.
+type logs struct{}
+
+func (logs) Write(p []byte) (int, error) {
+	if testing.Verbose() {
+		return os.Stderr.Write(p)
+	}
+	return len(p), nil
+}
+
+// running is a Towline at work: the real controllers, over a client that counts what they write.
+type running struct {
+	stop   func()
+	writes *writes
+}
+
+// start runs all controllers until the test ends or stop is called.
+func start(t *testing.T) *running {
+	t.Helper()
+	w := &writes{}
+	cfg := rest.CopyConfig(hub)
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return w.count(next) })
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		Scheme:     scheme,
+		Cache:      controllers.Cache(),
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	o := controllers.Options{Enabled: controllers.Names, Concurrency: map[string]int{controllers.Propagation: 4, controllers.Status: 4}}
+	if err := controllers.Add(ctx, mgr, o); err != nil {
+		t.Fatal(err)
+	}
+	var done sync.WaitGroup
+	done.Go(func() {
+		if err := mgr.Start(ctx); err != nil {
+			t.Errorf("manager: %v", err)
+		}
+	})
+	r := &running{writes: w, stop: sync.OnceFunc(func() { cancel(); done.Wait() })}
+	t.Cleanup(r.stop)
+	if !mgr.GetCache().WaitForCacheSync(ctx) {
+		t.Fatal("the cache was not filled")
+	}
+	return r
+}
+
+// writes counts the requests that change something, by "<method> <path>", but for events.
+type writes struct {
+	mu   sync.Mutex
+	made []string
+}
+
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func (w *writes) count(next http.RoundTripper) http.RoundTripper {
+	return transport(func(r *http.Request) (*http.Response, error) {
+		if r.Method != http.MethodGet && filepath.Base(r.URL.Path) != "events" {
+			w.mu.Lock()
+			w.made = append(w.made, r.Method+" "+r.URL.Path)
+			w.mu.Unlock()
+		}
+		return next.RoundTrip(r)
+	})
+}
+
+// take is what has been written since the last take.
+func (w *writes) take() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	made := w.made
+	w.made = nil
+	return made
+}
+
+// unique is a name that no other test has.
+func unique(prefix string) string {
+	return fmt.Sprintf("%s-%d", prefix, number.Add(1))
+}
+
+// namespace makes a namespace of its own for a test.
+func namespace(t *testing.T, name string) string {
+	t.Helper()
+	create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	return name
+}
+
+// cluster makes a ManagedCluster that is accepted, with its namespace.
+func cluster(t *testing.T, edits ...func(*clusterv1.ManagedCluster)) *clusterv1.ManagedCluster {
+	t.Helper()
+	c := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: namespace(t, unique("cluster"))}}
+	c.Spec.HubAcceptsClient = true
+	for _, edit := range edits {
+		edit(c)
+	}
+	create(t, c)
+	return c
+}
+
+// application starts an Application in a namespace of its own that asks for that cluster.
+func application(t *testing.T, c *clusterv1.ManagedCluster) *fixture.ApplicationBuilder {
+	t.Helper()
+	return fixture.Application("guestbook").Namespace(namespace(t, unique("apps"))).Cluster(c.Name)
+}
+
+func create(t *testing.T, obj client.Object) {
+	t.Helper()
+	obj.SetUID("")
+	if err := k8s.Create(t.Context(), obj); err != nil {
+		t.Fatalf("create %T %s: %v", obj, obj.GetName(), err)
+	}
+}
+
+// edit changes an object as a user would, trying again when it was changed meanwhile.
+func edit[T client.Object](t *testing.T, obj T, change func(T)) {
+	t.Helper()
+	NewWithT(t).Eventually(func() error {
+		if err := k8s.Get(t.Context(), client.ObjectKeyFromObject(obj), obj); err != nil {
+			return err
+		}
+		before := obj.DeepCopyObject().(T)
+		change(obj)
+		return k8s.Patch(t.Context(), obj, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	}, soon, tick).Should(Succeed())
+}

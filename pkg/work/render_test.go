@@ -1,0 +1,165 @@
+package work_test
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// newer is a spec with fields that Argo CD 2.14 does not have, and numbers that a float would change.
+const newer = `{"project":"default","source":{"repoURL":"https://git.example.com/a.git","path":"x","targetRevision":"<main>",` +
+	`"newInSource":{"deep":[1,{"n":9007199254740993}]}},"sourceHydrator":{"drySource":{"path":"a"}},` +
+	`"destination":{"name":"cluster1","namespace":"guestbook","newInDestination":true},"newInSpec":{"ratio":0.10}}`
+
+func TestRenderGolden(t *testing.T) {
+	tests := map[string]*fixture.ApplicationBuilder{
+		"standalone": fixture.Application("guestbook"),
+		"applicationset": fixture.Application("cluster1-guestbook-app").ApplicationSet("guestbook-app").
+			Finalizers(apis.FinalizerResources),
+		"other-namespace": fixture.Application("guestbook").Namespace("team-a").
+			Annotation(apis.AnnotationAppNamespace, "openshift-gitops").Annotation("team", "a").Label("tier", "web"),
+		"newer-argocd": fixture.Application("guestbook").Spec(newer).Unknown("newTop", `{"a":1}`).
+			Annotation(apis.AnnotationRefresh, "hard"),
+		"multi-source": fixture.Application("guestbook").Sources(3),
+	}
+	for title, b := range tests {
+		t.Run(title, func(t *testing.T) {
+			app := b.Obj()
+			before := app.DeepCopy()
+			w, err := work.Render(app)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(before, app); diff != "" {
+				t.Errorf("Render changed its input:\n%s", diff)
+			}
+			got, err := yaml.Marshal(w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden(t, filepath.Join("testdata", title+".golden.yaml"), got)
+		})
+	}
+}
+
+func golden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v: write it with go test ./pkg/work -update", err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}
+
+// payloadOf decodes the Application that a work carries.
+func payloadOf(t *testing.T, w *workv1.ManifestWork) *argocd.Application {
+	t.Helper()
+	app := &argocd.Application{}
+	if err := json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, app); err != nil {
+		t.Fatal(err)
+	}
+	return app
+}
+
+func render(t *testing.T, b *fixture.ApplicationBuilder) *workv1.ManifestWork {
+	t.Helper()
+	w, err := work.Render(b.Obj())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func TestRenderLosesNothingOfTheSpecButTheDestination(t *testing.T) {
+	var want, got map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(newer), &want); err != nil {
+		t.Fatal(err)
+	}
+	w := render(t, fixture.Application("guestbook").Spec(newer))
+	if err := json.Unmarshal(payloadOf(t, w).Spec.Raw, &got); err != nil {
+		t.Fatal(err)
+	}
+	want["destination"] = json.RawMessage(
+		`{"namespace":"guestbook","newInDestination":true,"server":"https://kubernetes.default.svc"}`)
+	asText := func(m map[string]json.RawMessage) map[string]string {
+		out := map[string]string{}
+		for k, v := range m {
+			out[k] = string(v)
+		}
+		return out
+	}
+	if diff := cmp.Diff(asText(want), asText(got)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestRenderDropsWhatIsForTheHub(t *testing.T) {
+	app := fixture.Application("guestbook").Finalizers(metav1.FinalizerDeleteDependents, "example.com/keep", apis.FinalizerResources).
+		Annotation(apis.AnnotationRefresh, "normal").Annotation("kubectl.kubernetes.io/last-applied-configuration", "{}")
+	got := payloadOf(t, render(t, app))
+	if len(got.Annotations) != 0 || len(got.Labels) != 0 {
+		t.Errorf("annotations %v, labels %v", got.Annotations, got.Labels)
+	}
+	if diff := cmp.Diff([]string{"example.com/keep", apis.FinalizerResources}, got.Finalizers); diff != "" {
+		t.Errorf("finalizers (-want +got):\n%s", diff)
+	}
+	if got.UID != "" || got.ResourceVersion != "" || len(got.OwnerReferences) != 0 {
+		t.Errorf("server-set metadata travels: %+v", got.ObjectMeta)
+	}
+}
+
+func TestRenderWithoutDestination(t *testing.T) {
+	for _, spec := range []string{`{}`, `{"destination":null}`} {
+		got := payloadOf(t, render(t, fixture.Application("a").Spec(spec)))
+		if want := `{"destination":{"server":"https://kubernetes.default.svc"}}`; string(got.Spec.Raw) != want {
+			t.Errorf("%s became %s", spec, got.Spec.Raw)
+		}
+	}
+}
+
+func TestRenderRefuses(t *testing.T) {
+	for _, spec := range []string{`[]`, `{"destination":"x"}`, `{`} {
+		if _, err := work.Render(fixture.Application("a").Spec(spec).Obj()); err == nil {
+			t.Errorf("%s was rendered", spec)
+		}
+	}
+}
+
+func TestRenderSizeLimit(t *testing.T) {
+	spec := func(n int) string { return `{"x":"` + strings.Repeat("a", n) + `"}` }
+	var large *work.TooLargeError
+	_, err := work.Render(fixture.Application("a").Spec(spec(work.MaxPayload)).Obj())
+	if !errors.As(err, &large) {
+		t.Fatalf("got %v", err)
+	}
+	fits := work.MaxPayload - (large.Size - work.MaxPayload)
+	if _, err := work.Render(fixture.Application("a").Spec(spec(fits)).Obj()); err != nil {
+		t.Errorf("an Application of just the size that fits: %v", err)
+	}
+	if _, err := work.Render(fixture.Application("a").Spec(spec(fits + 1)).Obj()); err == nil {
+		t.Error("an Application one byte too large was rendered")
+	}
+}
