@@ -41,7 +41,7 @@ func (f *Fleet) Run(ctx context.Context, c Command) (*Process, error) {
 	if sp.grace == 0 {
 		sp.grace = 15 * time.Second
 	}
-	p := &process{spec: sp, changed: func() {}}
+	p := &process{spec: sp, changed: func() {}, say: func(string, ...any) {}}
 	if err := p.start(ctx); err != nil {
 		return nil, err
 	}

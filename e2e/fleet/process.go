@@ -37,8 +37,9 @@ func (s spec) title() string {
 // A process is a program that is run, watched and stopped.
 type process struct {
 	spec spec
-	// changed is called after each start and end.
+	// changed is called after each start and end; say tells the user what happened unasked.
 	changed func()
+	say     func(format string, args ...any)
 
 	op sync.Mutex // one start or stop at a time
 
@@ -46,6 +47,7 @@ type process struct {
 	cmd      *exec.Cmd
 	ref      ProcessRef
 	exited   chan struct{} // closed when the present run has ended
+	reaped   chan struct{} // closed when that has been written down as well
 	exit     error
 	since    time.Time
 	restarts int
@@ -88,17 +90,18 @@ func (p *process) launch() error {
 		return fmt.Errorf("starting %s: %w", p.spec.title(), err)
 	}
 	ref, _ := refOf(cmd.Process.Pid) // one that has ended already is noticed below
-	exited := make(chan struct{})
+	exited, reaped := make(chan struct{}), make(chan struct{})
 	p.mu.Lock()
-	p.cmd, p.ref, p.exited, p.exit, p.since = cmd, ref, exited, nil, time.Now()
+	p.cmd, p.ref, p.exited, p.reaped, p.exit, p.since = cmd, ref, exited, reaped, nil, time.Now()
 	p.mu.Unlock()
-	go p.reap(cmd, exited)
+	go p.reap(cmd, exited, reaped)
 	p.changed()
 	return nil
 }
 
 // reap waits for the end of a run, and ends what it left behind in its group.
-func (p *process) reap(cmd *exec.Cmd, exited chan struct{}) {
+func (p *process) reap(cmd *exec.Cmd, exited, reaped chan struct{}) {
+	defer close(reaped)
 	err := cmd.Wait()
 	if err == nil {
 		err = errors.New("exit status 0")
@@ -133,52 +136,6 @@ func (p *process) waitReady(ctx context.Context) error {
 	return nil
 }
 
-// watch brings a process back that ends without having been asked to.
-func (p *process) watch() {
-	if !p.spec.restart {
-		return
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	p.mu.Lock()
-	p.cancel = cancel
-	p.mu.Unlock()
-	go func() {
-		backoff := firstBackoff
-		for {
-			began := time.Now()
-			select {
-			case <-ctx.Done():
-				return
-			case <-p.exitedChan():
-			}
-			if time.Since(began) > time.Minute {
-				backoff = firstBackoff
-			}
-			if !p.relaunch(ctx, backoff) {
-				return
-			}
-			backoff = min(2*backoff, lastBackoff)
-		}
-	}()
-}
-
-func (p *process) relaunch(ctx context.Context, backoff time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(backoff):
-	}
-	p.op.Lock()
-	defer p.op.Unlock()
-	if ctx.Err() != nil {
-		return false
-	}
-	p.mu.Lock()
-	p.restarts++
-	p.mu.Unlock()
-	return p.launch() == nil
-}
-
 // stop ends the process and waits for the end. It does nothing to one that does not run.
 func (p *process) stop() {
 	p.mu.Lock()
@@ -197,16 +154,16 @@ func (p *process) halt() {
 		return
 	}
 	p.mu.Lock()
-	pid, exited := p.cmd.Process.Pid, p.exited
+	pid, reaped := p.cmd.Process.Pid, p.reaped
 	p.mu.Unlock()
 	_ = syscall.Kill(pid, syscall.SIGTERM)
 	select {
-	case <-exited:
+	case <-reaped:
 		return
 	case <-time.After(p.spec.grace):
 	}
 	_ = syscall.Kill(-pid, syscall.SIGKILL)
-	<-exited
+	<-reaped
 }
 
 func (p *process) running() bool {

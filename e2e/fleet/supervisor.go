@@ -61,7 +61,7 @@ func (s *supervisor) register(sp spec) (*process, error) {
 			return p, nil
 		}
 	}
-	p := &process{spec: sp, changed: s.save}
+	p := &process{spec: sp, changed: s.save, say: s.progress}
 	s.processes = append(s.processes, p)
 	return p, nil
 }

@@ -39,7 +39,11 @@ func detach(ctx context.Context, out io.Writer) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("starting the fleet in the background: %w", err)
 	}
-	return follow(ctx, cmd, file.Name(), out)
+	if err := follow(ctx, cmd, file.Name(), out); err != nil {
+		return errors.Join(err, os.Remove(file.Name()))
+	}
+	fmt.Fprintf(out, "what it prints from now on goes to %s\n", file.Name())
+	return nil
 }
 
 // follow copies what the fleet prints until it says that it is up, or ends.

@@ -1,0 +1,139 @@
+package fleet
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// tinyModule is a set of one program that needs nothing from the network.
+func tinyModule(t *testing.T) (source string, set programSet) {
+	t.Helper()
+	source = t.TempDir()
+	dir := filepath.Join(source, "tiny")
+	if err := os.MkdirAll(filepath.Join(dir, "manifests"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{
+		"go.mod": "module example.com/tiny\n\ngo 1.26\n", "go.sum": "", "main.go": "package main\n\nfunc main() {}\n",
+		"manifests/a.yaml": "a: 1\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return source, programSet{
+		name: "tiny", programs: []program{{"tiny", "example.com/tiny"}}, links: []string{"tiny-alias"},
+		manifests: []manifest{{"example.com/tiny", "manifests/*.yaml", "crds"}},
+	}
+}
+
+func TestBuildOnceByTwoBuilders(t *testing.T) {
+	source, set := tinyModule(t)
+	cache := t.TempDir()
+	var mu sync.Mutex
+	var progress bytes.Buffer
+	var wait sync.WaitGroup
+	for range 2 {
+		wait.Go(func() {
+			var out bytes.Buffer
+			b := Builder{CacheDir: cache, SourceDir: source, Progress: &out}
+			programs, err := b.build(t.Context(), set)
+			mu.Lock()
+			defer mu.Unlock()
+			progress.Write(out.Bytes())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for _, name := range []string{"tiny", "tiny-alias"} {
+				if info, err := os.Stat(programs.Path(name)); err != nil || info.Mode()&0o111 == 0 {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+			if files, err := programs.Manifests("tiny", "crds"); err != nil || len(files) != 1 {
+				t.Errorf("manifests %v, %v", files, err)
+			}
+		})
+	}
+	wait.Wait()
+	if n := strings.Count(progress.String(), "built tiny in"); n != 1 {
+		t.Errorf("built %d times:\n%s", n, progress.String())
+	}
+}
+
+func TestWarmCacheNeedsNoGo(t *testing.T) {
+	source, set := tinyModule(t)
+	b := Builder{CacheDir: t.TempDir(), SourceDir: source}
+	if _, err := b.build(t.Context(), set); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	if _, err := b.build(t.Context(), set); err != nil {
+		t.Errorf("with everything built: %v", err)
+	}
+	b.CacheDir = t.TempDir()
+	if _, err := b.build(t.Context(), set); err == nil || !strings.Contains(err.Error(), "install Go") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestKeyFollowsWhatGoesIn(t *testing.T) {
+	source, set := tinyModule(t)
+	dir := filepath.Join(source, "tiny")
+	before, err := setKey(dir, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, _ := setKey(dir, set); again != before {
+		t.Error("the key changes by itself")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "go.sum"), []byte("x"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if after, _ := setKey(dir, set); after == before {
+		t.Error("the key does not follow go.sum")
+	}
+	if err := os.Remove(filepath.Join(dir, "go.sum")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := setKey(dir, set); err == nil {
+		t.Error("an incomplete module has a key")
+	}
+}
+
+func TestFailedBuildShowsTheCompilersWords(t *testing.T) {
+	source, set := tinyModule(t)
+	if err := os.WriteFile(filepath.Join(source, "tiny", "main.go"), []byte("package main\nfunc main() { nonsense() }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cache := t.TempDir()
+	b := Builder{CacheDir: cache, SourceDir: source}
+	if _, err := b.build(t.Context(), set); err == nil || !strings.Contains(err.Error(), "undefined: nonsense") {
+		t.Errorf("got %v", err)
+	}
+	if parts, _ := filepath.Glob(filepath.Join(cache, "*", "*.part")); len(parts) > 0 {
+		t.Errorf("left behind: %v", parts)
+	}
+}
+
+func TestEveryProgramIsATool(t *testing.T) {
+	root, err := checkoutRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, set := range allSets {
+		mod, err := os.ReadFile(filepath.Join(root, "e2e", "programs", set.name, "go.mod"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range set.programs {
+			if !strings.Contains(string(mod), p.pkg+"\n") {
+				t.Errorf("e2e/programs/%s/go.mod does not name tool %s", set.name, p.pkg)
+			}
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package fleet
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestOptionsDefaults(t *testing.T) {
+	o := Options{Dir: t.TempDir()}
+	if err := o.complete(); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(o.Clusters, []string{"cluster1", "cluster2"}) || o.LeaseSeconds != 2 || o.ReadyTimeout == 0 || o.Progress == nil {
+		t.Errorf("got %+v", o)
+	}
+	bare := Options{Dir: t.TempDir(), HubControlPlaneOnly: true}
+	if err := bare.complete(); err != nil || len(bare.Clusters) != 0 {
+		t.Errorf("got %v, %v", bare.Clusters, err)
+	}
+	none := Options{Dir: t.TempDir(), Clusters: ClusterNames(0)}
+	if err := none.complete(); err != nil || len(none.Clusters) != 0 {
+		t.Errorf("got %v, %v", none.Clusters, err)
+	}
+}
+
+func TestOptionsThatAreWrongSayWhatToDo(t *testing.T) {
+	tests := map[string]struct {
+		opts Options
+		want string
+	}{
+		"twice":           {Options{Clusters: []string{"a", "a"}}, `cluster name "a" is used twice`},
+		"the hub's":       {Options{Clusters: []string{"hub"}}, "give each cluster its own name"},
+		"no namespace":    {Options{Clusters: []string{"Cluster_1"}}, "cannot be a namespace"},
+		"unknown labels":  {Options{ClusterLabels: map[string]map[string]string{"x": nil}}, `labels are given for "x"`},
+		"labels of hub":   {Options{ClusterLabels: map[string]map[string]string{"hub": nil}}, `labels are given for "hub"`},
+		"privileged port": {Options{BasePort: 80}, "choose one from 1024 to 65000"},
+		"port too high":   {Options{BasePort: 65001}, "out of range"},
+		"lease":           {Options{LeaseSeconds: -1}, "give 1 or more"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			tc.opts.Dir = t.TempDir()
+			if err := tc.opts.complete(); err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got %v, want %q", err, tc.want)
+			}
+		})
+	}
+}
+
+func TestDefaultDirFromEnvironment(t *testing.T) {
+	t.Setenv(DirEnv, "/somewhere/else")
+	if dir, err := DefaultDir(); err != nil || dir != "/somewhere/else" {
+		t.Errorf("got %q, %v", dir, err)
+	}
+	t.Setenv(DirEnv, "")
+	if dir, err := DefaultDir(); err != nil || !strings.HasSuffix(dir, "/.fleet") {
+		t.Errorf("got %q, %v", dir, err)
+	}
+}
