@@ -38,13 +38,13 @@ func (p *plane) prepareArgoCD(ctx context.Context, components ...string) error {
 }
 
 // startRedis starts the plane's Redis once; it lives in this process.
-func (p *plane) startRedis() (string, error) {
+func (p *plane) startRedis() error {
 	address, err := p.addresses("redis")
 	if err != nil || p.redis != nil {
-		return p.address("redis"), err
+		return err
 	}
 	p.redis, err = startRedis(address[0])
-	return address[0], err
+	return err
 }
 
 // address gives an address that has been taken before.
@@ -58,7 +58,7 @@ func (p *plane) address(purpose string) string {
 
 // startArgoHub runs the hub's part of Argo CD: ApplicationSets, the API, and the repo server both need.
 func (p *plane) startArgoHub(ctx context.Context) error {
-	if _, err := p.startRedis(); err != nil {
+	if err := p.startRedis(); err != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
@@ -70,7 +70,7 @@ func (p *plane) startArgoHub(ctx context.Context) error {
 
 // startArgoCluster runs a managed cluster's part of Argo CD.
 func (p *plane) startArgoCluster(ctx context.Context) error {
-	if _, err := p.startRedis(); err != nil {
+	if err := p.startRedis(); err != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)

@@ -85,7 +85,7 @@ func TestLeftoversOfAKilledFleetAreCleared(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said []string
-	unlock, err = claim(dirs, func(format string, args ...any) { said = append(said, format) })
+	unlock, err = claim(dirs, func(format string, _ ...any) { said = append(said, format) })
 	if err != nil {
 		t.Fatal(err)
 	}

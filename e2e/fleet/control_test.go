@@ -116,6 +116,18 @@ func TestExtraArgsReachTheirProcess(t *testing.T) {
 	}
 }
 
+func TestExtraArgsForNobodyAreRefused(t *testing.T) {
+	s, _ := controlled(t)
+	s.opts.ExtraArgs = map[string][]string{"cluster1/work-agent": nil}
+	if err := s.checkExtras(); err != nil {
+		t.Error(err)
+	}
+	s.opts.ExtraArgs = map[string][]string{"wrok-agent": nil}
+	if err := s.checkExtras(); err == nil || !strings.Contains(err.Error(), `"wrok-agent"`) {
+		t.Errorf("got %v", err)
+	}
+}
+
 func TestNobodyIsAtHome(t *testing.T) {
 	for name, ask := range map[string]func() error{
 		"connect": func() error { _, err := Connect(t.Context(), t.TempDir()); return err },

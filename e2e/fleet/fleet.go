@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 )
 
@@ -75,8 +76,8 @@ func (f *Fleet) Stop() {
 	runs := f.runs
 	f.runs = nil
 	f.mu.Unlock()
-	for i := len(runs) - 1; i >= 0; i-- {
-		runs[i].Stop()
+	for _, run := range slices.Backward(runs) {
+		run.Stop()
 	}
 	if f.stop != nil {
 		f.stop()

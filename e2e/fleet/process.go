@@ -73,7 +73,7 @@ func (p *process) start(ctx context.Context) error {
 		p.halt()
 		return err
 	}
-	p.watch()
+	p.watch(ctx)
 	return nil
 }
 

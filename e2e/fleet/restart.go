@@ -6,11 +6,12 @@ import (
 )
 
 // watch brings a process back that ends without having been asked to.
-func (p *process) watch() {
+func (p *process) watch(ctx context.Context) {
 	if !p.spec.restart {
 		return
 	}
-	ctx, cancel := context.WithCancel(context.Background())
+	// The start is over; the process is watched for as long as it is wanted.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p.mu.Lock()
 	p.cancel = cancel
 	p.mu.Unlock()

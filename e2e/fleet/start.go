@@ -34,6 +34,9 @@ func Start(ctx context.Context, opts Options) (*Fleet, error) {
 	}
 	if err := s.startAll(ctx); err != nil {
 		s.stop(true)
+		if ctx.Err() != nil {
+			err = fmt.Errorf("the start was interrupted: %w", context.Cause(ctx))
+		}
 		return nil, err
 	}
 	f, err := newFleet(s.paths, s.status(), localControl{s})
@@ -133,6 +136,9 @@ func (s *supervisor) startAll(ctx context.Context) error {
 		group.Go(func() error { return cluster.startCluster(ctx, hubReady) })
 	}
 	if err := group.Wait(); err != nil {
+		return err
+	}
+	if err := s.checkExtras(); err != nil {
 		return err
 	}
 	s.mu.Lock()

@@ -80,6 +80,22 @@ func (s *supervisor) complete(sp *spec) {
 	}
 }
 
+// checkExtras refuses extra arguments that no process has received.
+func (s *supervisor) checkExtras() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := map[string]bool{}
+	for _, p := range s.processes {
+		known[p.spec.name], known[p.spec.owner+"/"+p.spec.name] = true, true
+	}
+	for _, key := range append(sortedKeys(s.opts.ExtraArgs), sortedKeys(s.opts.ExtraEnv)...) {
+		if !known[key] {
+			return fmt.Errorf("extra arguments or environment are given for %q, which this fleet does not run: it has %v", key, sortedKeys(known))
+		}
+	}
+	return nil
+}
+
 // find gives an owner's processes by the name of one of them or of a group.
 func (s *supervisor) find(owner, what string) ([]*process, error) {
 	names := []string{what}

@@ -86,8 +86,7 @@ func pause(ctx context.Context, cmd *exec.Cmd, ended chan error) error {
 		return fmt.Errorf("the fleet did not come up: %w", err)
 	case <-ctx.Done():
 		_ = cmd.Process.Signal(syscall.SIGTERM)
-		<-ended
-		return context.Cause(ctx)
+		return errors.Join(context.Cause(ctx), <-ended)
 	case <-time.After(100 * time.Millisecond):
 		return nil
 	}
