@@ -122,8 +122,8 @@ func TestExtraArgsForNobodyAreRefused(t *testing.T) {
 	if err := s.checkExtras(); err != nil {
 		t.Error(err)
 	}
-	s.opts.ExtraArgs = map[string][]string{"wrok-agent": nil}
-	if err := s.checkExtras(); err == nil || !strings.Contains(err.Error(), `"wrok-agent"`) {
+	s.opts.ExtraArgs = map[string][]string{"no-agent": nil}
+	if err := s.checkExtras(); err == nil || !strings.Contains(err.Error(), `"no-agent"`) {
 		t.Errorf("got %v", err)
 	}
 }
