@@ -9,6 +9,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/propagation"
+	"github.com/towline-io/towline/controllers/resourcesync"
 	"github.com/towline-io/towline/controllers/status"
 )
 
@@ -35,13 +36,16 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := index.Add(ctx, mgr.GetFieldIndexer()); err != nil {
 		return fmt.Errorf("indexes: %w", err)
 	}
+	inventory := &resourcesync.Inventory{Sources: []resourcesync.Source{
+		&resourcesync.Feedback{Client: mgr.GetClient(), Cache: mgr.GetCache()},
+	}}
 	setup := map[string]func(ctrl.Manager, int) error{
 		Propagation: (&propagation.Reconciler{
 			Client: mgr.GetClient(),
 			Live:   mgr.GetAPIReader(),
 			Events: mgr.GetEventRecorder("towline"),
 		}).SetupWithManager,
-		Status: (&status.Reconciler{Client: mgr.GetClient()}).SetupWithManager,
+		Status: (&status.Reconciler{Client: mgr.GetClient(), Inventory: inventory}).SetupWithManager,
 	}
 	for _, name := range Names {
 		if !slices.Contains(o.Enabled, name) {

@@ -69,3 +69,27 @@ func HubApplication(obj client.Object) (types.NamespacedName, bool) {
 	key := types.NamespacedName{Namespace: a[apis.AnnotationHubNamespace], Name: a[apis.AnnotationHubName]}
 	return key, key.Namespace != "" && key.Name != ""
 }
+
+// ApplicationsOfWork are the Applications that must have the work of that key, as the hub has it.
+func ApplicationsOfWork(ctx context.Context, c client.Reader, key types.NamespacedName) []types.NamespacedName {
+	return lookUp(ctx, c, client.MatchingFields{ByWork: key.String()})
+}
+
+// ApplicationsOfCluster are the Applications that name the ManagedCluster.
+func ApplicationsOfCluster(ctx context.Context, c client.Reader, cluster string) []types.NamespacedName {
+	return lookUp(ctx, c, client.MatchingFields{ByCluster: cluster})
+}
+
+// lookUp reads an index of the cache, which can fail only when the index was never registered: a mistake in the
+// program that no caller could do anything about.
+func lookUp(ctx context.Context, c client.Reader, match client.MatchingFields) []types.NamespacedName {
+	apps := &argocd.ApplicationList{}
+	if err := c.List(ctx, apps, match, client.UnsafeDisableDeepCopy); err != nil {
+		panic(err)
+	}
+	keys := make([]types.NamespacedName, len(apps.Items))
+	for i := range apps.Items {
+		keys[i] = client.ObjectKeyFromObject(&apps.Items[i])
+	}
+	return keys
+}

@@ -112,29 +112,12 @@ func (r *Reconciler) works(ctx context.Context, app types.NamespacedName) ([]wor
 	}
 	var works []workv1.ManifestWork
 	for i := range list.Items {
-		claims, err := r.claims(ctx, &list.Items[i])
-		if err != nil {
-			return nil, err
-		}
-		if len(claims) == 0 || slices.Contains(claims, app) {
+		owners := index.ApplicationsOfWork(ctx, r, client.ObjectKeyFromObject(&list.Items[i]))
+		if len(owners) == 0 || slices.Contains(owners, app) {
 			works = append(works, list.Items[i])
 		}
 	}
 	return works, nil
-}
-
-// claims are the Applications that must have this work, as the hub has it.
-func (r *Reconciler) claims(ctx context.Context, w client.Object) ([]types.NamespacedName, error) {
-	apps := &argocd.ApplicationList{}
-	match := client.MatchingFields{index.ByWork: client.ObjectKeyFromObject(w).String()}
-	if err := r.List(ctx, apps, match, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, err
-	}
-	keys := make([]types.NamespacedName, len(apps.Items))
-	for i := range apps.Items {
-		keys[i] = client.ObjectKeyFromObject(&apps.Items[i])
-	}
-	return keys, nil
 }
 
 // deleteWork asks for the deletion of exactly this work, not of one that has taken its name since. app is nil when

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -104,30 +105,21 @@ func clusterChanged() predicate.Predicate {
 // applicationsOfWork are the Applications that must have this work, and the one that its annotations name: the
 // first may have to repair it, the second may be gone.
 func (r *Reconciler) applicationsOfWork(ctx context.Context, obj client.Object) []reconcile.Request {
-	requests := r.requests(ctx, client.MatchingFields{index.ByWork: client.ObjectKeyFromObject(obj).String()})
-	if key, ok := index.HubApplication(obj); ok {
-		named := reconcile.Request{NamespacedName: key}
-		if !slices.Contains(requests, named) {
-			requests = append(requests, named)
-		}
+	keys := index.ApplicationsOfWork(ctx, r, client.ObjectKeyFromObject(obj))
+	if key, ok := index.HubApplication(obj); ok && !slices.Contains(keys, key) {
+		keys = append(keys, key)
 	}
-	return requests
+	return requests(keys)
 }
 
 func (r *Reconciler) applicationsOfCluster(ctx context.Context, obj client.Object) []reconcile.Request {
-	return r.requests(ctx, client.MatchingFields{index.ByCluster: obj.GetName()})
+	return requests(index.ApplicationsOfCluster(ctx, r, obj.GetName()))
 }
 
-func (r *Reconciler) requests(ctx context.Context, match client.MatchingFields) []reconcile.Request {
-	apps := &argocd.ApplicationList{}
-	if err := r.List(ctx, apps, match, client.UnsafeDisableDeepCopy); err != nil {
-		// A read of an index in memory fails only when the index is not registered: a mistake in the program.
-		ctrl.LoggerFrom(ctx).Error(err, "Cannot look up Applications", "match", match)
-		return nil
+func requests(keys []types.NamespacedName) []reconcile.Request {
+	out := make([]reconcile.Request, len(keys))
+	for i, key := range keys {
+		out[i].NamespacedName = key
 	}
-	requests := make([]reconcile.Request, len(apps.Items))
-	for i := range apps.Items {
-		requests[i].NamespacedName = client.ObjectKeyFromObject(&apps.Items[i])
-	}
-	return requests
+	return out
 }

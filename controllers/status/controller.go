@@ -11,8 +11,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/resourcesync"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -25,6 +25,9 @@ const conflictRetry = 100 * time.Millisecond
 // Reconciler keeps the status of one hub Application. It holds no state of its own.
 type Reconciler struct {
 	client.Client
+
+	// Inventory knows what the clusters have.
+	Inventory *resourcesync.Inventory
 }
 
 // Reconcile writes what the cluster reports of the Application that req names into its status.
@@ -40,9 +43,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Get(ctx, work.Key(app), w); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	seen := feedback.Parse(&w.Status, work.Identifier(app))
-	countRejected(ctx, &seen)
-	err := r.write(ctx, app, merge(&app.Status, &seen, workConditions(w, app), metav1.Now()))
+	facts, err := r.Inventory.Facts(ctx, app)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	err = r.write(ctx, app, merge(&app.Status, facts, workConditions(w, app), metav1.Now()))
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: conflictRetry}, nil
 	}
@@ -68,13 +73,4 @@ func (r *Reconciler) write(ctx context.Context, app *argocd.Application, status 
 	}
 	statusWrites.Inc()
 	return nil
-}
-
-func countRejected(ctx context.Context, seen *feedback.Observation) {
-	for _, name := range seen.Rejected {
-		rejectedValues.WithLabelValues(name).Inc()
-	}
-	if len(seen.Rejected) > 0 {
-		ctrl.LoggerFrom(ctx).V(1).Info("Feedback values that do not fit were left out", "values", seen.Rejected)
-	}
 }

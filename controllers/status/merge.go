@@ -9,32 +9,38 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/towline-io/towline/controllers/resourcesync"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// merge is the status that the hub should show after an observation. What was not observed stays as it is, except
-// where a complete observation shows that the cluster's Application has no such thing: an operation that is not
-// there any more, a condition that is over.
-func merge(current *argocd.Status, seen *feedback.Observation, ofWork []argocd.Condition, now metav1.Time) argocd.Status {
+// merge is the status that the hub should show by what is known of the cluster; facts is nil when nothing is. What
+// was not observed stays as it is, except where a complete observation shows that the cluster's Application has no
+// such thing: an operation that is not there any more, a condition that is over.
+func merge(current *argocd.Status, facts *resourcesync.Facts, ofWork []argocd.Condition, now metav1.Time) argocd.Status {
+	if facts == nil {
+		facts = &resourcesync.Facts{}
+	}
 	out := *current.DeepCopy()
-	known := seen.Complete && !seen.Empty()
-	s := &seen.Status
+	s := &facts.Status
 	if s.Health.Status != "" {
 		out.Health = s.Health
 	}
 	if s.Sync != nil {
 		out.Sync = s.Sync
 	}
-	if s.OperationState != nil || known {
+	if s.OperationState != nil || facts.Complete {
 		out.OperationState = s.OperationState
 	}
 	if s.ReconciledAt != "" {
 		out.ReconciledAt = s.ReconciledAt
 	}
-	out.Conditions = mergeConditions(current.Conditions, slices.Concat(s.Conditions, ofWork), known, now)
+	if facts.Detailed {
+		out.Resources, out.Summary = s.Resources, s.Summary
+	}
+	out.Conditions = mergeConditions(current.Conditions, slices.Concat(s.Conditions, ofWork), facts.Complete, now)
 	return out
 }
 

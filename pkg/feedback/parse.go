@@ -20,6 +20,9 @@ type Observation struct {
 	// Status holds what was reported and believed; the zero value of a field means that it was not.
 	Status argocd.Status
 
+	// Version is the resourceVersion of the Application on its cluster.
+	Version string
+
 	// Complete is set when the agent could evaluate every rule: what Status does not have, the cluster's
 	// Application does not have either. When it is not set, what is missing is simply not known.
 	Complete bool
@@ -51,6 +54,7 @@ func Parse(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) Obse
 	}
 	slices.Sort(rejected)
 	return Observation{
+		Version:  p.version,
 		Status:   p.assemble(),
 		Complete: len(rejected) == 0 && meta.IsStatusConditionTrue(manifest.Conditions, conditionSynced),
 		Rejected: rejected,

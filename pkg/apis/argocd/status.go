@@ -22,6 +22,45 @@ type Status struct {
 
 	// Conditions are errors and warnings. The list has no merge key in Argo CD's schema: it is replaced whole.
 	Conditions []Condition `json:"conditions,omitempty"`
+
+	// Resources are what the Application consists of, also what is missing or failed. Replaced whole as well.
+	Resources []ResourceStatus `json:"resources,omitempty"`
+
+	// Summary is what Argo CD found out about the resources.
+	Summary *Summary `json:"summary,omitempty"`
+}
+
+// ResourceStatus is one resource of an Application.
+type ResourceStatus struct {
+	Group     string `json:"group,omitempty"`
+	Version   string `json:"version,omitempty"`
+	Kind      string `json:"kind,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+
+	// Status is one of the Sync… codes.
+	Status string `json:"status,omitempty"`
+
+	// Health is nil for a kind of which no health can be told.
+	Health *Health `json:"health,omitempty"`
+
+	// Hook is set for a resource that a sync runs and that is no part of the desired state.
+	Hook bool `json:"hook,omitempty"`
+
+	// RequiresPruning is set for a resource that is there and is not in Git.
+	RequiresPruning bool `json:"requiresPruning,omitempty"`
+
+	// SyncWave orders the sync.
+	SyncWave int64 `json:"syncWave,omitempty"`
+}
+
+// Summary is what Argo CD found out about an Application's resources.
+type Summary struct {
+	// ExternalURLs are the addresses of its Ingresses and Services.
+	ExternalURLs []string `json:"externalURLs,omitempty"`
+
+	// Images are the container images that it runs.
+	Images []string `json:"images,omitempty"`
 }
 
 // Health is a health code with what explains it.

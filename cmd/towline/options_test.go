@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+	"go.uber.org/zap/zapcore"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+)
+
+// parse gives the options of a command line.
+func parse(t *testing.T, args ...string) *options {
+	t.Helper()
+	o := newOptions()
+	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	o.addFlags(fs)
+	if err := fs.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// kubeconfig writes a kubeconfig for a server and returns its path.
+func kubeconfig(t *testing.T, server string) string {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	data := `{"apiVersion":"v1","kind":"Config","current-context":"c","contexts":[{"name":"c","context":{"cluster":"c"}}],` +
+		`"clusters":[{"name":"c","cluster":{"server":"` + server + `"}}]}`
+	if err := os.WriteFile(file, []byte(data), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// TestFlagsDoSomething holds every flag to an effect on what the program is started with. A flag that is not in
+// the table fails the test.
+func TestFlagsDoSomething(t *testing.T) {
+	certs := t.TempDir()
+	file := kubeconfig(t, "https://hub.example.com")
+	manager := func(get func(*options) any) func(*options) any { return get }
+	config := func(get func(float32, int, string) any) func(*options) any {
+		return func(o *options) any {
+			if o.kubeconfig == "" {
+				o.kubeconfig = kubeconfig(t, "https://other.example.com")
+			}
+			c, err := restConfig(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return get(c.QPS, c.Burst, c.Host)
+		}
+	}
+	opts := func(o *options) *managerView { return viewOf(o) }
+	tests := map[string]struct {
+		args   []string
+		effect func(*options) any
+		want   any
+	}{
+		"kubeconfig":                {[]string{"--kubeconfig=" + file}, config(func(_ float32, _ int, host string) any { return host }), "https://hub.example.com"},
+		"controllers":               {[]string{"--controllers=status"}, manager(func(o *options) any { return o.enabled() }), []string{"status"}},
+		"propagation-concurrency":   {[]string{"--propagation-concurrency=3"}, manager(func(o *options) any { return *o.concurrency["propagation"] }), 3},
+		"status-concurrency":        {[]string{"--status-concurrency=4"}, manager(func(o *options) any { return *o.concurrency["status"] }), 4},
+		"leader-elect":              {[]string{"--leader-elect=false"}, manager(func(o *options) any { return opts(o).LeaderElection }), false},
+		"leader-election-namespace": {[]string{"--leader-election-namespace=x"}, manager(func(o *options) any { return opts(o).LeaderElectionNamespace }), "x"},
+		"metrics-bind-address":      {[]string{"--metrics-bind-address=:9"}, manager(func(o *options) any { return metricsOptions(o).BindAddress }), ":9"},
+		"metrics-secure":            {[]string{"--metrics-secure=false"}, manager(func(o *options) any { m := metricsOptions(o); return m.SecureServing || m.FilterProvider != nil }), false},
+		"metrics-cert-dir":          {[]string{"--metrics-cert-dir=" + certs}, manager(func(o *options) any { return metricsOptions(o).CertDir }), certs},
+		"health-probe-bind-address": {[]string{"--health-probe-bind-address=:7"}, manager(func(o *options) any { return opts(o).HealthProbeBindAddress }), ":7"},
+		"kube-api-qps":              {[]string{"--kube-api-qps=50"}, config(func(qps float32, burst int, _ string) any { return [2]int{int(qps), burst} }), [2]int{50, 100}},
+		"kube-api-burst":            {[]string{"--kube-api-qps=50", "--kube-api-burst=60"}, config(func(_ float32, burst int, _ string) any { return burst }), 60},
+		"log-level":                 {[]string{"--log-level=debug"}, manager(func(o *options) any { l, _ := o.level(); return l }), zapcore.DebugLevel},
+		"log-format":                {[]string{"--log-format=console"}, manager(func(o *options) any { return strings.HasPrefix(logged(o), "{") }), false},
+		"graceful-shutdown-timeout": {[]string{"--graceful-shutdown-timeout=5s"}, manager(func(o *options) any { return opts(o).GracefulShutdownTimeout }), 5 * time.Second},
+	}
+	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	newOptions().addFlags(fs)
+	fs.VisitAll(func(flag *pflag.Flag) {
+		tc, ok := tests[flag.Name]
+		if !ok {
+			t.Errorf("--%s is not known to do anything", flag.Name)
+			return
+		}
+		o := parse(t, tc.args...)
+		if err := o.validate(); err != nil {
+			t.Errorf("--%s: %v", flag.Name, err)
+		}
+		if diff := cmp.Diff(tc.want, tc.effect(o)); diff != "" {
+			t.Errorf("--%s (-want +got):\n%s", flag.Name, diff)
+		}
+		if cmp.Equal(tc.want, tc.effect(parse(t))) {
+			t.Errorf("--%s: the default has the same effect, so the test shows nothing", flag.Name)
+		}
+	})
+}
+
+// managerView is what of the manager's options flags decide.
+type managerView struct {
+	LeaderElection          bool
+	LeaderElectionNamespace string
+	HealthProbeBindAddress  string
+	GracefulShutdownTimeout time.Duration
+}
+
+func viewOf(o *options) *managerView {
+	m := managerOptions(runtime.NewScheme(), o)
+	return &managerView{m.LeaderElection, m.LeaderElectionNamespace, m.HealthProbeBindAddress, *m.GracefulShutdownTimeout}
+}
+
+// logged is a line as --log-format has it.
+func logged(o *options) string {
+	var buf bytes.Buffer
+	zap.New(zap.WriteTo(&buf), encoder(o.logFormat)).Info("x")
+	return buf.String()
+}
+
+func TestLogLevelShowsWhatItSays(t *testing.T) {
+	for level, want := range map[string][3]bool{ // error, info, V(1)
+		"error": {true, false, false}, "info": {true, true, false}, "debug": {true, true, true}, "0": {true, true, false}, "1": {true, true, true},
+	} {
+		o := parse(t, "--log-level="+level)
+		l, err := o.level()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var buf bytes.Buffer
+		logger := zap.New(zap.WriteTo(&buf), zap.Level(l), encoder(o.logFormat))
+		logger.Error(nil, "an error")
+		logger.Info("an info")
+		logger.V(1).Info("a detail")
+		got := [3]bool{strings.Contains(buf.String(), "an error"), strings.Contains(buf.String(), "an info"), strings.Contains(buf.String(), "a detail")}
+		if got != want {
+			t.Errorf("--log-level=%s shows %v, want %v", level, got, want)
+		}
+	}
+}
+
+func TestValidate(t *testing.T) {
+	if err := parse(t).validate(); err != nil {
+		t.Errorf("the defaults: %v", err)
+	}
+	file := kubeconfig(t, "x")
+	for flag, says := range map[string]string{
+		"--controllers=nonsense":             `there is no controller "nonsense": use propagation, status`,
+		"--controllers=":                     "name at least one",
+		"--propagation-concurrency=0":        "not between 1 and 1000",
+		"--status-concurrency=1001":          "not between 1 and 1000",
+		"--metrics-bind-address=nonsense":    "--metrics-bind-address",
+		"--metrics-bind-address=:99999":      "--metrics-bind-address",
+		"--health-probe-bind-address=8081":   "--health-probe-bind-address",
+		"--metrics-cert-dir=/does/not/exist": "no such file",
+		"--metrics-cert-dir=" + file:         "is not a folder",
+		"--kube-api-qps=0":                   "would let no request through",
+		"--kube-api-burst=-1":                "is negative",
+		"--kube-api-burst=5":                 "only with a positive --kube-api-qps",
+		"--log-level=loud":                   `"loud" is not error, info, debug`,
+		"--log-level=11":                     "--log-level",
+		"--log-format=xml":                   `"xml" is not json or console`,
+		"--graceful-shutdown-timeout=-1s":    "is negative",
+	} {
+		t.Run(flag, func(t *testing.T) {
+			err := parse(t, flag).validate()
+			if err == nil || !strings.Contains(err.Error(), says) {
+				t.Errorf("got %v, want %q", err, says)
+			}
+			name, _, _ := strings.Cut(flag, "=")
+			if err != nil && !strings.Contains(err.Error(), name) {
+				t.Errorf("%v does not name the flag", err)
+			}
+		})
+	}
+	if err := parse(t, "--metrics-cert-dir="+t.TempDir(), "--metrics-secure=false").validate(); err == nil {
+		t.Error("a certificate for metrics without TLS was accepted")
+	}
+	err := parse(t, "--log-format=xml", "--kube-api-qps=0").validate()
+	if err == nil || !strings.Contains(err.Error(), "log-format") || !strings.Contains(err.Error(), "kube-api-qps") {
+		t.Errorf("not all mistakes are told at once: %v", err)
+	}
+}
+
+func TestCommand(t *testing.T) {
+	run := func(args ...string) (string, error) {
+		cmd := newCommand()
+		var out bytes.Buffer
+		cmd.SetOut(&out)
+		cmd.SetErr(&out)
+		cmd.SetArgs(args)
+		err := cmd.ExecuteContext(t.Context())
+		return out.String(), err
+	}
+	if out, err := run("--version"); err != nil || !strings.Contains(out, version) {
+		t.Errorf("--version: %q, %v", out, err)
+	}
+	if out, err := run("controller", "--help"); err != nil || !strings.Contains(out, "--controllers") {
+		t.Errorf("--help: %q, %v", out, err)
+	}
+	if _, err := run("controller", "--log-format=xml"); err == nil {
+		t.Error("a bad flag was accepted")
+	}
+	if _, err := run("controller", "surplus"); err == nil {
+		t.Error("a surplus argument was accepted")
+	}
+	if _, err := run("controller", "--kubeconfig=/does/not/exist"); err == nil || !strings.Contains(err.Error(), "/does/not/exist") {
+		t.Errorf("a missing kubeconfig: %v", err)
+	}
+}

@@ -1,0 +1,83 @@
+package resourcesync
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// Feedback is the source that is always there: what the work agent reports on the ManifestWork. It needs nothing
+// on the cluster, and knows no resources.
+type Feedback struct {
+	// Client reads the shared cache.
+	Client client.Client
+
+	// Cache is the shared cache, for the watch.
+	Cache cache.Cache
+}
+
+var _ Source = &Feedback{}
+
+// Name implements Source.
+func (*Feedback) Name() string { return "feedback" }
+
+// Facts implements Source. The work is looked for from the hub's side: the one that the Application must have.
+func (f *Feedback) Facts(ctx context.Context, app *argocd.Application) (*Facts, error) {
+	w := &workv1.ManifestWork{}
+	if err := f.Client.Get(ctx, work.Key(app), w); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	seen := feedback.Parse(&w.Status, work.Identifier(app))
+	countRejected(ctx, &seen)
+	if seen.Empty() {
+		return nil, nil //nolint:nilnil // documented
+	}
+	return &Facts{Source: f.Name(), Version: seen.Version, Status: seen.Status, Complete: seen.Complete}, nil
+}
+
+// Changes implements Source.
+func (f *Feedback) Changes(request func(types.NamespacedName) []reconcile.Request) source.Source {
+	mapped := handler.TypedEnqueueRequestsFromMapFunc(func(ctx context.Context, w *workv1.ManifestWork) []reconcile.Request {
+		var requests []reconcile.Request
+		for _, app := range index.ApplicationsOfWork(ctx, f.Client, client.ObjectKeyFromObject(w)) {
+			requests = append(requests, request(app)...)
+		}
+		return requests
+	})
+	return source.Kind(f.Cache, &workv1.ManifestWork{}, mapped, reportChanged())
+}
+
+// reportChanged lets through what the work agent reports, not what the hub writes to a work.
+func reportChanged() predicate.TypedPredicate[*workv1.ManifestWork] {
+	return predicate.TypedFuncs[*workv1.ManifestWork]{
+		UpdateFunc: func(e event.TypedUpdateEvent[*workv1.ManifestWork]) bool {
+			return !equality.Semantic.DeepEqual(e.ObjectOld.Status, e.ObjectNew.Status)
+		},
+		DeleteFunc: func(event.TypedDeleteEvent[*workv1.ManifestWork]) bool { return false },
+	}
+}
+
+func countRejected(ctx context.Context, seen *feedback.Observation) {
+	for _, name := range seen.Rejected {
+		rejectedValues.WithLabelValues(name).Inc()
+	}
+	if len(seen.Rejected) > 0 {
+		ctrl.LoggerFrom(ctx).V(1).Info("Feedback values that do not fit were left out", "values", seen.Rejected)
+	}
+}

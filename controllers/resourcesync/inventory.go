@@ -1,0 +1,92 @@
+package resourcesync
+
+import (
+	"context"
+	"strconv"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// Facts are what is known of one Application on its cluster.
+type Facts struct {
+	// Source is the name of the source that observed them.
+	Source string
+
+	// Version is the resourceVersion of the cluster's Application that was observed; empty when the source
+	// cannot tell.
+	Version string
+
+	// ObservedAt is when it was observed; zero when the source cannot tell.
+	ObservedAt metav1.Time
+
+	// Status is what was observed. The zero value of a field means that the source does not know.
+	Status argocd.Status
+
+	// Complete is set when what Status lacks is not there on the cluster either, for the fields that the source
+	// can tell of.
+	Complete bool
+
+	// Detailed is set when Status holds the resources and the summary, and their absence means that there are
+	// none.
+	Detailed bool
+}
+
+// Source is one way by which facts reach the hub.
+type Source interface {
+	// Name is a word for logs, metrics and reports.
+	Name() string
+
+	// Facts are what the source knows of the Application; nil when it knows nothing (yet).
+	Facts(ctx context.Context, app *argocd.Application) (*Facts, error)
+
+	// Changes is a watch for a controller: it enqueues what request makes of each Application of which the
+	// source knows something new.
+	Changes(request func(app types.NamespacedName) []reconcile.Request) source.Source
+}
+
+// Inventory puts together what all sources know. The zero value knows nothing.
+type Inventory struct {
+	// Sources are in order of richness, the richest first.
+	Sources []Source
+}
+
+// Facts are what is known of the Application; nil when no source knows anything.
+func (i *Inventory) Facts(ctx context.Context, app *argocd.Application) (*Facts, error) {
+	var known *Facts
+	for _, s := range i.Sources {
+		f, err := s.Facts(ctx, app)
+		if err != nil {
+			return nil, err
+		}
+		known = combine(known, f)
+	}
+	return known, nil
+}
+
+// combine is what a richer and a poorer source know together; either may be nil. A poorer source that has seen a
+// newer version overrides what it can tell of; the resources, which it cannot, stay.
+func combine(rich, poor *Facts) *Facts {
+	if rich == nil || poor == nil || !newer(poor.Version, rich.Version) {
+		if rich == nil {
+			return poor
+		}
+		return rich
+	}
+	out := *poor
+	if rich.Detailed && !poor.Detailed {
+		out.Status.Resources, out.Status.Summary, out.Detailed = rich.Status.Resources, rich.Status.Summary, true
+	}
+	return &out
+}
+
+// newer compares resourceVersions of one cluster, which Kubernetes has declared to be comparable numbers (1.35).
+func newer(a, b string) bool {
+	x, errX := strconv.ParseUint(a, 10, 64)
+	y, errY := strconv.ParseUint(b, 10, 64)
+	return errX == nil && errY == nil && x > y
+}
