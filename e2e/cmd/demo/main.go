@@ -1,0 +1,164 @@
+// Command demo shows Towline at work on one machine: a hub, two managed clusters, and the guestbook that an
+// ApplicationSet on the hub brings to both.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/e2e/towline"
+)
+
+// patience is how long the guestbook may take to become Healthy everywhere; it takes seconds.
+const patience = 3 * time.Minute
+
+func main() {
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	err := demo(ctx)
+	switch {
+	case err == nil:
+	case errors.Is(err, context.Canceled):
+		fmt.Fprintln(os.Stderr, "demo: interrupted")
+		os.Exit(130)
+	default:
+		fmt.Fprintln(os.Stderr, "demo:", err)
+		os.Exit(1)
+	}
+}
+
+func demo(ctx context.Context) error {
+	f, err := fleet.Start(ctx, fleet.Options{Clusters: fleet.ClusterNames(2), Progress: os.Stdout})
+	if err != nil {
+		return err
+	}
+	defer f.Stop()
+	say("Install Towline on the hub, and the rights of example/managed on the clusters")
+	if err := towline.Install(ctx, f); err != nil {
+		return err
+	}
+	binary, err := towline.Build(ctx, f)
+	if err != nil {
+		return err
+	}
+	t, err := towline.Run(ctx, f, binary, "towline")
+	if err != nil {
+		return err
+	}
+	fmt.Printf("towline controller runs as process %d with the rights of ServiceAccount %s/%s; log: %s\n",
+		t.PID(), towline.Namespace, towline.ServiceAccount, t.Log())
+
+	if err := guestbook(ctx, f); err != nil {
+		return fmt.Errorf("%w\n\nThe end of Towline's log:\n%s", err, t.LogTail(20))
+	}
+	if err := show(ctx, f); err != nil {
+		return err
+	}
+	howTo(f)
+	select {
+	case <-ctx.Done():
+		fmt.Println("\nStopping")
+		return nil
+	case <-f.DownRequested():
+		return nil
+	case <-t.Exited():
+		return fmt.Errorf("towline ended: %w\n%s", t.Err(), t.LogTail(20))
+	}
+}
+
+// guestbook applies the example and waits until the hub says that it is Healthy on every cluster.
+func guestbook(ctx context.Context, f *fleet.Fleet) error {
+	manifest, err := towline.Manifest(f, "example/guestbook-app-set.yaml")
+	if err != nil {
+		return err
+	}
+	say("Apply this ApplicationSet to the hub (example/guestbook-app-set.yaml, with the fleet's own Git server)")
+	fmt.Println(withoutComments(manifest))
+	began := time.Now()
+	if err := towline.Apply(ctx, f, &f.Hub.ControlPlane, "example/guestbook-app-set.yaml"); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for _, cluster := range f.Clusters() {
+		if err := waitHealthy(ctx, f, cluster.Name()+"-guestbook-app"); err != nil {
+			return err
+		}
+		fmt.Printf("%6.2f s  %s is Synced and Healthy on the hub\n", time.Since(began).Seconds(), cluster.Name())
+	}
+	return nil
+}
+
+// waitHealthy leaves the waiting to kubectl, which watches.
+func waitHealthy(ctx context.Context, f *fleet.Fleet, name string) error {
+	resource := "applications.argoproj.io/" + name
+	for _, condition := range []string{"create", "jsonpath={.status.sync.status}=Synced", "jsonpath={.status.health.status}=Healthy"} {
+		_, err := f.Hub.Kubectl(ctx, "--namespace", fleet.ArgoCDNamespace, "wait", "--for="+condition, resource, "--timeout="+patience.String())
+		if err != nil {
+			status, _ := f.Hub.Kubectl(context.WithoutCancel(ctx), "--namespace", fleet.ArgoCDNamespace, "get", resource, "--output=yaml")
+			return fmt.Errorf("%s did not become Synced and Healthy: %w\n%s", name, err, status)
+		}
+	}
+	return nil
+}
+
+// show prints what a user would look at, with the command that shows it.
+func show(ctx context.Context, f *fleet.Fleet) error {
+	views := []struct {
+		title string
+		plane *fleet.ControlPlane
+		args  string
+	}{
+		{"On the hub, the Applications", &f.Hub.ControlPlane, "get applications.argoproj.io --namespace argocd"},
+		{"On the hub, the ManifestWorks that carry them", &f.Hub.ControlPlane, "get manifestworks --all-namespaces"},
+	}
+	for _, c := range f.Clusters() {
+		views = append(views, struct {
+			title string
+			plane *fleet.ControlPlane
+			args  string
+		}{"On " + c.Name() + ", the Application and what it deployed", &c.ControlPlane,
+			"get applications.argoproj.io,deployments,services --all-namespaces --selector=!provider"})
+	}
+	for _, v := range views {
+		say(v.title)
+		fmt.Println("$ kubectl", v.args)
+		out, err := v.plane.Kubectl(ctx, strings.Fields(v.args)...)
+		if err != nil {
+			return err
+		}
+		fmt.Println(out)
+	}
+	return nil
+}
+
+func howTo(f *fleet.Fleet) {
+	say("Look around (in another terminal)")
+	fmt.Printf("export PATH=%s:$PATH   # kubectl and argocd\n", f.Bin())
+	fmt.Printf("export KUBECONFIG=%s   # the hub\n", f.Hub.Kubeconfig())
+	for _, c := range f.Clusters() {
+		fmt.Printf("export KUBECONFIG=%s   # %s\n", c.Kubeconfig(), c.Name())
+	}
+	fmt.Printf("git clone %s   # push to it, and the clusters follow\n", f.Git.URL(fleet.AppsRepo))
+	fmt.Printf("ls %s   # the logs\n", f.Logs())
+	fmt.Println("\nEverything stays up until Ctrl-C.")
+}
+
+func say(headline string) { fmt.Printf("\n==> %s\n", headline) }
+
+func withoutComments(manifest string) string {
+	var lines []string
+	for line := range strings.Lines(manifest) {
+		if !strings.HasPrefix(strings.TrimSpace(line), "#") {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "")
+}

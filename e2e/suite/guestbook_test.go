@@ -1,0 +1,186 @@
+package suite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/e2e/towline"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+var _ = Describe("An ApplicationSet on the hub", Ordered, func() {
+	apps := map[string]string{"cluster1": "cluster1-guestbook-app", "cluster2": "cluster2-guestbook-app"}
+
+	AfterAll(func(ctx SpecContext) {
+		_, err := f.Hub.Kubectl(ctx, "delete", "applicationset", "--namespace", argocdNamespace, "--all", "--wait=false")
+		Expect(err).NotTo(HaveOccurred())
+		for _, name := range apps {
+			Eventually(ctx, read(hub, named(name))).Should(BeNil())
+		}
+	})
+
+	It("becomes a healthy app on every cluster, and the hub says so", func(ctx SpecContext) {
+		began := time.Now()
+		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "example/guestbook-app-set.yaml")).To(Succeed())
+		head, err := f.Git.Head(ctx, fleet.AppsRepo)
+		Expect(err).NotTo(HaveOccurred())
+		for on, name := range apps {
+			app := expectHealthy(ctx, name)
+			AddReportEntry(fmt.Sprintf("%s Healthy on the hub after %.2f s", name, time.Since(began).Seconds()))
+			deployment(ctx, on, "guestbook")
+
+			Eventually(ctx, read(hub, app)).Should(HaveField("Status.OperationState.Phase", "Succeeded"))
+			app, err = read(hub, app)(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(app.Status.Sync.Revision).To(Equal(head))
+			Expect(app.Status.ReconciledAt).NotTo(BeEmpty())
+			Expect(app.Status.OperationState.FinishedAt).NotTo(BeEmpty())
+			Expect(app.Status.OperationState.Message).To(ContainSubstring("successfully synced"))
+			Expect(app.Status.OperationState.SyncResult.Revision).To(Equal(head))
+			Expect(app.Status.Conditions).To(BeEmpty())
+
+			w, err := read(hub, workOf(app))(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(w).NotTo(BeNil())
+			Expect(w.Labels).To(HaveKeyWithValue("apps.open-cluster-management.io/application-set", "true"))
+			Expect(w.Annotations).To(HaveKeyWithValue("apps.open-cluster-management.io/hosting-applicationset", "argocd/guestbook-app-set"))
+		}
+	})
+
+	It("shows on the hub exactly what each cluster has", func(ctx SpecContext) {
+		for on, name := range apps {
+			Eventually(ctx, func(g Gomega, ctx context.Context) {
+				there, err := read(cluster[on], named(name))(ctx)
+				g.Expect(err).NotTo(HaveOccurred())
+				here, err := read(hub, named(name))(ctx)
+				g.Expect(err).NotTo(HaveOccurred())
+				g.Expect(here.Status.Health.Status).To(Equal(there.Status.Health.Status))
+				g.Expect(here.Status.Sync).To(Equal(there.Status.Sync))
+				g.Expect(here.Status.ReconciledAt).To(Equal(there.Status.ReconciledAt))
+				g.Expect(here.Status.OperationState).To(Equal(there.Status.OperationState))
+			}).Should(Succeed())
+		}
+	})
+
+	It("keeps the hub Application's own destination", func(ctx SpecContext) {
+		app, err := read(hub, named(apps["cluster1"]))(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		var got struct {
+			Destination json.RawMessage `json:"destination"`
+		}
+		Expect(json.Unmarshal(app.Spec.Raw, &got)).To(Succeed())
+		Expect(string(got.Destination)).To(ContainSubstring(`"namespace":"guestbook"`))
+	})
+
+	It("brings a Git commit to the clusters, and the new revision back", func(ctx SpecContext) {
+		manifest, err := f.Git.Read(ctx, fleet.AppsRepo, "guestbook/service.yaml")
+		Expect(err).NotTo(HaveOccurred())
+		changed := strings.Replace(manifest, "metadata:\n", "metadata:\n  annotations:\n    example.com/changed: \"true\"\n", 1)
+		Expect(changed).NotTo(Equal(manifest))
+		began := time.Now()
+		sha, err := f.Git.Commit(ctx, fleet.AppsRepo, map[string]string{"guestbook/service.yaml": changed}, "Annotate the service")
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx SpecContext) {
+			_, err := f.Git.Commit(ctx, fleet.AppsRepo, map[string]string{"guestbook/service.yaml": manifest}, "Take it back")
+			Expect(err).NotTo(HaveOccurred())
+		})
+		for on, name := range apps {
+			hardRefresh(ctx, on, name)
+		}
+		for _, name := range apps {
+			Eventually(ctx, read(hub, named(name))).Should(HaveField("Status.Sync.Revision", sha))
+			AddReportEntry(fmt.Sprintf("%s shows the commit on the hub after %.2f s", name, time.Since(began).Seconds()))
+			expectHealthy(ctx, name)
+		}
+	})
+
+	It("writes nothing once it has converged", func(ctx SpecContext) {
+		before := map[string]string{}
+		versions := func(ctx context.Context) (map[string]string, error) {
+			out := map[string]string{}
+			for _, name := range apps {
+				app, err := read(hub, named(name))(ctx)
+				if err != nil {
+					return nil, err
+				}
+				w, err := read(hub, workOf(app))(ctx)
+				if err != nil {
+					return nil, err
+				}
+				out[name] = app.ResourceVersion + " " + w.ResourceVersion
+			}
+			return out, nil
+		}
+		Eventually(ctx, func(ctx context.Context) (bool, error) {
+			now, err := versions(ctx)
+			same := len(before) > 0 && fmt.Sprint(now) == fmt.Sprint(before)
+			before = now
+			return same, err
+		}).WithPolling(2 * time.Second).Should(BeTrue())
+		Consistently(ctx, versions).WithTimeout(10 * time.Second).Should(Equal(before))
+	})
+
+	It("takes the apps off the clusters when it goes", func(ctx SpecContext) {
+		_, err := f.Hub.Kubectl(ctx, "delete", "--namespace", argocdNamespace, "applicationset", "guestbook-app-set", "--wait=false")
+		Expect(err).NotTo(HaveOccurred())
+		for on, name := range apps {
+			Eventually(ctx, read(hub, named(name))).Should(BeNil())
+			// The hub says gone only when the cluster has removed the app and what it deployed.
+			Expect(read(cluster[on], named(name))(ctx)).To(BeNil())
+			Expect(read(cluster[on], guestbookOf("guestbook"))(ctx)).To(BeNil())
+		}
+	})
+})
+
+var _ = Describe("Every example", func() {
+	It("a standalone Application", func(ctx SpecContext) {
+		DeferCleanup(func(ctx SpecContext) {
+			_, err := f.Hub.Kubectl(ctx, "delete", "--namespace", argocdNamespace, "applications.argoproj.io", "--all", "--wait=false")
+			Expect(err).NotTo(HaveOccurred())
+			Eventually(ctx, func(ctx context.Context) ([]argocd.Application, error) {
+				list := &argocd.ApplicationList{}
+				return list.Items, hub.List(ctx, list)
+			}).Should(BeEmpty())
+		})
+		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "example/guestbook-application.yaml")).To(Succeed())
+		list := &argocd.ApplicationList{}
+		Expect(hub.List(ctx, list)).To(Succeed())
+		Expect(list.Items).To(HaveLen(1))
+		expectHealthy(ctx, list.Items[0].Name)
+	})
+
+	It("an ApplicationSet with a kustomize overlay", func(ctx SpecContext) {
+		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "example/kustomize-guestbook-app-set.yaml")).To(Succeed())
+		var apps []argocd.Application
+		Eventually(ctx, func(ctx context.Context) (int, error) {
+			list := &argocd.ApplicationList{}
+			err := hub.List(ctx, list)
+			apps = list.Items
+			return len(apps), err
+		}).Should(Equal(2))
+		for i := range apps {
+			expectHealthy(ctx, apps[i].Name)
+		}
+		_, err := f.Hub.Kubectl(ctx, "delete", "applicationset", "--namespace", argocdNamespace, "--all", "--wait=false")
+		Expect(err).NotTo(HaveOccurred())
+		for i := range apps {
+			Eventually(ctx, read(hub, &apps[i])).Should(BeNil())
+		}
+	})
+
+	It("those for OpenShift GitOps are accepted", func(ctx SpecContext) {
+		for _, plane := range []*fleet.ControlPlane{&f.Hub.ControlPlane, &f.Cluster("cluster1").ControlPlane} {
+			namespaceOn(ctx, clientOf(plane), "openshift-gitops")
+		}
+		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "example/openshift-gitops/hub.yaml")).To(Succeed())
+		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "example/openshift-gitops/guestbook-app-set.yaml")).To(Succeed())
+		Expect(towline.Apply(ctx, f, &f.Cluster("cluster1").ControlPlane, "example/openshift-gitops/managed.yaml")).To(Succeed())
+	})
+})

@@ -1,0 +1,160 @@
+package suite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+const argocdNamespace = fleet.ArgoCDNamespace
+
+// spec is an Application's spec that deploys a folder of the fleet's repository into a namespace.
+func spec(path, namespace string) string {
+	data, err := json.Marshal(map[string]any{
+		"project":     "default",
+		"source":      map[string]any{"repoURL": f.Git.URL(fleet.AppsRepo), "path": path, "targetRevision": "main"},
+		"destination": map[string]any{"server": apis.InClusterServer, "namespace": namespace},
+		"syncPolicy": map[string]any{
+			"automated":   map[string]any{"prune": true, "selfHeal": true},
+			"syncOptions": []string{"CreateNamespace=true"},
+		},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	return string(data)
+}
+
+// standalone creates an Application that no ApplicationSet made, with Argo CD's finalizer, and removes it when the
+// spec ends. Its name is that of its destination namespace too.
+func standalone(ctx context.Context, name, cluster string, edits ...func(*fixture.ApplicationBuilder)) *argocd.Application {
+	b := fixture.Application(name).Cluster(cluster).Spec(spec("guestbook", name)).Finalizers(apis.FinalizerResources)
+	for _, edit := range edits {
+		edit(b)
+	}
+	app := b.Obj()
+	app.UID = ""
+	Expect(hub.Create(ctx, app)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) {
+		Expect(client.IgnoreNotFound(hub.Delete(ctx, app))).To(Succeed())
+		Eventually(ctx, read(hub, app)).Should(BeNil())
+	})
+	return app
+}
+
+// read gives a function that reads an object anew; it gives nil when the object does not exist.
+func read[T client.Object](c client.Client, obj T) func(context.Context) (T, error) {
+	return func(ctx context.Context) (T, error) {
+		into := obj.DeepCopyObject().(T)
+		err := c.Get(ctx, client.ObjectKeyFromObject(obj), into)
+		if apierrors.IsNotFound(err) {
+			var none T
+			return none, nil
+		}
+		return into, err
+	}
+}
+
+// named is an Application to read, in Argo CD's namespace.
+func named(name string) *argocd.Application {
+	app := &argocd.Application{}
+	app.Namespace, app.Name = argocdNamespace, name
+	return app
+}
+
+// expectHealthy waits until the hub says that the Application is Synced and Healthy, and returns it.
+func expectHealthy(ctx context.Context, name string) *argocd.Application {
+	GinkgoHelper()
+	var app *argocd.Application
+	Eventually(ctx, func(g Gomega, ctx context.Context) {
+		var err error
+		app, err = read(hub, named(name))(ctx)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(app).NotTo(BeNil(), "the hub has no Application %s", name)
+		g.Expect(app.Status.Sync).NotTo(BeNil())
+		g.Expect(app.Status.Sync.Status).To(Equal("Synced"))
+		g.Expect(app.Status.Health.Status).To(Equal("Healthy"))
+	}).Should(Succeed())
+	return app
+}
+
+// expectCondition waits until the hub Application has that condition with a message that says that.
+func expectCondition(ctx context.Context, name, conditionType, says string) {
+	GinkgoHelper()
+	Eventually(ctx, func(ctx context.Context) (string, error) {
+		return conditionMessage(ctx, name, conditionType)
+	}).Should(ContainSubstring(says))
+}
+
+// expectNoCondition waits until the hub Application does not have that condition.
+func expectNoCondition(ctx context.Context, name, conditionType string) {
+	GinkgoHelper()
+	Eventually(ctx, func(ctx context.Context) (string, error) {
+		return conditionMessage(ctx, name, conditionType)
+	}).Should(BeEmpty())
+}
+
+func conditionMessage(ctx context.Context, name, conditionType string) (string, error) {
+	app, err := read(hub, named(name))(ctx)
+	if err != nil || app == nil {
+		return "", err
+	}
+	i := slices.IndexFunc(app.Status.Conditions, func(c argocd.Condition) bool { return c.Type == conditionType })
+	if i < 0 {
+		return "", nil
+	}
+	return app.Status.Conditions[i].Message, nil
+}
+
+// workOf is the ManifestWork that the Application must have, to read.
+func workOf(app *argocd.Application) *workv1.ManifestWork {
+	key := work.Key(app)
+	return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+}
+
+// guestbookOf is the guestbook's Deployment in a namespace, to read.
+func guestbookOf(namespace string) *appsv1.Deployment {
+	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "guestbook-ui"}}
+}
+
+// deployment waits for the Deployment on a cluster and returns it.
+func deployment(ctx context.Context, on, namespace string) *appsv1.Deployment {
+	GinkgoHelper()
+	var d *appsv1.Deployment
+	Eventually(ctx, func(g Gomega, ctx context.Context) {
+		var err error
+		d, err = read(cluster[on], guestbookOf(namespace))(ctx)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(d).NotTo(BeNil())
+		g.Expect(d.Status.AvailableReplicas).To(BeNumerically(">", 0))
+	}).Should(Succeed())
+	return d
+}
+
+// namespaceOn makes a namespace on a control plane.
+func namespaceOn(ctx context.Context, c client.Client, name string) {
+	GinkgoHelper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	Expect(client.IgnoreAlreadyExists(c.Create(ctx, ns))).To(Succeed())
+}
+
+// hardRefresh asks a cluster's own Argo CD to fetch and compare again, as its users would.
+func hardRefresh(ctx context.Context, on, name string) {
+	GinkgoHelper()
+	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"hard"}}}`, apis.AnnotationRefresh)
+	Expect(cluster[on].Patch(ctx, named(name), client.RawPatch("application/merge-patch+json", []byte(patch)))).To(Succeed())
+}

@@ -1,0 +1,193 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+)
+
+var _ = Describe("A hub Application", func() {
+	It("is gone only when its cluster has removed the app", func(ctx SpecContext) {
+		app := standalone(ctx, "held", "cluster1")
+		expectHealthy(ctx, app.Name)
+		deployment(ctx, "cluster1", app.Name)
+
+		Expect(f.Cluster("cluster1").StopAgent(ctx)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster("cluster1").StartAgent(ctx)).To(Succeed()) })
+		Expect(hub.Delete(ctx, app)).To(Succeed())
+		Eventually(ctx, read(hub, workOf(app))).Should(HaveField("DeletionTimestamp", Not(BeNil())))
+		Consistently(ctx, read(hub, app)).WithTimeout(3 * tick * 10).ShouldNot(BeNil())
+		Expect(read(cluster["cluster1"], guestbookOf(app.Name))(ctx)).NotTo(BeNil())
+
+		Expect(f.Cluster("cluster1").StartAgent(ctx)).To(Succeed())
+		Eventually(ctx, read(hub, app)).Should(BeNil())
+		Expect(read(cluster["cluster1"], named(app.Name))(ctx)).To(BeNil())
+		Expect(read(cluster["cluster1"], guestbookOf(app.Name))(ctx)).To(BeNil())
+	})
+
+	It("without Argo CD's finalizer leaves its resources behind, and no work", func(ctx SpecContext) {
+		app := standalone(ctx, "preserved", "cluster2", func(b *fixture.ApplicationBuilder) { b.Finalizers() })
+		expectHealthy(ctx, app.Name)
+		before := deployment(ctx, "cluster2", app.Name)
+		Expect(hub.Delete(ctx, app)).To(Succeed())
+		Eventually(ctx, read(hub, workOf(app))).Should(BeNil())
+		Expect(read(cluster["cluster2"], named(app.Name))(ctx)).To(BeNil())
+		Expect(deployment(ctx, "cluster2", app.Name).UID).To(Equal(before.UID))
+	})
+
+	It("that was deleted while Towline was down is taken off its cluster when it is back", func(ctx SpecContext) {
+		app := standalone(ctx, "missed", "cluster1", func(b *fixture.ApplicationBuilder) { b.Finalizers() })
+		expectHealthy(ctx, app.Name)
+		tow.Stop()
+		Expect(hub.Delete(ctx, app)).To(Succeed())
+		Eventually(ctx, read(hub, app)).Should(BeNil())
+		Expect(read(hub, workOf(app))(ctx)).NotTo(BeNil())
+		Expect(tow.Restart(ctx)).To(Succeed())
+		Eventually(ctx, read(hub, workOf(app))).Should(BeNil())
+		Eventually(ctx, read(cluster["cluster1"], named(app.Name))).Should(BeNil())
+	})
+
+	It("moves to another cluster: there first, then away from here", func(ctx SpecContext) {
+		app := standalone(ctx, "moved", "cluster1")
+		expectHealthy(ctx, app.Name)
+		old := workOf(app)
+		patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"cluster2"}}}`, apis.AnnotationCluster)
+		Expect(hub.Patch(ctx, app, client.RawPatch("application/merge-patch+json", []byte(patch)))).To(Succeed())
+		deployment(ctx, "cluster2", app.Name)
+		Eventually(ctx, read(hub, old)).Should(BeNil())
+		Eventually(ctx, read(cluster["cluster1"], guestbookOf(app.Name))).Should(BeNil())
+		expectHealthy(ctx, app.Name)
+	})
+
+	It("keeps its workload when someone tampers with its work", func(ctx SpecContext) {
+		app := standalone(ctx, "tampered", "cluster1")
+		expectHealthy(ctx, app.Name)
+		before := deployment(ctx, "cluster1", app.Name)
+
+		// The agent's own identity: OCM lets it rewrite its whole work.
+		config, err := clientFromKubeconfig(f.Cluster("cluster1").AgentKubeconfig())
+		Expect(err).NotTo(HaveOccurred())
+		w, err := read(config, workOf(app))(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		tampered := w.DeepCopy()
+		tampered.Labels, tampered.Annotations = nil, map[string]string{apis.AnnotationHubNamespace: "x", apis.AnnotationHubName: "y"}
+		tampered.Spec.ManifestConfigs = nil
+		Expect(config.Patch(ctx, tampered, client.MergeFrom(w))).To(Succeed())
+
+		Eventually(ctx, read(hub, workOf(app))).Should(And(
+			HaveField("Labels", HaveKeyWithValue(apis.LabelPull, "true")),
+			HaveField("Annotations", HaveKeyWithValue(apis.AnnotationHubName, app.Name)),
+			HaveField("Spec.ManifestConfigs", HaveLen(1)),
+			HaveField("UID", w.UID),
+		))
+		Expect(deployment(ctx, "cluster1", app.Name).UID).To(Equal(before.UID))
+	})
+
+	It("gets its work back when someone deletes it", func(ctx SpecContext) {
+		app := standalone(ctx, "deleted-work", "cluster2")
+		expectHealthy(ctx, app.Name)
+		w, err := read(hub, workOf(app))(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(hub.Delete(ctx, w)).To(Succeed())
+		Eventually(ctx, read(hub, workOf(app))).Should(And(Not(BeNil()), HaveField("UID", Not(Equal(w.UID)))))
+		deployment(ctx, "cluster2", app.Name)
+		expectHealthy(ctx, app.Name)
+	})
+})
+
+var _ = Describe("A mistake", func() {
+	It("in the name of the cluster is told on the Application, and mended by importing the cluster", func(ctx SpecContext) {
+		app := standalone(ctx, "lost", "no-such-cluster")
+		expectCondition(ctx, app.Name, apis.ConditionPropagationError, `there is no ManagedCluster "no-such-cluster"`)
+		patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"cluster2"}}}`, apis.AnnotationCluster)
+		Expect(hub.Patch(ctx, app, client.RawPatch("application/merge-patch+json", []byte(patch)))).To(Succeed())
+		expectHealthy(ctx, app.Name)
+		expectNoCondition(ctx, app.Name, apis.ConditionPropagationError)
+	})
+
+	It("a cluster that is not accepted is waited for", func(ctx SpecContext) {
+		mc := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "never-accepted"}}
+		Expect(hub.Create(ctx, mc)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(hub.Delete(ctx, mc)).To(Succeed()) })
+		app := standalone(ctx, "waiting", mc.Name)
+		expectCondition(ctx, app.Name, apis.ConditionPropagationError, "hubAcceptsClient")
+		Expect(hub.Patch(ctx, mc, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"hubAcceptsClient":true}}`)))).To(Succeed())
+		Eventually(ctx, read(hub, workOf(app))).ShouldNot(BeNil())
+		expectNoCondition(ctx, app.Name, apis.ConditionPropagationError)
+	})
+
+	It("in the Git path comes back from the cluster as Argo CD's own error", func(ctx SpecContext) {
+		app := standalone(ctx, "nowhere", "cluster1", func(b *fixture.ApplicationBuilder) { b.Spec(spec("no/such/path", "nowhere")) })
+		expectCondition(ctx, app.Name, "ComparisonError", "no/such/path")
+		patch := fmt.Sprintf(`{"spec":%s}`, spec("guestbook", "nowhere"))
+		Expect(hub.Patch(ctx, app, client.RawPatch("application/merge-patch+json", []byte(patch)))).To(Succeed())
+		expectHealthy(ctx, app.Name)
+		expectNoCondition(ctx, app.Name, "ComparisonError")
+	})
+
+	It("a missing right of the work agent is told with the agent's words, and over when it is granted", func(ctx SpecContext) {
+		binding := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: "towline:work-agent:applications"}}
+		granted, err := read(cluster["cluster2"], binding)(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(cluster["cluster2"].Delete(ctx, binding)).To(Succeed())
+		restore := func(ctx context.Context) {
+			granted.ObjectMeta = metav1.ObjectMeta{Namespace: granted.Namespace, Name: granted.Name}
+			Expect(client.IgnoreAlreadyExists(cluster["cluster2"].Create(ctx, granted.DeepCopy()))).To(Succeed())
+		}
+		DeferCleanup(restore)
+		app := standalone(ctx, "forbidden", "cluster2")
+		expectCondition(ctx, app.Name, apis.ConditionWorkApplyError, "forbidden")
+		restore(ctx)
+		expectHealthy(ctx, app.Name)
+		expectNoCondition(ctx, app.Name, apis.ConditionWorkApplyError)
+	})
+
+	It("of skip-reconcile left out sends nothing", func(ctx SpecContext) {
+		app := standalone(ctx, "unskipped", "cluster1", func(b *fixture.ApplicationBuilder) {
+			b.NoAnnotation(apis.AnnotationSkipReconcile)
+		})
+		expectCondition(ctx, app.Name, apis.ConditionPropagationError, apis.AnnotationSkipReconcile)
+		Expect(read(hub, workOf(app))(ctx)).To(BeNil())
+	})
+})
+
+var _ = Describe("A managed cluster", func() {
+	It("reaches only its own namespace of the hub", func(ctx SpecContext) {
+		agent, err := clientFromKubeconfig(f.Cluster("cluster1").AgentKubeconfig())
+		Expect(err).NotTo(HaveOccurred())
+		Expect(agent.List(ctx, &workv1.ManifestWorkList{}, client.InNamespace("cluster1"))).To(Succeed())
+		Expect(agent.List(ctx, &workv1.ManifestWorkList{}, client.InNamespace("cluster2"))).To(MatchError(ContainSubstring("forbidden")))
+		Expect(agent.List(ctx, &argocd.ApplicationList{})).To(MatchError(ContainSubstring("forbidden")))
+	})
+
+	It("catches up after its API server was away", func(ctx SpecContext) {
+		app := standalone(ctx, "outage", "cluster2")
+		expectHealthy(ctx, app.Name)
+		Expect(f.Cluster("cluster2").StopAPIServer(ctx)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster("cluster2").StartAPIServer(ctx)).To(Succeed()) })
+		patch := fmt.Sprintf(`{"spec":%s}`, spec("kustomize-guestbook/overlays/dev", app.Name))
+		Expect(hub.Patch(ctx, app, client.RawPatch("application/merge-patch+json", []byte(patch)))).To(Succeed())
+		Eventually(ctx, read(hub, workOf(app))).Should(HaveField("Spec.Workload.Manifests",
+			ContainElement(HaveField("Raw", ContainSubstring("kustomize-guestbook")))))
+		Expect(f.Cluster("cluster2").StartAPIServer(ctx)).To(Succeed())
+		Eventually(ctx, func(ctx context.Context) (string, error) {
+			there, err := read(cluster["cluster2"], named(app.Name))(ctx)
+			if err != nil || there == nil {
+				return "", err
+			}
+			return string(there.Spec.Raw), nil
+		}).Should(ContainSubstring("kustomize-guestbook"))
+		expectHealthy(ctx, app.Name)
+	})
+})

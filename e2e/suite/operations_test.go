@@ -1,0 +1,98 @@
+package suite
+
+import (
+	"context"
+	"crypto/tls"
+	"io"
+	"net/http"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/e2e/towline"
+)
+
+// clientFromKubeconfig is a client with the identity of a kubeconfig.
+func clientFromKubeconfig(file string) (client.Client, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", file)
+	if err != nil {
+		return nil, err
+	}
+	return client.New(config, client.Options{Scheme: scheme})
+}
+
+// fetch is the status and the body of a GET, with a bearer token unless it is empty.
+func fetch(ctx context.Context, url, token string) (int, string) {
+	GinkgoHelper()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	Expect(err).NotTo(HaveOccurred())
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	// The certificate is self-signed by the process, and made anew at each start.
+	c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}} //nolint:gosec // see above
+	response, err := c.Do(request)
+	Expect(err).NotTo(HaveOccurred())
+	defer response.Body.Close() //nolint:errcheck // read to its end
+	body, err := io.ReadAll(response.Body)
+	Expect(err).NotTo(HaveOccurred())
+	return response.StatusCode, string(body)
+}
+
+var _ = Describe("towline controller", func() {
+	It("answers its probes", func(ctx SpecContext) {
+		for _, path := range []string{"/healthz", "/readyz"} {
+			status, _ := fetch(ctx, tow.Probes+path, "")
+			Expect(status).To(Equal(http.StatusOK), path)
+		}
+	})
+
+	It("shows its metrics to those who may read them, and to nobody else", func(ctx SpecContext) {
+		status, _ := fetch(ctx, tow.Metrics+"/metrics", "")
+		Expect(status).To(Equal(http.StatusUnauthorized))
+
+		status, _ = fetch(ctx, tow.Metrics+"/metrics", tokenOf(ctx, "nobody"))
+		Expect(status).To(Equal(http.StatusForbidden))
+
+		token := tokenOf(ctx, "prometheus")
+		binding := &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: "prometheus-reads-towline"},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "towline-metrics-reader"},
+			Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: argocdNamespace, Name: "prometheus"}},
+		}
+		Expect(hub.Create(ctx, binding)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(hub.Delete(ctx, binding)).To(Succeed()) })
+		Eventually(ctx, func(ctx context.Context) string {
+			_, body := fetch(ctx, tow.Metrics+"/metrics", token)
+			return body
+		}).Should(And(ContainSubstring("towline_application_status_writes_total"), ContainSubstring("workqueue_depth")))
+	})
+
+	It("lets a second replica wait, and take over when the first is killed", func(ctx SpecContext) {
+		second, err := towline.Run(ctx, f, binary, "towline-second")
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(second.Stop)
+		status, _ := fetch(ctx, second.Probes+"/readyz", "")
+		Expect(status).To(Equal(http.StatusOK), "a replica that waits is ready to lead")
+
+		Expect(tow.Kill()).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(tow.Restart(ctx)).To(Succeed()) })
+		app := standalone(ctx, "handed-over", "cluster1")
+		expectHealthy(ctx, app.Name)
+	})
+})
+
+// tokenOf makes a ServiceAccount in Argo CD's namespace, and a token for it.
+func tokenOf(ctx context.Context, name string) string {
+	GinkgoHelper()
+	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: name}}
+	Expect(client.IgnoreAlreadyExists(hub.Create(ctx, sa))).To(Succeed())
+	out, err := f.Hub.Kubectl(ctx, "create", "token", "--namespace", argocdNamespace, name)
+	Expect(err).NotTo(HaveOccurred())
+	return out
+}

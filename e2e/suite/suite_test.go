@@ -1,0 +1,87 @@
+package suite
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/runtime"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers"
+	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/e2e/towline"
+)
+
+const (
+	// soon is how long what takes seconds may take on a busy machine.
+	soon = 2 * time.Minute
+
+	// tick is how often a condition is looked at.
+	tick = 100 * time.Millisecond
+)
+
+var (
+	f       *fleet.Fleet
+	tow     *towline.Towline
+	binary  string
+	scheme  = runtime.NewScheme()
+	hub     client.Client
+	cluster = map[string]client.Client{}
+)
+
+func TestSuite(t *testing.T) {
+	RegisterFailHandler(Fail)
+	SetDefaultEventuallyTimeout(soon)
+	SetDefaultEventuallyPollingInterval(tick)
+	RunSpecs(t, "Towline on a real fleet")
+}
+
+var _ = BeforeSuite(func(ctx SpecContext) {
+	ctrl.SetLogger(GinkgoLogr)
+	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
+	Expect(controllers.AddToScheme(scheme)).To(Succeed())
+
+	f = startFleet(ctx)
+	DeferCleanup(f.Stop)
+	hub = clientOf(&f.Hub.ControlPlane)
+	for _, c := range f.Clusters() {
+		cluster[c.Name()] = clientOf(&c.ControlPlane)
+	}
+	Expect(towline.Install(ctx, f)).To(Succeed())
+	var err error
+	binary, err = towline.Build(ctx, f)
+	Expect(err).NotTo(HaveOccurred())
+	tow, err = towline.Run(ctx, f, binary, "towline")
+	Expect(err).NotTo(HaveOccurred())
+}, NodeTimeout(30*time.Minute)) // what has never been built here is built now
+
+func startFleet(ctx context.Context) *fleet.Fleet {
+	if dir := os.Getenv("TOWLINE_E2E_FLEET"); dir != "" {
+		f, err := fleet.Connect(ctx, dir)
+		Expect(err).NotTo(HaveOccurred())
+		return f
+	}
+	f, err := fleet.Start(ctx, fleet.Options{
+		Dir: GinkgoT().TempDir(), Clusters: fleet.ClusterNames(2), AuditLog: true, Progress: GinkgoWriter,
+	})
+	Expect(err).NotTo(HaveOccurred())
+	return f
+}
+
+func clientOf(plane *fleet.ControlPlane) client.Client {
+	c, err := client.New(plane.RESTConfig(), client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	return c
+}
+
+var _ = AfterEach(func() {
+	if CurrentSpecReport().Failed() && tow != nil {
+		AddReportEntry("the end of Towline's log", tow.LogTail(40))
+	}
+})

@@ -1,0 +1,97 @@
+package towline
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/towline-io/towline/e2e/fleet"
+)
+
+const (
+	// Namespace is where deploy/install.yaml puts Towline.
+	Namespace = "argocd"
+
+	// ServiceAccount is whose rights it has.
+	ServiceAccount = "towline-controller"
+
+	// ExampleRepo is the repository that the examples deploy from. A fleet has no way to it: Manifest puts the
+	// fleet's own Git server, which has the same folders, in its place.
+	ExampleRepo = "https://github.com/argoproj/argocd-example-apps.git"
+)
+
+// Root is the root of the checkout.
+func Root() string {
+	_, file, _, _ := runtime.Caller(0)
+	return filepath.Join(filepath.Dir(file), "..", "..")
+}
+
+// Manifest is a file of the checkout, fit for the fleet.
+func Manifest(f *fleet.Fleet, path string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(Root(), path)) //nolint:gosec // a path of the checkout
+	if err != nil {
+		return "", err
+	}
+	return strings.ReplaceAll(string(data), ExampleRepo, f.Git.URL(fleet.AppsRepo)), nil
+}
+
+// Apply applies a file, or all files of a folder, of the checkout to a control plane.
+func Apply(ctx context.Context, f *fleet.Fleet, plane *fleet.ControlPlane, path string) error {
+	files := []string{path}
+	if info, err := os.Stat(filepath.Join(Root(), path)); err != nil {
+		return err
+	} else if info.IsDir() {
+		found, err := filepath.Glob(filepath.Join(Root(), path, "*.yaml"))
+		if err != nil || len(found) == 0 {
+			return fmt.Errorf("%s: no manifests: %w", path, err)
+		}
+		files = files[:0]
+		for _, file := range found {
+			files = append(files, filepath.Join(path, filepath.Base(file)))
+		}
+	}
+	for _, file := range files {
+		if err := applyFile(ctx, f, plane, file); err != nil {
+			return fmt.Errorf("apply %s to %s: %w", file, plane.Name(), err)
+		}
+	}
+	return nil
+}
+
+func applyFile(ctx context.Context, f *fleet.Fleet, plane *fleet.ControlPlane, path string) error {
+	manifest, err := Manifest(f, path)
+	if err != nil {
+		return err
+	}
+	file, err := os.CreateTemp("", "towline-*.yaml")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	if _, err := file.WriteString(manifest); err != nil {
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	_, err = plane.Kubectl(ctx, "apply", "--server-side", "-f", file.Name())
+	return err
+}
+
+// Install applies what a user applies before the first ApplicationSet.
+func Install(ctx context.Context, f *fleet.Fleet) error {
+	for _, path := range []string{"deploy/install.yaml", "example/hub"} {
+		if err := Apply(ctx, f, &f.Hub.ControlPlane, path); err != nil {
+			return err
+		}
+	}
+	for _, cluster := range f.Clusters() {
+		if err := Apply(ctx, f, &cluster.ControlPlane, "example/managed"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
