@@ -353,7 +353,8 @@ func TestWorkWithTheMarksOfAnother(t *testing.T) {
 	w.Namespace, w.Name = work.Key(app).Namespace, work.Key(app).Name
 	w.Labels = map[string]string{apis.LabelPull: "true"}
 	w.Annotations = map[string]string{apis.AnnotationHubNamespace: "elsewhere", apis.AnnotationHubName: "gone"}
-	w.Spec.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"}}`)}}}
+	w.Spec.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{
+		Raw: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x"}}`)}}}
 	create(t, w)
 	start(t)
 	if got := expectWork(t, app); got.UID != w.UID {

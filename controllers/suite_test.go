@@ -81,7 +81,11 @@ func runSuite(m *testing.M) int {
 		fmt.Println("start the API server:", err)
 		return 1
 	}
-	defer env.Stop() //nolint:errcheck // the process ends
+	defer func() {
+		if err := env.Stop(); err != nil {
+			fmt.Println("stop the API server:", err)
+		}
+	}()
 	hub.QPS = -1
 	if k8s, err = client.New(hub, client.Options{Scheme: scheme}); err != nil {
 		fmt.Println(err)

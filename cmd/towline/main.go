@@ -5,12 +5,24 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/spf13/cobra"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 )
 
 // version is set when linking: -ldflags "-X main.version=v1.2.3".
 var version = "dev"
+
+var buildInfo = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	Name: "towline_build_info",
+	Help: "Always 1; the label tells which version of Towline runs.",
+}, []string{"version"})
+
+func init() {
+	metrics.Registry.MustRegister(buildInfo)
+	buildInfo.WithLabelValues(version).Set(1)
+}
 
 func main() {
 	if err := newCommand().ExecuteContext(ctrl.SetupSignalHandler()); err != nil {

@@ -180,7 +180,7 @@ func (o *options) level() (zapcore.Level, error) {
 	if err != nil || n < 0 || n > 10 {
 		return 0, fmt.Errorf("--log-level: %q is not error, info, debug or a number from 0 to 10", o.logLevel)
 	}
-	return zapcore.Level(-n), nil //nolint:gosec // between 0 and 10
+	return zapcore.Level(-n), nil
 }
 
 func checkAddress(address string) error {

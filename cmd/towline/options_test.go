@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/pflag"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
@@ -44,8 +46,7 @@ func kubeconfig(t *testing.T, server string) string {
 func TestFlagsDoSomething(t *testing.T) {
 	certs := t.TempDir()
 	file := kubeconfig(t, "https://hub.example.com")
-	manager := func(get func(*options) any) func(*options) any { return get }
-	config := func(get func(float32, int, string) any) func(*options) any {
+	config := func(get func(*rest.Config) any) func(*options) any {
 		return func(o *options) any {
 			if o.kubeconfig == "" {
 				o.kubeconfig = kubeconfig(t, "https://other.example.com")
@@ -54,30 +55,48 @@ func TestFlagsDoSomething(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return get(c.QPS, c.Burst, c.Host)
+			return get(c)
 		}
 	}
-	opts := func(o *options) *managerView { return viewOf(o) }
+	manager := func(get func(ctrl.Options) any) func(*options) any {
+		return func(o *options) any { return get(managerOptions(runtime.NewScheme(), o)) }
+	}
 	tests := map[string]struct {
-		args   []string
+		args   string
 		effect func(*options) any
 		want   any
 	}{
-		"kubeconfig":                {[]string{"--kubeconfig=" + file}, config(func(_ float32, _ int, host string) any { return host }), "https://hub.example.com"},
-		"controllers":               {[]string{"--controllers=status"}, manager(func(o *options) any { return o.enabled() }), []string{"status"}},
-		"propagation-concurrency":   {[]string{"--propagation-concurrency=3"}, manager(func(o *options) any { return *o.concurrency["propagation"] }), 3},
-		"status-concurrency":        {[]string{"--status-concurrency=4"}, manager(func(o *options) any { return *o.concurrency["status"] }), 4},
-		"leader-elect":              {[]string{"--leader-elect=false"}, manager(func(o *options) any { return opts(o).LeaderElection }), false},
-		"leader-election-namespace": {[]string{"--leader-election-namespace=x"}, manager(func(o *options) any { return opts(o).LeaderElectionNamespace }), "x"},
-		"metrics-bind-address":      {[]string{"--metrics-bind-address=:9"}, manager(func(o *options) any { return metricsOptions(o).BindAddress }), ":9"},
-		"metrics-secure":            {[]string{"--metrics-secure=false"}, manager(func(o *options) any { m := metricsOptions(o); return m.SecureServing || m.FilterProvider != nil }), false},
-		"metrics-cert-dir":          {[]string{"--metrics-cert-dir=" + certs}, manager(func(o *options) any { return metricsOptions(o).CertDir }), certs},
-		"health-probe-bind-address": {[]string{"--health-probe-bind-address=:7"}, manager(func(o *options) any { return opts(o).HealthProbeBindAddress }), ":7"},
-		"kube-api-qps":              {[]string{"--kube-api-qps=50"}, config(func(qps float32, burst int, _ string) any { return [2]int{int(qps), burst} }), [2]int{50, 100}},
-		"kube-api-burst":            {[]string{"--kube-api-qps=50", "--kube-api-burst=60"}, config(func(_ float32, burst int, _ string) any { return burst }), 60},
-		"log-level":                 {[]string{"--log-level=debug"}, manager(func(o *options) any { l, _ := o.level(); return l }), zapcore.DebugLevel},
-		"log-format":                {[]string{"--log-format=console"}, manager(func(o *options) any { return strings.HasPrefix(logged(o), "{") }), false},
-		"graceful-shutdown-timeout": {[]string{"--graceful-shutdown-timeout=5s"}, manager(func(o *options) any { return opts(o).GracefulShutdownTimeout }), 5 * time.Second},
+		"kubeconfig": {
+			"--kubeconfig=" + file, config(func(c *rest.Config) any { return c.Host }), "https://hub.example.com"},
+		"controllers": {
+			"--controllers=status", func(o *options) any { return o.enabled() }, []string{"status"}},
+		"propagation-concurrency": {
+			"--propagation-concurrency=3", func(o *options) any { return *o.concurrency["propagation"] }, 3},
+		"status-concurrency": {
+			"--status-concurrency=4", func(o *options) any { return *o.concurrency["status"] }, 4},
+		"leader-elect": {
+			"--leader-elect=false", manager(func(m ctrl.Options) any { return m.LeaderElection }), false},
+		"leader-election-namespace": {
+			"--leader-election-namespace=x", manager(func(m ctrl.Options) any { return m.LeaderElectionNamespace }), "x"},
+		"metrics-bind-address": {
+			"--metrics-bind-address=:9", func(o *options) any { return metricsOptions(o).BindAddress }, ":9"},
+		"metrics-secure": {
+			"--metrics-secure=false",
+			func(o *options) any { m := metricsOptions(o); return m.SecureServing || m.FilterProvider != nil }, false},
+		"metrics-cert-dir": {
+			"--metrics-cert-dir=" + certs, func(o *options) any { return metricsOptions(o).CertDir }, certs},
+		"health-probe-bind-address": {
+			"--health-probe-bind-address=:7", manager(func(m ctrl.Options) any { return m.HealthProbeBindAddress }), ":7"},
+		"kube-api-qps": {
+			"--kube-api-qps=50", config(func(c *rest.Config) any { return [2]int{int(c.QPS), c.Burst} }), [2]int{50, 100}},
+		"kube-api-burst": {
+			"--kube-api-qps=50 --kube-api-burst=60", config(func(c *rest.Config) any { return c.Burst }), 60},
+		"log-level": {
+			"--log-level=debug", func(o *options) any { l, _ := o.level(); return l }, zapcore.DebugLevel},
+		"log-format": {
+			"--log-format=console", func(o *options) any { return strings.HasPrefix(logged(o), "{") }, false},
+		"graceful-shutdown-timeout": {
+			"--graceful-shutdown-timeout=5s", manager(func(m ctrl.Options) any { return *m.GracefulShutdownTimeout }), 5 * time.Second},
 	}
 	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	newOptions().addFlags(fs)
@@ -87,7 +106,7 @@ func TestFlagsDoSomething(t *testing.T) {
 			t.Errorf("--%s is not known to do anything", flag.Name)
 			return
 		}
-		o := parse(t, tc.args...)
+		o := parse(t, strings.Fields(tc.args)...)
 		if err := o.validate(); err != nil {
 			t.Errorf("--%s: %v", flag.Name, err)
 		}
@@ -98,19 +117,6 @@ func TestFlagsDoSomething(t *testing.T) {
 			t.Errorf("--%s: the default has the same effect, so the test shows nothing", flag.Name)
 		}
 	})
-}
-
-// managerView is what of the manager's options flags decide.
-type managerView struct {
-	LeaderElection          bool
-	LeaderElectionNamespace string
-	HealthProbeBindAddress  string
-	GracefulShutdownTimeout time.Duration
-}
-
-func viewOf(o *options) *managerView {
-	m := managerOptions(runtime.NewScheme(), o)
-	return &managerView{m.LeaderElection, m.LeaderElectionNamespace, m.HealthProbeBindAddress, *m.GracefulShutdownTimeout}
 }
 
 // logged is a line as --log-format has it.

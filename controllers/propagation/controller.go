@@ -59,8 +59,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // propagate delivers the Application, and says on it whether that was possible.
 func (r *Reconciler) propagate(ctx context.Context, app *argocd.Application) error {
 	err := r.deliver(ctx, app)
-	var problem *Problem
-	if err != nil && !errors.As(err, &problem) {
+	problem, blocked := errors.AsType[*Problem](err)
+	if err != nil && !blocked {
 		return err
 	}
 	r.blocked.set(client.ObjectKeyFromObject(app), problem.reason())

@@ -53,7 +53,7 @@ func (r *Reconciler) cluster(ctx context.Context, name string) (*clusterv1.Manag
 	cluster := &clusterv1.ManagedCluster{}
 	err := r.Get(ctx, types.NamespacedName{Name: name}, cluster)
 	if apierrors.IsNotFound(err) {
-		return nil, nil //nolint:nilnil // documented
+		return nil, nil
 	}
 	return cluster, err
 }

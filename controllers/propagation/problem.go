@@ -55,6 +55,9 @@ func checkTarget(app *argocd.Application) *Problem {
 	return nil
 }
 
+// canBeSomewhere tells whether there can be a work of the Application at all.
+func canBeSomewhere(app *argocd.Application) bool { return checkTarget(app) == nil }
+
 // checkApplication is the problem that can be seen from the Application alone; nil when there is none.
 func checkApplication(app *argocd.Application) *Problem {
 	if p := checkTarget(app); p != nil {
@@ -104,8 +107,7 @@ func isHub(cluster *clusterv1.ManagedCluster) bool {
 
 // renderProblem says in the user's terms why an Application has no ManifestWork.
 func renderProblem(err error) *Problem {
-	var large *work.TooLargeError
-	if errors.As(err, &large) {
+	if large, ok := errors.AsType[*work.TooLargeError](err); ok {
 		return problemf(apis.ReasonPayloadTooLarge,
 			"%s: move inline values and manifests into the Git repository, or split the Application", large)
 	}

@@ -51,17 +51,16 @@ func (r *Reconciler) finalize(ctx context.Context, app *argocd.Application) erro
 // current is the work that the Application must have, as the API server has it now; nil when there is none, or
 // one that is not the Application's. The cache may be behind, and a workload is at stake.
 func (r *Reconciler) current(ctx context.Context, app *argocd.Application) (*workv1.ManifestWork, error) {
-	if checkTarget(app) != nil {
-		return nil, nil //nolint:nilnil // documented
+	if !canBeSomewhere(app) {
+		return nil, nil
 	}
 	w := &workv1.ManifestWork{}
 	if err := r.Live.Get(ctx, work.Key(app), w); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	err := r.contested(ctx, app, w)
-	var problem *Problem
-	if errors.As(err, &problem) {
-		return nil, nil //nolint:nilnil // documented
+	if _, others := errors.AsType[*Problem](err); others {
+		return nil, nil
 	}
 	return w, err
 }

@@ -46,7 +46,7 @@ func (f *Feedback) Facts(ctx context.Context, app *argocd.Application) (*Facts, 
 	seen := feedback.Parse(&w.Status, work.Identifier(app))
 	countRejected(ctx, &seen)
 	if seen.Empty() {
-		return nil, nil //nolint:nilnil // documented
+		return nil, nil
 	}
 	return &Facts{Source: f.Name(), Version: seen.Version, Status: seen.Status, Complete: seen.Complete}, nil
 }

@@ -49,7 +49,7 @@ func standalone(ctx context.Context, name, cluster string, edits ...func(*fixtur
 	app := b.Obj()
 	app.UID = ""
 	Expect(hub.Create(ctx, app)).To(Succeed())
-	DeferCleanup(func(ctx SpecContext) {
+	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has a context of its own
 		Expect(client.IgnoreNotFound(hub.Delete(ctx, app))).To(Succeed())
 		Eventually(ctx, read(hub, app)).Should(BeNil())
 	})

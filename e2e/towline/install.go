@@ -31,7 +31,7 @@ func Root() string {
 
 // Manifest is a file of the checkout, fit for the fleet.
 func Manifest(f *fleet.Fleet, path string) (string, error) {
-	data, err := os.ReadFile(filepath.Join(Root(), path)) //nolint:gosec // a path of the checkout
+	data, err := os.ReadFile(filepath.Join(Root(), path))
 	if err != nil {
 		return "", err
 	}

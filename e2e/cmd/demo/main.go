@@ -4,7 +4,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -19,19 +18,22 @@ import (
 // patience is how long the guestbook may take to become Healthy everywhere; it takes seconds.
 const patience = 3 * time.Minute
 
-func main() {
+func main() { os.Exit(run()) }
+
+// run is the exit code: 130 after Ctrl-C before all was up, as a shell would have it.
+func run() int {
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	err := demo(ctx)
 	switch {
 	case err == nil:
-	case errors.Is(err, context.Canceled):
+		return 0
+	case ctx.Err() != nil:
 		fmt.Fprintln(os.Stderr, "demo: interrupted")
-		os.Exit(130)
-	default:
-		fmt.Fprintln(os.Stderr, "demo:", err)
-		os.Exit(1)
+		return 130
 	}
+	fmt.Fprintln(os.Stderr, "demo:", err)
+	return 1
 }
 
 func demo(ctx context.Context) error {

@@ -2,6 +2,7 @@ package argocd
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -46,12 +47,7 @@ func (a *Application) ApplicationSet() (string, bool) {
 
 // Cascades tells whether a finalizer of Argo CD holds the Application until the cluster's side is gone.
 func (a *Application) Cascades() bool {
-	for _, f := range a.Finalizers {
-		if IsCascadeFinalizer(f) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(a.Finalizers, IsCascadeFinalizer)
 }
 
 // IsCascadeFinalizer tells whether a finalizer is one of Argo CD's that the managed cluster answers for: the
