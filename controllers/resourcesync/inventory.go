@@ -2,7 +2,6 @@ package resourcesync
 
 import (
 	"context"
-	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -14,8 +13,11 @@ import (
 
 // Facts are what is known of one Application on its cluster.
 type Facts struct {
-	// Source is the name of the source that observed them.
+	// Source is the name of the source that observed them; of facts of several sources, the richest one's.
 	Source string
+
+	// Origin is the source of each part. The inventory sets it.
+	Origin Origin
 
 	// Version is the resourceVersion of the cluster's Application that was observed; empty when the source
 	// cannot tell.
@@ -30,6 +32,10 @@ type Facts struct {
 	// Complete is set when what Status lacks is not there on the cluster either, for the fields that the source
 	// can tell of.
 	Complete bool
+
+	// ConditionsComplete is set when what Status lacks of conditions is not there on the cluster either. Complete
+	// says so too.
+	ConditionsComplete bool
 
 	// Detailed is set when Status holds the resources and the summary, and their absence means that there are
 	// none.
@@ -51,7 +57,8 @@ type Source interface {
 
 // Inventory puts together what all sources know. The zero value knows nothing.
 type Inventory struct {
-	// Sources are in order of richness, the richest first.
+	// Sources are in order of richness, the richest first: agent, feedback, search. Search tells of resources, which
+	// feedback does not, but cuts messages shorter, is later, and cannot tell which version it saw.
 	Sources []Source
 }
 
@@ -66,27 +73,4 @@ func (i *Inventory) Facts(ctx context.Context, app *argocd.Application) (*Facts,
 		known = combine(known, f)
 	}
 	return known, nil
-}
-
-// combine is what a richer and a poorer source know together; either may be nil. A poorer source that has seen a
-// newer version overrides what it can tell of; the resources, which it cannot, stay.
-func combine(rich, poor *Facts) *Facts {
-	if rich == nil || poor == nil || !newer(poor.Version, rich.Version) {
-		if rich == nil {
-			return poor
-		}
-		return rich
-	}
-	out := *poor
-	if rich.Detailed && !poor.Detailed {
-		out.Status.Resources, out.Status.Summary, out.Detailed = rich.Status.Resources, rich.Status.Summary, true
-	}
-	return &out
-}
-
-// newer compares resourceVersions of one cluster, which Kubernetes has declared to be comparable numbers (1.35).
-func newer(a, b string) bool {
-	x, errX := strconv.ParseUint(a, 10, 64)
-	y, errY := strconv.ParseUint(b, 10, 64)
-	return errX == nil && errY == nil && x > y
 }

@@ -40,7 +40,7 @@ func merge(current *argocd.Status, facts *resourcesync.Facts, ofWork []argocd.Co
 	if facts.Detailed {
 		out.Resources, out.Summary = s.Resources, s.Summary
 	}
-	out.Conditions = mergeConditions(current.Conditions, slices.Concat(s.Conditions, ofWork), facts.Complete, now)
+	out.Conditions = mergeConditions(current.Conditions, slices.Concat(s.Conditions, ofWork), facts.Complete || facts.ConditionsComplete, now)
 	return out
 }
 

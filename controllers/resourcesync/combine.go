@@ -1,0 +1,140 @@
+package resourcesync
+
+import (
+	"slices"
+	"strconv"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// Origin names the source of each part of Facts; empty for a part that nobody knows.
+type Origin struct {
+	Health, Sync, Operation, Reconciled, Conditions, Resources string
+}
+
+// combine is what a richer and a poorer source know together; either may be nil. Each part is the richer source's
+// where it knows that part, and the poorer one's where it does not, or where the poorer one has seen a newer version
+// of the cluster's Application.
+func combine(rich, poor *Facts) *Facts {
+	if rich == nil || poor == nil {
+		if rich == nil {
+			rich = poor
+		}
+		return attributed(rich)
+	}
+	rich, poor = attributed(rich), attributed(poor)
+	c := combination{out: *rich, rich: rich, poor: poor, newer: newer(poor.Version, rich.Version)}
+	c.state()
+	c.operation()
+	c.conditions()
+	c.resources()
+	if c.newer {
+		c.out.Version, c.out.ObservedAt, c.out.Complete = poor.Version, poor.ObservedAt, poor.Complete
+	}
+	return &c.out
+}
+
+// combination is two sources' facts on their way into one. It starts as a copy of the richer one's.
+type combination struct {
+	out        Facts
+	rich, poor *Facts
+
+	// newer is set when the poorer source has seen the newer version.
+	newer bool
+}
+
+// takes decides on one part by who knows it.
+func (c *combination) takes(rich, poor bool) bool { return poor && (c.newer || !rich) }
+
+func (c *combination) state() {
+	out, rich, poor := &c.out, &c.rich.Status, &c.poor.Status
+	if c.takes(rich.Health.Status != "", poor.Health.Status != "") {
+		out.Status.Health, out.Origin.Health = poor.Health, c.poor.Origin.Health
+	}
+	if c.takes(rich.Sync != nil, poor.Sync != nil) {
+		out.Status.Sync, out.Origin.Sync = poor.Sync, c.poor.Origin.Sync
+	}
+	if c.takes(rich.ReconciledAt != "", poor.ReconciledAt != "") {
+		out.Status.ReconciledAt, out.Origin.Reconciled = poor.ReconciledAt, c.poor.Origin.Reconciled
+	}
+}
+
+// operation leaves the richer source's account of an operation where the newer one is of the same operation in the
+// same state: it says less of what that operation did.
+func (c *combination) operation() {
+	rich, poor := c.rich.Status.OperationState, c.poor.Status.OperationState
+	if c.takes(rich != nil || c.rich.Complete, poor != nil || c.poor.Complete) && !sameState(rich, poor) {
+		c.out.Status.OperationState, c.out.Origin.Operation = poor, c.poor.Origin.Operation
+	}
+}
+
+// conditions are one source's whole list where there is one, and otherwise what both have seen.
+func (c *combination) conditions() {
+	rich, poor := c.rich.Status.Conditions, c.poor.Status.Conditions
+	richAll, poorAll := c.rich.allConditions(), c.poor.allConditions()
+	c.out.ConditionsComplete = poorAll || richAll && !c.newer
+	switch {
+	case c.takes(richAll, poorAll) && (c.newer || len(rich) == 0):
+		c.out.Status.Conditions, c.out.Origin.Conditions = poor, c.poor.Origin.Conditions
+	case c.newer && len(poor) > 0:
+		c.out.Status.Conditions, c.out.Origin.Conditions = union(poor, rich), c.poor.Origin.Conditions
+	case !richAll && len(poor) > 0:
+		c.out.Status.Conditions = union(rich, poor)
+	}
+}
+
+func (c *combination) resources() {
+	if c.takes(c.rich.Detailed, c.poor.Detailed) {
+		c.out.Status.Resources, c.out.Status.Summary = c.poor.Status.Resources, c.poor.Status.Summary
+		c.out.Detailed, c.out.Origin.Resources = true, c.poor.Origin.Resources
+	}
+}
+
+// attributed are facts that name the source of each part. Those that were put together already do.
+func attributed(f *Facts) *Facts {
+	if f == nil || f.Origin != (Origin{}) {
+		return f
+	}
+	out, s := *f, &f.Status
+	for _, part := range []struct {
+		known bool
+		name  *string
+	}{
+		{s.Health.Status != "", &out.Origin.Health},
+		{s.Sync != nil, &out.Origin.Sync},
+		{s.OperationState != nil || f.Complete, &out.Origin.Operation},
+		{s.ReconciledAt != "", &out.Origin.Reconciled},
+		{len(s.Conditions) > 0 || f.allConditions(), &out.Origin.Conditions},
+		{f.Detailed, &out.Origin.Resources},
+	} {
+		if part.known {
+			*part.name = f.Source
+		}
+	}
+	return &out
+}
+
+// allConditions tells whether a condition that is not in Status is not there on the cluster either.
+func (f *Facts) allConditions() bool { return f.Complete || f.ConditionsComplete }
+
+func sameState(a, b *argocd.OperationState) bool {
+	return a != nil && b != nil && a.Phase == b.Phase && a.StartedAt == b.StartedAt && a.FinishedAt == b.FinishedAt
+}
+
+// union are the first conditions, and those of the others whose type is not among them.
+func union(first, others []argocd.Condition) []argocd.Condition {
+	out := slices.Clone(first)
+	for _, o := range others {
+		if !slices.ContainsFunc(first, func(c argocd.Condition) bool { return c.Type == o.Type }) {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
+// newer compares resourceVersions of one cluster, which Kubernetes has declared to be comparable numbers (1.35).
+func newer(a, b string) bool {
+	x, errX := strconv.ParseUint(a, 10, 64)
+	y, errY := strconv.ParseUint(b, 10, 64)
+	return errX == nil && errY == nil && x > y
+}

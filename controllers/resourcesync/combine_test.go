@@ -1,0 +1,190 @@
+package resourcesync
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// facts starts what the source has seen of that version.
+func facts(source, version string, parts ...func(*Facts)) *Facts {
+	f := &Facts{Source: source, Version: version}
+	for _, part := range parts {
+		part(f)
+	}
+	return f
+}
+
+func complete(f *Facts) { f.Complete = true }
+
+func observedAt(second int64) func(*Facts) {
+	return func(f *Facts) { f.ObservedAt = metav1.Unix(second, 0) }
+}
+
+func state(health, sync string) func(*Facts) {
+	return func(f *Facts) {
+		f.Status.Health.Status = health
+		if sync != "" {
+			f.Status.Sync = &argocd.Sync{Status: sync}
+		}
+	}
+}
+
+func operation(phase, message string) func(*Facts) {
+	return func(f *Facts) {
+		f.Status.OperationState = &argocd.OperationState{Phase: phase, StartedAt: "2026-01-02T03:04:05Z", Message: message}
+	}
+}
+
+func conditions(all bool, types ...string) func(*Facts) {
+	return func(f *Facts) {
+		f.ConditionsComplete = all
+		for _, t := range types {
+			f.Status.Conditions = append(f.Status.Conditions, argocd.Condition{Type: t, Message: "by " + f.Source})
+		}
+	}
+}
+
+func resources(names ...string) func(*Facts) {
+	return func(f *Facts) {
+		f.Detailed = true
+		for _, n := range names {
+			f.Status.Resources = append(f.Status.Resources, argocd.ResourceStatus{Name: n})
+		}
+	}
+}
+
+// said is what the tests look at: each part's value and whose it is.
+type said struct {
+	Health, Sync, Operation string
+	Conditions, Resources   []string
+	Version                 string
+	Complete, All, Detailed bool
+	Origin                  Origin
+}
+
+func sayings(f *Facts) *said {
+	if f == nil {
+		return nil
+	}
+	s := &said{Health: f.Status.Health.Status, Version: f.Version, Complete: f.Complete,
+		All: f.allConditions(), Detailed: f.Detailed, Origin: f.Origin}
+	if f.Status.Sync != nil {
+		s.Sync = f.Status.Sync.Status
+	}
+	if f.Status.OperationState != nil {
+		s.Operation = f.Status.OperationState.Phase + " " + f.Status.OperationState.Message
+	}
+	for _, c := range f.Status.Conditions {
+		s.Conditions = append(s.Conditions, c.Type+" "+c.Message)
+	}
+	for _, r := range f.Status.Resources {
+		s.Resources = append(s.Resources, r.Name)
+	}
+	return s
+}
+
+func TestCombine(t *testing.T) {
+	agent := func(version string, parts ...func(*Facts)) *Facts {
+		return facts("agent", version, append(parts, complete, resources("a"))...)
+	}
+	for title, tc := range map[string]struct {
+		rich, poor *Facts
+		want       *said
+	}{
+		"nobody": {},
+		"the richer one alone": {
+			rich: facts("agent", "5", state("Healthy", "Synced")),
+			want: &said{Health: "Healthy", Sync: "Synced", Version: "5", Origin: Origin{Health: "agent", Sync: "agent"}},
+		},
+		"the poorer one alone": {
+			poor: facts("search", "", resources("s"), conditions(true)),
+			want: &said{Resources: []string{"s"}, Detailed: true, All: true, Origin: Origin{Resources: "search", Conditions: "search"}},
+		},
+		"of the same version the richer one counts": {
+			rich: agent("5", state("Degraded", "Synced"), operation("Succeeded", "agent")),
+			poor: facts("feedback", "5", complete, state("Healthy", "OutOfSync"), operation("Failed", "feedback")),
+			want: &said{Health: "Degraded", Sync: "Synced", Operation: "Succeeded agent", Resources: []string{"a"}, Version: "5",
+				Complete: true, All: true, Detailed: true,
+				Origin: Origin{Health: "agent", Sync: "agent", Operation: "agent", Conditions: "agent", Resources: "agent"}},
+		},
+		"an older poorer one changes nothing": {
+			rich: agent("5", state("Degraded", "Synced")),
+			poor: facts("feedback", "4", complete, state("Healthy", "OutOfSync"), operation("Failed", "feedback"), conditions(true, "SyncError")),
+			want: &said{Health: "Degraded", Sync: "Synced", Resources: []string{"a"}, Version: "5", Complete: true, All: true, Detailed: true,
+				Origin: Origin{Health: "agent", Sync: "agent", Operation: "agent", Conditions: "agent", Resources: "agent"}},
+		},
+		"a newer poorer one counts where it can tell": {
+			rich: agent("5", state("Degraded", "OutOfSync"), operation("Running", "agent"), conditions(false, "SyncError")),
+			poor: facts("feedback", "10", complete, state("Healthy", "Synced")),
+			want: &said{Health: "Healthy", Sync: "Synced", Resources: []string{"a"}, Version: "10", Complete: true, All: true, Detailed: true,
+				Origin: Origin{Health: "feedback", Sync: "feedback", Operation: "feedback", Conditions: "feedback", Resources: "agent"}},
+		},
+		"a newer poorer one that lacks a part leaves the older": {
+			rich: agent("5", state("Degraded", "OutOfSync"), operation("Running", "agent"), conditions(false, "SyncError")),
+			poor: facts("feedback", "10", state("Healthy", "")),
+			want: &said{Health: "Healthy", Sync: "OutOfSync", Operation: "Running agent", Conditions: []string{"SyncError by agent"},
+				Resources: []string{"a"}, Version: "10", Detailed: true,
+				Origin: Origin{Health: "feedback", Sync: "agent", Operation: "agent", Conditions: "agent", Resources: "agent"}},
+		},
+		"a newer account of the same operation is the poorer one's only when it says something new": {
+			rich: agent("5", operation("Succeeded", "agent")),
+			poor: facts("feedback", "10", complete, operation("Succeeded", "feedback")),
+			want: &said{Operation: "Succeeded agent", Resources: []string{"a"}, Version: "10", Complete: true, All: true, Detailed: true,
+				Origin: Origin{Operation: "agent", Conditions: "feedback", Resources: "agent"}},
+		},
+		"search adds resources to feedback": {
+			rich: facts("feedback", "7", complete, state("Healthy", "Synced"), conditions(false, "SyncError")),
+			poor: facts("search", "", resources("s"), conditions(true, "ComparisonError")),
+			want: &said{Health: "Healthy", Sync: "Synced", Conditions: []string{"SyncError by feedback"}, Resources: []string{"s"},
+				Version: "7", Complete: true, All: true, Detailed: true,
+				Origin: Origin{Health: "feedback", Sync: "feedback", Operation: "feedback", Conditions: "feedback", Resources: "search"}},
+		},
+		"search adds conditions to feedback that does not know them all": {
+			rich: facts("feedback", "7", state("Healthy", ""), conditions(false, "SyncError")),
+			poor: facts("search", "", resources(), conditions(true, "ComparisonError", "SyncError")),
+			want: &said{Health: "Healthy", Conditions: []string{"SyncError by feedback", "ComparisonError by search"},
+				Version: "7", All: true, Detailed: true,
+				Origin: Origin{Health: "feedback", Conditions: "feedback", Resources: "search"}},
+		},
+		"search gives the conditions to feedback that has none": {
+			rich: facts("feedback", "7", state("Healthy", "")),
+			poor: facts("search", "", resources(), conditions(true, "SyncError")),
+			want: &said{Health: "Healthy", Conditions: []string{"SyncError by search"}, Version: "7", All: true, Detailed: true,
+				Origin: Origin{Health: "feedback", Conditions: "search", Resources: "search"}},
+		},
+		"search has nothing to add to the agent": {
+			rich: agent("5", state("Healthy", "Synced")),
+			poor: facts("search", "", resources("s"), conditions(true, "SyncError")),
+			want: &said{Health: "Healthy", Sync: "Synced", Resources: []string{"a"}, Version: "5", Complete: true, All: true, Detailed: true,
+				Origin: Origin{Health: "agent", Sync: "agent", Operation: "agent", Conditions: "agent", Resources: "agent"}},
+		},
+	} {
+		t.Run(title, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, sayings(combine(tc.rich, tc.poor))); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestCombineThree: what two know stays theirs when a third one is asked.
+func TestCombineThree(t *testing.T) {
+	agent := facts("agent", "5", complete, observedAt(100), resources("a"), state("Degraded", "OutOfSync"))
+	feedback := facts("feedback", "6", complete, state("Healthy", "Synced"))
+	search := facts("search", "", observedAt(300), resources("s"), conditions(true))
+	got := combine(combine(agent, feedback), search)
+	want := Origin{Health: "feedback", Sync: "feedback", Operation: "feedback", Conditions: "feedback", Resources: "agent"}
+	if diff := cmp.Diff(want, got.Origin); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got.Source != "agent" || !got.ObservedAt.IsZero() {
+		t.Errorf("source %q, observed at %v: want the richest source, and the time of the newest state", got.Source, got.ObservedAt)
+	}
+	if agent.Status.Health.Status != "Degraded" || agent.Origin != (Origin{}) {
+		t.Error("what a source knows was changed in place")
+	}
+}
