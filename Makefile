@@ -107,7 +107,7 @@ build: ## Build bin/towline.
 
 .PHONY: generate
 generate: ## Generate the deep copies of the API types.
-	$(CONTROLLER_GEN) object paths=./pkg/apis/apps/...
+	$(CONTROLLER_GEN) object paths=./pkg/apis/...
 
 .PHONY: manifests
 manifests: ## Generate the CRDs, the role and deploy/install.yaml.

@@ -1,149 +1,158 @@
 package argocd
 
 import (
+	"encoding/json"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// Status is the part of an Application's status that Towline writes on the hub. Every field can be missing:
-// what was not observed is not written. Times are RFC 3339 strings, as the API has them; a Go time would lose
-// nothing but would have to be allocated and formatted for every comparison.
+// Status is the part of an Application's status that Towline writes on the hub, and that an ApplicationReport
+// carries there: the limits of lengths are those of its schema. Every field can be missing: what was not observed is
+// not written. Times are RFC 3339 strings, as the API has them; a Go time would lose nothing but would have to be
+// allocated and formatted for every comparison.
 type Status struct {
 	// Health is the health of everything that the Application deployed, taken together.
+	// +optional
 	Health Health `json:"health,omitzero"`
 
 	// Sync tells whether the cluster has what Git says, and which revision was compared.
+	// +optional
 	Sync *Sync `json:"sync,omitempty"`
 
 	// OperationState is the last operation, finished or running.
+	// +optional
 	OperationState *OperationState `json:"operationState,omitempty"`
 
 	// ReconciledAt is when the cluster's Argo CD last compared with Git.
+	// +optional
+	// +kubebuilder:validation:Format=date-time
 	ReconciledAt string `json:"reconciledAt,omitempty"`
 
 	// Conditions are errors and warnings. The list has no merge key in Argo CD's schema: it is replaced whole.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
 	Conditions []Condition `json:"conditions,omitempty"`
 
 	// Resources are what the Application consists of, also what is missing or failed. Replaced whole as well.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=4096
 	Resources []ResourceStatus `json:"resources,omitempty"`
 
 	// Summary is what Argo CD found out about the resources.
+	// +optional
 	Summary *Summary `json:"summary,omitempty"`
+
+	// History are the last syncs that went well, the newest last.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=10
+	History []Deployment `json:"history,omitempty"`
 }
 
-// ResourceStatus is one resource of an Application.
-type ResourceStatus struct {
-	Group     string `json:"group,omitempty"`
-	Version   string `json:"version,omitempty"`
-	Kind      string `json:"kind,omitempty"`
-	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name,omitempty"`
+// plainStatus has Status' fields but not its methods, so that decoding does not call itself.
+type plainStatus Status
 
-	// Status is one of the Sync… codes.
-	Status string `json:"status,omitempty"`
-
-	// Health is nil for a kind of which no health can be told.
-	Health *Health `json:"health,omitempty"`
-
-	// Hook is set for a resource that a sync runs and that is no part of the desired state.
-	Hook bool `json:"hook,omitempty"`
-
-	// RequiresPruning is set for a resource that is there and is not in Git.
-	RequiresPruning bool `json:"requiresPruning,omitempty"`
-
-	// SyncWave orders the sync.
-	SyncWave int64 `json:"syncWave,omitempty"`
+// UnmarshalJSON decodes a status. A field of another type than this build knows, as a newer Argo CD or a cluster
+// with bad intentions may have it, is left out and spoils no other.
+func (s *Status) UnmarshalJSON(data []byte) error {
+	var p plainStatus
+	if json.Unmarshal(data, &p) == nil {
+		*s = Status(p)
+		return nil
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(data, &fields); err != nil {
+		return err
+	}
+	*s = Status{}
+	for name, into := range map[string]any{
+		"health": &s.Health, "sync": &s.Sync, "operationState": &s.OperationState, "reconciledAt": &s.ReconciledAt,
+		"conditions": &s.Conditions, "resources": &s.Resources, "summary": &s.Summary, "history": &s.History,
+	} {
+		if raw, ok := fields[name]; ok {
+			s.take(name, raw, into)
+		}
+	}
+	return nil
 }
 
-// Summary is what Argo CD found out about an Application's resources.
-type Summary struct {
-	// ExternalURLs are the addresses of its Ingresses and Services.
-	ExternalURLs []string `json:"externalURLs,omitempty"`
-
-	// Images are the container images that it runs.
-	Images []string `json:"images,omitempty"`
+// take decodes one field, and empties it again where only the first part of it fits.
+func (s *Status) take(name string, raw json.RawMessage, into any) {
+	if json.Unmarshal(raw, into) == nil {
+		return
+	}
+	switch name {
+	case "health":
+		s.Health = Health{}
+	case "sync":
+		s.Sync = nil
+	case "operationState":
+		s.OperationState = nil
+	case "conditions":
+		s.Conditions = nil
+	case "resources":
+		s.Resources = nil
+	case "summary":
+		s.Summary = nil
+	case "history":
+		s.History = nil
+	}
 }
 
 // Health is a health code with what explains it.
 type Health struct {
 	// Status is one of the Health… codes.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
 	Status string `json:"status,omitempty"`
 
 	// Message explains the code, where Argo CD gives a reason.
+	// +optional
+	// +kubebuilder:validation:MaxLength=2048
 	Message string `json:"message,omitempty"`
 
 	// LastTransitionTime is when the code last changed (Argo CD 2.13 and later).
+	// +optional
+	// +kubebuilder:validation:Format=date-time
 	LastTransitionTime string `json:"lastTransitionTime,omitempty"`
 }
 
 // Sync is the outcome of the last comparison. The schema requires Status.
 type Sync struct {
 	// Status is one of the Sync… codes.
+	// +required
+	// +kubebuilder:validation:MaxLength=32
 	Status string `json:"status"`
 
 	// Revision is the compared revision of an Application with one source.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
 	Revision string `json:"revision,omitempty"`
 
 	// Revisions are the compared revisions of an Application with several sources, in their order.
-	Revisions []string `json:"revisions,omitempty"`
-}
-
-// OperationState is the state of an operation. The schema requires Operation, Phase and StartedAt.
-type OperationState struct {
-	// Operation is what was asked for.
-	Operation Operation `json:"operation"`
-
-	// Phase is one of the Operation… phases.
-	Phase string `json:"phase"`
-
-	// Message says how it went, or why it failed.
-	Message string `json:"message,omitempty"`
-
-	// StartedAt is when the operation began.
-	StartedAt string `json:"startedAt"`
-
-	// FinishedAt is when it ended; empty while it runs.
-	FinishedAt string `json:"finishedAt,omitempty"`
-
-	// RetryCount is how often it was tried again.
-	RetryCount int64 `json:"retryCount,omitempty"`
-
-	// SyncResult is what the sync did; nil before it did anything.
-	SyncResult *SyncResult `json:"syncResult,omitempty"`
-}
-
-// Operation is a request to sync, as far as Towline shows it.
-type Operation struct {
-	// InitiatedBy tells who asked.
-	InitiatedBy *Initiator `json:"initiatedBy,omitempty"`
-}
-
-// Initiator is who asked for an operation.
-type Initiator struct {
-	// Username is the user who asked; empty for an automated sync.
-	Username string `json:"username,omitempty"`
-
-	// Automated is set when the sync policy asked.
-	Automated bool `json:"automated,omitempty"`
-}
-
-// SyncResult is the result of a sync. The schema requires Revision.
-type SyncResult struct {
-	// Revision is the revision that was synced to; empty for an Application with several sources.
-	Revision string `json:"revision"`
-
-	// Revisions are the revisions that were synced to, for an Application with several sources.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=256
 	Revisions []string `json:"revisions,omitempty"`
 }
 
 // Condition is an error or a warning. The schema requires Type and Message.
 type Condition struct {
 	// Type names the kind of problem; it ends in Error or Warning.
+	// +required
+	// +kubebuilder:validation:MaxLength=64
 	Type string `json:"type"`
 
 	// Message is for people.
+	// +required
+	// +kubebuilder:validation:MaxLength=2048
 	Message string `json:"message"`
 
 	// LastTransitionTime is when the condition appeared or last changed.
+	// +optional
 	LastTransitionTime *metav1.Time `json:"lastTransitionTime,omitempty"`
 }
 

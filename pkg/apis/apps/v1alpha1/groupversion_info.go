@@ -21,6 +21,8 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion,
 		&MulticlusterApplicationSetReport{},
 		&MulticlusterApplicationSetReportList{},
+		&ApplicationReport{},
+		&ApplicationReportList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

@@ -1,0 +1,138 @@
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// MaxReportSize is how many bytes of JSON the application, status and
+// truncated of an ApplicationReport come to at most.
+const MaxReportSize = 256 * 1024
+
+// ApplicationReport is what a managed cluster's Application looks like there.
+// It lives on the hub in the cluster's namespace, has the name of the
+// ManifestWork that carries the Application, and is owned by it, so that it
+// goes with it. The agent add-on on the cluster writes it; Towline's
+// controllers on the hub read it, and believe only what fits its field.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=applicationreports,shortName=appreport;appreports,categories=argocd
+// +kubebuilder:printcolumn:name="Application",type=string,JSONPath=`.application.name`,description="Name of the Application on the cluster"
+// +kubebuilder:printcolumn:name="Sync",type=string,JSONPath=`.status.sync.status`,description="Whether the cluster has what is in Git"
+// +kubebuilder:printcolumn:name="Health",type=string,JSONPath=`.status.health.status`,description="Health of all resources taken together"
+// +kubebuilder:printcolumn:name="Operation",type=string,JSONPath=`.status.operationState.phase`,description="Phase of the last operation"
+// +kubebuilder:printcolumn:name="Observed",type=date,JSONPath=`.observedAt`,description="When the agent saw it so"
+// +kubebuilder:printcolumn:name="Truncated",type=string,JSONPath=`.truncated.summary`,priority=1,description="What had to be left out"
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type ApplicationReport struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// Standard object's metadata.
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// application is the Application that was observed.
+	// +required
+	Application ReportedApplication `json:"application"`
+
+	// observedAt is when the agent saw the Application as it is reported.
+	// +required
+	// +kubebuilder:validation:Format=date-time
+	ObservedAt string `json:"observedAt"`
+
+	// status is the Application's status, in Argo CD's own fields. It is a
+	// plain field and not the status subresource: the whole report is an
+	// observation.
+	// +optional
+	Status argocd.Status `json:"status,omitzero"`
+
+	// truncated says what had to be left out to keep the report within its
+	// size; it is not there when the report is whole.
+	// +optional
+	Truncated *Truncated `json:"truncated,omitempty"`
+}
+
+// ReportedApplication names an Application on its cluster, at the moment when
+// it was observed.
+type ReportedApplication struct {
+	// namespace is the Application's namespace on the cluster.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Namespace string `json:"namespace"`
+
+	// name is the Application's name.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// resourceVersion is the Application's resourceVersion on the cluster:
+	// the greater one of two is the newer one.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	ResourceVersion string `json:"resourceVersion"`
+}
+
+// Truncated counts what was left out of a report. What is left out is the
+// same whenever the Application is the same: messages are cut first, then the
+// oldest history goes, the last images and addresses, the sync results that
+// went well, the resources that are synced and healthy, and last what needs
+// attention.
+type Truncated struct {
+	// summary says it in words.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Summary string `json:"summary,omitempty"`
+
+	// messages is set when messages were cut shorter than they usually are.
+	// +optional
+	Messages bool `json:"messages,omitempty"`
+
+	// resources is how many resources were left out.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Resources int32 `json:"resources,omitempty"`
+
+	// results is how many resources of the sync result were left out.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Results int32 `json:"results,omitempty"`
+
+	// conditions is how many conditions were left out.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Conditions int32 `json:"conditions,omitempty"`
+
+	// history is how many entries of the history were left out, beside those
+	// before the last ten.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	History int32 `json:"history,omitempty"`
+
+	// images is how many images were left out.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Images int32 `json:"images,omitempty"`
+
+	// externalURLs is how many addresses were left out.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	ExternalURLs int32 `json:"externalURLs,omitempty"`
+}
+
+// ApplicationReportList is a list of ApplicationReports.
+//
+// +kubebuilder:object:root=true
+type ApplicationReportList struct {
+	metav1.TypeMeta `json:",inline"`
+
+	// +optional
+	metav1.ListMeta `json:"metadata,omitempty"`
+
+	// items are the reports.
+	// +required
+	Items []ApplicationReport `json:"items"`
+}
