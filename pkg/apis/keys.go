@@ -17,6 +17,10 @@ const (
 	// value holds 63 characters, which a namespace and a name together may exceed; a hash always fits.
 	LabelApplicationSetHash = Group + "/application-set-hash"
 
+	// LabelHostingApplicationSet is "<namespace>.<name>" of the ApplicationSet, on its report; a pair that does
+	// not fit into a label value is shortened, with a hash.
+	LabelHostingApplicationSet = Group + "/hosting-applicationset"
+
 	// LabelLocalCluster is "true" on the ManagedCluster that is the hub itself.
 	LabelLocalCluster = "local-cluster"
 )
@@ -49,6 +53,20 @@ const (
 	// AnnotationApplicationSet is "<namespace>/<name>" of the ApplicationSet that made the Application.
 	AnnotationApplicationSet = Group + "/hosting-applicationset"
 )
+
+// Marks of the Application on its cluster, by which the agent there finds it and tells the hub of it. Anyone on the
+// cluster may copy them: the agent believes the ManifestWork on the hub, not the marks.
+const (
+	// LabelPulled is "true" on the Application that a ManifestWork carries.
+	LabelPulled = Group + "/pulled"
+
+	// AnnotationWork is the name of that ManifestWork, which a label may be too short for.
+	AnnotationWork = Group + "/manifestwork"
+)
+
+// AnnotationDigest is a digest of what an ApplicationReport says, but for the time. An agent that has started anew
+// tells by it what it need not write again.
+const AnnotationDigest = Group + "/report-digest"
 
 // Finalizers of Argo CD. They ask for a cascade: what the Application deployed goes before it does.
 const (

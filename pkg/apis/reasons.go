@@ -35,3 +35,23 @@ const (
 	// ReasonWorkDeleted: the deletion of the ManifestWork has been asked for.
 	ReasonWorkDeleted = "WorkDeleted"
 )
+
+// Reasons of the conditions of a report, and of the events on it.
+const (
+	// ReasonAllHealthy: every Application is synced and healthy.
+	ReasonAllHealthy = "AllHealthy"
+	// ReasonNotPropagated: some Applications could not be sent to their cluster.
+	ReasonNotPropagated = "NotPropagated"
+	// ReasonClustersUnreachable: some Applications are on clusters that are not available.
+	ReasonClustersUnreachable = "ClustersUnreachable"
+	// ReasonNotSynced: some Applications do not run what is in Git.
+	ReasonNotSynced = "NotSynced"
+	// ReasonNotHealthy: some Applications are not healthy, and not on their way to be.
+	ReasonNotHealthy = "NotHealthy"
+	// ReasonProgressing: some Applications are on their way to be healthy, and nothing is wrong with the others.
+	ReasonProgressing = "Progressing"
+	// ReasonAllShown: nothing was left out of the report.
+	ReasonAllShown = "AllShown"
+	// ReasonTruncated: the report would have become too large.
+	ReasonTruncated = "Truncated"
+)

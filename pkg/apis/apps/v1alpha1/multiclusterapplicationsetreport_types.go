@@ -18,6 +18,9 @@ import (
 // +kubebuilder:printcolumn:name="Not-Healthy",type=string,JSONPath=`.statuses.summary.notHealthy`,description="Applications that are not healthy, those on their way included"
 // +kubebuilder:printcolumn:name="Not-Synced",type=string,JSONPath=`.statuses.summary.notSynced`,description="Applications that do not run what is in Git"
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Applications",type=string,priority=1,JSONPath=`.statuses.summary.applications`,description="Applications of the ApplicationSet"
+// +kubebuilder:printcolumn:name="Unreachable",type=string,priority=1,JSONPath=`.statuses.summary.unreachable`,description="Applications on clusters that are not available"
+// +kubebuilder:printcolumn:name="Ready",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Ready")].status`,description="Whether all Applications are synced and healthy"
 type MulticlusterApplicationSetReport struct {
 	metav1.TypeMeta `json:",inline"`
 
@@ -29,6 +32,23 @@ type MulticlusterApplicationSetReport struct {
 	// subresource, as this API has always had it.
 	// +optional
 	Statuses ReportStatuses `json:"statuses,omitempty,omitzero"`
+
+	// status holds the standard conditions, for kubectl wait and tools that
+	// know no other place to look. It is a plain field too.
+	// +optional
+	Status ReportStatus `json:"status,omitempty,omitzero"`
+}
+
+// ReportStatus says in the standard way where the ApplicationSet stands.
+type ReportStatus struct {
+	// conditions are Ready and Complete. Ready is True when every Application
+	// is synced and healthy on a cluster that is available. Complete is True
+	// when every Application has a row in the report. Their
+	// observedGeneration is the generation of the report itself.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
 }
 
 // ReportStatuses is the content of a report: what is deployed, where it
@@ -43,7 +63,8 @@ type ReportStatuses struct {
 	Summary ReportSummary `json:"summary,omitempty,omitzero"`
 
 	// clusterConditions has a row for every Application of the
-	// ApplicationSet, sorted. A cluster with several Applications of the
+	// ApplicationSet: first those that need attention, and among their like
+	// sorted by cluster and name. A cluster with several Applications of the
 	// ApplicationSet has several rows.
 	// +optional
 	ClusterConditions []ClusterCondition `json:"clusterConditions,omitempty"`
@@ -83,6 +104,21 @@ type ReportSummary struct {
 	// inProgress is the number of Applications whose health is Progressing.
 	// +optional
 	InProgress string `json:"inProgress,omitempty"`
+
+	// unreachable is the number of Applications on clusters that are not
+	// available. They are counted by what was last known of them as well.
+	// +optional
+	Unreachable string `json:"unreachable,omitempty"`
+
+	// omitted is the number of Applications that have no row, because the
+	// report would have become too large. All counts include them.
+	// +optional
+	Omitted string `json:"omitted,omitempty"`
+
+	// omittedResources is the number of resources that are not listed, for
+	// the same reason.
+	// +optional
+	OmittedResources string `json:"omittedResources,omitempty"`
 }
 
 // ClusterCondition is a row of the report: one Application on one cluster.
@@ -124,12 +160,67 @@ type ClusterCondition struct {
 	// cluster or from the way there.
 	// +optional
 	Conditions []Condition `json:"conditions,omitempty"`
+
+	// resourceCounts counts the Application's resources by status. It is
+	// missing when no source of resources has told of the Application.
+	// +optional
+	ResourceCounts *ResourceCounts `json:"resourceCounts,omitempty"`
+
+	// observedAt is when what the row says was first observed on the
+	// cluster, where the source can tell.
+	// +optional
+	ObservedAt metav1.Time `json:"observedAt,omitempty,omitzero"`
+
+	// source names where the row's facts came from: feedback, agent or
+	// search. It is empty until the cluster has said something.
+	// +optional
+	Source string `json:"source,omitempty"`
+}
+
+// ResourceCounts counts the resources of one Application.
+type ResourceCounts struct {
+	// total is the number of all resources.
+	// +optional
+	Total int32 `json:"total,omitempty"`
+
+	// synced is the number of resources that are as Git has them.
+	// +optional
+	Synced int32 `json:"synced,omitempty"`
+
+	// outOfSync is the number of resources that are not as Git has them.
+	// +optional
+	OutOfSync int32 `json:"outOfSync,omitempty"`
+
+	// healthy is the number of resources that work.
+	// +optional
+	Healthy int32 `json:"healthy,omitempty"`
+
+	// progressing is the number of resources on their way to be healthy.
+	// +optional
+	Progressing int32 `json:"progressing,omitempty"`
+
+	// degraded is the number of resources that do not work.
+	// +optional
+	Degraded int32 `json:"degraded,omitempty"`
+
+	// suspended is the number of resources that were told to wait.
+	// +optional
+	Suspended int32 `json:"suspended,omitempty"`
+
+	// missing is the number of resources that are not on the cluster.
+	// +optional
+	Missing int32 `json:"missing,omitempty"`
+
+	// unknown is the number of resources whose health cannot be told.
+	// Resources of a kind that has no health are not counted.
+	// +optional
+	Unknown int32 `json:"unknown,omitempty"`
 }
 
 // Condition is an error or a warning of one Application on one cluster.
 type Condition struct {
-	// type names the kind of error or warning, for example SyncError. It
-	// ends in Error or in Warning.
+	// type names the kind of error or warning, for example SyncError or
+	// ClusterUnreachable.
 	// +optional
 	Type string `json:"type,omitempty"`
 
