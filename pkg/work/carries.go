@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
@@ -17,10 +18,22 @@ func Carries(w *workv1.ManifestWork, app *argocd.Application) bool {
 	if w.Labels[apis.LabelPull] != "" || w.Annotations[apis.AnnotationHubName] != "" {
 		return true
 	}
+	return holds(w, func(held *metav1.PartialObjectMetadata) bool { return held.Name == app.Name })
+}
+
+// CarriesTo tells whether a work carries an Application to that namespace and name of its cluster.
+func CarriesTo(w *workv1.ManifestWork, key types.NamespacedName) bool {
+	return holds(w, func(held *metav1.PartialObjectMetadata) bool {
+		return held.Name == key.Name && held.Namespace == key.Namespace
+	})
+}
+
+// holds tells whether one of the Applications among a work's manifests is the one that is looked for.
+func holds(w *workv1.ManifestWork, wanted func(*metav1.PartialObjectMetadata) bool) bool {
 	for _, m := range w.Spec.Workload.Manifests {
 		var held metav1.PartialObjectMetadata
-		if json.Unmarshal(m.Raw, &held) == nil && held.Kind == argocd.Kind && held.Name == app.Name &&
-			held.GroupVersionKind().Group == argocd.GroupVersion.Group {
+		if json.Unmarshal(m.Raw, &held) == nil && held.Kind == argocd.Kind &&
+			held.GroupVersionKind().Group == argocd.GroupVersion.Group && wanted(&held) {
 			return true
 		}
 	}

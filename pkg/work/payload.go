@@ -71,6 +71,8 @@ func payloadMeta(app *argocd.Application) payloadMetadata {
 			return slices.Contains(serverFinalizers, f)
 		}),
 	}
+	meta.Labels[apis.LabelPulled] = "true"
+	meta.Annotations[apis.AnnotationWork] = Name(app)
 	if set, ok := app.ApplicationSet(); ok {
 		meta.Labels[apis.LabelApplicationSet] = "true"
 		meta.Annotations[apis.AnnotationApplicationSet] = app.Namespace + "/" + set
@@ -80,7 +82,7 @@ func payloadMeta(app *argocd.Application) payloadMetadata {
 
 // without copies labels or annotations and leaves out the keys that are for the hub only.
 func without(in map[string]string) map[string]string {
-	out := make(map[string]string, len(in)+1)
+	out := make(map[string]string, len(in)+2)
 	for k, v := range in {
 		if !slices.Contains(hubOnly, k) {
 			out[k] = v

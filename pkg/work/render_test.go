@@ -120,8 +120,11 @@ func TestRenderDropsWhatIsForTheHub(t *testing.T) {
 	app := fixture.Application("guestbook").Finalizers(metav1.FinalizerDeleteDependents, "example.com/keep", apis.FinalizerResources).
 		Annotation(apis.AnnotationRefresh, "normal").Annotation("kubectl.kubernetes.io/last-applied-configuration", "{}")
 	got := payloadOf(t, render(t, app))
-	if len(got.Annotations) != 0 || len(got.Labels) != 0 {
-		t.Errorf("annotations %v, labels %v", got.Annotations, got.Labels)
+	if diff := cmp.Diff(map[string]string{apis.AnnotationWork: "guestbook-4a491"}, got.Annotations); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{apis.LabelPulled: "true"}, got.Labels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff([]string{"example.com/keep", apis.FinalizerResources}, got.Finalizers); diff != "" {
 		t.Errorf("finalizers (-want +got):\n%s", diff)

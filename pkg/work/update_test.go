@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
@@ -120,6 +121,19 @@ func TestCarries(t *testing.T) {
 	} {
 		if got := work.Carries(tc.w, app); got != tc.want {
 			t.Errorf("%s: Carries = %t", title, got)
+		}
+	}
+}
+
+func TestCarriesTo(t *testing.T) {
+	w := render(t, fixture.Application("guestbook").Annotation(apis.AnnotationAppNamespace, "team-a"))
+	for key, want := range map[types.NamespacedName]bool{
+		{Namespace: "team-a", Name: "guestbook"}: true,
+		{Namespace: "argocd", Name: "guestbook"}: false,
+		{Namespace: "team-a", Name: "other"}:     false,
+	} {
+		if got := work.CarriesTo(w, key); got != want {
+			t.Errorf("%s: CarriesTo = %t", key, got)
 		}
 	}
 }
