@@ -2,29 +2,9 @@ package feedback
 
 import (
 	"encoding/json"
-	"math"
 	"slices"
-	"strings"
-	"time"
-	"unicode"
-	"unicode/utf8"
 
 	workv1 "open-cluster-management.io/api/work/v1"
-)
-
-const (
-	// MaxMessage is how many bytes of a message are shown. Argo CD's longest carry the errors of a whole
-	// sync; the first of them is what people act on.
-	MaxMessage = 2048
-
-	// maxRevision bounds a revision: a commit, a tag, a chart version or an OCI digest.
-	maxRevision = 256
-
-	// maxWord bounds a user name.
-	maxWord = 256
-
-	// maxSpan bounds how far from the epoch a time may be, so that clients with 64-bit nanoseconds can read it.
-	maxSpan = math.MaxInt64 / int64(time.Second)
 )
 
 // value is one reported value, not yet believed. Each method checks it and stores what it is good for, and tells
@@ -56,18 +36,17 @@ func (v value) oneOf(into *string, known []string) bool {
 	return true
 }
 
-// time stores a time as the API server would have written it: in UTC, to the second.
+// time stores a time as the API server would have written it.
 func (v value) time(into *string) bool {
 	s, ok := v.text()
-	if !ok || len(s) > len(time.RFC3339Nano) {
+	if !ok {
 		return false
 	}
-	t, err := time.Parse(time.RFC3339, s)
-	if err != nil || t.Unix() < 0 || t.Unix() > maxSpan {
-		return false
+	t, ok := Time(s)
+	if ok {
+		*into = t
 	}
-	*into = t.UTC().Format(time.RFC3339)
-	return true
+	return ok
 }
 
 func (v value) message(into *string) bool {
@@ -79,18 +58,14 @@ func (v value) message(into *string) bool {
 	return true
 }
 
-func (v value) revision(into *string) bool {
-	return v.token(into, maxRevision, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) })
-}
+func (v value) revision(into *string) bool { return v.fit(into, IsRevision) }
 
-func (v value) word(into *string) bool {
-	return v.token(into, maxWord, func(r rune) bool { return !unicode.IsPrint(r) })
-}
+func (v value) word(into *string) bool { return v.fit(into, IsWord) }
 
-// token stores a short string that is taken whole or not at all.
-func (v value) token(into *string, limit int, bad func(rune) bool) bool {
+// fit stores a string that is taken whole or not at all.
+func (v value) fit(into *string, fits func(string) bool) bool {
 	s, ok := v.text()
-	if !ok || s == "" || len(s) > limit || !utf8.ValidString(s) || strings.ContainsFunc(s, bad) {
+	if !ok || !fits(s) {
 		return false
 	}
 	*into = s
@@ -124,29 +99,4 @@ func (v value) boolean(into *bool) bool {
 	}
 	*into = *v.Boolean
 	return true
-}
-
-// Clean makes a text from a cluster fit to be shown: what would steer a terminal or cannot be seen becomes a
-// space, and a text over limit bytes is cut at a character and ends in "…".
-func Clean(s string, limit int) string {
-	cut := len(s) > limit
-	if cut {
-		s = s[:limit]
-	}
-	s = strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || unicode.IsPrint(r) && r != utf8.RuneError {
-			return r
-		}
-		return ' '
-	}, s)
-	s = strings.TrimSpace(s)
-	if !cut {
-		return s
-	}
-	const ellipsis = "…"
-	for len(s) > limit-len(ellipsis) {
-		_, size := utf8.DecodeLastRuneInString(s)
-		s = s[:len(s)-size]
-	}
-	return s + ellipsis
 }
