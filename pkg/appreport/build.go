@@ -1,0 +1,41 @@
+package appreport
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"time"
+
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// Build is the report on a cluster's Application as it was seen at that time, without metadata of its own.
+func Build(app *argocd.Application, seen time.Time) *v1alpha1.ApplicationReport {
+	status := app.Status.DeepCopy()
+	clean(status)
+	r := &v1alpha1.ApplicationReport{
+		Application: v1alpha1.ReportedApplication{
+			Namespace: app.Namespace, Name: app.Name, ResourceVersion: app.ResourceVersion,
+		},
+		ObservedAt: seen.UTC().Format(time.RFC3339),
+	}
+	r.Truncated = fit(status, v1alpha1.MaxReportSize)
+	r.Status = *status
+	return r
+}
+
+// Digest is the same for two reports that say the same, whenever that was observed.
+func Digest(r *v1alpha1.ApplicationReport) string {
+	said := struct {
+		Application v1alpha1.ReportedApplication
+		Status      *argocd.Status
+		Truncated   *v1alpha1.Truncated
+	}{r.Application, &r.Status, r.Truncated}
+	data, err := json.Marshal(said)
+	if err != nil {
+		panic(err) // strings, numbers and booleans
+	}
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:16])
+}

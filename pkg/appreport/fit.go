@@ -1,0 +1,156 @@
+package appreport
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/feedback"
+)
+
+// The longest lists, as the schema of ApplicationReport has them.
+const (
+	maxConditions = 64
+	maxResources  = 4096
+	maxHistory    = 10
+	maxImages     = 512
+	maxURLs       = 256
+)
+
+const (
+	// reserve is kept for what a report has beside the status.
+	reserve = 2048
+
+	// shortMessage is how long a message may be in a report that would be too large.
+	shortMessage = 256
+)
+
+// fit brings a status within a size, by leaving out what is needed least. It returns what was left out; nil when
+// nothing was.
+func fit(s *argocd.Status, limit int) *v1alpha1.Truncated {
+	var t v1alpha1.Truncated
+	t.Conditions = first(&s.Conditions, maxConditions)
+	t.Resources = first(&s.Resources, maxResources)
+	s.History = s.History[max(0, len(s.History)-maxHistory):]
+	var results *[]argocd.ResourceResult
+	if s.OperationState != nil && s.OperationState.SyncResult != nil {
+		results = &s.OperationState.SyncResult.Resources
+		t.Results = first(results, maxResources)
+	}
+	if s.Summary != nil {
+		t.Images = first(&s.Summary.Images, maxImages)
+		t.ExternalURLs = first(&s.Summary.ExternalURLs, maxURLs)
+	}
+	if excess := size(s) - (limit - reserve); excess > 0 {
+		t.Messages = shorten(s)
+		if excess = size(s) - (limit - reserve); excess > 0 {
+			shed(s, results, excess, &t)
+		}
+	}
+	if t == (v1alpha1.Truncated{}) {
+		return nil
+	}
+	t.Summary = inWords(&t)
+	return &t
+}
+
+// shed leaves out entries of the lists, what is needed least first, until the excess is gone.
+func shed(s *argocd.Status, results *[]argocd.ResourceResult, excess int, t *v1alpha1.Truncated) {
+	slices.Reverse(s.History) // the oldest go first
+	t.History += drop(&s.History, &excess, always)
+	slices.Reverse(s.History)
+	if s.Summary != nil {
+		t.Images += drop(&s.Summary.Images, &excess, always)
+		t.ExternalURLs += drop(&s.Summary.ExternalURLs, &excess, always)
+		if len(s.Summary.Images) == 0 && len(s.Summary.ExternalURLs) == 0 {
+			s.Summary = nil
+		}
+	}
+	if results != nil {
+		t.Results += drop(results, &excess, wentWell)
+	}
+	t.Resources += drop(&s.Resources, &excess, isFine)
+	if results != nil {
+		t.Results += drop(results, &excess, always)
+	}
+	t.Resources += drop(&s.Resources, &excess, always)
+	t.Conditions += drop(&s.Conditions, &excess, always)
+}
+
+func always[T any](T) bool { return true }
+
+// wentWell tells whether a result needs nobody's attention.
+func wentWell(r argocd.ResourceResult) bool {
+	return r.Status != "SyncFailed" && r.HookPhase != "Failed" && r.HookPhase != "Error"
+}
+
+// isFine tells whether a resource needs nobody's attention.
+func isFine(r argocd.ResourceStatus) bool {
+	return r.Status == "Synced" && (r.Health == nil || r.Health.Status == "Healthy") && !r.RequiresPruning
+}
+
+// drop leaves out entries of a list that may go, the last ones first, as long as there is an excess.
+func drop[T any](list *[]T, excess *int, mayGo func(T) bool) int32 {
+	gone := map[int]bool{}
+	for i, entry := range slices.Backward(*list) {
+		if *excess <= 0 {
+			break
+		}
+		if mayGo(entry) {
+			*excess -= size(entry) + len(",")
+			gone[i] = true
+		}
+	}
+	if len(gone) == 0 {
+		return 0
+	}
+	var left []T
+	for i, entry := range *list {
+		if !gone[i] {
+			left = append(left, entry)
+		}
+	}
+	*list = left
+	return int32(len(gone)) //nolint:gosec // lists have thousands of entries at most
+}
+
+// first leaves so many entries at the head of a list, and counts the others.
+func first[T any](list *[]T, limit int) int32 {
+	over := max(0, len(*list)-limit)
+	*list = (*list)[:len(*list)-over]
+	return int32(min(over, 1<<30)) //nolint:gosec // bounded
+}
+
+// shorten cuts all messages of lists, and tells whether one was longer.
+func shorten(s *argocd.Status) bool {
+	cut := false
+	short := func(message *string) {
+		if len(*message) > shortMessage {
+			*message, cut = feedback.Clean(*message, shortMessage), true
+		}
+	}
+	for i := range s.Conditions {
+		short(&s.Conditions[i].Message)
+	}
+	for i := range s.Resources {
+		if h := s.Resources[i].Health; h != nil {
+			short(&h.Message)
+		}
+	}
+	if s.OperationState != nil && s.OperationState.SyncResult != nil {
+		for i := range s.OperationState.SyncResult.Resources {
+			short(&s.OperationState.SyncResult.Resources[i].Message)
+		}
+	}
+	return cut
+}
+
+// size is how many bytes a value has as JSON.
+func size(v any) int {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // strings, numbers and booleans
+	}
+	return len(data)
+}
