@@ -1,0 +1,63 @@
+package report_test
+
+import (
+	"fmt"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/towline-io/towline/pkg/report"
+)
+
+// BenchmarkChange is one change in a set: it must not grow with the set.
+func BenchmarkChange(b *testing.B) {
+	for _, n := range []int{1000, 10_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			s := fill(n)
+			a := app("cluster00500").Obj()
+			b.ReportAllocs()
+			for i := 0; b.Loop(); i++ {
+				put(s, a, typical(i), "")
+			}
+		})
+	}
+}
+
+// BenchmarkSame is a look at what has not changed.
+func BenchmarkSame(b *testing.B) {
+	s := fill(1000)
+	a, same := app("cluster00500").Obj(), typical(500)
+	b.ReportAllocs()
+	for b.Loop() {
+		if put(s, a, same, "") {
+			b.Fatal("a change")
+		}
+	}
+}
+
+func BenchmarkBuild(b *testing.B) {
+	for _, n := range []int{1000, 5000, 10_000} {
+		s := fill(n)
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				build(s)
+			}
+		})
+	}
+}
+
+// BenchmarkWrite is what a write takes before it is sent: the comparison and the body.
+func BenchmarkWrite(b *testing.B) {
+	for _, n := range []int{1000, 5000} {
+		r := build(fill(n))
+		report.Publish(r, nil, 0, metav1.Now())
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				report.DigestOf(r)
+				report.Patch(r, "1")
+			}
+		})
+	}
+}

@@ -1,0 +1,138 @@
+package report_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/report"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// guestbook is the ApplicationSet of most tests.
+var guestbook = types.NamespacedName{Namespace: "argocd", Name: "guestbook-app-set"}
+
+// app starts an Application of the guestbook set for a cluster.
+func app(cluster string) *fixture.ApplicationBuilder {
+	return fixture.Application(cluster + "-guestbook-app").ApplicationSet(guestbook.Name).Cluster(cluster)
+}
+
+// seenBuilder builds what a source saw.
+type seenBuilder struct{ seen report.Seen }
+
+// seen starts a complete observation by feedback.
+func seen(health, sync string) *seenBuilder {
+	b := &seenBuilder{report.Seen{Source: "feedback", Complete: true}}
+	b.seen.Status.Health.Status = health
+	if sync != "" {
+		b.seen.Status.Sync = &argocd.Sync{Status: sync}
+	}
+	return b
+}
+
+func (b *seenBuilder) Revision(revisions ...string) *seenBuilder {
+	if b.seen.Status.Sync.Revision = revisions[0]; len(revisions) > 1 {
+		b.seen.Status.Sync.Revision, b.seen.Status.Sync.Revisions = "", revisions
+	}
+	return b
+}
+
+func (b *seenBuilder) Operation(phase, message string) *seenBuilder {
+	b.seen.Status.OperationState = &argocd.OperationState{Phase: phase, Message: message, StartedAt: "2026-01-02T03:04:05Z"}
+	return b
+}
+
+func (b *seenBuilder) Condition(conditionType, message string) *seenBuilder {
+	b.seen.Status.Conditions = append(b.seen.Status.Conditions, argocd.Condition{Type: conditionType, Message: message})
+	return b
+}
+
+// By names another source, which can tell when.
+func (b *seenBuilder) By(source string, at int64) *seenBuilder {
+	b.seen.Source, b.seen.ObservedAt = source, metav1.Unix(at, 0)
+	return b
+}
+
+// Partial makes the observation one that proves nothing by what it lacks.
+func (b *seenBuilder) Partial() *seenBuilder {
+	b.seen.Complete = false
+	return b
+}
+
+// Resource adds a resource, given as "apps/v1/Deployment/<namespace>/<name>".
+func (b *seenBuilder) Resource(path, sync, health string) *seenBuilder {
+	p := strings.Split(path, "/")
+	r := argocd.ResourceStatus{Group: p[0], Version: p[1], Kind: p[2], Namespace: p[3], Name: p[4], Status: sync}
+	if health != "" {
+		r.Health = &argocd.Health{Status: health}
+	}
+	b.seen.Detailed = true
+	b.seen.Status.Resources = append(b.seen.Status.Resources, r)
+	return b
+}
+
+func (b *seenBuilder) Obj() *report.Seen { return &b.seen }
+
+// put observes an Application into a set, as the controller does.
+func put(s *report.Set, a *argocd.Application, seen *report.Seen, unreachable string) bool {
+	key := client.ObjectKeyFromObject(a)
+	return s.Put(key, report.Observe(a, seen, unreachable, s.Get(key)))
+}
+
+// build is the report of the guestbook set with the default limit.
+func build(s *report.Set) *v1alpha1.MulticlusterApplicationSetReport {
+	return s.Build(guestbook, report.DefaultMaxBytes)
+}
+
+// fill makes a set of n Applications of which every tenth is in trouble.
+func fill(n int) *report.Set {
+	s := report.NewSet(nil)
+	for i := range n {
+		put(s, app(fmt.Sprintf("cluster%05d", i)).Obj(), typical(i), "")
+	}
+	return s
+}
+
+// typical is what a cluster says, with an error in one of ten.
+func typical(i int) *report.Seen {
+	const revision = "53e28ff20cc530b9ada2173fbbd64d48338583ba"
+	if i%10 == 0 {
+		message := "Failed sync attempt to " + revision + ": " + strings.Repeat("services is forbidden, ", 20)
+		return seen("Missing", "OutOfSync").Revision(revision).Operation("Failed", message).Condition("SyncError", message).Obj()
+	}
+	return seen("Healthy", "Synced").Revision(revision).Operation("Succeeded", "successfully synced").Obj()
+}
+
+func golden(t *testing.T, title string, got any) {
+	t.Helper()
+	file := filepath.Join("testdata", title+".golden.yaml")
+	data, err := yaml.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatalf("%v: write it with go test ./pkg/report -update", err)
+	}
+	if diff := cmp.Diff(string(want), string(data)); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", file, diff)
+	}
+}

@@ -1,0 +1,85 @@
+package report
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+)
+
+// Digest stands for all that a report says, but for the times and generations of its conditions.
+type Digest [sha256.Size]byte
+
+// DigestOf is a report's digest. Reports with the same digest say the same: to write one over the other is of no use.
+func DigestOf(r *v1alpha1.MulticlusterApplicationSetReport) Digest {
+	said := struct {
+		Label      string
+		Owners     []metav1.OwnerReference
+		Statuses   *v1alpha1.ReportStatuses
+		Conditions []metav1.Condition
+	}{r.Labels[apis.LabelHostingApplicationSet], r.OwnerReferences, &r.Statuses, slices.Clone(r.Status.Conditions)}
+	for i := range said.Conditions {
+		said.Conditions[i].LastTransitionTime, said.Conditions[i].ObservedGeneration = metav1.Time{}, 0
+	}
+	return sha256.Sum256(encode(said))
+}
+
+// Equal tells whether two reports say the same.
+func Equal(a, b *v1alpha1.MulticlusterApplicationSetReport) bool { return DigestOf(a) == DigestOf(b) }
+
+// Current tells whether the conditions speak of the generation that the report has.
+func Current(r *v1alpha1.MulticlusterApplicationSetReport) bool {
+	return !slices.ContainsFunc(r.Status.Conditions, func(c metav1.Condition) bool {
+		return c.ObservedGeneration != r.Generation
+	})
+}
+
+// Publish gives the conditions of a report that is about to be written their times and generation. before are those
+// that it had and generation is the one that it had, 0 for a report that did not exist. A report has no subresource:
+// writing it makes a new generation, always, since that number itself is in it.
+func Publish(r *v1alpha1.MulticlusterApplicationSetReport, before []metav1.Condition, generation int64, now metav1.Time) {
+	for i := range r.Status.Conditions {
+		c := &r.Status.Conditions[i]
+		c.LastTransitionTime, c.ObservedGeneration = now, generation+1
+		if old := meta.FindStatusCondition(before, c.Type); old != nil && old.Status == c.Status {
+			c.LastTransitionTime = old.LastTransitionTime
+		}
+	}
+}
+
+// Patch is the merge patch that makes the report with that version say what r says.
+func Patch(r *v1alpha1.MulticlusterApplicationSetReport, version string) []byte {
+	type statuses struct {
+		// Without omitempty: nothing must replace what was there.
+		Resources         []v1alpha1.ResourceRef      `json:"resources"`
+		Summary           v1alpha1.ReportSummary      `json:"summary"`
+		ClusterConditions []v1alpha1.ClusterCondition `json:"clusterConditions"`
+	}
+	type metadata struct {
+		ResourceVersion string                  `json:"resourceVersion"`
+		Labels          map[string]string       `json:"labels"`
+		OwnerReferences []metav1.OwnerReference `json:"ownerReferences"`
+	}
+	return encode(struct {
+		Metadata metadata              `json:"metadata"`
+		Statuses statuses              `json:"statuses"`
+		Status   v1alpha1.ReportStatus `json:"status"`
+	}{
+		metadata{version, r.Labels, r.OwnerReferences},
+		statuses{r.Statuses.Resources, r.Statuses.Summary, r.Statuses.ClusterConditions},
+		r.Status,
+	})
+}
+
+func encode(v any) []byte {
+	data, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // strings, numbers and times always encode
+	}
+	return data
+}

@@ -1,0 +1,65 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+)
+
+// ready is the condition by which to wait for an ApplicationSet.
+func (t *Tally) ready() metav1.Condition {
+	c := metav1.Condition{
+		Type: apis.ConditionReady, Status: metav1.ConditionTrue, Reason: apis.ReasonAllHealthy,
+		Message: fmt.Sprintf("%d of %d Applications are synced and healthy", t.Good, t.Applications),
+	}
+	if t.Good == t.Applications {
+		return c
+	}
+	c.Status = metav1.ConditionFalse
+	inProgress := t.ByHealth["Progressing"]
+	notSynced := t.Applications - t.BySync["Synced"]
+	notHealthy := t.Applications - t.ByHealth["Healthy"] - inProgress
+	var parts []string
+	for _, p := range []struct {
+		n            int
+		reason, text string
+	}{
+		{t.Blocked, apis.ReasonNotPropagated, "cannot be sent"},
+		{t.Unreachable, apis.ReasonClustersUnreachable, "on clusters that are not available"},
+		{notHealthy, apis.ReasonNotHealthy, "not healthy"},
+		{notSynced, apis.ReasonNotSynced, "not synced"},
+		{inProgress, apis.ReasonProgressing, "progressing"},
+	} {
+		if p.n == 0 {
+			continue
+		}
+		if len(parts) == 0 {
+			c.Reason = p.reason
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", p.n, p.text))
+	}
+	c.Message += ": " + strings.Join(parts, ", ")
+	return c
+}
+
+// cut is what did not fit into a report.
+type cut struct{ rows, resources, maxBytes int }
+
+// complete is the condition that tells whether anything was left out.
+func (c cut) complete(s *Set) metav1.Condition {
+	if c.rows == 0 && c.resources == 0 {
+		return metav1.Condition{
+			Type: apis.ConditionComplete, Status: metav1.ConditionTrue, Reason: apis.ReasonAllShown,
+			Message: "every Application has a row and every resource is listed",
+		}
+	}
+	return metav1.Condition{
+		Type: apis.ConditionComplete, Status: metav1.ConditionFalse, Reason: apis.ReasonTruncated,
+		Message: fmt.Sprintf("%d of %d Applications, those that need the least attention, and %d of %d resources are left out: "+
+			"a report takes %d bytes at most; the counts include them",
+			c.rows, s.Len(), c.resources, len(s.resources()), c.maxBytes),
+	}
+}

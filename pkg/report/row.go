@@ -1,0 +1,121 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+const (
+	// maxMessage is how many bytes of a message a row shows. The hub Application has the rest.
+	maxMessage = 1024
+
+	// maxCluster bounds what an annotation may pass off as the name of a cluster.
+	maxCluster = 253
+)
+
+// Seen is what is known of one Application on its cluster. The zero value of a field means that it is not known.
+type Seen struct {
+	// Source names who saw it.
+	Source string
+
+	// ObservedAt is when it was seen.
+	ObservedAt metav1.Time
+
+	// Status is what was seen.
+	Status argocd.Status
+
+	// Complete is set when what Status lacks is not there on the cluster either, but for resources.
+	Complete bool
+
+	// ConditionsComplete is set when that holds for conditions.
+	ConditionsComplete bool
+
+	// Detailed is set when that holds for resources.
+	Detailed bool
+}
+
+// Entry is one Application in a Set.
+type Entry struct {
+	// Row is the Application's row.
+	Row v1alpha1.ClusterCondition
+
+	// Resources are what the Application deploys.
+	Resources []v1alpha1.ResourceRef
+
+	// Detailed is set when Resources is all there is. When it is not, a row that counts resources counts those
+	// that an earlier report listed.
+	Detailed bool
+
+	// Owner is the UID of the ApplicationSet.
+	Owner types.UID
+}
+
+// App names an Application in a report. It is for people and for comparisons; nothing takes it apart again.
+func App(app *argocd.Application) string {
+	return strings.Join([]string{app.Namespace, app.Name, cluster(app), work.Name(app)}, "/")
+}
+
+func cluster(app *argocd.Application) string { return feedback.Clean(app.Cluster(), maxCluster) }
+
+// Observe is the Application's entry by what is seen of it now; seen is nil while no source has answered. What is not
+// known now stays as before says, which may be nil, as long as that is about the same work on the same cluster.
+// unreachable is why nothing can be heard of the cluster; empty when that is not so.
+func Observe(app *argocd.Application, seen *Seen, unreachable string, before *Entry) Entry {
+	out := Entry{Row: v1alpha1.ClusterCondition{Cluster: cluster(app), App: App(app)}}
+	if before != nil && before.Row.App == out.Row.App {
+		out = *before
+		out.Row.Conditions = nil
+	}
+	if owner := metav1.GetControllerOf(app); owner != nil {
+		out.Owner = owner.UID
+	}
+	if seen == nil {
+		seen = &Seen{}
+	} else {
+		out.Row.Source, out.Row.ObservedAt = seen.Source, seen.ObservedAt
+	}
+	state(&out.Row, seen)
+	if seen.Detailed {
+		out.Detailed = true
+		out.Resources, out.Row.ResourceCounts = refs(seen.Status.Resources), counts(seen.Status.Resources)
+	}
+	var known []v1alpha1.Condition
+	if before != nil && before.Row.App == out.Row.App {
+		known = before.Row.Conditions
+	}
+	out.Row.Conditions = slices.Concat(clusterConditions(known, seen), hubConditions(app, unreachable))
+	slices.SortStableFunc(out.Row.Conditions, func(a, b v1alpha1.Condition) int { return strings.Compare(a.Type, b.Type) })
+	return out
+}
+
+// state takes over what was seen of health, sync and operation.
+func state(row *v1alpha1.ClusterCondition, seen *Seen) {
+	s := &seen.Status
+	if s.Health.Status != "" {
+		row.HealthStatus = s.Health.Status
+	}
+	if s.Sync != nil {
+		row.SyncStatus, row.SyncRevision = s.Sync.Status, revision(s.Sync)
+	}
+	if s.OperationState != nil {
+		row.OperationStatePhase, row.OperationStateStartedAt = s.OperationState.Phase, s.OperationState.StartedAt
+	} else if seen.Complete {
+		row.OperationStatePhase, row.OperationStateStartedAt = "", ""
+	}
+}
+
+// revision is the one compared revision, or those of all sources in their order.
+func revision(s *argocd.Sync) string {
+	if s.Revision != "" {
+		return s.Revision
+	}
+	return strings.Join(s.Revisions, ",")
+}

@@ -1,0 +1,203 @@
+package report_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/report"
+)
+
+func TestObserve(t *testing.T) {
+	plain := fixture.Application("guestbook").Obj()
+	row := func(edit func(*v1alpha1.ClusterCondition)) v1alpha1.ClusterCondition {
+		r := v1alpha1.ClusterCondition{Cluster: "cluster1", App: "argocd/guestbook/cluster1/guestbook-4a491", Source: "feedback"}
+		edit(&r)
+		return r
+	}
+	healthy := report.Observe(plain, seen("Healthy", "Synced").Revision("a").Operation("Succeeded", "").
+		Resource("apps/v1/Deployment/x/y", "Synced", "Healthy").Condition("OrphanedResourceWarning", "w").Obj(), "", nil)
+	tests := map[string]struct {
+		app         *fixture.ApplicationBuilder
+		seen        *report.Seen
+		unreachable string
+		before      *report.Entry
+		want        v1alpha1.ClusterCondition
+	}{
+		"nothing known": {want: row(func(r *v1alpha1.ClusterCondition) { r.Source = "" })},
+		"nothing known any more": {
+			before: &healthy, want: healthy.Row,
+		},
+		"nothing known of the new Application of the name": {
+			app: fixture.Application("guestbook").UID("other-uid"), before: &healthy,
+			want: v1alpha1.ClusterCondition{Cluster: "cluster1", App: "argocd/guestbook/cluster1/guestbook-other"},
+		},
+		"partial": {
+			seen: seen("Degraded", "").Partial().Obj(), before: &healthy,
+			want: func() v1alpha1.ClusterCondition { r := healthy.Row; r.HealthStatus = "Degraded"; return r }(),
+		},
+		"complete without operation and conditions": {
+			seen: seen("Healthy", "Synced").Revision("a").Obj(), before: &healthy,
+			want: func() v1alpha1.ClusterCondition {
+				r := healthy.Row
+				r.OperationStatePhase, r.OperationStateStartedAt, r.Conditions = "", "", nil
+				return r
+			}(),
+		},
+		"failed operation": {
+			seen: seen("Missing", "OutOfSync").Operation("Failed", "no rights").Obj(),
+			want: row(func(r *v1alpha1.ClusterCondition) {
+				r.HealthStatus, r.SyncStatus, r.OperationStatePhase, r.OperationStateStartedAt = "Missing", "OutOfSync", "Failed", "2026-01-02T03:04:05Z"
+				r.Conditions = []v1alpha1.Condition{{Type: "OperationError", Message: "no rights"}}
+			}),
+		},
+		"failed operation that Argo CD tells of": {
+			seen: seen("Missing", "").Operation("Error", "no rights").Condition("SyncError", "no rights").Obj(),
+			want: row(func(r *v1alpha1.ClusterCondition) {
+				r.HealthStatus, r.OperationStatePhase, r.OperationStateStartedAt = "Missing", "Error", "2026-01-02T03:04:05Z"
+				r.Conditions = []v1alpha1.Condition{{Type: "SyncError", Message: "no rights"}}
+			}),
+		},
+		"what the hub knows": {
+			app: fixture.Application("guestbook").Condition(apis.ConditionPropagationError, "no such cluster").
+				Condition(apis.ConditionWorkApplyError, "no CRD").Condition("SyncError", "of the status controller"),
+			unreachable: "since noon",
+			want: row(func(r *v1alpha1.ClusterCondition) {
+				r.Source = ""
+				r.Conditions = []v1alpha1.Condition{
+					{Type: "ClusterUnreachable", Message: "since noon"},
+					{Type: "ManifestWorkApplyError", Message: "no CRD"},
+					{Type: "PropagationError", Message: "no such cluster"},
+				}
+			}),
+		},
+		"a cluster that plays the hub": {
+			seen: seen("Healthy", "").Condition(apis.ConditionPropagationError, "x").Condition(apis.ConditionClusterUnreachable, "y").Obj(),
+			want: row(func(r *v1alpha1.ClusterCondition) { r.HealthStatus = "Healthy" }),
+		},
+		"a cluster with a long message": {
+			seen: seen("Healthy", "").Condition("SyncError", strings.Repeat("x", 5000)).Obj(),
+			want: row(func(r *v1alpha1.ClusterCondition) {
+				r.HealthStatus = "Healthy"
+				r.Conditions = []v1alpha1.Condition{{Type: "SyncError", Message: strings.Repeat("x", 1021) + "…"}}
+			}),
+		},
+	}
+	for title, tc := range tests {
+		t.Run(title, func(t *testing.T) {
+			if tc.app == nil {
+				tc.app = fixture.Application("guestbook")
+			}
+			got := report.Observe(tc.app.Obj(), tc.seen, tc.unreachable, tc.before).Row
+			if len(got.Conditions) == 0 {
+				got.Conditions = nil
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestPutOfTheSame: another time or source alone is no change, and leaves the time of the first sight.
+func TestPutOfTheSame(t *testing.T) {
+	s := report.NewSet(nil)
+	a := app("cluster1").Obj()
+	key := types.NamespacedName{Namespace: a.Namespace, Name: a.Name}
+	if !put(s, a, seen("Healthy", "Synced").By("agent", 1).Obj(), "") {
+		t.Error("the first is no change")
+	}
+	if put(s, a, seen("Healthy", "Synced").By("search", 2).Obj(), "") {
+		t.Error("a later sight of the same is a change")
+	}
+	if got := s.Get(key).Row; got.Source != "agent" || got.ObservedAt.Unix() != 1 {
+		t.Errorf("got %+v", got)
+	}
+	if !put(s, a, seen("Degraded", "Synced").By("search", 3).Obj(), "") || s.Get(key).Row.ObservedAt.Unix() != 3 {
+		t.Error("a change is none")
+	}
+	if !s.Delete(key) || s.Delete(key) || s.Len() != 0 {
+		t.Error("Delete")
+	}
+}
+
+// TestKeptResources: what a report listed before a restart stays until all who may have it have been heard of.
+func TestKeptResources(t *testing.T) {
+	first := report.NewSet(nil)
+	one, two := app("cluster1").Obj(), app("cluster2").Obj()
+	put(first, one, seen("Healthy", "Synced").Resource("apps/v1/Deployment/x/one", "Synced", "Healthy").Obj(), "")
+	put(first, two, seen("Healthy", "Synced").Resource("apps/v1/Deployment/x/two", "Synced", "Healthy").Obj(), "")
+	before := build(first)
+
+	second := report.NewSet(before.Statuses.Resources)
+	for i, a := range []*fixture.ApplicationBuilder{app("cluster1"), app("cluster2")} {
+		key := types.NamespacedName{Namespace: a.Obj().Namespace, Name: a.Obj().Name}
+		second.Put(key, report.Observe(a.Obj(), seen("Healthy", "Synced").Obj(), "", &report.Entry{Row: before.Statuses.ClusterConditions[i]}))
+	}
+	if after := build(second); !report.Equal(before, after) {
+		t.Errorf("a restart has changed the report:\n%s", cmp.Diff(before, after))
+	}
+	put(second, one, seen("Healthy", "Synced").Resource("apps/v1/Deployment/x/new", "Synced", "Healthy").Obj(), "")
+	if got := len(build(second).Statuses.Resources); got != 3 {
+		t.Errorf("got %d resources, want the new one and both of those that cluster2 may have", got)
+	}
+	put(second, two, seen("Healthy", "Synced").Resource("apps/v1/Deployment/x/two", "Synced", "Healthy").Obj(), "")
+	if got := len(build(second).Statuses.Resources); got != 2 {
+		t.Errorf("got %d resources, want one of each", got)
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	c := &clusterv1.ManagedCluster{}
+	c.Name, c.CreationTimestamp = "cluster1", metav1.Unix(1_700_000_000, 0)
+	if got := report.Unreachable(c); !strings.Contains(got, "2023-11-14T22:13:20Z") {
+		t.Errorf("a cluster that never came: %q", got)
+	}
+	available := metav1.Condition{Type: clusterv1.ManagedClusterConditionAvailable, Status: metav1.ConditionUnknown,
+		Message: "Registration agent stopped updating its lease.", LastTransitionTime: metav1.Unix(1_700_000_060, 0)}
+	c.Status.Conditions = []metav1.Condition{available}
+	if got := report.Unreachable(c); got != "cluster cluster1 has not been available since 2023-11-14T22:14:20Z: Registration agent stopped updating its lease." {
+		t.Errorf("got %q", got)
+	}
+	c.Status.Conditions[0].Status = metav1.ConditionTrue
+	if got := report.Unreachable(c); got != "" {
+		t.Errorf("an available cluster: %q", got)
+	}
+}
+
+func TestLabelValue(t *testing.T) {
+	long := strings.Repeat("a", 63)
+	pairs := []types.NamespacedName{
+		{Namespace: "argocd", Name: "guestbook-app-set"},
+		{Namespace: "a", Name: "b.c"}, {Namespace: "a-b", Name: "c"}, {Namespace: "a", Name: "b-c"},
+		{Namespace: long, Name: "x"}, {Namespace: long, Name: "y"}, {Namespace: "x", Name: long},
+		{Namespace: long, Name: strings.Repeat("b.", 126) + "b"},
+		{Namespace: strings.Repeat("a", 40), Name: "-." + long}, {Namespace: strings.Repeat("a", 41), Name: "." + long},
+	}
+	for i := range 100 {
+		pairs = append(pairs, types.NamespacedName{Namespace: long[:40], Name: fmt.Sprintf("%s-%d", long, i)})
+	}
+	taken := map[string]types.NamespacedName{}
+	for _, p := range pairs {
+		v := report.LabelValue(p)
+		if errs := validation.IsValidLabelValue(v); len(errs) > 0 || v == "" {
+			t.Errorf("%s: %q: %v", p, v, errs)
+		}
+		if other, ok := taken[v]; ok {
+			t.Errorf("%s and %s are both %q", p, other, v)
+		}
+		taken[v] = p
+	}
+	if got := report.LabelValue(pairs[0]); got != "argocd.guestbook-app-set" {
+		t.Errorf("got %q", got)
+	}
+}

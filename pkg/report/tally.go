@@ -1,0 +1,111 @@
+package report
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+)
+
+// Unknown is the key of Tally's maps under which Applications are counted whose cluster has not said.
+const Unknown = "None"
+
+// Tally counts the Applications of a set. It is kept by difference.
+type Tally struct {
+	// Applications is the number of all.
+	Applications int
+
+	// ByHealth and BySync count them by the code that their cluster reports.
+	ByHealth, BySync map[string]int
+
+	// Good are those that are synced and healthy, were sent as they are now, and are on an available cluster.
+	Good int
+
+	// Unreachable are those on clusters that are not available.
+	Unreachable int
+
+	// Blocked are those that cannot be sent.
+	Blocked int
+
+	clusters map[string]int
+}
+
+func newTally() Tally {
+	return Tally{ByHealth: map[string]int{}, BySync: map[string]int{}, clusters: map[string]int{}}
+}
+
+// add counts a row n times; n is 1 or -1.
+func (t *Tally) add(row *v1alpha1.ClusterCondition, n int) {
+	t.Applications += n
+	bump(t.ByHealth, orUnknown(row.HealthStatus), n)
+	bump(t.BySync, orUnknown(row.SyncStatus), n)
+	if row.Cluster != "" {
+		bump(t.clusters, row.Cluster, n)
+	}
+	unreachable, blocked := has(row.Conditions, apis.ConditionClusterUnreachable), has(row.Conditions, apis.ConditionPropagationError)
+	if unreachable {
+		t.Unreachable += n
+	}
+	if blocked {
+		t.Blocked += n
+	}
+	if !unreachable && !blocked && row.SyncStatus == "Synced" && row.HealthStatus == "Healthy" {
+		t.Good += n
+	}
+}
+
+func bump(counts map[string]int, key string, n int) {
+	if counts[key] += n; counts[key] == 0 {
+		delete(counts, key)
+	}
+}
+
+func orUnknown(code string) string {
+	if code == "" {
+		return Unknown
+	}
+	return code
+}
+
+// summary is the tally as the API has it.
+func (t *Tally) summary() v1alpha1.ReportSummary {
+	healthy, synced := t.ByHealth["Healthy"], t.BySync["Synced"]
+	return v1alpha1.ReportSummary{
+		Clusters:     strconv.Itoa(len(t.clusters)),
+		Applications: strconv.Itoa(t.Applications),
+		Synced:       strconv.Itoa(synced),
+		NotSynced:    strconv.Itoa(t.Applications - synced),
+		Healthy:      strconv.Itoa(healthy),
+		NotHealthy:   strconv.Itoa(t.Applications - healthy),
+		InProgress:   strconv.Itoa(t.ByHealth["Progressing"]),
+		Unreachable:  strconv.Itoa(t.Unreachable),
+	}
+}
+
+// rank is how much a row needs attention; the lowest most.
+type rank int
+
+const (
+	failing rank = iota
+	unreachable
+	underway
+	good
+)
+
+func rankOf(row *v1alpha1.ClusterCondition) rank {
+	for _, c := range row.Conditions {
+		if strings.HasSuffix(c.Type, "Error") {
+			return failing
+		}
+	}
+	switch {
+	case failed(row.OperationStatePhase), row.HealthStatus == "Degraded", row.HealthStatus == "Missing":
+		return failing
+	case has(row.Conditions, apis.ConditionClusterUnreachable):
+		return unreachable
+	case row.SyncStatus != "Synced", row.HealthStatus != "Healthy":
+		return underway
+	}
+	return good
+}
