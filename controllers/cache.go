@@ -10,17 +10,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
 // AddToScheme registers every type that the controllers read or write.
 func AddToScheme(s *runtime.Scheme) error {
-	builder := runtime.NewSchemeBuilder(argocd.AddToScheme, workv1.Install, clusterv1.Install)
+	builder := runtime.NewSchemeBuilder(argocd.AddToScheme, workv1.Install, clusterv1.Install, v1alpha1.AddToScheme)
 	return builder.AddToScheme(s)
 }
 
 // Cache limits the shared cache to what the controllers read: a hub may have a hundred times more Applications and
-// works than are Towline's. A type that is not listed here has no informer, and reading it is an error.
+// works than are Towline's. Of a type that is not listed here, everything is held once a controller watches it; reading
+// a type that none watches is an error. ApplicationReports are not listed because a hub may lack their CRD, which a cache
+// with limits for them would not start without.
 func Cache() cache.Options {
 	exists, err := labels.NewRequirement(apis.LabelPull, selection.Exists, nil)
 	if err != nil {

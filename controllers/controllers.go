@@ -36,9 +36,11 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := index.Add(ctx, mgr.GetFieldIndexer()); err != nil {
 		return fmt.Errorf("indexes: %w", err)
 	}
-	inventory := &resourcesync.Inventory{Sources: []resourcesync.Source{
-		&resourcesync.Feedback{Client: mgr.GetClient(), Cache: mgr.GetCache()},
-	}}
+	known, err := sources(mgr)
+	if err != nil {
+		return fmt.Errorf("sources: %w", err)
+	}
+	inventory := &resourcesync.Inventory{Sources: known}
 	setup := map[string]func(ctrl.Manager, int) error{
 		Propagation: (&propagation.Reconciler{
 			Client: mgr.GetClient(),

@@ -94,16 +94,23 @@ func runSuite(m *testing.M) int {
 	return m.Run()
 }
 
-// loadCRDs reads the CRDs that the controllers need, and makes Application's accept fields that it does not know,
+// loadCRDs reads Towline's CRDs and those that the controllers need, and makes Application's accept fields that it does not know,
 // as the CRD of a newer Argo CD on the hub would.
 func loadCRDs(dir string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
-	var crds []*apiextensionsv1.CustomResourceDefinition
+	files, err := filepath.Glob("../deploy/crds/apps.*.yaml")
+	if err != nil {
+		return nil, err
+	}
 	for _, file := range []string{
 		"application-crd.yaml",
 		"0000_00_work.open-cluster-management.io_manifestworks.crd.yaml",
 		"0000_00_clusters.open-cluster-management.io_managedclusters.crd.yaml",
 	} {
-		data, err := os.ReadFile(filepath.Join(dir, file))
+		files = append(files, filepath.Join(dir, file))
+	}
+	var crds []*apiextensionsv1.CustomResourceDefinition
+	for _, file := range files {
+		data, err := os.ReadFile(file)
 		if err != nil {
 			return nil, err
 		}

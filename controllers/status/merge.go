@@ -40,6 +40,9 @@ func merge(current *argocd.Status, facts *resourcesync.Facts, ofWork []argocd.Co
 	if facts.Detailed {
 		out.Resources, out.Summary = s.Resources, s.Summary
 	}
+	if len(s.History) > 0 {
+		out.History = s.History
+	}
 	out.Conditions = mergeConditions(current.Conditions, slices.Concat(s.Conditions, ofWork), facts.Complete || facts.ConditionsComplete, now)
 	return out
 }

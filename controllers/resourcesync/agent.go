@@ -1,0 +1,83 @@
+package resourcesync
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/appreport"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=applicationreports,verbs=get;list;watch
+
+// Agent is the richest source: the reports of the agent add-on, on clusters that have it.
+type Agent struct {
+	// Client reads the shared cache.
+	Client client.Client
+
+	// Cache is the shared cache, for the watch.
+	Cache cache.Cache
+}
+
+var _ Source = &Agent{}
+
+// Name implements Source.
+func (*Agent) Name() string { return "agent" }
+
+// Facts implements Source. The report is looked for from the hub's side: the one with the name of the work that the
+// Application must have. It is believed only where it speaks of that Application.
+func (a *Agent) Facts(ctx context.Context, app *argocd.Application) (*Facts, error) {
+	report := &v1alpha1.ApplicationReport{}
+	if err := a.Client.Get(ctx, work.Key(app), report); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	seen := appreport.Read(report, types.NamespacedName{Namespace: app.ClusterNamespace(), Name: app.Name})
+	for _, field := range seen.Rejected {
+		rejectedValues.WithLabelValues("report." + field).Inc()
+	}
+	if len(seen.Rejected) > 0 {
+		ctrl.LoggerFrom(ctx).V(1).Info("Values of an ApplicationReport that do not fit were left out", "fields", seen.Rejected)
+	}
+	if seen.Empty() {
+		return nil, nil //nolint:nilnil // documented
+	}
+	return &Facts{
+		Source: a.Name(), Version: seen.Version, ObservedAt: seen.ObservedAt,
+		Status: seen.Status, Complete: seen.Complete, Detailed: true,
+	}, nil
+}
+
+// Changes implements Source.
+func (a *Agent) Changes(request func(types.NamespacedName) []reconcile.Request) source.Source {
+	mapped := handler.TypedEnqueueRequestsFromMapFunc(func(ctx context.Context, r *v1alpha1.ApplicationReport) []reconcile.Request {
+		var requests []reconcile.Request
+		for _, app := range index.ApplicationsOfWork(ctx, a.Client, client.ObjectKeyFromObject(r)) {
+			requests = append(requests, request(app)...)
+		}
+		return requests
+	})
+	return source.Kind(a.Cache, &v1alpha1.ApplicationReport{}, mapped, observed())
+}
+
+// observed lets through what an agent reports. That a report goes is nothing new of the Application.
+func observed() predicate.TypedPredicate[*v1alpha1.ApplicationReport] {
+	return predicate.TypedFuncs[*v1alpha1.ApplicationReport]{
+		UpdateFunc: func(e event.TypedUpdateEvent[*v1alpha1.ApplicationReport]) bool {
+			return e.ObjectOld.Generation != e.ObjectNew.Generation
+		},
+		DeleteFunc: func(event.TypedDeleteEvent[*v1alpha1.ApplicationReport]) bool { return false },
+	}
+}
