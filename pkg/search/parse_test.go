@@ -1,0 +1,172 @@
+package search
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+var (
+	guestbook = Key{Cluster: "c1", Namespace: "argocd", Name: "guestbook"}
+	neighbour = Key{Cluster: "c2", Namespace: "argocd", Name: "neighbour"}
+)
+
+const (
+	guestbookItem = `{"_uid":"c1/1","cluster":"c1","namespace":"argocd","name":"guestbook"%s}`
+	neighbourItem = `{"_uid":"c2/1","cluster":"c2","namespace":"argocd","name":"neighbour"}`
+	service       = `{"kind":"Service","apiversion":"v1","cluster":"c1","namespace":"default","name":"web","_relatedUids":["c1/1"]%s}`
+)
+
+// answerOf is an answer with those items, as JSON.
+func answerOf(items, related []string) []byte {
+	return fmt.Appendf(nil, `{"data":{"searchResult":[{"items":[%s],"related":[{"kind":"x","items":[%s]}]}]}}`,
+		strings.Join(items, ","), strings.Join(related, ","))
+}
+
+func mustParse(t *testing.T, data []byte) *Answer {
+	t.Helper()
+	answer, err := parse(data, []Key{guestbook, neighbour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+// quoted is a JSON list as a JSON string.
+func quoted(s string) string {
+	data, _ := json.Marshal(s)
+	return string(data)
+}
+
+func TestParseItems(t *testing.T) {
+	web := argocd.ResourceStatus{Version: "v1", Kind: "Service", Namespace: "default", Name: "web"}
+	gone := func(group, version, kind, ns, name string) argocd.ResourceStatus {
+		return argocd.ResourceStatus{Group: group, Version: version, Kind: kind, Namespace: ns, Name: name,
+			Status: "OutOfSync", Health: &argocd.Health{Status: "Missing"}}
+	}
+	missing := func(list string) string { return `,"_missingResources":` + quoted(list) }
+	for title, tc := range map[string]struct {
+		more     string // of the Application's item
+		related  []string
+		want     Application
+		rejected int
+	}{
+		"a resource":                      {related: []string{fmt.Sprintf(service, "")}, want: Application{Resources: []argocd.ResourceStatus{web}}},
+		"a resource twice":                {related: []string{fmt.Sprintf(service, ""), fmt.Sprintf(service, "")}, want: Application{Resources: []argocd.ResourceStatus{web}}},
+		"a resource with an empty owner":  {related: []string{fmt.Sprintf(service, `,"_ownerUID":""`)}, want: Application{Resources: []argocd.ResourceStatus{web}}},
+		"what a controller made":          {related: []string{fmt.Sprintf(service, `,"_ownerUID":"c1/7"`)}},
+		"of another cluster":              {related: []string{strings.Replace(fmt.Sprintf(service, ""), `"cluster":"c1"`, `"cluster":"c2"`, 1)}},
+		"of a cluster not asked for":      {related: []string{strings.Replace(fmt.Sprintf(service, ""), `"cluster":"c1"`, `"cluster":"c3"`, 1)}, rejected: 1},
+		"not of the Application":          {related: []string{strings.Replace(fmt.Sprintf(service, ""), `["c1/1"]`, `["c1/2"]`, 1)}},
+		"of two Applications":             {related: []string{strings.Replace(fmt.Sprintf(service, ""), `["c1/1"]`, `["c1/2",7,"c1/1"]`, 1)}, want: Application{Resources: []argocd.ResourceStatus{web}}},
+		"of a list that is none":          {related: []string{strings.Replace(fmt.Sprintf(service, ""), `["c1/1"]`, `"c1/1"`, 1)}},
+		"a bad one among good ones":       {related: []string{`7`, `null`, `"x"`, `{}`, fmt.Sprintf(service, "")}, want: Application{Resources: []argocd.ResourceStatus{web}}, rejected: 4},
+		"a name with control characters":  {related: []string{strings.Replace(fmt.Sprintf(service, ""), `"web"`, `"we\u001bb"`, 1)}, rejected: 1},
+		"a name with a slash":             {related: []string{strings.Replace(fmt.Sprintf(service, ""), `"web"`, `"../web"`, 1)}, rejected: 1},
+		"a name that is a number":         {related: []string{strings.Replace(fmt.Sprintf(service, ""), `"web"`, `7`, 1)}, rejected: 1},
+		"a kind that is none":             {related: []string{strings.Replace(fmt.Sprintf(service, ""), `"Service"`, `"<b>"`, 1)}, rejected: 1},
+		"a group and version in one":      {related: []string{strings.Replace(fmt.Sprintf(service, ""), `"v1"`, `"apps/v1"`, 1)}, want: Application{Resources: []argocd.ResourceStatus{{Group: "apps", Version: "v1", Kind: "Service", Namespace: "default", Name: "web"}}}},
+		"an RBAC name":                    {related: []string{`{"kind":"ClusterRole","apigroup":"rbac.authorization.k8s.io","apiversion":"v1","cluster":"c1","name":"system:Node","_relatedUids":["c1/1"]}`}, want: Application{Resources: []argocd.ResourceStatus{{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Name: "system:Node"}}}},
+		"missing, in search's words":      {more: missing(`[{"kind":"Service","name":"a","namespace":"default","apigroup":"","apiversion":"v1"}]`), want: Application{Resources: []argocd.ResourceStatus{gone("", "v1", "Service", "default", "a")}}},
+		"missing, in Argo CD's words":     {more: missing(`[{"kind":"Deployment","name":"a","namespace":"default","group":"apps","version":"v1"}]`), want: Application{Resources: []argocd.ResourceStatus{gone("apps", "v1", "Deployment", "default", "a")}}},
+		"missing in search, not to Argo":  {more: missing(`[{"kind":"Odd","name":"a","group":"x.io","version":"v1","health":{"status":"Healthy"}}]`), want: Application{Resources: []argocd.ResourceStatus{{Group: "x.io", Version: "v1", Kind: "Odd", Name: "a", Health: &argocd.Health{Status: "Healthy"}}}}},
+		"missing with a made-up health":   {more: missing(`[{"kind":"Odd","name":"a","health":{"status":"Perfect"}}]`), want: Application{Resources: []argocd.ResourceStatus{gone("", "", "Odd", "", "a")}}},
+		"missing of a kind not listed":    {more: missing(`[{"kind":"EndpointSlice","name":"a"}]`)},
+		"missing: a bad one":              {more: missing(`[7,{"kind":"Service"},{"kind":"Service","name":"a"}]`), want: Application{Resources: []argocd.ResourceStatus{gone("", "", "Service", "", "a")}}, rejected: 2},
+		"missing: no list":                {more: missing(`{"kind":"Service"}`), rejected: 1},
+		"missing: no JSON":                {more: missing(`[{`), rejected: 1},
+		"missing: no string":              {more: `,"_missingResources":[{"kind":"Service","name":"a"}]`},
+		"there after all, but said to be": {more: missing(`[{"kind":"Service","name":"web","namespace":"default","version":"v1"}]`), related: []string{fmt.Sprintf(service, "")}, want: Application{Resources: []argocd.ResourceStatus{gone("", "v1", "Service", "default", "web")}}},
+		"conditions": {more: `,"_conditionSyncError":"no rights","_conditionOperationError":"one or more failed","_conditionInvented":"x"`,
+			want: Application{Conditions: []argocd.Condition{{Type: "OperationError", Message: "one or more failed"}, {Type: "SyncError", Message: "no rights"}}}},
+		"a hostile condition":      {more: `,"_conditionSyncError":"a\u001b[2J\u202eb"`, want: Application{Conditions: []argocd.Condition{{Type: "SyncError", Message: "a [2J b"}}}},
+		"a long condition":         {more: `,"_conditionSyncError":"` + strings.Repeat("x", 1<<20) + `"`, want: Application{Conditions: []argocd.Condition{{Type: "SyncError", Message: strings.Repeat("x", 2045) + "…"}}}},
+		"conditions that are none": {more: `,"_conditionSyncError":{"a":1},"_conditionUnknownError":"\u0000"`, rejected: 2},
+	} {
+		t.Run(title, func(t *testing.T) {
+			got := mustParse(t, answerOf([]string{fmt.Sprintf(guestbookItem, tc.more), neighbourItem}, tc.related))
+			want := &Answer{Applications: map[Key]*Application{guestbook: &tc.want, neighbour: {}}, Rejected: tc.rejected}
+			if diff := cmp.Diff(want, got, emptyIsNil); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+var emptyIsNil = cmp.Transformer("emptyIsNil", func(r []argocd.ResourceStatus) []argocd.ResourceStatus {
+	if len(r) == 0 {
+		return nil
+	}
+	return r
+})
+
+func TestParseLeavesOutKinds(t *testing.T) {
+	for _, kind := range []string{"Pod", "ReplicaSet", "EndpointSlice", "Application", "ApplicationSet", "Cluster"} {
+		item := strings.Replace(fmt.Sprintf(service, ""), "Service", kind, 1)
+		got := mustParse(t, answerOf([]string{fmt.Sprintf(guestbookItem, "")}, []string{item}))
+		if n := len(got.Applications[guestbook].Resources); n > 0 || got.Rejected > 0 {
+			t.Errorf("%s: %d resources, %d rejected", kind, n, got.Rejected)
+		}
+	}
+}
+
+// TestParseUnknown: items of clusters and Applications that nobody asked for, and items that cannot be, change
+// nothing for those that were asked for.
+func TestParseUnknown(t *testing.T) {
+	items := []string{
+		`7`, `null`, `[]`, `{}`, `{"cluster":7}`,
+		`{"_uid":"c9/1","cluster":"c9","namespace":"argocd","name":"guestbook","_conditionSyncError":"x"}`, // another cluster
+		`{"_uid":"c1/1","cluster":"c1","namespace":"argocd","name":"other","_conditionSyncError":"x"}`,     // a borrowed UID
+		`{"_uid":"c1/1","cluster":"c2","namespace":"argocd","name":"neighbour","_conditionSyncError":"x"}`, // of another cluster
+		fmt.Sprintf(guestbookItem, ""),
+	}
+	got := mustParse(t, answerOf(items, []string{fmt.Sprintf(service, "")}))
+	if len(got.Applications) != 2 || len(got.Applications[guestbook].Resources) != 1 || len(got.Applications[guestbook].Conditions) != 0 ||
+		len(got.Applications[neighbour].Resources) != 0 || got.Rejected != 6 {
+		t.Errorf("got %+v, rejected %d", got.Applications, got.Rejected)
+	}
+}
+
+// TestParseTwice: an index may hold the Application that was there before under the same name.
+func TestParseTwice(t *testing.T) {
+	first := fmt.Sprintf(guestbookItem, `,"_conditionSyncError":"b"`)
+	second := strings.Replace(fmt.Sprintf(guestbookItem, `,"_conditionSyncError":"a"`), "c1/1", "c1/2", 1)
+	other := strings.NewReplacer("c1/1", "c1/2", "web", "api").Replace(fmt.Sprintf(service, ""))
+	related := []string{fmt.Sprintf(service, ""), other}
+	a := mustParse(t, answerOf([]string{first, second}, related))
+	slices.Reverse(related)
+	b := mustParse(t, answerOf([]string{second, first}, related))
+	if diff := cmp.Diff(a, b); diff != "" {
+		t.Errorf("the order of items counts:\n%s", diff)
+	}
+	if got := a.Applications[guestbook]; len(got.Resources) != 2 || got.Conditions[0].Message != "a" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestParseThousands: what is missing is kept first, and the neighbours lose nothing.
+func TestParseThousands(t *testing.T) {
+	related := make([]string, 0, maxOfCluster+100)
+	for i := range maxOfCluster + 100 {
+		related = append(related, strings.Replace(fmt.Sprintf(service, ""), `"web"`, fmt.Sprintf(`"web-%06d"`, i), 1))
+	}
+	related = append(related, strings.NewReplacer("c1", "c2").Replace(fmt.Sprintf(service, "")))
+	gone := `,"_missingResources":` + quoted(`[{"kind":"Zebra","name":"zzz"}]`)
+	got := mustParse(t, answerOf([]string{fmt.Sprintf(guestbookItem, gone), neighbourItem}, related))
+	app := got.Applications[guestbook]
+	if len(app.Resources) != MaxResources || app.Omitted != maxOfCluster+100+1-MaxResources || cap(app.Resources) != MaxResources {
+		t.Errorf("%d are kept and %d left out", len(app.Resources), app.Omitted)
+	}
+	if last := app.Resources[MaxResources-1]; last.Kind != "Zebra" || last.Health == nil {
+		t.Errorf("what is missing was left out for %v", last)
+	}
+	if n := len(got.Applications[neighbour].Resources); n != 1 {
+		t.Errorf("the neighbour has %d resources", n)
+	}
+}

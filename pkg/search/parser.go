@@ -1,0 +1,166 @@
+package search
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/feedback"
+)
+
+const (
+	// maxOfCluster is how many resources of one cluster are held while an answer is read, so that a cluster which
+	// makes up millions does not cost more than an answer may be long.
+	maxOfCluster = 50_000
+
+	// maxUIDs bounds how many Applications one resource can belong to.
+	maxUIDs = 64
+
+	conditionPrefix = "_condition"
+)
+
+// OperationError is the type under which search gives the message of an operation that failed.
+const OperationError = "OperationError"
+
+// notListed are the kinds that are no part of an Application's resources: what controllers make, and what search
+// relates for reasons of its own.
+var notListed = []string{"Pod", "ReplicaSet", "EndpointSlice", "Application", "ApplicationSet", "Cluster"}
+
+// parser puts an answer together.
+type parser struct {
+	clusters map[string]bool
+	found    map[Key]*collected
+	wanted   map[Key]bool
+
+	// byUID finds an Application by its cluster and its UID in search: related items name it so.
+	byUID    map[[2]string]*collected
+	held     map[string]int
+	rejected int
+}
+
+// collected is an Application while its items come in, in any order and perhaps more than once.
+type collected struct {
+	resources  map[id]argocd.ResourceStatus
+	conditions map[string]string
+	omitted    int
+}
+
+func newParser(wanted []Key) *parser {
+	p := &parser{
+		clusters: map[string]bool{}, wanted: map[Key]bool{}, held: map[string]int{},
+		found: map[Key]*collected{}, byUID: map[[2]string]*collected{},
+	}
+	for _, k := range wanted {
+		p.clusters[k.Cluster], p.wanted[k] = true, true
+	}
+	return p
+}
+
+// application takes an item. An index that is behind may hold an Application twice, under an old UID and a new one.
+func (p *parser) application(raw json.RawMessage) {
+	i, ok := newItem(raw)
+	key := Key{Cluster: i.text("cluster"), Namespace: i.text("namespace"), Name: i.text("name")}
+	if !ok || !p.clusters[key.Cluster] {
+		p.rejected++
+		return
+	}
+	if !p.wanted[key] {
+		return
+	}
+	app := p.found[key]
+	if app == nil {
+		app = &collected{resources: map[id]argocd.ResourceStatus{}, conditions: map[string]string{}}
+		p.found[key] = app
+	}
+	if uid := [2]string{key.Cluster, i.text("_uid")}; uid[1] != "" && p.byUID[uid] == nil {
+		p.byUID[uid] = app
+	}
+	p.conditions(app, i)
+	p.missing(key.Cluster, app, i)
+}
+
+// conditions takes those of the types that Argo CD has. Of two messages for one type the first by the alphabet
+// counts, so that the order of items does not.
+func (p *parser) conditions(app *collected, i item) {
+	for name := range i {
+		conditionType, ok := strings.CutPrefix(name, conditionPrefix)
+		if !ok || conditionType != OperationError && !slices.Contains(feedback.ConditionTypes, conditionType) {
+			continue
+		}
+		message := feedback.Clean(i.text(name), feedback.MaxMessage)
+		if message == "" {
+			p.rejected++
+			continue
+		}
+		if known, ok := app.conditions[conditionType]; !ok || message < known {
+			app.conditions[conditionType] = message
+		}
+	}
+}
+
+// missing takes what should exist and does not.
+func (p *parser) missing(cluster string, app *collected, i item) {
+	list := i.text("_missingResources")
+	if list == "" {
+		return
+	}
+	var raws []json.RawMessage
+	if json.Unmarshal([]byte(list), &raws) != nil {
+		p.rejected++
+		return
+	}
+	for _, raw := range raws {
+		m, _ := newItem(raw)
+		r, ok := m.id()
+		switch {
+		case !ok:
+			p.rejected++
+		case listed(r.kind):
+			p.keep(cluster, app, r, m.missing())
+		}
+	}
+}
+
+// group takes the related items of one kind.
+func (p *parser) group(g *group) {
+	for _, raw := range g.Items {
+		i, ok := newItem(raw)
+		switch {
+		case !ok:
+			p.rejected++
+		case i.text("_ownerUID") == "" && listed(i.text("kind")):
+			p.related(i)
+		}
+	}
+}
+
+// related gives an item to the Applications that it names, which can be those of its own cluster only.
+func (p *parser) related(i item) {
+	r, ok := i.id()
+	cluster := i.text("cluster")
+	if !ok || !p.clusters[cluster] {
+		p.rejected++
+		return
+	}
+	for _, uid := range i.texts("_relatedUids", maxUIDs) {
+		if app := p.byUID[[2]string{cluster, uid}]; app != nil {
+			p.keep(cluster, app, r, argocd.ResourceStatus{})
+		}
+	}
+}
+
+// keep notes a resource once; what is said to be missing stays so.
+func (p *parser) keep(cluster string, app *collected, r id, state argocd.ResourceStatus) {
+	if _, known := app.resources[r]; known {
+		return
+	}
+	if p.held[cluster] == maxOfCluster {
+		app.omitted++
+		return
+	}
+	p.held[cluster]++
+	app.resources[r] = r.with(state)
+}
+
+func listed(kind string) bool { return !slices.Contains(notListed, kind) }

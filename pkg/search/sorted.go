@@ -1,0 +1,44 @@
+package search
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// MaxResources is how many resources of an Application are kept, those that are missing before the others.
+const MaxResources = 1000
+
+// answer puts everything into an order of its own: the same facts are the same answer, however they arrived.
+func (p *parser) answer() *Answer {
+	out := &Answer{Applications: make(map[Key]*Application, len(p.found)), Rejected: p.rejected}
+	for key, c := range p.found {
+		out.Applications[key] = c.application()
+	}
+	return out
+}
+
+func (c *collected) application() *Application {
+	all := slices.SortedFunc(maps.Values(c.resources), missingFirst)
+	kept := all[:min(len(all), MaxResources)]
+	slices.SortFunc(kept, byName)
+	app := &Application{Resources: slices.Clip(kept), Omitted: c.omitted + len(all) - len(kept)}
+	for _, t := range slices.Sorted(maps.Keys(c.conditions)) {
+		app.Conditions = append(app.Conditions, argocd.Condition{Type: t, Message: c.conditions[t]})
+	}
+	return app
+}
+
+func missingFirst(a, b argocd.ResourceStatus) int {
+	// A status that is not empty comes first, and only missing ones have one.
+	return cmp.Or(cmp.Compare(b.Status, a.Status), byName(a, b))
+}
+
+func byName(a, b argocd.ResourceStatus) int {
+	return cmp.Or(
+		cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace),
+		cmp.Compare(a.Name, b.Name), cmp.Compare(a.Version, b.Version),
+	)
+}
