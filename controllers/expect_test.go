@@ -49,7 +49,7 @@ func expectWork(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
 		w = workOf(t, app)
 		g.Expect(w).NotTo(BeNil(), "no ManifestWork %s", work.Key(app))
 		g.Expect(w.DeletionTimestamp.IsZero()).To(BeTrue())
-		desired, err := work.Render(get(t, app))
+		desired, err := work.Render(get(t, app), work.Requests{})
 		g.Expect(err).NotTo(HaveOccurred())
 		_, differs := work.Update(w, desired)
 		g.Expect(differs).To(BeFalse(), "the ManifestWork is not up to date")
@@ -112,7 +112,14 @@ func eventReasons(t *testing.T, app *argocd.Application) []string {
 // report writes what the cluster's work agent would report of the Application.
 func report(t *testing.T, app *argocd.Application, b *fixture.FeedbackBuilder) {
 	t.Helper()
-	w := expectWork(t, app)
+	expectWork(t, app)
+	reportHeld(t, app, b)
+}
+
+// reportHeld does the same without waiting for the work, which may be held for an operation.
+func reportHeld(t *testing.T, app *argocd.Application, b *fixture.FeedbackBuilder) {
+	t.Helper()
+	w := workOf(t, app)
 	before := w.DeepCopy()
 	w.Status = b.Obj()
 	for i := range w.Status.Conditions {

@@ -39,6 +39,7 @@ type Reconciler struct {
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	app := &argocd.Application{}
 	err := r.Get(ctx, req.NamespacedName, app)
+	var after time.Duration
 	switch {
 	case apierrors.IsNotFound(err):
 		r.blocked.set(req.NamespacedName, "")
@@ -48,27 +49,27 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.blocked.set(req.NamespacedName, "")
 		err = r.finalize(ctx, app)
 	case app.Pulled():
-		err = r.propagate(ctx, app)
+		after, err = r.propagate(ctx, app)
 	}
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: conflictRetry}, nil
 	}
-	return ctrl.Result{}, err
+	return ctrl.Result{RequeueAfter: after}, err
 }
 
 // propagate delivers the Application, and says on it whether that was possible.
-func (r *Reconciler) propagate(ctx context.Context, app *argocd.Application) error {
-	err := r.deliver(ctx, app)
+func (r *Reconciler) propagate(ctx context.Context, app *argocd.Application) (time.Duration, error) {
+	after, err := r.deliver(ctx, app)
 	problem, blocked := errors.AsType[*Problem](err)
 	if err != nil && !blocked {
-		return err
+		return 0, err
 	}
 	r.blocked.set(client.ObjectKeyFromObject(app), problem.reason())
 	if err := r.report(ctx, app, problem); err != nil {
-		return err
+		return 0, err
 	}
 	if problem != nil && problem.cause != nil {
-		return problem.cause // nothing that is watched will tell when it is over: try again, ever slower
+		return 0, problem.cause // nothing that is watched will tell when it is over: try again, ever slower
 	}
-	return nil
+	return after, nil
 }

@@ -3,6 +3,7 @@ package propagation
 import (
 	"context"
 	"fmt"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -20,31 +21,50 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// deliver makes the Application's work say what it should. It returns a Problem when the Application cannot be
-// sent as it is; whatever has been sent before then stays as it was.
-func (r *Reconciler) deliver(ctx context.Context, app *argocd.Application) error {
+// deliver makes the Application's work say what it should, and returns when to look again though nothing has
+// changed; zero for never. It returns a Problem when the Application cannot be sent as it is; whatever has been sent
+// before then stays as it was.
+func (r *Reconciler) deliver(ctx context.Context, app *argocd.Application) (time.Duration, error) {
 	if p := checkApplication(app); p != nil {
-		return p
+		return 0, p
 	}
 	cluster, err := r.cluster(ctx, app.Cluster())
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if p := checkCluster(app, cluster); p != nil {
-		return p
+		return 0, p
 	}
-	desired, err := work.Render(app)
+	existing, err := r.existing(ctx, app)
 	if err != nil {
-		return renderProblem(err)
+		return 0, err
 	}
-	current, err := r.apply(ctx, app, desired)
+	relayed, err := r.relayRequests(ctx, app, existing)
+	if err != nil || relayed.hold && existing != nil {
+		return relayed.after, err
+	}
+	desired, err := work.Render(app, relayed.requests)
 	if err != nil {
-		return writeProblem(err, client.ObjectKeyFromObject(desired).String())
+		return 0, renderProblem(err)
 	}
-	if !applied(current) {
-		return nil
+	current, err := r.apply(ctx, app, existing, desired)
+	if err != nil {
+		return 0, writeProblem(err, client.ObjectKeyFromObject(desired).String())
 	}
-	return r.removeStale(ctx, app, current)
+	if applied(current) {
+		err = r.removeStale(ctx, app, current)
+	}
+	return relayed.after, err
+}
+
+// existing is the Application's work as the cache has it; nil when there is none.
+func (r *Reconciler) existing(ctx context.Context, app *argocd.Application) (*workv1.ManifestWork, error) {
+	w := &workv1.ManifestWork{}
+	err := r.Get(ctx, work.Key(app), w)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return w, err
 }
 
 // cluster is the ManagedCluster of that name; nil when there is none. Any other failure to read it is an error:
@@ -59,20 +79,18 @@ func (r *Reconciler) cluster(ctx context.Context, name string) (*clusterv1.Manag
 }
 
 // apply creates or updates the work and returns it as it is now.
-func (r *Reconciler) apply(ctx context.Context, app *argocd.Application, desired *workv1.ManifestWork) (*workv1.ManifestWork, error) {
-	key := client.ObjectKeyFromObject(desired)
-	existing := &workv1.ManifestWork{}
-	err := r.Get(ctx, key, existing)
-	if apierrors.IsNotFound(err) {
-		var created bool
-		if created, err = r.create(ctx, app, desired); created || err != nil {
+func (r *Reconciler) apply(
+	ctx context.Context, app *argocd.Application, existing, desired *workv1.ManifestWork,
+) (*workv1.ManifestWork, error) {
+	if existing == nil {
+		if created, err := r.create(ctx, app, desired); created || err != nil {
 			return desired, err
 		}
 		// It is there but not in the cache: the cache is behind, or someone took the label off.
-		err = r.Live.Get(ctx, key, existing)
-	}
-	if err != nil {
-		return nil, err
+		existing = &workv1.ManifestWork{}
+		if err := r.Live.Get(ctx, client.ObjectKeyFromObject(desired), existing); err != nil {
+			return nil, err
+		}
 	}
 	return existing, r.update(ctx, app, existing, desired)
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/feedback"
 )
 
 // What is tried again without an event to wait for is tried after this long at first and at the latest.
@@ -65,6 +66,7 @@ func sameRequest(a, b *argocd.Application) bool {
 		a.DeletionTimestamp.Equal(b.DeletionTimestamp) &&
 		equality.Semantic.DeepEqual(a.OwnerReferences, b.OwnerReferences) &&
 		bytes.Equal(a.Spec.Raw, b.Spec.Raw) &&
+		equality.Semantic.DeepEqual(a.Operation, b.Operation) &&
 		maps.EqualFunc(a.Unknown, b.Unknown, func(x, y json.RawMessage) bool { return bytes.Equal(x, y) })
 }
 
@@ -79,8 +81,8 @@ func propagationError(app *argocd.Application) string {
 	return ""
 }
 
-// workChanged lets through the making, the end and the editing of a work, and the moment when the agent has
-// applied it. Everything else that the agent reports is the status controller's.
+// workChanged lets through the making, the end and the editing of a work, the moment when the agent has applied it,
+// and how the requests that it carries get on. Everything else that the agent reports is the status controller's.
 func workChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*workv1.ManifestWork), e.ObjectNew.(*workv1.ManifestWork)
@@ -88,8 +90,19 @@ func workChanged() predicate.Predicate {
 			!maps.Equal(before.Labels, after.Labels) ||
 			!maps.Equal(before.Annotations, after.Annotations) ||
 			!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
-			applied(before) != applied(after)
+			applied(before) != applied(after) ||
+			progress(before) != progress(after)
 	}}
+}
+
+// progress is what a work reports of requests: the operation that runs or ended last and, while it carries a
+// refresh, when the cluster last compared.
+func progress(w *workv1.ManifestWork) string {
+	names := []string{"operationStatePhase", "operationStateStartedAt", "operationTaken", "operationPending"}
+	if w.Annotations[apis.AnnotationRefreshSent] != "" {
+		names = append(names, "reconciledAt")
+	}
+	return feedback.Text(&w.Status, names...)
 }
 
 // clusterChanged lets through what decides whether a cluster can be a target.

@@ -8,6 +8,10 @@ const (
 	// what is wrong and what to do. Written by the propagation controller.
 	ConditionPropagationError = "PropagationError"
 
+	// ConditionRefreshWarning: a refresh was asked for and the cluster has not compared in time. It goes with the
+	// next refresh that is asked for. Written by the propagation controller.
+	ConditionRefreshWarning = "RefreshTimeoutWarning"
+
 	// ConditionWorkApplyError: the cluster's work agent could not apply the Application; the message is the
 	// agent's. Written by the status controller.
 	ConditionWorkApplyError = "ManifestWorkApplyError"

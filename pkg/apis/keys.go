@@ -68,6 +68,17 @@ const (
 // tells by it what it need not write again.
 const AnnotationDigest = Group + "/report-digest"
 
+// What relays a request from the hub to the cluster.
+const (
+	// OperationInfo is the name of the entry in an operation's info list that identifies it, on the hub, on its
+	// way, and in the cluster's status.operationState.
+	OperationInfo = Group + "/request"
+
+	// AnnotationRefreshSent is on a ManifestWork that carries a refresh: its kind, when the cluster had last
+	// compared before, and when it was sent.
+	AnnotationRefreshSent = Group + "/refresh-sent"
+)
+
 // Finalizers of Argo CD. They ask for a cascade: what the Application deployed goes before it does.
 const (
 	// FinalizerResources is the plain cascade; a suffix of "/background" or "/foreground" picks how the

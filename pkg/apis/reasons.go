@@ -23,6 +23,8 @@ const (
 	ReasonNamespaceInvalid = "NamespaceInvalid"
 	// ReasonSpecInvalid: the spec or its destination is no JSON object.
 	ReasonSpecInvalid = "SpecInvalid"
+	// ReasonOperationInvalid: the requested operation is no JSON object of the expected shape.
+	ReasonOperationInvalid = "OperationInvalid"
 	// ReasonPayloadTooLarge: the Application does not fit into a ManifestWork.
 	ReasonPayloadTooLarge = "PayloadTooLarge"
 	// ReasonWorkConflict: the work's name is taken by a ManifestWork that is not this Application's.

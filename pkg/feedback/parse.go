@@ -23,6 +23,10 @@ type Observation struct {
 	// Version is the resourceVersion of the Application on its cluster.
 	Version string
 
+	// Taken is the identity, as given by the hub, of the operation in Status; empty when the hub did not ask for
+	// it. Pending is that of the operation which waits or runs.
+	Taken, Pending string
+
 	// Complete is set when the agent could evaluate every rule: what Status does not have, the cluster's
 	// Application does not have either. When it is not set, what is missing is simply not known.
 	Complete bool
@@ -55,6 +59,8 @@ func Parse(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) Obse
 	slices.Sort(rejected)
 	return Observation{
 		Version:  p.version,
+		Taken:    p.taken,
+		Pending:  p.pending,
 		Status:   p.assemble(),
 		Complete: len(rejected) == 0 && meta.IsStatusConditionTrue(manifest.Conditions, conditionSynced),
 		Rejected: rejected,
@@ -103,4 +109,18 @@ func WorkCondition(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifi
 		}
 	}
 	return meta.FindStatusCondition(status.Conditions, conditionType)
+}
+
+// Text is what a work's status reports under these names, unchecked, joined into one string: good for telling
+// whether anything changed, and for nothing else.
+func Text(status *workv1.ManifestWorkStatus, names ...string) string {
+	var b strings.Builder
+	for i := range status.ResourceStatus.Manifests {
+		for _, v := range status.ResourceStatus.Manifests[i].StatusFeedbacks.Values {
+			if v.Value.String != nil && slices.Contains(names, v.Name) {
+				b.WriteString(v.Name + "=" + *v.Value.String + "\n")
+			}
+		}
+	}
+	return b.String()
 }

@@ -5,6 +5,7 @@ import (
 
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
@@ -41,6 +42,8 @@ type parsed struct {
 	result    argocd.SyncResult
 	by        argocd.Initiator
 	version   string
+
+	taken, pending string
 }
 
 // scalars are the rules of every Application. The first five names are read by other software too.
@@ -52,6 +55,9 @@ var scalars = []rule{
 	{"syncRevision", ".status.sync.revision", func(p *parsed, v value) bool { return v.revision(&p.sync.Revision) }},
 	// Which version of the Application was read, to tell which of two sources has seen the newer one.
 	{"resourceVersion", ".metadata.resourceVersion", func(p *parsed, v value) bool { return v.revision(&p.version) }},
+	// Which of the hub's operations the cluster has taken, and which waits or runs there.
+	{"operationTaken", requestPath(".status.operationState.operation"), func(p *parsed, v value) bool { return v.word(&p.taken) }},
+	{"operationPending", requestPath(".operation"), func(p *parsed, v value) bool { return v.word(&p.pending) }},
 	{"healthMessage", ".status.health.message", func(p *parsed, v value) bool { return v.message(&p.status.Health.Message) }},
 	{"healthLastTransitionTime", ".status.health.lastTransitionTime", func(p *parsed, v value) bool { return v.time(&p.status.Health.LastTransitionTime) }},
 	{"reconciledAt", ".status.reconciledAt", func(p *parsed, v value) bool { return v.time(&p.status.ReconciledAt) }},
@@ -61,6 +67,11 @@ var scalars = []rule{
 	{"operationStateSyncRevision", ".status.operationState.syncResult.revision", func(p *parsed, v value) bool { return v.revision(&p.result.Revision) }},
 	{"operationStateInitiatedBy", ".status.operationState.operation.initiatedBy.username", func(p *parsed, v value) bool { return v.word(&p.by.Username) }},
 	{"operationStateAutomated", ".status.operationState.operation.initiatedBy.automated", func(p *parsed, v value) bool { return v.boolean(&p.by.Automated) }},
+}
+
+// requestPath is where an operation has the identity that the hub gave it.
+func requestPath(operation string) string {
+	return fmt.Sprintf(`%s.info[?(@.name==%q)].value`, operation, apis.OperationInfo)
 }
 
 // conditionRule asks for the message of one type of condition. Where a type occurs twice the agent reports the

@@ -30,7 +30,7 @@ var hubOnly = []string{
 var serverFinalizers = []string{metav1.FinalizerDeleteDependents, metav1.FinalizerOrphanDependents}
 
 // payload is the Application as it is to be on the cluster, in JSON.
-func payload(app *argocd.Application) ([]byte, error) {
+func payload(app *argocd.Application, requests Requests) ([]byte, error) {
 	spec, err := inCluster(app.Spec.Raw)
 	if err != nil {
 		return nil, err
@@ -40,10 +40,13 @@ func payload(app *argocd.Application) ([]byte, error) {
 		out = map[string]json.RawMessage{}
 	}
 	out["spec"] = spec
+	if len(requests.Operation) > 0 {
+		out["operation"] = requests.Operation
+	}
 	for field, value := range map[string]any{
 		"apiVersion": argocd.GroupVersion.String(),
 		"kind":       argocd.Kind,
-		"metadata":   payloadMeta(app),
+		"metadata":   payloadMeta(app, requests),
 	} {
 		if out[field], err = marshal(value); err != nil {
 			return nil, fmt.Errorf("%s: %w", field, err)
@@ -61,7 +64,7 @@ type payloadMetadata struct {
 	Finalizers  []string          `json:"finalizers,omitempty"`
 }
 
-func payloadMeta(app *argocd.Application) payloadMetadata {
+func payloadMeta(app *argocd.Application, requests Requests) payloadMetadata {
 	meta := payloadMetadata{
 		Name:        app.Name,
 		Namespace:   app.ClusterNamespace(),
@@ -73,6 +76,9 @@ func payloadMeta(app *argocd.Application) payloadMetadata {
 	}
 	meta.Labels[apis.LabelPulled] = "true"
 	meta.Annotations[apis.AnnotationWork] = Name(app)
+	if requests.Refresh.Kind != "" {
+		meta.Annotations[apis.AnnotationRefresh] = requests.Refresh.Kind
+	}
 	if set, ok := app.ApplicationSet(); ok {
 		meta.Labels[apis.LabelApplicationSet] = "true"
 		meta.Annotations[apis.AnnotationApplicationSet] = app.Namespace + "/" + set

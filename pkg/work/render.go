@@ -3,6 +3,7 @@ package work
 import (
 	"crypto/sha1" //nolint:gosec // names an ApplicationSet, as older controllers do; it protects nothing
 	"encoding/hex"
+	"encoding/json"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +13,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/relay"
 )
 
 // MaxPayload is how many bytes the manifests of one ManifestWork may have: the default of OCM's webhook
@@ -28,10 +30,19 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the Application has %d bytes as a manifest and a ManifestWork holds %d", e.Size, MaxPayload)
 }
 
-// Render is the ManifestWork that carries an Application to its cluster. It returns a TooLargeError for an
-// Application that does not fit, and another error for a spec or destination that is no JSON object.
-func Render(app *argocd.Application) (*workv1.ManifestWork, error) {
-	raw, err := payload(app)
+// Requests are what someone asks of the cluster's Argo CD through the hub Application, and the work carries along.
+type Requests struct {
+	// Operation is the JSON of an operation; empty for none.
+	Operation json.RawMessage
+
+	// Refresh is a refresh that is on its way.
+	Refresh relay.Refresh
+}
+
+// Render is the ManifestWork that carries an Application, and requests, to its cluster. It returns a TooLargeError
+// for an Application that does not fit, and another error for a spec or destination that is no JSON object.
+func Render(app *argocd.Application, requests Requests) (*workv1.ManifestWork, error) {
+	raw, err := payload(app, requests)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +56,7 @@ func Render(app *argocd.Application) (*workv1.ManifestWork, error) {
 			Name:        key.Name,
 			Namespace:   key.Namespace,
 			Labels:      labels(app),
-			Annotations: annotations(app),
+			Annotations: annotations(app, requests),
 		},
 		Spec: workv1.ManifestWorkSpec{
 			Workload:        workv1.ManifestsTemplate{Manifests: []workv1.Manifest{manifest}},
@@ -64,13 +75,16 @@ func labels(app *argocd.Application) map[string]string {
 	return out
 }
 
-func annotations(app *argocd.Application) map[string]string {
+func annotations(app *argocd.Application, requests Requests) map[string]string {
 	out := map[string]string{
 		apis.AnnotationHubNamespace: app.Namespace,
 		apis.AnnotationHubName:      app.Name,
 	}
 	if set, ok := app.ApplicationSet(); ok {
 		out[apis.AnnotationApplicationSet] = app.Namespace + "/" + set
+	}
+	if sent := requests.Refresh.String(); sent != "" {
+		out[apis.AnnotationRefreshSent] = sent
 	}
 	return out
 }

@@ -42,7 +42,7 @@ func TestRenderGolden(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			app := b.Obj()
 			before := app.DeepCopy()
-			w, err := work.Render(app)
+			w, err := work.Render(app, work.Requests{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +86,7 @@ func payloadOf(t *testing.T, w *workv1.ManifestWork) *argocd.Application {
 
 func render(t *testing.T, b *fixture.ApplicationBuilder) *workv1.ManifestWork {
 	t.Helper()
-	w, err := work.Render(b.Obj())
+	w, err := work.Render(b.Obj(), work.Requests{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestRenderWithoutDestination(t *testing.T) {
 
 func TestRenderRefuses(t *testing.T) {
 	for _, spec := range []string{`[]`, `{"destination":"x"}`, `{`} {
-		if _, err := work.Render(fixture.Application("a").Spec(spec).Obj()); err == nil {
+		if _, err := work.Render(fixture.Application("a").Spec(spec).Obj(), work.Requests{}); err == nil {
 			t.Errorf("%s was rendered", spec)
 		}
 	}
@@ -154,15 +154,15 @@ func TestRenderRefuses(t *testing.T) {
 func TestRenderSizeLimit(t *testing.T) {
 	spec := func(n int) string { return `{"x":"` + strings.Repeat("a", n) + `"}` }
 	var large *work.TooLargeError
-	_, err := work.Render(fixture.Application("a").Spec(spec(work.MaxPayload)).Obj())
+	_, err := work.Render(fixture.Application("a").Spec(spec(work.MaxPayload)).Obj(), work.Requests{})
 	if !errors.As(err, &large) {
 		t.Fatalf("got %v", err)
 	}
 	fits := work.MaxPayload - (large.Size - work.MaxPayload)
-	if _, err := work.Render(fixture.Application("a").Spec(spec(fits)).Obj()); err != nil {
+	if _, err := work.Render(fixture.Application("a").Spec(spec(fits)).Obj(), work.Requests{}); err != nil {
 		t.Errorf("an Application of just the size that fits: %v", err)
 	}
-	if _, err := work.Render(fixture.Application("a").Spec(spec(fits + 1)).Obj()); err == nil {
+	if _, err := work.Render(fixture.Application("a").Spec(spec(fits+1)).Obj(), work.Requests{}); err == nil {
 		t.Error("an Application one byte too large was rendered")
 	}
 }
