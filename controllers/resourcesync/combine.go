@@ -86,7 +86,7 @@ func (c *combination) conditions() {
 func (c *combination) resources() {
 	if c.takes(c.rich.Detailed, c.poor.Detailed) {
 		c.out.Status.Resources, c.out.Status.Summary = c.poor.Status.Resources, c.poor.Status.Summary
-		c.out.Detailed, c.out.Origin.Resources = true, c.poor.Origin.Resources
+		c.out.Detailed, c.out.Origin.Resources, c.out.StaleSince = true, c.poor.Origin.Resources, c.poor.StaleSince
 	}
 }
 

@@ -26,6 +26,9 @@ type Facts struct {
 	// ObservedAt is when it was observed; zero when the source cannot tell.
 	ObservedAt metav1.Time
 
+	// StaleSince is since when the source that knows the resources cannot be asked; zero while it can.
+	StaleSince metav1.Time
+
 	// Status is what was observed. The zero value of a field means that the source does not know.
 	Status argocd.Status
 

@@ -3,6 +3,8 @@ package resourcesync
 import (
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/towline-io/towline/pkg/search"
 )
 
 var rejectedValues = prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -10,6 +12,32 @@ var rejectedValues = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Help: "Values reported by clusters that did not fit their field and were left out, by feedback rule.",
 }, []string{"rule"})
 
+var (
+	searchFailures = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "towline_search_failures_total",
+		Help: "Requests to ACM Search that brought no answer, by reason.",
+	}, []string{"reason"})
+
+	searchSuccess = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "towline_search_last_success_timestamp_seconds",
+		Help: "When ACM Search last answered for all clusters that it was asked for.",
+	})
+
+	searchStale = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "towline_search_stale_clusters",
+		Help: "Clusters for which ACM Search does not answer now.",
+	})
+
+	searchRejected = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "towline_search_rejected_total",
+		Help: "Items in answers of ACM Search that did not fit, or were too many, and were left out.",
+	})
+)
+
 func init() {
+	for _, reason := range search.Reasons {
+		searchFailures.WithLabelValues(string(reason))
+	}
+	metrics.Registry.MustRegister(searchFailures, searchSuccess, searchStale, searchRejected)
 	metrics.Registry.MustRegister(rejectedValues)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/search"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -75,7 +76,7 @@ func ends(conditionType string, known bool) bool {
 	case apis.ConditionWorkApplyError, apis.ConditionWorkAvailableWarning:
 		return true
 	}
-	return known && slices.Contains(feedback.ConditionTypes, conditionType)
+	return known && (conditionType == search.OperationError || slices.Contains(feedback.ConditionTypes, conditionType))
 }
 
 // workConditions are the work agent's troubles with the Application, for people who look at the Application.

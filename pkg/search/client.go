@@ -15,9 +15,8 @@ const (
 	// DefaultTimeout bounds one request with its answer.
 	DefaultTimeout = 30 * time.Second
 
-	// DefaultMaxBytes bounds an answer. A page of 20 clusters with 100 Applications of 50 resources each is about
-	// half of it.
-	DefaultMaxBytes = 64 << 20
+	// DefaultMaxBytes bounds an answer. A page that has more can be asked for in parts.
+	DefaultMaxBytes = 16 << 20
 )
 
 // Config says whom to ask, and how.
@@ -42,7 +41,7 @@ func Fixed(address string) func(context.Context) (string, error) {
 	return func(context.Context) (string, error) { return address, nil }
 }
 
-// Client asks one search service. It is for one goroutine at a time.
+// Client asks one search service. It may be used by several goroutines at once.
 type Client struct {
 	config  Config
 	trusted trusted

@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 )
 
@@ -17,6 +18,7 @@ const maxCA = 1 << 20
 type trusted struct {
 	file string
 
+	mu   sync.Mutex
 	pem  []byte
 	made *http.Transport
 }
@@ -24,6 +26,8 @@ type trusted struct {
 // transport is made anew when the file has changed. While the file cannot be read, or holds nothing, as may be for
 // a moment when it is replaced, the last good one goes on.
 func (t *trusted) transport() (*http.Transport, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if t.file == "" {
 		if t.made == nil {
 			t.made = newTransport(nil)
@@ -58,7 +62,7 @@ func newTransport(pool *x509.CertPool) *http.Transport {
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: pool},
 		TLSHandshakeTimeout:    10 * time.Second,
 		IdleConnTimeout:        time.Minute,
-		MaxIdleConns:           2,
+		MaxIdleConnsPerHost:    4,
 		MaxResponseHeaderBytes: 64 << 10,
 		ForceAttemptHTTP2:      true,
 	}

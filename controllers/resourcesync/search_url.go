@@ -1,0 +1,71 @@
+package resourcesync
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// +kubebuilder:rbac:groups=operator.open-cluster-management.io,resources=multiclusterhubs,verbs=list
+
+// rediscover is how long a discovered address is taken to be right.
+const rediscover = 5 * time.Minute
+
+var multiClusterHubs = schema.GroupVersionKind{
+	Group: "operator.open-cluster-management.io", Version: "v1", Kind: "MultiClusterHubList",
+}
+
+// Discovery finds the hub's own search service: ACM runs it in the namespace of its MultiClusterHub, of which a hub
+// has one. A Service of that name elsewhere is anybody's, and would be sent a token, so none is looked for.
+type Discovery struct {
+	live  client.Reader
+	clock clock.PassiveClock
+
+	mu   sync.Mutex
+	url  string
+	next time.Time
+}
+
+// NewDiscovery makes a discovery. live reads the API server.
+func NewDiscovery(live client.Reader) *Discovery {
+	return &Discovery{live: live, clock: clock.RealClock{}}
+}
+
+// URL is the address of the search service.
+func (d *Discovery) URL(ctx context.Context) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.url != "" && d.clock.Now().Before(d.next) {
+		return d.url, nil
+	}
+	namespace, err := d.namespace(ctx)
+	if err != nil {
+		return "", fmt.Errorf("find ACM Search (--search-url tells where it is): %w", err)
+	}
+	d.url = "https://search-search-api." + namespace + ".svc:4010/searchapi/graphql"
+	d.next = d.clock.Now().Add(rediscover)
+	return d.url, nil
+}
+
+func (d *Discovery) namespace(ctx context.Context) (string, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(multiClusterHubs)
+	err := d.live.List(ctx, list)
+	switch {
+	case meta.IsNoMatchError(err):
+		return "", errors.New("this hub is not ACM's: it has no MultiClusterHubs")
+	case err != nil:
+		return "", err
+	case len(list.Items) != 1:
+		return "", fmt.Errorf("this hub has %d MultiClusterHubs, not one", len(list.Items))
+	}
+	return list.Items[0].GetNamespace(), nil
+}
