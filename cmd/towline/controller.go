@@ -40,10 +40,10 @@ func newControllerCommand() *cobra.Command {
 
 // run works until ctx ends or something fails that cannot be worked around.
 func run(ctx context.Context, o *options) error {
-	if err := setupLogs(o); err != nil {
+	if err := setupLogs(&o.common); err != nil {
 		return err
 	}
-	config, err := restConfig(o)
+	config, err := restConfig(&o.common)
 	if err != nil {
 		return fmt.Errorf("kubeconfig: %w", err)
 	}
@@ -75,8 +75,8 @@ func newManager(config *rest.Config, o *options) (manager.Manager, error) {
 	return mgr, addProbes(mgr)
 }
 
-// restConfig is how to reach the hub.
-func restConfig(o *options) (*rest.Config, error) {
+// restConfig is how to reach the cluster that --kubeconfig means.
+func restConfig(o *common) (*rest.Config, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
 	rules.ExplicitPath = o.kubeconfig
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
@@ -91,7 +91,7 @@ func restConfig(o *options) (*rest.Config, error) {
 }
 
 // setupLogs sends everything, client-go's own lines too, through zap.
-func setupLogs(o *options) error {
+func setupLogs(o *common) error {
 	level, err := o.level()
 	if err != nil {
 		return err

@@ -39,6 +39,6 @@ func newCommand() *cobra.Command {
 		SilenceErrors: true, // main prints them
 		SilenceUsage:  true,
 	}
-	cmd.AddCommand(newControllerCommand())
+	cmd.AddCommand(newControllerCommand(), newAgentCommand())
 	return cmd
 }

@@ -11,6 +11,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
@@ -36,24 +37,30 @@ const (
 )
 
 func managerOptions(scheme *runtime.Scheme, o *options) ctrl.Options {
+	m := commonManagerOptions(scheme, &o.common)
+	m.Cache = controllers.Cache()
+	m.LeaderElection = o.leaderElect
+	m.LeaderElectionID = leaseName
+	m.LeaderElectionNamespace = o.leaderElectionNamespace
+	// The program ends when the manager does, so the next leader need not wait for the Lease to run out.
+	m.LeaderElectionReleaseOnCancel = true
+	return m
+}
+
+// commonManagerOptions are those of every command that runs on.
+func commonManagerOptions(scheme *runtime.Scheme, o *common) ctrl.Options {
 	return ctrl.Options{
 		Scheme: scheme,
-		Cache:  controllers.Cache(),
 		Controller: config.Controller{
 			ReconciliationTimeout: reconcileTimeout,
 		},
 		Metrics:                 metricsOptions(o),
 		HealthProbeBindAddress:  o.probeAddress,
-		LeaderElection:          o.leaderElect,
-		LeaderElectionID:        leaseName,
-		LeaderElectionNamespace: o.leaderElectionNamespace,
-		// The program ends when the manager does, so the next leader need not wait for the Lease to run out.
-		LeaderElectionReleaseOnCancel: true,
-		GracefulShutdownTimeout:       &o.shutdownTimeout,
+		GracefulShutdownTimeout: &o.shutdownTimeout,
 	}
 }
 
-func metricsOptions(o *options) metricsserver.Options {
+func metricsOptions(o *common) metricsserver.Options {
 	m := metricsserver.Options{BindAddress: o.metricsAddress, SecureServing: o.metricsSecure, CertDir: o.metricsCertDir}
 	if o.metricsSecure {
 		m.FilterProvider = filters.WithAuthenticationAndAuthorization
@@ -68,17 +75,23 @@ func addProbes(mgr ctrl.Manager) error {
 	if err := mgr.AddHealthzCheck("workers", stuckWorkers); err != nil {
 		return err
 	}
-	return mgr.AddReadyzCheck("cache", cacheSynced(mgr))
+	return mgr.AddReadyzCheck("cache", cacheFilled(mgr.GetCache(), cacheEmpty))
 }
 
-// cacheSynced is ready on the replicas that wait as well as on the one that leads: all keep a full cache, so that
+// What a probe says while a cache is not filled.
+const (
+	cacheEmpty = "the cache has not been filled yet: are the CRDs of Argo CD and OCM installed, and may this ServiceAccount list them?"
+	hubAway    = "the hub has not been reached yet: is it there, and may the agent list ApplicationReports in its cluster's namespace?"
+)
+
+// cacheFilled is ready on the replicas that wait as well as on the one that leads: all keep a full cache, so that
 // the next leader can start at once.
-func cacheSynced(mgr ctrl.Manager) healthz.Checker {
+func cacheFilled(c cache.Cache, otherwise string) healthz.Checker {
 	return func(req *http.Request) error {
 		ctx, cancel := context.WithTimeout(req.Context(), time.Second)
 		defer cancel()
-		if !mgr.GetCache().WaitForCacheSync(ctx) {
-			return errors.New("the cache has not been filled yet: are the CRDs of Argo CD and OCM installed, and may this ServiceAccount list them?")
+		if !c.WaitForCacheSync(ctx) {
+			return errors.New(otherwise)
 		}
 		return nil
 	}

@@ -51,7 +51,7 @@ func TestFlagsDoSomething(t *testing.T) {
 			if o.kubeconfig == "" {
 				o.kubeconfig = kubeconfig(t, "https://other.example.com")
 			}
-			c, err := restConfig(o)
+			c, err := restConfig(&o.common)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -79,12 +79,15 @@ func TestFlagsDoSomething(t *testing.T) {
 		"leader-election-namespace": {
 			"--leader-election-namespace=x", manager(func(m ctrl.Options) any { return m.LeaderElectionNamespace }), "x"},
 		"metrics-bind-address": {
-			"--metrics-bind-address=:9", func(o *options) any { return metricsOptions(o).BindAddress }, ":9"},
+			"--metrics-bind-address=:9", func(o *options) any { return metricsOptions(&o.common).BindAddress }, ":9"},
 		"metrics-secure": {
 			"--metrics-secure=false",
-			func(o *options) any { m := metricsOptions(o); return m.SecureServing || m.FilterProvider != nil }, false},
+			func(o *options) any {
+				m := metricsOptions(&o.common)
+				return m.SecureServing || m.FilterProvider != nil
+			}, false},
 		"metrics-cert-dir": {
-			"--metrics-cert-dir=" + certs, func(o *options) any { return metricsOptions(o).CertDir }, certs},
+			"--metrics-cert-dir=" + certs, func(o *options) any { return metricsOptions(&o.common).CertDir }, certs},
 		"health-probe-bind-address": {
 			"--health-probe-bind-address=:7", manager(func(m ctrl.Options) any { return m.HealthProbeBindAddress }), ":7"},
 		"kube-api-qps": {

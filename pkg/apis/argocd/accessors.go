@@ -62,6 +62,12 @@ func isTrue(s string) bool {
 	return err == nil && ok
 }
 
+// Empty tells whether the Application has no status yet, as far as it is known here.
+func (s *Status) Empty() bool {
+	return s.Health == (Health{}) && s.Sync == nil && s.OperationState == nil && s.ReconciledAt == "" &&
+		len(s.Conditions) == 0 && len(s.Resources) == 0 && s.Summary == nil && len(s.History) == 0
+}
+
 // SourceCount is how many entries spec.sources has; 0 for an Application with one source, and for a spec that
 // cannot be read.
 func SourceCount(spec []byte) int {

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+)
+
+// agentOptions are the flags of `towline agent`.
+type agentOptions struct {
+	common
+
+	hubKubeconfig string
+	clusterName   string
+	namespaces    []string
+}
+
+func newAgentOptions() *agentOptions { return &agentOptions{common: newCommon()} }
+
+// addFlags registers a flag for every option.
+func (o *agentOptions) addFlags(fs *pflag.FlagSet) {
+	o.common.addFlags(fs, "managed cluster")
+	fs.StringVar(&o.hubKubeconfig, "hub-kubeconfig", o.hubKubeconfig,
+		"path of the hub's kubeconfig, as the add-on manager mounts it; needed")
+	fs.StringVar(&o.clusterName, "cluster-name", o.clusterName,
+		"name of the ManagedCluster, which is that of its namespace on the hub; needed")
+	fs.StringSliceVar(&o.namespaces, "application-namespaces", o.namespaces,
+		"namespaces of the cluster to look for Applications in; default: all")
+}
+
+// validate returns every mistake in the options, each with the flag and what it takes.
+func (o *agentOptions) validate() error {
+	errs := []error{o.common.validate()}
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if o.hubKubeconfig == "" {
+		fail("--hub-kubeconfig: is needed")
+	}
+	if len(validation.IsDNS1123Label(o.clusterName)) > 0 {
+		fail("--cluster-name: %q cannot be the name of a ManagedCluster", o.clusterName)
+	}
+	for _, ns := range o.namespaces {
+		if len(validation.IsDNS1123Label(ns)) > 0 {
+			fail("--application-namespaces: %q cannot be a namespace", ns)
+		}
+	}
+	return errors.Join(errs...)
+}

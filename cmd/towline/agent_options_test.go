@@ -1,0 +1,80 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// parseAgent gives the options of a command line of `towline agent`.
+func parseAgent(t *testing.T, args ...string) *agentOptions {
+	t.Helper()
+	o := newAgentOptions()
+	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	o.addFlags(fs)
+	if err := fs.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func TestAgentFlagsDoSomething(t *testing.T) {
+	hub := kubeconfig(t, "https://hub.example.com")
+	o := parseAgent(t, "--hub-kubeconfig="+hub, "--cluster-name=cluster1", "--application-namespaces=argocd,team-a",
+		"--health-probe-bind-address=:7", "--metrics-bind-address=:9")
+	if err := o.validate(); err != nil {
+		t.Fatal(err)
+	}
+	config, err := hubRESTConfig(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if config.Host != "https://hub.example.com" || !strings.HasPrefix(config.UserAgent, "towline-agent/") {
+		t.Errorf("the hub is %s, for %s", config.Host, config.UserAgent)
+	}
+	m := agentManagerOptions(runtime.NewScheme(), o)
+	var namespaces []string
+	for obj, by := range m.Cache.ByObject {
+		if _, ok := obj.(*argocd.Application); ok {
+			for ns := range by.Namespaces {
+				namespaces = append(namespaces, ns)
+			}
+			if by.Label.Empty() || by.Transform == nil {
+				t.Error("the cache holds Applications that did not come from the hub, or all of each")
+			}
+		}
+	}
+	if len(namespaces) != 2 {
+		t.Errorf("namespaces %v", namespaces)
+	}
+	if diff := cmp.Diff([]string{":7", ":9"}, []string{m.HealthProbeBindAddress, m.Metrics.BindAddress}); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if m.LeaderElection {
+		t.Error("the agent would need rights to elect a leader")
+	}
+}
+
+func TestAgentValidate(t *testing.T) {
+	good := []string{"--hub-kubeconfig=x", "--cluster-name=cluster1"}
+	if err := parseAgent(t, good...).validate(); err != nil {
+		t.Error(err)
+	}
+	for flag, says := range map[string]string{
+		"--hub-kubeconfig=":              "--hub-kubeconfig",
+		"--cluster-name=":                "--cluster-name",
+		"--cluster-name=A":               "--cluster-name",
+		"--application-namespaces=a,b/c": "--application-namespaces",
+		"--log-format=xml":               "--log-format",
+	} {
+		err := parseAgent(t, append(good, flag)...).validate()
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", flag, err)
+		}
+	}
+}

@@ -1,0 +1,76 @@
+package agent
+
+import (
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/cluster"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// AddToScheme registers every type that the agent reads.
+func AddToScheme(s *runtime.Scheme) error {
+	builder := runtime.NewSchemeBuilder(argocd.AddToScheme, workv1.Install)
+	return builder.AddToScheme(s)
+}
+
+// ClusterCache limits the cache of the managed cluster to the Applications that came from the hub, in those
+// namespaces (in all, when none is named), and to what a report says of them.
+func ClusterCache(namespaces []string) cache.Options {
+	apps := cache.ByObject{
+		Label:     labels.SelectorFromSet(labels.Set{apis.LabelPulled: "true"}),
+		Transform: slim,
+	}
+	for _, ns := range namespaces {
+		if apps.Namespaces == nil {
+			apps.Namespaces = map[string]cache.Config{}
+		}
+		apps.Namespaces[ns] = cache.Config{}
+	}
+	return cache.Options{
+		ReaderFailOnMissingInformer: true,
+		ByObject:                    map[client.Object]cache.ByObject{&argocd.Application{}: apps},
+	}
+}
+
+// slim drops what no report says.
+func slim(obj any) (any, error) {
+	app, ok := obj.(*argocd.Application)
+	if !ok {
+		return obj, nil
+	}
+	return &argocd.Application{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: app.Namespace, Name: app.Name, UID: app.UID, ResourceVersion: app.ResourceVersion,
+			Annotations: map[string]string{apis.AnnotationWork: app.Annotations[apis.AnnotationWork]},
+		},
+		Status: app.Status,
+	}, nil
+}
+
+// NewHub reaches the hub, with a cache of the metadata of the reports in the cluster's namespace. It asks the hub
+// nothing until it is started, and then as often as it takes: the hub may be away when the agent starts.
+func NewHub(config *rest.Config, scheme *runtime.Scheme, namespace string) (cluster.Cluster, error) {
+	kinds := meta.NewDefaultRESTMapper(nil)
+	kinds.Add(reportKind, meta.RESTScopeNamespace)
+	kinds.Add(schema.GroupVersionKind{Group: workv1.GroupName, Version: workv1.GroupVersion.Version, Kind: "ManifestWork"}, meta.RESTScopeNamespace)
+	return cluster.New(config, func(o *cluster.Options) {
+		o.Scheme = scheme
+		o.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return kinds, nil }
+		o.Cache = cache.Options{
+			ReaderFailOnMissingInformer: true,
+			DefaultTransform:            cache.TransformStripManagedFields(),
+			DefaultNamespaces:           map[string]cache.Config{namespace: {}},
+		}
+	})
+}

@@ -1,0 +1,12 @@
+// Package agent is what runs on a managed cluster: it tells the hub of each Application that came from there, in an
+// ApplicationReport in the cluster's own namespace on the hub.
+//
+// It follows the cluster's Applications and writes one report for each that changed, at most every 200 ms. It keeps
+// no queue of reports: what waits is an Application's name, and what is written is what the Application looks like
+// by then. So a hub that cannot be reached for hours costs nothing, and afterwards each report is written once.
+//
+// The marks on a cluster's Application are anyone's to copy there. Before it first writes a report, the agent reads
+// the ManifestWork on the hub and makes sure that it carries that very Application.
+//
+// It never changes anything on its cluster, and never deletes: reports go with their ManifestWorks.
+package agent
