@@ -29,6 +29,12 @@ type Options struct {
 
 	// Concurrency is how many objects a controller works on at a time, by the controller's name.
 	Concurrency map[string]int
+
+	// Sources are the sources of facts to use beside the works' feedback; nil stands for DefaultSources.
+	Sources []string
+
+	// Search says how ACM Search is asked, where Sources has it.
+	Search SearchOptions
 }
 
 // Add registers the enabled controllers, and the indexes that they share, with a manager.
@@ -36,7 +42,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := index.Add(ctx, mgr.GetFieldIndexer()); err != nil {
 		return fmt.Errorf("indexes: %w", err)
 	}
-	known, err := sources(mgr)
+	known, err := sources(mgr, o)
 	if err != nil {
 		return fmt.Errorf("sources: %w", err)
 	}
