@@ -49,24 +49,32 @@ func merge(current *argocd.Status, facts *resourcesync.Facts, ofWork []argocd.Co
 }
 
 // mergeConditions is the list with this controller's conditions brought up to date. Those of propagation and of
-// others stay. An unchanged condition keeps its time, and an unchanged list its order.
+// others stay. An unchanged list keeps its order, and an unchanged condition its time, unless the cluster tells one.
 func mergeConditions(current, seen []argocd.Condition, known bool, now metav1.Time) []argocd.Condition {
 	out := make([]argocd.Condition, 0, len(current)+len(seen))
 	for _, c := range current {
 		i := slices.IndexFunc(seen, func(s argocd.Condition) bool { return s.Type == c.Type })
 		switch {
-		case i >= 0 && seen[i].Message != c.Message:
-			out = append(out, argocd.Condition{Type: c.Type, Message: seen[i].Message, LastTransitionTime: &now})
+		case i >= 0 && (seen[i].Message != c.Message || seen[i].LastTransitionTime != nil):
+			out = append(out, since(seen[i], now))
 		case i >= 0, !ends(c.Type, known):
 			out = append(out, c)
 		}
 	}
 	for _, s := range seen {
 		if !slices.ContainsFunc(current, func(c argocd.Condition) bool { return c.Type == s.Type }) {
-			out = append(out, argocd.Condition{Type: s.Type, Message: s.Message, LastTransitionTime: &now})
+			out = append(out, since(s, now))
 		}
 	}
 	return out
+}
+
+// since is a condition with the time from which it is so: the cluster's, where it told one.
+func since(c argocd.Condition, now metav1.Time) argocd.Condition {
+	if c.LastTransitionTime == nil {
+		c.LastTransitionTime = &now
+	}
+	return c
 }
 
 // ends tells whether a condition goes when it is not seen: those of the work always do, since the work is at hand;

@@ -1,0 +1,353 @@
+package controllers_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/towline-io/towline/controllers/agent"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// detailed is a status with every part that a report carries.
+const detailed = `{
+ "health":{"status":"Degraded","lastTransitionTime":"2026-01-02T03:04:06Z"},
+ "sync":{"status":"OutOfSync","revision":"53e28ff"},
+ "operationState":{"operation":{"initiatedBy":{"automated":true}},"phase":"Failed","message":"one or more objects failed to apply",
+  "startedAt":"2026-01-02T03:04:05Z","finishedAt":"2026-01-02T03:04:07Z",
+  "syncResult":{"revision":"53e28ff","resources":[{"group":"","version":"v1","kind":"Service","namespace":"guestbook",
+    "name":"guestbook-ui","status":"SyncFailed","message":"services is forbidden","hookPhase":"Failed","syncPhase":"Sync"}]}},
+ "reconciledAt":"2026-01-02T03:04:08Z",
+ "conditions":[{"type":"SyncError","message":"Failed sync attempt","lastTransitionTime":"2026-01-02T03:04:07Z"}],
+ "resources":[{"version":"v1","kind":"Service","namespace":"guestbook","name":"guestbook-ui","status":"OutOfSync","health":{"status":"Missing"}},
+  {"group":"apps","version":"v1","kind":"Deployment","namespace":"guestbook","name":"guestbook-ui","status":"Synced","health":{"status":"Healthy"}}],
+ "summary":{"externalURLs":["https://guestbook.example.com/"],"images":["gcr.io/guestbook:v1"]},
+ "history":[{"id":3,"revision":"43e28ff","deployedAt":"2026-01-01T03:04:07Z","source":{"repoURL":"https://git.example.com/apps.git","path":"guestbook"}}]}`
+
+// agentRun is an agent at work. Its cluster is the same API server as the hub, in other namespaces.
+type agentRun struct {
+	stop   func()
+	writes *writes
+
+	// away makes every request to the hub fail.
+	away atomic.Bool
+}
+
+func startAgent(t *testing.T, cluster string) *agentRun {
+	t.Helper()
+	a := &agentRun{writes: &writes{}}
+	hubConfig := rest.CopyConfig(hub)
+	hubConfig.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		counted := a.writes.count(next)
+		return transport(func(r *http.Request) (*http.Response, error) {
+			if a.away.Load() {
+				return nil, errors.New("the hub is away")
+			}
+			return counted.RoundTrip(r)
+		})
+	})
+	s := runtime.NewScheme()
+	if err := agent.AddToScheme(s); err != nil {
+		t.Fatal(err)
+	}
+	mgr, err := ctrl.NewManager(hub, ctrl.Options{
+		Scheme: s, Cache: agent.ClusterCache([]string{onCluster(cluster)}),
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	hubSide, err := agent.NewHub(hubConfig, s, cluster)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := agent.Add(ctx, mgr, hubSide, cluster); err != nil {
+		t.Fatal(err)
+	}
+	var done sync.WaitGroup
+	done.Go(func() {
+		if err := mgr.Start(ctx); err != nil {
+			t.Errorf("the agent's manager: %v", err)
+		}
+	})
+	a.stop = sync.OnceFunc(func() { cancel(); done.Wait() })
+	t.Cleanup(a.stop)
+	return a
+}
+
+// onCluster is the namespace that stands for Argo CD's on that cluster.
+func onCluster(cluster string) string { return cluster + "-argocd" }
+
+// pulled makes a cluster with the Application on the hub, and on the cluster what its work carries.
+func pulled(t *testing.T) (onHub, there *argocd.Application) {
+	t.Helper()
+	c := cluster(t)
+	onHub = application(t, c).Annotation(apis.AnnotationAppNamespace, namespace(t, onCluster(c.Name))).Obj()
+	create(t, onHub)
+	return onHub, deliver(t, onHub)
+}
+
+// deliver does what the cluster's work agent does with the Application's work.
+func deliver(t *testing.T, onHub *argocd.Application) *argocd.Application {
+	t.Helper()
+	there := &argocd.Application{}
+	if err := json.Unmarshal(expectWork(t, onHub).Spec.Workload.Manifests[0].Raw, there); err != nil {
+		t.Fatal(err)
+	}
+	create(t, there)
+	return there
+}
+
+// observe writes the status of the cluster's Application, as its Argo CD would.
+func observe(t *testing.T, there *argocd.Application, status string) {
+	t.Helper()
+	if err := k8s.Patch(t.Context(), there.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"status":`+status+`}`))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// reportOn is the report on the Application; nil while there is none.
+func reportOn(t *testing.T, onHub *argocd.Application) *v1alpha1.ApplicationReport {
+	t.Helper()
+	key := work.Key(onHub)
+	return get(t, &v1alpha1.ApplicationReport{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})
+}
+
+func expectReport(t *testing.T, onHub *argocd.Application, health string) *v1alpha1.ApplicationReport {
+	t.Helper()
+	var r *v1alpha1.ApplicationReport
+	NewWithT(t).Eventually(func(g Gomega) {
+		r = reportOn(t, onHub)
+		g.Expect(r).NotTo(BeNil(), "no ApplicationReport %s", work.Key(onHub))
+		g.Expect(r.Status.Health.Status).To(Equal(health))
+	}, soon, tick).Should(Succeed())
+	return r
+}
+
+// statusOf is a status as it is on the hub.
+func statusOf(t *testing.T, status string) argocd.Status {
+	t.Helper()
+	var s argocd.Status
+	if err := json.Unmarshal([]byte(status), &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestAgentBringsTheDetailToTheHub(t *testing.T) {
+	towline := start(t)
+	app, there := pulled(t)
+	a := startAgent(t, app.Cluster())
+	observe(t, there, detailed)
+	r := expectReport(t, app, "Degraded")
+	if w := workOf(t, app); len(r.OwnerReferences) != 1 || r.OwnerReferences[0].UID != w.UID || r.OwnerReferences[0].Kind != "ManifestWork" {
+		t.Errorf("the report does not go with its work: %+v", r.OwnerReferences)
+	}
+	if r.Application.ResourceVersion != get(t, there).ResourceVersion || r.Truncated != nil {
+		t.Errorf("got %+v, %+v", r.Application, r.Truncated)
+	}
+	expectHealth(t, app, "Degraded")
+	if diff := cmp.Diff(statusOf(t, detailed), get(t, app).Status); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+
+	towline.writes.take()
+	a.writes.take()
+	observe(t, there, `{"health":{"status":"Healthy"}}`)
+	expectHealth(t, app, "Healthy")
+	time.Sleep(2 * agent.Interval)
+	if got := slices.Concat(a.writes.take(), towline.writes.take()); len(got) != 2 {
+		t.Errorf("one change took the writes %q", got)
+	}
+}
+
+func TestAgentCoalesces(t *testing.T) {
+	start(t)
+	app, there := pulled(t)
+	a := startAgent(t, app.Cluster())
+	observe(t, there, detailed)
+	expectReport(t, app, "Degraded")
+	a.writes.take()
+	began := time.Now()
+	for i := range 60 {
+		observe(t, there, fmt.Sprintf(`{"operationState":{"message":"%d"}}`, i))
+	}
+	g := NewWithT(t)
+	g.Eventually(func() string { return reportOn(t, app).Status.OperationState.Message }, soon, tick).Should(Equal("59"))
+	if writes, most := len(a.writes.take()), int(time.Since(began)/agent.Interval)+2; writes > most {
+		t.Errorf("60 changes took %d writes in %s, want %d at most", writes, time.Since(began), most)
+	}
+}
+
+func TestAgentAndHubStartAnewWithoutAWrite(t *testing.T) {
+	towline := start(t)
+	app, there := pulled(t)
+	a := startAgent(t, app.Cluster())
+	observe(t, there, detailed)
+	expectHealth(t, app, "Degraded")
+	report(t, app, feedbackOf(app).Healthy("53e28ff").String("resourceVersion", "1")) // older than the agent's
+	a.stop()
+	towline.stop()
+	before := get(t, app).ResourceVersion
+
+	towline, a = start(t), startAgent(t, app.Cluster())
+	NewWithT(t).Consistently(func() []string { return slices.Concat(a.writes.take(), towline.writes.take()) }, time.Second, tick).Should(BeEmpty())
+	if after := get(t, app); after.ResourceVersion != before || len(after.Status.Resources) != 2 {
+		t.Errorf("the Application was written: %+v", after.Status)
+	}
+}
+
+func TestAgentCatchesUpWhenTheHubWasAway(t *testing.T) {
+	start(t)
+	app, there := pulled(t)
+	a := startAgent(t, app.Cluster())
+	observe(t, there, detailed)
+	expectReport(t, app, "Degraded")
+	a.writes.take()
+	a.away.Store(true)
+	for i := range 20 {
+		observe(t, there, fmt.Sprintf(`{"operationState":{"message":"%d"}}`, i))
+	}
+	observe(t, there, `{"health":{"status":"Healthy"}}`)
+	NewWithT(t).Consistently(a.writes.take, time.Second, tick).Should(BeEmpty())
+	a.away.Store(false)
+	r := expectReport(t, app, "Healthy")
+	if r.Status.OperationState.Message != "19" {
+		t.Errorf("the report is of %q", r.Status.OperationState.Message)
+	}
+	if got := a.writes.take(); len(got) != 1 {
+		t.Errorf("catching up took the writes %q", got)
+	}
+	expectHealth(t, app, "Healthy")
+}
+
+func TestAgentStartsWithoutTheHub(t *testing.T) {
+	start(t)
+	app, there := pulled(t)
+	observe(t, there, detailed)
+	a := startAgent(t, app.Cluster())
+	a.away.Store(true)
+	time.Sleep(time.Second)
+	a.away.Store(false)
+	expectReport(t, app, "Degraded")
+}
+
+func TestAgentWritesAReportAgainThatIsGone(t *testing.T) {
+	start(t)
+	app, there := pulled(t)
+	startAgent(t, app.Cluster())
+	observe(t, there, detailed)
+	r := expectReport(t, app, "Degraded")
+	if err := k8s.Delete(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	NewWithT(t).Eventually(func() bool { n := reportOn(t, app); return n != nil && n.UID != r.UID }, soon, tick).Should(BeTrue())
+	if got := get(t, app).Status; len(got.Resources) != 2 {
+		t.Errorf("a report that is gone blanks the hub: %+v", got)
+	}
+}
+
+func TestAgentDoesNotBelieveMarks(t *testing.T) {
+	start(t)
+	app, there := pulled(t)
+	forged := fixture.Application("forged").Namespace(there.Namespace).Label(apis.LabelPulled, "true").
+		Annotation(apis.AnnotationWork, work.Name(app)).Obj()
+	create(t, forged)
+	unmarked := fixture.Application("unmarked").Namespace(there.Namespace).Obj()
+	create(t, unmarked)
+	a := startAgent(t, app.Cluster())
+	observe(t, forged, `{"health":{"status":"Missing"}}`)
+	observe(t, unmarked, `{"health":{"status":"Missing"}}`)
+	NewWithT(t).Consistently(a.writes.take, time.Second, tick).Should(BeEmpty())
+	observe(t, there, detailed)
+	expectReport(t, app, "Degraded")
+	observe(t, forged, `{"health":{"status":"Healthy"}}`)
+	NewWithT(t).Consistently(func() string { return reportOn(t, app).Status.Health.Status }, time.Second, tick).Should(Equal("Degraded"))
+}
+
+// TestReportsOfAHostileAgent writes reports as an agent that is not ours could, past the agent's own checks.
+func TestReportsOfAHostileAgent(t *testing.T) {
+	start(t)
+	app, _ := pulled(t)
+	neighbour, there := pulled(t)
+	startAgent(t, neighbour.Cluster())
+	key := work.Key(app)
+	r := &v1alpha1.ApplicationReport{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	r.Application = v1alpha1.ReportedApplication{Namespace: app.ClusterNamespace(), Name: app.Name, ResourceVersion: "7"}
+	r.ObservedAt = "2026-01-02T03:04:05Z"
+	r.Status = statusOf(t, `{"health":{"status":"Excellent"},"sync":{"status":"Synced","revision":"a"},
+		"conditions":[{"type":"PropagationError","message":"nonsense"},{"type":"SyncError","message":"a\u001b[31mb"}],
+		"resources":[{"kind":"Service","name":"a","status":"Broken"},{"name":"b"}],
+		"summary":{"externalURLs":["javascript:alert(1)"]}}`)
+	create(t, r)
+	g := NewWithT(t)
+	g.Eventually(func() *argocd.Sync { return get(t, app).Status.Sync }, soon, tick).ShouldNot(BeNil())
+	got := get(t, app).Status
+	for i := range got.Conditions {
+		got.Conditions[i].LastTransitionTime = nil
+	}
+	want := statusOf(t, `{"sync":{"status":"Synced","revision":"a"},"conditions":[{"type":"SyncError","message":"a [31mb"}],
+		"resources":[{"kind":"Service","name":"a"}]}`)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	observe(t, there, detailed)
+	expectHealth(t, neighbour, "Degraded")
+}
+
+func TestReportOnAnotherApplicationSaysNothing(t *testing.T) {
+	start(t)
+	app, there := pulled(t)
+	key := work.Key(app)
+	r := &v1alpha1.ApplicationReport{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	r.Application = v1alpha1.ReportedApplication{Namespace: "team-a", Name: there.Name, ResourceVersion: "99999999"}
+	r.ObservedAt, r.Status = "2026-01-02T03:04:05Z", statusOf(t, detailed)
+	create(t, r)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	expectHealth(t, app, "Healthy")
+	NewWithT(t).Consistently(func() int { return len(get(t, app).Status.Resources) }, time.Second, tick).Should(BeZero())
+}
+
+func TestTheSchemaBoundsAReport(t *testing.T) {
+	c := cluster(t)
+	for title, edit := range map[string]func(*v1alpha1.ApplicationReport){
+		"a message":   func(r *v1alpha1.ApplicationReport) { r.Status.Health.Message = strings.Repeat("x", 2049) },
+		"a name":      func(r *v1alpha1.ApplicationReport) { r.Application.Name = strings.Repeat("x", 254) },
+		"a time":      func(r *v1alpha1.ApplicationReport) { r.ObservedAt = "now" },
+		"a version":   func(r *v1alpha1.ApplicationReport) { r.Application.ResourceVersion = "" },
+		"the history": func(r *v1alpha1.ApplicationReport) { r.Status.History = make([]argocd.Deployment, 11) },
+	} {
+		r := &v1alpha1.ApplicationReport{ObjectMeta: metav1.ObjectMeta{Namespace: c.Name, Name: unique("report")}, ObservedAt: "2026-01-02T03:04:05Z"}
+		r.Application = v1alpha1.ReportedApplication{Namespace: "a", Name: "b", ResourceVersion: "1"}
+		edit(r)
+		if err := k8s.Create(t.Context(), r); err == nil {
+			t.Errorf("%s: accepted", title)
+		}
+	}
+}
