@@ -1,25 +1,29 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/towline-io/towline/controllers/aggregation"
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/controllers/resourcesync"
 	"github.com/towline-io/towline/controllers/status"
+	"github.com/towline-io/towline/pkg/report"
 )
 
 // Names are the controllers in the order of the data flow, as --controllers takes them.
-var Names = []string{Propagation, Status}
+var Names = []string{Propagation, Status, Aggregation}
 
 // The names of the controllers.
 const (
 	Propagation = "propagation"
 	Status      = "status"
+	Aggregation = "aggregation"
 )
 
 // Options say which controllers run, and how.
@@ -35,6 +39,9 @@ type Options struct {
 
 	// Search says how ACM Search is asked, where Sources has it.
 	Search SearchOptions
+
+	// ReportMaxBytes is how large the report of an ApplicationSet may be; 0 stands for report.DefaultMaxBytes.
+	ReportMaxBytes int
 }
 
 // Add registers the enabled controllers, and the indexes that they share, with a manager.
@@ -54,6 +61,13 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			Events: mgr.GetEventRecorder("towline"),
 		}).SetupWithManager,
 		Status: (&status.Reconciler{Client: mgr.GetClient(), Inventory: inventory}).SetupWithManager,
+		Aggregation: (&aggregation.Reconciler{
+			Client:    mgr.GetClient(),
+			Live:      mgr.GetAPIReader(),
+			Inventory: inventory,
+			Events:    mgr.GetEventRecorder("towline"),
+			MaxBytes:  cmp.Or(o.ReportMaxBytes, report.DefaultMaxBytes),
+		}).SetupWithManager,
 	}
 	for _, name := range Names {
 		if !slices.Contains(o.Enabled, name) {

@@ -3,6 +3,7 @@
 //
 //	propagation  hub Application  → ManifestWork
 //	status       ManifestWork     → hub Application
+//	aggregation  ManifestWork     → MulticlusterApplicationSetReport
 //
 // All run over one cache, which holds only Applications and works with the pull label, and ManagedClusters.
 package controllers

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -147,7 +148,7 @@ type running struct {
 }
 
 // start runs all controllers until the test ends or stop is called.
-func start(t *testing.T) *running {
+func start(t *testing.T, edits ...func(*controllers.Options)) *running {
 	t.Helper()
 	w := &writes{}
 	cfg := rest.CopyConfig(hub)
@@ -162,7 +163,13 @@ func start(t *testing.T) *running {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	o := controllers.Options{Enabled: controllers.Names, Concurrency: map[string]int{controllers.Propagation: 4, controllers.Status: 4}}
+	o := controllers.Options{Enabled: controllers.Names, Concurrency: map[string]int{}}
+	for _, name := range controllers.Names {
+		o.Concurrency[name] = 4
+	}
+	for _, edit := range edits {
+		edit(&o)
+	}
 	if err := controllers.Add(ctx, mgr, o); err != nil {
 		t.Fatal(err)
 	}
@@ -180,10 +187,11 @@ func start(t *testing.T) *running {
 	return r
 }
 
-// writes counts the requests that change something, by "<method> <path>", but for events.
+// writes counts the requests that change something, by "<method> <path>", but for events. Those for reports, reads
+// included, are counted apart.
 type writes struct {
-	mu   sync.Mutex
-	made []string
+	mu            sync.Mutex
+	made, reports []string
 }
 
 type transport func(*http.Request) (*http.Response, error)
@@ -192,13 +200,36 @@ func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 func (w *writes) count(next http.RoundTripper) http.RoundTripper {
 	return transport(func(r *http.Request) (*http.Response, error) {
-		if r.Method != http.MethodGet && filepath.Base(r.URL.Path) != "events" {
-			w.mu.Lock()
-			w.made = append(w.made, r.Method+" "+r.URL.Path)
-			w.mu.Unlock()
-		}
+		w.note(r.Method, r.URL.Path)
 		return next.RoundTrip(r)
 	})
+}
+
+func (w *writes) note(method, path string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch {
+	case strings.Contains(path, "/multiclusterapplicationsetreports"):
+		w.reports = append(w.reports, method+" "+path)
+	case method != http.MethodGet && filepath.Base(path) != "events":
+		w.made = append(w.made, method+" "+path)
+	}
+}
+
+// takeReports is which requests of that method have been made for a namespace's reports since the last take.
+func (w *writes) takeReports(method, namespace string) []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var taken, left []string
+	for _, made := range w.reports {
+		if strings.HasPrefix(made, method+" ") && strings.Contains(made, "/namespaces/"+namespace+"/") {
+			taken = append(taken, made)
+		} else {
+			left = append(left, made)
+		}
+	}
+	w.reports = left
+	return taken
 }
 
 // take is what has been written since the last take.

@@ -25,7 +25,7 @@ func newControllerCommand() *cobra.Command {
 		Use:   "controller",
 		Short: "Run the hub's controllers",
 		Long: "Run the hub's controllers: propagation wraps the Applications that are marked for pull in ManifestWorks, " +
-			"and status brings what the clusters report back into them.",
+			"status brings what the clusters report back into them, and aggregation keeps a report for every ApplicationSet.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.validate(); err != nil {
@@ -51,15 +51,20 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return err
 	}
-	concurrency := map[string]int{}
-	for name, n := range o.concurrency {
-		concurrency[name] = *n
-	}
-	if err := controllers.Add(ctx, mgr, controllers.Options{Enabled: o.enabled(), Concurrency: concurrency}); err != nil {
+	if err := controllers.Add(ctx, mgr, controllerOptions(o)); err != nil {
 		return err
 	}
 	ctrl.Log.Info("Starting", "version", version, "controllers", o.enabled(), "leaderElection", o.leaderElect)
 	return mgr.Start(ctx)
+}
+
+// controllerOptions are the options that are for the controllers themselves.
+func controllerOptions(o *options) controllers.Options {
+	concurrency := map[string]int{}
+	for name, n := range o.concurrency {
+		concurrency[name] = *n
+	}
+	return controllers.Options{Enabled: o.enabled(), Concurrency: concurrency, ReportMaxBytes: o.reportMaxBytes}
 }
 
 // newManager makes the manager with its cache, probes and metrics, but without controllers.

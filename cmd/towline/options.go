@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/towline-io/towline/controllers"
+	"github.com/towline-io/towline/pkg/report"
 )
 
 // options are the flags of `towline controller`.
@@ -20,18 +21,28 @@ type options struct {
 
 	leaderElect             bool
 	leaderElectionNamespace string
+
+	reportMaxBytes int
 }
 
 // defaultConcurrency keeps some requests on their way to the API server all the time; what the controllers do
 // between them takes microseconds.
 const defaultConcurrency = 16
 
+// A report is written in one request, of which etcd takes 1.5 MiB, with what the API server adds to it. A very small
+// one would be full before it says anything.
+const (
+	minReportBytes = 64 << 10
+	maxReportBytes = 1_400_000
+)
+
 func newOptions() *options {
 	o := &options{
-		common:      newCommon(),
-		controllers: []string{"*"},
-		concurrency: map[string]*int{},
-		leaderElect: true,
+		common:         newCommon(),
+		controllers:    []string{"*"},
+		concurrency:    map[string]*int{},
+		leaderElect:    true,
+		reportMaxBytes: report.DefaultMaxBytes,
 	}
 	for _, name := range controllers.Names {
 		n := defaultConcurrency
@@ -46,9 +57,15 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&o.controllers, "controllers", o.controllers,
 		"controllers to run, \"*\" for all: "+strings.Join(controllers.Names, ", "))
 	for _, name := range controllers.Names {
+		objects := "Applications"
+		if name == controllers.Aggregation {
+			objects = "ApplicationSets"
+		}
 		fs.IntVar(o.concurrency[name], name+"-concurrency", *o.concurrency[name],
-			"how many Applications the "+name+" controller works on at a time")
+			"how many "+objects+" the "+name+" controller works on at a time")
 	}
+	fs.IntVar(&o.reportMaxBytes, "report-max-bytes", o.reportMaxBytes,
+		"how large the report of an ApplicationSet may be; rows that do not fit are counted and left out")
 	fs.BoolVar(&o.leaderElect, "leader-elect", o.leaderElect,
 		"let one of several replicas work at a time")
 	fs.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", o.leaderElectionNamespace,
@@ -72,6 +89,9 @@ func (o *options) validate() error {
 		if n := *o.concurrency[name]; n < 1 || n > 1000 {
 			fail("--%s-concurrency: %d is not between 1 and 1000", name, n)
 		}
+	}
+	if o.reportMaxBytes < minReportBytes || o.reportMaxBytes > maxReportBytes {
+		fail("--report-max-bytes: %d is not between %d and %d", o.reportMaxBytes, minReportBytes, maxReportBytes)
 	}
 	return errors.Join(append(errs, o.common.validate())...)
 }

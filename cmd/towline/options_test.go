@@ -74,6 +74,10 @@ func TestFlagsDoSomething(t *testing.T) {
 			"--propagation-concurrency=3", func(o *options) any { return *o.concurrency["propagation"] }, 3},
 		"status-concurrency": {
 			"--status-concurrency=4", func(o *options) any { return *o.concurrency["status"] }, 4},
+		"aggregation-concurrency": {
+			"--aggregation-concurrency=5", func(o *options) any { return controllerOptions(o).Concurrency["aggregation"] }, 5},
+		"report-max-bytes": {
+			"--report-max-bytes=500000", func(o *options) any { return controllerOptions(o).ReportMaxBytes }, 500000},
 		"leader-elect": {
 			"--leader-elect=false", manager(func(m ctrl.Options) any { return m.LeaderElection }), false},
 		"leader-election-namespace": {
@@ -156,10 +160,13 @@ func TestValidate(t *testing.T) {
 	}
 	file := kubeconfig(t, "x")
 	for flag, says := range map[string]string{
-		"--controllers=nonsense":             `there is no controller "nonsense": use propagation, status`,
+		"--controllers=nonsense":             `there is no controller "nonsense": use propagation, status, aggregation`,
 		"--controllers=":                     "name at least one",
 		"--propagation-concurrency=0":        "not between 1 and 1000",
 		"--status-concurrency=1001":          "not between 1 and 1000",
+		"--aggregation-concurrency=0":        "not between 1 and 1000",
+		"--report-max-bytes=1000":            "not between 65536 and 1400000",
+		"--report-max-bytes=1500000":         "not between 65536 and 1400000",
 		"--metrics-bind-address=nonsense":    "--metrics-bind-address",
 		"--metrics-bind-address=:99999":      "--metrics-bind-address",
 		"--health-probe-bind-address=8081":   "--health-probe-bind-address",

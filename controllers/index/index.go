@@ -22,6 +22,9 @@ const (
 	// ByCluster finds the Applications that name a given ManagedCluster.
 	ByCluster = "cluster"
 
+	// BySet finds the Applications for pull of a given ApplicationSet, by its "<namespace>/<name>".
+	BySet = "set"
+
 	// ByHubApplication finds the ManifestWorks whose annotations name a given hub Application, by
 	// "<namespace>/<name>". The annotations are the cluster's to change: good for finding candidates for
 	// removal from that cluster's own namespace, and for nothing else.
@@ -35,6 +38,9 @@ func Add(ctx context.Context, indexer client.FieldIndexer) error {
 		return err
 	}
 	if err := indexer.IndexField(ctx, app, ByCluster, clusterOf); err != nil {
+		return err
+	}
+	if err := indexer.IndexField(ctx, app, BySet, setOf); err != nil {
 		return err
 	}
 	return indexer.IndexField(ctx, &workv1.ManifestWork{}, ByHubApplication, hubApplicationOf)
@@ -53,6 +59,22 @@ func clusterOf(obj client.Object) []string {
 		return []string{cluster}
 	}
 	return nil
+}
+
+func setOf(obj client.Object) []string {
+	if set, ok := SetOf(obj.(*argocd.Application)); ok {
+		return []string{set.String()}
+	}
+	return nil
+}
+
+// SetOf is the ApplicationSet of an Application, and whether it has one and is selected for pull.
+func SetOf(app *argocd.Application) (types.NamespacedName, bool) {
+	name, ok := app.ApplicationSet()
+	if !ok || !app.Pulled() {
+		return types.NamespacedName{}, false
+	}
+	return types.NamespacedName{Namespace: app.Namespace, Name: name}, true
 }
 
 func hubApplicationOf(obj client.Object) []string {
@@ -78,6 +100,11 @@ func ApplicationsOfWork(ctx context.Context, c client.Reader, key types.Namespac
 // ApplicationsOfCluster are the Applications that name the ManagedCluster.
 func ApplicationsOfCluster(ctx context.Context, c client.Reader, cluster string) []types.NamespacedName {
 	return lookUp(ctx, c, client.MatchingFields{ByCluster: cluster})
+}
+
+// ApplicationsOfSet are the Applications for pull of the ApplicationSet.
+func ApplicationsOfSet(ctx context.Context, c client.Reader, set types.NamespacedName) []types.NamespacedName {
+	return lookUp(ctx, c, client.MatchingFields{BySet: set.String()})
 }
 
 // lookUp reads an index of the cache, which can fail only when the index was never registered: a mistake in the

@@ -148,6 +148,9 @@ func sameRow(a, b *v1alpha1.ClusterCondition) bool {
 	return reflect.DeepEqual(x, y)
 }
 
+// Size is what a report takes as JSON.
+func Size(r *v1alpha1.MulticlusterApplicationSetReport) int { return size(r) - 1 }
+
 // size is what a row or a resource takes in the report, with the comma after it.
 func size(v any) int {
 	data, err := json.Marshal(v)

@@ -1,0 +1,74 @@
+package aggregation
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers/resourcesync"
+)
+
+// +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=get;list;watch
+// +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=multiclusterapplicationsetreports,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+// conflictRetry is how long to wait when somebody else has written the report since it was read.
+const conflictRetry = 100 * time.Millisecond
+
+// Reconciler keeps the report of one ApplicationSet.
+type Reconciler struct {
+	client.Client
+
+	// Live reads from the API server, past the cache: a report whose content is not known, and the proof that an
+	// ApplicationSet has no Applications left.
+	Live client.Reader
+
+	// Inventory knows what the clusters have.
+	Inventory *resourcesync.Inventory
+
+	// Events records what people should see on the report.
+	Events events.EventRecorder
+
+	// MaxBytes is how large a report may be.
+	MaxBytes int
+
+	memory memory
+}
+
+// Reconcile brings the report of the ApplicationSet that req names up to date, unless it was written a moment ago.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	s := r.memory.set(req.NamespacedName)
+	if wait := s.wait(time.Now()); wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
+	err := r.reconcile(ctx, req.NamespacedName, s)
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+		s.published = nil
+		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+	}
+	return ctrl.Result{}, err
+}
+
+func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName, s *set) error {
+	if err := r.load(ctx, key, s); err != nil {
+		return err
+	}
+	if err := r.observe(ctx, key, s); err != nil {
+		return err
+	}
+	if s.rows.Len() == 0 {
+		return r.remove(ctx, key, s)
+	}
+	if err := r.write(ctx, key, s); err != nil {
+		return err
+	}
+	s.done(time.Now())
+	showCounts(key, s)
+	return nil
+}

@@ -1,0 +1,110 @@
+package aggregation
+
+import (
+	"context"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+	"github.com/towline-io/towline/pkg/report"
+)
+
+// published is what is remembered of a report as the hub has it. The zero value is a report that does not exist.
+type published struct {
+	uid        types.UID
+	version    string
+	generation int64
+
+	// ours is set when the report carries the label that reports carry.
+	ours bool
+
+	// current is set when its conditions are about its generation.
+	current bool
+
+	digest     report.Digest
+	conditions []metav1.Condition
+}
+
+func (p *published) exists() bool { return p.version != "" }
+
+// load finds out what the report says where that is not known: at the start, and when somebody else has written it.
+func (r *Reconciler) load(ctx context.Context, key types.NamespacedName, s *set) error {
+	if known, err := r.knows(ctx, key, s.published); known || err != nil {
+		return err
+	}
+	obj := &v1alpha1.MulticlusterApplicationSetReport{}
+	err := r.Live.Get(ctx, key, obj)
+	switch {
+	case isGone(err):
+		obj, s.published = nil, &published{}
+	case err != nil:
+		return err
+	default:
+		s.published = publishedOf(obj)
+	}
+	s.dirty = true
+	if s.rows == nil && obj != nil {
+		s.before, s.resources = rowsOf(obj), obj.Statuses.Resources
+	}
+	return nil
+}
+
+// knows tells whether p is still what the hub has, as far as the cache can tell. A cache that has not yet seen our own
+// write is behind.
+func (r *Reconciler) knows(ctx context.Context, key types.NamespacedName, p *published) (bool, error) {
+	if p == nil {
+		return false, nil
+	}
+	cached := metadata(key)
+	err := r.Get(ctx, key, cached)
+	if apierrors.IsNotFound(err) {
+		return !p.exists(), nil
+	}
+	return err == nil && p.exists() && !newer(cached.ResourceVersion, p.version), err
+}
+
+func publishedOf(obj *v1alpha1.MulticlusterApplicationSetReport) *published {
+	return &published{
+		uid:        obj.UID,
+		version:    obj.ResourceVersion,
+		generation: obj.Generation,
+		ours:       obj.Labels[apis.LabelHostingApplicationSet] != "",
+		current:    report.Current(obj),
+		digest:     report.DigestOf(obj),
+		conditions: obj.Status.Conditions,
+	}
+}
+
+func rowsOf(obj *v1alpha1.MulticlusterApplicationSetReport) map[string]v1alpha1.ClusterCondition {
+	rows := make(map[string]v1alpha1.ClusterCondition, len(obj.Statuses.ClusterConditions))
+	for _, row := range obj.Statuses.ClusterConditions {
+		rows[row.App] = row
+	}
+	return rows
+}
+
+// metadata is a report of which only the metadata is asked for: the content is large, and known.
+func metadata(key types.NamespacedName) *metav1.PartialObjectMetadata {
+	m := &metav1.PartialObjectMetadata{}
+	m.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("MulticlusterApplicationSetReport"))
+	m.Namespace, m.Name = key.Namespace, key.Name
+	return m
+}
+
+// newer compares resourceVersions of the hub, which Kubernetes has declared to be comparable numbers (1.35). What
+// cannot be compared counts as newer: to look again is never wrong.
+func newer(a, b string) bool {
+	x, errX := strconv.ParseUint(a, 10, 64)
+	y, errY := strconv.ParseUint(b, 10, 64)
+	return errX != nil || errY != nil || x > y
+}
+
+// isGone tells whether the API server said that this one object does not exist. When the whole resource is not
+// served, because the CRD is gone for the moment, the answer is a 404 as well, and says nothing about the object.
+func isGone(err error) bool {
+	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
