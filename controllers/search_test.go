@@ -1,0 +1,171 @@
+package controllers_test
+
+import (
+	"net/http"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
+
+	"github.com/towline-io/towline/controllers"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/search/searchtest"
+)
+
+// asking starts Towline with that search service.
+func asking(t *testing.T, s *searchtest.Server) *running {
+	t.Helper()
+	return start(t, func(o *controllers.Options) {
+		o.Sources = []string{controllers.SourceSearch}
+		o.Search = controllers.SearchOptions{URL: s.URL(), CAFile: s.CAFile, TokenFile: s.TokenFile, Interval: 100 * time.Millisecond}
+	})
+}
+
+// indexed is what the service has of the Application, once its cluster has applied it.
+func indexed(app *argocd.Application) searchtest.Item {
+	return searchtest.Application(app.Cluster(), app.ClusterNamespace(), app.Name)
+}
+
+// expectResources waits until the hub Application lists those, as "kind/name status health".
+func expectResources(t *testing.T, app *argocd.Application, want ...string) {
+	t.Helper()
+	NewWithT(t).Eventually(func() []string {
+		var got []string
+		for _, r := range get(t, app).Status.Resources {
+			health := ""
+			if r.Health != nil {
+				health = r.Health.Status
+			}
+			got = append(got, r.Kind+"/"+r.Name+" "+r.Status+" "+health)
+		}
+		return got
+	}, soon, tick).Should(Equal(want))
+}
+
+// asks waits until the service has been asked for the cluster, from now on.
+func asks(t *testing.T, s *searchtest.Server, cluster string) {
+	t.Helper()
+	s.Asked()
+	NewWithT(t).Eventually(func() bool {
+		return slices.ContainsFunc(s.Asked(), func(page []string) bool { return slices.Contains(page, cluster) })
+	}, soon, tick).Should(BeTrue())
+}
+
+// TestSearchAddsResources: what search tells of an Application's resources is beside what the work agent tells of
+// its health; what goes wrong with search changes neither.
+func TestSearchAddsResources(t *testing.T) {
+	s := searchtest.New(t)
+	towline := asking(t, s)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).Healthy("53e28ff"))
+	expectHealth(t, app, "Healthy")
+	item := indexed(app).With("_missingResources", `[{"kind":"ConfigMap","name":"gone","namespace":"guestbook","apiversion":"v1"}]`).
+		With("_conditionSyncError", "by search")
+	s.Put(item, searchtest.Resource(item, "apps", "v1", "Deployment", "guestbook", "ui"),
+		searchtest.Resource(item, "apps", "v1", "ReplicaSet", "guestbook", "ui-1"),
+		searchtest.Resource(item, "", "v1", "Pod", "guestbook", "ui-1-x").With("_ownerUID", "x"))
+	expectResources(t, app, "ConfigMap/gone OutOfSync Missing", "Deployment/ui  ")
+	if got := get(t, app).Status; got.Health.Status != "Healthy" || got.Sync.Revision != "53e28ff" || len(got.Conditions) > 0 {
+		t.Errorf("search has a say in what the work agent knows better: %+v", got)
+	}
+
+	towline.writes.take()
+	before := get(t, app).Status
+	for _, broken := range []searchtest.Interference{
+		func(w http.ResponseWriter, _ *http.Request, _ []string) bool {
+			w.WriteHeader(http.StatusBadGateway)
+			return true
+		},
+		func(w http.ResponseWriter, _ *http.Request, _ []string) bool {
+			w.Write([]byte(`{"errors":[{"message":"partial"}],"data":{"searchResult":[{"items":[],"related":[],"count":0}]}}`))
+			return true
+		},
+	} {
+		s.Interfere(broken)
+		asks(t, s, app.Cluster())
+	}
+	s.Interfere(nil)
+	s.Clear() // as for someone who may not see the cluster any more
+	asks(t, s, app.Cluster())
+	asks(t, s, app.Cluster())
+	if diff := cmp.Diff(before, get(t, app).Status); diff != "" {
+		t.Errorf("what was known is lost:\n%s", diff)
+	}
+	if got := towline.writes.take(); len(got) > 0 {
+		t.Errorf("writes while nothing is new: %q", got)
+	}
+
+	s.Put(indexed(app), searchtest.Resource(item, "apps", "v1", "Deployment", "guestbook", "ui"))
+	expectResources(t, app, "Deployment/ui  ")
+}
+
+// TestSearchTellsConditions: of an Application whose agent reports but some of it.
+func TestSearchTellsConditions(t *testing.T) {
+	s := searchtest.New(t)
+	asking(t, s)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	expectWork(t, app)
+	s.Put(indexed(app).With("_conditionSyncError", "services is forbidden").With("_conditionOperationError", "one or more objects failed to apply"))
+	g := NewWithT(t)
+	g.Eventually(func() string { m, _ := condition(t, app, "SyncError"); return m }, soon, tick).Should(Equal("services is forbidden"))
+	if m, _ := condition(t, app, "OperationError"); m != "one or more objects failed to apply" {
+		t.Errorf("got %q", m)
+	}
+
+	// Once the agent tells all, its word counts.
+	report(t, app, feedbackOf(app).Healthy("a").String("conditionSyncError", "services is forbidden: in full"))
+	g.Eventually(func() string { m, _ := condition(t, app, "SyncError"); return m }, soon, tick).Should(Equal("services is forbidden: in full"))
+	g.Eventually(func() bool { _, there := condition(t, app, "OperationError"); return there }, soon, tick).Should(BeFalse())
+}
+
+// TestSearchOfAHostileCluster: a cluster's items speak for its own Applications only.
+func TestSearchOfAHostileCluster(t *testing.T) {
+	s := searchtest.New(t)
+	asking(t, s)
+	victim, hostile := application(t, cluster(t)).Obj(), application(t, cluster(t)).Obj()
+	create(t, victim)
+	create(t, hostile)
+	expectWork(t, victim)
+	expectWork(t, hostile)
+	good := searchtest.Resource(indexed(victim), "", "v1", "Service", "guestbook", "good")
+	forged := searchtest.Resource(indexed(hostile), "", "v1", "Service", "guestbook", "forged").
+		With("_relatedUids", []string{indexed(victim)["_uid"].(string), indexed(hostile)["_uid"].(string)})
+	s.Put(indexed(victim), good, forged, indexed(hostile),
+		searchtest.Application(hostile.Cluster(), victim.ClusterNamespace(), victim.Name).With("_uid", indexed(victim)["_uid"]).With("_conditionSyncError", "forged"))
+	expectResources(t, hostile, "Service/forged  ")
+	expectResources(t, victim, "Service/good  ")
+	if m, there := condition(t, victim, "SyncError"); there {
+		t.Errorf("the victim shows %q", m)
+	}
+}
+
+// TestSearchAfterARestart: what the hub shows is kept until search has answered.
+func TestSearchAfterARestart(t *testing.T) {
+	s := searchtest.New(t)
+	first := asking(t, s)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	s.Put(indexed(app), searchtest.Resource(indexed(app), "", "v1", "Service", "guestbook", "ui"))
+	expectResources(t, app, "Service/ui  ")
+	first.stop()
+
+	if err := os.WriteFile(s.TokenFile, []byte("a-token-of-another-time"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	second := asking(t, s)
+	asks(t, s, app.Cluster())
+	asks(t, s, app.Cluster())
+	if got := second.writes.take(); len(got) > 0 {
+		t.Errorf("writes without news: %q", got)
+	}
+	expectResources(t, app, "Service/ui  ")
+	s.Put(searchtest.Resource(indexed(app), "", "v1", "Service", "guestbook", "vi"))
+	s.RotateToken("another-token")
+	expectResources(t, app, "Service/ui  ", "Service/vi  ")
+}
