@@ -64,7 +64,10 @@ func controllerOptions(o *options) controllers.Options {
 	for name, n := range o.concurrency {
 		concurrency[name] = *n
 	}
-	return controllers.Options{Enabled: o.enabled(), Concurrency: concurrency, ReportMaxBytes: o.reportMaxBytes}
+	return controllers.Options{
+		Enabled: o.enabled(), Concurrency: concurrency, ReportMaxBytes: o.reportMaxBytes,
+		Sources: o.sources, Search: o.search,
+	}
 }
 
 // newManager makes the manager with its cache, probes and metrics, but without controllers.

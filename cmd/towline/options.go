@@ -15,6 +15,7 @@ import (
 // options are the flags of `towline controller`.
 type options struct {
 	common
+	sourceOptions
 
 	controllers []string
 	concurrency map[string]*int
@@ -39,6 +40,7 @@ const (
 func newOptions() *options {
 	o := &options{
 		common:         newCommon(),
+		sourceOptions:  newSourceOptions(),
 		controllers:    []string{"*"},
 		concurrency:    map[string]*int{},
 		leaderElect:    true,
@@ -54,6 +56,7 @@ func newOptions() *options {
 // addFlags registers a flag for every option.
 func (o *options) addFlags(fs *pflag.FlagSet) {
 	o.common.addFlags(fs, "hub")
+	o.sourceOptions.addFlags(fs)
 	fs.StringSliceVar(&o.controllers, "controllers", o.controllers,
 		"controllers to run, \"*\" for all: "+strings.Join(controllers.Names, ", "))
 	for _, name := range controllers.Names {
@@ -93,7 +96,7 @@ func (o *options) validate() error {
 	if o.reportMaxBytes < minReportBytes || o.reportMaxBytes > maxReportBytes {
 		fail("--report-max-bytes: %d is not between %d and %d", o.reportMaxBytes, minReportBytes, maxReportBytes)
 	}
-	return errors.Join(append(errs, o.common.validate())...)
+	return errors.Join(append(errs, o.common.validate(), o.sourceOptions.validate())...)
 }
 
 // enabled are the controllers to run, in the order of the data flow.

@@ -46,6 +46,7 @@ func kubeconfig(t *testing.T, server string) string {
 func TestFlagsDoSomething(t *testing.T) {
 	certs := t.TempDir()
 	file := kubeconfig(t, "https://hub.example.com")
+	searching := " --search-token-file=" + file // outside a pod there is no other
 	config := func(get func(*rest.Config) any) func(*options) any {
 		return func(o *options) any {
 			if o.kubeconfig == "" {
@@ -78,6 +79,18 @@ func TestFlagsDoSomething(t *testing.T) {
 			"--aggregation-concurrency=5", func(o *options) any { return controllerOptions(o).Concurrency["aggregation"] }, 5},
 		"report-max-bytes": {
 			"--report-max-bytes=500000", func(o *options) any { return controllerOptions(o).ReportMaxBytes }, 500000},
+		"resource-source": {
+			"--resource-source=agent,search" + searching, func(o *options) any { return controllerOptions(o).Sources }, []string{"agent", "search"}},
+		"search-url": {
+			"--resource-source=search --search-url=https://search/graphql" + searching,
+			func(o *options) any { return controllerOptions(o).Search.URL }, "https://search/graphql"},
+		"search-ca-file": {
+			"--resource-source=search --search-ca-file=" + file + searching, func(o *options) any { return controllerOptions(o).Search.CAFile }, file},
+		"search-token-file": {
+			"--resource-source=search" + searching, func(o *options) any { return controllerOptions(o).Search.TokenFile }, file},
+		"search-interval": {
+			"--resource-source=search --search-interval=1m" + searching,
+			func(o *options) any { return controllerOptions(o).Search.Interval }, time.Minute},
 		"leader-elect": {
 			"--leader-elect=false", manager(func(m ctrl.Options) any { return m.LeaderElection }), false},
 		"leader-election-namespace": {
