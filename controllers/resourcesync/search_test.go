@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -23,6 +24,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/search"
+	"github.com/towline-io/towline/pkg/search/searchtest"
 )
 
 // hub is a cache of Applications.
@@ -278,6 +280,32 @@ func TestSearchPageFails(t *testing.T) {
 	s.time.Step(10 * time.Second)
 	s.news()
 	s.expect("pages", 2, len(s.service.take()))
+}
+
+// TestSearchLogsNoToken: also when the service sends it back, in every way that it can.
+func TestSearchLogsNoToken(t *testing.T) {
+	server := searchtest.New(t)
+	s := newSearching(t, on("c1", "a"))
+	s.asker = search.New(server.Config())
+	for _, code := range []int{http.StatusOK, http.StatusForbidden, http.StatusBadGateway, http.StatusFound} {
+		for _, body := range []string{"%s", `{"errors":[{"message":"%s"}]}`, `{"data":"%s"}`} {
+			server.Interfere(func(w http.ResponseWriter, r *http.Request, _ []string) bool {
+				w.Header().Set("Location", "https://elsewhere/"+searchtest.Token)
+				w.WriteHeader(code)
+				fmt.Fprintf(w, body, r.Header.Get("Authorization"))
+				return true
+			})
+			s.time.Step(time.Hour)
+			s.reported = ""
+			s.news()
+		}
+	}
+	s.expect("log lines", 12, len(s.logged))
+	for _, line := range s.logged {
+		if strings.Contains(line, searchtest.Token) {
+			t.Errorf("the token is in the log: %s", line)
+		}
+	}
 }
 
 func TestSearchLogsAnotherReason(t *testing.T) {
