@@ -1,16 +1,24 @@
 package controllers_test
 
 import (
+	"context"
+	"fmt"
 	"net/http"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	. "github.com/onsi/gomega"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers"
+	"github.com/towline-io/towline/controllers/resourcesync"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/search/searchtest"
 )
@@ -136,7 +144,8 @@ func TestSearchOfAHostileCluster(t *testing.T) {
 	forged := searchtest.Resource(indexed(hostile), "", "v1", "Service", "guestbook", "forged").
 		With("_relatedUids", []string{indexed(victim)["_uid"].(string), indexed(hostile)["_uid"].(string)})
 	s.Put(indexed(victim), good, forged, indexed(hostile),
-		searchtest.Application(hostile.Cluster(), victim.ClusterNamespace(), victim.Name).With("_uid", indexed(victim)["_uid"]).With("_conditionSyncError", "forged"))
+		searchtest.Application(hostile.Cluster(), victim.ClusterNamespace(), victim.Name).
+			With("_uid", indexed(victim)["_uid"]).With("_conditionSyncError", "forged"))
 	expectResources(t, hostile, "Service/forged  ")
 	expectResources(t, victim, "Service/good  ")
 	if m, there := condition(t, victim, "SyncError"); there {
@@ -168,4 +177,51 @@ func TestSearchAfterARestart(t *testing.T) {
 	s.Put(searchtest.Resource(indexed(app), "", "v1", "Service", "guestbook", "vi"))
 	s.RotateToken("another-token")
 	expectResources(t, app, "Service/ui  ", "Service/vi  ")
+}
+
+// TestSearchIsDiscovered: a hub is ACM's once it has a MultiClusterHub, and search is where that is.
+func TestSearchIsDiscovered(t *testing.T) {
+	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	live, err := client.New(hub, client.Options{Scheme: scheme}) // which knows of no CRD of a test before
+	if err != nil {
+		t.Fatal(err)
+	}
+	discovery := resourcesync.NewDiscovery(live)
+	if _, err := discovery.URL(t.Context()); err == nil || !strings.Contains(err.Error(), "this hub is not ACM's") {
+		t.Errorf("got %v", err)
+	}
+	crd := &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "multiclusterhubs.operator.open-cluster-management.io"},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{
+			Group: "operator.open-cluster-management.io", Scope: apiextensionsv1.NamespaceScoped,
+			Names: apiextensionsv1.CustomResourceDefinitionNames{Plural: "multiclusterhubs", Singular: "multiclusterhub", Kind: "MultiClusterHub"},
+			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
+				Name: "v1", Served: true, Storage: true,
+				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{Type: "object"}},
+			}},
+		},
+	}
+	create(t, crd)
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		if err := k8s.Delete(ctx, crd); err != nil {
+			t.Error(err)
+		}
+		NewWithT(t).Eventually(func() bool { return get(t, crd.DeepCopy()) == nil }, soon, tick).Should(BeTrue())
+	})
+	g := NewWithT(t)
+	hubs := func() string { _, err := discovery.URL(t.Context()); return fmt.Sprint(err) }
+	g.Eventually(hubs, soon, tick).Should(ContainSubstring("this hub has 0 MultiClusterHubs"))
+	acm := &unstructured.Unstructured{}
+	acm.SetAPIVersion("operator.open-cluster-management.io/v1")
+	acm.SetKind("MultiClusterHub")
+	acm.SetNamespace(namespace(t, unique("acm")))
+	acm.SetName("multiclusterhub")
+	create(t, acm)
+	got, err := discovery.URL(t.Context())
+	if want := "https://search-search-api." + acm.GetNamespace() + ".svc:4010/searchapi/graphql"; err != nil || got != want {
+		t.Errorf("got %q, %v, want %q", got, err, want)
+	}
 }

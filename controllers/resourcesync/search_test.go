@@ -87,7 +87,7 @@ func (s *service) take() []string {
 type searching struct {
 	*Search
 	t       *testing.T
-	ctx     context.Context
+	ctx     func() context.Context
 	hub     *hub
 	service *service
 	time    *clocktesting.FakeClock
@@ -109,7 +109,7 @@ func newSearching(t *testing.T, apps ...*argocd.Application) *searching {
 	}
 	s.Search = NewSearch(s.hub, s.service, 10*time.Second)
 	s.clock, s.jitter = s.time, func() float64 { return 1 }
-	s.ctx = ctrl.LoggerInto(t.Context(), zap.New(zap.WriteTo(&s.logged)))
+	s.ctx = func() context.Context { return ctrl.LoggerInto(t.Context(), zap.New(zap.WriteTo(&s.logged))) }
 	return s
 }
 
@@ -118,7 +118,7 @@ func (s *searching) news() []string {
 	s.t.Helper()
 	listener := make(chan newsOf, 1000)
 	s.listeners = []chan newsOf{listener}
-	s.round(s.ctx)
+	s.round(s.ctx())
 	close(listener)
 	var told []string
 	for e := range listener {
@@ -131,7 +131,7 @@ func (s *searching) news() []string {
 // resource is the name of the Application's one resource; empty when nothing is known.
 func (s *searching) resource(app *argocd.Application) string {
 	s.t.Helper()
-	f, err := s.Facts(s.ctx, app)
+	f, err := s.Facts(s.t.Context(), app)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -339,12 +339,12 @@ func TestSearchDivides(t *testing.T) {
 // TestSearchRuns: a round at once, and one for each tick, until the end; and none that nobody listens to.
 func TestSearchRuns(t *testing.T) {
 	s := newSearching(t, on("c1", "a"))
-	if err := s.Start(s.ctx); err != nil || len(s.service.take()) > 0 {
+	if err := s.Start(s.ctx()); err != nil || len(s.service.take()) > 0 {
 		t.Errorf("asked for nobody: %v", err)
 	}
 	listener := make(chan newsOf)
 	s.listeners = []chan newsOf{listener}
-	ctx, cancel := context.WithCancel(s.ctx)
+	ctx, cancel := context.WithCancel(s.ctx())
 	ended := make(chan error)
 	go func() { ended <- s.Start(ctx) }()
 	for i := range 3 {

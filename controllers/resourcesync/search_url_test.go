@@ -33,12 +33,13 @@ func (a *acm) List(_ context.Context, list client.ObjectList, _ ...client.ListOp
 }
 
 func TestDiscovery(t *testing.T) {
+	address := func(ns string) string { return "https://search-search-api." + ns + ".svc:4010/searchapi/graphql" }
 	for title, tc := range map[string]struct {
 		acm        acm
 		want, says string
 	}{
-		"the usual one":   {acm: acm{namespaces: []string{"open-cluster-management"}}, want: "https://search-search-api.open-cluster-management.svc:4010/searchapi/graphql"},
-		"somewhere else":  {acm: acm{namespaces: []string{"acm"}}, want: "https://search-search-api.acm.svc:4010/searchapi/graphql"},
+		"the usual one":   {acm: acm{namespaces: []string{"open-cluster-management"}}, want: address("open-cluster-management")},
+		"somewhere else":  {acm: acm{namespaces: []string{"acm"}}, want: address("acm")},
 		"not ACM":         {acm: acm{err: &meta.NoKindMatchError{}}, says: "this hub is not ACM's"},
 		"not set up yet":  {acm: acm{}, says: "0 MultiClusterHubs"},
 		"which one":       {acm: acm{namespaces: []string{"a", "b"}}, says: "2 MultiClusterHubs"},

@@ -13,7 +13,6 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
-	"github.com/towline-io/towline/pkg/search"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -84,7 +83,7 @@ func ends(conditionType string, known bool) bool {
 	case apis.ConditionWorkApplyError, apis.ConditionWorkAvailableWarning:
 		return true
 	}
-	return known && (conditionType == search.OperationError || slices.Contains(feedback.ConditionTypes, conditionType))
+	return known && (conditionType == apis.ConditionOperationError || slices.Contains(feedback.ConditionTypes, conditionType))
 }
 
 // workConditions are the work agent's troubles with the Application, for people who look at the Application.

@@ -26,7 +26,8 @@ const (
 const ConditionClusterUnreachable = "ClusterUnreachable"
 
 // ConditionOperationError is on the rows of a report whose last operation failed, where no SyncError tells why: Argo CD
-// sets that for automated syncs only. Written by the aggregation controller.
+// sets that for automated syncs only. Written by the aggregation controller. ACM Search tells of it too; then the status
+// controller writes it on the Application, where the work agent does not say what became of the operation.
 const ConditionOperationError = "OperationError"
 
 // Types of the standard conditions in a report's status.

@@ -52,10 +52,8 @@ func clusterConditions(known []v1alpha1.Condition, seen *Seen) []v1alpha1.Condit
 
 // over tells whether a condition of the cluster that is not seen now has ended.
 func over(conditionType string, seen *Seen) bool {
-	if conditionType == apis.ConditionOperationError {
-		return seen.Complete || seen.Status.OperationState != nil
-	}
-	return seen.Complete || seen.ConditionsComplete
+	return seen.Complete || seen.ConditionsComplete ||
+		conditionType == apis.ConditionOperationError && seen.Status.OperationState != nil
 }
 
 // hubConditions are what the hub itself knows to be wrong with the Application or its way to the cluster.

@@ -46,10 +46,14 @@ func quoted(s string) string {
 
 func TestParseItems(t *testing.T) {
 	web := argocd.ResourceStatus{Version: "v1", Kind: "Service", Namespace: "default", Name: "web"}
-	gone := func(group, version, kind, ns, name string) argocd.ResourceStatus {
-		return argocd.ResourceStatus{Group: group, Version: version, Kind: kind, Namespace: ns, Name: name,
-			Status: "OutOfSync", Health: &argocd.Health{Status: "Missing"}}
+	webItem := fmt.Sprintf(service, "")
+	gone := func(r argocd.ResourceStatus) argocd.ResourceStatus {
+		r.Status, r.Health = "OutOfSync", &argocd.Health{Status: "Missing"}
+		return r
 	}
+	has := func(r ...argocd.ResourceStatus) Application { return Application{Resources: r} }
+	shows := func(c ...argocd.Condition) Application { return Application{Conditions: c} }
+	but := func(old, replacement string) []string { return []string{strings.Replace(webItem, old, replacement, 1)} }
 	missing := func(list string) string { return `,"_missingResources":` + quoted(list) }
 	for title, tc := range map[string]struct {
 		more     string // of the Application's item
@@ -57,36 +61,50 @@ func TestParseItems(t *testing.T) {
 		want     Application
 		rejected int
 	}{
-		"a resource":                      {related: []string{fmt.Sprintf(service, "")}, want: Application{Resources: []argocd.ResourceStatus{web}}},
-		"a resource twice":                {related: []string{fmt.Sprintf(service, ""), fmt.Sprintf(service, "")}, want: Application{Resources: []argocd.ResourceStatus{web}}},
-		"a resource with an empty owner":  {related: []string{fmt.Sprintf(service, `,"_ownerUID":""`)}, want: Application{Resources: []argocd.ResourceStatus{web}}},
-		"what a controller made":          {related: []string{fmt.Sprintf(service, `,"_ownerUID":"c1/7"`)}},
-		"of another cluster":              {related: []string{strings.Replace(fmt.Sprintf(service, ""), `"cluster":"c1"`, `"cluster":"c2"`, 1)}},
-		"of a cluster not asked for":      {related: []string{strings.Replace(fmt.Sprintf(service, ""), `"cluster":"c1"`, `"cluster":"c3"`, 1)}, rejected: 1},
-		"not of the Application":          {related: []string{strings.Replace(fmt.Sprintf(service, ""), `["c1/1"]`, `["c1/2"]`, 1)}},
-		"of two Applications":             {related: []string{strings.Replace(fmt.Sprintf(service, ""), `["c1/1"]`, `["c1/2",7,"c1/1"]`, 1)}, want: Application{Resources: []argocd.ResourceStatus{web}}},
-		"of a list that is none":          {related: []string{strings.Replace(fmt.Sprintf(service, ""), `["c1/1"]`, `"c1/1"`, 1)}},
-		"a bad one among good ones":       {related: []string{`7`, `null`, `"x"`, `{}`, fmt.Sprintf(service, "")}, want: Application{Resources: []argocd.ResourceStatus{web}}, rejected: 4},
-		"a name with control characters":  {related: []string{strings.Replace(fmt.Sprintf(service, ""), `"web"`, `"we\u001bb"`, 1)}, rejected: 1},
-		"a name with a slash":             {related: []string{strings.Replace(fmt.Sprintf(service, ""), `"web"`, `"../web"`, 1)}, rejected: 1},
-		"a name that is a number":         {related: []string{strings.Replace(fmt.Sprintf(service, ""), `"web"`, `7`, 1)}, rejected: 1},
-		"a kind that is none":             {related: []string{strings.Replace(fmt.Sprintf(service, ""), `"Service"`, `"<b>"`, 1)}, rejected: 1},
-		"a group and version in one":      {related: []string{strings.Replace(fmt.Sprintf(service, ""), `"v1"`, `"apps/v1"`, 1)}, want: Application{Resources: []argocd.ResourceStatus{{Group: "apps", Version: "v1", Kind: "Service", Namespace: "default", Name: "web"}}}},
-		"an RBAC name":                    {related: []string{`{"kind":"ClusterRole","apigroup":"rbac.authorization.k8s.io","apiversion":"v1","cluster":"c1","name":"system:Node","_relatedUids":["c1/1"]}`}, want: Application{Resources: []argocd.ResourceStatus{{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole", Name: "system:Node"}}}},
-		"missing, in search's words":      {more: missing(`[{"kind":"Service","name":"a","namespace":"default","apigroup":"","apiversion":"v1"}]`), want: Application{Resources: []argocd.ResourceStatus{gone("", "v1", "Service", "default", "a")}}},
-		"missing, in Argo CD's words":     {more: missing(`[{"kind":"Deployment","name":"a","namespace":"default","group":"apps","version":"v1"}]`), want: Application{Resources: []argocd.ResourceStatus{gone("apps", "v1", "Deployment", "default", "a")}}},
-		"missing in search, not to Argo":  {more: missing(`[{"kind":"Odd","name":"a","group":"x.io","version":"v1","health":{"status":"Healthy"}}]`), want: Application{Resources: []argocd.ResourceStatus{{Group: "x.io", Version: "v1", Kind: "Odd", Name: "a", Health: &argocd.Health{Status: "Healthy"}}}}},
-		"missing with a made-up health":   {more: missing(`[{"kind":"Odd","name":"a","health":{"status":"Perfect"}}]`), want: Application{Resources: []argocd.ResourceStatus{gone("", "", "Odd", "", "a")}}},
-		"missing of a kind not listed":    {more: missing(`[{"kind":"EndpointSlice","name":"a"}]`)},
-		"missing: a bad one":              {more: missing(`[7,{"kind":"Service"},{"kind":"Service","name":"a"}]`), want: Application{Resources: []argocd.ResourceStatus{gone("", "", "Service", "", "a")}}, rejected: 2},
-		"missing: no list":                {more: missing(`{"kind":"Service"}`), rejected: 1},
-		"missing: no JSON":                {more: missing(`[{`), rejected: 1},
-		"missing: no string":              {more: `,"_missingResources":[{"kind":"Service","name":"a"}]`},
-		"there after all, but said to be": {more: missing(`[{"kind":"Service","name":"web","namespace":"default","version":"v1"}]`), related: []string{fmt.Sprintf(service, "")}, want: Application{Resources: []argocd.ResourceStatus{gone("", "v1", "Service", "default", "web")}}},
-		"conditions": {more: `,"_conditionSyncError":"no rights","_conditionOperationError":"one or more failed","_conditionInvented":"x"`,
-			want: Application{Conditions: []argocd.Condition{{Type: "OperationError", Message: "one or more failed"}, {Type: "SyncError", Message: "no rights"}}}},
-		"a hostile condition":      {more: `,"_conditionSyncError":"a\u001b[2J\u202eb"`, want: Application{Conditions: []argocd.Condition{{Type: "SyncError", Message: "a [2J b"}}}},
-		"a long condition":         {more: `,"_conditionSyncError":"` + strings.Repeat("x", 1<<20) + `"`, want: Application{Conditions: []argocd.Condition{{Type: "SyncError", Message: strings.Repeat("x", 2045) + "…"}}}},
+		"a resource":                     {related: []string{webItem}, want: has(web)},
+		"a resource twice":               {related: []string{webItem, webItem}, want: has(web)},
+		"a resource with an empty owner": {related: []string{fmt.Sprintf(service, `,"_ownerUID":""`)}, want: has(web)},
+		"what a controller made":         {related: []string{fmt.Sprintf(service, `,"_ownerUID":"c1/7"`)}},
+		"of another cluster":             {related: but(`"cluster":"c1"`, `"cluster":"c2"`)},
+		"of a cluster not asked for":     {related: but(`"cluster":"c1"`, `"cluster":"c3"`), rejected: 1},
+		"not of the Application":         {related: but(`["c1/1"]`, `["c1/2"]`)},
+		"of two Applications":            {related: but(`["c1/1"]`, `["c1/2",7,"c1/1"]`), want: has(web)},
+		"of a list that is none":         {related: but(`["c1/1"]`, `"c1/1"`)},
+		"a bad one among good ones":      {related: []string{`7`, `null`, `"x"`, `{}`, webItem}, want: has(web), rejected: 4},
+		"a name with control characters": {related: but(`"web"`, `"we\u001bb"`), rejected: 1},
+		"a name with a slash":            {related: but(`"web"`, `"../web"`), rejected: 1},
+		"a name that is a number":        {related: but(`"web"`, `7`), rejected: 1},
+		"a kind that is none":            {related: but(`"Service"`, `"<b>"`), rejected: 1},
+		"a group and version in one": {related: but(`"v1"`, `"apps/v1"`),
+			want: has(argocd.ResourceStatus{Group: "apps", Version: "v1", Kind: "Service", Namespace: "default", Name: "web"})},
+		"an RBAC name": {related: but(`"web"`, `"system:Web"`),
+			want: has(argocd.ResourceStatus{Version: "v1", Kind: "Service", Namespace: "default", Name: "system:Web"})},
+		"missing, in search's words": {
+			more: missing(`[{"kind":"Deployment","name":"a","namespace":"x","apigroup":"apps","apiversion":"v1"}]`),
+			want: has(gone(argocd.ResourceStatus{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "x", Name: "a"}))},
+		"missing, in Argo CD's words": {
+			more: missing(`[{"kind":"Deployment","name":"a","namespace":"x","group":"apps","version":"v1"}]`),
+			want: has(gone(argocd.ResourceStatus{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "x", Name: "a"}))},
+		"missing in search, not to Argo CD": {more: missing(`[{"kind":"Odd","name":"a","health":{"status":"Healthy"}}]`),
+			want: has(argocd.ResourceStatus{Kind: "Odd", Name: "a", Health: &argocd.Health{Status: "Healthy"}})},
+		"missing with a made-up health": {more: missing(`[{"kind":"Odd","name":"a","health":{"status":"Perfect"}}]`),
+			want: has(gone(argocd.ResourceStatus{Kind: "Odd", Name: "a"}))},
+		"missing of a kind not listed": {more: missing(`[{"kind":"EndpointSlice","name":"a"}]`)},
+		"missing: a bad one": {more: missing(`[7,{"kind":"Service"},{"kind":"Service","name":"a"}]`),
+			want: has(gone(argocd.ResourceStatus{Kind: "Service", Name: "a"})), rejected: 2},
+		"missing: no list":   {more: missing(`{"kind":"Service"}`), rejected: 1},
+		"missing: no JSON":   {more: missing(`[{`), rejected: 1},
+		"missing: no string": {more: `,"_missingResources":[{"kind":"Service","name":"a"}]`},
+		"there after all, but said to be missing": {
+			more:    missing(`[{"kind":"Service","name":"web","namespace":"default","version":"v1"}]`),
+			related: []string{webItem}, want: has(gone(web))},
+		"conditions": {
+			more: `,"_conditionSyncError":"no rights","_conditionOperationError":"one or more failed","_conditionInvented":"x"`,
+			want: shows(argocd.Condition{Type: "OperationError", Message: "one or more failed"}, argocd.Condition{Type: "SyncError", Message: "no rights"})},
+		"a hostile condition": {more: `,"_conditionSyncError":"a\u001b[2J\u202eb"`,
+			want: shows(argocd.Condition{Type: "SyncError", Message: "a [2J b"})},
+		"a long condition": {more: `,"_conditionSyncError":"` + strings.Repeat("x", 1<<20) + `"`,
+			want: shows(argocd.Condition{Type: "SyncError", Message: strings.Repeat("x", 2045) + "…"})},
 		"conditions that are none": {more: `,"_conditionSyncError":{"a":1},"_conditionUnknownError":"\u0000"`, rejected: 2},
 	} {
 		t.Run(title, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
 )
@@ -19,9 +20,6 @@ const (
 
 	conditionPrefix = "_condition"
 )
-
-// OperationError is the type under which search gives the message of an operation that failed.
-const OperationError = "OperationError"
 
 // notListed are the kinds that are no part of an Application's resources: what controllers make, and what search
 // relates for reasons of its own.
@@ -85,7 +83,7 @@ func (p *parser) application(raw json.RawMessage) {
 func (p *parser) conditions(app *collected, i item) {
 	for name := range i {
 		conditionType, ok := strings.CutPrefix(name, conditionPrefix)
-		if !ok || conditionType != OperationError && !slices.Contains(feedback.ConditionTypes, conditionType) {
+		if !ok || conditionType != apis.ConditionOperationError && !slices.Contains(feedback.ConditionTypes, conditionType) {
 			continue
 		}
 		message := feedback.Clean(i.text(name), feedback.MaxMessage)
