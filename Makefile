@@ -137,6 +137,17 @@ install-manifest: ## Write bin/install.yaml for IMAGE, from the overlay OVERLAY.
 	$(KUSTOMIZE) build bin/install-manifest > bin/install.yaml
 	@echo 'kubectl apply -f bin/install.yaml'
 
+.PHONY: addon-manifest
+addon-manifest: ## Write bin/addon.yaml, the agent add-on for the hub, for IMAGE.
+	rm -rf bin/addon-manifest
+	mkdir -p bin/addon-manifest
+	cd bin/addon-manifest && \
+		$(KUSTOMIZE) create --resources ../../deploy/addon && \
+		printf 'configurations: [../../deploy/addon/images.yaml]\n' >> kustomization.yaml && \
+		$(KUSTOMIZE) edit set image towline=$(IMAGE)
+	$(KUSTOMIZE) build --load-restrictor LoadRestrictionsNone bin/addon-manifest > bin/addon.yaml
+	@echo 'kubectl apply -f bin/addon.yaml'
+
 .PHONY: clean
 clean: ## Remove what was built.
 	rm -rf bin

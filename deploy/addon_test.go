@@ -1,0 +1,107 @@
+package deploy_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
+	"sigs.k8s.io/yaml"
+)
+
+// read decodes a file of the add-on, which must have no field that its type does not know.
+func read[T any](t *testing.T, name string) T {
+	t.Helper()
+	data, err := os.ReadFile("addon/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var object T
+	if err := yaml.UnmarshalStrict(data, &object); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return object
+}
+
+// onCluster decodes what the template puts on a cluster, of one kind.
+func onCluster[T any](t *testing.T, kind string) T {
+	t.Helper()
+	var object T
+	for _, m := range read[addonv1alpha1.AddOnTemplate](t, "addontemplate.yaml").Spec.AgentSpec.Workload.Manifests {
+		var meta metav1.TypeMeta
+		if err := json.Unmarshal(m.Raw, &meta); err != nil {
+			t.Fatal(err)
+		}
+		if meta.Kind != kind {
+			continue
+		}
+		decoder := json.NewDecoder(bytes.NewReader(m.Raw))
+		decoder.DisallowUnknownFields()
+		if err := decoder.Decode(&object); err != nil {
+			t.Fatalf("%s: %v", kind, err)
+		}
+		return object
+	}
+	t.Fatalf("there is no %s", kind)
+	return object
+}
+
+func TestAddOnIsOne(t *testing.T) {
+	addOn := read[addonv1alpha1.ClusterManagementAddOn](t, "clustermanagementaddon.yaml")
+	template := read[addonv1alpha1.AddOnTemplate](t, "addontemplate.yaml")
+	role := read[rbacv1.ClusterRole](t, "hub_role.yaml")
+	if template.Spec.AddonName != addOn.Name || addOn.Spec.SupportedConfigs[0].DefaultConfig.Name != template.Name {
+		t.Errorf("the add-on is %s, the template %s is of %s", addOn.Name, template.Name, template.Spec.AddonName)
+	}
+	if got := template.Spec.Registration[0].KubeClient.HubPermissions[0].CurrentCluster.ClusterRoleName; got != role.Name {
+		t.Errorf("the agent gets the role %s on the hub, which is not %s", got, role.Name)
+	}
+}
+
+func TestAgentMayLittle(t *testing.T) {
+	want := map[string][]string{
+		"applicationreports": {"get", "list", "watch", "create", "patch"},
+		"manifestworks":      {"get"},
+	}
+	for _, rule := range read[rbacv1.ClusterRole](t, "hub_role.yaml").Rules {
+		if len(rule.Resources) != 1 || !slices.Equal(rule.Verbs, want[rule.Resources[0]]) {
+			t.Errorf("on the hub: %v", rule)
+		}
+	}
+	for _, rule := range onCluster[rbacv1.Role](t, "Role").Rules {
+		if !slices.Equal(rule.Resources, []string{"applications"}) || !slices.Equal(rule.Verbs, []string{"get", "list", "watch"}) {
+			t.Errorf("on the cluster: %v", rule)
+		}
+	}
+}
+
+func TestAgentDeployment(t *testing.T) {
+	deployment, account := onCluster[appsv1.Deployment](t, "Deployment"), onCluster[corev1.ServiceAccount](t, "ServiceAccount")
+	role, binding := onCluster[rbacv1.Role](t, "Role"), onCluster[rbacv1.RoleBinding](t, "RoleBinding")
+	pod := deployment.Spec.Template.Spec
+	container := pod.Containers[0]
+	for what, good := range map[string]bool{
+		"not root":           *pod.SecurityContext.RunAsNonRoot,
+		"seccomp":            pod.SecurityContext.SeccompProfile.Type == "RuntimeDefault",
+		"no escalation":      !*container.SecurityContext.AllowPrivilegeEscalation,
+		"read-only root":     *container.SecurityContext.ReadOnlyRootFilesystem,
+		"no capabilities":    slices.Equal(container.SecurityContext.Capabilities.Drop, []corev1.Capability{"ALL"}),
+		"memory limit":       !container.Resources.Limits.Memory().IsZero(),
+		"probes":             container.LivenessProbe != nil && container.ReadinessProbe != nil,
+		"its account":        pod.ServiceAccountName == account.Name && deployment.Namespace == account.Namespace,
+		"its rights":         binding.Subjects[0].Name == account.Name && binding.Subjects[0].Namespace == account.Namespace,
+		"where it may look":  strings.Contains(strings.Join(container.Args, " "), "--application-namespaces="+role.Namespace),
+		"the cluster's name": slices.Contains(container.Args, "--cluster-name={{CLUSTER_NAME}}"),
+	} {
+		if !good {
+			t.Errorf("not so: %s", what)
+		}
+	}
+}
