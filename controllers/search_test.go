@@ -19,6 +19,7 @@ import (
 
 	"github.com/towline-io/towline/controllers"
 	"github.com/towline-io/towline/controllers/resourcesync"
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/search/searchtest"
 )
@@ -224,4 +225,23 @@ func TestSearchIsDiscovered(t *testing.T) {
 	if want := "https://search-search-api." + acm.GetNamespace() + ".svc:4010/searchapi/graphql"; err != nil || got != want {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
+}
+
+// TestSearchInTheReport: a failed sync of which only search knows the missing resource.
+func TestSearchInTheReport(t *testing.T) {
+	s := searchtest.New(t)
+	asking(t, s)
+	set := applicationSet(t)
+	app := set.application(available(t), "guestbook").Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).String("healthStatus", "Missing").String("syncStatus", "OutOfSync").String("conditionSyncError", "services is forbidden"))
+	item := indexed(app).With("_conditionSyncError", "services is f...").
+		With("_missingResources", `[{"kind":"Service","name":"ui","namespace":"guestbook","version":"v1"}]`)
+	s.Put(item, searchtest.Resource(item, "apps", "v1", "Deployment", "guestbook", "ui"))
+	set.expect(t, func(g Gomega, r *v1alpha1.MulticlusterApplicationSetReport) {
+		g.Expect(r.Statuses.Resources).To(HaveLen(2), "what is missing is in it")
+		g.Expect(rowOf(r, app).HealthStatus).To(Equal("Missing"))
+		g.Expect(rowOf(r, app).Conditions).To(HaveLen(1))
+		g.Expect(rowOf(r, app).Conditions[0].Message).To(Equal("services is forbidden"), "the whole message is shown, not search's")
+	})
 }
