@@ -234,7 +234,8 @@ func TestSearchInTheReport(t *testing.T) {
 	set := applicationSet(t)
 	app := set.application(available(t), "guestbook").Obj()
 	create(t, app)
-	report(t, app, feedbackOf(app).String("healthStatus", "Missing").String("syncStatus", "OutOfSync").String("conditionSyncError", "services is forbidden"))
+	report(t, app, feedbackOf(app).String("healthStatus", "Missing").String("syncStatus", "OutOfSync").
+		String("conditionSyncError", "services is forbidden"))
 	item := indexed(app).With("_conditionSyncError", "services is f...").
 		With("_missingResources", `[{"kind":"Service","name":"ui","namespace":"guestbook","version":"v1"}]`)
 	s.Put(item, searchtest.Resource(item, "apps", "v1", "Deployment", "guestbook", "ui"))
