@@ -228,7 +228,8 @@ func TestAggregationOfAnUnreachableCluster(t *testing.T) {
 		g.Expect(r.Statuses.Summary.Unreachable).To(Equal("1"))
 	})
 	row := rowOf(got, app)
-	since := meta.FindStatusCondition(c.Status.Conditions, clusterv1.ManagedClusterConditionAvailable).LastTransitionTime.UTC().Format("2006-01-02T15:04:05Z")
+	lost := meta.FindStatusCondition(c.Status.Conditions, clusterv1.ManagedClusterConditionAvailable).LastTransitionTime
+	since := lost.UTC().Format("2006-01-02T15:04:05Z")
 	if len(row.Conditions) != 1 || row.Conditions[0].Type != apis.ConditionClusterUnreachable || !strings.Contains(row.Conditions[0].Message, since) {
 		t.Errorf("got %+v, want since when (%s)", row, since)
 	}

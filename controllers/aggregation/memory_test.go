@@ -32,7 +32,7 @@ func TestWait(t *testing.T) {
 		"first change":                 {func(s *set) { s.mark(now, app) }, settle},
 		"a change that others follow":  {func(s *set) { s.mark(ago(30*time.Millisecond), app); s.mark(now, app) }, settle - 30*time.Millisecond},
 		"settled":                      {func(s *set) { s.mark(ago(settle), app) }, 0},
-		"written a moment ago":         {func(s *set) { s.written = ago(10 * time.Millisecond); s.mark(ago(settle), app) }, minWindow - 10*time.Millisecond},
+		"written a moment ago":         {func(s *set) { s.written = ago(time.Millisecond); s.mark(ago(settle), app) }, minWindow - time.Millisecond},
 		"a large one written just now": {func(s *set) { s.written, s.size = now, 3<<19; s.mark(ago(settle), app) }, time.Second},
 	}
 	for title, tc := range tests {

@@ -45,7 +45,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
 		})
 	for _, s := range r.Inventory.Sources {
-		b.WatchesRawSource(s.Changes(r.setOfName))
+		b.WatchesRawSource(s.Changes(r.ofSource))
 	}
 	return b.Complete(r)
 }
@@ -87,10 +87,14 @@ func (r *Reconciler) setOfApplication(_ context.Context, obj client.Object) []re
 	return r.requests(obj.(*argocd.Application))
 }
 
-// setOfName is for sources, which know Applications by name.
-func (r *Reconciler) setOfName(name types.NamespacedName) []reconcile.Request {
+// ofSource is for sources, which know Applications by name. The cache, which is all that is asked, needs no context.
+func (r *Reconciler) ofSource(name types.NamespacedName) []reconcile.Request {
+	return r.setOfName(context.Background(), name)
+}
+
+func (r *Reconciler) setOfName(ctx context.Context, name types.NamespacedName) []reconcile.Request {
 	app := &argocd.Application{}
-	if err := r.Get(context.Background(), name, app, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.Get(ctx, name, app, client.UnsafeDisableDeepCopy); err != nil {
 		return nil // it is gone, which is an event of its own
 	}
 	return r.requests(app)
@@ -99,7 +103,7 @@ func (r *Reconciler) setOfName(name types.NamespacedName) []reconcile.Request {
 func (r *Reconciler) setsOfCluster(ctx context.Context, cluster client.Object) []reconcile.Request {
 	var out []reconcile.Request
 	for _, name := range index.ApplicationsOfCluster(ctx, r, cluster.GetName()) {
-		out = append(out, r.setOfName(name)...)
+		out = append(out, r.setOfName(ctx, name)...)
 	}
 	return out
 }

@@ -165,7 +165,8 @@ func TestUnreachable(t *testing.T) {
 	available := metav1.Condition{Type: clusterv1.ManagedClusterConditionAvailable, Status: metav1.ConditionUnknown,
 		Message: "Registration agent stopped updating its lease.", LastTransitionTime: metav1.Unix(1_700_000_060, 0)}
 	c.Status.Conditions = []metav1.Condition{available}
-	if got := report.Unreachable(c); got != "cluster cluster1 has not been available since 2023-11-14T22:14:20Z: Registration agent stopped updating its lease." {
+	want := "cluster cluster1 has not been available since 2023-11-14T22:14:20Z: Registration agent stopped updating its lease."
+	if got := report.Unreachable(c); got != want {
 		t.Errorf("got %q", got)
 	}
 	c.Status.Conditions[0].Status = metav1.ConditionTrue
