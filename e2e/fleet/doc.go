@@ -3,7 +3,8 @@
 // container engine, no network once the modules are there, no root.
 //
 // The hub runs etcd, kube-apiserver, kube-controller-manager, OCM's placement and registration
-// controllers, and Argo CD's ApplicationSet controller (progressive syncs on), API server and repo server.
+// controllers and add-on manager, and Argo CD's ApplicationSet controller (progressive syncs on), API server and repo
+// server.
 // A managed cluster runs etcd, kube-apiserver, kube-controller-manager, kube-scheduler, KWOK with one Node,
 // OCM's registration and work agents, and Argo CD's application controller and repo server. Redis and the
 // Git server live in the process that started the fleet.

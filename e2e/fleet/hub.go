@@ -38,6 +38,7 @@ func (p *plane) startHub(ctx context.Context) error {
 	group.Go(func() error { return p.startHubControllers(ctx) })
 	group.Go(func() error { return p.startOCMController(ctx, "placement") })
 	group.Go(func() error { return p.startOCMController(ctx, "registration") })
+	group.Go(func() error { return p.startAddOnManager(ctx) })
 	group.Go(func() error {
 		if err := p.prepareArgoCD(ctx, "applicationset-controller", "server"); err != nil {
 			return err

@@ -7,6 +7,7 @@ const (
 	agentNamespace = "open-cluster-management-agent"
 	workAccount    = "klusterlet-work-sa"
 	joinAccount    = "klusterlet-registration-sa"
+	addOnAccount   = "addon-manager-controller-sa"
 	// agentID is the last part of an agent's name on the hub.
 	agentID = "agent"
 )
@@ -19,6 +20,22 @@ func (p *plane) startOCMController(ctx context.Context, program string) error {
 	}
 	return p.startOCM(ctx, program, program+"-controller", "controller",
 		"--kubeconfig="+kubeconfig, "--namespace="+hubNamespace)
+}
+
+// startAddOnManager runs OCM's add-on manager on the hub. It hands out rights to add-ons, so unlike the others it has
+// only those of its own ServiceAccount.
+func (p *plane) startAddOnManager(ctx context.Context) error {
+	values := map[string]any{
+		"ClusterManagerName": "cluster-manager", "ClusterManagerNamespace": hubNamespace, "Labels": map[string]string{},
+	}
+	if err := p.applyManifests(ctx, hubNamespace, "ocm", "addon-manager", values); err != nil {
+		return err
+	}
+	kubeconfig, err := p.serviceAccountKubeconfig(ctx, hubNamespace, addOnAccount)
+	if err != nil {
+		return err
+	}
+	return p.startOCM(ctx, "addon", "addon-manager", "manager", "--kubeconfig="+kubeconfig, "--namespace="+hubNamespace)
 }
 
 // startOCM runs one of OCM's programs.

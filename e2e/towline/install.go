@@ -66,19 +66,25 @@ func applyFile(ctx context.Context, f *fleet.Fleet, plane *fleet.ControlPlane, p
 	if err != nil {
 		return err
 	}
-	file, err := os.CreateTemp("", "towline-*.yaml")
+	file, err := writeTemp(manifest)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name())
-	if _, err := file.WriteString(manifest); err != nil {
-		return err
-	}
-	if err := file.Close(); err != nil {
-		return err
-	}
-	_, err = plane.Kubectl(ctx, "apply", "--server-side", "-f", file.Name())
+	defer os.Remove(file)
+	_, err = plane.Kubectl(ctx, "apply", "--server-side", "-f", file)
 	return err
+}
+
+// writeTemp writes a manifest into a file of its own and returns the path.
+func writeTemp(manifest string) (string, error) {
+	file, err := os.CreateTemp("", "towline-*.yaml")
+	if err != nil {
+		return "", err
+	}
+	if _, err := file.WriteString(manifest); err != nil {
+		return "", err
+	}
+	return file.Name(), file.Close()
 }
 
 // Install applies what a user applies before the first ApplicationSet.

@@ -1,0 +1,153 @@
+package suite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os/exec"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/e2e/towline"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// create makes an Application without a clean-up of its own.
+func create(ctx context.Context, name, on string) {
+	GinkgoHelper()
+	app := fixture.Application(name).Cluster(on).Spec(spec("guestbook", name)).Finalizers(apis.FinalizerResources).Obj()
+	app.UID = ""
+	Expect(hub.Create(ctx, app)).To(Succeed())
+}
+
+// appReportOf is the report on the hub Application, to read.
+func appReportOf(ctx context.Context, name string) *v1alpha1.ApplicationReport {
+	GinkgoHelper()
+	app, err := read(hub, named(name))(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	key := work.Key(app)
+	return &v1alpha1.ApplicationReport{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+}
+
+// expectSameDetail waits until the hub Application says exactly what the cluster's says.
+func expectSameDetail(ctx context.Context, on, name string) {
+	GinkgoHelper()
+	Eventually(ctx, func(g Gomega, ctx context.Context) {
+		there, err := read(cluster[on], named(name))(ctx)
+		g.Expect(err).NotTo(HaveOccurred())
+		here, err := read(hub, named(name))(ctx)
+		g.Expect(err).NotTo(HaveOccurred())
+		g.Expect(here.Status.Resources).NotTo(BeEmpty())
+		g.Expect(here.Status.Resources).To(Equal(there.Status.Resources))
+		g.Expect(here.Status.Summary).To(Equal(there.Status.Summary))
+		g.Expect(here.Status.History).To(Equal(there.Status.History))
+		g.Expect(here.Status.OperationState).To(Equal(there.Status.OperationState))
+		g.Expect(here.Status.OperationState.SyncResult.Resources).NotTo(BeEmpty())
+	}).Should(Succeed())
+}
+
+// addConfigMap commits one more resource of the guestbook, until the spec ends.
+func addConfigMap(ctx context.Context, name string) {
+	GinkgoHelper()
+	manifest := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\n"
+	_, err := f.Git.Commit(ctx, fleet.AppsRepo, map[string]string{"guestbook/" + name + ".yaml": manifest}, "Add "+name)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx SpecContext) {
+		_, err := f.Git.Remove(ctx, fleet.AppsRepo, []string{"guestbook/" + name + ".yaml"}, "Remove "+name)
+		Expect(err).NotTo(HaveOccurred())
+	})
+}
+
+// login gives the argocd CLI of the fleet, logged in to the hub's argocd-server.
+func login(ctx context.Context) func(ctx context.Context, args ...string) string {
+	GinkgoHelper()
+	password, err := f.Hub.ArgoCDPassword(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	server := strings.TrimPrefix(strings.TrimPrefix(f.Hub.ArgoCDURL(), "https://"), "http://")
+	file := GinkgoT().TempDir() + "/argocd"
+	flags := []string{"--config", file, "--insecure", "--grpc-web"}
+	if strings.HasPrefix(f.Hub.ArgoCDURL(), "http://") {
+		flags = append(flags, "--plaintext")
+	}
+	run := func(ctx context.Context, args ...string) string {
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, f.Program("argocd"), append(args, flags...)...) //nolint:gosec // the fleet's own
+		out, err := cmd.CombinedOutput()
+		Expect(ctx.Err()).NotTo(HaveOccurred(), "argocd %v hangs: %s", args, out)
+		return string(out) + errorText(err)
+	}
+	Expect(run(ctx, "login", server, "--username", "admin", "--password", password)).To(ContainSubstring("logged in"))
+	return run
+}
+
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return "\n" + err.Error()
+}
+
+// measure is how long a change of health on the cluster takes to the hub Application's resources.
+func measure(ctx context.Context, on, name string) string {
+	GinkgoHelper()
+	var took []time.Duration
+	for i := range 10 {
+		message := fmt.Sprintf("sample %d", i)
+		patch := `[{"op":"add","path":"/status/resources/0/health","value":{"status":"Healthy","message":"` + message + `"}}]`
+		began := time.Now()
+		Expect(cluster[on].Patch(ctx, named(name), client.RawPatch(types.JSONPatchType, []byte(patch)))).To(Succeed())
+		Eventually(ctx, read(hub, named(name))).WithPolling(5 * time.Millisecond).
+			Should(HaveField("Status.Resources", ContainElement(HaveField("Health", HaveValue(HaveField("Message", message))))))
+		took = append(took, time.Since(began))
+		time.Sleep(300 * time.Millisecond)
+	}
+	return fmt.Sprint(took)
+}
+
+// load makes an Application on cluster1 that no Argo CD looks at, and a work on the hub that no agent applies.
+func load(ctx context.Context, name, namespace, clusterName string, status argocd.Status) {
+	GinkgoHelper()
+	app := fixture.Application(name).Namespace(namespace).Label(apis.LabelPulled, "true").Annotation(apis.AnnotationWork, name).Obj()
+	delete(app.Labels, apis.LabelPull)
+	app.UID, app.Status = "", status
+	Expect(cluster["cluster1"].Create(ctx, app)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) { Expect(cluster["cluster1"].Delete(ctx, app)).To(Succeed()) })
+	raw, err := json.Marshal(map[string]any{"apiVersion": argocd.GroupVersion.String(), "kind": argocd.Kind,
+		"metadata": map[string]string{"namespace": namespace, "name": name}})
+	Expect(err).NotTo(HaveOccurred())
+	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: clusterName, Name: name}}
+	w.Spec.Workload.Manifests = []workv1.Manifest{{}}
+	w.Spec.Workload.Manifests[0].Raw = raw
+	Expect(hub.Create(ctx, w)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) { Expect(hub.Delete(ctx, w)).To(Succeed()) })
+}
+
+// loadAgent runs an agent of a cluster that is not there, with all rights.
+func loadAgent(ctx context.Context, namespace, clusterName string) *fleet.Process {
+	GinkgoHelper()
+	ports, err := f.FreePorts(1)
+	Expect(err).NotTo(HaveOccurred())
+	probes := fmt.Sprintf("127.0.0.1:%d", ports[0])
+	agent, err := f.Run(ctx, fleet.Command{
+		Name: "agent-load", Path: binary, Env: towline.AgentEnv, Ready: fleet.HTTPReady("http://" + probes + "/readyz"),
+		Args: []string{"agent", "--kubeconfig=" + f.Cluster("cluster1").Kubeconfig(), "--hub-kubeconfig=" + f.Hub.Kubeconfig(),
+			"--cluster-name=" + clusterName, "--application-namespaces=" + namespace, "--metrics-bind-address=0",
+			"--health-probe-bind-address=" + probes},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(agent.Stop)
+	return agent
+}

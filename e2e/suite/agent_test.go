@@ -1,0 +1,185 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/e2e/towline"
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+)
+
+var _ = Describe("The agent add-on", Ordered, Serial, func() {
+	agents := map[string]*towline.Agent{}
+	apps := map[string]string{"cluster1": "with-agent-1", "cluster2": "with-agent-2"}
+
+	BeforeAll(func(ctx SpecContext) {
+		Expect(towline.InstallAddOn(ctx, f)).To(Succeed())
+		for on, name := range apps {
+			agent, err := towline.RunAgent(ctx, f, binary, on, "agent-"+on)
+			Expect(err).NotTo(HaveOccurred())
+			agents[on] = agent
+			create(ctx, name, on)
+		}
+	})
+	AfterAll(func(ctx SpecContext) {
+		for on, name := range apps {
+			Expect(hub.Delete(ctx, named(name))).To(Succeed())
+			Eventually(ctx, read(hub, named(name))).Should(BeNil())
+			agents[on].Stop()
+		}
+		_, err := f.Hub.Kubectl(ctx, "delete", "managedclusteraddons.addon.open-cluster-management.io", "--all", "--all-namespaces", "--wait=false")
+		Expect(err).NotTo(HaveOccurred())
+	})
+
+	It("is Available by what the add-on manager says", func(ctx SpecContext) {
+		for on := range apps {
+			Eventually(ctx, func(ctx context.Context) (string, error) {
+				return f.Hub.Kubectl(ctx, "get", "managedclusteraddons.addon.open-cluster-management.io", towline.AddOn, "--namespace", on,
+					"--output", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
+			}).Should(Equal("True"))
+		}
+	})
+
+	It("shows on the hub all that each cluster has", func(ctx SpecContext) {
+		for on, name := range apps {
+			expectHealthy(ctx, name)
+			expectSameDetail(ctx, on, name)
+		}
+	})
+
+	It("shows it in argocd app get and app history, and in the report", func(ctx SpecContext) {
+		argo := login(ctx)
+		for on, name := range apps {
+			out := argo(ctx, "app", "get", name, "--show-operation")
+			AddReportEntry("argocd app get "+name, out)
+			Expect(out).To(MatchRegexp(`apps\s+Deployment\s+` + name + `\s+guestbook-ui\s+Synced\s+Healthy\s+deployment.apps/guestbook-ui created`))
+			Expect(out).To(MatchRegexp(`Service\s+` + name + `\s+guestbook-ui\s+Synced\s+Healthy\s+service/guestbook-ui created`))
+			out = argo(ctx, "app", "history", name)
+			Expect(out).To(ContainSubstring("main ("))
+
+			report, err := f.Hub.Kubectl(ctx, "get", "applicationreports", "--namespace", on, "--output", "wide")
+			Expect(err).NotTo(HaveOccurred())
+			AddReportEntry("kubectl get applicationreports -n "+on, report)
+			Expect(report).To(MatchRegexp(name + `\S+\s+` + name + `\s+Synced\s+Healthy\s+Succeeded`))
+		}
+	})
+
+	It("does not hang on what only argocd-server's cache could answer", func(ctx SpecContext) {
+		argo := login(ctx)
+		began := time.Now()
+		out := argo(ctx, "app", "resources", apps["cluster1"])
+		AddReportEntry(fmt.Sprintf("argocd app resources, after %.1f s", time.Since(began).Seconds()), out)
+		Expect(out).To(ContainSubstring("cache: key is missing"), "docs/agent.md says so")
+	})
+
+	It("blanks nothing while it is gone, and catches up when it is back", func(ctx SpecContext) {
+		name := apps["cluster1"]
+		Expect(agents["cluster1"].Kill()).To(Succeed())
+		addConfigMap(ctx, "while-the-agent-is-gone")
+		hardRefresh(ctx, "cluster1", name)
+		Eventually(ctx, read(cluster["cluster1"], named(name))).Should(HaveField("Status.Resources", HaveLen(3)))
+		Consistently(ctx, read(hub, named(name))).WithTimeout(3 * time.Second).Should(HaveField("Status.Resources", Not(BeEmpty())))
+		Expect(agents["cluster1"].Restart(ctx)).To(Succeed())
+		expectSameDetail(ctx, "cluster1", name)
+	})
+
+	It("lives through a hub that is away, and catches up", func(ctx SpecContext) {
+		name, pid := apps["cluster2"], agents["cluster2"].PID()
+		Expect(f.Hub.StopAPIServer(ctx)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(f.Hub.StartAPIServer(ctx)).To(Succeed()) })
+		addConfigMap(ctx, "while-the-hub-is-away")
+		hardRefresh(ctx, "cluster2", name)
+		Eventually(ctx, read(cluster["cluster2"], named(name))).Should(HaveField("Status.Resources", HaveLen(3)))
+		time.Sleep(20 * time.Second) // long enough for the controller to lose its Lease
+		Expect(f.Hub.StartAPIServer(ctx)).To(Succeed())
+		began := time.Now()
+		select {
+		case <-tow.Exited(): // as a Deployment would
+			Expect(tow.Restart(ctx)).To(Succeed())
+		default:
+		}
+		Eventually(ctx, read(hub, appReportOf(ctx, name))).Should(HaveField("Status.Resources", HaveLen(3)))
+		AddReportEntry(fmt.Sprintf("the report is there %.1f s after the hub", time.Since(began).Seconds()))
+		expectSameDetail(ctx, "cluster2", name)
+		Expect(agents["cluster2"].PID()).To(Equal(pid), "the agent was restarted")
+	})
+
+	It("brings a change to the hub within a second", func(ctx SpecContext) {
+		AddReportEntry("from the change on the cluster to the hub", measure(ctx, "cluster1", apps["cluster1"]))
+	})
+
+	It("may do on the hub what it must, and nothing else", func(ctx SpecContext) {
+		as := "system:open-cluster-management:cluster:cluster1:addon:towline-agent:agent:towline-agent-agent"
+		group := "system:open-cluster-management:cluster:cluster1:addon:towline-agent"
+		can := func(verb, resource, namespace string) string {
+			out, err := f.Hub.Kubectl(ctx, "auth", "can-i", verb, resource, "--namespace", namespace, "--as", as, "--as-group", group)
+			if err != nil {
+				return "no"
+			}
+			return strings.TrimSpace(out)
+		}
+		Expect(can("patch", "applicationreports.apps.open-cluster-management.io", "cluster1")).To(Equal("yes"))
+		for _, tc := range [][3]string{
+			{"patch", "applicationreports.apps.open-cluster-management.io", "cluster2"},
+			{"delete", "applicationreports.apps.open-cluster-management.io", "cluster1"},
+			{"patch", "manifestworks.work.open-cluster-management.io", "cluster1"},
+			{"get", "manifestworks.work.open-cluster-management.io", "cluster2"},
+			{"get", "applications.argoproj.io", argocdNamespace},
+			{"get", "secrets", "cluster1"},
+		} {
+			Expect(can(tc[0], tc[1], tc[2])).To(Equal("no"), "%v", tc)
+		}
+	})
+
+	It("leaves no report when the app goes", func(ctx SpecContext) {
+		app := standalone(ctx, "with-agent-and-gone", "cluster1")
+		expectHealthy(ctx, app.Name)
+		report := appReportOf(ctx, app.Name)
+		Eventually(ctx, read(hub, report)).ShouldNot(BeNil())
+		Expect(hub.Delete(ctx, app)).To(Succeed())
+		Eventually(ctx, read(hub, app)).Should(BeNil())
+		Eventually(ctx, read(hub, report)).Should(BeNil())
+	})
+
+	It("has 200 Applications in less than 64 MiB", func(ctx SpecContext) {
+		const namespace, clusterName, count = "agent-load", "cluster-load", 200
+		namespaceOn(ctx, cluster["cluster1"], namespace)
+		namespaceOn(ctx, hub, clusterName)
+		there, err := read(cluster["cluster1"], named(apps["cluster1"]))(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		for len(there.Status.Resources) < 30 {
+			there.Status.Resources = append(there.Status.Resources, there.Status.Resources[0])
+		}
+		for i := range count {
+			load(ctx, fmt.Sprintf("load-%03d", i), namespace, clusterName, there.Status)
+		}
+		agent := loadAgent(ctx, namespace, clusterName)
+		list := &v1alpha1.ApplicationReportList{}
+		Eventually(ctx, func(ctx context.Context) (int, error) {
+			return len(list.Items), hub.List(ctx, list, client.InNamespace(clusterName))
+		}).Should(Equal(count))
+		started := agent.MemoryKB()
+		for i := range count {
+			app := named(fmt.Sprintf("load-%03d", i))
+			app.Namespace = namespace
+			Expect(cluster["cluster1"].Patch(ctx, app, client.RawPatch(types.MergePatchType, []byte(`{"status":{"health":{"message":"changed"}}}`)))).To(Succeed())
+		}
+		Eventually(ctx, func(ctx context.Context) (string, error) {
+			r := &v1alpha1.ApplicationReport{ObjectMeta: metav1.ObjectMeta{Namespace: clusterName, Name: fmt.Sprintf("load-%03d", count-1)}}
+			err := hub.Get(ctx, client.ObjectKeyFromObject(r), r)
+			return r.Status.Health.Message, err
+		}).Should(Equal("changed"))
+		kb := agent.MemoryKB()
+		AddReportEntry(fmt.Sprintf("resident memory with %d Applications: %.1f MiB, %.1f MiB after a change of each",
+			count, float64(started)/1024, float64(kb)/1024))
+		Expect(kb).To(BeNumerically("<", 64*1024))
+	})
+})

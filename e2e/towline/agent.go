@@ -1,0 +1,156 @@
+package towline
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/kubernetes"
+
+	"github.com/towline-io/towline/e2e/fleet"
+)
+
+const (
+	// AddOn is the name of the agent's add-on, its ServiceAccount and its Deployment.
+	AddOn = "towline-agent"
+
+	// AddOnNamespace is where add-ons live on a cluster. OCM's klusterlet operator makes it.
+	AddOnNamespace = "open-cluster-management-agent-addon"
+)
+
+// AgentEnv is the environment that the add-on's Deployment sets.
+var AgentEnv = []string{"GOMEMLIMIT=48MiB", "GOGC=50"}
+
+// Agent is a running `towline agent`.
+type Agent struct {
+	*fleet.Process
+
+	// Metrics and Probes are the addresses of its two servers, without a path.
+	Metrics, Probes string
+}
+
+// InstallAddOn makes the add-on known on the hub and asks for it on every cluster, as docs/agent.md says.
+func InstallAddOn(ctx context.Context, f *fleet.Fleet) error {
+	for _, file := range []string{"clustermanagementaddon", "addontemplate", "hub_role", "addon_manager_role"} {
+		if err := Apply(ctx, f, &f.Hub.ControlPlane, "deploy/addon/"+file+".yaml"); err != nil {
+			return err
+		}
+	}
+	for _, cluster := range f.Clusters() {
+		clients, err := kubernetes.NewForConfig(cluster.RESTConfig())
+		if err != nil {
+			return err
+		}
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: AddOnNamespace}}
+		if _, err := clients.CoreV1().Namespaces().Create(ctx, ns, metav1.CreateOptions{}); err != nil && !strings.Contains(err.Error(), "already exists") {
+			return err
+		}
+		file, err := writeTemp(fmt.Sprintf("{apiVersion: addon.open-cluster-management.io/v1alpha1, kind: ManagedClusterAddOn, "+
+			"metadata: {name: %s, namespace: %s}, spec: {}}", AddOn, cluster.Name()))
+		if err != nil {
+			return err
+		}
+		defer os.Remove(file)
+		if _, err := f.Hub.Kubectl(ctx, "apply", "--server-side", "-f", file); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RunAgent starts the program as the Deployment on the cluster would, with the identity on the hub that the add-on
+// manager gave it and the rights on the cluster that the AddOnTemplate grants. name tells several apart.
+func RunAgent(ctx context.Context, f *fleet.Fleet, binary, cluster, name string) (*Agent, error) {
+	c := f.Cluster(cluster)
+	hubKubeconfig, err := addOnKubeconfig(ctx, f, c)
+	if err != nil {
+		return nil, fmt.Errorf("the add-on's kubeconfig for the hub: %w", err)
+	}
+	kubeconfig, err := c.ServiceAccountKubeconfig(ctx, AddOnNamespace, AddOn)
+	if err != nil {
+		return nil, err
+	}
+	args, err := agentArgs(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	ports, err := f.FreePorts(2)
+	if err != nil {
+		return nil, err
+	}
+	a := &Agent{Metrics: fmt.Sprintf("http://127.0.0.1:%d", ports[0]), Probes: fmt.Sprintf("http://127.0.0.1:%d", ports[1])}
+	// A pod has the Secret mounted and addresses of its own; a process is told.
+	args = append(args, "--kubeconfig="+kubeconfig, "--hub-kubeconfig="+hubKubeconfig,
+		fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", ports[0]), fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d", ports[1]))
+	a.Process, err = f.Run(ctx, fleet.Command{
+		Name: name, Path: binary, Args: args, Env: AgentEnv, Ready: fleet.HTTPReady(a.Probes + "/readyz"),
+	})
+	return a, err
+}
+
+// agentArgs are the arguments in the Deployment that the add-on manager has sent to the cluster.
+func agentArgs(ctx context.Context, c *fleet.Cluster) ([]string, error) {
+	var args []string
+	err := eventually(ctx, func(ctx context.Context) error {
+		out, err := c.Kubectl(ctx, "--namespace", AddOnNamespace, "get", "deployment", AddOn,
+			"--output", "jsonpath={.spec.template.spec.containers[0].args}")
+		if err != nil {
+			return err
+		}
+		return json.Unmarshal([]byte(out), &args)
+	})
+	return args, err
+}
+
+// addOnKubeconfig writes the Secret that the registration agent keeps for the add-on into a folder, as it would be
+// mounted, and returns the path of its kubeconfig.
+func addOnKubeconfig(ctx context.Context, f *fleet.Fleet, c *fleet.Cluster) (string, error) {
+	clients, err := kubernetes.NewForConfig(c.RESTConfig())
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(f.Dir(), c.Name()+"-"+AddOn)
+	err = eventually(ctx, func(ctx context.Context) error {
+		secret, err := clients.CoreV1().Secrets(AddOnNamespace).Get(ctx, AddOn+"-hub-kubeconfig", metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		if len(secret.Data["tls.crt"]) == 0 || len(secret.Data["kubeconfig"]) == 0 {
+			return fmt.Errorf("the Secret has no certificate yet")
+		}
+		return writeFiles(dir, secret.Data)
+	})
+	return filepath.Join(dir, "kubeconfig"), err
+}
+
+func writeFiles(dir string, files map[string][]byte) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for name, data := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eventually tries until it succeeds, and returns the last error after two minutes.
+func eventually(ctx context.Context, try func(context.Context) error) error {
+	var last error
+	err := wait.PollUntilContextTimeout(ctx, 200*time.Millisecond, 2*time.Minute, true, func(ctx context.Context) (bool, error) {
+		last = try(ctx)
+		return last == nil, nil
+	})
+	if last != nil {
+		return last
+	}
+	return err
+}
