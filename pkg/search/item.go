@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"encoding/json"
 	"regexp"
 	"slices"
@@ -30,9 +31,16 @@ func newItem(raw json.RawMessage) (item, bool) {
 }
 
 // text is a string; empty when there is none.
-func (i item) text(name string) string {
+func (i item) text(name string) string { return text(i[name]) }
+
+// text is the string that a JSON value is; empty when it is none. Nearly all are as plain as they look, and there
+// are tens of thousands of them in an answer.
+func text(raw json.RawMessage) string {
+	if n := len(raw); n >= 2 && raw[0] == '"' && !bytes.ContainsRune(raw, '\\') && utf8.Valid(raw) {
+		return string(raw[1 : n-1])
+	}
 	var s string
-	if json.Unmarshal(i[name], &s) != nil {
+	if json.Unmarshal(raw, &s) != nil {
 		return ""
 	}
 	return s
@@ -56,10 +64,7 @@ func (i item) texts(name string, limit int) []string {
 	}
 	var out []string
 	for _, raw := range raws[:min(limit, len(raws))] {
-		var s string
-		if json.Unmarshal(raw, &s) == nil {
-			out = append(out, s)
-		}
+		out = append(out, text(raw))
 	}
 	return out
 }
