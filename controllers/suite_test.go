@@ -141,6 +141,17 @@ func (logs) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// workers is how many Applications each controller works on at a time.
+const workers = 4
+
+func concurrency() map[string]int {
+	out := map[string]int{}
+	for _, name := range controllers.Names {
+		out[name] = workers
+	}
+	return out
+}
+
 // running is a Towline at work: the real controllers, over a client that counts what they write.
 type running struct {
 	stop   func()
@@ -163,7 +174,7 @@ func start(t *testing.T, edits ...func(*controllers.Options)) *running {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	o := controllers.Options{Enabled: controllers.Names, Concurrency: map[string]int{}}
+	o := controllers.Options{Enabled: controllers.Names, Concurrency: concurrency()}
 	for _, name := range controllers.Names {
 		o.Concurrency[name] = 4
 	}

@@ -10,6 +10,7 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/config"
@@ -53,6 +54,8 @@ func commonManagerOptions(scheme *runtime.Scheme, o *common) ctrl.Options {
 		Scheme: scheme,
 		Controller: config.Controller{
 			ReconciliationTimeout: reconcileTimeout,
+			// A replica that waits fills its whole cache, so that it can lead at once.
+			EnableWarmup: ptr.To(true),
 		},
 		Metrics:                 metricsOptions(o),
 		HealthProbeBindAddress:  o.probeAddress,
@@ -91,6 +94,8 @@ func cacheFilled(c cache.Cache, otherwise string) healthz.Checker {
 		ctx, cancel := context.WithTimeout(req.Context(), time.Second)
 		defer cancel()
 		if !c.WaitForCacheSync(ctx) {
+			// The probe's answer withholds the reason, so it goes into the log.
+			ctrl.Log.Info("Not ready", "reason", otherwise)
 			return errors.New(otherwise)
 		}
 		return nil

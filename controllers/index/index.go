@@ -25,6 +25,9 @@ const (
 	// BySet finds the Applications for pull of a given ApplicationSet, by its "<namespace>/<name>".
 	BySet = "set"
 
+	// ByTarget finds the Applications that are to have a given namespace and name on a given cluster; see Target.
+	ByTarget = "target"
+
 	// ByHubApplication finds the ManifestWorks whose annotations name a given hub Application, by
 	// "<namespace>/<name>". The annotations are the cluster's to change: good for finding candidates for
 	// removal from that cluster's own namespace, and for nothing else.
@@ -41,6 +44,9 @@ func Add(ctx context.Context, indexer client.FieldIndexer) error {
 		return err
 	}
 	if err := indexer.IndexField(ctx, app, BySet, setOf); err != nil {
+		return err
+	}
+	if err := indexer.IndexField(ctx, app, ByTarget, targetOf); err != nil {
 		return err
 	}
 	return indexer.IndexField(ctx, &workv1.ManifestWork{}, ByHubApplication, hubApplicationOf)
@@ -82,6 +88,26 @@ func hubApplicationOf(obj client.Object) []string {
 		return []string{key.String()}
 	}
 	return nil
+}
+
+// Target is where an Application is to be: "<cluster>/<namespace>/<name>"; empty when it names no cluster.
+func Target(app *argocd.Application) string {
+	if app.Cluster() == "" {
+		return ""
+	}
+	return app.Cluster() + "/" + app.ClusterNamespace() + "/" + app.Name
+}
+
+func targetOf(obj client.Object) []string {
+	if target := Target(obj.(*argocd.Application)); target != "" {
+		return []string{target}
+	}
+	return nil
+}
+
+// ApplicationsOfTarget are the Applications with the same target as this one, itself included.
+func ApplicationsOfTarget(ctx context.Context, c client.Reader, app *argocd.Application) []types.NamespacedName {
+	return lookUp(ctx, c, client.MatchingFields{ByTarget: Target(app)})
 }
 
 // HubApplication is the hub Application that a ManifestWork's annotations name, and whether they name one. See

@@ -22,6 +22,9 @@ import (
 // its way through the watch; if it is one that does not wake this controller, this does.
 const conflictRetry = 100 * time.Millisecond
 
+// unseen is how often to look at an object that is not in the cache because it lacks the pull label.
+const unseen = 5 * time.Second
+
 // Reconciler brings one Application to its cluster. It holds no state of its own.
 type Reconciler struct {
 	client.Client
@@ -47,15 +50,28 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case err != nil:
 	case !app.DeletionTimestamp.IsZero():
 		r.blocked.set(req.NamespacedName, "")
-		err = r.finalize(ctx, app)
+		if app.Pulled() && app.ReconcileSkipped() {
+			err = r.finalize(ctx, app)
+		} // otherwise its finalizers are for the hub's own Argo CD to deal with
 	case app.Pulled():
 		after, err = r.propagate(ctx, app)
+	default: // the label says "false"
+		r.blocked.set(req.NamespacedName, "")
+		err = r.report(ctx, app, nil)
 	}
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: conflictRetry}, nil
 	}
+	if w, ok := errors.AsType[waiting](err); ok {
+		return ctrl.Result{RequeueAfter: time.Duration(w)}, nil
+	}
 	return ctrl.Result{RequeueAfter: after}, err
 }
+
+// waiting says that nothing is wrong, and that nothing which is watched will tell when to go on: look again then.
+type waiting time.Duration
+
+func (w waiting) Error() string { return "look again after " + time.Duration(w).String() }
 
 // propagate delivers the Application, and says on it whether that was possible.
 func (r *Reconciler) propagate(ctx context.Context, app *argocd.Application) (time.Duration, error) {

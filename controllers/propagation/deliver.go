@@ -39,6 +39,9 @@ func (r *Reconciler) deliver(ctx context.Context, app *argocd.Application) (time
 	if err != nil {
 		return 0, err
 	}
+	if err := r.checkTarget(ctx, app, cluster, existing); err != nil {
+		return 0, err
+	}
 	relayed, err := r.relayRequests(ctx, app, existing)
 	if err != nil || relayed.hold && existing != nil {
 		return relayed.after, err
@@ -88,7 +91,11 @@ func (r *Reconciler) apply(
 		}
 		// It is there but not in the cache: the cache is behind, or someone took the label off.
 		existing = &workv1.ManifestWork{}
-		if err := r.Live.Get(ctx, client.ObjectKeyFromObject(desired), existing); err != nil {
+		err := r.Live.Get(ctx, client.ObjectKeyFromObject(desired), existing)
+		if isGone(err) || err == nil && !existing.DeletionTimestamp.IsZero() {
+			return nil, waiting(unseen) // it is made anew when it is gone, which is perhaps not watched
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -124,7 +131,9 @@ func (r *Reconciler) update(ctx context.Context, app *argocd.Application, existi
 		return nil
 	}
 	patch := client.MergeFromWithOptions(existing.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	if err := r.Patch(ctx, updated, patch); err != nil {
+	if err := r.Patch(ctx, updated, patch); apierrors.IsNotFound(err) {
+		return waiting(conflictRetry) // deleted meanwhile
+	} else if err != nil {
 		return err
 	}
 	ctrl.LoggerFrom(ctx).V(1).Info("Updated ManifestWork", "work", client.ObjectKeyFromObject(updated).String())

@@ -40,8 +40,8 @@ func problemf(reason, format string, args ...any) *Problem {
 	return &Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// checkTarget is the problem with the name of the Application's cluster; nil when there is none.
-func checkTarget(app *argocd.Application) *Problem {
+// checkName is the problem with the name of the Application's cluster; nil when there is none.
+func checkName(app *argocd.Application) *Problem {
 	if app.Cluster() == "" {
 		return problemf(apis.ReasonClusterAnnotationMissing,
 			"the pull label is set but no cluster is named: set the annotation %s to the name of a ManagedCluster",
@@ -56,11 +56,11 @@ func checkTarget(app *argocd.Application) *Problem {
 }
 
 // canBeSomewhere tells whether there can be a work of the Application at all.
-func canBeSomewhere(app *argocd.Application) bool { return checkTarget(app) == nil }
+func canBeSomewhere(app *argocd.Application) bool { return checkName(app) == nil }
 
 // checkApplication is the problem that can be seen from the Application alone; nil when there is none.
 func checkApplication(app *argocd.Application) *Problem {
-	if p := checkTarget(app); p != nil {
+	if p := checkName(app); p != nil {
 		return p
 	}
 	if errs := validation.IsDNS1123Label(app.ClusterNamespace()); len(errs) > 0 {

@@ -34,18 +34,24 @@ func (r *Reconciler) finalize(ctx context.Context, app *argocd.Application) erro
 	if err != nil {
 		return err
 	}
+	watched := true
 	if current != nil && !slices.ContainsFunc(works, func(w workv1.ManifestWork) bool { return w.UID == current.UID }) {
-		works = append(works, *current)
+		works, watched = append(works, *current), false
 	}
+	held := false
 	for i := range works {
 		if err := r.deleteWork(ctx, &works[i], app); err != nil {
 			return err
 		}
+		held = held || works[i].Name == work.Name(app) // those of earlier Applications of its name are not waited for
 	}
-	if len(works) > 0 {
-		return nil // the end of the last work wakes the next reconcile
+	switch {
+	case !held:
+		return r.releaseFinalizers(ctx, app)
+	case !watched:
+		return waiting(unseen)
 	}
-	return r.releaseFinalizers(ctx, app)
+	return nil // the end of the last work wakes the next reconcile
 }
 
 // current is the work that the Application must have, as the API server has it now; nil when there is none, or
@@ -55,8 +61,10 @@ func (r *Reconciler) current(ctx context.Context, app *argocd.Application) (*wor
 		return nil, nil
 	}
 	w := &workv1.ManifestWork{}
-	if err := r.Live.Get(ctx, work.Key(app), w); err != nil {
-		return nil, client.IgnoreNotFound(err)
+	if err := r.Live.Get(ctx, work.Key(app), w); isGone(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
 	}
 	err := r.contested(ctx, app, w)
 	if _, others := errors.AsType[*Problem](err); others {
@@ -74,18 +82,24 @@ func (r *Reconciler) releaseFinalizers(ctx context.Context, app *argocd.Applicat
 }
 
 // removeOrphans deletes the works of an Application that is gone. Missing from the cache it may also be because
-// its pull label was taken off, or because the cache is behind: only the API server's word counts.
+// its pull label was taken off, or because the cache is behind: only the API server's word counts. An Application
+// without the label keeps what runs; since it is not watched any more, it is looked at from time to time as long as
+// it has works, so that they go when it does.
 func (r *Reconciler) removeOrphans(ctx context.Context, key types.NamespacedName) error {
 	works, err := r.works(ctx, key)
-	if err != nil || len(works) == 0 {
+	if err != nil {
 		return err
 	}
-	err = r.Live.Get(ctx, key, &argocd.Application{})
-	if err == nil {
-		ctrl.LoggerFrom(ctx).Info("The Application is not selected for pull any more; its ManifestWork stays", "works", len(works))
+	app := &argocd.Application{}
+	err = r.Live.Get(ctx, key, app)
+	switch {
+	case err == nil && !app.DeletionTimestamp.IsZero() && app.ReconcileSkipped():
+		return r.finalize(ctx, app)
+	case err == nil && len(works) > 0:
+		return waiting(unseen)
+	case err == nil:
 		return nil
-	}
-	if !isGone(err) {
+	case !isGone(err):
 		return err
 	}
 	for i := range works {
@@ -102,8 +116,9 @@ func isGone(err error) bool {
 	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// works are the works whose annotations name the Application, but for those that another Application of the hub
-// must have: there the annotations were changed, and its owner will put them right.
+// works are the works whose annotations name the Application, and which it or an earlier one of its name can have
+// had: the annotations are a cluster's to change, the name of a work is not. Those that another Application of the
+// hub must have are left out: their owner will put the annotations right.
 func (r *Reconciler) works(ctx context.Context, app types.NamespacedName) ([]workv1.ManifestWork, error) {
 	list := &workv1.ManifestWorkList{}
 	if err := r.List(ctx, list, client.MatchingFields{index.ByHubApplication: app.String()}); err != nil {
@@ -111,6 +126,9 @@ func (r *Reconciler) works(ctx context.Context, app types.NamespacedName) ([]wor
 	}
 	var works []workv1.ManifestWork
 	for i := range list.Items {
+		if !work.NamedAfter(list.Items[i].Name, app.Name) {
+			continue
+		}
 		owners := index.ApplicationsOfWork(ctx, r, client.ObjectKeyFromObject(&list.Items[i]))
 		if len(owners) == 0 || slices.Contains(owners, app) {
 			works = append(works, list.Items[i])

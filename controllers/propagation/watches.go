@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
@@ -39,6 +40,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("propagation").
 		For(&argocd.Application{}, builder.WithPredicates(applicationChanged())).
+		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.rivals),
+			builder.WithPredicates(targetChanged())).
 		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(r.applicationsOfWork),
 			builder.WithPredicates(workChanged())).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.applicationsOfCluster),
@@ -57,6 +60,16 @@ func applicationChanged() predicate.Predicate {
 		before, after := e.ObjectOld.(*argocd.Application), e.ObjectNew.(*argocd.Application)
 		return !sameRequest(before, after) || propagationError(before) != propagationError(after)
 	}}
+}
+
+// targetChanged lets through what may free a target for another Application: an end, and a change of target.
+func targetChanged() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return index.Target(e.ObjectOld.(*argocd.Application)) != index.Target(e.ObjectNew.(*argocd.Application))
+		},
+	}
 }
 
 func sameRequest(a, b *argocd.Application) bool {
@@ -111,6 +124,9 @@ func clusterChanged() predicate.Predicate {
 		before, after := e.ObjectOld.(*clusterv1.ManagedCluster), e.ObjectNew.(*clusterv1.ManagedCluster)
 		return before.Spec.HubAcceptsClient != after.Spec.HubAcceptsClient ||
 			isHub(before) != isHub(after) ||
+			// Set when the cluster has been accepted and has its namespace.
+			meta.IsStatusConditionTrue(before.Status.Conditions, clusterv1.ManagedClusterConditionHubAccepted) !=
+				meta.IsStatusConditionTrue(after.Status.Conditions, clusterv1.ManagedClusterConditionHubAccepted) ||
 			!before.DeletionTimestamp.Equal(after.DeletionTimestamp)
 	}}
 }

@@ -45,7 +45,7 @@ func (f *Feedback) Facts(ctx context.Context, app *argocd.Application) (*Facts, 
 	}
 	seen := feedback.Parse(&w.Status, work.Identifier(app))
 	countRejected(ctx, &seen)
-	if seen.Empty() {
+	if seen.Empty() && !seen.Complete {
 		return nil, nil
 	}
 	return &Facts{Source: f.Name(), Version: seen.Version, Status: seen.Status, Complete: seen.Complete}, nil

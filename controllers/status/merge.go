@@ -18,23 +18,24 @@ import (
 
 // merge is the status that the hub should show by what is known of the cluster; facts is nil when nothing is. What
 // was not observed stays as it is, except where a complete observation shows that the cluster's Application has no
-// such thing: an operation that is not there any more, a condition that is over.
+// such thing: an operation that is not there any more, a condition that is over, anything of the cluster that the
+// Application was on before.
 func merge(current *argocd.Status, facts *resourcesync.Facts, ofWork []argocd.Condition, now metav1.Time) argocd.Status {
 	if facts == nil {
 		facts = &resourcesync.Facts{}
 	}
 	out := *current.DeepCopy()
 	s := &facts.Status
-	if s.Health.Status != "" {
+	if s.Health.Status != "" || facts.Complete {
 		out.Health = s.Health
 	}
-	if s.Sync != nil {
+	if s.Sync != nil || facts.Complete {
 		out.Sync = s.Sync
 	}
 	if s.OperationState != nil || facts.Complete {
 		out.OperationState = s.OperationState
 	}
-	if s.ReconciledAt != "" {
+	if s.ReconciledAt != "" || facts.Complete {
 		out.ReconciledAt = s.ReconciledAt
 	}
 	if facts.Detailed {
@@ -134,6 +135,6 @@ type version struct {
 
 func sameConditions(a, b []argocd.Condition) bool {
 	return slices.EqualFunc(a, b, func(x, y argocd.Condition) bool {
-		return x.Type == y.Type && x.Message == y.Message
+		return x.Type == y.Type && x.Message == y.Message && x.LastTransitionTime.Equal(y.LastTransitionTime)
 	})
 }

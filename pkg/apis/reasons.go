@@ -27,6 +27,8 @@ const (
 	ReasonOperationInvalid = "OperationInvalid"
 	// ReasonPayloadTooLarge: the Application does not fit into a ManifestWork.
 	ReasonPayloadTooLarge = "PayloadTooLarge"
+	// ReasonTargetConflict: another Application has the same namespace and name on the same cluster.
+	ReasonTargetConflict = "TargetConflict"
 	// ReasonWorkConflict: the work's name is taken by a ManifestWork that is not this Application's.
 	ReasonWorkConflict = "WorkConflict"
 	// ReasonWorkRejected: the hub's API server refused the ManifestWork.

@@ -28,7 +28,9 @@ type Observation struct {
 	Taken, Pending string
 
 	// Complete is set when the agent could evaluate every rule: what Status does not have, the cluster's
-	// Application does not have either. When it is not set, what is missing is simply not known.
+	// Application does not have either. When it is not set, what is missing is simply not known. The agent's
+	// condition alone does not tell: it may be about the rules of an older controller. Every Application has a
+	// version, so one that was reported shows that these rules were evaluated, on an Application that is there.
 	Complete bool
 
 	// Rejected are the names of the rules whose value did not fit, sorted; for logs and metrics.
@@ -62,7 +64,7 @@ func Parse(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) Obse
 		Taken:    p.taken,
 		Pending:  p.pending,
 		Status:   p.assemble(),
-		Complete: len(rejected) == 0 && meta.IsStatusConditionTrue(manifest.Conditions, conditionSynced),
+		Complete: p.version != "" && len(rejected) == 0 && meta.IsStatusConditionTrue(manifest.Conditions, conditionSynced),
 		Rejected: rejected,
 	}
 }

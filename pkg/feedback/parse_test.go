@@ -24,7 +24,7 @@ func parse(b *fixture.FeedbackBuilder) feedback.Observation {
 
 func TestParseHealthy(t *testing.T) {
 	got := parse(fixture.Feedback(id).Healthy("53e28ff").Boolean("operationStateAutomated", true).Integer("operationStateRetryCount", 2))
-	want := feedback.Observation{Complete: true, Status: argocd.Status{
+	want := feedback.Observation{Complete: true, Version: "1", Status: argocd.Status{
 		Health: argocd.Health{Status: "Healthy"},
 		Sync:   &argocd.Sync{Status: "Synced", Revision: "53e28ff"},
 		OperationState: &argocd.OperationState{

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"strings"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -36,6 +37,13 @@ func Name(app *argocd.Application) string {
 	// No part of a name between dots may begin or end with a dash.
 	head := strings.TrimRight(app.Name[:MaxNameLength-1-hashLength], ".-")
 	return head + "-" + hex.EncodeToString(sum[:])[:hashLength]
+}
+
+// NamedAfter tells whether a work's name is one that Name gives to an Application of that name, whatever its UID.
+func NamedAfter(workName, appName string) bool {
+	name := Name(&argocd.Application{ObjectMeta: metav1.ObjectMeta{Name: appName, UID: "00000"}})
+	suffix := strings.LastIndex(name, "-") + 1
+	return len(workName) == len(name) && workName[:suffix] == name[:suffix] && !strings.ContainsAny(workName[suffix:], "-.")
 }
 
 // Key is the namespace and name of the ManifestWork that an Application must have, as the hub has it: its

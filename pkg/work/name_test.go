@@ -66,3 +66,17 @@ func TestKeyWithoutCluster(t *testing.T) {
 		t.Errorf("got %s", key)
 	}
 }
+
+func TestNamedAfter(t *testing.T) {
+	long := strings.Repeat("a", 240)
+	for _, app := range []string{"guestbook", "a.b", long} {
+		if got := name(app, "12345-x"); !work.NamedAfter(got, app) {
+			t.Errorf("%s is not known to be a work of %s", got, app)
+		}
+	}
+	for _, other := range []string{"addon-x", "guestbook", "guestbook-", "guestbook-1234", "guestbook-app-1234", "guestbook-123456", "xguestbook-12345"} {
+		if work.NamedAfter(other, "guestbook") {
+			t.Errorf("%s was taken for a work of guestbook", other)
+		}
+	}
+}

@@ -1,0 +1,243 @@
+package controllers_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// settled waits until everything that happened before has been looked at: as many Applications as there are workers
+// are made afterwards, sent and reported on.
+func settled(t *testing.T) {
+	t.Helper()
+	c := cluster(t)
+	var barriers []*argocd.Application
+	for range 2 * workers {
+		app := application(t, c).Obj()
+		create(t, app)
+		barriers = append(barriers, app)
+	}
+	for _, app := range barriers {
+		report(t, app, feedbackOf(app).Healthy("x"))
+		expectHealth(t, app, "Healthy")
+	}
+}
+
+// unmarked is a work of the Application's name as the first pull controllers made it: without a label.
+func unmarked(app *argocd.Application) *workv1.ManifestWork {
+	w := &workv1.ManifestWork{}
+	w.Namespace, w.Name = work.Key(app).Namespace, work.Key(app).Name
+	w.Finalizers = []string{agentFinalizer}
+	w.Spec.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{
+		Raw: []byte(`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"guestbook","namespace":"argocd"},"spec":{}}`)}}}
+	return w
+}
+
+// TestFinalizersOfTheHubsOwnArgoCD: an Application that the hub's Argo CD deploys keeps its finalizer for it.
+func TestFinalizersOfTheHubsOwnArgoCD(t *testing.T) {
+	start(t)
+	for title, edit := range map[string]func(*fixture.ApplicationBuilder){
+		"the label says false": func(b *fixture.ApplicationBuilder) {
+			b.Label(apis.LabelPull, "false").NoAnnotation(apis.AnnotationSkipReconcile)
+		},
+		"skip-reconcile absent": func(b *fixture.ApplicationBuilder) { b.NoAnnotation(apis.AnnotationSkipReconcile) },
+	} {
+		t.Run(title, func(t *testing.T) {
+			b := application(t, cluster(t)).Finalizers(apis.FinalizerResources)
+			edit(b)
+			app := b.Obj()
+			create(t, app)
+			settled(t)
+			remove(t, app)
+			settled(t)
+			if got := get(t, app.DeepCopy()); got == nil || len(got.Finalizers) != 1 {
+				t.Error("the finalizer was taken off: what the hub's Argo CD deployed is orphaned")
+			}
+		})
+	}
+}
+
+func TestDeletionWithAnUnmarkedWork(t *testing.T) {
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+	create(t, app)
+	old := unmarked(app)
+	create(t, old)
+	remove(t, app)
+	start(t)
+	NewWithT(t).Eventually(func() bool { return get(t, old.DeepCopy()).DeletionTimestamp.IsZero() }, soon, tick).Should(BeFalse())
+	edit(t, old, func(w *workv1.ManifestWork) { w.Finalizers = nil })
+	expectGone(t, app)
+}
+
+func TestUnmarkedWorkThatIsGoing(t *testing.T) {
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	old := unmarked(app)
+	create(t, old)
+	if err := k8s.Delete(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	start(t)
+	settled(t)
+	edit(t, old, func(w *workv1.ManifestWork) { w.Finalizers = nil })
+	if w := expectWork(t, app); w.UID == old.UID {
+		t.Error("it is still the old one")
+	}
+}
+
+// TestLabelTakenOffThenDeleted: the Application is not watched any more, and its end is still found.
+func TestLabelTakenOffThenDeleted(t *testing.T) {
+	for title, finalizers := range map[string][]string{"without finalizer": nil, "with it": {apis.FinalizerResources}} {
+		t.Run(title, func(t *testing.T) {
+			start(t)
+			app := application(t, cluster(t)).Finalizers(finalizers...).Obj()
+			create(t, app)
+			expectWork(t, app)
+			edit(t, app, func(a *argocd.Application) { delete(a.Labels, apis.LabelPull) })
+			settled(t)
+			remove(t, app)
+			expectNoWork(t, app)
+			expectGone(t, app)
+		})
+	}
+}
+
+// TestAForeignWorkWithTheVictimsMarks: a cluster's agent may mark any work of its namespace. That neither deletes the
+// work nor holds up the other cluster's Application.
+func TestAForeignWorkWithTheVictimsMarks(t *testing.T) {
+	start(t)
+	victim := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+	create(t, victim)
+	expectWork(t, victim)
+	foreign := unmarked(victim)
+	foreign.Namespace, foreign.Name = cluster(t).Name, "addon-x"
+	foreign.Labels = map[string]string{apis.LabelPull: "true"}
+	foreign.Annotations = map[string]string{apis.AnnotationHubNamespace: victim.Namespace, apis.AnnotationHubName: victim.Name}
+	create(t, foreign)
+	settled(t)
+	remove(t, victim)
+	expectGone(t, victim)
+	settled(t)
+	if got := get(t, foreign.DeepCopy()); got == nil || !got.DeletionTimestamp.IsZero() {
+		t.Error("a work that Towline did not make was deleted")
+	}
+}
+
+// TestMoveShowsTheNewCluster: what the old cluster reported goes when the new one has reported.
+func TestMoveShowsTheNewCluster(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).Healthy("a").String("conditionSyncError", "x"))
+	expectHealth(t, app, "Healthy")
+	to := cluster(t)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = to.Name })
+	expectWork(t, app)
+	report(t, app, feedbackOf(app))
+	NewWithT(t).Eventually(func() argocd.Status { return get(t, app).Status }, soon, tick).Should(BeZero())
+}
+
+func TestAdoptionBlanksNothing(t *testing.T) {
+	app := application(t, cluster(t)).Obj()
+	app.Status = argocd.Status{
+		Health: argocd.Health{Status: "Progressing"},
+		Sync:   &argocd.Sync{Status: "Synced", Revision: "a"},
+		OperationState: &argocd.OperationState{
+			Phase: "Succeeded", StartedAt: "2026-01-02T03:04:05Z", FinishedAt: "2026-01-02T03:04:07Z", Message: "m"},
+		Conditions: []argocd.Condition{{Type: "SyncError", Message: "real"}},
+	}
+	create(t, app)
+	old := unmarked(app)
+	old.Finalizers = nil
+	create(t, old)
+	// What an agent reports by the five rules of an older controller. It calls that complete.
+	old.Status = feedbackOf(app).Obj()
+	values := &old.Status.ResourceStatus.Manifests[0].StatusFeedbacks
+	values.Values = feedbackOf(app).String("healthStatus", "Healthy").String("syncStatus", "Synced").Obj().
+		ResourceStatus.Manifests[0].StatusFeedbacks.Values[1:]
+	if err := k8s.Status().Update(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	start(t)
+	expectHealth(t, app, "Healthy")
+	if s := get(t, app).Status; s.OperationState == nil || s.OperationState.FinishedAt == "" || len(s.Conditions) == 0 {
+		t.Errorf("what was not asked for was blanked: %+v", s)
+	}
+}
+
+func TestProblemsEndWhenTheLabelSaysFalse(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).NoAnnotation(apis.AnnotationSkipReconcile).Obj()
+	create(t, app)
+	expectProblem(t, app, apis.ReasonSkipReconcileMissing, "")
+	edit(t, app, func(a *argocd.Application) { a.Labels[apis.LabelPull] = "false" })
+	expectNoProblem(t, app)
+}
+
+// TestTwoApplicationsOneTarget: the first keeps it; the second gets it when the first is gone.
+func TestTwoApplicationsOneTarget(t *testing.T) {
+	start(t)
+	c := cluster(t)
+	first := application(t, c).Annotation(apis.AnnotationAppNamespace, "argocd").Obj()
+	create(t, first)
+	w := expectWork(t, first)
+	second := application(t, c).Annotation(apis.AnnotationAppNamespace, "argocd").Obj()
+	create(t, second)
+	expectProblem(t, second, apis.ReasonTargetConflict, first.Namespace+"/"+first.Name)
+	if workOf(t, second) != nil {
+		t.Error("two works carry the same Application to one cluster")
+	}
+	edit(t, first, func(a *argocd.Application) { a.Annotations["note"] = "x" })
+	if got := expectWork(t, first); got.UID != w.UID {
+		t.Error("the first lost its work")
+	}
+	expectNoProblem(t, first)
+	remove(t, first)
+	expectWork(t, second)
+	expectNoProblem(t, second)
+}
+
+// TestTheHubAsACluster: an Application on the hub that no work brought is not overwritten.
+func TestTheHubAsACluster(t *testing.T) {
+	start(t)
+	c := cluster(t, func(c *clusterv1.ManagedCluster) { c.Labels = map[string]string{apis.LabelLocalCluster: "true"} })
+	b := application(t, c)
+	there := application(t, c).Label(apis.LabelPull, "false").Obj()
+	create(t, there)
+	app := b.Annotation(apis.AnnotationAppNamespace, there.Namespace).Obj()
+	create(t, app)
+	expectProblem(t, app, apis.ReasonLocalClusterConflict, there.Namespace+"/"+there.Name)
+	if workOf(t, app) != nil {
+		t.Error("it was sent all the same")
+	}
+	remove(t, there)
+	expectGone(t, there)
+	expectWork(t, app)
+}
+
+// TestAWorkDeletedDuringAnUpdate is no trouble with the cluster's namespace.
+func TestAWorkDeletedDuringAnUpdate(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	for i := range 20 {
+		w := expectWork(t, app)
+		deleted := make(chan error)
+		go func() { deleted <- k8s.Delete(t.Context(), w) }()
+		edit(t, app, func(a *argocd.Application) { a.Annotations["note"] = metav1.Now().String() + string(rune('a'+i)) })
+		if err := <-deleted; err != nil {
+			t.Fatal(err)
+		}
+	}
+	expectWork(t, app)
+	NewWithT(t).Expect(eventReasons(t, app)).NotTo(ContainElement(apis.ReasonClusterNamespaceMissing))
+}
