@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -31,6 +32,9 @@ const (
 
 	// hubPatience is how long the agent waits for the hub after a start. It has nothing better to do.
 	hubPatience = 365 * 24 * time.Hour
+
+	// impatience is how often it says so.
+	impatience = 30 * time.Second
 )
 
 // Add registers the agent of that cluster namespace with a manager of the managed cluster. hub must be from NewHub.
@@ -41,8 +45,26 @@ func Add(ctx context.Context, mgr ctrl.Manager, hub cluster.Cluster, namespace s
 	if err := mgr.GetFieldIndexer().IndexField(ctx, &argocd.Application{}, byWork, workOf); err != nil {
 		return err
 	}
+	if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return sayWhenAway(ctx, hub) })); err != nil {
+		return err
+	}
 	r := &Reconciler{Cluster: mgr.GetClient(), Hub: hub.GetClient(), Works: hub.GetAPIReader(), Namespace: namespace}
 	return r.setup(mgr, hub)
+}
+
+// sayWhenAway tells whoever reads the log why nothing happens after a start: client-go says nothing of a hub that
+// refuses connections.
+func sayWhenAway(ctx context.Context, hub cluster.Cluster) error {
+	for ctx.Err() == nil {
+		patience, cancel := context.WithTimeout(ctx, impatience)
+		reached := hub.GetCache().WaitForCacheSync(patience)
+		cancel()
+		if reached {
+			return nil
+		}
+		ctrl.LoggerFrom(ctx).Info("The hub has not been reached yet", "hub", hub.GetConfig().Host)
+	}
+	return nil
 }
 
 func (r *Reconciler) setup(mgr ctrl.Manager, hub cluster.Cluster) error {

@@ -135,4 +135,4 @@ type ResourceResult struct {
 var ResultCodes = []string{"Synced", "SyncFailed", "Pruned", "PruneSkipped"}
 
 // HookTypes are the phases of a sync, by which hooks are named too (gitops-engine, pkg/sync/common).
-var HookTypes = []string{"PreSync", "Sync", "PostSync", "SyncFail", "PostDelete", "Skip"}
+var HookTypes = []string{"PreSync", "Sync", "PostSync", "SyncFail", "Skip"}
