@@ -192,7 +192,7 @@ func TestAggregationOfOneChange(t *testing.T) {
 		expectHealth(t, app, "Healthy")
 	}
 	towline.writes.take()
-	towline.writes.takeReports(http.MethodPatch, set.Namespace)
+	towline.writes.takeReports(http.MethodPut, set.Namespace)
 	towline.writes.takeReports(http.MethodGet, set.Namespace)
 
 	for _, health := range []string{"Progressing", "Degraded", "Suspended"} {
@@ -202,7 +202,7 @@ func TestAggregationOfOneChange(t *testing.T) {
 		set.expect(t, healths(want...))
 		expectHealth(t, apps[1], health)
 	}
-	if got := towline.writes.takeReports(http.MethodPatch, set.Namespace); len(got) != 3 {
+	if got := towline.writes.takeReports(http.MethodPut, set.Namespace); len(got) != 3 {
 		t.Errorf("three changes took the report writes %q", got)
 	}
 	if got := towline.writes.takeReports(http.MethodGet, set.Namespace); len(got) != 0 {
@@ -290,7 +290,7 @@ func TestAggregationAfterARestart(t *testing.T) {
 		set.expect(t, healths("Degraded", "Healthy"))
 		report(t, other, feedbackOf(other).Healthy("a").String("conditionOrphanedResourceWarning", "x"))
 		after := set.expect(t, healths("Healthy", "Healthy"))
-		if got := second.writes.takeReports(http.MethodPatch, set.Namespace); len(got) != 2 {
+		if got := second.writes.takeReports(http.MethodPut, set.Namespace); len(got) != 2 {
 			t.Errorf("a restart and two changes took the writes %q", got)
 		}
 		if diff := cmp.Diff(before.Statuses, after.Statuses); diff != "" {

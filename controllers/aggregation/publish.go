@@ -2,6 +2,7 @@ package aggregation
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -10,7 +11,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
@@ -30,7 +30,7 @@ func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, s *set
 		s.dirty = false
 		return nil
 	}
-	report.Publish(desired, before.conditions, before.generation, metav1.Now())
+	report.Publish(desired, before.conditions, before.meta.Generation, metav1.Now())
 	now, err := r.send(ctx, desired, s)
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return nil // the Applications are on their way out too
@@ -38,39 +38,39 @@ func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, s *set
 	if err != nil {
 		return err
 	}
-	now.digest, now.ours, now.current, now.conditions = digest, true, true, desired.Status.Conditions
+	now.digest = digest
 	s.published, s.written, s.dirty = now, time.Now(), false
 	r.tell(key, before, now)
 	return nil
 }
 
-// send creates or patches the report, and returns what there is then.
+// send creates or updates the report, and returns what there is then. An update as a whole is nearly twice as fast on
+// the API server as a patch, which it has to apply to as large an object first.
 func (r *Reconciler) send(ctx context.Context, desired *v1alpha1.MulticlusterApplicationSetReport, s *set) (*published, error) {
-	operation, to := "create", client.Object(desired)
+	conditions := slices.Clone(desired.Status.Conditions)
+	s.size = report.Size(desired)
+	var operation string
 	var err error
-	conditions := desired.Status.Conditions
 	if before := s.published; before.exists() {
-		operation, to = "update", metadata(client.ObjectKeyFromObject(desired))
-		patch := report.Patch(desired, before.version)
-		s.size = len(patch)
-		err = r.Patch(ctx, to, client.RawPatch(types.MergePatchType, patch))
+		operation = "update"
+		report.Over(desired, &before.meta)
+		err = r.Update(ctx, desired)
 	} else {
-		s.size = report.Size(desired)
+		operation = "create"
 		err = r.Create(ctx, desired)
 	}
 	if err != nil {
 		return nil, err
 	}
-	desired.Status.Conditions = conditions
 	reportWrites.WithLabelValues(operation).Inc()
 	ctrl.LoggerFrom(ctx).V(1).Info("Wrote the report", "operation", operation, "bytes", s.size)
-	return &published{uid: to.GetUID(), version: to.GetResourceVersion(), generation: to.GetGeneration()}, nil
+	return &published{meta: *kept(desired), ours: true, current: true, conditions: conditions}, nil
 }
 
 // tell records what has become of the set where people look for it.
 func (r *Reconciler) tell(key types.NamespacedName, before, now *published) {
 	about := metadata(key)
-	about.UID, about.ResourceVersion = now.uid, now.version
+	about.UID, about.ResourceVersion = now.meta.UID, now.meta.ResourceVersion
 	for _, t := range []struct {
 		condition, event string
 		status           metav1.ConditionStatus

@@ -15,9 +15,7 @@ import (
 
 // published is what is remembered of a report as the hub has it. The zero value is a report that does not exist.
 type published struct {
-	uid        types.UID
-	version    string
-	generation int64
+	meta metav1.ObjectMeta
 
 	// ours is set when the report carries the label that reports carry.
 	ours bool
@@ -29,7 +27,7 @@ type published struct {
 	conditions []metav1.Condition
 }
 
-func (p *published) exists() bool { return p.version != "" }
+func (p *published) exists() bool { return p.meta.ResourceVersion != "" }
 
 // load finds out what the report says where that is not known: at the start, and when somebody else has written it.
 func (r *Reconciler) load(ctx context.Context, key types.NamespacedName, s *set) error {
@@ -64,19 +62,24 @@ func (r *Reconciler) knows(ctx context.Context, key types.NamespacedName, p *pub
 	if apierrors.IsNotFound(err) {
 		return !p.exists(), nil
 	}
-	return err == nil && p.exists() && !newer(cached.ResourceVersion, p.version), err
+	return err == nil && p.exists() && !newer(cached.ResourceVersion, p.meta.ResourceVersion), err
 }
 
 func publishedOf(obj *v1alpha1.MulticlusterApplicationSetReport) *published {
 	return &published{
-		uid:        obj.UID,
-		version:    obj.ResourceVersion,
-		generation: obj.Generation,
+		meta:       *kept(obj),
 		ours:       obj.Labels[apis.LabelHostingApplicationSet] != "",
 		current:    report.Current(obj),
 		digest:     report.DigestOf(obj),
 		conditions: obj.Status.Conditions,
 	}
+}
+
+// kept is the metadata of a report without what only the API server needs.
+func kept(obj *v1alpha1.MulticlusterApplicationSetReport) *metav1.ObjectMeta {
+	meta := obj.ObjectMeta.DeepCopy()
+	meta.ManagedFields = nil
+	return meta
 }
 
 func rowsOf(obj *v1alpha1.MulticlusterApplicationSetReport) map[string]v1alpha1.ClusterCondition {

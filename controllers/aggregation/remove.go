@@ -29,7 +29,7 @@ func (r *Reconciler) remove(ctx context.Context, key types.NamespacedName, s *se
 			s.done(time.Now())
 			return nil // the event that the cache is waiting for wakes the next reconcile
 		}
-		uid := s.published.uid
+		uid := s.published.meta.UID
 		if err := r.Delete(ctx, metadata(key), client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ const (
 )
 
 // Build is the report of the ApplicationSet, but for times and generations, which Publish adds. It takes maxBytes at
-// most.
+// most, and shares nothing with the set.
 func (s *Set) Build(set types.NamespacedName, maxBytes int) *v1alpha1.MulticlusterApplicationSetReport {
 	out := &v1alpha1.MulticlusterApplicationSetReport{}
 	out.APIVersion, out.Kind = v1alpha1.GroupVersion.String(), "MulticlusterApplicationSetReport"
@@ -39,7 +39,7 @@ func (s *Set) Build(set types.NamespacedName, maxBytes int) *v1alpha1.Multiclust
 	out.Statuses.Resources = slices.Clone(resources)
 	out.Statuses.ClusterConditions = make([]v1alpha1.ClusterCondition, len(rows))
 	for i, e := range rows {
-		out.Statuses.ClusterConditions[i] = e.Row
+		e.Row.DeepCopyInto(&out.Statuses.ClusterConditions[i])
 	}
 	c := cut{rows: len(s.order) - len(rows), resources: len(s.resources()) - len(resources), maxBytes: maxBytes}
 	out.Statuses.Summary = s.tally.summary()

@@ -3,6 +3,7 @@ package report
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -52,28 +53,17 @@ func Publish(r *v1alpha1.MulticlusterApplicationSetReport, before []metav1.Condi
 	}
 }
 
-// Patch is the merge patch that makes the report with that version say what r says.
-func Patch(r *v1alpha1.MulticlusterApplicationSetReport, version string) []byte {
-	type statuses struct {
-		// Without omitempty: nothing must replace what was there.
-		Resources         []v1alpha1.ResourceRef      `json:"resources"`
-		Summary           v1alpha1.ReportSummary      `json:"summary"`
-		ClusterConditions []v1alpha1.ClusterCondition `json:"clusterConditions"`
+// Over makes r, which is about to be written over a report with that metadata, keep what of it is not ours: the labels
+// and annotations of others.
+func Over(r *v1alpha1.MulticlusterApplicationSetReport, before *metav1.ObjectMeta) {
+	ours := r.ObjectMeta
+	before.DeepCopyInto(&r.ObjectMeta)
+	r.ManagedFields = nil // the API server keeps its account of them
+	r.OwnerReferences = ours.OwnerReferences
+	if r.Labels == nil {
+		r.Labels = map[string]string{}
 	}
-	type metadata struct {
-		ResourceVersion string                  `json:"resourceVersion"`
-		Labels          map[string]string       `json:"labels"`
-		OwnerReferences []metav1.OwnerReference `json:"ownerReferences"`
-	}
-	return encode(struct {
-		Metadata metadata              `json:"metadata"`
-		Statuses statuses              `json:"statuses"`
-		Status   v1alpha1.ReportStatus `json:"status"`
-	}{
-		metadata{version, r.Labels, r.OwnerReferences},
-		statuses{r.Statuses.Resources, r.Statuses.Summary, r.Statuses.ClusterConditions},
-		r.Status,
-	})
+	maps.Copy(r.Labels, ours.Labels)
 }
 
 func encode(v any) []byte {
