@@ -46,7 +46,8 @@ const detailed = `{
  "resources":[{"version":"v1","kind":"Service","namespace":"guestbook","name":"guestbook-ui","status":"OutOfSync","health":{"status":"Missing"}},
   {"group":"apps","version":"v1","kind":"Deployment","namespace":"guestbook","name":"guestbook-ui","status":"Synced","health":{"status":"Healthy"}}],
  "summary":{"externalURLs":["https://guestbook.example.com/"],"images":["gcr.io/guestbook:v1"]},
- "history":[{"id":3,"revision":"43e28ff","deployedAt":"2026-01-01T03:04:07Z","source":{"repoURL":"https://git.example.com/apps.git","path":"guestbook"}}]}`
+ "history":[{"id":3,"revision":"43e28ff","deployedAt":"2026-01-01T03:04:07Z",
+   "source":{"repoURL":"https://git.example.com/apps.git","path":"guestbook"}}]}`
 
 // agentRun is an agent at work. Its cluster is the same API server as the hub, in other namespaces.
 type agentRun struct {
@@ -57,9 +58,12 @@ type agentRun struct {
 	away atomic.Bool
 }
 
-func startAgent(t *testing.T, cluster string) *agentRun {
+func startAgent(t *testing.T, cluster string, edits ...func(*agentRun)) *agentRun {
 	t.Helper()
 	a := &agentRun{writes: &writes{}}
+	for _, edit := range edits {
+		edit(a)
+	}
 	hubConfig := rest.CopyConfig(hub)
 	hubConfig.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		counted := a.writes.count(next)
@@ -181,10 +185,11 @@ func TestAgentBringsTheDetailToTheHub(t *testing.T) {
 	a.writes.take()
 	observe(t, there, `{"health":{"status":"Healthy"}}`)
 	expectHealth(t, app, "Healthy")
-	time.Sleep(2 * agent.Interval)
-	if got := slices.Concat(a.writes.take(), towline.writes.take()); len(got) != 2 {
-		t.Errorf("one change took the writes %q", got)
-	}
+	var got []string
+	NewWithT(t).Consistently(func() []string {
+		got = slices.Concat(got, a.writes.take(), towline.writes.take())
+		return got
+	}, 3*agent.Interval, tick).Should(HaveLen(2), "the writes of one change")
 }
 
 func TestAgentCoalesces(t *testing.T) {
@@ -251,9 +256,8 @@ func TestAgentStartsWithoutTheHub(t *testing.T) {
 	start(t)
 	app, there := pulled(t)
 	observe(t, there, detailed)
-	a := startAgent(t, app.Cluster())
-	a.away.Store(true)
-	time.Sleep(time.Second)
+	a := startAgent(t, app.Cluster(), func(a *agentRun) { a.away.Store(true) })
+	NewWithT(t).Consistently(func() *v1alpha1.ApplicationReport { return reportOn(t, app) }, time.Second, tick).Should(BeNil())
 	a.away.Store(false)
 	expectReport(t, app, "Degraded")
 }

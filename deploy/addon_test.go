@@ -57,7 +57,8 @@ func TestAddOnIsOne(t *testing.T) {
 	addOn := read[addonv1alpha1.ClusterManagementAddOn](t, "clustermanagementaddon.yaml")
 	template := read[addonv1alpha1.AddOnTemplate](t, "addontemplate.yaml")
 	role := read[rbacv1.ClusterRole](t, "hub_role.yaml")
-	if template.Spec.AddonName != addOn.Name || addOn.Spec.SupportedConfigs[0].DefaultConfig.Name != template.Name {
+	configs := addOn.Spec.SupportedConfigs //nolint:staticcheck // v1beta1 is not served by the add-on managers of today
+	if template.Spec.AddonName != addOn.Name || configs[0].DefaultConfig.Name != template.Name {
 		t.Errorf("the add-on is %s, the template %s is of %s", addOn.Name, template.Name, template.Spec.AddonName)
 	}
 	if got := template.Spec.Registration[0].KubeClient.HubPermissions[0].CurrentCluster.ClusterRoleName; got != role.Name {

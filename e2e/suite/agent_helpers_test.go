@@ -64,7 +64,7 @@ func addConfigMap(ctx context.Context, name string) {
 	manifest := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\n"
 	_, err := f.Git.Commit(ctx, fleet.AppsRepo, map[string]string{"guestbook/" + name + ".yaml": manifest}, "Add "+name)
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func(ctx SpecContext) {
+	DeferCleanup(func(ctx context.Context) {
 		_, err := f.Git.Remove(ctx, fleet.AppsRepo, []string{"guestbook/" + name + ".yaml"}, "Remove "+name)
 		Expect(err).NotTo(HaveOccurred())
 	})
@@ -84,7 +84,7 @@ func login(ctx context.Context) func(ctx context.Context, args ...string) string
 	run := func(ctx context.Context, args ...string) string {
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
-		cmd := exec.CommandContext(ctx, f.Program("argocd"), append(args, flags...)...) //nolint:gosec // the fleet's own
+		cmd := exec.CommandContext(ctx, f.Program("argocd"), append(args, flags...)...)
 		out, err := cmd.CombinedOutput()
 		Expect(ctx.Err()).NotTo(HaveOccurred(), "argocd %v hangs: %s", args, out)
 		return string(out) + errorText(err)
@@ -124,7 +124,7 @@ func load(ctx context.Context, name, namespace, clusterName string, status argoc
 	delete(app.Labels, apis.LabelPull)
 	app.UID, app.Status = "", status
 	Expect(cluster["cluster1"].Create(ctx, app)).To(Succeed())
-	DeferCleanup(func(ctx SpecContext) { Expect(cluster["cluster1"].Delete(ctx, app)).To(Succeed()) })
+	DeferCleanup(func(ctx context.Context) { Expect(cluster["cluster1"].Delete(ctx, app)).To(Succeed()) })
 	raw, err := json.Marshal(map[string]any{"apiVersion": argocd.GroupVersion.String(), "kind": argocd.Kind,
 		"metadata": map[string]string{"namespace": namespace, "name": name}})
 	Expect(err).NotTo(HaveOccurred())
@@ -132,7 +132,7 @@ func load(ctx context.Context, name, namespace, clusterName string, status argoc
 	w.Spec.Workload.Manifests = []workv1.Manifest{{}}
 	w.Spec.Workload.Manifests[0].Raw = raw
 	Expect(hub.Create(ctx, w)).To(Succeed())
-	DeferCleanup(func(ctx SpecContext) { Expect(hub.Delete(ctx, w)).To(Succeed()) })
+	DeferCleanup(func(ctx context.Context) { Expect(hub.Delete(ctx, w)).To(Succeed()) })
 }
 
 // loadAgent runs an agent of a cluster that is not there, with all rights.

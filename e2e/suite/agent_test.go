@@ -170,7 +170,8 @@ var _ = Describe("The agent add-on", Ordered, Serial, func() {
 		for i := range count {
 			app := named(fmt.Sprintf("load-%03d", i))
 			app.Namespace = namespace
-			Expect(cluster["cluster1"].Patch(ctx, app, client.RawPatch(types.MergePatchType, []byte(`{"status":{"health":{"message":"changed"}}}`)))).To(Succeed())
+			patch := client.RawPatch(types.MergePatchType, []byte(`{"status":{"health":{"message":"changed"}}}`))
+			Expect(cluster["cluster1"].Patch(ctx, app, patch)).To(Succeed())
 		}
 		Eventually(ctx, func(ctx context.Context) (string, error) {
 			r := &v1alpha1.ApplicationReport{ObjectMeta: metav1.ObjectMeta{Namespace: clusterName, Name: fmt.Sprintf("load-%03d", count-1)}}

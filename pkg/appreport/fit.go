@@ -119,7 +119,7 @@ func drop[T any](list *[]T, excess *int, mayGo func(T) bool) int32 {
 func first[T any](list *[]T, limit int) int32 {
 	over := max(0, len(*list)-limit)
 	*list = (*list)[:len(*list)-over]
-	return int32(min(over, 1<<30)) //nolint:gosec // bounded
+	return int32(min(over, 1<<30))
 }
 
 // shorten cuts all messages of lists, and tells whether one was longer.

@@ -75,35 +75,132 @@ func TestWhatIsBuiltIsReadAgain(t *testing.T) {
 	}
 }
 
+// running is the beginning of a status with an operation that runs.
+const running = `{"operationState":{"phase":"Running","startedAt":"2026-01-02T03:04:05Z"`
+
+func revisions(n int) string { return strings.TrimSuffix(strings.Repeat(`"a",`, n), ",") }
+
 func TestReadRejects(t *testing.T) {
 	long := strings.Repeat("x", 3000)
 	tests := map[string]struct {
 		status, field string
 		want          string // what stays of it
 	}{
-		"health code":            {`{"health":{"status":"Excellent"}}`, "health", `{}`},
-		"health time":            {`{"health":{"status":"Healthy","lastTransitionTime":"soon"}}`, "health", `{"health":{"status":"Healthy"}}`},
-		"sync code":              {`{"sync":{"status":"Perfect","revision":"a"}}`, "sync", `{}`},
-		"revision":               {`{"sync":{"status":"Synced","revision":"a b"}}`, "sync", `{"sync":{"status":"Synced"}}`},
-		"revision of several":    {`{"sync":{"status":"Synced","revisions":["a","\u001b","c"]}}`, "sync", `{"sync":{"status":"Synced","revisions":["a","","c"]}}`},
-		"phase":                  {`{"operationState":{"phase":"Done","startedAt":"2026-01-02T03:04:05Z"}}`, "operationState", `{}`},
-		"start":                  {`{"operationState":{"phase":"Running","startedAt":"x"}}`, "operationState", `{}`},
-		"retries":                {`{"operationState":{"phase":"Running","startedAt":"2026-01-02T03:04:05Z","retryCount":-3}}`, "operationState", `{"operationState":{"operation":{},"phase":"Running","startedAt":"2026-01-02T03:04:05Z"}}`},
-		"a result's code":        {`{"operationState":{"phase":"Running","startedAt":"2026-01-02T03:04:05Z","syncResult":{"revision":"a","resources":[{"kind":"Job","name":"a","status":"Great"}]}}}`, "operationState.syncResult.resources", `{"operationState":{"operation":{},"phase":"Running","startedAt":"2026-01-02T03:04:05Z","syncResult":{"revision":"a","resources":[{"kind":"Job","name":"a"}]}}}`},
-		"reconciledAt":           {`{"reconciledAt":"9999999-01-01T00:00:00Z"}`, "reconciledAt", `{}`},
-		"a condition's type":     {`{"conditions":[{"type":"Sync\u202eError","message":"x"}]}`, "conditions", `{}`},
-		"a resource's name":      {`{"resources":[{"kind":"Service","name":"a\u0000"},{"kind":"Service","name":"b"}]}`, "resources", `{"resources":[{"kind":"Service","name":"b"}]}`},
-		"a resource's kind":      {`{"resources":[{"kind":"` + long + `","name":"a"}]}`, "resources", `{}`},
-		"a resource's status":    {`{"resources":[{"kind":"Service","name":"a","status":"x"}]}`, "resources", `{"resources":[{"kind":"Service","name":"a"}]}`},
-		"a resource's wave":      {`{"resources":[{"kind":"Service","name":"a","syncWave":99999999999}]}`, "resources", `{"resources":[{"kind":"Service","name":"a","syncWave":2147483647}]}`},
-		"a link that runs code":  {`{"summary":{"externalURLs":["javascript:alert(1)","https://a.example/"]}}`, "summary", `{"summary":{"externalURLs":["https://a.example/"]}}`},
-		"an image":               {`{"summary":{"images":["a\nb"]}}`, "summary", `{}`},
-		"a deployment's time":    {`{"history":[{"id":1,"deployedAt":"x"}]}`, "history", `{}`},
-		"a deployment's source":  {`{"history":[{"id":1,"deployedAt":"2026-01-02T03:04:05Z","source":{"repoURL":"a\u0007"}}]}`, "history", `{"history":[{"id":1,"deployedAt":"2026-01-02T03:04:05Z"}]}`},
-		"a deployment's number":  {`{"history":[{"id":-1,"deployedAt":"2026-01-02T03:04:05Z"}]}`, "history", `{"history":[{"id":0,"deployedAt":"2026-01-02T03:04:05Z"}]}`},
-		"too many revisions":     {`{"sync":{"status":"Synced","revisions":[` + strings.TrimSuffix(strings.Repeat(`"a",`, 65), ",") + `]}}`, "sync", `{"sync":{"status":"Synced","revisions":[` + strings.TrimSuffix(strings.Repeat(`"a",`, 64), ",") + `]}}`},
-		"who asked, too long":    {`{"operationState":{"phase":"Running","startedAt":"2026-01-02T03:04:05Z","operation":{"initiatedBy":{"username":"` + long + `"}}}}`, "operationState", `{"operationState":{"operation":{},"phase":"Running","startedAt":"2026-01-02T03:04:05Z"}}`},
-		"a health of a resource": {`{"resources":[{"kind":"Service","name":"a","health":{"status":"Fine"}}]}`, "resources", `{"resources":[{"kind":"Service","name":"a"}]}`},
+		"health code": {
+			`{"health":{"status":"Excellent"}}`,
+			"health",
+			`{}`,
+		},
+		"health time": {
+			`{"health":{"status":"Healthy","lastTransitionTime":"soon"}}`,
+			"health",
+			`{"health":{"status":"Healthy"}}`,
+		},
+		"sync code": {
+			`{"sync":{"status":"Perfect","revision":"a"}}`,
+			"sync",
+			`{}`,
+		},
+		"revision": {
+			`{"sync":{"status":"Synced","revision":"a b"}}`,
+			"sync",
+			`{"sync":{"status":"Synced"}}`,
+		},
+		"revision of several": {
+			`{"sync":{"status":"Synced","revisions":["a","\u001b","c"]}}`,
+			"sync",
+			`{"sync":{"status":"Synced","revisions":["a","","c"]}}`,
+		},
+		"phase": {
+			`{"operationState":{"phase":"Done","startedAt":"2026-01-02T03:04:05Z"}}`,
+			"operationState",
+			`{}`,
+		},
+		"start": {
+			`{"operationState":{"phase":"Running","startedAt":"x"}}`,
+			"operationState",
+			`{}`,
+		},
+		"retries": {
+			running + `,"retryCount":-3}}`,
+			"operationState",
+			running + `}}`,
+		},
+		"a result's code": {
+			running + `,"syncResult":{"revision":"a","resources":[{"kind":"Job","name":"a","status":"Great"}]}}}`,
+			"operationState.syncResult.resources",
+			running + `,"syncResult":{"revision":"a","resources":[{"kind":"Job","name":"a"}]}}}`,
+		},
+		"reconciledAt": {
+			`{"reconciledAt":"9999999-01-01T00:00:00Z"}`,
+			"reconciledAt",
+			`{}`,
+		},
+		"a condition's type": {
+			`{"conditions":[{"type":"Sync\u202eError","message":"x"}]}`,
+			"conditions",
+			`{}`,
+		},
+		"a resource's name": {
+			`{"resources":[{"kind":"Service","name":"a\u0000"},{"kind":"Service","name":"b"}]}`,
+			"resources",
+			`{"resources":[{"kind":"Service","name":"b"}]}`,
+		},
+		"a resource's kind": {
+			`{"resources":[{"kind":"` + long + `","name":"a"}]}`,
+			"resources",
+			`{}`,
+		},
+		"a resource's status": {
+			`{"resources":[{"kind":"Service","name":"a","status":"x"}]}`,
+			"resources",
+			`{"resources":[{"kind":"Service","name":"a"}]}`,
+		},
+		"a resource's wave": {
+			`{"resources":[{"kind":"Service","name":"a","syncWave":99999999999}]}`,
+			"resources",
+			`{"resources":[{"kind":"Service","name":"a","syncWave":2147483647}]}`,
+		},
+		"a link that runs code": {
+			`{"summary":{"externalURLs":["javascript:alert(1)","https://a.example/"]}}`,
+			"summary",
+			`{"summary":{"externalURLs":["https://a.example/"]}}`,
+		},
+		"an image": {
+			`{"summary":{"images":["a\nb"]}}`,
+			"summary",
+			`{}`,
+		},
+		"a deployment's time": {
+			`{"history":[{"id":1,"deployedAt":"x"}]}`,
+			"history",
+			`{}`,
+		},
+		"a deployment's source": {
+			`{"history":[{"id":1,"deployedAt":"2026-01-02T03:04:05Z","source":{"repoURL":"a\u0007"}}]}`,
+			"history",
+			`{"history":[{"id":1,"deployedAt":"2026-01-02T03:04:05Z"}]}`,
+		},
+		"a deployment's number": {
+			`{"history":[{"id":-1,"deployedAt":"2026-01-02T03:04:05Z"}]}`,
+			"history",
+			`{"history":[{"id":0,"deployedAt":"2026-01-02T03:04:05Z"}]}`,
+		},
+		"too many revisions": {
+			`{"sync":{"status":"Synced","revisions":[` + revisions(65) + `]}}`,
+			"sync",
+			`{"sync":{"status":"Synced","revisions":[` + revisions(64) + `]}}`,
+		},
+		"who asked, too long": {
+			running + `,"operation":{"initiatedBy":{"username":"` + long + `"}}}}`,
+			"operationState",
+			running + `}}`,
+		},
+		"a health of a resource": {
+			`{"resources":[{"kind":"Service","name":"a","health":{"status":"Fine"}}]}`,
+			"resources",
+			`{"resources":[{"kind":"Service","name":"a"}]}`,
+		},
 	}
 	for title, tc := range tests {
 		t.Run(title, func(t *testing.T) {
