@@ -1,0 +1,57 @@
+package controllers_test
+
+import (
+	"net/http"
+	"sync"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/towline-io/towline/controllers"
+)
+
+// withoutReports is what a hub serves that has no CRD of ApplicationReports.
+type withoutReports struct{ meta.RESTMapper }
+
+func (m withoutReports) RESTMapping(kind schema.GroupKind, versions ...string) (*meta.RESTMapping, error) {
+	if kind.Kind == "ApplicationReport" {
+		return nil, &meta.NoKindMatchError{GroupKind: kind, SearchedVersions: versions}
+	}
+	return m.RESTMapper.RESTMapping(kind, versions...)
+}
+
+func TestHubWithoutTheCRDOfApplicationReports(t *testing.T) {
+	mgr, err := ctrl.NewManager(hub, ctrl.Options{
+		Scheme: scheme, Cache: controllers.Cache(),
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
+		MapperProvider: func(c *rest.Config, h *http.Client) (meta.RESTMapper, error) {
+			mapper, err := apiutil.NewDynamicRESTMapper(c, h)
+			return withoutReports{mapper}, err
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := controllers.Add(t.Context(), mgr, controllers.Options{Enabled: controllers.Names, Concurrency: concurrency()}); err != nil {
+		t.Fatal(err)
+	}
+	var done sync.WaitGroup
+	done.Go(func() {
+		if err := mgr.Start(t.Context()); err != nil {
+			t.Errorf("manager: %v", err)
+		}
+	})
+	t.Cleanup(done.Wait)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	expectHealth(t, app, "Healthy")
+}
