@@ -65,10 +65,20 @@ func (r *Reconciler) relayOperation(
 	case relay.Hold:
 		return relayed{hold: true, after: relay.RefreshDeadline}, nil
 	case relay.Clear:
+		if !shows(app, seen) {
+			return relayed{hold: true}, nil // the status controller is about to, and its write wakes this one
+		}
 		return relayed{hold: true}, r.patch(ctx, app, operationPatch(app, nil))
 	case relay.None:
 	}
 	return relayed{}, nil
+}
+
+// shows tells whether the hub Application's status shows the operation that its cluster has taken. Until then the
+// request stays: whoever sees neither, as RollingSync does, would ask again.
+func shows(app *argocd.Application, seen *feedback.Observation) bool {
+	here, there := app.Status.OperationState, seen.Status.OperationState
+	return here != nil && there != nil && here.StartedAt >= there.StartedAt
 }
 
 // stamp gives the hub's operation an identity. The change of the Application wakes the reconcile that sends it.

@@ -58,7 +58,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 func applicationChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*argocd.Application), e.ObjectNew.(*argocd.Application)
-		return !sameRequest(before, after) || propagationError(before) != propagationError(after)
+		return !sameRequest(before, after) || propagationError(before) != propagationError(after) ||
+			after.Operation != nil && startedAt(before) != startedAt(after)
 	}}
 }
 
@@ -81,6 +82,14 @@ func sameRequest(a, b *argocd.Application) bool {
 		bytes.Equal(a.Spec.Raw, b.Spec.Raw) &&
 		equality.Semantic.DeepEqual(a.Operation, b.Operation) &&
 		maps.EqualFunc(a.Unknown, b.Unknown, func(x, y json.RawMessage) bool { return bytes.Equal(x, y) })
+}
+
+// startedAt is when the operation began that the hub's status shows: a request is over once it is shown there.
+func startedAt(app *argocd.Application) string {
+	if app.Status.OperationState == nil {
+		return ""
+	}
+	return app.Status.OperationState.StartedAt
 }
 
 // propagationError is the message of the condition that this controller owns: if someone else drops or changes
