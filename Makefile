@@ -76,12 +76,12 @@ test-contract: ## What Towline writes, read by Argo CD's and OCM's own code.
 	CGO_ENABLED=0 go -C e2e/programs/ocm test -trimpath ./...
 
 .PHONY: test-fleet
-test-fleet: ## The tests of the fleet program itself.
-	go -C e2e test $$(go -C e2e list ./... | grep -v '/e2e/suite')
+test-fleet: ## The tests of the fleet program itself, on real fleets.
+	TOWLINE_FLEET_TEST=1 go -C e2e test $$(go -C e2e list ./... | grep -v '/e2e/suite')
 
 .PHONY: e2e
 e2e: ## The end-to-end suite: a hub and clusters as local processes.
-	go -C e2e test ./suite/... -count=1 -v -timeout $(E2E_TIMEOUT) -ginkgo.v $(E2E_FLAGS)
+	go -C e2e test ./suite/... -count=1 -v -timeout $(E2E_TIMEOUT) -ginkgo.v -ginkgo.no-color -ginkgo.randomize-all $(E2E_FLAGS)
 
 .PHONY: verify
 verify: ## Fail if generated files or go.mod are not current.

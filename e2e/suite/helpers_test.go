@@ -4,7 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
+	"testing/fstest"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -157,4 +161,24 @@ func hardRefresh(ctx context.Context, on, name string) {
 	GinkgoHelper()
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"hard"}}}`, apis.AnnotationRefresh)
 	Expect(cluster[on].Patch(ctx, named(name), client.RawPatch("application/merge-patch+json", []byte(patch)))).To(Succeed())
+}
+
+// testdata is the path of a file in testdata.
+func testdata(name string) string { return filepath.Join("testdata", name) }
+
+// testdataFS is a tree with just one file of testdata.
+func testdataFS(name string) fs.FS {
+	GinkgoHelper()
+	data, err := os.ReadFile(testdata(name))
+	Expect(err).NotTo(HaveOccurred())
+	return fstest.MapFS{name: {Data: data, Mode: 0o644}}
+}
+
+// apply applies a manifest to the hub.
+func apply(ctx context.Context, manifest string) {
+	GinkgoHelper()
+	file := filepath.Join(GinkgoT().TempDir(), "manifest.yaml")
+	Expect(os.WriteFile(file, []byte(manifest), 0o600)).To(Succeed())
+	_, err := f.Hub.Kubectl(ctx, "apply", "--server-side", "-f", file)
+	Expect(err).NotTo(HaveOccurred())
 }

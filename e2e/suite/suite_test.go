@@ -16,11 +16,12 @@ import (
 	"github.com/towline-io/towline/controllers"
 	"github.com/towline-io/towline/e2e/fleet"
 	"github.com/towline-io/towline/e2e/towline"
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 )
 
 const (
 	// soon is how long what takes seconds may take on a busy machine.
-	soon = 2 * time.Minute
+	soon = time.Minute
 
 	// tick is how often a condition is looked at.
 	tick = 100 * time.Millisecond
@@ -37,6 +38,7 @@ var (
 
 func TestSuite(t *testing.T) {
 	RegisterFailHandler(Fail)
+	EnforceDefaultTimeoutsWhenUsingContexts() // a context alone would let Eventually wait for ever
 	SetDefaultEventuallyTimeout(soon)
 	SetDefaultEventuallyPollingInterval(tick)
 	RunSpecs(t, "Towline on a real fleet")
@@ -46,6 +48,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	ctrl.SetLogger(GinkgoLogr)
 	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
 	Expect(controllers.AddToScheme(scheme)).To(Succeed())
+	Expect(v1alpha1.AddToScheme(scheme)).To(Succeed())
 
 	f = startFleet(ctx)
 	DeferCleanup(f.Stop)
@@ -68,7 +71,7 @@ func startFleet(ctx context.Context) *fleet.Fleet {
 		return f
 	}
 	f, err := fleet.Start(ctx, fleet.Options{
-		Dir: GinkgoT().TempDir(), Clusters: fleet.ClusterNames(2), AuditLog: true, Progress: GinkgoWriter,
+		Dir: GinkgoT().TempDir(), Clusters: fleet.ClusterNames(3), AuditLog: true, Progress: GinkgoWriter,
 	})
 	Expect(err).NotTo(HaveOccurred())
 	return f

@@ -21,20 +21,7 @@ const (
 	ConditionWorkAvailableWarning = "ManifestWorkAvailableWarning"
 )
 
-// ConditionClusterUnreachable is on the rows of a report whose cluster is not available: what they say was so when
-// the cluster was last heard of. Written by the aggregation controller.
-const ConditionClusterUnreachable = "ClusterUnreachable"
-
 // ConditionOperationError is on the rows of a report whose last operation failed, where no SyncError tells why: Argo CD
 // sets that for automated syncs only. Written by the aggregation controller. ACM Search tells of it too; then the status
 // controller writes it on the Application, where the work agent does not say what became of the operation.
 const ConditionOperationError = "OperationError"
-
-// Types of the standard conditions in a report's status.
-const (
-	// ConditionReady is True when every Application is synced and healthy, on a cluster that is available.
-	ConditionReady = "Ready"
-
-	// ConditionComplete is True when every Application has a row, and every resource is listed.
-	ConditionComplete = "Complete"
-)

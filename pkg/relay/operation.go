@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -18,19 +19,20 @@ const lostAfter = time.Minute
 type Action int
 
 const (
-	// None: nothing is asked for and nothing is on its way, or it has to wait for its turn.
+	// None means: nothing is asked for and nothing is on its way, or it has to wait for its turn.
 	None Action = iota
 
-	// Stamp: give the hub's operation the identity Operation.ID; sending comes next.
+	// Stamp means: give the hub's operation the identity Operation.ID; sending comes next.
 	Stamp
 
-	// Send: put the hub's operation into the payload.
+	// Send means: put the hub's operation into the payload.
 	Send
 
-	// Hold: leave the payload as it is.
+	// Hold means: leave the payload as it is.
 	Hold
 
-	// Clear: the cluster has taken the hub's operation; take it off the hub Application and leave the payload.
+	// Clear means: the cluster has taken the hub's operation, or runs just that one already; take it off the hub
+	// Application and leave the payload.
 	Clear
 )
 
@@ -65,6 +67,8 @@ func (o *Operation) Next(now time.Time) Action {
 	switch {
 	case wanted != "" && o.Taken == wanted:
 		return Clear
+	case inFlight && len(o.Wanted) > 0 && wanted == "" && same(o.Wanted, o.Sent):
+		return Clear // asked for again while it runs; Argo CD forgets such a request when the one that runs ends
 	case inFlight:
 		return Hold // what runs is not stopped; the next one waits
 	case len(o.Wanted) == 0:
@@ -85,6 +89,13 @@ func (o *Operation) lost(wanted string, now time.Time) bool {
 	since, ok := stampedAt(wanted)
 	return ok && ID(o.Sent) == wanted && o.Applied && o.Pending == "" && !o.Busy &&
 		now.Sub(since) > lostAfter && o.FinishedAt >= since.UTC().Format(time.RFC3339)
+}
+
+// same tells whether two operations ask for the same, whatever their identities.
+func same(a, b []byte) bool {
+	x, errX := WithID(a, "")
+	y, errY := WithID(b, "")
+	return errX == nil && errY == nil && bytes.Equal(x, y)
 }
 
 // NewID is an identity that begins with the time it was given, so that it is known how long it has been on its way.

@@ -57,13 +57,13 @@ func (r Refresh) String() string {
 type Outcome int
 
 const (
-	// Waiting: the cluster has not compared since, or there is no refresh.
+	// Waiting means: the cluster has not compared since, or there is no refresh.
 	Waiting Outcome = iota
 
-	// Done: the cluster has compared since.
+	// Done means: the cluster has compared since.
 	Done
 
-	// TimedOut: it has not, and that took too long.
+	// TimedOut means: it has not, and that took too long.
 	TimedOut
 )
 

@@ -37,26 +37,35 @@ func TestOperation(t *testing.T) {
 		at   time.Time
 		want relay.Action
 	}{
-		"nothing asked for":                 {op{}, soon, relay.None},
-		"asked for":                         {op{Wanted: operation(t, "")}, soon, relay.Stamp},
-		"asked for while another runs":      {op{Wanted: operation(t, ""), Busy: true}, soon, relay.None},
-		"stamped":                           {op{Wanted: operation(t, first)}, soon, relay.Send},
-		"stamped, another began meanwhile":  {op{Wanted: operation(t, first), Busy: true, Taken: "x"}, soon, relay.Send},
-		"sent":                              {op{Wanted: operation(t, first), Sent: operation(t, first)}, soon, relay.Hold},
-		"sent, waits there":                 {op{Wanted: operation(t, first), Sent: operation(t, first), Pending: first, Applied: true}, late, relay.Hold},
-		"sent, not applied for long":        {op{Wanted: operation(t, first), Sent: operation(t, first)}, late, relay.Hold},
-		"taken, runs":                       {op{Wanted: operation(t, first), Sent: operation(t, first), Taken: first, Busy: true}, soon, relay.Clear},
-		"taken, already over":               {op{Wanted: operation(t, first), Sent: operation(t, first), Taken: first}, soon, relay.Clear},
-		"cleared, runs":                     {op{Sent: operation(t, first), Taken: first, Busy: true}, soon, relay.Hold},
-		"cleared, over":                     {op{Sent: operation(t, first), Taken: first}, soon, relay.None},
-		"cleared, runs, next asked for":     {op{Wanted: operation(t, ""), Sent: operation(t, first), Taken: first, Busy: true}, soon, relay.Hold},
-		"cleared, over, next asked for":     {op{Wanted: operation(t, ""), Sent: operation(t, first), Taken: first}, soon, relay.Stamp},
-		"next stamped, first over":          {op{Wanted: operation(t, second), Sent: operation(t, first), Taken: first}, soon, relay.Send},
-		"withdrawn before it was taken":     {op{Sent: operation(t, first)}, soon, relay.None},
-		"overwritten":                       {op{Wanted: operation(t, first), Sent: operation(t, first), Taken: "x", Applied: true, FinishedAt: after}, late, relay.Stamp},
-		"overwritten, perhaps":              {op{Wanted: operation(t, first), Sent: operation(t, first), Taken: "x", Applied: true, FinishedAt: after}, soon, relay.Hold},
-		"another ended before it was sent":  {op{Wanted: operation(t, first), Sent: operation(t, first), Taken: "x", Applied: true, FinishedAt: before}, late, relay.Hold},
-		"another runs where it was applied": {op{Wanted: operation(t, first), Sent: operation(t, first), Taken: "x", Applied: true, Busy: true}, late, relay.Hold},
+		"nothing asked for":                {op{}, soon, relay.None},
+		"asked for":                        {op{Wanted: operation(t, "")}, soon, relay.Stamp},
+		"asked for while another runs":     {op{Wanted: operation(t, ""), Busy: true}, soon, relay.None},
+		"stamped":                          {op{Wanted: operation(t, first)}, soon, relay.Send},
+		"stamped, another began meanwhile": {op{Wanted: operation(t, first), Busy: true, Taken: "x"}, soon, relay.Send},
+		"sent":                             {op{Wanted: operation(t, first), Sent: operation(t, first)}, soon, relay.Hold},
+		"sent, waits there": {
+			op{Wanted: operation(t, first), Sent: operation(t, first), Pending: first, Applied: true}, late, relay.Hold},
+		"sent, not applied for long": {op{Wanted: operation(t, first), Sent: operation(t, first)}, late, relay.Hold},
+		"taken, runs": {
+			op{Wanted: operation(t, first), Sent: operation(t, first), Taken: first, Busy: true}, soon, relay.Clear},
+		"taken, already over": {op{Wanted: operation(t, first), Sent: operation(t, first), Taken: first}, soon, relay.Clear},
+		"cleared, runs":       {op{Sent: operation(t, first), Taken: first, Busy: true}, soon, relay.Hold},
+		"cleared, over":       {op{Sent: operation(t, first), Taken: first}, soon, relay.None},
+		"cleared, runs, asked for again": {
+			op{Wanted: operation(t, ""), Sent: operation(t, first), Taken: first, Busy: true}, soon, relay.Clear},
+		"cleared, runs, next asked for": {
+			op{Wanted: []byte(`{"sync":{}}`), Sent: operation(t, first), Taken: first, Busy: true}, soon, relay.Hold},
+		"cleared, over, next asked for": {op{Wanted: operation(t, ""), Sent: operation(t, first), Taken: first}, soon, relay.Stamp},
+		"next stamped, first over":      {op{Wanted: operation(t, second), Sent: operation(t, first), Taken: first}, soon, relay.Send},
+		"withdrawn before it was taken": {op{Sent: operation(t, first)}, soon, relay.None},
+		"overwritten": {
+			op{Wanted: operation(t, first), Sent: operation(t, first), Taken: "x", Applied: true, FinishedAt: after}, late, relay.Stamp},
+		"overwritten, perhaps": {
+			op{Wanted: operation(t, first), Sent: operation(t, first), Taken: "x", Applied: true, FinishedAt: after}, soon, relay.Hold},
+		"another ended before it was sent": {
+			op{Wanted: operation(t, first), Sent: operation(t, first), Taken: "x", Applied: true, FinishedAt: before}, late, relay.Hold},
+		"another runs where it was applied": {
+			op{Wanted: operation(t, first), Sent: operation(t, first), Taken: "x", Applied: true, Busy: true}, late, relay.Hold},
 	}
 	for title, tc := range tests {
 		t.Run(title, func(t *testing.T) {
@@ -110,15 +119,17 @@ func TestRefresh(t *testing.T) {
 		want         relay.Refresh
 		outcome      relay.Outcome
 	}{
-		"none":         {relay.Refresh{}, "", "x", now, relay.Refresh{}, relay.Waiting},
-		"asked for":    {relay.Refresh{}, "hard", "2026-01-02T03:00:00Z", now, sent, relay.Waiting},
-		"sent":         {sent, "hard", "2026-01-02T03:00:00Z", now.Add(time.Second), sent, relay.Waiting},
-		"done":         {sent, "hard", "2026-01-02T03:04:06Z", now.Add(time.Second), sent, relay.Done},
-		"timed out":    {sent, "hard", "2026-01-02T03:00:00Z", now.Add(relay.RefreshDeadline), sent, relay.TimedOut},
-		"hub is done":  {sent, "", "2026-01-02T03:04:06Z", now.Add(time.Second), relay.Refresh{}, relay.Waiting},
-		"other kind":   {sent, "normal", "2026-01-02T03:00:00Z", now, relay.Refresh{Kind: "normal", Before: sent.Before, Since: now}, relay.Waiting},
-		"never before": {relay.Refresh{Kind: "normal", Since: now}, "normal", "2026-01-02T03:04:06Z", now, relay.Refresh{Kind: "normal", Since: now}, relay.Done},
-		"odd kind":     {relay.Refresh{}, "a b", "", now, relay.Refresh{Kind: "normal", Since: now}, relay.Waiting},
+		"none":        {relay.Refresh{}, "", "x", now, relay.Refresh{}, relay.Waiting},
+		"asked for":   {relay.Refresh{}, "hard", "2026-01-02T03:00:00Z", now, sent, relay.Waiting},
+		"sent":        {sent, "hard", "2026-01-02T03:00:00Z", now.Add(time.Second), sent, relay.Waiting},
+		"done":        {sent, "hard", "2026-01-02T03:04:06Z", now.Add(time.Second), sent, relay.Done},
+		"timed out":   {sent, "hard", "2026-01-02T03:00:00Z", now.Add(relay.RefreshDeadline), sent, relay.TimedOut},
+		"hub is done": {sent, "", "2026-01-02T03:04:06Z", now.Add(time.Second), relay.Refresh{}, relay.Waiting},
+		"other kind":  {sent, "normal", "2026-01-02T03:00:00Z", now, relay.Refresh{Kind: "normal", Before: sent.Before, Since: now}, relay.Waiting},
+		"never before": {
+			relay.Refresh{Kind: "normal", Since: now}, "normal", "2026-01-02T03:04:06Z", now,
+			relay.Refresh{Kind: "normal", Since: now}, relay.Done},
+		"odd kind": {relay.Refresh{}, "a b", "", now, relay.Refresh{Kind: "normal", Since: now}, relay.Waiting},
 	}
 	for title, tc := range tests {
 		t.Run(title, func(t *testing.T) {

@@ -74,7 +74,9 @@ func TestNamedAfter(t *testing.T) {
 			t.Errorf("%s is not known to be a work of %s", got, app)
 		}
 	}
-	for _, other := range []string{"addon-x", "guestbook", "guestbook-", "guestbook-1234", "guestbook-app-1234", "guestbook-123456", "xguestbook-12345"} {
+	for _, other := range []string{
+		"addon-x", "guestbook", "guestbook-", "guestbook-1234", "guestbook-app-1234", "guestbook-123456", "xguestbook-12345",
+	} {
 		if work.NamedAfter(other, "guestbook") {
 			t.Errorf("%s was taken for a work of guestbook", other)
 		}

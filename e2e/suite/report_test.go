@@ -1,0 +1,276 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/towline-io/towline/e2e/towline"
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+)
+
+// reportOf is the report of an ApplicationSet in Argo CD's namespace, to read.
+func reportOf(set string) *v1alpha1.MulticlusterApplicationSetReport {
+	return &v1alpha1.MulticlusterApplicationSetReport{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: set}}
+}
+
+// row is what a report says of the Application on a cluster; nil when it says nothing.
+func row(report *v1alpha1.MulticlusterApplicationSetReport, on string) *v1alpha1.ClusterCondition {
+	if report == nil {
+		return nil
+	}
+	rows := report.Statuses.ClusterConditions
+	i := slices.IndexFunc(rows, func(r v1alpha1.ClusterCondition) bool { return r.Cluster == on })
+	if i < 0 {
+		return nil
+	}
+	return &rows[i]
+}
+
+// rowOf gives a function that reads the row anew.
+func rowOf(set, on string) func(context.Context) (*v1alpha1.ClusterCondition, error) {
+	return func(ctx context.Context) (*v1alpha1.ClusterCondition, error) {
+		report, err := read(hub, reportOf(set))(ctx)
+		return row(report, on), err
+	}
+}
+
+// show adds what a user would see of an object to the suite's output.
+func show(ctx context.Context, title string, args ...string) {
+	GinkgoHelper()
+	out, err := f.Hub.Kubectl(ctx, append([]string{"--namespace", argocdNamespace}, args...)...)
+	Expect(err).NotTo(HaveOccurred())
+	AddReportEntry(title + "\n$ kubectl " + strings.Join(args, " ") + "\n" + out)
+}
+
+// withoutRights takes Argo CD's rights on a cluster back to what the first step of the seed's example has: it may
+// look at everything, make namespaces and keep its Applications. The returned function gives the rights back.
+func withoutRights(ctx context.Context, on string) func(context.Context) {
+	GinkgoHelper()
+	c := cluster[on]
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "argocd-application-controller"}}
+	Expect(c.Get(ctx, client.ObjectKeyFromObject(role), role)).To(Succeed())
+	all := role.Rules
+	set := func(ctx context.Context, rules []rbacv1.PolicyRule) {
+		Expect(c.Get(ctx, client.ObjectKeyFromObject(role), role)).To(Succeed())
+		role.Rules = rules
+		Expect(c.Update(ctx, role)).To(Succeed())
+	}
+	set(ctx, []rbacv1.PolicyRule{
+		{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}},
+		{NonResourceURLs: []string{"*"}, Verbs: []string{"get"}},
+		{APIGroups: []string{""}, Resources: []string{"namespaces", "events"}, Verbs: []string{"create", "update", "patch"}},
+		{APIGroups: []string{"argoproj.io"}, Resources: []string{"applications", "appprojects"}, Verbs: []string{"*"}},
+	})
+	return func(ctx context.Context) { set(ctx, all) }
+}
+
+var _ = Describe("The report of an ApplicationSet", Ordered, func() {
+	const set = "guestbook-app-set"
+
+	BeforeAll(func(ctx SpecContext) {
+		// example/hub tells Argo CD of two clusters; this is the third.
+		secret := &corev1.Secret{
+			ObjectMeta: metav1.ObjectMeta{
+				Namespace: argocdNamespace, Name: "cluster3-secret",
+				Labels: map[string]string{"argocd.argoproj.io/secret-type": "cluster"},
+			},
+			StringData: map[string]string{"name": "cluster3", "server": "https://cluster3-control-plane:6443"},
+		}
+		Expect(hub.Create(ctx, secret)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(hub.Delete(ctx, secret)).To(Succeed()) })
+	})
+
+	AfterAll(func(ctx SpecContext) {
+		_, err := f.Hub.Kubectl(ctx, "delete", "applicationset", "--namespace", argocdNamespace, "--all", "--wait=false")
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(ctx, read(hub, reportOf(set))).Should(BeNil())
+		for _, on := range []string{"cluster1", "cluster2", "cluster3"} {
+			Eventually(ctx, read(hub, named(on+"-guestbook-app"))).Should(BeNil())
+		}
+	})
+
+	It("shows Healthy, a SyncError and Progressing side by side, and turns green when they are mended", func(ctx SpecContext) {
+		grant := withoutRights(ctx, "cluster2")
+		DeferCleanup(grant)
+		// Without KWOK no pod ever runs, so that the Deployment stays on its way.
+		Expect(f.Cluster("cluster3").StopProcess(ctx, "kwok")).To(Succeed())
+		started := false
+		DeferCleanup(func(ctx SpecContext) {
+			if !started {
+				Expect(f.Cluster("cluster3").StartProcess(ctx, "kwok")).To(Succeed())
+			}
+		})
+		// Argo CD tries a failed sync again for minutes before it calls it an error; here it is not to try again.
+		manifest, err := towline.Manifest(f, "example/guestbook-app-set.yaml")
+		Expect(err).NotTo(HaveOccurred())
+		apply(ctx, strings.Replace(manifest, "        automated:\n", "        retry:\n          limit: 0\n        automated:\n", 1))
+
+		Eventually(ctx, rowOf(set, "cluster1")).Should(And(Not(BeNil()),
+			HaveField("HealthStatus", "Healthy"), HaveField("SyncStatus", "Synced"), HaveField("Conditions", BeEmpty())))
+		Eventually(ctx, rowOf(set, "cluster2")).Should(And(Not(BeNil()),
+			HaveField("HealthStatus", "Missing"), HaveField("SyncStatus", "OutOfSync"),
+			HaveField("Conditions", ContainElement(And(
+				HaveField("Type", "SyncError"),
+				HaveField("Message", And(ContainSubstring(`services is forbidden`), ContainSubstring("deployments.apps is forbidden"),
+					ContainSubstring("system:serviceaccount:argocd:argocd-application-controller"))))))))
+		Eventually(ctx, rowOf(set, "cluster3")).Should(And(Not(BeNil()),
+			HaveField("HealthStatus", "Progressing"), HaveField("SyncStatus", "Synced")))
+		Eventually(ctx, read(hub, reportOf(set))).Should(HaveField("Statuses.Summary", And(
+			HaveField("Clusters", "3"), HaveField("Applications", "3"),
+			HaveField("Synced", "2"), HaveField("NotSynced", "1"),
+			HaveField("Healthy", "1"), HaveField("NotHealthy", "2"), HaveField("InProgress", "1"))))
+		show(ctx, "with an error", "get", "multiclusterapplicationsetreports")
+		show(ctx, "with an error", "get", "multiclusterapplicationsetreports", set, "--output", "yaml")
+		show(ctx, "with an error", "describe", "multiclusterapplicationsetreports", set)
+
+		grant(ctx)
+		Expect(f.Cluster("cluster3").StartProcess(ctx, "kwok")).To(Succeed())
+		started = true
+		// The cluster's own Argo CD does not try a failed revision again by itself: the user syncs there.
+		_, err = f.Cluster("cluster2").Kubectl(ctx, "--namespace", argocdNamespace, "patch", "applications.argoproj.io",
+			"cluster2-guestbook-app", "--type=merge", "--patch", `{"operation":{"sync":{}}}`)
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(ctx, read(hub, reportOf(set))).Should(HaveField("Statuses.Summary", And(
+			HaveField("Synced", "3"), HaveField("NotSynced", "0"),
+			HaveField("Healthy", "3"), HaveField("NotHealthy", "0"), HaveField("InProgress", "0"))))
+		Eventually(ctx, rowOf(set, "cluster2")).Should(HaveField("Conditions", BeEmpty()))
+		_, err = f.Hub.Kubectl(ctx, "--namespace", argocdNamespace, "wait", "--for=condition=Ready",
+			"multiclusterapplicationsetreports/"+set, "--timeout=60s")
+		Expect(err).NotTo(HaveOccurred())
+		show(ctx, "mended", "get", "multiclusterapplicationsetreports")
+	})
+
+	It("marks the rows of a cluster that is cut off, and takes the mark back", func(ctx SpecContext) {
+		Expect(f.Cluster("cluster1").StopAgent(ctx)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster("cluster1").StartAgent(ctx)).To(Succeed()) })
+		Eventually(ctx, rowOf(set, "cluster1")).Should(And(
+			HaveField("Conditions", ContainElement(HaveField("Type", "ClusterUnreachable"))),
+			HaveField("HealthStatus", "Healthy")))
+		Eventually(ctx, read(hub, reportOf(set))).Should(HaveField("Statuses.Summary.Unreachable", "1"))
+		show(ctx, "cut off", "get", "multiclusterapplicationsetreports", set, "--output", "yaml")
+		Expect(f.Cluster("cluster1").StartAgent(ctx)).To(Succeed())
+		Eventually(ctx, rowOf(set, "cluster1")).Should(HaveField("Conditions", BeEmpty()))
+	})
+
+	It("goes with its ApplicationSet", func(ctx SpecContext) {
+		_, err := f.Hub.Kubectl(ctx, "delete", "--namespace", argocdNamespace, "applicationset", set, "--wait=false")
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(ctx, read(hub, reportOf(set))).Should(BeNil())
+	})
+})
+
+var _ = Describe("A health that changes on the cluster", Ordered, func() {
+	const (
+		set  = "machines"
+		name = "cluster1-vm"
+	)
+
+	// machine writes the VirtualMachine's status as KubeVirt would.
+	machine := func(ctx context.Context, status string) {
+		GinkgoHelper()
+		_, err := f.Cluster("cluster1").Kubectl(ctx, "--namespace", set, "patch", "virtualmachines.kubevirt.io", "vm",
+			"--subresource=status", "--type=merge", "--patch", `{"status":`+status+`}`)
+		Expect(err).NotTo(HaveOccurred())
+	}
+	const (
+		stopped  = `{"printableStatus":"Stopped","created":false,"conditions":[{"type":"Ready","status":"False"}]}`
+		starting = `{"printableStatus":"Starting","created":true,"conditions":[{"type":"Ready","status":"False"}]}`
+		running  = `{"printableStatus":"Running","created":true,"conditions":[{"type":"Ready","status":"True"}]}`
+	)
+
+	BeforeAll(func(ctx SpecContext) {
+		_, err := f.Cluster("cluster1").Kubectl(ctx, "apply", "-f", testdata("virtualmachine.crd.yaml"))
+		Expect(err).NotTo(HaveOccurred())
+		_, err = f.Cluster("cluster1").Kubectl(ctx, "wait", "--for=condition=Established", "crd/virtualmachines.kubevirt.io")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(f.Git.Create(ctx, "machines", testdataFS("virtualmachine.yaml"))).To(Succeed())
+		apply(ctx, machinesSet(set, name))
+		DeferCleanup(func(ctx SpecContext) {
+			_, err := f.Hub.Kubectl(ctx, "delete", "--namespace", argocdNamespace, "applicationset", set, "--wait=false")
+			Expect(err).NotTo(HaveOccurred())
+			Eventually(ctx, read(hub, named(name))).Should(BeNil())
+		})
+		Eventually(ctx, func(ctx context.Context) error {
+			_, err := f.Cluster("cluster1").Kubectl(ctx, "--namespace", set, "get", "virtualmachines.kubevirt.io", "vm")
+			return err
+		}).Should(Succeed())
+	})
+
+	It("is shown step by step: Suspended, Progressing, Healthy", func(ctx SpecContext) {
+		for _, step := range []struct{ status, health string }{
+			{stopped, "Suspended"}, {starting, "Progressing"}, {running, "Healthy"},
+		} {
+			machine(ctx, step.status)
+			Eventually(ctx, read(hub, named(name))).Should(HaveField("Status.Health.Status", step.health))
+			Eventually(ctx, rowOf(set, "cluster1")).Should(HaveField("HealthStatus", step.health))
+		}
+	})
+
+	It("reaches the hub Application and the report within a second", func(ctx SpecContext) {
+		var onCluster, onHub, inReport []time.Duration
+		for i := range 30 {
+			step := []struct{ status, health string }{{starting, "Progressing"}, {running, "Healthy"}}[i%2]
+			began := time.Now()
+			machine(ctx, step.status)
+			// When the cluster's own Argo CD says so is where the clock of the way back starts.
+			Eventually(ctx, read(cluster["cluster1"], named(name))).WithPolling(2 * time.Millisecond).
+				Should(HaveField("Status.Health.Status", step.health))
+			there := time.Now()
+			Eventually(ctx, read(hub, named(name))).WithPolling(2 * time.Millisecond).
+				Should(HaveField("Status.Health.Status", step.health))
+			shown := time.Now()
+			Eventually(ctx, rowOf(set, "cluster1")).WithPolling(2 * time.Millisecond).
+				Should(HaveField("HealthStatus", step.health))
+			onCluster = append(onCluster, there.Sub(began))
+			onHub, inReport = append(onHub, shown.Sub(there)), append(inReport, time.Since(there))
+		}
+		for what, times := range map[string][]time.Duration{
+			"cluster's resource to cluster's Application":    onCluster,
+			"cluster's Application to hub Application":       onHub,
+			"cluster's Application to ApplicationSet report": inReport,
+		} {
+			slices.Sort(times)
+			AddReportEntry(fmt.Sprintf("%s: p50 %s, max %s of %d", what,
+				times[len(times)/2].Round(time.Millisecond), times[len(times)-1].Round(time.Millisecond), len(times)))
+		}
+	})
+})
+
+// machinesSet is an ApplicationSet with one Application that deploys the VirtualMachine to cluster1.
+func machinesSet(set, app string) string {
+	GinkgoHelper()
+	object := map[string]any{
+		"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet",
+		"metadata": map[string]any{"name": set, "namespace": argocdNamespace},
+		"spec": map[string]any{
+			"generators": []any{map[string]any{"list": map[string]any{"elements": []any{map[string]any{"name": "cluster1"}}}}},
+			"template": map[string]any{
+				"metadata": map[string]any{
+					"name":        app,
+					"labels":      map[string]any{"apps.open-cluster-management.io/pull-to-ocm-managed-cluster": "true"},
+					"annotations": map[string]any{"apps.open-cluster-management.io/ocm-managed-cluster": "{{name}}", "argocd.argoproj.io/skip-reconcile": "true"},
+				},
+				"spec": map[string]any{
+					"project":     "default",
+					"source":      map[string]any{"repoURL": f.Git.URL("machines"), "path": ".", "targetRevision": "main"},
+					"destination": map[string]any{"server": "https://kubernetes.default.svc", "namespace": set},
+					"syncPolicy":  map[string]any{"automated": map[string]any{}, "syncOptions": []any{"CreateNamespace=true"}},
+				},
+			},
+		},
+	}
+	manifest, err := yaml.Marshal(object)
+	Expect(err).NotTo(HaveOccurred())
+	return string(manifest)
+}
