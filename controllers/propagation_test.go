@@ -10,6 +10,7 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/towline-io/towline/controllers"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
@@ -158,6 +159,7 @@ func TestPropagationLeavesAWorkOfOthersAlone(t *testing.T) {
 // of the Application where the cause lies elsewhere.
 func TestPropagationProblems(t *testing.T) {
 	start(t)
+	spare := cluster(t)
 	accepted := func(c *clusterv1.ManagedCluster) { c.Spec.HubAcceptsClient = true }
 	tests := map[string]struct {
 		cluster func(*clusterv1.ManagedCluster)
@@ -215,6 +217,20 @@ func TestPropagationProblems(t *testing.T) {
 			reason:  apis.ReasonClusterNotAccepted, says: "hubAcceptsClient",
 			cure: accepted,
 		},
+		"the hub itself, by mistake": {
+			cluster: func(c *clusterv1.ManagedCluster) { c.Labels = map[string]string{apis.LabelLocalCluster: "true"} },
+			reason:  apis.ReasonLocalClusterConflict, says: "is the hub itself",
+			cure: func(c *clusterv1.ManagedCluster) { c.Labels = nil },
+		},
+		"cluster being deleted": {
+			cluster: func(c *clusterv1.ManagedCluster) {
+				c.Finalizers, c.Annotations = []string{"example.com/detach"}, map[string]string{"delete": "true"}
+			},
+			reason: apis.ReasonClusterDeleting, says: "name another cluster",
+			cureApp: func(a *argocd.Application, _ *clusterv1.ManagedCluster) {
+				a.Annotations[apis.AnnotationCluster] = spare.Name
+			},
+		},
 		"the hub itself": {
 			cluster: func(c *clusterv1.ManagedCluster) { c.Labels = map[string]string{apis.LabelLocalCluster: "true"} },
 			reason:  apis.ReasonLocalClusterConflict, says: "set the annotation " + apis.AnnotationAppNamespace,
@@ -230,6 +246,11 @@ func TestPropagationProblems(t *testing.T) {
 					tc.cluster(c)
 				}
 			})
+			if c.Annotations["delete"] == "true" {
+				if err := k8s.Delete(t.Context(), c); err != nil {
+					t.Fatal(err)
+				}
+			}
 			b := application(t, c)
 			if tc.app != nil {
 				tc.app(b, c)
@@ -351,4 +372,20 @@ func TestWorkWithTheMarksOfAnother(t *testing.T) {
 	if got := expectWork(t, app); got.UID != w.UID {
 		t.Error("the work was made anew")
 	}
+}
+
+func TestOnlyTheEnabledControllersRun(t *testing.T) {
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	first := start(t, func(o *controllers.Options) { o.Enabled = []string{controllers.Status} })
+	edit(t, app, func(a *argocd.Application) { a.Annotations["note"] = "x" })
+	first.stop()
+	if made := first.writes.take(); len(made) > 0 {
+		t.Errorf("the status controller alone wrote %q", made)
+	}
+	if workOf(t, app) != nil {
+		t.Error("propagation ran though it was not enabled")
+	}
+	start(t, func(o *controllers.Options) { o.Enabled = []string{controllers.Propagation} })
+	expectWork(t, app)
 }

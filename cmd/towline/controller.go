@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -100,15 +103,20 @@ func restConfig(o *common) (*rest.Config, error) {
 
 // setupLogs sends everything, client-go's own lines too, through zap.
 func setupLogs(o *common) error {
-	level, err := o.level()
+	logger, err := newLogger(o, os.Stderr)
 	if err != nil {
 		return err
 	}
-	logger := zap.New(zap.UseDevMode(false), zap.Level(level), encoder(o.logFormat),
-		zap.StacktraceLevel(zapcore.PanicLevel))
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
 	return nil
+}
+
+// newLogger writes lines of --log-format, as many as --log-level says.
+func newLogger(o *common, w io.Writer) (logr.Logger, error) {
+	level, err := o.level()
+	return zap.New(zap.UseDevMode(false), zap.Level(level), encoder(o.logFormat), zap.WriteTo(w),
+		zap.StacktraceLevel(zapcore.PanicLevel)), err
 }
 
 func encoder(format string) zap.Opts {

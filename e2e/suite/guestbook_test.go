@@ -2,7 +2,6 @@ package suite
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -67,16 +66,6 @@ var _ = Describe("An ApplicationSet on the hub", Ordered, func() {
 				g.Expect(here.Status.OperationState).To(Equal(there.Status.OperationState))
 			}).Should(Succeed())
 		}
-	})
-
-	It("keeps the hub Application's own destination", func(ctx SpecContext) {
-		app, err := read(hub, named(apps["cluster1"]))(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		var got struct {
-			Destination json.RawMessage `json:"destination"`
-		}
-		Expect(json.Unmarshal(app.Spec.Raw, &got)).To(Succeed())
-		Expect(string(got.Destination)).To(ContainSubstring(`"namespace":"guestbook"`))
 	})
 
 	It("brings a Git commit to the clusters, and the new revision back", func(ctx SpecContext) {
@@ -146,7 +135,8 @@ var _ = Describe("Every example", func() {
 			Expect(err).NotTo(HaveOccurred())
 			Eventually(ctx, func(ctx context.Context) ([]argocd.Application, error) {
 				list := &argocd.ApplicationList{}
-				return list.Items, hub.List(ctx, list)
+				err := hub.List(ctx, list)
+				return list.Items, err
 			}).Should(BeEmpty())
 		})
 		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "example/guestbook-application.yaml")).To(Succeed())
@@ -157,6 +147,15 @@ var _ = Describe("Every example", func() {
 	})
 
 	It("an ApplicationSet with a kustomize overlay", func(ctx SpecContext) {
+		DeferCleanup(func(ctx SpecContext) {
+			_, err := f.Hub.Kubectl(ctx, "delete", "applicationset", "--namespace", argocdNamespace, "--all", "--wait=false")
+			Expect(err).NotTo(HaveOccurred())
+			Eventually(ctx, func(ctx context.Context) ([]argocd.Application, error) {
+				list := &argocd.ApplicationList{}
+				err := hub.List(ctx, list)
+				return list.Items, err
+			}).Should(BeEmpty())
+		})
 		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "example/kustomize-guestbook-app-set.yaml")).To(Succeed())
 		var apps []argocd.Application
 		Eventually(ctx, func(ctx context.Context) (int, error) {
@@ -167,11 +166,6 @@ var _ = Describe("Every example", func() {
 		}).Should(Equal(2))
 		for i := range apps {
 			expectHealthy(ctx, apps[i].Name)
-		}
-		_, err := f.Hub.Kubectl(ctx, "delete", "applicationset", "--namespace", argocdNamespace, "--all", "--wait=false")
-		Expect(err).NotTo(HaveOccurred())
-		for i := range apps {
-			Eventually(ctx, read(hub, &apps[i])).Should(BeNil())
 		}
 	})
 

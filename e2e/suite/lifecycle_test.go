@@ -3,11 +3,14 @@ package suite
 import (
 	"context"
 	"fmt"
+	"strings"
+	"sync"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -92,6 +95,50 @@ var _ = Describe("A hub Application", func() {
 			HaveField("UID", w.UID),
 		))
 		Expect(deployment(ctx, "cluster1", app.Name).UID).To(Equal(before.UID))
+	})
+
+	It("that is made again under its name keeps its workload", func(ctx SpecContext) {
+		app := standalone(ctx, "again", "cluster1", func(b *fixture.ApplicationBuilder) { b.Finalizers() })
+		expectHealthy(ctx, app.Name)
+		before, old := deployment(ctx, "cluster1", app.Name), workOf(app)
+		Expect(hub.Delete(ctx, app)).To(Succeed())
+		again := app.DeepCopy()
+		again.ObjectMeta = metav1.ObjectMeta{Namespace: app.Namespace, Name: app.Name, Labels: app.Labels, Annotations: app.Annotations}
+		again.Status = argocd.Status{}
+		Expect(hub.Create(ctx, again)).To(Succeed())
+		Eventually(ctx, read(hub, old)).Should(BeNil())
+		expectHealthy(ctx, app.Name)
+		Expect(deployment(ctx, "cluster1", app.Name).UID).To(Equal(before.UID))
+	})
+
+	It("takes over the work of an older controller, and its workload goes on", func(ctx SpecContext) {
+		tow.Stop()
+		restart := sync.OnceFunc(func() { Expect(tow.Restart(context.WithoutCancel(ctx))).To(Succeed()) })
+		DeferCleanup(restart)
+		app := standalone(ctx, "adopted", "cluster2")
+		w := workOf(app)
+		w.Annotations = map[string]string{apis.AnnotationHubNamespace: app.Namespace, apis.AnnotationHubName: app.Name}
+		w.Spec.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: fmt.Appendf(nil,
+			`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":%q,"namespace":%q,"finalizers":[%q]},"spec":%s}`,
+			app.Name, app.Namespace, apis.FinalizerResources, app.Spec.Raw)}}}
+		Expect(hub.Create(ctx, w)).To(Succeed())
+		before := deployment(ctx, "cluster2", app.Name)
+		restart()
+		expectHealthy(ctx, app.Name)
+		Eventually(ctx, read(hub, w)).Should(And(HaveField("UID", w.UID), HaveField("Spec.ManifestConfigs", HaveLen(1))))
+		Expect(deployment(ctx, "cluster2", app.Name).UID).To(Equal(before.UID))
+	})
+
+	It("keeps its own destination on the hub", func(ctx SpecContext) {
+		mine := strings.Replace(spec("guestbook", "destined"), `"server":"`+apis.InClusterServer+`"`, `"name":"cluster1"`, 1)
+		app := standalone(ctx, "destined", "cluster1", func(b *fixture.ApplicationBuilder) { b.Spec(mine) })
+		expectHealthy(ctx, app.Name)
+		now, err := read(hub, app)(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(now.Spec.Raw)).To(MatchJSON(mine))
+		there, err := read(cluster["cluster1"], app)(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(there.Spec.Raw)).To(And(ContainSubstring(apis.InClusterServer), Not(ContainSubstring(`"name":"cluster1"`))))
 	})
 
 	It("gets its work back when someone deletes it", func(ctx SpecContext) {

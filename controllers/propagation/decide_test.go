@@ -1,0 +1,74 @@
+package propagation
+
+import (
+	"errors"
+	"testing"
+
+	dto "github.com/prometheus/client_model/go"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// TestIsGone: a 404 of a resource that is not served says nothing about an object of it.
+func TestIsGone(t *testing.T) {
+	resource := schema.GroupResource{Group: "argoproj.io", Resource: "applications"}
+	unserved := apierrors.NewGenericServerResponse(404, "get", resource, "guestbook", "404 page not found", 0, true)
+	if !apierrors.IsNotFound(unserved) {
+		t.Fatal("the case that this is about is another one")
+	}
+	for title, tc := range map[string]struct {
+		err  error
+		want bool
+	}{
+		"the object does not exist": {apierrors.NewNotFound(resource, "guestbook"), true},
+		"its resource is gone":      {unserved, false},
+		"no answer":                 {errors.New("connection refused"), false},
+		"no error":                  {nil, false},
+	} {
+		if got := isGone(tc.err); got != tc.want {
+			t.Errorf("%s: isGone = %t", title, got)
+		}
+	}
+}
+
+func TestBlockedCountsEachApplicationOnce(t *testing.T) {
+	a, b := types.NamespacedName{Namespace: "x", Name: "a"}, types.NamespacedName{Namespace: "x", Name: "b"}
+	count := func(reason string) float64 {
+		var m dto.Metric
+		if err := blockedApplications.WithLabelValues(reason).Write(&m); err != nil {
+			t.Fatal(err)
+		}
+		return m.GetGauge().GetValue()
+	}
+	var blocked blocked
+	blocked.set(a, "TestOne")
+	blocked.set(a, "TestOne")
+	blocked.set(b, "TestOne")
+	if got := count("TestOne"); got != 2 {
+		t.Errorf("two blocked Applications are counted as %v", got)
+	}
+	blocked.set(a, "TestOther")
+	blocked.set(b, "")
+	blocked.set(b, "")
+	if one, other := count("TestOne"), count("TestOther"); one != 0 || other != 1 {
+		t.Errorf("got %v and %v", one, other)
+	}
+}
+
+func TestReportIsWrittenOnceAProblem(t *testing.T) {
+	problem := problemf("Reason", "something is wrong")
+	list, changed := withProblem(nil, problem)
+	if !changed || len(list) != 1 {
+		t.Fatalf("got %v, %t", list, changed)
+	}
+	if _, again := withProblem(list, problem); again {
+		t.Error("the same problem is written again")
+	}
+	if list, changed = withProblem(list, problemf("Reason", "something else")); !changed || len(list) != 1 {
+		t.Errorf("got %v, %t", list, changed)
+	}
+	if list, changed = withProblem(list, nil); !changed || len(list) != 0 {
+		t.Errorf("got %v, %t", list, changed)
+	}
+}
