@@ -19,10 +19,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/towline-io/towline/controllers/agent"
@@ -81,7 +79,7 @@ func startAgent(t *testing.T, cluster string, edits ...func(*agentRun)) *agentRu
 	mgr, err := ctrl.NewManager(hub, ctrl.Options{
 		Scheme: s, Cache: agent.ClusterCache([]string{onCluster(cluster)}),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
-		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
+		Controller: settings(),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -152,6 +152,13 @@ func concurrency() map[string]int {
 	return out
 }
 
+// settings are those of production, for managers that follow each other in one process.
+func settings() config.Controller {
+	s := controllers.Settings()
+	s.SkipNameValidation = ptr.To(true)
+	return s
+}
+
 // running is a Towline at work: the real controllers, over a client that counts what they write.
 type running struct {
 	stop   func()
@@ -168,7 +175,7 @@ func start(t *testing.T, edits ...func(*controllers.Options)) *running {
 		Scheme:     scheme,
 		Cache:      controllers.Cache(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
-		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
+		Controller: settings(),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -8,10 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
-	"sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/towline-io/towline/controllers"
@@ -31,7 +29,7 @@ func TestHubWithoutTheCRDOfApplicationReports(t *testing.T) {
 	mgr, err := ctrl.NewManager(hub, ctrl.Options{
 		Scheme: scheme, Cache: controllers.Cache(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
-		Controller: config.Controller{SkipNameValidation: ptr.To(true)},
+		Controller: settings(),
 		MapperProvider: func(c *rest.Config, h *http.Client) (meta.RESTMapper, error) {
 			mapper, err := apiutil.NewDynamicRESTMapper(c, h)
 			return withoutReports{mapper}, err

@@ -51,16 +51,20 @@ func managerOptions(scheme *runtime.Scheme, o *options) ctrl.Options {
 // commonManagerOptions are those of every command that runs on.
 func commonManagerOptions(scheme *runtime.Scheme, o *common) ctrl.Options {
 	return ctrl.Options{
-		Scheme: scheme,
-		Controller: config.Controller{
-			ReconciliationTimeout: reconcileTimeout,
-			// A replica that waits fills its whole cache, so that it can lead at once.
-			EnableWarmup: ptr.To(true),
-		},
+		Scheme:                  scheme,
+		Controller:              controllerSettings(),
 		Metrics:                 metricsOptions(o),
 		HealthProbeBindAddress:  o.probeAddress,
 		GracefulShutdownTimeout: &o.shutdownTimeout,
 	}
+}
+
+func controllerSettings() config.Controller {
+	s := controllers.Settings()
+	s.ReconciliationTimeout = reconcileTimeout
+	// A replica that waits fills its whole cache, so that it can lead at once.
+	s.EnableWarmup = ptr.To(true)
+	return s
 }
 
 func metricsOptions(o *common) metricsserver.Options {

@@ -1,0 +1,15 @@
+package controllers
+
+import (
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+)
+
+// Settings are what every controller of a manager has in common.
+func Settings() config.Controller {
+	return config.Controller{
+		// The priority queue of controller-runtime 0.23.3 can block for ever when it is shut down while it hands
+		// over an item: the manager then ends only after its grace period, with an error.
+		UsePriorityQueue: ptr.To(false),
+	}
+}
