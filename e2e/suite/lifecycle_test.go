@@ -202,7 +202,8 @@ var _ = Describe("A mistake", func() {
 
 	It("of skip-reconcile left out sends nothing", func(ctx SpecContext) {
 		app := standalone(ctx, "unskipped", "cluster1", func(b *fixture.ApplicationBuilder) {
-			b.NoAnnotation(apis.AnnotationSkipReconcile)
+			// Its finalizer would be for the hub's own Argo CD to deal with, and a fleet's hub has no such controller.
+			b.NoAnnotation(apis.AnnotationSkipReconcile).Finalizers()
 		})
 		expectCondition(ctx, app.Name, apis.ConditionPropagationError, apis.AnnotationSkipReconcile)
 		Expect(read(hub, workOf(app))(ctx)).To(BeNil())
