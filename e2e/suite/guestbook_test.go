@@ -8,6 +8,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/e2e/fleet"
 	"github.com/towline-io/towline/e2e/towline"
@@ -131,41 +132,37 @@ var _ = Describe("An ApplicationSet on the hub", Ordered, func() {
 var _ = Describe("Every example", func() {
 	It("a standalone Application", func(ctx SpecContext) {
 		DeferCleanup(func(ctx SpecContext) {
-			_, err := f.Hub.Kubectl(ctx, "delete", "--namespace", argocdNamespace, "applications.argoproj.io", "--all", "--wait=false")
-			Expect(err).NotTo(HaveOccurred())
-			Eventually(ctx, func(ctx context.Context) ([]argocd.Application, error) {
-				list := &argocd.ApplicationList{}
-				err := hub.List(ctx, list)
-				return list.Items, err
-			}).Should(BeEmpty())
+			Expect(client.IgnoreNotFound(hub.Delete(ctx, named("guestbook")))).To(Succeed())
+			Eventually(ctx, read(hub, named("guestbook"))).Should(BeNil())
 		})
 		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "example/guestbook-application.yaml")).To(Succeed())
-		list := &argocd.ApplicationList{}
-		Expect(hub.List(ctx, list)).To(Succeed())
-		Expect(list.Items).To(HaveLen(1))
-		expectHealthy(ctx, list.Items[0].Name)
+		expectHealthy(ctx, "guestbook")
 	})
 
 	It("an ApplicationSet with a kustomize overlay", func(ctx SpecContext) {
-		DeferCleanup(func(ctx SpecContext) {
-			_, err := f.Hub.Kubectl(ctx, "delete", "applicationset", "--namespace", argocdNamespace, "--all", "--wait=false")
-			Expect(err).NotTo(HaveOccurred())
-			Eventually(ctx, func(ctx context.Context) ([]argocd.Application, error) {
-				list := &argocd.ApplicationList{}
-				err := hub.List(ctx, list)
-				return list.Items, err
-			}).Should(BeEmpty())
-		})
-		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "example/kustomize-guestbook-app-set.yaml")).To(Succeed())
-		var apps []argocd.Application
-		Eventually(ctx, func(ctx context.Context) (int, error) {
+		const set = "kustomize-guestbook-app-set"
+		apps := func(ctx context.Context) ([]string, error) {
 			list := &argocd.ApplicationList{}
 			err := hub.List(ctx, list)
-			apps = list.Items
-			return len(apps), err
-		}).Should(Equal(2))
-		for i := range apps {
-			expectHealthy(ctx, apps[i].Name)
+			var names []string
+			for i := range list.Items {
+				if owner, ok := list.Items[i].ApplicationSet(); ok && owner == set {
+					names = append(names, list.Items[i].Name)
+				}
+			}
+			return names, err
+		}
+		DeferCleanup(func(ctx SpecContext) {
+			_, err := f.Hub.Kubectl(ctx, "delete", "applicationset", "--namespace", argocdNamespace, set, "--wait=false")
+			Expect(err).NotTo(HaveOccurred())
+			Eventually(ctx, apps).Should(BeEmpty())
+		})
+		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "example/kustomize-guestbook-app-set.yaml")).To(Succeed())
+		Eventually(ctx, apps).Should(HaveLen(2))
+		names, err := apps(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		for _, name := range names {
+			expectHealthy(ctx, name)
 		}
 	})
 
