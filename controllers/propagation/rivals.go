@@ -30,9 +30,11 @@ func (r *Reconciler) checkTarget(
 			return err
 		}
 		if first {
-			return problemf(apis.ReasonTargetConflict,
+			p := problemf(apis.ReasonTargetConflict,
 				"Application %s has the same namespace and name on cluster %s: give this one another name, or another %s",
 				key, app.Cluster(), apis.AnnotationAppNamespace)
+			p.cause = p // the end of the other wakes this one, but not all that can make it give way
+			return p
 		}
 	}
 	if isHub(cluster) {

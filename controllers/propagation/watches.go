@@ -58,7 +58,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 func applicationChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*argocd.Application), e.ObjectNew.(*argocd.Application)
-		return !sameRequest(before, after) || propagationError(before) != propagationError(after) ||
+		return !sameRequest(before, after) || hasProblem(before) != hasProblem(after) ||
 			after.Operation != nil && startedAt(before) != startedAt(after)
 	}}
 }
@@ -92,15 +92,12 @@ func startedAt(app *argocd.Application) string {
 	return app.Status.OperationState.StartedAt
 }
 
-// propagationError is the message of the condition that this controller owns: if someone else drops or changes
-// it, it is put right.
-func propagationError(app *argocd.Application) string {
-	for _, c := range app.Status.Conditions {
-		if c.Type == apis.ConditionPropagationError {
-			return c.Message
-		}
-	}
-	return ""
+// hasProblem tells whether the Application shows the condition that this controller owns: if someone else drops it,
+// it is put back. Its text alone wakes nobody: an API server's words may differ each time.
+func hasProblem(app *argocd.Application) bool {
+	return slices.ContainsFunc(app.Status.Conditions, func(c argocd.Condition) bool {
+		return c.Type == apis.ConditionPropagationError
+	})
 }
 
 // workChanged lets through the making, the end and the editing of a work, the moment when the agent has applied it,
