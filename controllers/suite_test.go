@@ -182,9 +182,6 @@ func start(t *testing.T, edits ...func(*controllers.Options)) *running {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	o := controllers.Options{Enabled: controllers.Names, Concurrency: concurrency()}
-	for _, name := range controllers.Names {
-		o.Concurrency[name] = 4
-	}
 	for _, edit := range edits {
 		edit(&o)
 	}

@@ -10,6 +10,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/controllers/resourcesync"
 )
 
@@ -17,9 +18,6 @@ import (
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=multiclusterapplicationsetreports,verbs=get;list;watch;create;update;delete
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-
-// conflictRetry is how long to wait when somebody else has written the report since it was read.
-const conflictRetry = 100 * time.Millisecond
 
 // Reconciler keeps the report of one ApplicationSet.
 type Reconciler struct {
@@ -50,7 +48,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	err := r.reconcile(ctx, req.NamespacedName, s)
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
 		s.published = nil
-		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+		return ctrl.Result{RequeueAfter: retry.Conflict}, nil
 	}
 	return ctrl.Result{}, err
 }

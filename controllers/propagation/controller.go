@@ -10,6 +10,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
@@ -17,10 +18,6 @@ import (
 // +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-
-// conflictRetry is how long to wait when an object changed between the cache and a write. The change itself is on
-// its way through the watch; if it is one that does not wake this controller, this does.
-const conflictRetry = 100 * time.Millisecond
 
 // unseen is how often to look at an object that is not in the cache because it lacks the pull label.
 const unseen = 5 * time.Second
@@ -60,7 +57,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		err = r.report(ctx, app, nil)
 	}
 	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+		return ctrl.Result{RequeueAfter: retry.Conflict}, nil
 	}
 	if w, ok := errors.AsType[waiting](err); ok {
 		return ctrl.Result{RequeueAfter: time.Duration(w)}, nil

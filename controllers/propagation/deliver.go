@@ -16,6 +16,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/work"
@@ -132,7 +133,7 @@ func (r *Reconciler) update(ctx context.Context, app *argocd.Application, existi
 	}
 	patch := client.MergeFromWithOptions(existing.DeepCopy(), client.MergeFromWithOptimisticLock{})
 	if err := r.Patch(ctx, updated, patch); apierrors.IsNotFound(err) {
-		return waiting(conflictRetry) // deleted meanwhile
+		return waiting(retry.Conflict) // deleted meanwhile
 	} else if err != nil {
 		return err
 	}

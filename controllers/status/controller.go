@@ -2,7 +2,6 @@ package status
 
 import (
 	"context"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -11,6 +10,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/controllers/resourcesync"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/work"
@@ -18,9 +18,6 @@ import (
 
 // +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch
-
-// conflictRetry is how long to wait when the Application changed between the cache and the write.
-const conflictRetry = 100 * time.Millisecond
 
 // Reconciler keeps the status of one hub Application. It holds no state of its own.
 type Reconciler struct {
@@ -49,7 +46,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	err = r.write(ctx, app, merge(&app.Status, facts, workConditions(w, app), metav1.Now()))
 	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+		return ctrl.Result{RequeueAfter: retry.Conflict}, nil
 	}
 	return ctrl.Result{}, client.IgnoreNotFound(err)
 }

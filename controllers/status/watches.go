@@ -1,21 +1,12 @@
 package status
 
 import (
-	"time"
-
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-)
-
-// What failed is tried again after this long at first and at the latest.
-const (
-	firstRetry = 100 * time.Millisecond
-	lastRetry  = time.Minute
 )
 
 // SetupWithManager registers the controller. concurrency is how many Applications are worked on at a time.
@@ -26,10 +17,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("status").
 		For(&argocd.Application{}).
-		WithOptions(controller.Options{
-			MaxConcurrentReconciles: concurrency,
-			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
-		})
+		WithOptions(retry.Options(concurrency))
 	for _, s := range r.Inventory.Sources {
 		b.WatchesRawSource(s.Changes(itself))
 	}
