@@ -392,7 +392,7 @@ func TestAggregationTakesOver(t *testing.T) {
 	old := &v1alpha1.MulticlusterApplicationSetReport{}
 	old.Namespace, old.Name = set.Namespace, set.Name
 	old.Labels = map[string]string{apis.LabelHostingApplicationSet: "x", "team": "a"}
-	old.Statuses.ClusterConditions = []v1alpha1.ClusterCondition{{Cluster: "gone", HealthStatus: "Healthy"}}
+	old.Statuses.ClusterConditions = []v1alpha1.ClusterCondition{{Cluster: "gone", HealthStatus: "Degraded"}}
 	old.Statuses.Resources = []v1alpha1.ResourceRef{{APIVersion: "v1", Kind: "Service", Name: "gone"}}
 	create(t, old)
 	stray := &v1alpha1.MulticlusterApplicationSetReport{}
