@@ -8,6 +8,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
 // TestIsGone: a 404 of a resource that is not served says nothing about an object of it.
@@ -66,6 +69,14 @@ func TestReportIsWrittenOnceAProblem(t *testing.T) {
 		t.Error("the same problem is written again")
 	}
 	if list, changed = withProblem(list, problemf("Reason", "something else")); !changed || len(list) != 1 {
+		t.Errorf("got %v, %t", list, changed)
+	}
+	forbidden := forbiddenf("Other", "something else")
+	if list, changed = withProblem(list, forbidden); !changed || len(list) != 1 || list[0].Type != apis.ConditionPropagationForbiddenError {
+		t.Errorf("got %v, %t", list, changed)
+	}
+	list = append(list, argocd.Condition{Type: apis.ConditionPropagationError, Message: "left by someone"})
+	if list, changed = withProblem(list, forbidden); !changed || len(list) != 1 {
 		t.Errorf("got %v, %t", list, changed)
 	}
 	if list, changed = withProblem(list, nil); !changed || len(list) != 0 {

@@ -1,6 +1,7 @@
 package propagation
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -23,6 +24,9 @@ type Problem struct {
 	// Message says what is wrong and what to do.
 	Message string
 
+	// Condition is the type of the condition that shows it; empty for PropagationError.
+	Condition string
+
 	// cause is set where no watch tells when the problem is over, so that it has to be tried again.
 	cause error
 }
@@ -38,6 +42,21 @@ func (p *Problem) reason() string {
 
 func problemf(reason, format string, args ...any) *Problem {
 	return &Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// forbiddenf is a Problem of one who may not: what would allow it is another's to change.
+func forbiddenf(reason, format string, args ...any) *Problem {
+	p := problemf(reason, format, args...)
+	p.Condition = apis.ConditionPropagationForbiddenError
+	return p
+}
+
+// condition is the type of the condition that shows the problem; empty for none.
+func (p *Problem) condition() string {
+	if p == nil {
+		return ""
+	}
+	return cmp.Or(p.Condition, apis.ConditionPropagationError)
 }
 
 // checkName is the problem with the name of the Application's cluster; nil when there is none.

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
@@ -38,24 +39,31 @@ func (r *Reconciler) report(ctx context.Context, app *argocd.Application, proble
 	return nil
 }
 
-// withProblem is a list of conditions that shows the problem, or none for nil, and whether it differs from the
-// given one. All other conditions stay as they are.
+// problemConditions are the types of the conditions that withProblem sets and clears.
+var problemConditions = []string{apis.ConditionPropagationError, apis.ConditionPropagationForbiddenError}
+
+func isProblem(c argocd.Condition) bool { return slices.Contains(problemConditions, c.Type) }
+
+// withProblem is a list of conditions that shows the problem and no other, or none for nil, and whether it differs
+// from the given one. All other conditions stay as they are.
 func withProblem(conditions []argocd.Condition, problem *Problem) ([]argocd.Condition, bool) {
-	i := slices.IndexFunc(conditions, func(c argocd.Condition) bool { return c.Type == apis.ConditionPropagationError })
-	switch {
-	case problem == nil && i < 0, problem != nil && i >= 0 && conditions[i].Message == problem.shown():
+	i := slices.IndexFunc(conditions, isProblem)
+	if problem == nil && i < 0 {
 		return conditions, false
-	case problem == nil:
-		return slices.Delete(slices.Clone(conditions), i, i+1), true
 	}
-	now := metav1.Now()
-	c := argocd.Condition{Type: apis.ConditionPropagationError, Message: problem.shown(), LastTransitionTime: &now}
+	out := slices.DeleteFunc(slices.Clone(conditions), isProblem)
+	if problem == nil {
+		return out, true
+	}
+	shown := argocd.Condition{Type: problem.condition(), Message: problem.shown(), LastTransitionTime: ptr.To(metav1.Now())}
+	same := i >= 0 && conditions[i].Type == shown.Type && conditions[i].Message == shown.Message
+	if same && len(out) == len(conditions)-1 {
+		return conditions, false
+	}
 	if i < 0 {
-		return append(slices.Clone(conditions), c), true
+		i = len(out)
 	}
-	out := slices.Clone(conditions)
-	out[i] = c
-	return out, true
+	return slices.Insert(out, i, shown), true
 }
 
 func (p *Problem) shown() string { return feedback.Clean(p.Message, feedback.MaxMessage) }

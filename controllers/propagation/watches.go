@@ -81,12 +81,10 @@ func startedAt(app *argocd.Application) string {
 	return app.Status.OperationState.StartedAt
 }
 
-// hasProblem tells whether the Application shows the condition that this controller owns: if someone else drops it,
+// hasProblem tells whether the Application shows a condition that this controller owns: if someone else drops it,
 // it is put back. Its text alone wakes nobody: an API server's words may differ each time.
 func hasProblem(app *argocd.Application) bool {
-	return slices.ContainsFunc(app.Status.Conditions, func(c argocd.Condition) bool {
-		return c.Type == apis.ConditionPropagationError
-	})
+	return slices.ContainsFunc(app.Status.Conditions, isProblem)
 }
 
 // workChanged lets through the making, the end and the editing of a work, the moment when the agent has applied it,

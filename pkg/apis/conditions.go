@@ -8,6 +8,11 @@ const (
 	// what is wrong and what to do. Written by the propagation controller.
 	ConditionPropagationError = "PropagationError"
 
+	// ConditionPropagationForbiddenError: the Application may not be sent where it asks to go. The message says
+	// which object would allow it, or which one forbids it. Written by the propagation controller; there is this
+	// one or PropagationError, never both.
+	ConditionPropagationForbiddenError = "PropagationForbiddenError"
+
 	// ConditionRefreshWarning: a refresh was asked for and the cluster has not compared in time. It goes with the
 	// next refresh that is asked for. Written by the propagation controller.
 	ConditionRefreshWarning = "RefreshTimeoutWarning"

@@ -161,16 +161,18 @@ func TestReady(t *testing.T) {
 	tests := map[string]struct {
 		other       *report.Seen
 		problem     string
+		forbidden   string
 		unreachable string
 		want        string
 	}{
-		"all good":       {other: healthy, want: apis.ReasonAllHealthy},
-		"progressing":    {other: seen("Progressing", "Synced").Obj(), want: apis.ReasonProgressing},
-		"not synced":     {other: seen("Healthy", "OutOfSync").Obj(), want: apis.ReasonNotSynced},
-		"degraded":       {other: seen("Degraded", "Synced").Obj(), want: apis.ReasonNotHealthy},
-		"not heard of":   {other: nil, want: apis.ReasonNotHealthy},
-		"unreachable":    {other: healthy, unreachable: "gone", want: apis.ReasonClustersUnreachable},
-		"cannot be sent": {other: healthy, problem: "no such cluster", want: apis.ReasonNotPropagated},
+		"all good":        {other: healthy, want: apis.ReasonAllHealthy},
+		"progressing":     {other: seen("Progressing", "Synced").Obj(), want: apis.ReasonProgressing},
+		"not synced":      {other: seen("Healthy", "OutOfSync").Obj(), want: apis.ReasonNotSynced},
+		"degraded":        {other: seen("Degraded", "Synced").Obj(), want: apis.ReasonNotHealthy},
+		"not heard of":    {other: nil, want: apis.ReasonNotHealthy},
+		"unreachable":     {other: healthy, unreachable: "gone", want: apis.ReasonClustersUnreachable},
+		"cannot be sent":  {other: healthy, problem: "no such cluster", want: apis.ReasonNotPropagated},
+		"may not be sent": {other: healthy, forbidden: "no binding", want: apis.ReasonNotPropagated},
 	}
 	for title, tc := range tests {
 		t.Run(title, func(t *testing.T) {
@@ -179,6 +181,9 @@ func TestReady(t *testing.T) {
 			b := app("cluster2")
 			if tc.problem != "" {
 				b.Condition(apis.ConditionPropagationError, tc.problem)
+			}
+			if tc.forbidden != "" {
+				b.Condition(apis.ConditionPropagationForbiddenError, tc.forbidden)
 			}
 			put(s, b.Obj(), tc.other, tc.unreachable)
 			got := meta.FindStatusCondition(build(s).Status.Conditions, apis.ConditionReady)

@@ -22,6 +22,7 @@ const maxConditions = 10
 // ofHub are the types of the conditions that only the hub knows of; a cluster cannot set or clear them.
 var ofHub = []string{
 	apis.ConditionPropagationError,
+	apis.ConditionPropagationForbiddenError,
 	apis.ConditionWorkApplyError,
 	apis.ConditionWorkAvailableWarning,
 	apis.ConditionClusterUnreachable,

@@ -43,7 +43,8 @@ func (t *Tally) add(row *v1alpha1.ClusterCondition, n int) {
 	if row.Cluster != "" {
 		bump(t.clusters, row.Cluster, n)
 	}
-	unreachable, blocked := has(row.Conditions, apis.ConditionClusterUnreachable), has(row.Conditions, apis.ConditionPropagationError)
+	unreachable := has(row.Conditions, apis.ConditionClusterUnreachable)
+	blocked := has(row.Conditions, apis.ConditionPropagationError) || has(row.Conditions, apis.ConditionPropagationForbiddenError)
 	if unreachable {
 		t.Unreachable += n
 	}
