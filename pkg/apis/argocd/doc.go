@@ -1,4 +1,4 @@
-// Package argocd is a small view of Argo CD's Application: typed where Towline looks, raw JSON where it does
+// Package argocd is a small view of Argo CD's Application and AppProject: typed where Towline looks, raw JSON where it does
 // not.
 //
 // Towline forwards Applications that newer Argo CDs understand better than it does. So the spec, the operation

@@ -17,9 +17,9 @@ const (
 	Resource = "applications"
 )
 
-// AddToScheme registers Application and ApplicationList.
+// AddToScheme registers Application, AppProject and their lists.
 func AddToScheme(s *runtime.Scheme) error {
-	s.AddKnownTypes(GroupVersion, &Application{}, &ApplicationList{})
+	s.AddKnownTypes(GroupVersion, &Application{}, &ApplicationList{}, &AppProject{}, &AppProjectList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }
