@@ -3,8 +3,10 @@ module github.com/towline-io/towline
 go 1.26.0
 
 require (
+	github.com/dlclark/regexp2 v1.11.4
 	github.com/evanphx/json-patch/v5 v5.9.11
 	github.com/go-logr/logr v1.4.3
+	github.com/gobwas/glob v0.2.3
 	github.com/google/go-cmp v0.7.0
 	github.com/onsi/gomega v1.38.2
 	github.com/prometheus/client_golang v1.23.2
