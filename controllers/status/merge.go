@@ -24,6 +24,9 @@ func merge(current *argocd.Status, facts *resourcesync.Facts, troubles []argocd.
 	}
 	out := *current.DeepCopy()
 	s := &facts.Status
+	if !facts.Complete {
+		s = withKnown(s, current)
+	}
 	if s.Health.Status != "" || facts.Complete {
 		out.Health = s.Health
 	}
