@@ -57,7 +57,9 @@ status:
     finishedAt: "2026-01-02T03:04:06Z"
     retryCount: 2
     syncResult: {revision: abc, revisions: [r0, r1, r2]}
-    operation: {initiatedBy: {username: me, automated: true}}
+    operation:
+      initiatedBy: {username: me, automated: true}
+      info: [{name: apps.open-cluster-management.io/request, value: r-1}]
   conditions:
   - {type: ComparisonError, message: m}
   - {type: DeletionError, message: m}
@@ -69,6 +71,8 @@ status:
   - {type: SyncError, message: m}
   - {type: SyncError, message: second}
   - {type: UnknownError, message: m}
+operation:
+  info: [{name: apps.open-cluster-management.io/request, value: r-2}]
 `
 
 func object(t *testing.T, text string) *unstructured.Unstructured {
