@@ -1,11 +1,17 @@
 package controllers_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -14,17 +20,49 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
+// carried is the operation that the Application's work carries now; empty for none.
+func carried(t *testing.T, app *argocd.Application) string {
+	t.Helper()
+	var held struct {
+		Operation json.RawMessage `json:"operation"`
+	}
+	if w := workOf(t, app); w != nil {
+		if err := json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, &held); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return string(held.Operation)
+}
+
 // sentOperation waits until the Application's work carries an operation with an identity, which it returns.
 func sentOperation(t *testing.T, app *argocd.Application, not string) string {
 	t.Helper()
 	var id string
 	NewWithT(t).Eventually(func() string {
-		if w := workOf(t, app); w != nil {
-			id = relay.ID(work.Sent(w).Operation)
-		}
+		id = relay.ID([]byte(carried(t, app)))
 		return id
 	}, soon, tick).ShouldNot(BeElementOf("", not))
 	return id
+}
+
+// expectApplication waits until the work carries the Application, whatever it remembers of requests.
+func expectApplication(t *testing.T, app *argocd.Application) {
+	t.Helper()
+	NewWithT(t).Eventually(func() string { return string(workOf(t, app).Spec.Workload.Manifests[0].Raw) }, soon, tick).
+		Should(ContainSubstring(`"spec"`))
+}
+
+// refused reports that the agent could not apply the work as it is.
+func refused(t *testing.T, app *argocd.Application) {
+	t.Helper()
+	w := workOf(t, app)
+	before := w.DeepCopy()
+	meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{
+		Type: workv1.WorkApplied, Status: metav1.ConditionFalse, Reason: "AppliedManifestWorkFailed", ObservedGeneration: w.Generation,
+	})
+	if err := k8s.Status().Patch(t.Context(), w, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func request(t *testing.T, app *argocd.Application, operation string) {
@@ -53,34 +91,58 @@ func TestOperationRunsOnce(t *testing.T) {
 	expectHealth(t, app, "Healthy")
 	request(t, app, `{"sync":{"revision":"abc","prune":true,"syncOptions":["A=b"]},"initiatedBy":{"username":"me"}}`)
 	id := sentOperation(t, app, "")
-	if got := string(work.Sent(workOf(t, app)).Operation); !strings.Contains(got, `"syncOptions":["A=b"]`) || !strings.Contains(got, `"username":"me"`) {
+	if got := carried(t, app); !strings.Contains(got, `"syncOptions":["A=b"]`) || !strings.Contains(got, `"username":"me"`) {
 		t.Errorf("the operation lost something: %s", got)
 	}
+	raw := string(workOf(t, app).Spec.Workload.Manifests[0].Raw)
+	if !strings.Contains(raw, `"resourceVersion":"1"`) || strings.Contains(raw, `"spec"`) {
+		t.Errorf("the request could meet an operation that nobody saw, or undo a change: %s", raw)
+	}
 
-	// Until the cluster has taken it, nothing may change the payload: the agent would apply the operation again.
+	// Until the agent has answered it stays, through changes and a restart.
 	held := workOf(t, app)
-	towline.writes.take()
 	edit(t, app, func(a *argocd.Application) { a.Annotations["note"] = "x" })
 	towline.stop()
-	start(t) // also not a restart
-	second := application(t, cluster(t)).Obj()
-	create(t, second)
-	expectWork(t, second)
+	start(t)
+	settled(t)
 	if got := workOf(t, app); got.Generation != held.Generation {
-		t.Error("the payload changed while the operation was on its way")
+		t.Error("the request was changed on its way")
 	}
 
-	reportHeld(t, app, operationReport(app, "Running", id))
+	// Applied, the work carries the Application again, with what has changed, and nothing of the operation.
+	reportHeld(t, app, operationReport(app, "Running", id).String("resourceVersion", "2"))
 	g := NewWithT(t)
+	g.Eventually(func() string { return string(workOf(t, app).Spec.Workload.Manifests[0].Raw) }, soon, tick).
+		Should(And(ContainSubstring(`"note":"x"`), Not(ContainSubstring(`"operation"`))))
 	g.Eventually(func() bool { return get(t, app).Operation == nil }, soon, tick).Should(BeTrue(), "the hub's operation stays")
-	if got := relay.ID(work.Sent(workOf(t, app)).Operation); got != id {
-		t.Error("the operation was taken out of the payload while it runs: Argo CD would stop working on it")
+
+	// While it runs, changes go out, and the operation does not go again.
+	edit(t, app, func(a *argocd.Application) { a.Annotations["note"] = "y" })
+	g.Eventually(func() string { return string(workOf(t, app).Spec.Workload.Manifests[0].Raw) }, soon, tick).Should(ContainSubstring(`"note":"y"`))
+	reportHeld(t, app, operationReport(app, "Succeeded", id).String("resourceVersion", "3"))
+	expectWork(t, app)
+}
+
+// TestOperationThatIsRefused: the cluster's Application had changed, so it is sent again for the new version.
+func TestOperationThatIsRefused(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	request(t, app, `{"sync":{}}`)
+	id := sentOperation(t, app, "")
+	refused(t, app)
+	expectApplication(t, app)
+	settled(t)
+	if got := carried(t, app); got != "" {
+		t.Errorf("%s was sent again for the version that refused it", got)
 	}
-	// What was held back goes on its way when the operation has ended, without the operation.
-	reportHeld(t, app, operationReport(app, "Succeeded", id))
-	g.Eventually(func() string { return string(work.Sent(workOf(t, app)).Operation) }, soon, tick).Should(BeEmpty())
-	if w := expectWork(t, app); !strings.Contains(string(w.Spec.Workload.Manifests[0].Raw), `"note":"x"`) {
-		t.Error("the change that was held back did not go out")
+	reportHeld(t, app, feedbackOf(app).Healthy("a").String("resourceVersion", "2"))
+	if again := sentOperation(t, app, ""); again != id {
+		t.Error("it is another one")
+	}
+	if raw := string(workOf(t, app).Spec.Workload.Manifests[0].Raw); !strings.Contains(raw, `"resourceVersion":"2"`) {
+		t.Errorf("it is for the old version: %s", raw)
 	}
 }
 
@@ -91,19 +153,20 @@ func TestOperationWaitsForItsTurn(t *testing.T) {
 	report(t, app, operationReport(app, "Running", "of-the-cluster"))
 	NewWithT(t).Eventually(func() *argocd.OperationState { return get(t, app).Status.OperationState }, soon, tick).ShouldNot(BeNil())
 	request(t, app, `{"sync":{}}`)
-	second := application(t, cluster(t)).Obj()
-	create(t, second)
-	expectWork(t, second)
-	if got := work.Sent(workOf(t, app)).Operation; len(got) > 0 {
+	settled(t)
+	if got := carried(t, app); got != "" {
 		t.Errorf("%s was sent while another operation runs", got)
 	}
 	reportHeld(t, app, operationReport(app, "Succeeded", "of-the-cluster"))
 	first := sentOperation(t, app, "")
 
 	// The same request again, after the first was taken, is a request of its own.
-	reportHeld(t, app, operationReport(app, "Succeeded", first))
+	reportHeld(t, app, operationReport(app, "Succeeded", first).String("resourceVersion", "2"))
 	NewWithT(t).Eventually(func() bool { return get(t, app).Operation == nil }, soon, tick).Should(BeTrue())
+	expectApplication(t, app)
 	request(t, app, `{"sync":{}}`)
+	NewWithT(t).Eventually(func() string { return relay.ID(get(t, app).Operation.Raw) }, soon, tick).ShouldNot(BeEmpty())
+	reportHeld(t, app, operationReport(app, "Succeeded", first).String("resourceVersion", "3"))
 	sentOperation(t, app, first)
 }
 
@@ -111,19 +174,81 @@ func TestOperationThatIsWithdrawn(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
 	create(t, app)
-	expectWork(t, app)
+	report(t, app, feedbackOf(app).Healthy("a"))
 	request(t, app, `{"sync":{}}`)
 	sentOperation(t, app, "")
 	edit(t, app, func(a *argocd.Application) { a.Operation = nil })
-	NewWithT(t).Eventually(func() string { return string(work.Sent(workOf(t, app)).Operation) }, soon, tick).Should(BeEmpty())
+	expectWork(t, app)
 }
 
+// TestOperationOfAnApplicationThatIsNotThereYet: the Application goes first.
 func TestOperationOfAnApplicationThatIsNotThereYet(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
 	app.Operation = &runtime.RawExtension{Raw: []byte(`{"sync":{}}`)}
 	create(t, app)
+	report(t, app, feedbackOf(app))
 	sentOperation(t, app, "")
+}
+
+// TestTermination: Argo CD asks for it in the status, which therefore stays until the cluster has heard.
+func TestTermination(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	report(t, app, operationReport(app, "Running", "of-the-cluster"))
+	phase := func() string {
+		if s := get(t, app).Status.OperationState; s != nil {
+			return s.Phase
+		}
+		return ""
+	}
+	g := NewWithT(t)
+	g.Eventually(phase, soon, tick).Should(Equal("Running"))
+	edit(t, app, func(a *argocd.Application) { a.Status.OperationState.Phase = "Terminating" })
+	g.Eventually(func() string { return string(workOf(t, app).Spec.Workload.Manifests[0].Raw) }, soon, tick).
+		Should(ContainSubstring(`"phase":"Terminating"`))
+	settled(t)
+	if got := phase(); got != "Terminating" {
+		t.Errorf("the hub shows %s again", got)
+	}
+	// The next request, which waits meanwhile, is not what is stopped.
+	request(t, app, `{"sync":{}}`)
+	settled(t)
+	reportHeld(t, app, operationReport(app, "Failed", "of-the-cluster").String("resourceVersion", "2"))
+	g.Eventually(phase, soon, tick).Should(Equal("Failed"))
+	expectApplication(t, app)
+	reportHeld(t, app, operationReport(app, "Failed", "of-the-cluster").String("resourceVersion", "3"))
+	sentOperation(t, app, "")
+
+	// What the cluster has not taken yet is withdrawn.
+	edit(t, app, func(a *argocd.Application) { a.Status.OperationState.Phase = "Terminating" })
+	g.Eventually(func() bool { return get(t, app).Operation == nil }, soon, tick).Should(BeTrue())
+	g.Eventually(phase, soon, tick).Should(Equal("Failed"))
+	expectWork(t, app)
+}
+
+// TestRefreshWhileAnOperationIsOnItsWay: the request that is held does not hold the other's deadline.
+func TestRefreshWhileAnOperationIsOnItsWay(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	request(t, app, `{"sync":{}}`)
+	sentOperation(t, app, "")
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRefresh] = "hard" })
+	g := NewWithT(t)
+	g.Eventually(func() string { return work.Sent(workOf(t, app)).Refresh.Kind }, soon, tick).Should(Equal("hard"))
+	if carried(t, app) == "" {
+		t.Fatal("the operation is gone")
+	}
+	edit(t, workOf(t, app), func(w *workv1.ManifestWork) { // as if it had been asked for two minutes ago
+		w.Annotations[apis.AnnotationRefreshSent] = "hard 2026-01-02T03:04:08Z " + time.Now().Add(-2*time.Minute).UTC().Format(time.RFC3339)
+	})
+	g.Eventually(func() string { return get(t, app).Annotations[apis.AnnotationRefresh] }, soon, tick).Should(BeEmpty())
+	if _, told := condition(t, app, apis.ConditionRefreshWarning); !told {
+		t.Error("nobody was told")
+	}
 }
 
 func TestRefreshIsAnswered(t *testing.T) {

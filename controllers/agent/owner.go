@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"sync"
-	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -14,64 +13,57 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// ownerRetry is how long to wait for a work that is not there, or does not carry the Application: it may have been
-// tampered with, and the hub puts that right without anything that the agent would hear of.
-const ownerRetry = 30 * time.Second
-
-// owners remembers the works that were read, by the Application that has their mark, so that a work is read once and
-// not for every report.
+// owners remembers the works that were read, so that a work is read once and not for every report.
 type owners struct {
 	mu    sync.Mutex
-	works map[types.NamespacedName]owner
+	works map[string]owner
 }
 
-// owner is the work of an Application; without a UID when it does not carry it.
+// owner is a work and the Application that it carries.
 type owner struct {
-	name string
-	uid  types.UID
+	uid     types.UID
+	carries types.NamespacedName
 }
 
-func (o *owners) get(app types.NamespacedName) owner {
+func (o *owners) known(name string, app types.NamespacedName) types.UID {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.works[app]
+	if known := o.works[name]; known.carries == app {
+		return known.uid
+	}
+	return ""
 }
 
-// remember tells whether that was not known yet.
-func (o *owners) remember(app types.NamespacedName, known owner) bool {
+func (o *owners) remember(name string, known owner) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.works == nil {
-		o.works = map[types.NamespacedName]owner{}
+		o.works = map[string]owner{}
 	}
-	before, ok := o.works[app]
-	o.works[app] = known
-	return !ok || before != known
+	o.works[name] = known
 }
 
-func (o *owners) forget(app types.NamespacedName) {
+func (o *owners) forget(name string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	delete(o.works, app)
+	delete(o.works, name)
 }
 
 // owner is the UID of the work of that name; empty when there is none, or when it carries something else. A report
 // that is not there may have gone with its work, so then the work is read anew.
 func (r *Reconciler) owner(ctx context.Context, name string, app types.NamespacedName, current *metav1.PartialObjectMetadata) (types.UID, error) {
-	if known := r.owners.get(app); known.name == name && known.uid != "" && current != nil && current.DeletionTimestamp.IsZero() {
-		return known.uid, nil
+	if uid := r.owners.known(name, app); uid != "" && current != nil && current.DeletionTimestamp.IsZero() {
+		return uid, nil
 	}
 	w := &workv1.ManifestWork{}
 	if err := r.Works.Get(ctx, types.NamespacedName{Namespace: r.Namespace, Name: name}, w); err != nil {
-		r.owners.forget(app)
+		r.owners.forget(name)
 		return "", client.IgnoreNotFound(err)
 	}
-	known := owner{name: name}
-	if work.CarriesTo(w, app) {
-		known.uid = w.UID
-	}
-	if r.owners.remember(app, known) && known.uid == "" {
+	if !work.CarriesTo(w, app) {
 		ctrl.LoggerFrom(ctx).Info("The Application has the mark of a ManifestWork that does not carry it, and is not reported", "manifestWork", name)
+		return "", nil
 	}
-	return known.uid, nil
+	r.owners.remember(name, owner{uid: w.UID, carries: app})
+	return w.UID, nil
 }

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -44,10 +45,10 @@ func (r *Reconciler) deliver(ctx context.Context, app *argocd.Application) (time
 		return 0, err
 	}
 	relayed, err := r.relayRequests(ctx, app, existing)
-	if err != nil || relayed.hold && existing != nil {
-		return relayed.after, err
+	if err != nil || relayed.done {
+		return 0, err
 	}
-	desired, err := work.Render(app, relayed.requests)
+	desired, err := render(app, relayed, existing)
 	if err != nil {
 		return 0, renderProblem(err)
 	}
@@ -59,6 +60,20 @@ func (r *Reconciler) deliver(ctx context.Context, app *argocd.Application) (time
 		err = r.removeStale(ctx, app, current)
 	}
 	return relayed.after, err
+}
+
+// render is what the Application's work is to be.
+func render(app *argocd.Application, relayed relayed, existing *workv1.ManifestWork) (*workv1.ManifestWork, error) {
+	desired, err := work.Render(app, relayed.requests)
+	switch {
+	case err != nil:
+		return nil, err
+	case relayed.hold:
+		existing.Spec.DeepCopyInto(&desired.Spec)
+	case relayed.carry != nil:
+		err = work.Carry(desired, app, *relayed.carry)
+	}
+	return desired, err
 }
 
 // existing is the Application's work as the cache has it; nil when there is none.
@@ -169,11 +184,17 @@ func (r *Reconciler) contested(ctx context.Context, app *argocd.Application, exi
 		"ManifestWork %s belongs to Application %s: give this Application another name", key, owner)
 }
 
-// applied tells whether the work agent has applied the work as it is now.
-func applied(w *workv1.ManifestWork) bool {
+// outcome is what the work agent says of applying the work as it is now; empty while it has not said.
+func outcome(w *workv1.ManifestWork) metav1.ConditionStatus {
 	c := meta.FindStatusCondition(w.Status.Conditions, workv1.WorkApplied)
-	return c != nil && c.Status == "True" && c.ObservedGeneration == w.Generation
+	if c == nil || c.ObservedGeneration != w.Generation {
+		return ""
+	}
+	return c.Status
 }
+
+// applied tells whether the work agent has applied the work as it is now.
+func applied(w *workv1.ManifestWork) bool { return outcome(w) == metav1.ConditionTrue }
 
 // removeStale deletes the works that carried this Application before: to another cluster, or under the UID of an
 // earlier Application of its name. It is called once current has been applied, so that on the same cluster the

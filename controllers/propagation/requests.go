@@ -21,61 +21,134 @@ import (
 
 // relayed is what relaying the Application's requests comes to in this pass.
 type relayed struct {
-	// requests are what the payload is to carry.
+	// requests are what the work is to remember.
 	requests work.Requests
 
-	// hold asks to leave the work's payload as it is.
+	// carry is what the work is to carry instead of the Application; nil for the Application.
+	carry *work.Request
+
+	// hold asks to leave what the work carries as it is: the agent has not answered yet.
 	hold bool
+
+	// done is set when the hub Application was written: that wakes the reconcile that goes on.
+	done bool
 
 	// after is when to look again though nothing has changed; zero for never.
 	after time.Duration
 }
 
-// relayRequests brings the operation and the refresh that the hub Application asks for on their way, and takes off
-// the Application what has been dealt with. existing is its work; nil when there is none yet.
+// relayRequests brings the operation, its termination and the refresh that the hub Application asks for on their way,
+// and takes off the Application what has been dealt with. existing is its work; nil when there is none yet.
 func (r *Reconciler) relayRequests(ctx context.Context, app *argocd.Application, existing *workv1.ManifestWork) (relayed, error) {
 	var sent work.Requests
 	var seen feedback.Observation
+	out := relayed{}
 	if existing != nil {
 		sent = work.Sent(existing)
 		seen = feedback.Parse(&existing.Status, work.Identifier(app))
+		out = answered(existing, sent.Last, wanted(app, &seen))
 	}
-	out, err := r.relayOperation(ctx, app, sent, &seen, existing != nil && applied(existing))
-	if err != nil || out.hold {
-		return out, err
+	if !out.hold {
+		there := there(&seen)
+		there.Ready = existing != nil && applied(existing) && sent.Last.State != relay.OnItsWay
+		if err := r.relayOperation(ctx, app, &seen, there, &out); err != nil || out.done {
+			return out, err
+		}
 	}
 	return out, r.relayRefresh(ctx, app, sent.Refresh, &seen, &out)
 }
 
-func (r *Reconciler) relayOperation(
-	ctx context.Context, app *argocd.Application, sent work.Requests, seen *feedback.Observation, applied bool,
-) (relayed, error) {
-	o := relay.Operation{Sent: sent.Operation, Taken: seen.Taken, Pending: seen.Pending, Applied: applied}
-	if app.Operation != nil {
-		o.Wanted = app.Operation.Raw
+// answered is how the request stands that the work carried last: held while it is on its way and still wanted,
+// otherwise over or remembered by what the agent said. The work carries the Application again as soon as it can.
+func answered(existing *workv1.ManifestWork, last relay.Sent, wanted string) relayed {
+	switch {
+	case last.State != relay.OnItsWay:
+	case outcome(existing) == metav1.ConditionTrue:
+		last.State = relay.Delivered
+	case outcome(existing) == metav1.ConditionFalse:
+		last.State = relay.Refused
+	case last.ID == wanted:
+		return relayed{requests: work.Requests{Last: last}, hold: true}
+	default: // withdrawn before the cluster heard of it
+		return relayed{}
 	}
+	return relayed{requests: work.Requests{Last: last}}
+}
+
+// wanted is the identity of the request that the hub Application makes now.
+func wanted(app *argocd.Application, seen *feedback.Observation) string {
+	if s := app.Status.OperationState; s != nil && s.Phase == "Terminating" && there(seen).Busy {
+		return relay.TerminationID(s.StartedAt)
+	}
+	if app.Operation == nil {
+		return ""
+	}
+	return relay.ID(app.Operation.Raw)
+}
+
+// there is what the cluster tells of operations.
+func there(seen *feedback.Observation) relay.Cluster {
+	c := relay.Cluster{Version: seen.Version, Taken: seen.Taken, Pending: seen.Pending}
 	if s := seen.Status.OperationState; s != nil {
-		o.Busy, o.FinishedAt = s.Phase == "Running" || s.Phase == "Terminating", s.FinishedAt
+		c.Busy, c.StartedAt = s.Phase == "Running" || s.Phase == "Terminating", s.StartedAt
 	}
-	switch o.Next(time.Now()) {
+	return c
+}
+
+// relayOperation goes on from what out remembers.
+func (r *Reconciler) relayOperation(
+	ctx context.Context, app *argocd.Application, seen *feedback.Observation, there relay.Cluster, out *relayed,
+) error {
+	last := out.requests.Last
+	if s := app.Status.OperationState; s != nil && relay.Terminate(s, last, there) {
+		out.send(relay.Sent{ID: relay.TerminationID(s.StartedAt), Version: there.Version}, nil)
+		return nil
+	}
+	var operation json.RawMessage
+	if app.Operation != nil {
+		operation = app.Operation.Raw
+	}
+	if len(operation) > 0 && !there.Busy && relay.Withdraws(app.Status.OperationState, last) {
+		out.done = true
+		return r.patch(ctx, app, operationPatch(app, nil))
+	}
+	switch relay.Operation(operation, last, there) {
 	case relay.Stamp:
-		return relayed{hold: true}, r.stamp(ctx, app)
+		out.done = true
+		return r.stamp(ctx, app)
 	case relay.Send:
-		return relayed{requests: work.Requests{Operation: app.Operation.Raw}}, nil
-	case relay.Hold:
-		return relayed{hold: true, after: relay.RefreshDeadline}, nil
+		out.send(relay.Sent{ID: relay.ID(operation), Version: there.Version, Digest: relay.Digest(operation)}, operation)
 	case relay.Clear:
-		if !shows(app, seen) {
-			return relayed{hold: true}, nil // the status controller is about to, and its write wakes this one
+		if shows(app, seen) { // otherwise the status controller is about to, and its write wakes this one
+			out.done = true
+			return r.patch(ctx, app, operationPatch(app, nil))
 		}
-		return relayed{hold: true}, r.patch(ctx, app, operationPatch(app, nil))
 	case relay.None:
+		out.forget(app, there)
 	}
-	return relayed{}, nil
+	return nil
+}
+
+// send lets the work carry a request.
+func (out *relayed) send(s relay.Sent, operation json.RawMessage) {
+	s.State = relay.OnItsWay
+	out.requests.Last = s
+	out.carry = &work.Request{Operation: operation, Version: s.Version}
+}
+
+// forget drops what the work remembers of a request that is over: it is not asked for, and does not run.
+func (out *relayed) forget(app *argocd.Application, there relay.Cluster) {
+	last := out.requests.Last
+	runs := there.Busy && (last.ID == there.Taken || last.ID == relay.TerminationID(there.StartedAt))
+	asked := app.Operation != nil && last.ID == relay.ID(app.Operation.Raw) ||
+		stopping(app) && last.ID == relay.TerminationID(app.Status.OperationState.StartedAt)
+	if !runs && !asked {
+		out.requests.Last = relay.Sent{}
+	}
 }
 
 // shows tells whether the hub Application's status shows the operation that its cluster has taken. Until then the
-// request stays: whoever sees neither, as RollingSync does, would ask again.
+// request stays: whoever sees neither, as RollingSync does, would ask again. Both times are the cluster's.
 func shows(app *argocd.Application, seen *feedback.Observation) bool {
 	here, there := app.Status.OperationState, seen.Status.OperationState
 	return here != nil && there != nil && here.StartedAt >= there.StartedAt
@@ -106,7 +179,7 @@ func (r *Reconciler) relayRefresh(
 	next, outcome := sent.Next(kind, seen.Status.ReconciledAt, now)
 	switch outcome {
 	case relay.Done, relay.TimedOut:
-		out.hold = true // the end of the hub's annotation wakes the reconcile that takes it out of the work
+		out.done = true // the end of the hub's annotation wakes the reconcile that takes it out of the work
 		return r.endRefresh(ctx, app, outcome)
 	case relay.Waiting:
 	}

@@ -48,7 +48,8 @@ func applicationChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*argocd.Application), e.ObjectNew.(*argocd.Application)
 		return !sameRequest(before, after) || hasProblem(before) != hasProblem(after) ||
-			after.Operation != nil && startedAt(before) != startedAt(after)
+			after.Operation != nil && startedAt(before) != startedAt(after) ||
+			stopping(before) != stopping(after)
 	}}
 }
 
@@ -81,6 +82,11 @@ func startedAt(app *argocd.Application) string {
 	return app.Status.OperationState.StartedAt
 }
 
+// stopping tells whether the hub's status shows an operation that is to be stopped.
+func stopping(app *argocd.Application) bool {
+	return app.Status.OperationState != nil && app.Status.OperationState.Phase == "Terminating"
+}
+
 // hasProblem tells whether the Application shows a condition that this controller owns: if someone else drops it,
 // it is put back. Its text alone wakes nobody: an API server's words may differ each time.
 func hasProblem(app *argocd.Application) bool {
@@ -96,20 +102,27 @@ func workChanged() predicate.Predicate {
 			!maps.Equal(before.Labels, after.Labels) ||
 			!maps.Equal(before.Annotations, after.Annotations) ||
 			!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
-			applied(before) != applied(after) ||
-			progress(before) != progress(after)
+			outcome(before) != outcome(after) ||
+			progress(before) != progress(after) ||
+			told(before) != told(after)
 	}}
 }
 
-// progress is what a work reports of requests: the operation that runs or ended last and, while it carries a
-// refresh, when the cluster last compared.
+// progress is what a work reports of requests: the operation that runs or ended last, while it remembers one the
+// version that this was read from and, while it carries a refresh, when the cluster last compared.
 func progress(w *workv1.ManifestWork) string {
 	names := []string{"operationStatePhase", "operationStateStartedAt", "operationTaken", "operationPending"}
+	if w.Annotations[apis.AnnotationRequestSent] != "" {
+		names = append(names, "resourceVersion")
+	}
 	if w.Annotations[apis.AnnotationRefreshSent] != "" {
 		names = append(names, "reconciledAt")
 	}
 	return feedback.Text(&w.Status, names...)
 }
+
+// told tells whether the cluster has told of its Application at all: a request that waits can go on its way then.
+func told(w *workv1.ManifestWork) bool { return feedback.Text(&w.Status, "resourceVersion") != "" }
 
 // clusterChanged lets through what decides whether a cluster can be a target.
 func clusterChanged() predicate.Predicate {

@@ -39,8 +39,7 @@ type Search struct {
 	listeners []chan newsOf
 
 	// reported is what was last logged of failures.
-	reporting sync.Mutex
-	reported  string
+	reported string
 }
 
 // heard is what search has said of a hub Application's counterpart. It counts only while that is still the one.

@@ -83,9 +83,7 @@ func (s *Search) ask(ctx context.Context, p *page, w wanted) {
 			s.ask(ctx, half, w)
 		}
 	default:
-		stale := s.failed(p, err, w)
-		s.report(ctx)
-		s.tell(ctx, stale)
+		s.tell(ctx, s.failed(p, err, w))
 	}
 }
 

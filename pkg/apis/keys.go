@@ -74,6 +74,10 @@ const (
 	// way, and in the cluster's status.operationState.
 	OperationInfo = Group + "/request"
 
+	// AnnotationRequestSent is on a ManifestWork that carries an operation or its termination, until it is over: how
+	// far it has come, its identity, the version of the cluster's Application that it was made for, and a digest.
+	AnnotationRequestSent = Group + "/request-sent"
+
 	// AnnotationRefreshSent is on a ManifestWork that carries a refresh: its kind, when the cluster had last
 	// compared before, and when it was sent.
 	AnnotationRefreshSent = Group + "/refresh-sent"

@@ -12,7 +12,6 @@ import (
 const (
 	fieldApplication = "application"
 	fieldObservedAt  = "observedAt"
-	fieldStatus      = "status"
 	fieldHealth      = "health"
 	fieldSync        = "sync"
 	fieldOperation   = "operationState"

@@ -1,112 +1,81 @@
 package relay
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// lostAfter is how long an operation may be neither waiting nor taken on a cluster where another one has ended
-// since, before it counts as overwritten. Feedback takes milliseconds by watch, and seconds where it is polled.
-const lostAfter = time.Minute
-
-// Action is what to do about an operation.
+// Action is what to do about a request.
 type Action int
 
 const (
-	// None means: nothing is asked for and nothing is on its way, or it has to wait for its turn.
+	// None means: nothing is asked for, or it has to wait.
 	None Action = iota
 
-	// Stamp means: give the hub's operation the identity Operation.ID; sending comes next.
+	// Stamp means: give the hub's operation an identity; sending comes next.
 	Stamp
 
-	// Send means: put the hub's operation into the payload.
+	// Send means: let the work carry the request instead of the Application.
 	Send
 
-	// Hold means: leave the payload as it is.
-	Hold
-
-	// Clear means: the cluster has taken the hub's operation, or runs just that one already; take it off the hub
-	// Application and leave the payload.
+	// Clear means: the cluster has taken the hub's operation, or runs just that one already; take it off the hub.
 	Clear
 )
 
-// Operation is all that decides about an operation.
-type Operation struct {
-	// Wanted is the JSON of the hub Application's operation; empty when there is none.
-	Wanted []byte
+// Cluster is what is known of operations on the cluster's Application. All of it was read from one version of it.
+type Cluster struct {
+	// Version is the resourceVersion of the cluster's Application; empty while the cluster has not told, or not
+	// everything.
+	Version string
 
-	// Sent is the JSON of the operation in the work's payload; empty when there is none.
-	Sent []byte
-
-	// Taken is the identity of the operation that the cluster's Argo CD last began, as far as it is known.
+	// Taken is the identity of the operation that the cluster's Argo CD last began, where the hub gave it one.
 	Taken string
 
-	// Pending is the identity of the operation that waits or runs on the cluster's Application.
+	// Pending is the identity of the operation that waits or runs there.
 	Pending string
 
 	// Busy is set while an operation runs there.
 	Busy bool
 
-	// FinishedAt is when the last one ended, in RFC 3339 and UTC.
-	FinishedAt string
+	// StartedAt is when the operation that runs or ended last began, in RFC 3339.
+	StartedAt string
 
-	// Applied is set when the work agent has applied the work as it is now.
-	Applied bool
+	// Ready is set when the agent has applied the work as it is, and the work carries the Application.
+	Ready bool
 }
 
-// Next is what to do now. It is asked again whenever something changes.
-func (o *Operation) Next(now time.Time) Action {
-	wanted, sent := ID(o.Wanted), ID(o.Sent)
-	inFlight := sent != "" && o.Taken == sent && o.Busy
+// Operation is what to do about the operation that the hub asks for: wanted is its JSON, empty when there is none.
+// sent is the request that the work carried last; one that is on its way is not asked about.
+func Operation(wanted []byte, sent Sent, there Cluster) Action {
+	id := ID(wanted)
 	switch {
-	case wanted != "" && o.Taken == wanted:
+	case len(wanted) == 0:
+		return None
+	case id != "" && there.Taken == id:
 		return Clear
-	case inFlight && len(o.Wanted) > 0 && wanted == "" && same(o.Wanted, o.Sent):
-		return Clear // asked for again while it runs; Argo CD forgets such a request when the one that runs ends
-	case inFlight:
-		return Hold // what runs is not stopped; the next one waits
-	case len(o.Wanted) == 0:
-		return None // never asked for, ended, or withdrawn before the cluster took it
-	case wanted == "" && o.Busy:
-		return None // another one runs; Argo CD would refuse this one, here it waits for its turn
-	case wanted == "", o.lost(wanted, now):
+	case id == "" && there.Busy && there.Taken != "" && there.Taken == sent.ID && Digest(wanted) == sent.Digest:
+		return Clear // asked for again while it runs: Argo CD would refuse it
+	case there.Busy || there.Pending != "":
+		return None // it waits for its turn, or for Argo CD to begin
+	case id == "":
 		return Stamp
-	case sent == wanted:
-		return Hold
+	case sent.ID == id && sent.Version == there.Version:
+		return None // what became of it has not been seen yet
+	case there.Version == "" || !there.Ready:
+		return None
+	case sent.ID == id && sent.State == Delivered:
+		return Clear // it was there and is over; another one has begun since
 	}
 	return Send
 }
 
-// lost tells whether the operation that was sent has been overwritten on the cluster: Argo CD clears the field when
-// an operation ends, also one that was put there while that one was running.
-func (o *Operation) lost(wanted string, now time.Time) bool {
-	since, ok := stampedAt(wanted)
-	return ok && ID(o.Sent) == wanted && o.Applied && o.Pending == "" && !o.Busy &&
-		now.Sub(since) > lostAfter && o.FinishedAt >= since.UTC().Format(time.RFC3339)
-}
-
-// same tells whether two operations ask for the same, whatever their identities.
-func same(a, b []byte) bool {
-	x, errX := WithID(a, "")
-	y, errY := WithID(b, "")
-	return errX == nil && errY == nil && bytes.Equal(x, y)
-}
-
-// NewID is an identity that begins with the time it was given, so that it is known how long it has been on its way.
+// NewID is an identity that begins with the time it was given, for people who look for it.
 func NewID(now time.Time, random string) string {
 	return strconv.FormatInt(now.Unix(), 10) + "-" + random
-}
-
-func stampedAt(id string) (time.Time, bool) {
-	seconds, _, _ := strings.Cut(id, "-")
-	n, err := strconv.ParseInt(seconds, 10, 64)
-	return time.Unix(n, 0), err == nil
 }
 
 // info is an entry of an operation's info list.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/relay"
 )
 
@@ -28,51 +29,97 @@ func operation(t *testing.T, id string) []byte {
 
 func TestOperation(t *testing.T) {
 	first, second := relay.NewID(now, "first"), relay.NewID(now, "second")
-	soon, late := now.Add(time.Second), now.Add(5*time.Minute)
-	after := now.Add(2 * time.Minute).Format(time.RFC3339)
-	before := now.Add(-time.Minute).Format(time.RFC3339)
-	type op = relay.Operation
+	ready := relay.Cluster{Version: "7", Ready: true}
+	there := func(edit func(*relay.Cluster)) relay.Cluster {
+		c := ready
+		edit(&c)
+		return c
+	}
+	runs := there(func(c *relay.Cluster) { c.Taken, c.Pending, c.Busy = first, first, true })
+	over := there(func(c *relay.Cluster) { c.Taken = first })
+	others := there(func(c *relay.Cluster) { c.Taken, c.Busy = "x", true })
+	memory := func(state relay.State, version string) relay.Sent {
+		return relay.Sent{State: state, ID: first, Version: version, Digest: relay.Digest(operation(t, ""))}
+	}
 	tests := map[string]struct {
-		op   op
-		at   time.Time
-		want relay.Action
+		wanted []byte
+		sent   relay.Sent
+		there  relay.Cluster
+		want   relay.Action
 	}{
-		"nothing asked for":                {op{}, soon, relay.None},
-		"asked for":                        {op{Wanted: operation(t, "")}, soon, relay.Stamp},
-		"asked for while another runs":     {op{Wanted: operation(t, ""), Busy: true}, soon, relay.None},
-		"stamped":                          {op{Wanted: operation(t, first)}, soon, relay.Send},
-		"stamped, another began meanwhile": {op{Wanted: operation(t, first), Busy: true, Taken: "x"}, soon, relay.Send},
-		"sent":                             {op{Wanted: operation(t, first), Sent: operation(t, first)}, soon, relay.Hold},
-		"sent, waits there": {
-			op{Wanted: operation(t, first), Sent: operation(t, first), Pending: first, Applied: true}, late, relay.Hold},
-		"sent, not applied for long": {op{Wanted: operation(t, first), Sent: operation(t, first)}, late, relay.Hold},
-		"taken, runs": {
-			op{Wanted: operation(t, first), Sent: operation(t, first), Taken: first, Busy: true}, soon, relay.Clear},
-		"taken, already over": {op{Wanted: operation(t, first), Sent: operation(t, first), Taken: first}, soon, relay.Clear},
-		"cleared, runs":       {op{Sent: operation(t, first), Taken: first, Busy: true}, soon, relay.Hold},
-		"cleared, over":       {op{Sent: operation(t, first), Taken: first}, soon, relay.None},
-		"cleared, runs, asked for again": {
-			op{Wanted: operation(t, ""), Sent: operation(t, first), Taken: first, Busy: true}, soon, relay.Clear},
-		"cleared, runs, next asked for": {
-			op{Wanted: []byte(`{"sync":{}}`), Sent: operation(t, first), Taken: first, Busy: true}, soon, relay.Hold},
-		"cleared, over, next asked for": {op{Wanted: operation(t, ""), Sent: operation(t, first), Taken: first}, soon, relay.Stamp},
-		"next stamped, first over":      {op{Wanted: operation(t, second), Sent: operation(t, first), Taken: first}, soon, relay.Send},
-		"withdrawn before it was taken": {op{Sent: operation(t, first)}, soon, relay.None},
-		"overwritten": {
-			op{Wanted: operation(t, first), Sent: operation(t, first), Taken: "x", Applied: true, FinishedAt: after}, late, relay.Stamp},
-		"overwritten, perhaps": {
-			op{Wanted: operation(t, first), Sent: operation(t, first), Taken: "x", Applied: true, FinishedAt: after}, soon, relay.Hold},
-		"another ended before it was sent": {
-			op{Wanted: operation(t, first), Sent: operation(t, first), Taken: "x", Applied: true, FinishedAt: before}, late, relay.Hold},
-		"another runs where it was applied": {
-			op{Wanted: operation(t, first), Sent: operation(t, first), Taken: "x", Applied: true, Busy: true}, late, relay.Hold},
+		"nothing asked for":            {nil, relay.Sent{}, ready, relay.None},
+		"asked for":                    {operation(t, ""), relay.Sent{}, ready, relay.Stamp},
+		"asked for while another runs": {operation(t, ""), relay.Sent{}, others, relay.None},
+		"stamped":                      {operation(t, first), relay.Sent{}, ready, relay.Send},
+		"stamped, another began":       {operation(t, first), relay.Sent{}, others, relay.None},
+		"stamped, another waits": {operation(t, first), relay.Sent{},
+			there(func(c *relay.Cluster) { c.Pending = second }), relay.None},
+		"stamped, the work is not applied": {operation(t, first), relay.Sent{},
+			there(func(c *relay.Cluster) { c.Ready = false }), relay.None},
+		"stamped, the cluster has told nothing": {operation(t, first), relay.Sent{}, relay.Cluster{Ready: true}, relay.None},
+		"delivered, not seen yet":               {operation(t, first), memory(relay.Delivered, "7"), ready, relay.None},
+		"delivered, waits there": {operation(t, first), memory(relay.Delivered, "6"),
+			there(func(c *relay.Cluster) { c.Pending = first }), relay.None},
+		"delivered, runs": {operation(t, first), memory(relay.Delivered, "6"), runs, relay.Clear},
+		"delivered, over": {operation(t, first), memory(relay.Delivered, "6"), over, relay.Clear},
+		"delivered, another has run since": {operation(t, first), memory(relay.Delivered, "6"),
+			there(func(c *relay.Cluster) { c.Taken = "x" }), relay.Clear},
+		"delivered, another runs since":         {operation(t, first), memory(relay.Delivered, "6"), others, relay.None},
+		"refused, nothing new seen":             {operation(t, first), memory(relay.Refused, "7"), ready, relay.None},
+		"refused, seen anew":                    {operation(t, first), memory(relay.Refused, "6"), ready, relay.Send},
+		"refused, but it is there all the same": {operation(t, first), memory(relay.Refused, "6"), runs, relay.Clear},
+		"runs, the same asked for again":        {operation(t, ""), memory(relay.Delivered, "6"), runs, relay.Clear},
+		"runs, another asked for":               {[]byte(`{"sync":{}}`), memory(relay.Delivered, "6"), runs, relay.None},
+		"over, the same asked for again":        {operation(t, ""), memory(relay.Delivered, "6"), over, relay.Stamp},
+		"over, the next stamped":                {operation(t, second), memory(relay.Delivered, "6"), over, relay.Send},
 	}
 	for title, tc := range tests {
 		t.Run(title, func(t *testing.T) {
-			if got := tc.op.Next(tc.at); got != tc.want {
+			if got := relay.Operation(tc.wanted, tc.sent, tc.there); got != tc.want {
 				t.Errorf("got action %d, want %d", got, tc.want)
 			}
 		})
+	}
+}
+
+func TestTerminate(t *testing.T) {
+	const start = "2026-01-02T03:04:05Z"
+	busy := relay.Cluster{Version: "7", Busy: true, StartedAt: start, Ready: true}
+	sent := relay.Sent{State: relay.Delivered, ID: relay.TerminationID(start), Version: "7"}
+	unready, idle, other, older := busy, busy, busy, sent
+	unready.Ready, idle.Busy, other.StartedAt, older.Version = false, false, "2026-01-02T03:05:00Z", "6"
+	for title, tc := range map[string]struct {
+		phase string
+		sent  relay.Sent
+		there relay.Cluster
+		want  bool
+	}{
+		"nobody asked":                  {"Running", relay.Sent{}, busy, false},
+		"asked for":                     {"Terminating", relay.Sent{}, busy, true},
+		"the work is not applied":       {"Terminating", relay.Sent{}, unready, false},
+		"it is over":                    {"Terminating", relay.Sent{}, idle, false},
+		"another one runs":              {"Terminating", relay.Sent{}, other, false},
+		"delivered, nothing seen since": {"Terminating", sent, busy, false},
+		"delivered, and written over":   {"Terminating", older, busy, true},
+	} {
+		if got := relay.Terminate(&argocd.OperationState{Phase: tc.phase, StartedAt: start}, tc.sent, tc.there); got != tc.want {
+			t.Errorf("%s: got %t", title, got)
+		}
+	}
+}
+
+func TestSent(t *testing.T) {
+	for _, s := range []relay.Sent{
+		{}, {State: relay.OnItsWay, ID: "1-a", Version: "7", Digest: "ab"}, {State: relay.Refused, ID: "x", Version: "7"},
+	} {
+		if got := relay.ParseSent(s.String()); got != s {
+			t.Errorf("%q was read as %+v", s, got)
+		}
+	}
+	for _, bad := range []string{"x", "sent a b", "other a b c", "sent a b c d"} {
+		if got := relay.ParseSent(bad); got != (relay.Sent{}) {
+			t.Errorf("%q was read as %+v", bad, got)
+		}
 	}
 }
 

@@ -40,9 +40,6 @@ func payload(app *argocd.Application, requests Requests) ([]byte, error) {
 		out = map[string]json.RawMessage{}
 	}
 	out["spec"] = spec
-	if len(requests.Operation) > 0 {
-		out["operation"] = requests.Operation
-	}
 	for field, value := range map[string]any{
 		"apiVersion": argocd.GroupVersion.String(),
 		"kind":       argocd.Kind,

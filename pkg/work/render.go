@@ -3,7 +3,6 @@ package work
 import (
 	"crypto/sha1" //nolint:gosec // names an ApplicationSet, as older controllers do; it protects nothing
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,13 +29,13 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the Application has %d bytes as a manifest and a ManifestWork holds %d", e.Size, MaxPayload)
 }
 
-// Requests are what someone asks of the cluster's Argo CD through the hub Application, and the work carries along.
+// Requests are what someone asks of the cluster's Argo CD through the hub Application, as the work remembers it.
 type Requests struct {
-	// Operation is the JSON of an operation; empty for none.
-	Operation json.RawMessage
-
-	// Refresh is a refresh that is on its way.
+	// Refresh is a refresh that is on its way. The Application carries it.
 	Refresh relay.Refresh
+
+	// Last is the last operation or termination that the work carried.
+	Last relay.Sent
 }
 
 // Render is the ManifestWork that carries an Application, and requests, to its cluster. It returns a TooLargeError
@@ -85,6 +84,9 @@ func annotations(app *argocd.Application, requests Requests) map[string]string {
 	}
 	if sent := requests.Refresh.String(); sent != "" {
 		out[apis.AnnotationRefreshSent] = sent
+	}
+	if last := requests.Last.String(); last != "" {
+		out[apis.AnnotationRequestSent] = last
 	}
 	return out
 }

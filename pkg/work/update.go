@@ -32,7 +32,7 @@ func Update(existing, desired *workv1.ManifestWork) (*workv1.ManifestWork, bool)
 var ownKeys = []string{
 	apis.LabelPull, apis.LabelApplicationSet, apis.LabelApplicationSetHash,
 	apis.AnnotationHubNamespace, apis.AnnotationHubName, apis.AnnotationApplicationSet,
-	apis.AnnotationRefreshSent,
+	apis.AnnotationRefreshSent, apis.AnnotationRequestSent,
 }
 
 func own(existing, desired map[string]string) map[string]string {

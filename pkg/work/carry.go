@@ -1,0 +1,52 @@
+package work
+
+import (
+	"encoding/json"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// Field managers by which the work agent applies requests. OCM wants them to begin with "work-agent". What they own
+// goes over to Argo CD when it answers, and the Application's own manager never has it.
+const (
+	operationManager   = workv1.DefaultFieldManager + "-operation"
+	terminationManager = workv1.DefaultFieldManager + "-termination"
+)
+
+// Request is what a work carries for a moment instead of an Application.
+type Request struct {
+	// Operation is the JSON of the operation to begin; empty to stop the one that runs.
+	Operation json.RawMessage
+
+	// Version is the resourceVersion that the cluster's Application must have to take the request.
+	Version string
+}
+
+// Carry changes a work that Render made for the Application so that it carries the request instead. Everything but
+// the manifest and its field manager stays.
+func Carry(w *workv1.ManifestWork, app *argocd.Application, r Request) error {
+	manifest := map[string]any{
+		"apiVersion": argocd.GroupVersion.String(),
+		"kind":       argocd.Kind,
+		"metadata": map[string]string{
+			"name": app.Name, "namespace": app.ClusterNamespace(), "resourceVersion": r.Version,
+		},
+	}
+	manager := operationManager
+	if len(r.Operation) > 0 {
+		manifest["operation"] = r.Operation
+	} else {
+		manager = terminationManager
+		manifest["status"] = map[string]any{"operationState": map[string]string{"phase": "Terminating"}}
+	}
+	raw, err := marshal(manifest)
+	if err != nil {
+		return err
+	}
+	w.Spec.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: raw}}}
+	w.Spec.ManifestConfigs[0].UpdateStrategy.ServerSideApply.FieldManager = manager
+	return nil
+}
