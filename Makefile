@@ -20,6 +20,11 @@ CRDS ?= true
 # E2E_FLAGS='-ginkgo.focus=guestbook'.
 E2E_FLAGS ?=
 E2E_TIMEOUT ?= 60m
+# The size of `make bench`, and more of its flags, for example
+# BENCH_FLAGS='--profiles profiles'.
+CLUSTERS ?= 2000
+SETS ?= 5
+BENCH_FLAGS ?=
 
 CONTROLLER_GEN := go tool -modfile=.ci/tools/go.mod controller-gen
 KUSTOMIZE := go tool -modfile=$(CURDIR)/.ci/tools/go.mod kustomize
@@ -82,6 +87,14 @@ test-fleet: ## The tests of the fleet program itself, on real fleets.
 .PHONY: e2e
 e2e: ## The end-to-end suite: a hub and clusters as local processes.
 	go -C e2e test ./suite/... -count=1 -v -timeout $(E2E_TIMEOUT) -ginkgo.v -ginkgo.no-color -ginkgo.randomize-all $(E2E_FLAGS)
+
+.PHONY: bench
+bench: ## Measure Towline on a hub of CLUSTERS × SETS Applications; see docs/scale.md.
+	go -C e2e run ./cmd/bench run --clusters $(CLUSTERS) --sets $(SETS) --json $(CURDIR)/bench-$(CLUSTERS)x$(SETS).json $(BENCH_FLAGS)
+
+.PHONY: bench-check
+bench-check: ## Measure a small hub, and fail where a ratio of e2e/bench/thresholds.yaml does not hold.
+	go -C e2e run ./cmd/bench run --clusters 100 --sets 5 --changes 50 --storm 5s --idle 10s --thresholds bench/thresholds.yaml
 
 .PHONY: verify
 verify: ## Fail if generated files or go.mod are not current.

@@ -20,6 +20,7 @@ type common struct {
 	metricsSecure  bool
 	metricsCertDir string
 	probeAddress   string
+	pprofAddress   string
 
 	qps   float32
 	burst int
@@ -55,6 +56,8 @@ func (o *common) addFlags(fs *pflag.FlagSet, whose string) {
 		"folder with tls.crt and tls.key for --metrics-secure; default: a self-signed certificate")
 	fs.StringVar(&o.probeAddress, "health-probe-bind-address", o.probeAddress,
 		"address of /healthz and /readyz; \"0\" serves none")
+	fs.StringVar(&o.pprofAddress, "pprof-bind-address", o.pprofAddress,
+		"address of this machine alone, like 127.0.0.1:6060, that serves profiles of the process to anyone there; default: none")
 	fs.Float32Var(&o.qps, "kube-api-qps", o.qps,
 		"requests per second to the API server; negative: no limit here, the API server's priority and fairness decides")
 	fs.IntVar(&o.burst, "kube-api-burst", o.burst,
@@ -77,6 +80,9 @@ func (o *common) validate() error {
 		if err := checkAddress(address); err != nil {
 			fail("--%s: %q is not \"0\" or an address like :8443: %w", flag, address, err)
 		}
+	}
+	if err := checkLoopback(o.pprofAddress); err != nil {
+		fail("--pprof-bind-address: %q: %w", o.pprofAddress, err)
 	}
 	if o.metricsCertDir != "" {
 		if !o.metricsSecure {
@@ -135,4 +141,19 @@ func checkAddress(address string) error {
 	}
 	_, err = strconv.ParseUint(port, 10, 16)
 	return err
+}
+
+// checkLoopback holds profiles, which tell what is in memory, to the machine itself.
+func checkLoopback(address string) error {
+	if address == "" {
+		return nil
+	}
+	if err := checkAddress(address); err != nil {
+		return err
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil || !net.ParseIP(host).IsLoopback() {
+		return errors.New("must be a loopback address with a port, like 127.0.0.1:6060")
+	}
+	return nil
 }

@@ -55,6 +55,7 @@ func commonManagerOptions(scheme *runtime.Scheme, o *common) ctrl.Options {
 		Controller:              controllerSettings(),
 		Metrics:                 metricsOptions(o),
 		HealthProbeBindAddress:  o.probeAddress,
+		PprofBindAddress:        o.pprofAddress,
 		GracefulShutdownTimeout: &o.shutdownTimeout,
 	}
 }

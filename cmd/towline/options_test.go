@@ -105,6 +105,8 @@ func TestFlagsDoSomething(t *testing.T) {
 			"--metrics-cert-dir=" + certs, func(o *options) any { return metricsOptions(&o.common).CertDir }, certs},
 		"health-probe-bind-address": {
 			"--health-probe-bind-address=:7", manager(func(m ctrl.Options) any { return m.HealthProbeBindAddress }), ":7"},
+		"pprof-bind-address": {
+			"--pprof-bind-address=127.0.0.1:6", manager(func(m ctrl.Options) any { return m.PprofBindAddress }), "127.0.0.1:6"},
 		"kube-api-qps": {
 			"--kube-api-qps=50", config(func(c *rest.Config) any { return [2]int{int(c.QPS), c.Burst} }), [2]int{50, 100}},
 		"kube-api-burst": {
@@ -179,6 +181,9 @@ func TestValidate(t *testing.T) {
 		"--metrics-bind-address=nonsense":    "--metrics-bind-address",
 		"--metrics-bind-address=:99999":      "--metrics-bind-address",
 		"--health-probe-bind-address=8081":   "--health-probe-bind-address",
+		"--pprof-bind-address=:6060":         "must be a loopback address",
+		"--pprof-bind-address=10.0.0.1:6060": "must be a loopback address",
+		"--pprof-bind-address=127.0.0.1":     "--pprof-bind-address",
 		"--metrics-cert-dir=/does/not/exist": "no such file",
 		"--metrics-cert-dir=" + file:         "is not a folder",
 		"--kube-api-qps=0":                   "would let no request through",

@@ -7,6 +7,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/towline-io/towline/e2e/fleet"
 )
@@ -15,8 +18,9 @@ import (
 type Towline struct {
 	*fleet.Process
 
-	// Metrics and Probes are the addresses of its two servers, without a path.
-	Metrics, Probes string
+	// Metrics and Probes are the addresses of its two servers, without a path, and Profiles that of a third, where
+	// Options.Profiles asked for it.
+	Metrics, Probes, Profiles string
 }
 
 // Build compiles the program from the checkout into the fleet's folder.
@@ -31,9 +35,26 @@ func Build(ctx context.Context, f *fleet.Fleet) (string, error) {
 	return binary, nil
 }
 
+// Options say how to run the program.
+type Options struct {
+	// Binary is the program, and Name tells several that run apart.
+	Binary, Name string
+
+	// Args are more arguments than those of the Deployment, and Env more of the environment.
+	Args, Env []string
+
+	// Profiles has it serve Go profiles.
+	Profiles bool
+}
+
 // Run starts the program as its Deployment would, once Install has been done. name tells several apart.
 func Run(ctx context.Context, f *fleet.Fleet, binary, name string, more ...string) (*Towline, error) {
-	args, err := deploymentArgs(ctx, f)
+	return Start(ctx, f, Options{Binary: binary, Name: name, Args: more})
+}
+
+// Start starts the program as its Deployment would, with the environment too, once deploy/install.yaml has been applied.
+func Start(ctx context.Context, f *fleet.Fleet, o Options) (*Towline, error) {
+	c, err := deployed(ctx, f)
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +62,7 @@ func Run(ctx context.Context, f *fleet.Fleet, binary, name string, more ...strin
 	if err != nil {
 		return nil, err
 	}
-	ports, err := f.FreePorts(2)
+	ports, err := f.FreePorts(3)
 	if err != nil {
 		return nil, err
 	}
@@ -50,27 +71,36 @@ func Run(ctx context.Context, f *fleet.Fleet, binary, name string, more ...strin
 		Probes:  fmt.Sprintf("http://127.0.0.1:%d", ports[1]),
 	}
 	// A pod knows its namespace and has addresses of its own; a process is told.
-	args = append(args, "--leader-election-namespace="+Namespace,
+	args := append(slices.Clone(c.Args), "--leader-election-namespace="+Namespace,
 		fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", ports[0]),
 		fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d", ports[1]))
+	if o.Profiles {
+		args = append(args, fmt.Sprintf("--pprof-bind-address=127.0.0.1:%d", ports[2]))
+		t.Profiles = fmt.Sprintf("http://127.0.0.1:%d/debug/pprof", ports[2])
+	}
+	env := []string{"KUBECONFIG=" + kubeconfig}
+	for _, e := range c.Env {
+		if e.ValueFrom == nil {
+			env = append(env, e.Name+"="+e.Value)
+		}
+	}
 	t.Process, err = f.Run(ctx, fleet.Command{
-		Name: name, Path: binary, Args: append(args, more...),
-		Env:   []string{"KUBECONFIG=" + kubeconfig},
+		Name: o.Name, Path: o.Binary, Args: append(args, o.Args...), Env: append(env, o.Env...),
 		Ready: fleet.HTTPReady(t.Probes + "/readyz"),
 	})
 	return t, err
 }
 
-// deploymentArgs are the arguments in the Deployment that has been applied to the hub.
-func deploymentArgs(ctx context.Context, f *fleet.Fleet) ([]string, error) {
+// deployed is the container of the Deployment that has been applied to the hub.
+func deployed(ctx context.Context, f *fleet.Fleet) (*corev1.Container, error) {
 	out, err := f.Hub.Kubectl(ctx, "--namespace", Namespace, "get", "deployment", "towline-controller",
-		"--output", "jsonpath={.spec.template.spec.containers[0].args}")
+		"--output", "jsonpath={.spec.template.spec.containers[0]}")
 	if err != nil {
 		return nil, err
 	}
-	var args []string
-	if err := json.Unmarshal([]byte(out), &args); err != nil {
-		return nil, fmt.Errorf("the Deployment's arguments: %w", err)
+	c := &corev1.Container{}
+	if err := json.Unmarshal([]byte(out), c); err != nil {
+		return nil, fmt.Errorf("the Deployment's container: %w", err)
 	}
-	return args, nil
+	return c, nil
 }

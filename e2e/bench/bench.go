@@ -1,0 +1,177 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/client-go/rest"
+
+	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/e2e/towline"
+)
+
+// patience bounds every wait: what takes longer has failed.
+const patience = 15 * time.Minute
+
+// Bench is one run.
+type Bench struct {
+	Options
+	layout
+
+	fleet   *fleet.Fleet
+	bare    *bare
+	hub     *http.Client
+	binary  string
+	towline *towline.Towline
+	result  *Result
+
+	// profiles are those that are being taken, and profileTowline takes one of Towline.
+	profiles       *errgroup.Group
+	profileTowline func()
+
+	// setUIDs are those of the ApplicationSets.
+	setUIDs []string
+
+	mu    sync.Mutex
+	works map[int]*manifestWork
+
+	// created counts the works as they come.
+	created atomic.Pointer[tally]
+
+	// roundTrips, status and reports measure how long until a change is seen: of a bare client, on the hub Application,
+	// and in the report of its set.
+	roundTrips, status, reports *tracker
+
+	// number is that of the last change.
+	number int
+}
+
+// A phase measures something, and leaves the hub as the next one needs it.
+type phase struct {
+	name string
+	run  func(*Bench, context.Context) error
+
+	// restarts is set where the phase starts Towline.
+	restarts bool
+}
+
+var phases = []phase{
+	{name: "setup", run: (*Bench).setup},
+	{name: "limit", run: (*Bench).limit},
+	{name: "rollout", run: (*Bench).rollout, restarts: true},
+	{name: "backlog", run: (*Bench).backlog, restarts: true},
+	{name: "convergence", run: (*Bench).convergence},
+	{name: "freshness", run: (*Bench).freshness},
+	{name: "storm", run: (*Bench).storm},
+	{name: "idle", run: (*Bench).idle},
+	{name: "restart", run: (*Bench).restart, restarts: true},
+}
+
+// Run measures everything once, on a hub that it starts and stops.
+func Run(ctx context.Context, o Options) (*Result, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	b := &Bench{
+		Options: o, layout: layout{o.Clusters, o.Sets}, result: newResult(&o), works: map[int]*manifestWork{},
+		roundTrips: newTracker(), status: newTracker(), reports: newTracker(),
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	failed := make(chan error, 1)
+	go func() {
+		select {
+		case err := <-failed:
+			cancel(err)
+		case <-ctx.Done():
+		}
+	}()
+	if err := b.start(ctx); err != nil {
+		return nil, err
+	}
+	defer b.fleet.Stop()
+	if err := b.watchAll(ctx, failed); err != nil {
+		return nil, err
+	}
+	for _, p := range phases {
+		if err := b.measure(ctx, p); err != nil {
+			return b.result, fmt.Errorf("phase %s: %w", p.name, errors.Join(err, context.Cause(ctx)))
+		}
+	}
+	return b.result, nil
+}
+
+// start brings up the hub's control plane and puts Towline's own objects there.
+func (b *Bench) start(ctx context.Context) error {
+	f, err := fleet.Start(ctx, fleet.Options{Dir: b.Dir, HubControlPlaneOnly: true, Progress: b.Progress})
+	if err != nil {
+		return err
+	}
+	b.fleet = f
+	err = func() error {
+		if b.bare, err = newBare(f.Hub.RESTConfig()); err != nil {
+			return err
+		}
+		if b.hub, err = rest.HTTPClientFor(f.Hub.RESTConfig()); err != nil {
+			return err
+		}
+		if b.binary, err = towline.Build(ctx, f); err != nil {
+			return err
+		}
+		return towline.Apply(ctx, f, &f.Hub.ControlPlane, "deploy/install.yaml")
+	}()
+	if err != nil {
+		f.Stop()
+	}
+	return err
+}
+
+// measure runs one phase, and notes what every process and the API server had to do for it.
+func (b *Bench) measure(ctx context.Context, p phase) error {
+	b.say("%s", p.name)
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("it took longer than %s", patience))
+	defer cancel()
+	before, err := b.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	profiled := b.profileCPU(ctx, p)
+	if err := p.run(b, ctx); err != nil {
+		return err
+	}
+	after, err := b.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	b.result.note(p.name, before, after)
+	return errors.Join(profiled(), b.profileHeap(ctx, p.name))
+}
+
+// startTowline runs the program, and returns how long it took to be ready.
+func (b *Bench) startTowline(ctx context.Context) (time.Duration, error) {
+	began := time.Now()
+	var err error
+	b.towline, err = towline.Start(ctx, b.fleet, towline.Options{
+		Binary: b.binary, Name: fmt.Sprintf("towline-%d", began.UnixMilli()), Env: b.Env, Profiles: b.Profiles != "",
+		Args: append([]string{"--metrics-secure=false"}, b.Args...),
+	})
+	if err == nil && b.profileTowline != nil {
+		b.profileTowline()
+	}
+	return time.Since(began), err
+}
+
+func (b *Bench) stopTowline() {
+	b.towline.Stop()
+	b.towline = nil
+}
+
+func (b *Bench) say(format string, args ...any) {
+	fmt.Fprintf(b.Progress, "%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,79 @@
+package bench
+
+import "slices"
+
+// Figure is something that is measured.
+type Figure struct {
+	// Name is what thresholds and results call it.
+	Name string
+
+	// Title and Unit are for people.
+	Title, Unit string
+
+	// Digits is how many digits after the point are worth showing.
+	Digits int
+}
+
+// Figures are all figures, in the order of a table.
+var Figures = []Figure{
+	{"limit.rate", "bare client: creates of the same ManifestWorks", "1/s", 0},
+	{"roundtrip.p50", "bare client: a write, until its own watch shows it, p50", "ms", 1},
+	{"roundtrip.p99", "… p99", "ms", 1},
+	{"roundtrip.max", "… max", "ms", 1},
+	{"rollout.rate", "Applications made and propagated at the same time", "1/s", 0},
+	{"rollout.share", "… as a share of the bare client's creates", "", 2},
+	{"rollout.cpu", "… CPU of Towline for each", "ms", 2},
+	{"backlog.rate", "Applications that were there, propagated", "1/s", 0},
+	{"backlog.share", "… as a share of the bare client's creates", "", 2},
+	{"backlog.cpu", "… CPU of Towline for each, its start included", "ms", 2},
+	{"convergence.rate", "Applications whose first status reached the hub", "1/s", 0},
+	{"convergence.cpu", "… CPU of Towline for each", "ms", 2},
+	{"convergence.application_writes", "… Application writes for each", "", 2},
+	{"convergence.report_bytes", "… bytes of reports for each", "B", 0},
+	{"freshness.status.p50", "one change: until the hub's status shows it, p50", "ms", 0},
+	{"freshness.status.p99", "… p99", "ms", 0},
+	{"freshness.status.max", "… max", "ms", 0},
+	{"freshness.report.p50", "one change: until the report shows it, p50", "ms", 0},
+	{"freshness.report.p99", "… p99", "ms", 0},
+	{"freshness.report.max", "… max", "ms", 0},
+	{"change.application_writes", "one change: Application writes", "", 2},
+	{"change.report_writes", "… report writes", "", 2},
+	{"change.other_writes", "… other writes", "", 2},
+	{"change.lists", "… lists", "", 2},
+	{"change.reads", "… reads", "", 2},
+	{"change.application_bytes", "… bytes written to the Application", "B", 0},
+	{"change.report_bytes", "… bytes written to the report", "B", 0},
+	{"change.cpu", "… CPU of Towline", "ms", 1},
+	{"change.hub_cpu", "… CPU of kube-apiserver and etcd", "ms", 1},
+	{"storm.rate", "storm: changes", "1/s", 0},
+	{"storm.status.p50", "… until the hub's status shows it, p50", "ms", 0},
+	{"storm.status.p99", "… p99", "ms", 0},
+	{"storm.status.max", "… max", "ms", 0},
+	{"storm.report.p50", "… until the report shows it, p50", "ms", 0},
+	{"storm.report.p99", "… p99", "ms", 0},
+	{"storm.report.max", "… max", "ms", 0},
+	{"storm.application_writes", "… Application writes for each", "", 2},
+	{"storm.report_bytes", "… reports written", "MiB/s", 2},
+	{"storm.report_bytes_per_set", "… for each ApplicationSet", "MiB/s", 2},
+	{"idle.writes", "idle: writes", "", 0},
+	{"idle.lists", "… lists", "", 0},
+	{"idle.cpu", "… CPU of Towline", "% of a core", 2},
+	{"restart.writes", "restart: writes", "", 0},
+	{"restart.ready", "… until it is ready", "s", 1},
+	{"restart.settled", "… until it has looked at everything", "s", 1},
+	{"restart.cpu", "… CPU until then", "s", 1},
+	{"memory.empty", "memory (RSS) without Applications", "MiB", 0},
+	{"memory.converged", "… when all have converged", "MiB", 0},
+	{"memory.converged_each", "… more than without, for each Application", "KiB", 1},
+	{"memory.idle", "… after the idle time", "MiB", 0},
+	{"memory.idle_each", "… more than without, for each Application", "KiB", 1},
+	{"memory.restart", "… after a restart", "MiB", 0},
+	{"memory.restart_each", "… more than without, for each Application", "KiB", 1},
+	{"memory.restart_peak", "… at most during a restart", "MiB", 0},
+	{"storage.application", "etcd's file for each Application, with all of its history", "KiB", 1},
+}
+
+// isFigure tells whether there is a figure of that name.
+func isFigure(name string) bool {
+	return slices.ContainsFunc(Figures, func(f Figure) bool { return f.Name == name })
+}

@@ -1,0 +1,142 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+// next begins the next change, to that Application, at that moment.
+func (b *Bench) next(app int, at time.Time) int {
+	b.number = max(b.number, firstSync) + 1
+	b.status.sent(app, b.number, at)
+	b.reports.sent(app, b.number, at)
+	return b.number
+}
+
+// freshness makes changes one at a time, and measures how long each takes to be seen, and what it costs.
+func (b *Bench) freshness(ctx context.Context) error {
+	before, err := b.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	for range b.Changes {
+		app := rand.IntN(b.applications())
+		number := b.next(app, time.Now())
+		if err := b.report(ctx, b.work(app), app, number); err != nil {
+			return err
+		}
+		if err := errors.Join(b.status.wait(ctx), b.reports.wait(ctx)); err != nil {
+			return err
+		}
+	}
+	if err := b.settle(ctx); err != nil {
+		return err
+	}
+	after, err := b.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	b.result.delays("freshness.status", b.status.take())
+	b.result.delays("freshness.report", b.reports.take())
+	b.cost(after.since(before))
+	return nil
+}
+
+// cost notes what one change takes. The agents' own writes are not Towline's.
+func (b *Bench) cost(d *snapshot) {
+	n := float64(b.Changes)
+	set := b.result.set
+	set("change.application_writes", d.requests.of("applications", writing...)/n)
+	set("change.report_writes", d.requests.of("multiclusterapplicationsetreports", writing...)/n)
+	set("change.other_writes", (d.requests.of("", writing...)-d.requests.of("manifestworks/status", writing...)-
+		d.requests.of("applications", writing...)-d.requests.of("multiclusterapplicationsetreports", writing...))/n)
+	set("change.lists", d.requests.of("", listing...)/n)
+	set("change.reads", d.requests.of("", reading...)/n)
+	set("change.application_bytes", d.written.of("applications")/n)
+	set("change.report_bytes", d.written.of("multiclusterapplicationsetreports")/n)
+	set("change.cpu", d.cpu["towline"]/n*1000)
+	set("change.hub_cpu", (d.cpu["kube-apiserver"]+d.cpu["etcd"])/n*1000)
+}
+
+// storm makes many changes a second, as agents that know nothing of each other, and measures how long each takes to
+// be seen.
+func (b *Bench) storm(ctx context.Context) error {
+	if b.Storm == 0 {
+		return nil
+	}
+	before, err := b.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	made, err := b.changes(ctx)
+	if err != nil {
+		return err
+	}
+	took := time.Since(began).Seconds()
+	if err := errors.Join(b.status.wait(ctx), b.reports.wait(ctx)); err != nil {
+		return err
+	}
+	after, err := b.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	d := after.since(before)
+	b.result.set("storm.rate", float64(made)/took)
+	b.result.set("storm.application_writes", d.requests.of("applications", writing...)/float64(made))
+	b.result.set("storm.report_bytes", d.written.of("multiclusterapplicationsetreports")/d.seconds()/(1<<20))
+	b.result.set("storm.report_bytes_per_set", d.written.of("multiclusterapplicationsetreports")/d.seconds()/(1<<20)/float64(b.Sets))
+	b.result.delays("storm.status", b.status.take())
+	b.result.delays("storm.report", b.reports.take())
+	return b.settle(ctx)
+}
+
+// changes makes changes at the rate of the storm, cluster by cluster in any order, and returns how many. One that
+// is late because the API server is slow counts from when it should have been made.
+func (b *Bench) changes(ctx context.Context) (int, error) {
+	n := int(b.stormRate() * b.Storm.Seconds())
+	apps := make([]int, 0, n+b.Sets)
+	for clusters := rand.Perm(b.Clusters); len(apps) < n; clusters = clusters[1:] {
+		if len(clusters) == 0 {
+			clusters = rand.Perm(b.Clusters)
+		}
+		for set := range b.Sets {
+			apps = append(apps, clusters[0]*b.Sets+set)
+		}
+	}
+	began := time.Now()
+	pace := time.NewTicker(time.Millisecond)
+	defer pace.Stop()
+	numbers := make(chan int)
+	go func() {
+		defer close(numbers)
+		for i := 0; i < n; {
+			due := int(time.Since(began).Seconds() * b.stormRate())
+			for ; i < min(n, due); i++ {
+				select {
+				case numbers <- i:
+				case <-ctx.Done():
+					return
+				}
+			}
+			<-pace.C
+		}
+	}()
+	return n, each(ctx, n, b.Agents, func(ctx context.Context, _ int) error {
+		i, ok := <-numbers
+		if !ok {
+			return ctx.Err()
+		}
+		return b.change(ctx, apps[i], began.Add(time.Duration(float64(i)/b.stormRate()*float64(time.Second))))
+	})
+}
+
+// change makes the next change, which is counted from the moment when it was due.
+func (b *Bench) change(ctx context.Context, app int, due time.Time) error {
+	b.mu.Lock()
+	number := b.next(app, due)
+	b.mu.Unlock()
+	return b.report(ctx, b.work(app), app, number)
+}

@@ -1,0 +1,74 @@
+package bench
+
+import (
+	"context"
+	"time"
+)
+
+// idle measures a hub on which nothing happens.
+func (b *Bench) idle(ctx context.Context) error {
+	if b.Idle == 0 {
+		return nil
+	}
+	before, err := b.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-time.After(b.Idle):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	after, err := b.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	d := after.since(before)
+	b.result.set("idle.writes", d.requests.of("", writing...))
+	b.result.set("idle.lists", d.requests.of("", listing...))
+	b.result.set("idle.cpu", d.cpu["towline"]/d.seconds()*100)
+	return b.memory("memory.idle")
+}
+
+// restart stops Towline and starts it on a hub where all is said.
+func (b *Bench) restart(ctx context.Context) error {
+	b.stopTowline()
+	before, err := b.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	ready, err := b.startTowline(ctx)
+	if err != nil {
+		return err
+	}
+	if err := b.settle(ctx); err != nil {
+		return err
+	}
+	settled := time.Since(began)
+	after, err := b.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	b.result.set("restart.writes", after.since(before).requests.of("", writing...))
+	b.result.set("restart.ready", ready.Seconds())
+	b.result.set("restart.settled", settled.Seconds())
+	b.result.set("restart.cpu", after.cpu["towline"])
+	peak, err := b.resident("VmHWM")
+	if err != nil {
+		return err
+	}
+	b.result.set("memory.restart_peak", peak)
+	return b.memory("memory.restart")
+}
+
+// memory notes what Towline takes, and what that comes to for each Application.
+func (b *Bench) memory(name string) error {
+	resident, err := b.resident("VmRSS")
+	if err != nil {
+		return err
+	}
+	b.result.set(name, resident)
+	b.result.set(name+"_each", (resident-b.result.Figures["memory.empty"])*1024/float64(b.applications()))
+	return nil
+}

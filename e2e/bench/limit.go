@@ -1,0 +1,80 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// sample is how many writes of the bare client are measured at most.
+const sample = 5000
+
+// limit measures what a bare client reaches: creates of the very ManifestWorks that Towline will make, and the time
+// from one write to its event in a watch. The works are removed again.
+func (b *Bench) limit(ctx context.Context) error {
+	n := min(b.applications(), sample)
+	works := make([]limitWork, n)
+	for i := range works {
+		var err error
+		// Spread over all clusters, whatever n.
+		if works[i], err = b.render(i * b.applications() / n); err != nil {
+			return err
+		}
+	}
+	began := time.Now()
+	if err := each(ctx, n, b.Parallel, func(ctx context.Context, i int) error {
+		return b.bare.create(ctx, works[i].parent, works[i].body)
+	}); err != nil {
+		return err
+	}
+	b.result.set("limit.rate", float64(n)/time.Since(began).Seconds())
+	if err := b.roundTrip(ctx, works[0].path()); err != nil {
+		return err
+	}
+	return each(ctx, n, b.Parallel, func(ctx context.Context, i int) error { return b.bare.remove(ctx, works[i].path()) })
+}
+
+// limitWork is a work as the bare client creates it.
+type limitWork struct {
+	parent, name string
+	body         []byte
+}
+
+func (w *limitWork) path() string { return w.parent + "/" + w.name }
+
+// render is a work like the one that Towline will make of an Application.
+func (b *Bench) render(app int) (limitWork, error) {
+	made := &argocd.Application{}
+	if err := json.Unmarshal(encoded(b.application(app, b.setUIDs[b.set(app)])), made); err != nil {
+		return limitWork{}, err
+	}
+	made.UID = "limit"
+	w, err := work.Render(made, work.Requests{})
+	if err != nil {
+		return limitWork{}, err
+	}
+	w.APIVersion, w.Kind = "work.open-cluster-management.io/v1", "ManifestWork"
+	w.Annotations[marker] = "0"
+	return limitWork{parent: worksOf(w.Namespace), name: w.Name, body: encoded(w)}, nil
+}
+
+// roundTrip measures how long a write of the bare client takes to come back through its watch, one at a time.
+func (b *Bench) roundTrip(ctx context.Context, path string) error {
+	for i := range b.Changes {
+		b.roundTrips.sent(0, i+1, time.Now())
+		body := object{"metadata": object{"annotations": object{marker: strconv.Itoa(i + 1)}}}
+		if err := b.bare.patch(ctx, path, body); err != nil {
+			return err
+		}
+		if err := b.roundTrips.wait(ctx); err != nil {
+			return fmt.Errorf("round trip: %w", err)
+		}
+	}
+	b.result.delays("roundtrip", b.roundTrips.take())
+	return nil
+}

@@ -1,0 +1,83 @@
+package bench
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+)
+
+// Options are the sizes of a run.
+type Options struct {
+	// Dir is the state directory of the fleet. Default: that of every fleet.
+	Dir string
+
+	// Clusters is the number of ManagedClusters, and Sets that of ApplicationSets; each set has an Application on
+	// each cluster.
+	Clusters, Sets int
+
+	// Parallel is how many requests the bare client has on their way at a time, and whoever makes Applications.
+	Parallel int
+
+	// Agents is how many reports of work agents are on their way at a time, at most.
+	Agents int
+
+	// Changes is how many changes are made one at a time.
+	Changes int
+
+	// StormRate is how many Applications change per second in the storm. Default: all those of 1 % of the clusters.
+	StormRate float64
+
+	// Storm and Idle are how long these phases take.
+	Storm, Idle time.Duration
+
+	// Profiles is a folder for CPU and heap profiles of every phase; empty for none.
+	Profiles string
+
+	// Args are more arguments of Towline, and Env more of its environment.
+	Args, Env []string
+
+	// Progress receives a line for each step.
+	Progress io.Writer
+}
+
+// Defaults are the options of `make bench`.
+func Defaults() Options {
+	return Options{
+		Clusters: 200, Sets: 5, Parallel: 16, Agents: 16, Changes: 200,
+		Storm: 20 * time.Second, Idle: time.Minute, Progress: io.Discard,
+	}
+}
+
+// Applications is how many there are.
+func (o *Options) Applications() int { return o.Clusters * o.Sets }
+
+// stormRate is the number of changes per second in the storm.
+func (o *Options) stormRate() float64 {
+	if o.StormRate > 0 {
+		return o.StormRate
+	}
+	return max(1, float64(o.Applications())/100)
+}
+
+// Validate returns every mistake in the options.
+func (o *Options) Validate() error {
+	var errs []error
+	for _, n := range []struct {
+		name  string
+		value int
+	}{
+		{"clusters", o.Clusters}, {"sets", o.Sets}, {"parallel", o.Parallel}, {"agents", o.Agents}, {"changes", o.Changes},
+	} {
+		if n.value < 1 {
+			errs = append(errs, fmt.Errorf("--%s: %d is less than 1", n.name, n.value))
+		}
+	}
+	if o.Applications() < 2 {
+		errs = append(errs, errors.New("--clusters, --sets: two Applications are needed, one for each way of delivery"))
+	}
+	if o.StormRate < 0 || o.Storm < 0 || o.Idle < 0 {
+		errs = append(errs, errors.New("--storm-rate, --storm and --idle cannot be negative"))
+	}
+	return errors.Join(errs...)
+}

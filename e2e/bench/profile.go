@@ -1,0 +1,70 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// profileSeconds is how much of a phase a CPU profile covers.
+const profileSeconds = 15
+
+// profileCPU takes CPU profiles of Towline and of kube-apiserver while a phase runs, where profiles are wanted. The
+// function that it returns waits for the end. A phase that starts Towline itself is asked to profile what it starts.
+func (b *Bench) profileCPU(ctx context.Context, p phase) func() error {
+	if b.Profiles == "" {
+		return func() error { return nil }
+	}
+	b.profiles = &errgroup.Group{}
+	query := fmt.Sprintf("/profile?seconds=%d", profileSeconds)
+	b.profiles.Go(func() error {
+		return b.download(ctx, b.hub, b.fleet.Hub.Server()+"/debug/pprof"+query, p.name+".kube-apiserver.cpu.pprof")
+	})
+	b.profileTowline = func() {
+		b.profiles.Go(func() error {
+			return b.download(ctx, http.DefaultClient, b.towline.Profiles+query, p.name+".cpu.pprof")
+		})
+	}
+	if b.towline != nil && !p.restarts {
+		b.profileTowline()
+	}
+	return b.profiles.Wait
+}
+
+// profileHeap takes a heap profile of Towline at the end of a phase, after a garbage collection.
+func (b *Bench) profileHeap(ctx context.Context, name string) error {
+	if b.Profiles == "" || b.towline == nil {
+		return nil
+	}
+	return b.download(ctx, http.DefaultClient, b.towline.Profiles+"/heap?gc=1", name+".heap.pprof")
+}
+
+func (b *Bench) download(ctx context.Context, client *http.Client, url, name string) (err error) {
+	ctx, cancel := context.WithTimeout(ctx, 2*profileSeconds*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("profile %s: %s", url, resp.Status)
+	}
+	file, err := os.Create(filepath.Join(b.Profiles, name))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(file, resp.Body)
+	return errors.Join(err, file.Close())
+}

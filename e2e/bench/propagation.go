@@ -1,0 +1,65 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// rollout makes the first half of the Applications while Towline runs, as an ApplicationSet does, and measures until
+// the last one has its work. For every work an Application is made on the same API server.
+func (b *Bench) rollout(ctx context.Context) error {
+	if _, err := b.startTowline(ctx); err != nil {
+		return err
+	}
+	if err := b.settle(ctx); err != nil {
+		return err
+	}
+	empty, err := b.resident("VmRSS")
+	if err != nil {
+		return err
+	}
+	b.result.set("memory.empty", empty)
+	half := b.applications() / 2
+	works := newTally(0, half)
+	b.created.Store(works)
+	used, err := b.used()
+	if err != nil {
+		return err
+	}
+	began, err := b.makeApplications(ctx, 0, half)
+	if err != nil {
+		return err
+	}
+	if err := works.wait(ctx); err != nil {
+		return err
+	}
+	b.propagated("rollout", half, works.last.Sub(began))
+	return errors.Join(b.settle(ctx), b.usedEach("rollout.cpu", used, half))
+}
+
+// backlog makes the other half while Towline is away, starts it, and measures from its first work to its last.
+func (b *Bench) backlog(ctx context.Context) error {
+	b.stopTowline()
+	half, all := b.applications()/2, b.applications()
+	if _, err := b.makeApplications(ctx, half, all); err != nil {
+		return err
+	}
+	works := newTally(half, all)
+	b.created.Store(works)
+	if _, err := b.startTowline(ctx); err != nil {
+		return err
+	}
+	if err := works.wait(ctx); err != nil {
+		return err
+	}
+	b.propagated("backlog", all-half, works.last.Sub(works.first))
+	return errors.Join(b.settle(ctx), b.usedEach("backlog.cpu", 0, all-half))
+}
+
+// propagated notes a rate of works, and which share it is of the bare client's.
+func (b *Bench) propagated(name string, works int, took time.Duration) {
+	rate := float64(works) / took.Seconds()
+	b.result.set(name+".rate", rate)
+	b.result.set(name+".share", rate/b.result.Figures["limit.rate"])
+}

@@ -1,0 +1,136 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+)
+
+// tracker measures how long changes take to be seen. A change is known by its Application and its number; one that
+// is overtaken by a later change of the same Application counts as seen with that.
+type tracker struct {
+	mu      sync.Mutex
+	pending map[int][]change
+	newest  map[int]int
+	delays  []time.Duration
+	quiet   chan struct{}
+}
+
+type change struct {
+	number int
+	at     time.Time
+}
+
+func newTracker() *tracker {
+	return &tracker{pending: map[int][]change{}, newest: map[int]int{}, quiet: make(chan struct{})}
+}
+
+// sent notes that a change is about to be made.
+func (t *tracker) sent(app, number int, at time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if len(t.pending) == 0 {
+		t.quiet = make(chan struct{})
+	}
+	t.pending[app] = append(t.pending[app], change{number, at})
+}
+
+// saw notes that an Application shows the change of that number.
+func (t *tracker) saw(app, number int, at time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if number <= t.newest[app] {
+		return
+	}
+	t.newest[app] = number
+	changes, ok := t.pending[app]
+	if !ok {
+		return
+	}
+	left := slices.DeleteFunc(changes, func(c change) bool {
+		if c.number > number {
+			return false
+		}
+		t.delays = append(t.delays, at.Sub(c.at))
+		return true
+	})
+	if t.pending[app] = left; len(left) == 0 {
+		delete(t.pending, app)
+	}
+	if len(t.pending) == 0 {
+		close(t.quiet)
+	}
+}
+
+// wait returns when every change has been seen.
+func (t *tracker) wait(ctx context.Context) error {
+	t.mu.Lock()
+	quiet, left := t.quiet, len(t.pending)
+	t.mu.Unlock()
+	if left == 0 {
+		return nil
+	}
+	select {
+	case <-quiet:
+		return nil
+	case <-ctx.Done():
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		return fmt.Errorf("changes of %d Applications were not seen: %w", len(t.pending), context.Cause(ctx))
+	}
+}
+
+// take gives the delays since the last time, sorted.
+func (t *tracker) take() []time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	delays := t.delays
+	t.delays = nil
+	slices.Sort(delays)
+	return delays
+}
+
+// tally counts distinct numbers until it has them all.
+type tally struct {
+	mu          sync.Mutex
+	left        map[int]struct{}
+	first, last time.Time
+	done        chan struct{}
+}
+
+func newTally(from, to int) *tally {
+	t := &tally{left: make(map[int]struct{}, to-from), done: make(chan struct{})}
+	for i := from; i < to; i++ {
+		t.left[i] = struct{}{}
+	}
+	return t
+}
+
+// add notes that one of them has come.
+func (t *tally) add(i int, at time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, ok := t.left[i]; !ok {
+		return
+	}
+	if delete(t.left, i); t.first.IsZero() {
+		t.first = at
+	}
+	if t.last = at; len(t.left) == 0 {
+		close(t.done)
+	}
+}
+
+// wait returns when all have come.
+func (t *tally) wait(ctx context.Context) error {
+	select {
+	case <-t.done:
+		return nil
+	case <-ctx.Done():
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		return fmt.Errorf("%d did not come: %w", len(t.left), context.Cause(ctx))
+	}
+}

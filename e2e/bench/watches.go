@@ -1,0 +1,100 @@
+package bench
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// application is what is read of an Application.
+type application struct {
+	meta   `json:"metadata"`
+	Status struct {
+		Sync struct {
+			Status   string `json:"status"`
+			Revision string `json:"revision"`
+		} `json:"sync"`
+	} `json:"status"`
+}
+
+// setReport is what is read of a MulticlusterApplicationSetReport.
+type setReport struct {
+	meta     `json:"metadata"`
+	Statuses struct {
+		ClusterConditions []struct {
+			App          string `json:"app"`
+			SyncRevision string `json:"syncRevision"`
+		} `json:"clusterConditions"`
+	} `json:"statuses"`
+}
+
+// marker is the annotation by which a round trip of the bare client is known.
+const marker = "bench"
+
+func (b *Bench) watchAll(ctx context.Context, failed chan<- error) error {
+	if err := watch(ctx, b.bare, worksPath, failed, b.sawWork); err != nil {
+		return err
+	}
+	if err := watch(ctx, b.bare, applicationsPath, failed, b.sawApplication); err != nil {
+		return err
+	}
+	return watch(ctx, b.bare, reportsPath, failed, b.sawReport)
+}
+
+func (b *Bench) sawWork(_ string, w *manifestWork) {
+	at := time.Now()
+	if text := w.Annotations[marker]; text != "" {
+		if n, err := strconv.Atoi(text); err == nil {
+			b.roundTrips.saw(0, n, at)
+		}
+		return
+	}
+	name, _, _ := cutLast(w.Name, "-") // the rest is of the UID
+	app, ok := b.layout.number(name)
+	if !ok {
+		return
+	}
+	b.mu.Lock()
+	b.works[app] = w
+	b.mu.Unlock()
+	if t := b.created.Load(); t != nil {
+		t.add(app, at)
+	}
+}
+
+// firstSync is the number under which the first report of an Application is tracked: before that of every change.
+const firstSync = 1
+
+func (b *Bench) sawApplication(_ string, a *application) {
+	if app, ok := b.layout.number(a.Name); ok && a.Status.Sync.Status != "" {
+		b.status.saw(app, max(firstSync, numberOf(a.Status.Sync.Revision)), time.Now())
+	}
+}
+
+func (b *Bench) sawReport(_ string, r *setReport) {
+	at := time.Now()
+	for _, row := range r.Statuses.ClusterConditions {
+		parts := strings.SplitN(row.App, "/", 3)
+		if len(parts) < 3 || row.SyncRevision == "" {
+			continue
+		}
+		if app, ok := b.layout.number(parts[1]); ok {
+			b.reports.saw(app, max(firstSync, numberOf(row.SyncRevision)), at)
+		}
+	}
+}
+
+// work is the work of an Application, as it was last seen.
+func (b *Bench) work(app int) *manifestWork {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.works[app]
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}

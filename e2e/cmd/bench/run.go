@@ -1,0 +1,89 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/towline-io/towline/e2e/bench"
+)
+
+func newRun() *cobra.Command {
+	o := bench.Defaults()
+	var result, thresholds string
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Make a hub, measure everything once, and print it",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			o.Progress = cmd.ErrOrStderr()
+			if o.Profiles != "" {
+				if err := os.MkdirAll(o.Profiles, 0o755); err != nil {
+					return err
+				}
+			}
+			return measure(cmd, o, result, thresholds)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&o.Dir, "dir", "", "state directory of the hub (default: $TOWLINE_FLEET_DIR, else .fleet in the checkout)")
+	f.IntVar(&o.Clusters, "clusters", o.Clusters, "number of ManagedClusters")
+	f.IntVar(&o.Sets, "sets", o.Sets, "number of ApplicationSets, each with an Application on each cluster")
+	f.IntVar(&o.Parallel, "parallel", o.Parallel, "requests of the bare client, and creates of Applications, at a time")
+	f.IntVar(&o.Agents, "agents", o.Agents, "requests of the work agents at a time, at most")
+	f.IntVar(&o.Changes, "changes", o.Changes, "changes to make one at a time")
+	f.Float64Var(&o.StormRate, "storm-rate", o.StormRate, "changes per second in the storm (default: all Applications of 1 % of the clusters)")
+	f.DurationVar(&o.Storm, "storm", o.Storm, "length of the storm; 0: none")
+	f.DurationVar(&o.Idle, "idle", o.Idle, "how long to do nothing; 0: not at all")
+	f.StringVar(&o.Profiles, "profiles", "", "folder for a CPU and a heap profile of every phase")
+	f.StringArrayVar(&o.Args, "towline-arg", nil, "one more argument for `towline controller`; may be repeated")
+	f.StringArrayVar(&o.Env, "towline-env", nil, "one more entry of its environment, as NAME=value; may be repeated")
+	f.StringVar(&result, "json", "", "file for the result")
+	f.StringVar(&thresholds, "thresholds", "", "file of thresholds that the result must hold to")
+	return cmd
+}
+
+// measure prints what was measured, also when a later phase failed.
+func measure(cmd *cobra.Command, o bench.Options, result, thresholds string) error {
+	var bounds []bench.Threshold
+	var err error
+	if thresholds != "" {
+		if bounds, err = bench.ReadThresholds(thresholds); err != nil {
+			return err
+		}
+	}
+	r, err := bench.Run(cmd.Context(), o)
+	if r == nil {
+		return err
+	}
+	bench.Costs(cmd.ErrOrStderr(), r)
+	err = errors.Join(err, bench.Table(cmd.OutOrStdout(), r))
+	if result != "" {
+		err = errors.Join(err, r.Write(result))
+	}
+	if err != nil || bounds == nil {
+		return err
+	}
+	if err := bench.Check(r, bounds); err != nil {
+		return fmt.Errorf("%s does not hold:\n%w", thresholds, err)
+	}
+	fmt.Fprintf(cmd.OutOrStdout(), "\nall %d thresholds of %s hold\n", len(bounds), thresholds)
+	return nil
+}
+
+func newTable() *cobra.Command {
+	return &cobra.Command{
+		Use:   "table RESULT…",
+		Short: "Print results side by side, as Markdown",
+		Args:  cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, paths []string) error {
+			results, err := bench.Read(paths...)
+			if err != nil {
+				return err
+			}
+			return bench.Table(cmd.OutOrStdout(), results...)
+		},
+	}
+}
