@@ -90,14 +90,7 @@ func rowOf(r *v1alpha1.MulticlusterApplicationSetReport, app *argocd.Application
 	return v1alpha1.ClusterCondition{}
 }
 
-// available is a cluster that can be heard of.
-func available(t *testing.T) *clusterv1.ManagedCluster {
-	t.Helper()
-	c := cluster(t)
-	availability(t, c, metav1.ConditionTrue, "")
-	return c
-}
-
+// availability makes the hub say so of the cluster, as its registration controller would.
 func availability(t *testing.T, c *clusterv1.ManagedCluster, status metav1.ConditionStatus, message string) {
 	t.Helper()
 	before := c.DeepCopy()
@@ -113,7 +106,7 @@ func availability(t *testing.T, c *clusterv1.ManagedCluster, status metav1.Condi
 func TestAggregationOfThreeClusters(t *testing.T) {
 	start(t)
 	set := applicationSet(t)
-	red, first, second := set.application(available(t), "a").Obj(), set.application(available(t), "b").Obj(), set.application(available(t), "c").Obj()
+	red, first, second := set.application(cluster(t), "a").Obj(), set.application(cluster(t), "b").Obj(), set.application(cluster(t), "c").Obj()
 	for _, app := range []*argocd.Application{red, first, second} {
 		create(t, app)
 	}
@@ -164,7 +157,7 @@ func TestAggregationOfThreeClusters(t *testing.T) {
 
 func TestAggregationOfTwoApplicationsOnOneCluster(t *testing.T) {
 	start(t)
-	set, c := applicationSet(t), available(t)
+	set, c := applicationSet(t), cluster(t)
 	web, db := set.application(c, "web").Obj(), set.application(c, "db").Obj()
 	create(t, web)
 	create(t, db)
@@ -182,7 +175,7 @@ func TestAggregationOfOneChange(t *testing.T) {
 	set := applicationSet(t)
 	var apps []*argocd.Application
 	for _, name := range []string{"a", "b", "c"} {
-		app := set.application(available(t), name).Obj()
+		app := set.application(cluster(t), name).Obj()
 		create(t, app)
 		report(t, app, feedbackOf(app).Healthy("a"))
 		apps = append(apps, app)
@@ -215,8 +208,8 @@ func TestAggregationOfOneChange(t *testing.T) {
 
 func TestAggregationOfAnUnreachableCluster(t *testing.T) {
 	start(t)
-	set, c := applicationSet(t), available(t)
-	app, other := set.application(c, "a").Obj(), set.application(available(t), "b").Obj()
+	set, c := applicationSet(t), cluster(t)
+	app, other := set.application(c, "a").Obj(), set.application(cluster(t), "b").Obj()
 	for _, a := range []*argocd.Application{app, other} {
 		create(t, a)
 		report(t, a, feedbackOf(a).Healthy("a"))
@@ -250,7 +243,7 @@ func TestAggregationOfAnUnreachableCluster(t *testing.T) {
 func TestAggregationOfWhatCannotBeSent(t *testing.T) {
 	start(t)
 	set := applicationSet(t)
-	app := set.application(available(t), "a").NoAnnotation(apis.AnnotationSkipReconcile).Obj()
+	app := set.application(cluster(t), "a").NoAnnotation(apis.AnnotationSkipReconcile).Obj()
 	create(t, app)
 	got := set.expect(t, func(g Gomega, r *v1alpha1.MulticlusterApplicationSetReport) {
 		g.Expect(rowOf(r, app).Conditions).NotTo(BeEmpty())
@@ -272,7 +265,7 @@ func TestAggregationOfWhatCannotBeSent(t *testing.T) {
 func TestAggregationAfterARestart(t *testing.T) {
 	first := start(t)
 	set := applicationSet(t)
-	app, other := set.application(available(t), "a").Obj(), set.application(available(t), "b").Obj()
+	app, other := set.application(cluster(t), "a").Obj(), set.application(cluster(t), "b").Obj()
 	for _, a := range []*argocd.Application{app, other} {
 		create(t, a)
 		report(t, a, feedbackOf(a).Healthy("a").String("conditionOrphanedResourceWarning", "x"))
@@ -316,7 +309,7 @@ func TestAggregationAfterARestart(t *testing.T) {
 func TestAggregationGoesWithTheLastApplication(t *testing.T) {
 	towline := start(t)
 	set := applicationSet(t)
-	one, two := set.application(available(t), "a").Obj(), set.application(available(t), "b").Obj()
+	one, two := set.application(cluster(t), "a").Obj(), set.application(cluster(t), "b").Obj()
 	create(t, one)
 	create(t, two)
 	set.expect(t, healths("", ""))
@@ -338,7 +331,7 @@ func TestAggregationOfAnApplicationThatChangesSets(t *testing.T) {
 	start(t)
 	set := applicationSet(t)
 	other := appSet{client.ObjectKey{Namespace: set.Namespace, Name: strings.Repeat("long.", 50) + "x"}}
-	app := set.application(available(t), "a").Obj()
+	app := set.application(cluster(t), "a").Obj()
 	create(t, app)
 	set.expect(t, healths(""))
 	edit(t, app, func(a *argocd.Application) {
@@ -354,7 +347,7 @@ func TestAggregationOfAnApplicationThatChangesSets(t *testing.T) {
 func TestAggregationRepairsWhatOthersWrite(t *testing.T) {
 	start(t)
 	set := applicationSet(t)
-	app := set.application(available(t), "a").Obj()
+	app := set.application(cluster(t), "a").Obj()
 	create(t, app)
 	report(t, app, feedbackOf(app).Healthy("a"))
 	good := set.expect(t, healths("Healthy"))
@@ -398,7 +391,7 @@ func TestAggregationTakesOver(t *testing.T) {
 	stray := &v1alpha1.MulticlusterApplicationSetReport{}
 	stray.Namespace, stray.Name = foreign.Namespace, foreign.Name
 	create(t, stray)
-	app := set.application(available(t), "a").Obj()
+	app := set.application(cluster(t), "a").Obj()
 	create(t, app)
 	start(t)
 	report(t, app, feedbackOf(app).Healthy("a"))

@@ -232,7 +232,7 @@ func TestSearchInTheReport(t *testing.T) {
 	s := searchtest.New(t)
 	asking(t, s)
 	set := applicationSet(t)
-	app := set.application(available(t), "guestbook").Obj()
+	app := set.application(cluster(t), "guestbook").Obj()
 	create(t, app)
 	report(t, app, feedbackOf(app).String("healthStatus", "Missing").String("syncStatus", "OutOfSync").
 		String("conditionSyncError", "services is forbidden"))

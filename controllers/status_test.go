@@ -6,8 +6,10 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -104,6 +106,71 @@ func TestStatusShowsTheWorkAgentsTroubles(t *testing.T) {
 
 	report(t, app, feedbackOf(app).Healthy("a"))
 	g.Eventually(func() []argocd.Condition { return get(t, app).Status.Conditions }, soon, tick).Should(BeEmpty())
+}
+
+// TestStatusOfAnUnreachableCluster: its Applications say so with one write each, keep what was last known, and lose
+// the mark again by themselves.
+func TestStatusOfAnUnreachableCluster(t *testing.T) {
+	towline := start(t)
+	c := cluster(t)
+	var apps []*argocd.Application
+	for range 3 {
+		app := application(t, c).Obj()
+		create(t, app)
+		report(t, app, feedbackOf(app).Healthy("a").String("conditionOrphanedResourceWarning", "x"))
+		expectHealth(t, app, "Healthy")
+		apps = append(apps, app)
+	}
+	elsewhere := application(t, cluster(t)).Obj()
+	create(t, elsewhere)
+	report(t, elsewhere, feedbackOf(elsewhere).Healthy("a"))
+	expectHealth(t, elsewhere, "Healthy")
+	before := get(t, apps[0].DeepCopy()).Status
+	towline.writes.take()
+
+	availability(t, c, metav1.ConditionUnknown, "Registration agent stopped updating its lease.")
+	lost := meta.FindStatusCondition(c.Status.Conditions, clusterv1.ManagedClusterConditionAvailable).LastTransitionTime
+	g := NewWithT(t)
+	for _, app := range apps {
+		g.Eventually(func() string { m, _ := condition(t, app, apis.ConditionClusterUnreachableWarning); return m }, soon, tick).
+			Should(And(ContainSubstring(lost.UTC().Format("2006-01-02T15:04:05Z")), ContainSubstring("stopped updating its lease")))
+	}
+	got := get(t, apps[0].DeepCopy()).Status
+	if marked := got.Conditions[len(got.Conditions)-1]; !marked.LastTransitionTime.Equal(&lost) {
+		t.Errorf("since %v, want %v", marked.LastTransitionTime, lost)
+	}
+	got.Conditions = got.Conditions[:len(got.Conditions)-1]
+	if diff := cmp.Diff(before, got); diff != "" {
+		t.Errorf("what was known is not kept (-before +after):\n%s", diff)
+	}
+	if _, there := condition(t, elsewhere, apis.ConditionClusterUnreachableWarning); there {
+		t.Error("an Application of another cluster is marked")
+	}
+
+	availability(t, c, metav1.ConditionTrue, "")
+	for _, app := range apps {
+		g.Eventually(func() []argocd.Condition { return get(t, app).Status.Conditions }, soon, tick).Should(HaveLen(1))
+	}
+	if got := towline.writes.take(); len(got) != 2*len(apps) {
+		t.Errorf("an outage of %d Applications took the writes %q", len(apps), got)
+	}
+}
+
+func TestStatusOfAClusterThatIsDeleted(t *testing.T) {
+	start(t)
+	c := cluster(t)
+	app := application(t, c).Obj()
+	create(t, app)
+	expectWork(t, app)
+	availability(t, c, metav1.ConditionFalse, "")
+	g := NewWithT(t)
+	unreachable := func() bool { _, there := condition(t, app, apis.ConditionClusterUnreachableWarning); return there }
+	g.Eventually(unreachable, soon, tick).Should(BeTrue())
+	if err := k8s.Delete(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	g.Eventually(unreachable, soon, tick).Should(BeFalse())
+	expectProblem(t, app, apis.ReasonClusterNotFound, c.Name)
 }
 
 func TestStatusKeepsConditionsOfOthers(t *testing.T) {

@@ -268,7 +268,7 @@ func namespace(t *testing.T, name string) string {
 	return name
 }
 
-// cluster makes a ManagedCluster that is accepted, with its namespace.
+// cluster makes a ManagedCluster that is accepted and available, with its namespace.
 func cluster(t *testing.T, edits ...func(*clusterv1.ManagedCluster)) *clusterv1.ManagedCluster {
 	t.Helper()
 	c := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: namespace(t, unique("cluster"))}}
@@ -277,6 +277,7 @@ func cluster(t *testing.T, edits ...func(*clusterv1.ManagedCluster)) *clusterv1.
 		edit(c)
 	}
 	create(t, c)
+	availability(t, c, metav1.ConditionTrue, "")
 	return c
 }
 

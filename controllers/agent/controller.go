@@ -41,6 +41,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	app := &argocd.Application{}
 	if err := r.Cluster.Get(ctx, req.NamespacedName, app); err != nil {
 		r.pace.forget(req.NamespacedName)
+		r.owners.forget(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	name := app.Annotations[apis.AnnotationWork]
@@ -60,8 +61,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	uid, err := r.owner(ctx, name, req.NamespacedName, current)
-	if err != nil || uid == "" {
+	if err != nil {
 		return ctrl.Result{}, err
+	}
+	if uid == "" {
+		return ctrl.Result{RequeueAfter: ownerRetry}, nil
 	}
 	r.pace.wrote(req.NamespacedName)
 	return ctrl.Result{}, r.write(ctx, name, uid, digest, report)

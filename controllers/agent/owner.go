@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"sync"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -13,57 +14,64 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// owners remembers the works that were read, so that a work is read once and not for every report.
+// ownerRetry is how long to wait for a work that is not there, or does not carry the Application: it may have been
+// tampered with, and the hub puts that right without anything that the agent would hear of.
+const ownerRetry = 30 * time.Second
+
+// owners remembers the works that were read, by the Application that has their mark, so that a work is read once and
+// not for every report.
 type owners struct {
 	mu    sync.Mutex
-	works map[string]owner
+	works map[types.NamespacedName]owner
 }
 
-// owner is a work and the Application that it carries.
+// owner is the work of an Application; without a UID when it does not carry it.
 type owner struct {
-	uid     types.UID
-	carries types.NamespacedName
+	name string
+	uid  types.UID
 }
 
-func (o *owners) known(name string, app types.NamespacedName) types.UID {
+func (o *owners) get(app types.NamespacedName) owner {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if known := o.works[name]; known.carries == app {
-		return known.uid
-	}
-	return ""
+	return o.works[app]
 }
 
-func (o *owners) remember(name string, known owner) {
+// remember tells whether that was not known yet.
+func (o *owners) remember(app types.NamespacedName, known owner) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.works == nil {
-		o.works = map[string]owner{}
+		o.works = map[types.NamespacedName]owner{}
 	}
-	o.works[name] = known
+	before, ok := o.works[app]
+	o.works[app] = known
+	return !ok || before != known
 }
 
-func (o *owners) forget(name string) {
+func (o *owners) forget(app types.NamespacedName) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	delete(o.works, name)
+	delete(o.works, app)
 }
 
 // owner is the UID of the work of that name; empty when there is none, or when it carries something else. A report
 // that is not there may have gone with its work, so then the work is read anew.
 func (r *Reconciler) owner(ctx context.Context, name string, app types.NamespacedName, current *metav1.PartialObjectMetadata) (types.UID, error) {
-	if uid := r.owners.known(name, app); uid != "" && current != nil && current.DeletionTimestamp.IsZero() {
-		return uid, nil
+	if known := r.owners.get(app); known.name == name && known.uid != "" && current != nil && current.DeletionTimestamp.IsZero() {
+		return known.uid, nil
 	}
 	w := &workv1.ManifestWork{}
 	if err := r.Works.Get(ctx, types.NamespacedName{Namespace: r.Namespace, Name: name}, w); err != nil {
-		r.owners.forget(name)
+		r.owners.forget(app)
 		return "", client.IgnoreNotFound(err)
 	}
-	if !work.CarriesTo(w, app) {
-		ctrl.LoggerFrom(ctx).Info("The Application has the mark of a ManifestWork that does not carry it, and is not reported", "manifestWork", name)
-		return "", nil
+	known := owner{name: name}
+	if work.CarriesTo(w, app) {
+		known.uid = w.UID
 	}
-	r.owners.remember(name, owner{uid: w.UID, carries: app})
-	return w.UID, nil
+	if r.owners.remember(app, known) && known.uid == "" {
+		ctrl.LoggerFrom(ctx).Info("The Application has the mark of a ManifestWork that does not carry it, and is not reported", "manifestWork", name)
+	}
+	return known.uid, nil
 }

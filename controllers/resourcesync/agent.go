@@ -55,8 +55,8 @@ func (a *Agent) Facts(ctx context.Context, app *argocd.Application) (*Facts, err
 		return nil, nil //nolint:nilnil // documented
 	}
 	return &Facts{
-		Source: a.Name(), Version: seen.Version, ObservedAt: seen.ObservedAt,
-		Status: seen.Status, Complete: seen.Complete, Detailed: true,
+		Source: a.Name(), UID: seen.UID, Version: seen.Version, ObservedAt: seen.ObservedAt,
+		Status: seen.Status, Complete: seen.Complete, Detailed: seen.Detailed,
 	}, nil
 }
 

@@ -15,11 +15,14 @@ type Origin struct {
 // combine is what a richer and a poorer source know together; either may be nil. Each part is the richer source's
 // where it knows that part, and the poorer one's where it does not, or where the poorer one has seen a newer version
 // of the cluster's Application.
+//
+// Of two that have seen different Applications, as after the cluster was made anew, the poorer one counts alone:
+// that is the work agent's feedback, and it is the work agent that made the one which is there.
 func combine(rich, poor *Facts) *Facts {
-	if rich == nil || poor == nil {
-		if rich == nil {
-			rich = poor
-		}
+	switch {
+	case rich == nil || rich.isOther(poor):
+		return attributed(poor)
+	case poor == nil:
 		return attributed(rich)
 	}
 	rich, poor = attributed(rich), attributed(poor)
@@ -132,7 +135,13 @@ func union(first, others []argocd.Condition) []argocd.Condition {
 	return out
 }
 
-// newer compares resourceVersions of one cluster, which Kubernetes has declared to be comparable numbers (1.35).
+// isOther tells whether two sources have seen different Applications of the same name. Their versions are numbers of
+// different counters then, perhaps of different etcds.
+func (f *Facts) isOther(g *Facts) bool {
+	return g != nil && f.UID != "" && g.UID != "" && f.UID != g.UID
+}
+
+// newer compares resourceVersions of one Application, which Kubernetes has declared to be comparable numbers (1.35).
 func newer(a, b string) bool {
 	x, errX := strconv.ParseUint(a, 10, 64)
 	y, errY := strconv.ParseUint(b, 10, 64)

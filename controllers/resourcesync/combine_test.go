@@ -20,6 +20,8 @@ func facts(source, version string, parts ...func(*Facts)) *Facts {
 
 func complete(f *Facts) { f.Complete = true }
 
+func uid(u string) func(*Facts) { return func(f *Facts) { f.UID = u } }
+
 func observedAt(second int64) func(*Facts) {
 	return func(f *Facts) { f.ObservedAt = metav1.Unix(second, 0) }
 }
@@ -135,6 +137,18 @@ func TestCombine(t *testing.T) {
 			poor: facts("feedback", "10", complete, operation("Succeeded", "feedback")),
 			want: &said{Operation: "Succeeded agent", Resources: []string{"a"}, Version: "10", Complete: true, All: true, Detailed: true,
 				Origin: Origin{Operation: "agent", Conditions: "feedback", Resources: "agent"}},
+		},
+		"an account of an Application that is not there any more says nothing": {
+			rich: agent("5000", state("Degraded", "OutOfSync"), uid("old")),
+			poor: facts("feedback", "10", complete, uid("new"), state("Healthy", "Synced")),
+			want: &said{Health: "Healthy", Sync: "Synced", Version: "10", Complete: true, All: true,
+				Origin: Origin{Health: "feedback", Sync: "feedback", Operation: "feedback", Conditions: "feedback"}},
+		},
+		"of the same Application the newer version counts": {
+			rich: agent("5", state("Degraded", "OutOfSync"), uid("one")),
+			poor: facts("feedback", "10", complete, uid("one"), state("Healthy", "Synced")),
+			want: &said{Health: "Healthy", Sync: "Synced", Resources: []string{"a"}, Version: "10", Complete: true, All: true, Detailed: true,
+				Origin: Origin{Health: "feedback", Sync: "feedback", Operation: "feedback", Conditions: "feedback", Resources: "agent"}},
 		},
 		"search adds resources to feedback": {
 			rich: facts("feedback", "7", complete, state("Healthy", "Synced"), conditions(false, "SyncError")),

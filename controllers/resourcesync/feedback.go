@@ -48,7 +48,7 @@ func (f *Feedback) Facts(ctx context.Context, app *argocd.Application) (*Facts, 
 	if seen.Empty() && !seen.Complete {
 		return nil, nil
 	}
-	return &Facts{Source: f.Name(), Version: seen.Version, Status: seen.Status, Complete: seen.Complete}, nil
+	return &Facts{Source: f.Name(), UID: seen.UID, Version: seen.Version, Status: seen.Status, Complete: seen.Complete}, nil
 }
 
 // Changes implements Source.

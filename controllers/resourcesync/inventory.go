@@ -19,9 +19,9 @@ type Facts struct {
 	// Origin is the source of each part. The inventory sets it.
 	Origin Origin
 
-	// Version is the resourceVersion of the cluster's Application that was observed; empty when the source
-	// cannot tell.
-	Version string
+	// UID is that of the cluster's Application that was observed, and Version its resourceVersion; empty when the
+	// source cannot tell.
+	UID, Version string
 
 	// ObservedAt is when it was observed; zero when the source cannot tell.
 	ObservedAt metav1.Time

@@ -39,7 +39,8 @@ type Search struct {
 	listeners []chan newsOf
 
 	// reported is what was last logged of failures.
-	reported string
+	reporting sync.Mutex
+	reported  string
 }
 
 // heard is what search has said of a hub Application's counterpart. It counts only while that is still the one.

@@ -123,14 +123,15 @@ func (s *Search) failed(p *page, err error, w wanted) []types.NamespacedName {
 	return s.stale(p, w, metav1.NewTime(p.since))
 }
 
-// stale marks what is known of a page's Applications, and returns those of which that is new.
+// stale marks what is known of a page's Applications, and returns those of which that is new. A condition that is not
+// among old facts may be there by now.
 func (s *Search) stale(p *page, w wanted, since metav1.Time) []types.NamespacedName {
 	var changed []types.NamespacedName
 	for _, key := range p.wanted {
 		for _, app := range w[key] {
 			if h, ok := s.facts[app]; ok && !h.facts.StaleSince.Equal(&since) {
 				f := *h.facts
-				f.StaleSince = since
+				f.StaleSince, f.ConditionsComplete = since, since.IsZero()
 				s.facts[app] = heard{of: h.of, facts: &f}
 				changed = append(changed, app)
 			}

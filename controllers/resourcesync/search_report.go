@@ -12,8 +12,11 @@ import (
 	"github.com/towline-io/towline/pkg/search"
 )
 
-// report tells of failures when they are other than before, and not again while they last.
+// report tells of failures when they are other than before, and not again while they last. It is asked
+// at each failure, and not only when a round has ended: one in which every page takes its time to fail takes minutes.
 func (s *Search) report(ctx context.Context) {
+	s.reporting.Lock()
+	defer s.reporting.Unlock()
 	s.mu.Lock()
 	failing, total, reasons := []string(nil), 0, map[search.Reason]bool{}
 	var first error

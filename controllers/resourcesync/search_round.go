@@ -83,7 +83,9 @@ func (s *Search) ask(ctx context.Context, p *page, w wanted) {
 			s.ask(ctx, half, w)
 		}
 	default:
-		s.tell(ctx, s.failed(p, err, w))
+		stale := s.failed(p, err, w)
+		s.report(ctx)
+		s.tell(ctx, stale)
 	}
 }
 

@@ -47,6 +47,7 @@ type service struct {
 	broken map[string]error
 	names  map[string]string
 	absent map[string]bool
+	before func(clusters string)
 }
 
 func (s *service) Ask(_ context.Context, wanted []search.Key) (*search.Answer, error) {
@@ -67,6 +68,9 @@ func (s *service) Ask(_ context.Context, wanted []search.Key) (*search.Answer, e
 		}
 	}
 	s.asked = append(s.asked, strings.Join(clusters, " "))
+	if s.before != nil {
+		s.before(strings.Join(clusters, " "))
+	}
 	if failure != nil {
 		return nil, failure
 	}
@@ -250,6 +254,9 @@ func TestSearchPageFails(t *testing.T) {
 	if stale.StaleSince.Unix() != 1_700_000_000 || !fresh.StaleSince.IsZero() {
 		t.Errorf("stale since %v and %v", stale.StaleSince, fresh.StaleSince)
 	}
+	if stale.ConditionsComplete || !fresh.ConditionsComplete {
+		t.Error("what stale facts lack of conditions counts as gone")
+	}
 	s.expect("clusters that are stale", float64(pageSize), value(t, searchStale))
 	s.service.take()
 
@@ -271,7 +278,7 @@ func TestSearchPageFails(t *testing.T) {
 		s.news()
 	}
 	s.expect("the page's, again", "of-a00-2", s.resource(apps[0]))
-	if f, _ := s.Facts(t.Context(), apps[1]); !f.StaleSince.IsZero() {
+	if f, _ := s.Facts(t.Context(), apps[1]); !f.StaleSince.IsZero() || !f.ConditionsComplete {
 		t.Error("facts are stale for ever")
 	}
 	s.expect("log lines", 2, len(s.logged))
@@ -280,6 +287,23 @@ func TestSearchPageFails(t *testing.T) {
 	s.time.Step(10 * time.Second)
 	s.news()
 	s.expect("pages", 2, len(s.service.take()))
+}
+
+// TestSearchTellsOfAnOutageAtOnce: not only when the last page has had its time to fail.
+func TestSearchTellsOfAnOutageAtOnce(t *testing.T) {
+	s := newSearching(t, on("c1", "a"), on("c2", "b"))
+	s.service.broken["c1"], s.service.broken["c2"] = failure(search.TooLarge), failure(search.TooLarge)
+	second := false
+	s.service.before = func(clusters string) {
+		if second = second || clusters == "c2"; clusters == "c2" { // c1 has failed alone by now
+			s.expect("clusters that are stale", 1.0, value(t, searchStale))
+			s.expect("log lines", 1, len(s.logged))
+		}
+	}
+	s.news()
+	s.expect("asked for c2", true, second)
+	s.expect("clusters that are stale", 2.0, value(t, searchStale))
+	s.expect("log lines", 1, len(s.logged))
 }
 
 // TestSearchLogsNoToken: also when the service sends it back, in every way that it can.

@@ -6,18 +6,17 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/controllers/resourcesync"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/work"
 )
 
 // +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=get;list;watch;patch
 // +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch
+// +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
 
 // Reconciler keeps the status of one hub Application. It holds no state of its own.
 type Reconciler struct {
@@ -27,7 +26,8 @@ type Reconciler struct {
 	Inventory *resourcesync.Inventory
 }
 
-// Reconcile writes what the cluster reports of the Application that req names into its status.
+// Reconcile writes what the cluster reports of the Application that req names into its status, and whether it can
+// report at all.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	app := &argocd.Application{}
 	if err := r.Get(ctx, req.NamespacedName, app); err != nil {
@@ -36,17 +36,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !speaksFor(app) {
 		return ctrl.Result{}, nil
 	}
-	w := &workv1.ManifestWork{}
-	if err := r.Get(ctx, work.Key(app), w); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
-	}
 	facts, err := r.Inventory.Facts(ctx, app)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	status := merge(&app.Status, facts, workConditions(w, app), metav1.Now())
-	if stopping(app, status.OperationState, w) {
-		status.OperationState = app.Status.OperationState
+	ofHub, err := r.hubConditions(ctx, app)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	status := merge(&app.Status, facts, ofHub, metav1.Now())
+	if err := r.keepTermination(ctx, app, &status); err != nil {
+		return ctrl.Result{}, err
 	}
 	err = r.write(ctx, app, status)
 	if apierrors.IsConflict(err) {

@@ -7,25 +7,26 @@ import (
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/controllers/resourcesync"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
-	"github.com/towline-io/towline/pkg/work"
 )
 
 // merge is the status that the hub should show by what is known of the cluster; facts is nil when nothing is. What
 // was not observed stays as it is, except where a complete observation shows that the cluster's Application has no
 // such thing: an operation that is not there any more, a condition that is over, anything of the cluster that the
 // Application was on before.
-func merge(current *argocd.Status, facts *resourcesync.Facts, ofWork []argocd.Condition, now metav1.Time) argocd.Status {
+func merge(current *argocd.Status, facts *resourcesync.Facts, troubles []argocd.Condition, now metav1.Time) argocd.Status {
 	if facts == nil {
 		facts = &resourcesync.Facts{}
 	}
 	out := *current.DeepCopy()
 	s := &facts.Status
+	if !facts.Complete {
+		s = withKnown(s, current)
+	}
 	if s.Health.Status != "" || facts.Complete {
 		out.Health = s.Health
 	}
@@ -44,7 +45,7 @@ func merge(current *argocd.Status, facts *resourcesync.Facts, ofWork []argocd.Co
 	if len(s.History) > 0 {
 		out.History = s.History
 	}
-	out.Conditions = mergeConditions(current.Conditions, slices.Concat(s.Conditions, ofWork), facts.Complete || facts.ConditionsComplete, now)
+	out.Conditions = mergeConditions(current.Conditions, slices.Concat(s.Conditions, troubles), facts.Complete || facts.ConditionsComplete, now)
 	return out
 }
 
@@ -77,31 +78,13 @@ func since(c argocd.Condition, now metav1.Time) argocd.Condition {
 	return c
 }
 
-// ends tells whether a condition goes when it is not seen: those of the work always do, since the work is at hand;
-// those of the cluster's Argo CD only when the observation is complete.
+// ends tells whether a condition goes when it is not seen: those that the hub knows of itself always do; those of the
+// cluster's Argo CD only when the observation is complete.
 func ends(conditionType string, known bool) bool {
-	switch conditionType {
-	case apis.ConditionWorkApplyError, apis.ConditionWorkAvailableWarning:
+	if slices.Contains(ofHub, conditionType) {
 		return true
 	}
 	return known && (conditionType == apis.ConditionOperationError || slices.Contains(feedback.ConditionTypes, conditionType))
-}
-
-// workConditions are the work agent's troubles with the Application, for people who look at the Application.
-func workConditions(w *workv1.ManifestWork, app *argocd.Application) []argocd.Condition {
-	var out []argocd.Condition
-	for _, t := range []struct{ work, shown, text string }{
-		{workv1.WorkApplied, apis.ConditionWorkApplyError, "could not apply"},
-		{workv1.WorkAvailable, apis.ConditionWorkAvailableWarning, "does not find"},
-	} {
-		c := feedback.WorkCondition(&w.Status, work.Identifier(app), t.work)
-		if c == nil || c.Status != metav1.ConditionFalse {
-			continue
-		}
-		message := "the work agent of cluster " + w.Namespace + " " + t.text + " the Application: " + c.Message
-		out = append(out, argocd.Condition{Type: t.shown, Message: feedback.Clean(message, feedback.MaxMessage)})
-	}
-	return out
 }
 
 // diff is the merge patch that turns the Application's status into the given one; nil when they are the same. A

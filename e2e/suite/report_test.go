@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/towline-io/towline/e2e/towline"
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 )
 
@@ -159,8 +160,10 @@ var _ = Describe("The report of an ApplicationSet", Ordered, func() {
 			HaveField("HealthStatus", "Healthy")))
 		Eventually(ctx, read(hub, reportOf(set))).Should(HaveField("Statuses.Summary.Unreachable", "1"))
 		show(ctx, "cut off", "get", "multiclusterapplicationsetreports", set, "--output", "yaml")
+		expectCondition(ctx, "cluster1-guestbook-app", apis.ConditionClusterUnreachableWarning, "has not been available since")
 		Expect(f.Cluster("cluster1").StartAgent(ctx)).To(Succeed())
 		Eventually(ctx, rowOf(set, "cluster1")).Should(HaveField("Conditions", BeEmpty()))
+		expectNoCondition(ctx, "cluster1-guestbook-app", apis.ConditionClusterUnreachableWarning)
 	})
 
 	It("goes with its ApplicationSet", func(ctx SpecContext) {

@@ -24,6 +24,10 @@ const (
 	// ConditionWorkAvailableWarning: the work agent applied the Application, but does not find it on the
 	// cluster any more; the message is the agent's. Written by the status controller.
 	ConditionWorkAvailableWarning = "ManifestWorkAvailableWarning"
+
+	// ConditionClusterUnreachableWarning: the cluster is not available, and the rest of the status is what was so when
+	// it was last heard of. Written by the status controller.
+	ConditionClusterUnreachableWarning = "ClusterUnreachableWarning"
 )
 
 // ConditionOperationError is on the rows of a report whose last operation failed, where no SyncError tells why: Argo CD

@@ -34,6 +34,20 @@ const (
 	// ReasonWorkRejected: the hub's API server refused the ManifestWork.
 	ReasonWorkRejected = "WorkRejected"
 
+	// ReasonClusterForbidden: the Application's namespace has not been given the cluster.
+	ReasonClusterForbidden = "ClusterForbidden"
+	// ReasonNamespaceForbidden: the Application may not have that namespace on its cluster.
+	ReasonNamespaceForbidden = "NamespaceForbidden"
+	// ReasonProjectNotFound: the Application's AppProject does not exist.
+	ReasonProjectNotFound = "ProjectNotFound"
+	// ReasonProjectForbidden: the AppProject is not for Applications of that namespace.
+	ReasonProjectForbidden = "ProjectForbidden"
+	// ReasonSourceForbidden: the AppProject does not permit a repository that the Application names.
+	ReasonSourceForbidden = "SourceForbidden"
+	// ReasonDestinationForbidden: the AppProject does not permit the namespace that the Application deploys to, or the
+	// cluster.
+	ReasonDestinationForbidden = "DestinationForbidden"
+
 	// ReasonPropagated: the ManifestWork has been created.
 	ReasonPropagated = "Propagated"
 	// ReasonWorkDeleted: the deletion of the ManifestWork has been asked for.

@@ -16,10 +16,11 @@ func Build(app *argocd.Application, seen time.Time) *v1alpha1.ApplicationReport 
 	clean(status)
 	r := &v1alpha1.ApplicationReport{
 		Application: v1alpha1.ReportedApplication{
-			Namespace: app.Namespace, Name: app.Name, ResourceVersion: app.ResourceVersion,
+			Namespace: app.Namespace, Name: app.Name, UID: string(app.UID), ResourceVersion: app.ResourceVersion,
 		},
 		ObservedAt: seen.UTC().Format(time.RFC3339),
 	}
+	r.Unreadable = status.Unreadable
 	r.Truncated = fit(status, v1alpha1.MaxReportSize)
 	r.Status = *status
 	return r
@@ -30,8 +31,9 @@ func Digest(r *v1alpha1.ApplicationReport) string {
 	said := struct {
 		Application v1alpha1.ReportedApplication
 		Status      *argocd.Status
+		Unreadable  []string
 		Truncated   *v1alpha1.Truncated
-	}{r.Application, &r.Status, r.Truncated}
+	}{r.Application, &r.Status, r.Unreadable, r.Truncated}
 	data, err := json.Marshal(said)
 	if err != nil {
 		panic(err) // strings, numbers and booleans

@@ -12,6 +12,7 @@ import (
 const (
 	fieldApplication = "application"
 	fieldObservedAt  = "observedAt"
+	fieldStatus      = "status"
 	fieldHealth      = "health"
 	fieldSync        = "sync"
 	fieldOperation   = "operationState"

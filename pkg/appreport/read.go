@@ -19,15 +19,18 @@ type Observation struct {
 	// conditions of a type it has the first, as feedback does.
 	Status argocd.Status
 
-	// Version is the resourceVersion of the Application on its cluster.
-	Version string
+	// UID and Version are the UID and the resourceVersion of the Application on its cluster.
+	UID, Version string
 
 	// ObservedAt is when the agent saw it so.
 	ObservedAt metav1.Time
 
-	// Complete is set when everything fit: what Status does not have, the cluster's Application does not have
-	// either.
+	// Complete is set when everything could be read and fit: what Status does not have, the cluster's Application does
+	// not have either.
 	Complete bool
+
+	// Detailed is set when that holds for the resources and the summary, but for what Truncated counts.
+	Detailed bool
 
 	// Truncated counts what the report, or the hub itself, left out; nil when it is whole.
 	Truncated *v1alpha1.Truncated
@@ -51,7 +54,8 @@ func Read(r *v1alpha1.ApplicationReport, key types.NamespacedName) Observation {
 	}
 	status := r.Status.DeepCopy()
 	c := clean(status)
-	o := Observation{Version: r.Application.ResourceVersion, Truncated: r.Truncated}
+	o := Observation{UID: r.Application.UID, Version: r.Application.ResourceVersion, Truncated: r.Truncated}
+	c.line(fieldApplication, &o.UID, feedback.MaxWord)
 	c.revision(fieldApplication, &o.Version)
 	o.ObservedAt = c.observed(r.ObservedAt)
 	if cut := fit(status, v1alpha1.MaxReportSize); cut != nil {
@@ -59,7 +63,10 @@ func Read(r *v1alpha1.ApplicationReport, key types.NamespacedName) Observation {
 	}
 	status.Conditions = firstOfEachType(status.Conditions)
 	o.Status, o.Rejected = *status, c.sorted()
-	o.Complete = len(o.Rejected) == 0 && (o.Truncated == nil || o.Truncated.Conditions == 0)
+	o.Detailed = !slices.ContainsFunc(r.Unreadable, func(field string) bool {
+		return field == fieldResources || field == fieldSummary || field == fieldStatus
+	})
+	o.Complete = len(o.Rejected) == 0 && len(r.Unreadable) == 0 && (o.Truncated == nil || o.Truncated.Conditions == 0)
 	return o
 }
 

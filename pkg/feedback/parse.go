@@ -11,17 +11,13 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// conditionSynced is the condition by which the work agent (v1.2.0, statuscontroller) tells whether it could read
-// everything that the rules ask for.
-const conditionSynced = "StatusFeedbackSynced"
-
 // Observation is what a cluster reports of one Application.
 type Observation struct {
 	// Status holds what was reported and believed; the zero value of a field means that it was not.
 	Status argocd.Status
 
-	// Version is the resourceVersion of the Application on its cluster.
-	Version string
+	// UID and Version are the UID and the resourceVersion of the Application on its cluster.
+	UID, Version string
 
 	// Taken is the identity, as given by the hub, of the operation in Status; empty when the hub did not ask for
 	// it. Pending is that of the operation which waits or runs.
@@ -60,11 +56,12 @@ func Parse(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) Obse
 	}
 	slices.Sort(rejected)
 	return Observation{
+		UID:      p.uid,
 		Version:  p.version,
 		Taken:    p.taken,
 		Pending:  p.pending,
 		Status:   p.assemble(),
-		Complete: p.version != "" && len(rejected) == 0 && meta.IsStatusConditionTrue(manifest.Conditions, conditionSynced),
+		Complete: p.version != "" && len(rejected) == 0 && evaluated(manifest.Conditions),
 		Rejected: rejected,
 	}
 }
@@ -90,7 +87,7 @@ func (p *parsed) assemble() argocd.Status {
 	}
 	if p.operation.Phase != "" && p.operation.StartedAt != "" {
 		s.OperationState = &p.operation
-		if p.result.Revision != "" {
+		if p.result.Revision != "" || len(p.result.Revisions) > 0 {
 			s.OperationState.SyncResult = &p.result
 		}
 		if p.by != (argocd.Initiator{}) {

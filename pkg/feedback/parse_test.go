@@ -23,8 +23,8 @@ func parse(b *fixture.FeedbackBuilder) feedback.Observation {
 }
 
 func TestParseHealthy(t *testing.T) {
-	got := parse(fixture.Feedback(id).Healthy("53e28ff").Boolean("operationStateAutomated", true).Integer("operationStateRetryCount", 2))
-	want := feedback.Observation{Complete: true, Version: "1", Status: argocd.Status{
+	got := parse(fixture.Feedback(id).Healthy("53e28ff").String("uid", "u-1").Boolean("operationStateAutomated", true).Integer("operationStateRetryCount", 2))
+	want := feedback.Observation{Complete: true, UID: "u-1", Version: "1", Status: argocd.Status{
 		Health: argocd.Health{Status: "Healthy"},
 		Sync:   &argocd.Sync{Status: "Synced", Revision: "53e28ff"},
 		OperationState: &argocd.OperationState{
@@ -43,9 +43,14 @@ func TestParseHealthy(t *testing.T) {
 func TestParseConditionsAndSources(t *testing.T) {
 	got := parse(fixture.Feedback(id).String("syncStatus", "OutOfSync").
 		String("conditionSyncError", "one or more objects failed").String("conditionComparisonError", "").
-		String("syncRevisions0", "aaa").String("syncRevisions2", "ccc"))
+		String("syncRevisions0", "aaa").String("syncRevisions2", "ccc").
+		String("operationStatePhase", "Succeeded").String("operationStateStartedAt", "2026-01-02T03:04:05Z").
+		String("operationStateSyncRevisions0", "aaa").String("operationStateSyncRevisions1", "bbb"))
 	want := argocd.Status{
 		Sync: &argocd.Sync{Status: "OutOfSync", Revisions: []string{"aaa", "", "ccc"}},
+		OperationState: &argocd.OperationState{
+			Phase: "Succeeded", StartedAt: "2026-01-02T03:04:05Z", SyncResult: &argocd.SyncResult{Revisions: []string{"aaa", "bbb"}},
+		},
 		Conditions: []argocd.Condition{
 			{Type: "ComparisonError"},
 			{Type: "SyncError", Message: "one or more objects failed"},
@@ -53,6 +58,25 @@ func TestParseConditionsAndSources(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got.Status); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestParseOfASourceThatIsNew: the agent cannot read its revision, since there is none yet. It knows all else.
+func TestParseOfASourceThatIsNew(t *testing.T) {
+	const (
+		begins = "Sync status feedback failed with error "
+		synced = "failed to find value for operationStateSyncRevisions2 with error: array index out of bounds: index 2, length 2"
+		both   = "[failed to find value for syncRevisions2 with error: array index out of bounds: index 2, length 2, " + synced + "]"
+		other  = "failed to find value for conditionSyncError with error: conditions is not array or slice and cannot be filtered"
+	)
+	for message, complete := range map[string]bool{
+		begins + synced: true, begins + both: true, begins + other: false, begins + "[" + other + ", " + synced + "]": false,
+		begins + "it was too long": false, "": false, synced: false,
+	} {
+		got := parse(fixture.Feedback(id).Healthy("a").Condition("StatusFeedbackSynced", metav1.ConditionFalse, message))
+		if got.Complete != complete {
+			t.Errorf("%q: complete is %t", message, got.Complete)
+		}
 	}
 }
 
@@ -143,8 +167,8 @@ func TestParseIncomplete(t *testing.T) {
 func TestRulesAskPerSource(t *testing.T) {
 	base := len(feedback.Rules(0)[0].JsonPaths)
 	for sources, want := range map[int]int{0: 0, 1: 1, 3: 3, feedback.MaxSources: feedback.MaxSources, 1000: feedback.MaxSources} {
-		if got := len(feedback.Rules(sources)[0].JsonPaths) - base; got != want {
-			t.Errorf("%d sources: %d revisions asked for, want %d", sources, got, want)
+		if got := len(feedback.Rules(sources)[0].JsonPaths) - base; got != 2*want {
+			t.Errorf("%d sources: %d revisions asked for, want those of %d, compared and synced", sources, got, want)
 		}
 	}
 }

@@ -42,6 +42,7 @@ type parsed struct {
 	result    argocd.SyncResult
 	by        argocd.Initiator
 	version   string
+	uid       string
 
 	taken, pending string
 }
@@ -53,7 +54,8 @@ var scalars = []rule{
 	{"operationStatePhase", ".status.operationState.phase", func(p *parsed, v value) bool { return v.oneOf(&p.operation.Phase, argocd.OperationPhases) }},
 	{"operationStateStartedAt", ".status.operationState.startedAt", func(p *parsed, v value) bool { return v.time(&p.operation.StartedAt) }},
 	{"syncRevision", ".status.sync.revision", func(p *parsed, v value) bool { return v.revision(&p.sync.Revision) }},
-	// Which version of the Application was read, to tell which of two sources has seen the newer one.
+	// Which Application was read and which version of it, to tell which of two sources has seen the newer one.
+	{"uid", ".metadata.uid", func(p *parsed, v value) bool { return v.word(&p.uid) }},
 	{"resourceVersion", ".metadata.resourceVersion", func(p *parsed, v value) bool { return v.revision(&p.version) }},
 	// Which of the hub's operations the cluster has taken, and which waits or runs there.
 	{"operationTaken", requestPath(".status.operationState.operation"), func(p *parsed, v value) bool { return v.word(&p.taken) }},
@@ -91,14 +93,25 @@ func conditionRule(conditionType string) rule {
 	}
 }
 
-// revisionRule asks for the revision of one of several sources. The agent's JSONPath takes an index past the end
-// of a list for an error, so only as many are asked for as the Application has sources.
-func revisionRule(i int) rule {
-	return rule{
-		name: fmt.Sprintf("syncRevisions%d", i),
+// The rules of each of several sources: its revision as it was compared, and as it was synced to.
+const (
+	comparedPrefix = "syncRevisions"
+	syncedPrefix   = "operationStateSyncRevisions"
+	rulesOfSource  = 2
+)
+
+// revisionRules ask for the revisions of one of several sources. The agent's JSONPath takes an index past the end of
+// a list for an error, so only as many are asked for as the Application has sources; see unsynced.
+func revisionRules(i int) []rule {
+	return []rule{{
+		name: fmt.Sprint(comparedPrefix, i),
 		path: fmt.Sprintf(".status.sync.revisions[%d]", i),
 		take: func(p *parsed, v value) bool { return v.revisionAt(&p.sync.Revisions, i) },
-	}
+	}, {
+		name: fmt.Sprint(syncedPrefix, i),
+		path: fmt.Sprintf(".status.operationState.syncResult.revisions[%d]", i),
+		take: func(p *parsed, v value) bool { return v.revisionAt(&p.result.Revisions, i) },
+	}}
 }
 
 // all are the rules of an Application whatever its sources, then those of each source.
@@ -108,7 +121,7 @@ var all = func() []rule {
 		rules = append(rules, conditionRule(t))
 	}
 	for i := range MaxSources {
-		rules = append(rules, revisionRule(i))
+		rules = append(rules, revisionRules(i)...)
 	}
 	return rules
 }()
@@ -124,7 +137,7 @@ var byName = func() map[string]rule {
 // Rules are what the work agent is to report of an Application whose spec lists so many sources (0 when it has
 // the one source of spec.source).
 func Rules(sources int) []workv1.FeedbackRule {
-	n := len(all) - MaxSources + min(sources, MaxSources)
+	n := len(all) - rulesOfSource*(MaxSources-min(sources, MaxSources))
 	paths := make([]workv1.JsonPath, n)
 	for i, r := range all[:n] {
 		paths[i] = workv1.JsonPath{Name: r.name, Path: r.path}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 
@@ -67,7 +68,8 @@ func cluster(app *argocd.Application) string { return feedback.Clean(app.Cluster
 
 // Observe is the Application's entry by what is seen of it now; seen is nil while no source has answered. What is not
 // known now stays as before says, which may be nil, as long as that is about the same work on the same cluster.
-// unreachable is why nothing can be heard of the cluster; empty when that is not so.
+// unreachable is why nothing can be heard of the cluster; empty when that is not so. A row that says the same as before
+// stays as it was, with the time at which that was first seen.
 func Observe(app *argocd.Application, seen *Seen, unreachable string, before *Entry) Entry {
 	out := Entry{Row: v1alpha1.ClusterCondition{Cluster: cluster(app), App: App(app)}}
 	if before != nil && before.Row.App == out.Row.App {
@@ -93,6 +95,9 @@ func Observe(app *argocd.Application, seen *Seen, unreachable string, before *En
 	}
 	out.Row.Conditions = slices.Concat(clusterConditions(known, seen), hubConditions(app, unreachable))
 	slices.SortStableFunc(out.Row.Conditions, func(a, b v1alpha1.Condition) int { return strings.Compare(a.Type, b.Type) })
+	if before != nil && sameRow(&before.Row, &out.Row) {
+		out.Row = before.Row
+	}
 	return out
 }
 
@@ -103,7 +108,10 @@ func state(row *v1alpha1.ClusterCondition, seen *Seen) {
 		row.HealthStatus = s.Health.Status
 	}
 	if s.Sync != nil {
-		row.SyncStatus, row.SyncRevision = s.Sync.Status, revision(s.Sync)
+		if r := revision(s.Sync); r != "" || seen.Complete || row.SyncStatus != s.Sync.Status {
+			row.SyncRevision = r
+		}
+		row.SyncStatus = s.Sync.Status
 	}
 	if s.OperationState != nil {
 		row.OperationStatePhase, row.OperationStateStartedAt = s.OperationState.Phase, s.OperationState.StartedAt
@@ -118,4 +126,14 @@ func revision(s *argocd.Sync) string {
 		return s.Revision
 	}
 	return strings.Join(s.Revisions, ",")
+}
+
+// sameRow tells whether two rows say the same, whoever saw it and when.
+func sameRow(a, b *v1alpha1.ClusterCondition) bool {
+	x, y := *a, *b
+	x.Source, y.Source, x.ObservedAt, y.ObservedAt = "", "", metav1.Time{}, metav1.Time{}
+	if len(x.Conditions)+len(y.Conditions) == 0 {
+		x.Conditions, y.Conditions = nil, nil
+	}
+	return reflect.DeepEqual(x, y)
 }

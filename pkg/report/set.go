@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
@@ -65,14 +64,10 @@ func (s *Set) Get(app types.NamespacedName) *Entry {
 	return nil
 }
 
-// Put makes an Application's entry what is given, and tells whether that changes anything. A row that says the same
-// as before stays as it is, with the time at which that was first seen.
+// Put makes an Application's entry what is given, and tells whether that changes anything.
 func (s *Set) Put(app types.NamespacedName, now Entry) bool {
 	before := s.entries[app]
 	if before != nil {
-		if sameRow(&before.Row, &now.Row) {
-			now.Row = before.Row
-		}
 		if reflect.DeepEqual(before.Entry, now) {
 			return false
 		}
@@ -136,16 +131,6 @@ func compareEntries(a, b *entry) int {
 		cmp.Compare(a.key.Namespace, b.key.Namespace),
 		cmp.Compare(a.key.Name, b.key.Name),
 	)
-}
-
-// sameRow tells whether two rows say the same, whoever saw it and when.
-func sameRow(a, b *v1alpha1.ClusterCondition) bool {
-	x, y := *a, *b
-	x.Source, y.Source, x.ObservedAt, y.ObservedAt = "", "", metav1.Time{}, metav1.Time{}
-	if len(x.Conditions)+len(y.Conditions) == 0 {
-		x.Conditions, y.Conditions = nil, nil
-	}
-	return reflect.DeepEqual(x, y)
 }
 
 // Size is what a report takes as JSON.

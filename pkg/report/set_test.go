@@ -45,6 +45,17 @@ func TestObserve(t *testing.T) {
 			seen: seen("Degraded", "").Partial().Obj(), before: &healthy,
 			want: func() v1alpha1.ClusterCondition { r := healthy.Row; r.HealthStatus = "Degraded"; return r }(),
 		},
+		"partial without a revision": {
+			seen: seen("Healthy", "Synced").Partial().Obj(), before: &healthy, want: healthy.Row,
+		},
+		"partial, of another state": {
+			seen: seen("Healthy", "OutOfSync").Partial().Obj(), before: &healthy,
+			want: func() v1alpha1.ClusterCondition {
+				r := healthy.Row
+				r.SyncStatus, r.SyncRevision = "OutOfSync", ""
+				return r
+			}(),
+		},
 		"complete without operation and conditions": {
 			seen: seen("Healthy", "Synced").Revision("a").Obj(), before: &healthy,
 			want: func() v1alpha1.ClusterCondition {
@@ -127,6 +138,16 @@ func TestPutOfTheSame(t *testing.T) {
 	}
 	if !s.Delete(key) || s.Delete(key) || s.Len() != 0 {
 		t.Error("Delete")
+	}
+}
+
+// TestPutAfterARestart: the row that the report has stays, though the source has seen the same again since.
+func TestPutAfterARestart(t *testing.T) {
+	a := app("cluster1").Obj()
+	published := report.Observe(a, seen("Healthy", "Synced").By("agent", 1).Obj(), "", nil)
+	again := report.Observe(a, seen("Healthy", "Synced").By("agent", 2).Obj(), "", &report.Entry{Row: published.Row})
+	if diff := cmp.Diff(published.Row, again.Row); diff != "" {
+		t.Errorf("the report would be written for a time alone (-want +got):\n%s", diff)
 	}
 }
 

@@ -58,15 +58,30 @@ func (i item) first(names ...string) string {
 
 // texts are the strings of a list, up to a number of entries.
 func (i item) texts(name string, limit int) []string {
-	var raws []json.RawMessage
-	if json.Unmarshal(i[name], &raws) != nil {
-		return nil
-	}
 	var out []string
-	for _, raw := range raws[:min(limit, len(raws))] {
-		out = append(out, text(raw))
-	}
+	entries(i[name], limit, func(raw json.RawMessage) { out = append(out, text(raw)) })
 	return out
+}
+
+// entries takes so many entries of a JSON list one by one, and tells whether those were all. What comes after them is
+// not decoded: a list of millions costs no more than its bytes.
+func entries(list json.RawMessage, limit int, take func(json.RawMessage)) bool {
+	decoder := json.NewDecoder(bytes.NewReader(list))
+	if begin, err := decoder.Token(); err != nil || begin != json.Delim('[') {
+		return false
+	}
+	for range limit {
+		if !decoder.More() {
+			break
+		}
+		var raw json.RawMessage
+		if decoder.Decode(&raw) != nil {
+			return false
+		}
+		take(raw)
+	}
+	end, err := decoder.Token()
+	return err == nil && end == json.Delim(']')
 }
 
 // id says which resource one is.

@@ -3,6 +3,7 @@ package search
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -186,5 +187,27 @@ func TestParseThousands(t *testing.T) {
 	}
 	if n := len(got.Applications[neighbour].Resources); n != 1 {
 		t.Errorf("the neighbour has %d resources", n)
+	}
+}
+
+// TestParseBoundsListsFirst: a list of millions of nothings costs about its bytes, not 24 and more for each entry.
+func TestParseBoundsListsFirst(t *testing.T) {
+	long := "[" + strings.Repeat("0,", 3<<19) + "0]"
+	for title, answer := range map[string][]byte{
+		"missing": answerOf([]string{fmt.Sprintf(guestbookItem, `,"_missingResources":`+quoted(long))}, nil),
+		"uids":    answerOf([]string{fmt.Sprintf(guestbookItem, "")}, []string{strings.Replace(fmt.Sprintf(service, ""), `["c1/1"]`, long, 1)}),
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		mustParse(t, answer)
+		runtime.ReadMemStats(&after)
+		if took := after.TotalAlloc - before.TotalAlloc; took > 10*uint64(len(answer)) {
+			t.Errorf("%s: %d bytes of an answer took %d", title, len(answer), took)
+		}
+	}
+	list := "[" + strings.Repeat(`{"kind":"Service","name":"a"},`, maxMissing) + `{"kind":"Service","name":"b"}]`
+	got := mustParse(t, answerOf([]string{fmt.Sprintf(guestbookItem, `,"_missingResources":`+quoted(list))}, nil))
+	if len(got.Applications[guestbook].Resources) != 1 || got.Rejected != 1 {
+		t.Errorf("the first %d are not what counts: %+v, %d rejected", maxMissing, got.Applications[guestbook], got.Rejected)
 	}
 }

@@ -18,6 +18,10 @@ const (
 	// maxUIDs bounds how many Applications one resource can belong to.
 	maxUIDs = 64
 
+	// maxMissing and maxMissingBytes bound a list of missing resources.
+	maxMissing      = 10 * MaxResources
+	maxMissingBytes = 4 << 20
+
 	conditionPrefix = "_condition"
 )
 
@@ -99,17 +103,17 @@ func (p *parser) conditions(app *collected, i item) {
 
 // missing takes what should exist and does not.
 func (p *parser) missing(cluster string, app *collected, i item) {
-	list := i.text("_missingResources")
-	if list == "" {
-		return
-	}
-	var raws []json.RawMessage
-	if json.Unmarshal([]byte(list), &raws) != nil {
+	raw := i["_missingResources"]
+	if len(raw) > maxMissingBytes {
 		p.rejected++
 		return
 	}
-	for _, raw := range raws {
-		m, _ := newItem(raw)
+	list := text(raw)
+	if list == "" {
+		return
+	}
+	whole := entries(json.RawMessage(list), maxMissing, func(entry json.RawMessage) {
+		m, _ := newItem(entry)
 		r, ok := m.id()
 		switch {
 		case !ok:
@@ -117,6 +121,9 @@ func (p *parser) missing(cluster string, app *collected, i item) {
 		case listed(r.kind):
 			p.keep(cluster, app, r, m.missing())
 		}
+	})
+	if !whole {
+		p.rejected++
 	}
 }
 

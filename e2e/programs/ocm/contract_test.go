@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -44,7 +45,7 @@ func golden(t *testing.T, name string) *workv1.ManifestWork {
 const full = `
 apiVersion: argoproj.io/v1alpha1
 kind: Application
-metadata: {name: a, namespace: b, resourceVersion: "42"}
+metadata: {name: a, namespace: b, resourceVersion: "42", uid: u}
 status:
   health: {status: Degraded, message: why, lastTransitionTime: "2026-01-02T03:04:05Z"}
   sync: {status: OutOfSync, revision: abc, revisions: [r0, r1, r2]}
@@ -55,8 +56,10 @@ status:
     startedAt: "2026-01-02T03:04:05Z"
     finishedAt: "2026-01-02T03:04:06Z"
     retryCount: 2
-    syncResult: {revision: abc}
-    operation: {initiatedBy: {username: me, automated: true}}
+    syncResult: {revision: abc, revisions: [r0, r1, r2]}
+    operation:
+      initiatedBy: {username: me, automated: true}
+      info: [{name: apps.open-cluster-management.io/request, value: r-1}]
   conditions:
   - {type: ComparisonError, message: m}
   - {type: DeletionError, message: m}
@@ -68,6 +71,8 @@ status:
   - {type: SyncError, message: m}
   - {type: SyncError, message: second}
   - {type: UnknownError, message: m}
+operation:
+  info: [{name: apps.open-cluster-management.io/request, value: r-2}]
 `
 
 func object(t *testing.T, text string) *unstructured.Unstructured {
@@ -109,6 +114,18 @@ func TestTheAgentReadsEveryRule(t *testing.T) {
 		if values, err := reader.GetValuesByRule(empty, rule); err != nil || len(values) != 0 {
 			t.Errorf("%s: of an Application without status: %v, %v", name, values, err)
 		}
+	}
+}
+
+// TestTheAgentsWordsOnASourceThatIsNew: by them feedback.Parse tells that nothing else is unknown.
+func TestTheAgentsWordsOnASourceThatIsNew(t *testing.T) {
+	rule := golden(t, "multi-source").Spec.ManifestConfigs[0].FeedbackRules[0]
+	shorter := object(t, strings.ReplaceAll(full, "[r0, r1, r2]", "[r0, r1]"))
+	_, err := statusfeedback.NewStatusReader().GetValuesByRule(shorter, rule)
+	const want = "[failed to find value for syncRevisions2 with error: array index out of bounds: index 2, length 2, " +
+		"failed to find value for operationStateSyncRevisions2 with error: array index out of bounds: index 2, length 2]"
+	if err == nil || err.Error() != want {
+		t.Errorf("the agent says %v, want %s", err, want)
 	}
 }
 

@@ -13,6 +13,7 @@ require (
 	k8s.io/apimachinery v0.34.3
 	open-cluster-management.io/api v1.2.0
 	open-cluster-management.io/ocm v1.2.0
+	open-cluster-management.io/sdk-go v1.2.0
 	sigs.k8s.io/yaml v1.6.0
 )
 
@@ -172,7 +173,6 @@ require (
 	k8s.io/kubectl v0.34.3 // indirect
 	k8s.io/utils v0.0.0-20250604170112-4c0f3b243397 // indirect
 	open-cluster-management.io/addon-framework v1.2.0 // indirect
-	open-cluster-management.io/sdk-go v1.2.0 // indirect
 	sigs.k8s.io/about-api v0.0.0-20250131010323-518069c31c03 // indirect
 	sigs.k8s.io/apiserver-network-proxy/konnectivity-client v0.31.2 // indirect
 	sigs.k8s.io/cluster-inventory-api v0.0.0-20251124125836-445319b6307a // indirect

@@ -73,7 +73,7 @@ func (a *Application) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	if take("status", &p.Status) != nil {
-		p.Status = Status{}
+		p.Status = Status{Unreadable: []string{"status"}}
 	}
 	if len(fields) > 0 {
 		p.Unknown = fields

@@ -2,6 +2,7 @@ package argocd_test
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,8 +43,11 @@ func TestApplicationWithAStatusThatDoesNotFit(t *testing.T) {
 	if err := json.Unmarshal([]byte(in), app); err != nil {
 		t.Fatalf("one odd status keeps the Application, and so the list, from being read: %v", err)
 	}
-	if app.Name != "a" || app.Status.Health.Status != "" {
+	if app.Name != "a" || app.Status.Health.Status != "" || !slices.Equal(app.Status.Unreadable, []string{"health"}) {
 		t.Errorf("got %+v", app)
+	}
+	if err := json.Unmarshal([]byte(`{"metadata":{"name":"a"},"spec":{},"status":[]}`), app); err != nil || !slices.Equal(app.Status.Unreadable, []string{"status"}) {
+		t.Errorf("a status that is no object: %v, %+v", err, app.Status)
 	}
 }
 

@@ -2,6 +2,7 @@ package argocd
 
 import (
 	"encoding/json"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -49,13 +50,16 @@ type Status struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=10
 	History []Deployment `json:"history,omitempty"`
+
+	// Unreadable names the fields that are there, but not as this build knows them, sorted: of those nothing is known.
+	Unreadable []string `json:"-"`
 }
 
 // plainStatus has Status' fields but not its methods, so that decoding does not call itself.
 type plainStatus Status
 
 // UnmarshalJSON decodes a status. A field of another type than this build knows, as a newer Argo CD or a cluster
-// with bad intentions may have it, is left out and spoils no other.
+// with bad intentions may have it, is left out, noted as Unreadable, and spoils no other.
 func (s *Status) UnmarshalJSON(data []byte) error {
 	var p plainStatus
 	if json.Unmarshal(data, &p) == nil {
@@ -67,6 +71,7 @@ func (s *Status) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	*s = Status{}
+	defer func() { slices.Sort(s.Unreadable) }()
 	for name, into := range map[string]any{
 		"health": &s.Health, "sync": &s.Sync, "operationState": &s.OperationState, "reconciledAt": &s.ReconciledAt,
 		"conditions": &s.Conditions, "resources": &s.Resources, "summary": &s.Summary, "history": &s.History,
@@ -83,6 +88,7 @@ func (s *Status) take(name string, raw json.RawMessage, into any) {
 	if json.Unmarshal(raw, into) == nil {
 		return
 	}
+	s.Unreadable = append(s.Unreadable, name)
 	switch name {
 	case "health":
 		s.Health = Health{}

@@ -47,6 +47,15 @@ type ApplicationReport struct {
 	// +optional
 	Status argocd.Status `json:"status,omitzero"`
 
+	// unreadable names the fields of the Application's status that are there
+	// and that this agent cannot read, as a newer Argo CD may write them. What
+	// the hub knows of them stays.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=64
+	Unreadable []string `json:"unreadable,omitempty"`
+
 	// truncated says what had to be left out to keep the report within its
 	// size; it is not there when the report is whole.
 	// +optional
@@ -68,8 +77,14 @@ type ReportedApplication struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
+	// uid is the Application's UID on the cluster. One that was made again
+	// under the same name, or on a cluster that was, has another one.
+	// +optional
+	// +kubebuilder:validation:MaxLength=128
+	UID string `json:"uid,omitempty"`
+
 	// resourceVersion is the Application's resourceVersion on the cluster:
-	// the greater one of two is the newer one.
+	// the greater one of two with the same uid is the newer one.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64

@@ -16,6 +16,11 @@ func (in *ApplicationReport) DeepCopyInto(out *ApplicationReport) {
 	in.ObjectMeta.DeepCopyInto(&out.ObjectMeta)
 	out.Application = in.Application
 	in.Status.DeepCopyInto(&out.Status)
+	if in.Unreadable != nil {
+		in, out := &in.Unreadable, &out.Unreadable
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Truncated != nil {
 		in, out := &in.Truncated, &out.Truncated
 		*out = new(Truncated)

@@ -1,0 +1,77 @@
+package status
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/report"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// ofHub are the types of the conditions that this controller writes by what is on the hub, whatever the cluster says.
+var ofHub = []string{
+	apis.ConditionWorkApplyError,
+	apis.ConditionWorkAvailableWarning,
+	apis.ConditionClusterUnreachableWarning,
+}
+
+// hubConditions are the troubles with the way to the cluster, for people who look at the Application.
+func (r *Reconciler) hubConditions(ctx context.Context, app *argocd.Application) ([]argocd.Condition, error) {
+	w := &workv1.ManifestWork{}
+	if err := r.Get(ctx, work.Key(app), w, client.UnsafeDisableDeepCopy); client.IgnoreNotFound(err) != nil {
+		return nil, err
+	}
+	conditions := workConditions(w, app)
+	cluster := &clusterv1.ManagedCluster{}
+	err := r.Get(ctx, types.NamespacedName{Name: app.Cluster()}, cluster, client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return conditions, client.IgnoreNotFound(err) // that there is no such cluster is propagation's to say
+	}
+	if c := unreachable(cluster); c != nil {
+		conditions = append(conditions, *c)
+	}
+	return conditions, nil
+}
+
+// workConditions are the work agent's troubles with the Application. A work that is not there has none.
+func workConditions(w *workv1.ManifestWork, app *argocd.Application) []argocd.Condition {
+	var out []argocd.Condition
+	for _, t := range []struct{ work, shown, text string }{
+		{workv1.WorkApplied, apis.ConditionWorkApplyError, "could not apply"},
+		{workv1.WorkAvailable, apis.ConditionWorkAvailableWarning, "does not find"},
+	} {
+		c := feedback.WorkCondition(&w.Status, work.Identifier(app), t.work)
+		if c == nil || c.Status != metav1.ConditionFalse {
+			continue
+		}
+		message := "the work agent of cluster " + w.Namespace + " " + t.text + " the Application: " + c.Message
+		out = append(out, argocd.Condition{Type: t.shown, Message: feedback.Clean(message, feedback.MaxMessage)})
+	}
+	return out
+}
+
+// unreachable is the condition of the Applications of a cluster that is not available; nil when it is. Its time is
+// the cluster's own.
+func unreachable(cluster *clusterv1.ManagedCluster) *argocd.Condition {
+	why := report.Unreachable(cluster)
+	if why == "" {
+		return nil
+	}
+	since := cluster.CreationTimestamp
+	if c := meta.FindStatusCondition(cluster.Status.Conditions, clusterv1.ManagedClusterConditionAvailable); c != nil {
+		since = c.LastTransitionTime
+	}
+	message := why + "; what is shown of the Application is what was last heard"
+	return &argocd.Condition{
+		Type: apis.ConditionClusterUnreachableWarning, Message: feedback.Clean(message, feedback.MaxMessage), LastTransitionTime: &since,
+	}
+}

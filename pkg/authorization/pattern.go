@@ -1,0 +1,58 @@
+package authorization
+
+import (
+	"strings"
+	"time"
+
+	"github.com/dlclark/regexp2"
+	"github.com/gobwas/glob"
+)
+
+// patience is how long one regular expression may take: they can be such that they never end.
+const patience = 100 * time.Millisecond
+
+// denies tells whether a pattern forbids what it matches.
+func denies(pattern string) bool { return strings.HasPrefix(pattern, "!") }
+
+// globs tells whether a glob matches; one that cannot be read matches nothing. The library panics on some of those.
+func globs(pattern, text string, separators ...rune) (matched bool) {
+	defer func() {
+		if recover() != nil {
+			matched = false
+		}
+	}()
+	g, err := glob.Compile(pattern, separators...)
+	return err == nil && g.Match(text)
+}
+
+// matches tells whether a pattern of an AppProject matches. One that denies matches what it does not forbid.
+func matches(pattern, text string, separators ...rune) bool {
+	if denies(pattern) {
+		return !globs(pattern[1:], text, separators...)
+	}
+	return pattern == "*" || globs(pattern, text, separators...)
+}
+
+// lists tells whether one of the patterns matches, as a glob or, between slashes, as a regular expression.
+func lists(patterns []string, text string) bool {
+	for _, p := range patterns {
+		if strings.HasPrefix(p, "/") && strings.HasSuffix(p, "/") && len(p) > 1 && searches(p[1:len(p)-1], text) {
+			return true
+		}
+		if globs(p, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// searches tells whether a regular expression, in Argo CD's dialect, finds something in the text.
+func searches(pattern, text string) bool {
+	re, err := regexp2.Compile(pattern, regexp2.None)
+	if err != nil {
+		return false
+	}
+	re.MatchTimeout = patience
+	found, err := re.MatchString(text)
+	return err == nil && found
+}

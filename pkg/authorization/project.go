@@ -1,0 +1,86 @@
+package authorization
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// Refusal is why an Application may not go where it asks, in words for the one who can change that.
+type Refusal struct {
+	// Reason is one of the Reason… constants of package apis.
+	Reason string
+
+	// Message says which object forbids it, or which one would allow it.
+	Message string
+}
+
+func refuse(reason, format string, args ...any) *Refusal {
+	return &Refusal{Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// Cluster is a managed cluster as AppProjects speak of it.
+type Cluster struct {
+	// Name is the ManagedCluster's.
+	Name string
+
+	// Server is the address by which the hub's Argo CD knows it; empty when it is not known.
+	Server string
+
+	// Projects are the AppProjects that it belongs to, for those that permit only such clusters.
+	Projects []string
+}
+
+// Project is the refusal of an AppProject to an Application of a namespace; nil when it permits the request on the
+// cluster. argocdNamespace is Argo CD's own, whose Applications may use any project.
+func Project(p *argocd.AppProject, namespace, argocdNamespace string, r Request, c Cluster) *Refusal {
+	if !SourceNamespacePermitted(p, namespace, argocdNamespace) {
+		return refuse(apis.ReasonProjectForbidden,
+			"AppProject %s/%s is not for Applications of namespace %q: add the namespace to its spec.sourceNamespaces, or name another project",
+			p.Namespace, p.Name, namespace)
+	}
+	for _, repo := range r.Sources {
+		if !SourcePermitted(p, repo) {
+			return refuse(apis.ReasonSourceForbidden,
+				"AppProject %s/%s does not permit the repository %q: add it to its spec.sourceRepos, where an entry with \"!\" may forbid it",
+				p.Namespace, p.Name, shown(repo))
+		}
+	}
+	if !Permits(p, c, r.Namespace) {
+		return refuse(apis.ReasonDestinationForbidden,
+			"AppProject %s/%s does not permit namespace %q on cluster %q: add {name: %s, namespace: %s} to its spec.destinations, "+
+				"where an entry with \"!\" may forbid it", p.Namespace, p.Name, cut(r.Namespace), c.Name, c.Name, cut(r.Namespace))
+	}
+	if p.Spec.PermitOnlyProjectScopedClusters && !slices.Contains(c.Projects, p.Name) {
+		return refuse(apis.ReasonDestinationForbidden,
+			"AppProject %s/%s permits only clusters of its own: set project: %s in the Argo CD cluster Secret of cluster %q, "+
+				"or take permitOnlyProjectScopedClusters off", p.Namespace, p.Name, p.Name, c.Name)
+	}
+	return nil
+}
+
+// SourceNamespacePermitted tells whether Applications of a namespace may use the project.
+func SourceNamespacePermitted(p *argocd.AppProject, namespace, argocdNamespace string) bool {
+	return namespace == argocdNamespace || lists(p.Spec.SourceNamespaces, namespace)
+}
+
+// SourcePermitted tells whether the project lets Applications deploy from a repository.
+func SourcePermitted(p *argocd.AppProject, repo string) bool {
+	repo = normalized(repo)
+	permitted := false
+	for _, pattern := range p.Spec.SourceRepos {
+		if denies(pattern) {
+			pattern = "!" + normalized(pattern[1:])
+		} else {
+			pattern = normalized(pattern)
+		}
+		if matches(pattern, repo, '/') {
+			permitted = true
+		} else if denies(pattern) {
+			return false
+		}
+	}
+	return permitted
+}

@@ -1,0 +1,196 @@
+package authorization_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/fixture"
+)
+
+// table is testdata/projects.yaml, which Argo CD's own functions are held against as well.
+type table struct {
+	Sources []struct {
+		Patterns  []string `json:"patterns"`
+		Repo      string   `json:"repo"`
+		Permitted bool     `json:"permitted"`
+	} `json:"sources"`
+	Destinations []struct {
+		Entries   []argocd.ProjectDestination `json:"entries"`
+		Name      string                      `json:"name"`
+		Server    string                      `json:"server"`
+		Namespace string                      `json:"namespace"`
+		Permitted bool                        `json:"permitted"`
+	} `json:"destinations"`
+	Namespaces []struct {
+		Patterns  []string `json:"patterns"`
+		Namespace string   `json:"namespace"`
+		Permitted bool     `json:"permitted"`
+	} `json:"namespaces"`
+}
+
+func TestProjectsPermitWhatArgoCDPermits(t *testing.T) {
+	data, err := os.ReadFile("testdata/projects.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases table
+	if err := yaml.UnmarshalStrict(data, &cases); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range cases.Sources {
+		p := &argocd.AppProject{Spec: argocd.AppProjectSpec{SourceRepos: tc.Patterns}}
+		if got := authorization.SourcePermitted(p, tc.Repo); got != tc.Permitted {
+			t.Errorf("%q on %q: %t", tc.Patterns, tc.Repo, got)
+		}
+	}
+	for _, tc := range cases.Destinations {
+		p := &argocd.AppProject{Spec: argocd.AppProjectSpec{Destinations: tc.Entries}}
+		if got := authorization.DestinationPermitted(p, tc.Name, tc.Server, tc.Namespace); got != tc.Permitted {
+			t.Errorf("%v on %s, %s, %s: %t", tc.Entries, tc.Name, tc.Server, tc.Namespace, got)
+		}
+	}
+	for _, tc := range cases.Namespaces {
+		p := &argocd.AppProject{Spec: argocd.AppProjectSpec{SourceNamespaces: tc.Patterns}}
+		if got := authorization.SourceNamespacePermitted(p, tc.Namespace, "argocd"); got != tc.Permitted {
+			t.Errorf("%q on %s: %t", tc.Patterns, tc.Namespace, got)
+		}
+	}
+}
+
+// TestPermits: a cluster goes by the name and address that the hub's Argo CD has for it, and by the in-cluster
+// address where the project says nothing else.
+func TestPermits(t *testing.T) {
+	to := func(server, name string) argocd.ProjectDestination {
+		return argocd.ProjectDestination{Server: server, Name: name, Namespace: "*"}
+	}
+	const inCluster = apis.InClusterServer
+	for title, tc := range map[string]struct {
+		entries []argocd.ProjectDestination
+		server  string
+		want    bool
+	}{
+		"by its name":                     {[]argocd.ProjectDestination{to("", "c1")}, "", true},
+		"by its address":                  {[]argocd.ProjectDestination{to("https://c1", "")}, "https://c1", true},
+		"by the in-cluster address":       {[]argocd.ProjectDestination{to(inCluster, "")}, "https://c1", true},
+		"any, its address not known":      {[]argocd.ProjectDestination{to("*", "")}, "", true},
+		"another one":                     {[]argocd.ProjectDestination{to("https://c2", "c2")}, "https://c1", false},
+		"forbidden by its name":           {[]argocd.ProjectDestination{to(inCluster, ""), to("*", ""), to("", "!c1")}, "https://c1", false},
+		"forbidden by its address":        {[]argocd.ProjectDestination{to("*", ""), to("!https://c1", "")}, "https://c1", false},
+		"the hub's own cluster forbidden": {[]argocd.ProjectDestination{to("*", ""), to("!"+inCluster, "")}, "https://c1", true},
+		"an address forbidden, its own not known": {
+			[]argocd.ProjectDestination{to("*", ""), to("!https://c2", "")}, "", false},
+	} {
+		p := &argocd.AppProject{Spec: argocd.AppProjectSpec{Destinations: tc.entries}}
+		if got := authorization.Permits(p, authorization.Cluster{Name: "c1", Server: tc.server}, "a"); got != tc.want {
+			t.Errorf("%s: %t", title, got)
+		}
+	}
+}
+
+func TestProjectRefusals(t *testing.T) {
+	project := argocd.AppProject{Spec: argocd.AppProjectSpec{
+		SourceRepos: []string{"https://git.example.com/*"}, SourceNamespaces: []string{"team-*"},
+		Destinations: []argocd.ProjectDestination{{Name: "c1", Namespace: "a"}},
+	}}
+	project.Namespace, project.Name = "argocd", "p"
+	own := project
+	own.Spec.PermitOnlyProjectScopedClusters = true
+	good := authorization.Request{Project: "p", Sources: []string{"https://git.example.com/x"}, Namespace: "a"}
+	for title, tc := range map[string]struct {
+		project   argocd.AppProject
+		namespace string
+		cluster   authorization.Cluster
+		edit      func(*authorization.Request)
+		reason    string
+		says      string
+	}{
+		"permitted":               {},
+		"of Argo CD's namespace":  {namespace: "argocd"},
+		"of a foreign namespace":  {namespace: "other", reason: apis.ReasonProjectForbidden, says: "spec.sourceNamespaces"},
+		"a foreign namespace":     {edit: func(r *authorization.Request) { r.Namespace = "b" }, reason: apis.ReasonDestinationForbidden, says: "{name: c1, namespace: b}"},
+		"the second source":       {edit: func(r *authorization.Request) { r.Sources = append(r.Sources, "https://u:pass@evil.example.com/y") }, reason: apis.ReasonSourceForbidden, says: `"https://evil.example.com/y"`},
+		"not one of its clusters": {project: own, reason: apis.ReasonDestinationForbidden, says: "project: p"},
+		"one of its clusters":     {project: own, cluster: authorization.Cluster{Name: "c1", Projects: []string{"p"}}},
+	} {
+		t.Run(title, func(t *testing.T) {
+			p, namespace, c, r := tc.project, tc.namespace, tc.cluster, good
+			if p.Name == "" {
+				p = project
+			}
+			if namespace == "" {
+				namespace = "team-a"
+			}
+			if c.Name == "" {
+				c.Name = "c1"
+			}
+			if tc.edit != nil {
+				tc.edit(&r)
+			}
+			got := authorization.Project(&p, namespace, "argocd", r, c)
+			if (got == nil) != (tc.reason == "") || got != nil && (got.Reason != tc.reason || !strings.Contains(got.Message, tc.says)) {
+				t.Errorf("got %+v", got)
+			}
+			if got != nil && strings.Contains(got.Message, "pass") {
+				t.Error("the message has the password")
+			}
+		})
+	}
+}
+
+func TestRead(t *testing.T) {
+	for title, tc := range map[string]struct {
+		spec, operation string
+		want            authorization.Request
+		fails           bool
+	}{
+		"plain": {spec: `{"project":"p","source":{"repoURL":"a"},"destination":{"namespace":"n"}}`,
+			want: authorization.Request{Project: "p", Sources: []string{"a"}, Namespace: "n"}},
+		"no project":          {spec: `{"source":{"repoURL":"a"}}`, want: authorization.Request{Project: "default", Sources: []string{"a"}}},
+		"several sources":     {spec: `{"sources":[{"repoURL":"a"},{"repoURL":"b"}]}`, want: authorization.Request{Project: "default", Sources: []string{"a", "b"}}},
+		"a left-over source":  {spec: `{"source":{"repoURL":"c"},"sources":[{"repoURL":"a"}]}`, want: authorization.Request{Project: "default", Sources: []string{"c", "a"}}},
+		"hydrated":            {spec: `{"sourceHydrator":{"drySource":{"repoURL":"a"}}}`, want: authorization.Request{Project: "default", Sources: []string{"a"}}},
+		"no source":           {spec: `{}`, want: authorization.Request{Project: "default", Sources: []string{""}}},
+		"no spec":             {want: authorization.Request{Project: "default", Sources: []string{""}}},
+		"a sync of another":   {spec: `{"source":{"repoURL":"a"}}`, operation: `{"sync":{"source":{"repoURL":"evil"}}}`, want: authorization.Request{Project: "default", Sources: []string{"a", "evil"}}},
+		"a sync of others":    {spec: `{"source":{"repoURL":"a"}}`, operation: `{"sync":{"sources":[{"repoURL":"evil"}]}}`, want: authorization.Request{Project: "default", Sources: []string{"a", "evil"}}},
+		"keys by their case":  {spec: `{"source":{"repoURL":"a","RepoURL":"b"}}`, want: authorization.Request{Project: "default", Sources: []string{"a"}}},
+		"a source of no kind": {spec: `{"source":"a"}`, fails: true},
+		"no object":           {spec: `[]`, fails: true},
+		"no operation":        {spec: `{}`, operation: `[]`, fails: true},
+	} {
+		b := fixture.Application("x").Spec(tc.spec)
+		if tc.operation != "" {
+			b.Operation(tc.operation)
+		}
+		got, err := authorization.Read(b.Obj())
+		if (err != nil) != tc.fails || fmt.Sprint(got) != fmt.Sprint(tc.want) {
+			t.Errorf("%s: got %+v, %v", title, got, err)
+		}
+	}
+}
+
+// FuzzPatterns: no pattern takes the process down, or makes an address that a project forbids a permitted one.
+func FuzzPatterns(f *testing.F) {
+	f.Add("https://git.example.com/*", "https://git.example.com/a.git", "/^a/")
+	f.Add("{[", "git@x:y", "/(/")
+	f.Fuzz(func(t *testing.T, pattern, text, namespaces string) {
+		p := &argocd.AppProject{Spec: argocd.AppProjectSpec{
+			SourceRepos:      []string{"*", "!" + strings.TrimLeft(pattern, "!"), pattern},
+			SourceNamespaces: []string{namespaces},
+			Destinations:     []argocd.ProjectDestination{{Server: pattern, Name: pattern, Namespace: pattern}},
+		}}
+		authorization.SourceNamespacePermitted(p, text, "argocd")
+		authorization.Permits(p, authorization.Cluster{Name: text, Server: text}, text)
+		only := &argocd.AppProject{Spec: argocd.AppProjectSpec{SourceRepos: []string{strings.TrimLeft(pattern, "!")}}}
+		if authorization.SourcePermitted(only, text) && authorization.SourcePermitted(p, text) && strings.TrimLeft(pattern, "!") != "*" {
+			t.Errorf("%q is forbidden by %q, and permitted", text, pattern)
+		}
+	})
+}

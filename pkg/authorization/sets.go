@@ -1,0 +1,56 @@
+package authorization
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta2 "open-cluster-management.io/api/cluster/v1beta2"
+
+	"github.com/towline-io/towline/pkg/apis"
+)
+
+// Holds tells whether a set holds a cluster, by Open Cluster Management's rules. A set with a selector that cannot be
+// read holds nothing.
+func Holds(set *clusterv1beta2.ManagedClusterSet, cluster *clusterv1.ManagedCluster) bool {
+	selector := set.Spec.ClusterSelector
+	switch selector.SelectorType {
+	case "", clusterv1beta2.ExclusiveClusterSetLabel:
+		return cluster.Labels[clusterv1beta2.ClusterSetLabel] == set.Name
+	case clusterv1beta2.LabelSelector:
+		s, err := metav1.LabelSelectorAsSelector(selector.LabelSelector)
+		return err == nil && s.Matches(labels.Set(cluster.Labels))
+	}
+	return false
+}
+
+// maxSets is how many sets a refusal names.
+const maxSets = 5
+
+// NoGrant is the refusal of a cluster to a namespace that has been given none of the sets, which hold the cluster, and
+// no PlacementDecision that names it. bindings tells whether a binding would do.
+func NoGrant(cluster, namespace string, sets []string, bindings bool) *Refusal {
+	decision := fmt.Sprintf("a Placement in namespace %s that chooses it", namespace)
+	if !bindings {
+		return refuse(apis.ReasonClusterForbidden, "namespace %q may not deploy to cluster %q: what would allow it is %s",
+			namespace, cluster, decision)
+	}
+	return refuse(apis.ReasonClusterForbidden,
+		"namespace %q may not deploy to cluster %q: what would allow it is a ManagedClusterSetBinding in namespace %s for %s, or %s",
+		namespace, cluster, namespace, oneOf(sets), decision)
+}
+
+func oneOf(sets []string) string {
+	if len(sets) == 0 {
+		return "a ManagedClusterSet that holds it (none does)"
+	}
+	slices.Sort(sets)
+	more := ""
+	if len(sets) > maxSets {
+		sets, more = sets[:maxSets], ", …"
+	}
+	return "one of the ManagedClusterSets that hold it (" + strings.Join(sets, ", ") + more + ")"
+}

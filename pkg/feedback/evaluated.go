@@ -1,0 +1,32 @@
+package feedback
+
+import (
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// conditionSynced is the condition by which the work agent (v1.2.0, statuscontroller) tells whether it could read
+// everything that the rules ask for. In its message, each rule that it could not read begins with failedRule.
+const (
+	conditionSynced = "StatusFeedbackSynced"
+	failedRule      = "failed to "
+)
+
+// unsynced is what the agent says of the revision of a source that has been added since the last comparison or sync:
+// the list is shorter than the Application's. That nothing is known of such a revision is no defect of the others.
+var unsynced = regexp.MustCompile(failedRule + `find value for (` + comparedPrefix + `|` + syncedPrefix + `)[0-9]+ with error: array index out of bounds`)
+
+// evaluated tells whether the agent could read all that there is to read. Words of an agent that are not known here
+// count as a failure: then what is missing is not taken to be gone.
+func evaluated(conditions []metav1.Condition) bool {
+	c := meta.FindStatusCondition(conditions, conditionSynced)
+	if c == nil || c.Status == metav1.ConditionTrue {
+		return c != nil
+	}
+	rest, found := strings.CutPrefix(c.Message, "Sync status feedback failed with error ")
+	return found && len(unsynced.FindAllString(rest, -1)) > 0 &&
+		len(unsynced.FindAllString(rest, -1)) == strings.Count(rest, failedRule)
+}
