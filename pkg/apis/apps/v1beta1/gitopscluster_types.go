@@ -22,6 +22,8 @@ const (
 // +kubebuilder:resource:path=gitopsclusters,categories=argocd
 // +kubebuilder:printcolumn:name="Placement",type=string,JSONPath=`.spec.placementRef.name`,description="The Placement that selects the clusters"
 // +kubebuilder:printcolumn:name="Argo-Namespace",type=string,JSONPath=`.spec.argoServer.argoNamespace`,description="The namespace of the Argo CD that gets the clusters"
+// +kubebuilder:printcolumn:name="Clusters",type=integer,JSONPath=`.status.clusters`,description="How many clusters have been imported"
+// +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
 // +kubebuilder:printcolumn:name="Message",type=string,JSONPath=`.status.message`,priority=1
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
@@ -100,7 +102,21 @@ type GitOpsClusterStatus struct {
 	// +optional
 	LastUpdateTime *metav1.Time `json:"lastUpdateTime,omitempty"`
 
-	// conditions say where each part of the import stands.
+	// clusters is how many of the selected clusters have a Secret in the
+	// Argo CD.
+	// +optional
+	Clusters *int32 `json:"clusters,omitempty"`
+
+	// argoNamespaces are the namespaces in which this GitOpsCluster may have
+	// cluster Secrets: that of the spec, and earlier ones until theirs are
+	// gone.
+	// +optional
+	// +listType=set
+	ArgoNamespaces []string `json:"argoNamespaces,omitempty"`
+
+	// conditions say where each part of the import stands:
+	// PlacementResolved, ClustersImported, ClustersRemoved and, of the first
+	// two, Ready.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

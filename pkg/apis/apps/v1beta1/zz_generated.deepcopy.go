@@ -187,6 +187,16 @@ func (in *GitOpsClusterStatus) DeepCopyInto(out *GitOpsClusterStatus) {
 		in, out := &in.LastUpdateTime, &out.LastUpdateTime
 		*out = (*in).DeepCopy()
 	}
+	if in.Clusters != nil {
+		in, out := &in.Clusters, &out.Clusters
+		*out = new(int32)
+		**out = **in
+	}
+	if in.ArgoNamespaces != nil {
+		in, out := &in.ArgoNamespaces, &out.ArgoNamespaces
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Conditions != nil {
 		in, out := &in.Conditions, &out.Conditions
 		*out = make([]metav1.Condition, len(*in))
