@@ -336,6 +336,27 @@ func TestReportOnAnotherApplicationSaysNothing(t *testing.T) {
 	NewWithT(t).Consistently(func() int { return len(get(t, app).Status.Resources) }, time.Second, tick).Should(BeZero())
 }
 
+// TestAReportThatWasThereFirst: of a report that no Application accounted for, the hub holds nothing. It is read when
+// one comes that does.
+func TestAReportThatWasThereFirst(t *testing.T) {
+	start(t)
+	c := cluster(t)
+	app := application(t, c).Label(apis.LabelPull, "false").Obj()
+	create(t, app)
+	known := application(t, c).Obj()
+	create(t, known)
+	for _, app := range []*argocd.Application{app, known} { // one watch brings both, in this order
+		key := work.Key(app)
+		r := &v1alpha1.ApplicationReport{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+		r.Application = v1alpha1.ReportedApplication{Namespace: app.ClusterNamespace(), Name: app.Name, ResourceVersion: "7"}
+		r.ObservedAt, r.Status = "2026-01-02T03:04:05Z", statusOf(t, detailed)
+		create(t, r)
+	}
+	expectHealth(t, known, "Degraded")
+	edit(t, app, func(a *argocd.Application) { a.Labels[apis.LabelPull] = "true" })
+	expectHealth(t, app, "Degraded")
+}
+
 func TestTheSchemaBoundsAReport(t *testing.T) {
 	c := cluster(t)
 	for title, edit := range map[string]func(*v1alpha1.ApplicationReport){

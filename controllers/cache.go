@@ -22,8 +22,7 @@ func AddToScheme(s *runtime.Scheme) error {
 
 // Cache limits the shared cache to what the controllers read: a hub may have a hundred times more Applications and
 // works than are Towline's. Of a type that is not listed here, everything is held once a controller watches it; reading
-// a type that none watches is an error. ApplicationReports are not listed because a hub may lack their CRD, which a cache
-// with limits for them would not start without.
+// a type that none watches is an error. ApplicationReports have a cache of their own: see resourcesync.NewAgent.
 func Cache() cache.Options {
 	exists, err := labels.NewRequirement(apis.LabelPull, selection.Exists, nil)
 	if err != nil {

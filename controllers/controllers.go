@@ -49,7 +49,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if err := index.Add(ctx, mgr.GetFieldIndexer()); err != nil {
 		return fmt.Errorf("indexes: %w", err)
 	}
-	known, err := sources(mgr, o)
+	known, err := sources(ctx, mgr, o)
 	if err != nil {
 		return fmt.Errorf("sources: %w", err)
 	}

@@ -2,6 +2,7 @@ package controllers
 
 import (
 	"cmp"
+	"context"
 	"os"
 	"slices"
 	"time"
@@ -51,14 +52,14 @@ type SearchOptions struct {
 }
 
 // sources are where the facts of the inventory come from, the richest first.
-func sources(mgr ctrl.Manager, o Options) ([]resourcesync.Source, error) {
+func sources(ctx context.Context, mgr ctrl.Manager, o Options) ([]resourcesync.Source, error) {
 	chosen := o.Sources
 	if chosen == nil {
 		chosen = DefaultSources
 	}
 	var out []resourcesync.Source
 	if slices.Contains(chosen, SourceAgent) {
-		agents, err := agentSource(mgr)
+		agents, err := agentSource(ctx, mgr)
 		if err != nil {
 			return nil, err
 		}
@@ -77,11 +78,12 @@ func sources(mgr ctrl.Manager, o Options) ([]resourcesync.Source, error) {
 
 // agentSource is empty on a hub without the CRD of ApplicationReports: it has no agents' reports, and everything
 // else works.
-func agentSource(mgr ctrl.Manager) ([]resourcesync.Source, error) {
+func agentSource(ctx context.Context, mgr ctrl.Manager) ([]resourcesync.Source, error) {
 	kind := v1alpha1.GroupVersion.WithKind("ApplicationReport")
 	switch _, err := mgr.GetRESTMapper().RESTMapping(kind.GroupKind(), kind.Version); {
 	case err == nil:
-		return []resourcesync.Source{&resourcesync.Agent{Client: mgr.GetClient(), Cache: mgr.GetCache()}}, nil
+		agent, err := resourcesync.NewAgent(ctx, mgr)
+		return []resourcesync.Source{agent}, err
 	case meta.IsNoMatchError(err):
 		ctrl.Log.Info("The hub has no CRD for ApplicationReports: what agents on the clusters would report is not looked for until a restart")
 		return nil, nil

@@ -12,8 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	ctrl "sigs.k8s.io/controller-runtime"
-
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -25,11 +23,12 @@ import (
 
 // Agent is the richest source: the reports of the agent add-on, on clusters that have it.
 type Agent struct {
-	// Client reads the shared cache.
-	Client client.Client
+	// apps reads the shared cache, which has the Applications.
+	apps client.Reader
 
-	// Cache is the shared cache, for the watch.
-	Cache cache.Cache
+	// reports holds the reports; see trim. live reads the API server.
+	reports cache.Cache
+	live    client.Reader
 }
 
 var _ Source = &Agent{}
@@ -40,17 +39,12 @@ func (*Agent) Name() string { return "agent" }
 // Facts implements Source. The report is looked for from the hub's side: the one with the name of the work that the
 // Application must have. It is believed only where it speaks of that Application.
 func (a *Agent) Facts(ctx context.Context, app *argocd.Application) (*Facts, error) {
-	report := &v1alpha1.ApplicationReport{}
-	if err := a.Client.Get(ctx, work.Key(app), report); err != nil {
-		return nil, client.IgnoreNotFound(err)
+	report, err := a.report(ctx, work.Key(app))
+	if report == nil || err != nil {
+		return nil, err
 	}
 	seen := appreport.Read(report, types.NamespacedName{Namespace: app.ClusterNamespace(), Name: app.Name})
-	for _, field := range seen.Rejected {
-		rejectedValues.WithLabelValues("report." + field).Inc()
-	}
-	if len(seen.Rejected) > 0 {
-		ctrl.LoggerFrom(ctx).V(1).Info("Values of an ApplicationReport that do not fit were left out", "fields", seen.Rejected)
-	}
+	noteRejected(ctx, a.Name(), work.Key(app), report.ResourceVersion, "report.", seen.Rejected)
 	if seen.Empty() {
 		return nil, nil //nolint:nilnil // documented
 	}
@@ -60,16 +54,30 @@ func (a *Agent) Facts(ctx context.Context, app *argocd.Application) (*Facts, err
 	}, nil
 }
 
+// report is the report of that name; nil when there is none.
+func (a *Agent) report(ctx context.Context, key types.NamespacedName) (*v1alpha1.ApplicationReport, error) {
+	report := &v1alpha1.ApplicationReport{}
+	err := a.reports.Get(ctx, key, report, client.UnsafeDisableDeepCopy)
+	if err == nil && trimmed(report) {
+		report = &v1alpha1.ApplicationReport{}
+		err = a.live.Get(ctx, key, report)
+	}
+	if err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return report, nil
+}
+
 // Changes implements Source.
 func (a *Agent) Changes(request func(types.NamespacedName) []reconcile.Request) source.Source {
 	mapped := handler.TypedEnqueueRequestsFromMapFunc(func(ctx context.Context, r *v1alpha1.ApplicationReport) []reconcile.Request {
 		var requests []reconcile.Request
-		for _, app := range index.ApplicationsOfWork(ctx, a.Client, client.ObjectKeyFromObject(r)) {
+		for _, app := range index.ApplicationsOfWork(ctx, a.apps, client.ObjectKeyFromObject(r)) {
 			requests = append(requests, request(app)...)
 		}
 		return requests
 	})
-	return source.Kind(a.Cache, &v1alpha1.ApplicationReport{}, mapped, observed())
+	return source.Kind(a.reports, &v1alpha1.ApplicationReport{}, mapped, observed())
 }
 
 // observed lets through what an agent reports. That a report goes is nothing new of the Application.

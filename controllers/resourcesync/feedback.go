@@ -14,8 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	ctrl "sigs.k8s.io/controller-runtime"
-
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
@@ -44,7 +42,7 @@ func (f *Feedback) Facts(ctx context.Context, app *argocd.Application) (*Facts, 
 		return nil, client.IgnoreNotFound(err)
 	}
 	seen := feedback.Parse(&w.Status, work.Identifier(app))
-	countRejected(ctx, &seen)
+	noteRejected(ctx, f.Name(), work.Key(app), feedback.Text(&w.Status, seen.Rejected...), "", seen.Rejected)
 	if seen.Empty() && !seen.Complete {
 		return nil, nil
 	}
@@ -70,14 +68,5 @@ func reportChanged() predicate.TypedPredicate[*workv1.ManifestWork] {
 			return !equality.Semantic.DeepEqual(e.ObjectOld.Status, e.ObjectNew.Status)
 		},
 		DeleteFunc: func(event.TypedDeleteEvent[*workv1.ManifestWork]) bool { return false },
-	}
-}
-
-func countRejected(ctx context.Context, seen *feedback.Observation) {
-	for _, name := range seen.Rejected {
-		rejectedValues.WithLabelValues(name).Inc()
-	}
-	if len(seen.Rejected) > 0 {
-		ctrl.LoggerFrom(ctx).V(1).Info("Feedback values that do not fit were left out", "values", seen.Rejected)
 	}
 }

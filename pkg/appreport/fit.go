@@ -55,6 +55,13 @@ func fit(s *argocd.Status, limit int) *v1alpha1.Truncated {
 	return &t
 }
 
+// Bound brings a report within its size, as its agent should have done.
+func Bound(r *v1alpha1.ApplicationReport) {
+	if cut := fit(&r.Status, v1alpha1.MaxReportSize); cut != nil {
+		r.Truncated = cut
+	}
+}
+
 // shed leaves out entries of the lists, what is needed least first, until the excess is gone.
 func shed(s *argocd.Status, results *[]argocd.ResourceResult, excess int, t *v1alpha1.Truncated) {
 	slices.Reverse(s.History) // the oldest go first

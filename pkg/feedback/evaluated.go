@@ -17,7 +17,8 @@ const (
 
 // unsynced is what the agent says of the revision of a source that has been added since the last comparison or sync:
 // the list is shorter than the Application's. That nothing is known of such a revision is no defect of the others.
-var unsynced = regexp.MustCompile(failedRule + `find value for (` + comparedPrefix + `|` + syncedPrefix + `)[0-9]+ with error: array index out of bounds`)
+var unsynced = regexp.MustCompile(failedRule +
+	`find value for (` + comparedPrefix + `|` + syncedPrefix + `)[0-9]+ with error: array index out of bounds`)
 
 // evaluated tells whether the agent could read all that there is to read. Words of an agent that are not known here
 // count as a failure: then what is missing is not taken to be gone.

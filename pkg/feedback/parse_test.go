@@ -23,7 +23,8 @@ func parse(b *fixture.FeedbackBuilder) feedback.Observation {
 }
 
 func TestParseHealthy(t *testing.T) {
-	got := parse(fixture.Feedback(id).Healthy("53e28ff").String("uid", "u-1").Boolean("operationStateAutomated", true).Integer("operationStateRetryCount", 2))
+	got := parse(fixture.Feedback(id).Healthy("53e28ff").String("uid", "u-1").
+		Boolean("operationStateAutomated", true).Integer("operationStateRetryCount", 2))
 	want := feedback.Observation{Complete: true, UID: "u-1", Version: "1", Status: argocd.Status{
 		Health: argocd.Health{Status: "Healthy"},
 		Sync:   &argocd.Sync{Status: "Synced", Revision: "53e28ff"},
