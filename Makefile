@@ -14,6 +14,8 @@ PLATFORMS ?= linux/amd64
 IMAGE_OUTPUT ?= --load
 # The kustomize overlay of `make install-manifest`.
 OVERLAY ?= argocd
+# Components of deploy/components to add to it, for example managed-serviceaccount.
+COMPONENTS ?=
 # CRDS=false leaves the CRDs out of it, for a hub that has them from elsewhere.
 CRDS ?= true
 # More flags for the end-to-end suite, for example
@@ -146,7 +148,8 @@ install-manifest: ## Write bin/install.yaml for IMAGE, from the overlay OVERLAY.
 	cd bin/install-manifest && \
 		$(KUSTOMIZE) create --resources ../../deploy/overlays/$(OVERLAY) && \
 		$(KUSTOMIZE) edit set image towline=$(IMAGE) && \
-		if [[ $(CRDS) == false ]]; then $(KUSTOMIZE) edit add component ../../deploy/components/without-crds; fi
+		if [[ $(CRDS) == false ]]; then $(KUSTOMIZE) edit add component ../../deploy/components/without-crds; fi && \
+		for component in $(COMPONENTS); do $(KUSTOMIZE) edit add component ../../deploy/components/$$component; done
 	$(KUSTOMIZE) build bin/install-manifest > bin/install.yaml
 	@echo 'kubectl apply -f bin/install.yaml'
 

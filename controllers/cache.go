@@ -1,22 +1,26 @@
 package controllers
 
 import (
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
 // AddToScheme registers every type that the controllers read or write.
 func AddToScheme(s *runtime.Scheme) error {
-	builder := runtime.NewSchemeBuilder(argocd.AddToScheme, workv1.Install, clusterv1.Install, v1alpha1.AddToScheme)
+	builder := runtime.NewSchemeBuilder(argocd.AddToScheme, workv1.Install, clusterv1.Install, clusterv1beta1.Install,
+		v1alpha1.AddToScheme, v1beta1.AddToScheme)
 	return builder.AddToScheme(s)
 }
 
@@ -36,6 +40,8 @@ func Cache() cache.Options {
 			&argocd.Application{}:       pulled,
 			&workv1.ManifestWork{}:      pulled,
 			&clusterv1.ManagedCluster{}: {},
+			// Those whose Argo CD takes clusters from GitOpsClusters of other namespaces.
+			&corev1.Namespace{}: {Label: labels.SelectorFromSet(labels.Set{apis.LabelArgoNamespace: "true"})},
 		},
 	}
 }

@@ -9,6 +9,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/towline-io/towline/controllers/aggregation"
+	"github.com/towline-io/towline/controllers/gitopscluster"
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/controllers/resourcesync"
@@ -17,13 +18,14 @@ import (
 )
 
 // Names are the controllers in the order of the data flow, as --controllers takes them.
-var Names = []string{Propagation, Status, Aggregation}
+var Names = []string{GitOpsCluster, Propagation, Status, Aggregation}
 
 // The names of the controllers.
 const (
-	Propagation = "propagation"
-	Status      = "status"
-	Aggregation = "aggregation"
+	GitOpsCluster = "gitopscluster"
+	Propagation   = "propagation"
+	Status        = "status"
+	Aggregation   = "aggregation"
 )
 
 // Options say which controllers run, and how.
@@ -42,6 +44,9 @@ type Options struct {
 
 	// ReportMaxBytes is how large the report of an ApplicationSet may be; 0 stands for report.DefaultMaxBytes.
 	ReportMaxBytes int
+
+	// ClusterClaims are the names of the ClusterClaims that go to Argo CD's cluster Secrets as labels.
+	ClusterClaims []string
 }
 
 // Add registers the enabled controllers, and the indexes that they share, with a manager.
@@ -55,6 +60,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	}
 	inventory := &resourcesync.Inventory{Sources: known}
 	setup := map[string]func(ctrl.Manager, int) error{
+		GitOpsCluster: gitOpsCluster(ctx, o),
 		Propagation: (&propagation.Reconciler{
 			Client: mgr.GetClient(),
 			Live:   mgr.GetAPIReader(),
@@ -78,4 +84,17 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		}
 	}
 	return nil
+}
+
+// gitOpsCluster sets up the controller of GitOpsClusters on a hub that has what it works with.
+func gitOpsCluster(ctx context.Context, o Options) func(ctrl.Manager, int) error {
+	return func(mgr ctrl.Manager, concurrency int) error {
+		r := &gitopscluster.Reconciler{
+			Client: mgr.GetClient(),
+			Live:   mgr.GetAPIReader(),
+			Events: mgr.GetEventRecorder("towline"),
+			Claims: o.ClusterClaims,
+		}
+		return whenServed(mgr, GitOpsCluster, gitopscluster.Kinds, func() error { return r.SetupWithManager(ctx, mgr, concurrency) })
+	}
 }

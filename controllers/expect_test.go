@@ -94,15 +94,15 @@ func expectNoProblem(t *testing.T, app *argocd.Application) {
 	}, soon, tick).Should(BeFalse())
 }
 
-func eventReasons(t *testing.T, app *argocd.Application) []string {
+func eventReasons(t *testing.T, obj client.Object) []string {
 	t.Helper()
 	list := &eventsv1.EventList{}
-	if err := k8s.List(t.Context(), list, client.InNamespace(app.Namespace)); err != nil {
+	if err := k8s.List(t.Context(), list, client.InNamespace(obj.GetNamespace())); err != nil {
 		t.Fatal(err)
 	}
 	var reasons []string
 	for _, e := range list.Items {
-		if e.Regarding.Name == app.Name {
+		if e.Regarding.Name == obj.GetName() {
 			reasons = append(reasons, e.Reason)
 		}
 	}

@@ -106,6 +106,8 @@ func loadCRDs(dir string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 		"application-crd.yaml",
 		"0000_00_work.open-cluster-management.io_manifestworks.crd.yaml",
 		"0000_00_clusters.open-cluster-management.io_managedclusters.crd.yaml",
+		"0000_02_clusters.open-cluster-management.io_placements.crd.yaml",
+		"0000_03_clusters.open-cluster-management.io_placementdecisions.crd.yaml",
 	} {
 		files = append(files, filepath.Join(dir, file))
 	}

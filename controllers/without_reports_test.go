@@ -25,14 +25,16 @@ func (m withoutReports) RESTMapping(kind schema.GroupKind, versions ...string) (
 	return m.RESTMapper.RESTMapping(kind, versions...)
 }
 
-func TestHubWithoutTheCRDOfApplicationReports(t *testing.T) {
+// startWith runs all controllers on a hub that serves what a mapper says, until the test ends.
+func startWith(t *testing.T, serves func(meta.RESTMapper) meta.RESTMapper) {
+	t.Helper()
 	mgr, err := ctrl.NewManager(hub, ctrl.Options{
 		Scheme: scheme, Cache: controllers.Cache(),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: settings(),
 		MapperProvider: func(c *rest.Config, h *http.Client) (meta.RESTMapper, error) {
 			mapper, err := apiutil.NewDynamicRESTMapper(c, h)
-			return withoutReports{mapper}, err
+			return serves(mapper), err
 		},
 	})
 	if err != nil {
@@ -48,6 +50,10 @@ func TestHubWithoutTheCRDOfApplicationReports(t *testing.T) {
 		}
 	})
 	t.Cleanup(done.Wait)
+}
+
+func TestHubWithoutTheCRDOfApplicationReports(t *testing.T) {
+	startWith(t, func(m meta.RESTMapper) meta.RESTMapper { return withoutReports{m} })
 	app := application(t, cluster(t)).Obj()
 	create(t, app)
 	report(t, app, feedbackOf(app).Healthy("a"))

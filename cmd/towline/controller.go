@@ -27,7 +27,8 @@ func newControllerCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "controller",
 		Short: "Run the hub's controllers",
-		Long: "Run the hub's controllers: propagation wraps the Applications that are marked for pull in ManifestWorks, " +
+		Long: "Run the hub's controllers: gitopscluster makes the clusters of a Placement known to Argo CD, propagation " +
+			"wraps the Applications that are marked for pull in ManifestWorks, " +
 			"status brings what the clusters report back into them, and aggregation keeps a report for every ApplicationSet.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -69,7 +70,7 @@ func controllerOptions(o *options) controllers.Options {
 	}
 	return controllers.Options{
 		Enabled: o.enabled(), Concurrency: concurrency, ReportMaxBytes: o.reportMaxBytes,
-		Sources: o.sources, Search: o.search,
+		Sources: o.sources, Search: o.search, ClusterClaims: o.clusterClaims,
 	}
 }
 

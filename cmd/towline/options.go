@@ -7,8 +7,10 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/towline-io/towline/controllers"
+	"github.com/towline-io/towline/pkg/clustersecret"
 	"github.com/towline-io/towline/pkg/report"
 )
 
@@ -24,6 +26,8 @@ type options struct {
 	leaderElectionNamespace string
 
 	reportMaxBytes int
+
+	clusterClaims []string
 }
 
 // defaultConcurrency keeps some requests on their way to the API server all the time; what the controllers do
@@ -61,14 +65,19 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 		"controllers to run, \"*\" for all: "+strings.Join(controllers.Names, ", "))
 	for _, name := range controllers.Names {
 		objects := "Applications"
-		if name == controllers.Aggregation {
+		switch name {
+		case controllers.Aggregation:
 			objects = "ApplicationSets"
+		case controllers.GitOpsCluster:
+			objects = "GitOpsClusters"
 		}
 		fs.IntVar(o.concurrency[name], name+"-concurrency", *o.concurrency[name],
 			"how many "+objects+" the "+name+" controller works on at a time")
 	}
 	fs.IntVar(&o.reportMaxBytes, "report-max-bytes", o.reportMaxBytes,
 		"how large the report of an ApplicationSet may be; rows that do not fit are counted and left out")
+	fs.StringSliceVar(&o.clusterClaims, "cluster-claims", o.clusterClaims,
+		"names of the ClusterClaims that go to Argo CD's cluster Secrets as labels, beside the ManagedCluster's own labels")
 	fs.BoolVar(&o.leaderElect, "leader-elect", o.leaderElect,
 		"let one of several replicas work at a time")
 	fs.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", o.leaderElectionNamespace,
@@ -95,6 +104,13 @@ func (o *options) validate() error {
 	}
 	if o.reportMaxBytes < minReportBytes || o.reportMaxBytes > maxReportBytes {
 		fail("--report-max-bytes: %d is not between %d and %d", o.reportMaxBytes, minReportBytes, maxReportBytes)
+	}
+	for _, claim := range o.clusterClaims {
+		if problems := validation.IsQualifiedName(claim); len(problems) > 0 {
+			fail("--cluster-claims: %q cannot be a label: %s", claim, strings.Join(problems, "; "))
+		} else if !clustersecret.Follows(claim) {
+			fail("--cluster-claims: a label %q would mean something else to Argo CD", claim)
+		}
 	}
 	return errors.Join(append(errs, o.common.validate(), o.sourceOptions.validate())...)
 }

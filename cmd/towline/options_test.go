@@ -69,6 +69,11 @@ func TestFlagsDoSomething(t *testing.T) {
 			"--kubeconfig=" + file, config(func(c *rest.Config) any { return c.Host }), "https://hub.example.com"},
 		"controllers": {
 			"--controllers=status", func(o *options) any { return controllerOptions(o).Enabled }, []string{"status"}},
+		"gitopscluster-concurrency": {
+			"--gitopscluster-concurrency=2", func(o *options) any { return controllerOptions(o).Concurrency["gitopscluster"] }, 2},
+		"cluster-claims": {
+			"--cluster-claims=region.example.com,zone", func(o *options) any { return controllerOptions(o).ClusterClaims },
+			[]string{"region.example.com", "zone"}},
 		"propagation-concurrency": {
 			"--propagation-concurrency=3", func(o *options) any { return controllerOptions(o).Concurrency["propagation"] }, 3},
 		"status-concurrency": {
@@ -171,28 +176,31 @@ func TestValidate(t *testing.T) {
 	}
 	file := kubeconfig(t, "x")
 	for flag, says := range map[string]string{
-		"--controllers=nonsense":             `there is no controller "nonsense": use propagation, status, aggregation`,
-		"--controllers=":                     "name at least one",
-		"--propagation-concurrency=0":        "not between 1 and 1000",
-		"--status-concurrency=1001":          "not between 1 and 1000",
-		"--aggregation-concurrency=0":        "not between 1 and 1000",
-		"--report-max-bytes=1000":            "not between 65536 and 1400000",
-		"--report-max-bytes=1500000":         "not between 65536 and 1400000",
-		"--metrics-bind-address=nonsense":    "--metrics-bind-address",
-		"--metrics-bind-address=:99999":      "--metrics-bind-address",
-		"--health-probe-bind-address=8081":   "--health-probe-bind-address",
-		"--pprof-bind-address=:6060":         "must be a loopback address",
-		"--pprof-bind-address=10.0.0.1:6060": "must be a loopback address",
-		"--pprof-bind-address=127.0.0.1":     "--pprof-bind-address",
-		"--metrics-cert-dir=/does/not/exist": "no such file",
-		"--metrics-cert-dir=" + file:         "is not a folder",
-		"--kube-api-qps=0":                   "would let no request through",
-		"--kube-api-burst=-1":                "is negative",
-		"--kube-api-burst=5":                 "only with a positive --kube-api-qps",
-		"--log-level=loud":                   `"loud" is not error, info, debug`,
-		"--log-level=11":                     "--log-level",
-		"--log-format=xml":                   `"xml" is not json or console`,
-		"--graceful-shutdown-timeout=-1s":    "is negative",
+		"--controllers=nonsense":                      `there is no controller "nonsense": use gitopscluster, propagation, status, aggregation`,
+		"--controllers=":                              "name at least one",
+		"--propagation-concurrency=0":                 "not between 1 and 1000",
+		"--gitopscluster-concurrency=0":               "not between 1 and 1000",
+		"--cluster-claims=a b":                        "cannot be a label",
+		"--cluster-claims=app.kubernetes.io/instance": "would mean something else to Argo CD",
+		"--status-concurrency=1001":                   "not between 1 and 1000",
+		"--aggregation-concurrency=0":                 "not between 1 and 1000",
+		"--report-max-bytes=1000":                     "not between 65536 and 1400000",
+		"--report-max-bytes=1500000":                  "not between 65536 and 1400000",
+		"--metrics-bind-address=nonsense":             "--metrics-bind-address",
+		"--metrics-bind-address=:99999":               "--metrics-bind-address",
+		"--health-probe-bind-address=8081":            "--health-probe-bind-address",
+		"--metrics-cert-dir=/does/not/exist":          "no such file",
+		"--metrics-cert-dir=" + file:                  "is not a folder",
+		"--kube-api-qps=0":                            "would let no request through",
+		"--kube-api-burst=-1":                         "is negative",
+		"--kube-api-burst=5":                          "only with a positive --kube-api-qps",
+		"--log-level=loud":                            `"loud" is not error, info, debug`,
+		"--log-level=11":                              "--log-level",
+		"--log-format=xml":                            `"xml" is not json or console`,
+		"--graceful-shutdown-timeout=-1s":             "is negative",
+		"--pprof-bind-address=:6060":                  "must be a loopback address",
+		"--pprof-bind-address=10.0.0.1:6060":          "must be a loopback address",
+		"--pprof-bind-address=127.0.0.1":              "--pprof-bind-address",
 	} {
 		t.Run(flag, func(t *testing.T) {
 			err := parse(t, flag).validate()

@@ -4,7 +4,7 @@ package apis
 // Secrets by them.
 const (
 	// LabelSecretType is Argo CD's: which kind of its Secrets this is.
-	LabelSecretType = "argocd.argoproj.io/secret-type"
+	LabelSecretType = "argocd.argoproj.io/secret-type" //nolint:gosec // a label
 
 	// SecretTypeCluster is the value of LabelSecretType on a cluster Secret.
 	SecretTypeCluster = "cluster"

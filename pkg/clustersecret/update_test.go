@@ -112,23 +112,30 @@ func TestUpdateChangesNothingThatIsAsItShouldBe(t *testing.T) {
 }
 
 func TestLabelsFollow(t *testing.T) {
+	type (
+		edits  []func(*corev1.Secret)
+		labels map[string]string
+	)
 	hand := func(s *corev1.Secret) { s.Labels["team"] = "a" }
 	adopted := func(s *corev1.Secret) { s.Annotations = nil }
+	taken := func(s *corev1.Secret) { delete(s.Labels, "env") }
+	forged := func(s *corev1.Secret) { s.Annotations[apis.AnnotationClusterLabels] = apis.LabelSecretType }
+	bare := func() *fixture.ClusterBuilder { return fixture.Cluster("cluster1") }
 	for title, tc := range map[string]struct {
-		edits   []func(*corev1.Secret)
+		edits   edits
 		cluster *fixture.ClusterBuilder
-		want    map[string]string
+		want    labels
 		without []string
 	}{
-		"a new value":              {nil, fixture.Cluster("cluster1").Label("env", "prod"), map[string]string{"env": "prod"}, []string{"cloud"}},
-		"a new label":              {nil, cluster1().Label("zone", "z"), map[string]string{"env": "dev", "zone": "z"}, nil},
-		"a hand-set label stays":   {[]func(*corev1.Secret){hand}, fixture.Cluster("cluster1"), map[string]string{"team": "a"}, []string{"env", "cloud"}},
-		"and is not overwritten":   {[]func(*corev1.Secret){hand}, cluster1().Label("team", "b"), map[string]string{"team": "a"}, nil},
-		"one that is put back":     {[]func(*corev1.Secret){func(s *corev1.Secret) { delete(s.Labels, "env") }}, cluster1(), map[string]string{"env": "dev"}, nil},
-		"an adopted Secret's":      {[]func(*corev1.Secret){hand, adopted}, fixture.Cluster("cluster1").Label("env", "prod"), map[string]string{"env": "prod", "team": "a"}, nil},
-		"those that may not":       {nil, cluster1(), map[string]string{apis.LabelSecretType: "cluster"}, []string{"app.kubernetes.io/instance"}},
-		"none that would be ours":  {nil, cluster1().Label(apis.LabelClusterName, "cluster2"), map[string]string{apis.LabelClusterName: "cluster1"}, nil},
-		"one forged as remembered": {[]func(*corev1.Secret){func(s *corev1.Secret) { s.Annotations[apis.AnnotationClusterLabels] = apis.LabelSecretType }}, cluster1(), map[string]string{apis.LabelSecretType: "cluster"}, nil},
+		"a new value":              {nil, bare().Label("env", "prod"), labels{"env": "prod"}, []string{"cloud"}},
+		"a new label":              {nil, cluster1().Label("zone", "z"), labels{"env": "dev", "zone": "z"}, nil},
+		"a hand-set label stays":   {edits{hand}, bare(), labels{"team": "a"}, []string{"env", "cloud"}},
+		"and is not overwritten":   {edits{hand}, cluster1().Label("team", "b"), labels{"team": "a"}, nil},
+		"one that is put back":     {edits{taken}, cluster1(), labels{"env": "dev"}, nil},
+		"an adopted Secret's":      {edits{hand, adopted}, bare().Label("env", "prod"), labels{"env": "prod", "team": "a"}, nil},
+		"those that may not":       {nil, cluster1(), labels{apis.LabelSecretType: "cluster"}, []string{"app.kubernetes.io/instance"}},
+		"none that would be ours":  {nil, cluster1().Label(apis.LabelClusterName, "x"), labels{apis.LabelClusterName: "cluster1"}, nil},
+		"one forged as remembered": {edits{forged}, cluster1(), labels{apis.LabelSecretType: "cluster"}, nil},
 	} {
 		t.Run(title, func(t *testing.T) {
 			s := clustersecret.New("argocd", of(cluster1()))
@@ -296,7 +303,7 @@ func TestServers(t *testing.T) {
 		"no host":                  {[]string{"https:///x"}, nil},
 		"a password":               {[]string{"https://u:p@api.example.com"}, nil},
 		"a query":                  {[]string{"https://api.example.com?x=1"}, nil},
-		"the hub itself":           {[]string{"https://kubernetes.default.svc", "https://Kubernetes.default.svc.cluster.local:443", "https://kubernetes"}, nil},
+		"the hub itself":           {[]string{"https://kubernetes.default.svc", "https://Kubernetes.default.svc.local:443", "https://kubernetes"}, nil},
 		"another's placeholder":    {[]string{"https://cluster2-control-plane"}, nil},
 		"its own":                  {[]string{"https://cluster1-control-plane"}, []string{"https://cluster1-control-plane"}},
 		"one of a development kit": {[]string{"https://cluster2-control-plane:6443"}, []string{"https://cluster2-control-plane:6443"}},

@@ -1,0 +1,49 @@
+package gitopscluster
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
+)
+
+var (
+	importedClusters = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "towline_gitopscluster_clusters",
+		Help: "Clusters that a GitOpsCluster has made known to its Argo CD.",
+	}, []string{"namespace", "gitopscluster"})
+
+	readyGitOpsClusters = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "towline_gitopscluster_ready",
+		Help: "1 when every cluster that the Placement of a GitOpsCluster has chosen is imported as it should be, else 0.",
+	}, []string{"namespace", "gitopscluster"})
+
+	secretWrites = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "towline_cluster_secret_writes_total",
+		Help: "Argo CD cluster Secrets written, by operation: create, update or delete.",
+	}, []string{"operation"})
+)
+
+func init() {
+	metrics.Registry.MustRegister(importedClusters, readyGitOpsClusters, secretWrites)
+}
+
+// show sets the gauges of a GitOpsCluster.
+func show(g *v1beta1.GitOpsCluster) {
+	if g.Status.Clusters != nil {
+		importedClusters.WithLabelValues(g.Namespace, g.Name).Set(float64(*g.Status.Clusters))
+	}
+	ready := 0.0
+	if meta.IsStatusConditionTrue(g.Status.Conditions, apis.ConditionReady) {
+		ready = 1
+	}
+	readyGitOpsClusters.WithLabelValues(g.Namespace, g.Name).Set(ready)
+}
+
+func forget(g types.NamespacedName) {
+	importedClusters.DeleteLabelValues(g.Namespace, g.Name)
+	readyGitOpsClusters.DeleteLabelValues(g.Namespace, g.Name)
+}

@@ -1,0 +1,169 @@
+package gitopscluster
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	toolscache "k8s.io/client-go/tools/cache"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/clustersecret"
+)
+
+// scope is a part of the hub's Secrets: those that are watched together, and that a right can be given to.
+type scope struct {
+	// namespace is where they are; empty: anywhere.
+	namespace string
+
+	// name is what they are called; empty: anything.
+	name string
+}
+
+// clusterSecretsIn are the cluster Secrets of the Argo CD in a namespace.
+func clusterSecretsIn(namespace string) scope { return scope{namespace: namespace} }
+
+// tokensOf are the Secrets of the ManagedServiceAccounts of that name, in the namespaces of all clusters.
+func tokensOf(account string) scope { return scope{name: account} }
+
+func (s scope) label() labels.Selector {
+	if s.name != "" {
+		return labels.SelectorFromSet(labels.Set{apis.LabelServiceAccount: "true"})
+	}
+	return labels.SelectorFromSet(labels.Set{apis.LabelSecretType: apis.SecretTypeCluster})
+}
+
+func (s scope) field() fields.Selector {
+	if s.name != "" {
+		return fields.OneTermEqualSelector("metadata.name", s.name)
+	}
+	return fields.Everything()
+}
+
+func (s scope) transform() toolscache.TransformFunc {
+	if s.name != "" {
+		return cache.TransformStripManagedFields()
+	}
+	return clustersecret.Slim
+}
+
+// scopes holds a cache for every scope that some GitOpsCluster has needed. Which these are is known only from the
+// GitOpsClusters, and no more of the hub's Secrets is to be seen: so the manager's own cache, whose limits are set at the
+// start, cannot have them. What was opened stays open until the program ends.
+type scopes struct {
+	manager ctrl.Manager
+	ctl     controller.Controller
+
+	// changed are the GitOpsClusters to look at after a change of an object in a scope.
+	changed func(context.Context, scope, client.Object) []reconcile.Request
+
+	mu     sync.Mutex
+	opened map[scope]cache.Cache
+}
+
+// open is a reader of a scope, once it is filled. An error of the API server's comes back as it is.
+func (s *scopes) open(ctx context.Context, which scope) (client.Reader, error) {
+	c, err := s.get(ctx, which)
+	if err != nil {
+		return nil, err
+	}
+	if !c.WaitForCacheSync(ctx) {
+		return nil, fmt.Errorf("the cache of the Secrets of %+v was not filled: %w", which, ctx.Err())
+	}
+	return c, nil
+}
+
+func (s *scopes) get(ctx context.Context, which scope) (cache.Cache, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c, ok := s.opened[which]; ok {
+		return c, nil
+	}
+	if err := s.probe(ctx, which); err != nil {
+		return nil, err
+	}
+	c, err := s.start(ctx, which)
+	if err != nil {
+		return nil, err
+	}
+	if s.opened == nil {
+		s.opened = map[scope]cache.Cache{}
+	}
+	s.opened[which] = c
+	return c, nil
+}
+
+// probe asks the API server once whether the scope may be seen: a cache would ask for ever, and never say.
+func (s *scopes) probe(ctx context.Context, which scope) error {
+	for object, limits := range which.objects() {
+		kind, err := apiutil.GVKForObject(object, s.manager.GetScheme())
+		if err != nil {
+			return err
+		}
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		options := &client.ListOptions{Namespace: which.namespace, LabelSelector: limits.Label, FieldSelector: limits.Field, Limit: 1}
+		if err := s.manager.GetAPIReader().List(ctx, list, options); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *scopes) start(ctx context.Context, which scope) (cache.Cache, error) {
+	objects := which.objects()
+	c, err := cache.New(s.manager.GetConfig(), cache.Options{
+		HTTPClient:                  s.manager.GetHTTPClient(),
+		Scheme:                      s.manager.GetScheme(),
+		Mapper:                      s.manager.GetRESTMapper(),
+		ReaderFailOnMissingInformer: true,
+		DefaultNamespaces:           map[string]cache.Config{which.namespace: {}},
+		ByObject:                    objects,
+	})
+	if err != nil {
+		return nil, err
+	}
+	for object := range objects {
+		if _, err := c.GetInformer(ctx, object); err != nil {
+			return nil, err
+		}
+		changed := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) []reconcile.Request {
+			return s.changed(ctx, which, obj)
+		})
+		if err := s.ctl.Watch(source.Kind(c, object, changed, predicate.ResourceVersionChangedPredicate{})); err != nil {
+			return nil, err
+		}
+	}
+	return c, s.manager.Add(manager.RunnableFunc(c.Start))
+}
+
+// objects are what a scope holds: the Secrets, and in the namespace of an Argo CD what its generator needs.
+func (s scope) objects() map[client.Object]cache.ByObject {
+	objects := map[client.Object]cache.ByObject{
+		&corev1.Secret{}: {Label: s.label(), Field: s.field(), Transform: s.transform()},
+	}
+	if s.name != "" {
+		return objects
+	}
+	for object, name := range map[client.Object]string{
+		&corev1.ConfigMap{}: generatorConfig, &rbacv1.Role{}: generatorRole, &rbacv1.RoleBinding{}: generatorRole,
+	} {
+		objects[object] = cache.ByObject{Field: fields.OneTermEqualSelector("metadata.name", name)}
+	}
+	return objects
+}

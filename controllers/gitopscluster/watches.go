@@ -1,0 +1,200 @@
+package gitopscluster
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/clustersecret"
+)
+
+const (
+	// byPlacement finds the GitOpsClusters of a Placement, by its name in their namespace.
+	byPlacement = "gitopscluster.placement"
+
+	// byArgoNamespace finds those that name the Argo CD of a namespace.
+	byArgoNamespace = "gitopscluster.argoNamespace"
+
+	// byAccount finds those that want tokens of ManagedServiceAccounts of that name.
+	byAccount = "gitopscluster.account"
+
+	// byChosen finds the PlacementDecisions that name a cluster.
+	byChosen = "gitopscluster.chosen"
+)
+
+// Kinds are those that the controller works with and that a hub may lack: without Open Cluster Management's placement, or
+// with the GitOpsCluster of another project.
+var Kinds = []schema.GroupVersionKind{
+	v1beta1.GroupVersion.WithKind("GitOpsCluster"),
+	schema.GroupVersion(clusterv1beta1.GroupVersion).WithKind("Placement"),
+	schema.GroupVersion(clusterv1beta1.GroupVersion).WithKind("PlacementDecision"),
+}
+
+// SetupWithManager registers the controller and its indexes. concurrency is how many GitOpsClusters are worked on at a
+// time.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, concurrency int) error {
+	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	c, err := ctrl.NewControllerManagedBy(mgr).
+		Named("gitopscluster").
+		For(&v1beta1.GitOpsCluster{}, builder.WithPredicates(gitOpsClusterChanged())).
+		Watches(&clusterv1beta1.Placement{}, handler.EnqueueRequestsFromMapFunc(r.ofPlacement), builder.WithPredicates(placementChanged())).
+		Watches(&clusterv1beta1.PlacementDecision{}, handler.EnqueueRequestsFromMapFunc(r.ofDecision)).
+		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(r.clusterChanged())).
+		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.ofApplication), builder.WithPredicates(targetLeft())).
+		WatchesMetadata(namespaceMetadata(), handler.EnqueueRequestsFromMapFunc(r.ofNamespace)).
+		WithOptions(retry.Options(concurrency)).
+		Build(r)
+	if err != nil {
+		return err
+	}
+	r.scopes.manager, r.scopes.ctl, r.scopes.changed = mgr, c, r.ofScope
+	return nil
+}
+
+func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
+	for field, of := range map[string]func(*v1beta1.GitOpsCluster) string{
+		byPlacement: func(g *v1beta1.GitOpsCluster) string {
+			key, _ := placementOf(g)
+			return key.Name
+		},
+		byArgoNamespace: func(g *v1beta1.GitOpsCluster) string { return g.Spec.ArgoServer.ArgoNamespace },
+		byAccount:       func(g *v1beta1.GitOpsCluster) string { return wishOf(g).account },
+	} {
+		one := func(obj client.Object) []string { return []string{of(obj.(*v1beta1.GitOpsCluster))} }
+		if err := indexer.IndexField(ctx, &v1beta1.GitOpsCluster{}, field, one); err != nil {
+			return err
+		}
+	}
+	return indexer.IndexField(ctx, &clusterv1beta1.PlacementDecision{}, byChosen, func(obj client.Object) []string {
+		decisions := obj.(*clusterv1beta1.PlacementDecision).Status.Decisions
+		clusters := make([]string, len(decisions))
+		for i := range decisions {
+			clusters[i] = decisions[i].ClusterName
+		}
+		return clusters
+	})
+}
+
+// gitOpsClusterChanged leaves out what the controller itself writes.
+func gitOpsClusterChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
+			!e.ObjectOld.GetDeletionTimestamp().Equal(e.ObjectNew.GetDeletionTimestamp()) ||
+			!slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers())
+	}}
+}
+
+// placementChanged lets through what decides whether the decisions are complete, and what is said of them.
+func placementChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*clusterv1beta1.Placement), e.ObjectNew.(*clusterv1beta1.Placement)
+		return before.Status.NumberOfSelectedClusters != after.Status.NumberOfSelectedClusters ||
+			before.Annotations[clusterv1beta1.PlacementDisableAnnotation] != after.Annotations[clusterv1beta1.PlacementDisableAnnotation] ||
+			unsatisfied(before) != unsatisfied(after)
+	}}
+}
+
+// clusterChanged lets through what a Secret says of its cluster.
+func (r *Reconciler) clusterChanged() predicate.Predicate {
+	claims := func(c *clusterv1.ManagedCluster) []clusterv1.ManagedClusterClaim {
+		return slices.DeleteFunc(slices.Clone(c.Status.ClusterClaims), func(claim clusterv1.ManagedClusterClaim) bool {
+			return !slices.Contains(r.Claims, claim.Name)
+		})
+	}
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*clusterv1.ManagedCluster), e.ObjectNew.(*clusterv1.ManagedCluster)
+		return !maps.Equal(before.Labels, after.Labels) ||
+			!slices.Equal(clustersecret.Servers(before), clustersecret.Servers(after)) ||
+			!slices.Equal(claims(before), claims(after))
+	}}
+}
+
+// targetLeft lets through that an Application does not target its cluster any more.
+func targetLeft() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return e.ObjectOld.(*argocd.Application).Cluster() != e.ObjectNew.(*argocd.Application).Cluster()
+		},
+	}
+}
+
+func (r *Reconciler) ofPlacement(ctx context.Context, obj client.Object) []reconcile.Request {
+	return r.requests(ctx, client.InNamespace(obj.GetNamespace()), client.MatchingFields{byPlacement: obj.GetName()})
+}
+
+func (r *Reconciler) ofDecision(ctx context.Context, obj client.Object) []reconcile.Request {
+	placement := obj.GetLabels()[clusterv1beta1.PlacementLabel]
+	return r.requests(ctx, client.InNamespace(obj.GetNamespace()), client.MatchingFields{byPlacement: placement})
+}
+
+func (r *Reconciler) ofCluster(ctx context.Context, obj client.Object) []reconcile.Request {
+	decisions := &clusterv1beta1.PlacementDecisionList{}
+	if err := r.List(ctx, decisions, client.MatchingFields{byChosen: obj.GetName()}, client.UnsafeDisableDeepCopy); err != nil {
+		panic(err) // the index was never registered
+	}
+	var out []reconcile.Request
+	for i := range decisions.Items {
+		out = append(out, r.ofDecision(ctx, &decisions.Items[i])...)
+	}
+	return out
+}
+
+func (r *Reconciler) ofApplication(_ context.Context, obj client.Object) []reconcile.Request {
+	return requests(r.held.of(obj.(*argocd.Application).Cluster()))
+}
+
+func (r *Reconciler) ofNamespace(ctx context.Context, obj client.Object) []reconcile.Request {
+	return r.requests(ctx, client.MatchingFields{byArgoNamespace: obj.GetName()})
+}
+
+// ofScope are the GitOpsClusters to look at after a change of an object in a scope.
+func (r *Reconciler) ofScope(ctx context.Context, which scope, obj client.Object) []reconcile.Request {
+	if which.name != "" {
+		return r.requests(ctx, client.MatchingFields{byAccount: which.name})
+	}
+	out := r.requests(ctx, client.MatchingFields{byArgoNamespace: which.namespace})
+	if s, ok := obj.(*corev1.Secret); ok {
+		out = append(out, requests(clustersecret.Owners(s))...)
+	}
+	return out
+}
+
+// requests reads an index of the cache, which can fail only when the index was never registered.
+func (r *Reconciler) requests(ctx context.Context, match ...client.ListOption) []reconcile.Request {
+	list := &v1beta1.GitOpsClusterList{}
+	if err := r.List(ctx, list, append(match, client.UnsafeDisableDeepCopy)...); err != nil {
+		panic(err)
+	}
+	keys := make([]types.NamespacedName, len(list.Items))
+	for i := range list.Items {
+		keys[i] = client.ObjectKeyFromObject(&list.Items[i])
+	}
+	return requests(keys)
+}
+
+func requests(keys []types.NamespacedName) []reconcile.Request {
+	out := make([]reconcile.Request, len(keys))
+	for i, key := range keys {
+		out[i].NamespacedName = key
+	}
+	return out
+}

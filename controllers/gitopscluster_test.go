@@ -1,0 +1,434 @@
+package controllers_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	gomegatypes "github.com/onsi/gomega/types"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
+	"github.com/towline-io/towline/pkg/clustersecret"
+)
+
+// decide says what a Placement has chosen, as OCM's placement controller would: the decisions first, then the status.
+func decide(t *testing.T, ns string, clusters ...*clusterv1.ManagedCluster) {
+	t.Helper()
+	names := make([]string, len(clusters))
+	for i, c := range clusters {
+		names[i] = c.Name
+	}
+	decideNames(t, ns, names...)
+	count(t, ns, len(names))
+}
+
+func decideNames(t *testing.T, ns string, clusters ...string) {
+	t.Helper()
+	d := &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{
+		Namespace: ns, Name: "all-decision-1", Labels: map[string]string{clusterv1beta1.PlacementLabel: "all"},
+	}}
+	if get(t, d.DeepCopy()) == nil {
+		create(t, &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "all"}})
+		create(t, d)
+	}
+	d = get(t, d)
+	d.Status.Decisions = []clusterv1beta1.ClusterDecision{}
+	for _, c := range clusters {
+		d.Status.Decisions = append(d.Status.Decisions, clusterv1beta1.ClusterDecision{ClusterName: c})
+	}
+	if err := k8s.Status().Update(t.Context(), d); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func count(t *testing.T, ns string, n int) {
+	t.Helper()
+	p := get(t, &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "all"}})
+	p.Status.NumberOfSelectedClusters = int32(n)
+	if err := k8s.Status().Update(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// gitOpsCluster makes one that imports what the Placement "all" of the namespace has chosen into its own namespace.
+func gitOpsCluster(t *testing.T, ns string, edits ...func(*v1beta1.GitOpsCluster)) *v1beta1.GitOpsCluster {
+	t.Helper()
+	g := &v1beta1.GitOpsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "fleet"}}
+	g.Spec.ArgoServer.ArgoNamespace = ns
+	g.Spec.PlacementRef = &corev1.ObjectReference{Kind: "Placement", APIVersion: "cluster.open-cluster-management.io/v1beta1", Name: "all"}
+	for _, edit := range edits {
+		edit(g)
+	}
+	create(t, g)
+	t.Cleanup(func() { letGo(t, g) })
+	return g
+}
+
+// letGo leaves no GitOpsCluster behind for the next test's controllers.
+func letGo(t *testing.T, g *v1beta1.GitOpsCluster) {
+	ctx := context.WithoutCancel(t.Context())
+	NewWithT(t).Eventually(func() error {
+		now := g.DeepCopy()
+		if err := k8s.Get(ctx, client.ObjectKeyFromObject(g), now); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		now.Finalizers = nil
+		if err := k8s.Update(ctx, now); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		return client.IgnoreNotFound(k8s.Delete(ctx, now))
+	}, soon, tick).Should(Succeed())
+}
+
+// secretOf is the Secret of a cluster in the Argo CD of a namespace; nil while there is none.
+func secretOf(t *testing.T, ns string, c *clusterv1.ManagedCluster) func() *corev1.Secret {
+	return func() *corev1.Secret {
+		return get(t, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: clustersecret.Name(c.Name)}})
+	}
+}
+
+// says matches a Secret whose data has that.
+func says(key string, value gomegatypes.GomegaMatcher) gomegatypes.GomegaMatcher {
+	return WithTransform(func(s *corev1.Secret) string {
+		if s == nil {
+			return ""
+		}
+		return string(s.Data[key])
+	}, value)
+}
+
+func labelled(key, value string) gomegatypes.GomegaMatcher {
+	return And(Not(BeNil()), HaveField("Labels", HaveKeyWithValue(key, value)))
+}
+
+// expectVerdict waits until a condition of the GitOpsCluster's present generation says that.
+func expectVerdict(t *testing.T, g *v1beta1.GitOpsCluster, conditionType string, status metav1.ConditionStatus, reason, says string) {
+	t.Helper()
+	NewWithT(t).Eventually(func() string {
+		now := get(t, g.DeepCopy())
+		c := meta.FindStatusCondition(now.Status.Conditions, conditionType)
+		if c == nil || c.ObservedGeneration != now.Generation {
+			return ""
+		}
+		return fmt.Sprintf("%s %s: %s", c.Status, c.Reason, c.Message)
+	}, soon, tick).Should(And(HavePrefix(fmt.Sprintf("%s %s: ", status, reason)), ContainSubstring(says)))
+}
+
+func withURL(url string) func(*clusterv1.ManagedCluster) {
+	return func(c *clusterv1.ManagedCluster) {
+		c.Spec.ManagedClusterClientConfigs = []clusterv1.ClientConfig{{URL: url}}
+	}
+}
+
+func withLabel(key, value string) func(*clusterv1.ManagedCluster) {
+	return func(c *clusterv1.ManagedCluster) {
+		if c.Labels == nil {
+			c.Labels = map[string]string{}
+		}
+		c.Labels[key] = value
+	}
+}
+
+func TestGitOpsClusterImports(t *testing.T) {
+	tow := start(t)
+	ns := namespace(t, unique("argo"))
+	url := "https://" + unique("api") + ".example.com:6443"
+	a, b := cluster(t, withURL(url), withLabel("env", "dev")), cluster(t, withURL(url))
+	g := gitOpsCluster(t, ns)
+	expectVerdict(t, g, apis.ConditionPlacementResolved, metav1.ConditionFalse, apis.ReasonPlacementNotFound, "there is no Placement "+ns+"/all")
+	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionFalse, apis.ReasonPlacementNotFound, "")
+
+	decide(t, ns, a, b)
+	w := NewWithT(t)
+	w.Eventually(secretOf(t, ns, a), soon, tick).Should(And(says("server", Equal(url)), says("name", Equal(a.Name)),
+		says("config", Equal(`{"tlsClientConfig":{"insecure":false}}`)), labelled("env", "dev"), labelled(apis.LabelSecretType, "cluster")))
+	// The second to claim an address does not get it.
+	w.Eventually(secretOf(t, ns, b), soon, tick).Should(says("server", Equal("https://"+b.Name+"-control-plane")))
+	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "2 clusters imported")
+	now := get(t, g.DeepCopy())
+	w.Expect(*now.Status.Clusters).To(Equal(int32(2)))
+	w.Expect(now.Status.Phase).To(Equal(v1beta1.PhaseSuccessful))
+	w.Expect(now.Status.LastUpdateTime).NotTo(BeNil())
+	w.Eventually(func() []string { return eventReasons(t, g) }, soon, tick).Should(ContainElements(apis.ReasonPlacementNotFound, apis.ReasonImported))
+
+	for _, obj := range []client.Object{
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "ocm-placement-generator"}},
+		&rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "ocm-placement-consumer"}},
+		&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "ocm-placement-consumer"}},
+	} {
+		w.Expect(get(t, obj)).NotTo(BeNil())
+		w.Expect(k8s.Delete(t.Context(), obj)).To(Succeed())
+		w.Eventually(func() bool { return get(t, obj) != nil }, soon, tick).Should(BeTrue(), "%T is not made again", obj)
+	}
+
+	edit(t, a, withLabel("env", "prod"))
+	w.Eventually(secretOf(t, ns, a), soon, tick).Should(labelled("env", "prod"))
+	s := secretOf(t, ns, a)()
+	edit(t, s, func(s *corev1.Secret) { s.Labels["team"] = "x" })
+	edit(t, a, func(c *clusterv1.ManagedCluster) { delete(c.Labels, "env") })
+	w.Eventually(secretOf(t, ns, a), soon, tick).Should(And(labelled("team", "x"), Not(labelled("env", "prod"))))
+
+	w.Expect(k8s.Delete(t.Context(), s)).To(Succeed())
+	w.Eventually(secretOf(t, ns, a), soon, tick).Should(And(Not(BeNil()), HaveField("UID", Not(Equal(s.UID)))))
+	edit(t, secretOf(t, ns, a)(), func(s *corev1.Secret) { delete(s.Labels, apis.LabelSecretType) })
+	w.Eventually(secretOf(t, ns, a), soon, tick).Should(labelled(apis.LabelSecretType, "cluster"))
+
+	settle(t, tow, ns)
+}
+
+// settle waits for the end of what was going on, and holds that nothing is written for a namespace then.
+func settle(t *testing.T, tow *running, ns string) {
+	t.Helper()
+	made := func() []string {
+		var out []string
+		for _, w := range tow.writes.take() {
+			if strings.Contains(w, "/"+ns+"/") {
+				out = append(out, w)
+			}
+		}
+		return out
+	}
+	NewWithT(t).Eventually(made, soon, 10*tick).Should(BeEmpty())
+	NewWithT(t).Consistently(made, 20*tick, tick).Should(BeEmpty())
+}
+
+func TestGitOpsClusterLeavesForeignSecretsAlone(t *testing.T) {
+	start(t)
+	ns := namespace(t, unique("argo"))
+	url := "https://" + unique("api") + ".example.com"
+	named, addressed, inTheWay, fine := cluster(t), cluster(t, withURL(url)), cluster(t), cluster(t)
+	foreign := func(name string, data map[string]string, labels map[string]string) *corev1.Secret {
+		s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name, Labels: labels}, StringData: data}
+		create(t, s)
+		return s
+	}
+	secretType := map[string]string{apis.LabelSecretType: apis.SecretTypeCluster}
+	secrets := []*corev1.Secret{
+		foreign("hand-made", map[string]string{"name": named.Name, "server": "https://a", "config": `{"bearerToken":"t"}`}, secretType),
+		foreign("elsewhere", map[string]string{"name": "other", "server": url + "/"}, secretType),
+		foreign(clustersecret.Name(inTheWay.Name), map[string]string{"x": "y"}, nil),
+	}
+	decide(t, ns, named, addressed, inTheWay, fine)
+	g := gitOpsCluster(t, ns)
+	w := NewWithT(t)
+	for _, says := range []string{"Secret " + ns + "/hand-made is for cluster " + named.Name, "/elsewhere is for cluster", " is in the way"} {
+		expectVerdict(t, g, apis.ConditionClustersImported, metav1.ConditionFalse, apis.ReasonSecretConflict, says)
+	}
+	w.Expect(*get(t, g.DeepCopy()).Status.Clusters).To(Equal(int32(1)))
+	w.Expect(secretOf(t, ns, fine)()).NotTo(BeNil())
+	for _, s := range secrets {
+		w.Expect(get(t, s.DeepCopy()).ResourceVersion).To(Equal(s.ResourceVersion))
+	}
+
+	// The first is handed over, credentials included.
+	edit(t, secrets[0], func(s *corev1.Secret) {
+		s.Labels[apis.LabelImported], s.Labels[apis.LabelClusterName] = "true", named.Name
+	})
+	owner := func() string { return get(t, secrets[0].DeepCopy()).Annotations[apis.AnnotationGitOpsClusters] }
+	w.Eventually(owner, soon, tick).Should(Equal(ns + "/fleet"))
+	w.Expect(string(get(t, secrets[0].DeepCopy()).Data["config"])).To(ContainSubstring("bearerToken"))
+	w.Expect(secretOf(t, ns, named)()).To(BeNil())
+	w.Expect(k8s.Delete(t.Context(), secrets[1])).To(Succeed())
+	w.Expect(k8s.Delete(t.Context(), secrets[2])).To(Succeed())
+	w.Eventually(secretOf(t, ns, addressed), soon, tick).Should(says("server", Equal(url)))
+	w.Eventually(secretOf(t, ns, inTheWay), soon, tick).ShouldNot(BeNil())
+	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "4 clusters")
+}
+
+func TestGitOpsClusterRemovesWhatIsNoLongerChosen(t *testing.T) {
+	start(t)
+	ns := namespace(t, unique("argo"))
+	a, b := cluster(t), cluster(t, withLabel("env", "dev"))
+	decide(t, ns, a, b)
+	g := gitOpsCluster(t, ns)
+	w := NewWithT(t)
+	w.Eventually(secretOf(t, ns, b), soon, tick).Should(labelled("env", "dev"))
+	uid := secretOf(t, ns, b)().UID
+	app := application(t, b).Obj()
+	create(t, app)
+	expectWork(t, app)
+
+	// Decisions that the Placement's status does not confirm remove nothing.
+	decideNames(t, ns, a.Name)
+	expectVerdict(t, g, apis.ConditionClustersRemoved, metav1.ConditionFalse, apis.ReasonSelectionUnsettled, "")
+	w.Expect(secretOf(t, ns, b)()).To(labelled("env", "dev"))
+
+	// Nor does one that is confirmed, while an Application is there; but the Secret loses the cluster's labels.
+	count(t, ns, 1)
+	expectVerdict(t, g, apis.ConditionClustersRemoved, metav1.ConditionFalse, apis.ReasonApplicationsRemain,
+		"for Application "+app.Namespace+"/"+app.Name)
+	w.Eventually(secretOf(t, ns, b), soon, tick).Should(And(Not(labelled("env", "dev")), HaveField("UID", uid)))
+	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "1 cluster")
+
+	// Chosen again, it gets them back.
+	decide(t, ns, a, b)
+	w.Eventually(secretOf(t, ns, b), soon, tick).Should(And(labelled("env", "dev"), HaveField("UID", uid)))
+	decide(t, ns, a)
+	expectVerdict(t, g, apis.ConditionClustersRemoved, metav1.ConditionFalse, apis.ReasonApplicationsRemain, "")
+	remove(t, app)
+	w.Eventually(secretOf(t, ns, b), soon, tick).Should(BeNil())
+	w.Expect(secretOf(t, ns, a)()).NotTo(BeNil())
+	expectVerdict(t, g, apis.ConditionClustersRemoved, metav1.ConditionTrue, apis.ReasonRemoved, "")
+
+	// A Placement that is gone says nothing about its clusters.
+	w.Expect(k8s.Delete(t.Context(), &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "all"}})).To(Succeed())
+	w.Expect(k8s.DeleteAllOf(t.Context(), &clusterv1beta1.PlacementDecision{}, client.InNamespace(ns))).To(Succeed())
+	expectVerdict(t, g, apis.ConditionPlacementResolved, metav1.ConditionFalse, apis.ReasonPlacementNotFound, "")
+	w.Expect(secretOf(t, ns, a)()).NotTo(BeNil())
+}
+
+func TestGitOpsClusterCleansUp(t *testing.T) {
+	start(t)
+	ns := namespace(t, unique("argo"))
+	shared, own := cluster(t), cluster(t)
+	decide(t, ns, shared, own)
+	g := gitOpsCluster(t, ns)
+	w := NewWithT(t)
+	w.Eventually(secretOf(t, ns, own), soon, tick).ShouldNot(BeNil())
+	second := gitOpsCluster(t, ns, func(g *v1beta1.GitOpsCluster) { g.Name = "second" })
+	owners := func() string {
+		s := secretOf(t, ns, shared)()
+		if s == nil {
+			return ""
+		}
+		return s.Annotations[apis.AnnotationGitOpsClusters]
+	}
+	w.Eventually(owners, soon, tick).Should(Equal(ns + "/fleet," + ns + "/second"))
+
+	app := application(t, own).Obj()
+	create(t, app)
+	expectWork(t, app)
+	w.Expect(k8s.Delete(t.Context(), g.DeepCopy())).To(Succeed())
+	w.Eventually(func() *v1beta1.GitOpsCluster { return get(t, g.DeepCopy()) }, soon, tick).Should(BeNil())
+	w.Expect(owners()).To(Equal(ns + "/second"))
+
+	// The last one waits for the Applications.
+	w.Expect(k8s.Delete(t.Context(), second.DeepCopy())).To(Succeed())
+	w.Eventually(secretOf(t, ns, shared), soon, tick).Should(BeNil())
+	expectVerdict(t, second, apis.ConditionClustersRemoved, metav1.ConditionFalse, apis.ReasonApplicationsRemain, app.Namespace+"/"+app.Name)
+	w.Expect(secretOf(t, ns, own)()).NotTo(BeNil())
+	remove(t, app)
+	w.Eventually(func() *v1beta1.GitOpsCluster { return get(t, second.DeepCopy()) }, soon, tick).Should(BeNil())
+	w.Expect(secretOf(t, ns, own)()).To(BeNil())
+	w.Expect(get(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "ocm-placement-generator"}})).To(BeNil())
+}
+
+func TestGitOpsClusterOfAnotherNamespace(t *testing.T) {
+	start(t)
+	ns, home := namespace(t, unique("argo")), namespace(t, unique("team"))
+	c := cluster(t)
+	decide(t, home, c)
+	g := gitOpsCluster(t, home, func(g *v1beta1.GitOpsCluster) { g.Spec.ArgoServer.ArgoNamespace = ns })
+	expectVerdict(t, g, apis.ConditionClustersImported, metav1.ConditionFalse, apis.ReasonArgoNamespaceNotAllowed,
+		"kubectl label namespace "+ns+" "+apis.LabelArgoNamespace+"=true")
+	w := NewWithT(t)
+	w.Expect(secretOf(t, ns, c)()).To(BeNil())
+
+	allow := func(value string) {
+		edit(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}, func(n *corev1.Namespace) { n.Labels[apis.LabelArgoNamespace] = value })
+	}
+	allow("true")
+	w.Eventually(secretOf(t, ns, c), soon, tick).ShouldNot(BeNil())
+	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "")
+	allow("false") // withdrawn
+	w.Eventually(secretOf(t, ns, c), soon, tick).Should(BeNil())
+	expectVerdict(t, g, apis.ConditionClustersImported, metav1.ConditionFalse, apis.ReasonArgoNamespaceNotAllowed, "")
+	allow("true")
+	w.Eventually(secretOf(t, ns, c), soon, tick).ShouldNot(BeNil())
+
+	// To its own namespace: the other one is left.
+	edit(t, g, func(g *v1beta1.GitOpsCluster) { g.Spec.ArgoServer.ArgoNamespace = home })
+	w.Eventually(secretOf(t, home, c), soon, tick).ShouldNot(BeNil())
+	w.Eventually(secretOf(t, ns, c), soon, tick).Should(BeNil())
+	w.Eventually(func() []string { return get(t, g.DeepCopy()).Status.ArgoNamespaces }, soon, tick).Should(Equal([]string{home}))
+}
+
+func TestGitOpsClusterCredentials(t *testing.T) {
+	start(t)
+	ns := namespace(t, unique("argo"))
+	account := unique("manager")
+	a, b := cluster(t, withURL("https://"+unique("api")+".example.com")), cluster(t, withURL("https://"+unique("api")+".example.com"))
+	token := func(c *clusterv1.ManagedCluster, value string) *corev1.Secret {
+		return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+			Namespace: c.Name, Name: account, Labels: map[string]string{apis.LabelServiceAccount: "true"},
+		}, StringData: map[string]string{"token": value, "ca.crt": "CA"}}
+	}
+	first := token(a, "token-1")
+	create(t, first)
+	decide(t, ns, a, b)
+	g := gitOpsCluster(t, ns, func(g *v1beta1.GitOpsCluster) { g.Spec.ManagedServiceAccountRef = account })
+	w := NewWithT(t)
+	w.Eventually(secretOf(t, ns, a), soon, tick).Should(says("config", ContainSubstring(`"bearerToken":"token-1"`)))
+	expectVerdict(t, g, apis.ConditionClustersImported, metav1.ConditionFalse, apis.ReasonCredentialsMissing, " "+b.Name+"/"+account)
+	w.Expect(secretOf(t, ns, b)()).To(BeNil())
+
+	create(t, token(b, "token-b"))
+	w.Eventually(secretOf(t, ns, b), soon, tick).Should(says("config", ContainSubstring("token-b")))
+	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "2 clusters")
+	edit(t, first, func(s *corev1.Secret) { s.Data["token"] = []byte("token-2") })
+	w.Eventually(secretOf(t, ns, a), soon, tick).Should(says("config", ContainSubstring("token-2")))
+
+	// A second one that wants none does not undo the first, and is content.
+	second := gitOpsCluster(t, ns, func(g *v1beta1.GitOpsCluster) { g.Name = "a-second" })
+	expectVerdict(t, second, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "")
+	w.Expect(secretOf(t, ns, a)()).To(says("config", ContainSubstring("token-2")))
+	third := gitOpsCluster(t, ns, func(g *v1beta1.GitOpsCluster) { g.Name, g.Spec.ManagedServiceAccountRef = "third", unique("other") })
+	for _, c := range []*clusterv1.ManagedCluster{a, b} {
+		other := token(c, "token-3")
+		other.Name = third.Spec.ManagedServiceAccountRef
+		create(t, other)
+	}
+	expectVerdict(t, third, apis.ConditionClustersImported, metav1.ConditionFalse, apis.ReasonCredentialsConflict, ns+"/fleet")
+	letGo(t, third)
+
+	// A token that is gone does not take the one that is in use; one that is not wanted any more goes.
+	w.Expect(k8s.Delete(t.Context(), first)).To(Succeed())
+	expectVerdict(t, g, apis.ConditionClustersImported, metav1.ConditionFalse, apis.ReasonCredentialsMissing, a.Name+"/"+account)
+	w.Expect(secretOf(t, ns, a)()).To(says("config", ContainSubstring("token-2")))
+	edit(t, g, func(g *v1beta1.GitOpsCluster) { g.Spec.ManagedServiceAccountRef = "" })
+	w.Eventually(secretOf(t, ns, a), soon, tick).Should(says("config", Not(ContainSubstring("token-2"))))
+	w.Eventually(secretOf(t, ns, b), soon, tick).Should(says("config", Not(ContainSubstring("token-b"))))
+	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "2 clusters")
+}
+
+func TestGitOpsClusterSaysWhatIsWrong(t *testing.T) {
+	start(t)
+	for title, tc := range map[string]struct {
+		edit      func(*v1beta1.GitOpsCluster)
+		condition string
+		reason    string
+		says      string
+	}{
+		"another kind": {func(g *v1beta1.GitOpsCluster) { g.Spec.PlacementRef.Kind = "PlacementRule" },
+			apis.ConditionPlacementResolved, apis.ReasonPlacementRefInvalid, `spec.placementRef.kind is "PlacementRule"`},
+		"another version": {func(g *v1beta1.GitOpsCluster) { g.Spec.PlacementRef.APIVersion = "v1" },
+			apis.ConditionPlacementResolved, apis.ReasonPlacementRefInvalid, "spec.placementRef.apiVersion"},
+		"another namespace": {func(g *v1beta1.GitOpsCluster) { g.Spec.PlacementRef.Namespace = "kube-system" },
+			apis.ConditionPlacementResolved, apis.ReasonPlacementRefInvalid, "spec.placementRef.namespace"},
+		"no name": {func(g *v1beta1.GitOpsCluster) { g.Spec.PlacementRef.Name = "" },
+			apis.ConditionPlacementResolved, apis.ReasonPlacementRefInvalid, "names no Placement"},
+		"no namespace at all": {func(g *v1beta1.GitOpsCluster) { g.Spec.ArgoServer.ArgoNamespace = "No Namespace" },
+			apis.ConditionClustersImported, apis.ReasonArgoNamespaceInvalid, "cannot be a namespace"},
+		"a namespace that is not there": {func(g *v1beta1.GitOpsCluster) { g.Spec.ArgoServer.ArgoNamespace = "nowhere" },
+			apis.ConditionClustersImported, apis.ReasonArgoNamespaceNotAllowed, "nowhere"},
+	} {
+		t.Run(title, func(t *testing.T) {
+			ns := namespace(t, unique("argo"))
+			decide(t, ns)
+			g := gitOpsCluster(t, ns, tc.edit)
+			expectVerdict(t, g, tc.condition, metav1.ConditionFalse, tc.reason, tc.says)
+			expectVerdict(t, g, apis.ConditionReady, metav1.ConditionFalse, tc.reason, tc.says)
+			NewWithT(t).Expect(get(t, g.DeepCopy()).Status.Phase).To(Equal(v1beta1.PhaseFailed))
+		})
+	}
+}
