@@ -7,6 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	clusterv1beta2 "open-cluster-management.io/api/cluster/v1beta2"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,15 +20,16 @@ import (
 
 // AddToScheme registers every type that the controllers read or write.
 func AddToScheme(s *runtime.Scheme) error {
-	builder := runtime.NewSchemeBuilder(argocd.AddToScheme, workv1.Install, clusterv1.Install, clusterv1beta1.Install,
-		v1alpha1.AddToScheme, v1beta1.AddToScheme)
+	builder := runtime.NewSchemeBuilder(argocd.AddToScheme, workv1.Install, v1alpha1.AddToScheme, v1beta1.AddToScheme,
+		clusterv1.Install, clusterv1beta1.Install, clusterv1beta2.Install)
 	return builder.AddToScheme(s)
 }
 
 // Cache limits the shared cache to what the controllers read: a hub may have a hundred times more Applications and
 // works than are Towline's. Of a type that is not listed here, everything is held once a controller watches it; reading
 // a type that none watches is an error. ApplicationReports have a cache of their own: see resourcesync.NewAgent.
-func Cache() cache.Options {
+// argocdNamespace is where the AppProjects are.
+func Cache(argocdNamespace string) cache.Options {
 	exists, err := labels.NewRequirement(apis.LabelPull, selection.Exists, nil)
 	if err != nil {
 		panic(err) // the key is a constant
@@ -38,6 +40,7 @@ func Cache() cache.Options {
 		DefaultTransform:            cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&argocd.Application{}:       pulled,
+			&argocd.AppProject{}:        {Namespaces: map[string]cache.Config{argocdNamespace: {}}},
 			&workv1.ManifestWork{}:      pulled,
 			&clusterv1.ManagedCluster{}: {},
 			// Those whose Argo CD takes clusters from GitOpsClusters of other namespaces.

@@ -36,6 +36,9 @@ type Options struct {
 	// Concurrency is how many objects a controller works on at a time, by the controller's name.
 	Concurrency map[string]int
 
+	// Authorization says who may send what where.
+	Authorization Authorization
+
 	// Sources are the sources of facts to use beside the works' feedback; nil stands for DefaultSources.
 	Sources []string
 
@@ -59,12 +62,21 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		return fmt.Errorf("sources: %w", err)
 	}
 	inventory := &resourcesync.Inventory{Sources: known}
+	checker := o.Authorization.checker(mgr.GetClient())
+	if slices.Contains(o.Enabled, Propagation) {
+		if err := checker.Setup(ctx, mgr.GetFieldIndexer()); err != nil {
+			return fmt.Errorf("indexes of grants: %w", err)
+		}
+	}
 	setup := map[string]func(ctrl.Manager, int) error{
 		GitOpsCluster: gitOpsCluster(ctx, o),
 		Propagation: (&propagation.Reconciler{
 			Client: mgr.GetClient(),
 			Live:   mgr.GetAPIReader(),
+			Grants: checker,
 			Events: mgr.GetEventRecorder("towline"),
+
+			DeleteOnRevocation: o.Authorization.DeleteOnRevocation,
 		}).SetupWithManager,
 		Status: (&status.Reconciler{Client: mgr.GetClient(), Inventory: inventory}).SetupWithManager,
 		Aggregation: (&aggregation.Reconciler{

@@ -5,5 +5,6 @@
 //	status       ManifestWork     → hub Application
 //	aggregation  ManifestWork     → MulticlusterApplicationSetReport
 //
-// All run over one cache, which holds only Applications and works with the pull label, and ManagedClusters.
+// All run over one cache, which holds only Applications and works with the pull label, ManagedClusters, and what package
+// grants reads of who may use them.
 package controllers

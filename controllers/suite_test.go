@@ -33,6 +33,7 @@ import (
 
 	"github.com/towline-io/towline/controllers"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/authorization"
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
@@ -92,6 +93,10 @@ func runSuite(m *testing.M) int {
 		fmt.Println(err)
 		return 1
 	}
+	if err := grantAll(context.Background()); err != nil {
+		fmt.Println("grants:", err)
+		return 1
+	}
 	return m.Run()
 }
 
@@ -104,8 +109,11 @@ func loadCRDs(dir string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	}
 	for _, file := range []string{
 		"application-crd.yaml",
+		"appproject-crd.yaml",
 		"0000_00_work.open-cluster-management.io_manifestworks.crd.yaml",
 		"0000_00_clusters.open-cluster-management.io_managedclusters.crd.yaml",
+		"0000_00_clusters.open-cluster-management.io_managedclustersets.crd.yaml",
+		"0000_01_clusters.open-cluster-management.io_managedclustersetbindings.crd.yaml",
 		"0000_02_clusters.open-cluster-management.io_placements.crd.yaml",
 		"0000_03_clusters.open-cluster-management.io_placementdecisions.crd.yaml",
 	} {
@@ -175,7 +183,7 @@ func start(t *testing.T, edits ...func(*controllers.Options)) *running {
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return w.count(next) })
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme:     scheme,
-		Cache:      controllers.Cache(),
+		Cache:      controllers.Cache(controllers.DefaultArgoCDNamespace),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: settings(),
 	})
@@ -184,6 +192,7 @@ func start(t *testing.T, edits ...func(*controllers.Options)) *running {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	o := controllers.Options{Enabled: controllers.Names, Concurrency: concurrency()}
+	o.Authorization.NamespaceRules = []authorization.NamespaceRule{{From: "*", To: "*"}}
 	for _, edit := range edits {
 		edit(&o)
 	}
@@ -205,10 +214,10 @@ func start(t *testing.T, edits ...func(*controllers.Options)) *running {
 }
 
 // writes counts the requests that change something, by "<method> <path>", but for events. Those for reports, reads
-// included, are counted apart.
+// included, are counted apart, and so are reads that are no watches.
 type writes struct {
-	mu            sync.Mutex
-	made, reports []string
+	mu                   sync.Mutex
+	made, reports, reads []string
 }
 
 type transport func(*http.Request) (*http.Response, error)
@@ -217,7 +226,9 @@ func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 func (w *writes) count(next http.RoundTripper) http.RoundTripper {
 	return transport(func(r *http.Request) (*http.Response, error) {
-		w.note(r.Method, r.URL.Path)
+		if r.URL.Query().Get("watch") == "" {
+			w.note(r.Method, r.URL.Path)
+		}
 		return next.RoundTrip(r)
 	})
 }
@@ -228,7 +239,9 @@ func (w *writes) note(method, path string) {
 	switch {
 	case strings.Contains(path, "/multiclusterapplicationsetreports"):
 		w.reports = append(w.reports, method+" "+path)
-	case method != http.MethodGet && filepath.Base(path) != "events":
+	case method == http.MethodGet:
+		w.reads = append(w.reads, path)
+	case filepath.Base(path) != "events":
 		w.made = append(w.made, method+" "+path)
 	}
 }
@@ -249,6 +262,15 @@ func (w *writes) takeReports(method, namespace string) []string {
 	return taken
 }
 
+// takeReads is what has been read since the last takeReads.
+func (w *writes) takeReads() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	read := w.reads
+	w.reads = nil
+	return read
+}
+
 // take is what has been written since the last take.
 func (w *writes) take() []string {
 	w.mu.Lock()
@@ -263,10 +285,11 @@ func unique(prefix string) string {
 	return fmt.Sprintf("%s-%d", prefix, number.Add(1))
 }
 
-// namespace makes a namespace of its own for a test.
+// namespace makes a namespace of its own for a test, whose Applications may go to all clusters.
 func namespace(t *testing.T, name string) string {
 	t.Helper()
 	create(t, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})
+	create(t, binding(name, globalSet))
 	return name
 }
 

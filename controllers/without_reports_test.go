@@ -29,7 +29,7 @@ func (m withoutReports) RESTMapping(kind schema.GroupKind, versions ...string) (
 func startWith(t *testing.T, serves func(meta.RESTMapper) meta.RESTMapper) {
 	t.Helper()
 	mgr, err := ctrl.NewManager(hub, ctrl.Options{
-		Scheme: scheme, Cache: controllers.Cache(),
+		Scheme: scheme, Cache: controllers.Cache(controllers.DefaultArgoCDNamespace),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: settings(),
 		MapperProvider: func(c *rest.Config, h *http.Client) (meta.RESTMapper, error) {

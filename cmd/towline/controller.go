@@ -70,7 +70,7 @@ func controllerOptions(o *options) controllers.Options {
 	}
 	return controllers.Options{
 		Enabled: o.enabled(), Concurrency: concurrency, ReportMaxBytes: o.reportMaxBytes,
-		Sources: o.sources, Search: o.search, ClusterClaims: o.clusterClaims,
+		Sources: o.sources, Search: o.search, ClusterClaims: o.clusterClaims, Authorization: o.settings(),
 	}
 }
 

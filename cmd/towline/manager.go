@@ -39,7 +39,7 @@ const (
 
 func managerOptions(scheme *runtime.Scheme, o *options) ctrl.Options {
 	m := commonManagerOptions(scheme, &o.common)
-	m.Cache = controllers.Cache()
+	m.Cache = controllers.Cache(o.argocdNamespace)
 	m.LeaderElection = o.leaderElect
 	m.LeaderElectionID = leaseName
 	m.LeaderElectionNamespace = o.leaderElectionNamespace

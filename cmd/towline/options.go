@@ -18,6 +18,7 @@ import (
 type options struct {
 	common
 	sourceOptions
+	authorizationOptions
 
 	controllers []string
 	concurrency map[string]*int
@@ -43,8 +44,11 @@ const (
 
 func newOptions() *options {
 	o := &options{
-		common:         newCommon(),
-		sourceOptions:  newSourceOptions(),
+		common:        newCommon(),
+		sourceOptions: newSourceOptions(),
+
+		authorizationOptions: newAuthorizationOptions(),
+
 		controllers:    []string{"*"},
 		concurrency:    map[string]*int{},
 		leaderElect:    true,
@@ -61,6 +65,7 @@ func newOptions() *options {
 func (o *options) addFlags(fs *pflag.FlagSet) {
 	o.common.addFlags(fs, "hub")
 	o.sourceOptions.addFlags(fs)
+	o.authorizationOptions.addFlags(fs)
 	fs.StringSliceVar(&o.controllers, "controllers", o.controllers,
 		"controllers to run, \"*\" for all: "+strings.Join(controllers.Names, ", "))
 	for _, name := range controllers.Names {
@@ -112,7 +117,7 @@ func (o *options) validate() error {
 			fail("--cluster-claims: a label %q would mean something else to Argo CD", claim)
 		}
 	}
-	return errors.Join(append(errs, o.common.validate(), o.sourceOptions.validate())...)
+	return errors.Join(append(errs, o.common.validate(), o.sourceOptions.validate(), o.authorizationOptions.validate())...)
 }
 
 // enabled are the controllers to run, in the order of the data flow.

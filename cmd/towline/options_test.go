@@ -13,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/towline-io/towline/pkg/authorization"
 )
 
 // parse gives the options of a command line.
@@ -94,6 +96,15 @@ func TestFlagsDoSomething(t *testing.T) {
 		"search-interval": {
 			"--resource-source=search --search-interval=1m" + searching,
 			func(o *options) any { return controllerOptions(o).Search.Interval }, time.Minute},
+		"cluster-authorization": {
+			"--cluster-authorization=none", func(o *options) any { return controllerOptions(o).Authorization.Clusters }, "none"},
+		"argocd-namespace": {
+			"--argocd-namespace=gitops", func(o *options) any { return controllerOptions(o).Authorization.ArgoCDNamespace }, "gitops"},
+		"allowed-app-namespaces": {
+			"--allowed-app-namespaces=a-*=b,c=d", func(o *options) any { return controllerOptions(o).Authorization.NamespaceRules },
+			[]authorization.NamespaceRule{{From: "a-*", To: "b"}, {From: "c", To: "d"}}},
+		"on-revocation": {
+			"--on-revocation=delete", func(o *options) any { return controllerOptions(o).Authorization.DeleteOnRevocation }, true},
 		"leader-elect": {
 			"--leader-elect=false", manager(func(m ctrl.Options) any { return m.LeaderElection }), false},
 		"leader-election-namespace": {

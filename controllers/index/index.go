@@ -25,6 +25,9 @@ const (
 	// BySet finds the Applications for pull of a given ApplicationSet, by its "<namespace>/<name>".
 	BySet = "set"
 
+	// ByProject finds the Applications that name a given AppProject.
+	ByProject = "project"
+
 	// ByTarget finds the Applications that are to have a given namespace and name on a given cluster; see Target.
 	ByTarget = "target"
 
@@ -46,6 +49,9 @@ func Add(ctx context.Context, indexer client.FieldIndexer) error {
 	if err := indexer.IndexField(ctx, app, BySet, setOf); err != nil {
 		return err
 	}
+	if err := indexer.IndexField(ctx, app, ByProject, projectOf); err != nil {
+		return err
+	}
 	if err := indexer.IndexField(ctx, app, ByTarget, targetOf); err != nil {
 		return err
 	}
@@ -65,6 +71,10 @@ func clusterOf(obj client.Object) []string {
 		return []string{cluster}
 	}
 	return nil
+}
+
+func projectOf(obj client.Object) []string {
+	return []string{obj.(*argocd.Application).Project()}
 }
 
 func setOf(obj client.Object) []string {
@@ -128,6 +138,21 @@ func ApplicationsOfCluster(ctx context.Context, c client.Reader, cluster string)
 	return lookUp(ctx, c, client.MatchingFields{ByCluster: cluster})
 }
 
+// ApplicationsOfProject are the Applications that name the AppProject.
+func ApplicationsOfProject(ctx context.Context, c client.Reader, project string) []types.NamespacedName {
+	return lookUp(ctx, c, client.MatchingFields{ByProject: project})
+}
+
+// ApplicationsOfNamespace are the Applications of a namespace of the hub.
+func ApplicationsOfNamespace(ctx context.Context, c client.Reader, namespace string) []types.NamespacedName {
+	return lookUp(ctx, c, client.InNamespace(namespace))
+}
+
+// ApplicationsOfNamespaceAndCluster are those of a namespace of the hub that name the ManagedCluster.
+func ApplicationsOfNamespaceAndCluster(ctx context.Context, c client.Reader, namespace, cluster string) []types.NamespacedName {
+	return lookUp(ctx, c, client.InNamespace(namespace), client.MatchingFields{ByCluster: cluster})
+}
+
 // ApplicationsOfSet are the Applications for pull of the ApplicationSet.
 func ApplicationsOfSet(ctx context.Context, c client.Reader, set types.NamespacedName) []types.NamespacedName {
 	return lookUp(ctx, c, client.MatchingFields{BySet: set.String()})
@@ -135,9 +160,9 @@ func ApplicationsOfSet(ctx context.Context, c client.Reader, set types.Namespace
 
 // lookUp reads an index of the cache, which can fail only when the index was never registered: a mistake in the
 // program that no caller could do anything about.
-func lookUp(ctx context.Context, c client.Reader, match client.MatchingFields) []types.NamespacedName {
+func lookUp(ctx context.Context, c client.Reader, match ...client.ListOption) []types.NamespacedName {
 	apps := &argocd.ApplicationList{}
-	if err := c.List(ctx, apps, match, client.UnsafeDisableDeepCopy); err != nil {
+	if err := c.List(ctx, apps, append(match, client.UnsafeDisableDeepCopy)...); err != nil {
 		panic(err)
 	}
 	keys := make([]types.NamespacedName, len(apps.Items))

@@ -10,6 +10,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/grants"
 	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
@@ -28,6 +29,13 @@ type Reconciler struct {
 
 	// Live reads from the API server, past the cache. It is asked before anything is deleted.
 	Live client.Reader
+
+	// Grants says who may send what where.
+	Grants *grants.Checker
+
+	// DeleteOnRevocation is set when a work whose Application has lost the right to it is to go. Otherwise it stays
+	// as it is.
+	DeleteOnRevocation bool
 
 	// Events records what people should see on the Application.
 	Events events.EventRecorder

@@ -1,39 +1,14 @@
 package propagation
 
 import (
-	"errors"
 	"testing"
 
 	dto "github.com/prometheus/client_model/go"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
-
-// TestIsGone: a 404 of a resource that is not served says nothing about an object of it.
-func TestIsGone(t *testing.T) {
-	resource := schema.GroupResource{Group: "argoproj.io", Resource: "applications"}
-	unserved := apierrors.NewGenericServerResponse(404, "get", resource, "guestbook", "404 page not found", 0, true)
-	if !apierrors.IsNotFound(unserved) {
-		t.Fatal("the case that this is about is another one")
-	}
-	for title, tc := range map[string]struct {
-		err  error
-		want bool
-	}{
-		"the object does not exist": {apierrors.NewNotFound(resource, "guestbook"), true},
-		"its resource is gone":      {unserved, false},
-		"no answer":                 {errors.New("connection refused"), false},
-		"no error":                  {nil, false},
-	} {
-		if got := isGone(tc.err); got != tc.want {
-			t.Errorf("%s: isGone = %t", title, got)
-		}
-	}
-}
 
 func TestBlockedCountsEachApplicationOnce(t *testing.T) {
 	a, b := types.NamespacedName{Namespace: "x", Name: "a"}, types.NamespacedName{Namespace: "x", Name: "b"}
@@ -71,7 +46,8 @@ func TestReportIsWrittenOnceAProblem(t *testing.T) {
 	if list, changed = withProblem(list, problemf("Reason", "something else")); !changed || len(list) != 1 {
 		t.Errorf("got %v, %t", list, changed)
 	}
-	forbidden := forbiddenf("Other", "something else")
+	forbidden := problemf("Other", "something else")
+	forbidden.Condition = apis.ConditionPropagationForbiddenError
 	if list, changed = withProblem(list, forbidden); !changed || len(list) != 1 || list[0].Type != apis.ConditionPropagationForbiddenError {
 		t.Errorf("got %v, %t", list, changed)
 	}

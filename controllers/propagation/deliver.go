@@ -17,6 +17,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/controllers/internal/gone"
 	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -36,6 +37,9 @@ func (r *Reconciler) deliver(ctx context.Context, app *argocd.Application) (time
 	}
 	if p := checkCluster(app, cluster); p != nil {
 		return 0, p
+	}
+	if err := r.authorize(ctx, app, cluster); err != nil {
+		return 0, err
 	}
 	existing, err := r.existing(ctx, app)
 	if err != nil {
@@ -108,7 +112,7 @@ func (r *Reconciler) apply(
 		// It is there but not in the cache: the cache is behind, or someone took the label off.
 		existing = &workv1.ManifestWork{}
 		err := r.Live.Get(ctx, client.ObjectKeyFromObject(desired), existing)
-		if isGone(err) || err == nil && !existing.DeletionTimestamp.IsZero() {
+		if gone.Is(err) || err == nil && !existing.DeletionTimestamp.IsZero() {
 			return nil, waiting(unseen) // it is made anew when it is gone, which is perhaps not watched
 		}
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/authorization"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -42,13 +43,6 @@ func (p *Problem) reason() string {
 
 func problemf(reason, format string, args ...any) *Problem {
 	return &Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}
-}
-
-// forbiddenf is a Problem of one who may not: what would allow it is another's to change.
-func forbiddenf(reason, format string, args ...any) *Problem {
-	p := problemf(reason, format, args...)
-	p.Condition = apis.ConditionPropagationForbiddenError
-	return p
 }
 
 // condition is the type of the condition that shows the problem; empty for none.
@@ -111,17 +105,12 @@ func checkCluster(app *argocd.Application, cluster *clusterv1.ManagedCluster) *P
 		return problemf(apis.ReasonClusterNotAccepted,
 			"ManagedCluster %q is not accepted: set its spec.hubAcceptsClient to true (clusteradm accept --clusters %s)",
 			cluster.Name, cluster.Name)
-	case isHub(cluster) && app.ClusterNamespace() == app.Namespace:
+	case authorization.IsHub(cluster) && app.ClusterNamespace() == app.Namespace:
 		return problemf(apis.ReasonLocalClusterConflict,
 			"ManagedCluster %q is the hub itself, where this Application would overwrite its own copy in namespace %q: "+
 				"set the annotation %s to another namespace", cluster.Name, app.Namespace, apis.AnnotationAppNamespace)
 	}
 	return nil
-}
-
-// isHub tells whether a ManagedCluster is the hub. OCM and ACM label it; ACM also fixes its name.
-func isHub(cluster *clusterv1.ManagedCluster) bool {
-	return cluster.Labels[apis.LabelLocalCluster] == "true" || cluster.Name == "local-cluster"
 }
 
 // renderProblem says in the user's terms why an Application has no ManifestWork.

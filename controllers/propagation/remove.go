@@ -6,14 +6,13 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/controllers/internal/gone"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/work"
@@ -61,7 +60,7 @@ func (r *Reconciler) current(ctx context.Context, app *argocd.Application) (*wor
 		return nil, nil
 	}
 	w := &workv1.ManifestWork{}
-	if err := r.Live.Get(ctx, work.Key(app), w); isGone(err) {
+	if err := r.Live.Get(ctx, work.Key(app), w); gone.Is(err) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
@@ -99,7 +98,7 @@ func (r *Reconciler) removeOrphans(ctx context.Context, key types.NamespacedName
 		return waiting(unseen)
 	case err == nil:
 		return nil
-	case !isGone(err):
+	case !gone.Is(err):
 		return err
 	}
 	for i := range works {
@@ -108,12 +107,6 @@ func (r *Reconciler) removeOrphans(ctx context.Context, key types.NamespacedName
 		}
 	}
 	return nil
-}
-
-// isGone tells whether the API server said that this one object does not exist. When the whole resource is not
-// served, because the CRD is gone for the moment, the answer is a 404 as well, and says nothing about the object.
-func isGone(err error) bool {
-	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
 // works are the works whose annotations name the Application, and which it or an earlier one of its name can have

@@ -13,6 +13,7 @@ import (
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/authorization"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -37,7 +38,7 @@ func (r *Reconciler) checkTarget(
 			return p
 		}
 	}
-	if isHub(cluster) {
+	if authorization.IsHub(cluster) {
 		return r.checkHub(ctx, app)
 	}
 	return nil

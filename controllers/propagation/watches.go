@@ -24,12 +24,13 @@ import (
 	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/authorization"
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
 // SetupWithManager registers the controller. concurrency is how many Applications are worked on at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
-	return ctrl.NewControllerManagedBy(mgr).
+	b := ctrl.NewControllerManagedBy(mgr).
 		Named("propagation").
 		For(&argocd.Application{}, builder.WithPredicates(applicationChanged())).
 		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.rivals),
@@ -38,8 +39,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 			builder.WithPredicates(workChanged())).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.applicationsOfCluster),
 			builder.WithPredicates(clusterChanged())).
-		WithOptions(retry.Options(concurrency)).
-		Complete(r)
+		WithOptions(retry.Options(concurrency))
+	return r.Grants.Watch(b).Complete(r)
 }
 
 // applicationChanged lets through what propagation reads of an Application. Its status is not among it, and has no
@@ -124,12 +125,13 @@ func progress(w *workv1.ManifestWork) string {
 // told tells whether the cluster has told of its Application at all: a request that waits can go on its way then.
 func told(w *workv1.ManifestWork) bool { return feedback.Text(&w.Status, "resourceVersion") != "" }
 
-// clusterChanged lets through what decides whether a cluster can be a target.
+// clusterChanged lets through what decides whether a cluster can be a target, and whose: its labels put it into sets.
 func clusterChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*clusterv1.ManagedCluster), e.ObjectNew.(*clusterv1.ManagedCluster)
 		return before.Spec.HubAcceptsClient != after.Spec.HubAcceptsClient ||
-			isHub(before) != isHub(after) ||
+			!maps.Equal(before.Labels, after.Labels) ||
+			authorization.Describe(before).Server != authorization.Describe(after).Server ||
 			// Set when the cluster has been accepted and has its namespace.
 			meta.IsStatusConditionTrue(before.Status.Conditions, clusterv1.ManagedClusterConditionHubAccepted) !=
 				meta.IsStatusConditionTrue(after.Status.Conditions, clusterv1.ManagedClusterConditionHubAccepted) ||

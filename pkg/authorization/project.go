@@ -21,6 +21,12 @@ func refuse(reason, format string, args ...any) *Refusal {
 	return &Refusal{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
+// NoProject is the refusal of an AppProject that does not exist.
+func NoProject(name, argocdNamespace string) *Refusal {
+	return refuse(apis.ReasonProjectNotFound, "there is no AppProject %q in namespace %s: create it, or name another one in spec.project",
+		cut(name), argocdNamespace)
+}
+
 // Cluster is a managed cluster as AppProjects speak of it.
 type Cluster struct {
 	// Name is the ManagedCluster's.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/towline-io/towline/pkg/apis"
 )
@@ -33,6 +34,18 @@ func (a *Application) ClusterNamespace() string {
 		return ns
 	}
 	return a.Namespace
+}
+
+// Project is the name of the Application's AppProject; that of Argo CD's default one where the spec names none, or
+// cannot be read.
+func (a *Application) Project() string {
+	var spec struct {
+		Project string `json:"project"`
+	}
+	if err := utiljson.Unmarshal(a.Spec.Raw, &spec); err != nil || spec.Project == "" {
+		return DefaultProject
+	}
+	return spec.Project
 }
 
 // ApplicationSet is the name of the ApplicationSet, in the same namespace, that controls the Application, and

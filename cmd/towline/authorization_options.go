@@ -1,0 +1,106 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/towline-io/towline/controllers"
+	"github.com/towline-io/towline/controllers/grants"
+	"github.com/towline-io/towline/pkg/authorization"
+)
+
+// authorizationOptions are the flags about who may send what where.
+type authorizationOptions struct {
+	clusterAuthorization string
+	argocdNamespace      string
+	allowedAppNamespaces []string
+	onRevocation         string
+}
+
+// What becomes of a work whose Application has lost the right to it.
+const (
+	freeze   = "freeze"
+	deleteIt = "delete"
+)
+
+// podNamespaceFile is where a pod finds the name of its own namespace.
+const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+func newAuthorizationOptions() authorizationOptions {
+	return authorizationOptions{
+		clusterAuthorization: grants.ClusterModes[0],
+		argocdNamespace:      defaultArgoCDNamespace(podNamespaceFile),
+		onRevocation:         freeze,
+	}
+}
+
+// defaultArgoCDNamespace is the pod's own, which a file says; Towline is installed beside Argo CD.
+func defaultArgoCDNamespace(file string) string {
+	if own, err := os.ReadFile(file); err == nil && len(own) > 0 {
+		return strings.TrimSpace(string(own))
+	}
+	return controllers.DefaultArgoCDNamespace
+}
+
+func (o *authorizationOptions) addFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&o.clusterAuthorization, "cluster-authorization", o.clusterAuthorization,
+		"what lets a namespace use a cluster: binding-or-placement (a ManagedClusterSetBinding or a PlacementDecision there), "+
+			"placement (a PlacementDecision), none (nothing is needed: a hub with one tenant)")
+	fs.StringVar(&o.argocdNamespace, "argocd-namespace", o.argocdNamespace,
+		"namespace of the hub's Argo CD and its AppProjects; default: the pod's own, outside of one "+controllers.DefaultArgoCDNamespace)
+	fs.StringSliceVar(&o.allowedAppNamespaces, "allowed-app-namespaces", o.allowedAppNamespaces,
+		"<hub>=<cluster>: Applications of these namespaces of the hub may choose these namespaces on a cluster; both are globs; "+
+			"those of --argocd-namespace may choose any")
+	fs.StringVar(&o.onRevocation, "on-revocation", o.onRevocation,
+		"what becomes of a work when its Application loses the right to it: freeze (it stays as it is) or delete (the app goes)")
+}
+
+// validate returns every mistake in the options, each with the flag and what it takes.
+func (o *authorizationOptions) validate() error {
+	var errs []error
+	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+
+	if !slices.Contains(grants.ClusterModes, o.clusterAuthorization) {
+		fail("--cluster-authorization: %q is not one of %s", o.clusterAuthorization, strings.Join(grants.ClusterModes, ", "))
+	}
+	if len(validation.IsDNS1123Label(o.argocdNamespace)) > 0 {
+		fail("--argocd-namespace: %q cannot be a namespace", o.argocdNamespace)
+	}
+	if _, err := o.namespaceRules(); err != nil {
+		fail("--allowed-app-namespaces: %w", err)
+	}
+	if o.onRevocation != freeze && o.onRevocation != deleteIt {
+		fail("--on-revocation: %q is not %s or %s", o.onRevocation, freeze, deleteIt)
+	}
+	return errors.Join(errs...)
+}
+
+func (o *authorizationOptions) namespaceRules() ([]authorization.NamespaceRule, error) {
+	var rules []authorization.NamespaceRule
+	var errs []error
+	for _, s := range o.allowedAppNamespaces {
+		rule, err := authorization.ParseNamespaceRule(s)
+		rules, errs = append(rules, rule), append(errs, err)
+	}
+	return rules, errors.Join(errs...)
+}
+
+// settings are the options for the controllers. They have been validated.
+func (o *authorizationOptions) settings() controllers.Authorization {
+	rules, err := o.namespaceRules()
+	if err != nil {
+		panic(err)
+	}
+	return controllers.Authorization{
+		Clusters:           o.clusterAuthorization,
+		ArgoCDNamespace:    o.argocdNamespace,
+		NamespaceRules:     rules,
+		DeleteOnRevocation: o.onRevocation == deleteIt,
+	}
+}

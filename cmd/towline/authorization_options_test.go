@@ -1,0 +1,38 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestValidateAuthorization(t *testing.T) {
+	for flag, says := range map[string]string{
+		"--cluster-authorization=any":     `"any" is not one of binding-or-placement, placement, none`,
+		"--argocd-namespace=a.b":          `"a.b" cannot be a namespace`,
+		"--argocd-namespace=":             "cannot be a namespace",
+		"--allowed-app-namespaces=team-a": `"team-a" is not <namespaces on the hub>=<namespaces on the cluster>`,
+		"--allowed-app-namespaces=a=[":    "unexpected end of input",
+		"--on-revocation=ask":             `"ask" is not freeze or delete`,
+	} {
+		err := parse(t, flag).validate()
+		name, _, _ := strings.Cut(flag, "=")
+		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: got %v, want %q", flag, err, says)
+		}
+	}
+}
+
+func TestDefaultArgoCDNamespace(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "namespace")
+	if got := defaultArgoCDNamespace(file); got != "argocd" {
+		t.Errorf("outside of a pod it is %q", got)
+	}
+	if err := os.WriteFile(file, []byte("openshift-gitops\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := defaultArgoCDNamespace(file); got != "openshift-gitops" {
+		t.Errorf("in a pod it is %q", got)
+	}
+}

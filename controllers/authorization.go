@@ -1,0 +1,37 @@
+package controllers
+
+import (
+	"cmp"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers/grants"
+	"github.com/towline-io/towline/pkg/authorization"
+)
+
+// DefaultArgoCDNamespace is where Argo CD is on a hub that says nothing else.
+const DefaultArgoCDNamespace = "argocd"
+
+// Authorization says who may send what where. The zero value is the strictest.
+type Authorization struct {
+	// Clusters is one of grants.ClusterModes; empty: the first.
+	Clusters string
+
+	// ArgoCDNamespace is the namespace of the hub's Argo CD; empty: DefaultArgoCDNamespace.
+	ArgoCDNamespace string
+
+	// NamespaceRules let Applications of other namespaces choose their namespace on a cluster.
+	NamespaceRules []authorization.NamespaceRule
+
+	// DeleteOnRevocation takes an Application off a cluster when it loses the right to be there.
+	DeleteOnRevocation bool
+}
+
+func (a Authorization) checker(c client.Reader) *grants.Checker {
+	return &grants.Checker{
+		Reader:          c,
+		Clusters:        cmp.Or(a.Clusters, grants.ClusterModes[0]),
+		ArgoCDNamespace: cmp.Or(a.ArgoCDNamespace, DefaultArgoCDNamespace),
+		NamespaceRules:  a.NamespaceRules,
+	}
+}

@@ -1,0 +1,380 @@
+package controllers_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	clusterv1beta2 "open-cluster-management.io/api/cluster/v1beta2"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers"
+	"github.com/towline-io/towline/controllers/grants"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+)
+
+// strict is what a hub has that says nothing.
+func strict(o *controllers.Options) { o.Authorization = controllers.Authorization{} }
+
+// tenant makes a namespace that has been given nothing.
+func tenant(t *testing.T) string {
+	t.Helper()
+	ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: unique("tenant")}}
+	create(t, ns)
+	return ns.Name
+}
+
+// expectForbidden waits until the Application shows that it may not be sent, with an event of that reason and a
+// message that says that, and has no work of another problem's condition.
+func expectForbidden(t *testing.T, app *argocd.Application, reason, says string) {
+	t.Helper()
+	g := NewWithT(t)
+	g.Eventually(func() string {
+		message, _ := condition(t, app, apis.ConditionPropagationForbiddenError)
+		return message
+	}, soon, tick).Should(ContainSubstring(says))
+	g.Eventually(func() []string { return eventReasons(t, app) }, soon, tick).Should(ContainElement(reason))
+	_, other := condition(t, app, apis.ConditionPropagationError)
+	g.Expect(other).To(BeFalse(), "it shows a PropagationError as well")
+}
+
+// expectAllowed waits until the Application is sent and shows that nothing forbids it.
+func expectAllowed(t *testing.T, app *argocd.Application) {
+	t.Helper()
+	expectWork(t, app)
+	NewWithT(t).Eventually(func() bool {
+		_, there := condition(t, app, apis.ConditionPropagationForbiddenError)
+		return there
+	}, soon, tick).Should(BeFalse())
+}
+
+// choose writes what a Placement of the namespace has chosen.
+func choose(t *testing.T, d *clusterv1beta1.PlacementDecision, clusters ...string) {
+	t.Helper()
+	before := d.DeepCopy()
+	d.Status.Decisions = nil
+	for _, c := range clusters {
+		d.Status.Decisions = append(d.Status.Decisions, clusterv1beta1.ClusterDecision{ClusterName: c, Reason: "Test"})
+	}
+	if err := k8s.Status().Patch(t.Context(), d, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// scene is what one case is about.
+type scene struct {
+	namespace string
+	cluster   *clusterv1.ManagedCluster
+	app       *argocd.Application
+}
+
+func (s *scene) setProject(name string) {
+	s.app.Spec.Raw = []byte(strings.Replace(string(s.app.Spec.Raw), `"project":"default"`, fmt.Sprintf(`"project":%q`, name), 1))
+}
+
+// own gives the Application a project of its own.
+func (s *scene) own(t *testing.T, edits ...func(*argocd.AppProjectSpec)) {
+	t.Helper()
+	p := project(unique("project"), edits...)
+	create(t, p)
+	s.setProject(p.Name)
+}
+
+// allow changes that project.
+func (s *scene) allow(t *testing.T, change func(*argocd.AppProjectSpec)) {
+	t.Helper()
+	edit(t, project(s.app.Project()), func(p *argocd.AppProject) { change(&p.Spec); p.Spec.Raw = nil })
+}
+
+// TestWhoMaySendWhatWhere: each way to be refused says what would allow it, and when that is there the Application
+// goes on by itself.
+func TestWhoMaySendWhatWhere(t *testing.T) {
+	start(t, strict)
+	inSet := func(name string) func(*clusterv1.ManagedCluster) {
+		return func(c *clusterv1.ManagedCluster) { c.Labels = map[string]string{clusterv1beta2.ClusterSetLabel: name} }
+	}
+	tests := map[string]struct {
+		app    func(*fixture.ApplicationBuilder)
+		given  func(*testing.T, *scene)
+		bound  bool
+		reason string
+		says   string
+		grant  func(*testing.T, *scene)
+	}{
+		"no binding": {
+			reason: apis.ReasonClusterForbidden, says: "one of the ManagedClusterSets that hold it (global",
+			grant: func(t *testing.T, s *scene) { create(t, binding(s.namespace, globalSet)) },
+		},
+		"a binding of a set without the cluster": {
+			given: func(t *testing.T, s *scene) {
+				set := clusterSet(unique("set"), nil)
+				create(t, set)
+				create(t, binding(s.namespace, set.Name))
+			},
+			reason: apis.ReasonClusterForbidden, says: "ManagedClusterSetBinding in namespace",
+			grant: func(t *testing.T, s *scene) {
+				list := &clusterv1beta2.ManagedClusterSetBindingList{}
+				NewWithT(t).Expect(k8s.List(t.Context(), list, client.InNamespace(s.namespace))).To(Succeed())
+				edit(t, s.cluster, inSet(list.Items[0].Spec.ClusterSet))
+			},
+		},
+		"a set that selects others": {
+			given: func(t *testing.T, s *scene) {
+				set := clusterSet(unique("set"), &metav1.LabelSelector{MatchLabels: map[string]string{"env": s.cluster.Name}})
+				create(t, set)
+				create(t, binding(s.namespace, set.Name))
+				s.app.Annotations["set"] = set.Name
+			},
+			reason: apis.ReasonClusterForbidden, says: "would allow it",
+			grant: func(t *testing.T, s *scene) {
+				set := clusterSet(s.app.Annotations["set"], nil)
+				edit(t, set, func(set *clusterv1beta2.ManagedClusterSet) {
+					set.Spec.ClusterSelector.LabelSelector = &metav1.LabelSelector{}
+				})
+			},
+		},
+		"a binding of a set that does not exist": {
+			given: func(t *testing.T, s *scene) {
+				s.app.Annotations["set"] = unique("set")
+				create(t, binding(s.namespace, s.app.Annotations["set"]))
+			},
+			reason: apis.ReasonClusterForbidden, says: "would allow it",
+			grant: func(t *testing.T, s *scene) {
+				create(t, clusterSet(s.app.Annotations["set"], &metav1.LabelSelector{}))
+			},
+		},
+		"a decision for another cluster": {
+			given: func(t *testing.T, s *scene) {
+				d := &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "d"}}
+				create(t, d)
+				choose(t, d, "another")
+			},
+			reason: apis.ReasonClusterForbidden, says: "a Placement in namespace",
+			grant: func(t *testing.T, s *scene) {
+				d := get(t, &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: "d"}})
+				choose(t, d, "another", s.cluster.Name)
+			},
+		},
+		"no such project": {
+			bound:  true,
+			given:  func(_ *testing.T, s *scene) { s.setProject(unique("missing")) },
+			reason: apis.ReasonProjectNotFound, says: "in namespace argocd: create it",
+			grant: func(t *testing.T, s *scene) {
+				create(t, project(s.app.Project(), func(p *argocd.AppProjectSpec) { p.SourceNamespaces = []string{"tenant-*"} }))
+			},
+		},
+		"a project for others": {
+			bound: true,
+			given: func(t *testing.T, s *scene) { s.own(t) }, reason: apis.ReasonProjectForbidden, says: "spec.sourceNamespaces",
+			grant: func(t *testing.T, s *scene) {
+				s.allow(t, func(p *argocd.AppProjectSpec) { p.SourceNamespaces = []string{s.namespace} })
+			},
+		},
+		"another repository": {
+			bound: true,
+			given: func(t *testing.T, s *scene) {
+				s.own(t, func(p *argocd.AppProjectSpec) {
+					p.SourceNamespaces, p.SourceRepos = []string{s.namespace}, []string{"https://git.example.com/other"}
+				})
+			},
+			reason: apis.ReasonSourceForbidden, says: "spec.sourceRepos",
+			grant: func(t *testing.T, s *scene) {
+				s.allow(t, func(p *argocd.AppProjectSpec) { p.SourceRepos = []string{"https://git.example.com/*"} })
+			},
+		},
+		"another destination": {
+			bound: true,
+			given: func(t *testing.T, s *scene) {
+				s.own(t, func(p *argocd.AppProjectSpec) {
+					p.SourceNamespaces = []string{s.namespace}
+					p.Destinations = []argocd.ProjectDestination{{Name: "c", Namespace: "other"}}
+				})
+			},
+			reason: apis.ReasonDestinationForbidden, says: "namespace: guestbook} to its spec.destinations",
+			grant: func(t *testing.T, s *scene) {
+				s.allow(t, func(p *argocd.AppProjectSpec) {
+					p.Destinations = []argocd.ProjectDestination{{Name: s.cluster.Name, Namespace: "guestbook"}}
+				})
+			},
+		},
+		"an escape into Argo CD's namespace": {
+			bound:  true,
+			app:    func(b *fixture.ApplicationBuilder) { b.Annotation(apis.AnnotationAppNamespace, "argocd") },
+			reason: apis.ReasonNamespaceForbidden, says: "--allowed-app-namespaces",
+			grant: func(t *testing.T, s *scene) {
+				edit(t, s.app, func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationAppNamespace) })
+			},
+		},
+	}
+	for title, tc := range tests {
+		t.Run(title, func(t *testing.T) {
+			s := &scene{namespace: tenant(t), cluster: cluster(t)}
+			if tc.bound {
+				create(t, binding(s.namespace, globalSet))
+			}
+			b := fixture.Application("guestbook").Namespace(s.namespace).Cluster(s.cluster.Name)
+			if tc.app != nil {
+				tc.app(b)
+			}
+			s.app = b.Obj()
+			if tc.given != nil {
+				tc.given(t, s)
+			}
+			create(t, s.app)
+			expectForbidden(t, s.app, tc.reason, tc.says)
+			if workOf(t, s.app) != nil {
+				t.Error("it was sent all the same")
+			}
+			tc.grant(t, s)
+			expectAllowed(t, s.app)
+		})
+	}
+}
+
+// allowed is an Application that a binding of its namespace lets go to its cluster.
+func allowed(t *testing.T) (*argocd.Application, *clusterv1beta2.ManagedClusterSetBinding) {
+	t.Helper()
+	ns := tenant(t)
+	b := binding(ns, globalSet)
+	create(t, b)
+	app := fixture.Application("guestbook").Namespace(ns).Cluster(cluster(t).Name).Obj()
+	create(t, app)
+	expectWork(t, app)
+	return app, b
+}
+
+func take(t *testing.T, obj client.Object) {
+	t.Helper()
+	if err := k8s.Delete(t.Context(), obj); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRevocationFreezes: what runs goes on as it is, and is not updated any more, until the right is back.
+func TestRevocationFreezes(t *testing.T) {
+	start(t, strict)
+	app, b := allowed(t)
+	w := workOf(t, app)
+	take(t, b)
+	expectForbidden(t, app, apis.ReasonClusterForbidden, "would allow it")
+	edit(t, app, func(a *argocd.Application) {
+		a.Spec.Raw = []byte(strings.Replace(string(a.Spec.Raw), "HEAD", "other", 1))
+	})
+	settled(t)
+	if got := workOf(t, app); got == nil || got.ResourceVersion != w.ResourceVersion {
+		t.Error("the work was changed, or went")
+	}
+	create(t, binding(app.Namespace, globalSet))
+	expectAllowed(t, app)
+}
+
+// TestRevocationDeletes: where the hub says so, the app goes with the right, and comes back with it.
+func TestRevocationDeletes(t *testing.T) {
+	start(t, func(o *controllers.Options) { o.Authorization.DeleteOnRevocation = true })
+	app, b := allowed(t)
+	take(t, b)
+	expectForbidden(t, app, apis.ReasonClusterForbidden, "would allow it")
+	expectNoWork(t, app)
+	create(t, binding(app.Namespace, globalSet))
+	expectAllowed(t, app)
+}
+
+// TestMoveToAForbiddenCluster: an Application that may use one cluster does not get another by a change of its
+// annotation, and what runs on the first stays.
+func TestMoveToAForbiddenCluster(t *testing.T) {
+	start(t, strict)
+	ns, mine, foreign := tenant(t), cluster(t), cluster(t)
+	d := &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "d"}}
+	create(t, d)
+	choose(t, d, mine.Name)
+	app := fixture.Application("guestbook").Namespace(ns).Cluster(mine.Name).Obj()
+	create(t, app)
+	w := expectWork(t, app)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = foreign.Name })
+	expectForbidden(t, app, apis.ReasonClusterForbidden, foreign.Name)
+	if workOf(t, app) != nil {
+		t.Error("the foreign cluster got it")
+	}
+	if got := get(t, w); got == nil || !got.DeletionTimestamp.IsZero() {
+		t.Error("it was taken off its cluster")
+	}
+}
+
+func TestClusterAuthorizationModes(t *testing.T) {
+	for mode, want := range map[string]bool{grants.BindingOrPlacement: true, grants.Placement: false, grants.None: true} {
+		t.Run(mode, func(t *testing.T) {
+			towline := start(t, func(o *controllers.Options) { o.Authorization.Clusters = mode })
+			defer towline.stop()
+			ns := tenant(t)
+			if mode != grants.None {
+				create(t, binding(ns, globalSet))
+			}
+			app := fixture.Application("guestbook").Namespace(ns).Cluster(cluster(t).Name).Obj()
+			create(t, app)
+			if want {
+				expectAllowed(t, app)
+				return
+			}
+			expectForbidden(t, app, apis.ReasonClusterForbidden, "what would allow it is a Placement")
+		})
+	}
+}
+
+// TestReevaluationReadsNothing: when the one binding of a thousand Applications goes, each is looked at again, and
+// nothing is asked of the API server for it.
+func TestReevaluationReadsNothing(t *testing.T) {
+	const count = 1000
+	towline := start(t, strict, func(o *controllers.Options) {
+		o.Enabled = []string{controllers.Propagation}
+		o.Concurrency[controllers.Propagation] = 16
+	})
+	ns, c := tenant(t), cluster(t)
+	b := binding(ns, globalSet)
+	create(t, b)
+	each(t, count, func(i int) error {
+		app := fixture.Application(fmt.Sprintf("app-%04d", i)).Namespace(ns).Cluster(c.Name).Obj()
+		app.UID = ""
+		return k8s.Create(t.Context(), app)
+	})
+	refused := func() int {
+		list := &argocd.ApplicationList{}
+		if err := k8s.List(t.Context(), list, client.InNamespace(ns)); err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for i := range list.Items {
+			if len(list.Items[i].Status.Conditions) > 0 {
+				n++
+			}
+		}
+		return n
+	}
+	works := func() int {
+		list := &workv1.ManifestWorkList{}
+		if err := k8s.List(t.Context(), list, client.InNamespace(c.Name)); err != nil {
+			t.Fatal(err)
+		}
+		return len(list.Items)
+	}
+	g := NewWithT(t)
+	g.Eventually(works, 2*soon, 10*tick).Should(Equal(count))
+	towline.writes.take()
+	towline.writes.takeReads()
+
+	take(t, b)
+	g.Eventually(refused, 2*soon, 10*tick).Should(Equal(count))
+	if reads := towline.writes.takeReads(); len(reads) > 0 {
+		t.Errorf("one binding's end took %d reads: %.300q", len(reads), reads)
+	}
+	if made := len(towline.writes.take()); made != count {
+		t.Errorf("it took %d writes for %d conditions", made, count)
+	}
+}

@@ -1,0 +1,138 @@
+package grants
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	clusterv1beta2 "open-cluster-management.io/api/cluster/v1beta2"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+const (
+	// bySet finds the ManagedClusterSetBindings of a ManagedClusterSet.
+	bySet = "set"
+
+	// byDecided finds the PlacementDecisions that name a ManagedCluster.
+	byDecided = "decided"
+)
+
+// Setup registers the indexes that Check reads by.
+func (c *Checker) Setup(ctx context.Context, indexer client.FieldIndexer) error {
+	if c.Clusters == None {
+		return nil
+	}
+	err := indexer.IndexField(ctx, &clusterv1beta2.ManagedClusterSetBinding{}, bySet, func(obj client.Object) []string {
+		return []string{obj.(*clusterv1beta2.ManagedClusterSetBinding).Spec.ClusterSet}
+	})
+	if err != nil {
+		return err
+	}
+	return indexer.IndexField(ctx, &clusterv1beta1.PlacementDecision{}, byDecided, func(obj client.Object) []string {
+		return decidedOf(obj.(*clusterv1beta1.PlacementDecision))
+	})
+}
+
+// Watch wakes the Applications whose rights a change may have changed. Labels of clusters are not among it: who
+// watches ManagedClusters lets them through.
+func (c *Checker) Watch(b *builder.Builder) *builder.Builder {
+	b.Watches(&argocd.AppProject{}, handler.EnqueueRequestsFromMapFunc(c.ofProject), builder.WithPredicates(rulesChanged()))
+	if c.Clusters == None {
+		return b
+	}
+	return b.
+		Watches(&clusterv1beta2.ManagedClusterSetBinding{}, handler.EnqueueRequestsFromMapFunc(c.ofBinding),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&clusterv1beta2.ManagedClusterSet{}, handler.EnqueueRequestsFromMapFunc(c.ofSet),
+			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&clusterv1beta1.PlacementDecision{}, c.onDecision())
+}
+
+// rulesChanged lets through what a project says. It has no status subresource, and so no generation to tell by.
+func rulesChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*argocd.AppProject), e.ObjectNew.(*argocd.AppProject)
+		return !bytes.Equal(before.Spec.Raw, after.Spec.Raw) || !maps.Equal(before.Annotations, after.Annotations)
+	}}
+}
+
+func (c *Checker) ofProject(ctx context.Context, project client.Object) []reconcile.Request {
+	return requests(index.ApplicationsOfProject(ctx, c.Reader, project.GetName()))
+}
+
+func (c *Checker) ofBinding(ctx context.Context, binding client.Object) []reconcile.Request {
+	return requests(index.ApplicationsOfNamespace(ctx, c.Reader, binding.GetNamespace()))
+}
+
+func (c *Checker) ofSet(ctx context.Context, set client.Object) []reconcile.Request {
+	bindings := &clusterv1beta2.ManagedClusterSetBindingList{}
+	if err := c.list(ctx, bindings, client.MatchingFields{bySet: set.GetName()}); err != nil {
+		panic(err) // a cache's index is missing: a mistake in the program
+	}
+	var out []reconcile.Request
+	for i := range bindings.Items {
+		out = append(out, c.ofBinding(ctx, &bindings.Items[i])...)
+	}
+	return out
+}
+
+// onDecision wakes the Applications of clusters that were chosen or are not any more: in a large fleet a decision
+// names a hundred clusters, and most changes are of one.
+func (c *Checker) onDecision() handler.Funcs {
+	enqueue := func(ctx context.Context, namespace string, clusters []string, q queue) {
+		for _, cluster := range clusters {
+			for _, request := range requests(index.ApplicationsOfNamespaceAndCluster(ctx, c.Reader, namespace, cluster)) {
+				q.Add(request)
+			}
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) {
+			enqueue(ctx, e.Object.GetNamespace(), decidedOf(e.Object), q)
+		},
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			before, after := decidedOf(e.ObjectOld), decidedOf(e.ObjectNew)
+			enqueue(ctx, e.ObjectNew.GetNamespace(), append(without(before, after), without(after, before)...), q)
+		},
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
+			enqueue(ctx, e.Object.GetNamespace(), decidedOf(e.Object), q)
+		},
+	}
+}
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// decidedOf are the clusters that a PlacementDecision names.
+func decidedOf(obj client.Object) []string {
+	decisions := obj.(*clusterv1beta1.PlacementDecision).Status.Decisions
+	out := make([]string, len(decisions))
+	for i := range decisions {
+		out[i] = decisions[i].ClusterName
+	}
+	return out
+}
+
+// without are those of a that are not in b.
+func without(a, b []string) []string {
+	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
+}
+
+func requests(keys []types.NamespacedName) []reconcile.Request {
+	out := make([]reconcile.Request, len(keys))
+	for i, key := range keys {
+		out[i].NamespacedName = key
+	}
+	return out
+}
