@@ -1,10 +1,11 @@
 // Package controllers lists the controllers of Towline. Each has a package of its own, one for every arrow of the
 // data flow:
 //
-//	propagation  hub Application  → ManifestWork
-//	status       ManifestWork     → hub Application
-//	aggregation  ManifestWork     → MulticlusterApplicationSetReport
+//	gitopscluster  Placement        → Argo CD cluster Secret
+//	propagation    hub Application  → ManifestWork
+//	status         ManifestWork     → hub Application
+//	aggregation    ManifestWork     → MulticlusterApplicationSetReport
 //
 // All run over one cache, which holds only Applications and works with the pull label, ManagedClusters, and what package
-// grants reads of who may use them.
+// grants reads of who may use them. Secrets are not in it: see package gitopscluster.
 package controllers

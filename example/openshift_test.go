@@ -11,8 +11,8 @@ import (
 )
 
 // TestOpenShiftVariant holds example/openshift-gitops against the plain example:
-// it differs by namespace, by the ApplicationSet controller's ServiceAccount, and
-// by who creates the namespace of the app. Nothing else may.
+// it differs by namespace, and by who creates the namespace of the app. Nothing
+// else may.
 func TestOpenShiftVariant(t *testing.T) {
 	for variant, plain := range map[string][]string{
 		"hub.yaml":               glob(t, "hub/*.yaml"),
@@ -38,7 +38,6 @@ func TestOpenShiftVariant(t *testing.T) {
 
 // sameness turns what may differ into one text.
 var sameness = strings.NewReplacer(
-	"openshift-gitops-applicationset-controller", "argocd-applicationset-controller",
 	"openshift-gitops", "argocd",
 )
 

@@ -24,6 +24,9 @@ type argo struct {
 
 	// holders are the clusters of Towline's that have an address, by address. Of several with one the oldest has it.
 	holders map[string]string
+
+	// tokens are those that have been opened for this attempt, by the name of their accounts.
+	tokens map[string]tokens
 }
 
 func newArgo(namespace string, secrets []corev1.Secret) *argo {
@@ -33,7 +36,7 @@ func newArgo(namespace string, secrets []corev1.Secret) *argo {
 	}
 	slices.SortFunc(byAge, older)
 	a := &argo{
-		namespace: namespace, mine: map[string]*corev1.Secret{}, holders: map[string]string{},
+		namespace: namespace, mine: map[string]*corev1.Secret{}, holders: map[string]string{}, tokens: map[string]tokens{},
 		named: map[string]*corev1.Secret{}, called: map[string]*corev1.Secret{}, at: map[string]*corev1.Secret{},
 	}
 	for _, s := range byAge {
@@ -66,8 +69,22 @@ func older(a, b *corev1.Secret) int {
 	return strings.Compare(a.Name, b.Name)
 }
 
-// conflict is the Secret of somebody else's for the same cluster; nil when there is none.
-func (a *argo) conflict(cluster *clusterv1.ManagedCluster) *corev1.Secret {
+// conflict is a Problem when there is a Secret of somebody else's for the same cluster.
+func (a *argo) conflict(cluster *clusterv1.ManagedCluster) *Problem {
+	s := a.rival(cluster)
+	switch {
+	case s == nil:
+		return nil
+	case clustersecret.Cluster(s) == cluster.Name:
+		return problemf(apis.ReasonSecretConflict, "Secrets %s and %s of namespace %s are both for cluster %s: delete one of them",
+			a.mine[cluster.Name].Name, s.Name, s.Namespace, cluster.Name)
+	}
+	return problemf(apis.ReasonSecretConflict,
+		"Secret %s/%s is for cluster %s and not Towline's: delete it, or hand it over with kubectl -n %s label secret %s %s=true %s=%s",
+		s.Namespace, s.Name, cluster.Name, s.Namespace, s.Name, apis.LabelImported, apis.LabelClusterName, cluster.Name)
+}
+
+func (a *argo) rival(cluster *clusterv1.ManagedCluster) *corev1.Secret {
 	if s := a.called[cluster.Name]; s != nil {
 		return s
 	}

@@ -53,24 +53,25 @@ func (r *Reconciler) plan(ctx context.Context, g *v1beta1.GitOpsCluster, a *argo
 	if err != nil {
 		return nil, err
 	}
-	existing := a.mine[name]
-	if s := a.conflict(cluster); s != nil {
-		return nil, problemf(apis.ReasonSecretConflict,
-			"Secret %s/%s is for cluster %s and not Towline's: delete it, or hand it over with kubectl -n %s label secret %s %s=true %s=%s",
-			s.Namespace, s.Name, name, s.Namespace, s.Name, apis.LabelImported, apis.LabelClusterName, name)
+	existing, conflict := a.mine[name], a.conflict(cluster)
+	if conflict != nil && existing == nil {
+		return nil, conflict
 	}
 	i := clustersecret.Import{Cluster: cluster, Owner: client.ObjectKeyFromObject(g), Claims: r.Claims}
-	problem := r.complete(ctx, g, a, existing, &i)
-	if _, ok := errors.AsType[*Problem](problem); problem != nil && (!ok || existing == nil && i.Keep) {
-		return nil, problem
+	err = r.complete(ctx, g, a, existing, &i)
+	if isFailure(err) || err != nil && existing == nil {
+		return nil, err
+	}
+	if conflict != nil {
+		err = conflict
 	}
 	if existing == nil {
-		return &change{cluster: name, after: clustersecret.New(a.namespace, i)}, problem
+		return &change{cluster: name, after: clustersecret.New(a.namespace, i)}, nil
 	}
 	if after, changed := clustersecret.Update(existing, i); changed {
-		return &change{cluster: name, before: existing, after: after}, problem
+		return &change{cluster: name, before: existing, after: after}, err
 	}
-	return nil, problem
+	return nil, err
 }
 
 // complete fills in the address and the credentials. With a Problem the Secret keeps the credentials that it has, and
@@ -95,7 +96,7 @@ func (r *Reconciler) complete(
 			"ManagedCluster %s has no address in spec.managedClusterClientConfigs that is https and no other cluster's: "+
 				"an Argo CD that pushes needs one", name)
 	}
-	if i.Credentials, err = r.credentials(ctx, name, w.account); err != nil {
+	if i.Credentials, err = r.tokensOf(ctx, a, w.account).credentials(ctx, name, w.account); err != nil {
 		i.Keep = true
 		return err
 	}

@@ -119,7 +119,7 @@ func (r *Reconciler) remember(ctx context.Context, g *v1beta1.GitOpsCluster, nam
 		before := g.DeepCopy()
 		controllerutil.AddFinalizer(g, apis.FinalizerClusterSecrets)
 		if err := r.Patch(ctx, g, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-			return client.IgnoreNotFound(err)
+			return err
 		}
 	}
 	if slices.Contains(g.Status.ArgoNamespaces, namespace) {

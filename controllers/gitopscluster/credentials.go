@@ -57,19 +57,34 @@ func (r *Reconciler) wishFor(ctx context.Context, g *v1beta1.GitOpsCluster, exis
 	return mine, decides, nil
 }
 
-// credentials are those of a cluster's ManagedServiceAccount, or a Problem when there are none to be had.
-func (r *Reconciler) credentials(ctx context.Context, cluster, account string) (*clustersecret.Credentials, error) {
-	tokens, err := r.scopes.open(ctx, tokensOf(account))
-	if apierrors.IsForbidden(err) {
-		return nil, problemf(apis.ReasonCredentialsForbidden,
-			"Towline may not read the tokens of ManagedServiceAccounts named %s: install the kustomize component "+
-				"managed-serviceaccount with that name", account).because(err)
+// tokens are the tokens of the ManagedServiceAccounts of one name, or why they cannot be read.
+type tokens struct {
+	client.Reader
+	err error
+}
+
+// tokensOf opens them once for all clusters of an attempt.
+func (r *Reconciler) tokensOf(ctx context.Context, a *argo, account string) tokens {
+	t, ok := a.tokens[account]
+	if !ok {
+		t.Reader, t.err = r.scopes.open(ctx, tokenSecretsOf(account))
+		if apierrors.IsForbidden(t.err) {
+			t.err = problemf(apis.ReasonCredentialsForbidden,
+				"Towline may not read the tokens of ManagedServiceAccounts named %s: install the kustomize component "+
+					"managed-serviceaccount with that name", account).because(t.err)
+		}
+		a.tokens[account] = t
 	}
-	if err != nil {
-		return nil, err
+	return t
+}
+
+// credentials are those of a cluster's ManagedServiceAccount, or a Problem when there are none to be had.
+func (t tokens) credentials(ctx context.Context, cluster, account string) (*clustersecret.Credentials, error) {
+	if t.err != nil {
+		return nil, t.err
 	}
 	s := &corev1.Secret{}
-	err = tokens.Get(ctx, types.NamespacedName{Namespace: cluster, Name: account}, s)
+	err := t.Get(ctx, types.NamespacedName{Namespace: cluster, Name: account}, s)
 	if client.IgnoreNotFound(err) != nil {
 		return nil, err
 	}

@@ -109,9 +109,11 @@ func (o *outcome) holds(namespace string, held []heldSecret) {
 	for _, namespace := range slices.Sorted(maps.Keys(o.held)) {
 		all = append(all, o.held[namespace]...)
 	}
-	o.removed = verdict{metav1.ConditionTrue, apis.ReasonRemoved, "no cluster has a Secret that should not have one"}
-	if len(all) > 0 {
+	switch {
+	case len(all) > 0:
 		o.removed = verdict{metav1.ConditionFalse, apis.ReasonApplicationsRemain, remaining(all)}
+	case o.removed.status == "": // what else stands in the way of a removal has been noted
+		o.removed = verdict{metav1.ConditionTrue, apis.ReasonRemoved, "no cluster has a Secret that should not have one"}
 	}
 }
 

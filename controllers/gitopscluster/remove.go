@@ -196,8 +196,8 @@ func remaining(held []heldSecret) string {
 	for i, h := range held {
 		names[i] = h.String()
 	}
-	return fmt.Sprintf("%d clusters are no longer wanted and still targeted by Applications: kept are %s. Each goes with its last "+
-		"Application; where these are made from the Secret itself, delete it", len(held), some(names))
+	return fmt.Sprintf("%s no longer wanted but still targeted by Applications: kept %s. A Secret goes with the last Application of "+
+		"its cluster; where that is made from the Secret itself, delete the Secret", count(len(held)), some(names))
 }
 
 // isGone tells whether the API server said that this one object does not exist, and not that its kind is not served.

@@ -38,8 +38,8 @@ type scope struct {
 // clusterSecretsIn are the cluster Secrets of the Argo CD in a namespace.
 func clusterSecretsIn(namespace string) scope { return scope{namespace: namespace} }
 
-// tokensOf are the Secrets of the ManagedServiceAccounts of that name, in the namespaces of all clusters.
-func tokensOf(account string) scope { return scope{name: account} }
+// tokenSecretsOf are the Secrets of the ManagedServiceAccounts of that name, in the namespaces of all clusters.
+func tokenSecretsOf(account string) scope { return scope{name: account} }
 
 func (s scope) label() labels.Selector {
 	if s.name != "" {

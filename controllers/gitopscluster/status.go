@@ -101,10 +101,10 @@ func (r *Reconciler) warn(g *v1beta1.GitOpsCluster, action string, was []metav1.
 }
 
 // without is a list without some of its elements.
-func without(list []string, some ...string) []string {
+func without(list []string, unwanted ...string) []string {
 	var out []string
 	for _, s := range list {
-		if !slices.Contains(some, s) {
+		if !slices.Contains(unwanted, s) {
 			out = append(out, s)
 		}
 	}

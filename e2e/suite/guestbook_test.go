@@ -16,7 +16,9 @@ import (
 )
 
 var _ = Describe("An ApplicationSet on the hub", Ordered, func() {
-	apps := map[string]string{"cluster1": "cluster1-guestbook-app", "cluster2": "cluster2-guestbook-app"}
+	apps := map[string]string{
+		"cluster1": "cluster1-guestbook-app", "cluster2": "cluster2-guestbook-app", "cluster3": "cluster3-guestbook-app",
+	}
 
 	AfterAll(func(ctx SpecContext) {
 		_, err := f.Hub.Kubectl(ctx, "delete", "applicationset", "--namespace", argocdNamespace, "--all", "--wait=false")
@@ -161,7 +163,7 @@ var _ = Describe("Every example", func() {
 			Eventually(ctx, apps).Should(BeEmpty())
 		})
 		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "example/kustomize-guestbook-app-set.yaml")).To(Succeed())
-		Eventually(ctx, apps).Should(HaveLen(2))
+		Eventually(ctx, apps).Should(HaveLen(3))
 		names, err := apps(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		for _, name := range names {

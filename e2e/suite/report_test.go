@@ -9,7 +9,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -78,19 +77,6 @@ func withoutRights(ctx context.Context, on string) func(context.Context) {
 
 var _ = Describe("The report of an ApplicationSet", Ordered, func() {
 	const set = "guestbook-app-set"
-
-	BeforeAll(func(ctx SpecContext) {
-		// example/hub tells Argo CD of two clusters; this is the third.
-		secret := &corev1.Secret{
-			ObjectMeta: metav1.ObjectMeta{
-				Namespace: argocdNamespace, Name: "cluster3-secret",
-				Labels: map[string]string{"argocd.argoproj.io/secret-type": "cluster"},
-			},
-			StringData: map[string]string{"name": "cluster3", "server": "https://cluster3-control-plane:6443"},
-		}
-		Expect(hub.Create(ctx, secret)).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) { Expect(hub.Delete(ctx, secret)).To(Succeed()) })
-	})
 
 	AfterAll(func(ctx SpecContext) {
 		_, err := f.Hub.Kubectl(ctx, "delete", "applicationset", "--namespace", argocdNamespace, "--all", "--wait=false")

@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -48,6 +49,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	ctrl.SetLogger(GinkgoLogr)
 	Expect(clientgoscheme.AddToScheme(scheme)).To(Succeed())
 	Expect(controllers.AddToScheme(scheme)).To(Succeed())
+	Expect(clusterv1alpha1.Install(scheme)).To(Succeed())
 	Expect(v1alpha1.AddToScheme(scheme)).To(Succeed())
 
 	f = startFleet(ctx)
@@ -62,6 +64,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(err).NotTo(HaveOccurred())
 	tow, err = towline.Run(ctx, f, binary, "towline")
 	Expect(err).NotTo(HaveOccurred())
+	Expect(towline.WaitImported(ctx, f)).To(Succeed())
 }, NodeTimeout(30*time.Minute)) // what has never been built here is built now
 
 func startFleet(ctx context.Context) *fleet.Fleet {

@@ -101,3 +101,10 @@ func Install(ctx context.Context, f *fleet.Fleet) error {
 	}
 	return nil
 }
+
+// WaitImported waits until the GitOpsCluster of example/hub has made the clusters known to the hub's Argo CD. An
+// ApplicationSet that comes earlier finds none, and looks again only half a minute later.
+func WaitImported(ctx context.Context, f *fleet.Fleet) error {
+	_, err := f.Hub.Kubectl(ctx, "--namespace", fleet.ArgoCDNamespace, "wait", "--for=condition=Ready", "gitopscluster/clusters", "--timeout=60s")
+	return err
+}

@@ -57,6 +57,10 @@ func demo(ctx context.Context) error {
 	fmt.Printf("towline controller runs as process %d with the rights of ServiceAccount %s/%s; log: %s\n",
 		t.PID(), towline.Namespace, towline.ServiceAccount, t.Log())
 
+	say("Wait until the hub's Argo CD knows the clusters (the GitOpsCluster of example/hub)")
+	if err := towline.WaitImported(ctx, f); err != nil {
+		return err
+	}
 	if err := guestbook(ctx, f); err != nil {
 		return fmt.Errorf("%w\n\nThe end of Towline's log:\n%s", err, t.LogTail(20))
 	}
@@ -118,6 +122,7 @@ func show(ctx context.Context, f *fleet.Fleet) error {
 		plane *fleet.ControlPlane
 		args  string
 	}{
+		{"On the hub, the clusters that Argo CD knows", &f.Hub.ControlPlane, "get gitopsclusters --namespace argocd"},
 		{"On the hub, the Applications", &f.Hub.ControlPlane, "get applications.argoproj.io --namespace argocd"},
 		{"On the hub, the ManifestWorks that carry them", &f.Hub.ControlPlane, "get manifestworks --all-namespaces"},
 	}
