@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/slim"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
@@ -34,15 +35,15 @@ func Cache(argocdNamespace string) cache.Options {
 	if err != nil {
 		panic(err) // the key is a constant
 	}
-	pulled := cache.ByObject{Label: labels.NewSelector().Add(*exists)}
+	pulled := labels.NewSelector().Add(*exists)
 	return cache.Options{
 		ReaderFailOnMissingInformer: true,
 		DefaultTransform:            cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&argocd.Application{}:       pulled,
+			&argocd.Application{}:       {Label: pulled, Transform: slim.Application},
 			&argocd.AppProject{}:        {Namespaces: map[string]cache.Config{argocdNamespace: {}}},
-			&workv1.ManifestWork{}:      pulled,
-			&clusterv1.ManagedCluster{}: {},
+			&workv1.ManifestWork{}:      {Label: pulled, Transform: slim.Work},
+			&clusterv1.ManagedCluster{}: {Transform: slim.Cluster},
 			// Those whose Argo CD takes clusters from GitOpsClusters of other namespaces.
 			&corev1.Namespace{}: {Label: labels.SelectorFromSet(labels.Set{apis.LabelArgoNamespace: "true"})},
 		},

@@ -11,6 +11,7 @@ import (
 	"github.com/towline-io/towline/controllers/aggregation"
 	"github.com/towline-io/towline/controllers/gitopscluster"
 	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/controllers/internal/events"
 	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/controllers/resourcesync"
 	"github.com/towline-io/towline/controllers/status"
@@ -68,13 +69,14 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			return fmt.Errorf("indexes of grants: %w", err)
 		}
 	}
+	recorder := events.Sparing(mgr.GetEventRecorder("towline"))
 	setup := map[string]func(ctrl.Manager, int) error{
 		GitOpsCluster: gitOpsCluster(ctx, o),
 		Propagation: (&propagation.Reconciler{
 			Client: mgr.GetClient(),
 			Live:   mgr.GetAPIReader(),
 			Grants: checker,
-			Events: mgr.GetEventRecorder("towline"),
+			Events: recorder,
 
 			DeleteOnRevocation: o.Authorization.DeleteOnRevocation,
 		}).SetupWithManager,
@@ -83,7 +85,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			Client:    mgr.GetClient(),
 			Live:      mgr.GetAPIReader(),
 			Inventory: inventory,
-			Events:    mgr.GetEventRecorder("towline"),
+			Events:    recorder,
 			MaxBytes:  cmp.Or(o.ReportMaxBytes, report.DefaultMaxBytes),
 		}).SetupWithManager,
 	}

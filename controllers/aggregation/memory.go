@@ -10,23 +10,6 @@ import (
 	"github.com/towline-io/towline/pkg/report"
 )
 
-const (
-	// settle is how long to wait after a change for others that belong to it.
-	settle = 50 * time.Millisecond
-
-	// minWindow is the least time between two writes of a report.
-	minWindow = 100 * time.Millisecond
-
-	// bytesPerSecond is what the writes of one report may come to: the larger it is, the rarer it is written. A
-	// report of 1 MiB is written every 0.7 s at most.
-	bytesPerSecond = 3 << 19
-)
-
-// window is the least time between two writes of a report of that size.
-func window(size int) time.Duration {
-	return max(minWindow, time.Duration(size)*time.Second/bytesPerSecond)
-}
-
 // memory is what is kept of all sets.
 type memory struct {
 	mu   sync.Mutex
@@ -59,9 +42,9 @@ type set struct {
 	// published is the report as the hub has it; nil when that is not known.
 	published *published
 
-	// written is when the report was last written, and size how large it was.
-	written time.Time
-	size    int
+	// size is how large the report was when it was last written, and paid when that has been paid for; see pace.go.
+	size int
+	paid time.Time
 
 	// omitted is how many rows it has no room for.
 	omitted int
@@ -105,6 +88,21 @@ func (m *memory) oldest() time.Time {
 	return oldest
 }
 
+// busy is the number of sets whose report lags behind.
+func (m *memory) busy() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	n := 0
+	for _, s := range m.sets {
+		s.mu.Lock()
+		if !s.since.IsZero() || !s.taken.IsZero() {
+			n++
+		}
+		s.mu.Unlock()
+	}
+	return n
+}
+
 // mark notes that Applications have to be looked at.
 func (s *set) mark(now time.Time, apps ...types.NamespacedName) {
 	s.mu.Lock()
@@ -133,17 +131,6 @@ func (s *set) done(now time.Time) {
 		reportDelay.Observe(now.Sub(s.taken).Seconds())
 	}
 	s.taken = time.Time{}
-}
-
-// wait is how long not to write yet.
-func (s *set) wait(now time.Time) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	due := s.since.Add(settle)
-	if again := s.written.Add(window(s.size)); again.After(due) {
-		due = again
-	}
-	return due.Sub(now)
 }
 
 // earliest is the earlier of two times of which either may be zero.

@@ -31,6 +31,7 @@ func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, s *set
 		return nil
 	}
 	report.Publish(desired, before.conditions, before.meta.Generation, metav1.Now())
+	began := time.Now()
 	now, err := r.send(ctx, desired, s)
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return nil // the Applications are on their way out too
@@ -39,7 +40,8 @@ func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, s *set
 		return err
 	}
 	now.digest = digest
-	s.published, s.written, s.dirty = now, time.Now(), false
+	s.published, s.dirty = now, false
+	s.pay(time.Now(), cost(s.size, time.Since(began), r.memory.busy()))
 	r.tell(key, before, now)
 	return nil
 }

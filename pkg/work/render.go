@@ -98,16 +98,21 @@ func config(app *argocd.Application) workv1.ManifestConfigOption {
 		ResourceIdentifier: Identifier(app),
 		FeedbackRules:      feedback.Rules(argocd.SourceCount(app.Spec.Raw)),
 		FeedbackScrapeType: workv1.FeedbackWatchType,
-		UpdateStrategy: &workv1.UpdateStrategy{
-			Type: workv1.UpdateStrategyTypeServerSideApply,
-			ServerSideApply: &workv1.ServerSideApplyConfig{
-				Force:        true,
-				FieldManager: workv1.DefaultFieldManager,
-				IgnoreFields: []workv1.IgnoreField{{
-					Condition: workv1.IgnoreFieldsConditionOnSpokeChange,
-					JSONPaths: []string{".operation", `.metadata.annotations['argocd\.argoproj\.io/refresh']`},
-				}},
-			},
+		UpdateStrategy:     Strategy(),
+	}
+}
+
+// Strategy is how a work has its Application applied.
+func Strategy() *workv1.UpdateStrategy {
+	return &workv1.UpdateStrategy{
+		Type: workv1.UpdateStrategyTypeServerSideApply,
+		ServerSideApply: &workv1.ServerSideApplyConfig{
+			Force:        true,
+			FieldManager: workv1.DefaultFieldManager,
+			IgnoreFields: []workv1.IgnoreField{{
+				Condition: workv1.IgnoreFieldsConditionOnSpokeChange,
+				JSONPaths: []string{".operation", `.metadata.annotations['argocd\.argoproj\.io/refresh']`},
+			}},
 		},
 	}
 }

@@ -14,18 +14,19 @@ import (
 
 // Update is existing changed to say what desired says, and whether anything had to change. The spec is
 // Towline's as a whole. Of the labels and annotations only the keys that Render sets or could have set are;
-// those of others stay. Neither argument is changed.
+// those of others stay. Neither argument is changed; where nothing had to, existing itself is returned.
 func Update(existing, desired *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
+	same := sameSpec(&existing.Spec, &desired.Spec)
+	if same && owned(existing.Labels, desired.Labels) && owned(existing.Annotations, desired.Annotations) {
+		return existing, false // as nearly always: nothing is copied for that
+	}
 	out := existing.DeepCopy()
 	out.Labels = own(existing.Labels, desired.Labels)
 	out.Annotations = own(existing.Annotations, desired.Annotations)
-	if !sameSpec(&existing.Spec, &desired.Spec) {
+	if !same {
 		desired.Spec.DeepCopyInto(&out.Spec)
 	}
-	changed := !maps.Equal(out.Labels, existing.Labels) ||
-		!maps.Equal(out.Annotations, existing.Annotations) ||
-		!equality.Semantic.DeepEqual(out.Spec, existing.Spec)
-	return out, changed
+	return out, true
 }
 
 // ownKeys are the labels and annotations that a work has only if Render says so.
@@ -33,6 +34,23 @@ var ownKeys = []string{
 	apis.LabelPull, apis.LabelApplicationSet, apis.LabelApplicationSetHash,
 	apis.AnnotationHubNamespace, apis.AnnotationHubName, apis.AnnotationApplicationSet,
 	apis.AnnotationRefreshSent, apis.AnnotationRequestSent,
+}
+
+// owned tells whether own would change nothing.
+func owned(existing, desired map[string]string) bool {
+	for _, k := range ownKeys {
+		_, has := existing[k]
+		_, wants := desired[k]
+		if has && !wants {
+			return false
+		}
+	}
+	for k, v := range desired {
+		if got, ok := existing[k]; !ok || got != v {
+			return false
+		}
+	}
+	return true
 }
 
 func own(existing, desired map[string]string) map[string]string {

@@ -1,0 +1,95 @@
+package slim
+
+import (
+	"unique"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// Application is a cache.TransformFunc for Applications.
+func Application(obj any) (any, error) {
+	app, ok := obj.(*argocd.Application)
+	if !ok {
+		return obj, nil // a tombstone
+	}
+	typeMeta(&app.TypeMeta)
+	meta(&app.ObjectMeta)
+	s := &app.Status
+	intern(&s.Health.Status, &s.Health.Message)
+	if s.Sync != nil {
+		intern(&s.Sync.Status, &s.Sync.Revision)
+		interned(s.Sync.Revisions)
+	}
+	if o := s.OperationState; o != nil {
+		intern(&o.Phase, &o.Message)
+		if o.SyncResult != nil {
+			intern(&o.SyncResult.Revision)
+		}
+		same(o.StartedAt, &o.FinishedAt, &s.ReconciledAt, &s.Health.LastTransitionTime)
+		same(o.FinishedAt, &s.ReconciledAt, &s.Health.LastTransitionTime)
+	}
+	return app, nil
+}
+
+// Cluster is a cache.TransformFunc for ManagedClusters: their sizes and versions are for the scheduling of
+// workloads, which is not Towline's.
+func Cluster(obj any) (any, error) {
+	cluster, ok := obj.(*clusterv1.ManagedCluster)
+	if !ok {
+		return obj, nil
+	}
+	typeMeta(&cluster.TypeMeta)
+	meta(&cluster.ObjectMeta)
+	cluster.Status.Capacity, cluster.Status.Allocatable = nil, nil
+	cluster.Status.Version = clusterv1.ManagedClusterVersion{}
+	cluster.Status.Conditions = conditions(cluster.Status.Conditions)
+	return cluster, nil
+}
+
+// Work is a cache.TransformFunc for ManifestWorks.
+func Work(obj any) (any, error) {
+	w, ok := obj.(*workv1.ManifestWork)
+	if !ok {
+		return obj, nil
+	}
+	typeMeta(&w.TypeMeta)
+	meta(&w.ObjectMeta)
+	for i := range w.Spec.ManifestConfigs {
+		config(&w.Spec.ManifestConfigs[i])
+	}
+	w.Status.Conditions = conditions(w.Status.Conditions)
+	manifests := exact(w.Status.ResourceStatus.Manifests)
+	for i := range manifests {
+		m := &manifests[i]
+		intern(&m.ResourceMeta.Group, &m.ResourceMeta.Version, &m.ResourceMeta.Kind, &m.ResourceMeta.Resource, &m.ResourceMeta.Namespace)
+		if i < len(w.Spec.ManifestConfigs) {
+			same(w.Spec.ManifestConfigs[i].ResourceIdentifier.Name, &m.ResourceMeta.Name)
+		}
+		m.Conditions = conditions(m.Conditions)
+		m.StatusFeedbacks.Values = values(m.StatusFeedbacks.Values)
+	}
+	w.Status.ResourceStatus.Manifests = manifests
+	return w, nil
+}
+
+// meta drops what only the API server needs, and what kubectl keeps for itself: the whole object, once more.
+func meta(m *metav1.ObjectMeta) {
+	m.ManagedFields = nil
+	delete(m.Annotations, corev1.LastAppliedConfigAnnotation)
+	intern(&m.Namespace)
+	keys(m.Labels)
+	keys(m.Annotations)
+	interned(m.Finalizers)
+	for i := range m.OwnerReferences {
+		o := &m.OwnerReferences[i]
+		intern(&o.APIVersion, &o.Kind, &o.Name)
+		o.UID = unique.Make(o.UID).Value()
+	}
+}
+
+func typeMeta(t *metav1.TypeMeta) { intern(&t.APIVersion, &t.Kind) }

@@ -1,0 +1,138 @@
+package slim_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/controllers/slim"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+const lastApplied = "kubectl.kubernetes.io/last-applied-configuration"
+
+// decoded is an object as an informer gets it: nothing of it is shared with anything.
+func decoded[T any](t testing.TB, obj *T) *T {
+	t.Helper()
+	data, err := json.Marshal(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := new(T)
+	if err := json.Unmarshal(data, out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func reported(t testing.TB) *workv1.ManifestWork {
+	app := fixture.Application("guestbook").ApplicationSet("set").Obj()
+	w, err := work.Render(app, work.Requests{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Status = fixture.Feedback(work.Identifier(app)).Healthy("53e28ff20cc530b9ada2173fbbd64d48338583ba").
+		Integer("operationStateRetryCount", 2).Boolean("operationStateAutomated", true).Obj()
+	w.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "work-agent"}}
+	w.Annotations[lastApplied] = "{}"
+	return w
+}
+
+// TestNothingIsLost: but for what is dropped on purpose, an object says the same as before.
+func TestNothingIsLost(t *testing.T) {
+	dropped := cmpopts.IgnoreMapEntries(func(key, _ string) bool { return key == lastApplied })
+	noManaged := cmpopts.IgnoreFields(metav1.ObjectMeta{}, "ManagedFields")
+
+	w := reported(t)
+	got, err := slim.Work(decoded(t, w))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(decoded(t, w), got, dropped, noManaged); diff != "" {
+		t.Errorf("work (-want +got):\n%s", diff)
+	}
+	if m := got.(*workv1.ManifestWork); m.ManagedFields != nil || m.Annotations[lastApplied] != "" {
+		t.Error("what nobody reads was kept")
+	}
+
+	app := fixture.Application("guestbook").ApplicationSet("set").Condition("SyncError", "no").Annotation(lastApplied, "{}").
+		Finalizers("resources-finalizer.argocd.argoproj.io").Unknown("newer", `{"a":1}`).Obj()
+	app.Status.Health = argocd.Health{Status: "Healthy", LastTransitionTime: "2026-01-02T03:04:05Z"}
+	app.Status.Sync = &argocd.Sync{Status: "Synced", Revisions: []string{"a", "b"}}
+	app.Status.OperationState = &argocd.OperationState{Phase: "Succeeded", StartedAt: "2026-01-02T03:04:05Z", FinishedAt: "2026-01-02T03:04:06Z",
+		SyncResult: &argocd.SyncResult{Revision: "a"}}
+	if got, err = slim.Application(decoded(t, app)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(decoded(t, app), got, dropped); diff != "" {
+		t.Errorf("Application (-want +got):\n%s", diff)
+	}
+}
+
+func TestCluster(t *testing.T) {
+	cluster := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "cluster1", Labels: map[string]string{"env": "dev"}}}
+	cluster.Spec.HubAcceptsClient = true
+	cluster.Spec.ManagedClusterClientConfigs = []clusterv1.ClientConfig{{URL: "https://cluster1"}}
+	cluster.Status.Conditions = []metav1.Condition{{Type: clusterv1.ManagedClusterConditionAvailable, Status: metav1.ConditionTrue}}
+	want := decoded(t, cluster)
+	cluster.Status.Version.Kubernetes = "v1.35.4"
+	got, err := slim.Cluster(decoded(t, cluster))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestOthers: what is not an object of the type, as an informer's tombstone, passes through.
+func TestOthers(t *testing.T) {
+	for _, transform := range []func(any) (any, error){slim.Application, slim.Work, slim.Cluster} {
+		if got, err := transform("tombstone"); got != "tombstone" || err != nil {
+			t.Errorf("%v, %v", got, err)
+		}
+	}
+}
+
+// TestForeignWork: a work that is not as Towline makes it, or whose status makes no sense, is kept as it is.
+func TestForeignWork(t *testing.T) {
+	for _, text := range []string{
+		`{"metadata":{"name":"w"}}`,
+		`{"spec":{"manifestConfigs":[{"feedbackRules":[{"type":"WellKnownStatus"}]},{}]}}`,
+		`{"spec":{"manifestConfigs":[{"feedbackRules":[{"type":"JSONPaths","jsonPaths":[{"name":"a","path":".b"}]}],"updateStrategy":{"type":"Update"}}]}}`,
+		`{"status":{"resourceStatus":{"manifests":[{},{"statusFeedback":{"values":[{"name":"x","fieldValue":{"type":"String"}}]}}]}}}`,
+	} {
+		w, want := &workv1.ManifestWork{}, &workv1.ManifestWork{}
+		if err := json.Unmarshal([]byte(text), w); err != nil {
+			t.Fatal(err)
+		}
+		w.DeepCopyInto(want)
+		if got, err := slim.Work(w); err != nil || !cmp.Equal(want, got) {
+			t.Errorf("%s: %v\n%s", text, err, cmp.Diff(want, got))
+		}
+	}
+}
+
+func BenchmarkWork(b *testing.B) {
+	data, err := json.Marshal(reported(b))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		w := &workv1.ManifestWork{}
+		if err := json.Unmarshal(data, w); err != nil {
+			b.Fatal(err)
+		}
+		if _, err := slim.Work(w); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
