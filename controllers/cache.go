@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/slim"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
@@ -38,6 +39,7 @@ func Cache(argocdNamespace string) cache.Options {
 	pulled := labels.NewSelector().Add(*exists)
 	return cache.Options{
 		ReaderFailOnMissingInformer: true,
+		NewInformer:                 index.NewInformer,
 		DefaultTransform:            cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&argocd.Application{}:       {Label: pulled, Transform: slim.Application},

@@ -21,7 +21,7 @@ const (
 
 	// patience is how many times as long as a write took its report is left alone; where more reports than that are
 	// waiting, as many times as there are. On average no more than one is being written.
-	patience = 4
+	patience = 2
 )
 
 // cost is what a write of a report of that size has to be paid for that took so long, while so many were busy.

@@ -1,8 +1,6 @@
 package slim
 
 import (
-	"unique"
-
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
@@ -19,6 +17,7 @@ func Application(obj any) (any, error) {
 	}
 	typeMeta(&app.TypeMeta)
 	meta(&app.ObjectMeta)
+	app.Spec.Raw = sharedSpec(app.Spec.Raw)
 	s := &app.Status
 	intern(&s.Health.Status, &s.Health.Message)
 	if s.Sync != nil {
@@ -82,14 +81,10 @@ func meta(m *metav1.ObjectMeta) {
 	m.ManagedFields = nil
 	delete(m.Annotations, corev1.LastAppliedConfigAnnotation)
 	intern(&m.Namespace)
-	keys(m.Labels)
 	keys(m.Annotations)
-	interned(m.Finalizers)
-	for i := range m.OwnerReferences {
-		o := &m.OwnerReferences[i]
-		intern(&o.APIVersion, &o.Kind, &o.Name)
-		o.UID = unique.Make(o.UID).Value()
-	}
+	m.Labels = sharedLabels(m.Labels)
+	m.Finalizers = sharedList(m.Finalizers)
+	m.OwnerReferences = sharedOwners(m.OwnerReferences)
 }
 
 func typeMeta(t *metav1.TypeMeta) { intern(&t.APIVersion, &t.Kind) }

@@ -52,13 +52,14 @@ func payload(app *argocd.Application, requests Requests) ([]byte, error) {
 	return marshal(out)
 }
 
-// payloadMetadata has just the metadata that travels. ObjectMeta would add a null creationTimestamp.
+// payloadMetadata has just the metadata that travels. ObjectMeta would add a null creationTimestamp. Its fields are in
+// the order in which the API server returns them, so that what has not changed is the same to the byte.
 type payloadMetadata struct {
-	Name        string            `json:"name"`
-	Namespace   string            `json:"namespace"`
-	Labels      map[string]string `json:"labels,omitempty"`
 	Annotations map[string]string `json:"annotations,omitempty"`
 	Finalizers  []string          `json:"finalizers,omitempty"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Name        string            `json:"name"`
+	Namespace   string            `json:"namespace"`
 }
 
 func payloadMeta(app *argocd.Application, requests Requests) payloadMetadata {

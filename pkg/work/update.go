@@ -78,7 +78,15 @@ func sameConfig(existing, desired workv1.ManifestConfigOption) bool {
 	if existing.FeedbackScrapeType == "" {
 		desired.FeedbackScrapeType = ""
 	}
+	if !slices.EqualFunc(existing.FeedbackRules, desired.FeedbackRules, sameRule) {
+		return false
+	}
+	existing.FeedbackRules, desired.FeedbackRules = nil, nil // much the larger part
 	return equality.Semantic.DeepEqual(existing, desired)
+}
+
+func sameRule(a, b workv1.FeedbackRule) bool {
+	return a.Type == b.Type && slices.Equal(a.JsonPaths, b.JsonPaths)
 }
 
 func sameManifests(a, b []workv1.Manifest) bool {

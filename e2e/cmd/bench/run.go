@@ -72,18 +72,3 @@ func measure(cmd *cobra.Command, o bench.Options, result, thresholds string) err
 	fmt.Fprintf(cmd.OutOrStdout(), "\nall %d thresholds of %s hold\n", len(bounds), thresholds)
 	return nil
 }
-
-func newTable() *cobra.Command {
-	return &cobra.Command{
-		Use:   "table RESULT…",
-		Short: "Print results side by side, as Markdown",
-		Args:  cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, paths []string) error {
-			results, err := bench.Read(paths...)
-			if err != nil {
-				return err
-			}
-			return bench.Table(cmd.OutOrStdout(), results...)
-		},
-	}
-}

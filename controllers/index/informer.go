@@ -1,0 +1,43 @@
+package index
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/cache"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// allNamespaces begins the keys by which controller-runtime indexes an object whatever its namespace is.
+const allNamespaces = "__all_namespaces/"
+
+// NewInformer makes the cache's informers. controller-runtime indexes every object twice, once for look-ups within
+// one namespace; for Applications and works, of which there are many, nobody looks things up so, and an entry takes
+// as much as a third of the object. So an index of theirs cannot be combined with client.InNamespace.
+func NewInformer(lw cache.ListerWatcher, obj runtime.Object, resync time.Duration, by cache.Indexers) cache.SharedIndexInformer {
+	informer := cache.NewSharedIndexInformer(lw, obj, resync, by)
+	switch obj.(type) {
+	case *argocd.Application, *workv1.ManifestWork:
+		return lean{informer}
+	}
+	return informer
+}
+
+// lean is an informer whose indexes have no entries for single namespaces.
+type lean struct{ cache.SharedIndexInformer }
+
+// AddIndexers implements cache.SharedIndexInformer.
+func (l lean) AddIndexers(indexers cache.Indexers) error {
+	out := make(cache.Indexers, len(indexers))
+	for name, keys := range indexers {
+		out[name] = func(obj any) ([]string, error) {
+			all, err := keys(obj)
+			return slices.DeleteFunc(all, func(key string) bool { return !strings.HasPrefix(key, allNamespaces) }), err
+		}
+	}
+	return l.SharedIndexInformer.AddIndexers(out)
+}

@@ -1,0 +1,67 @@
+package bench
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestPlot: the pictures are well-formed XML and say what they show.
+func TestPlot(t *testing.T) {
+	small, large := newResult(&Options{Clusters: 10, Sets: 2}), newResult(&Options{Clusters: 100, Sets: 2})
+	for i, r := range []*Result{small, large} {
+		for _, figure := range []string{"change.cpu", "change.hub_cpu", "memory.idle", "storm.rate"} {
+			r.set(figure, float64(10*i+1))
+		}
+		r.delays("freshness.status", []time.Duration{time.Millisecond, time.Second})
+	}
+	dir := t.TempDir()
+	if err := Plot(dir, large, small); err != nil {
+		t.Fatal(err)
+	}
+	for name, says := range map[string]string{
+		"cost.svg": "kube-apiserver and etcd", "memory.svg": "idle", "freshness-10x2.svg": "one change at a time", "freshness-100x2.svg": "milliseconds",
+	} {
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if !strings.Contains(string(data), says) || strings.Contains(string(data), "NaN") || strings.Contains(string(data), "Inf") {
+			t.Errorf("%s:\n%s", name, data)
+		}
+		decoder := xml.NewDecoder(strings.NewReader(string(data)))
+		for err = error(nil); err == nil; {
+			_, err = decoder.Token()
+		}
+		if !errors.Is(err, io.EOF) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAxis(t *testing.T) {
+	for _, tc := range []struct {
+		axis axis
+		v    float64
+		want float64
+	}{
+		{axis{0, 10, false}, 5, 0.5},
+		{axis{1, 100, true}, 10, 0.5},
+		{axis{1, 100, true}, 0, 0},
+		{axis{3, 97, false}.rounded(), 100, 1},
+		{axis{3, 97, true}.rounded(), 100, 1},
+	} {
+		if got := tc.axis.at(tc.v); got != tc.want {
+			t.Errorf("%v of %+v is at %v, want %v", tc.v, tc.axis, got, tc.want)
+		}
+	}
+	if got := number(50000); got != "50,000" {
+		t.Error(got)
+	}
+}
