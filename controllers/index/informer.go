@@ -1,6 +1,7 @@
 package index
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -15,9 +16,12 @@ import (
 // allNamespaces begins the keys by which controller-runtime indexes an object whatever its namespace is.
 const allNamespaces = "__all_namespaces/"
 
+// unique are the indexes that have another key for every object, and that only look-ups of this package use.
+var unique = []string{ByWork, ByTarget, ByHubApplication}
+
 // NewInformer makes the cache's informers. controller-runtime indexes every object twice, once for look-ups within
-// one namespace; for Applications and works, of which there are many, nobody looks things up so, and an entry takes
-// as much as a third of the object. So an index of theirs cannot be combined with client.InNamespace.
+// one namespace. For indexes with a key for every Application or work nobody looks things up so, and an entry takes as
+// much as a tenth of the object: they are left out, and such an index cannot be combined with client.InNamespace.
 func NewInformer(lw cache.ListerWatcher, obj runtime.Object, resync time.Duration, by cache.Indexers) cache.SharedIndexInformer {
 	informer := cache.NewSharedIndexInformer(lw, obj, resync, by)
 	switch obj.(type) {
@@ -27,13 +31,16 @@ func NewInformer(lw cache.ListerWatcher, obj runtime.Object, resync time.Duratio
 	return informer
 }
 
-// lean is an informer whose indexes have no entries for single namespaces.
+// lean is an informer whose unique indexes have no entries for single namespaces.
 type lean struct{ cache.SharedIndexInformer }
 
 // AddIndexers implements cache.SharedIndexInformer.
 func (l lean) AddIndexers(indexers cache.Indexers) error {
-	out := make(cache.Indexers, len(indexers))
+	out := maps.Clone(indexers)
 	for name, keys := range indexers {
+		if !slices.Contains(unique, strings.TrimPrefix(name, "field:")) {
+			continue
+		}
 		out[name] = func(obj any) ([]string, error) {
 			all, err := keys(obj)
 			return slices.DeleteFunc(all, func(key string) bool { return !strings.HasPrefix(key, allNamespaces) }), err
