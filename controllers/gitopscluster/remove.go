@@ -7,12 +7,11 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/controllers/internal/gone"
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
 	"github.com/towline-io/towline/pkg/clustersecret"
 )
@@ -33,12 +32,12 @@ const (
 
 // prune removes the Secrets of clusters that are no longer chosen. That they are not, the API server itself must say.
 func (r *Reconciler) prune(ctx context.Context, g *v1beta1.GitOpsCluster, chosen *selection, a *argo, o *outcome) error {
-	gone := func(s *selection) []*corev1.Secret {
+	left := func(s *selection) []*corev1.Secret {
 		return slices.DeleteFunc(a.owned(client.ObjectKeyFromObject(g)), func(secret *corev1.Secret) bool {
 			return s.has(clustersecret.Cluster(secret))
 		})
 	}
-	candidates := gone(chosen)
+	candidates := left(chosen)
 	if len(candidates) == 0 {
 		o.holds(a.namespace, nil)
 		return nil
@@ -54,7 +53,7 @@ func (r *Reconciler) prune(ctx context.Context, g *v1beta1.GitOpsCluster, chosen
 		o.unsettled(len(candidates))
 		return nil
 	}
-	return r.removeAll(ctx, g, a.namespace, gone(now), leaving, o)
+	return r.removeAll(ctx, g, a.namespace, left(now), leaving, o)
 }
 
 // withdraw removes all Secrets in namespaces that the GitOpsCluster does not name any more, or may not.
@@ -161,7 +160,7 @@ func (r *Reconciler) leaveTo(ctx context.Context, s *corev1.Secret, owner types.
 	out, last := clustersecret.Leave(s, owner)
 	for _, other := range clustersecret.Owners(out) {
 		err := r.Live.Get(ctx, other, &v1beta1.GitOpsCluster{})
-		if isGone(err) {
+		if gone.Is(err) {
 			out, last = clustersecret.Leave(out, other)
 		} else if err != nil {
 			return nil, false, err
@@ -198,9 +197,4 @@ func remaining(held []heldSecret) string {
 	}
 	return fmt.Sprintf("%s no longer wanted but still targeted by Applications: kept %s. A Secret goes with the last Application of "+
 		"its cluster; where that is made from the Secret itself, delete the Secret", count(len(held)), some(names))
-}
-
-// isGone tells whether the API server said that this one object does not exist, and not that its kind is not served.
-func isGone(err error) bool {
-	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

@@ -18,6 +18,7 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	clusterv1beta2 "open-cluster-management.io/api/cluster/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/e2e/towline"
@@ -126,12 +127,20 @@ var _ = Describe("A GitOpsCluster", func() {
 		Expect(towline.WaitImported(ctx, f)).To(Succeed())
 		AddReportEntry(fmt.Sprintf("3 clusters imported after %.2f s", time.Since(began).Seconds()))
 		Expect(secrets(ctx)).To(HaveLen(3))
+		By("putting back what somebody changes or takes away")
+		drift(ctx, "configmap", "ocm-placement-generator", `{"data":{"matchKey":"nonsense"}}`, "{.data.matchKey}", "clusterName")
+		drift(ctx, "role", "ocm-placement-consumer", `{"rules":[]}`, "{.rules[0].verbs}", `["list"]`)
+		drift(ctx, "rolebinding", "ocm-placement-consumer", `{"subjects":[]}`, "{.subjects[0].name}", "system:serviceaccounts:argocd")
+		unlabelled := fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, apis.LabelSecretType)
+		drift(ctx, "secret", secretOf("cluster3").Name, unlabelled, `{.metadata.labels.argocd\.argoproj\.io/secret-type}`, "cluster")
+
+		began = time.Now()
 		withoutApplicationSet("guestbook-app-set", "cluster1-guestbook-app", "cluster2-guestbook-app", "cluster3-guestbook-app")
 		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "example/guestbook-app-set.yaml")).To(Succeed())
 		for _, c := range f.Clusters() {
 			expectHealthy(ctx, c.Name()+"-guestbook-app")
 		}
-		AddReportEntry(fmt.Sprintf("Healthy on 3 clusters after %.2f s", time.Since(began).Seconds()))
+		AddReportEntry(fmt.Sprintf("and Healthy on 3 clusters after %.2f s", time.Since(began).Seconds()))
 		show(ctx, "imported", "get", "gitopsclusters")
 		show(ctx, "imported", "get", "gitopsclusters", "clusters", "--output", "yaml")
 		show(ctx, "imported", "describe", "gitopsclusters", "clusters")
@@ -265,6 +274,39 @@ var _ = Describe("A GitOpsCluster", func() {
 		}
 	})
 
+	It("of another namespace needs that namespace's consent, and loses its Secrets with it", func(ctx SpecContext) {
+		const team = "team-inside"
+		namespaceOn(ctx, hub, team)
+		p := &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "mine"}}
+		Expect(hub.Create(ctx, &clusterv1beta2.ManagedClusterSetBinding{
+			ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "global"}, Spec: clusterv1beta2.ManagedClusterSetBindingSpec{ClusterSet: "global"},
+		})).To(Succeed())
+		Expect(hub.Create(ctx, p)).To(Succeed())
+		g := &v1beta1.GitOpsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "theirs"}}
+		g.Spec.ArgoServer.ArgoNamespace = argocdNamespace
+		g.Spec.PlacementRef = &corev1.ObjectReference{Kind: "Placement", Name: p.Name}
+		Expect(hub.Create(ctx, g)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(hub.Delete(ctx, g)).To(Succeed()) })
+		Eventually(ctx, read(hub, g)).Should(says(apis.ConditionClustersImported, metav1.ConditionFalse, apis.ReasonArgoNamespaceNotAllowed, ""))
+
+		consent := func(ctx context.Context, value string) {
+			patch := fmt.Sprintf(`{"metadata":{"labels":{%q:%s}}}`, apis.LabelArgoNamespace, value)
+			ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: argocdNamespace}}
+			Expect(hub.Patch(ctx, ns, client.RawPatch("application/merge-patch+json", []byte(patch)))).To(Succeed())
+		}
+		consent(ctx, `"true"`)
+		DeferCleanup(consent, "null")
+		owners := func(ctx context.Context) (string, error) {
+			s, err := read(hub, secretOf("cluster1"))(ctx)
+			return s.Annotations[apis.AnnotationGitOpsClusters], err
+		}
+		Eventually(ctx, owners).Should(Equal("argocd/clusters,team-inside/theirs"))
+		Eventually(ctx, read(hub, g)).Should(says(apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "3 clusters"))
+		consent(ctx, "null")
+		Eventually(ctx, owners).Should(Equal("argocd/clusters"))
+		Eventually(ctx, read(hub, g)).Should(says(apis.ConditionClustersImported, metav1.ConditionFalse, apis.ReasonArgoNamespaceNotAllowed, ""))
+	})
+
 	It("of a tenant reaches no other namespace", func(ctx SpecContext) {
 		const tenant = "team-outside"
 		namespaceOn(ctx, hub, tenant)
@@ -300,6 +342,18 @@ var _ = Describe("A GitOpsCluster", func() {
 		Eventually(ctx, read(hub, clusters())).Should(says(apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, ""))
 	})
 })
+
+// drift changes an object in Argo CD's namespace of the hub by a merge patch, and waits until Towline has put it back.
+func drift(ctx context.Context, kind, name, patch, path, want string) {
+	GinkgoHelper()
+	at := func(ctx context.Context, args ...string) string {
+		out, err := f.Hub.Kubectl(ctx, append([]string{"--namespace", argocdNamespace}, args...)...)
+		Expect(err).NotTo(HaveOccurred())
+		return strings.TrimSpace(out)
+	}
+	at(ctx, "patch", kind, name, "--type=merge", "--patch", patch)
+	Eventually(ctx, func(ctx context.Context) string { return at(ctx, "get", kind, name, "--output", "jsonpath="+path) }).Should(Equal(want))
+}
 
 // everySecret is the version of every Secret on the hub, by its key.
 func everySecret(ctx context.Context) map[string]string {
