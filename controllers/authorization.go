@@ -3,6 +3,7 @@ package controllers
 import (
 	"cmp"
 
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/grants"
@@ -22,6 +23,10 @@ type Authorization struct {
 
 	// NamespaceRules let Applications of other namespaces choose their namespace on a cluster.
 	NamespaceRules []authorization.NamespaceRule
+
+	// Executor is the ServiceAccount of the clusters whose rights a work needs; the zero value for none. An AppProject
+	// may name another.
+	Executor types.NamespacedName
 
 	// DeleteOnRevocation takes an Application off a cluster when it loses the right to be there.
 	DeleteOnRevocation bool

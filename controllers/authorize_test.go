@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	clusterv1beta2 "open-cluster-management.io/api/cluster/v1beta2"
@@ -377,4 +378,38 @@ func TestReevaluationReadsNothing(t *testing.T) {
 	if made := len(towline.writes.take()); made != count {
 		t.Errorf("it took %d writes for %d conditions", made, count)
 	}
+}
+
+// TestExecutor: works name the ServiceAccount of the hub's flag, or of their AppProject, and follow when it changes.
+func TestExecutor(t *testing.T) {
+	start(t, func(o *controllers.Options) {
+		o.Authorization.Executor = types.NamespacedName{Namespace: "argocd", Name: "applier"}
+	})
+	executor := func(app *argocd.Application) string {
+		w := workOf(t, app)
+		if w == nil || w.Spec.Executor == nil {
+			return ""
+		}
+		account := w.Spec.Executor.Subject.ServiceAccount
+		return account.Namespace + "/" + account.Name
+	}
+	s := &scene{namespace: namespace(t, unique("apps")), cluster: cluster(t)}
+	s.app = fixture.Application("guestbook").Namespace(s.namespace).Cluster(s.cluster.Name).Obj()
+	s.own(t, func(p *argocd.AppProjectSpec) { p.SourceNamespaces = []string{"*"} })
+	create(t, s.app)
+	g := NewWithT(t)
+	g.Eventually(func() string { return executor(s.app) }, soon, tick).Should(Equal("argocd/applier"))
+	annotate := func(value string) {
+		edit(t, project(s.app.Project()), func(p *argocd.AppProject) {
+			p.Annotations = map[string]string{apis.AnnotationExecutor: value}
+		})
+	}
+	annotate("team-a/deployer")
+	g.Eventually(func() string { return executor(s.app) }, soon, tick).Should(Equal("team-a/deployer"))
+	annotate("nonsense")
+	expectProblem(t, s.app, apis.ReasonExecutorInvalid, "is not <namespace>/<name>")
+	g.Expect(executor(s.app)).To(Equal("team-a/deployer"))
+	annotate("")
+	g.Eventually(func() string { return executor(s.app) }, soon, tick).Should(Equal("argocd/applier"))
+	expectNoProblem(t, s.app)
 }

@@ -78,6 +78,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			Grants: checker,
 			Events: recorder,
 
+			Executor:           o.Authorization.Executor,
 			DeleteOnRevocation: o.Authorization.DeleteOnRevocation,
 		}).SetupWithManager,
 		Status: (&status.Reconciler{Client: mgr.GetClient(), Inventory: inventory}).SetupWithManager,

@@ -8,10 +8,12 @@ import (
 	"strings"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/towline-io/towline/controllers"
 	"github.com/towline-io/towline/controllers/grants"
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/authorization"
 )
 
@@ -21,6 +23,7 @@ type authorizationOptions struct {
 	argocdNamespace      string
 	allowedAppNamespaces []string
 	onRevocation         string
+	executor             string
 }
 
 // What becomes of a work whose Application has lost the right to it.
@@ -59,6 +62,9 @@ func (o *authorizationOptions) addFlags(fs *pflag.FlagSet) {
 			"those of --argocd-namespace may choose any")
 	fs.StringVar(&o.onRevocation, "on-revocation", o.onRevocation,
 		"what becomes of a work when its Application loses the right to it: freeze (it stays as it is) or delete (the app goes)")
+	fs.StringVar(&o.executor, "work-executor-service-account", o.executor,
+		"<namespace>/<name> of a ServiceAccount of the clusters: the work agent applies an Application only as far as it may; "+
+			"an AppProject's annotation "+apis.AnnotationExecutor+" goes before it")
 }
 
 // validate returns every mistake in the options, each with the flag and what it takes.
@@ -78,7 +84,17 @@ func (o *authorizationOptions) validate() error {
 	if o.onRevocation != freeze && o.onRevocation != deleteIt {
 		fail("--on-revocation: %q is not %s or %s", o.onRevocation, freeze, deleteIt)
 	}
+	if _, err := o.executorAccount(); err != nil {
+		fail("--work-executor-service-account: %w", err)
+	}
 	return errors.Join(errs...)
+}
+
+func (o *authorizationOptions) executorAccount() (types.NamespacedName, error) {
+	if o.executor == "" {
+		return types.NamespacedName{}, nil
+	}
+	return authorization.ParseServiceAccount(o.executor)
 }
 
 func (o *authorizationOptions) namespaceRules() ([]authorization.NamespaceRule, error) {
@@ -97,10 +113,15 @@ func (o *authorizationOptions) settings() controllers.Authorization {
 	if err != nil {
 		panic(err)
 	}
+	executor, err := o.executorAccount()
+	if err != nil {
+		panic(err)
+	}
 	return controllers.Authorization{
 		Clusters:           o.clusterAuthorization,
 		ArgoCDNamespace:    o.argocdNamespace,
 		NamespaceRules:     rules,
+		Executor:           executor,
 		DeleteOnRevocation: o.onRevocation == deleteIt,
 	}
 }

@@ -9,12 +9,13 @@ import (
 
 func TestValidateAuthorization(t *testing.T) {
 	for flag, says := range map[string]string{
-		"--cluster-authorization=any":     `"any" is not one of binding-or-placement, placement, none`,
-		"--argocd-namespace=a.b":          `"a.b" cannot be a namespace`,
-		"--argocd-namespace=":             "cannot be a namespace",
-		"--allowed-app-namespaces=team-a": `"team-a" is not <namespaces on the hub>=<namespaces on the cluster>`,
-		"--allowed-app-namespaces=a=[":    "unexpected end of input",
-		"--on-revocation=ask":             `"ask" is not freeze or delete`,
+		"--cluster-authorization=any":             `"any" is not one of binding-or-placement, placement, none`,
+		"--argocd-namespace=a.b":                  `"a.b" cannot be a namespace`,
+		"--argocd-namespace=":                     "cannot be a namespace",
+		"--allowed-app-namespaces=team-a":         `"team-a" is not <namespaces on the hub>=<namespaces on the cluster>`,
+		"--allowed-app-namespaces=a=[":            "unexpected end of input",
+		"--work-executor-service-account=applier": `"applier" is not <namespace>/<name> of a ServiceAccount`,
+		"--on-revocation=ask":                     `"ask" is not freeze or delete`,
 	} {
 		err := parse(t, flag).validate()
 		name, _, _ := strings.Cut(flag, "=")

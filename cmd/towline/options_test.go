@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -103,6 +104,9 @@ func TestFlagsDoSomething(t *testing.T) {
 		"allowed-app-namespaces": {
 			"--allowed-app-namespaces=a-*=b,c=d", func(o *options) any { return controllerOptions(o).Authorization.NamespaceRules },
 			[]authorization.NamespaceRule{{From: "a-*", To: "b"}, {From: "c", To: "d"}}},
+		"work-executor-service-account": {
+			"--work-executor-service-account=argocd/applier", func(o *options) any { return controllerOptions(o).Authorization.Executor },
+			types.NamespacedName{Namespace: "argocd", Name: "applier"}},
 		"on-revocation": {
 			"--on-revocation=delete", func(o *options) any { return controllerOptions(o).Authorization.DeleteOnRevocation }, true},
 		"leader-elect": {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -32,6 +33,10 @@ type Reconciler struct {
 
 	// Grants says who may send what where.
 	Grants *grants.Checker
+
+	// Executor is the ServiceAccount of the clusters whose rights works need whose AppProject names none; the zero
+	// value for none.
+	Executor types.NamespacedName
 
 	// DeleteOnRevocation is set when a work whose Application has lost the right to it is to go. Otherwise it stays
 	// as it is.

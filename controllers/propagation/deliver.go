@@ -56,6 +56,11 @@ func (r *Reconciler) deliver(ctx context.Context, app *argocd.Application) (time
 	if err != nil {
 		return 0, renderProblem(err)
 	}
+	executor, err := r.executor(ctx, app)
+	if err != nil {
+		return 0, err
+	}
+	work.ExecuteAs(desired, executor)
 	current, err := r.apply(ctx, app, existing, desired)
 	if err != nil {
 		return 0, writeProblem(err, client.ObjectKeyFromObject(desired).String())

@@ -68,6 +68,10 @@ const (
 // tells by it what it need not write again.
 const AnnotationDigest = Group + "/report-digest"
 
+// AnnotationExecutor is on an AppProject of the hub: `<namespace>/<name>` of the ServiceAccount of the clusters whose
+// rights the work agent needs for the project's Applications.
+const AnnotationExecutor = Group + "/work-executor-service-account"
+
 // What relays a request from the hub to the cluster.
 const (
 	// OperationInfo is the name of the entry in an operation's info list that identifies it, on the hub, on its

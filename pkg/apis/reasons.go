@@ -34,6 +34,9 @@ const (
 	// ReasonWorkRejected: the hub's API server refused the ManifestWork.
 	ReasonWorkRejected = "WorkRejected"
 
+	// ReasonExecutorInvalid: the AppProject names an executor that is no ServiceAccount.
+	ReasonExecutorInvalid = "ExecutorInvalid"
+
 	// ReasonClusterForbidden: the Application's namespace has not been given the cluster.
 	ReasonClusterForbidden = "ClusterForbidden"
 	// ReasonNamespaceForbidden: the Application may not have that namespace on its cluster.

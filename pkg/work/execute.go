@@ -1,0 +1,19 @@
+package work
+
+import (
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// ExecuteAs makes a work one that the agent applies only as far as that ServiceAccount of the cluster may; the zero
+// value takes that away.
+func ExecuteAs(w *workv1.ManifestWork, account types.NamespacedName) {
+	if account.Name == "" {
+		w.Spec.Executor = nil
+		return
+	}
+	w.Spec.Executor = &workv1.ManifestWorkExecutor{Subject: workv1.ManifestWorkExecutorSubject{
+		Type:           workv1.ExecutorSubjectTypeServiceAccount,
+		ServiceAccount: &workv1.ManifestWorkSubjectServiceAccount{Namespace: account.Namespace, Name: account.Name},
+	}}
+}
