@@ -20,6 +20,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 // strict is what a hub has that says nothing.
@@ -412,4 +413,50 @@ func TestExecutor(t *testing.T) {
 	annotate("")
 	g.Eventually(func() string { return executor(s.app) }, soon, tick).Should(Equal("argocd/applier"))
 	expectNoProblem(t, s.app)
+}
+
+// TestAForbiddenRivalBlocksNobody: who may not be sent does not keep a target from one who may.
+func TestAForbiddenRivalBlocksNobody(t *testing.T) {
+	start(t, strict)
+	c := cluster(t)
+	squatter := fixture.Application(unique("app")).Namespace(tenant(t)).Cluster(c.Name).
+		Annotation(apis.AnnotationAppNamespace, "argocd").Obj()
+	create(t, squatter)
+	expectForbidden(t, squatter, apis.ReasonNamespaceForbidden, "may not have")
+	NewWithT(t).Expect(client.IgnoreAlreadyExists(k8s.Create(t.Context(), binding("argocd", globalSet)))).To(Succeed())
+	app := fixture.Application(squatter.Name).Namespace("argocd").Cluster(c.Name).Obj()
+	create(t, app)
+	expectAllowed(t, app)
+}
+
+// TestTwoThatWereBothSent: the older keeps the target; the other is taken back once the cluster's Application has both
+// for owners.
+func TestTwoThatWereBothSent(t *testing.T) {
+	c := cluster(t)
+	var apps []*argocd.Application
+	var works []*workv1.ManifestWork
+	for range 2 {
+		app := application(t, c).Annotation(apis.AnnotationAppNamespace, "argocd").Obj()
+		create(t, app)
+		w, err := work.Render(app, work.Requests{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		create(t, w)
+		apps, works = append(apps, app), append(works, w)
+	}
+	first, second := 0, 1
+	if apps[0].CreationTimestamp.Equal(&apps[1].CreationTimestamp) && apps[1].UID < apps[0].UID {
+		first, second = 1, 0
+	}
+	applied(t, works[second])
+	start(t)
+	expectProblem(t, apps[second], apis.ReasonTargetConflict, "has the same namespace and name")
+	settled(t)
+	if get(t, works[second].DeepCopy()) == nil {
+		t.Error("it went before the other was there to keep the app")
+	}
+	applied(t, get(t, works[first]))
+	expectNoWork(t, apps[second])
+	expectWork(t, apps[first])
 }

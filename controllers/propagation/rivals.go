@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/controllers/internal/gone"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
@@ -26,11 +27,14 @@ func (r *Reconciler) checkTarget(
 		if key == client.ObjectKeyFromObject(app) {
 			continue
 		}
-		first, err := r.comesFirst(ctx, key, app, existing)
+		first, err := r.comesFirst(ctx, key, app, cluster, existing)
 		if err != nil {
 			return err
 		}
 		if first {
+			if err := r.giveWay(ctx, key, app, existing); err != nil {
+				return err
+			}
 			p := problemf(apis.ReasonTargetConflict,
 				"Application %s has the same namespace and name on cluster %s: give this one another name, or another %s",
 				key, app.Cluster(), apis.AnnotationAppNamespace)
@@ -45,26 +49,82 @@ func (r *Reconciler) checkTarget(
 }
 
 // comesFirst tells whether the Application of that key keeps the target that it shares with app: the one that has
-// been sent keeps it; of two that have not, or both have, the older.
+// been sent keeps it; of two that have not, or both have, the older. One that may not be sent does not count.
 func (r *Reconciler) comesFirst(
-	ctx context.Context, key types.NamespacedName, app *argocd.Application, existing *workv1.ManifestWork,
+	ctx context.Context, key types.NamespacedName, app *argocd.Application, cluster *clusterv1.ManagedCluster, existing *workv1.ManifestWork,
 ) (bool, error) {
 	rival := &argocd.Application{}
 	if err := r.Get(ctx, key, rival); err != nil {
 		return false, client.IgnoreNotFound(err)
 	}
-	theirs, err := r.existing(ctx, rival)
+	theirs, err := r.sent(ctx, rival, existing == nil)
 	if err != nil {
 		return false, err
 	}
-	if !rival.Pulled() && theirs == nil {
-		return false, nil
+	if theirs == nil {
+		if may, err := r.maySend(ctx, rival, cluster); !may || err != nil {
+			return false, err
+		}
 	}
 	if (theirs == nil) != (existing == nil) {
 		return existing == nil, nil
 	}
 	a, b := rival.CreationTimestamp, app.CreationTimestamp
 	return a.Before(&b) || a.Equal(&b) && rival.UID < app.UID, nil
+}
+
+// sent is a rival's work; nil when there is none. Before a work is made beside it, the cache's word for that does not do:
+// two that are made at a time would both be sent.
+func (r *Reconciler) sent(ctx context.Context, rival *argocd.Application, making bool) (*workv1.ManifestWork, error) {
+	theirs, err := r.existing(ctx, rival)
+	if theirs != nil || err != nil || !making {
+		return theirs, err
+	}
+	live := &workv1.ManifestWork{}
+	if err := r.Live.Get(ctx, work.Key(rival), live); gone.Is(err) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	return live, nil
+}
+
+// maySend tells whether an Application that has not been sent can be: it asks for that, and nothing forbids it.
+func (r *Reconciler) maySend(ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster) (bool, error) {
+	if !app.Pulled() || checkApplication(app) != nil {
+		return false, nil
+	}
+	request, err := authorization.Read(app)
+	if err != nil {
+		return false, nil //nolint:nilerr // what cannot be read is not sent
+	}
+	refusal, err := r.Grants.Check(ctx, app, request, cluster)
+	return refusal == nil, err
+}
+
+// giveWay takes back an Application that was sent though the one of that key, which comes first, was as well. The
+// cluster's Application has both works for owners once both have been applied, and stays when one of them goes; until
+// then nothing is done.
+func (r *Reconciler) giveWay(ctx context.Context, key types.NamespacedName, app *argocd.Application, existing *workv1.ManifestWork) error {
+	if existing == nil {
+		return nil
+	}
+	rival, theirs := &argocd.Application{}, &workv1.ManifestWork{}
+	if err := r.Live.Get(ctx, key, rival); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if err := r.Live.Get(ctx, work.Key(rival), theirs); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	target := types.NamespacedName{Namespace: app.ClusterNamespace(), Name: app.Name}
+	if !rival.DeletionTimestamp.IsZero() || !theirs.DeletionTimestamp.IsZero() || !applied(theirs) || !work.CarriesTo(theirs, target) {
+		return nil
+	}
+	mine, err := r.current(ctx, app)
+	if err != nil || mine == nil || !applied(mine) || !work.CarriesTo(mine, target) {
+		return err
+	}
+	return r.deleteWork(ctx, mine, app)
 }
 
 // checkHub returns a Problem when the hub itself, as a managed cluster, has an Application of the target's namespace
