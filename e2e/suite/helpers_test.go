@@ -29,9 +29,12 @@ import (
 const argocdNamespace = fleet.ArgoCDNamespace
 
 // spec is an Application's spec that deploys a folder of the fleet's repository into a namespace.
-func spec(path, namespace string) string {
+func spec(path, namespace string) string { return specOf("default", path, namespace) }
+
+// specOf is the same in an AppProject.
+func specOf(project, path, namespace string) string {
 	data, err := json.Marshal(map[string]any{
-		"project":     "default",
+		"project":     project,
 		"source":      map[string]any{"repoURL": f.Git.URL(fleet.AppsRepo), "path": path, "targetRevision": "main"},
 		"destination": map[string]any{"server": apis.InClusterServer, "namespace": namespace},
 		"syncPolicy": map[string]any{
@@ -177,8 +180,13 @@ func testdataFS(name string) fs.FS {
 // apply applies a manifest to the hub.
 func apply(ctx context.Context, manifest string) {
 	GinkgoHelper()
+	applyTo(ctx, &f.Hub.ControlPlane, manifest)
+}
+
+func applyTo(ctx context.Context, plane *fleet.ControlPlane, manifest string) {
+	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), "manifest.yaml")
 	Expect(os.WriteFile(file, []byte(manifest), 0o600)).To(Succeed())
-	_, err := f.Hub.Kubectl(ctx, "apply", "--server-side", "-f", file)
+	_, err := plane.Kubectl(ctx, "apply", "--server-side", "-f", file)
 	Expect(err).NotTo(HaveOccurred())
 }

@@ -1,0 +1,291 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/utils/ptr"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/e2e/towline"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+)
+
+var _ = Describe("An attack", Ordered, func() {
+	var tenant, agent, addon client.Client
+
+	BeforeAll(func(ctx SpecContext) {
+		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "deploy/addon/hub_role.yaml")).To(Succeed())
+		apply(ctx, tenantManifests())
+		_, err := f.Hub.Kubectl(ctx, "label", "managedcluster", "cluster1", "tenant=a")
+		Expect(err).NotTo(HaveOccurred())
+		apply(ctx, victimManifest())
+		expectHealthy(ctx, victim)
+		Eventually(ctx, read(hub, raw("apps.open-cluster-management.io/v1alpha1", "MulticlusterApplicationSetReport", argocdNamespace, victimSet))).
+			Should(HaveField("Object", HaveKeyWithValue("statuses", HaveKeyWithValue("summary", HaveKeyWithValue("healthy", "1")))))
+		last := ""
+		Eventually(ctx, func(ctx context.Context) bool {
+			now := snapshot(ctx)
+			same := now == last
+			last = now
+			return same
+		}).WithPolling(2 * time.Second).Should(BeTrue())
+		tenant = clientWith(f.Hub.UserKubeconfig("tenant"))
+		agent = clientWith(f.Cluster("cluster1").AgentKubeconfig(), nil)
+		group := "system:open-cluster-management:cluster:cluster1:addon:towline-agent"
+		addon = clientWith(f.Hub.UserKubeconfig(group+":agent:hostile", group, "system:open-cluster-management:addon:towline-agent"))
+	})
+	AfterAll(func(ctx SpecContext) {
+		_, err := f.Hub.Kubectl(ctx, "delete", "applicationset", victimSet, "--namespace", argocdNamespace, "--wait=false")
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(ctx, read(hub, named(victim))).Should(BeNil())
+		_, err = f.Hub.Kubectl(ctx, "label", "managedcluster", "cluster1", "tenant-")
+		Expect(err).NotTo(HaveOccurred())
+		for _, what := range [][]string{
+			{"managedclusterset", "tenant-a"}, {"namespace", tenantNamespace}, {"appproject", "tenant-a", "--namespace", argocdNamespace},
+			{"rolebinding", "attack-agent", "--namespace", "cluster1"},
+		} {
+			_, err := f.Hub.Kubectl(ctx, append([]string{"delete", "--wait=false"}, what...)...)
+			Expect(err).NotTo(HaveOccurred())
+		}
+	})
+
+	Context("of a tenant", func() {
+		It("names a foreign cluster", func(ctx SpecContext) {
+			harmless(ctx, func() {
+				app := tenantApp("foreign", func(b *fixture.ApplicationBuilder) { b.Cluster("cluster2") })
+				submit(ctx, tenant, app)
+				expectForbidden(ctx, app, "a ManagedClusterSetBinding in namespace tenant-a")
+				Expect(read(hub, workOf(app))(ctx)).To(BeNil())
+			})
+		})
+
+		It("names a foreign cluster after one that it may use", func(ctx SpecContext) {
+			harmless(ctx, func() {
+				app := tenantApp("second-thought")
+				submit(ctx, tenant, app)
+				Eventually(ctx, read(hub, workOf(app))).ShouldNot(BeNil())
+				first, err := read(hub, workOf(app))(ctx)
+				Expect(err).NotTo(HaveOccurred())
+				Expect(tenant.Patch(ctx, app, merge(fmt.Sprintf(`{"metadata":{"annotations":{%q:"cluster2"}}}`, apis.AnnotationCluster)))).To(Succeed())
+				expectForbidden(ctx, app, `may not deploy to cluster "cluster2"`)
+				Expect(read(hub, workOf(app))(ctx)).To(BeNil(), "cluster2 got it")
+				Expect(read(hub, first)(ctx)).To(HaveField("Spec", Equal(first.Spec)), "what it may have is gone")
+				Expect(tenant.Patch(ctx, app, merge(fmt.Sprintf(`{"metadata":{"annotations":{%q:"cluster1"}}}`, apis.AnnotationCluster)))).To(Succeed())
+				Eventually(ctx, read(hub, app)).Should(HaveField("Status.Conditions", Not(ContainElement(HaveField("Type", apis.ConditionPropagationForbiddenError)))))
+			})
+		})
+
+		It("escapes into Argo CD's namespace with the project default", func(ctx SpecContext) {
+			harmless(ctx, func() {
+				app := tenantApp("escape", func(b *fixture.ApplicationBuilder) {
+					b.Spec(spec("guestbook", "kube-system")).Annotation(apis.AnnotationAppNamespace, argocdNamespace)
+				})
+				submit(ctx, tenant, app)
+				expectForbidden(ctx, app, `may not have namespace "argocd" on its cluster`)
+				Expect(read(hub, workOf(app))(ctx)).To(BeNil())
+			})
+		})
+
+		It("uses a project that does not list its namespace", func(ctx SpecContext) {
+			harmless(ctx, func() {
+				app := tenantApp("unlisted", func(b *fixture.ApplicationBuilder) { b.Spec(spec("guestbook", tenantNamespace)) })
+				submit(ctx, tenant, app)
+				expectForbidden(ctx, app, "AppProject argocd/default is not for Applications of namespace")
+				Expect(read(hub, workOf(app))(ctx)).To(BeNil())
+			})
+		})
+
+		It("syncs from a repository that its project does not permit", func(ctx SpecContext) {
+			harmless(ctx, func() {
+				app := tenantApp("operation")
+				submit(ctx, tenant, app)
+				Eventually(ctx, read(hub, workOf(app))).ShouldNot(BeNil())
+				Expect(tenant.Patch(ctx, app, merge(`{"operation":{"sync":{"source":{"repoURL":"https://evil.example.com/x","path":"."}}}}`))).To(Succeed())
+				expectForbidden(ctx, app, "https://evil.example.com/x")
+				w, err := read(hub, workOf(app))(ctx)
+				Expect(err).NotTo(HaveOccurred())
+				Expect(fmt.Sprint(w.Spec)).NotTo(ContainSubstring("evil"))
+			})
+		})
+
+		It("writes a report", func(ctx SpecContext) {
+			harmless(ctx, func() {
+				report := raw("apps.open-cluster-management.io/v1alpha1", "MulticlusterApplicationSetReport", tenantNamespace, victimSet)
+				report.Object["statuses"] = map[string]any{"clusterConditions": []any{map[string]any{
+					"cluster": "cluster2", "app": "argocd/" + victim + "/cluster2/x", "healthStatus": "Degraded"}}}
+				denied(tenant.Create(ctx, report), "only Towline writes what a MulticlusterApplicationSetReport says")
+				report.SetNamespace(argocdNamespace)
+				denied(tenant.Create(ctx, report), "cannot create resource")
+				denied(tenant.Patch(ctx, report, merge(`{"statuses":null}`)), "cannot patch resource")
+			})
+		})
+
+		It("labels a foreign namespace", func(ctx SpecContext) {
+			harmless(ctx, func() {
+				for _, name := range []string{argocdNamespace, "cluster2", tenantNamespace} {
+					denied(tenant.Patch(ctx, raw("v1", "Namespace", "", name),
+						merge(`{"metadata":{"labels":{"apps.open-cluster-management.io/gitops-argo-namespace":"true"}}}`)), "cannot patch resource")
+				}
+			})
+		})
+	})
+
+	Context("of a cluster", Ordered, func() {
+		var mine *argocd.Application
+		var w *workv1.ManifestWork
+
+		BeforeAll(func(ctx SpecContext) {
+			mine = fixture.Application("mine").Cluster("cluster1").Spec(spec("guestbook", "mine")).Obj()
+			mine.UID = ""
+			Expect(hub.Create(ctx, mine)).To(Succeed())
+			expectHealthy(ctx, mine.Name)
+			w = workOf(mine)
+			// Its real agent would put things right at once.
+			Expect(f.Cluster("cluster1").StopAgent(ctx)).To(Succeed())
+		})
+		AfterAll(func(ctx SpecContext) {
+			Expect(f.Cluster("cluster1").StartAgent(ctx)).To(Succeed())
+			Expect(hub.Delete(ctx, mine)).To(Succeed())
+			Eventually(ctx, read(hub, w)).Should(BeNil())
+		})
+
+		// rewrites are changes of a work that is its own.
+		rewrites := map[string]string{
+			"its labels":      `{"metadata":{"labels":{"apps.open-cluster-management.io/pull-to-ocm-managed-cluster":null}}}`,
+			"its annotations": fmt.Sprintf(`{"metadata":{"annotations":{%q:%q,%q:%q}}}`, apis.AnnotationHubName, victim, apis.AnnotationHubNamespace, argocdNamespace),
+			"its payload": `{"spec":{"workload":{"manifests":[{"apiVersion":"argoproj.io/v1alpha1","kind":"Application",` +
+				`"metadata":{"name":"` + victim + `","namespace":"argocd"},"spec":{}}]}}}`,
+			"its rules": `{"spec":{"manifestConfigs":[]}}`,
+			"its owner": `{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"Namespace","name":"argocd","uid":"x"}]}}`,
+		}
+
+		It("rewrites its work", func(ctx SpecContext) {
+			harmless(ctx, func() {
+				for what, patch := range rewrites {
+					By(what)
+					denied(agent.Patch(ctx, w.DeepCopy(), merge(patch)), "a cluster's agent may not change")
+				}
+				Expect(agent.Patch(ctx, w.DeepCopy(), merge(`{"metadata":{"finalizers":["cluster.open-cluster-management.io/manifest-work-cleanup"]}}`))).To(Succeed())
+			})
+		})
+
+		It("rewrites its work where there are no admission policies", func(ctx SpecContext) {
+			harmless(ctx, func() {
+				withoutPolicies(ctx, agent, w)
+				good, err := read(hub, w)(ctx)
+				Expect(err).NotTo(HaveOccurred())
+				for what, patch := range rewrites {
+					if what == "its owner" {
+						continue // an owner that does not exist: the garbage collector takes the work, the cluster's own
+					}
+					By(what)
+					Expect(agent.Patch(ctx, w.DeepCopy(), merge(patch))).To(Succeed())
+					Eventually(ctx, read(hub, w)).Should(And(
+						HaveField("Spec", Equal(good.Spec)), HaveField("Labels", Equal(good.Labels)), HaveField("Annotations", Equal(good.Annotations))))
+				}
+			})
+		})
+
+		It("marks a work of its own as another's", func(ctx SpecContext) {
+			harmless(ctx, func() {
+				forged := raw("work.open-cluster-management.io/v1", "ManifestWork", "cluster1", "innocent")
+				forged.Object["spec"] = map[string]any{"workload": map[string]any{"manifests": []any{}}}
+				Expect(hub.Create(ctx, forged)).To(Succeed())
+				DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(hub.Delete(ctx, forged))).To(Succeed()) })
+				mark := merge(fmt.Sprintf(`{"metadata":{"labels":{%q:"true"},"annotations":{%q:%q,%q:%q}}}`, apis.LabelPull,
+					apis.AnnotationHubName, victim, apis.AnnotationHubNamespace, argocdNamespace))
+				denied(agent.Patch(ctx, forged.DeepCopy(), mark), "a cluster's agent may not change labels")
+				denied(agent.Create(ctx, raw("work.open-cluster-management.io/v1", "ManifestWork", "cluster1", "new")), "cannot create")
+				denied(agent.Patch(ctx, raw("work.open-cluster-management.io/v1", "ManifestWork", "cluster2", "x"), mark), "cannot patch")
+				withoutPolicies(ctx, agent, w)
+				Expect(agent.Patch(ctx, forged.DeepCopy(), mark)).To(Succeed())
+				forgedWork := workOf(mine)
+				forgedWork.Name = "innocent"
+				Expect(agent.Get(ctx, client.ObjectKeyFromObject(forgedWork), forgedWork)).To(Succeed())
+				forgedWork.Status = lies(hostile("healthStatus", workv1.FieldValue{Type: workv1.String, String: ptr.To("Degraded")}))
+				Expect(agent.Status().Update(ctx, forgedWork)).To(Succeed())
+			})
+		})
+
+		It("reports nonsense", func(ctx SpecContext) {
+			text := func(s string) workv1.FieldValue { return workv1.FieldValue{Type: workv1.String, String: &s} }
+			long := strings.Repeat("A", 1<<20)
+			harmless(ctx, func() {
+				for what, values := range map[string][]workv1.FeedbackValue{
+					"a value without a value": {hostile("healthStatus", workv1.FieldValue{Type: workv1.String}), hostile("syncStatus", workv1.FieldValue{Type: workv1.Integer})},
+					"other types":             {hostile("healthStatus", workv1.FieldValue{Type: workv1.Integer, Integer: ptr.To(int64(7))}), hostile("syncStatus", workv1.FieldValue{Type: workv1.Boolean, Boolean: ptr.To(true)})},
+					"other enums":             {hostile("healthStatus", text("Fabulous")), hostile("operationStatePhase", text("<script>"))},
+					"no time":                 {hostile("operationStatePhase", text("Succeeded")), hostile("operationStateStartedAt", text("yesterday")), hostile("reconciledAt", text("soon"))},
+					"1 MiB":                   {hostile("operationStateMessage", text(long))},
+					"control characters":      {hostile("conditionSyncError", text("a\x1b[31m\u202e\u0000b<img src=x onerror=alert(1)>"))},
+				} {
+					By(what)
+					Eventually(ctx, func(ctx context.Context) error {
+						now, err := read(hub, w)(ctx)
+						if err != nil {
+							return err
+						}
+						now.Status = lies(values...)
+						return agent.Status().Update(ctx, now)
+					}).Should(Succeed())
+				}
+				Eventually(ctx, read(hub, mine)).Should(HaveField("Status", Not(BeZero())))
+			})
+			now, err := read(hub, mine)(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(len(fmt.Sprint(now.Status))).To(BeNumerically("<", 64<<10))
+			Expect(fmt.Sprint(now.Status)).NotTo(ContainSubstring("\x1b"))
+			Expect(now.Status.Health.Status).NotTo(Equal("Fabulous"))
+		})
+
+		It("reports on another tenant's Application", func(ctx SpecContext) {
+			harmless(ctx, func() {
+				lie := &v1alpha1.ApplicationReport{}
+				lie.Namespace = "cluster1"
+				lie.Application.Namespace, lie.Application.Name = argocdNamespace, victim
+				lie.Application.UID, lie.Application.ResourceVersion = "0", "1"
+				lie.ObservedAt = time.Now().UTC().Format(time.RFC3339)
+				lie.Status.Health.Status, lie.Status.Health.Message = "Degraded", strings.Repeat("<b>", 100)
+				theirs, err := read(hub, named(victim))(ctx)
+				Expect(err).NotTo(HaveOccurred())
+				for _, name := range []string{workOf(theirs).Name, w.Name, "anything"} {
+					lie.Name, lie.ResourceVersion, lie.UID = name, "", ""
+					Expect(addon.Create(ctx, lie)).To(Succeed())
+					DeferCleanup(func(ctx SpecContext) {
+						_, err := f.Hub.Kubectl(ctx, "delete", "applicationreport", name, "--namespace", "cluster1", "--ignore-not-found")
+						Expect(err).NotTo(HaveOccurred())
+					})
+				}
+				there := lie.DeepCopy()
+				there.Namespace, there.ResourceVersion, there.UID = "cluster2", "", ""
+				denied(addon.Create(ctx, there), "cannot create")
+			})
+		})
+	})
+
+	It("with Towline's own token changes no Application", func(ctx SpecContext) {
+		stolen := clientWith(f.Hub.ServiceAccountKubeconfig(ctx, towline.Namespace, towline.ServiceAccount))
+		harmless(ctx, func() {
+			for says, patch := range map[string]string{
+				"the spec of an Application":  `{"spec":{"project":"other"}}`,
+				"labels of an Application":    `{"metadata":{"labels":{"a":"b"}}}`,
+				"takes off the refresh":       `{"metadata":{"annotations":{"a":"b"}}}`,
+				"takes off Argo CD's":         `{"metadata":{"finalizers":null}}`,
+				"owners of an Application":    `{"metadata":{"ownerReferences":null}}`,
+				"off the refresh and nothing": fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, apis.AnnotationSkipReconcile),
+			} {
+				denied(stolen.Patch(ctx, named(victim), merge(patch)), says)
+			}
+			denied(stolen.Create(ctx, tenantApp("new")), "cannot create")
+		})
+	})
+})
