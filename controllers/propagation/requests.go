@@ -46,7 +46,7 @@ func (r *Reconciler) relayRequests(ctx context.Context, app *argocd.Application,
 	if existing != nil {
 		sent = work.Sent(existing)
 		seen = feedback.Parse(&existing.Status, work.Identifier(app))
-		out = answered(existing, sent.Last, wanted(app, &seen))
+		out = answered(existing, sent.Last, wanted(app, &seen, sent.Last))
 	}
 	if !out.hold {
 		there := there(&seen)
@@ -76,11 +76,11 @@ func answered(existing *workv1.ManifestWork, last relay.Sent, wanted string) rel
 }
 
 // wanted is the identity of the request that the hub Application makes now.
-func wanted(app *argocd.Application, seen *feedback.Observation) string {
+func wanted(app *argocd.Application, seen *feedback.Observation, last relay.Sent) string {
 	if s := app.Status.OperationState; s != nil && s.Phase == "Terminating" && there(seen).Busy {
 		return relay.TerminationID(s.StartedAt)
 	}
-	if app.Operation == nil {
+	if app.Operation == nil || relay.Withdraws(app.Status.OperationState, last) {
 		return ""
 	}
 	return relay.ID(app.Operation.Raw)
