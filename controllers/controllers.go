@@ -46,6 +46,9 @@ type Options struct {
 	// Search says how ACM Search is asked, where Sources has it.
 	Search SearchOptions
 
+	// Move says how Applications change clusters.
+	Move propagation.MoveOptions
+
 	// ReportMaxBytes is how large the report of an ApplicationSet may be; 0 stands for report.DefaultMaxBytes.
 	ReportMaxBytes int
 
@@ -77,6 +80,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			Live:   mgr.GetAPIReader(),
 			Grants: checker,
 			Events: recorder,
+			Move:   o.Move,
 
 			Executor:           o.Authorization.Executor,
 			DeleteOnRevocation: o.Authorization.DeleteOnRevocation,

@@ -94,6 +94,35 @@ func expectNoProblem(t *testing.T, app *argocd.Application) {
 	}, soon, tick).Should(BeFalse())
 }
 
+// expectNotice waits until the Application shows that condition with a message that says that.
+func expectNotice(t *testing.T, app *argocd.Application, conditionType, says string) {
+	t.Helper()
+	NewWithT(t).Eventually(func() string {
+		message, _ := condition(t, app, conditionType)
+		return message
+	}, soon, tick).Should(ContainSubstring(says))
+}
+
+// expectNoNotice waits until the Application does not show that condition.
+func expectNoNotice(t *testing.T, app *argocd.Application, conditionType string) {
+	t.Helper()
+	NewWithT(t).Eventually(func() bool {
+		_, there := condition(t, app, conditionType)
+		return there
+	}, soon, tick).Should(BeFalse())
+}
+
+// expectReleasing waits until the Application's work says that its deletion is to leave everything there.
+func expectReleasing(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
+	t.Helper()
+	var w *workv1.ManifestWork
+	NewWithT(t).Eventually(func() bool {
+		w = workOf(t, app)
+		return w != nil && work.Released(w)
+	}, soon, tick).Should(BeTrue())
+	return w
+}
+
 func eventReasons(t *testing.T, obj client.Object) []string {
 	t.Helper()
 	list := &eventsv1.EventList{}

@@ -2,10 +2,12 @@ package controllers_test
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/towline-io/towline/controllers"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
@@ -112,7 +114,65 @@ func TestMove(t *testing.T) {
 		t.Fatal("the old cluster lost the Application before the new one had it")
 	}
 	applied(t, w)
+	expectNotice(t, app, apis.ConditionMoveWarning, "cluster "+from.Name+" keeps it until it is healthy there")
+	if got := get(t, old.DeepCopy()); got == nil {
+		t.Fatal("the old cluster lost the Application before it was healthy on the new one")
+	}
+	report(t, app, feedbackOf(app).Healthy("a"))
 	NewWithT(t).Eventually(func() *workv1.ManifestWork { return get(t, old.DeepCopy()) }, soon, tick).Should(BeNil())
+	expectNoNotice(t, app, apis.ConditionMoveWarning)
+}
+
+// TestMoveBack: half way there it ends where it was, with one work.
+func TestMoveBack(t *testing.T) {
+	start(t)
+	from, to := cluster(t), cluster(t)
+	app := application(t, from).Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	old := workOf(t, app)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = to.Name })
+	half := expectWork(t, app)
+	applied(t, half)
+	expectNotice(t, app, apis.ConditionMoveWarning, from.Name)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = from.Name })
+	NewWithT(t).Eventually(func() *workv1.ManifestWork { return get(t, half.DeepCopy()) }, soon, tick).Should(BeNil())
+	expectNoNotice(t, app, apis.ConditionMoveWarning)
+	if got := expectWork(t, app); got.UID != old.UID {
+		t.Error("it is not the work that was there")
+	}
+}
+
+// TestMoveThatNeverGetsHealthy ends all the same.
+func TestMoveThatNeverGetsHealthy(t *testing.T) {
+	start(t, func(o *controllers.Options) { o.Move.Timeout = 3 * time.Second })
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	old := expectWork(t, app)
+	to := cluster(t)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = to.Name })
+	expectWork(t, app)
+	report(t, app, feedbackOf(app).String("healthStatus", "Degraded"))
+	NewWithT(t).Eventually(func() *workv1.ManifestWork { return get(t, old.DeepCopy()) }, soon, tick).Should(BeNil())
+}
+
+// TestMoveOldFirst: what must not run twice is gone from the old cluster before the new one hears of it.
+func TestMoveOldFirst(t *testing.T) {
+	start(t)
+	from, to := cluster(t), cluster(t)
+	app := application(t, from).Annotation(apis.AnnotationMoveOrder, apis.MoveOldFirst).Obj()
+	create(t, app)
+	old := expectWork(t, app)
+	edit(t, old, func(w *workv1.ManifestWork) { w.Finalizers = []string{agentFinalizer} })
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = to.Name })
+	expectNotice(t, app, apis.ConditionMoveWarning, "when cluster "+from.Name+" has removed it")
+	settled(t)
+	if workOf(t, app) != nil {
+		t.Fatal("it runs twice")
+	}
+	edit(t, old, func(w *workv1.ManifestWork) { w.Finalizers = nil })
+	expectWork(t, app)
+	expectNoNotice(t, app, apis.ConditionMoveWarning)
 }
 
 // TestMadeAgainUnderItsName: the new Application's work takes over before that of the old one goes.

@@ -69,7 +69,7 @@ func controllerOptions(o *options) controllers.Options {
 		concurrency[name] = *n
 	}
 	return controllers.Options{
-		Enabled: o.enabled(), Concurrency: concurrency, ReportMaxBytes: o.reportMaxBytes,
+		Enabled: o.enabled(), Concurrency: concurrency, ReportMaxBytes: o.reportMaxBytes, Move: o.move,
 		Sources: o.sources, Search: o.search, ClusterClaims: o.clusterClaims, Authorization: o.settings(),
 	}
 }

@@ -5,11 +5,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/towline-io/towline/controllers"
+	"github.com/towline-io/towline/controllers/propagation"
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/clustersecret"
 	"github.com/towline-io/towline/pkg/report"
 )
@@ -29,6 +32,7 @@ type options struct {
 	reportMaxBytes int
 
 	clusterClaims []string
+	move          propagation.MoveOptions
 }
 
 // defaultConcurrency keeps some requests on their way to the API server all the time; what the controllers do
@@ -42,6 +46,9 @@ const (
 	maxReportBytes = 1_400_000
 )
 
+// maxMoveTimeout keeps a unit that was mistaken from leaving an Application on two clusters for good.
+const maxMoveTimeout = 7 * 24 * time.Hour
+
 func newOptions() *options {
 	o := &options{
 		common:        newCommon(),
@@ -53,6 +60,7 @@ func newOptions() *options {
 		concurrency:    map[string]*int{},
 		leaderElect:    true,
 		reportMaxBytes: report.DefaultMaxBytes,
+		move:           propagation.MoveOptions{Order: apis.MoveNewFirst, Timeout: 10 * time.Minute},
 	}
 	for _, name := range controllers.Names {
 		n := defaultConcurrency
@@ -83,6 +91,10 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 		"how large the report of an ApplicationSet may be; rows that do not fit are counted and left out")
 	fs.StringSliceVar(&o.clusterClaims, "cluster-claims", o.clusterClaims,
 		"names of the ClusterClaims that go to Argo CD's cluster Secrets as labels, beside the ManagedCluster's own labels")
+	fs.StringVar(&o.move.Order, "move-order", o.move.Order,
+		"what comes first when the target of an Application changes: "+apis.MoveNewFirst+" or "+apis.MoveOldFirst)
+	fs.DurationVar(&o.move.Timeout, "move-timeout", o.move.Timeout,
+		"how long the old cluster keeps an Application that is applied on the new one and not healthy there")
 	fs.BoolVar(&o.leaderElect, "leader-elect", o.leaderElect,
 		"let one of several replicas work at a time")
 	fs.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", o.leaderElectionNamespace,
@@ -116,6 +128,12 @@ func (o *options) validate() error {
 		} else if !clustersecret.Follows(claim) {
 			fail("--cluster-claims: a label %q would mean something else to Argo CD", claim)
 		}
+	}
+	if o.move.Order != apis.MoveNewFirst && o.move.Order != apis.MoveOldFirst {
+		fail("--move-order: %q is neither %s nor %s", o.move.Order, apis.MoveNewFirst, apis.MoveOldFirst)
+	}
+	if o.move.Timeout < 0 || o.move.Timeout > maxMoveTimeout {
+		fail("--move-timeout: %s is not between 0 and %s", o.move.Timeout, maxMoveTimeout)
 	}
 	return errors.Join(append(errs, o.common.validate(), o.sourceOptions.validate(), o.authorizationOptions.validate())...)
 }

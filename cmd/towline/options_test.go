@@ -15,6 +15,7 @@ import (
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/authorization"
 )
 
@@ -85,6 +86,10 @@ func TestFlagsDoSomething(t *testing.T) {
 			"--aggregation-concurrency=5", func(o *options) any { return controllerOptions(o).Concurrency["aggregation"] }, 5},
 		"report-max-bytes": {
 			"--report-max-bytes=500000", func(o *options) any { return controllerOptions(o).ReportMaxBytes }, 500000},
+		"move-order": {
+			"--move-order=old-first", func(o *options) any { return controllerOptions(o).Move.Order }, apis.MoveOldFirst},
+		"move-timeout": {
+			"--move-timeout=3m", func(o *options) any { return controllerOptions(o).Move.Timeout }, 3 * time.Minute},
 		"resource-source": {
 			"--resource-source=agent,search" + searching, func(o *options) any { return controllerOptions(o).Sources }, []string{"agent", "search"}},
 		"search-url": {
@@ -201,6 +206,8 @@ func TestValidate(t *testing.T) {
 		"--aggregation-concurrency=0":                 "not between 1 and 1000",
 		"--report-max-bytes=1000":                     "not between 65536 and 1400000",
 		"--report-max-bytes=1500000":                  "not between 65536 and 1400000",
+		"--move-order=first":                          "neither new-first nor old-first",
+		"--move-timeout=-1s":                          "not between 0 and",
 		"--metrics-bind-address=nonsense":             "--metrics-bind-address",
 		"--metrics-bind-address=:99999":               "--metrics-bind-address",
 		"--health-probe-bind-address=8081":            "--health-probe-bind-address",

@@ -45,6 +45,12 @@ type Reconciler struct {
 	// Events records what people should see on the Application.
 	Events events.EventRecorder
 
+	// Sets is set where the hub has ApplicationSets, which can be paused. SetupWithManager finds out.
+	Sets bool
+
+	// Move says what comes first when the target of an Application changes.
+	Move MoveOptions
+
 	blocked blocked
 }
 
@@ -57,20 +63,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case apierrors.IsNotFound(err):
 		r.blocked.set(req.NamespacedName, "")
 		err = r.removeOrphans(ctx, req.NamespacedName)
-	case err != nil:
-	case !app.DeletionTimestamp.IsZero():
-		r.blocked.set(req.NamespacedName, "")
-		if app.Pulled() && app.ReconcileSkipped() {
-			err = r.finalize(ctx, app)
-		} // otherwise its finalizers are for the hub's own Argo CD to deal with
-	case app.Pulled():
+	case err == nil:
 		after, err = r.propagate(ctx, app)
-	default: // the label says "false"
-		r.blocked.set(req.NamespacedName, "")
-		err = r.report(ctx, app, nil)
 	}
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: retry.Conflict}, nil
+	}
+	if errors.Is(err, errAgain) {
+		return ctrl.Result{}, nil
 	}
 	if w, ok := errors.AsType[waiting](err); ok {
 		return ctrl.Result{RequeueAfter: time.Duration(w)}, nil
@@ -78,14 +78,36 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: after}, err
 }
 
+// act does what the Application asks for. It returns a Problem when that cannot be, or takes its time.
+func (r *Reconciler) act(ctx context.Context, app *argocd.Application) (time.Duration, error) {
+	if !app.Pulled() { // the label says "false"
+		if app.DeletionTimestamp.IsZero() {
+			return 0, problemOr(r.releaseAll(ctx, app))
+		}
+		return 0, nil // its finalizers are for the hub's own Argo CD to deal with
+	}
+	if err := problemOr(r.paused(ctx, app)); err != nil {
+		return 0, err
+	}
+	switch {
+	case !app.DeletionTimestamp.IsZero() && app.ReconcileSkipped():
+		return 0, r.finalize(ctx, app)
+	case !app.DeletionTimestamp.IsZero():
+		return 0, nil
+	case app.ToBeReleased():
+		return 0, r.released(ctx, app)
+	}
+	return r.deliver(ctx, app)
+}
+
 // waiting says that nothing is wrong, and that nothing which is watched will tell when to go on: look again then.
 type waiting time.Duration
 
 func (w waiting) Error() string { return "look again after " + time.Duration(w).String() }
 
-// propagate delivers the Application, and says on it whether that was possible.
+// propagate does what the Application asks for, and says on it what keeps that from being done.
 func (r *Reconciler) propagate(ctx context.Context, app *argocd.Application) (time.Duration, error) {
-	after, err := r.deliver(ctx, app)
+	after, err := r.act(ctx, app)
 	problem, blocked := errors.AsType[*Problem](err)
 	if err != nil && !blocked {
 		return 0, err

@@ -2,7 +2,6 @@ package propagation
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -29,7 +28,7 @@ import (
 // before then stays as it was.
 func (r *Reconciler) deliver(ctx context.Context, app *argocd.Application) (time.Duration, error) {
 	if p := checkApplication(app); p != nil {
-		return 0, p
+		return 0, r.unsent(ctx, app, p)
 	}
 	cluster, err := r.cluster(ctx, app.Cluster())
 	if err != nil {
@@ -48,6 +47,11 @@ func (r *Reconciler) deliver(ctx context.Context, app *argocd.Application) (time
 	if err := r.checkTarget(ctx, app, cluster, existing); err != nil {
 		return 0, err
 	}
+	if existing == nil {
+		if err := problemOr(r.clearTheWay(ctx, app)); err != nil {
+			return 0, err
+		}
+	}
 	relayed, err := r.relayRequests(ctx, app, existing)
 	if err != nil || relayed.done {
 		return 0, err
@@ -65,10 +69,8 @@ func (r *Reconciler) deliver(ctx context.Context, app *argocd.Application) (time
 	if err != nil {
 		return 0, writeProblem(err, client.ObjectKeyFromObject(desired).String())
 	}
-	if applied(current) {
-		err = r.removeStale(ctx, app, current)
-	}
-	return relayed.after, err
+	after, err := r.removeStale(ctx, app, current)
+	return soonest(relayed.after, after), err
 }
 
 // render is what the Application's work is to be.
@@ -204,22 +206,3 @@ func outcome(w *workv1.ManifestWork) metav1.ConditionStatus {
 
 // applied tells whether the work agent has applied the work as it is now.
 func applied(w *workv1.ManifestWork) bool { return outcome(w) == metav1.ConditionTrue }
-
-// removeStale deletes the works that carried this Application before: to another cluster, or under the UID of an
-// earlier Application of its name. It is called once current has been applied, so that on the same cluster the
-// Application has a new owner before it loses the old one, and is never without.
-func (r *Reconciler) removeStale(ctx context.Context, app *argocd.Application, current *workv1.ManifestWork) error {
-	works, err := r.works(ctx, client.ObjectKeyFromObject(app))
-	if err != nil {
-		return err
-	}
-	for i := range works {
-		if works[i].Name == current.Name && works[i].Namespace == current.Namespace {
-			continue
-		}
-		if err := r.deleteWork(ctx, &works[i], app); err != nil {
-			return fmt.Errorf("delete ManifestWork of an earlier target: %w", err)
-		}
-	}
-	return nil
-}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,8 +35,9 @@ type Problem struct {
 
 func (p *Problem) Error() string { return p.Message }
 
+// reason is by what the problem is counted; empty where it is not.
 func (p *Problem) reason() string {
-	if p == nil {
+	if p == nil || p.notice() && p.Reason != apis.ReasonPaused {
 		return ""
 	}
 	return p.Reason
@@ -43,6 +45,21 @@ func (p *Problem) reason() string {
 
 func problemf(reason, format string, args ...any) *Problem {
 	return &Problem{Reason: reason, Message: fmt.Sprintf(format, args...)}
+}
+
+// noticef is a Problem that is none: what someone asked for takes its time, or holds until that one changes it.
+func noticef(condition, reason, format string, args ...any) *Problem {
+	p := problemf(reason, format, args...)
+	p.Condition = condition
+	return p
+}
+
+// notice tells whether the problem is none.
+func (p *Problem) notice() bool { return p != nil && slices.Contains(notices, p.Condition) }
+
+// notices are the types of the conditions that show what is no problem.
+var notices = []string{
+	apis.ConditionPausedWarning, apis.ConditionReleaseWarning, apis.ConditionMoveWarning, apis.ConditionDeletionWarning,
 }
 
 // condition is the type of the condition that shows the problem; empty for none.

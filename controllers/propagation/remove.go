@@ -25,6 +25,9 @@ func (r *Reconciler) finalize(ctx context.Context, app *argocd.Application) erro
 	if !app.Cascades() {
 		return nil
 	}
+	if app.ToBeReleased() || app.Cluster() == "" {
+		return r.finalizeReleased(ctx, app)
+	}
 	works, err := r.works(ctx, client.ObjectKeyFromObject(app))
 	if err != nil {
 		return err
@@ -44,13 +47,17 @@ func (r *Reconciler) finalize(ctx context.Context, app *argocd.Application) erro
 		}
 		held = held || works[i].Name == work.Name(app) // those of earlier Applications of its name are not waited for
 	}
-	switch {
-	case !held:
+	if !held {
 		return r.releaseFinalizers(ctx, app)
-	case !watched:
-		return waiting(unseen)
 	}
-	return nil // the end of the last work wakes the next reconcile
+	if done, err := r.letGo(ctx, app); done || err != nil {
+		return err
+	}
+	notice, err := r.waitsForCluster(ctx, app)
+	if err == nil && !watched {
+		notice.cause = waiting(unseen)
+	}
+	return problemOr(notice, err) // the end of the last work wakes the next reconcile
 }
 
 // current is the work that the Application must have, as the API server has it now; nil when there is none, or
@@ -81,9 +88,7 @@ func (r *Reconciler) releaseFinalizers(ctx context.Context, app *argocd.Applicat
 }
 
 // removeOrphans deletes the works of an Application that is gone. Missing from the cache it may also be because
-// its pull label was taken off, or because the cache is behind: only the API server's word counts. An Application
-// without the label keeps what runs; since it is not watched any more, it is looked at from time to time as long as
-// it has works, so that they go when it does.
+// its pull label was taken off, or because the cache is behind: only the API server's word counts.
 func (r *Reconciler) removeOrphans(ctx context.Context, key types.NamespacedName) error {
 	works, err := r.works(ctx, key)
 	if err != nil {
@@ -92,21 +97,40 @@ func (r *Reconciler) removeOrphans(ctx context.Context, key types.NamespacedName
 	app := &argocd.Application{}
 	err = r.Live.Get(ctx, key, app)
 	switch {
-	case err == nil && !app.DeletionTimestamp.IsZero() && app.ReconcileSkipped():
-		return r.finalize(ctx, app)
-	case err == nil && len(works) > 0:
-		return waiting(unseen)
+	case err == nil && app.Labels[apis.LabelPull] != "":
+		return nil // the cache is behind, and will tell
 	case err == nil:
-		return nil
+		return r.unlabelled(ctx, app, len(works) > 0)
 	case !gone.Is(err):
 		return err
 	}
 	for i := range works {
-		if err := r.deleteWork(ctx, &works[i], nil); err != nil {
+		if work.Released(&works[i]) { // it was being let go of when the Application went
+			err = r.releaseWork(ctx, nil, &works[i])
+		} else {
+			err = r.deleteWork(ctx, &works[i], nil)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// unlabelled lets go of what an Application had while it was Towline's. It is not watched any more: what it shows
+// is written as long as it has works, which are.
+func (r *Reconciler) unlabelled(ctx context.Context, app *argocd.Application, hasWorks bool) error {
+	if !hasWorks && app.DeletionTimestamp.IsZero() {
+		return r.report(ctx, app, nil)
+	}
+	notice, err := r.releaseAll(ctx, app)
+	switch {
+	case err != nil:
+		return err
+	case notice == nil && !app.DeletionTimestamp.IsZero() && app.ReconcileSkipped():
+		return r.releaseFinalizers(ctx, app)
+	}
+	return r.report(ctx, app, notice)
 }
 
 // works are the works whose annotations name the Application, and which it or an earlier one of its name can have
@@ -135,6 +159,11 @@ func (r *Reconciler) works(ctx context.Context, app types.NamespacedName) ([]wor
 func (r *Reconciler) deleteWork(ctx context.Context, w *workv1.ManifestWork, app *argocd.Application) error {
 	if !w.DeletionTimestamp.IsZero() {
 		return nil
+	}
+	if held, err := r.pausedCluster(ctx, w.Namespace); err != nil {
+		return err
+	} else if held {
+		return waiting(unseen)
 	}
 	err := r.Delete(ctx, w, client.Preconditions{UID: &w.UID})
 	if err != nil {

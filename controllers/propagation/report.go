@@ -33,14 +33,17 @@ func (r *Reconciler) report(ctx context.Context, app *argocd.Application, proble
 		return client.IgnoreNotFound(err)
 	}
 	if problem != nil {
-		r.Events.Eventf(app, nil, corev1.EventTypeWarning, problem.Reason, "Propagate", "%s",
-			feedback.Clean(problem.Message, maxNote))
+		kind := corev1.EventTypeWarning
+		if problem.notice() {
+			kind = corev1.EventTypeNormal
+		}
+		r.Events.Eventf(app, nil, kind, problem.Reason, "Propagate", "%s", feedback.Clean(problem.Message, maxNote))
 	}
 	return nil
 }
 
 // problemConditions are the types of the conditions that withProblem sets and clears.
-var problemConditions = []string{apis.ConditionPropagationError, apis.ConditionPropagationForbiddenError}
+var problemConditions = append([]string{apis.ConditionPropagationError, apis.ConditionPropagationForbiddenError}, notices...)
 
 func isProblem(c argocd.Condition) bool { return slices.Contains(problemConditions, c.Type) }
 
@@ -62,6 +65,8 @@ func withProblem(conditions []argocd.Condition, problem *Problem) ([]argocd.Cond
 	}
 	if i < 0 {
 		i = len(out)
+	} else if problem.notice() && conditions[i].Type == shown.Type && conditions[i].LastTransitionTime != nil {
+		shown.LastTransitionTime = conditions[i].LastTransitionTime // since when it takes its time
 	}
 	return slices.Insert(out, i, shown), true
 }

@@ -9,6 +9,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -192,6 +193,16 @@ func (r *Reconciler) relayRefresh(
 
 // endRefresh takes the hub's annotation off, and says so where the cluster has not answered.
 func (r *Reconciler) endRefresh(ctx context.Context, app *argocd.Application, outcome relay.Outcome) error {
+	warning := ""
+	if outcome == relay.TimedOut {
+		warning = fmt.Sprintf("cluster %s has not refreshed within %s of the request: is it available? The request was dropped",
+			app.Cluster(), relay.RefreshDeadline)
+	}
+	return r.dropRefresh(ctx, app, warning)
+}
+
+// dropRefresh takes the hub's annotation off, and shows the warning unless it is empty.
+func (r *Reconciler) dropRefresh(ctx context.Context, app *argocd.Application, warning string) error {
 	patch := map[string]any{"metadata": map[string]any{
 		"resourceVersion": app.ResourceVersion,
 		"annotations":     map[string]any{apis.AnnotationRefresh: nil},
@@ -200,15 +211,12 @@ func (r *Reconciler) endRefresh(ctx context.Context, app *argocd.Application, ou
 		return c.Type == apis.ConditionRefreshWarning
 	})
 	had := len(conditions) < len(app.Status.Conditions)
-	if outcome == relay.TimedOut {
-		now := metav1.Now()
+	if warning != "" {
 		conditions = append(conditions, argocd.Condition{
-			Type: apis.ConditionRefreshWarning, LastTransitionTime: &now,
-			Message: fmt.Sprintf("cluster %s has not refreshed within %s of the request: is it available? The request was dropped",
-				app.Cluster(), relay.RefreshDeadline),
+			Type: apis.ConditionRefreshWarning, LastTransitionTime: ptr.To(metav1.Now()), Message: warning,
 		})
 	}
-	if had || outcome == relay.TimedOut {
+	if had || warning != "" {
 		patch["status"] = map[string]any{"conditions": conditions}
 	}
 	return client.IgnoreNotFound(r.patch(ctx, app, patch))

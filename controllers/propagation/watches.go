@@ -26,10 +26,16 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
 	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/report"
 )
 
 // SetupWithManager registers the controller. concurrency is how many Applications are worked on at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
+	sets, err := hasSets(mgr)
+	if err != nil {
+		return err
+	}
+	r.Sets = sets
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("propagation").
 		For(&argocd.Application{}, builder.WithPredicates(applicationChanged())).
@@ -40,6 +46,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.applicationsOfCluster),
 			builder.WithPredicates(clusterChanged())).
 		WithOptions(retry.Options(concurrency))
+	if sets {
+		b.WatchesMetadata(applicationSet(), handler.EnqueueRequestsFromMapFunc(r.applicationsOfSet),
+			builder.WithPredicates(pauseChanged()))
+	}
 	return r.Grants.Watch(b).Complete(r)
 }
 
@@ -50,7 +60,8 @@ func applicationChanged() predicate.Predicate {
 		before, after := e.ObjectOld.(*argocd.Application), e.ObjectNew.(*argocd.Application)
 		return !sameRequest(before, after) || hasProblem(before) != hasProblem(after) ||
 			after.Operation != nil && startedAt(before) != startedAt(after) ||
-			stopping(before) != stopping(after)
+			stopping(before) != stopping(after) ||
+			moves(after) && before.Status.Health.Status != after.Status.Health.Status
 	}}
 }
 
@@ -81,6 +92,11 @@ func startedAt(app *argocd.Application) string {
 		return ""
 	}
 	return app.Status.OperationState.StartedAt
+}
+
+// moves tells whether an earlier target waits for the Application to be healthy where it is to be now.
+func moves(app *argocd.Application) bool {
+	return slices.ContainsFunc(app.Status.Conditions, func(c argocd.Condition) bool { return c.Type == apis.ConditionMoveWarning })
 }
 
 // stopping tells whether the hub's status shows an operation that is to be stopped.
@@ -132,6 +148,8 @@ func clusterChanged() predicate.Predicate {
 		return before.Spec.HubAcceptsClient != after.Spec.HubAcceptsClient ||
 			!maps.Equal(before.Labels, after.Labels) ||
 			authorization.Describe(before).Server != authorization.Describe(after).Server ||
+			argocd.Paused(before.Annotations) != argocd.Paused(after.Annotations) ||
+			report.Unreachable(before) != report.Unreachable(after) || // a deletion that waits says so
 			// Set when the cluster has been accepted and has its namespace.
 			meta.IsStatusConditionTrue(before.Status.Conditions, clusterv1.ManagedClusterConditionHubAccepted) !=
 				meta.IsStatusConditionTrue(after.Status.Conditions, clusterv1.ManagedClusterConditionHubAccepted) ||

@@ -13,6 +13,21 @@ const (
 	// one or PropagationError, never both.
 	ConditionPropagationForbiddenError = "PropagationForbiddenError"
 
+	// ConditionPausedWarning: someone paused the Application, its ApplicationSet or its cluster: nothing is written for
+	// the cluster, and a deletion waits. Written by the propagation controller, as the three below; there is one of
+	// them or of the two above, never more.
+	ConditionPausedWarning = "PausedWarning"
+
+	// ConditionReleaseWarning: the Application is being let go of, or has been: what runs on the cluster stays there.
+	ConditionReleaseWarning = "ReleaseWarning"
+
+	// ConditionMoveWarning: the Application changes clusters. The message says what is being waited for.
+	ConditionMoveWarning = "MoveWarning"
+
+	// ConditionDeletionWarning: the Application is being deleted. The message says since when, and which cluster is
+	// being waited for.
+	ConditionDeletionWarning = "DeletionWarning"
+
 	// ConditionRefreshWarning: a refresh was asked for and the cluster has not compared in time. It goes with the
 	// next refresh that is asked for. Written by the propagation controller.
 	ConditionRefreshWarning = "RefreshTimeoutWarning"

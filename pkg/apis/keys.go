@@ -34,6 +34,20 @@ const (
 	// namespace of the hub Application.
 	AnnotationAppNamespace = Group + "/ocm-managed-cluster-app-namespace"
 
+	// AnnotationRelease ends the management of an Application when it is true, and leaves everything on the cluster.
+	AnnotationRelease = Group + "/release"
+
+	// AnnotationPaused, true on an Application, an ApplicationSet or a ManagedCluster, stops all writing of works for
+	// it. What the cluster reports is still shown.
+	AnnotationPaused = Group + "/paused"
+
+	// AnnotationForceDelete lets an Application that is being deleted go without waiting for its cluster when it is
+	// true.
+	AnnotationForceDelete = Group + "/force-delete"
+
+	// AnnotationMoveOrder says which comes first when the target changes: MoveNewFirst or MoveOldFirst.
+	AnnotationMoveOrder = Group + "/move-order"
+
 	// AnnotationSkipReconcile is Argo CD's: "true" keeps the hub's own application controller off it.
 	AnnotationSkipReconcile = "argocd.argoproj.io/skip-reconcile"
 
@@ -71,6 +85,15 @@ const AnnotationDigest = Group + "/report-digest"
 // AnnotationExecutor is on an AppProject of the hub: `<namespace>/<name>` of the ServiceAccount of the clusters whose
 // rights the work agent needs for the project's Applications.
 const AnnotationExecutor = Group + "/work-executor-service-account"
+
+// Values of AnnotationMoveOrder.
+const (
+	// MoveNewFirst lets the old cluster keep the Application until it is healthy on the new one.
+	MoveNewFirst = "new-first"
+
+	// MoveOldFirst sends the Application to the new cluster when the old one has removed it.
+	MoveOldFirst = "old-first"
+)
 
 // What relays a request from the hub to the cluster.
 const (

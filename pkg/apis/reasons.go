@@ -51,6 +51,19 @@ const (
 	// cluster.
 	ReasonDestinationForbidden = "DestinationForbidden"
 
+	// ReasonPaused: the annotation that pauses is on the Application, its ApplicationSet or its ManagedCluster.
+	ReasonPaused = "Paused"
+	// ReasonReleasing: the cluster has been asked to let go of the Application and leave it running.
+	ReasonReleasing = "Releasing"
+	// ReasonReleased: the cluster has let go of the Application.
+	ReasonReleased = "Released"
+	// ReasonMoving: the Application's target has changed, and an earlier one still has it.
+	ReasonMoving = "Moving"
+	// ReasonDeleting: the Application is being deleted, and its cluster still has it.
+	ReasonDeleting = "Deleting"
+	// ReasonLetGo: the hub's Application was let go of though its cluster may still have what it deployed.
+	ReasonLetGo = "LetGo"
+
 	// ReasonPropagated: the ManifestWork has been created.
 	ReasonPropagated = "Propagated"
 	// ReasonWorkDeleted: the deletion of the ManifestWork has been asked for.

@@ -23,6 +23,10 @@ const maxConditions = 10
 var ofHub = []string{
 	apis.ConditionPropagationError,
 	apis.ConditionPropagationForbiddenError,
+	apis.ConditionPausedWarning,
+	apis.ConditionReleaseWarning,
+	apis.ConditionMoveWarning,
+	apis.ConditionDeletionWarning,
 	apis.ConditionWorkApplyError,
 	apis.ConditionWorkAvailableWarning,
 	apis.ConditionClusterUnreachable,

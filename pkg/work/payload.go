@@ -22,6 +22,10 @@ var hubOnly = []string{
 	apis.AnnotationAppNamespace,
 	apis.AnnotationSkipReconcile,
 	apis.AnnotationRefresh,
+	apis.AnnotationRelease,
+	apis.AnnotationPaused,
+	apis.AnnotationForceDelete,
+	apis.AnnotationMoveOrder,
 	// kubectl apply keeps the whole hub object in it, for its own use on the hub.
 	"kubectl.kubernetes.io/last-applied-configuration",
 }

@@ -23,6 +23,15 @@ func (a *Application) ReconcileSkipped() bool {
 	return isTrue(a.Annotations[apis.AnnotationSkipReconcile])
 }
 
+// ToBeReleased tells whether the Application asks to be let go of.
+func (a *Application) ToBeReleased() bool { return isTrue(a.Annotations[apis.AnnotationRelease]) }
+
+// ToBeForced tells whether the Application's deletion is not to wait for its cluster.
+func (a *Application) ToBeForced() bool { return isTrue(a.Annotations[apis.AnnotationForceDelete]) }
+
+// Paused tells whether the annotations of an object pause what belongs to it.
+func Paused(annotations map[string]string) bool { return isTrue(annotations[apis.AnnotationPaused]) }
+
 // Cluster is the name of the ManagedCluster that the Application asks for; empty when it asks for none.
 func (a *Application) Cluster() string {
 	return a.Annotations[apis.AnnotationCluster]

@@ -1,0 +1,130 @@
+package controllers_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// annotate pauses an object, or with an empty value lets it go on.
+func annotate(t *testing.T, obj client.Object, value string) {
+	t.Helper()
+	edit(t, obj, func(o client.Object) {
+		annotations := o.GetAnnotations()
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[apis.AnnotationPaused] = value
+		o.SetAnnotations(annotations)
+	})
+}
+
+// pausable makes an ApplicationSet in a namespace of its own.
+func pausable(t *testing.T) *unstructured.Unstructured {
+	t.Helper()
+	set := &unstructured.Unstructured{}
+	set.SetGroupVersionKind(argocd.GroupVersion.WithKind("ApplicationSet"))
+	set.SetNamespace(namespace(t, unique("sets")))
+	set.SetName("set")
+	set.Object["spec"] = map[string]any{
+		"generators": []any{},
+		"template": map[string]any{
+			"metadata": map[string]any{},
+			"spec":     map[string]any{"project": "default", "destination": map[string]any{}},
+		},
+	}
+	create(t, set)
+	return set
+}
+
+func managedCluster(name string) *clusterv1.ManagedCluster {
+	return &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: name}}
+}
+
+func TestPause(t *testing.T) {
+	start(t)
+	c := cluster(t)
+	set := pausable(t)
+	for title, tc := range map[string]struct {
+		app   *argocd.Application
+		pause func(app *argocd.Application, value string)
+		by    string
+	}{
+		"on the Application": {
+			application(t, c).Finalizers(apis.FinalizerResources).Obj(),
+			func(app *argocd.Application, value string) {
+				edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationPaused] = value })
+			}, "this Application"},
+		"on its ApplicationSet": {
+			application(t, c).Namespace(set.GetNamespace()).Finalizers(apis.FinalizerResources).ApplicationSet(set.GetName()).Obj(),
+			func(_ *argocd.Application, value string) { annotate(t, set, value) }, "ApplicationSet " + set.GetNamespace() + "/" + set.GetName()},
+		"on its cluster": {
+			application(t, c).Finalizers(apis.FinalizerResources).Obj(),
+			func(_ *argocd.Application, value string) { annotate(t, c, value) }, "ManagedCluster " + c.Name},
+	} {
+		t.Run(title, func(t *testing.T) {
+			app := tc.app
+			create(t, app)
+			held := expectWork(t, app)
+			tc.pause(app, "true")
+			expectNotice(t, app, apis.ConditionPausedWarning, tc.by)
+			edit(t, app, func(a *argocd.Application) { a.Annotations["note"] = "x" })
+			reportHeld(t, app, feedbackOf(app).Healthy("a"))
+			expectHealth(t, app, "Healthy")
+			edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRefresh] = "hard" })
+			expectNotice(t, app, apis.ConditionRefreshWarning, "paused by "+tc.by)
+			if got := workOf(t, app); got.Generation != held.Generation {
+				t.Error("the work was written")
+			}
+			remove(t, app)
+			expectNotice(t, app, apis.ConditionPausedWarning, "its deletion waits")
+			if got := workOf(t, app); got == nil || !got.DeletionTimestamp.IsZero() {
+				t.Error("the work was deleted")
+			}
+			tc.pause(app, "")
+			expectGone(t, app)
+			expectNoWork(t, app)
+		})
+	}
+}
+
+func TestDeletionLetsGo(t *testing.T) {
+	start(t)
+	for title, letGo := range map[string]func(app *argocd.Application){
+		"by force": func(app *argocd.Application) {
+			edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationForceDelete] = "true" })
+		},
+		"the cluster is gone": func(app *argocd.Application) {
+			if err := k8s.Delete(t.Context(), managedCluster(app.Cluster())); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"the cluster is not accepted any more": func(app *argocd.Application) {
+			edit(t, managedCluster(app.Cluster()), func(c *clusterv1.ManagedCluster) { c.Spec.HubAcceptsClient = false })
+		},
+	} {
+		t.Run(title, func(t *testing.T) {
+			app := application(t, cluster(t)).Finalizers(apis.FinalizerResources, "example.com/mine").Obj()
+			create(t, app)
+			edit(t, expectWork(t, app), func(w *workv1.ManifestWork) { w.Finalizers = []string{agentFinalizer} })
+			remove(t, app)
+			expectNotice(t, app, apis.ConditionDeletionWarning, "waiting for cluster "+app.Cluster())
+			availability(t, get(t, managedCluster(app.Cluster())), metav1.ConditionUnknown, "lost")
+			expectNotice(t, app, apis.ConditionDeletionWarning, "has not been available since")
+			letGo(app)
+			g := NewWithT(t)
+			g.Eventually(func() []string { return get(t, app).Finalizers }, soon, tick).Should(Equal([]string{"example.com/mine"}))
+			g.Eventually(func() []string { return eventReasons(t, app) }, soon, tick).Should(ContainElement(apis.ReasonLetGo))
+			edit(t, app, func(a *argocd.Application) { a.Finalizers = nil })
+			expectGone(t, app)
+		})
+	}
+}

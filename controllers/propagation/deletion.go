@@ -1,0 +1,74 @@
+package propagation
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/report"
+)
+
+// letGo takes Argo CD's finalizers off an Application whose cluster is not waited for: because someone says so, or
+// because there is no cluster any more that could answer. It tells whether that was so.
+func (r *Reconciler) letGo(ctx context.Context, app *argocd.Application) (bool, error) {
+	cluster, err := r.cluster(ctx, app.Cluster())
+	if err != nil {
+		return false, err
+	}
+	var why string
+	switch {
+	case app.ToBeForced():
+		why = "the annotation " + apis.AnnotationForceDelete + " says not to wait"
+	case cluster == nil:
+		why = "there is no such ManagedCluster any more"
+	case !cluster.DeletionTimestamp.IsZero():
+		why = "the ManagedCluster is being deleted"
+	case !cluster.Spec.HubAcceptsClient:
+		why = "the ManagedCluster is not accepted any more"
+	default:
+		return false, nil
+	}
+	if err := r.releaseFinalizers(ctx, app); err != nil {
+		return false, err
+	}
+	r.Events.Eventf(app, nil, corev1.EventTypeWarning, apis.ReasonLetGo, "Delete",
+		"gone from the hub without the word of cluster %s: %s; Application %s/%s and what it deployed may remain there",
+		app.Cluster(), why, app.ClusterNamespace(), app.Name)
+	return true, nil
+}
+
+// waitsForCluster is what to tell of an Application whose cluster is waited for.
+func (r *Reconciler) waitsForCluster(ctx context.Context, app *argocd.Application) (*Problem, error) {
+	cluster, err := r.cluster(ctx, app.Cluster())
+	if err != nil {
+		return nil, err
+	}
+	hint := ""
+	if cluster != nil {
+		if away := report.Unreachable(cluster); away != "" {
+			hint = "; " + away + "; to let go all the same, set the annotation " + apis.AnnotationForceDelete + " to \"true\""
+		}
+	}
+	return noticef(apis.ConditionDeletionWarning, apis.ReasonDeleting,
+		"being deleted since %s: waiting for cluster %s to remove the Application and what it deployed%s",
+		app.DeletionTimestamp.UTC().Format(time.RFC3339), app.Cluster(), hint), nil
+}
+
+// finalizeReleased is for an Application that is being deleted and asks to be let go of, or names no cluster any more:
+// the cluster keeps all.
+func (r *Reconciler) finalizeReleased(ctx context.Context, app *argocd.Application) error {
+	notice, err := r.releaseAll(ctx, app)
+	if err != nil || notice == nil {
+		if err == nil {
+			err = r.releaseFinalizers(ctx, app)
+		}
+		return err
+	}
+	if done, err := r.letGo(ctx, app); done || err != nil {
+		return err
+	}
+	return notice
+}

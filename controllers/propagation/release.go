@@ -1,0 +1,125 @@
+package propagation
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// release lets go of works and leaves what they brought on their clusters: each is changed so that its deletion
+// destroys nothing, and deleted when the agent has applied that. All that has to be remembered is in the works, so it
+// goes on after a restart, and is undone by writing the works as usual. app is nil when the Application is gone. It
+// returns the clusters of the works that are still there, sorted.
+func (r *Reconciler) release(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork) ([]string, error) {
+	var pending []string
+	for i := range works {
+		w := &works[i]
+		if err := r.releaseWork(ctx, app, w); err != nil {
+			return nil, err
+		}
+		pending = append(pending, w.Namespace)
+	}
+	slices.Sort(pending)
+	return slices.Compact(pending), nil
+}
+
+// releaseWork takes the next step with one work. The work's changes and its end wake the reconciles that go on.
+func (r *Reconciler) releaseWork(ctx context.Context, app *argocd.Application, w *workv1.ManifestWork) error {
+	switch {
+	case !w.DeletionTimestamp.IsZero():
+		return nil
+	case !work.Released(w):
+		return r.prepareRelease(ctx, app, w)
+	case !applied(w):
+		return nil
+	}
+	// Exactly the work that the agent has applied: not one that was put back into use meanwhile.
+	err := r.Delete(ctx, w, client.Preconditions{UID: &w.UID, ResourceVersion: &w.ResourceVersion})
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	workWrites.WithLabelValues("delete").Inc()
+	ctrl.LoggerFrom(ctx).Info("Released ManifestWork", "work", client.ObjectKeyFromObject(w).String())
+	if app != nil {
+		r.Events.Eventf(app, w, corev1.EventTypeNormal, apis.ReasonReleased, "Release",
+			"cluster %s keeps the Application and all that it deployed; ManifestWork %s was deleted", w.Namespace, w.Name)
+	}
+	return nil
+}
+
+func (r *Reconciler) prepareRelease(ctx context.Context, app *argocd.Application, w *workv1.ManifestWork) error {
+	updated, err := work.Release(w, app)
+	if err != nil {
+		return renderProblem(err)
+	}
+	patch := client.MergeFromWithOptions(w, client.MergeFromWithOptimisticLock{})
+	if err := r.Patch(ctx, updated, patch); apierrors.IsNotFound(err) {
+		return waiting(retry.Conflict)
+	} else if err != nil {
+		return err
+	}
+	workWrites.WithLabelValues("update").Inc()
+	return nil
+}
+
+// releaseAll lets go of all works of an Application that is still there, and returns what to tell of it; nil once
+// there are none.
+func (r *Reconciler) releaseAll(ctx context.Context, app *argocd.Application) (*Problem, error) {
+	works, err := r.works(ctx, client.ObjectKeyFromObject(app))
+	if err != nil {
+		return nil, err
+	}
+	pending, err := r.release(ctx, app, works)
+	if err != nil || len(pending) == 0 {
+		return nil, err
+	}
+	return noticef(apis.ConditionReleaseWarning, apis.ReasonReleasing,
+		"being released: waiting for the work agent of cluster %s to let go of the Application, which goes on running",
+		strings.Join(pending, ", ")), nil
+}
+
+// released is for an Application that asks to be let go of.
+func (r *Reconciler) released(ctx context.Context, app *argocd.Application) error {
+	notice, err := r.releaseAll(ctx, app)
+	if err != nil || notice != nil {
+		return problemOr(notice, err)
+	}
+	return noticef(apis.ConditionReleaseWarning, apis.ReasonReleased,
+		"released: what runs on a cluster stays there and is not managed as long as the annotation %s is true",
+		apis.AnnotationRelease)
+}
+
+// unsent is for an Application that does not say enough to be sent. One that has been sent is let go of, so that a
+// slip destroys nothing.
+func (r *Reconciler) unsent(ctx context.Context, app *argocd.Application, p *Problem) error {
+	if p.Reason != apis.ReasonClusterAnnotationMissing && p.Reason != apis.ReasonSkipReconcileMissing {
+		return p
+	}
+	notice, err := r.releaseAll(ctx, app)
+	if err != nil {
+		return err
+	}
+	if notice != nil {
+		p.Message += "; meanwhile it is " + notice.Message
+	}
+	return p
+}
+
+// problemOr is the error, or else the problem where there is one.
+func problemOr(p *Problem, err error) error {
+	if err != nil || p == nil {
+		return err
+	}
+	return p
+}

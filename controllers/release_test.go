@@ -1,0 +1,111 @@
+package controllers_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// slips are the changes by which an Application stops being Towline's.
+var slips = map[string]func(*argocd.Application){
+	"asked for":              func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "true" },
+	"the label is gone":      func(a *argocd.Application) { delete(a.Labels, apis.LabelPull) },
+	"the label says false":   func(a *argocd.Application) { a.Labels[apis.LabelPull] = "false" },
+	"skip-reconcile is gone": func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationSkipReconcile) },
+	"no cluster is named":    func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = "" },
+}
+
+// TestRelease: the work goes when the agent has applied that its deletion leaves everything there, and not before.
+func TestRelease(t *testing.T) {
+	towline, whole := start(t), t
+	for title, slip := range slips {
+		t.Run(title, func(t *testing.T) {
+			app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+			create(t, app)
+			report(t, app, feedbackOf(app).Healthy("a"))
+			expectHealth(t, app, "Healthy")
+			w := app.DeepCopy() // the annotation that names the cluster may go
+			edit(t, app, slip)
+			held := expectReleasing(t, w)
+			if strings.Contains(string(held.Spec.Workload.Manifests[0].Raw), apis.FinalizerResources) {
+				t.Error("the Application there would cascade")
+			}
+			conditionType := apis.ConditionReleaseWarning
+			if title == "skip-reconcile is gone" || title == "no cluster is named" {
+				conditionType = apis.ConditionPropagationError
+			}
+			expectNotice(t, app, conditionType, "waiting for the work agent of cluster "+held.Namespace)
+			settled(t)
+			if got := workOf(t, w); got == nil || !got.DeletionTimestamp.IsZero() {
+				t.Fatal("the work went before the agent could let go")
+			}
+			if title == "asked for" { // also not a restart
+				towline.stop()
+				towline = start(whole)
+			}
+			applied(t, held)
+			expectNoWork(t, w)
+			if got := get(t, app.DeepCopy()); len(got.Finalizers) != 1 {
+				t.Error("the hub's Application lost its finalizer")
+			}
+		})
+	}
+}
+
+// TestReleaseTakenBack: half way there it ends managed, with the work that was there.
+func TestReleaseTakenBack(t *testing.T) {
+	start(t)
+	for title, slip := range slips {
+		t.Run(title, func(t *testing.T) {
+			app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+			create(t, app)
+			before := expectWork(t, app)
+			labels, annotations := app.Labels, app.Annotations
+			w := app.DeepCopy()
+			edit(t, app, slip)
+			expectReleasing(t, w)
+			edit(t, app, func(a *argocd.Application) { a.Labels, a.Annotations = labels, annotations })
+			if got := expectWork(t, w); got.UID != before.UID || got.Spec.DeleteOption != nil {
+				t.Error("it is not managed as before")
+			}
+			expectNoNotice(t, app, apis.ConditionReleaseWarning)
+		})
+	}
+}
+
+// TestReleaseOfAnApplicationThatIsDeletedMeanwhile: what was being let go of is not destroyed.
+func TestReleaseOfAnApplicationThatIsDeletedMeanwhile(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Annotation(apis.AnnotationRelease, "false").Obj()
+	create(t, app)
+	expectWork(t, app)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "true" })
+	w := expectReleasing(t, app)
+	remove(t, app)
+	settled(t)
+	if got := workOf(t, app); got == nil || !got.DeletionTimestamp.IsZero() {
+		t.Fatal("the work went before the agent could let go")
+	}
+	applied(t, w)
+	expectNoWork(t, app)
+	expectGone(t, app)
+}
+
+// TestReleaseWhileARequestIsOnItsWay: the Application takes its place first, since the request may be refused.
+func TestReleaseWhileARequestIsOnItsWay(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	request(t, app, `{"sync":{}}`)
+	sentOperation(t, app, "")
+	edit(t, app, func(a *argocd.Application) { delete(a.Labels, apis.LabelPull) })
+	w := expectReleasing(t, app)
+	if raw := string(w.Spec.Workload.Manifests[0].Raw); !strings.Contains(raw, `"spec"`) || strings.Contains(raw, `"operation"`) {
+		t.Errorf("the work carries %s", raw)
+	}
+	applied(t, w)
+	expectNoWork(t, app)
+}

@@ -1,0 +1,167 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+)
+
+// uids are those of an Application, its guestbook and the Pods of it on a cluster.
+func uids(ctx context.Context, on, name string) []types.UID {
+	GinkgoHelper()
+	app, err := read(cluster[on], named(name))(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(app).NotTo(BeNil())
+	out := []types.UID{app.UID, deployment(ctx, on, name).UID}
+	pods := &corev1.PodList{}
+	Expect(cluster[on].List(ctx, pods, client.InNamespace(name))).To(Succeed())
+	for _, p := range pods.Items {
+		out = append(out, p.UID)
+	}
+	return out
+}
+
+// annotationPatch sets an annotation, or takes it away for an empty value.
+func annotationPatch(key, value string) string {
+	if value == "" {
+		return fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, key)
+	}
+	return fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, key, value)
+}
+
+var _ = Describe("A release", func() {
+	noLabel := fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, apis.LabelPull)
+	label := fmt.Sprintf(`{"metadata":{"labels":{%q:"true"}}}`, apis.LabelPull)
+
+	It("leaves what runs on the cluster running, and is undone without a restart of it", func(ctx SpecContext) {
+		for name, c := range map[string]struct{ off, on string }{
+			"let-go":        {annotationPatch(apis.AnnotationRelease, "true"), annotationPatch(apis.AnnotationRelease, "")},
+			"unlabelled":    {noLabel, label},
+			"unskipped-now": {annotationPatch(apis.AnnotationSkipReconcile, ""), annotationPatch(apis.AnnotationSkipReconcile, "true")},
+			"nowhere":       {annotationPatch(apis.AnnotationCluster, ""), annotationPatch(apis.AnnotationCluster, "cluster2")},
+		} {
+			app := standalone(ctx, name, "cluster2")
+			expectHealthy(ctx, name)
+			before := uids(ctx, "cluster2", name)
+			AddReportEntry(fmt.Sprintf("%s before: %v", name, before))
+
+			patchHub(ctx, name, c.off)
+			Eventually(ctx, read(hub, workOf(app))).Should(BeNil())
+			Expect(uids(ctx, "cluster2", name)).To(Equal(before))
+			there, err := read(cluster["cluster2"], named(name))(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(there.Finalizers).To(BeEmpty())
+			Expect(there.OwnerReferences).To(BeEmpty())
+
+			patchHub(ctx, name, c.on)
+			Eventually(ctx, read(cluster["cluster2"], named(name))).Should(And(
+				HaveField("Finalizers", ContainElement(apis.FinalizerResources)), HaveField("OwnerReferences", HaveLen(1))))
+			expectHealthy(ctx, name)
+			Expect(uids(ctx, "cluster2", name)).To(Equal(before))
+			AddReportEntry(fmt.Sprintf("%s after: %v", name, before))
+		}
+	})
+
+	It("waits for a cluster that is not there, and survives restarts and the deletion of the hub's Application", func(ctx SpecContext) {
+		app := standalone(ctx, "let-go-late", "cluster2")
+		expectHealthy(ctx, app.Name)
+		before := uids(ctx, "cluster2", app.Name)
+		Expect(f.Cluster("cluster2").StopAgent(ctx)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster("cluster2").StartAgent(ctx)).To(Succeed()) })
+		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationRelease, "true"))
+		expectCondition(ctx, app.Name, apis.ConditionReleaseWarning, "waiting for the work agent of cluster cluster2")
+		Expect(tow.Kill()).To(Succeed())
+		Expect(hub.Delete(ctx, app)).To(Succeed())
+		Expect(tow.Restart(ctx)).To(Succeed())
+		Eventually(ctx, read(hub, workOf(app))).Should(And(
+			HaveField("Spec.DeleteOption", Not(BeNil())), HaveField("DeletionTimestamp", BeNil())))
+		Expect(f.Cluster("cluster2").StartAgent(ctx)).To(Succeed())
+		Eventually(ctx, read(hub, workOf(app))).Should(BeNil())
+		Eventually(ctx, read(hub, app)).Should(BeNil())
+		Expect(uids(ctx, "cluster2", app.Name)).To(Equal(before))
+	})
+})
+
+var _ = Describe("A pause", func() {
+	It("of a cluster holds changes and deletions, and shows what the cluster reports", func(ctx SpecContext) {
+		app := standalone(ctx, "paused", "cluster2")
+		expectHealthy(ctx, app.Name)
+		pause := func(ctx context.Context, value string) {
+			_, err := f.Hub.Kubectl(ctx, "patch", "managedcluster", "cluster2", "--type", "merge", "-p", annotationPatch(apis.AnnotationPaused, value))
+			Expect(err).NotTo(HaveOccurred())
+		}
+		pause(ctx, "true")
+		DeferCleanup(func(ctx SpecContext) { pause(ctx, "") })
+		expectCondition(ctx, app.Name, apis.ConditionPausedWarning, "ManagedCluster cluster2")
+		patchHub(ctx, app.Name, annotationPatch("note", "x"))
+		Expect(cluster["cluster2"].Delete(ctx, guestbookOf(app.Name))).To(Succeed()) // the cluster heals it, and says so
+		before, err := read(hub, app)(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(ctx, read(hub, app)).Should(HaveField("Status", Not(Equal(before.Status))))
+		Expect(hub.Delete(ctx, app)).To(Succeed())
+		expectCondition(ctx, app.Name, apis.ConditionPausedWarning, "its deletion waits")
+		Expect(read(hub, workOf(app))(ctx)).To(HaveField("DeletionTimestamp", BeNil()))
+		Expect(read(cluster["cluster2"], named(app.Name))(ctx)).To(HaveField("Annotations", Not(HaveKey("note"))))
+		pause(ctx, "")
+		Eventually(ctx, read(hub, app)).Should(BeNil())
+	})
+})
+
+var _ = Describe("A move", func() {
+	It("taken back half way ends in one work, and old-first never runs twice", func(ctx SpecContext) {
+		app := standalone(ctx, "there-and-back", "cluster1")
+		expectHealthy(ctx, app.Name)
+		before := uids(ctx, "cluster1", app.Name)
+		Expect(f.Cluster("cluster2").StopAgent(ctx)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster("cluster2").StartAgent(ctx)).To(Succeed()) })
+		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationCluster, "cluster2"))
+		expectCondition(ctx, app.Name, apis.ConditionMoveWarning, "cluster cluster1 keeps it until then")
+		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationCluster, "cluster1"))
+		Expect(f.Cluster("cluster2").StartAgent(ctx)).To(Succeed())
+		expectNoCondition(ctx, app.Name, apis.ConditionMoveWarning)
+		expectHealthy(ctx, app.Name)
+		Expect(uids(ctx, "cluster1", app.Name)).To(Equal(before))
+		Eventually(ctx, read(cluster["cluster2"], named(app.Name))).Should(BeNil())
+
+		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationMoveOrder, apis.MoveOldFirst))
+		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationCluster, "cluster2"))
+		Eventually(ctx, func(g Gomega, ctx context.Context) {
+			there, err := read(cluster["cluster2"], guestbookOf(app.Name))(ctx)
+			g.Expect(err).NotTo(HaveOccurred())
+			here, err := read(cluster["cluster1"], guestbookOf(app.Name))(ctx)
+			g.Expect(err).NotTo(HaveOccurred())
+			if there != nil && here != nil {
+				StopTrying("it runs on both clusters").Now()
+			}
+			g.Expect(there).NotTo(BeNil())
+		}).Should(Succeed())
+		Expect(read(hub, &argocd.Application{ObjectMeta: app.ObjectMeta})(ctx)).NotTo(BeNil())
+		expectHealthy(ctx, app.Name)
+	})
+})
+
+var _ = Describe("A deletion", func() {
+	It("names a cluster that is not heard of, and lets go when told to", func(ctx SpecContext) {
+		app := standalone(ctx, "forced", "cluster2", func(b *fixture.ApplicationBuilder) { b.Spec(spec("guestbook", "forced")) })
+		expectHealthy(ctx, app.Name)
+		Expect(f.Cluster("cluster2").StopAgent(ctx)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster("cluster2").StartAgent(ctx)).To(Succeed()) })
+		Expect(hub.Delete(ctx, app)).To(Succeed())
+		expectCondition(ctx, app.Name, apis.ConditionDeletionWarning, "waiting for cluster cluster2")
+		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationForceDelete, "true"))
+		Eventually(ctx, read(hub, app)).Should(BeNil())
+		Expect(deployment(ctx, "cluster2", app.Name)).NotTo(BeNil())
+		// When the cluster is back it removes what the hub had asked it to.
+		Expect(f.Cluster("cluster2").StartAgent(ctx)).To(Succeed())
+		Eventually(ctx, read(cluster["cluster2"], guestbookOf(app.Name))).Should(BeNil())
+	})
+})
