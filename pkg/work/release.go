@@ -55,6 +55,7 @@ func putBack(w *workv1.ManifestWork, app *argocd.Application) error {
 		return err
 	}
 	delete(w.Annotations, apis.AnnotationRequestSent)
+	full.Spec.Executor = w.Spec.Executor
 	full.Spec.DeepCopyInto(&w.Spec)
 	return nil
 }

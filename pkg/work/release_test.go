@@ -1,0 +1,99 @@
+package work_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/relay"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+func rendered(t *testing.T, requests work.Requests) *workv1.ManifestWork {
+	t.Helper()
+	w, err := work.Render(fixture.Application("guestbook").Finalizers(apis.FinalizerResources).Obj(), requests)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func TestRelease(t *testing.T) {
+	app := fixture.Application("guestbook").Finalizers(apis.FinalizerResources).Obj()
+	onItsWay := rendered(t, work.Requests{Last: relay.Sent{State: relay.OnItsWay, ID: "1-a", Version: "7"}})
+	if err := work.Carry(onItsWay, app, work.Request{Operation: json.RawMessage(`{"sync":{}}`), Version: "7"}); err != nil {
+		t.Fatal(err)
+	}
+	onItsWay.Spec.Executor = &workv1.ManifestWorkExecutor{}
+	for title, w := range map[string]*workv1.ManifestWork{"an Application": rendered(t, work.Requests{}), "a request": onItsWay} {
+		t.Run(title, func(t *testing.T) {
+			before := w.DeepCopy()
+			if work.Released(w) {
+				t.Error("it counts as released already")
+			}
+			out, err := work.Release(w, app)
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw := string(out.Spec.Workload.Manifests[0].Raw)
+			if !work.Released(out) || strings.Contains(raw, "finalizers") || !strings.Contains(raw, `"spec"`) || strings.Contains(raw, `"operation"`) {
+				t.Errorf("got %s, %+v", raw, out.Spec.DeleteOption)
+			}
+			if (out.Spec.Executor == nil) != (w.Spec.Executor == nil) {
+				t.Error("it would be applied with other rights")
+			}
+			if _, changed := work.Update(before, w); changed {
+				t.Error("what was passed in was changed")
+			}
+			if back, changed := work.Update(out, rendered(t, work.Requests{})); !changed || work.Released(back) || back.Spec.DeleteOption != nil {
+				t.Error("it is not taken back")
+			}
+		})
+	}
+	bad := rendered(t, work.Requests{})
+	bad.Spec.Workload.Manifests[0].Raw = []byte(`[]`)
+	if _, err := work.Release(bad, app); err == nil || work.Released(bad) {
+		t.Error("what cannot be read was released")
+	}
+}
+
+// TestCarry: a request takes nothing from the Application that it meets, nor meets one that it was not made for.
+func TestCarry(t *testing.T) {
+	app := fixture.Application("guestbook").Annotation(apis.AnnotationAppNamespace, "there").Obj()
+	for title, tc := range map[string]struct {
+		request           work.Request
+		manifest, manager string
+	}{
+		"an operation": {
+			work.Request{Operation: json.RawMessage(`{"sync":{"prune":true}}`), Version: "7"},
+			`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application",` +
+				`"metadata":{"name":"guestbook","namespace":"there","resourceVersion":"7"},"operation":{"sync":{"prune":true}}}`,
+			"work-agent-operation"},
+		"its termination": {
+			work.Request{Version: "8"},
+			`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application",` +
+				`"metadata":{"name":"guestbook","namespace":"there","resourceVersion":"8"},` +
+				`"status":{"operationState":{"phase":"Terminating"}}}`,
+			"work-agent-termination"},
+	} {
+		t.Run(title, func(t *testing.T) {
+			w, err := work.Render(app, work.Requests{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := work.Carry(w, app, tc.request); err != nil {
+				t.Fatal(err)
+			}
+			if got := string(w.Spec.Workload.Manifests[0].Raw); got != tc.manifest {
+				t.Errorf("got %s", got)
+			}
+			if got := w.Spec.ManifestConfigs[0].UpdateStrategy.ServerSideApply.FieldManager; got != tc.manager {
+				t.Errorf("it is applied by %s", got)
+			}
+		})
+	}
+}
