@@ -14,12 +14,13 @@ import (
 	"github.com/towline-io/towline/controllers/internal/events"
 	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/controllers/resourcesync"
+	"github.com/towline-io/towline/controllers/resourcetree"
 	"github.com/towline-io/towline/controllers/status"
 	"github.com/towline-io/towline/pkg/report"
 )
 
 // Names are the controllers in the order of the data flow, as --controllers takes them.
-var Names = []string{GitOpsCluster, Propagation, Status, Aggregation}
+var Names = []string{GitOpsCluster, Propagation, Status, Aggregation, ResourceTree}
 
 // The names of the controllers.
 const (
@@ -27,6 +28,7 @@ const (
 	Propagation   = "propagation"
 	Status        = "status"
 	Aggregation   = "aggregation"
+	ResourceTree  = "resourcetree"
 )
 
 // Options say which controllers run, and how.
@@ -54,6 +56,11 @@ type Options struct {
 
 	// ClusterClaims are the names of the ClusterClaims that go to Argo CD's cluster Secrets as labels.
 	ClusterClaims []string
+
+	// Redis is Argo CD's; ResourceTree does not run without its HostPort. PlainEntries is set where Argo CD does not
+	// compress what it keeps there.
+	Redis        resourcetree.Address
+	PlainEntries bool
 }
 
 // Add registers the enabled controllers, and the indexes that they share, with a manager.
@@ -93,9 +100,15 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			Events:    recorder,
 			MaxBytes:  cmp.Or(o.ReportMaxBytes, report.DefaultMaxBytes),
 		}).SetupWithManager,
+		ResourceTree: (&resourcetree.Reconciler{
+			Client:     mgr.GetClient(),
+			Store:      resourcetree.NewRedis(o.Redis),
+			Home:       cmp.Or(o.Authorization.ArgoCDNamespace, DefaultArgoCDNamespace),
+			Compressed: !o.PlainEntries,
+		}).SetupWithManager,
 	}
 	for _, name := range Names {
-		if !slices.Contains(o.Enabled, name) {
+		if !slices.Contains(o.Enabled, name) || name == ResourceTree && o.Redis.HostPort == "" {
 			continue
 		}
 		if err := setup[name](mgr, o.Concurrency[name]); err != nil {

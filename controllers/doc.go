@@ -5,6 +5,7 @@
 //	propagation    hub Application  → ManifestWork
 //	status         ManifestWork     → hub Application
 //	aggregation    ManifestWork     → MulticlusterApplicationSetReport
+//	resourcetree   hub Application  → Argo CD's cache on the hub, where --argocd-redis names one
 //
 // All run over one cache, which holds only Applications and works with the pull label, ManagedClusters, and what package
 // grants reads of who may use them. Secrets are not in it: see package gitopscluster.

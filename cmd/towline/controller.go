@@ -71,6 +71,7 @@ func controllerOptions(o *options) controllers.Options {
 	return controllers.Options{
 		Enabled: o.enabled(), Concurrency: concurrency, ReportMaxBytes: o.reportMaxBytes, Move: o.move,
 		Sources: o.sources, Search: o.search, ClusterClaims: o.clusterClaims, Authorization: o.settings(),
+		Redis: o.redis, PlainEntries: o.compress == plain,
 	}
 }
 

@@ -22,6 +22,7 @@ type options struct {
 	common
 	sourceOptions
 	authorizationOptions
+	redisOptions
 
 	controllers []string
 	concurrency map[string]*int
@@ -55,6 +56,7 @@ func newOptions() *options {
 		sourceOptions: newSourceOptions(),
 
 		authorizationOptions: newAuthorizationOptions(),
+		redisOptions:         newRedisOptions(),
 
 		controllers:    []string{"*"},
 		concurrency:    map[string]*int{},
@@ -74,6 +76,7 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 	o.common.addFlags(fs, "hub")
 	o.sourceOptions.addFlags(fs)
 	o.authorizationOptions.addFlags(fs)
+	o.redisOptions.addFlags(fs)
 	fs.StringSliceVar(&o.controllers, "controllers", o.controllers,
 		"controllers to run, \"*\" for all: "+strings.Join(controllers.Names, ", "))
 	for _, name := range controllers.Names {
@@ -119,6 +122,9 @@ func (o *options) validate() error {
 			fail("--%s-concurrency: %d is not between 1 and 1000", name, n)
 		}
 	}
+	if slices.Contains(o.controllers, controllers.ResourceTree) && o.redis.HostPort == "" {
+		fail("--controllers: %s needs --argocd-redis", controllers.ResourceTree)
+	}
 	if o.reportMaxBytes < minReportBytes || o.reportMaxBytes > maxReportBytes {
 		fail("--report-max-bytes: %d is not between %d and %d", o.reportMaxBytes, minReportBytes, maxReportBytes)
 	}
@@ -135,7 +141,8 @@ func (o *options) validate() error {
 	if o.move.Timeout < 0 || o.move.Timeout > maxMoveTimeout {
 		fail("--move-timeout: %s is not between 0 and %s", o.move.Timeout, maxMoveTimeout)
 	}
-	return errors.Join(append(errs, o.common.validate(), o.sourceOptions.validate(), o.authorizationOptions.validate())...)
+	return errors.Join(append(errs, o.common.validate(), o.sourceOptions.validate(), o.authorizationOptions.validate(),
+		o.redisOptions.validate())...)
 }
 
 // enabled are the controllers to run, in the order of the data flow.

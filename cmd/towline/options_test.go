@@ -84,6 +84,20 @@ func TestFlagsDoSomething(t *testing.T) {
 			"--status-concurrency=4", func(o *options) any { return controllerOptions(o).Concurrency["status"] }, 4},
 		"aggregation-concurrency": {
 			"--aggregation-concurrency=5", func(o *options) any { return controllerOptions(o).Concurrency["aggregation"] }, 5},
+		"resourcetree-concurrency": {
+			"--resourcetree-concurrency=6", func(o *options) any { return controllerOptions(o).Concurrency["resourcetree"] }, 6},
+		"argocd-redis": {
+			"--argocd-redis=r:6379", func(o *options) any { return controllerOptions(o).Redis.HostPort }, "r:6379"},
+		"argocd-redis-use-tls": {
+			"--argocd-redis=r:6379 --argocd-redis-use-tls", func(o *options) any { return controllerOptions(o).Redis.TLS }, true},
+		"argocd-redis-ca-certificate": {
+			"--argocd-redis=r:6379 --argocd-redis-use-tls --argocd-redis-ca-certificate=" + file,
+			func(o *options) any { return controllerOptions(o).Redis.CAFile }, file},
+		"argocd-redis-password-file": {
+			"--argocd-redis=r:6379 --argocd-redis-password-file=" + file,
+			func(o *options) any { return controllerOptions(o).Redis.PasswordFile }, file},
+		"argocd-redis-compress": {
+			"--argocd-redis=r:6379 --argocd-redis-compress=none", func(o *options) any { return controllerOptions(o).PlainEntries }, true},
 		"report-max-bytes": {
 			"--report-max-bytes=500000", func(o *options) any { return controllerOptions(o).ReportMaxBytes }, 500000},
 		"move-order": {
@@ -196,7 +210,7 @@ func TestValidate(t *testing.T) {
 	}
 	file := kubeconfig(t, "x")
 	for flag, says := range map[string]string{
-		"--controllers=nonsense":                      `there is no controller "nonsense": use gitopscluster, propagation, status, aggregation`,
+		"--controllers=nonsense":                      `"nonsense": use gitopscluster, propagation, status, aggregation, resourcetree`,
 		"--controllers=":                              "name at least one",
 		"--propagation-concurrency=0":                 "not between 1 and 1000",
 		"--gitopscluster-concurrency=0":               "not between 1 and 1000",
@@ -208,6 +222,11 @@ func TestValidate(t *testing.T) {
 		"--report-max-bytes=1500000":                  "not between 65536 and 1400000",
 		"--move-order=first":                          "neither new-first nor old-first",
 		"--move-timeout=-1s":                          "not between 0 and",
+		"--controllers=resourcetree":                  "resourcetree needs --argocd-redis",
+		"--argocd-redis=redis":                        "is not host:port",
+		"--argocd-redis-use-tls":                      "only with --argocd-redis",
+		"--argocd-redis-compress=zip":                 `"zip" is not gzip or none`,
+		"--argocd-redis-password-file=/does/not":      "only with --argocd-redis",
 		"--metrics-bind-address=nonsense":             "--metrics-bind-address",
 		"--metrics-bind-address=:99999":               "--metrics-bind-address",
 		"--health-probe-bind-address=8081":            "--health-probe-bind-address",

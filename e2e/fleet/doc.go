@@ -32,7 +32,7 @@
 //	….StopProcess(ctx, "etcd"), .StartProcess(ctx, …)       any process, or the group argocd
 //	f.Cluster("cluster1").Rebuild(ctx), .Import(ctx)        empty under the same name; a ManagedCluster anew
 //	f.Git.URL(fleet.AppsRepo), .Commit, .Remove, .Read, .Head, .Tag, .Branch, .Create
-//	f.Hub.ArgoCDURL(), .ArgoCDPassword(ctx)                 argocd-server, user admin
+//	f.Hub.ArgoCDURL(), .ArgoCDPassword(ctx)                 argocd-server, user admin; .RedisAddress() its cache
 //	f.Logs(), f.Hub.Log("kube-apiserver"), f.Hub.AuditLog()
 //	f.Run(ctx, fleet.Command{…})                            one more process: Towline itself
 //

@@ -33,7 +33,7 @@ func newFleet(dirs paths, status Status, c control) (*Fleet, error) {
 		}
 		common := ControlPlane{name: plane.Name, fleet: f, config: config}
 		if plane.Name == hubName {
-			f.Hub = &Hub{ControlPlane: common, argocd: status.ArgoCD}
+			f.Hub = &Hub{ControlPlane: common, argocd: status.ArgoCD, redis: status.Redis}
 		} else {
 			f.clusters = append(f.clusters, &Cluster{ControlPlane: common})
 		}

@@ -16,6 +16,7 @@ type Status struct {
 	Supervisor ProcessRef    `json:"supervisor"`
 	Git        string        `json:"git,omitempty"`
 	ArgoCD     string        `json:"argocd,omitempty"`
+	Redis      string        `json:"redis,omitempty"`
 	Planes     []PlaneStatus `json:"planes"`
 }
 
@@ -58,6 +59,7 @@ func (s *supervisor) status() Status {
 	}
 	if s.hub != nil && !s.opts.HubControlPlaneOnly {
 		status.ArgoCD = "http://" + s.hub.address("argocd-server")
+		status.Redis = s.hub.address("redis")
 	}
 	return status
 }

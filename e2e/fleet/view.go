@@ -24,6 +24,7 @@ type ControlPlane struct {
 type Hub struct {
 	ControlPlane
 	argocd string
+	redis  string
 }
 
 // A Cluster is a managed cluster.
@@ -116,6 +117,9 @@ func (h *Hub) AuditLog() string { return filepath.Join(h.fleet.paths.logs(), "hu
 
 // ArgoCDURL is the address of argocd-server.
 func (h *Hub) ArgoCDURL() string { return h.argocd }
+
+// RedisAddress is where argocd-server's Redis is, which needs neither TLS nor a password.
+func (h *Hub) RedisAddress() string { return h.redis }
 
 // ArgoCDPassword is the password of argocd-server's user admin.
 func (h *Hub) ArgoCDPassword(ctx context.Context) (string, error) {

@@ -4,12 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"net/http"
+	"net/url"
 	"os/exec"
 	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -91,6 +95,33 @@ func login(ctx context.Context) func(ctx context.Context, args ...string) string
 	}
 	Expect(run(ctx, "login", server, "--username", "admin", "--password", password)).To(ContainSubstring("logged in"))
 	return run
+}
+
+// resourceByServer asks the hub's argocd-server for a ConfigMap of an Application, or to delete it, and gives its answer.
+func resourceByServer(ctx context.Context, method, app string, c *corev1.ConfigMap) string {
+	GinkgoHelper()
+	password, err := f.Hub.ArgoCDPassword(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	var session struct {
+		Token string `json:"token"`
+	}
+	Expect(json.Unmarshal(request(ctx, http.MethodPost, "/api/v1/session", "", fmt.Sprintf(`{"username":"admin","password":%q}`, password)), &session)).To(Succeed())
+	query := url.Values{"kind": {"ConfigMap"}, "version": {"v1"}, "namespace": {c.Namespace}, "resourceName": {c.Name}}
+	return string(request(ctx, method, "/api/v1/applications/"+app+"/resource?"+query.Encode(), session.Token, ""))
+}
+
+func request(ctx context.Context, method, path, token, body string) []byte {
+	GinkgoHelper()
+	req, err := http.NewRequestWithContext(ctx, method, f.Hub.ArgoCDURL()+path, strings.NewReader(body))
+	Expect(err).NotTo(HaveOccurred())
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("Authorization", "Bearer "+token)
+	resp, err := http.DefaultClient.Do(req)
+	Expect(err).NotTo(HaveOccurred())
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	Expect(err).NotTo(HaveOccurred())
+	return data
 }
 
 func errorText(err error) string {

@@ -3,17 +3,20 @@ package suite
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/e2e/towline"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
 var _ = Describe("The agent add-on", Ordered, Serial, func() {
@@ -78,6 +81,37 @@ var _ = Describe("The agent add-on", Ordered, Serial, func() {
 		out := argo(ctx, "app", "resources", apps["cluster1"])
 		AddReportEntry(fmt.Sprintf("argocd app resources, after %.1f s", time.Since(began).Seconds()), out)
 		Expect(out).To(ContainSubstring("cache: key is missing"), "docs/agent.md says so")
+	})
+
+	It("shows in the tree what each cluster has, where Towline is told of argocd-server's cache", func(ctx SpecContext) {
+		shower, err := towline.Run(ctx, f, binary, "towline-tree",
+			"--controllers=resourcetree", "--leader-elect=false", "--argocd-redis="+f.Hub.RedisAddress())
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(shower.Stop)
+		argo := login(ctx)
+		for on, name := range apps {
+			Eventually(ctx, func(ctx context.Context) string { return argo(ctx, "app", "resources", name) }).Should(And(
+				MatchRegexp(`apps\s+Deployment\s+`+name+`\s+guestbook-ui\s+No`), MatchRegexp(`Service\s+`+name+`\s+guestbook-ui\s+No`)), on)
+		}
+		name := apps["cluster1"]
+		began := time.Now()
+		AddReportEntry("argocd app resources "+name, argo(ctx, "app", "resources", name))
+		AddReportEntry(fmt.Sprintf("which took %.1f s; argocd app get --output tree", time.Since(began).Seconds()), argo(ctx, "app", "get", name, "--output", "tree"))
+
+		By("refusing what would reach for the hub's own resources")
+		hubs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: "argocd-rbac-cm"}}
+		Expect(hub.Get(ctx, client.ObjectKeyFromObject(hubs), hubs)).To(Succeed())
+		report := appReportOf(ctx, name)
+		Expect(hub.Get(ctx, client.ObjectKeyFromObject(report), report)).To(Succeed())
+		forged := report.DeepCopy()
+		forged.Status.Resources = append(forged.Status.Resources,
+			argocd.ResourceStatus{Version: "v1", Kind: "ConfigMap", Namespace: hubs.Namespace, Name: hubs.Name})
+		Expect(hub.Update(ctx, forged)).To(Succeed())
+		Eventually(ctx, func(ctx context.Context) string { return argo(ctx, "app", "resources", name) }).Should(ContainSubstring(hubs.Name))
+		for _, method := range []string{http.MethodGet, http.MethodDelete} {
+			Expect(resourceByServer(ctx, method, name, hubs)).To(ContainSubstring("not found as part of application"), method)
+		}
+		Expect(hub.Get(ctx, client.ObjectKeyFromObject(hubs), hubs)).To(Succeed())
 	})
 
 	It("blanks nothing while it is gone, and catches up when it is back", func(ctx SpecContext) {

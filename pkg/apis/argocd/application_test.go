@@ -46,7 +46,8 @@ func TestApplicationWithAStatusThatDoesNotFit(t *testing.T) {
 	if app.Name != "a" || app.Status.Health.Status != "" || !slices.Equal(app.Status.Unreadable, []string{"health"}) {
 		t.Errorf("got %+v", app)
 	}
-	if err := json.Unmarshal([]byte(`{"metadata":{"name":"a"},"spec":{},"status":[]}`), app); err != nil || !slices.Equal(app.Status.Unreadable, []string{"status"}) {
+	err := json.Unmarshal([]byte(`{"metadata":{"name":"a"},"spec":{},"status":[]}`), app)
+	if err != nil || !slices.Equal(app.Status.Unreadable, []string{"status"}) {
 		t.Errorf("a status that is no object: %v, %+v", err, app.Status)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// issue makes an authority and a certificate for 127.0.0.1 by it.
-func issue(t testing.TB) (certificate *tls.Certificate, ca []byte) {
+// Issue makes an authority, in DER, and a certificate for 127.0.0.1 by it.
+func Issue(t testing.TB) (certificate *tls.Certificate, ca []byte) {
 	t.Helper()
 	caKey, key := newKey(t), newKey(t)
 	authority := &x509.Certificate{

@@ -72,7 +72,7 @@ func (s *Server) RotateToken(token string) {
 // RotateCA gives the server a certificate of another authority, which TrustCA makes known.
 func (s *Server) RotateCA() (ca []byte) {
 	s.t.Helper()
-	certificate, ca := issue(s.t)
+	certificate, ca := Issue(s.t)
 	s.mu.Lock()
 	s.certificate = certificate
 	s.mu.Unlock()

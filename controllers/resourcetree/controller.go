@@ -1,0 +1,114 @@
+package resourcetree
+
+import (
+	"context"
+	"crypto/sha256"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/tree"
+)
+
+// +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=get;list;watch
+
+const (
+	// expiry is how long an entry lives: as long as Argo CD's own (--app-state-cache-expiration).
+	expiry = time.Hour
+
+	// renewal is after how long an entry is renewed. Redis may have dropped it long before, or have been started anew.
+	renewal = 20 * time.Minute
+)
+
+// Reconciler keeps the entry of one Application.
+type Reconciler struct {
+	client.Client
+
+	// Store is Argo CD's cache.
+	Store Store
+
+	// Home is the namespace of Argo CD on the hub.
+	Home string
+
+	// Compressed is set where Argo CD compresses its entries, as it does unless told otherwise.
+	Compressed bool
+
+	memory memory
+	outage outage
+}
+
+// Reconcile brings the entry of the Application that req names up to date.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	if left := r.outage.left(time.Now()); left > 0 {
+		return ctrl.Result{RequeueAfter: left}, nil
+	}
+	app := &argocd.Application{}
+	err := r.Get(ctx, req.NamespacedName, app, client.UnsafeDisableDeepCopy)
+	if client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, err
+	}
+	var again time.Duration
+	if err == nil && shown(app) {
+		again, err = r.show(ctx, req.NamespacedName, app)
+	} else {
+		err = r.end(ctx, req.NamespacedName)
+	}
+	if err != nil {
+		return ctrl.Result{RequeueAfter: r.outage.failed(ctx, time.Now(), err)}, nil
+	}
+	return ctrl.Result{RequeueAfter: again}, nil
+}
+
+// shown tells whether the Application has an entry of ours. Without skip-reconcile the hub's own Argo CD writes it.
+func shown(app *argocd.Application) bool {
+	return app.Pulled() && app.ReconcileSkipped() && len(app.Status.Resources) > 0
+}
+
+// show makes the entry say what the Application's status says, and tells when to look at it again.
+func (r *Reconciler) show(ctx context.Context, key types.NamespacedName, app *argocd.Application) (time.Duration, error) {
+	data := tree.Encode(app.Status.Resources)
+	digest := sha256.Sum256(data)
+	known := r.memory.get(key)
+	same := known.digest == digest
+	if fresh := time.Until(known.at.Add(renewal)); same && fresh > 0 && app.Annotations[apis.AnnotationRefresh] == "" {
+		return fresh, nil
+	}
+	place := tree.Key(key, r.Home, r.Compressed)
+	there, err := false, error(nil)
+	if same {
+		there, err = r.Store.Renew(ctx, place, expiry)
+	}
+	if err == nil && !there {
+		if r.Compressed {
+			data = tree.Compress(data)
+		}
+		if err = r.Store.Set(ctx, place, tree.Channel(key, r.Home), data, expiry); err == nil {
+			written.WithLabelValues("set").Inc()
+		}
+	}
+	if err != nil {
+		return 0, err
+	}
+	r.outage.ended(ctx)
+	r.memory.remember(key, entry{digest: digest, at: time.Now()})
+	return wait.Jitter(renewal, 0.1), nil
+}
+
+// end removes the entry, if it was written from here.
+func (r *Reconciler) end(ctx context.Context, key types.NamespacedName) error {
+	if r.memory.get(key) == (entry{}) {
+		return nil
+	}
+	if err := r.Store.Remove(ctx, tree.Key(key, r.Home, r.Compressed), tree.Channel(key, r.Home)); err != nil {
+		return err
+	}
+	written.WithLabelValues("delete").Inc()
+	r.outage.ended(ctx)
+	r.memory.forget(key)
+	return nil
+}

@@ -1,0 +1,22 @@
+package resourcetree
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+)
+
+var (
+	written = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "towline_argocd_cache_writes_total",
+		Help: "Entries of Applications' resources in Argo CD's Redis that were written, by operation: set or delete.",
+	}, []string{"operation"})
+
+	failures = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "towline_argocd_cache_failures_total",
+		Help: "Requests to Argo CD's Redis that failed.",
+	})
+)
+
+func init() {
+	metrics.Registry.MustRegister(written, failures)
+}

@@ -1,0 +1,33 @@
+package resourcetree
+
+import (
+	"reflect"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// SetupWithManager registers the controller. concurrency is how many Applications are worked on at a time.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("resourcetree").
+		For(&argocd.Application{}, builder.WithPredicates(changed())).
+		WithOptions(retry.Options(concurrency)).
+		Complete(r)
+}
+
+// changed lets through what an entry is made of, and a refresh that begins.
+func changed() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*argocd.Application), e.ObjectNew.(*argocd.Application)
+		return shown(before) != shown(after) ||
+			after.Annotations[apis.AnnotationRefresh] != "" && before.Annotations[apis.AnnotationRefresh] == "" ||
+			!reflect.DeepEqual(before.Status.Resources, after.Status.Resources)
+	}}
+}

@@ -1,0 +1,47 @@
+package controllers_test
+
+import (
+	"testing"
+
+	"github.com/alicebob/miniredis/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers"
+	"github.com/towline-io/towline/controllers/resourcetree"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/tree"
+)
+
+// TestTheTreeInArgoCDsCache: what an agent reports is where argocd-server looks for it, and goes with the Application.
+func TestTheTreeInArgoCDsCache(t *testing.T) {
+	redis := miniredis.RunT(t)
+	start(t, func(o *controllers.Options) {
+		o.Redis, o.PlainEntries = resourcetree.Address{HostPort: redis.Addr()}, true
+	})
+	app, there := pulled(t)
+	startAgent(t, app.Cluster())
+	key := tree.Key(client.ObjectKeyFromObject(app), "argocd", false)
+	observe(t, there, detailed)
+	entry := func() string {
+		if !redis.Exists(key) {
+			return ""
+		}
+		value, err := redis.Get(key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+	g := NewWithT(t)
+	g.Eventually(entry, soon, tick).Should(And(ContainSubstring(`"kind":"Deployment"`), ContainSubstring(`"status":"Missing"`)))
+
+	edit(t, app, func(a *argocd.Application) { a.Labels[apis.LabelPull] = "false" })
+	g.Eventually(entry, soon, tick).Should(BeEmpty())
+
+	redis.Close() // nothing else notices
+	edit(t, app, func(a *argocd.Application) { a.Labels[apis.LabelPull] = "true" })
+	observe(t, there, `{"health":{"status":"Healthy"}}`)
+	expectHealth(t, app, "Healthy")
+}
