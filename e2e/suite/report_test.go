@@ -159,7 +159,7 @@ var _ = Describe("The report of an ApplicationSet", Ordered, func() {
 	})
 })
 
-var _ = Describe("A health that changes on the cluster", Ordered, func() {
+var _ = Describe("A health that changes on the cluster", Ordered, Serial, func() {
 	const (
 		set  = "machines"
 		name = "cluster1-vm"
@@ -196,7 +196,8 @@ var _ = Describe("A health that changes on the cluster", Ordered, func() {
 		}).Should(Succeed())
 	})
 
-	It("is shown step by step: Suspended, Progressing, Healthy", func(ctx SpecContext) {
+	stepByStep := func(ctx context.Context) {
+		GinkgoHelper()
 		for _, step := range []struct{ status, health string }{
 			{stopped, "Suspended"}, {starting, "Progressing"}, {running, "Healthy"},
 		} {
@@ -204,11 +205,12 @@ var _ = Describe("A health that changes on the cluster", Ordered, func() {
 			Eventually(ctx, read(hub, named(name))).Should(HaveField("Status.Health.Status", step.health))
 			Eventually(ctx, rowOf(set, "cluster1")).Should(HaveField("HealthStatus", step.health))
 		}
-	})
-
-	It("reaches the hub Application and the report within a second", func(ctx SpecContext) {
+	}
+	// sampled takes the time of so many changes.
+	sampled := func(ctx context.Context, samples int) {
+		GinkgoHelper()
 		var onCluster, onHub, inReport []time.Duration
-		for i := range 30 {
+		for i := range samples {
 			step := []struct{ status, health string }{{starting, "Progressing"}, {running, "Healthy"}}[i%2]
 			began := time.Now()
 			machine(ctx, step.status)
@@ -233,6 +235,24 @@ var _ = Describe("A health that changes on the cluster", Ordered, func() {
 			AddReportEntry(fmt.Sprintf("%s: p50 %s, max %s of %d", what,
 				times[len(times)/2].Round(time.Millisecond), times[len(times)-1].Round(time.Millisecond), len(times)))
 		}
+	}
+
+	It("is shown step by step: Suspended, Progressing, Healthy", stepByStep)
+	It("reaches the hub Application and the report within a second", func(ctx SpecContext) { sampled(ctx, 30) })
+
+	It("is shown so with the agent too, with the resource that it is about", func(ctx SpecContext) {
+		Expect(towline.InstallAddOn(ctx, f)).To(Succeed())
+		agent, err := towline.RunAgent(ctx, f, binary, "cluster1", "agent-machines")
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx SpecContext) {
+			agent.Stop()
+			_, err := f.Hub.Kubectl(ctx, "delete", "managedclusteraddons.addon.open-cluster-management.io", "--all", "--all-namespaces", "--wait=false")
+			Expect(err).NotTo(HaveOccurred())
+		})
+		Eventually(ctx, rowOf(set, "cluster1")).Should(HaveField("ResourceCounts", HaveValue(HaveField("Total", int32(1)))))
+		stepByStep(ctx)
+		Eventually(ctx, rowOf(set, "cluster1")).Should(HaveField("ResourceCounts", HaveValue(HaveField("Healthy", int32(1)))))
+		sampled(ctx, 30)
 	})
 })
 
