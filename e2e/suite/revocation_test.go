@@ -1,0 +1,106 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/e2e/towline"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/fixture"
+)
+
+// ownProject is an AppProject that permits everything of a repository; executor is what its annotation says.
+func ownProject(name, repo, executor string) string {
+	return fmt.Sprintf(`
+apiVersion: argoproj.io/v1alpha1
+kind: AppProject
+metadata: {name: %s, namespace: argocd, annotations: {%s: %q}}
+spec:
+  sourceRepos: [%q]
+  destinations: [{server: "*", namespace: "*"}]
+  clusterResourceWhitelist: [{group: "*", kind: "*"}]
+`, name, apis.AnnotationExecutor, executor, repo)
+}
+
+// projectOnBoth makes an AppProject on the hub and on a cluster, until the spec ends.
+func projectOnBoth(ctx context.Context, on, name, executor string) {
+	GinkgoHelper()
+	manifest := ownProject(name, f.Git.URL(fleet.AppsRepo), executor)
+	apply(ctx, manifest)
+	applyTo(ctx, &f.Cluster(on).ControlPlane, manifest)
+	DeferCleanup(func(ctx SpecContext) {
+		for _, plane := range []*fleet.ControlPlane{&f.Hub.ControlPlane, &f.Cluster(on).ControlPlane} {
+			_, err := plane.Kubectl(ctx, "delete", "appproject", name, "--namespace", argocdNamespace, "--wait=false")
+			Expect(err).NotTo(HaveOccurred())
+		}
+	})
+}
+
+func ofProject(project, namespace string) func(*fixture.ApplicationBuilder) {
+	return func(b *fixture.ApplicationBuilder) { b.Spec(specOf(project, "guestbook", namespace)) }
+}
+
+var _ = Describe("An Application that loses its right", func() {
+	It("stays as it is, and goes where the hub says so", func(ctx SpecContext) {
+		const name = "revoked"
+		projectOnBoth(ctx, "cluster1", name, "")
+		app := standalone(ctx, name, "cluster1", ofProject(name, name))
+		expectHealthy(ctx, name)
+		w, err := read(hub, workOf(app))(ctx)
+		Expect(err).NotTo(HaveOccurred())
+
+		apply(ctx, ownProject(name, "https://git.example.com/other.git", ""))
+		expectForbidden(ctx, app, "does not permit the repository")
+		Expect(read(hub, workOf(app))(ctx)).To(HaveField("UID", w.UID))
+		deployment(ctx, "cluster1", name)
+
+		tow.Stop()
+		strict, err := towline.Run(ctx, f, binary, "towline-deleting", "--on-revocation=delete")
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx SpecContext) {
+			strict.Stop()
+			Expect(tow.Restart(ctx)).To(Succeed())
+		})
+		Eventually(ctx, read(hub, w)).Should(BeNil())
+		Expect(read(cluster["cluster1"], guestbookOf(name))(ctx)).To(BeNil())
+		expectForbidden(ctx, app, "does not permit the repository")
+
+		apply(ctx, ownProject(name, f.Git.URL(fleet.AppsRepo), ""))
+		Eventually(ctx, read(hub, workOf(app))).ShouldNot(BeNil())
+		deployment(ctx, "cluster1", name)
+	})
+})
+
+var _ = Describe("A work's executor", func() {
+	It("decides by its rights what the work agent applies", func(ctx SpecContext) {
+		const name = "executed"
+		account := `
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: applier, namespace: argocd}}
+`
+		rights := `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: applier, namespace: argocd}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "towline:work-agent:applications"}
+subjects: [{kind: ServiceAccount, name: applier, namespace: argocd}]
+`
+		plane := &f.Cluster("cluster2").ControlPlane
+		applyTo(ctx, plane, account)
+		projectOnBoth(ctx, "cluster2", name, "argocd/applier")
+		standalone(ctx, name, "cluster2", ofProject(name, name))
+		expectCondition(ctx, name, apis.ConditionWorkApplyError, "not allowed to apply the resource argoproj.io applications, argocd "+name)
+		message, err := conditionMessage(ctx, name, apis.ConditionWorkApplyError)
+		Expect(err).NotTo(HaveOccurred())
+		AddReportEntry("without rights", message)
+
+		applyTo(ctx, plane, rights)
+		// The agent would try again within a minute; any change of the Application makes it try at once.
+		patchHub(ctx, name, `{"metadata":{"annotations":{"again":"now"}}}`)
+		expectHealthy(ctx, name)
+		expectNoCondition(ctx, name, apis.ConditionWorkApplyError)
+	})
+})
