@@ -92,11 +92,11 @@ func (r *Reconciler) sent(ctx context.Context, rival *argocd.Application, making
 // maySend tells whether an Application that has not been sent can be: it asks for that, and nothing forbids it.
 func (r *Reconciler) maySend(ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster) (bool, error) {
 	if !app.Pulled() || checkApplication(app) != nil {
-		return false, nil
+		return false, nil //nolint:nilerr // a Problem of that one, which its own reconcile says
 	}
-	request, err := authorization.Read(app)
-	if err != nil {
-		return false, nil //nolint:nilerr // what cannot be read is not sent
+	request, unreadable := authorization.Read(app)
+	if unreadable != nil {
+		return false, nil //nolint:nilerr // what cannot be read is not sent, which its own reconcile says
 	}
 	refusal, err := r.Grants.Check(ctx, app, request, cluster)
 	return refusal == nil, err

@@ -127,7 +127,7 @@ func tenantApp(name string, edits ...func(*fixture.ApplicationBuilder)) *argocd.
 func submit(ctx context.Context, tenant client.Client, app *argocd.Application) {
 	GinkgoHelper()
 	Expect(tenant.Create(ctx, app)).To(Succeed())
-	DeferCleanup(func(ctx SpecContext) {
+	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has a context of its own
 		Expect(client.IgnoreNotFound(hub.Delete(ctx, app))).To(Succeed())
 		Eventually(ctx, read(hub, app)).Should(BeNil())
 		Eventually(ctx, read(hub, workOf(app))).Should(BeNil())
@@ -156,6 +156,7 @@ func snapshot(ctx context.Context) string {
 	Expect(err).NotTo(HaveOccurred())
 	Expect(app).NotTo(BeNil(), "the victim's Application is gone")
 	key := client.ObjectKeyFromObject(workOf(app))
+	set := types.NamespacedName{Namespace: argocdNamespace, Name: victimSet}
 	out := ""
 	for _, o := range []struct {
 		on         client.Client
@@ -164,9 +165,9 @@ func snapshot(ctx context.Context) string {
 		key        types.NamespacedName
 	}{
 		{hub, "argoproj.io/v1alpha1", "Application", client.ObjectKeyFromObject(app)},
-		{hub, "argoproj.io/v1alpha1", "ApplicationSet", types.NamespacedName{Namespace: argocdNamespace, Name: victimSet}},
+		{hub, "argoproj.io/v1alpha1", "ApplicationSet", set},
 		{hub, "work.open-cluster-management.io/v1", "ManifestWork", key},
-		{hub, "apps.open-cluster-management.io/v1alpha1", "MulticlusterApplicationSetReport", types.NamespacedName{Namespace: argocdNamespace, Name: victimSet}},
+		{hub, "apps.open-cluster-management.io/v1alpha1", "MulticlusterApplicationSetReport", set},
 		{hub, "v1", "Namespace", types.NamespacedName{Name: argocdNamespace}},
 		{cluster["cluster2"], "argoproj.io/v1alpha1", "Application", client.ObjectKeyFromObject(app)},
 		{cluster["cluster2"], "apps/v1", "Deployment", types.NamespacedName{Namespace: victimSet, Name: "guestbook-ui"}},
@@ -228,7 +229,7 @@ func withoutPolicies(ctx context.Context, agent client.Client, w *workv1.Manifes
 	Eventually(ctx, change).ShouldNot(Succeed())
 	_, err := f.Hub.Kubectl(ctx, "delete", "validatingadmissionpolicybindings", "towline-works", "towline-reports", "towline-applications")
 	Expect(err).NotTo(HaveOccurred())
-	DeferCleanup(func(ctx SpecContext) {
+	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has a context of its own
 		for _, file := range []string{"applications", "reports", "works"} { // that of works last: it shows below that all are back
 			Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "deploy/admission/"+file+".yaml")).To(Succeed())
 		}

@@ -80,7 +80,8 @@ var _ = Describe("An attack", Ordered, func() {
 				Expect(read(hub, workOf(app))(ctx)).To(BeNil(), "cluster2 got it")
 				Expect(read(hub, first)(ctx)).To(HaveField("Spec", Equal(first.Spec)), "what it may have is gone")
 				Expect(tenant.Patch(ctx, app, merge(fmt.Sprintf(`{"metadata":{"annotations":{%q:"cluster1"}}}`, apis.AnnotationCluster)))).To(Succeed())
-				Eventually(ctx, read(hub, app)).Should(HaveField("Status.Conditions", Not(ContainElement(HaveField("Type", apis.ConditionPropagationForbiddenError)))))
+				Eventually(ctx, read(hub, app)).Should(HaveField("Status.Conditions",
+					Not(ContainElement(HaveField("Type", apis.ConditionPropagationForbiddenError)))))
 			})
 		})
 
@@ -160,8 +161,9 @@ var _ = Describe("An attack", Ordered, func() {
 
 		// rewrites are changes of a work that is its own.
 		rewrites := map[string]string{
-			"its labels":      `{"metadata":{"labels":{"apps.open-cluster-management.io/pull-to-ocm-managed-cluster":null}}}`,
-			"its annotations": fmt.Sprintf(`{"metadata":{"annotations":{%q:%q,%q:%q}}}`, apis.AnnotationHubName, victim, apis.AnnotationHubNamespace, argocdNamespace),
+			"its labels": `{"metadata":{"labels":{"apps.open-cluster-management.io/pull-to-ocm-managed-cluster":null}}}`,
+			"its annotations": fmt.Sprintf(`{"metadata":{"annotations":{%q:%q,%q:%q}}}`,
+				apis.AnnotationHubName, victim, apis.AnnotationHubNamespace, argocdNamespace),
 			"its payload": `{"spec":{"workload":{"manifests":[{"apiVersion":"argoproj.io/v1alpha1","kind":"Application",` +
 				`"metadata":{"name":"` + victim + `","namespace":"argocd"},"spec":{}}]}}}`,
 			"its rules": `{"spec":{"manifestConfigs":[]}}`,
@@ -174,7 +176,8 @@ var _ = Describe("An attack", Ordered, func() {
 					By(what)
 					denied(agent.Patch(ctx, w.DeepCopy(), merge(patch)), "a cluster's agent may not change")
 				}
-				Expect(agent.Patch(ctx, w.DeepCopy(), merge(`{"metadata":{"finalizers":["cluster.open-cluster-management.io/manifest-work-cleanup"]}}`))).To(Succeed())
+				finalizers := merge(`{"metadata":{"finalizers":["cluster.open-cluster-management.io/manifest-work-cleanup"]}}`)
+				Expect(agent.Patch(ctx, w.DeepCopy(), finalizers)).To(Succeed())
 			})
 		})
 
@@ -221,12 +224,19 @@ var _ = Describe("An attack", Ordered, func() {
 			long := strings.Repeat("A", 1<<20)
 			harmless(ctx, func() {
 				for what, values := range map[string][]workv1.FeedbackValue{
-					"a value without a value": {hostile("healthStatus", workv1.FieldValue{Type: workv1.String}), hostile("syncStatus", workv1.FieldValue{Type: workv1.Integer})},
-					"other types":             {hostile("healthStatus", workv1.FieldValue{Type: workv1.Integer, Integer: ptr.To(int64(7))}), hostile("syncStatus", workv1.FieldValue{Type: workv1.Boolean, Boolean: ptr.To(true)})},
-					"other enums":             {hostile("healthStatus", text("Fabulous")), hostile("operationStatePhase", text("<script>"))},
-					"no time":                 {hostile("operationStatePhase", text("Succeeded")), hostile("operationStateStartedAt", text("yesterday")), hostile("reconciledAt", text("soon"))},
-					"1 MiB":                   {hostile("operationStateMessage", text(long))},
-					"control characters":      {hostile("conditionSyncError", text("a\x1b[31m\u202e\u0000b<img src=x onerror=alert(1)>"))},
+					"a value without a value": {
+						hostile("healthStatus", workv1.FieldValue{Type: workv1.String}),
+						hostile("syncStatus", workv1.FieldValue{Type: workv1.Integer})},
+					"other types": {
+						hostile("healthStatus", workv1.FieldValue{Type: workv1.Integer, Integer: ptr.To(int64(7))}),
+						hostile("syncStatus", workv1.FieldValue{Type: workv1.Boolean, Boolean: ptr.To(true)})},
+					"other enums": {hostile("healthStatus", text("Fabulous")), hostile("operationStatePhase", text("<script>"))},
+					"no time": {
+						hostile("operationStatePhase", text("Succeeded")),
+						hostile("operationStateStartedAt", text("yesterday")),
+						hostile("reconciledAt", text("soon"))},
+					"1 MiB":              {hostile("operationStateMessage", text(long))},
+					"control characters": {hostile("conditionSyncError", text("a\x1b[31m\u202e\u0000b<img src=x onerror=alert(1)>"))},
 				} {
 					By(what)
 					Eventually(ctx, func(ctx context.Context) error {

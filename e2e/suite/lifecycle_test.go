@@ -78,15 +78,13 @@ var _ = Describe("A hub Application", func() {
 		expectHealthy(ctx, app.Name)
 		before := deployment(ctx, "cluster1", app.Name)
 
-		// The agent's own identity: OCM lets it rewrite its whole work.
-		config, err := clientFromKubeconfig(f.Cluster("cluster1").AgentKubeconfig())
-		Expect(err).NotTo(HaveOccurred())
-		w, err := read(config, workOf(app))(ctx)
+		// A cluster's agent could, where there are no admission policies (attacks_test.go).
+		w, err := read(hub, workOf(app))(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		tampered := w.DeepCopy()
 		tampered.Labels, tampered.Annotations = nil, map[string]string{apis.AnnotationHubNamespace: "x", apis.AnnotationHubName: "y"}
 		tampered.Spec.ManifestConfigs = nil
-		Expect(config.Patch(ctx, tampered, client.MergeFrom(w))).To(Succeed())
+		Expect(hub.Patch(ctx, tampered, client.MergeFrom(w))).To(Succeed())
 
 		Eventually(ctx, read(hub, workOf(app))).Should(And(
 			HaveField("Labels", HaveKeyWithValue(apis.LabelPull, "true")),

@@ -32,7 +32,7 @@ func projectOnBoth(ctx context.Context, on, name, executor string) {
 	manifest := ownProject(name, f.Git.URL(fleet.AppsRepo), executor)
 	apply(ctx, manifest)
 	applyTo(ctx, &f.Cluster(on).ControlPlane, manifest)
-	DeferCleanup(func(ctx SpecContext) {
+	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has a context of its own
 		for _, plane := range []*fleet.ControlPlane{&f.Hub.ControlPlane, &f.Cluster(on).ControlPlane} {
 			_, err := plane.Kubectl(ctx, "delete", "appproject", name, "--namespace", argocdNamespace, "--wait=false")
 			Expect(err).NotTo(HaveOccurred())

@@ -111,11 +111,15 @@ func TestProjectRefusals(t *testing.T) {
 		reason    string
 		says      string
 	}{
-		"permitted":               {},
-		"of Argo CD's namespace":  {namespace: "argocd"},
-		"of a foreign namespace":  {namespace: "other", reason: apis.ReasonProjectForbidden, says: "spec.sourceNamespaces"},
-		"a foreign namespace":     {edit: func(r *authorization.Request) { r.Namespace = "b" }, reason: apis.ReasonDestinationForbidden, says: "{name: c1, namespace: b}"},
-		"the second source":       {edit: func(r *authorization.Request) { r.Sources = append(r.Sources, "https://u:pass@evil.example.com/y") }, reason: apis.ReasonSourceForbidden, says: `"https://evil.example.com/y"`},
+		"permitted":              {},
+		"of Argo CD's namespace": {namespace: "argocd"},
+		"of a foreign namespace": {namespace: "other", reason: apis.ReasonProjectForbidden, says: "spec.sourceNamespaces"},
+		"a foreign namespace": {
+			edit:   func(r *authorization.Request) { r.Namespace = "b" },
+			reason: apis.ReasonDestinationForbidden, says: "{name: c1, namespace: b}"},
+		"the second source": {
+			edit:   func(r *authorization.Request) { r.Sources = append(r.Sources, "https://u:pass@evil.example.com/y") },
+			reason: apis.ReasonSourceForbidden, says: `"https://evil.example.com/y"`},
 		"not one of its clusters": {project: own, reason: apis.ReasonDestinationForbidden, says: "project: p"},
 		"one of its clusters":     {project: own, cluster: authorization.Cluster{Name: "c1", Projects: []string{"p"}}},
 	} {
@@ -145,6 +149,9 @@ func TestProjectRefusals(t *testing.T) {
 }
 
 func TestRead(t *testing.T) {
+	from := func(repos ...string) authorization.Request {
+		return authorization.Request{Project: "default", Sources: repos}
+	}
 	for title, tc := range map[string]struct {
 		spec, operation string
 		want            authorization.Request
@@ -152,15 +159,17 @@ func TestRead(t *testing.T) {
 	}{
 		"plain": {spec: `{"project":"p","source":{"repoURL":"a"},"destination":{"namespace":"n"}}`,
 			want: authorization.Request{Project: "p", Sources: []string{"a"}, Namespace: "n"}},
-		"no project":          {spec: `{"source":{"repoURL":"a"}}`, want: authorization.Request{Project: "default", Sources: []string{"a"}}},
-		"several sources":     {spec: `{"sources":[{"repoURL":"a"},{"repoURL":"b"}]}`, want: authorization.Request{Project: "default", Sources: []string{"a", "b"}}},
-		"a left-over source":  {spec: `{"source":{"repoURL":"c"},"sources":[{"repoURL":"a"}]}`, want: authorization.Request{Project: "default", Sources: []string{"c", "a"}}},
-		"hydrated":            {spec: `{"sourceHydrator":{"drySource":{"repoURL":"a"}}}`, want: authorization.Request{Project: "default", Sources: []string{"a"}}},
-		"no source":           {spec: `{}`, want: authorization.Request{Project: "default", Sources: []string{""}}},
-		"no spec":             {want: authorization.Request{Project: "default", Sources: []string{""}}},
-		"a sync of another":   {spec: `{"source":{"repoURL":"a"}}`, operation: `{"sync":{"source":{"repoURL":"evil"}}}`, want: authorization.Request{Project: "default", Sources: []string{"a", "evil"}}},
-		"a sync of others":    {spec: `{"source":{"repoURL":"a"}}`, operation: `{"sync":{"sources":[{"repoURL":"evil"}]}}`, want: authorization.Request{Project: "default", Sources: []string{"a", "evil"}}},
-		"keys by their case":  {spec: `{"source":{"repoURL":"a","RepoURL":"b"}}`, want: authorization.Request{Project: "default", Sources: []string{"a"}}},
+		"no project":         {spec: `{"source":{"repoURL":"a"}}`, want: from("a")},
+		"several sources":    {spec: `{"sources":[{"repoURL":"a"},{"repoURL":"b"}]}`, want: from("a", "b")},
+		"a left-over source": {spec: `{"source":{"repoURL":"c"},"sources":[{"repoURL":"a"}]}`, want: from("c", "a")},
+		"hydrated":           {spec: `{"sourceHydrator":{"drySource":{"repoURL":"a"}}}`, want: from("a")},
+		"no source":          {spec: `{}`, want: from("")},
+		"no spec":            {want: from("")},
+		"a sync of another": {spec: `{"source":{"repoURL":"a"}}`,
+			operation: `{"sync":{"source":{"repoURL":"evil"}}}`, want: from("a", "evil")},
+		"a sync of others": {spec: `{"source":{"repoURL":"a"}}`,
+			operation: `{"sync":{"sources":[{"repoURL":"evil"}]}}`, want: from("a", "evil")},
+		"keys by their case":  {spec: `{"source":{"repoURL":"a","RepoURL":"b"}}`, want: from("a")},
 		"a source of no kind": {spec: `{"source":"a"}`, fails: true},
 		"no object":           {spec: `[]`, fails: true},
 		"no operation":        {spec: `{}`, operation: `[]`, fails: true},
