@@ -32,11 +32,11 @@ const (
 // SetupWithManager registers the controller. concurrency is how many Applications are worked on at a time.
 //
 // Every change of an Application is looked at, our own writes included: a comparison in memory finds that there is
-// nothing to do, and what someone else wrote over is put right.
+// nothing to do, and what someone else wrote over is put right. The cache's own resync, every few hours, is no change.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("status").
-		For(&argocd.Application{}).
+		For(&argocd.Application{}, builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		Watches(&clusterv1.ManagedCluster{}, r.paced(rate.NewLimiter(outagePace, outageBurst)),
 			builder.WithPredicates(availabilityChanged())).
 		WithOptions(retry.Options(concurrency))

@@ -17,7 +17,7 @@ import (
 )
 
 // patience bounds every wait: what takes longer has failed.
-const patience = 15 * time.Minute
+const patience = 40 * time.Minute
 
 // Bench is one run.
 type Bench struct {

@@ -42,5 +42,25 @@ func (b *Bench) convergence(ctx context.Context) error {
 	b.result.set("convergence.application_writes", d.requests.of("applications", writing...)/float64(n))
 	b.result.set("convergence.report_bytes", d.written.of("multiclusterapplicationsetreports")/float64(n))
 	b.result.set("storage.application", after.storage/1024/float64(n))
-	return b.memory("memory.converged")
+	return errors.Join(b.memory("memory.converged"), b.stored(ctx))
+}
+
+// stored notes what an Application, its work and its row take in etcd, which holds them as the API server returns them.
+func (b *Bench) stored(ctx context.Context) error {
+	w := b.work(0)
+	for _, o := range []struct {
+		figure, path string
+		of           int
+	}{
+		{"storage.of_application", applicationsPath + "/" + b.name(0), 1},
+		{"storage.of_work", worksOf(w.Namespace) + "/" + w.Name, 1},
+		{"storage.of_row", reportsPath + "/" + b.setName(0), b.Clusters},
+	} {
+		data, err := b.bare.rest.Get().AbsPath(o.path).DoRaw(ctx)
+		if err != nil {
+			return err
+		}
+		b.result.set(o.figure, float64(len(data))/float64(o.of))
+	}
+	return nil
 }

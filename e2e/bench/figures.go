@@ -70,6 +70,9 @@ var Figures = []Figure{
 	{"memory.restart", "… after a restart", "MiB", 0},
 	{"memory.restart_each", "… more than without, for each Application", "KiB", 1},
 	{"memory.restart_peak", "… at most during a restart", "MiB", 0},
+	{"storage.of_application", "stored: an Application", "B", 0},
+	{"storage.of_work", "… its ManifestWork", "B", 0},
+	{"storage.of_row", "… its row in the report", "B", 0},
 	{"storage.application", "etcd's file for each Application, with all of its history", "KiB", 1},
 }
 

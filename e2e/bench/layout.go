@@ -47,7 +47,7 @@ const (
 	clusterSetsPath  = "/apis/cluster.open-cluster-management.io/v1beta2/managedclustersets"
 	bindingsPath     = "/apis/cluster.open-cluster-management.io/v1beta2/namespaces/" + namespace + "/managedclustersetbindings"
 	worksPath        = "/apis/work.open-cluster-management.io/v1/manifestworks"
-	reportsPath      = "/apis/apps.open-cluster-management.io/v1alpha1/multiclusterapplicationsetreports"
+	reportsPath      = "/apis/apps.open-cluster-management.io/v1alpha1/namespaces/" + namespace + "/multiclusterapplicationsetreports"
 )
 
 // worksOf is where the API serves the works of a cluster.
