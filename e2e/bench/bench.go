@@ -41,6 +41,9 @@ type Bench struct {
 	mu    sync.Mutex
 	works map[int]*manifestWork
 
+	// omitted are the Applications that their set's report has no room for.
+	omitted map[int]bool
+
 	// created counts the works as they come.
 	created atomic.Pointer[tally]
 
@@ -80,6 +83,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	}
 	b := &Bench{
 		Options: o, layout: layout{o.Clusters, o.Sets}, result: newResult(&o), works: map[int]*manifestWork{},
+		omitted:    map[int]bool{},
 		roundTrips: newTracker(), status: newTracker(), reports: newTracker(),
 	}
 	ctx, cancel := context.WithCancelCause(ctx)

@@ -9,10 +9,25 @@ import (
 
 // next begins the next change, to that Application, at that moment.
 func (b *Bench) next(app int, at time.Time) int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	b.number = max(b.number, firstSync) + 1
 	b.status.sent(app, b.number, at)
-	b.reports.sent(app, b.number, at)
+	if !b.omitted[app] {
+		b.reports.sent(app, b.number, at)
+	}
 	return b.number
+}
+
+// any is an Application that its set's report has room for.
+func (b *Bench) any() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for {
+		if app := rand.IntN(b.applications()); !b.omitted[app] {
+			return app
+		}
+	}
 }
 
 // freshness makes changes one at a time, and measures how long each takes to be seen, and what it costs.
@@ -22,7 +37,7 @@ func (b *Bench) freshness(ctx context.Context) error {
 		return err
 	}
 	for range b.Changes {
-		app := rand.IntN(b.applications())
+		app := b.any()
 		number := b.next(app, time.Now())
 		if err := b.report(ctx, b.work(app), app, number); err != nil {
 			return err
@@ -135,8 +150,6 @@ func (b *Bench) changes(ctx context.Context) (int, error) {
 
 // change makes the next change, which is counted from the moment when it was due.
 func (b *Bench) change(ctx context.Context, app int, due time.Time) error {
-	b.mu.Lock()
 	number := b.next(app, due)
-	b.mu.Unlock()
 	return b.report(ctx, b.work(app), app, number)
 }

@@ -26,6 +26,10 @@ type setReport struct {
 			App          string `json:"app"`
 			SyncRevision string `json:"syncRevision"`
 		} `json:"clusterConditions"`
+		Summary struct {
+			Synced  string `json:"synced"`
+			Omitted string `json:"omitted"`
+		} `json:"summary"`
 	} `json:"statuses"`
 }
 
@@ -74,14 +78,33 @@ func (b *Bench) sawApplication(_ string, a *application) {
 
 func (b *Bench) sawReport(_ string, r *setReport) {
 	at := time.Now()
+	shown := map[int]bool{}
 	for _, row := range r.Statuses.ClusterConditions {
 		parts := strings.SplitN(row.App, "/", 3)
 		if len(parts) < 3 || row.SyncRevision == "" {
 			continue
 		}
 		if app, ok := b.layout.number(parts[1]); ok {
+			shown[app] = true
 			b.reports.saw(app, max(firstSync, numberOf(row.SyncRevision)), at)
 		}
+	}
+	if s := r.Statuses.Summary; s.Omitted != "0" && s.Synced == strconv.Itoa(b.Clusters) {
+		b.sawOmitted(r.Name, shown, at)
+	}
+}
+
+// sawOmitted notes which Applications a report that counts all of them as synced has no room for: their changes are
+// not looked for in it.
+func (b *Bench) sawOmitted(name string, shown map[int]bool, at time.Time) {
+	for app := range b.applications() {
+		if b.setName(b.set(app)) != name || shown[app] {
+			continue
+		}
+		b.reports.saw(app, firstSync, at)
+		b.mu.Lock()
+		b.omitted[app] = true
+		b.mu.Unlock()
 	}
 }
 
