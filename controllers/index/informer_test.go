@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -13,22 +14,24 @@ import (
 // TestNewInformer: of Applications and works, the indexes with a key for each have one entry, all others both.
 func TestNewInformer(t *testing.T) {
 	both := func(any) ([]string, error) { return []string{"ns/key", allNamespaces + "key"}, nil }
+	one, two := []string{allNamespaces + "key"}, []string{"ns/key", allNamespaces + "key"}
 	for title, tc := range map[string]struct {
-		informer cache.SharedIndexInformer
-		index    string
-		want     []string
+		obj   runtime.Object
+		index string
+		want  []string
 	}{
-		"one for each Application":    {NewInformer(&cache.ListWatch{}, &argocd.Application{}, 0, cache.Indexers{}), "field:" + ByWork, []string{allNamespaces + "key"}},
-		"one for each work":           {NewInformer(&cache.ListWatch{}, &workv1.ManifestWork{}, 0, cache.Indexers{}), "field:" + ByHubApplication, []string{allNamespaces + "key"}},
-		"one for many":                {NewInformer(&cache.ListWatch{}, &argocd.Application{}, 0, cache.Indexers{}), "field:" + ByCluster, []string{"ns/key", allNamespaces + "key"}},
-		"of something else":           {NewInformer(&cache.ListWatch{}, &argocd.AppProject{}, 0, cache.Indexers{}), "field:" + ByWork, []string{"ns/key", allNamespaces + "key"}},
-		"an index of client-go's own": {NewInformer(&cache.ListWatch{}, &argocd.Application{}, 0, cache.Indexers{}), cache.NamespaceIndex, []string{"ns/key", allNamespaces + "key"}},
+		"one for each Application":    {&argocd.Application{}, "field:" + ByWork, one},
+		"one for each work":           {&workv1.ManifestWork{}, "field:" + ByHubApplication, one},
+		"one for many":                {&argocd.Application{}, "field:" + ByCluster, two},
+		"of something else":           {&argocd.AppProject{}, "field:" + ByWork, two},
+		"an index of client-go's own": {&argocd.Application{}, cache.NamespaceIndex, two},
 	} {
 		t.Run(title, func(t *testing.T) {
-			if err := tc.informer.AddIndexers(cache.Indexers{tc.index: both}); err != nil {
+			informer := NewInformer(&cache.ListWatch{}, tc.obj, 0, cache.Indexers{})
+			if err := informer.AddIndexers(cache.Indexers{tc.index: both}); err != nil {
 				t.Fatal(err)
 			}
-			got, err := tc.informer.GetIndexer().GetIndexers()[tc.index](nil)
+			got, err := informer.GetIndexer().GetIndexers()[tc.index](nil)
 			if err != nil || !slices.Equal(got, tc.want) {
 				t.Errorf("%v, %v; want %v", got, err, tc.want)
 			}

@@ -10,11 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/utils/ptr"
+	workv1 "open-cluster-management.io/api/work/v1"
+
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	parser "github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/work"
-	"k8s.io/utils/ptr"
-	workv1 "open-cluster-management.io/api/work/v1"
 )
 
 func TestCheck(t *testing.T) {
