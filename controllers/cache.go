@@ -22,7 +22,7 @@ import (
 
 // AddToScheme registers every type that the controllers read or write.
 func AddToScheme(s *runtime.Scheme) error {
-	builder := runtime.NewSchemeBuilder(argocd.AddToScheme, workv1.Install, v1alpha1.AddToScheme, v1beta1.AddToScheme,
+	builder := runtime.NewSchemeBuilder(corev1.AddToScheme, argocd.AddToScheme, workv1.Install, v1alpha1.AddToScheme, v1beta1.AddToScheme,
 		clusterv1.Install, clusterv1beta1.Install, clusterv1beta2.Install)
 	return builder.AddToScheme(s)
 }
@@ -30,11 +30,18 @@ func AddToScheme(s *runtime.Scheme) error {
 // Cache limits the shared cache to what the controllers read: a hub may have a hundred times more Applications and
 // works than are Towline's. Of a type that is not listed here, everything is held once a controller watches it; reading
 // a type that none watches is an error. ApplicationReports have a cache of their own: see resourcesync.NewAgent.
-// argocdNamespace is where the AppProjects are.
+// argocdNamespace is where the AppProjects are, and the Secrets, of which those for repositories are held.
 func Cache(argocdNamespace string) cache.Options {
 	exists, err := labels.NewRequirement(apis.LabelPull, selection.Exists, nil)
 	if err != nil {
 		panic(err) // the key is a constant
+	}
+	repository, err := labels.NewRequirement(apis.LabelSecretType, selection.In, []string{apis.SecretTypeRepository, apis.SecretTypeRepoCreds})
+	if err != nil {
+		panic(err) // as above
+	}
+	ofArgoCD := func(config cache.Config) cache.ByObject {
+		return cache.ByObject{Namespaces: map[string]cache.Config{argocdNamespace: config}}
 	}
 	pulled := labels.NewSelector().Add(*exists)
 	return cache.Options{
@@ -43,11 +50,12 @@ func Cache(argocdNamespace string) cache.Options {
 		DefaultTransform:            cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&argocd.Application{}:       {Label: pulled, Transform: slim.Application},
-			&argocd.AppProject{}:        {Namespaces: map[string]cache.Config{argocdNamespace: {}}},
+			&argocd.AppProject{}:        ofArgoCD(cache.Config{}),
 			&workv1.ManifestWork{}:      {Label: pulled, Transform: slim.Work},
 			&clusterv1.ManagedCluster{}: {Transform: slim.Cluster},
 			// Those whose Argo CD takes clusters from GitOpsClusters of other namespaces.
 			&corev1.Namespace{}: {Label: labels.SelectorFromSet(labels.Set{apis.LabelArgoNamespace: "true"})},
+			&corev1.Secret{}:    ofArgoCD(cache.Config{LabelSelector: labels.NewSelector().Add(*repository)}),
 		},
 	}
 }

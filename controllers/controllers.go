@@ -9,6 +9,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/towline-io/towline/controllers/aggregation"
+	"github.com/towline-io/towline/controllers/companions"
 	"github.com/towline-io/towline/controllers/gitopscluster"
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/internal/events"
@@ -20,12 +21,13 @@ import (
 )
 
 // Names are the controllers in the order of the data flow, as --controllers takes them.
-var Names = []string{GitOpsCluster, Propagation, Status, Aggregation, ResourceTree}
+var Names = []string{GitOpsCluster, Propagation, Companions, Status, Aggregation, ResourceTree}
 
 // The names of the controllers.
 const (
 	GitOpsCluster = "gitopscluster"
 	Propagation   = "propagation"
+	Companions    = "companions"
 	Status        = "status"
 	Aggregation   = "aggregation"
 	ResourceTree  = "resourcetree"
@@ -51,6 +53,9 @@ type Options struct {
 	// Move says how Applications change clusters.
 	Move propagation.MoveOptions
 
+	// Companions say what travels beside the Applications.
+	Companions companions.Options
+
 	// ReportMaxBytes is how large the report of an ApplicationSet may be; 0 stands for report.DefaultMaxBytes.
 	ReportMaxBytes int
 
@@ -73,6 +78,8 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		return fmt.Errorf("sources: %w", err)
 	}
 	inventory := &resourcesync.Inventory{Sources: known}
+	o.Companions.ArgoCDNamespace = cmp.Or(o.Companions.ArgoCDNamespace, o.Authorization.ArgoCDNamespace, DefaultArgoCDNamespace)
+	o.Companions.ClusterNamespace = cmp.Or(o.Companions.ClusterNamespace, o.Companions.ArgoCDNamespace)
 	checker := o.Authorization.checker(mgr.GetClient())
 	if slices.Contains(o.Enabled, Propagation) {
 		if err := checker.Setup(ctx, mgr.GetFieldIndexer()); err != nil {
@@ -91,6 +98,15 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 
 			Executor:           o.Authorization.Executor,
 			DeleteOnRevocation: o.Authorization.DeleteOnRevocation,
+		}).SetupWithManager,
+		Companions: (&companions.Reconciler{
+			Client:  mgr.GetClient(),
+			Options: o.Companions,
+			Grants:  checker,
+			Live:    mgr.GetAPIReader(),
+			Events:  recorder,
+
+			Executor: o.Authorization.Executor,
 		}).SetupWithManager,
 		Status: (&status.Reconciler{Client: mgr.GetClient(), Inventory: inventory}).SetupWithManager,
 		Aggregation: (&aggregation.Reconciler{

@@ -32,6 +32,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/towline-io/towline/controllers"
+	"github.com/towline-io/towline/controllers/companions"
 	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -204,6 +205,7 @@ func start(t *testing.T, edits ...func(*controllers.Options)) *running {
 		Move: propagation.MoveOptions{Order: apis.MoveNewFirst, Timeout: time.Hour},
 	}
 	o.Authorization.NamespaceRules = []authorization.NamespaceRule{{From: "*", To: "*"}}
+	o.Companions = companions.Options{ClusterNamespace: clusterArgoCD, Projects: true, Objects: true}
 	for _, edit := range edits {
 		edit(&o)
 	}

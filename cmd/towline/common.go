@@ -63,7 +63,7 @@ func (o *common) addFlags(fs *pflag.FlagSet, whose string) {
 	fs.IntVar(&o.burst, "kube-api-burst", o.burst,
 		"requests that may exceed --kube-api-qps at once; default: twice as many; of use only with a positive --kube-api-qps")
 	fs.StringVar(&o.logLevel, "log-level", o.logLevel,
-		"error, info, debug, or a number: 1 is debug and each further one more detail, up to 10")
+		"error, info, debug, or a number: 1 is debug and each further one more detail, up to 7; more would write what Secrets hold")
 	fs.StringVar(&o.logFormat, "log-format", o.logFormat, "json or console")
 	fs.DurationVar(&o.shutdownTimeout, "graceful-shutdown-timeout", o.shutdownTimeout,
 		"how long work that has begun may take to end after SIGTERM")
@@ -114,6 +114,9 @@ func (o *common) validate() error {
 	return errors.Join(errs...)
 }
 
+// maxLogLevel is the last level at which client-go does not write the bodies of requests, which may be Secrets.
+const maxLogLevel = 7
+
 // level is the zap level of --log-level. Levels above info are numbers in logr and negative ones in zap.
 func (o *common) level() (zapcore.Level, error) {
 	switch o.logLevel {
@@ -125,8 +128,8 @@ func (o *common) level() (zapcore.Level, error) {
 		return zapcore.DebugLevel, nil
 	}
 	n, err := strconv.Atoi(o.logLevel)
-	if err != nil || n < 0 || n > 10 {
-		return 0, fmt.Errorf("--log-level: %q is not error, info, debug or a number from 0 to 10", o.logLevel)
+	if err != nil || n < 0 || n > maxLogLevel {
+		return 0, fmt.Errorf("--log-level: %q is not error, info, debug or a number from 0 to %d", o.logLevel, maxLogLevel)
 	}
 	return zapcore.Level(-n), nil
 }

@@ -23,6 +23,7 @@ type options struct {
 	sourceOptions
 	authorizationOptions
 	redisOptions
+	companionOptions
 
 	controllers []string
 	concurrency map[string]*int
@@ -57,6 +58,7 @@ func newOptions() *options {
 
 		authorizationOptions: newAuthorizationOptions(),
 		redisOptions:         newRedisOptions(),
+		companionOptions:     newCompanionOptions(),
 
 		controllers:    []string{"*"},
 		concurrency:    map[string]*int{},
@@ -77,6 +79,7 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 	o.sourceOptions.addFlags(fs)
 	o.authorizationOptions.addFlags(fs)
 	o.redisOptions.addFlags(fs)
+	o.companionOptions.addFlags(fs)
 	fs.StringSliceVar(&o.controllers, "controllers", o.controllers,
 		"controllers to run, \"*\" for all: "+strings.Join(controllers.Names, ", "))
 	for _, name := range controllers.Names {
@@ -86,6 +89,8 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 			objects = "ApplicationSets"
 		case controllers.GitOpsCluster:
 			objects = "GitOpsClusters"
+		case controllers.Companions:
+			objects = "ManifestWorks"
 		}
 		fs.IntVar(o.concurrency[name], name+"-concurrency", *o.concurrency[name],
 			"how many "+objects+" the "+name+" controller works on at a time")
@@ -117,6 +122,9 @@ func (o *options) validate() error {
 			fail("--controllers: there is no controller %q: use %s, or \"*\"", name, strings.Join(controllers.Names, ", "))
 		}
 	}
+	if on := o.enabled(); slices.Contains(on, controllers.Companions) && !slices.Contains(on, controllers.Propagation) {
+		fail("--controllers: %s goes by what %s reads: name both", controllers.Companions, controllers.Propagation)
+	}
 	for _, name := range controllers.Names {
 		if n := *o.concurrency[name]; n < 1 || n > 1000 {
 			fail("--%s-concurrency: %d is not between 1 and 1000", name, n)
@@ -142,7 +150,7 @@ func (o *options) validate() error {
 		fail("--move-timeout: %s is not between 0 and %s", o.move.Timeout, maxMoveTimeout)
 	}
 	return errors.Join(append(errs, o.common.validate(), o.sourceOptions.validate(), o.authorizationOptions.validate(),
-		o.redisOptions.validate())...)
+		o.redisOptions.validate(), o.companionOptions.validate())...)
 }
 
 // enabled are the controllers to run, in the order of the data flow.

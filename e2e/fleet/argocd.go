@@ -2,6 +2,8 @@ package fleet
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -134,6 +136,9 @@ func (p *plane) startArgo(ctx context.Context, name, account string, ready probe
 		// https://kubernetes.default.svc means the cluster of the kubeconfig.
 		"ARGOCD_FAKE_IN_CLUSTER=true",
 		"ARGOCD_GPG_ENABLED=false", "ARGOCD_TLS_DATA_PATH="+empty, "ARGOCD_SSH_DATA_PATH="+empty,
+		// Repo servers of one machine would take each other's questions for passwords. The path of a socket has to be
+		// short, and a fleet's folder may be anywhere.
+		"ARGOCD_ASK_PASS_SOCK="+filepath.Join(os.TempDir(), "towline-ask-pass-"+portOf(p.address("repo-server"))+".sock"),
 	)
 	if err != nil {
 		return err

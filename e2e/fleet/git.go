@@ -99,6 +99,15 @@ func (g *Git) Branch(ctx context.Context, repo, branch, revision string) error {
 	return err
 }
 
+// Protect makes a repository ask for a user and a password from now on, also if it asked for others before.
+func (g *Git) Protect(repo, user, password string) error {
+	return os.WriteFile(filepath.Join(g.bare(repo), accountFile), []byte(user+":"+password), 0o600)
+}
+
+// accountFile, in a repository on the server, holds the user and password that it asks for. Servers and tests may be
+// different processes.
+const accountFile = "towline-account"
+
 func orMain(revision string) string {
 	if revision == "" {
 		return "main"

@@ -10,7 +10,9 @@ import (
 	"net/http/cgi"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -57,7 +59,7 @@ func startGit(ctx context.Context, dir, address, logPath string) (*gitServer, er
 	}
 	g := &gitServer{
 		Git:    Git{dir: dir, url: "http://" + address},
-		server: &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second},
+		server: &http.Server{Handler: protect(filepath.Join(dir, "srv"), handler), ReadHeaderTimeout: 10 * time.Second},
 		log:    log,
 	}
 	go func() { _ = g.server.Serve(listener) }()
@@ -70,6 +72,21 @@ func startGit(ctx context.Context, dir, address, logPath string) (*gitServer, er
 		return nil, fmt.Errorf("filling the Git server: %w", err)
 	}
 	return g, nil
+}
+
+// protect lets nobody to a repository that asks for an account without it.
+func protect(root string, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		repo, _, _ := strings.Cut(strings.TrimPrefix(path.Clean(r.URL.Path), "/"), "/")
+		account, err := os.ReadFile(filepath.Join(root, repo, accountFile))
+		user, password, _ := r.BasicAuth()
+		if err == nil && user+":"+password != string(account) || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			w.Header().Set("WWW-Authenticate", `Basic realm="fleet"`)
+			http.Error(w, "who are you?", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 func (g *gitServer) stop() {

@@ -62,7 +62,9 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	var err error
 	binary, err = towline.Build(ctx, f)
 	Expect(err).NotTo(HaveOccurred())
-	tow, err = towline.Run(ctx, f, binary, "towline")
+	// What deploy/components/propagate-objects adds to the Deployment and its rights.
+	Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "deploy/components/propagate-objects/role.yaml")).To(Succeed())
+	tow, err = towline.Run(ctx, f, binary, "towline", "--propagate-objects")
 	Expect(err).NotTo(HaveOccurred())
 	Expect(towline.WaitImported(ctx, f)).To(Succeed())
 }, NodeTimeout(30*time.Minute)) // what has never been built here is built now

@@ -21,6 +21,7 @@ var hubOnly = []string{
 	apis.AnnotationCluster,
 	apis.AnnotationAppNamespace,
 	apis.AnnotationSkipReconcile,
+	apis.AnnotationWith,
 	apis.AnnotationRefresh,
 	apis.AnnotationRelease,
 	apis.AnnotationPaused,

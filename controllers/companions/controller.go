@@ -1,0 +1,124 @@
+package companions
+
+import (
+	"context"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers/grants"
+	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/controllers/internal/tally"
+	"github.com/towline-io/towline/pkg/companion"
+)
+
+// +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=argoproj.io,namespace=argocd,resources=appprojects,verbs=list;watch
+// +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch;create;patch;delete
+// +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+// +kubebuilder:rbac:groups="",namespace=argocd,resources=secrets,verbs=list;watch
+
+// Options say what travels.
+type Options struct {
+	// ArgoCDNamespace is where the hub's Argo CD has its AppProjects and Secrets; empty: as authorization has it.
+	ArgoCDNamespace string
+
+	// ClusterNamespace is where the clusters' Argo CDs have theirs, unless a ManagedCluster says otherwise; empty:
+	// ArgoCDNamespace.
+	ClusterNamespace string
+
+	// Projects tells whether AppProjects travel.
+	Projects bool
+
+	// Objects tells whether Applications may name Secrets and ConfigMaps, which takes the right to read all of them.
+	Objects bool
+}
+
+// Reconciler keeps one companion work as it should be. What it remembers can be lost at any time.
+type Reconciler struct {
+	client.Client
+	Options
+
+	// Executor is the ServiceAccount of the clusters whose rights are needed for what an Application names, as they are
+	// for the Application itself; see propagation.Reconciler.
+	Executor types.NamespacedName
+
+	// Live reads from the API server, past the cache.
+	Live client.Reader
+
+	// Events records what people should see on the Application.
+	Events events.EventRecorder
+
+	// Grants tells whether Applications may be where they ask to be. What it reads, propagation watches.
+	Grants *grants.Checker
+
+	scopes   scopes
+	nudged   nudged
+	troubled tally.Reasons
+}
+
+// Reconcile looks at the companion work that req names.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	existing, err := r.work(ctx, req.NamespacedName)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	want, err := r.want(ctx, req.NamespacedName, existing)
+	if err == nil {
+		err = r.settle(ctx, existing, want)
+	}
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: retry.Conflict}, nil
+	}
+	return ctrl.Result{RequeueAfter: want.after}, err
+}
+
+// want is what should become of a companion work.
+type want struct {
+	// work is what it should say; nil when it should say nothing new.
+	work *workv1.ManifestWork
+
+	// end asks for its end, and for that of the rights that it gives.
+	end bool
+
+	// letGo asks for its end, and leaves what it carries to the cluster as it is.
+	letGo bool
+
+	// after is when to look again though nothing has changed; zero for never.
+	after time.Duration
+}
+
+var (
+	keep  = want{}
+	end   = want{end: true}
+	letGo = want{letGo: true}
+)
+
+func (r *Reconciler) want(ctx context.Context, key types.NamespacedName, existing *workv1.ManifestWork) (want, error) {
+	kind, _ := companion.KindOf(key.Name)
+	switch kind {
+	case companion.Project:
+		return r.project(ctx, key, existing)
+	case companion.Credential:
+		return r.credential(ctx, key)
+	case companion.Objects:
+		return r.objectsWork(ctx, key)
+	}
+	return keep, nil
+}
+
+// work is a ManifestWork as the cache has it; nil when there is none.
+func (r *Reconciler) work(ctx context.Context, key types.NamespacedName) (*workv1.ManifestWork, error) {
+	w := &workv1.ManifestWork{}
+	err := r.Get(ctx, key, w)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	return w, err
+}

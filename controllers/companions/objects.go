@@ -1,0 +1,179 @@
+package companions
+
+import (
+	"context"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/companion"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// objectsWork tells what becomes of the work that carries what an Application names, and says on the Application what is
+// wrong with its companions, of all kinds. The work goes after the Application's own: what runs may need it to the end.
+func (r *Reconciler) objectsWork(ctx context.Context, key types.NamespacedName) (want, error) {
+	apps := index.Applications(ctx, r, index.ByCompanion, key.String())
+	if len(apps) == 0 {
+		return r.abandoned(ctx, key)
+	}
+	app := &apps[0]
+	sent, err := r.sent(ctx, app)
+	switch {
+	case err != nil:
+		return keep, err
+	case !sent && !app.DeletionTimestamp.IsZero():
+		return r.abandoned(ctx, key)
+	case !sent:
+		return keep, r.report(ctx, app, nil)
+	}
+	want, problems, err := r.named(ctx, app)
+	if err != nil {
+		return keep, err
+	}
+	refused, err := r.refused(ctx, app)
+	if err != nil {
+		return keep, err
+	}
+	if err := r.report(ctx, app, append(problems, refused...)); err != nil {
+		return keep, err
+	}
+	want.after, err = r.nudge(ctx, app)
+	return want, err
+}
+
+// abandoned tells what becomes of the work when there is no such Application: it stays while the Application's own does.
+func (r *Reconciler) abandoned(ctx context.Context, key types.NamespacedName) (want, error) {
+	if len(index.Works(ctx, r, index.ByCompanion, key.String())) > 0 {
+		return keep, nil
+	}
+	return end, nil
+}
+
+// named is the work of what an Application names, and what is wrong with that.
+func (r *Reconciler) named(ctx context.Context, app *argocd.Application) (want, []problem, error) {
+	refs, err := companion.References(app.Annotations[apis.AnnotationWith])
+	switch {
+	case err != nil:
+		return keep, []problem{problemf(apis.ReasonCompanionInvalid, "annotation %s: %s", apis.AnnotationWith, err)}, nil
+	case len(refs) == 0:
+		return end, nil, nil
+	case !r.Objects:
+		return end, []problem{problemf(apis.ReasonCompanionInvalid,
+			"annotation %s: objects do not travel from this hub: run Towline with --propagate-objects and the right to read them",
+			apis.AnnotationWith)}, nil
+	}
+	spec := companion.ReadSpec(app)
+	if spec.Namespace == "" {
+		return keep, []problem{problemf(apis.ReasonCompanionInvalid,
+			"annotation %s: the objects go to the destination's namespace, and there is none: set spec.destination.namespace",
+			apis.AnnotationWith)}, nil
+	}
+	set, problems, err := r.collect(ctx, app.Namespace, spec.Project, refs)
+	if err != nil {
+		return keep, nil, err
+	}
+	if len(set.Secrets)+len(set.ConfigMaps) == 0 {
+		return end, problems, nil
+	}
+	w, err := companion.RenderObjects(work.Key(app), spec.Namespace, set)
+	if err != nil {
+		return keep, append(problems, problemf(apis.ReasonCompanionInvalid, "annotation %s: %s", apis.AnnotationWith, err)), nil
+	}
+	executor, named, err := r.executor(ctx, app)
+	if err != nil || !named {
+		return keep, problems, err
+	}
+	work.ExecuteAs(w, executor)
+	return want{work: w}, problems, nil
+}
+
+// executor is the ServiceAccount that the Application itself is applied for, lest what it names gets past its rights. It
+// is false when the AppProject does not name one as it should: propagation says so.
+func (r *Reconciler) executor(ctx context.Context, app *argocd.Application) (types.NamespacedName, bool, error) {
+	project, err := r.Grants.Project(ctx, app.Project())
+	if err != nil || project == nil || project.Annotations[apis.AnnotationExecutor] == "" {
+		return r.Executor, err == nil, err
+	}
+	named, err := authorization.ParseServiceAccount(project.Annotations[apis.AnnotationExecutor])
+	return named, err == nil, nil
+}
+
+// collect reads what an Application names. What does not exist, may not travel or is not permitted is left out.
+func (r *Reconciler) collect(
+	ctx context.Context, namespace, project string, refs []companion.Reference,
+) (companion.ObjectSet, []problem, error) {
+	var set companion.ObjectSet
+	var problems []problem
+	forbidden, err := r.forbiddenKinds(ctx, project)
+	if err != nil {
+		return set, nil, err
+	}
+	for _, ref := range refs {
+		if forbidden[ref.Kind] {
+			problems = append(problems, problemf(apis.ReasonCompanionForbidden,
+				"%s: AppProject %s does not permit objects of kind %s: permit them in its spec.namespaceResourceWhitelist or "+
+					"namespaceResourceBlacklist", ref, project, ref.Kind))
+			continue
+		}
+		var obj client.Object = &corev1.Secret{}
+		if ref.Kind == companion.ConfigMapKind {
+			obj = &corev1.ConfigMap{}
+		}
+		err := r.Live.Get(ctx, types.NamespacedName{Namespace: namespace, Name: ref.Name}, obj)
+		switch {
+		case apierrors.IsNotFound(err):
+			problems = append(problems, problemf(apis.ReasonCompanionMissing,
+				"there is no %s in namespace %s of the hub: make it, or take it out of the annotation %s", ref, namespace, apis.AnnotationWith))
+		case err != nil:
+			return set, nil, err
+		case !companion.Propagates(obj.GetAnnotations()):
+			problems = append(problems, problemf(apis.ReasonCompanionMissing,
+				"%s in namespace %s may not travel: its owner can let it, by the annotation %s: \"true\"", ref, namespace, apis.AnnotationPropagate))
+		default:
+			add(&set, obj)
+		}
+	}
+	return set, problems, nil
+}
+
+func add(set *companion.ObjectSet, obj client.Object) {
+	switch o := obj.(type) {
+	case *corev1.Secret:
+		set.Secrets = append(set.Secrets, o)
+	case *corev1.ConfigMap:
+		set.ConfigMaps = append(set.ConfigMaps, o)
+	}
+}
+
+// forbiddenKinds are the kinds that the project does not permit. A project that is not there permits nothing.
+func (r *Reconciler) forbiddenKinds(ctx context.Context, name string) (map[companion.ObjectKind]bool, error) {
+	p := &argocd.AppProject{}
+	err := r.Get(ctx, types.NamespacedName{Namespace: r.ArgoCDNamespace, Name: name}, p)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, err
+	}
+	out := map[companion.ObjectKind]bool{}
+	for _, kind := range []companion.ObjectKind{companion.SecretKind, companion.ConfigMapKind} {
+		out[kind] = err != nil || !companion.KindPermitted(p, kind)
+	}
+	return out, nil
+}
+
+// objectOf is the metadata of a Secret or ConfigMap that is watched.
+func objectOf(kind companion.ObjectKind) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: string(kind)}}
+}
+
+// reference is how an Application of its namespace names an object.
+func reference(obj client.Object, kind companion.ObjectKind) string {
+	return obj.GetNamespace() + "/" + strings.ToLower(string(kind)) + "/" + obj.GetName()
+}

@@ -1,0 +1,156 @@
+package companions
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/companion"
+	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// maxNote is how long the text of an event may be (events.k8s.io/v1).
+const maxNote = 1024
+
+// problem is what is wrong with a companion of an Application, in words for the one who can change it.
+type problem struct{ reason, message string }
+
+func problemf(reason, format string, args ...any) problem {
+	return problem{reason, fmt.Sprintf(format, args...)}
+}
+
+// refused are the companions of an Application that its cluster did not take.
+func (r *Reconciler) refused(ctx context.Context, app *argocd.Application) ([]problem, error) {
+	keys, err := r.companionsOf(ctx, app)
+	if err != nil {
+		return nil, err
+	}
+	var out []problem
+	for _, key := range keys {
+		w, err := r.work(ctx, key)
+		if err != nil {
+			return nil, err
+		}
+		if w != nil && seen(w) && !applied(w) {
+			out = append(out, refusal(w))
+		}
+	}
+	return out, nil
+}
+
+// refusal says why the cluster did not take a companion. What an API server says of a Secret may quote it, so it stays
+// where it is.
+func refusal(w *workv1.ManifestWork) problem {
+	kind, _ := companion.KindOf(w.Name)
+	if kind != companion.Project {
+		return problemf(apis.ReasonCompanionRefused,
+			"cluster %s did not take all of what travels beside this Application: see the status of ManifestWork %s/%s "+
+				"for what was refused, and why", w.Namespace, w.Namespace, w.Name)
+	}
+	why := ""
+	for _, m := range w.Status.ResourceStatus.Manifests {
+		for _, c := range m.Conditions {
+			if c.Type == workv1.ManifestApplied && c.Status == metav1.ConditionFalse {
+				why = c.Message
+			}
+		}
+	}
+	return problemf(apis.ReasonCompanionRefused,
+		"cluster %s has an AppProject of that name that is not the hub's, or cannot take the hub's, and goes by its own: "+
+			"delete it there, or annotate the hub's with %s: \"false\" (ManifestWork %s/%s: %s)",
+		w.Namespace, apis.AnnotationPropagate, w.Namespace, w.Name, why)
+}
+
+// companionsOf are the works that an Application may need.
+func (r *Reconciler) companionsOf(ctx context.Context, app *argocd.Application) ([]types.NamespacedName, error) {
+	if app.Cluster() == "" {
+		return nil, nil
+	}
+	known, err := r.credentials(ctx)
+	if err != nil {
+		return nil, err
+	}
+	spec := companion.ReadSpec(app)
+	keys := []types.NamespacedName{companion.ProjectKey(app.Cluster(), spec.Project), companion.ObjectsKey(work.Key(app))}
+	return append(keys, credentialKeys(app.Cluster(), known, spec)...), nil
+}
+
+// credentialKeys are the works of the credentials that an Application with that spec would use on the cluster.
+func credentialKeys(cluster string, known companion.Credentials, spec companion.Spec) []types.NamespacedName {
+	var keys []types.NamespacedName
+	for _, repo := range spec.Repositories {
+		for _, secret := range known.For(spec.Project, repo) {
+			keys = append(keys, companion.CredentialKey(cluster, secret))
+		}
+	}
+	return keys
+}
+
+// report makes the Application's condition say what is wrong with its companions, or that nothing is. The event comes
+// with new words only, after they have been written.
+func (r *Reconciler) report(ctx context.Context, app *argocd.Application, problems []problem) error {
+	message, reason := "", ""
+	if len(problems) > 0 {
+		reason = problems[0].reason
+		texts := make([]string, len(problems))
+		for i, p := range problems {
+			texts[i] = p.message
+		}
+		message = feedback.Clean(strings.Join(texts, "; "), feedback.MaxMessage)
+	}
+	r.troubled.Set(troubledApplications, client.ObjectKeyFromObject(app), reason)
+	conditions, changed := withCondition(app.Status.Conditions, message)
+	if !changed {
+		return nil
+	}
+	err := r.patch(ctx, app, map[string]any{
+		"metadata": map[string]any{"resourceVersion": app.ResourceVersion}, // others write to the same list
+		"status":   map[string]any{"conditions": conditions},
+	})
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if message != "" {
+		r.Events.Eventf(app, nil, corev1.EventTypeWarning, reason, "Propagate", "%s", feedback.Clean(message, maxNote))
+	}
+	return nil
+}
+
+// withCondition is a list of conditions with this controller's saying that, or gone when there is nothing to say, and
+// whether it differs from the given one.
+func withCondition(conditions []argocd.Condition, message string) ([]argocd.Condition, bool) {
+	i := slices.IndexFunc(conditions, isCompanionError)
+	if i < 0 && message == "" || i >= 0 && conditions[i].Message == message {
+		return conditions, false
+	}
+	out := slices.DeleteFunc(slices.Clone(conditions), isCompanionError)
+	if message != "" {
+		now := metav1.Now()
+		out = append(out, argocd.Condition{Type: apis.ConditionCompanionError, Message: message, LastTransitionTime: &now})
+	}
+	return out, true
+}
+
+func isCompanionError(c argocd.Condition) bool { return c.Type == apis.ConditionCompanionError }
+
+// patch sends a merge patch of a hub Application. It leaves app, which is the cache's, alone.
+func (r *Reconciler) patch(ctx context.Context, app *argocd.Application, patch any) error {
+	data, err := json.Marshal(patch)
+	if err != nil {
+		return err
+	}
+	target := &argocd.Application{}
+	target.Namespace, target.Name = app.Namespace, app.Name
+	return r.Patch(ctx, target, client.RawPatch(types.MergePatchType, data))
+}

@@ -1,0 +1,196 @@
+package companions
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"reflect"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/companion"
+)
+
+// SetupWithManager registers the controller. concurrency is how many companions are worked on at a time.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
+	if err := index.AddCompanions(context.Background(), mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	b := ctrl.NewControllerManagedBy(mgr).
+		Named("companions").
+		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.ofApplication), builder.WithPredicates(applicationChanged())).
+		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(r.ofWork), builder.WithPredicates(workChanged())).
+		Watches(&argocd.AppProject{}, handler.EnqueueRequestsFromMapFunc(r.ofProject), builder.WithPredicates(projectChanged())).
+		Watches(&corev1.Secret{}, r.secretHandler()).
+		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(clusterChanged()))
+	if r.Objects {
+		if err := r.watchObjects(mgr, b); err != nil {
+			return err
+		}
+	}
+	return b.WithOptions(retry.Options(concurrency)).Complete(r)
+}
+
+// applicationChanged lets through what companions depend on, and the conditions that tell that something about the
+// Application has been decided anew: by propagation, by its cluster, or by someone who dropped this controller's own.
+func applicationChanged() predicate.Predicate {
+	telling := func(app *argocd.Application) []string {
+		var out []string
+		for _, c := range app.Status.Conditions {
+			switch c.Type {
+			case apis.ConditionPropagationForbiddenError, apis.ConditionCompanionError:
+				out = append(out, c.Type)
+			case invalidSpec, noComparison:
+				out = append(out, c.Type)
+			}
+		}
+		return out
+	}
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*argocd.Application), e.ObjectNew.(*argocd.Application)
+		return !maps.Equal(before.Labels, after.Labels) ||
+			!maps.Equal(before.Annotations, after.Annotations) ||
+			!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
+			!bytes.Equal(before.Spec.Raw, after.Spec.Raw) ||
+			!slices.Equal(telling(before), telling(after))
+	}}
+}
+
+// workChanged lets through the making, the end and the editing of a work, and for a companion what its cluster says of it.
+func workChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*workv1.ManifestWork), e.ObjectNew.(*workv1.ManifestWork)
+		_, ours := companion.KindOf(after.Name)
+		return before.Generation != after.Generation ||
+			!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
+			ours && (!maps.Equal(before.Labels, after.Labels) || !maps.Equal(before.Annotations, after.Annotations) ||
+				seen(before) != seen(after) || applied(before) != applied(after))
+	}}
+}
+
+func projectChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*argocd.AppProject), e.ObjectNew.(*argocd.AppProject)
+		return !bytes.Equal(before.Spec.Raw, after.Spec.Raw) ||
+			!maps.Equal(before.Labels, after.Labels) || !maps.Equal(before.Annotations, after.Annotations)
+	}}
+}
+
+func clusterChanged() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false }, // the works of a cluster that comes wake theirs
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, after := e.ObjectOld.(*clusterv1.ManagedCluster), e.ObjectNew.(*clusterv1.ManagedCluster)
+			const key = apis.AnnotationArgoCDNamespace
+			return before.Annotations[key] != after.Annotations[key] ||
+				!reflect.DeepEqual(authorization.Describe(before), authorization.Describe(after))
+		},
+	}
+}
+
+// ofApplication are the works that an Application may need, or may have needed.
+func (r *Reconciler) ofApplication(ctx context.Context, obj client.Object) []reconcile.Request {
+	app := obj.(*argocd.Application)
+	if !app.DeletionTimestamp.IsZero() {
+		r.nudged.forget(client.ObjectKeyFromObject(app))
+	}
+	keys, err := r.companionsOf(ctx, app)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "The repository Secrets cannot be listed from the cache")
+	}
+	return requests(keys)
+}
+
+// ofWork are, for a companion, itself and the objects works of those who use it, which say how it is; for an
+// Application's work, the companions that what it carries uses, and those that its Application needs now.
+func (r *Reconciler) ofWork(ctx context.Context, obj client.Object) []reconcile.Request {
+	w, key := obj.(*workv1.ManifestWork), client.ObjectKeyFromObject(obj)
+	kind, ours := companion.KindOf(w.Name)
+	if !ours {
+		return requests(append(r.usedBy(ctx, w), companion.ObjectsKey(key)))
+	}
+	keys := []types.NamespacedName{key}
+	switch kind {
+	case companion.Project:
+		keys = append(keys, objectsKeys(index.Applications(ctx, r, index.ByCompanion, key.String()))...)
+	case companion.Credential:
+		keys = append(keys, objectsKeys(index.Applications(ctx, r, index.ByCluster, w.Namespace))...)
+	case companion.Objects:
+	}
+	return requests(keys)
+}
+
+// usedBy are the works of AppProjects and credentials that an Application's work has to do with.
+func (r *Reconciler) usedBy(ctx context.Context, w *workv1.ManifestWork) []types.NamespacedName {
+	var keys []types.NamespacedName
+	specs := specsIn(w)
+	for _, app := range index.ApplicationsOfWork(ctx, r, client.ObjectKeyFromObject(w)) {
+		a := &argocd.Application{}
+		if r.Get(ctx, app, a) == nil {
+			specs = append(specs, companion.ReadSpec(a))
+		}
+	}
+	known, err := r.credentials(ctx)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "The repository Secrets cannot be listed from the cache")
+	}
+	for _, spec := range specs {
+		keys = append(keys, companion.ProjectKey(w.Namespace, spec.Project))
+		keys = append(keys, credentialKeys(w.Namespace, known, spec)...)
+	}
+	return keys
+}
+
+// ofProject are the works of an AppProject on all clusters with Applications of it, and for what it permits of objects
+// those of its Applications.
+func (r *Reconciler) ofProject(ctx context.Context, obj client.Object) []reconcile.Request {
+	apps := index.Applications(ctx, r, index.ByProject, obj.GetName())
+	keys := objectsKeys(slices.DeleteFunc(slices.Clone(apps), func(app argocd.Application) bool {
+		return app.Annotations[apis.AnnotationWith] == ""
+	}))
+	for i := range apps {
+		if cluster := apps[i].Cluster(); cluster != "" {
+			keys = append(keys, companion.ProjectKey(cluster, obj.GetName()))
+		}
+	}
+	return requests(keys)
+}
+
+// ofCluster are all companions of a cluster.
+func (r *Reconciler) ofCluster(ctx context.Context, obj client.Object) []reconcile.Request {
+	list := &workv1.ManifestWorkList{}
+	if err := r.List(ctx, list, client.InNamespace(obj.GetName()), client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "The works of a cluster cannot be listed from the cache")
+	}
+	var keys []types.NamespacedName
+	for i := range list.Items {
+		if _, ours := companion.KindOf(list.Items[i].Name); ours {
+			keys = append(keys, client.ObjectKeyFromObject(&list.Items[i]))
+		}
+	}
+	return requests(keys)
+}
+
+func requests(keys []types.NamespacedName) []reconcile.Request {
+	out := make([]reconcile.Request, len(keys))
+	for i, key := range keys {
+		out[i].NamespacedName = key
+	}
+	return out
+}

@@ -1,0 +1,46 @@
+package apis
+
+// LabelCompanion is on a ManifestWork that carries what Applications need beside themselves: what that is, in one word
+// (pkg/companion).
+const LabelCompanion = Group + "/companion"
+
+// Values of LabelSecretType that are a repository's.
+const (
+	// SecretTypeRepository is the value for one repository.
+	SecretTypeRepository = "repository"
+
+	// SecretTypeRepoCreds is the value for all repositories whose address has a prefix.
+	SecretTypeRepoCreds = "repo-creds"
+)
+
+// Annotations that decide what travels beside Applications.
+const (
+	// AnnotationPropagate is "true" on a Secret or ConfigMap of the hub that may travel to clusters: no other does. On
+	// an AppProject, "false" keeps it on the hub.
+	AnnotationPropagate = Group + "/propagate"
+
+	// AnnotationWith, on a hub Application, names Secrets and ConfigMaps of its namespace that travel beside it into its
+	// destination namespace: "secret/a,configmap/b".
+	AnnotationWith = Group + "/with"
+
+	// AnnotationArgoCDNamespace is on a ManagedCluster whose Argo CD is in another namespace than most clusters'.
+	AnnotationArgoCDNamespace = Group + "/argocd-namespace"
+)
+
+// ConditionCompanionError is on a hub Application when something that it needs on its cluster, its AppProject, a
+// credential or what it names in AnnotationWith, does not travel or was not taken there. The message says what to do.
+// Written by the companions controller.
+const ConditionCompanionError = "CompanionError"
+
+// Reasons of the events that go with ConditionCompanionError, and of the metric towline_companions_failing.
+const (
+	// ReasonCompanionInvalid: what an Application names to travel beside it cannot be read or sent as it is.
+	ReasonCompanionInvalid = "CompanionInvalid"
+	// ReasonCompanionMissing: what an Application names to travel beside it does not exist, or its owner does not let it.
+	ReasonCompanionMissing = "CompanionMissing"
+	// ReasonCompanionForbidden: the Application's AppProject does not permit objects of that kind.
+	ReasonCompanionForbidden = "CompanionForbidden"
+	// ReasonCompanionRefused: the cluster did not take what travels beside an Application, most often because it would
+	// overwrite what somebody has made there.
+	ReasonCompanionRefused = "CompanionRefused"
+)
