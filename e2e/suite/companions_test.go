@@ -13,7 +13,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -171,7 +170,7 @@ var _ = Describe("What an Application needs on its cluster", Ordered, func() {
 		patch, err := json.Marshal([]map[string]any{{"op": "add", "path": "/spec/workload/manifests/-", "value": json.RawMessage(raw)}})
 		Expect(err).NotTo(HaveOccurred())
 		// The admission policies refuse it; without them the outcome is the same (controllers/companions_test.go).
-		Expect(apierrors.IsForbidden(agent.Patch(ctx, own, client.RawPatch(types.JSONPatchType, patch)))).To(BeTrue())
+		Expect(agent.Patch(ctx, own, client.RawPatch(types.JSONPatchType, patch))).To(MatchError(ContainSubstring("may not change the spec")))
 		Consistently(ctx, func(ctx context.Context) ([]string, error) {
 			works := &workv1.ManifestWorkList{}
 			err := hub.List(ctx, works, client.InNamespace(on))
