@@ -68,7 +68,7 @@ func TestAddOnIsOne(t *testing.T) {
 
 func TestAgentMayLittle(t *testing.T) {
 	want := map[string][]string{
-		"applicationreports": {"get", "list", "watch", "create", "patch"},
+		"applicationreports": {"list", "watch", "create", "patch"},
 		"manifestworks":      {"get"},
 	}
 	for _, rule := range read[rbacv1.ClusterRole](t, "hub_role.yaml").Rules {

@@ -18,7 +18,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=get;list;watch
+// +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=list;watch
 
 // paused returns what to tell of an Application for which no work is written now; nil when that is not so. Nobody
 // waits for the answer to a refresh meanwhile: there is none.

@@ -19,7 +19,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=applicationreports,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=applicationreports,verbs=list;watch
 
 // Agent is the richest source: the reports of the agent add-on, on clusters that have it.
 type Agent struct {
