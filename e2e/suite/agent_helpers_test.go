@@ -105,7 +105,8 @@ func resourceByServer(ctx context.Context, method, app string, c *corev1.ConfigM
 	var session struct {
 		Token string `json:"token"`
 	}
-	Expect(json.Unmarshal(request(ctx, http.MethodPost, "/api/v1/session", "", fmt.Sprintf(`{"username":"admin","password":%q}`, password)), &session)).To(Succeed())
+	login := fmt.Sprintf(`{"username":"admin","password":%q}`, password)
+	Expect(json.Unmarshal(request(ctx, http.MethodPost, "/api/v1/session", "", login), &session)).To(Succeed())
 	query := url.Values{"kind": {"ConfigMap"}, "version": {"v1"}, "namespace": {c.Namespace}, "resourceName": {c.Name}}
 	return string(request(ctx, method, "/api/v1/applications/"+app+"/resource?"+query.Encode(), session.Token, ""))
 }

@@ -96,7 +96,8 @@ var _ = Describe("The agent add-on", Ordered, Serial, func() {
 		name := apps["cluster1"]
 		began := time.Now()
 		AddReportEntry("argocd app resources "+name, argo(ctx, "app", "resources", name))
-		AddReportEntry(fmt.Sprintf("which took %.1f s; argocd app get --output tree", time.Since(began).Seconds()), argo(ctx, "app", "get", name, "--output", "tree"))
+		AddReportEntry(fmt.Sprintf("which took %.1f s; argocd app get --output tree", time.Since(began).Seconds()),
+			argo(ctx, "app", "get", name, "--output", "tree"))
 
 		By("refusing what would reach for the hub's own resources")
 		hubs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: "argocd-rbac-cm"}}
