@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/controllers/internal/standby"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/appreport"
 )
@@ -31,7 +32,7 @@ func NewAgent(ctx context.Context, mgr ctrl.Manager) (*Agent, error) {
 	if _, err := a.reports.GetInformer(ctx, &v1alpha1.ApplicationReport{}); err != nil {
 		return nil, err
 	}
-	return a, errors.Join(mgr.Add(a.reports), mgr.AddReadyzCheck("reports", a.filled))
+	return a, errors.Join(mgr.Add(standby.Cache{Cache: a.reports}), mgr.AddReadyzCheck("reports", a.filled))
 }
 
 // filled is ready once the cache holds what the hub has.

@@ -1,0 +1,13 @@
+// Package standby has what a replica that waits to lead must run as well as the one that leads. The controllers with a
+// cache of their own use it.
+package standby
+
+import "sigs.k8s.io/controller-runtime/pkg/cache"
+
+// Cache is a cache that a manager fills on every replica, so that the next leader can start at once. Of those that
+// controller-runtime (v0.23) makes, only the manager's own and some kinds say this of themselves; the others would wait for
+// the lead, and the controllers that warm up would wait for them.
+type Cache struct{ cache.Cache }
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable.
+func (Cache) NeedLeaderElection() bool { return false }
