@@ -35,6 +35,9 @@ var (
 	scheme  = runtime.NewScheme()
 	hub     client.Client
 	cluster = map[string]client.Client{}
+
+	// failed is set when a spec has failed.
+	failed bool
 )
 
 func TestSuite(t *testing.T) {
@@ -69,6 +72,13 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(towline.WaitImported(ctx, f)).To(Succeed())
 }, NodeTimeout(30*time.Minute)) // what has never been built here is built now
 
+// Every right that was given must have been used by the end of a whole run.
+var _ = AfterSuite(func(ctx SpecContext) {
+	if wholeRun() {
+		checkRights(ctx)
+	}
+})
+
 func startFleet(ctx context.Context) *fleet.Fleet {
 	if dir := os.Getenv("TOWLINE_E2E_FLEET"); dir != "" {
 		f, err := fleet.Connect(ctx, dir)
@@ -89,6 +99,7 @@ func clientOf(plane *fleet.ControlPlane) client.Client {
 }
 
 var _ = AfterEach(func() {
+	failed = failed || CurrentSpecReport().Failed()
 	if CurrentSpecReport().Failed() && tow != nil {
 		AddReportEntry("the end of Towline's log", tow.LogTail(40))
 	}

@@ -1,0 +1,186 @@
+package suite
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/e2e/towline"
+)
+
+// unaudited are rights that no request to the hub shows, each with the reason.
+var unaudited = map[string]string{
+	"publish multiclusterapplicationsetreports.apps.open-cluster-management.io": "an admission policy asks for it",
+	"create tokenreviews.authentication.k8s.io":                                 "asked when someone scrapes the metrics with a token",
+	"create subjectaccessreviews.authorization.k8s.io":                          "the same",
+	"list multiclusterhubs.operator.open-cluster-management.io":                 "asked with --resource-source=search, which no fleet has",
+	"execute-as manifestworks.work.open-cluster-management.io":                  "asked by a webhook of Open Cluster Management",
+}
+
+// expectRightsUsed compares what a subject may do on the hub with what the audit log says it did in the whole run, and
+// fails on what was granted and never used.
+func expectRightsUsed(ctx context.Context, who func(rbacv1.Subject) bool, did func(user string) bool) {
+	GinkgoHelper()
+	used := requestsOf(did)
+	Expect(used).NotTo(BeEmpty(), "the audit log has no request")
+	var never []string
+	for _, right := range rightsOf(ctx, who) {
+		_, excused := unaudited[right]
+		if !excused && !slices.Contains(used, right) {
+			never = append(never, right)
+		}
+	}
+	Expect(never).To(BeEmpty(), "granted and never used")
+}
+
+// rightsOf are the rules of the roles bound to a subject, as "<verb> <resource>[/<subresource>][.<group>]".
+func rightsOf(ctx context.Context, who func(rbacv1.Subject) bool) []string {
+	GinkgoHelper()
+	var refs []client.ObjectKey
+	all, some := &rbacv1.ClusterRoleBindingList{}, &rbacv1.RoleBindingList{}
+	Expect(hub.List(ctx, all)).To(Succeed())
+	Expect(hub.List(ctx, some)).To(Succeed())
+	for _, b := range all.Items {
+		if slices.ContainsFunc(b.Subjects, who) {
+			refs = append(refs, client.ObjectKey{Name: b.RoleRef.Name})
+		}
+	}
+	for _, b := range some.Items {
+		switch {
+		case !slices.ContainsFunc(b.Subjects, who):
+		case b.RoleRef.Kind == "ClusterRole":
+			refs = append(refs, client.ObjectKey{Name: b.RoleRef.Name})
+		default:
+			refs = append(refs, client.ObjectKey{Namespace: b.Namespace, Name: b.RoleRef.Name})
+		}
+	}
+	var out []string
+	for _, ref := range refs {
+		out = append(out, rulesOf(ctx, ref)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func rulesOf(ctx context.Context, ref client.ObjectKey) []string {
+	GinkgoHelper()
+	var rules []rbacv1.PolicyRule
+	if ref.Namespace == "" {
+		role := &rbacv1.ClusterRole{}
+		Expect(hub.Get(ctx, ref, role)).To(Succeed())
+		rules = role.Rules
+	} else {
+		role := &rbacv1.Role{}
+		Expect(hub.Get(ctx, ref, role)).To(Succeed())
+		rules = role.Rules
+	}
+	var out []string
+	for _, rule := range rules {
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, verb := range rule.Verbs {
+					out = append(out, right(verb, resource, group))
+				}
+			}
+		}
+	}
+	return out
+}
+
+func right(verb, resource, group string) string {
+	if group != "" {
+		resource += "." + group
+	}
+	return verb + " " + resource
+}
+
+// requestsOf are the requests of users in the audit log, the log's older parts included, in the same words.
+func requestsOf(did func(user string) bool) []string {
+	GinkgoHelper()
+	files, err := filepath.Glob(strings.TrimSuffix(f.Hub.AuditLog(), ".log") + "*.log")
+	Expect(err).NotTo(HaveOccurred())
+	used := map[string]bool{}
+	for _, name := range files {
+		file, err := os.Open(name)
+		Expect(err).NotTo(HaveOccurred())
+		defer file.Close()
+		lines := bufio.NewScanner(file)
+		lines.Buffer(nil, 16<<20)
+		for lines.Scan() {
+			if r, ok := requestOf(lines.Bytes(), did); ok {
+				used[r] = true
+				// A watch of this client-go begins with a list where the API server streams it, and after one where not.
+				if resource, watched := strings.CutPrefix(r, "watch "); watched {
+					used["list "+resource] = true
+				}
+			}
+		}
+		Expect(lines.Err()).NotTo(HaveOccurred())
+	}
+	out := make([]string, 0, len(used))
+	for r := range used {
+		out = append(out, r)
+	}
+	return out
+}
+
+// requestOf is what a line of the audit log tells, if it is of one of those users and was allowed.
+func requestOf(line []byte, did func(user string) bool) (string, bool) {
+	GinkgoHelper()
+	var e struct {
+		Verb      string
+		User      struct{ Username string }
+		ObjectRef *struct{ Resource, Subresource, APIGroup string }
+		// ResponseStatus is missing while a watch goes on.
+		ResponseStatus *struct{ Code int }
+	}
+	Expect(json.Unmarshal(line, &e)).To(Succeed())
+	if e.ObjectRef == nil || !did(e.User.Username) || e.ResponseStatus != nil && e.ResponseStatus.Code == 403 {
+		return "", false
+	}
+	resource := e.ObjectRef.Resource
+	if e.ObjectRef.Subresource != "" {
+		resource += "/" + e.ObjectRef.Subresource
+	}
+	return right(e.Verb, resource, e.ObjectRef.APIGroup), true
+}
+
+// wholeRun tells whether all specs ran, and well, on a fleet of their own: a part of them does not use every right.
+func wholeRun() bool {
+	c, _ := GinkgoConfiguration()
+	chosen := len(c.FocusStrings) + len(c.SkipStrings) + len(c.FocusFiles) + len(c.SkipFiles) + len(c.LabelFilter)
+	return chosen == 0 && !failed && tow != nil && os.Getenv("TOWLINE_E2E_FLEET") == ""
+}
+
+func account(namespace, name string) func(rbacv1.Subject) bool {
+	return func(s rbacv1.Subject) bool {
+		return s.Kind == "ServiceAccount" && s.Namespace == namespace && s.Name == name
+	}
+}
+
+// checkRights is the last thing that the suite does while the hub is there.
+func checkRights(ctx context.Context) {
+	GinkgoHelper()
+	By("the controller's rights on the hub")
+	controller := fmt.Sprintf("system:serviceaccount:%s:%s", towline.Namespace, towline.ServiceAccount)
+	expectRightsUsed(ctx, account(towline.Namespace, towline.ServiceAccount), func(user string) bool { return user == controller })
+	By("the agents' rights on the hub")
+	used := requestsOf(func(user string) bool {
+		return strings.HasSuffix(user, ":addon:towline-agent:agent:towline-agent-agent")
+	})
+	// To apply what is not there yet takes it, though the audit log knows such a request as a patch alone.
+	used = append(used, "create applicationreports.apps.open-cluster-management.io")
+	for _, right := range rulesOf(ctx, client.ObjectKey{Name: "towline-agent"}) {
+		Expect(used).To(ContainElement(right), "granted and never used")
+	}
+}
