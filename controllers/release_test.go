@@ -4,8 +4,12 @@ import (
 	"strings"
 	"testing"
 
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 // slips are the changes by which an Application stops being Towline's.
@@ -78,19 +82,49 @@ func TestReleaseTakenBack(t *testing.T) {
 // TestReleaseOfAnApplicationThatIsDeletedMeanwhile: what was being let go of is not destroyed.
 func TestReleaseOfAnApplicationThatIsDeletedMeanwhile(t *testing.T) {
 	start(t)
-	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Annotation(apis.AnnotationRelease, "false").Obj()
-	create(t, app)
-	expectWork(t, app)
-	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "true" })
-	w := expectReleasing(t, app)
-	remove(t, app)
-	settled(t)
-	if got := workOf(t, app); got == nil || !got.DeletionTimestamp.IsZero() {
-		t.Fatal("the work went before the agent could let go")
+	for title, letGo := range map[string]func(*argocd.Application){
+		"annotation": func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "true" },
+		"label":      func(a *argocd.Application) { a.Labels[apis.LabelPull] = "false" },
+	} {
+		t.Run(title, func(t *testing.T) {
+			app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Annotation(apis.AnnotationRelease, "false").Obj()
+			create(t, app)
+			expectWork(t, app)
+			edit(t, app, letGo)
+			w := expectReleasing(t, app)
+			remove(t, app)
+			settled(t)
+			if got := workOf(t, app); got == nil || !got.DeletionTimestamp.IsZero() {
+				t.Fatal("the work went before the agent could let go")
+			}
+			applied(t, w)
+			expectNoWork(t, app)
+			expectGone(t, app)
+		})
 	}
-	applied(t, w)
-	expectNoWork(t, app)
-	expectGone(t, app)
+}
+
+// TestReleaseSendsNothingForbidden: the Application that takes its request's place is the one of now, which may not go there.
+func TestReleaseSendsNothingForbidden(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	request(t, app, `{"sync":{}}`)
+	sentOperation(t, app, "")
+	edit(t, app, func(a *argocd.Application) {
+		a.Annotations[apis.AnnotationRelease] = "true"
+		a.Spec.Raw = []byte(strings.Replace(string(a.Spec.Raw), `"project":"default"`, `"project":"others"`, 1))
+	})
+	g := NewWithT(t)
+	g.Eventually(func() []argocd.Condition {
+		now := &argocd.Application{}
+		g.Expect(k8s.Get(t.Context(), client.ObjectKeyFromObject(app), now)).To(Succeed())
+		return now.Status.Conditions
+	}, soon, tick).Should(ContainElement(HaveField("Type", apis.ConditionPropagationForbiddenError)))
+	if w := workOf(t, app); w == nil || work.Released(w) || strings.Contains(string(w.Spec.Workload.Manifests[0].Raw), "others") {
+		t.Errorf("got %+v", w)
+	}
 }
 
 // TestReleaseWhileARequestIsOnItsWay: the Application takes its place first, since the request may be refused.

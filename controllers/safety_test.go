@@ -213,6 +213,24 @@ func TestTwoApplicationsOneTarget(t *testing.T) {
 	expectNoProblem(t, second)
 }
 
+// TestATargetIsKeptFromOneThatMovesIn: a work that was sent elsewhere on the cluster gives no right to a target.
+func TestATargetIsKeptFromOneThatMovesIn(t *testing.T) {
+	start(t)
+	c := cluster(t)
+	decoy := application(t, c).Obj()
+	create(t, decoy)
+	expectWork(t, decoy)
+	first := application(t, c).Annotation(apis.AnnotationAppNamespace, "shared").Obj()
+	create(t, first)
+	w := expectWork(t, first)
+	edit(t, decoy, func(a *argocd.Application) { a.Annotations[apis.AnnotationAppNamespace] = "shared" })
+	expectProblem(t, decoy, apis.ReasonTargetConflict, first.Namespace+"/"+first.Name)
+	if got := expectWork(t, first); got.UID != w.UID {
+		t.Error("the first lost its work")
+	}
+	expectNoProblem(t, first)
+}
+
 // TestTheHubAsACluster: an Application on the hub that no work brought is not overwritten.
 func TestTheHubAsACluster(t *testing.T) {
 	start(t)

@@ -13,8 +13,8 @@ const (
 	// credit is for how much a report may be written before it is paid for.
 	credit = 500 * time.Millisecond
 
-	// minCost and maxCost bound the cost of a write.
-	minCost, maxCost = 100 * time.Millisecond, 30 * time.Second
+	// minCost and maxCost bound the cost of a write: no report is older than the second because others are slow.
+	minCost, maxCost = 100 * time.Millisecond, 2 * time.Second
 
 	// bytesPerSecond is what the writes of one report may come to. A report of 1 MiB is written every 0.7 s at most.
 	bytesPerSecond = 3 << 19

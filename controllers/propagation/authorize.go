@@ -2,6 +2,7 @@ package propagation
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
@@ -15,6 +16,19 @@ import (
 // authorize returns a Problem when the Application may not go where it asks to go. A work that was sent before then
 // stays as it is; where DeleteOnRevocation says so, it goes.
 func (r *Reconciler) authorize(ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster) error {
+	err := r.permitted(ctx, app, cluster)
+	p, refused := errors.AsType[*Problem](err)
+	if !refused || p.Condition != apis.ConditionPropagationForbiddenError || !r.DeleteOnRevocation {
+		return err
+	}
+	if err := r.revoke(ctx, app); err != nil {
+		return err
+	}
+	return p
+}
+
+// permitted returns a Problem when the Application may not go where it asks to go.
+func (r *Reconciler) permitted(ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster) error {
 	request, err := authorization.Read(app)
 	if err != nil {
 		return renderProblem(err)
@@ -22,11 +36,6 @@ func (r *Reconciler) authorize(ctx context.Context, app *argocd.Application, clu
 	refusal, err := r.Grants.Check(ctx, app, request, cluster)
 	if err != nil || refusal == nil {
 		return err
-	}
-	if r.DeleteOnRevocation {
-		if err := r.revoke(ctx, app); err != nil {
-			return err
-		}
 	}
 	return &Problem{Reason: refusal.Reason, Message: refusal.Message, Condition: apis.ConditionPropagationForbiddenError}
 }

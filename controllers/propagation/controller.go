@@ -81,8 +81,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 // act does what the Application asks for. It returns a Problem when that cannot be, or takes its time.
 func (r *Reconciler) act(ctx context.Context, app *argocd.Application) (time.Duration, error) {
 	if !app.Pulled() { // the label says "false"
-		if app.DeletionTimestamp.IsZero() {
+		switch {
+		case app.DeletionTimestamp.IsZero():
 			return 0, problemOr(r.releaseAll(ctx, app))
+		case app.ReconcileSkipped():
+			return 0, r.finalizeReleased(ctx, app)
 		}
 		return 0, nil // its finalizers are for the hub's own Argo CD to deal with
 	}

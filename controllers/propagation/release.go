@@ -14,6 +14,7 @@ import (
 	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/relay"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -59,6 +60,9 @@ func (r *Reconciler) releaseWork(ctx context.Context, app *argocd.Application, w
 }
 
 func (r *Reconciler) prepareRelease(ctx context.Context, app *argocd.Application, w *workv1.ManifestWork) error {
+	if err := r.mayPutBack(ctx, app, w); err != nil {
+		return err
+	}
 	updated, err := work.Release(w, app)
 	if err != nil {
 		return renderProblem(err)
@@ -71,6 +75,19 @@ func (r *Reconciler) prepareRelease(ctx context.Context, app *argocd.Application
 	}
 	workWrites.WithLabelValues("update").Inc()
 	return nil
+}
+
+// mayPutBack returns a Problem when a work carries a request, so that the Application as it is now has to be sent once
+// more, and that may not be sent there.
+func (r *Reconciler) mayPutBack(ctx context.Context, app *argocd.Application, w *workv1.ManifestWork) error {
+	if app == nil || work.Sent(w).Last.State != relay.OnItsWay {
+		return nil
+	}
+	cluster, err := r.cluster(ctx, w.Namespace)
+	if err != nil || cluster == nil {
+		return err
+	}
+	return r.permitted(ctx, work.At(app, w), cluster)
 }
 
 // releaseAll lets go of all works of an Application that is still there, and returns what to tell of it; nil once

@@ -23,6 +23,7 @@ import (
 func (r *Reconciler) checkTarget(
 	ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster, existing *workv1.ManifestWork,
 ) error {
+	existing = sentTo(app, existing)
 	for _, key := range index.ApplicationsOfTarget(ctx, r, app) {
 		if key == client.ObjectKeyFromObject(app) {
 			continue
@@ -61,6 +62,7 @@ func (r *Reconciler) comesFirst(
 	if err != nil {
 		return false, err
 	}
+	theirs = sentTo(app, theirs)
 	if theirs == nil {
 		if may, err := r.maySend(ctx, rival, cluster); !may || err != nil {
 			return false, err
@@ -71,6 +73,15 @@ func (r *Reconciler) comesFirst(
 	}
 	a, b := rival.CreationTimestamp, app.CreationTimestamp
 	return a.Before(&b) || a.Equal(&b) && rival.UID < app.UID, nil
+}
+
+// sentTo is the work if it brings its Application to the target of app; nil otherwise. One of the same name may have brought
+// it to another namespace of the cluster, and gives no right to this one.
+func sentTo(app *argocd.Application, w *workv1.ManifestWork) *workv1.ManifestWork {
+	if w == nil || !work.CarriesTo(w, types.NamespacedName{Namespace: app.ClusterNamespace(), Name: app.Name}) {
+		return nil
+	}
+	return w
 }
 
 // sent is a rival's work; nil when there is none. Before a work is made beside it, the cache's word for that does not do:

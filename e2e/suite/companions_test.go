@@ -248,7 +248,10 @@ func hubAs(name string) client.Client {
 	GinkgoHelper()
 	config := rest.CopyConfig(f.Hub.RESTConfig())
 	config.Impersonate = rest.ImpersonationConfig{
-		UserName: "system:open-cluster-management:" + name + ":agent", Groups: []string{"system:open-cluster-management:" + name, "system:open-cluster-management:managed-clusters", "system:authenticated"},
+		UserName: "system:open-cluster-management:" + name + ":agent",
+		Groups: []string{
+			"system:open-cluster-management:" + name, "system:open-cluster-management:managed-clusters", "system:authenticated",
+		},
 	}
 	c, err := client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())

@@ -238,6 +238,12 @@ var _ = Describe("A GitOpsCluster", func() {
 			Expect(hub.Patch(ctx, g, client.MergeFrom(before))).To(Succeed())
 		}
 		DeferCleanup(ask, "")
+		By("without the right to read them") // which the suite's Towline has from another component
+		_, err := f.Hub.Kubectl(ctx, "delete", "clusterrolebinding", "towline-controller-objects")
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "deploy/components/propagate-objects/role.yaml")).To(Succeed())
+		})
 		ask(ctx, account)
 		Eventually(ctx, read(hub, clusters())).Should(says(apis.ConditionClustersImported, metav1.ConditionFalse, apis.ReasonCredentialsForbidden,
 			"component managed-serviceaccount"))

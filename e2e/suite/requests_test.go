@@ -142,6 +142,9 @@ var _ = Describe("A RollingSync", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		for i, name := range apps {
 			hardRefresh(ctx, fmt.Sprintf("cluster%d", i+1), name)
+			// The ApplicationSet controller takes a cluster that is not known to be behind for one that is done, and
+			// goes on to the next step.
+			Eventually(ctx, read(hub, named(name))).Should(HaveField("Status.Sync.Revision", sha))
 		}
 		inOrder(ctx, sha)
 	})

@@ -31,14 +31,14 @@ type Scope struct {
 }
 
 // ReadScope reads the scope of a Secret, and tells whether it is a repository's. One whose address does not name a whole
-// host is taken for none: it would be for everybody's.
+// host is taken for none: it would be for everybody's. So is what Towline itself brought, to a cluster that is the hub.
 func ReadScope(s *corev1.Secret) (Scope, bool) {
 	kind := s.Labels[apis.LabelSecretType]
 	scope := Scope{
 		Secret: s.Name, Prefix: kind == apis.SecretTypeRepoCreds,
 		URL: authorization.NormalizeURL(string(s.Data["url"])), Project: string(s.Data["project"]),
 	}
-	return scope, (scope.Prefix || kind == apis.SecretTypeRepository) && Host(scope.URL) != ""
+	return scope, s.Labels[apis.LabelPulled] != "true" && (scope.Prefix || kind == apis.SecretTypeRepository) && Host(scope.URL) != ""
 }
 
 // ReadCredentials are the scopes of all Secrets that are a repository's.

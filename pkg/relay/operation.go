@@ -3,6 +3,7 @@ package relay
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 	"time"
 
@@ -73,6 +74,9 @@ func Operation(wanted []byte, sent Sent, there Cluster) Action {
 	return Send
 }
 
+// identity is what NewID makes.
+var identity = regexp.MustCompile(`^[0-9]{1,20}-[0-9A-Za-z-]{1,64}$`)
+
 // NewID is an identity that begins with the time it was given, for people who look for it.
 func NewID(now time.Time, random string) string {
 	return strconv.FormatInt(now.Unix(), 10) + "-" + random
@@ -84,7 +88,8 @@ type info struct {
 	Value string `json:"value"`
 }
 
-// ID is the identity of an operation; empty when it has none, and for no operation.
+// ID is the identity of an operation; empty when it has none, and for no operation. What does not look like one of ours
+// is none: whoever asks for an operation could have written it, and an annotation has to hold it as one word.
 func ID(operation []byte) string {
 	var o struct {
 		Info []info `json:"info"`
@@ -93,7 +98,7 @@ func ID(operation []byte) string {
 		return ""
 	}
 	for _, i := range o.Info {
-		if i.Name == apis.OperationInfo {
+		if i.Name == apis.OperationInfo && identity.MatchString(i.Value) {
 			return i.Value
 		}
 	}

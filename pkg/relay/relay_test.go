@@ -2,6 +2,7 @@ package relay_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -127,6 +128,11 @@ func TestIdentity(t *testing.T) {
 	stamped := operation(t, "1-a")
 	if got := relay.ID(stamped); got != "1-a" {
 		t.Errorf("got %q", got)
+	}
+	for _, foreign := range []string{"", "a b", "1-a\tb", "1-", "1-\u0000", "deploy", "1-" + strings.Repeat("a", 65)} {
+		if got := relay.ID(operation(t, foreign)); got != "" {
+			t.Errorf("%q is taken for an identity of ours: %q", foreign, got)
+		}
 	}
 	again, err := relay.WithID(stamped, "2-b")
 	if err != nil {

@@ -45,12 +45,7 @@ func Released(w *workv1.ManifestWork) bool {
 
 // putBack replaces a request by the Application, to where the work brought it.
 func putBack(w *workv1.ManifestWork, app *argocd.Application) error {
-	there := app.DeepCopy()
-	there.Annotations[apis.AnnotationCluster] = w.Namespace
-	if len(w.Spec.ManifestConfigs) > 0 {
-		there.Annotations[apis.AnnotationAppNamespace] = w.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace
-	}
-	full, err := Render(there, Requests{})
+	full, err := Render(At(app, w), Requests{})
 	if err != nil {
 		return err
 	}
@@ -58,6 +53,19 @@ func putBack(w *workv1.ManifestWork, app *argocd.Application) error {
 	full.Spec.Executor = w.Spec.Executor
 	full.Spec.DeepCopyInto(&w.Spec)
 	return nil
+}
+
+// At is the Application as it would be if it still named the place where the work brought it.
+func At(app *argocd.Application, w *workv1.ManifestWork) *argocd.Application {
+	there := app.DeepCopy()
+	if there.Annotations == nil {
+		there.Annotations = map[string]string{}
+	}
+	there.Annotations[apis.AnnotationCluster] = w.Namespace
+	if len(w.Spec.ManifestConfigs) > 0 {
+		there.Annotations[apis.AnnotationAppNamespace] = w.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace
+	}
+	return there
 }
 
 // withoutFinalizers is a manifest without finalizers.

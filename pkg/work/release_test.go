@@ -54,6 +54,11 @@ func TestRelease(t *testing.T) {
 			}
 		})
 	}
+	bare := fixture.Application("guestbook").Obj()
+	bare.Annotations = nil
+	if out, err := work.Release(onItsWay, bare); err != nil || !work.Released(out) {
+		t.Errorf("an Application that lost its annotations: %v", err)
+	}
 	bad := rendered(t, work.Requests{})
 	bad.Spec.Workload.Manifests[0].Raw = []byte(`[]`)
 	if _, err := work.Release(bad, app); err == nil || work.Released(bad) {
