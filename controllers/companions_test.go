@@ -226,7 +226,8 @@ func TestProjectThatNobodyUsesAnyMore(t *testing.T) {
 	if w.Spec.DeleteOption == nil || w.Spec.DeleteOption.PropagationPolicy != workv1.DeletePropagationPolicyTypeOrphan {
 		t.Error("the project would go with the work")
 	}
-	NewWithT(t).Consistently(func() *workv1.ManifestWork { return companionWork(t, key) }, time.Second, tick).ShouldNot(BeNil(), "until the cluster knows")
+	NewWithT(t).Consistently(func() *workv1.ManifestWork { return companionWork(t, key) }, time.Second, tick).
+		ShouldNot(BeNil(), "until the cluster knows")
 	answer(t, key, metav1.ConditionTrue, "")
 	expectNoCompanion(t, key)
 }
@@ -470,7 +471,8 @@ func TestObjectsTravelBesideTheirApplication(t *testing.T) {
 	hold(t, own)
 	remove(t, app)
 	NewWithT(t).Eventually(func() bool { return workOf(t, app).DeletionTimestamp.IsZero() }, soon, tick).Should(BeFalse())
-	NewWithT(t).Consistently(func() *workv1.ManifestWork { return companionWork(t, key) }, time.Second, tick).ShouldNot(BeNil(), "what still runs needs it")
+	NewWithT(t).Consistently(func() *workv1.ManifestWork { return companionWork(t, key) }, time.Second, tick).
+		ShouldNot(BeNil(), "what still runs needs it")
 	release(t, own)
 	expectNoCompanion(t, key)
 }
@@ -488,7 +490,8 @@ func TestObjectsThatCannotTravel(t *testing.T) {
 		"another kind":      {with: "deployment/x", says: "neither secret/NAME nor configmap/NAME"},
 		"another namespace": {with: "secret/argocd/argocd-secret", says: "no Secret can have that name"},
 		"no destination namespace": {
-			with: "secret/db", spec: `{"project":"default","source":{"repoURL":"https://x","path":"."},"destination":{"server":"` + apis.InClusterServer + `"}}`,
+			with: "secret/db",
+			spec: `{"project":"default","source":{"repoURL":"https://x","path":"."},"destination":{"server":"` + apis.InClusterServer + `"}}`,
 			says: "set spec.destination.namespace"},
 		"the project forbids it": {with: "secret/db", spec: specOf(forbids.Name, "https://x"), says: "does not permit objects of kind Secret"},
 		"too large":              {with: "configmap/large,configmap/large-too", says: "a ManifestWork holds 512000"},
@@ -552,7 +555,8 @@ func TestApplicationThatCameBeforeItsProject(t *testing.T) {
 	expectCompanion(t, key, carries("sourceRepos"))
 	const missing = "Application referencing project x which does not exist"
 	report(t, app, feedbackOf(app).String("healthStatus", "Unknown").String("conditionInvalidSpecError", missing))
-	NewWithT(t).Consistently(func() string { return get(t, app).Annotations[apis.AnnotationRefresh] }, time.Second, tick).Should(BeEmpty(), "there is nothing new to see yet")
+	NewWithT(t).Consistently(func() string { return get(t, app).Annotations[apis.AnnotationRefresh] }, time.Second, tick).
+		Should(BeEmpty(), "there is nothing new to see yet")
 	answer(t, key, metav1.ConditionTrue, "")
 	NewWithT(t).Eventually(func() string { return get(t, app).Annotations[apis.AnnotationRefresh] }, soon, tick).Should(Equal("normal"))
 	edit(t, app, func(app *argocd.Application) { delete(app.Annotations, apis.AnnotationRefresh) })

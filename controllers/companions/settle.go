@@ -66,21 +66,28 @@ func (r *Reconciler) update(ctx context.Context, existing, desired *workv1.Manif
 
 // remove deletes the work. An AppProject stays on its cluster: what it says there last is written before.
 func (r *Reconciler) remove(ctx context.Context, existing *workv1.ManifestWork) error {
-	if kind, _ := companion.KindOf(existing.Name); kind == companion.Project {
-		last, err := companion.ReleaseProject(existing)
-		if err != nil {
-			return err
-		}
-		if last != nil {
-			if _, differs := work.Update(existing, last); differs {
-				return r.update(ctx, existing, last)
-			}
-			if !seen(existing) {
-				return nil // the agent's word wakes this
-			}
-		}
+	last, err := lastWord(existing)
+	if err != nil {
+		return err
+	}
+	if last == nil {
+		return r.delete(ctx, existing)
+	}
+	if _, differs := work.Update(existing, last); differs {
+		return r.update(ctx, existing, last)
+	}
+	if !seen(existing) {
+		return nil // the agent's word wakes this
 	}
 	return r.delete(ctx, existing)
+}
+
+// lastWord is what a work says before it goes; nil when that does not matter.
+func lastWord(w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
+	if kind, _ := companion.KindOf(w.Name); kind != companion.Project {
+		return nil, nil //nolint:nilnil // documented
+	}
+	return companion.ReleaseProject(w)
 }
 
 // delete asks for the deletion of exactly this work, not of one that has taken its name since.

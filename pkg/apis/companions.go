@@ -10,7 +10,7 @@ const (
 	SecretTypeRepository = "repository"
 
 	// SecretTypeRepoCreds is the value for all repositories whose address has a prefix.
-	SecretTypeRepoCreds = "repo-creds"
+	SecretTypeRepoCreds = "repo-creds" //nolint:gosec // the name of a kind of Secret, and no secret
 )
 
 // Annotations that decide what travels beside Applications.

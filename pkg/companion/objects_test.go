@@ -27,8 +27,9 @@ func TestReferences(t *testing.T) {
 		want       []companion.Reference
 		says       string
 	}{
-		"none":              {annotation: " , "},
-		"two":               {annotation: "secret/a, ConfigMap/b.c", want: []companion.Reference{secret("a"), {Kind: companion.ConfigMapKind, Name: "b.c"}}},
+		"none": {annotation: " , "},
+		"two": {annotation: "secret/a, ConfigMap/b.c",
+			want: []companion.Reference{secret("a"), {Kind: companion.ConfigMapKind, Name: "b.c"}}},
 		"one twice":         {annotation: "secret/a,Secret/a", want: []companion.Reference{secret("a")}},
 		"another kind":      {annotation: "deployment/a", says: `"deployment/a" is neither`},
 		"another namespace": {annotation: "secret/other/a", says: `no Secret can have that name`},
@@ -84,8 +85,9 @@ func TestObjectsOfTwoNamespaces(t *testing.T) {
 		}
 		return apply.FieldManager
 	}
-	if manager("a") != manager("a") || manager("a") == manager("b") {
-		t.Errorf("%s, %s", manager("a"), manager("b"))
+	a, again, b := manager("a"), manager("a"), manager("b")
+	if a != again || a == b {
+		t.Errorf("%s, %s, %s", a, again, b)
 	}
 }
 

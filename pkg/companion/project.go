@@ -109,7 +109,7 @@ func ReleaseProject(w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	var meta payloadMeta
 	if len(w.Spec.Workload.Manifests) != 1 || json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, &project) != nil ||
 		json.Unmarshal(project["spec"], &spec) != nil || json.Unmarshal(project["metadata"], &meta) != nil {
-		return nil, nil
+		return nil, nil //nolint:nilerr,nilnil // documented
 	}
 	delete(spec, "sourceNamespaces")
 	delete(spec, "roles")

@@ -150,16 +150,17 @@ func TestDestinations(t *testing.T) {
 		cluster      authorization.Cluster
 		want         string
 	}{
-		"by name":                 {destinations: `{"name":"c1","namespace":"a"}`, want: "a"},
-		"by address":              {destinations: `{"server":"https://c1.example.com:6443","namespace":"a"}`, want: "a"},
-		"as the Application does": {destinations: `{"server":"https://kubernetes.default.svc","namespace":"a"},{"name":"in-cluster","namespace":"b"}`, want: "a,b"},
-		"by a pattern":            {destinations: `{"name":"c*","namespace":"a-*"}`, want: "a-*"},
-		"another cluster":         {destinations: `{"name":"c2","namespace":"a"},{"server":"https://c2","namespace":"b"}`},
-		"twice":                   {destinations: `{"name":"c1","namespace":"a"},{"server":"*","namespace":"a"}`, want: "a"},
-		"a forbidden namespace":   {destinations: `{"server":"*","namespace":"*"},{"server":"*","namespace":"!kube-system"}`, want: "*,!kube-system"},
-		"forbidden by name":       {destinations: `{"server":"*","namespace":"*"},{"name":"!c1","namespace":"*"}`},
-		"forbidden by address":    {destinations: `{"server":"*","namespace":"*"},{"server":"!https://c1.*","namespace":"x"}`},
-		"another forbidden":       {destinations: `{"server":"*","namespace":"a"},{"name":"!c2","namespace":"b"}`, want: "a,b"},
+		"by name":    {destinations: `{"name":"c1","namespace":"a"}`, want: "a"},
+		"by address": {destinations: `{"server":"https://c1.example.com:6443","namespace":"a"}`, want: "a"},
+		"as the Application does": {
+			destinations: `{"server":"https://kubernetes.default.svc","namespace":"a"},{"name":"in-cluster","namespace":"b"}`, want: "a,b"},
+		"by a pattern":          {destinations: `{"name":"c*","namespace":"a-*"}`, want: "a-*"},
+		"another cluster":       {destinations: `{"name":"c2","namespace":"a"},{"server":"https://c2","namespace":"b"}`},
+		"twice":                 {destinations: `{"name":"c1","namespace":"a"},{"server":"*","namespace":"a"}`, want: "a"},
+		"a forbidden namespace": {destinations: `{"server":"*","namespace":"*"},{"server":"*","namespace":"!kube-system"}`, want: "*,!kube-system"},
+		"forbidden by name":     {destinations: `{"server":"*","namespace":"*"},{"name":"!c1","namespace":"*"}`},
+		"forbidden by address":  {destinations: `{"server":"*","namespace":"*"},{"server":"!https://c1.*","namespace":"x"}`},
+		"another forbidden":     {destinations: `{"server":"*","namespace":"a"},{"name":"!c2","namespace":"b"}`, want: "a,b"},
 		"the hub itself forbidden": {
 			destinations: `{"server":"*","namespace":"a"},{"server":"!https://kubernetes.default.svc","namespace":"*"}`, want: "a,*"},
 		"its address not known": {
