@@ -22,6 +22,7 @@ CRDS ?= true
 # E2E_FLAGS='-ginkgo.focus=guestbook'.
 E2E_FLAGS ?=
 E2E_TIMEOUT ?= 60m
+ENVTEST_TIMEOUT ?= 25m
 # The size of `make bench`, and more of its flags, for example
 # BENCH_FLAGS='--profiles profiles'.
 CLUSTERS ?= 2000
@@ -75,7 +76,7 @@ test-unit: ## The tests that need no API server.
 .PHONY: test-envtest
 test-envtest: ## Those, and the tests against a real API server.
 	assets="$$(go -C e2e run ./cmd/fleet assets)"; \
-	KUBEBUILDER_ASSETS="$$assets" go test -race ./...
+	KUBEBUILDER_ASSETS="$$assets" go test -race -timeout $(ENVTEST_TIMEOUT) ./...
 
 .PHONY: test-contract
 test-contract: ## What Towline writes, read by Argo CD's and OCM's own code.
