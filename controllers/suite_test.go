@@ -187,7 +187,7 @@ type running struct {
 // start runs all controllers until the test ends or stop is called.
 func start(t *testing.T, edits ...func(*controllers.Options)) *running {
 	t.Helper()
-	w := &writes{}
+	w := &writes{test: root(t)}
 	cfg := rest.CopyConfig(hub)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return w.count(next) })
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
@@ -228,9 +228,33 @@ func start(t *testing.T, edits ...func(*controllers.Options)) *running {
 
 // writes counts the requests that change something, by "<method> <path>", but for events. Those for reports, reads
 // included, are counted apart, and so are reads that are no watches.
+//
+// What is done in the namespaces of other tests, which left their objects there, does not count.
 type writes struct {
+	test                 string
 	mu                   sync.Mutex
 	made, reports, reads []string
+}
+
+// owners are the tests that made namespaces.
+var owners sync.Map
+
+// root is the name of a test without its parts.
+func root(t *testing.T) string {
+	t.Helper()
+	name, _, _ := strings.Cut(t.Name(), "/")
+	return name
+}
+
+// foreign tells whether a request was for something in a namespace of another test.
+func (w *writes) foreign(path string) bool {
+	_, rest, ok := strings.Cut(path, "/namespaces/")
+	if !ok {
+		return false
+	}
+	namespace, _, _ := strings.Cut(rest, "/")
+	owner, made := owners.Load(namespace)
+	return made && w.test != "" && owner != w.test
 }
 
 type transport func(*http.Request) (*http.Response, error)
@@ -250,6 +274,7 @@ func (w *writes) note(method, path string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch {
+	case w.foreign(path):
 	case strings.Contains(path, "/multiclusterapplicationsetreports"):
 		w.reports = append(w.reports, method+" "+path)
 	case method == http.MethodGet:
@@ -328,6 +353,9 @@ func application(t *testing.T, c *clusterv1.ManagedCluster) *fixture.Application
 func create(t *testing.T, obj client.Object) {
 	t.Helper()
 	obj.SetUID("")
+	if _, is := obj.(*corev1.Namespace); is {
+		owners.Store(obj.GetName(), root(t))
+	}
 	if err := k8s.Create(t.Context(), obj); err != nil {
 		t.Fatalf("create %T %s: %v", obj, obj.GetName(), err)
 	}

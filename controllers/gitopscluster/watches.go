@@ -52,6 +52,9 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, con
 	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
+	// A manager that runs already starts the controller within Build: nobody opens a scope before the scopes know it.
+	r.scopes.mu.Lock()
+	defer r.scopes.mu.Unlock()
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("gitopscluster").
 		For(&v1beta1.GitOpsCluster{}, builder.WithPredicates(gitOpsClusterChanged())).
