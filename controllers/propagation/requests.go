@@ -175,19 +175,14 @@ func operationPatch(app *argocd.Application, operation json.RawMessage) any {
 func (r *Reconciler) relayRefresh(
 	ctx context.Context, app *argocd.Application, sent relay.Refresh, seen *feedback.Observation, out *relayed,
 ) error {
-	now := time.Now()
-	kind := app.Annotations[apis.AnnotationRefresh]
-	next, outcome := sent.Next(kind, seen.Status.ReconciledAt, now)
+	next, outcome, after := sent.Next(app.Annotations[apis.AnnotationRefresh], seen.Status.ReconciledAt, time.Now())
 	switch outcome {
 	case relay.Done, relay.TimedOut:
 		out.done = true // the end of the hub's annotation wakes the reconcile that takes it out of the work
 		return r.endRefresh(ctx, app, outcome)
 	case relay.Waiting:
 	}
-	out.requests.Refresh = next
-	if kind != "" {
-		out.after = next.Left(now)
-	}
+	out.requests.Refresh, out.after = next, after
 	return nil
 }
 

@@ -67,25 +67,38 @@ const (
 	TimedOut
 )
 
-// Next is the refresh that the work is to carry when the hub asks for kind, and how it stands. reconciledAt is when
-// the cluster last compared. The hub's annotation goes with Done and TimedOut, and the work's when the hub's is gone.
-func (r Refresh) Next(kind, reconciledAt string, now time.Time) (Refresh, Outcome) {
+// Next is the refresh that the work is to carry when the hub asks for kind, how it stands, and when to look again
+// though nothing has changed; zero for never. reconciledAt is when the cluster last compared. The hub's annotation goes
+// with Done and TimedOut, and the work's when the hub's is gone.
+func (r Refresh) Next(kind, reconciledAt string, now time.Time) (Refresh, Outcome, time.Duration) {
 	switch {
 	case kind == "":
-		return Refresh{}, Waiting
+		return Refresh{}, Waiting, 0
 	case strings.ContainsAny(kind, " \t\n"):
 		kind = "normal" // what Argo CD takes any unknown kind for
 	}
+	settles := settling(reconciledAt, now)
+	left := RefreshDeadline - now.Sub(r.Since)
 	switch {
+	case r.Kind != kind && settles > 0:
+		return r, Waiting, settles
 	case r.Kind != kind:
-		return Refresh{Kind: kind, Before: reconciledAt, Since: now.UTC().Truncate(time.Second)}, Waiting
+		return Refresh{Kind: kind, Before: reconciledAt, Since: now.UTC().Truncate(time.Second)}, Waiting, RefreshDeadline
 	case reconciledAt > r.Before:
-		return r, Done
-	case now.Sub(r.Since) >= RefreshDeadline:
-		return r, TimedOut
+		return r, Done, 0
+	case left <= 0:
+		return r, TimedOut, 0
 	}
-	return r, Waiting
+	return r, Waiting, left
 }
 
-// Left is how long until the deadline.
-func (r Refresh) Left(now time.Time) time.Duration { return max(0, RefreshDeadline-now.Sub(r.Since)) }
+// settling is how long the second lasts in which the cluster last compared. reconciledAt has whole seconds: the answer
+// to a refresh in the same one could not be told from what was there before, and would be waited for until the
+// deadline. A time that the hub's clock has not reached, or has long passed, says nothing of that.
+func settling(reconciledAt string, now time.Time) time.Duration {
+	at, err := time.Parse(time.RFC3339, reconciledAt)
+	if err != nil || at.After(now) {
+		return 0
+	}
+	return max(0, at.Add(time.Second).Sub(now))
+}

@@ -171,24 +171,33 @@ func TestRefresh(t *testing.T) {
 		at           time.Time
 		want         relay.Refresh
 		outcome      relay.Outcome
+		after        time.Duration
 	}{
-		"none":        {relay.Refresh{}, "", "x", now, relay.Refresh{}, relay.Waiting},
-		"asked for":   {relay.Refresh{}, "hard", "2026-01-02T03:00:00Z", now, sent, relay.Waiting},
-		"sent":        {sent, "hard", "2026-01-02T03:00:00Z", now.Add(time.Second), sent, relay.Waiting},
-		"done":        {sent, "hard", "2026-01-02T03:04:06Z", now.Add(time.Second), sent, relay.Done},
-		"timed out":   {sent, "hard", "2026-01-02T03:00:00Z", now.Add(relay.RefreshDeadline), sent, relay.TimedOut},
-		"hub is done": {sent, "", "2026-01-02T03:04:06Z", now.Add(time.Second), relay.Refresh{}, relay.Waiting},
-		"other kind":  {sent, "normal", "2026-01-02T03:00:00Z", now, relay.Refresh{Kind: "normal", Before: sent.Before, Since: now}, relay.Waiting},
+		"none":      {relay.Refresh{}, "", "x", now, relay.Refresh{}, relay.Waiting, 0},
+		"asked for": {relay.Refresh{}, "hard", "2026-01-02T03:00:00Z", now, sent, relay.Waiting, relay.RefreshDeadline},
+		"asked for in the second of the last comparison": {
+			relay.Refresh{}, "hard", "2026-01-02T03:04:05Z", now.Add(300 * time.Millisecond), relay.Refresh{}, relay.Waiting, 700 * time.Millisecond},
+		"the cluster's clock is ahead": {
+			relay.Refresh{}, "hard", "2026-01-02T03:05:00Z", now,
+			relay.Refresh{Kind: "hard", Before: "2026-01-02T03:05:00Z", Since: now}, relay.Waiting, relay.RefreshDeadline},
+		"sent":        {sent, "hard", "2026-01-02T03:00:00Z", now.Add(time.Second), sent, relay.Waiting, relay.RefreshDeadline - time.Second},
+		"done":        {sent, "hard", "2026-01-02T03:04:06Z", now.Add(time.Second), sent, relay.Done, 0},
+		"timed out":   {sent, "hard", "2026-01-02T03:00:00Z", now.Add(relay.RefreshDeadline), sent, relay.TimedOut, 0},
+		"hub is done": {sent, "", "2026-01-02T03:04:06Z", now.Add(time.Second), relay.Refresh{}, relay.Waiting, 0},
+		"other kind":  {sent, "normal", "2026-01-02T03:00:00Z", now, relay.Refresh{Kind: "normal", Before: sent.Before, Since: now}, relay.Waiting, relay.RefreshDeadline},
 		"never before": {
 			relay.Refresh{Kind: "normal", Since: now}, "normal", "2026-01-02T03:04:06Z", now,
-			relay.Refresh{Kind: "normal", Since: now}, relay.Done},
-		"odd kind": {relay.Refresh{}, "a b", "", now, relay.Refresh{Kind: "normal", Since: now}, relay.Waiting},
+			relay.Refresh{Kind: "normal", Since: now}, relay.Done, 0},
+		"odd kind": {relay.Refresh{}, "a b", "", now, relay.Refresh{Kind: "normal", Since: now}, relay.Waiting, relay.RefreshDeadline},
 	}
 	for title, tc := range tests {
 		t.Run(title, func(t *testing.T) {
-			got, outcome := tc.memory.Next(tc.kind, tc.reconciledAt, tc.at)
+			got, outcome, after := tc.memory.Next(tc.kind, tc.reconciledAt, tc.at)
 			if diff := cmp.Diff(tc.want, got); diff != "" || outcome != tc.outcome {
 				t.Errorf("outcome %d, want %d (-want +got):\n%s", outcome, tc.outcome, diff)
+			}
+			if after != tc.after {
+				t.Errorf("look again after %s, want %s", after, tc.after)
 			}
 			if back := relay.ParseRefresh(got.String()); !cmp.Equal(back, got) {
 				t.Errorf("%+v is remembered as %+v", got, back)
