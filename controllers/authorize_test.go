@@ -1,8 +1,6 @@
 package controllers_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -343,13 +341,6 @@ func TestReevaluationReadsNothing(t *testing.T) {
 	ns, c := tenant(t), cluster(t)
 	b := binding(ns, globalSet)
 	create(t, b)
-	t.Cleanup(func() { // every later test's Towline would look at each of them
-		ctx := context.Background()
-		if err := errors.Join(k8s.DeleteAllOf(ctx, &argocd.Application{}, client.InNamespace(ns)),
-			k8s.DeleteAllOf(ctx, &workv1.ManifestWork{}, client.InNamespace(c.Name))); err != nil {
-			t.Error(err)
-		}
-	})
 	each(t, count, func(i int) error {
 		app := fixture.Application(fmt.Sprintf("app-%04d", i)).Namespace(ns).Cluster(c.Name).Obj()
 		app.UID = ""

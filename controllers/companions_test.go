@@ -60,7 +60,6 @@ func appProject(t *testing.T, edits ...func(*argocd.AppProject)) *argocd.AppProj
 		edit(p)
 	}
 	create(t, p)
-	t.Cleanup(func() { _ = k8s.Delete(t.Context(), p) })
 	return p
 }
 

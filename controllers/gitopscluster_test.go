@@ -1,7 +1,6 @@
 package controllers_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -70,24 +69,7 @@ func gitOpsCluster(t *testing.T, ns string, edits ...func(*v1beta1.GitOpsCluster
 		edit(g)
 	}
 	create(t, g)
-	t.Cleanup(func() { letGo(t, g) })
 	return g
-}
-
-// letGo leaves no GitOpsCluster behind for the next test's controllers.
-func letGo(t *testing.T, g *v1beta1.GitOpsCluster) {
-	ctx := context.WithoutCancel(t.Context())
-	NewWithT(t).Eventually(func() error {
-		now := g.DeepCopy()
-		if err := k8s.Get(ctx, client.ObjectKeyFromObject(g), now); err != nil {
-			return client.IgnoreNotFound(err)
-		}
-		now.Finalizers = nil
-		if err := k8s.Update(ctx, now); err != nil {
-			return client.IgnoreNotFound(err)
-		}
-		return client.IgnoreNotFound(k8s.Delete(ctx, now))
-	}, soon, tick).Should(Succeed())
 }
 
 // secretOf is the Secret of a cluster in the Argo CD of a namespace; nil while there is none.
@@ -389,7 +371,7 @@ func TestGitOpsClusterCredentials(t *testing.T) {
 		create(t, other)
 	}
 	expectVerdict(t, third, apis.ConditionClustersImported, metav1.ConditionFalse, apis.ReasonCredentialsConflict, ns+"/fleet")
-	letGo(t, third)
+	end(t, third)
 
 	// A token that is gone does not take the one that is in use; one that is not wanted any more goes.
 	w.Expect(k8s.Delete(t.Context(), first)).To(Succeed())

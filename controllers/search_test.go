@@ -1,7 +1,6 @@
 package controllers_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -205,13 +204,6 @@ func TestSearchIsDiscovered(t *testing.T) {
 		},
 	}
 	create(t, crd)
-	t.Cleanup(func() {
-		ctx := context.WithoutCancel(t.Context())
-		if err := k8s.Delete(ctx, crd); err != nil {
-			t.Error(err)
-		}
-		NewWithT(t).Eventually(func() bool { return get(t, crd.DeepCopy()) == nil }, soon, tick).Should(BeTrue())
-	})
 	g := NewWithT(t)
 	hubs := func() string { _, err := discovery.URL(t.Context()); return fmt.Sprint(err) }
 	g.Eventually(hubs, soon, tick).Should(ContainSubstring("this hub has 0 MultiClusterHubs"))

@@ -350,6 +350,7 @@ func application(t *testing.T, c *clusterv1.ManagedCluster) *fixture.Application
 	return fixture.Application("guestbook").Namespace(namespace(t, unique("apps"))).Cluster(c.Name)
 }
 
+// create makes an object for the time of the test.
 func create(t *testing.T, obj client.Object) {
 	t.Helper()
 	obj.SetUID("")
@@ -359,6 +360,8 @@ func create(t *testing.T, obj client.Object) {
 	if err := k8s.Create(t.Context(), obj); err != nil {
 		t.Fatalf("create %T %s: %v", obj, obj.GetName(), err)
 	}
+	left := obj.DeepCopyObject().(client.Object)
+	t.Cleanup(func() { discard(t, left) })
 }
 
 // edit changes an object as a user would, trying again when it was changed meanwhile.
