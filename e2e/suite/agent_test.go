@@ -133,7 +133,8 @@ var _ = Describe("The agent add-on", Ordered, Serial, func() {
 		addConfigMap(ctx, "while-the-hub-is-away")
 		hardRefresh(ctx, "cluster2", name)
 		Eventually(ctx, read(cluster["cluster2"], named(name))).Should(HaveField("Status.Resources", HaveLen(3)))
-		time.Sleep(20 * time.Second) // long enough for the controller to lose its Lease
+		By("staying away for a minute, in which the controller loses its Lease")
+		Consistently(agents["cluster2"].Exited()).WithTimeout(time.Minute).ShouldNot(BeClosed(), "the agent has given up")
 		Expect(f.Hub.StartAPIServer(ctx)).To(Succeed())
 		began := time.Now()
 		select {
