@@ -1,10 +1,7 @@
 package clustersecret_test
 
 import (
-	"flag"
 	"maps"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,9 +14,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/clustersecret"
 	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/fixture/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 var owner = types.NamespacedName{Namespace: "argocd", Name: "fleet"}
 
@@ -70,24 +66,8 @@ func TestNewGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, filepath.Join("testdata", title+".golden.yaml"), text)
+			golden.Equal(t, title+".golden.yaml", text)
 		})
-	}
-}
-
-func golden(t *testing.T, file string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got; -update writes it anew):\n%s", file, diff)
 	}
 }
 

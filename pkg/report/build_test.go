@@ -39,7 +39,7 @@ func TestThreeClusters(t *testing.T) {
 		put(s, a, seen, "")
 	}
 	got := s.Build(set, report.DefaultMaxBytes)
-	golden(t, "three-clusters", got)
+	equal(t, "three-clusters", got)
 	summary := got.Statuses.Summary
 	summary.Applications, summary.Unreachable, summary.Omitted, summary.OmittedResources = "", "", "", ""
 	want := v1alpha1.ReportSummary{Clusters: "3", Healthy: "0", InProgress: "2", NotHealthy: "3", NotSynced: "1", Synced: "2"}
@@ -71,7 +71,7 @@ func TestGolden(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			s := report.NewSet(nil)
 			fill(s)
-			golden(t, title, build(s))
+			equal(t, title, build(s))
 		})
 	}
 }

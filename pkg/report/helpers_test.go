@@ -1,14 +1,10 @@
 package report_test
 
 import (
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -17,10 +13,9 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/fixture/golden"
 	"github.com/towline-io/towline/pkg/report"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // guestbook is the ApplicationSet of most tests.
 var guestbook = types.NamespacedName{Namespace: "argocd", Name: "guestbook-app-set"}
@@ -116,23 +111,11 @@ func typical(i int) *report.Seen {
 	return seen("Healthy", "Synced").Revision(revision).Operation("Succeeded", "successfully synced").Obj()
 }
 
-func golden(t *testing.T, title string, got any) {
+func equal(t *testing.T, title string, got any) {
 	t.Helper()
-	file := filepath.Join("testdata", title+".golden.yaml")
 	data, err := yaml.Marshal(got)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *update {
-		if err := os.WriteFile(file, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v: write it with go test ./pkg/report -update", err)
-	}
-	if diff := cmp.Diff(string(want), string(data)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
-	}
+	golden.Equal(t, title+".golden.yaml", data)
 }

@@ -2,8 +2,6 @@ package tree_test
 
 import (
 	"encoding/json"
-	"flag"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,10 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture/golden"
 	"github.com/towline-io/towline/pkg/tree"
 )
-
-var update = flag.Bool("update", false, "write the golden file anew")
 
 func resources() []argocd.ResourceStatus {
 	return []argocd.ResourceStatus{
@@ -46,19 +43,7 @@ func TestGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const file = "testdata/entry.golden.json"
-	if *update {
-		if err := os.WriteFile(file, got, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v: write it with go test ./pkg/tree -update", err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
+	golden.Equal(t, "entry.golden.json", got)
 }
 
 func TestTheOrderDoesNotCount(t *testing.T) {

@@ -3,9 +3,6 @@ package work_test
 import (
 	"encoding/json"
 	"errors"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -17,10 +14,9 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/fixture/golden"
 	"github.com/towline-io/towline/pkg/work"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // newer is a spec with fields that Argo CD 2.14 does not have, and numbers that a float would change.
 const newer = `{"project":"default","source":{"repoURL":"https://git.example.com/a.git","path":"x","targetRevision":"<main>",` +
@@ -53,24 +49,8 @@ func TestRenderGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, filepath.Join("testdata", title+".golden.yaml"), got)
+			golden.Equal(t, title+".golden.yaml", got)
 		})
-	}
-}
-
-func golden(t *testing.T, file string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, got, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v: write it with go test ./pkg/work -update", err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
 	}
 }
 
