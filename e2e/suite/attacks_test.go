@@ -286,12 +286,13 @@ var _ = Describe("An attack", Ordered, func() {
 		stolen := clientWith(f.Hub.ServiceAccountKubeconfig(ctx, towline.Namespace, towline.ServiceAccount))
 		harmless(ctx, func() {
 			for says, patch := range map[string]string{
-				"the spec of an Application":   `{"spec":{"project":"other"}}`,
-				"labels of an Application":     `{"metadata":{"labels":{"a":"b"}}}`,
-				"takes off the refresh":        `{"metadata":{"annotations":{"a":"b"}}}`,
-				"takes off Argo CD's":          `{"metadata":{"finalizers":null}}`,
-				"owners of an Application":     `{"metadata":{"ownerReferences":null}}`,
-				"off the refresh, or asks for": fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, apis.AnnotationSkipReconcile),
+				"the spec of an Application":    `{"spec":{"project":"other"}}`,
+				"of an Application's operation": `{"operation":{"sync":{"source":{"repoURL":"https://attacker.example.com","path":"."}}}}`,
+				"labels of an Application":      `{"metadata":{"labels":{"a":"b"}}}`,
+				"takes off the refresh":         `{"metadata":{"annotations":{"a":"b"}}}`,
+				"takes off Argo CD's":           `{"metadata":{"finalizers":null}}`,
+				"owners of an Application":      `{"metadata":{"ownerReferences":null}}`,
+				"off the refresh, or asks for":  fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, apis.AnnotationSkipReconcile),
 			} {
 				denied(stolen.Patch(ctx, named(victim), merge(patch)), says)
 			}
