@@ -87,28 +87,33 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		}
 	}
 	recorder := events.Sparing(mgr.GetEventRecorder("towline"))
+	beside := &companions.Reconciler{
+		Client:  mgr.GetClient(),
+		Options: o.Companions,
+		Grants:  checker,
+		Live:    mgr.GetAPIReader(),
+		Events:  recorder,
+
+		Executor: o.Authorization.Executor,
+	}
+	sender := &propagation.Reconciler{
+		Client: mgr.GetClient(),
+		Live:   mgr.GetAPIReader(),
+		Grants: checker,
+		Events: recorder,
+		Move:   o.Move,
+
+		Executor:           o.Authorization.Executor,
+		DeleteOnRevocation: o.Authorization.DeleteOnRevocation,
+	}
+	if slices.Contains(o.Enabled, Companions) {
+		sender.Beside = beside
+	}
 	setup := map[string]func(ctrl.Manager, int) error{
 		GitOpsCluster: gitOpsCluster(ctx, o),
-		Propagation: (&propagation.Reconciler{
-			Client: mgr.GetClient(),
-			Live:   mgr.GetAPIReader(),
-			Grants: checker,
-			Events: recorder,
-			Move:   o.Move,
-
-			Executor:           o.Authorization.Executor,
-			DeleteOnRevocation: o.Authorization.DeleteOnRevocation,
-		}).SetupWithManager,
-		Companions: (&companions.Reconciler{
-			Client:  mgr.GetClient(),
-			Options: o.Companions,
-			Grants:  checker,
-			Live:    mgr.GetAPIReader(),
-			Events:  recorder,
-
-			Executor: o.Authorization.Executor,
-		}).SetupWithManager,
-		Status: (&status.Reconciler{Client: mgr.GetClient(), Inventory: inventory}).SetupWithManager,
+		Propagation:   sender.SetupWithManager,
+		Companions:    beside.SetupWithManager,
+		Status:        (&status.Reconciler{Client: mgr.GetClient(), Inventory: inventory}).SetupWithManager,
 		Aggregation: (&aggregation.Reconciler{
 			Client:    mgr.GetClient(),
 			Live:      mgr.GetAPIReader(),

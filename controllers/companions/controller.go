@@ -70,6 +70,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, err
 	}
 	want, err := r.want(ctx, req.NamespacedName, existing)
+	if err == nil && existing != nil {
+		want.left, err = r.leftTo(ctx, req.NamespacedName, existing)
+	}
 	if err == nil {
 		err = r.settle(ctx, existing, want)
 	}
@@ -84,8 +87,14 @@ type want struct {
 	// work is what it should say; nil when it should say nothing new.
 	work *workv1.ManifestWork
 
-	// end asks for its end, and for that of the rights that it gives.
+	// left are the Applications of the cluster that were let go of and go on using what it carries.
+	left []types.NamespacedName
+
+	// end asks for its end, and for that of the rights that it gives. What it carries stays for those that are left.
 	end bool
+
+	// withdrawn asks for the end of all of it, whoever uses it: its owner does not let it travel any more.
+	withdrawn bool
 
 	// letGo asks for its end, and leaves what it carries to the cluster as it is.
 	letGo bool
@@ -95,9 +104,10 @@ type want struct {
 }
 
 var (
-	keep  = want{}
-	end   = want{end: true}
-	letGo = want{letGo: true}
+	keep      = want{}
+	end       = want{end: true}
+	withdrawn = want{withdrawn: true}
+	letGo     = want{letGo: true}
 )
 
 func (r *Reconciler) want(ctx context.Context, key types.NamespacedName, existing *workv1.ManifestWork) (want, error) {

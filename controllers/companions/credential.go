@@ -24,7 +24,7 @@ func (r *Reconciler) credential(ctx context.Context, key types.NamespacedName) (
 		return companion.CredentialKey(key.Namespace, s.Name) == key && companion.Propagates(s.Annotations)
 	})
 	if i < 0 {
-		return end, nil
+		return withdrawn, nil
 	}
 	secret := &secrets[i]
 	known, err := r.credentials(ctx)
@@ -41,9 +41,9 @@ func (r *Reconciler) credential(ctx context.Context, key types.NamespacedName) (
 			return r.renderCredential(ctx, key.Namespace, secret)
 		}
 	}
-	specs, err := r.carried(ctx, key.Namespace)
+	specs, all, err := r.carried(ctx, key.Namespace)
 	used := slices.ContainsFunc(specs, func(s companion.Spec) bool { return known.Needs(s, secret.Name) })
-	if err != nil || used {
+	if err != nil || used || !all {
 		return keep, err
 	}
 	return end, nil

@@ -23,6 +23,7 @@ import (
 func (r *Reconciler) objectsWork(ctx context.Context, key types.NamespacedName) (want, error) {
 	apps := index.Applications(ctx, r, index.ByCompanion, key.String())
 	if len(apps) == 0 {
+		r.troubled.Set(troubledApplications, key, "")
 		return r.abandoned(ctx, key)
 	}
 	app := &apps[0]
@@ -33,7 +34,10 @@ func (r *Reconciler) objectsWork(ctx context.Context, key types.NamespacedName) 
 	case !sent && !app.DeletionTimestamp.IsZero():
 		return r.abandoned(ctx, key)
 	case !sent:
-		return keep, r.report(ctx, app, nil)
+		if err := r.report(ctx, app, nil); err != nil {
+			return keep, err
+		}
+		return r.abandoned(ctx, key)
 	}
 	want, problems, err := r.named(ctx, app)
 	if err != nil {
@@ -50,7 +54,8 @@ func (r *Reconciler) objectsWork(ctx context.Context, key types.NamespacedName) 
 	return want, err
 }
 
-// abandoned tells what becomes of the work when there is no such Application: it stays while the Application's own does.
+// abandoned tells what becomes of the work when there is no such Application that could be sent: it stays while the
+// Application's own does.
 func (r *Reconciler) abandoned(ctx context.Context, key types.NamespacedName) (want, error) {
 	if len(index.Works(ctx, r, index.ByCompanion, key.String())) > 0 {
 		return keep, nil

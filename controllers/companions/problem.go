@@ -81,9 +81,13 @@ func (r *Reconciler) companionsOf(ctx context.Context, app *argocd.Application) 
 	if err != nil {
 		return nil, err
 	}
-	spec := companion.ReadSpec(app)
-	keys := []types.NamespacedName{companion.ProjectKey(app.Cluster(), spec.Project), companion.ObjectsKey(work.Key(app))}
-	return append(keys, credentialKeys(app.Cluster(), known, spec)...), nil
+	return keysFor(work.Key(app), known, companion.ReadSpec(app)), nil
+}
+
+// keysFor are the works that an Application with that work of its own and that spec may need.
+func keysFor(own types.NamespacedName, known companion.Credentials, spec companion.Spec) []types.NamespacedName {
+	keys := []types.NamespacedName{companion.ProjectKey(own.Namespace, spec.Project), companion.ObjectsKey(own)}
+	return append(keys, credentialKeys(own.Namespace, known, spec)...)
 }
 
 // credentialKeys are the works of the credentials that an Application with that spec would use on the cluster.
@@ -109,7 +113,7 @@ func (r *Reconciler) report(ctx context.Context, app *argocd.Application, proble
 		}
 		message = feedback.Clean(strings.Join(texts, "; "), feedback.MaxMessage)
 	}
-	r.troubled.Set(troubledApplications, client.ObjectKeyFromObject(app), reason)
+	r.troubled.Set(troubledApplications, companion.ObjectsKey(work.Key(app)), reason)
 	conditions, changed := withCondition(app.Status.Conditions, message)
 	if !changed {
 		return nil

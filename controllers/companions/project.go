@@ -32,7 +32,7 @@ func (r *Reconciler) project(ctx context.Context, key types.NamespacedName, exis
 	if existing == nil {
 		return keep, nil
 	}
-	specs, err := r.carried(ctx, key.Namespace)
+	specs, all, err := r.carried(ctx, key.Namespace)
 	if err != nil {
 		return keep, err
 	}
@@ -40,6 +40,9 @@ func (r *Reconciler) project(ctx context.Context, key types.NamespacedName, exis
 		if companion.ProjectKey(key.Namespace, s.Project) == key {
 			return r.renderProject(ctx, key.Namespace, s.Project)
 		}
+	}
+	if !all {
+		return keep, nil
 	}
 	return end, nil
 }

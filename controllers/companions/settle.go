@@ -21,14 +21,19 @@ func (r *Reconciler) settle(ctx context.Context, existing *workv1.ManifestWork, 
 		return nil // its end wakes the reconcile that makes it anew, if it is needed
 	case want.work != nil && existing == nil:
 		return r.create(ctx, want.work)
+	case existing == nil:
+		return nil
 	case want.work != nil:
+		if len(want.left) > 0 {
+			companion.Leave(want.work, want.left)
+		}
 		return r.update(ctx, existing, want.work)
-	case want.end && existing != nil:
-		return r.remove(ctx, existing)
-	case want.letGo && existing != nil:
+	case want.letGo && isProject(existing):
 		return r.delete(ctx, existing)
+	case want.end || want.withdrawn || want.letGo:
+		return r.remove(ctx, existing, want)
 	}
-	return nil
+	return r.update(ctx, existing, kept(existing, want.left))
 }
 
 func (r *Reconciler) create(ctx context.Context, desired *workv1.ManifestWork) error {
@@ -64,9 +69,9 @@ func (r *Reconciler) update(ctx context.Context, existing, desired *workv1.Manif
 	return nil
 }
 
-// remove deletes the work. An AppProject stays on its cluster: what it says there last is written before.
-func (r *Reconciler) remove(ctx context.Context, existing *workv1.ManifestWork) error {
-	last, err := lastWord(existing)
+// remove deletes the work. What it says last is written before, where it matters to the cluster.
+func (r *Reconciler) remove(ctx context.Context, existing *workv1.ManifestWork, want want) error {
+	last, err := lastWord(existing, want)
 	if err != nil {
 		return err
 	}
@@ -80,14 +85,6 @@ func (r *Reconciler) remove(ctx context.Context, existing *workv1.ManifestWork) 
 		return nil // the agent's word wakes this
 	}
 	return r.delete(ctx, existing)
-}
-
-// lastWord is what a work says before it goes; nil when that does not matter.
-func lastWord(w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
-	if kind, _ := companion.KindOf(w.Name); kind != companion.Project {
-		return nil, nil //nolint:nilnil // documented
-	}
-	return companion.ReleaseProject(w)
 }
 
 // delete asks for the deletion of exactly this work, not of one that has taken its name since.

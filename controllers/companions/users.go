@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
@@ -17,9 +19,10 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// travels tells whether an Application may be on its cluster as the hub has it now, by the hub's objects alone.
+// travels tells whether an Application may be on its cluster as the hub has it now, by the hub's objects alone, and
+// neither is let go of nor waits for the end of a pause.
 func (r *Reconciler) travels(ctx context.Context, app *argocd.Application) (bool, error) {
-	if !app.Pulled() || !app.ReconcileSkipped() || app.Cluster() == "" {
+	if !app.Pulled() || !app.ReconcileSkipped() || app.ToBeReleased() || app.Cluster() == "" {
 		return false, nil
 	}
 	cluster := &clusterv1.ManagedCluster{}
@@ -45,29 +48,71 @@ func (r *Reconciler) sent(ctx context.Context, app *argocd.Application) (bool, e
 }
 
 // carried are the specs of the Applications that the works of a cluster carry, the ones that are going included. The
-// cluster may have changed them: they are good for keeping what the cluster has, and for nothing else.
-func (r *Reconciler) carried(ctx context.Context, cluster string) ([]companion.Spec, error) {
+// cluster may have changed them: they are good for keeping what the cluster has, and for nothing else. A work that
+// carries a request for the moment does not tell what its Application is there: the hub's counts for it, and it is not
+// all that may be in use.
+func (r *Reconciler) carried(ctx context.Context, cluster string) (specs []companion.Spec, all bool, err error) {
 	list := &workv1.ManifestWorkList{}
 	if err := r.List(ctx, list, client.InNamespace(cluster), client.UnsafeDisableDeepCopy); err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	var out []companion.Spec
+	all = true
 	for i := range list.Items {
-		out = append(out, specsIn(&list.Items[i])...)
+		w := &list.Items[i]
+		for _, app := range carriedBy(w) {
+			specs = append(specs, app.spec)
+		}
+		if carriesRequest(w) {
+			all = false
+			specs = append(specs, r.specsOfHub(ctx, w)...)
+		}
 	}
-	return out, nil
+	return specs, all, nil
 }
 
-// specsIn are the specs of the Applications that a work carries.
-func specsIn(w *workv1.ManifestWork) []companion.Spec {
+// specsOfHub are those of the Applications that must have the work, as the hub has them.
+func (r *Reconciler) specsOfHub(ctx context.Context, w *workv1.ManifestWork) []companion.Spec {
+	var out []companion.Spec
+	for _, key := range index.ApplicationsOfWork(ctx, r, client.ObjectKeyFromObject(w)) {
+		app := &argocd.Application{}
+		if r.Get(ctx, key, app) == nil {
+			out = append(out, companion.ReadSpec(app))
+		}
+	}
+	return out
+}
+
+// carried is an Application that a work carries: its namespace and name on the cluster, and what it uses.
+type carried struct {
+	key  types.NamespacedName
+	spec companion.Spec
+}
+
+// carriedBy are the Applications that a work carries, none for a companion's.
+func carriedBy(w *workv1.ManifestWork) []carried {
+	var out []carried
+	for _, app := range manifestsOf(w) {
+		if len(app.Spec.Raw) > 0 {
+			out = append(out, carried{client.ObjectKeyFromObject(app), companion.ReadSpec(app)})
+		}
+	}
+	return out
+}
+
+// carriesRequest tells whether a work carries a request for its Application, which has no spec.
+func carriesRequest(w *workv1.ManifestWork) bool {
+	return slices.ContainsFunc(manifestsOf(w), func(app *argocd.Application) bool { return len(app.Spec.Raw) == 0 })
+}
+
+func manifestsOf(w *workv1.ManifestWork) []*argocd.Application {
 	if _, ok := companion.KindOf(w.Name); ok {
 		return nil
 	}
-	var out []companion.Spec
+	var out []*argocd.Application
 	for _, m := range w.Spec.Workload.Manifests {
 		app := &argocd.Application{}
 		if json.Unmarshal(m.Raw, app) == nil && app.Kind == argocd.Kind {
-			out = append(out, companion.ReadSpec(app))
+			out = append(out, app)
 		}
 	}
 	return out

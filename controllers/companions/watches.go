@@ -136,15 +136,16 @@ func (r *Reconciler) ofWork(ctx context.Context, obj client.Object) []reconcile.
 	return requests(keys)
 }
 
-// usedBy are the works of AppProjects and credentials that an Application's work has to do with.
+// usedBy are the works of AppProjects and credentials that an Application's work has to do with. While it carries a
+// request, that may be all of its cluster.
 func (r *Reconciler) usedBy(ctx context.Context, w *workv1.ManifestWork) []types.NamespacedName {
 	var keys []types.NamespacedName
-	specs := specsIn(w)
-	for _, app := range index.ApplicationsOfWork(ctx, r, client.ObjectKeyFromObject(w)) {
-		a := &argocd.Application{}
-		if r.Get(ctx, app, a) == nil {
-			specs = append(specs, companion.ReadSpec(a))
-		}
+	specs := r.specsOfHub(ctx, w)
+	for _, app := range carriedBy(w) {
+		specs = append(specs, app.spec)
+	}
+	if carriesRequest(w) {
+		keys = r.companionsOn(ctx, w.Namespace)
 	}
 	known, err := r.credentials(ctx)
 	if err != nil {
@@ -174,8 +175,12 @@ func (r *Reconciler) ofProject(ctx context.Context, obj client.Object) []reconci
 
 // ofCluster are all companions of a cluster.
 func (r *Reconciler) ofCluster(ctx context.Context, obj client.Object) []reconcile.Request {
+	return requests(r.companionsOn(ctx, obj.GetName()))
+}
+
+func (r *Reconciler) companionsOn(ctx context.Context, cluster string) []types.NamespacedName {
 	list := &workv1.ManifestWorkList{}
-	if err := r.List(ctx, list, client.InNamespace(obj.GetName()), client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.List(ctx, list, client.InNamespace(cluster), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "The works of a cluster cannot be listed from the cache")
 	}
 	var keys []types.NamespacedName
@@ -184,7 +189,7 @@ func (r *Reconciler) ofCluster(ctx context.Context, obj client.Object) []reconci
 			keys = append(keys, client.ObjectKeyFromObject(&list.Items[i]))
 		}
 	}
-	return requests(keys)
+	return keys
 }
 
 func requests(keys []types.NamespacedName) []reconcile.Request {

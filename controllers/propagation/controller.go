@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
+	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -41,6 +42,12 @@ type Reconciler struct {
 	// DeleteOnRevocation is set when a work whose Application has lost the right to it is to go. Otherwise it stays
 	// as it is.
 	DeleteOnRevocation bool
+
+	// Beside tells what travels beside Applications; nil where nothing does.
+	Beside interface {
+		// Left tells whether what the Applications of a work use will stay on the cluster without it.
+		Left(ctx context.Context, w *workv1.ManifestWork) (bool, error)
+	}
 
 	// Events records what people should see on the Application.
 	Events events.EventRecorder

@@ -45,6 +45,9 @@ func (r *Reconciler) releaseWork(ctx context.Context, app *argocd.Application, w
 	case !applied(w):
 		return nil
 	}
+	if left, err := r.leavesBeside(ctx, w); err != nil || !left {
+		return err
+	}
 	// Exactly the work that the agent has applied: not one that was put back into use meanwhile.
 	err := r.Delete(ctx, w, client.Preconditions{UID: &w.UID, ResourceVersion: &w.ResourceVersion})
 	if err != nil {
@@ -57,6 +60,15 @@ func (r *Reconciler) releaseWork(ctx context.Context, app *argocd.Application, w
 			"cluster %s keeps the Application and all that it deployed; ManifestWork %s was deleted", w.Namespace, w.Name)
 	}
 	return nil
+}
+
+// leavesBeside tells whether the Applications of a work keep what they use on the cluster when it goes. The change of
+// what carries that wakes the reconcile that goes on.
+func (r *Reconciler) leavesBeside(ctx context.Context, w *workv1.ManifestWork) (bool, error) {
+	if r.Beside == nil {
+		return true, nil
+	}
+	return r.Beside.Left(ctx, w)
 }
 
 func (r *Reconciler) prepareRelease(ctx context.Context, app *argocd.Application, w *workv1.ManifestWork) error {

@@ -25,8 +25,10 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/companion"
 	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/report"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 // SetupWithManager registers the controller. concurrency is how many Applications are worked on at a time.
@@ -158,11 +160,30 @@ func clusterChanged() predicate.Predicate {
 }
 
 // applicationsOfWork are the Applications that must have this work, and the one that its annotations name: the
-// first may have to repair it, the second may be gone.
+// first may have to repair it, the second may be gone. The Applications that are being let go of wait for the companions
+// of their cluster.
 func (r *Reconciler) applicationsOfWork(ctx context.Context, obj client.Object) []reconcile.Request {
+	if _, is := companion.KindOf(obj.GetName()); is {
+		return r.releasing(ctx, obj.GetNamespace())
+	}
 	keys := index.ApplicationsOfWork(ctx, r, client.ObjectKeyFromObject(obj))
 	if key, ok := index.HubApplication(obj); ok && !slices.Contains(keys, key) {
 		keys = append(keys, key)
+	}
+	return requests(keys)
+}
+
+// releasing are the Applications that a cluster is to let go of.
+func (r *Reconciler) releasing(ctx context.Context, cluster string) []reconcile.Request {
+	list := &workv1.ManifestWorkList{}
+	if err := r.List(ctx, list, client.InNamespace(cluster), client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "The works of a cluster cannot be listed from the cache")
+	}
+	var keys []types.NamespacedName
+	for i := range list.Items {
+		if key, ok := index.HubApplication(&list.Items[i]); ok && work.Released(&list.Items[i]) {
+			keys = append(keys, key)
+		}
 	}
 	return requests(keys)
 }

@@ -13,6 +13,11 @@ const (
 	SecretTypeRepoCreds = "repo-creds" //nolint:gosec // the name of a kind of Secret, and no secret
 )
 
+// AnnotationLeftTo is on a companion's ManifestWork: "<namespace>/<name>" of the Applications of the cluster that were
+// let go of and go on using what it carries, with commas between them. As long as there is one, the deletion of the work
+// leaves that where it is.
+const AnnotationLeftTo = Group + "/left-to"
+
 // Annotations that decide what travels beside Applications.
 const (
 	// AnnotationPropagate is "true" on a Secret or ConfigMap of the hub that may travel to clusters: no other does. On

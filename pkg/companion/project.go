@@ -103,7 +103,8 @@ func rewriteList(spec fields, name string, rewrite func(fields) (fields, error))
 
 // ReleaseProject is the last state of a project's work before it goes: what stays on the cluster is of use to the
 // Applications of Argo CD's own namespace there, and no longer gives rights to other namespaces or to the roles of the
-// hub's users, since the hub would not take them back any more. It is nil for a work that carries no project.
+// hub's users, since the hub would not take them back any more. Where Applications were let go of that go on using it, the
+// namespaces stay: those may be in one of them. It is nil for a work that carries no project.
 func ReleaseProject(w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	var project, spec fields
 	var meta payloadMeta
@@ -111,14 +112,21 @@ func ReleaseProject(w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 		json.Unmarshal(project["spec"], &spec) != nil || json.Unmarshal(project["metadata"], &meta) != nil {
 		return nil, nil //nolint:nilerr,nilnil // documented
 	}
-	delete(spec, "sourceNamespaces")
+	left := LeftTo(w)
+	if len(left) == 0 {
+		delete(spec, "sourceNamespaces")
+	}
 	delete(spec, "roles")
 	raw, err := marshal(spec)
 	if err != nil {
 		return nil, err
 	}
 	project["spec"] = raw
-	return renderProject(types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, project, meta)
+	out, err := renderProject(types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, project, meta)
+	if err == nil {
+		Leave(out, left)
+	}
+	return out, err
 }
 
 func quote(s string) json.RawMessage { return json.RawMessage(fmt.Sprintf("%q", s)) }

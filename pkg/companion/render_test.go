@@ -2,14 +2,11 @@ package companion_test
 
 import (
 	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/yaml"
 
@@ -18,10 +15,9 @@ import (
 	"github.com/towline-io/towline/pkg/authorization"
 	"github.com/towline-io/towline/pkg/companion"
 	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/fixture/golden"
 	"github.com/towline-io/towline/pkg/work"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // webProject has what a project can say of clusters, and fields that this build does not know.
 const webProject = `{"description":"<web>","newInSpec":{"n":9007199254740993},
@@ -78,6 +74,22 @@ func TestRenderGolden(t *testing.T) {
 			}
 			return companion.ReleaseProject(w)
 		},
+		"left-project": func() (*workv1.ManifestWork, error) {
+			w, err := companion.RenderProject(project(t, webProject), c1, "argocd")
+			if err != nil {
+				return nil, err
+			}
+			companion.Leave(w, []types.NamespacedName{{Namespace: "team-b", Name: "web"}, {Namespace: "team-a", Name: "web"}})
+			return companion.ReleaseProject(w)
+		},
+		"left-credential": func() (*workv1.ManifestWork, error) {
+			w, err := companion.RenderCredential(&credential, "c1", "openshift-gitops")
+			if err != nil {
+				return nil, err
+			}
+			companion.Leave(w, []types.NamespacedName{{Namespace: "team-a", Name: "web"}})
+			return w, nil
+		},
 		"credential": func() (*workv1.ManifestWork, error) {
 			return companion.RenderCredential(&credential, "c1", "openshift-gitops")
 		},
@@ -95,24 +107,8 @@ func TestRenderGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			golden(t, filepath.Join("testdata", title+".golden.yaml"), got)
+			golden.Equal(t, title+".golden.yaml", got)
 		})
-	}
-}
-
-func golden(t *testing.T, file string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(file, got, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatalf("%v: write it with go test ./pkg/companion -update", err)
-	}
-	if diff := cmp.Diff(string(want), string(got)); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", file, diff)
 	}
 }
 

@@ -14,7 +14,8 @@ type Reasons struct {
 	reasons map[types.NamespacedName]string
 }
 
-// Set notes in the gauge, which has one label, the reason that an Application is to be counted for; empty for none.
+// Set notes in the gauge, which has one label, the reason that an Application is to be counted for; empty for none. It
+// goes by any key that is the Application's alone.
 func (t *Reasons) Set(gauge *prometheus.GaugeVec, app types.NamespacedName, reason string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

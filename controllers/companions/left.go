@@ -1,0 +1,74 @@
+package companions
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers/internal/gone"
+	"github.com/towline-io/towline/pkg/companion"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// leftTo are the Applications of the cluster that are being let go of, or were, and use the companion. The work remembers
+// them: nothing else tells an Application that was let go of from one that was deleted, once its own work is gone. One
+// that has a work again, by whatever hub Application, is not among them any more.
+func (r *Reconciler) leftTo(ctx context.Context, key types.NamespacedName, existing *workv1.ManifestWork) ([]types.NamespacedName, error) {
+	list := &workv1.ManifestWorkList{}
+	if err := r.List(ctx, list, client.InNamespace(key.Namespace), client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	known, err := r.credentials(ctx)
+	if err != nil {
+		return nil, err
+	}
+	left := companion.LeftTo(existing)
+	for i := range list.Items {
+		w := &list.Items[i]
+		if _, ours := companion.KindOf(w.Name); ours {
+			continue
+		}
+		left = slices.DeleteFunc(left, func(app types.NamespacedName) bool { return work.CarriesTo(w, app) })
+		if work.Released(w) {
+			left = append(left, usersIn(w, known, key)...)
+		}
+	}
+	return left, nil
+}
+
+// usersIn are the Applications of the cluster that a work carries and that use the companion of that key.
+func usersIn(w *workv1.ManifestWork, known companion.Credentials, key types.NamespacedName) []types.NamespacedName {
+	var out []types.NamespacedName
+	for _, app := range carriedBy(w) {
+		if slices.Contains(keysFor(client.ObjectKeyFromObject(w), known, app.spec), key) {
+			out = append(out, app.key)
+		}
+	}
+	return out
+}
+
+// Left tells whether the companions of the Applications that a work carries will stay on the cluster without it, as its
+// agent has said. Propagation asks before it deletes the work of an Application that is being let go of.
+func (r *Reconciler) Left(ctx context.Context, w *workv1.ManifestWork) (bool, error) {
+	known, err := r.credentials(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, app := range carriedBy(w) {
+		for _, key := range keysFor(client.ObjectKeyFromObject(w), known, app.spec) {
+			c := &workv1.ManifestWork{}
+			err := r.Live.Get(ctx, key, c)
+			switch {
+			case gone.Is(err):
+			case err != nil:
+				return false, err
+			case c.DeletionTimestamp.IsZero() && (!slices.Contains(companion.LeftTo(c), app.key) || !seen(c)):
+				return false, nil
+			}
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,57 @@
+package companion
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+)
+
+// LeftTo are the Applications of the cluster, sorted, that were let go of and go on using what a companion work
+// carries.
+func LeftTo(w *workv1.ManifestWork) []types.NamespacedName {
+	var out []types.NamespacedName
+	for entry := range strings.SplitSeq(w.Annotations[apis.AnnotationLeftTo], ",") {
+		if namespace, name, ok := strings.Cut(entry, "/"); ok {
+			out = append(out, types.NamespacedName{Namespace: namespace, Name: name})
+		}
+	}
+	slices.SortFunc(out, func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
+	return slices.Compact(out)
+}
+
+// Leave changes a work so that it remembers those Applications, and so that its deletion leaves what it carries on the
+// cluster. An agent (v1.2.0) that has applied the work so has taken the work's mark of ownership off.
+func Leave(w *workv1.ManifestWork, to []types.NamespacedName) {
+	w.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
+	delete(w.Annotations, apis.AnnotationLeftTo)
+	if len(to) == 0 {
+		return
+	}
+	text := make([]string, len(to))
+	for i, app := range to {
+		text[i] = app.String()
+	}
+	if w.Annotations == nil {
+		w.Annotations = map[string]string{}
+	}
+	slices.Sort(text)
+	w.Annotations[apis.AnnotationLeftTo] = strings.Join(slices.Compact(text), ",")
+}
+
+// Untouched changes a work so that the agent takes off no more than its mark of ownership, which it does not where it
+// would have to overwrite what somebody else has changed.
+func Untouched(w *workv1.ManifestWork) {
+	for i := range w.Spec.ManifestConfigs {
+		w.Spec.ManifestConfigs[i].UpdateStrategy = &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeCreateOnly}
+	}
+}
+
+// Take changes a work so that its deletion takes what it carries off the cluster, whatever it said before.
+func Take(w *workv1.ManifestWork) {
+	w.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeForeground}
+	delete(w.Annotations, apis.AnnotationLeftTo)
+}
