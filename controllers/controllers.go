@@ -17,6 +17,7 @@ import (
 	"github.com/towline-io/towline/controllers/resourcesync"
 	"github.com/towline-io/towline/controllers/resourcetree"
 	"github.com/towline-io/towline/controllers/status"
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/report"
 )
 
@@ -52,6 +53,9 @@ type Options struct {
 
 	// Move says how Applications change clusters.
 	Move propagation.MoveOptions
+
+	// Adopt says what becomes of an Application that is on its cluster already; empty stands for apis.AdoptMatching.
+	Adopt string
 
 	// Companions say what travels beside the Applications.
 	Companions companions.Options
@@ -102,6 +106,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Grants: checker,
 		Events: recorder,
 		Move:   o.Move,
+		Adopt:  cmp.Or(o.Adopt, apis.AdoptMatching),
 
 		Executor:           o.Authorization.Executor,
 		DeleteOnRevocation: o.Authorization.DeleteOnRevocation,

@@ -69,7 +69,7 @@ func controllerOptions(o *options) controllers.Options {
 		concurrency[name] = *n
 	}
 	return controllers.Options{
-		Enabled: o.enabled(), Concurrency: concurrency, ReportMaxBytes: o.reportMaxBytes, Move: o.move,
+		Enabled: o.enabled(), Concurrency: concurrency, ReportMaxBytes: o.reportMaxBytes, Move: o.move, Adopt: o.adopt,
 		Sources: o.sources, Search: o.search, ClusterClaims: o.clusterClaims, Authorization: o.settings(),
 		Redis: o.redis, PlainEntries: o.compress == plain,
 		Companions: o.companions,

@@ -35,6 +35,7 @@ type options struct {
 
 	clusterClaims []string
 	move          propagation.MoveOptions
+	adopt         string
 }
 
 // defaultConcurrency keeps some requests on their way to the API server all the time; what the controllers do
@@ -51,6 +52,9 @@ const (
 // maxMoveTimeout keeps a unit that was mistaken from leaving an Application on two clusters for good.
 const maxMoveTimeout = 7 * 24 * time.Hour
 
+// adoptions are the values of --adopt.
+var adoptions = []string{apis.AdoptNever, apis.AdoptMatching, apis.AdoptAlways}
+
 func newOptions() *options {
 	o := &options{
 		common:        newCommon(),
@@ -65,6 +69,7 @@ func newOptions() *options {
 		leaderElect:    true,
 		reportMaxBytes: report.DefaultMaxBytes,
 		move:           propagation.MoveOptions{Order: apis.MoveNewFirst, Timeout: 10 * time.Minute},
+		adopt:          apis.AdoptMatching,
 	}
 	for _, name := range controllers.Names {
 		n := defaultConcurrency
@@ -103,6 +108,8 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 		"what comes first when the target of an Application changes: "+apis.MoveNewFirst+" or "+apis.MoveOldFirst)
 	fs.DurationVar(&o.move.Timeout, "move-timeout", o.move.Timeout,
 		"how long the old cluster keeps an Application that is applied on the new one and not healthy there")
+	fs.StringVar(&o.adopt, "adopt", o.adopt,
+		"what becomes of an Application that is on its cluster already: "+strings.Join(adoptions, ", "))
 	fs.BoolVar(&o.leaderElect, "leader-elect", o.leaderElect,
 		"let one of several replicas work at a time")
 	fs.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", o.leaderElectionNamespace,
@@ -145,6 +152,9 @@ func (o *options) validate() error {
 	}
 	if o.move.Order != apis.MoveNewFirst && o.move.Order != apis.MoveOldFirst {
 		fail("--move-order: %q is neither %s nor %s", o.move.Order, apis.MoveNewFirst, apis.MoveOldFirst)
+	}
+	if !slices.Contains(adoptions, o.adopt) {
+		fail("--adopt: %q is none of %s", o.adopt, strings.Join(adoptions, ", "))
 	}
 	if o.move.Timeout < 0 || o.move.Timeout > maxMoveTimeout {
 		fail("--move-timeout: %s is not between 0 and %s", o.move.Timeout, maxMoveTimeout)

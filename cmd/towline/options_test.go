@@ -102,6 +102,8 @@ func TestFlagsDoSomething(t *testing.T) {
 			"--report-max-bytes=500000", func(o *options) any { return controllerOptions(o).ReportMaxBytes }, 500000},
 		"move-order": {
 			"--move-order=old-first", func(o *options) any { return controllerOptions(o).Move.Order }, apis.MoveOldFirst},
+		"adopt": {
+			"--adopt=never", func(o *options) any { return controllerOptions(o).Adopt }, apis.AdoptNever},
 		"move-timeout": {
 			"--move-timeout=3m", func(o *options) any { return controllerOptions(o).Move.Timeout }, 3 * time.Minute},
 		"resource-source": {
@@ -229,6 +231,7 @@ func TestValidate(t *testing.T) {
 		"--report-max-bytes=1000":                     "not between 65536 and 1400000",
 		"--report-max-bytes=1500000":                  "not between 65536 and 1400000",
 		"--move-order=first":                          "neither new-first nor old-first",
+		"--adopt=yes":                                 "none of never, matching, always",
 		"--move-timeout=-1s":                          "not between 0 and",
 		"--controllers=resourcetree":                  "resourcetree needs --argocd-redis",
 		"--argocd-redis=redis":                        "is not host:port",

@@ -55,6 +55,10 @@ type Reconciler struct {
 	// Sets is set where the hub has ApplicationSets, which can be paused. SetupWithManager finds out.
 	Sets bool
 
+	// Adopt says what becomes of an Application that is on its cluster already, where it does not say itself; one of
+	// the Adopt… constants of package apis.
+	Adopt string
+
 	// Move says what comes first when the target of an Application changes.
 	Move MoveOptions
 

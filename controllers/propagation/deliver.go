@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -69,6 +68,9 @@ func (r *Reconciler) deliver(ctx context.Context, app *argocd.Application) (time
 	if err != nil {
 		return 0, writeProblem(err, client.ObjectKeyFromObject(desired).String())
 	}
+	if p := refusal(app, current); p != nil {
+		return relayed.after, p
+	}
 	after, err := r.removeStale(ctx, app, current)
 	return soonest(relayed.after, after), err
 }
@@ -113,8 +115,12 @@ func (r *Reconciler) apply(
 	ctx context.Context, app *argocd.Application, existing, desired *workv1.ManifestWork,
 ) (*workv1.ManifestWork, error) {
 	if existing == nil {
-		if created, err := r.create(ctx, app, desired); created || err != nil {
-			return desired, err
+		first := desired.DeepCopy()
+		if err := r.claim(ctx, app, nil, first); err != nil {
+			return nil, err
+		}
+		if created, err := r.create(ctx, app, first); created || err != nil {
+			return first, err
 		}
 		// It is there but not in the cache: the cache is behind, or someone took the label off.
 		existing = &workv1.ManifestWork{}
@@ -151,6 +157,9 @@ func (r *Reconciler) update(ctx context.Context, app *argocd.Application, existi
 		return nil // its end wakes the reconcile that makes it anew
 	}
 	if err := r.contested(ctx, app, existing); err != nil {
+		return err
+	}
+	if err := r.claim(ctx, app, existing, desired); err != nil {
 		return err
 	}
 	updated, changed := work.Update(existing, desired)
@@ -195,14 +204,7 @@ func (r *Reconciler) contested(ctx context.Context, app *argocd.Application, exi
 		"ManifestWork %s belongs to Application %s: give this Application another name", key, owner)
 }
 
-// outcome is what the work agent says of applying the work as it is now; empty while it has not said.
-func outcome(w *workv1.ManifestWork) metav1.ConditionStatus {
-	c := meta.FindStatusCondition(w.Status.Conditions, workv1.WorkApplied)
-	if c == nil || c.ObservedGeneration != w.Generation {
-		return ""
-	}
-	return c.Status
+// applied tells whether the work agent has applied the work as it is now. One that only looks, it has not.
+func applied(w *workv1.ManifestWork) bool {
+	return work.Outcome(w) == metav1.ConditionTrue && work.ClaimOf(w) != work.Looks
 }
-
-// applied tells whether the work agent has applied the work as it is now.
-func applied(w *workv1.ManifestWork) bool { return outcome(w) == metav1.ConditionTrue }

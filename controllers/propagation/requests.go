@@ -64,9 +64,9 @@ func (r *Reconciler) relayRequests(ctx context.Context, app *argocd.Application,
 func answered(existing *workv1.ManifestWork, last relay.Sent, wanted string) relayed {
 	switch {
 	case last.State != relay.OnItsWay:
-	case outcome(existing) == metav1.ConditionTrue:
+	case work.Outcome(existing) == metav1.ConditionTrue:
 		last.State = relay.Delivered
-	case outcome(existing) == metav1.ConditionFalse:
+	case work.Outcome(existing) == metav1.ConditionFalse:
 		last.State = relay.Refused
 	case last.ID == wanted:
 		return relayed{requests: work.Requests{Last: last}, hold: true}

@@ -121,7 +121,8 @@ func workChanged() predicate.Predicate {
 			!maps.Equal(before.Labels, after.Labels) ||
 			!maps.Equal(before.Annotations, after.Annotations) ||
 			!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
-			outcome(before) != outcome(after) ||
+			work.Outcome(before) != work.Outcome(after) ||
+			refused(before) != refused(after) || missing(before) != missing(after) ||
 			progress(before) != progress(after) ||
 			told(before) != told(after)
 	}}

@@ -48,6 +48,10 @@ const (
 	// AnnotationMoveOrder says which comes first when the target changes: MoveNewFirst or MoveOldFirst.
 	AnnotationMoveOrder = Group + "/move-order"
 
+	// AnnotationAdopt says what becomes of an Application that is on the cluster already: AdoptNever, AdoptMatching or
+	// AdoptAlways.
+	AnnotationAdopt = Group + "/adopt"
+
 	// AnnotationSkipReconcile is Argo CD's: "true" keeps the hub's own application controller off it.
 	AnnotationSkipReconcile = "argocd.argoproj.io/skip-reconcile"
 
@@ -93,6 +97,18 @@ const (
 
 	// MoveOldFirst sends the Application to the new cluster when the old one has removed it.
 	MoveOldFirst = "old-first"
+)
+
+// Values of AnnotationAdopt.
+const (
+	// AdoptNever leaves an Application alone that is on the cluster already.
+	AdoptNever = "never"
+
+	// AdoptMatching takes it over when nothing that others set there has to change for that.
+	AdoptMatching = "matching"
+
+	// AdoptAlways takes it over and makes it say what the hub says.
+	AdoptAlways = "always"
 )
 
 // What relays a request from the hub to the cluster.

@@ -31,6 +31,8 @@ const (
 	ReasonTargetConflict = "TargetConflict"
 	// ReasonWorkConflict: the work's name is taken by a ManifestWork that is not this Application's.
 	ReasonWorkConflict = "WorkConflict"
+	// ReasonAdoptionRefused: the cluster has an Application of that namespace and name already, which is not to be taken over.
+	ReasonAdoptionRefused = "AdoptionRefused"
 	// ReasonWorkRejected: the hub's API server refused the ManifestWork.
 	ReasonWorkRejected = "WorkRejected"
 

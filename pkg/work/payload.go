@@ -27,6 +27,7 @@ var hubOnly = []string{
 	apis.AnnotationPaused,
 	apis.AnnotationForceDelete,
 	apis.AnnotationMoveOrder,
+	apis.AnnotationAdopt,
 	// kubectl apply keeps the whole hub object in it, for its own use on the hub.
 	"kubectl.kubernetes.io/last-applied-configuration",
 }

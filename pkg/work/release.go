@@ -3,6 +3,7 @@ package work
 import (
 	"encoding/json"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
@@ -29,6 +30,17 @@ func Release(w *workv1.ManifestWork, app *argocd.Application) (*workv1.ManifestW
 			return nil, err
 		}
 		out.Spec.Workload.Manifests[i].Raw = raw
+	}
+	switch ClaimOf(w) {
+	case Asks:
+		if Outcome(w) == metav1.ConditionTrue {
+			SetClaim(out, Takes) // it is Towline's: what others changed there since must not keep it from being let go of
+			break
+		}
+		fallthrough // of what is not Towline's, nothing is to change
+	case Looks:
+		SetClaim(out, Leaves)
+	case Takes, Leaves:
 	}
 	out.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
 	return out, nil

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
@@ -63,6 +64,42 @@ func TestRelease(t *testing.T) {
 	bad.Spec.Workload.Manifests[0].Raw = []byte(`[]`)
 	if _, err := work.Release(bad, app); err == nil || work.Released(bad) {
 		t.Error("what cannot be read was released")
+	}
+}
+
+// TestReleaseOfAClaim: what is not Towline's is not changed by letting go of it, and what is, is let go of for certain.
+func TestReleaseOfAClaim(t *testing.T) {
+	for title, tc := range map[string]struct {
+		claim   work.Claim
+		applied metav1.ConditionStatus
+		want    work.Claim
+	}{
+		"taken":           {work.Takes, metav1.ConditionTrue, work.Takes},
+		"not answered":    {work.Asks, "", work.Leaves},
+		"refused":         {work.Asks, metav1.ConditionFalse, work.Leaves},
+		"asked and given": {work.Asks, metav1.ConditionTrue, work.Takes},
+		"looked for":      {work.Looks, metav1.ConditionTrue, work.Leaves},
+	} {
+		t.Run(title, func(t *testing.T) {
+			w := rendered(t, work.Requests{})
+			work.SetClaim(w, tc.claim)
+			if tc.applied != "" {
+				w.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: tc.applied}}
+			}
+			out, err := work.Release(w, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := work.ClaimOf(out); got != tc.want {
+				t.Errorf("it does %d", got)
+			}
+			for _, answer := range []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse} {
+				out.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: answer}}
+				if !work.Released(out) {
+					t.Error("it does not count as released")
+				}
+			}
+		})
 	}
 }
 

@@ -1,0 +1,129 @@
+package controllers_test
+
+import (
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/controllers"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// conflict is what the work agent (v1.2.0) says when it may not overwrite what others set.
+const conflict = `Failed to apply manifest: Apply failed with 1 conflict: conflict with "kubectl-client-side-apply" ` +
+	`using argoproj.io/v1alpha1: .spec.source.path`
+
+// expectClaim waits until the Application's work does that with what is on the cluster already.
+func expectClaim(t *testing.T, app *argocd.Application, want work.Claim) *workv1.ManifestWork {
+	t.Helper()
+	var w *workv1.ManifestWork
+	NewWithT(t).Eventually(func(g Gomega) {
+		w = workOf(t, app)
+		g.Expect(w).NotTo(BeNil())
+		g.Expect(work.ClaimOf(w)).To(Equal(want))
+	}, soon, tick).Should(Succeed())
+	return w
+}
+
+// TestAdoptionAsks: a new work overwrites nothing. One that was applied is not written for that, and takes with the
+// next change.
+func TestAdoptionAsks(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	w := expectClaim(t, app, work.Asks)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	expectHealth(t, app, "Healthy")
+	settled(t)
+	if got := workOf(t, app); got.Generation != w.Generation {
+		t.Errorf("the work was written again: %+v", got.Spec.ManifestConfigs[0].UpdateStrategy)
+	}
+	edit(t, app, func(a *argocd.Application) { a.Annotations["note"] = "x" })
+	expectClaim(t, app, work.Takes)
+	expectWork(t, app)
+}
+
+// TestAdoptionRefused: what differs on the cluster stays until someone allows it to go.
+func TestAdoptionRefused(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).Condition(workv1.WorkApplied, metav1.ConditionFalse, conflict).String("syncStatus", "Synced"))
+	expectProblem(t, app, apis.ReasonAdoptionRefused, `conflict with "kubectl-client-side-apply" using argoproj.io/v1alpha1: .spec.source.path`)
+	expectProblem(t, app, apis.ReasonAdoptionRefused, apis.AnnotationAdopt)
+
+	request(t, app, `{"sync":{}}`)
+	edit(t, app, func(a *argocd.Application) { a.Annotations["note"] = "x" })
+	w := expectWork(t, app)
+	if work.ClaimOf(w) != work.Asks || strings.Contains(string(w.Spec.Workload.Manifests[0].Raw), `"operation"`) {
+		t.Errorf("what is not Towline's got %+v", w.Spec)
+	}
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationAdopt] = apis.AdoptAlways })
+	applied(t, expectClaim(t, app, work.Takes))
+	expectNoProblem(t, app)
+}
+
+// TestAdoptionNever: nothing is sent until the agent has looked, and nothing at all where there is something.
+func TestAdoptionNever(t *testing.T) {
+	start(t, func(o *controllers.Options) { o.Adopt = apis.AdoptNever })
+	app := application(t, cluster(t)).Annotation(apis.AnnotationAdopt, apis.AdoptAlways).Obj()
+	create(t, app)
+	expectClaim(t, app, work.Looks)
+	reportHeld(t, app, feedbackOf(app).Healthy("a"))
+	expectProblem(t, app, apis.ReasonAdoptionRefused, "delete it there")
+	request(t, app, `{"sync":{}}`)
+	settled(t)
+	if w := workOf(t, app); strings.Contains(string(w.Spec.Workload.Manifests[0].Raw), `"operation"`) {
+		t.Error("what is not Towline's was asked to sync")
+	}
+	reportHeld(t, app, feedbackOf(app).Condition(workv1.WorkAvailable, metav1.ConditionFalse, "Resource is not available"))
+	expectClaim(t, app, work.Asks)
+	expectNoProblem(t, app)
+}
+
+// TestAdoptionIsNotAskedFor where Towline, or an older controller, has brought what is there.
+func TestAdoptionIsNotAskedFor(t *testing.T) {
+	towline := start(t)
+	c := cluster(t)
+	b := application(t, c)
+	first := b.Obj()
+	create(t, first)
+	applied(t, expectWork(t, first))
+	towline.stop()
+	remove(t, first)
+	second := b.Obj()
+	create(t, second)
+	older := application(t, c).Obj()
+	create(t, older)
+	w, err := work.Render(older, work.Requests{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Spec.ManifestConfigs = nil
+	create(t, w)
+	start(t)
+	expectClaim(t, second, work.Takes)
+	expectWork(t, older)
+	expectClaim(t, older, work.Takes)
+}
+
+// TestReleaseOfWhatWasNotTaken: what others have on the cluster is not changed by letting go of it.
+func TestReleaseOfWhatWasNotTaken(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).Condition(workv1.WorkApplied, metav1.ConditionFalse, conflict))
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "true" })
+	expectClaim(t, app, work.Leaves)
+	expectReleasing(t, app)
+	edit(t, app, func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationRelease) })
+	expectClaim(t, app, work.Asks)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "true" })
+	applied(t, expectReleasing(t, app))
+	expectNoWork(t, app)
+}

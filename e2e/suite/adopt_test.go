@@ -1,0 +1,114 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// byHand makes an Application on a cluster as its users would, and waits until it runs.
+func byHand(ctx context.Context, on, name, spec string) *argocd.Application {
+	GinkgoHelper()
+	file := filepath.Join(GinkgoT().TempDir(), name+".json")
+	manifest := fmt.Sprintf(`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":%q,"namespace":%q},"spec":%s}`,
+		name, argocdNamespace, spec)
+	Expect(os.WriteFile(file, []byte(manifest), 0o600)).To(Succeed())
+	_, err := f.Cluster(on).Kubectl(ctx, "apply", "--filename", file)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has a context of its own
+		_, err := f.Cluster(on).Kubectl(ctx, "delete", "--ignore-not-found", "--wait=false", "--filename", file)
+		Expect(err).NotTo(HaveOccurred())
+	})
+	deployment(ctx, on, name)
+	app, err := read(cluster[on], named(name))(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	return app
+}
+
+var _ = Describe("An Application that its cluster has already", func() {
+	const on = "cluster3"
+
+	It("is taken over without a restart where it says the same", func(ctx SpecContext) {
+		const name = "by-hand"
+		byHand(ctx, on, name, spec("guestbook", name))
+		before := uids(ctx, on, name)
+		app := standalone(ctx, name, on)
+		Eventually(ctx, read(cluster[on], named(name))).Should(And(
+			HaveField("OwnerReferences", HaveLen(1)), HaveField("Finalizers", ContainElement(apis.FinalizerResources))))
+		expectHealthy(ctx, name)
+		Expect(uids(ctx, on, name)).To(Equal(before))
+		w, err := read(hub, workOf(app))(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(w.Generation).To(BeEquivalentTo(1), "it was written again for nothing")
+		AddReportEntry(fmt.Sprintf("taken over: %v before and after", before))
+
+		// It is managed from now on as any other is, its users' changes included, and deleted as any other.
+		patchHub(ctx, name, fmt.Sprintf(`{"spec":%s}`, spec("kustomize-guestbook/overlays/dev", name)))
+		Eventually(ctx, read(cluster[on], named(name))).Should(HaveField("Spec.Raw", ContainSubstring("overlays/dev")))
+		Expect(read(hub, workOf(app))(ctx)).To(WithTransform(work.ClaimOf, Equal(work.Takes)))
+		Expect(hub.Delete(ctx, app)).To(Succeed())
+		Eventually(ctx, read(hub, app)).Should(BeNil())
+		Expect(read(cluster[on], named(name))(ctx)).To(BeNil())
+	})
+
+	It("is left as it is where it differs, until someone says always", func(ctx SpecContext) {
+		const name = "by-hand-too"
+		there := byHand(ctx, on, name, strings.Replace(spec("guestbook", name), `"targetRevision":"main"`, `"targetRevision":"HEAD"`, 1))
+		before := uids(ctx, on, name)
+		untouched := func() {
+			GinkgoHelper()
+			now, err := read(cluster[on], there)(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(now).To(And(HaveField("Spec", there.Spec), HaveField("Labels", there.Labels),
+				HaveField("Finalizers", BeEmpty()), HaveField("OwnerReferences", BeEmpty())))
+			Expect(uids(ctx, on, name)).To(Equal(before))
+		}
+		app := standalone(ctx, name, on)
+		expectCondition(ctx, name, apis.ConditionPropagationError, ".spec.source.targetRevision")
+		expectCondition(ctx, name, apis.ConditionPropagationError, "kubectl-client-side-apply")
+		message, err := conditionMessage(ctx, name, apis.ConditionPropagationError)
+		Expect(err).NotTo(HaveOccurred())
+		AddReportEntry(message)
+		untouched()
+
+		By("being released or deleted on the hub")
+		patchHub(ctx, name, annotationPatch(apis.AnnotationRelease, "true"))
+		Eventually(ctx, read(hub, workOf(app))).Should(BeNil())
+		untouched()
+		patchHub(ctx, name, annotationPatch(apis.AnnotationRelease, ""))
+		expectCondition(ctx, name, apis.ConditionPropagationError, ".spec.source.targetRevision")
+		Expect(hub.Delete(ctx, app)).To(Succeed())
+		Eventually(ctx, read(hub, app)).Should(BeNil())
+		untouched()
+
+		By("never")
+		standalone(ctx, name, on, func(b *fixture.ApplicationBuilder) { b.Annotation(apis.AnnotationAdopt, apis.AdoptNever) })
+		expectCondition(ctx, name, apis.ConditionPropagationError, "delete it there")
+		untouched()
+
+		By("always")
+		patchHub(ctx, name, annotationPatch(apis.AnnotationAdopt, apis.AdoptAlways))
+		expectNoCondition(ctx, name, apis.ConditionPropagationError)
+		Eventually(ctx, read(cluster[on], there)).Should(And(
+			HaveField("UID", there.UID), HaveField("OwnerReferences", HaveLen(1)),
+			HaveField("Spec.Raw", ContainSubstring(`"targetRevision":"main"`))))
+		expectHealthy(ctx, name)
+		Expect(uids(ctx, on, name)).To(Equal(before))
+	})
+
+	It("is looked for before anything is sent where it is never to be taken over", func(ctx SpecContext) {
+		app := standalone(ctx, "nobodys", on, func(b *fixture.ApplicationBuilder) { b.Annotation(apis.AnnotationAdopt, apis.AdoptNever) })
+		expectHealthy(ctx, app.Name)
+		Expect(read(hub, workOf(app))(ctx)).To(WithTransform(work.ClaimOf, Equal(work.Asks)))
+	})
+})

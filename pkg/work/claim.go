@@ -1,0 +1,65 @@
+package work
+
+import (
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// Claim is what a work does with an Application that its cluster has already.
+type Claim int
+
+const (
+	// Takes is to apply the Application over whatever is there.
+	Takes Claim = iota
+	// Asks is to apply it unless that would change a field that someone else set: the agent (v1.2.0) then says which,
+	// changes nothing and does not become an owner.
+	Asks
+	// Looks is to change nothing, and to tell whether it is there.
+	Looks
+	// Leaves is to make it where there is none. The work of an Application that is let go of before it was taken.
+	Leaves
+)
+
+// ClaimOf is what the work does with an Application that is there.
+func ClaimOf(w *workv1.ManifestWork) Claim {
+	if len(w.Spec.ManifestConfigs) == 0 || w.Spec.ManifestConfigs[0].UpdateStrategy == nil {
+		return Takes // an older controller's
+	}
+	switch s := w.Spec.ManifestConfigs[0].UpdateStrategy; s.Type {
+	case workv1.UpdateStrategyTypeReadOnly:
+		return Looks
+	case workv1.UpdateStrategyTypeCreateOnly:
+		return Leaves
+	case workv1.UpdateStrategyTypeServerSideApply:
+		if s.ServerSideApply == nil || !s.ServerSideApply.Force {
+			return Asks
+		}
+	}
+	return Takes
+}
+
+// SetClaim changes what a work does with an Application that is there; the work is one that Render made.
+func SetClaim(w *workv1.ManifestWork, c Claim) {
+	config := &w.Spec.ManifestConfigs[0]
+	switch c {
+	case Looks:
+		config.UpdateStrategy = &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeReadOnly}
+	case Leaves:
+		config.UpdateStrategy = &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeCreateOnly}
+	default:
+		if config.UpdateStrategy.ServerSideApply == nil {
+			config.UpdateStrategy = Strategy()
+		}
+		config.UpdateStrategy.ServerSideApply.Force = c == Takes
+	}
+}
+
+// Outcome is what the work agent says of applying the work as it is now; empty while it has not said.
+func Outcome(w *workv1.ManifestWork) metav1.ConditionStatus {
+	c := meta.FindStatusCondition(w.Status.Conditions, workv1.WorkApplied)
+	if c == nil || c.ObservedGeneration != w.Generation {
+		return ""
+	}
+	return c.Status
+}
