@@ -116,9 +116,14 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	}
 	setup := map[string]func(ctrl.Manager, int) error{
 		GitOpsCluster: gitOpsCluster(ctx, o),
-		Propagation:   sender.SetupWithManager,
-		Companions:    beside.SetupWithManager,
-		Status:        (&status.Reconciler{Client: mgr.GetClient(), Inventory: inventory}).SetupWithManager,
+		Propagation: func(mgr ctrl.Manager, concurrency int) error {
+			if err := sender.SetupWithManager(mgr, concurrency); err != nil {
+				return err
+			}
+			return whenServed(mgr, "pause of ApplicationSets", propagation.SetKinds, func() error { return sender.WatchSets(mgr) })
+		},
+		Companions: beside.SetupWithManager,
+		Status:     (&status.Reconciler{Client: mgr.GetClient(), Inventory: inventory}).SetupWithManager,
 		Aggregation: (&aggregation.Reconciler{
 			Client:    mgr.GetClient(),
 			Live:      mgr.GetAPIReader(),

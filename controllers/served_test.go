@@ -7,6 +7,8 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/towline-io/towline/pkg/apis"
 )
 
 // lateKind is what a hub serves that gets the CRD of a kind later.
@@ -36,4 +38,19 @@ func TestHubThatGetsTheCRDOfGitOpsClustersLater(t *testing.T) {
 	w.Expect(get(t, g.DeepCopy()).Status.Conditions).To(BeEmpty())
 	installed.Store(true)
 	w.Eventually(secretOf(t, ns, c), soon, tick).ShouldNot(BeNil())
+}
+
+// TestHubThatGetsTheCRDOfApplicationSetsLater: from then on they pause their Applications, without a restart.
+func TestHubThatGetsTheCRDOfApplicationSetsLater(t *testing.T) {
+	installed := &atomic.Bool{}
+	startWith(t, func(m meta.RESTMapper) meta.RESTMapper { return lateKind{m, "ApplicationSet", installed} })
+	set := pausable(t)
+	app := application(t, cluster(t)).Namespace(set.GetNamespace()).ApplicationSet(set.GetName()).Obj()
+	create(t, app)
+	expectWork(t, app)
+	annotate(t, set, "true")
+	settled(t)
+	expectNoNotice(t, app, apis.ConditionPausedWarning)
+	installed.Store(true)
+	expectNotice(t, app, apis.ConditionPausedWarning, "ApplicationSet "+set.GetNamespace())
 }

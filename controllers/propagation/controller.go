@@ -3,6 +3,7 @@ package propagation
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,6 +12,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	"github.com/towline-io/towline/controllers/grants"
 	"github.com/towline-io/towline/controllers/internal/retry"
@@ -52,9 +54,6 @@ type Reconciler struct {
 	// Events records what people should see on the Application.
 	Events events.EventRecorder
 
-	// Sets is set where the hub has ApplicationSets, which can be paused. SetupWithManager finds out.
-	Sets bool
-
 	// Adopt says what becomes of an Application that is on its cluster already, where it does not say itself; one of
 	// the Adopt… constants of package apis.
 	Adopt string
@@ -63,6 +62,10 @@ type Reconciler struct {
 	Move MoveOptions
 
 	blocked blocked
+
+	// sets is set where the hub has ApplicationSets, which can be paused.
+	sets    atomic.Bool
+	running controller.Controller
 }
 
 // Reconcile brings the Application that req names to its cluster, or off it.

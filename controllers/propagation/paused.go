@@ -4,14 +4,16 @@ import (
 	"context"
 	"errors"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/pkg/apis"
@@ -50,7 +52,7 @@ func (r *Reconciler) pausedBy(ctx context.Context, app *argocd.Application) (str
 	if argocd.Paused(app.Annotations) {
 		return "this Application", nil
 	}
-	if name, ok := app.ApplicationSet(); ok && r.Sets {
+	if name, ok := app.ApplicationSet(); ok && r.sets.Load() {
 		set := applicationSet()
 		err := r.Get(ctx, types.NamespacedName{Namespace: app.Namespace, Name: name}, set)
 		if client.IgnoreNotFound(err) != nil {
@@ -83,14 +85,15 @@ func applicationSet() *metav1.PartialObjectMetadata {
 	return set
 }
 
-// hasSets tells whether the hub serves ApplicationSets. One without can be told so at a restart only.
-func hasSets(mgr ctrl.Manager) (bool, error) {
-	kind := applicationSet().GroupVersionKind()
-	_, err := mgr.GetRESTMapper().RESTMapping(kind.GroupKind(), kind.Version)
-	if meta.IsNoMatchError(err) {
-		return false, nil
-	}
-	return err == nil, err
+// SetKinds is what has to be served for WatchSets.
+var SetKinds = []schema.GroupVersionKind{applicationSet().GroupVersionKind()}
+
+// WatchSets lets ApplicationSets pause their Applications. It comes after SetupWithManager, and once the hub serves
+// SetKinds: a hub may do without them, or get them later.
+func (r *Reconciler) WatchSets(mgr ctrl.Manager) error {
+	r.sets.Store(true)
+	return r.running.Watch(source.Kind[client.Object](mgr.GetCache(), applicationSet(),
+		handler.EnqueueRequestsFromMapFunc(r.applicationsOfSet), pauseChanged()))
 }
 
 // pauseChanged lets through what pauses or goes on.

@@ -33,11 +33,6 @@ import (
 
 // SetupWithManager registers the controller. concurrency is how many Applications are worked on at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
-	sets, err := hasSets(mgr)
-	if err != nil {
-		return err
-	}
-	r.Sets = sets
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("propagation").
 		For(&argocd.Application{}, builder.WithPredicates(applicationChanged())).
@@ -48,11 +43,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.applicationsOfCluster),
 			builder.WithPredicates(clusterChanged())).
 		WithOptions(retry.Options(concurrency))
-	if sets {
-		b.WatchesMetadata(applicationSet(), handler.EnqueueRequestsFromMapFunc(r.applicationsOfSet),
-			builder.WithPredicates(pauseChanged()))
-	}
-	return r.Grants.Watch(b).Complete(r)
+	running, err := r.Grants.Watch(b).Build(r)
+	r.running = running
+	return err
 }
 
 // applicationChanged lets through what propagation reads of an Application. Its status is not among it, and has no
