@@ -13,6 +13,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
@@ -226,6 +227,32 @@ func TestTermination(t *testing.T) {
 	g.Eventually(func() bool { return get(t, app).Operation == nil }, soon, tick).Should(BeTrue())
 	g.Eventually(phase, soon, tick).Should(Equal("Failed"))
 	expectWork(t, app)
+}
+
+// TestTerminationWhoseEndIsSeenFirst: what waits is not taken for what is stopped when the cluster tells that its
+// operation has ended before its agent tells that it has applied the termination.
+func TestTerminationWhoseEndIsSeenFirst(t *testing.T) {
+	start(t, func(o *controllers.Options) { o.Enabled = []string{controllers.Propagation} })
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	report(t, app, operationReport(app, "Running", "of-the-cluster"))
+	edit(t, app, func(a *argocd.Application) {
+		a.Status.OperationState = &argocd.OperationState{Operation: argocd.Operation{}, Phase: "Terminating", StartedAt: "2026-01-02T03:04:05Z"}
+	})
+	g := NewWithT(t)
+	g.Eventually(func() string { return string(workOf(t, app).Spec.Workload.Manifests[0].Raw) }, soon, tick).
+		Should(ContainSubstring(`"phase":"Terminating"`))
+	request(t, app, `{"sync":{}}`)
+	w := workOf(t, app)
+	before := w.DeepCopy()
+	w.Status.ResourceStatus = operationReport(app, "Failed", "of-the-cluster").String("resourceVersion", "2").Obj().ResourceStatus
+	if err := k8s.Status().Patch(t.Context(), w, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+	expectApplication(t, app)
+	reportHeld(t, app, operationReport(app, "Failed", "of-the-cluster").String("resourceVersion", "3"))
+	edit(t, app, func(a *argocd.Application) { a.Status.OperationState.Phase = "Failed" }) // as the status controller would
+	sentOperation(t, app, "")
 }
 
 // TestRefreshWhileAnOperationIsOnItsWay: the request that is held does not hold the other's deadline.

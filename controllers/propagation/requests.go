@@ -47,7 +47,7 @@ func (r *Reconciler) relayRequests(ctx context.Context, app *argocd.Application,
 	if existing != nil {
 		sent = work.Sent(existing)
 		seen = feedback.Parse(&existing.Status, work.Identifier(app))
-		out = answered(existing, sent.Last, wanted(app, &seen, sent.Last))
+		out = answered(existing, sent.Last, wanted(app, &seen, sent.Last), there(&seen))
 	}
 	if !out.hold {
 		there := there(&seen)
@@ -61,10 +61,10 @@ func (r *Reconciler) relayRequests(ctx context.Context, app *argocd.Application,
 
 // answered is how the request stands that the work carried last: held while it is on its way and still wanted,
 // otherwise over or remembered by what the agent said. The work carries the Application again as soon as it can.
-func answered(existing *workv1.ManifestWork, last relay.Sent, wanted string) relayed {
+func answered(existing *workv1.ManifestWork, last relay.Sent, wanted string, there relay.Cluster) relayed {
 	switch {
 	case last.State != relay.OnItsWay:
-	case work.Outcome(existing) == metav1.ConditionTrue:
+	case work.Outcome(existing) == metav1.ConditionTrue, relay.Stopped(last, there): // its end can be seen before the agent's answer
 		last.State = relay.Delivered
 	case work.Outcome(existing) == metav1.ConditionFalse:
 		last.State = relay.Refused
@@ -112,6 +112,9 @@ func (r *Reconciler) relayOperation(
 	if len(operation) > 0 && !there.Busy && relay.Withdraws(app.Status.OperationState, last) {
 		out.done = true
 		return r.patch(ctx, app, operationPatch(app, nil))
+	}
+	if stopping(app) && app.Status.OperationState.StartedAt == there.StartedAt && relay.Stopped(last, there) {
+		return nil // the status controller is about to tell of its end, and its write wakes this one
 	}
 	switch relay.Operation(operation, last, there) {
 	case relay.Stamp:

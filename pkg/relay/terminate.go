@@ -23,3 +23,8 @@ func Terminate(hub *argocd.OperationState, sent Sent, there Cluster) bool {
 func Withdraws(hub *argocd.OperationState, sent Sent) bool {
 	return hub != nil && hub.Phase == "Terminating" && sent.ID != TerminationID(hub.StartedAt)
 }
+
+// Stopped tells whether the operation that the cluster was asked to stop has ended there.
+func Stopped(sent Sent, there Cluster) bool {
+	return !there.Busy && there.StartedAt != "" && sent.ID == TerminationID(there.StartedAt)
+}
