@@ -13,6 +13,7 @@ import (
 	"github.com/towline-io/towline/controllers/gitopscluster"
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/internal/events"
+	"github.com/towline-io/towline/controllers/internal/pause"
 	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/controllers/resourcesync"
 	"github.com/towline-io/towline/controllers/resourcetree"
@@ -91,8 +92,10 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		}
 	}
 	recorder := events.Sparing(mgr.GetEventRecorder("towline"))
+	pauses := &pause.Reader{Reader: mgr.GetClient()}
 	beside := &companions.Reconciler{
 		Client:  mgr.GetClient(),
+		Pauses:  pauses,
 		Options: o.Companions,
 		Grants:  checker,
 		Live:    mgr.GetAPIReader(),
@@ -102,6 +105,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	}
 	sender := &propagation.Reconciler{
 		Client: mgr.GetClient(),
+		Pauses: pauses,
 		Live:   mgr.GetAPIReader(),
 		Grants: checker,
 		Events: recorder,
@@ -116,14 +120,9 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	}
 	setup := map[string]func(ctrl.Manager, int) error{
 		GitOpsCluster: gitOpsCluster(ctx, o),
-		Propagation: func(mgr ctrl.Manager, concurrency int) error {
-			if err := sender.SetupWithManager(mgr, concurrency); err != nil {
-				return err
-			}
-			return whenServed(mgr, "pause of ApplicationSets", propagation.SetKinds, func() error { return sender.WatchSets(mgr) })
-		},
-		Companions: beside.SetupWithManager,
-		Status:     (&status.Reconciler{Client: mgr.GetClient(), Inventory: inventory}).SetupWithManager,
+		Propagation:   pausable(sender),
+		Companions:    pausable(beside),
+		Status:        (&status.Reconciler{Client: mgr.GetClient(), Inventory: inventory}).SetupWithManager,
 		Aggregation: (&aggregation.Reconciler{
 			Client:    mgr.GetClient(),
 			Live:      mgr.GetAPIReader(),
@@ -147,6 +146,19 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		}
 	}
 	return nil
+}
+
+// pausable sets up a controller of what ApplicationSets can pause, on a hub that has them or gets them.
+func pausable(r interface {
+	SetupWithManager(mgr ctrl.Manager, concurrency int) error
+	WatchSets(mgr ctrl.Manager) error
+}) func(ctrl.Manager, int) error {
+	return func(mgr ctrl.Manager, concurrency int) error {
+		if err := r.SetupWithManager(mgr, concurrency); err != nil {
+			return err
+		}
+		return whenServed(mgr, "pause of ApplicationSets", pause.Kinds, func() error { return r.WatchSets(mgr) })
+	}
 }
 
 // gitOpsCluster sets up the controller of GitOpsClusters on a hub that has what it works with.

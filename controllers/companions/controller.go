@@ -10,8 +10,10 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	"github.com/towline-io/towline/controllers/grants"
+	"github.com/towline-io/towline/controllers/internal/pause"
 	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/controllers/internal/tally"
 	"github.com/towline-io/towline/pkg/companion"
@@ -55,9 +57,13 @@ type Reconciler struct {
 	// Events records what people should see on the Application.
 	Events events.EventRecorder
 
+	// Pauses tells what is paused.
+	Pauses *pause.Reader
+
 	// Grants tells whether Applications may be where they ask to be. What it reads, propagation watches.
 	Grants *grants.Checker
 
+	running  controller.Controller
 	scopes   scopes
 	nudged   nudged
 	troubled tally.Reasons
@@ -74,7 +80,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		want.left, err = r.leftTo(ctx, req.NamespacedName, existing)
 	}
 	if err == nil {
-		err = r.settle(ctx, existing, want)
+		err = r.settle(ctx, req.NamespacedName, existing, want)
 	}
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: retry.Conflict}, nil
@@ -98,6 +104,9 @@ type want struct {
 
 	// letGo asks for its end, and leaves what it carries to the cluster as it is.
 	letGo bool
+
+	// unfit tells that it cannot say what it should, because that is too large.
+	unfit error
 
 	// after is when to look again though nothing has changed; zero for never.
 	after time.Duration

@@ -54,8 +54,11 @@ func (r *Reconciler) renderCredential(ctx context.Context, cluster string, s *co
 	if err != nil {
 		return keep, err
 	}
+	if r.shared(to) {
+		return end, nil
+	}
 	w, err := companion.RenderCredential(s, cluster, to.namespace)
-	return want{work: w}, err
+	return fitting(want{work: w}, err)
 }
 
 // scopes keeps what the hub's repository Secrets are for, until one of them changes.

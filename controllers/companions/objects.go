@@ -2,6 +2,7 @@ package companions
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -27,6 +28,9 @@ func (r *Reconciler) objectsWork(ctx context.Context, key types.NamespacedName) 
 		return r.abandoned(ctx, key)
 	}
 	app := &apps[0]
+	if by, err := r.Pauses.By(ctx, app); err != nil || by != "" {
+		return keep, err
+	}
 	sent, err := r.sent(ctx, app)
 	switch {
 	case err != nil:
@@ -47,7 +51,11 @@ func (r *Reconciler) objectsWork(ctx context.Context, key types.NamespacedName) 
 	if err != nil {
 		return keep, err
 	}
-	if err := r.report(ctx, app, append(problems, refused...)); err != nil {
+	unfit, err := r.unfit(ctx, app)
+	if err != nil {
+		return keep, err
+	}
+	if err := r.report(ctx, app, slices.Concat(problems, unfit, refused)); err != nil {
 		return keep, err
 	}
 	want.after, err = r.nudge(ctx, app)
@@ -81,6 +89,14 @@ func (r *Reconciler) named(ctx context.Context, app *argocd.Application) (want, 
 		return keep, []problem{problemf(apis.ReasonCompanionInvalid,
 			"annotation %s: the objects go to the destination's namespace, and there is none: set spec.destination.namespace",
 			apis.AnnotationWith)}, nil
+	}
+	if to, err := r.target(ctx, app.Cluster()); err != nil {
+		return keep, nil, err
+	} else if to.hub && spec.Namespace == app.Namespace {
+		return letGo, []problem{problemf(apis.ReasonCompanionInvalid,
+			"annotation %s: cluster %s is the hub itself, and the objects are in namespace %s already, where they would be laid over "+
+				"themselves: take the annotation off, or set spec.destination.namespace to another namespace",
+			apis.AnnotationWith, to.Name, app.Namespace)}, nil
 	}
 	set, problems, err := r.collect(ctx, app.Namespace, spec.Project, refs)
 	if err != nil {
@@ -141,8 +157,8 @@ func (r *Reconciler) collect(
 		case err != nil:
 			return set, nil, err
 		case !companion.Propagates(obj.GetAnnotations()):
-			problems = append(problems, problemf(apis.ReasonCompanionMissing,
-				"%s in namespace %s may not travel: its owner can let it, by the annotation %s: \"true\"", ref, namespace, apis.AnnotationPropagate))
+			problems = append(problems, about(obj, problemf(apis.ReasonCompanionMissing,
+				"%s in namespace %s may not travel: its owner can let it, by the annotation %s: \"true\"", ref, namespace, apis.AnnotationPropagate)))
 		default:
 			add(&set, obj)
 		}

@@ -24,10 +24,23 @@ import (
 const maxNote = 1024
 
 // problem is what is wrong with a companion of an Application, in words for the one who can change it.
-type problem struct{ reason, message string }
+type problem struct {
+	reason, message string
+
+	// origin is the object of the hub that it is about, whose owner looks there; nil for none.
+	origin origin
+}
+
+// origin is an object of the hub that travels.
+type origin client.Object
+
+func about(o origin, p problem) problem {
+	p.origin = o
+	return p
+}
 
 func problemf(reason, format string, args ...any) problem {
-	return problem{reason, fmt.Sprintf(format, args...)}
+	return problem{reason: reason, message: fmt.Sprintf(format, args...)}
 }
 
 // refused are the companions of an Application that its cluster did not take.
@@ -42,9 +55,14 @@ func (r *Reconciler) refused(ctx context.Context, app *argocd.Application) ([]pr
 		if err != nil {
 			return nil, err
 		}
-		if w != nil && seen(w) && !applied(w) {
-			out = append(out, refusal(w))
+		if w == nil || !seen(w) || applied(w) {
+			continue
 		}
+		origin, err := r.origin(ctx, key, app)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, about(origin, refusal(w)))
 	}
 	return out, nil
 }
@@ -101,8 +119,8 @@ func credentialKeys(cluster string, known companion.Credentials, spec companion.
 	return keys
 }
 
-// report makes the Application's condition say what is wrong with its companions, or that nothing is. The event comes
-// with new words only, after they have been written.
+// report makes the Application's condition say what is wrong with its companions, or that nothing is. Events come with
+// new words only, after they have been written: on the Application, and on what it is about.
 func (r *Reconciler) report(ctx context.Context, app *argocd.Application, problems []problem) error {
 	message, reason := "", ""
 	if len(problems) > 0 {
@@ -127,6 +145,12 @@ func (r *Reconciler) report(ctx context.Context, app *argocd.Application, proble
 	}
 	if message != "" {
 		r.Events.Eventf(app, nil, corev1.EventTypeWarning, reason, "Propagate", "%s", feedback.Clean(message, maxNote))
+	}
+	for _, p := range problems {
+		if p.origin != nil {
+			r.Events.Eventf(p.origin, app, corev1.EventTypeWarning, p.reason, "Propagate", "%s",
+				feedback.Clean(fmt.Sprintf("for Application %s/%s: %s", app.Namespace, app.Name, p.message), maxNote))
+		}
 	}
 	return nil
 }

@@ -65,8 +65,11 @@ func (r *Reconciler) renderProject(ctx context.Context, cluster, name string) (w
 	if err != nil {
 		return keep, err
 	}
+	if r.shared(to) {
+		return letGo, nil
+	}
 	w, err := companion.RenderProject(p, to.Cluster, to.namespace)
-	return want{work: w}, err
+	return fitting(want{work: w}, err)
 }
 
 func (r *Reconciler) projectTravels(p *argocd.AppProject) bool {

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -15,7 +16,10 @@ import (
 )
 
 // settle makes the work what it should be. existing is nil when there is none.
-func (r *Reconciler) settle(ctx context.Context, existing *workv1.ManifestWork, want want) error {
+func (r *Reconciler) settle(ctx context.Context, key types.NamespacedName, existing *workv1.ManifestWork, want want) error {
+	if held, err := r.Pauses.Cluster(ctx, key.Namespace); held || err != nil {
+		return err // the end of the pause wakes this
+	}
 	switch {
 	case existing != nil && !existing.DeletionTimestamp.IsZero():
 		return nil // its end wakes the reconcile that makes it anew, if it is needed

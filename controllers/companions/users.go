@@ -34,7 +34,11 @@ func (r *Reconciler) travels(ctx context.Context, app *argocd.Application) (bool
 		return false, nil //nolint:nilerr // propagation says so on the Application
 	}
 	refusal, err := r.Grants.Check(ctx, app, request, cluster)
-	return err == nil && refusal == nil, err
+	if err != nil || refusal != nil {
+		return false, err
+	}
+	by, err := r.Pauses.By(ctx, app)
+	return err == nil && by == "", err
 }
 
 // sent tells whether an Application that may be on its cluster has a work there.
@@ -122,9 +126,16 @@ func manifestsOf(w *workv1.ManifestWork) []*argocd.Application {
 type target struct {
 	authorization.Cluster
 
+	// hub tells that it is the hub itself.
+	hub bool
+
 	// namespace is where the cluster's Argo CD looks for AppProjects and Secrets.
 	namespace string
 }
+
+// shared tells whether the cluster's Argo CD is the hub's own, which has its AppProjects and credentials already: what
+// would travel would be laid over what it was made from.
+func (r *Reconciler) shared(to target) bool { return to.hub && to.namespace == r.ArgoCDNamespace }
 
 // target is the cluster of that name. One that is not there has no works, so it does not matter what is said of it.
 func (r *Reconciler) target(ctx context.Context, name string) (target, error) {
@@ -133,6 +144,7 @@ func (r *Reconciler) target(ctx context.Context, name string) (target, error) {
 	c.Name = name
 	return target{
 		Cluster:   authorization.Describe(c),
+		hub:       authorization.IsHub(c),
 		namespace: cmp.Or(c.Annotations[apis.AnnotationArgoCDNamespace], r.ClusterNamespace),
 	}, client.IgnoreNotFound(err)
 }

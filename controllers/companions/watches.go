@@ -44,7 +44,14 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 			return err
 		}
 	}
-	return b.WithOptions(retry.Options(concurrency)).Complete(r)
+	running, err := b.WithOptions(retry.Options(concurrency)).Build(r)
+	r.running = running
+	return err
+}
+
+// WatchSets lets ApplicationSets pause what travels beside their Applications; see propagation.Reconciler.
+func (r *Reconciler) WatchSets(mgr ctrl.Manager) error {
+	return r.Pauses.Watch(mgr, r.running, r.ofSet)
 }
 
 // applicationChanged lets through what companions depend on, and the conditions that tell that something about the
@@ -99,6 +106,7 @@ func clusterChanged() predicate.Predicate {
 			before, after := e.ObjectOld.(*clusterv1.ManagedCluster), e.ObjectNew.(*clusterv1.ManagedCluster)
 			const key = apis.AnnotationArgoCDNamespace
 			return before.Annotations[key] != after.Annotations[key] ||
+				argocd.Paused(before.Annotations) != argocd.Paused(after.Annotations) ||
 				!reflect.DeepEqual(authorization.Describe(before), authorization.Describe(after))
 		},
 	}
@@ -162,8 +170,9 @@ func (r *Reconciler) usedBy(ctx context.Context, w *workv1.ManifestWork) []types
 // those of its Applications.
 func (r *Reconciler) ofProject(ctx context.Context, obj client.Object) []reconcile.Request {
 	apps := index.Applications(ctx, r, index.ByProject, obj.GetName())
+	large := largeProject(obj.(*argocd.AppProject)) // they say so
 	keys := objectsKeys(slices.DeleteFunc(slices.Clone(apps), func(app argocd.Application) bool {
-		return app.Annotations[apis.AnnotationWith] == ""
+		return app.Annotations[apis.AnnotationWith] == "" && !large
 	}))
 	for i := range apps {
 		if cluster := apps[i].Cluster(); cluster != "" {
@@ -173,9 +182,24 @@ func (r *Reconciler) ofProject(ctx context.Context, obj client.Object) []reconci
 	return requests(keys)
 }
 
-// ofCluster are all companions of a cluster.
+// ofCluster are all companions of a cluster, and those that its Applications may need.
 func (r *Reconciler) ofCluster(ctx context.Context, obj client.Object) []reconcile.Request {
-	return requests(r.companionsOn(ctx, obj.GetName()))
+	return append(requests(r.companionsOn(ctx, obj.GetName())), r.ofApplications(ctx, index.ByCluster, obj.GetName())...)
+}
+
+// ofSet are those that the Applications of an ApplicationSet may need.
+func (r *Reconciler) ofSet(ctx context.Context, obj client.Object) []reconcile.Request {
+	return r.ofApplications(ctx, index.BySet, client.ObjectKeyFromObject(obj).String())
+}
+
+// ofApplications are the works that the Applications may need that an index has for a value.
+func (r *Reconciler) ofApplications(ctx context.Context, name, value string) []reconcile.Request {
+	var out []reconcile.Request
+	apps := index.Applications(ctx, r, name, value)
+	for i := range apps {
+		out = append(out, r.ofApplication(ctx, &apps[i])...)
+	}
+	return out
 }
 
 func (r *Reconciler) companionsOn(ctx context.Context, cluster string) []types.NamespacedName {

@@ -40,7 +40,7 @@ func (r *Reconciler) secretHandler() handler.Funcs {
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { enqueue(q, r.ofSecret(ctx, e.Object)) },
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
 			before, after := e.ObjectOld.(*corev1.Secret), e.ObjectNew.(*corev1.Secret)
-			if sameScope(before, after) {
+			if sameScope(before, after) && !largeSecret(before) && !largeSecret(after) {
 				enqueue(q, requests(r.worksOf(ctx, after.Name)))
 				return
 			}
@@ -78,6 +78,9 @@ func (r *Reconciler) ofSecret(ctx context.Context, obj client.Object) []reconcil
 	for _, app := range index.Applications(ctx, r, index.ByRepository, value) {
 		spec := companion.ReadSpec(&app)
 		keys = append(keys, credentialKeys(app.Cluster(), known, spec)...)
+		if largeSecret(s) { // it says so
+			keys = append(keys, objectsKeys([]argocd.Application{app})...)
+		}
 		for _, other := range known { // one that was the best may have become second, or the other way round
 			if other.Prefix == scope.Prefix && slices.ContainsFunc(spec.Repositories, other.Covers) {
 				keys = append(keys, companion.CredentialKey(app.Cluster(), other.Secret))

@@ -3,7 +3,6 @@ package propagation
 import (
 	"context"
 	"errors"
-	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -15,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	"github.com/towline-io/towline/controllers/grants"
+	"github.com/towline-io/towline/controllers/internal/pause"
 	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
@@ -58,13 +58,13 @@ type Reconciler struct {
 	// the Adopt… constants of package apis.
 	Adopt string
 
+	// Pauses tells what is paused.
+	Pauses *pause.Reader
+
 	// Move says what comes first when the target of an Application changes.
 	Move MoveOptions
 
 	blocked blocked
-
-	// sets is set where the hub has ApplicationSets, which can be paused.
-	sets    atomic.Bool
 	running controller.Controller
 }
 

@@ -160,7 +160,7 @@ func (r *Reconciler) deleteWork(ctx context.Context, w *workv1.ManifestWork, app
 	if !w.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	if held, err := r.pausedCluster(ctx, w.Namespace); err != nil {
+	if held, err := r.Pauses.Cluster(ctx, w.Namespace); err != nil {
 		return err
 	} else if held {
 		return waiting(unseen)

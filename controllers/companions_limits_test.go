@@ -1,0 +1,208 @@
+package controllers_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/companion"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// theHub makes a ManagedCluster that is the hub itself.
+func theHub(t *testing.T) *clusterv1.ManagedCluster {
+	t.Helper()
+	return cluster(t, func(c *clusterv1.ManagedCluster) { c.Labels = map[string]string{apis.LabelLocalCluster: "true"} })
+}
+
+// TestHubsOwnArgoCD: on the hub as a managed cluster, nothing is laid over what it was made from.
+func TestHubsOwnArgoCD(t *testing.T) {
+	start(t, func(o *controllers.Options) { o.Companions.ClusterNamespace = argocdNamespace })
+	c := theHub(t)
+	p := appProject(t)
+	s, repo := repoSecret(t)
+	app := webApp(t, c, p.Name, repo).Annotation(apis.AnnotationAppNamespace, "elsewhere").Obj()
+	create(t, app)
+	neverCompanion(t, companion.ProjectKey(c.Name, p.Name), app)
+	neverCompanion(t, companion.CredentialKey(c.Name, s.Name), app)
+	edit(t, c, func(c *clusterv1.ManagedCluster) {
+		c.Annotations = map[string]string{apis.AnnotationArgoCDNamespace: "second-argocd"}
+	})
+	expectCompanion(t, companion.ProjectKey(c.Name, p.Name), carries(`"namespace":"second-argocd"`))
+	expectCompanion(t, companion.CredentialKey(c.Name, s.Name), carries(`"namespace":"second-argocd"`))
+}
+
+// TestObjectsThatAreOnTheHubAlready: the end of their work would take the originals away.
+func TestObjectsThatAreOnTheHubAlready(t *testing.T) {
+	start(t)
+	app := application(t, theHub(t)).Annotation(apis.AnnotationWith, "secret/db").Annotation(apis.AnnotationAppNamespace, "elsewhere").Obj()
+	into := func(namespace string) []byte {
+		return []byte(strings.ReplaceAll(specOf("default", "https://x"), "web", namespace))
+	}
+	app.Spec.Raw = into(app.Namespace)
+	secretIn(t, app.Namespace, "db", true)
+	create(t, app)
+	key := companion.ObjectsKey(work.Key(app))
+	expectTrouble(t, app, "is the hub itself")
+	neverCompanion(t, key, app)
+	edit(t, app, func(a *argocd.Application) { a.Spec.Raw = into("elsewhere") })
+	expectCompanion(t, key, carries(`"namespace":"elsewhere"`))
+	expectTrouble(t, app, "")
+	edit(t, app, func(a *argocd.Application) { a.Spec.Raw = into(app.Namespace) })
+	expectTrouble(t, app, "is the hub itself")
+	expectCompanion(t, key, stays)
+	answer(t, key, metav1.ConditionTrue, "")
+	expectNoCompanion(t, key)
+}
+
+// TestPausedCompanions: nothing is written for what is paused, and what was held up comes after.
+func TestPausedCompanions(t *testing.T) {
+	start(t)
+	set := pausable(t)
+	for title, pause := range map[string]func(app *argocd.Application, value string){
+		"the Application": func(app *argocd.Application, value string) {
+			edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationPaused] = value })
+		},
+		"its ApplicationSet": func(_ *argocd.Application, value string) { annotate(t, set, value) },
+		"its cluster":        func(app *argocd.Application, value string) { annotate(t, managedCluster(app.Cluster()), value) },
+	} {
+		t.Run(title, func(t *testing.T) {
+			s, repo := repoSecret(t)
+			app := application(t, cluster(t)).Namespace(set.GetNamespace()).ApplicationSet(set.GetName()).
+				Annotation(apis.AnnotationWith, "configmap/settings").Spec(specOf("default", repo)).Obj()
+			app.Name = unique("web")
+			settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: app.Namespace, Name: "settings"}}
+			settings.Annotations, settings.Data = map[string]string{apis.AnnotationPropagate: "true"}, map[string]string{"color": "blue"}
+			create(t, settings)
+			t.Cleanup(func() { _ = k8s.Delete(t.Context(), settings) })
+			create(t, app)
+			objects, credential := companion.ObjectsKey(work.Key(app)), companion.CredentialKey(app.Cluster(), s.Name)
+			expectCompanion(t, objects, carries("blue"))
+			expectCompanion(t, credential, carries(secretWith(t, password)))
+			pause(app, "true")
+			expectNotice(t, app, apis.ConditionPausedWarning, "paused")
+			edit(t, settings, func(c *corev1.ConfigMap) { c.Data["color"] = "green" })
+			edit(t, s, func(s *corev1.Secret) { s.Data["password"] = []byte("rotated") })
+			NewWithT(t).Consistently(func() string {
+				return carriedBy(companionWork(t, objects)) + carriedBy(companionWork(t, credential))
+			}, time.Second, tick).Should(And(ContainSubstring("blue"), ContainSubstring(secretWith(t, password))))
+			pause(app, "")
+			expectCompanion(t, objects, carries("green"))
+			expectCompanion(t, credential, carries(secretWith(t, "rotated")))
+			remove(t, app)
+			expectNoCompanion(t, objects)
+		})
+	}
+}
+
+// TestExecutorOfObjects: what an Application names takes the same account's rights as it does itself.
+func TestExecutorOfObjects(t *testing.T) {
+	start(t, func(o *controllers.Options) {
+		o.Authorization.Executor = types.NamespacedName{Namespace: "towline", Name: "deployer"}
+	})
+	p := appProject(t, func(p *argocd.AppProject) {
+		p.Annotations = map[string]string{apis.AnnotationExecutor: "tenants/web"}
+	})
+	c := cluster(t)
+	for project, account := range map[string]string{"default": "towline/deployer", p.Name: "tenants/web"} {
+		app := webApp(t, c, project, "https://x").Annotation(apis.AnnotationWith, "secret/db").Obj()
+		secretIn(t, app.Namespace, "db", true)
+		create(t, app)
+		as := func(g Gomega, w *workv1.ManifestWork) {
+			g.Expect(w.Spec.Executor).NotTo(BeNil())
+			a := w.Spec.Executor.Subject.ServiceAccount
+			g.Expect(a.Namespace + "/" + a.Name).To(Equal(account))
+		}
+		expectCompanion(t, companion.ObjectsKey(work.Key(app)), as)
+		NewWithT(t).Eventually(func(g Gomega) { as(g, workOf(t, app)) }, soon, tick).Should(Succeed())
+	}
+}
+
+// notesOn are the texts of the events about an object.
+func notesOn(t *testing.T, obj client.Object) []string {
+	t.Helper()
+	list := &eventsv1.EventList{}
+	if err := k8s.List(t.Context(), list, client.InNamespace(obj.GetNamespace())); err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range list.Items {
+		if e.Regarding.UID == obj.GetUID() {
+			out = append(out, e.Note)
+		}
+	}
+	return out
+}
+
+func expectNote(t *testing.T, obj client.Object, says string) {
+	t.Helper()
+	NewWithT(t).Eventually(func() []string { return notesOn(t, obj) }, soon, tick).Should(ContainElement(ContainSubstring(says)))
+}
+
+// TestEventsWhereTheOwnerLooks: what is wrong with an AppProject or a Secret is said there as well.
+func TestEventsWhereTheOwnerLooks(t *testing.T) {
+	start(t)
+	p, c := appProject(t), cluster(t)
+	s, repo := repoSecret(t)
+	app := webApp(t, c, p.Name, repo).Annotation(apis.AnnotationWith, "secret/db").Obj()
+	db := secretIn(t, app.Namespace, "db", false)
+	create(t, app)
+	expectNote(t, db, "may not travel")
+	project, credential := companion.ProjectKey(c.Name, p.Name), companion.CredentialKey(c.Name, s.Name)
+	expectCompanion(t, project, carries("sourceRepos"))
+	expectCompanion(t, credential, carries(secretWith(t, password)))
+	answer(t, project, metav1.ConditionFalse, "conflict with \"kubectl\"")
+	expectNote(t, p, "for Application "+app.Namespace+"/"+app.Name+": cluster "+c.Name+" has an AppProject of that name")
+	answer(t, credential, metav1.ConditionFalse, "invalid: "+password)
+	expectNote(t, s, "did not take all")
+	if all := strings.Join(append(notesOn(t, s), notesOn(t, db)...), "\n"); strings.Contains(all, password) {
+		t.Errorf("an event tells the password: %s", all)
+	}
+}
+
+// TestTooLargeToTravel: it is said, what was sent stays, and a smaller one goes.
+func TestTooLargeToTravel(t *testing.T) {
+	start(t)
+	p, c := appProject(t), cluster(t)
+	s, repo := repoSecret(t)
+	app := webApp(t, c, p.Name, repo).Obj()
+	create(t, app)
+	project, credential := companion.ProjectKey(c.Name, p.Name), companion.CredentialKey(c.Name, s.Name)
+	expectCompanion(t, project, carries("sourceRepos"))
+	expectCompanion(t, credential, carries(secretWith(t, password)))
+	small := p.Spec.Raw
+	long := strings.Repeat("x", 600<<10)
+	edit(t, p, func(p *argocd.AppProject) {
+		small = p.Spec.Raw
+		var spec map[string]any
+		_ = json.Unmarshal(p.Spec.Raw, &spec)
+		spec["description"] = long
+		p.Spec.Raw, _ = json.Marshal(spec)
+	})
+	expectTrouble(t, app, "AppProject "+p.Name+" cannot travel: together they have 6")
+	expectNote(t, p, "cannot travel")
+	edit(t, s, func(s *corev1.Secret) { s.Data["more"] = []byte(long) })
+	expectTrouble(t, app, "Secret "+s.Name+" cannot travel")
+	expectNote(t, s, "cannot travel")
+	for _, key := range []types.NamespacedName{project, credential} {
+		if w := companionWork(t, key); w == nil || len(carriedBy(w)) > 10<<10 {
+			t.Errorf("%s is not as it was", key)
+		}
+	}
+	edit(t, p, func(p *argocd.AppProject) { p.Spec.Raw = small })
+	edit(t, s, func(s *corev1.Secret) { delete(s.Data, "more") })
+	expectTrouble(t, app, "")
+}

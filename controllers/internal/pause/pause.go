@@ -1,0 +1,91 @@
+// Package pause tells whose annotation stops Towline from writing works. The controllers that write some ask it.
+package pause
+
+import (
+	"context"
+	"sync/atomic"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=list;watch
+
+// Reader reads what pauses from the cache.
+type Reader struct {
+	client.Reader
+
+	// sets is set where the hub has ApplicationSets.
+	sets atomic.Bool
+}
+
+// Kinds is what has to be served for Watch.
+var Kinds = []schema.GroupVersionKind{applicationSet().GroupVersionKind()}
+
+// Watch lets ApplicationSets pause their Applications, and wakes in a controller what they are mapped to when one pauses
+// or goes on. A hub may do without them, or get them later.
+func (r *Reader) Watch(mgr ctrl.Manager, c controller.Controller, to handler.MapFunc) error {
+	r.sets.Store(true)
+	return c.Watch(source.Kind[client.Object](mgr.GetCache(), applicationSet(), handler.EnqueueRequestsFromMapFunc(to), changed()))
+}
+
+// By names the object whose annotation pauses the Application; empty for none.
+func (r *Reader) By(ctx context.Context, app *argocd.Application) (string, error) {
+	if argocd.Paused(app.Annotations) {
+		return "this Application", nil
+	}
+	if name, ok := app.ApplicationSet(); ok && r.sets.Load() {
+		set := applicationSet()
+		err := r.Get(ctx, types.NamespacedName{Namespace: app.Namespace, Name: name}, set)
+		if client.IgnoreNotFound(err) != nil {
+			return "", err
+		}
+		if argocd.Paused(set.Annotations) {
+			return "ApplicationSet " + app.Namespace + "/" + name, nil
+		}
+	}
+	held, err := r.Cluster(ctx, app.Cluster())
+	if err != nil || !held {
+		return "", err
+	}
+	return "ManagedCluster " + app.Cluster(), nil
+}
+
+// Cluster tells whether nothing is to be written for the cluster of that name.
+func (r *Reader) Cluster(ctx context.Context, name string) (bool, error) {
+	if name == "" {
+		return false, nil
+	}
+	cluster := &clusterv1.ManagedCluster{}
+	err := r.Get(ctx, types.NamespacedName{Name: name}, cluster, client.UnsafeDisableDeepCopy)
+	return err == nil && argocd.Paused(cluster.Annotations), client.IgnoreNotFound(err)
+}
+
+// applicationSet is an ApplicationSet to read: what has to be known of one is in its metadata.
+func applicationSet() *metav1.PartialObjectMetadata {
+	set := &metav1.PartialObjectMetadata{}
+	set.SetGroupVersionKind(argocd.GroupVersion.WithKind("ApplicationSet"))
+	return set
+}
+
+// changed lets through what pauses or goes on.
+func changed() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return argocd.Paused(e.Object.GetAnnotations()) },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return argocd.Paused(e.ObjectOld.GetAnnotations()) != argocd.Paused(e.ObjectNew.GetAnnotations())
+		},
+		DeleteFunc: func(e event.DeleteEvent) bool { return argocd.Paused(e.Object.GetAnnotations()) },
+	}
+}
