@@ -1,0 +1,83 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/e2e/towline"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+var _ = Describe("A cluster that goes and comes", Ordered, func() {
+	const on = "cluster3"
+	var app *argocd.Application
+	var before []types.UID
+
+	managed := func() *clusterv1.ManagedCluster {
+		mc := &clusterv1.ManagedCluster{}
+		mc.Name = on
+		return mc
+	}
+	// anew expects the Application to run on the cluster, and not as the object that it was.
+	anew := func(ctx context.Context) {
+		GinkgoHelper()
+		Eventually(ctx, read(cluster[on], named(app.Name))).Should(And(Not(BeNil()), HaveField("UID", Not(Equal(before[0])))))
+		deployment(ctx, on, app.Name)
+		expectHealthy(ctx, app.Name)
+		after := uids(ctx, on, app.Name)
+		AddReportEntry(fmt.Sprintf("before: %v, after: %v", before, after))
+		before = after
+	}
+
+	BeforeAll(func(ctx SpecContext) {
+		app = standalone(ctx, "goes-and-comes", on)
+		expectHealthy(ctx, app.Name)
+		before = uids(ctx, on, app.Name)
+	})
+
+	It("gets all back when it is built from nothing under its name, and nobody touches the hub", func(ctx SpecContext) {
+		w, err := read(hub, workOf(app))(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(f.Cluster(on).Rebuild(ctx)).To(Succeed())
+		Expect(towline.Apply(ctx, f, &f.Cluster(on).ControlPlane, "example/managed")).To(Succeed())
+		anew(ctx)
+		Expect(read(hub, workOf(app))(ctx)).To(HaveField("UID", w.UID))
+	})
+
+	It("keeps what runs while the hub does not accept it, and follows again when it does", func(ctx SpecContext) {
+		accept := func(ctx context.Context, accepted bool) {
+			patch := fmt.Sprintf(`{"spec":{"hubAcceptsClient":%t}}`, accepted)
+			Expect(hub.Patch(ctx, managed(), client.RawPatch("application/merge-patch+json", []byte(patch)))).To(Succeed())
+		}
+		accept(ctx, false)
+		DeferCleanup(func(ctx SpecContext) { accept(ctx, true) })
+		expectCondition(ctx, app.Name, apis.ConditionPropagationError, "is not accepted")
+		expectCondition(ctx, app.Name, apis.ConditionClusterUnreachableWarning, "has not been available since")
+		patchHub(ctx, app.Name, annotationPatch("note", "x"))
+		Expect(read(cluster[on], named(app.Name))(ctx)).To(HaveField("Annotations", Not(HaveKey("note"))))
+		Expect(uids(ctx, on, app.Name)).To(Equal(before))
+		accept(ctx, true)
+		expectNoCondition(ctx, app.Name, apis.ConditionPropagationError)
+		expectNoCondition(ctx, app.Name, apis.ConditionClusterUnreachableWarning)
+		Eventually(ctx, read(cluster[on], named(app.Name))).Should(HaveField("Annotations", HaveKeyWithValue("note", "x")))
+		Expect(uids(ctx, on, app.Name)).To(Equal(before))
+	})
+
+	It("gets all back when its ManagedCluster was deleted and is imported again", func(ctx SpecContext) {
+		Expect(hub.Delete(ctx, managed())).To(Succeed())
+		Eventually(ctx, read(hub, managed())).Should(BeNil())
+		expectCondition(ctx, app.Name, apis.ConditionPropagationError, `there is no ManagedCluster "`+on+`"`)
+		Expect(f.Cluster(on).Import(ctx)).To(Succeed())
+		expectNoCondition(ctx, app.Name, apis.ConditionPropagationError)
+		deployment(ctx, on, app.Name)
+		expectHealthy(ctx, app.Name)
+		AddReportEntry(fmt.Sprintf("before: %v, after: %v", before, uids(ctx, on, app.Name)))
+	})
+})
