@@ -22,7 +22,7 @@ import (
 // objectsWork tells what becomes of the work that carries what an Application names, and says on the Application what is
 // wrong with its companions, of all kinds. The work goes after the Application's own: what runs may need it to the end.
 func (r *Reconciler) objectsWork(ctx context.Context, key types.NamespacedName) (want, error) {
-	apps := index.Applications(ctx, r, index.ByCompanion, key.String())
+	apps := index.ApplicationsOfObjectsWork(ctx, r, key)
 	if len(apps) == 0 {
 		r.troubled.Set(troubledApplications, key, "")
 		return r.abandoned(ctx, key)
@@ -65,7 +65,7 @@ func (r *Reconciler) objectsWork(ctx context.Context, key types.NamespacedName) 
 // abandoned tells what becomes of the work when there is no such Application that could be sent: it stays while the
 // Application's own does.
 func (r *Reconciler) abandoned(ctx context.Context, key types.NamespacedName) (want, error) {
-	if len(index.Works(ctx, r, index.ByCompanion, key.String())) > 0 {
+	if len(index.WorksBesideObjects(ctx, r, key)) > 0 {
 		return keep, nil
 	}
 	return end, nil

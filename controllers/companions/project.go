@@ -20,7 +20,7 @@ import (
 // that was sent there uses it, be it forbidden by now or on its way to be removed: a project that has become narrower
 // must do so there as well, and Argo CD does not remove an Application whose project it does not find.
 func (r *Reconciler) project(ctx context.Context, key types.NamespacedName, existing *workv1.ManifestWork) (want, error) {
-	for _, app := range index.Applications(ctx, r, index.ByCompanion, key.String()) {
+	for _, app := range index.ApplicationsOfProjectWork(ctx, r, key) {
 		may, err := r.travels(ctx, &app)
 		if err != nil {
 			return keep, err

@@ -136,7 +136,7 @@ func (r *Reconciler) ofWork(ctx context.Context, obj client.Object) []reconcile.
 	keys := []types.NamespacedName{key}
 	switch kind {
 	case companion.Project:
-		keys = append(keys, objectsKeys(index.Applications(ctx, r, index.ByCompanion, key.String()))...)
+		keys = append(keys, objectsKeys(index.ApplicationsOfProjectWork(ctx, r, key))...)
 	case companion.Credential:
 		keys = append(keys, objectsKeys(index.Applications(ctx, r, index.ByCluster, w.Namespace))...)
 	case companion.Objects:

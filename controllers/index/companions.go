@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -13,10 +14,8 @@ import (
 )
 
 const (
-	// ByCompanion finds the Applications that may need a given companion work, by "<namespace>/<name>" of the work: that
-	// of their AppProject and that of the objects they name, computed from the Application alone. ManifestWorks have it
-	// for the objects work that would belong to them.
-	ByCompanion = "companion"
+	// ByObjects finds the ManifestWork that a given objects work would belong to. It is coarse.
+	ByObjects = "objects"
 
 	// ByRepository finds the Applications with a source at a given normalized address, and those with one on a given
 	// host of repositories.
@@ -33,33 +32,11 @@ const (
 
 // AddCompanions registers the indexes that only the companions controller uses.
 func AddCompanions(ctx context.Context, indexer client.FieldIndexer) error {
-	app, w := &argocd.Application{}, &workv1.ManifestWork{}
-	for _, index := range []struct {
-		object client.Object
-		name   string
-		values client.IndexerFunc
-	}{
-		{app, ByCompanion, companionsOf},
-		{app, ByRepository, repositoriesOf},
-		{w, ByCompanion, objectsOf},
-		{w, ByCredential, credentialOf},
-	} {
-		if err := indexer.IndexField(ctx, index.object, index.name, index.values); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func companionsOf(obj client.Object) []string {
-	app := obj.(*argocd.Application)
-	if app.Cluster() == "" {
-		return nil
-	}
-	return []string{
-		companion.ProjectKey(app.Cluster(), companion.ReadSpec(app).Project).String(),
-		companion.ObjectsKey(work.Key(app)).String(),
-	}
+	return add(ctx, indexer, []field{
+		{&argocd.Application{}, ByRepository, repositoriesOf},
+		{&workv1.ManifestWork{}, ByObjects, coarse(objectsOf)},
+		{&workv1.ManifestWork{}, ByCredential, credentialOf},
+	})
 }
 
 func repositoriesOf(obj client.Object) []string {
@@ -90,18 +67,37 @@ func credentialOf(obj client.Object) []string {
 
 // Applications are those that an index of the cache finds for a value. They are the cache's own: not to be changed.
 func Applications(ctx context.Context, c client.Reader, name, value string) []argocd.Application {
-	apps := &argocd.ApplicationList{}
-	if err := c.List(ctx, apps, client.MatchingFields{name: value}, client.UnsafeDisableDeepCopy); err != nil {
-		panic(err) // the index was never registered: a mistake in the program
-	}
-	return apps.Items
+	return list(ctx, c, client.MatchingFields{name: value})
+}
+
+// ApplicationsOfProjectWork are the Applications that may need a given work with an AppProject, by what they say
+// themselves. They are the cache's own: not to be changed.
+func ApplicationsOfProjectWork(ctx context.Context, c client.Reader, key types.NamespacedName) []argocd.Application {
+	return slices.DeleteFunc(Applications(ctx, c, ByCluster, key.Namespace), func(app argocd.Application) bool {
+		return companion.ProjectKey(key.Namespace, companion.ReadSpec(&app).Project) != key
+	})
+}
+
+// ApplicationsOfObjectsWork are the Applications that may need a given work with objects, by what they say themselves.
+// They are the cache's own: not to be changed.
+func ApplicationsOfObjectsWork(ctx context.Context, c client.Reader, key types.NamespacedName) []argocd.Application {
+	return inBucket(ctx, c, ByWork, key.String(), func(app *argocd.Application) bool {
+		return companion.ObjectsKey(work.Key(app)) == key
+	})
+}
+
+// WorksBesideObjects are the ManifestWorks that a given objects work would belong to.
+func WorksBesideObjects(ctx context.Context, c client.Reader, key types.NamespacedName) []types.NamespacedName {
+	return slices.DeleteFunc(Works(ctx, c, ByObjects, bucket(key.String())), func(w types.NamespacedName) bool {
+		return companion.ObjectsKey(w) != key
+	})
 }
 
 // Works are the keys of the ManifestWorks that an index of the cache finds for a value.
 func Works(ctx context.Context, c client.Reader, name, value string) []types.NamespacedName {
 	list := &workv1.ManifestWorkList{}
 	if err := c.List(ctx, list, client.MatchingFields{name: value}, client.UnsafeDisableDeepCopy); err != nil {
-		panic(err) // as above
+		panic(err) // the index was never registered: a mistake in the program
 	}
 	keys := make([]types.NamespacedName, len(list.Items))
 	for i := range list.Items {

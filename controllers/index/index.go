@@ -11,12 +11,13 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/companion"
 	"github.com/towline-io/towline/pkg/work"
 )
 
 const (
-	// ByWork finds the Application that must have a given ManifestWork, by "<namespace>/<name>" of the work. It
-	// is computed from the Application alone, so a cluster cannot speak for another's Applications.
+	// ByWork finds the Application that must have a given ManifestWork, or a given objects work. It is computed from
+	// the Application alone, so a cluster cannot speak for another's Applications. It is coarse.
 	ByWork = "work"
 
 	// ByCluster finds the Applications that name a given ManagedCluster.
@@ -28,42 +29,51 @@ const (
 	// ByProject finds the Applications that name a given AppProject.
 	ByProject = "project"
 
-	// ByTarget finds the Applications that are to have a given namespace and name on a given cluster; see Target.
+	// ByTarget finds the Applications that are to have a given namespace and name on a given cluster; see Target. It is
+	// coarse.
 	ByTarget = "target"
 
-	// ByHubApplication finds the ManifestWorks whose annotations name a given hub Application, by
-	// "<namespace>/<name>". The annotations are the cluster's to change: good for finding candidates for
-	// removal from that cluster's own namespace, and for nothing else.
+	// ByHubApplication finds the ManifestWorks whose annotations name a given hub Application. The annotations are the
+	// cluster's to change: good for finding candidates for removal from that cluster's own namespace, and for nothing
+	// else. It is coarse.
 	ByHubApplication = "hubApplication"
 )
 
 // Add registers the indexes with a cache.
 func Add(ctx context.Context, indexer client.FieldIndexer) error {
-	app := &argocd.Application{}
-	if err := indexer.IndexField(ctx, app, ByWork, workOf); err != nil {
-		return err
-	}
-	if err := indexer.IndexField(ctx, app, ByCluster, clusterOf); err != nil {
-		return err
-	}
-	if err := indexer.IndexField(ctx, app, BySet, setOf); err != nil {
-		return err
-	}
-	if err := indexer.IndexField(ctx, app, ByProject, projectOf); err != nil {
-		return err
-	}
-	if err := indexer.IndexField(ctx, app, ByTarget, targetOf); err != nil {
-		return err
-	}
-	return indexer.IndexField(ctx, &workv1.ManifestWork{}, ByHubApplication, hubApplicationOf)
+	return add(ctx, indexer, []field{
+		{&argocd.Application{}, ByWork, coarse(workOf)},
+		{&argocd.Application{}, ByCluster, clusterOf},
+		{&argocd.Application{}, BySet, setOf},
+		{&argocd.Application{}, ByProject, projectOf},
+		{&argocd.Application{}, ByTarget, coarse(targetOf)},
+		{&workv1.ManifestWork{}, ByHubApplication, coarse(hubApplicationOf)},
+	})
 }
 
+// field is an index of one type of objects.
+type field struct {
+	object client.Object
+	name   string
+	values client.IndexerFunc
+}
+
+func add(ctx context.Context, indexer client.FieldIndexer, fields []field) error {
+	for _, f := range fields {
+		if err := indexer.IndexField(ctx, f.object, f.name, f.values); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// workOf is the Application's work by the name of the objects work that belongs to it: one index finds by both.
 func workOf(obj client.Object) []string {
 	key := work.Key(obj.(*argocd.Application))
 	if key.Namespace == "" {
 		return nil
 	}
-	return []string{key.String()}
+	return []string{companion.ObjectsKey(key).String()}
 }
 
 func clusterOf(obj client.Object) []string {
@@ -117,7 +127,8 @@ func targetOf(obj client.Object) []string {
 
 // ApplicationsOfTarget are the Applications with the same target as this one, itself included.
 func ApplicationsOfTarget(ctx context.Context, c client.Reader, app *argocd.Application) []types.NamespacedName {
-	return lookUp(ctx, c, client.MatchingFields{ByTarget: Target(app)})
+	target := Target(app)
+	return keysOf(inBucket(ctx, c, ByTarget, target, func(other *argocd.Application) bool { return Target(other) == target }))
 }
 
 // HubApplication is the hub Application that a ManifestWork's annotations name, and whether they name one. See
@@ -130,7 +141,23 @@ func HubApplication(obj client.Object) (types.NamespacedName, bool) {
 
 // ApplicationsOfWork are the Applications that must have the work of that key, as the hub has it.
 func ApplicationsOfWork(ctx context.Context, c client.Reader, key types.NamespacedName) []types.NamespacedName {
-	return lookUp(ctx, c, client.MatchingFields{ByWork: key.String()})
+	return keysOf(inBucket(ctx, c, ByWork, companion.ObjectsKey(key).String(), func(app *argocd.Application) bool {
+		return work.Key(app) == key
+	}))
+}
+
+// WorksNaming are the ManifestWorks whose annotations name the hub Application. See ByHubApplication for what that may
+// be used for.
+func WorksNaming(ctx context.Context, c client.Reader, app types.NamespacedName) ([]workv1.ManifestWork, error) {
+	list := &workv1.ManifestWorkList{}
+	err := c.List(ctx, list, client.MatchingFields{ByHubApplication: bucket(app.String())}, client.UnsafeDisableDeepCopy)
+	var out []workv1.ManifestWork
+	for i := range list.Items {
+		if named, ok := HubApplication(&list.Items[i]); ok && named == app {
+			out = append(out, *list.Items[i].DeepCopy())
+		}
+	}
+	return out, err
 }
 
 // ApplicationsOfCluster are the Applications that name the ManagedCluster.
@@ -161,13 +188,22 @@ func ApplicationsOfSet(ctx context.Context, c client.Reader, set types.Namespace
 // lookUp reads an index of the cache, which can fail only when the index was never registered: a mistake in the
 // program that no caller could do anything about.
 func lookUp(ctx context.Context, c client.Reader, match ...client.ListOption) []types.NamespacedName {
+	return keysOf(list(ctx, c, match...))
+}
+
+// list is what lookUp finds. The Applications are the cache's own: not to be changed.
+func list(ctx context.Context, c client.Reader, match ...client.ListOption) []argocd.Application {
 	apps := &argocd.ApplicationList{}
 	if err := c.List(ctx, apps, append(match, client.UnsafeDisableDeepCopy)...); err != nil {
 		panic(err)
 	}
-	keys := make([]types.NamespacedName, len(apps.Items))
-	for i := range apps.Items {
-		keys[i] = client.ObjectKeyFromObject(&apps.Items[i])
+	return apps.Items
+}
+
+func keysOf(apps []argocd.Application) []types.NamespacedName {
+	keys := make([]types.NamespacedName, len(apps))
+	for i := range apps {
+		keys[i] = client.ObjectKeyFromObject(&apps[i])
 	}
 	return keys
 }

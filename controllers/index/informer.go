@@ -16,12 +16,12 @@ import (
 // allNamespaces begins the keys by which controller-runtime indexes an object whatever its namespace is.
 const allNamespaces = "__all_namespaces/"
 
-// unique are the indexes that have another key for every object, and that only look-ups of this package use.
-var unique = []string{ByWork, ByTarget, ByHubApplication}
+// within are the indexes of Applications that are looked up within one namespace.
+var within = []string{ByCluster}
 
 // NewInformer makes the cache's informers. controller-runtime indexes every object twice, once for look-ups within
-// one namespace. For indexes with a key for every Application or work nobody looks things up so, and an entry takes as
-// much as a tenth of the object: they are left out, and such an index cannot be combined with client.InNamespace.
+// one namespace. For most indexes of Applications and works nobody looks things up so: these entries are left out, and
+// such an index cannot be combined with client.InNamespace.
 func NewInformer(lw cache.ListerWatcher, obj runtime.Object, resync time.Duration, by cache.Indexers) cache.SharedIndexInformer {
 	informer := cache.NewSharedIndexInformer(lw, obj, resync, by)
 	switch obj.(type) {
@@ -31,14 +31,15 @@ func NewInformer(lw cache.ListerWatcher, obj runtime.Object, resync time.Duratio
 	return informer
 }
 
-// lean is an informer whose unique indexes have no entries for single namespaces.
+// lean is an informer whose indexes have no entries for single namespaces.
 type lean struct{ cache.SharedIndexInformer }
 
 // AddIndexers implements cache.SharedIndexInformer.
 func (l lean) AddIndexers(indexers cache.Indexers) error {
 	out := maps.Clone(indexers)
 	for name, keys := range indexers {
-		if !slices.Contains(unique, strings.TrimPrefix(name, "field:")) {
+		field, ours := strings.CutPrefix(name, "field:")
+		if !ours || slices.Contains(within, field) {
 			continue
 		}
 		out[name] = func(obj any) ([]string, error) {

@@ -11,7 +11,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// TestNewInformer: of Applications and works, the indexes with a key for each have one entry, all others both.
+// TestNewInformer: indexes of Applications and works have one entry, all others both.
 func TestNewInformer(t *testing.T) {
 	both := func(any) ([]string, error) { return []string{"ns/key", allNamespaces + "key"}, nil }
 	one, two := []string{allNamespaces + "key"}, []string{"ns/key", allNamespaces + "key"}
@@ -20,9 +20,9 @@ func TestNewInformer(t *testing.T) {
 		index string
 		want  []string
 	}{
-		"one for each Application":    {&argocd.Application{}, "field:" + ByWork, one},
-		"one for each work":           {&workv1.ManifestWork{}, "field:" + ByHubApplication, one},
-		"one for many":                {&argocd.Application{}, "field:" + ByCluster, two},
+		"of Applications":             {&argocd.Application{}, "field:" + ByWork, one},
+		"of works":                    {&workv1.ManifestWork{}, "field:" + ByHubApplication, one},
+		"within a namespace":          {&argocd.Application{}, "field:" + ByCluster, two},
 		"of something else":           {&argocd.AppProject{}, "field:" + ByWork, two},
 		"an index of client-go's own": {&argocd.Application{}, cache.NamespaceIndex, two},
 	} {

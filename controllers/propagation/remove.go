@@ -137,21 +137,14 @@ func (r *Reconciler) unlabelled(ctx context.Context, app *argocd.Application, ha
 // had: the annotations are a cluster's to change, the name of a work is not. Those that another Application of the
 // hub must have are left out: their owner will put the annotations right.
 func (r *Reconciler) works(ctx context.Context, app types.NamespacedName) ([]workv1.ManifestWork, error) {
-	list := &workv1.ManifestWorkList{}
-	if err := r.List(ctx, list, client.MatchingFields{index.ByHubApplication: app.String()}); err != nil {
-		return nil, err
-	}
-	var works []workv1.ManifestWork
-	for i := range list.Items {
-		if !work.NamedAfter(list.Items[i].Name, app.Name) {
-			continue
+	naming, err := index.WorksNaming(ctx, r, app)
+	return slices.DeleteFunc(naming, func(w workv1.ManifestWork) bool {
+		if !work.NamedAfter(w.Name, app.Name) {
+			return true
 		}
-		owners := index.ApplicationsOfWork(ctx, r, client.ObjectKeyFromObject(&list.Items[i]))
-		if len(owners) == 0 || slices.Contains(owners, app) {
-			works = append(works, list.Items[i])
-		}
-	}
-	return works, nil
+		owners := index.ApplicationsOfWork(ctx, r, client.ObjectKeyFromObject(&w))
+		return len(owners) > 0 && !slices.Contains(owners, app)
+	}), err
 }
 
 // deleteWork asks for the deletion of exactly this work, not of one that has taken its name since. app is nil when

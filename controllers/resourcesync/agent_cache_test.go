@@ -15,18 +15,14 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// indexed is a cache of one Application, by the work that it must have.
+// indexed is a cache whose coarse index has one Application wherever it is looked for.
 type indexed struct {
 	client.Reader
 	app *argocd.Application
 }
 
-func (h *indexed) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
-	var o client.ListOptions
-	o.ApplyOptions(opts)
-	if o.FieldSelector.String() == "work="+work.Key(h.app).String() {
-		list.(*argocd.ApplicationList).Items = append(list.(*argocd.ApplicationList).Items, *h.app)
-	}
+func (h *indexed) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	list.(*argocd.ApplicationList).Items = append(list.(*argocd.ApplicationList).Items, *h.app)
 	return nil
 }
 

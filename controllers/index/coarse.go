@@ -1,0 +1,55 @@
+package index
+
+import (
+	"context"
+	"hash/maphash"
+	"strconv"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// buckets is how many entries a coarse index has.
+//
+// An index by something of which every object has another value takes some 300 bytes for each: a key, an entry, and a
+// set of one. A coarse index is by a hash of it instead. What is found is looked at again; with 100,000 Applications it
+// is some fifty.
+const buckets = 2048
+
+var (
+	seed  = maphash.MakeSeed()
+	names = func() (out [buckets]string) {
+		for i := range out {
+			out[i] = strconv.Itoa(i)
+		}
+		return out
+	}()
+)
+
+// bucket stands for a value in a coarse index.
+func bucket(value string) string { return names[maphash.String(seed, value)%buckets] }
+
+// coarse makes an index coarse.
+func coarse(values client.IndexerFunc) client.IndexerFunc {
+	return func(obj client.Object) []string {
+		out := values(obj)
+		for i := range out {
+			out[i] = bucket(out[i])
+		}
+		return out
+	}
+}
+
+// inBucket are the Applications that a coarse index finds for a value, and which are the ones that are looked for. They
+// are the cache's own: not to be changed.
+func inBucket(ctx context.Context, c client.Reader, name, value string, wanted func(*argocd.Application) bool) []argocd.Application {
+	found := list(ctx, c, client.MatchingFields{name: bucket(value)})
+	out := found[:0]
+	for i := range found {
+		if wanted(&found[i]) {
+			out = append(out, found[i])
+		}
+	}
+	return out
+}
