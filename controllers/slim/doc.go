@@ -2,6 +2,9 @@
 // Application. What nobody reads is dropped, and what is the same in many objects is held once. No value that a
 // controller reads changes.
 //
+// A reflector may pass an object through here twice, and what it shares with others by then must not be written to, not
+// even with what it says.
+//
 // Objects of the cache are shared already and must not be changed by those who read them; with parts that several
 // objects share, this counts twice.
 package slim

@@ -2,12 +2,10 @@ package slim
 
 import (
 	"reflect"
-	"slices"
 	"unique"
 
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -26,15 +24,6 @@ var (
 	strategy = work.Strategy()
 )
 
-// codes are the words that most values are.
-var codes = func() map[string]*string {
-	out := map[string]*string{}
-	for _, code := range slices.Concat(argocd.HealthCodes, argocd.SyncCodes, argocd.OperationPhases) {
-		out[code] = &code
-	}
-	return out
-}()
-
 func config(c *workv1.ManifestConfigOption) {
 	intern(&c.ResourceIdentifier.Group, &c.ResourceIdentifier.Resource, &c.ResourceIdentifier.Namespace)
 	if len(c.FeedbackRules) == 1 {
@@ -47,26 +36,26 @@ func config(c *workv1.ManifestConfigOption) {
 	}
 }
 
-// values are reported values with their names shared with other objects, and texts that occur twice, as times and
-// revisions do, with each other.
+// yes and no are what every value of that type is.
+var yes, no = true, false
+
+// values are reported values with their names shared with other objects, and their texts too, of which most are words,
+// revisions and times that others have as well.
 func values(in []workv1.FeedbackValue) []workv1.FeedbackValue {
 	out := exact(in)
 	for i := range out {
 		v := &out[i]
 		intern(&v.Name)
 		v.Value.Type = unique.Make(v.Value.Type).Value()
-		if v.Value.String == nil {
-			continue
+		if v.Value.String != nil {
+			v.Value.String = sharedText(v.Value.String)
 		}
-		if code := codes[*v.Value.String]; code != nil {
-			v.Value.String = code
-			continue
-		}
-		for j := range i {
-			if before := out[j].Value.String; before != nil && *before == *v.Value.String {
-				v.Value.String = before
-				break
-			}
+		switch {
+		case v.Value.Boolean == nil:
+		case *v.Value.Boolean:
+			v.Value.Boolean = &yes
+		default:
+			v.Value.Boolean = &no
 		}
 	}
 	return out

@@ -1,6 +1,7 @@
 package slim
 
 import (
+	"hash/maphash"
 	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,16 +33,6 @@ func same(first string, others ...*string) {
 	}
 }
 
-// keys makes a map share its keys and values with others. An assignment replaces the key as well.
-func keys(m map[string]string) {
-	for k, v := range m {
-		if k != apis.AnnotationHubName { // which no two objects share
-			v = unique.Make(v).Value()
-		}
-		m[unique.Make(k).Value()] = v
-	}
-}
-
 // exact is a slice without room for more: a decoder leaves up to as much again.
 func exact[T any](s []T) []T {
 	if len(s) == 0 || len(s) == cap(s) {
@@ -52,6 +43,70 @@ func exact[T any](s []T) []T {
 	return out
 }
 
+var seed = maphash.MakeSeed()
+
+// sharedMap is a map that several objects share, or the object's own with shared keys and values where no two have the
+// same.
+func sharedMap(m map[string]string) map[string]string {
+	if len(m) == 0 {
+		return m
+	}
+	if _, own := m[apis.AnnotationHubName]; own {
+		for k, v := range m {
+			if k != apis.AnnotationHubName {
+				v = unique.Make(v).Value()
+			}
+			m[unique.Make(k).Value()] = v // an assignment replaces the key as well
+		}
+		return m
+	}
+	var hash uint64
+	for k, v := range m { // in any order
+		hash += maphash.Comparable(seed, [2]string{k, v})
+	}
+	if first, ok := mapTable.find(hash, m); ok {
+		return first
+	}
+	out := make(map[string]string, len(m))
+	for k, v := range m {
+		out[unique.Make(k).Value()] = unique.Make(v).Value()
+	}
+	return mapTable.share(hash, out)
+}
+
+func sharedOwners(refs []metav1.OwnerReference) []metav1.OwnerReference {
+	if len(refs) != 1 { // which Applications have
+		return refs
+	}
+	return ownerTable.share(maphash.String(seed, string(refs[0].UID)), refs)
+}
+
+func sharedList(list []string) []string {
+	if len(list) == 0 {
+		return list
+	}
+	var hash uint64
+	for _, s := range list {
+		hash = hash*31 + maphash.String(seed, s)
+	}
+	return listTable.share(hash, list)
+}
+
+func sharedSpec(raw []byte) []byte {
+	if len(raw) == 0 || len(raw) > maxShared {
+		return raw
+	}
+	return specTable.share(maphash.Bytes(seed, raw), raw)
+}
+
+func sharedText(s *string) *string {
+	if len(*s) > maxShared {
+		return s
+	}
+	return textTable.share(maphash.String(seed, *s), s)
+}
+
+// conditions are a cluster's.
 func conditions(in []metav1.Condition) []metav1.Condition {
 	out := exact(in)
 	for i := range out {
@@ -60,4 +115,26 @@ func conditions(in []metav1.Condition) []metav1.Condition {
 		c.Status = unique.Make(c.Status).Value()
 	}
 	return out
+}
+
+// sharedConditions are what a work agent says, but for since when, which nobody reads.
+func sharedConditions(in []metav1.Condition) []metav1.Condition {
+	if len(in) == 0 {
+		return in
+	}
+	out, size := exact(in), 0
+	for i := range out {
+		if !out[i].LastTransitionTime.IsZero() { // or it may be shared already
+			out[i].LastTransitionTime = metav1.Time{}
+		}
+		size += len(out[i].Message)
+	}
+	if size > maxShared {
+		return out
+	}
+	var hash uint64
+	for i := range out {
+		hash = hash*31 + maphash.Comparable(seed, out[i])
+	}
+	return conditionTable.share(hash, out)
 }

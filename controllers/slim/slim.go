@@ -1,11 +1,14 @@
 package slim
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
@@ -58,31 +61,44 @@ func Work(obj any) (any, error) {
 	}
 	typeMeta(&w.TypeMeta)
 	meta(&w.ObjectMeta)
+	name := sameStart(w.Annotations, w.Name)
 	for i := range w.Spec.ManifestConfigs {
 		config(&w.Spec.ManifestConfigs[i])
+		same(name, &w.Spec.ManifestConfigs[i].ResourceIdentifier.Name)
 	}
-	w.Status.Conditions = conditions(w.Status.Conditions)
+	w.Status.Conditions = sharedConditions(w.Status.Conditions)
 	manifests := exact(w.Status.ResourceStatus.Manifests)
 	for i := range manifests {
 		m := &manifests[i]
 		intern(&m.ResourceMeta.Group, &m.ResourceMeta.Version, &m.ResourceMeta.Kind, &m.ResourceMeta.Resource, &m.ResourceMeta.Namespace)
-		if i < len(w.Spec.ManifestConfigs) {
-			same(w.Spec.ManifestConfigs[i].ResourceIdentifier.Name, &m.ResourceMeta.Name)
-		}
-		m.Conditions = conditions(m.Conditions)
+		same(name, &m.ResourceMeta.Name)
+		m.Conditions = sharedConditions(m.Conditions)
 		m.StatusFeedbacks.Values = values(m.StatusFeedbacks.Values)
 	}
 	w.Status.ResourceStatus.Manifests = manifests
 	return w, nil
 }
 
+// sameStart lets the name of the Application in the annotations of its work share the bytes of the work's own name, of
+// which it is the first part, and returns it.
+func sameStart(annotations map[string]string, work string) string {
+	name := annotations[apis.AnnotationHubName]
+	if name != "" && strings.HasPrefix(work, name) {
+		name = work[:len(name)]
+		annotations[apis.AnnotationHubName] = name
+	}
+	return name
+}
+
 // meta drops what only the API server needs, and what kubectl keeps for itself: the whole object, once more.
 func meta(m *metav1.ObjectMeta) {
 	m.ManagedFields = nil
-	delete(m.Annotations, corev1.LastAppliedConfigAnnotation)
+	if _, ok := m.Annotations[corev1.LastAppliedConfigAnnotation]; ok { // or they may be shared already
+		delete(m.Annotations, corev1.LastAppliedConfigAnnotation)
+	}
 	intern(&m.Namespace)
-	keys(m.Annotations)
-	m.Labels = sharedLabels(m.Labels)
+	m.Annotations = sharedMap(m.Annotations)
+	m.Labels = sharedMap(m.Labels)
 	m.Finalizers = sharedList(m.Finalizers)
 	m.OwnerReferences = sharedOwners(m.OwnerReferences)
 }
