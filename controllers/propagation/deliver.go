@@ -100,10 +100,10 @@ func (r *Reconciler) existing(ctx context.Context, app *argocd.Application) (*wo
 }
 
 // cluster is the ManagedCluster of that name; nil when there is none. Any other failure to read it is an error:
-// it says nothing about the cluster.
+// it says nothing about the cluster. It is the cache's own: not to be changed.
 func (r *Reconciler) cluster(ctx context.Context, name string) (*clusterv1.ManagedCluster, error) {
 	cluster := &clusterv1.ManagedCluster{}
-	err := r.Get(ctx, types.NamespacedName{Name: name}, cluster)
+	err := r.Get(ctx, types.NamespacedName{Name: name}, cluster, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}

@@ -38,7 +38,7 @@ func (*Feedback) Name() string { return "feedback" }
 // Facts implements Source. The work is looked for from the hub's side: the one that the Application must have.
 func (f *Feedback) Facts(ctx context.Context, app *argocd.Application) (*Facts, error) {
 	w := &workv1.ManifestWork{}
-	if err := f.Client.Get(ctx, work.Key(app), w); err != nil {
+	if err := f.Client.Get(ctx, work.Key(app), w, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	seen := feedback.Parse(&w.Status, work.Identifier(app))

@@ -29,8 +29,8 @@ type Reconciler struct {
 // Reconcile writes what the cluster reports of the Application that req names into its status, and whether it can
 // report at all.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	app := &argocd.Application{}
-	if err := r.Get(ctx, req.NamespacedName, app); err != nil {
+	app := &argocd.Application{} // the cache's own: not to be changed
+	if err := r.Get(ctx, req.NamespacedName, app, client.UnsafeDisableDeepCopy); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !speaksFor(app) {
