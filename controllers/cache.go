@@ -2,6 +2,7 @@ package controllers
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
@@ -22,7 +23,8 @@ import (
 
 // AddToScheme registers every type that the controllers read or write.
 func AddToScheme(s *runtime.Scheme) error {
-	builder := runtime.NewSchemeBuilder(corev1.AddToScheme, argocd.AddToScheme, workv1.Install, v1alpha1.AddToScheme, v1beta1.AddToScheme,
+	builder := runtime.NewSchemeBuilder(corev1.AddToScheme, rbacv1.AddToScheme, argocd.AddToScheme, workv1.Install,
+		v1alpha1.AddToScheme, v1beta1.AddToScheme,
 		clusterv1.Install, clusterv1beta1.Install, clusterv1beta2.Install)
 	return builder.AddToScheme(s)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/apimachinery/pkg/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
@@ -79,7 +77,7 @@ func controllerOptions(o *options) controllers.Options {
 // newManager makes the manager with its cache, probes and metrics, but without controllers.
 func newManager(config *rest.Config, o *options) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
-	if err := errors.Join(clientgoscheme.AddToScheme(scheme), controllers.AddToScheme(scheme)); err != nil {
+	if err := controllers.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
 	mgr, err := ctrl.NewManager(config, managerOptions(scheme, o))

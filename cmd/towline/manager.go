@@ -16,7 +16,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/towline-io/towline/controllers"
@@ -71,7 +70,7 @@ func controllerSettings() config.Controller {
 func metricsOptions(o *common) metricsserver.Options {
 	m := metricsserver.Options{BindAddress: o.metricsAddress, SecureServing: o.metricsSecure, CertDir: o.metricsCertDir}
 	if o.metricsSecure {
-		m.FilterProvider = filters.WithAuthenticationAndAuthorization
+		m.FilterProvider = newGuard
 		m.TLSOpts = []func(*tls.Config){func(c *tls.Config) { c.MinVersion = tls.VersionTLS12 }}
 	}
 	return m
