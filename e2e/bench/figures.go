@@ -17,11 +17,13 @@ type Figure struct {
 // Figures are all figures, in the order of a table.
 var Figures = []Figure{
 	{"limit.rate", "bare client: creates of the same ManifestWorks", "1/s", 0},
+	{"limit.applications", "bare client: creates of the Applications", "1/s", 0},
 	{"roundtrip.p50", "bare client: a write, until its own watch shows it, p50", "ms", 1},
 	{"roundtrip.p99", "… p99", "ms", 1},
 	{"roundtrip.max", "… max", "ms", 1},
 	{"rollout.rate", "Applications made and propagated at the same time", "1/s", 0},
 	{"rollout.share", "… as a share of the bare client's creates", "", 2},
+	{"rollout.share_of_both", "… as a share of its creating both", "", 2},
 	{"rollout.cpu", "… CPU of Towline for each", "ms", 2},
 	{"backlog.rate", "Applications that were there, propagated", "1/s", 0},
 	{"backlog.share", "… as a share of the bare client's creates", "", 2},

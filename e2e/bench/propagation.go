@@ -42,12 +42,14 @@ func (b *Bench) rollout(ctx context.Context) error {
 func (b *Bench) backlog(ctx context.Context) error {
 	b.stopTowline()
 	half, all := b.applications()/2, b.applications()
-	if _, err := b.makeApplications(ctx, half, all); err != nil {
+	began, err := b.makeApplications(ctx, half, all)
+	if err != nil {
 		return err
 	}
+	b.both(float64(all-half) / time.Since(began).Seconds())
 	works := newTally(half, all)
 	b.created.Store(works)
-	if _, err := b.startTowline(ctx); err != nil {
+	if _, err = b.startTowline(ctx); err != nil {
 		return err
 	}
 	if err := works.wait(ctx); err != nil {
@@ -62,4 +64,12 @@ func (b *Bench) propagated(name string, works int, took time.Duration) {
 	rate := float64(works) / took.Seconds()
 	b.result.set(name+".rate", rate)
 	b.result.set(name+".share", rate/b.result.Figures["limit.rate"])
+}
+
+// both notes how fast the bare client makes Applications, and which share the rollout is of its making both, an
+// Application and a work, with that many requests at a time.
+func (b *Bench) both(applications float64) {
+	f := b.result.Figures
+	b.result.set("limit.applications", applications)
+	b.result.set("rollout.share_of_both", f["rollout.rate"]*(1/f["limit.rate"]+1/applications))
 }

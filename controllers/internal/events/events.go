@@ -11,8 +11,8 @@ import (
 // How many Normal events are recorded per second, and how many at once. An event is a write like that of the
 // Application itself, and is kept in memory for minutes.
 const (
-	perSecond = 20
-	burst     = 200
+	perSecond = 5
+	burst     = 100
 )
 
 // Sparing is a recorder that leaves Normal events out when they come by the hundred, as in a rollout to a whole fleet.
