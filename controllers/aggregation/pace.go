@@ -19,15 +19,17 @@ const (
 	// bytesPerSecond is what the writes of one report may come to. A report of 1 MiB is written every 0.7 s at most.
 	bytesPerSecond = 3 << 19
 
-	// patience is how many times as long as a write took its report is left alone; where more reports than that are
-	// waiting, as many times as there are. On average no more than one is being written.
-	patience = 2
+	// patience is how many times as long as a write took lies between two of one report, at least; where more reports
+	// than that are waiting, as many times as there are. On average no more than one is being written, and a lone one
+	// leaves the API server a third of the time for the changes themselves.
+	patience = 1.5
 )
 
 // cost is what a write of a report of that size has to be paid for that took so long, while so many were busy.
 func cost(size int, took time.Duration, busy int) time.Duration {
 	bySize := time.Duration(size) * time.Second / bytesPerSecond
-	return min(maxCost, max(minCost, bySize, took*time.Duration(max(patience, busy))))
+	byTime := time.Duration(float64(took) * max(patience, float64(busy)))
+	return min(maxCost, max(minCost, bySize, byTime))
 }
 
 // pay notes what a write cost that has just ended.

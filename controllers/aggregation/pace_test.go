@@ -14,7 +14,7 @@ func TestCost(t *testing.T) {
 	}{
 		"small":                          {1000, 1, time.Millisecond, minCost},
 		"large":                          {3 << 18, 1, time.Millisecond, 500 * time.Millisecond},
-		"slow":                           {1000, 1, 200 * time.Millisecond, 400 * time.Millisecond},
+		"slow":                           {1000, 1, 200 * time.Millisecond, 300 * time.Millisecond},
 		"one of many":                    {1000, 10, 200 * time.Millisecond, 2 * time.Second},
 		"an API server that hardly does": {1000, 100, time.Minute, maxCost},
 	}
