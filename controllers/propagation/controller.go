@@ -16,6 +16,7 @@ import (
 	"github.com/towline-io/towline/controllers/grants"
 	"github.com/towline-io/towline/controllers/internal/pause"
 	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/controllers/internal/tally"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
@@ -64,7 +65,7 @@ type Reconciler struct {
 	// Move says what comes first when the target of an Application changes.
 	Move MoveOptions
 
-	blocked blocked
+	blocked tally.Reasons
 	running controller.Controller
 }
 
@@ -75,7 +76,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	var after time.Duration
 	switch {
 	case apierrors.IsNotFound(err):
-		r.blocked.set(req.NamespacedName, "")
+		r.blocked.Set(blockedApplications, req.NamespacedName, "")
 		err = r.removeOrphans(ctx, req.NamespacedName)
 	case err == nil:
 		after, err = r.propagate(ctx, app)
@@ -129,7 +130,7 @@ func (r *Reconciler) propagate(ctx context.Context, app *argocd.Application) (ti
 	if err != nil && !blocked {
 		return 0, err
 	}
-	r.blocked.set(client.ObjectKeyFromObject(app), problem.reason())
+	r.blocked.Set(blockedApplications, client.ObjectKeyFromObject(app), problem.reason())
 	if err := r.report(ctx, app, problem); err != nil {
 		return 0, err
 	}
