@@ -2,7 +2,6 @@ package authorization
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -34,9 +33,6 @@ type Cluster struct {
 
 	// Server is the address by which the hub's Argo CD knows it; empty when it is not known.
 	Server string
-
-	// Projects are the AppProjects that it belongs to, for those that permit only such clusters.
-	Projects []string
 }
 
 // Project is the refusal of an AppProject to an Application of a namespace; nil when it permits the request on the
@@ -59,10 +55,11 @@ func Project(p *argocd.AppProject, namespace, argocdNamespace string, r Request,
 			"AppProject %s/%s does not permit namespace %q on cluster %q: add {name: %s, namespace: %s} to its spec.destinations, "+
 				"where an entry with \"!\" may forbid it", p.Namespace, p.Name, cut(r.Namespace), c.Name, c.Name, cut(r.Namespace))
 	}
-	if p.Spec.PermitOnlyProjectScopedClusters && !slices.Contains(c.Projects, p.Name) {
+	if p.Spec.PermitOnlyProjectScopedClusters {
 		return refuse(apis.ReasonDestinationForbidden,
-			"AppProject %s/%s permits only clusters of its own: set project: %s in the Argo CD cluster Secret of cluster %q, "+
-				"or take permitOnlyProjectScopedClusters off", p.Namespace, p.Name, p.Name, c.Name)
+			"AppProject %s/%s permits only clusters of its own, by their cluster Secrets, which Towline does not read: for cluster %q, "+
+				"take permitOnlyProjectScopedClusters off, and name the project's clusters in its spec.destinations",
+			p.Namespace, p.Name, c.Name)
 	}
 	return nil
 }

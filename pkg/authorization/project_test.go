@@ -120,8 +120,7 @@ func TestProjectRefusals(t *testing.T) {
 		"the second source": {
 			edit:   func(r *authorization.Request) { r.Sources = append(r.Sources, "https://u:pass@evil.example.com/y") },
 			reason: apis.ReasonSourceForbidden, says: `"https://evil.example.com/y"`},
-		"not one of its clusters": {project: own, reason: apis.ReasonDestinationForbidden, says: "project: p"},
-		"one of its clusters":     {project: own, cluster: authorization.Cluster{Name: "c1", Projects: []string{"p"}}},
+		"not one of its clusters": {project: own, reason: apis.ReasonDestinationForbidden, says: "in its spec.destinations"},
 	} {
 		t.Run(title, func(t *testing.T) {
 			p, namespace, c, r := tc.project, tc.namespace, tc.cluster, good

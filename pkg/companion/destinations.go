@@ -48,7 +48,7 @@ func judge(c authorization.Cluster, name, server string) verdict {
 // forbids the cluster forbids all of it: Argo CD can limit that to a namespace, which cannot be said there, and less is
 // safe.
 func rewriteDestinations(p *argocd.AppProject, c authorization.Cluster, spec fields) error {
-	forbidden := p.Spec.PermitOnlyProjectScopedClusters && !slices.Contains(c.Projects, p.Name)
+	forbidden := p.Spec.PermitOnlyProjectScopedClusters
 	delete(spec, "permitOnlyProjectScopedClusters") // the cluster's own Argo CD knows of no such cluster
 	for _, d := range p.Spec.Destinations {
 		forbidden = forbidden || judge(c, d.Name, d.Server) == denied

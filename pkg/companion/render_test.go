@@ -138,8 +138,6 @@ func destinationsOn(t *testing.T, p *argocd.AppProject, c authorization.Cluster)
 
 func TestDestinations(t *testing.T) {
 	unknown := authorization.Cluster{Name: "c1"}
-	own := c1
-	own.Projects = []string{"web"}
 	for title, tc := range map[string]struct {
 		destinations string
 		edit         string
@@ -161,9 +159,7 @@ func TestDestinations(t *testing.T) {
 			destinations: `{"server":"*","namespace":"a"},{"server":"!https://kubernetes.default.svc","namespace":"*"}`, want: "a,*"},
 		"its address not known": {
 			destinations: `{"server":"*","namespace":"a"},{"server":"!https://c2","namespace":"*"}`, cluster: unknown},
-		"not one of its clusters": {destinations: `{"server":"*","namespace":"a"}`, edit: `,"permitOnlyProjectScopedClusters":true`},
-		"one of its clusters": {
-			destinations: `{"server":"*","namespace":"a"}`, edit: `,"permitOnlyProjectScopedClusters":true`, cluster: own, want: "a"},
+		"only its own clusters": {destinations: `{"server":"*","namespace":"a"}`, edit: `,"permitOnlyProjectScopedClusters":true`},
 	} {
 		c := tc.cluster
 		if c.Name == "" {
