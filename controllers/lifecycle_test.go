@@ -1,15 +1,20 @@
 package controllers_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/controllers"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 // agentFinalizer is what the work agent puts on a work and takes off when the cluster has removed everything.
@@ -173,6 +178,44 @@ func TestMoveOldFirst(t *testing.T) {
 	edit(t, old, func(w *workv1.ManifestWork) { w.Finalizers = nil })
 	expectWork(t, app)
 	expectNoNotice(t, app, apis.ConditionMoveWarning)
+}
+
+// TestMoveOldFirstToWhereItCannotGo: it stays where it is, rather than run nowhere.
+func TestMoveOldFirstToWhereItCannotGo(t *testing.T) {
+	start(t)
+	for reason, hinder := range map[string]func(*testing.T, *scene){
+		apis.ReasonExecutorInvalid: func(t *testing.T, s *scene) {
+			edit(t, project(s.app.Project()), func(p *argocd.AppProject) {
+				p.Annotations = map[string]string{apis.AnnotationExecutor: "nonsense"}
+			})
+		},
+		apis.ReasonPayloadTooLarge: func(t *testing.T, s *scene) {
+			edit(t, s.app, func(a *argocd.Application) { a.Spec.Raw = large(a.Spec.Raw) })
+		},
+		apis.ReasonClusterNamespaceMissing: func(t *testing.T, s *scene) {
+			s.cluster = &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: unique("cluster")}}
+			s.cluster.Spec.HubAcceptsClient = true
+			create(t, s.cluster)
+		},
+	} {
+		t.Run(reason, func(t *testing.T) {
+			s := &scene{namespace: namespace(t, unique("apps")), cluster: cluster(t)}
+			s.app = fixture.Application("guestbook").Namespace(s.namespace).Cluster(cluster(t).Name).
+				Annotation(apis.AnnotationMoveOrder, apis.MoveOldFirst).Obj()
+			s.own(t, func(p *argocd.AppProjectSpec) { p.SourceNamespaces = []string{"*"} })
+			create(t, s.app)
+			old := expectWork(t, s.app)
+			hinder(t, s)
+			edit(t, s.app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = s.cluster.Name })
+			expectProblem(t, s.app, reason, "")
+			expectKept(t, old)
+		})
+	}
+}
+
+// large is a spec that fits into no work.
+func large(spec []byte) []byte {
+	return []byte(strings.Replace(string(spec), "{", `{"info":[{"name":"x","value":"`+strings.Repeat("x", work.MaxPayload)+`"}],`, 1))
 }
 
 // TestMadeAgainUnderItsName: the new Application's work takes over before that of the old one goes.

@@ -75,7 +75,11 @@ func TestDeletionWithAnUnmarkedWork(t *testing.T) {
 	create(t, old)
 	remove(t, app)
 	start(t)
-	NewWithT(t).Eventually(func() bool { return get(t, old.DeepCopy()).DeletionTimestamp.IsZero() }, soon, tick).Should(BeFalse())
+	// It has no finalizer there, and the hub's asks for a cascade.
+	NewWithT(t).Eventually(func() string { return string(get(t, old).Spec.Workload.Manifests[0].Raw) }, soon, tick).
+		Should(ContainSubstring(apis.FinalizerResources))
+	applied(t, old)
+	expectDeleting(t, old)
 	edit(t, old, func(w *workv1.ManifestWork) { w.Finalizers = nil })
 	expectGone(t, app)
 }

@@ -51,6 +51,10 @@ type Checker struct {
 
 	// NamespaceRules let Applications choose their namespace on a cluster.
 	NamespaceRules []authorization.NamespaceRule
+
+	// Carried is set where it matters what works carry, beside what Applications ask for: a change of their rights
+	// wakes the Applications of those works too.
+	Carried bool
 }
 
 // Past is the same checker past the cache.
@@ -65,10 +69,7 @@ func (c *Checker) Past(live client.Reader) *Checker {
 func (c *Checker) Check(
 	ctx context.Context, app *argocd.Application, request authorization.Request, cluster *clusterv1.ManagedCluster,
 ) (*authorization.Refusal, error) {
-	if refusal := authorization.Namespace(app, c.ArgoCDNamespace, c.NamespaceRules); refusal != nil {
-		return refusal, nil
-	}
-	if refusal, err := c.checkCluster(ctx, app.Namespace, cluster); refusal != nil || err != nil {
+	if refusal, err := c.CheckPlace(ctx, app, cluster); refusal != nil || err != nil {
 		return refusal, err
 	}
 	project, err := c.Project(ctx, request.Project)
@@ -79,6 +80,17 @@ func (c *Checker) Check(
 		return authorization.NoProject(request.Project, c.ArgoCDNamespace), nil
 	}
 	return authorization.Project(project, app.Namespace, c.ArgoCDNamespace, request, authorization.Describe(cluster)), nil
+}
+
+// CheckPlace is the refusal of the cluster, and of the namespace that an Application is to have there, whatever its
+// spec says.
+func (c *Checker) CheckPlace(
+	ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster,
+) (*authorization.Refusal, error) {
+	if refusal := authorization.Namespace(app, c.ArgoCDNamespace, c.NamespaceRules); refusal != nil {
+		return refusal, nil
+	}
+	return c.checkCluster(ctx, app.Namespace, cluster)
 }
 
 // Project is the AppProject of that name; nil when there is none. It is the cache's own: not to be changed.

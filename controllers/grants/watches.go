@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	clusterv1beta2 "open-cluster-management.io/api/cluster/v1beta2"
+	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 const (
@@ -27,10 +29,18 @@ const (
 
 	// byDecided finds the PlacementDecisions that name a ManagedCluster.
 	byDecided = "decided"
+
+	// byCarriedProject finds the ManifestWorks that carry Applications of an AppProject.
+	byCarriedProject = "carriedProject"
 )
 
 // Setup registers the indexes that Check reads by.
 func (c *Checker) Setup(ctx context.Context, indexer client.FieldIndexer) error {
+	if c.Carried {
+		if err := indexer.IndexField(ctx, &workv1.ManifestWork{}, byCarriedProject, carriedProject); err != nil {
+			return err
+		}
+	}
 	if c.Clusters == None {
 		return nil
 	}
@@ -69,7 +79,19 @@ func rulesChanged() predicate.Predicate {
 }
 
 func (c *Checker) ofProject(ctx context.Context, project client.Object) []reconcile.Request {
-	return requests(index.ApplicationsOfProject(ctx, c.Reader, project.GetName()))
+	keys := index.ApplicationsOfProject(ctx, c.Reader, project.GetName())
+	if c.Carried {
+		keys = append(keys, index.ApplicationsOfWorks(ctx, c.Reader, client.MatchingFields{byCarriedProject: project.GetName()})...)
+	}
+	return requests(keys)
+}
+
+// carriedProject is the AppProject of the Application that a work carries.
+func carriedProject(obj client.Object) []string {
+	if there, ok := work.Carried(obj.(*workv1.ManifestWork)); ok {
+		return []string{there.Project()}
+	}
+	return nil
 }
 
 func (c *Checker) ofBinding(ctx context.Context, binding client.Object) []reconcile.Request {
@@ -93,7 +115,11 @@ func (c *Checker) ofSet(ctx context.Context, set client.Object) []reconcile.Requ
 func (c *Checker) onDecision() handler.Funcs {
 	enqueue := func(ctx context.Context, namespace string, clusters []string, q queue) {
 		for _, cluster := range clusters {
-			for _, request := range requests(index.ApplicationsOfNamespaceAndCluster(ctx, c.Reader, namespace, cluster)) {
+			keys := index.ApplicationsOfNamespaceAndCluster(ctx, c.Reader, namespace, cluster)
+			if c.Carried {
+				keys = append(keys, c.sentFrom(ctx, namespace, cluster)...)
+			}
+			for _, request := range requests(keys) {
 				q.Add(request)
 			}
 		}
@@ -110,6 +136,12 @@ func (c *Checker) onDecision() handler.Funcs {
 			enqueue(ctx, e.Object.GetNamespace(), decidedOf(e.Object), q)
 		},
 	}
+}
+
+// sentFrom are the Applications of a namespace of the hub that have works on a cluster, wherever they ask to go now.
+func (c *Checker) sentFrom(ctx context.Context, namespace, cluster string) []types.NamespacedName {
+	return slices.DeleteFunc(index.ApplicationsOfWorks(ctx, c.Reader, client.InNamespace(cluster)),
+		func(key types.NamespacedName) bool { return key.Namespace != namespace })
 }
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]

@@ -185,6 +185,22 @@ func ApplicationsOfSet(ctx context.Context, c client.Reader, set types.Namespace
 	return lookUp(ctx, c, client.MatchingFields{BySet: set.String()})
 }
 
+// ApplicationsOfWorks are the hub Applications that the annotations of some works name. See ByHubApplication for what
+// they may be used for.
+func ApplicationsOfWorks(ctx context.Context, c client.Reader, match ...client.ListOption) []types.NamespacedName {
+	works := &workv1.ManifestWorkList{}
+	if err := c.List(ctx, works, append(match, client.UnsafeDisableDeepCopy)...); err != nil {
+		panic(err) // as below
+	}
+	var keys []types.NamespacedName
+	for i := range works.Items {
+		if key, ok := HubApplication(&works.Items[i]); ok {
+			keys = append(keys, key)
+		}
+	}
+	return keys
+}
+
 // lookUp reads an index of the cache, which can fail only when the index was never registered: a mistake in the
 // program that no caller could do anything about.
 func lookUp(ctx context.Context, c client.Reader, match ...client.ListOption) []types.NamespacedName {

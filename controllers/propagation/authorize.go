@@ -2,34 +2,18 @@ package propagation
 
 import (
 	"context"
-	"errors"
-	"time"
 
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
 )
 
-// authorize returns a Problem when the Application may not go where it asks to go. A work that was sent before then
-// stays as it is; where DeleteOnRevocation says so, it goes.
-func (r *Reconciler) authorize(ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster) error {
-	err := r.permitted(ctx, app, cluster)
-	p, refused := errors.AsType[*Problem](err)
-	if !refused || p.Condition != apis.ConditionPropagationForbiddenError || !r.DeleteOnRevocation {
-		return err
-	}
-	if err := r.revoke(ctx, app); err != nil {
-		return err
-	}
-	return p
-}
-
-// permitted returns a Problem when the Application may not go where it asks to go.
+// permitted returns a Problem when the Application may not go where its spec asks to go. A work that was sent before
+// then stays as it is; revoke looks at what that one carries.
 func (r *Reconciler) permitted(ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster) error {
-	request, err := authorization.Read(app)
+	request, err := authorization.ReadSpec(app)
 	if err != nil {
 		return renderProblem(err)
 	}
@@ -37,44 +21,35 @@ func (r *Reconciler) permitted(ctx context.Context, app *argocd.Application, clu
 	if err != nil || refusal == nil {
 		return err
 	}
+	return forbidden(refusal)
+}
+
+// withheld is the problem with the operation that a permitted Application requests; nil when it may travel, and when
+// there is none. It is held where it is, so that it can be taken back or terminated, or go when it is permitted; all
+// else of the Application goes on.
+func (r *Reconciler) withheld(
+	ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster,
+) (*Problem, error) {
+	if app.Operation == nil {
+		return nil, nil
+	}
+	request, err := authorization.Read(app)
+	if err != nil {
+		return operationProblem(err), nil
+	}
+	refusal, err := r.Grants.Check(ctx, app, request, cluster)
+	if err != nil || refusal == nil {
+		return nil, err
+	}
+	p := forbidden(refusal)
+	p.Message = "the requested operation is held back, or terminate it: " + p.Message
+	return p, nil
+}
+
+func forbidden(refusal *authorization.Refusal) *Problem {
 	return &Problem{Reason: refusal.Reason, Message: refusal.Message, Condition: apis.ConditionPropagationForbiddenError}
 }
 
-// revoke takes an Application off the cluster that it may not use any more. The cache may be behind with any of the
-// objects that decide, and a workload is at stake: all of them are read anew, and one that cannot be read keeps it.
-func (r *Reconciler) revoke(ctx context.Context, app *argocd.Application) error {
-	existing, err := r.existing(ctx, app)
-	if err != nil || existing == nil || !existing.DeletionTimestamp.IsZero() {
-		return err
-	}
-	now, cluster := &argocd.Application{}, &clusterv1.ManagedCluster{}
-	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(app), now); err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	if now.UID != app.UID || now.Cluster() != app.Cluster() {
-		return waiting(behind)
-	}
-	if err := r.Live.Get(ctx, client.ObjectKey{Name: app.Cluster()}, cluster); err != nil {
-		return err
-	}
-	request, err := authorization.Read(now)
-	if err != nil {
-		return renderProblem(err)
-	}
-	refusal, err := r.Grants.Past(r.Live).Check(ctx, now, request, cluster)
-	if err != nil {
-		return err
-	}
-	if refusal == nil {
-		return waiting(behind)
-	}
-	current, err := r.current(ctx, app)
-	if err != nil || current == nil {
-		return err
-	}
-	return r.deleteWork(ctx, current, app)
+func operationProblem(err error) *Problem {
+	return problemf(apis.ReasonOperationInvalid, "the requested operation cannot be read: %s: request it again", err)
 }
-
-// behind is how long to wait when the cache does not have yet what the API server has: the change itself wakes the
-// Application, unless it is one that does not.
-const behind = time.Second

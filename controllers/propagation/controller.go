@@ -95,6 +95,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // act does what the Application asks for. It returns a Problem when that cannot be, or takes its time.
 func (r *Reconciler) act(ctx context.Context, app *argocd.Application) (time.Duration, error) {
+	if err := r.revoke(ctx, app); err != nil {
+		return 0, err
+	}
 	if !app.Pulled() { // the label says "false"
 		switch {
 		case app.DeletionTimestamp.IsZero():

@@ -5,18 +5,28 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/internal/gone"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/report"
 )
 
 // letGo takes Argo CD's finalizers off an Application whose cluster is not waited for: because someone says so, or
-// because there is no cluster any more that could answer. It tells whether that was so.
-func (r *Reconciler) letGo(ctx context.Context, app *argocd.Application) (bool, error) {
+// because there is no cluster any more that could answer. It tells whether that was so. The deletion of works that
+// waited for their agents is asked for at once: nothing on the hub will wait for them any more.
+func (r *Reconciler) letGo(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork) (bool, error) {
 	cluster, err := r.cluster(ctx, app.Cluster())
 	if err != nil {
 		return false, err
+	}
+	if cluster == nil && canBeSomewhere(app) { // or the cache is behind
+		if err := r.Live.Get(ctx, client.ObjectKey{Name: app.Cluster()}, &clusterv1.ManagedCluster{}); !gone.Is(err) {
+			return false, err
+		}
 	}
 	var why string
 	switch {
@@ -30,6 +40,11 @@ func (r *Reconciler) letGo(ctx context.Context, app *argocd.Application) (bool, 
 		why = "the ManagedCluster is not accepted any more"
 	default:
 		return false, nil
+	}
+	for i := range works {
+		if err := r.deleteWork(ctx, &works[i], app); err != nil {
+			return false, err
+		}
 	}
 	if err := r.releaseFinalizers(ctx, app); err != nil {
 		return false, err
@@ -61,13 +76,16 @@ func (r *Reconciler) waitsForCluster(ctx context.Context, app *argocd.Applicatio
 // the cluster keeps all.
 func (r *Reconciler) finalizeReleased(ctx context.Context, app *argocd.Application) error {
 	notice, err := r.releaseAll(ctx, app)
-	if err != nil || notice == nil {
-		if err == nil {
-			err = r.releaseFinalizers(ctx, app)
-		}
-		return err
+	if err == nil && notice == nil {
+		notice, err = r.releaseUnseen(ctx, app)
 	}
-	if done, err := r.letGo(ctx, app); done || err != nil {
+	switch {
+	case err != nil:
+		return err
+	case notice == nil:
+		return r.releaseFinalizers(ctx, app)
+	}
+	if done, err := r.letGo(ctx, app, nil); done || err != nil {
 		return err
 	}
 	return notice

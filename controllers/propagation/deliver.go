@@ -2,6 +2,7 @@ package propagation
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -36,9 +37,24 @@ func (r *Reconciler) deliver(ctx context.Context, app *argocd.Application) (time
 	if p := checkCluster(app, cluster); p != nil {
 		return 0, p
 	}
-	if err := r.authorize(ctx, app, cluster); err != nil {
+	if err := r.permitted(ctx, app, cluster); err != nil {
 		return 0, err
 	}
+	withheld, err := r.withheld(ctx, app, cluster)
+	if err != nil {
+		return 0, err
+	}
+	after, err := r.send(ctx, app, cluster, withheld != nil)
+	if p, is := errors.AsType[*Problem](err); withheld != nil && (err == nil || is && p.notice()) {
+		return after, withheld
+	}
+	return after, err
+}
+
+// send makes the work of an Application that may go to its cluster. withheld is set when its operation may not.
+func (r *Reconciler) send(
+	ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster, withheld bool,
+) (time.Duration, error) {
 	existing, err := r.existing(ctx, app)
 	if err != nil {
 		return 0, err
@@ -46,22 +62,22 @@ func (r *Reconciler) deliver(ctx context.Context, app *argocd.Application) (time
 	if err := r.checkTarget(ctx, app, cluster, existing); err != nil {
 		return 0, err
 	}
+	executor, err := r.executor(ctx, app)
+	if err != nil {
+		return 0, err
+	}
 	if existing == nil {
-		if err := problemOr(r.clearTheWay(ctx, app)); err != nil {
+		if err := r.clearTheWay(ctx, app, executor); err != nil {
 			return 0, err
 		}
 	}
-	relayed, err := r.relayRequests(ctx, app, existing)
+	relayed, err := r.relayRequests(ctx, app, existing, withheld)
 	if err != nil || relayed.done {
 		return 0, err
 	}
 	desired, err := render(app, relayed, existing)
 	if err != nil {
 		return 0, renderProblem(err)
-	}
-	executor, err := r.executor(ctx, app)
-	if err != nil {
-		return 0, err
 	}
 	work.ExecuteAs(desired, executor)
 	current, err := r.apply(ctx, app, existing, desired)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -46,30 +47,41 @@ func (r *Reconciler) stale(ctx context.Context, app *argocd.Application) ([]work
 	}), nil
 }
 
-// clearTheWay takes an Application that must not run twice off its old cluster before it has a work on the new one.
-// It returns what to tell while that has not happened.
-func (r *Reconciler) clearTheWay(ctx context.Context, app *argocd.Application) (*Problem, error) {
+// clearTheWay takes an Application that must not run twice off its old cluster before it has a work on the new one. It
+// does not before the hub has said that it would take that work: it would run nowhere. It returns a Problem while the
+// old cluster has it.
+func (r *Reconciler) clearTheWay(ctx context.Context, app *argocd.Application, executor types.NamespacedName) error {
 	if !r.Move.oldFirst(app) {
-		return nil, nil
+		return nil
 	}
 	stale, err := r.stale(ctx, app)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var there []workv1.ManifestWork
-	for i := range stale {
-		if stale[i].Namespace == app.Cluster() {
-			continue // it is the new one's too, and must not be without an owner
-		}
-		if err := r.deleteWork(ctx, &stale[i], app); err != nil {
-			return nil, err
-		}
-		there = append(there, stale[i])
-	}
+	there := elsewhere(stale, app) // what the cluster itself has is the new one's too, and must not be without an owner
 	if len(there) == 0 {
-		return nil, nil
+		return nil
 	}
-	return moving(app, there, "it is sent there when %s has removed it"), nil
+	if err := r.rehearse(ctx, app, executor); err != nil {
+		return err
+	}
+	for i := range there {
+		if _, err := r.remove(ctx, app, &there[i]); err != nil {
+			return err
+		}
+	}
+	return moving(app, there, "it is sent there when %s has removed it")
+}
+
+// rehearse returns a Problem when the Application cannot have a work.
+func (r *Reconciler) rehearse(ctx context.Context, app *argocd.Application, executor types.NamespacedName) error {
+	desired, err := work.Render(app, work.Requests{})
+	if err != nil {
+		return renderProblem(err)
+	}
+	work.ExecuteAs(desired, executor)
+	key := client.ObjectKeyFromObject(desired).String()
+	return writeProblem(client.IgnoreAlreadyExists(r.Create(ctx, desired, client.DryRunAll)), key)
 }
 
 // removeStale deletes the works that carried this Application before, once current has taken their place: on the
@@ -86,16 +98,25 @@ func (r *Reconciler) removeStale(ctx context.Context, app *argocd.Application, c
 	}
 	left := r.Move.left(app, current, time.Now())
 	for i := range stale {
-		if stale[i].Namespace == app.Cluster() || left == 0 {
-			if err := r.deleteWork(ctx, &stale[i], app); err != nil {
-				return 0, fmt.Errorf("delete ManifestWork of an earlier target: %w", err)
-			}
+		if err := r.removeStaleWork(ctx, app, &stale[i], left); err != nil {
+			return 0, fmt.Errorf("delete ManifestWork of an earlier target: %w", err)
 		}
 	}
 	if left > 0 {
 		return left, problemOr(moving(app, elsewhere(stale, app), "%s keeps it until it is healthy there, or for "+r.Move.Timeout.String()), nil)
 	}
 	return 0, problemOr(moving(app, elsewhere(stale, app), "waiting for %s to remove it"), nil)
+}
+
+func (r *Reconciler) removeStaleWork(ctx context.Context, app *argocd.Application, w *workv1.ManifestWork, left time.Duration) error {
+	switch {
+	case w.Namespace == app.Cluster(): // the Application there is not to change: it is the current work's
+		return r.deleteWork(ctx, w, app)
+	case left > 0:
+		return nil
+	}
+	_, err := r.remove(ctx, app, w)
+	return err
 }
 
 // left is how long the old cluster keeps an Application that has been applied on the new one.

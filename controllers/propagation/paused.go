@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -31,8 +32,34 @@ func (r *Reconciler) paused(ctx context.Context, app *argocd.Application) (*Prob
 	if !app.DeletionTimestamp.IsZero() {
 		what = "its deletion waits"
 	}
+	return pausedNotice(by, what), nil
+}
+
+func pausedNotice(by, what string) *Problem {
 	return noticef(apis.ConditionPausedWarning, apis.ReasonPaused,
-		"paused by the annotation %s on %s: %s, and what the cluster reports is still shown", apis.AnnotationPaused, by, what), nil
+		"paused by the annotation %s on %s: %s, and what the cluster reports is still shown", apis.AnnotationPaused, by, what)
+}
+
+// releasePaused returns what to tell of an Application that is to be let go of while it, or a cluster that has it, is
+// paused; nil when that is not so. Not every end of such a pause is watched: an Application that is let go of may have
+// lost its label, or name no cluster.
+func (r *Reconciler) releasePaused(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork) (*Problem, error) {
+	if len(works) == 0 {
+		return nil, nil
+	}
+	by, err := r.Pauses.By(ctx, app)
+	for i := 0; i < len(works) && by == "" && err == nil; i++ {
+		var held bool
+		if held, err = r.Pauses.Cluster(ctx, works[i].Namespace); held {
+			by = "ManagedCluster " + works[i].Namespace
+		}
+	}
+	if err != nil || by == "" {
+		return nil, err
+	}
+	p := pausedNotice(by, "its release waits")
+	p.cause = waiting(unseen)
+	return p, nil
 }
 
 // errAgain ends a reconcile whose own write wakes the next one.

@@ -6,15 +6,12 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/relay"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -37,9 +34,15 @@ func (r *Reconciler) release(ctx context.Context, app *argocd.Application, works
 
 // releaseWork takes the next step with one work. The work's changes and its end wake the reconciles that go on.
 func (r *Reconciler) releaseWork(ctx context.Context, app *argocd.Application, w *workv1.ManifestWork) error {
-	switch {
-	case !w.DeletionTimestamp.IsZero():
+	if !w.DeletionTimestamp.IsZero() {
 		return nil
+	}
+	if held, err := r.Pauses.Cluster(ctx, w.Namespace); err != nil {
+		return err
+	} else if held {
+		return waiting(unseen)
+	}
+	switch {
 	case !work.Released(w):
 		return r.prepareRelease(ctx, app, w)
 	case !applied(w):
@@ -79,20 +82,13 @@ func (r *Reconciler) prepareRelease(ctx context.Context, app *argocd.Application
 	if err != nil {
 		return renderProblem(err)
 	}
-	patch := client.MergeFromWithOptions(w, client.MergeFromWithOptimisticLock{})
-	if err := r.Patch(ctx, updated, patch); apierrors.IsNotFound(err) {
-		return waiting(retry.Conflict)
-	} else if err != nil {
-		return err
-	}
-	workWrites.WithLabelValues("update").Inc()
-	return nil
+	return r.rewrite(ctx, w, updated)
 }
 
 // mayPutBack returns a Problem when a work carries a request, so that the Application as it is now has to be sent once
 // more, and that may not be sent there.
 func (r *Reconciler) mayPutBack(ctx context.Context, app *argocd.Application, w *workv1.ManifestWork) error {
-	if app == nil || work.Sent(w).Last.State != relay.OnItsWay {
+	if app == nil || !work.CarriesRequest(w) {
 		return nil
 	}
 	cluster, err := r.cluster(ctx, w.Namespace)
@@ -109,13 +105,36 @@ func (r *Reconciler) releaseAll(ctx context.Context, app *argocd.Application) (*
 	if err != nil {
 		return nil, err
 	}
+	if p, err := r.releasePaused(ctx, app, works); p != nil || err != nil {
+		return p, err
+	}
 	pending, err := r.release(ctx, app, works)
-	if err != nil || len(pending) == 0 {
+	return releasing(pending), err
+}
+
+// releaseUnseen lets go of the work that the Application must have and that the cache does not show: before nothing
+// holds the Application on the hub any more, the cache's word for that does not do.
+func (r *Reconciler) releaseUnseen(ctx context.Context, app *argocd.Application) (*Problem, error) {
+	own, err := r.current(ctx, app)
+	if err != nil || own == nil {
 		return nil, err
+	}
+	pending, err := r.release(ctx, app, []workv1.ManifestWork{*own})
+	p := releasing(pending)
+	if p != nil {
+		p.cause = waiting(unseen)
+	}
+	return p, err
+}
+
+// releasing is what to tell while those clusters have not let go; nil for none.
+func releasing(pending []string) *Problem {
+	if len(pending) == 0 {
+		return nil
 	}
 	return noticef(apis.ConditionReleaseWarning, apis.ReasonReleasing,
 		"being released: waiting for the work agent of cluster %s to let go of the Application, which goes on running",
-		strings.Join(pending, ", ")), nil
+		strings.Join(pending, ", "))
 }
 
 // released is for an Application that asks to be let go of.
@@ -140,7 +159,7 @@ func (r *Reconciler) unsent(ctx context.Context, app *argocd.Application, p *Pro
 		return err
 	}
 	if notice != nil {
-		p.Message += "; meanwhile it is " + notice.Message
+		p.Message, p.cause = p.Message+"; meanwhile it is "+notice.Message, notice.cause
 	}
 	return p
 }

@@ -5,10 +5,8 @@ import (
 	"errors"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/index"
@@ -42,7 +40,7 @@ func (r *Reconciler) finalize(ctx context.Context, app *argocd.Application) erro
 	}
 	held := false
 	for i := range works {
-		if err := r.deleteWork(ctx, &works[i], app); err != nil {
+		if _, err := r.remove(ctx, app, &works[i]); err != nil {
 			return err
 		}
 		held = held || works[i].Name == work.Name(app) // those of earlier Applications of its name are not waited for
@@ -50,7 +48,7 @@ func (r *Reconciler) finalize(ctx context.Context, app *argocd.Application) erro
 	if !held {
 		return r.releaseFinalizers(ctx, app)
 	}
-	if done, err := r.letGo(ctx, app); done || err != nil {
+	if done, err := r.letGo(ctx, app, works); done || err != nil {
 		return err
 	}
 	notice, err := r.waitsForCluster(ctx, app)
@@ -105,12 +103,7 @@ func (r *Reconciler) removeOrphans(ctx context.Context, key types.NamespacedName
 		return err
 	}
 	for i := range works {
-		if work.Released(&works[i]) { // it was being let go of when the Application went
-			err = r.releaseWork(ctx, nil, &works[i])
-		} else {
-			err = r.deleteWork(ctx, &works[i], nil)
-		}
-		if err != nil {
+		if err := r.removeOrphan(ctx, &works[i]); err != nil {
 			return err
 		}
 	}
@@ -123,14 +116,29 @@ func (r *Reconciler) unlabelled(ctx context.Context, app *argocd.Application, ha
 	if !hasWorks && app.DeletionTimestamp.IsZero() {
 		return r.report(ctx, app, nil)
 	}
+	if err := r.revoke(ctx, app); err != nil {
+		if p, is := errors.AsType[*Problem](err); is {
+			return r.report(ctx, app, p)
+		}
+		return err
+	}
 	notice, err := r.releaseAll(ctx, app)
+	if err == nil && notice == nil && !app.DeletionTimestamp.IsZero() {
+		notice, err = r.releaseUnseen(ctx, app)
+	}
 	switch {
 	case err != nil:
 		return err
 	case notice == nil && !app.DeletionTimestamp.IsZero() && app.ReconcileSkipped():
 		return r.releaseFinalizers(ctx, app)
 	}
-	return r.report(ctx, app, notice)
+	if err := r.report(ctx, app, notice); err != nil {
+		return err
+	}
+	if notice != nil {
+		return notice.cause
+	}
+	return nil
 }
 
 // works are the works whose annotations name the Application, and which it or an earlier one of its name can have
@@ -145,28 +153,4 @@ func (r *Reconciler) works(ctx context.Context, app types.NamespacedName) ([]wor
 		owners := index.ApplicationsOfWork(ctx, r, client.ObjectKeyFromObject(&w))
 		return len(owners) > 0 && !slices.Contains(owners, app)
 	}), err
-}
-
-// deleteWork asks for the deletion of exactly this work, not of one that has taken its name since. app is nil when
-// the Application is gone, and gets the event otherwise.
-func (r *Reconciler) deleteWork(ctx context.Context, w *workv1.ManifestWork, app *argocd.Application) error {
-	if !w.DeletionTimestamp.IsZero() {
-		return nil
-	}
-	if held, err := r.Pauses.Cluster(ctx, w.Namespace); err != nil {
-		return err
-	} else if held {
-		return waiting(unseen)
-	}
-	err := r.Delete(ctx, w, client.Preconditions{UID: &w.UID})
-	if err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	workWrites.WithLabelValues("delete").Inc()
-	ctrl.LoggerFrom(ctx).Info("Deleted ManifestWork", "work", client.ObjectKeyFromObject(w).String())
-	if app != nil {
-		r.Events.Eventf(app, w, corev1.EventTypeNormal, apis.ReasonWorkDeleted, "Delete",
-			"asked cluster %s to remove the Application (ManifestWork %s)", w.Namespace, w.Name)
-	}
-	return nil
 }

@@ -28,6 +28,9 @@ type relayed struct {
 	// carry is what the work is to carry instead of the Application; nil for the Application.
 	carry *work.Request
 
+	// withheld is set when the hub's operation may not travel.
+	withheld bool
+
 	// hold asks to leave what the work carries as it is: the agent has not answered yet.
 	hold bool
 
@@ -39,15 +42,19 @@ type relayed struct {
 }
 
 // relayRequests brings the operation, its termination and the refresh that the hub Application asks for on their way,
-// and takes off the Application what has been dealt with. existing is its work; nil when there is none yet.
-func (r *Reconciler) relayRequests(ctx context.Context, app *argocd.Application, existing *workv1.ManifestWork) (relayed, error) {
+// and takes off the Application what has been dealt with. existing is its work; nil when there is none yet. withheld is
+// set when the operation may not travel: then it stays on the hub, where it can be withdrawn, and nothing else waits.
+func (r *Reconciler) relayRequests(
+	ctx context.Context, app *argocd.Application, existing *workv1.ManifestWork, withheld bool,
+) (relayed, error) {
 	var sent work.Requests
 	var seen feedback.Observation
-	out := relayed{}
+	out := relayed{withheld: withheld}
 	if existing != nil {
 		sent = work.Sent(existing)
 		seen = feedback.Parse(&existing.Status, work.Identifier(app))
-		out = answered(existing, sent.Last, wanted(app, &seen, sent.Last), there(&seen))
+		out = answered(existing, sent.Last, wanted(app, &seen, sent.Last, withheld), there(&seen))
+		out.withheld = withheld
 	}
 	if !out.hold {
 		there := there(&seen)
@@ -76,12 +83,12 @@ func answered(existing *workv1.ManifestWork, last relay.Sent, wanted string, the
 	return relayed{requests: work.Requests{Last: last}}
 }
 
-// wanted is the identity of the request that the hub Application makes now.
-func wanted(app *argocd.Application, seen *feedback.Observation, last relay.Sent) string {
+// wanted is the identity of the request that the hub Application makes now, and that may travel.
+func wanted(app *argocd.Application, seen *feedback.Observation, last relay.Sent, withheld bool) string {
 	if s := app.Status.OperationState; s != nil && s.Phase == "Terminating" && there(seen).Busy {
 		return relay.TerminationID(s.StartedAt)
 	}
-	if app.Operation == nil || relay.Withdraws(app.Status.OperationState, last) {
+	if withheld || app.Operation == nil || relay.Withdraws(app.Status.OperationState, last) {
 		return ""
 	}
 	return relay.ID(app.Operation.Raw)
@@ -115,6 +122,9 @@ func (r *Reconciler) relayOperation(
 	}
 	if stopping(app) && app.Status.OperationState.StartedAt == there.StartedAt && relay.Stopped(last, there) {
 		return nil // the status controller is about to tell of its end, and its write wakes this one
+	}
+	if out.withheld {
+		operation = nil
 	}
 	switch relay.Operation(operation, last, there) {
 	case relay.Stamp:
@@ -162,7 +172,7 @@ func shows(app *argocd.Application, seen *feedback.Observation) bool {
 func (r *Reconciler) stamp(ctx context.Context, app *argocd.Application) error {
 	operation, err := relay.WithID(app.Operation.Raw, relay.NewID(time.Now(), string(uuid.NewUUID())))
 	if err != nil {
-		return problemf(apis.ReasonOperationInvalid, "the requested operation cannot be read: %s: request it again", err)
+		return operationProblem(err)
 	}
 	return r.patch(ctx, app, operationPatch(app, operation))
 }

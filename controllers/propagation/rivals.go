@@ -105,7 +105,7 @@ func (r *Reconciler) maySend(ctx context.Context, app *argocd.Application, clust
 	if !app.Pulled() || checkApplication(app) != nil {
 		return false, nil //nolint:nilerr // a Problem of that one, which its own reconcile says
 	}
-	request, unreadable := authorization.Read(app)
+	request, unreadable := authorization.ReadSpec(app)
 	if unreadable != nil {
 		return false, nil //nolint:nilerr // what cannot be read is not sent, which its own reconcile says
 	}

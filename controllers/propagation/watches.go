@@ -183,7 +183,11 @@ func (r *Reconciler) releasing(ctx context.Context, cluster string) []reconcile.
 }
 
 func (r *Reconciler) applicationsOfCluster(ctx context.Context, obj client.Object) []reconcile.Request {
-	return requests(index.ApplicationsOfCluster(ctx, r, obj.GetName()))
+	keys := index.ApplicationsOfCluster(ctx, r, obj.GetName())
+	if r.DeleteOnRevocation { // of those that ask to go elsewhere now, too
+		keys = append(keys, index.ApplicationsOfWorks(ctx, r, client.InNamespace(obj.GetName()))...)
+	}
+	return requests(keys)
 }
 
 func requests(keys []types.NamespacedName) []reconcile.Request {

@@ -66,6 +66,9 @@ const (
 	// ReasonLetGo: the hub's Application was let go of though its cluster may still have what it deployed.
 	ReasonLetGo = "LetGo"
 
+	// ReasonRevoked: the Application lost the right to be on a cluster, which was asked to remove it.
+	ReasonRevoked = "Revoked"
+
 	// ReasonPropagated: the ManifestWork has been created.
 	ReasonPropagated = "Propagated"
 	// ReasonWorkDeleted: the deletion of the ManifestWork has been asked for.

@@ -50,8 +50,25 @@ func (s *sources) urls() []string {
 	return out
 }
 
-// Read is what an Application asks for. It returns an error that names the field when one is not of Argo CD's shape.
+// Read is what an Application asks for: its spec, and the operation that it requests. It returns an error that names
+// the field when one is not of Argo CD's shape.
 func Read(app *argocd.Application) (Request, error) {
+	out, err := ReadSpec(app)
+	if err != nil || app.Operation == nil {
+		return out, err
+	}
+	var operation struct {
+		Sync sources `json:"sync"`
+	}
+	if err := decode(app.Operation.Raw, &operation); err != nil {
+		return Request{}, fmt.Errorf("operation: %w", err)
+	}
+	out.Sources = append(out.Sources, operation.Sync.urls()...)
+	return out, nil
+}
+
+// ReadSpec is what an Application's spec asks for, whatever it requests beside that.
+func ReadSpec(app *argocd.Application) (Request, error) {
 	var spec struct {
 		sources
 		Project     string `json:"project"`
@@ -66,15 +83,6 @@ func Read(app *argocd.Application) (Request, error) {
 		Project:   cmp.Or(spec.Project, argocd.DefaultProject),
 		Sources:   spec.urls(),
 		Namespace: spec.Destination.Namespace,
-	}
-	if app.Operation != nil {
-		var operation struct {
-			Sync sources `json:"sync"`
-		}
-		if err := decode(app.Operation.Raw, &operation); err != nil {
-			return Request{}, fmt.Errorf("operation: %w", err)
-		}
-		out.Sources = append(out.Sources, operation.Sync.urls()...)
 	}
 	if len(out.Sources) == 0 {
 		out.Sources = []string{""}

@@ -28,6 +28,19 @@ func CarriesTo(w *workv1.ManifestWork, key types.NamespacedName) bool {
 	})
 }
 
+// Carried is the Application that a work carries, and whether it carries one: not a request, and nothing that cannot be
+// read.
+func Carried(w *workv1.ManifestWork) (*argocd.Application, bool) {
+	for _, m := range w.Spec.Workload.Manifests {
+		held := &argocd.Application{}
+		if json.Unmarshal(m.Raw, held) == nil && held.Kind == argocd.Kind &&
+			held.GroupVersionKind().Group == argocd.GroupVersion.Group && len(held.Spec.Raw) > 0 {
+			return held, true
+		}
+	}
+	return nil, false
+}
+
 // holds tells whether one of the Applications among a work's manifests is the one that is looked for.
 func holds(w *workv1.ManifestWork, wanted func(*metav1.PartialObjectMetadata) bool) bool {
 	for _, m := range w.Spec.Workload.Manifests {

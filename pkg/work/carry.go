@@ -2,6 +2,7 @@ package work
 
 import (
 	"encoding/json"
+	"maps"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -28,20 +29,20 @@ type Request struct {
 // Carry changes a work that Render made for the Application so that it carries the request instead. Everything but
 // the manifest and its field manager stays.
 func Carry(w *workv1.ManifestWork, app *argocd.Application, r Request) error {
-	manifest := map[string]any{
-		"apiVersion": argocd.GroupVersion.String(),
-		"kind":       argocd.Kind,
-		"metadata": map[string]string{
-			"name": app.Name, "namespace": app.ClusterNamespace(), "resourceVersion": r.Version,
-		},
-	}
-	manager := operationManager
-	if len(r.Operation) > 0 {
-		manifest["operation"] = r.Operation
-	} else {
+	fields, manager := map[string]any{"operation": r.Operation}, operationManager
+	if len(r.Operation) == 0 {
+		fields = map[string]any{"status": map[string]any{"operationState": map[string]string{"phase": "Terminating"}}}
 		manager = terminationManager
-		manifest["status"] = map[string]any{"operationState": map[string]string{"phase": "Terminating"}}
 	}
+	return carryOnly(w, map[string]string{
+		"name": app.Name, "namespace": app.ClusterNamespace(), "resourceVersion": r.Version,
+	}, manager, fields)
+}
+
+// carryOnly lets a work carry no more of an Application than these fields, by a field manager of their own.
+func carryOnly(w *workv1.ManifestWork, metadata map[string]string, manager string, fields map[string]any) error {
+	manifest := map[string]any{"apiVersion": argocd.GroupVersion.String(), "kind": argocd.Kind, "metadata": metadata}
+	maps.Copy(manifest, fields)
 	raw, err := marshal(manifest)
 	if err != nil {
 		return err

@@ -1,31 +1,31 @@
 package work
 
 import (
-	"encoding/json"
+	"errors"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/relay"
 )
 
 // Release is the work changed so that its deletion leaves everything on the cluster as it is: the Application there
 // loses its finalizers, so that nothing cascades if someone deletes it later, and the work's mark of ownership. It
 // returns an error for a work that holds no readable Application. A work that carries a request gets app in its
-// place, as it is on the hub; app may be nil when there is none any more.
+// place, as it is on the hub; app may be nil when there is none any more, and then the Application there loses the mark
+// alone.
 //
 // Once the agent (v1.2.0) has applied the result, the deletion of the work passes over what it does not own.
 func Release(w *workv1.ManifestWork, app *argocd.Application) (*workv1.ManifestWork, error) {
 	out := w.DeepCopy()
-	if Sent(w).Last.State == relay.OnItsWay && app != nil {
+	if CarriesRequest(w) {
 		if err := putBack(out, app); err != nil {
 			return nil, err
 		}
 	}
 	for i := range out.Spec.Workload.Manifests {
-		raw, err := withoutFinalizers(out.Spec.Workload.Manifests[i].Raw)
+		raw, err := withFinalizers(out.Spec.Workload.Manifests[i].Raw, nil)
 		if err != nil {
 			return nil, err
 		}
@@ -52,11 +52,17 @@ func Released(w *workv1.ManifestWork) bool {
 		return false
 	}
 	out, err := Release(w, nil)
-	return err == nil && Sent(w).Last.State != relay.OnItsWay && sameSpec(&w.Spec, &out.Spec)
+	return err == nil && !CarriesRequest(w) && sameSpec(&w.Spec, &out.Spec)
 }
 
-// putBack replaces a request by the Application, to where the work brought it.
+// releaseManager is the field manager of a manifest that says nothing of an Application but its name.
+const releaseManager = workv1.DefaultFieldManager + "-release"
+
+// putBack replaces a request by the Application, to where the work brought it, or by just its name for nil.
 func putBack(w *workv1.ManifestWork, app *argocd.Application) error {
+	if app == nil {
+		return nameOnly(w)
+	}
 	full, err := Render(At(app, w), Requests{})
 	if err != nil {
 		return err
@@ -80,22 +86,14 @@ func At(app *argocd.Application, w *workv1.ManifestWork) *argocd.Application {
 	return there
 }
 
-// withoutFinalizers is a manifest without finalizers.
-func withoutFinalizers(raw []byte) ([]byte, error) {
-	fields, err := object(raw)
-	if err != nil {
-		return nil, err
+// nameOnly lets a work that carries a request carry just the name of its Application. It returns an error for one that
+// says nothing of how and where that is applied: somebody has changed it.
+func nameOnly(w *workv1.ManifestWork) error {
+	if len(w.Spec.ManifestConfigs) != 1 || w.Spec.ManifestConfigs[0].UpdateStrategy == nil ||
+		w.Spec.ManifestConfigs[0].UpdateStrategy.ServerSideApply == nil {
+		return errors.New("the ManifestWork does not say how its Application is applied")
 	}
-	var meta map[string]json.RawMessage
-	if meta, err = object(fields["metadata"]); err != nil {
-		return nil, err
-	}
-	if _, has := meta["finalizers"]; !has {
-		return raw, nil
-	}
-	delete(meta, "finalizers")
-	if fields["metadata"], err = marshal(meta); err != nil {
-		return nil, err
-	}
-	return marshal(fields)
+	id := w.Spec.ManifestConfigs[0].ResourceIdentifier
+	delete(w.Annotations, apis.AnnotationRequestSent)
+	return carryOnly(w, map[string]string{"name": id.Name, "namespace": id.Namespace}, releaseManager, nil)
 }

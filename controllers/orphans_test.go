@@ -1,0 +1,132 @@
+package controllers_test
+
+import (
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// atWork lets the agent begin with an Application's work: it puts its finalizer on it and applies it.
+func atWork(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
+	t.Helper()
+	expectWork(t, app)
+	w := workOf(t, app)
+	edit(t, w, func(w *workv1.ManifestWork) { w.Finalizers = []string{agentFinalizer} })
+	applied(t, w)
+	return w
+}
+
+// dropped deletes an Application as `argocd app delete --cascade=false` does: it takes the finalizers off first.
+func dropped(t *testing.T, app *argocd.Application) {
+	t.Helper()
+	edit(t, app, func(a *argocd.Application) { a.Finalizers = nil })
+	remove(t, app)
+}
+
+// TestAnOrphanDoesNotCascade: who takes the finalizer off the hub's copy wants what it deployed to stay, also where the
+// work has not heard of that.
+func TestAnOrphanDoesNotCascade(t *testing.T) {
+	for title, request := range map[string]string{"an Application": "", "a request": `{"sync":{}}`} {
+		t.Run(title, func(t *testing.T) {
+			towline := start(t)
+			app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+			create(t, app)
+			w := atWork(t, app)
+			if request != "" {
+				report(t, app, feedbackOf(app).Healthy("a"))
+				edit(t, app, func(a *argocd.Application) { a.Operation = fixture.Application("x").Operation(request).Obj().Operation })
+				sentOperation(t, app, "")
+			}
+			towline.stop()
+			dropped(t, app)
+			start(t)
+			g := NewWithT(t)
+			g.Eventually(func() string { return string(get(t, w).Spec.Workload.Manifests[0].Raw) }, soon, tick).
+				ShouldNot(Or(ContainSubstring(apis.FinalizerResources), ContainSubstring(`"operation"`)))
+			expectKept(t, w)
+			applied(t, get(t, w))
+			expectDeleting(t, w)
+			if request != "" && w.Spec.DeleteOption == nil {
+				t.Error("the cluster's copy has its finalizers still, and would cascade")
+			}
+		})
+	}
+}
+
+// TestDeletionAfterARelease: the hub's finalizer asks for a cascade, so the cluster's copy gets it back before it goes.
+func TestDeletionAfterARelease(t *testing.T) {
+	towline := start(t)
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+	create(t, app)
+	w := atWork(t, app)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "true" })
+	expectReleasing(t, app)
+	towline.stop()
+	edit(t, app, func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationRelease) })
+	remove(t, app)
+	start(t)
+	g := NewWithT(t)
+	g.Eventually(func() bool { return work.Released(get(t, w)) }, soon, tick).Should(BeFalse())
+	expectKept(t, w)
+	applied(t, get(t, w))
+	if carried := expectDeleting(t, w); !strings.Contains(carried, apis.FinalizerResources) {
+		t.Errorf("what it deployed would stay: %s", carried)
+	}
+	if get(t, app.DeepCopy()) == nil {
+		t.Error("the hub did not wait for the cluster")
+	}
+}
+
+// TestAReleaseWaitsForThePause of the Application as of the cluster, whatever it is that lets go.
+func TestAReleaseWaitsForThePause(t *testing.T) {
+	start(t)
+	for _, slip := range []string{"the label is gone", "the label says false", "no cluster is named"} {
+		for _, cause := range []string{"this Application", "ManagedCluster"} {
+			t.Run(slip+", "+cause, func(t *testing.T) {
+				c := cluster(t)
+				pause := func(value string) {
+					set := func(a map[string]string) map[string]string {
+						if a == nil {
+							a = map[string]string{}
+						}
+						a[apis.AnnotationPaused] = value
+						return a
+					}
+					if cause == "ManagedCluster" {
+						edit(t, c, func(c *clusterv1.ManagedCluster) { c.Annotations = set(c.Annotations) })
+					}
+				}
+				app := application(t, c).Finalizers(apis.FinalizerResources).Obj()
+				create(t, app)
+				w := atWork(t, app)
+				pause("true")
+				edit(t, app, func(a *argocd.Application) {
+					if cause == "this Application" {
+						a.Annotations[apis.AnnotationPaused] = "true"
+					}
+					slips[slip](a)
+				})
+				shownBy := apis.ConditionPausedWarning
+				if slip == "no cluster is named" && cause == "ManagedCluster" {
+					shownBy = apis.ConditionPropagationError
+				}
+				expectNotice(t, app, shownBy, "paused by the annotation "+apis.AnnotationPaused+" on "+cause)
+				settled(t)
+				if work.Released(get(t, w)) {
+					t.Fatal("the work was written")
+				}
+				pause("false")
+				edit(t, app, func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationPaused) })
+				NewWithT(t).Eventually(func() bool { return work.Released(get(t, w)) }, soon, tick).Should(BeTrue())
+			})
+		}
+	}
+}

@@ -1,0 +1,174 @@
+package controllers_test
+
+import (
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/controllers"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// deleting is a hub that takes Applications off clusters when they lose their right.
+func deleting(o *controllers.Options) {
+	o.Authorization = controllers.Authorization{DeleteOnRevocation: true}
+}
+
+// chosen is an Application that a PlacementDecision lets go to its cluster, with the agent at work there.
+func chosen(t *testing.T) (*argocd.Application, *clusterv1beta1.PlacementDecision) {
+	t.Helper()
+	d := &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{Namespace: tenant(t), Name: "d"}}
+	create(t, d)
+	c := cluster(t)
+	choose(t, d, c.Name)
+	app := fixture.Application("guestbook").Namespace(d.Namespace).Cluster(c.Name).Finalizers(apis.FinalizerResources).Obj()
+	create(t, app)
+	expectWork(t, app)
+	edit(t, workOf(t, app), func(w *workv1.ManifestWork) { w.Finalizers = []string{agentFinalizer} })
+	applied(t, workOf(t, app))
+	return app, d
+}
+
+// expectDeleting waits until the deletion of a work has been asked for, and tells what it carried then.
+func expectDeleting(t *testing.T, w *workv1.ManifestWork) string {
+	t.Helper()
+	NewWithT(t).Eventually(func() bool {
+		now := get(t, w)
+		return now == nil || !now.DeletionTimestamp.IsZero()
+	}, soon, tick).Should(BeTrue())
+	return string(w.Spec.Workload.Manifests[0].Raw)
+}
+
+// expectKept fails if a work went, or is going.
+func expectKept(t *testing.T, w *workv1.ManifestWork) {
+	t.Helper()
+	settled(t)
+	if now := get(t, w.DeepCopy()); now == nil || !now.DeletionTimestamp.IsZero() {
+		t.Fatal("it was taken off its cluster")
+	}
+}
+
+// TestRevocationGoesByWhatRuns: a slip on the hub takes nothing off a cluster, the loss of the right to what runs there
+// does.
+func TestRevocationGoesByWhatRuns(t *testing.T) {
+	start(t, deleting)
+	s := &scene{namespace: tenant(t), cluster: cluster(t)}
+	create(t, binding(s.namespace, globalSet))
+	s.app = fixture.Application("guestbook").Namespace(s.namespace).Cluster(s.cluster.Name).Obj()
+	const repo = "https://git.example.com/apps.git"
+	s.app.Spec.Raw = []byte(`{"project":"default","source":{"repoURL":"` + repo + `","path":"a"},"destination":{"namespace":"guestbook"}}`)
+	s.own(t, func(p *argocd.AppProjectSpec) {
+		p.SourceNamespaces, p.SourceRepos = []string{s.namespace}, []string{repo}
+	})
+	create(t, s.app)
+	w := expectWork(t, s.app)
+	edit(t, s.app, func(a *argocd.Application) {
+		a.Spec.Raw = []byte(strings.Replace(string(a.Spec.Raw), "example.com", "exmaple.com", 1))
+	})
+	expectForbidden(t, s.app, apis.ReasonSourceForbidden, "exmaple.com")
+	expectKept(t, w)
+	s.allow(t, func(p *argocd.AppProjectSpec) { p.SourceRepos = []string{"https://git.example.com/others.git"} })
+	expectDeleting(t, w)
+	NewWithT(t).Eventually(func() []string { return eventReasons(t, s.app) }, soon, tick).Should(ContainElement(apis.ReasonRevoked))
+	expectForbidden(t, s.app, apis.ReasonSourceForbidden, "exmaple.com")
+}
+
+// TestNothingShieldsFromRevocation that an Application's author can do.
+func TestNothingShieldsFromRevocation(t *testing.T) {
+	start(t, deleting)
+	for title, escape := range map[string]func(*testing.T, *argocd.Application){
+		"a pause": func(_ *testing.T, a *argocd.Application) { a.Annotations[apis.AnnotationPaused] = "true" },
+		"another cluster": func(t *testing.T, a *argocd.Application) {
+			a.Annotations[apis.AnnotationCluster] = cluster(t).Name
+		},
+		"no cluster":       func(_ *testing.T, a *argocd.Application) { delete(a.Annotations, apis.AnnotationCluster) },
+		"a release":        func(_ *testing.T, a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "true" },
+		"the label is off": func(_ *testing.T, a *argocd.Application) { delete(a.Labels, apis.LabelPull) },
+		"a false label":    func(_ *testing.T, a *argocd.Application) { a.Labels[apis.LabelPull] = "false" },
+	} {
+		t.Run(title, func(t *testing.T) {
+			app, d := chosen(t)
+			w := workOf(t, app)
+			edit(t, app, func(a *argocd.Application) { escape(t, a) })
+			if strings.HasPrefix(title, "a release") || strings.Contains(title, "label") || title == "no cluster" {
+				NewWithT(t).Eventually(func() bool { return work.Released(get(t, w)) }, soon, tick).Should(BeTrue())
+			}
+			settled(t)
+			choose(t, d, "another")
+			if get(t, w); w.Spec.DeleteOption != nil || w.Generation > 1 { // what was being released is first put back
+				NewWithT(t).Eventually(func() bool { return get(t, w).Spec.DeleteOption == nil }, soon, tick).Should(BeTrue())
+				applied(t, w)
+			}
+			if carried := expectDeleting(t, w); !strings.Contains(carried, apis.FinalizerResources) {
+				t.Errorf("what it deployed would stay: %s", carried)
+			}
+		})
+	}
+}
+
+// TestAPausedClusterHoldsRevocation, which no Application's author can have done.
+func TestAPausedClusterHoldsRevocation(t *testing.T) {
+	start(t, deleting)
+	app, d := chosen(t)
+	w := workOf(t, app)
+	pause := func(value string) {
+		edit(t, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: app.Cluster()}}, func(c *clusterv1.ManagedCluster) {
+			c.Annotations = map[string]string{apis.AnnotationPaused: value}
+		})
+	}
+	pause("true")
+	choose(t, d, "another")
+	expectKept(t, w)
+	pause("false")
+	expectDeleting(t, w)
+}
+
+// TestAForbiddenOperationIsHeldAlone: it does not travel, everything else does, and it can be taken back as any other.
+func TestAForbiddenOperationIsHeldAlone(t *testing.T) {
+	start(t)
+	s := &scene{namespace: namespace(t, unique("apps")), cluster: cluster(t)}
+	s.app = fixture.Application("guestbook").Namespace(s.namespace).Cluster(s.cluster.Name).Obj()
+	s.own(t, func(p *argocd.AppProjectSpec) {
+		p.SourceNamespaces, p.SourceRepos = []string{"*"}, []string{"*", "!https://evil.example.com/*"}
+	})
+	app := s.app
+	create(t, app)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	expectHealth(t, app, "Healthy")
+	request(t, app, `{"sync":{"source":{"repoURL":"https://evil.example.com/x","path":"."}}}`)
+	expectForbidden(t, app, apis.ReasonSourceForbidden, "https://evil.example.com/x")
+	edit(t, app, func(a *argocd.Application) { a.Annotations["note"] = "x" })
+	g := NewWithT(t)
+	g.Eventually(func() string { return string(workOf(t, app).Spec.Workload.Manifests[0].Raw) }, soon, tick).Should(ContainSubstring(`"note":"x"`))
+
+	// One that runs there is stopped all the same.
+	reportHeld(t, app, operationReport(app, "Running", "of-the-cluster").String("resourceVersion", "2"))
+	phase := func() string {
+		if s := get(t, app).Status.OperationState; s != nil {
+			return s.Phase
+		}
+		return ""
+	}
+	g.Eventually(phase, soon, tick).Should(Equal("Running"))
+	edit(t, app, func(a *argocd.Application) { a.Status.OperationState.Phase = "Terminating" })
+	g.Eventually(func() string { return string(workOf(t, app).Spec.Workload.Manifests[0].Raw) }, soon, tick).
+		Should(ContainSubstring(`"phase":"Terminating"`))
+	reportHeld(t, app, operationReport(app, "Failed", "of-the-cluster").String("resourceVersion", "3"))
+	g.Eventually(phase, soon, tick).Should(Equal("Failed"))
+	expectWork(t, app) // remembers nothing of that request any more
+
+	edit(t, app, func(a *argocd.Application) { a.Status.OperationState.Phase = "Terminating" })
+	g.Eventually(func() bool { return get(t, app).Operation == nil }, soon, tick).Should(BeTrue())
+	expectNoNotice(t, app, apis.ConditionPropagationForbiddenError)
+	if got := carried(t, app); got != "" {
+		t.Errorf("%s went to the cluster", got)
+	}
+}

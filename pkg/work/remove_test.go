@@ -1,0 +1,89 @@
+package work_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/relay"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// TestRemovable: the cluster's copy goes as the hub's finalizers say, whatever the work said before.
+func TestRemovable(t *testing.T) {
+	const background, mine = apis.FinalizerResources + "/background", "example.com/mine"
+	for title, tc := range map[string]struct {
+		has, wants []string
+		released   bool
+		changed    bool
+	}{
+		"as it is":            {has: []string{apis.FinalizerResources}, wants: []string{apis.FinalizerResources}},
+		"none, as it is":      {},
+		"with that of others": {has: []string{mine}},
+		"lost on the hub":     {has: []string{mine, apis.FinalizerResources}, changed: true},
+		"of another form":     {has: []string{apis.FinalizerResources}, wants: []string{background}, changed: true},
+		"new on the hub":      {wants: []string{apis.FinalizerResources}, changed: true},
+		"released":            {has: []string{mine, background}, wants: []string{background}, released: true, changed: true},
+	} {
+		t.Run(title, func(t *testing.T) {
+			w, err := work.Render(fixture.Application("guestbook").Finalizers(tc.has...).Obj(), work.Requests{})
+			if err == nil && tc.released {
+				w, err = work.Release(w, nil)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, changed := work.Removable(w, tc.wants)
+			if changed != tc.changed || out.Spec.DeleteOption != nil {
+				t.Fatalf("changed: %t, %+v", changed, out.Spec.DeleteOption)
+			}
+			raw := string(out.Spec.Workload.Manifests[0].Raw)
+			for _, f := range []string{apis.FinalizerResources + `"`, background + `"`} {
+				wants := len(tc.wants) > 0 && tc.wants[0]+`"` == f
+				if strings.Contains(raw, f) != wants {
+					t.Errorf("%s: %s", f, raw)
+				}
+			}
+			if keeps := len(tc.has) > 0 && tc.has[0] == mine && !tc.released; keeps && !strings.Contains(raw, mine) {
+				t.Errorf("that of others is gone: %s", raw)
+			}
+			if _, again := work.Removable(out, tc.wants); again {
+				t.Error("it never ends")
+			}
+		})
+	}
+}
+
+// TestReleaseOfARequestThatNobodySpeaksFor: the cluster's copy loses the mark of ownership and nothing else.
+func TestReleaseOfARequestThatNobodySpeaksFor(t *testing.T) {
+	app := fixture.Application("guestbook").Finalizers(apis.FinalizerResources).Obj()
+	w, err := work.Render(app, work.Requests{Last: relay.Sent{State: relay.OnItsWay, ID: "1-a", Version: "7"}})
+	if err == nil {
+		err = work.Carry(w, app, work.Request{Operation: json.RawMessage(`{"sync":{}}`), Version: "7"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, changed := work.Removable(w, nil); changed {
+		t.Error("what is carried is no Application to take finalizers off")
+	}
+	out, err := work.Release(w, nil)
+	if err != nil || !work.Released(out) {
+		t.Fatalf("%v, %+v", err, out)
+	}
+	const name = `{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"guestbook","namespace":"argocd"}}`
+	if raw := string(out.Spec.Workload.Manifests[0].Raw); raw != name {
+		t.Errorf("it carries %s", raw)
+	}
+	if manager := out.Spec.ManifestConfigs[0].UpdateStrategy.ServerSideApply.FieldManager; manager == workv1.DefaultFieldManager {
+		t.Error("by that manager it would take everything away that it had brought")
+	}
+	w.Spec.ManifestConfigs = nil
+	if _, err := work.Release(w, nil); err == nil {
+		t.Error("it would be applied in another way")
+	}
+}
