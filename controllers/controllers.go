@@ -58,6 +58,9 @@ type Options struct {
 	// Adopt says what becomes of an Application that is on its cluster already; empty stands for apis.AdoptMatching.
 	Adopt string
 
+	// AfterRestore is one of propagation.AfterRestoreModes; empty: the first.
+	AfterRestore string
+
 	// Companions say what travels beside the Applications.
 	Companions companions.Options
 
@@ -114,6 +117,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 
 		Executor:           o.Authorization.Executor,
 		DeleteOnRevocation: o.Authorization.DeleteOnRevocation,
+		AfterRestore:       o.AfterRestore,
 	}
 	if slices.Contains(o.Enabled, Companions) {
 		sender.Beside = beside

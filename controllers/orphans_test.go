@@ -1,6 +1,7 @@
 package controllers_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -8,6 +9,8 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/towline-io/towline/controllers"
+	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
@@ -128,5 +131,90 @@ func TestAReleaseWaitsForThePause(t *testing.T) {
 				NewWithT(t).Eventually(func() bool { return work.Released(get(t, w)) }, soon, tick).Should(BeTrue())
 			})
 		}
+	}
+}
+
+// many are more Applications than go unnoticed, with an agent at work on them.
+func many(t *testing.T, finalizers ...string) ([]*argocd.Application, []*workv1.ManifestWork) {
+	t.Helper()
+	c, ns := cluster(t), namespace(t, unique("apps"))
+	var apps []*argocd.Application
+	var works []*workv1.ManifestWork
+	for i := range 12 {
+		app := fixture.Application(fmt.Sprintf("app-%d", i)).Namespace(ns).Cluster(c.Name).Finalizers(finalizers...).Obj()
+		create(t, app)
+		apps = append(apps, app)
+	}
+	for _, app := range apps {
+		works = append(works, atWork(t, app))
+	}
+	return apps, works
+}
+
+// TestALossInBulkIsHeld: what many works speak of and the hub does not have, without having told of its end, is kept
+// until somebody decides, or it is there again.
+func TestALossInBulkIsHeld(t *testing.T) {
+	towline := start(t)
+	apps, works := many(t, apis.FinalizerResources)
+	towline.stop()
+	for _, app := range apps {
+		dropped(t, app)
+	}
+	towline = start(t)
+	g := NewWithT(t)
+	for _, w := range works {
+		g.Eventually(func() string { return get(t, w).Annotations[apis.AnnotationOrphanedAt] }, soon, tick).ShouldNot(BeEmpty())
+		if !w.DeletionTimestamp.IsZero() || !strings.Contains(string(w.Spec.Workload.Manifests[0].Raw), apis.FinalizerResources) {
+			t.Fatal("it was changed")
+		}
+	}
+	g.Eventually(func() []string { return eventReasons(t, works[0]) }, soon, tick).Should(ContainElement(apis.ReasonOrphaned))
+
+	again := fixture.Application(apps[0].Name).Namespace(apps[0].Namespace).Cluster(apps[0].Cluster()).Obj()
+	create(t, again)
+	applied(t, expectWork(t, again))
+	expectDeleting(t, works[0]) // the new one's has taken its place
+
+	// A few that are left after a restart are still the same loss.
+	towline.stop()
+	for _, w := range works[:9] {
+		end(t, w)
+	}
+	towline = start(t)
+	for _, w := range works[9:] {
+		expectKept(t, w)
+	}
+	towline.stop()
+	start(t, func(o *controllers.Options) { o.AfterRestore = propagation.AfterRestoreAdopt })
+	for _, w := range works[9:] {
+		g.Eventually(func() bool { return work.Released(get(t, w)) }, soon, tick).Should(BeTrue())
+		applied(t, w)
+		expectDeleting(t, w)
+	}
+}
+
+// TestALossThatIsNone: where somebody says so, the Applications go from their clusters, and what they deployed stays.
+func TestALossThatIsNone(t *testing.T) {
+	towline := start(t)
+	apps, works := many(t)
+	towline.stop()
+	for _, app := range apps {
+		remove(t, app)
+	}
+	start(t, func(o *controllers.Options) { o.AfterRestore = propagation.AfterRestoreDelete })
+	for _, w := range works {
+		expectDeleting(t, w)
+	}
+}
+
+// TestADeletionInBulkIsNoLoss: Towline was told of each end.
+func TestADeletionInBulkIsNoLoss(t *testing.T) {
+	start(t)
+	apps, works := many(t)
+	for _, app := range apps {
+		remove(t, app)
+	}
+	for _, w := range works {
+		expectDeleting(t, w)
 	}
 }

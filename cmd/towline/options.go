@@ -36,6 +36,7 @@ type options struct {
 	clusterClaims []string
 	move          propagation.MoveOptions
 	adopt         string
+	afterRestore  string
 }
 
 // defaultConcurrency keeps some requests on their way to the API server all the time; what the controllers do
@@ -70,6 +71,7 @@ func newOptions() *options {
 		reportMaxBytes: report.DefaultMaxBytes,
 		move:           propagation.MoveOptions{Order: apis.MoveNewFirst, Timeout: 10 * time.Minute},
 		adopt:          apis.AdoptMatching,
+		afterRestore:   propagation.AfterRestoreModes[0],
 	}
 	for _, name := range controllers.Names {
 		n := defaultConcurrency
@@ -110,6 +112,9 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 		"how long the old cluster keeps an Application that is applied on the new one and not healthy there")
 	fs.StringVar(&o.adopt, "adopt", o.adopt,
 		"what becomes of an Application that is on its cluster already: "+strings.Join(adoptions, ", "))
+	fs.StringVar(&o.afterRestore, "after-restore", o.afterRestore,
+		"what becomes of ManifestWorks whose Applications the hub has lost, as after the restore of an old backup: hold (they are kept), "+
+			"adopt (the clusters keep all of it for whoever makes the Applications anew), delete (the Applications go from the clusters)")
 	fs.BoolVar(&o.leaderElect, "leader-elect", o.leaderElect,
 		"let one of several replicas work at a time")
 	fs.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", o.leaderElectionNamespace,
@@ -155,6 +160,9 @@ func (o *options) validate() error {
 	}
 	if !slices.Contains(adoptions, o.adopt) {
 		fail("--adopt: %q is none of %s", o.adopt, strings.Join(adoptions, ", "))
+	}
+	if !slices.Contains(propagation.AfterRestoreModes, o.afterRestore) {
+		fail("--after-restore: %q is not one of %s", o.afterRestore, strings.Join(propagation.AfterRestoreModes, ", "))
 	}
 	if o.move.Timeout < 0 || o.move.Timeout > maxMoveTimeout {
 		fail("--move-timeout: %s is not between 0 and %s", o.move.Timeout, maxMoveTimeout)

@@ -73,6 +73,8 @@ func TestFlagsDoSomething(t *testing.T) {
 			"--kubeconfig=" + file, config(func(c *rest.Config) any { return c.Host }), "https://hub.example.com"},
 		"controllers": {
 			"--controllers=status", func(o *options) any { return controllerOptions(o).Enabled }, []string{"status"}},
+		"after-restore": {
+			"--after-restore=adopt", func(o *options) any { return controllerOptions(o).AfterRestore }, "adopt"},
 		"gitopscluster-concurrency": {
 			"--gitopscluster-concurrency=2", func(o *options) any { return controllerOptions(o).Concurrency["gitopscluster"] }, 2},
 		"cluster-claims": {

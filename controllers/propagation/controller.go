@@ -28,7 +28,7 @@ import (
 // unseen is how often to look at an object that is not in the cache because it lacks the pull label.
 const unseen = 5 * time.Second
 
-// Reconciler brings one Application to its cluster. It holds no state of its own.
+// Reconciler brings one Application to its cluster. What it remembers is only what the hub has told of while it ran.
 type Reconciler struct {
 	client.Client
 
@@ -65,7 +65,11 @@ type Reconciler struct {
 	// Move says what comes first when the target of an Application changes.
 	Move MoveOptions
 
+	// AfterRestore is one of AfterRestoreModes: what becomes of works whose Applications the hub has lost.
+	AfterRestore string
+
 	blocked tally.Reasons
+	losses  losses
 	running controller.Controller
 }
 

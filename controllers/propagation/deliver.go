@@ -161,6 +161,7 @@ func (r *Reconciler) create(ctx context.Context, app *argocd.Application, desire
 		return false, err
 	}
 	workWrites.WithLabelValues("create").Inc()
+	r.noteRestore(ctx, app, desired)
 	r.Events.Eventf(app, desired, corev1.EventTypeNormal, apis.ReasonPropagated, "Propagate",
 		"created ManifestWork %s/%s", desired.Namespace, desired.Name)
 	return true, nil

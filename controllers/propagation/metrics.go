@@ -15,8 +15,13 @@ var (
 		Name: "towline_propagation_blocked",
 		Help: "Applications that cannot be sent to their cluster as they are, by reason.",
 	}, []string{"reason"})
+
+	orphaned = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "towline_orphaned_applications",
+		Help: "Applications that ManifestWorks speak of and the hub does not have, without having told of their end.",
+	})
 )
 
 func init() {
-	metrics.Registry.MustRegister(workWrites, blockedApplications)
+	metrics.Registry.MustRegister(workWrites, blockedApplications, orphaned)
 }

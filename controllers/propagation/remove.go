@@ -102,8 +102,11 @@ func (r *Reconciler) removeOrphans(ctx context.Context, key types.NamespacedName
 	case !gone.Is(err):
 		return err
 	}
+	if len(works) == 0 {
+		r.losses.forget(key)
+	}
 	for i := range works {
-		if err := r.removeOrphan(ctx, &works[i]); err != nil {
+		if err := r.removeOrphan(ctx, key, &works[i]); err != nil {
 			return err
 		}
 	}

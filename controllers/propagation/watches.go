@@ -35,7 +35,7 @@ import (
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("propagation").
-		For(&argocd.Application{}, builder.WithPredicates(applicationChanged())).
+		For(&argocd.Application{}, builder.WithPredicates(r.losses.watched(), applicationChanged())).
 		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.rivals),
 			builder.WithPredicates(targetChanged())).
 		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(r.applicationsOfWork),

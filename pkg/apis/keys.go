@@ -68,6 +68,10 @@ const (
 	// AnnotationHubName is the name of the hub Application.
 	AnnotationHubName = Group + "/hub-application-name"
 
+	// AnnotationOrphanedAt is when Towline found that the hub has lost the Application, as after the restore of an old
+	// backup: the work is kept until the Application is there again, or someone decides.
+	AnnotationOrphanedAt = Group + "/orphaned-at"
+
 	// AnnotationApplicationSet is "<namespace>/<name>" of the ApplicationSet that made the Application.
 	AnnotationApplicationSet = Group + "/hosting-applicationset"
 )

@@ -68,6 +68,8 @@ const (
 
 	// ReasonRevoked: the Application lost the right to be on a cluster, which was asked to remove it.
 	ReasonRevoked = "Revoked"
+	// ReasonOrphaned: the hub has lost the Application of a ManifestWork, which is kept. The event is on the work.
+	ReasonOrphaned = "Orphaned"
 
 	// ReasonPropagated: the ManifestWork has been created.
 	ReasonPropagated = "Propagated"

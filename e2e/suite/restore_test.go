@@ -1,0 +1,155 @@
+package suite
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/e2e/towline"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+)
+
+// processesOf are the names of the processes of a plane that run, but for those left out.
+func processesOf(ctx context.Context, plane *fleet.ControlPlane, without ...string) []string {
+	GinkgoHelper()
+	status, err := f.Status(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	var names []string
+	for _, p := range status.Planes {
+		if p.Name != plane.Name() {
+			continue
+		}
+		for _, process := range p.Processes {
+			if process.Running && !slices.Contains(without, process.Name) {
+				names = append(names, process.Name)
+			}
+		}
+	}
+	return names
+}
+
+// whileDown does something to the hub's etcd while neither it nor the API server runs.
+func whileDown(ctx context.Context, do func(dir string)) {
+	GinkgoHelper()
+	Expect(f.Hub.StopAPIServer(ctx)).To(Succeed())
+	Expect(f.Hub.StopProcess(ctx, "etcd")).To(Succeed())
+	do(filepath.Join(f.Hub.DataDir(), "etcd"))
+	Expect(f.Hub.StartProcess(ctx, "etcd")).To(Succeed())
+	Expect(f.Hub.StartAPIServer(ctx)).To(Succeed())
+}
+
+// restoreHub puts back what etcd had. Everything that has read from the hub starts anew, as Kubernetes asks for after a
+// restore: a watch from a version that is not there any more hears of nothing.
+func restoreHub(ctx context.Context, backup string) {
+	GinkgoHelper()
+	controllers := processesOf(ctx, &f.Hub.ControlPlane, "etcd", "kube-apiserver")
+	for _, name := range controllers {
+		Expect(f.Hub.StopProcess(ctx, name)).To(Succeed())
+	}
+	for _, c := range f.Clusters() {
+		Expect(c.StopAgent(ctx)).To(Succeed())
+	}
+	whileDown(ctx, func(dir string) {
+		Expect(os.RemoveAll(dir)).To(Succeed())
+		Expect(os.CopyFS(dir, os.DirFS(backup))).To(Succeed())
+		Expect(os.Chmod(dir, 0o700)).To(Succeed())
+	})
+	for _, name := range controllers {
+		Expect(f.Hub.StartProcess(ctx, name)).To(Succeed())
+	}
+	for _, c := range f.Clusters() {
+		Expect(c.StartAgent(ctx)).To(Succeed())
+	}
+}
+
+var _ = Describe("A hub that is restored from a backup", Serial, func() {
+	It("takes over what its clusters run, and removes nothing that the backup does not know", func(ctx SpecContext) {
+		known := standalone(ctx, "known", "cluster1")
+		expectHealthy(ctx, known.Name)
+		backup := GinkgoT().TempDir()
+		whileDown(ctx, func(dir string) { Expect(os.CopyFS(backup, os.DirFS(dir))).To(Succeed()) })
+
+		unknown := standalone(ctx, "unknown", "cluster2")
+		expectHealthy(ctx, unknown.Name)
+		patchHub(ctx, known.Name, annotationPatch("note", "newer"))
+		Eventually(ctx, read(cluster["cluster1"], named(known.Name))).Should(HaveField("Annotations", HaveKey("note")))
+		before := map[string]any{known.Name: uids(ctx, "cluster1", known.Name), unknown.Name: uids(ctx, "cluster2", unknown.Name)}
+		AddReportEntry("before", before)
+
+		tow.Stop()
+		restoreHub(ctx, backup)
+		Expect(tow.Restart(ctx)).To(Succeed())
+		Eventually(ctx, read(hub, unknown)).Should(BeNil())
+		Eventually(ctx, read(cluster["cluster1"], named(known.Name))).Should(HaveField("Annotations", Not(HaveKey("note"))))
+		expectHealthy(ctx, known.Name)
+		Expect(uids(ctx, "cluster1", known.Name)).To(Equal(before[known.Name]))
+		Expect(uids(ctx, "cluster2", unknown.Name)).To(Equal(before[unknown.Name]))
+
+		// Made again, it takes over what is there.
+		again := fixture.Application(unknown.Name).Cluster("cluster2").Spec(spec("guestbook", unknown.Name)).
+			Finalizers(apis.FinalizerResources).Obj()
+		again.UID = ""
+		Expect(hub.Create(ctx, again)).To(Succeed())
+		expectHealthy(ctx, unknown.Name)
+		Expect(uids(ctx, "cluster2", unknown.Name)).To(Equal(before[unknown.Name]))
+		AddReportEntry("after", map[string]any{known.Name: uids(ctx, "cluster1", known.Name), unknown.Name: uids(ctx, "cluster2", unknown.Name)})
+	}, NodeTimeout(10*soon))
+})
+
+var _ = Describe("A work whose Application the hub has lost", func() {
+	// The mark is what Towline writes when it finds many at a time.
+	lose := func(ctx context.Context, app *argocd.Application) {
+		GinkgoHelper()
+		tow.Stop()
+		w, err := read(hub, workOf(app))(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		marked := w.DeepCopy()
+		marked.Annotations[apis.AnnotationOrphanedAt] = "2026-01-02T03:04:05Z"
+		Expect(hub.Patch(ctx, marked, client.MergeFrom(w))).To(Succeed())
+		patchHub(ctx, app.Name, `{"metadata":{"finalizers":null}}`)
+		Expect(hub.Delete(ctx, app)).To(Succeed())
+		Eventually(ctx, read(hub, app)).Should(BeNil())
+	}
+
+	It("is kept, and let go of when somebody says so", func(ctx SpecContext) {
+		app := standalone(ctx, "lost", "cluster1")
+		expectHealthy(ctx, app.Name)
+		before := uids(ctx, "cluster1", app.Name)
+		lose(ctx, app)
+		adopting, err := towline.Run(ctx, f, binary, "towline-adopting", "--after-restore=adopt")
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx SpecContext) {
+			adopting.Stop()
+			Expect(tow.Restart(ctx)).To(Succeed())
+		})
+		Eventually(ctx, read(hub, workOf(app))).Should(BeNil())
+		Expect(uids(ctx, "cluster1", app.Name)).To(Equal(before))
+		there, err := read(cluster["cluster1"], named(app.Name))(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(there.OwnerReferences).To(BeEmpty())
+		Expect(there.Finalizers).To(BeEmpty())
+		Expect(client.IgnoreNotFound(cluster["cluster1"].Delete(ctx, there))).To(Succeed())
+	})
+
+	It("loses its Application on the cluster and not what that deployed, where someone took the finalizer off the hub's", func(ctx SpecContext) {
+		app := standalone(ctx, "not-cascaded", "cluster2")
+		expectHealthy(ctx, app.Name)
+		before := deployment(ctx, "cluster2", app.Name)
+		tow.Stop()
+		patchHub(ctx, app.Name, `{"metadata":{"finalizers":null}}`)
+		Expect(hub.Delete(ctx, app)).To(Succeed())
+		Eventually(ctx, read(hub, app)).Should(BeNil())
+		Expect(tow.Restart(ctx)).To(Succeed())
+		Eventually(ctx, read(hub, workOf(app))).Should(BeNil())
+		Expect(read(cluster["cluster2"], named(app.Name))(ctx)).To(BeNil())
+		Expect(deployment(ctx, "cluster2", app.Name).UID).To(Equal(before.UID))
+	})
+})
