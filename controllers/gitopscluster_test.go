@@ -17,6 +17,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
+	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/clustersecret"
 )
 
@@ -267,6 +268,42 @@ func TestGitOpsClusterRemovesWhatIsNoLongerChosen(t *testing.T) {
 	w.Expect(k8s.DeleteAllOf(t.Context(), &clusterv1beta1.PlacementDecision{}, client.InNamespace(ns))).To(Succeed())
 	expectVerdict(t, g, apis.ConditionPlacementResolved, metav1.ConditionFalse, apis.ReasonPlacementNotFound, "")
 	w.Expect(secretOf(t, ns, a)()).NotTo(BeNil())
+}
+
+// TestGitOpsClusterKeepsWhatIsPushedTo: without its Secret, the hub's Argo CD could neither deploy an Application to the
+// cluster nor remove it there.
+func TestGitOpsClusterKeepsWhatIsPushedTo(t *testing.T) {
+	start(t)
+	for title, destination := range map[string]func(c *clusterv1.ManagedCluster) string{
+		"by name": func(c *clusterv1.ManagedCluster) string { return fmt.Sprintf(`{"name":%q}`, c.Name) },
+		"by address": func(c *clusterv1.ManagedCluster) string {
+			return fmt.Sprintf(`{"server":"https://%s.example.com:6443/"}`, c.Name)
+		},
+	} {
+		t.Run(title, func(t *testing.T) {
+			ns := namespace(t, unique("argo"))
+			a, b := cluster(t), cluster(t)
+			edit(t, b, func(c *clusterv1.ManagedCluster) {
+				c.Spec.ManagedClusterClientConfigs = []clusterv1.ClientConfig{{URL: "https://" + c.Name + ".example.com:6443"}}
+			})
+			decide(t, ns, a, b)
+			g := gitOpsCluster(t, ns)
+			w := NewWithT(t)
+			w.Eventually(secretOf(t, ns, b), soon, tick).ShouldNot(BeNil())
+			app := &argocd.Application{}
+			app.Namespace, app.Name = namespace(t, unique("apps")), "pushed"
+			app.Spec.Raw = []byte(`{"project":"default","source":{"repoURL":"https://x","path":"."},"destination":` + destination(b) + `}`)
+			create(t, app)
+			decide(t, ns, a)
+			expectVerdict(t, g, apis.ConditionClustersRemoved, metav1.ConditionFalse, apis.ReasonApplicationsRemain,
+				"for Application "+app.Namespace+"/"+app.Name)
+			w.Expect(secretOf(t, ns, b)()).NotTo(BeNil())
+			remove(t, app)
+			decide(t, ns, a, cluster(t)) // it would look again in a minute
+			w.Eventually(secretOf(t, ns, b), soon, tick).Should(BeNil())
+			expectVerdict(t, g, apis.ConditionClustersRemoved, metav1.ConditionTrue, apis.ReasonRemoved, "")
+		})
+	}
 }
 
 func TestGitOpsClusterCleansUp(t *testing.T) {

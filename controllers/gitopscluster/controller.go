@@ -62,8 +62,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	default:
 		err = r.keep(ctx, g)
 	}
-	if apierrors.IsConflict(err) || errors.Is(err, errStale) {
+	switch {
+	case apierrors.IsConflict(err), errors.Is(err, errStale):
 		return ctrl.Result{RequeueAfter: retry.Conflict}, nil
+	case errors.Is(err, errPushed):
+		return ctrl.Result{RequeueAfter: pushedAgain}, nil
 	}
 	return ctrl.Result{}, err
 }

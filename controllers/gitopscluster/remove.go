@@ -10,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/internal/gone"
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
 	"github.com/towline-io/towline/pkg/clustersecret"
@@ -118,9 +117,13 @@ func (r *Reconciler) removeAll(
 		clusters = append(clusters, clustersecret.Cluster(s))
 	}
 	r.held.add(owner, clusters) // before the Applications are looked for, so that the end of none is missed
+	users := &users{r: r}
 	var errs []error
 	for _, s := range secrets {
-		app, err := r.removeOne(ctx, owner, s, how)
+		app, isPushed, err := r.removeOne(ctx, owner, s, how, users)
+		if isPushed {
+			o.retry = errPushed
+		}
 		switch {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("remove Secret %s/%s: %w", s.Namespace, s.Name, err))
@@ -135,23 +138,28 @@ func (r *Reconciler) removeAll(
 }
 
 // removeOne removes a GitOpsCluster's want of a Secret, and the Secret with the last one. It returns an Application
-// that targets the cluster when the Secret has to stay for it.
-func (r *Reconciler) removeOne(ctx context.Context, owner types.NamespacedName, s *corev1.Secret, how manner) (*types.NamespacedName, error) {
+// that targets the cluster when the Secret has to stay for it, and whether that is pushed there.
+func (r *Reconciler) removeOne(
+	ctx context.Context, owner types.NamespacedName, s *corev1.Secret, how manner, users *users,
+) (*types.NamespacedName, bool, error) {
 	without, last, err := r.leaveTo(ctx, s, owner)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	if !last {
-		return nil, r.patch(ctx, s, without)
+		return nil, false, r.patch(ctx, s, without)
 	}
-	if apps := index.ApplicationsOfCluster(ctx, r, clustersecret.Cluster(s)); len(apps) > 0 {
-		after, changed := clustersecret.Leaving(s, how == revoked)
-		if how == asItIs || !changed {
-			return &apps[0], nil
-		}
-		return &apps[0], r.patch(ctx, s, after)
+	app, isPushed, err := users.of(ctx, s)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case app == nil:
+		return nil, false, r.delete(ctx, s)
 	}
-	return nil, r.delete(ctx, s)
+	if after, changed := clustersecret.Leaving(s, how == revoked); changed && how != asItIs {
+		err = r.patch(ctx, s, after)
+	}
+	return app, isPushed, err
 }
 
 // leaveTo is a Secret as it is without an owner, and whether none is left. Owners that do not exist any more are left
