@@ -145,7 +145,9 @@ var _ = Describe("An attack", Ordered, func() {
 		var w *workv1.ManifestWork
 
 		BeforeAll(func(ctx SpecContext) {
-			mine = fixture.Application("mine").Cluster("cluster1").Spec(spec("guestbook", "mine")).Obj()
+			// Its work is the same from the first: one that has asked for the Application's place takes it when put right.
+			mine = fixture.Application("mine").Cluster("cluster1").Spec(spec("guestbook", "mine")).
+				Annotation(apis.AnnotationAdopt, apis.AdoptAlways).Obj()
 			mine.UID = ""
 			Expect(hub.Create(ctx, mine)).To(Succeed())
 			expectHealthy(ctx, mine.Name)

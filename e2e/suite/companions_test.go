@@ -101,7 +101,10 @@ var _ = Describe("What an Application needs on its cluster", Ordered, func() {
 			`"clusterResourceWhitelist":[{"group":"","kind":"Namespace"}]}`, f.Git.URL(privateRepo), on))
 		Expect(hub.Create(ctx, project)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) {
-			for _, obj := range []client.Object{project, secret, unused} {
+			for _, obj := range []client.Object{
+				project, secret, unused,
+				secretOn(argocdNamespace, "mine"), secretOn(argocdNamespace, "db"), configMapOn(argocdNamespace, "settings"),
+			} {
 				Expect(client.IgnoreNotFound(hub.Delete(ctx, obj))).To(Succeed())
 			}
 		})
@@ -193,12 +196,10 @@ var _ = Describe("What an Application needs on its cluster", Ordered, func() {
 			s := secretOn(argocdNamespace, name)
 			s.Annotations, s.Data = map[string]string{apis.AnnotationPropagate: "true"}, map[string][]byte{"key": []byte("the hub's")}
 			Expect(hub.Create(ctx, s)).To(Succeed())
-			DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(hub.Delete(ctx, s))).To(Succeed()) })
 		}
 		settings := configMapOn(argocdNamespace, "settings")
 		settings.Annotations, settings.Data = map[string]string{apis.AnnotationPropagate: "true"}, map[string]string{"color": "blue"}
 		Expect(hub.Create(ctx, settings)).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(hub.Delete(ctx, settings))).To(Succeed()) })
 
 		change(ctx, hub, app, `{"metadata":{"annotations":{"apps.open-cluster-management.io/with":"secret/db,secret/mine,configmap/settings"}}}`)
 		Eventually(ctx, read(cluster[on], secretOn("web", "db"))).Should(HaveField("Data", HaveKeyWithValue("key", []byte("the hub's"))))
@@ -211,6 +212,51 @@ var _ = Describe("What an Application needs on its cluster", Ordered, func() {
 		change(ctx, hub, settings, `{"data":{"color":"green"}}`)
 		Eventually(ctx, read(cluster[on], configMapOn("web", "settings"))).Should(HaveField("Data", HaveKeyWithValue("color", "green")))
 		Expect(read(cluster[on], mine)(ctx)).To(HaveField("Data", HaveKeyWithValue("key", []byte("the cluster's own"))))
+	})
+
+	It("leaves a released Application all that it uses, and takes it back", func(ctx SpecContext) {
+		used := map[string]client.Object{
+			"credential": there, "Secret": secretOn("web", "db"), "ConfigMap": configMapOn("web", "settings"), "AppProject": project,
+		}
+		before := map[string]types.UID{}
+		for what, obj := range used {
+			Expect(cluster[on].Get(ctx, client.ObjectKeyFromObject(obj), obj)).To(Succeed(), what)
+			before[what] = obj.GetUID()
+		}
+		change(ctx, hub, app, annotationPatch(apis.AnnotationRelease, "true"))
+		Eventually(ctx, read(hub, workOf(app))).Should(BeNil())
+		companions := func(ctx context.Context) ([]string, error) {
+			works := &workv1.ManifestWorkList{}
+			err := hub.List(ctx, works, client.InNamespace(on), client.HasLabels{apis.LabelCompanion})
+			var names []string
+			for i := range works.Items {
+				if strings.Contains(string(works.Items[i].Spec.Workload.Manifests[0].Raw), "web") || strings.Contains(works.Items[i].Name, privateRepo) {
+					names = append(names, works.Items[i].Name)
+				}
+			}
+			return names, err
+		}
+		Eventually(ctx, companions).Should(BeEmpty())
+		for what, obj := range used {
+			Expect(cluster[on].Get(ctx, client.ObjectKeyFromObject(obj), obj)).To(Succeed(), what)
+			Expect(obj.GetUID()).To(Equal(before[what]), what)
+			Expect(obj.GetOwnerReferences()).To(BeEmpty(), what)
+		}
+		sha, err := f.Git.Commit(ctx, privateRepo, map[string]string{"later.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: later}\n"}, "Later")
+		Expect(err).NotTo(HaveOccurred())
+		change(ctx, cluster[on], named(app.Name), `{"metadata":{"annotations":{"argocd.argoproj.io/refresh":"hard"}}}`)
+		Eventually(ctx, read(cluster[on], named(app.Name))).Should(HaveField("Status.Sync.Revision", sha), "it needs its credential for that")
+
+		change(ctx, hub, app, annotationPatch(apis.AnnotationRelease, ""))
+		Eventually(ctx, companions).Should(HaveLen(3))
+		expectHealthy(ctx, app.Name)
+		for what, obj := range used {
+			Expect(cluster[on].Get(ctx, client.ObjectKeyFromObject(obj), obj)).To(Succeed(), what)
+			Expect(obj.GetUID()).To(Equal(before[what]), what)
+		}
+		for _, obj := range []client.Object{there, secretOn("web", "db")} { // owned again, so that they go with the last one
+			Eventually(ctx, read(cluster[on], obj)).Should(WithTransform(client.Object.GetOwnerReferences, HaveLen(1)))
+		}
 	})
 
 	It("takes all of it away with the Application, but for what others on the cluster may use", func(ctx SpecContext) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"testing/fstest"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -142,6 +143,44 @@ var _ = Describe("Every example", func() {
 		})
 		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "example/guestbook-application.yaml")).To(Succeed())
 		expectHealthy(ctx, "guestbook")
+	})
+
+	It("a private repository, whose credential travels", func(ctx SpecContext) {
+		const password = "password-of-the-example"
+		Expect(f.Git.Create(ctx, "example-private", fstest.MapFS{
+			"config.yaml": {Data: []byte("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: from-git}\n"), Mode: 0o644},
+		})).To(Succeed())
+		Expect(f.Git.Protect("example-private", "reader", password)).To(Succeed())
+		example, err := towline.Manifest(f, "example/private-repository.yaml")
+		Expect(err).NotTo(HaveOccurred())
+		apply(ctx, strings.NewReplacer(
+			"https://git.example.com/team/private.git", f.Git.URL("example-private"), "change-me", password).Replace(example))
+		DeferCleanup(func(ctx SpecContext) {
+			for _, obj := range []client.Object{named("private"), secretOn(argocdNamespace, "private-repository")} {
+				Expect(client.IgnoreNotFound(hub.Delete(ctx, obj))).To(Succeed())
+			}
+			Eventually(ctx, read(hub, named("private"))).Should(BeNil())
+		})
+		expectHealthy(ctx, "private")
+		Expect(read(cluster["cluster1"], configMapOn("private", "from-git"))(ctx)).NotTo(BeNil())
+	})
+
+	It("an Application with a Secret and a ConfigMap beside it", func(ctx SpecContext) {
+		const name = "guestbook-with-objects"
+		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "example/"+name+".yaml")).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) {
+			for _, obj := range []client.Object{
+				named(name), secretOn(argocdNamespace, "guestbook-database"), configMapOn(argocdNamespace, "guestbook-settings"),
+			} {
+				Expect(client.IgnoreNotFound(hub.Delete(ctx, obj))).To(Succeed())
+			}
+			Eventually(ctx, read(hub, named(name))).Should(BeNil())
+		})
+		expectHealthy(ctx, name)
+		Eventually(ctx, read(cluster["cluster1"], secretOn("guestbook", "guestbook-database"))).Should(
+			HaveField("Data", HaveKeyWithValue("password", []byte("change-me"))))
+		Eventually(ctx, read(cluster["cluster1"], configMapOn("guestbook", "guestbook-settings"))).Should(
+			HaveField("Data", HaveKeyWithValue("color", "blue")))
 	})
 
 	It("an ApplicationSet with a kustomize overlay", func(ctx SpecContext) {

@@ -6,6 +6,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/e2e/fleet"
 	"github.com/towline-io/towline/e2e/towline"
@@ -102,5 +103,31 @@ subjects: [{kind: ServiceAccount, name: applier, namespace: argocd}]
 		patchHub(ctx, name, `{"metadata":{"annotations":{"again":"now"}}}`)
 		expectHealthy(ctx, name)
 		expectNoCondition(ctx, name, apis.ConditionWorkApplyError)
+
+		// What the Application names takes the same account's rights.
+		beside := secretOn(argocdNamespace, name)
+		beside.Annotations = map[string]string{apis.AnnotationPropagate: "true"}
+		Expect(hub.Create(ctx, beside)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(hub.Delete(ctx, beside))).To(Succeed()) })
+		patchHub(ctx, name, annotationPatch(apis.AnnotationWith, "secret/"+name))
+		expectCondition(ctx, name, apis.ConditionCompanionError, ".objects.towline")
+		Expect(read(cluster["cluster2"], secretOn(name, name))(ctx)).To(BeNil())
+		applyTo(ctx, plane, `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: applier, namespace: executed}
+rules: [{apiGroups: [""], resources: [secrets], verbs: [get, create, update, patch, delete]}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: applier, namespace: executed}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: applier}
+subjects: [{kind: ServiceAccount, name: applier, namespace: argocd}]
+`)
+		change(ctx, hub, beside, `{"stringData":{"again":"now"}}`)
+		Eventually(ctx, read(cluster["cluster2"], secretOn(name, name))).ShouldNot(BeNil())
+		Eventually(ctx, func(ctx context.Context) (string, error) {
+			return conditionMessage(ctx, name, apis.ConditionCompanionError)
+		}).ShouldNot(ContainSubstring(".objects.towline"))
 	})
 })
