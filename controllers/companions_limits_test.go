@@ -14,6 +14,7 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/towline-io/towline/controllers"
 	"github.com/towline-io/towline/pkg/apis"
@@ -205,4 +206,50 @@ func TestTooLargeToTravel(t *testing.T) {
 	edit(t, p, func(p *argocd.AppProject) { p.Spec.Raw = small })
 	edit(t, s, func(s *corev1.Secret) { delete(s.Data, "more") })
 	expectTrouble(t, app, "")
+}
+
+// failing is how many Applications the metric counts for a reason.
+func failing(t *testing.T, reason string) float64 {
+	t.Helper()
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() != "towline_companions_failing" {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			if m.GetLabel()[0].GetValue() == reason {
+				return m.GetGauge().GetValue()
+			}
+		}
+	}
+	return 0
+}
+
+// TestFailingCompanionsAreCounted: as long as the Application is there and Towline's.
+func TestFailingCompanionsAreCounted(t *testing.T) {
+	start(t)
+	p := appProject(t, func(p *argocd.AppProject) {
+		p.Spec.Raw = json.RawMessage(`{"sourceRepos":["*"],"sourceNamespaces":["*"],"destinations":[{"server":"*","namespace":"*"}],` +
+			`"namespaceResourceWhitelist":[]}`)
+	})
+	settled(t)
+	none := failing(t, apis.ReasonCompanionForbidden)
+	for title, end := range map[string]func(app *argocd.Application){
+		"deleted": func(app *argocd.Application) { remove(t, app) },
+		"not for pull": func(app *argocd.Application) {
+			edit(t, app, func(a *argocd.Application) { delete(a.Labels, apis.LabelPull) })
+		},
+	} {
+		t.Run(title, func(t *testing.T) {
+			app := webApp(t, cluster(t), p.Name, "https://x").Annotation(apis.AnnotationWith, "secret/db").Obj()
+			create(t, app)
+			expectTrouble(t, app, "does not permit objects")
+			NewWithT(t).Expect(failing(t, apis.ReasonCompanionForbidden)).To(Equal(none + 1))
+			end(app)
+			NewWithT(t).Eventually(func() float64 { return failing(t, apis.ReasonCompanionForbidden) }, soon, tick).Should(Equal(none))
+		})
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -86,11 +87,11 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		return fmt.Errorf("sources: %w", err)
 	}
 	inventory := &resourcesync.Inventory{Sources: known}
-	o.Companions.ArgoCDNamespace = cmp.Or(o.Companions.ArgoCDNamespace, o.Authorization.ArgoCDNamespace, DefaultArgoCDNamespace)
-	o.Companions.ClusterNamespace = cmp.Or(o.Companions.ClusterNamespace, o.Companions.ArgoCDNamespace)
+	o.setDefaults()
 	checker := o.Authorization.checker(mgr.GetClient())
+	decisions := sync.OnceValue(func() error { return index.AddDecisions(ctx, mgr.GetFieldIndexer()) })
 	if slices.Contains(o.Enabled, Propagation) {
-		if err := checker.Setup(ctx, mgr.GetFieldIndexer()); err != nil {
+		if err := checker.Setup(ctx, mgr.GetFieldIndexer(), decisions); err != nil {
 			return fmt.Errorf("indexes of grants: %w", err)
 		}
 	}
@@ -123,7 +124,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		sender.Beside = beside
 	}
 	setup := map[string]func(ctrl.Manager, int) error{
-		GitOpsCluster: gitOpsCluster(ctx, o),
+		GitOpsCluster: gitOpsCluster(ctx, o, decisions),
 		Propagation:   pausable(sender),
 		Companions:    pausable(beside),
 		Status:        (&status.Reconciler{Client: mgr.GetClient(), Inventory: inventory}).SetupWithManager,
@@ -132,7 +133,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			Live:      mgr.GetAPIReader(),
 			Inventory: inventory,
 			Events:    recorder,
-			MaxBytes:  cmp.Or(o.ReportMaxBytes, report.DefaultMaxBytes),
+			MaxBytes:  o.ReportMaxBytes,
 		}).SetupWithManager,
 		ResourceTree: (&resourcetree.Reconciler{
 			Client:     mgr.GetClient(),
@@ -152,6 +153,13 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	return nil
 }
 
+// setDefaults fills in what follows from other options.
+func (o *Options) setDefaults() {
+	o.Companions.ArgoCDNamespace = cmp.Or(o.Companions.ArgoCDNamespace, o.Authorization.ArgoCDNamespace, DefaultArgoCDNamespace)
+	o.Companions.ClusterNamespace = cmp.Or(o.Companions.ClusterNamespace, o.Companions.ArgoCDNamespace)
+	o.ReportMaxBytes = cmp.Or(o.ReportMaxBytes, report.DefaultMaxBytes)
+}
+
 // pausable sets up a controller of what ApplicationSets can pause, on a hub that has them or gets them.
 func pausable(r interface {
 	SetupWithManager(mgr ctrl.Manager, concurrency int) error
@@ -166,13 +174,15 @@ func pausable(r interface {
 }
 
 // gitOpsCluster sets up the controller of GitOpsClusters on a hub that has what it works with.
-func gitOpsCluster(ctx context.Context, o Options) func(ctrl.Manager, int) error {
+func gitOpsCluster(ctx context.Context, o Options, decisions func() error) func(ctrl.Manager, int) error {
 	return func(mgr ctrl.Manager, concurrency int) error {
 		r := &gitopscluster.Reconciler{
 			Client: mgr.GetClient(),
 			Live:   mgr.GetAPIReader(),
 			Events: mgr.GetEventRecorder("towline"),
 			Claims: o.ClusterClaims,
+
+			IndexDecisions: decisions,
 		}
 		return whenServed(mgr, GitOpsCluster, gitopscluster.Kinds, func() error { return r.SetupWithManager(ctx, mgr, concurrency) })
 	}

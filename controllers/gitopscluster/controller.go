@@ -40,6 +40,9 @@ type Reconciler struct {
 	// Claims are the names of the ClusterClaims that go to the Secrets as labels.
 	Claims []string
 
+	// IndexDecisions registers index.ByDecision, if nobody has yet.
+	IndexDecisions func() error
+
 	scopes scopes
 	held   held
 }

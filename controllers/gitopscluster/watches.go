@@ -2,6 +2,7 @@ package gitopscluster
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -18,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -33,9 +35,6 @@ const (
 
 	// byAccount finds those that want tokens of ManagedServiceAccounts of that name.
 	byAccount = "gitopscluster.account"
-
-	// byChosen finds the PlacementDecisions that name a cluster.
-	byChosen = "gitopscluster.chosen"
 )
 
 // Kinds are those that the controller works with and that a hub may lack: without Open Cluster Management's placement, or
@@ -49,7 +48,7 @@ var Kinds = []schema.GroupVersionKind{
 // SetupWithManager registers the controller and its indexes. concurrency is how many GitOpsClusters are worked on at a
 // time.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, concurrency int) error {
-	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+	if err := errors.Join(addIndexes(ctx, mgr.GetFieldIndexer()), r.IndexDecisions()); err != nil {
 		return err
 	}
 	// A manager that runs already starts the controller within Build: nobody opens a scope before the scopes know it.
@@ -86,14 +85,7 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 			return err
 		}
 	}
-	return indexer.IndexField(ctx, &clusterv1beta1.PlacementDecision{}, byChosen, func(obj client.Object) []string {
-		decisions := obj.(*clusterv1beta1.PlacementDecision).Status.Decisions
-		clusters := make([]string, len(decisions))
-		for i := range decisions {
-			clusters[i] = decisions[i].ClusterName
-		}
-		return clusters
-	})
+	return nil
 }
 
 // gitOpsClusterChanged leaves out what the controller itself writes.
@@ -151,7 +143,7 @@ func (r *Reconciler) ofDecision(ctx context.Context, obj client.Object) []reconc
 
 func (r *Reconciler) ofCluster(ctx context.Context, obj client.Object) []reconcile.Request {
 	decisions := &clusterv1beta1.PlacementDecisionList{}
-	if err := r.List(ctx, decisions, client.MatchingFields{byChosen: obj.GetName()}, client.UnsafeDisableDeepCopy); err != nil {
+	if err := r.List(ctx, decisions, client.MatchingFields{index.ByDecision: obj.GetName()}, client.UnsafeDisableDeepCopy); err != nil {
 		panic(err) // the index was never registered
 	}
 	var out []reconcile.Request

@@ -10,6 +10,7 @@ import (
 	clusterv1beta2 "open-cluster-management.io/api/cluster/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/internal/gone"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
@@ -146,13 +147,13 @@ func (c *Checker) decided(ctx context.Context, namespace, cluster string) (bool,
 	decisions := &clusterv1beta1.PlacementDecisionList{}
 	options := []client.ListOption{client.InNamespace(namespace)}
 	if !c.Unindexed {
-		options = append(options, client.MatchingFields{byDecided: cluster})
+		options = append(options, client.MatchingFields{index.ByDecision: cluster})
 	}
 	if err := c.list(ctx, decisions, options...); err != nil {
 		return false, err
 	}
 	return slices.ContainsFunc(decisions.Items, func(d clusterv1beta1.PlacementDecision) bool {
-		return slices.Contains(decidedOf(&d), cluster)
+		return slices.Contains(index.DecidedBy(&d), cluster)
 	}), nil
 }
 

@@ -27,15 +27,13 @@ const (
 	// bySet finds the ManagedClusterSetBindings of a ManagedClusterSet.
 	bySet = "set"
 
-	// byDecided finds the PlacementDecisions that name a ManagedCluster.
-	byDecided = "decided"
-
 	// byCarriedProject finds the ManifestWorks that carry Applications of an AppProject.
 	byCarriedProject = "carriedProject"
 )
 
-// Setup registers the indexes that Check reads by.
-func (c *Checker) Setup(ctx context.Context, indexer client.FieldIndexer) error {
+// Setup registers the indexes that Check reads by, but for that of decisions, which others read by as well: decisions
+// registers it.
+func (c *Checker) Setup(ctx context.Context, indexer client.FieldIndexer, decisions func() error) error {
 	if c.Carried {
 		if err := indexer.IndexField(ctx, &workv1.ManifestWork{}, byCarriedProject, carriedProject); err != nil {
 			return err
@@ -50,9 +48,7 @@ func (c *Checker) Setup(ctx context.Context, indexer client.FieldIndexer) error 
 	if err != nil {
 		return err
 	}
-	return indexer.IndexField(ctx, &clusterv1beta1.PlacementDecision{}, byDecided, func(obj client.Object) []string {
-		return decidedOf(obj.(*clusterv1beta1.PlacementDecision))
-	})
+	return decisions()
 }
 
 // Watch wakes the Applications whose rights a change may have changed. Labels of clusters are not among it: who
@@ -126,14 +122,14 @@ func (c *Checker) onDecision() handler.Funcs {
 	}
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) {
-			enqueue(ctx, e.Object.GetNamespace(), decidedOf(e.Object), q)
+			enqueue(ctx, e.Object.GetNamespace(), index.DecidedBy(e.Object), q)
 		},
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
-			before, after := decidedOf(e.ObjectOld), decidedOf(e.ObjectNew)
+			before, after := index.DecidedBy(e.ObjectOld), index.DecidedBy(e.ObjectNew)
 			enqueue(ctx, e.ObjectNew.GetNamespace(), append(without(before, after), without(after, before)...), q)
 		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
-			enqueue(ctx, e.Object.GetNamespace(), decidedOf(e.Object), q)
+			enqueue(ctx, e.Object.GetNamespace(), index.DecidedBy(e.Object), q)
 		},
 	}
 }
@@ -145,16 +141,6 @@ func (c *Checker) sentFrom(ctx context.Context, namespace, cluster string) []typ
 }
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-
-// decidedOf are the clusters that a PlacementDecision names.
-func decidedOf(obj client.Object) []string {
-	decisions := obj.(*clusterv1beta1.PlacementDecision).Status.Decisions
-	out := make([]string, len(decisions))
-	for i := range decisions {
-		out[i] = decisions[i].ClusterName
-	}
-	return out
-}
 
 // without are those of a that are not in b.
 func without(a, b []string) []string {

@@ -1,0 +1,26 @@
+package index
+
+import (
+	"context"
+
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// ByDecision finds the PlacementDecisions that name a given ManagedCluster.
+const ByDecision = "decision"
+
+// AddDecisions registers ByDecision, which a hub without placements cannot have. A cache takes it once.
+func AddDecisions(ctx context.Context, indexer client.FieldIndexer) error {
+	return indexer.IndexField(ctx, &clusterv1beta1.PlacementDecision{}, ByDecision, DecidedBy)
+}
+
+// DecidedBy are the clusters that a PlacementDecision names.
+func DecidedBy(decision client.Object) []string {
+	decisions := decision.(*clusterv1beta1.PlacementDecision).Status.Decisions
+	out := make([]string, len(decisions))
+	for i := range decisions {
+		out[i] = decisions[i].ClusterName
+	}
+	return out
+}
