@@ -109,6 +109,11 @@ func missing(w *workv1.ManifestWork) bool {
 	return work.ClaimOf(w) == work.Looks && c != nil && c.Status == metav1.ConditionFalse
 }
 
+// said is what the agent says of the Application; nil where it does not, and for a work without rules, which a cluster
+// can make of one that it has.
 func said(w *workv1.ManifestWork, conditionType string) *metav1.Condition {
+	if len(w.Spec.ManifestConfigs) == 0 {
+		return nil
+	}
 	return feedback.WorkCondition(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier, conditionType)
 }
