@@ -42,7 +42,7 @@ func (r *Reconciler) withheld(
 		return nil, err
 	}
 	p := forbidden(refusal)
-	p.Message = "the requested operation is held back, or terminate it: " + p.Message
+	p.Message = "the requested operation is held back, and can be terminated: " + p.Message
 	return p, nil
 }
 
