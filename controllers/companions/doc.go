@@ -4,7 +4,8 @@
 //
 // Companions follow Applications. What an Application may not have, by the objects that authorize it, it pulls neither
 // itself nor through a companion; credentials and objects travel only once it has a work, and go when its work is gone.
-// What the Application on a cluster may still be using stays, as it was sent last.
+// What the Application on a cluster may still be using stays, as it was sent last. Where an Application is let go of, what
+// it uses is left to it on the cluster: propagation waits for that before it deletes the Application's own work.
 //
 // It writes those ManifestWorks, one condition type, CompanionError, on hub Applications, and asks for a refresh of an
 // Application that came to its cluster before its AppProject or its credentials. It never overwrites what somebody else has on a cluster,
