@@ -6,6 +6,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -70,6 +71,32 @@ func TestDeletionOfAnApplicationThatWasNeverSent(t *testing.T) {
 			expectGone(t, app)
 		})
 	}
+}
+
+// TestDeletionWhileTheClustersNamespaceGoes: what is on the cluster is waited for, and what never got there is not.
+func TestDeletionWhileTheClustersNamespaceGoes(t *testing.T) {
+	start(t)
+	c := cluster(t)
+	sent := application(t, c).Finalizers(apis.FinalizerResources, apis.FinalizerPostDelete, apis.FinalizerPostDelete+"/cleanup").Obj()
+	create(t, sent)
+	w := expectWork(t, sent)
+	edit(t, w, func(w *workv1.ManifestWork) { w.Finalizers = []string{agentFinalizer} })
+	if err := k8s.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.Name}}); err != nil {
+		t.Fatal(err)
+	}
+	unsent := application(t, c).Finalizers(apis.FinalizerResources).Obj()
+	create(t, unsent)
+	expectProblem(t, unsent, apis.ReasonClusterNamespaceMissing, "missing or going")
+	remove(t, unsent)
+	expectGone(t, unsent)
+
+	remove(t, sent)
+	expectNotice(t, sent, apis.ConditionDeletionWarning, "waiting for cluster "+c.Name)
+	if got := get(t, sent.DeepCopy()); got == nil || len(got.Finalizers) != 3 {
+		t.Fatal("the hub says gone while the cluster still has the Application")
+	}
+	edit(t, w, func(w *workv1.ManifestWork) { w.Finalizers = nil })
+	expectGone(t, sent)
 }
 
 func TestDeletionWithoutFinalizer(t *testing.T) {

@@ -8,14 +8,11 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"github.com/towline-io/towline/pkg/apis"
-	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
@@ -89,95 +86,3 @@ var _ = Describe("A request on the hub", func() {
 		}
 	})
 })
-
-var _ = Describe("A RollingSync", Ordered, func() {
-	const set = "rollout"
-	apps := []string{"rollout-cluster1", "rollout-cluster2"}
-
-	BeforeAll(func(ctx SpecContext) {
-		Expect(f.Git.Create(ctx, set, testdataFS("configmap.yaml"))).To(Succeed())
-		apply(ctx, rollout(set))
-		DeferCleanup(func(ctx SpecContext) {
-			_, err := f.Hub.Kubectl(ctx, "delete", "--namespace", argocdNamespace, "applicationset", set, "--wait=false")
-			Expect(err).NotTo(HaveOccurred())
-			for _, name := range apps {
-				Eventually(ctx, read(hub, named(name))).Should(BeNil())
-			}
-		})
-	})
-
-	// inOrder expects both clusters to run that revision, the second after the first was done.
-	inOrder := func(ctx context.Context, revision string) {
-		GinkgoHelper()
-		var done [2]*argocd.Application
-		for i, name := range apps {
-			Eventually(ctx, read(hub, named(name))).Should(And(
-				HaveField("Status.OperationState", HaveField("SyncResult", HaveField("Revision", revision))),
-				HaveField("Status.OperationState.Phase", "Succeeded"),
-				HaveField("Status.Health.Status", "Healthy")))
-			var err error
-			done[i], err = read(hub, named(name))(ctx)
-			Expect(err).NotTo(HaveOccurred())
-			AddReportEntry(fmt.Sprintf("%s: %s to %s", name,
-				done[i].Status.OperationState.StartedAt, done[i].Status.OperationState.FinishedAt))
-		}
-		Expect(done[1].Status.OperationState.StartedAt >= done[0].Status.OperationState.FinishedAt).To(BeTrue(),
-			"the second cluster began before the first was done")
-	}
-
-	It("takes the clusters step by step", func(ctx SpecContext) {
-		head, err := f.Git.Head(ctx, set)
-		Expect(err).NotTo(HaveOccurred())
-		inOrder(ctx, head)
-	})
-
-	It("takes a commit through in the same order", func(ctx SpecContext) {
-		manifest, err := f.Git.Read(ctx, set, "configmap.yaml")
-		Expect(err).NotTo(HaveOccurred())
-		sha, err := f.Git.Commit(ctx, set, map[string]string{
-			"configmap.yaml": strings.Replace(manifest, "version: one", "version: two", 1),
-		}, "Roll out")
-		Expect(err).NotTo(HaveOccurred())
-		for i, name := range apps {
-			hardRefresh(ctx, fmt.Sprintf("cluster%d", i+1), name)
-			// The ApplicationSet controller takes a cluster that is not known to be behind for one that is done, and
-			// goes on to the next step.
-			Eventually(ctx, read(hub, named(name))).Should(HaveField("Status.Sync.Revision", sha))
-		}
-		inOrder(ctx, sha)
-	})
-})
-
-// rollout is an ApplicationSet that syncs cluster1 before cluster2.
-func rollout(set string) string {
-	GinkgoHelper()
-	step := func(env string) map[string]any {
-		return map[string]any{"matchExpressions": []any{map[string]any{"key": "env", "operator": "In", "values": []any{env}}}}
-	}
-	object := map[string]any{
-		"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet",
-		"metadata": metav1.ObjectMeta{Name: set, Namespace: argocdNamespace},
-		"spec": map[string]any{
-			"generators": []any{map[string]any{"list": map[string]any{"elements": []any{
-				map[string]any{"name": "cluster1", "env": "canary"}, map[string]any{"name": "cluster2", "env": "prod"},
-			}}}},
-			"strategy": map[string]any{"type": "RollingSync", "rollingSync": map[string]any{"steps": []any{step("canary"), step("prod")}}},
-			"template": map[string]any{
-				"metadata": map[string]any{
-					"name":        "rollout-{{name}}",
-					"labels":      map[string]any{apis.LabelPull: "true", "env": "{{env}}"},
-					"annotations": map[string]any{apis.AnnotationCluster: "{{name}}", apis.AnnotationSkipReconcile: "true"},
-				},
-				"spec": map[string]any{
-					"project":     "default",
-					"source":      map[string]any{"repoURL": f.Git.URL(set), "path": ".", "targetRevision": "main"},
-					"destination": map[string]any{"server": apis.InClusterServer, "namespace": set},
-					"syncPolicy":  map[string]any{"syncOptions": []any{"CreateNamespace=true"}},
-				},
-			},
-		},
-	}
-	manifest, err := yaml.Marshal(object)
-	Expect(err).NotTo(HaveOccurred())
-	return string(manifest)
-}

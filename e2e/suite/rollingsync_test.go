@@ -1,0 +1,171 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// refused is a manifest that no API server takes.
+const refused = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Not_A_Name}\n"
+
+var _ = Describe("A RollingSync", Ordered, func() {
+	const set = "rollout"
+	apps := []string{"rollout-cluster1", "rollout-cluster2", "rollout-cluster3"}
+
+	BeforeAll(func(ctx SpecContext) {
+		Expect(f.Git.Create(ctx, set, testdataFS("configmap.yaml"))).To(Succeed())
+		apply(ctx, rollout(set, false))
+		withoutApplicationSet(set, apps...)
+	})
+
+	// commit changes files of the repository, and has clusters look at it. The ApplicationSet controller takes a
+	// cluster that is not known to be behind for one that is done, and goes on to the next step.
+	commit := func(ctx context.Context, files map[string]string, known ...string) string {
+		GinkgoHelper()
+		sha, err := f.Git.Commit(ctx, set, files, "Roll out")
+		Expect(err).NotTo(HaveOccurred())
+		for _, name := range known {
+			hardRefresh(ctx, strings.TrimPrefix(name, set+"-"), name)
+			Eventually(ctx, read(hub, named(name))).Should(HaveField("Status.Sync.Revision", sha))
+		}
+		return sha
+	}
+	version := func(ctx context.Context, v string) map[string]string {
+		GinkgoHelper()
+		manifest, err := f.Git.Read(ctx, set, "configmap.yaml")
+		Expect(err).NotTo(HaveOccurred())
+		head, _, _ := strings.Cut(manifest, "version: ")
+		return map[string]string{"configmap.yaml": head + "version: " + v + "\n"}
+	}
+	// inOrder expects all clusters to run that revision, each after the one before was done.
+	inOrder := func(ctx context.Context, revision string) {
+		GinkgoHelper()
+		done := make([]*argocd.Application, len(apps))
+		for i, name := range apps {
+			Eventually(ctx, read(hub, named(name))).Should(And(
+				HaveField("Status.OperationState", HaveField("SyncResult", HaveField("Revision", revision))),
+				HaveField("Status.OperationState.Phase", "Succeeded"),
+				HaveField("Status.OperationState.FinishedAt", Not(BeEmpty())),
+				HaveField("Status.Health.Status", "Healthy")))
+			var err error
+			done[i], err = read(hub, named(name))(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			AddReportEntry(fmt.Sprintf("%s: %s to %s, %s", name,
+				done[i].Status.OperationState.StartedAt, done[i].Status.OperationState.FinishedAt, revision[:7]))
+		}
+		// Of the second step, one at a time, whichever is first.
+		slices.SortFunc(done[1:], func(a, b *argocd.Application) int {
+			return strings.Compare(a.Status.OperationState.StartedAt, b.Status.OperationState.StartedAt)
+		})
+		for i := range done[1:] {
+			Expect(done[i+1].Status.OperationState.StartedAt >= done[i].Status.OperationState.FinishedAt).To(BeTrue(),
+				"%s began before %s was done", done[i+1].Name, done[i].Name)
+		}
+	}
+	untouched := func(ctx context.Context, revision string, names ...string) {
+		GinkgoHelper()
+		Consistently(ctx, func(g Gomega, ctx context.Context) {
+			for _, name := range names {
+				g.Expect(read(hub, named(name))(ctx)).To(HaveField("Status.OperationState.SyncResult.Revision", Not(Equal(revision))))
+			}
+		}).WithTimeout(4 * time.Second).Should(Succeed())
+	}
+
+	It("takes the clusters step by step", func(ctx SpecContext) {
+		head, err := f.Git.Head(ctx, set)
+		Expect(err).NotTo(HaveOccurred())
+		inOrder(ctx, head)
+	})
+
+	It("takes a commit through in the same order, also with an automated sync policy", func(ctx SpecContext) {
+		apply(ctx, rollout(set, true))
+		inOrder(ctx, commit(ctx, version(ctx, "two"), apps...))
+	})
+
+	It("stops at a step that fails", func(ctx SpecContext) {
+		bad := commit(ctx, map[string]string{"refused.yaml": refused}, apps...)
+		Eventually(ctx, read(hub, named(apps[0]))).Should(And(
+			HaveField("Status.OperationState.SyncResult.Revision", bad), HaveField("Status.OperationState.Phase", "Failed")))
+		untouched(ctx, bad, apps[1:]...)
+		_, err := f.Git.Remove(ctx, set, []string{"refused.yaml"}, "Mend")
+		Expect(err).NotTo(HaveOccurred())
+		inOrder(ctx, commit(ctx, version(ctx, "three"), apps...))
+	})
+
+	It("waits for a cluster that is not healthy or not heard of, and goes on after restarts of the hub and Towline", func(ctx SpecContext) {
+		Expect(f.Cluster("cluster1").StopProcess(ctx, "kwok")).To(Succeed()) // no Pod becomes ready there
+		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster("cluster1").StartProcess(ctx, "kwok")).To(Succeed()) })
+		deployment, err := f.Git.Read(ctx, fleet.AppsRepo, "guestbook/deployment.yaml")
+		Expect(err).NotTo(HaveOccurred())
+		sha := commit(ctx, map[string]string{"deployment.yaml": deployment}, apps...)
+		Eventually(ctx, read(hub, named(apps[0]))).Should(And(
+			HaveField("Status.OperationState.SyncResult.Revision", sha), HaveField("Status.Health.Status", "Progressing")))
+
+		Expect(f.Cluster("cluster2").StopAgent(ctx)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster("cluster2").StartAgent(ctx)).To(Succeed()) })
+		tow.Stop()
+		Expect(f.Hub.StopAPIServer(ctx)).To(Succeed())
+		Expect(f.Hub.StartAPIServer(ctx)).To(Succeed())
+		Expect(tow.Restart(ctx)).To(Succeed())
+		untouched(ctx, sha, apps[1:]...)
+
+		Expect(f.Cluster("cluster1").StartProcess(ctx, "kwok")).To(Succeed())
+		Eventually(ctx, read(hub, named(apps[1]))).Should(HaveField("Operation", Not(BeNil())))
+		untouched(ctx, sha, apps[1:]...)
+		Expect(f.Cluster("cluster2").StartAgent(ctx)).To(Succeed())
+		inOrder(ctx, sha)
+	})
+})
+
+// rollout is an ApplicationSet that syncs cluster1 before cluster2 and cluster3, and those one after the other.
+func rollout(set string, automated bool) string {
+	GinkgoHelper()
+	step := func(env string) map[string]any {
+		return map[string]any{"matchExpressions": []any{map[string]any{"key": "env", "operator": "In", "values": []any{env}}}}
+	}
+	prod := step("prod")
+	prod["maxUpdate"] = 1
+	policy := map[string]any{"syncOptions": []any{"CreateNamespace=true"}, "retry": map[string]any{"limit": 0}}
+	if automated {
+		policy["automated"] = map[string]any{"prune": true}
+	}
+	object := map[string]any{
+		"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet",
+		"metadata": metav1.ObjectMeta{Name: set, Namespace: argocdNamespace},
+		"spec": map[string]any{
+			"generators": []any{map[string]any{"list": map[string]any{"elements": []any{
+				map[string]any{"name": "cluster1", "env": "canary"}, map[string]any{"name": "cluster2", "env": "prod"},
+				map[string]any{"name": "cluster3", "env": "prod"},
+			}}}},
+			"strategy": map[string]any{"type": "RollingSync", "rollingSync": map[string]any{"steps": []any{step("canary"), prod}}},
+			"template": map[string]any{
+				"metadata": map[string]any{
+					"name":        set + "-{{name}}",
+					"labels":      map[string]any{apis.LabelPull: "true", "env": "{{env}}"},
+					"annotations": map[string]any{apis.AnnotationCluster: "{{name}}", apis.AnnotationSkipReconcile: "true"},
+				},
+				"spec": map[string]any{
+					"project":     "default",
+					"source":      map[string]any{"repoURL": f.Git.URL(set), "path": ".", "targetRevision": "main"},
+					"destination": map[string]any{"server": apis.InClusterServer, "namespace": set},
+					"syncPolicy":  policy,
+				},
+			},
+		},
+	}
+	manifest, err := yaml.Marshal(object)
+	Expect(err).NotTo(HaveOccurred())
+	return string(manifest)
+}
