@@ -12,6 +12,7 @@ import (
 	"github.com/towline-io/towline/controllers/aggregation"
 	"github.com/towline-io/towline/controllers/companions"
 	"github.com/towline-io/towline/controllers/gitopscluster"
+	"github.com/towline-io/towline/controllers/grants"
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/internal/events"
 	"github.com/towline-io/towline/controllers/internal/pause"
@@ -90,10 +91,8 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	o.setDefaults()
 	checker := o.Authorization.checker(mgr.GetClient())
 	decisions := sync.OnceValue(func() error { return index.AddDecisions(ctx, mgr.GetFieldIndexer()) })
-	if slices.Contains(o.Enabled, Propagation) {
-		if err := checker.Setup(ctx, mgr.GetFieldIndexer(), decisions); err != nil {
-			return fmt.Errorf("indexes of grants: %w", err)
-		}
+	if err := indexGrants(ctx, mgr, o, checker, decisions); err != nil {
+		return err
 	}
 	recorder := events.Sparing(mgr.GetEventRecorder("towline"))
 	pauses := &pause.Reader{Reader: mgr.GetClient()}
@@ -149,6 +148,17 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		if err := setup[name](mgr, o.Concurrency[name]); err != nil {
 			return fmt.Errorf("controller %s: %w", name, err)
 		}
+	}
+	return nil
+}
+
+// indexGrants registers the indexes that rights are checked by, where Applications are sent.
+func indexGrants(ctx context.Context, mgr ctrl.Manager, o Options, checker *grants.Checker, decisions func() error) error {
+	if !slices.Contains(o.Enabled, Propagation) {
+		return nil
+	}
+	if err := checker.Setup(ctx, mgr.GetFieldIndexer(), decisions); err != nil {
+		return fmt.Errorf("indexes of grants: %w", err)
 	}
 	return nil
 }
