@@ -93,7 +93,7 @@ func sameStart(annotations map[string]string, work string) string {
 // meta drops what only the API server needs, and what kubectl keeps for itself: the whole object, once more.
 func meta(m *metav1.ObjectMeta) {
 	m.ManagedFields = nil
-	if _, ok := m.Annotations[corev1.LastAppliedConfigAnnotation]; ok { // or they may be shared already
+	if _, ok := m.Annotations[corev1.LastAppliedConfigAnnotation]; ok { //nolint:staticcheck // they may be shared, and deleting writes
 		delete(m.Annotations, corev1.LastAppliedConfigAnnotation)
 	}
 	intern(&m.Namespace)
