@@ -144,6 +144,39 @@ func TestReleaseOfWhatTheClusterRefused(t *testing.T) {
 	expectNoCompanion(t, objects)
 }
 
+// TestTakingBackWhatTheClusterRefused: the agent never owned it, and does not come to because the Application is managed
+// again, whatever becomes of the work.
+func TestTakingBackWhatTheClusterRefused(t *testing.T) {
+	start(t)
+	for title, tc := range map[string]struct {
+		with string
+		as   func(g Gomega, w *workv1.ManifestWork)
+	}{
+		"it goes": {"", func(g Gomega, w *workv1.ManifestWork) {
+			g.Expect(w.Spec.DeleteOption).To(HaveValue(HaveField("PropagationPolicy", workv1.DeletePropagationPolicyTypeForeground)))
+		}},
+		"it stays as it was": {"nonsense", goes},
+	} {
+		t.Run(title, func(t *testing.T) {
+			app, keys := beside(t)
+			objects := keys[2]
+			before := companionWork(t, objects).Spec.ManifestConfigs
+			answer(t, objects, metav1.ConditionFalse, "conflict")
+			edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "true" })
+			expectReleasing(t, app)
+			expectCompanion(t, objects, stays)
+			edit(t, app, func(a *argocd.Application) {
+				delete(a.Annotations, apis.AnnotationRelease)
+				a.Annotations[apis.AnnotationWith] = tc.with
+			})
+			expectCompanion(t, objects, func(g Gomega, w *workv1.ManifestWork) {
+				tc.as(g, w)
+				g.Expect(w.Spec.ManifestConfigs).To(Equal(before), "applied without force")
+			})
+		})
+	}
+}
+
 // TestCompanionsWhileARequestIsOnItsWay: the work does not tell then what the cluster uses.
 func TestCompanionsWhileARequestIsOnItsWay(t *testing.T) {
 	start(t)

@@ -4,7 +4,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/companion"
 )
 
@@ -30,8 +29,7 @@ func kept(existing *workv1.ManifestWork, left []types.NamespacedName) *workv1.Ma
 		return leave(existing, left)
 	}
 	out := existing.DeepCopy()
-	out.Spec.DeleteOption = nil
-	delete(out.Annotations, apis.AnnotationLeftTo)
+	companion.Keep(out)
 	return out
 }
 

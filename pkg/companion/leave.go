@@ -43,15 +43,29 @@ func Leave(w *workv1.ManifestWork, to []types.NamespacedName) {
 }
 
 // Untouched changes a work so that the agent takes off no more than its mark of ownership, which it does not where it
-// would have to overwrite what somebody else has changed.
-func Untouched(w *workv1.ManifestWork) {
-	for i := range w.Spec.ManifestConfigs {
-		w.Spec.ManifestConfigs[i].UpdateStrategy = &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeCreateOnly}
-	}
+// would have to overwrite what somebody else has changed. It still says how to apply what it carries, for Keep and Take.
+func Untouched(w *workv1.ManifestWork) { setStrategy(w, workv1.UpdateStrategyTypeCreateOnly) }
+
+// Keep changes a work so that it says nothing of an end any more. What was Untouched is applied again, without force: to
+// own it and no more would have the deletion take what the cluster never let the agent have.
+func Keep(w *workv1.ManifestWork) {
+	w.Spec.DeleteOption = nil
+	delete(w.Annotations, apis.AnnotationLeftTo)
+	setStrategy(w, workv1.UpdateStrategyTypeServerSideApply)
 }
 
 // Take changes a work so that its deletion takes what it carries off the cluster, whatever it said before.
 func Take(w *workv1.ManifestWork) {
+	Keep(w)
 	w.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeForeground}
-	delete(w.Annotations, apis.AnnotationLeftTo)
+}
+
+func setStrategy(w *workv1.ManifestWork, strategy workv1.UpdateStrategyType) {
+	for i := range w.Spec.ManifestConfigs {
+		config := &w.Spec.ManifestConfigs[i]
+		if config.UpdateStrategy == nil {
+			config.UpdateStrategy = &workv1.UpdateStrategy{}
+		}
+		config.UpdateStrategy.Type = strategy
+	}
 }
