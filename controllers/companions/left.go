@@ -25,18 +25,33 @@ func (r *Reconciler) leftTo(ctx context.Context, key types.NamespacedName, exist
 	if err != nil {
 		return nil, err
 	}
-	left := companion.LeftTo(existing)
-	for i := range list.Items {
-		w := &list.Items[i]
+	return leftIn(list.Items, companion.LeftTo(existing), func(w *workv1.ManifestWork) []types.NamespacedName {
+		return usersIn(w, known, key)
+	}), nil
+}
+
+// leftIn are those of before, and the users of the works that are being let go of, without those that another work of the
+// cluster carries. The works come in any order.
+func leftIn(
+	works []workv1.ManifestWork, before []types.NamespacedName, users func(*workv1.ManifestWork) []types.NamespacedName,
+) []types.NamespacedName {
+	left := before
+	var others []*workv1.ManifestWork
+	for i := range works {
+		w := &works[i]
 		if _, ours := companion.KindOf(w.Name); ours {
 			continue
 		}
-		left = slices.DeleteFunc(left, func(app types.NamespacedName) bool { return work.CarriesTo(w, app) })
 		if work.Released(w) {
-			left = append(left, usersIn(w, known, key)...)
+			left = append(left, users(w)...)
+		} else {
+			others = append(others, w)
 		}
 	}
-	return left, nil
+	for _, w := range others {
+		left = slices.DeleteFunc(left, func(app types.NamespacedName) bool { return work.CarriesTo(w, app) })
+	}
+	return left
 }
 
 // usersIn are the Applications of the cluster that a work carries and that use the companion of that key.
