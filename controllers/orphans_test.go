@@ -175,6 +175,16 @@ func TestALossInBulkIsHeld(t *testing.T) {
 	applied(t, expectWork(t, again))
 	expectDeleting(t, works[0]) // the new one's has taken its place
 
+	// One that is there again just long enough to be deleted is lost no longer.
+	brief := fixture.Application(apps[1].Name).Namespace(apps[1].Namespace).Cluster(apps[1].Cluster()).Obj()
+	create(t, brief)
+	expectWork(t, brief)
+	remove(t, brief)
+	g.Eventually(func() string { return string(get(t, works[1]).Spec.Workload.Manifests[0].Raw) }, soon, tick).
+		ShouldNot(ContainSubstring(apis.FinalizerResources))
+	applied(t, works[1])
+	expectDeleting(t, works[1])
+
 	// A few that are left after a restart are still the same loss.
 	towline.stop()
 	for _, w := range works[:9] {
@@ -190,6 +200,29 @@ func TestALossInBulkIsHeld(t *testing.T) {
 		g.Eventually(func() bool { return work.Released(get(t, w)) }, soon, tick).Should(BeTrue())
 		applied(t, w)
 		expectDeleting(t, w)
+	}
+}
+
+// TestALossWaitsForThePause of its cluster: nothing that is watched tells of its end.
+func TestALossWaitsForThePause(t *testing.T) {
+	towline := start(t)
+	apps, works := many(t)
+	towline.stop()
+	c := &clusterv1.ManagedCluster{}
+	c.Name = apps[0].Cluster()
+	edit(t, c, func(c *clusterv1.ManagedCluster) { c.Annotations = map[string]string{apis.AnnotationPaused: "true"} })
+	for _, app := range apps {
+		dropped(t, app)
+	}
+	start(t)
+	settled(t)
+	expectKept(t, works[0])
+	if get(t, works[0]).Annotations[apis.AnnotationOrphanedAt] != "" {
+		t.Fatal("the work was written")
+	}
+	edit(t, c, func(c *clusterv1.ManagedCluster) { delete(c.Annotations, apis.AnnotationPaused) })
+	for _, w := range works {
+		NewWithT(t).Eventually(func() string { return get(t, w).Annotations[apis.AnnotationOrphanedAt] }, soon, tick).ShouldNot(BeEmpty())
 	}
 }
 

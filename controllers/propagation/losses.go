@@ -20,8 +20,10 @@ import (
 // after a broken watch, all that is known is that an Application is not there. The zero value knows of nothing.
 type losses struct {
 	mu       sync.Mutex
-	ended    map[types.NamespacedName]bool      // told of
-	found    map[types.NamespacedName]time.Time // not told of, and since when that is known
+	ended    map[types.NamespacedName]bool      // told of, or taken for such
+	found    map[types.NamespacedName]time.Time // not told of and not decided yet, and since when that is known
+	held     map[types.NamespacedName]bool      // lost
+	gap      int                                // how many were found since the last time that all were decided
 	restored bool                               // the hub's versions went back
 }
 
@@ -44,39 +46,88 @@ func (m *losses) watched() predicate.Predicate {
 func (m *losses) end(app types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.ended == nil {
-		m.ended = map[types.NamespacedName]bool{}
-	}
-	m.ended[app] = true
-	delete(m.found, app)
-	orphaned.Set(float64(len(m.found)))
+	m.drop(app)
+	m.decide(app, &m.ended)
 }
 
-// find notes that an Application is not there, and tells since when that is known, how many there are, and whether the
-// hub was restored. The time is zero for one whose end was told of.
-func (m *losses) find(app types.NamespacedName, now time.Time) (since time.Time, count int, restored bool) {
+// hold notes an Application that was lost before, and so is none of those that are found now. It tells whether it still
+// counts as lost: not if its end was told of, for it was there again.
+func (m *losses) hold(app types.NamespacedName) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.ended[app] {
-		return time.Time{}, 0, false
+		return false
 	}
-	if m.found == nil {
-		m.found = map[types.NamespacedName]time.Time{}
+	m.drop(app)
+	m.decide(app, &m.held)
+	return true
+}
+
+// judge tells whether an Application that is not there was lost, or how long to look for others before that is decided.
+// What has been decided stays so, however long its works wait for their clusters, and does not count any more when
+// others are missing later.
+func (m *losses) judge(app types.NamespacedName, now time.Time) (lost bool, left time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.ended[app] || m.held[app] {
+		return m.held[app], 0
 	}
-	if m.found[app].IsZero() {
-		m.found[app] = now
-		orphaned.Set(float64(len(m.found)))
+	since, known := m.found[app]
+	if !known {
+		since = now
+		put(&m.found, app, now)
+		m.gap++
+		m.show()
 	}
-	return m.found[app], len(m.found), m.restored
+	switch left := settle - now.Sub(since); {
+	case m.gap > bulk || m.restored:
+		m.decide(app, &m.held)
+		return true, 0
+	case left > 0:
+		return false, left
+	}
+	m.decide(app, &m.ended)
+	return false, 0
+}
+
+// decide puts an Application among those that ended, or those that are held.
+func (m *losses) decide(app types.NamespacedName, as *map[types.NamespacedName]bool) {
+	delete(m.found, app)
+	put(as, app, true)
+	if len(m.found) == 0 {
+		m.gap = 0
+	}
+	m.show()
 }
 
 // forget drops an Application that is there, or that no work speaks of any more.
 func (m *losses) forget(app types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.drop(app)
+	m.show()
+}
+
+// drop takes back what is known of an Application.
+func (m *losses) drop(app types.NamespacedName) {
+	if _, undecided := m.found[app]; undecided {
+		m.gap--
+	}
 	delete(m.ended, app)
 	delete(m.found, app)
-	orphaned.Set(float64(len(m.found)))
+	delete(m.held, app)
+	if len(m.found) == 0 {
+		m.gap = 0
+	}
+}
+
+func (m *losses) show() { orphaned.Set(float64(len(m.found) + len(m.held))) }
+
+func put[V any](to *map[types.NamespacedName]V, app types.NamespacedName, value V) {
+	if *to == nil {
+		*to = map[types.NamespacedName]V{}
+	}
+	(*to)[app] = value
 }
 
 // compare notes that the hub was restored from a backup when an object has a lower version than it had.

@@ -1,6 +1,7 @@
 package propagation
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -16,29 +17,101 @@ func versioned(name, version string) *argocd.Application {
 	return app
 }
 
+func keyOf(name string) types.NamespacedName { return types.NamespacedName{Namespace: "x", Name: name} }
+
+// missed finds so many Applications missing.
+func missed(m *losses, gap string, n int, now time.Time) (keys []types.NamespacedName) {
+	for i := range n {
+		key := keyOf(fmt.Sprintf("%s-%d", gap, i))
+		m.judge(key, now)
+		keys = append(keys, key)
+	}
+	return keys
+}
+
 // TestAnEndThatWasToldOfIsNoLoss, and everything else may be one, until the Application is there.
 func TestAnEndThatWasToldOfIsNoLoss(t *testing.T) {
 	var m losses
 	watched, now := m.watched(), time.Now()
-	key := func(name string) types.NamespacedName { return types.NamespacedName{Namespace: "x", Name: name} }
 	watched.Delete(event.DeleteEvent{Object: versioned("told", "1")})
 	watched.Delete(event.DeleteEvent{Object: versioned("seen-missing", "1"), DeleteStateUnknown: true})
-	if since, _, _ := m.find(key("told"), now); !since.IsZero() {
-		t.Error("an end that the hub told of counts as a loss")
+	if lost, left := m.judge(keyOf("told"), now); lost || left != 0 {
+		t.Errorf("an end that the hub told of counts as a loss: %t, %s", lost, left)
 	}
-	if since, count, _ := m.find(key("seen-missing"), now); !since.Equal(now) || count != 1 {
-		t.Errorf("got %v, %d", since, count)
+	if lost, left := m.judge(keyOf("seen-missing"), now); lost || left != settle {
+		t.Errorf("got %t, %s", lost, left)
 	}
-	if since, count, _ := m.find(key("never-seen"), now.Add(time.Second)); !since.Equal(now.Add(time.Second)) || count != 2 {
-		t.Errorf("got %v, %d", since, count)
-	}
-	if since, _, _ := m.find(key("seen-missing"), now.Add(time.Minute)); !since.Equal(now) {
-		t.Errorf("it is missing since %v", since)
+	missed(&m, "never-seen", bulk, now)
+	if lost, _ := m.judge(keyOf("seen-missing"), now); !lost {
+		t.Error("many are missing at once")
 	}
 	watched.Create(event.CreateEvent{Object: versioned("seen-missing", "2")})
-	m.forget(key("told"))
-	if _, count, _ := m.find(key("told"), now); count != 2 {
-		t.Errorf("%d are missing", count)
+	if lost, left := m.judge(keyOf("seen-missing"), now); lost && left != 0 {
+		t.Errorf("it was there again: %t, %s", lost, left)
+	}
+	m.forget(keyOf("told"))
+	if len(m.ended) != 0 {
+		t.Errorf("%v are remembered for ever", m.ended)
+	}
+}
+
+// TestALossIsDecidedAsAWhole: what has been decided of some does not make the rest of them few.
+func TestALossIsDecidedAsAWhole(t *testing.T) {
+	var m losses
+	now := time.Now()
+	for _, key := range missed(&m, "gap", bulk+2, now) {
+		if lost, left := m.judge(key, now.Add(settle)); !lost || left != 0 {
+			t.Errorf("%s: %t, %s", key, lost, left)
+		}
+	}
+}
+
+// TestWhatIsDecidedDoesNotCount when others are missing later: neither what was held, in this run or before it, nor what
+// was taken for few and waits for its clusters.
+func TestWhatIsDecidedDoesNotCount(t *testing.T) {
+	for title, before := range map[string]func(*losses, time.Time){
+		"held before this run": func(m *losses, _ time.Time) {
+			for i := range 2 * bulk {
+				m.hold(keyOf(fmt.Sprint(i)))
+			}
+		},
+		"held in this run": func(m *losses, now time.Time) {
+			for _, key := range missed(m, "lost", 2*bulk, now) {
+				m.judge(key, now)
+			}
+		},
+		"few, twice": func(m *losses, now time.Time) {
+			for _, gap := range []string{"first", "second"} {
+				for _, key := range missed(m, gap, bulk, now) {
+					if lost, left := m.judge(key, now.Add(settle)); lost || left != 0 {
+						t.Errorf("%s: %t, %s", key, lost, left)
+					}
+				}
+			}
+		},
+	} {
+		t.Run(title, func(t *testing.T) {
+			var m losses
+			now := time.Now()
+			before(&m, now)
+			m.judge(keyOf("one"), now)
+			if lost, left := m.judge(keyOf("one"), now.Add(settle)); lost || left != 0 {
+				t.Errorf("a single one is taken for lost: %t, %s", lost, left)
+			}
+		})
+	}
+}
+
+// TestAHeldOneThatWasThereAgain, and whose end was told of then, is held no longer.
+func TestAHeldOneThatWasThereAgain(t *testing.T) {
+	var m losses
+	if !m.hold(keyOf("a")) {
+		t.Fatal("nothing was told of")
+	}
+	m.watched().Create(event.CreateEvent{Object: versioned("a", "1")})
+	m.watched().Delete(event.DeleteEvent{Object: versioned("a", "1")})
+	if lost, left := m.judge(keyOf("a"), time.Now()); m.hold(keyOf("a")) || lost || left != 0 {
+		t.Error("it is held for ever")
 	}
 }
 
@@ -56,8 +129,8 @@ func TestAVersionThatGoesBack(t *testing.T) {
 	} {
 		var m losses
 		m.watched().Update(event.UpdateEvent{ObjectOld: versioned("a", tc.before), ObjectNew: versioned("a", tc.after)})
-		if _, _, restored := m.find(types.NamespacedName{Name: "b"}, time.Now()); restored != tc.want {
-			t.Errorf("%s: %t", title, restored)
+		if lost, _ := m.judge(keyOf("b"), time.Now()); lost != tc.want {
+			t.Errorf("%s: %t", title, lost)
 		}
 	}
 }

@@ -63,26 +63,20 @@ func (r *Reconciler) removeOrphan(ctx context.Context, key types.NamespacedName,
 }
 
 // lost tells whether the hub has lost the Application of a work, rather than deleted it: it has never told of its end,
-// and there are many such or it is known to have been restored. One that was held once is not counted again.
+// and there are many such or it is known to have been restored. One that was held once stays so, but for an end that is
+// told of: the Application was there again.
 func (r *Reconciler) lost(key types.NamespacedName, w *workv1.ManifestWork) (bool, error) {
 	switch {
 	case r.AfterRestore == AfterRestoreDelete:
 		return false, nil
 	case w.Annotations[apis.AnnotationOrphanedAt] != "":
-		r.losses.find(key, time.Now())
-		return true, nil
+		return r.losses.hold(key), nil
 	}
-	found, count, restored := r.losses.find(key, time.Now())
-	switch {
-	case found.IsZero(): // its end was seen
-		return false, nil
-	case count > bulk || restored:
-		return true, nil
-	}
-	if left := settle - time.Since(found); left > 0 {
+	lost, left := r.losses.judge(key, time.Now())
+	if left > 0 {
 		return false, waiting(left)
 	}
-	return false, nil
+	return lost, nil
 }
 
 // hold marks a work that nobody speaks for any more, so that it is kept whatever restarts, and says so.
@@ -90,8 +84,10 @@ func (r *Reconciler) hold(ctx context.Context, key types.NamespacedName, w *work
 	if w.Annotations[apis.AnnotationOrphanedAt] != "" {
 		return nil
 	}
-	if held, err := r.Pauses.Cluster(ctx, w.Namespace); err != nil || held {
-		return err // written or not, it stays
+	if held, err := r.Pauses.Cluster(ctx, w.Namespace); err != nil {
+		return err
+	} else if held {
+		return waiting(unseen)
 	}
 	updated := w.DeepCopy()
 	if updated.Annotations == nil {

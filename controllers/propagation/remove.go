@@ -92,6 +92,9 @@ func (r *Reconciler) removeOrphans(ctx context.Context, key types.NamespacedName
 	if err != nil {
 		return err
 	}
+	if len(works) == 0 {
+		r.losses.forget(key)
+	}
 	app := &argocd.Application{}
 	err = r.Live.Get(ctx, key, app)
 	switch {
@@ -101,9 +104,6 @@ func (r *Reconciler) removeOrphans(ctx context.Context, key types.NamespacedName
 		return r.unlabelled(ctx, app, len(works) > 0)
 	case !gone.Is(err):
 		return err
-	}
-	if len(works) == 0 {
-		r.losses.forget(key)
 	}
 	for i := range works {
 		if err := r.removeOrphan(ctx, key, &works[i]); err != nil {
