@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -158,4 +159,34 @@ func writeProblem(err error, key string) error {
 		}
 	}
 	return err
+}
+
+// joined is what to return of several steps of which none keeps the others from being taken: the first Problem, with
+// the rest as its cause; or else what failed; or else the shortest wait. It is nil when all went well.
+func joined(errs []error) error {
+	var first *Problem
+	var failed []error
+	var wait time.Duration
+	for _, err := range errs {
+		if p, is := errors.AsType[*Problem](err); is {
+			if err = p.cause; first == nil {
+				shown := *p
+				first = &shown
+			}
+		}
+		if w, is := errors.AsType[waiting](err); is {
+			wait = soonest(wait, time.Duration(w))
+		} else if err != nil {
+			failed = append(failed, err)
+		}
+	}
+	err := errors.Join(failed...)
+	if err == nil && wait > 0 {
+		err = waiting(wait)
+	}
+	if first == nil {
+		return err
+	}
+	first.cause = err
+	return first
 }

@@ -17,16 +17,15 @@ import (
 
 // release lets go of works and leaves what they brought on their clusters: each is changed so that its deletion
 // destroys nothing, and deleted when the agent has applied that. All that has to be remembered is in the works, so it
-// goes on after a restart, and is undone by writing the works as usual. app is nil when the Application is gone. It
-// returns the clusters of the works that are still there, sorted.
+// goes on after a restart, and is undone by writing the works as usual. One that cannot be changed does not keep the others
+// from it. app is nil when the Application is gone. It returns the clusters of the works that are still there, sorted.
 func (r *Reconciler) release(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork) ([]string, error) {
-	var pending []string
+	pending, errs := make([]string, len(works)), make([]error, len(works))
 	for i := range works {
-		w := &works[i]
-		if err := r.releaseWork(ctx, app, w); err != nil {
-			return nil, err
-		}
-		pending = append(pending, w.Namespace)
+		pending[i], errs[i] = works[i].Namespace, r.releaseWork(ctx, app, &works[i])
+	}
+	if err := joined(errs); err != nil {
+		return nil, err
 	}
 	slices.Sort(pending)
 	return slices.Compact(pending), nil

@@ -38,12 +38,13 @@ func (r *Reconciler) finalize(ctx context.Context, app *argocd.Application) erro
 	if current != nil && !slices.ContainsFunc(works, func(w workv1.ManifestWork) bool { return w.UID == current.UID }) {
 		works, watched = append(works, *current), false
 	}
-	held := false
+	held, errs := false, make([]error, len(works))
 	for i := range works {
-		if _, err := r.remove(ctx, app, &works[i]); err != nil {
-			return err
-		}
+		_, errs[i] = r.remove(ctx, app, &works[i])
 		held = held || works[i].Name == work.Name(app) // those of earlier Applications of its name are not waited for
+	}
+	if err := joined(errs); err != nil {
+		return err
 	}
 	if !held {
 		return r.releaseFinalizers(ctx, app)
@@ -105,12 +106,11 @@ func (r *Reconciler) removeOrphans(ctx context.Context, key types.NamespacedName
 	case !gone.Is(err):
 		return err
 	}
+	errs := make([]error, len(works))
 	for i := range works {
-		if err := r.removeOrphan(ctx, key, &works[i]); err != nil {
-			return err
-		}
+		errs[i] = r.removeOrphan(ctx, key, &works[i])
 	}
-	return nil
+	return joined(errs)
 }
 
 // unlabelled lets go of what an Application had while it was Towline's. It is not watched any more: what it shows
