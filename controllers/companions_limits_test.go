@@ -64,9 +64,53 @@ func TestObjectsThatAreOnTheHubAlready(t *testing.T) {
 	expectTrouble(t, app, "")
 	edit(t, app, func(a *argocd.Application) { a.Spec.Raw = into(app.Namespace) })
 	expectTrouble(t, app, "is the hub itself")
-	expectCompanion(t, key, stays)
-	answer(t, key, metav1.ConditionTrue, "")
-	expectNoCompanion(t, key)
+	expectNoCompanion(t, key) // what was sent elsewhere is no original, and goes
+}
+
+// TestOriginalsOfAHubKnownLate: a cluster was found to be the hub after the originals had been sent over themselves. They
+// stay, whatever becomes of the work.
+func TestOriginalsOfAHubKnownLate(t *testing.T) {
+	start(t)
+	for title, do := range map[string]func(t *testing.T, app *argocd.Application){
+		"nothing else happens": func(*testing.T, *argocd.Application) {},
+		"they are not named any more": func(t *testing.T, app *argocd.Application) {
+			edit(t, app, func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationWith) })
+		},
+		"they go elsewhere": func(t *testing.T, app *argocd.Application) {
+			edit(t, app, func(a *argocd.Application) { a.Spec.Raw = []byte(specOf("default", "https://x")) })
+		},
+		"their Application is deleted": func(t *testing.T, app *argocd.Application) {
+			remove(t, app)
+			expectNoWork(t, app)
+		},
+		"their Application is paused": func(t *testing.T, app *argocd.Application) {
+			edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationPaused] = "true" })
+		},
+	} {
+		t.Run(title, func(t *testing.T) {
+			c := cluster(t)
+			app := application(t, c).Annotation(apis.AnnotationWith, "secret/db").Annotation(apis.AnnotationAppNamespace, "elsewhere").Obj()
+			app.Spec.Raw = []byte(strings.ReplaceAll(specOf("default", "https://x"), "web", app.Namespace))
+			secretIn(t, app.Namespace, "db", true)
+			create(t, app)
+			key := companion.ObjectsKey(work.Key(app))
+			sent := expectCompanion(t, key, carries(`"namespace":"`+app.Namespace+`"`))
+			edit(t, c, func(c *clusterv1.ManagedCluster) {
+				if c.Labels == nil {
+					c.Labels = map[string]string{}
+				}
+				c.Labels[apis.LabelLocalCluster] = "true"
+			})
+			expectCompanion(t, key, stays)
+			do(t, app)
+			NewWithT(t).Consistently(func(g Gomega) {
+				w := companionWork(t, key)
+				g.Expect(w).NotTo(BeNil(), "until the agent knows")
+				g.Expect(w.UID).To(Equal(sent.UID))
+				stays(g, w)
+			}, time.Second, tick).Should(Succeed())
+		})
+	}
 }
 
 // TestPausedCompanions: nothing is written for what is paused, and what was held up comes after.

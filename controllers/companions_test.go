@@ -199,6 +199,12 @@ func TestProjectsThatStayOnTheHub(t *testing.T) {
 	edit(t, kept, func(p *argocd.AppProject) { p.Annotations = nil })
 	expectCompanion(t, companion.ProjectKey(c.Name, kept.Name), carries("sourceNamespaces"))
 	edit(t, kept, func(p *argocd.AppProject) { p.Annotations = map[string]string{apis.AnnotationPropagate: "false"} })
+	NewWithT(t).Consistently(func(g Gomega) {
+		w := companionWork(t, companion.ProjectKey(c.Name, kept.Name))
+		g.Expect(w).NotTo(BeNil(), "until the cluster knows that the project stays")
+		stays(g, w)
+	}, time.Second, tick).Should(Succeed())
+	answer(t, companion.ProjectKey(c.Name, kept.Name), metav1.ConditionTrue, "")
 	expectNoCompanion(t, companion.ProjectKey(c.Name, kept.Name)) // what is on the cluster stays as it is: its Applications run
 }
 

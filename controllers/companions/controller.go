@@ -79,6 +79,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err == nil && existing != nil {
 		want.left, err = r.leftTo(ctx, req.NamespacedName, existing)
 	}
+	if err == nil && existing != nil {
+		want.originals, err = r.originals(ctx, existing)
+	}
 	if err == nil {
 		err = r.settle(ctx, req.NamespacedName, existing, want)
 	}
@@ -95,6 +98,9 @@ type want struct {
 
 	// left are the Applications of the cluster that were let go of and go on using what it carries.
 	left []types.NamespacedName
+
+	// originals tells that it carries objects of the hub to where they are. They stay, whatever is asked for.
+	originals bool
 
 	// end asks for its end, and for that of the rights that it gives. What it carries stays for those that are left.
 	end bool

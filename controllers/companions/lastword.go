@@ -8,12 +8,14 @@ import (
 )
 
 // lastWord is what a work says before it goes; nil when that does not matter. An AppProject stays on its cluster in any
-// case, and what its owner lets go of and what is left to somebody do as well.
+// case, and so do the hub's originals, what its owner lets go of and what is left to somebody.
 func lastWord(existing *workv1.ManifestWork, want want) (*workv1.ManifestWork, error) {
 	switch {
+	case want.letGo, want.originals:
+		return leave(existing, want.left), nil
 	case isProject(existing):
-		return companion.ReleaseProject(kept(existing, want.left))
-	case want.letGo, len(want.left) > 0 && !want.withdrawn:
+		return companion.ReleaseProject(leave(existing, want.left))
+	case len(want.left) > 0 && !want.withdrawn:
 		return leave(existing, want.left), nil
 	case existing.Spec.DeleteOption == nil:
 		return nil, nil //nolint:nilnil // documented
@@ -24,9 +26,9 @@ func lastWord(existing *workv1.ManifestWork, want want) (*workv1.ManifestWork, e
 }
 
 // kept is a work as it is, but for whom it is left to.
-func kept(existing *workv1.ManifestWork, left []types.NamespacedName) *workv1.ManifestWork {
-	if len(left) > 0 || isProject(existing) {
-		return leave(existing, left)
+func kept(existing *workv1.ManifestWork, want want) *workv1.ManifestWork {
+	if len(want.left) > 0 || want.originals || isProject(existing) {
+		return leave(existing, want.left)
 	}
 	out := existing.DeepCopy()
 	companion.Keep(out)

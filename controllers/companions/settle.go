@@ -27,17 +27,15 @@ func (r *Reconciler) settle(ctx context.Context, key types.NamespacedName, exist
 		return r.create(ctx, want.work)
 	case existing == nil:
 		return nil
-	case want.work != nil:
+	case want.work != nil && !want.originals:
 		if len(want.left) > 0 {
 			companion.Leave(want.work, want.left)
 		}
 		return r.update(ctx, existing, want.work)
-	case want.letGo && isProject(existing):
-		return r.delete(ctx, existing)
-	case want.end || want.withdrawn || want.letGo:
-		return r.remove(ctx, existing, want)
+	case want.work != nil, want.end, want.withdrawn, want.letGo:
+		return r.remove(ctx, existing, want) // its end wakes the reconcile that makes another
 	}
-	return r.update(ctx, existing, kept(existing, want.left))
+	return r.update(ctx, existing, kept(existing, want))
 }
 
 func (r *Reconciler) create(ctx context.Context, desired *workv1.ManifestWork) error {

@@ -137,6 +137,16 @@ type target struct {
 // would travel would be laid over what it was made from.
 func (r *Reconciler) shared(to target) bool { return to.hub && to.namespace == r.ArgoCDNamespace }
 
+// originals tells whether a work carries objects of the hub to where they are, on a cluster that is the hub. That may
+// have come to be known after they were sent.
+func (r *Reconciler) originals(ctx context.Context, w *workv1.ManifestWork) (bool, error) {
+	if !companion.AtHome(w) {
+		return false, nil
+	}
+	to, err := r.target(ctx, w.Namespace)
+	return to.hub, err
+}
+
 // target is the cluster of that name. One that is not there has no works, so it does not matter what is said of it.
 func (r *Reconciler) target(ctx context.Context, name string) (target, error) {
 	c := &clusterv1.ManagedCluster{}

@@ -101,6 +101,15 @@ func managerOf(hubNamespace string) string {
 	return fieldManager + "-" + hex.EncodeToString(sum[:])[:hashLength]
 }
 
+// AtHome tells whether a work brings objects into the namespace that they have on the hub: on the hub itself, to where
+// they are.
+func AtHome(w *workv1.ManifestWork) bool {
+	return slices.ContainsFunc(w.Spec.ManifestConfigs, func(c workv1.ManifestConfigOption) bool {
+		return c.UpdateStrategy != nil && c.UpdateStrategy.ServerSideApply != nil &&
+			c.UpdateStrategy.ServerSideApply.FieldManager == managerOf(c.ResourceIdentifier.Namespace)
+	})
+}
+
 func secretObject(s *corev1.Secret, namespace, name, manager string) object {
 	return object{
 		resource: workv1.ResourceIdentifier{Resource: "secrets", Namespace: namespace, Name: name},
