@@ -80,7 +80,7 @@ func (r *Reconciler) Left(ctx context.Context, w *workv1.ManifestWork) (bool, er
 			case gone.Is(err):
 			case err != nil:
 				return false, err
-			case c.DeletionTimestamp.IsZero() && (!slices.Contains(companion.LeftTo(c), app.key) || !seen(c)):
+			case c.DeletionTimestamp.IsZero() && (!companion.IsLeftTo(c, app.key) || !seen(c)):
 				return false, nil
 			}
 		}

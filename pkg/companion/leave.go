@@ -10,8 +10,20 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
+// everybody stands for all Applications of a cluster, in the place of so many that a work cannot name them.
+var everybody = types.NamespacedName{Namespace: "*", Name: "*"}
+
+// maxLeftTo is how many bytes of a work's annotations may name Applications. An object has 256 KiB for all of them.
+const maxLeftTo = 64 << 10
+
+// IsLeftTo tells whether an Application of the cluster is among those that LeftTo names.
+func IsLeftTo(w *workv1.ManifestWork, app types.NamespacedName) bool {
+	left := LeftTo(w)
+	return slices.Contains(left, app) || slices.Contains(left, everybody)
+}
+
 // LeftTo are the Applications of the cluster, sorted, that were let go of and go on using what a companion work
-// carries.
+// carries. "*/*" is among them when they are, or were once, too many to name: those are never forgotten one by one.
 func LeftTo(w *workv1.ManifestWork) []types.NamespacedName {
 	var out []types.NamespacedName
 	for entry := range strings.SplitSeq(w.Annotations[apis.AnnotationLeftTo], ",") {
@@ -39,7 +51,11 @@ func Leave(w *workv1.ManifestWork, to []types.NamespacedName) {
 		w.Annotations = map[string]string{}
 	}
 	slices.Sort(text)
-	w.Annotations[apis.AnnotationLeftTo] = strings.Join(slices.Compact(text), ",")
+	names := strings.Join(slices.Compact(text), ",")
+	if len(names) > maxLeftTo || slices.Contains(to, everybody) {
+		names = everybody.String()
+	}
+	w.Annotations[apis.AnnotationLeftTo] = names
 }
 
 // Untouched changes a work so that the agent takes off no more than its mark of ownership, which it does not where it

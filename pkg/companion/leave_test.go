@@ -1,0 +1,37 @@
+package companion_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/companion"
+)
+
+// TestLeftToTooManyToName: an object has room for so many annotations, and one that cannot be written is left to nobody.
+func TestLeftToTooManyToName(t *testing.T) {
+	w := &workv1.ManifestWork{}
+	few := []types.NamespacedName{{Namespace: "argocd", Name: "a"}, {Namespace: "argocd", Name: "b"}}
+	companion.Leave(w, few)
+	if !slices.Equal(companion.LeftTo(w), few) || companion.IsLeftTo(w, types.NamespacedName{Namespace: "argocd", Name: "c"}) {
+		t.Errorf("left to %s", w.Annotations)
+	}
+	many := slices.Clone(few)
+	for i := range 5000 {
+		many = append(many, types.NamespacedName{Namespace: "argocd", Name: fmt.Sprintf("application-of-some-team-%d", i)})
+	}
+	companion.Leave(w, many)
+	companion.Leave(w, append(companion.LeftTo(w), few...)) // once more, as it is remembered
+	if text := w.Annotations[apis.AnnotationLeftTo]; len(text) > 64<<10 {
+		t.Errorf("%d bytes", len(text))
+	}
+	for _, app := range many {
+		if !companion.IsLeftTo(w, app) {
+			t.Fatalf("not left to %s", app)
+		}
+	}
+}
