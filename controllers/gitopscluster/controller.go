@@ -1,9 +1,11 @@
 package gitopscluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
@@ -45,6 +47,9 @@ type Reconciler struct {
 
 	scopes scopes
 	held   held
+
+	// pushers are the Applications that Secrets were kept for last, of those that are pushed; both by namespace and name.
+	pushers sync.Map
 }
 
 // errStale says that the cache is behind what was read from the API server: look again when it has caught up.
@@ -80,7 +85,7 @@ func (r *Reconciler) keep(ctx context.Context, g *v1beta1.GitOpsCluster) error {
 	if err := r.pass(ctx, g, o); err != nil {
 		return err
 	}
-	return errors.Join(r.report(ctx, g, o), o.retry)
+	return cmp.Or(r.report(ctx, g, o), o.again())
 }
 
 // pass is one attempt. What only people can mend is noted in the outcome; an error is for another attempt.

@@ -1,8 +1,8 @@
 package gitopscluster
 
 import (
+	"cmp"
 	"context"
-	"errors"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -25,7 +25,7 @@ func (r *Reconciler) finalize(ctx context.Context, g *v1beta1.GitOpsCluster) err
 		}
 	}
 	if len(without(g.Status.ArgoNamespaces, o.gone...)) > 0 {
-		return errors.Join(r.report(ctx, g, o), o.retry)
+		return cmp.Or(r.report(ctx, g, o), o.again())
 	}
 	r.tell(g, o, g.Status.Conditions)
 	before := g.DeepCopy()

@@ -38,6 +38,17 @@ type outcome struct {
 
 	// retry is why to try again, though no watch will tell when.
 	retry error
+
+	// pushed tells that Secrets are kept for Applications that are pushed to their clusters.
+	pushed bool
+}
+
+// again is why to look again. What has failed is tried again sooner than that Applications are looked for.
+func (o *outcome) again() error {
+	if o.retry == nil && o.pushed {
+		return errPushed
+	}
+	return o.retry
 }
 
 // resolve notes what became of reading the Placement.

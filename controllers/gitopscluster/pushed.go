@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,7 +29,7 @@ var errPushed = errors.New("an Application is pushed to the cluster")
 // pushedAgain is when.
 const pushedAgain = time.Minute
 
-// notPulled selects the Applications that Towline does not deliver; the cache has none of them. The values are what
+// notPulled selects the Applications that are not for pull; the cache has none of them. The values are what
 // strconv.ParseBool takes for true.
 var notPulled = func() labels.Selector {
 	s, err := labels.Parse(apis.LabelPull + " notin (1,t,T,true,TRUE,True)")
@@ -56,41 +57,78 @@ func (u *users) of(ctx context.Context, s *corev1.Secret) (app *types.Namespaced
 	if apps := index.ApplicationsOfCluster(ctx, u.r, clustersecret.Cluster(s)); len(apps) > 0 {
 		return &apps[0], false, nil
 	}
+	names := []string{"name " + clustersecret.NameOf(s), "server " + clustersecret.ServerOf(s)}
+	if app, err = u.r.stillPushed(ctx, s, names); app != nil || err != nil {
+		return app, true, err
+	}
 	if u.pushed == nil {
 		if u.pushed, err = u.r.readPushed(ctx); err != nil {
 			return nil, false, err
 		}
 	}
-	for _, by := range []string{"name " + clustersecret.NameOf(s), "server " + clustersecret.ServerOf(s)} {
+	for _, by := range names {
 		if key, ok := u.pushed[by]; ok {
+			u.r.pushers.Store(client.ObjectKeyFromObject(s), key)
 			return &key, true, nil
 		}
 	}
+	u.r.pushers.Delete(client.ObjectKeyFromObject(s))
 	return nil, false, nil
 }
 
-// readPushed asks the API server: most hubs have none, and what is removed is removed rarely.
+// stillPushed is the Application that the Secret was kept for last, if that goes on: to ask for one costs the hub much less
+// than to ask for all.
+func (r *Reconciler) stillPushed(ctx context.Context, s *corev1.Secret, names []string) (*types.NamespacedName, error) {
+	last, ok := r.pushers.Load(client.ObjectKeyFromObject(s))
+	if !ok {
+		return nil, nil
+	}
+	app, key := &argocd.Application{}, last.(types.NamespacedName)
+	if err := r.Live.Get(ctx, key, app); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	if !slices.Contains(names, destinationOf(app)) {
+		return nil, nil
+	}
+	return &key, nil
+}
+
+// readPushed asks the API server for what the cache does not have: most hubs have none, and what is removed is removed
+// rarely.
 func (r *Reconciler) readPushed(ctx context.Context) (pushed, error) {
-	out, list := pushed{}, &argocd.ApplicationList{}
-	for {
-		err := r.Live.List(ctx, list, client.MatchingLabelsSelector{Selector: notPulled}, client.Limit(page), client.Continue(list.Continue))
+	out, cached := pushed{}, &argocd.ApplicationList{}
+	if err := r.List(ctx, cached, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, err
+	}
+	out.add(cached.Items)
+	for token := ""; ; {
+		list := &argocd.ApplicationList{} // what is read into one that has been used would mix with what it has
+		err := r.Live.List(ctx, list, client.MatchingLabelsSelector{Selector: notPulled}, client.Limit(page), client.Continue(token))
 		if err != nil {
 			return nil, err
 		}
-		for i := range list.Items {
-			if by := destinationOf(&list.Items[i]); by != "" {
-				out[by] = client.ObjectKeyFromObject(&list.Items[i])
-			}
-		}
-		if list.Continue == "" {
+		out.add(list.Items)
+		if token = list.Continue; token == "" {
 			return out, nil
 		}
 	}
 }
 
-// destinationOf is how an Application names its cluster; empty where that is the one that its Argo CD runs on, which
-// takes no Secret, or cannot be read.
+func (p pushed) add(apps []argocd.Application) {
+	for i := range apps {
+		if by := destinationOf(&apps[i]); by != "" {
+			p[by] = client.ObjectKeyFromObject(&apps[i])
+		}
+	}
+}
+
+// destinationOf is how an Application that an Argo CD of the hub deploys names its cluster; empty where that is the one
+// that its Argo CD runs on, which takes no Secret, or cannot be read. One for pull may be deployed by both: the annotation
+// that keeps the hub's Argo CD away may be missing.
 func destinationOf(app *argocd.Application) string {
+	if app.Pulled() && app.ReconcileSkipped() {
+		return ""
+	}
 	var spec struct {
 		Destination struct{ Name, Server string } `json:"destination"`
 	}

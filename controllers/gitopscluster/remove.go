@@ -121,9 +121,7 @@ func (r *Reconciler) removeAll(
 	var errs []error
 	for _, s := range secrets {
 		app, isPushed, err := r.removeOne(ctx, owner, s, how, users)
-		if isPushed {
-			o.retry = errPushed
-		}
+		o.pushed = o.pushed || isPushed
 		switch {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("remove Secret %s/%s: %w", s.Namespace, s.Name, err))
