@@ -6,8 +6,11 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers"
 	"github.com/towline-io/towline/controllers/propagation"
@@ -61,6 +64,59 @@ func TestAnOrphanDoesNotCascade(t *testing.T) {
 				t.Error("the cluster's copy has its finalizers still, and would cascade")
 			}
 		})
+	}
+}
+
+// couldNot reports that the agent could not apply the work as it is now, and whether the cluster has its Application.
+func couldNot(t *testing.T, w *workv1.ManifestWork, available metav1.ConditionStatus) {
+	t.Helper()
+	w = get(t, w)
+	before := w.DeepCopy()
+	for kind, status := range map[string]metav1.ConditionStatus{workv1.WorkApplied: metav1.ConditionFalse, workv1.WorkAvailable: available} {
+		meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{
+			Type: kind, Status: status, Reason: "Refused", ObservedGeneration: w.Generation,
+		})
+	}
+	if err := k8s.Status().Patch(t.Context(), w, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAnOrphanThatItsClusterRefuses is told of, and kept until the Application is not there any more: the cluster's copy
+// may cascade.
+func TestAnOrphanThatItsClusterRefuses(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+	create(t, app)
+	w := atWork(t, app)
+	dropped(t, app)
+	g := NewWithT(t)
+	g.Eventually(func() string { return string(get(t, w).Spec.Workload.Manifests[0].Raw) }, soon, tick).
+		ShouldNot(ContainSubstring(apis.FinalizerResources))
+	couldNot(t, w, metav1.ConditionTrue)
+	g.Eventually(func() []string { return eventReasons(t, w) }, soon, tick).Should(ContainElement(apis.ReasonRemovalRefused))
+	expectKept(t, w)
+	couldNot(t, w, metav1.ConditionFalse)
+	expectDeleting(t, w)
+}
+
+// TestEndsThatWereToldOfOutlastARestart: works that wait for their clusters know that nobody is to come back.
+func TestEndsThatWereToldOfOutlastARestart(t *testing.T) {
+	towline := start(t)
+	apps, works := many(t, apis.FinalizerResources)
+	for _, app := range apps {
+		dropped(t, app)
+	}
+	g := NewWithT(t)
+	for _, w := range works {
+		g.Eventually(func() string { return string(get(t, w).Spec.Workload.Manifests[0].Raw) }, soon, tick).
+			ShouldNot(ContainSubstring(apis.FinalizerResources))
+	}
+	towline.stop()
+	start(t)
+	for _, w := range works {
+		applied(t, get(t, w))
+		expectDeleting(t, w)
 	}
 }
 
@@ -174,6 +230,15 @@ func TestALossInBulkIsHeld(t *testing.T) {
 	create(t, again)
 	applied(t, expectWork(t, again))
 	expectDeleting(t, works[0]) // the new one's has taken its place
+
+	// Somebody decides for one.
+	edit(t, works[2], func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphaned] = propagation.AfterRestoreAdopt })
+	g.Eventually(func() bool { return work.Released(get(t, works[2])) }, soon, tick).Should(BeTrue())
+	edit(t, works[3], func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphaned] = propagation.AfterRestoreDelete })
+	g.Eventually(func() string { return string(get(t, works[3]).Spec.Workload.Manifests[0].Raw) }, soon, tick).
+		ShouldNot(ContainSubstring(apis.FinalizerResources))
+	applied(t, works[3])
+	expectDeleting(t, works[3])
 
 	// One that is there again just long enough to be deleted is lost no longer.
 	brief := fixture.Application(apps[1].Name).Namespace(apps[1].Namespace).Cluster(apps[1].Cluster()).Obj()

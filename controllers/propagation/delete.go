@@ -22,7 +22,8 @@ import (
 // becomes there of what the Application deployed follows from the finalizers that the cluster's copy has at that
 // moment, and they are to be those of the hub's: so the work brings them first, where it had others or none, and goes
 // when the agent has applied that. app is nil when the hub has no Application any more: whoever took its finalizers off
-// there wanted what it deployed to stay. The work's changes wake the reconciles that go on.
+// there wanted what it deployed to stay. A work that has to wait then remembers that its Application is gone, so that a
+// restart does not take it for lost. The work's changes wake the reconciles that go on.
 func (r *Reconciler) remove(ctx context.Context, app *argocd.Application, w *workv1.ManifestWork) (bool, error) {
 	if !w.DeletionTimestamp.IsZero() {
 		return true, nil
@@ -36,13 +37,36 @@ func (r *Reconciler) remove(ctx context.Context, app *argocd.Application, w *wor
 		return true, r.deleteWork(ctx, w, app) // it has brought nothing
 	}
 	updated, changed := work.Removable(w, cascade(app))
+	if !changed && heeded(w, app != nil) {
+		return true, r.deleteWork(ctx, w, app)
+	}
+	if app == nil && w.Annotations[apis.AnnotationOrphaned] != AfterRestoreDelete {
+		updated, changed = annotated(updated, apis.AnnotationOrphaned, AfterRestoreDelete), true
+	}
 	if changed {
 		return false, r.rewrite(ctx, w, updated)
 	}
-	if !heeded(w, app != nil) {
-		return false, nil
+	if app == nil {
+		r.tellOfRefusal(ctx, w)
 	}
-	return true, r.deleteWork(ctx, w, app)
+	return false, nil
+}
+
+// tellOfRefusal says of a work whose Application is gone that its cluster could not apply it, and so may have finalizers
+// still by which its deletion would destroy what is to stay.
+func (r *Reconciler) tellOfRefusal(ctx context.Context, w *workv1.ManifestWork) {
+	if work.Outcome(w) != metav1.ConditionFalse {
+		return
+	}
+	why := "it could not apply the ManifestWork"
+	if c := said(w, workv1.WorkApplied); c != nil && c.Message != "" {
+		why = c.Message
+	}
+	ctrl.LoggerFrom(ctx).Info("Kept a ManifestWork whose Application is gone: its cluster refuses what keeps the workload",
+		"work", client.ObjectKeyFromObject(w).String(), "why", why)
+	r.Events.Eventf(w, nil, corev1.EventTypeWarning, apis.ReasonRemovalRefused, "Delete",
+		"the hub's Application is gone, and what it deployed is to stay, but cluster %s cannot be told so: %.500s. The work goes "+
+			"when that is mended, or the Application is gone there. Deleted before, it takes along what was deployed", w.Namespace, why)
 }
 
 // cascade are the finalizers of the hub's copy that the cluster's is to have when it goes.
@@ -64,9 +88,14 @@ func heeded(w *workv1.ManifestWork, willing bool) bool {
 	case metav1.ConditionTrue:
 		return true
 	case metav1.ConditionFalse:
-		return willing || !meta.IsStatusConditionTrue(w.Status.Conditions, workv1.WorkAvailable)
+		return willing || absent(w)
 	}
 	return false
+}
+
+// absent tells whether the cluster does not have what it could not apply.
+func absent(w *workv1.ManifestWork) bool {
+	return work.Outcome(w) == metav1.ConditionFalse && !meta.IsStatusConditionTrue(w.Status.Conditions, workv1.WorkAvailable)
 }
 
 // rewrite writes a work that is to go on from the version that was read.

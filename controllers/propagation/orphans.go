@@ -2,9 +2,11 @@ package propagation
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -53,7 +55,7 @@ func (r *Reconciler) removeOrphan(ctx context.Context, key types.NamespacedName,
 	switch {
 	case err != nil:
 		return err
-	case lost && r.AfterRestore == AfterRestoreAdopt, !lost && work.CarriesRequest(w):
+	case lost && r.afterRestore(w) == AfterRestoreAdopt, !lost && work.CarriesRequest(w):
 		return r.releaseWork(ctx, nil, w)
 	case lost:
 		return r.hold(ctx, key, w)
@@ -62,12 +64,20 @@ func (r *Reconciler) removeOrphan(ctx context.Context, key types.NamespacedName,
 	return err
 }
 
+// afterRestore is what becomes of a work whose Application the hub has lost: what is said of all, unless the work says.
+func (r *Reconciler) afterRestore(w *workv1.ManifestWork) string {
+	if said := w.Annotations[apis.AnnotationOrphaned]; slices.Contains(AfterRestoreModes, said) {
+		return said
+	}
+	return r.AfterRestore
+}
+
 // lost tells whether the hub has lost the Application of a work, rather than deleted it: it has never told of its end,
 // and there are many such or it is known to have been restored. One that was held once stays so, but for an end that is
 // told of: the Application was there again.
 func (r *Reconciler) lost(key types.NamespacedName, w *workv1.ManifestWork) (bool, error) {
 	switch {
-	case r.AfterRestore == AfterRestoreDelete:
+	case r.afterRestore(w) == AfterRestoreDelete:
 		return false, nil
 	case w.Annotations[apis.AnnotationOrphanedAt] != "":
 		return r.losses.hold(key), nil
@@ -89,11 +99,7 @@ func (r *Reconciler) hold(ctx context.Context, key types.NamespacedName, w *work
 	} else if held {
 		return waiting(unseen)
 	}
-	updated := w.DeepCopy()
-	if updated.Annotations == nil {
-		updated.Annotations = map[string]string{}
-	}
-	updated.Annotations[apis.AnnotationOrphanedAt] = time.Now().UTC().Format(time.RFC3339)
+	updated := annotated(w, apis.AnnotationOrphanedAt, time.Now().UTC().Format(time.RFC3339))
 	if err := r.rewrite(ctx, w, updated); err != nil {
 		return err
 	}
@@ -101,6 +107,15 @@ func (r *Reconciler) hold(ctx context.Context, key types.NamespacedName, w *work
 		"work", client.ObjectKeyFromObject(w).String(), "application", key.String(), "then", "--after-restore")
 	r.Events.Eventf(updated, nil, corev1.EventTypeWarning, apis.ReasonOrphaned, "Hold",
 		"the hub has no Application %s, and has not told of its end: was it restored? Cluster %s keeps it until the Application is "+
-			"there again, or Towline's --after-restore says %s or %s", key, w.Namespace, AfterRestoreAdopt, AfterRestoreDelete)
+			"there again, or the annotation %s of this work, or Towline's --after-restore, says %s or %s. Do not delete this work: "+
+			"the Application would go, and all that it deployed if it has a finalizer of Argo CD's",
+		key, w.Namespace, apis.AnnotationOrphaned, AfterRestoreAdopt, AfterRestoreDelete)
 	return nil
+}
+
+// annotated is the work with that annotation.
+func annotated(w *workv1.ManifestWork, key, value string) *workv1.ManifestWork {
+	out := w.DeepCopy()
+	metav1.SetMetaDataAnnotation(&out.ObjectMeta, key, value)
+	return out
 }

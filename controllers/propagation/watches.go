@@ -114,7 +114,7 @@ func workChanged() predicate.Predicate {
 			!maps.Equal(before.Labels, after.Labels) ||
 			!maps.Equal(before.Annotations, after.Annotations) ||
 			!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
-			work.Outcome(before) != work.Outcome(after) ||
+			work.Outcome(before) != work.Outcome(after) || absent(before) != absent(after) ||
 			refused(before) != refused(after) || missing(before) != missing(after) ||
 			progress(before) != progress(after) ||
 			told(before) != told(after)

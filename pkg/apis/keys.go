@@ -72,6 +72,11 @@ const (
 	// backup: the work is kept until the Application is there again, or someone decides.
 	AnnotationOrphanedAt = Group + "/orphaned-at"
 
+	// AnnotationOrphaned is what becomes of a work whose Application the hub does not have, in one of the words of
+	// --after-restore: a person decides so for one work. Towline itself writes "delete" where the end was told of and
+	// the work has to wait for its cluster, so that a restart does not take it for a loss.
+	AnnotationOrphaned = Group + "/orphaned"
+
 	// AnnotationApplicationSet is "<namespace>/<name>" of the ApplicationSet that made the Application.
 	AnnotationApplicationSet = Group + "/hosting-applicationset"
 )

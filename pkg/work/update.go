@@ -33,7 +33,8 @@ func Update(existing, desired *workv1.ManifestWork) (*workv1.ManifestWork, bool)
 var ownKeys = []string{
 	apis.LabelPull, apis.LabelApplicationSet, apis.LabelApplicationSetHash,
 	apis.AnnotationHubNamespace, apis.AnnotationHubName, apis.AnnotationApplicationSet,
-	apis.AnnotationRefreshSent, apis.AnnotationRequestSent, apis.AnnotationOrphanedAt, apis.AnnotationLeftTo,
+	apis.AnnotationRefreshSent, apis.AnnotationRequestSent,
+	apis.AnnotationOrphanedAt, apis.AnnotationOrphaned, apis.AnnotationLeftTo,
 }
 
 // owned tells whether own would change nothing.

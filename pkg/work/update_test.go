@@ -49,8 +49,11 @@ func TestUpdate(t *testing.T) {
 		}, true},
 		"label gone":        {func(w *workv1.ManifestWork) { delete(w.Labels, apis.LabelPull) }, true},
 		"annotation edited": {func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationHubName] = "x" }, true},
-		"payload edited":    {func(w *workv1.ManifestWork) { w.Spec.Workload.Manifests[0].Raw = []byte(`{"a":1}`) }, true},
-		"payload not JSON":  {func(w *workv1.ManifestWork) { w.Spec.Workload.Manifests[0].Raw = []byte(`{`) }, true},
+		"Application there again": {func(w *workv1.ManifestWork) {
+			w.Annotations[apis.AnnotationOrphaned] = "delete"
+		}, true},
+		"payload edited":   {func(w *workv1.ManifestWork) { w.Spec.Workload.Manifests[0].Raw = []byte(`{"a":1}`) }, true},
+		"payload not JSON": {func(w *workv1.ManifestWork) { w.Spec.Workload.Manifests[0].Raw = []byte(`{`) }, true},
 		"manifest added": {func(w *workv1.ManifestWork) {
 			w.Spec.Workload.Manifests = append(w.Spec.Workload.Manifests, workv1.Manifest{RawExtension: runtime.RawExtension{Raw: []byte(`{}`)}})
 		}, true},
