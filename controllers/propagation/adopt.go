@@ -3,7 +3,6 @@ package propagation
 import (
 	"context"
 	"slices"
-	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -90,10 +89,7 @@ func refusal(app *argocd.Application, w *workv1.ManifestWork) *Problem {
 func refused(w *workv1.ManifestWork) string {
 	switch work.ClaimOf(w) {
 	case work.Asks:
-		if c := said(w, workv1.WorkApplied); work.Outcome(w) == metav1.ConditionFalse && c != nil {
-			_, conflict, _ := strings.Cut(c.Message, "Apply failed with ") // the API server's words, whatever precedes them
-			return conflict
-		}
+		return work.Refused(w)
 	case work.Looks:
 		if c := said(w, workv1.WorkAvailable); c != nil && c.Status == metav1.ConditionTrue {
 			return "it is there"

@@ -3,6 +3,7 @@ package propagation
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -68,6 +69,9 @@ type Reconciler struct {
 	// AfterRestore is one of AfterRestoreModes: what becomes of works whose Applications the hub has lost.
 	AfterRestore string
 
+	// refusals are when works were first seen where they may not be, by their UID.
+	refusals sync.Map
+
 	blocked tally.Reasons
 	losses  losses
 	running controller.Controller
@@ -99,9 +103,22 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // act does what the Application asks for. It returns a Problem when that cannot be, or takes its time.
 func (r *Reconciler) act(ctx context.Context, app *argocd.Application) (time.Duration, error) {
-	if err := r.revoke(ctx, app); err != nil {
+	pending, err := r.revoke(ctx, app)
+	if err != nil {
 		return 0, err
 	}
+	after, err := r.follow(ctx, app)
+	if wait, waits := errors.AsType[waiting](pending); waits {
+		return soonest(after, time.Duration(wait)), err
+	}
+	if err == nil {
+		err = pending
+	}
+	return after, err
+}
+
+// follow does what the Application asks for where it may be.
+func (r *Reconciler) follow(ctx context.Context, app *argocd.Application) (time.Duration, error) {
 	if !app.Pulled() { // the label says "false"
 		switch {
 		case app.DeletionTimestamp.IsZero():

@@ -119,7 +119,7 @@ func (r *Reconciler) unlabelled(ctx context.Context, app *argocd.Application, ha
 	if !hasWorks && app.DeletionTimestamp.IsZero() {
 		return r.report(ctx, app, nil)
 	}
-	if err := r.revoke(ctx, app); err != nil {
+	if _, err := r.revoke(ctx, app); err != nil { // it is not sent: nothing is pending beside
 		if p, is := errors.AsType[*Problem](err); is {
 			return r.report(ctx, app, p)
 		}

@@ -2,6 +2,7 @@ package propagation
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -22,24 +23,47 @@ import (
 // Application, unless it is one that does not.
 const behind = time.Second
 
+// lasting is how long a refusal has to last before a workload goes for it. The objects that decide are not written all
+// at once: a cluster that passes from one PlacementDecision to the next is in neither for a moment, and an AppProject
+// that is replaced is gone for one.
+const lasting = 2 * time.Second
+
 // revoke takes an Application off the clusters where it may not be any more, by what each of its works carries: what
 // the Application asks for now may be a slip, and does not run anywhere. So it comes before all that the Application's
-// author decides, a pause, a release or another target: none of them keeps what lost its right. It returns a Problem
-// until the deletions have been asked for.
-func (r *Reconciler) revoke(ctx context.Context, app *argocd.Application) error {
+// author decides, a pause, a release or another target: none of them keeps what lost its right. It returns a Problem, or
+// how long to wait, until the deletions have been asked for: as pending where that is not about the cluster that the
+// Application is to be on, so that one which takes its time to answer holds nothing up on another.
+func (r *Reconciler) revoke(ctx context.Context, app *argocd.Application) (pending, err error) {
 	if !r.DeleteOnRevocation {
-		return nil
+		return nil, nil
 	}
 	works, err := r.everywhere(ctx, app)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for i := range works {
-		if err := r.revokeWork(ctx, app, &works[i]); err != nil {
-			return err
+		refused := r.revokeWork(ctx, app, &works[i])
+		_, problem := errors.AsType[*Problem](refused)
+		_, waits := errors.AsType[waiting](refused)
+		switch {
+		case refused == nil:
+		case !problem && !waits:
+			return nil, refused
+		case isSent(app) && work.Key(app) == client.ObjectKeyFromObject(&works[i]):
+			err = refused
+		case pending == nil || waits:
+			pending = refused
 		}
 	}
-	return nil
+	if isSent(app) {
+		return pending, err
+	}
+	return nil, pending // nothing that is refused is let go of
+}
+
+// isSent tells whether the Application asks for a work, rather than for the end of those that it has.
+func isSent(app *argocd.Application) bool {
+	return app.Pulled() && app.DeletionTimestamp.IsZero() && !app.ToBeReleased() && checkApplication(app) == nil
 }
 
 // everywhere are all works of an Application, its own among them even if it has lost its annotations.
@@ -60,11 +84,17 @@ func (r *Reconciler) everywhere(ctx context.Context, app *argocd.Application) ([
 // a workload is at stake: all of them are read anew, and one that cannot be read keeps it.
 func (r *Reconciler) revokeWork(ctx context.Context, app *argocd.Application, w *workv1.ManifestWork) error {
 	if !w.DeletionTimestamp.IsZero() {
+		r.refusals.Delete(w.UID)
 		return nil
 	}
 	refusal, err := refusedThere(ctx, r.Client, r.Grants, app, w)
 	if refusal == nil || err != nil {
+		r.refusals.Delete(w.UID)
 		return err
+	}
+	since, _ := r.refusals.LoadOrStore(w.UID, time.Now())
+	if left := lasting - time.Since(since.(time.Time)); left > 0 {
+		return waiting(left)
 	}
 	now, live := &argocd.Application{}, &workv1.ManifestWork{}
 	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(app), now); err != nil {
@@ -81,6 +111,7 @@ func (r *Reconciler) revokeWork(ctx context.Context, app *argocd.Application, w 
 		return err
 	}
 	if refusal == nil {
+		r.refusals.Delete(w.UID)
 		return waiting(behind)
 	}
 	return r.takeBack(ctx, now, live, refusal)

@@ -1,9 +1,13 @@
 package work
 
 import (
+	"strings"
+
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/feedback"
 )
 
 // Claim is what a work does with an Application that its cluster has already.
@@ -53,6 +57,21 @@ func SetClaim(w *workv1.ManifestWork, c Claim) {
 		}
 		config.UpdateStrategy.ServerSideApply.Force = c == Takes
 	}
+}
+
+// Refused is the API server's word of the fields that keep a work that asks from what its cluster has: the conflicts of
+// a server-side apply without force. It is empty when there are none, or the agent has not said, and for every other
+// reason why a work cannot be applied: those come and go with what the work has brought.
+func Refused(w *workv1.ManifestWork) string {
+	if ClaimOf(w) != Asks || len(w.Spec.ManifestConfigs) == 0 || Outcome(w) != metav1.ConditionFalse {
+		return ""
+	}
+	c := feedback.WorkCondition(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier, workv1.WorkApplied)
+	if c == nil {
+		return ""
+	}
+	_, conflicts, _ := strings.Cut(c.Message, "Apply failed with ") // whatever the agent (v1.2.0) puts before it
+	return conflicts
 }
 
 // Outcome is what the work agent says of applying the work as it is now; empty while it has not said.

@@ -31,16 +31,11 @@ func Release(w *workv1.ManifestWork, app *argocd.Application) (*workv1.ManifestW
 		}
 		out.Spec.Workload.Manifests[i].Raw = raw
 	}
-	switch ClaimOf(w) {
-	case Asks:
-		if Outcome(w) == metav1.ConditionTrue {
-			SetClaim(out, Takes) // it is Towline's: what others changed there since must not keep it from being let go of
-			break
-		}
-		fallthrough // of what is not Towline's, nothing is to change
-	case Looks:
-		SetClaim(out, Leaves)
-	case Takes, Leaves:
+	switch {
+	case ClaimOf(w) == Looks, Refused(w) != "":
+		SetClaim(out, Leaves) // of what is not Towline's, nothing is to change
+	case ClaimOf(w) == Asks && Outcome(w) == metav1.ConditionTrue && w.Spec.DeleteOption == nil:
+		SetClaim(out, Takes) // it is Towline's: what others changed there since must not keep it from being let go of
 	}
 	out.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
 	return out, nil

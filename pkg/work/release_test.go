@@ -72,19 +72,22 @@ func TestReleaseOfAClaim(t *testing.T) {
 	for title, tc := range map[string]struct {
 		claim   work.Claim
 		applied metav1.ConditionStatus
+		says    string
 		want    work.Claim
 	}{
-		"taken":           {work.Takes, metav1.ConditionTrue, work.Takes},
-		"not answered":    {work.Asks, "", work.Leaves},
-		"refused":         {work.Asks, metav1.ConditionFalse, work.Leaves},
-		"asked and given": {work.Asks, metav1.ConditionTrue, work.Takes},
-		"looked for":      {work.Looks, metav1.ConditionTrue, work.Leaves},
+		"taken":        {work.Takes, metav1.ConditionTrue, "", work.Takes},
+		"not answered": {work.Asks, "", "", work.Asks},
+		"refused":      {work.Asks, metav1.ConditionFalse, "Apply failed with 1 conflict: …", work.Leaves},
+		"not allowed, perhaps not any more": {
+			work.Asks, metav1.ConditionFalse, "not allowed to apply the resource", work.Asks},
+		"asked and given": {work.Asks, metav1.ConditionTrue, "", work.Takes},
+		"looked for":      {work.Looks, metav1.ConditionTrue, "", work.Leaves},
 	} {
 		t.Run(title, func(t *testing.T) {
 			w := rendered(t, work.Requests{})
 			work.SetClaim(w, tc.claim)
 			if tc.applied != "" {
-				w.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: tc.applied}}
+				w.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: tc.applied, Message: tc.says}}
 			}
 			out, err := work.Release(w, nil)
 			if err != nil {

@@ -28,7 +28,7 @@ func Removable(w *workv1.ManifestWork, finalizers []string) (*workv1.ManifestWor
 	}
 	others := slices.DeleteFunc(slices.Clone(held.Finalizers), argocd.IsCascadeFinalizer)
 	out := w.DeepCopy()
-	if ClaimOf(w) == Asks {
+	if ClaimOf(w) == Asks && Outcome(w) == metav1.ConditionTrue {
 		SetClaim(out, Takes) // it is Towline's
 	}
 	out.Spec.DeleteOption = nil
@@ -42,14 +42,14 @@ func Removable(w *workv1.ManifestWork, finalizers []string) (*workv1.ManifestWor
 	return out, true
 }
 
-// Took tells whether a work can have brought what its cluster has: one that asked for what was there and did not get it,
-// or was only to look, has not.
+// Took tells whether a work can have brought what its cluster has: one that asked for what was there and was refused, or
+// was only to look, has not. One that cannot be applied for any other reason may have been before.
 func Took(w *workv1.ManifestWork) bool {
 	switch ClaimOf(w) {
 	case Takes:
 		return true
 	case Asks:
-		return Outcome(w) == metav1.ConditionTrue
+		return Refused(w) == ""
 	case Looks, Leaves:
 	}
 	return false
