@@ -2,6 +2,7 @@ package propagation
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"testing"
 
@@ -54,6 +55,9 @@ func TestAClusterThatCannotGoOnKeepsNoOther(t *testing.T) {
 		"removed": func(r *Reconciler, _ []workv1.ManifestWork) error {
 			return r.removeOrphans(t.Context(), client.ObjectKeyFromObject(app))
 		},
+		"released while it is there": func(r *Reconciler, _ []workv1.ManifestWork) error {
+			return problemOr(r.releaseAll(t.Context(), app))
+		},
 		"released": func(r *Reconciler, works []workv1.ManifestWork) error {
 			_, err := r.release(t.Context(), nil, works)
 			return err
@@ -73,7 +77,8 @@ func TestAClusterThatCannotGoOnKeepsNoOther(t *testing.T) {
 			}
 			hub.works[1].Spec.Workload.Manifests[0].Raw = []byte("changed")
 			r := &Reconciler{Client: hub, Live: hub, Pauses: &pause.Reader{Reader: hub}, AfterRestore: AfterRestoreDelete}
-			if err := do(r, hub.works); err == nil {
+			err := do(r, hub.works)
+			if p, is := errors.AsType[*Problem](err); err == nil || is && p.cause == nil {
 				t.Error("nobody looks again at the paused one")
 			}
 			if !slices.Contains(hub.written, "other") || slices.Contains(hub.written, "paused") {

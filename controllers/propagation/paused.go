@@ -41,25 +41,37 @@ func pausedNotice(by, what string) *Problem {
 }
 
 // releasePaused returns what to tell of an Application that is to be let go of while it, or a cluster that has it, is
-// paused; nil when that is not so. Not every end of such a pause is watched: an Application that is let go of may have
-// lost its label, or name no cluster.
-func (r *Reconciler) releasePaused(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork) (*Problem, error) {
+// paused, and the works that no pause keeps; nil when nothing is paused. Not every end of such a pause is watched: an
+// Application that is let go of may have lost its label, or name no cluster.
+func (r *Reconciler) releasePaused(
+	ctx context.Context, app *argocd.Application, works []workv1.ManifestWork,
+) (p *Problem, free []workv1.ManifestWork, err error) {
 	if len(works) == 0 {
-		return nil, nil
+		return nil, nil, nil
 	}
-	by, err := r.Pauses.By(ctx, app)
-	for i := 0; i < len(works) && by == "" && err == nil; i++ {
-		var held bool
-		if held, err = r.Pauses.Cluster(ctx, works[i].Namespace); held {
-			by = "ManagedCluster " + works[i].Namespace
+	by, err := r.Pauses.OnHub(ctx, app)
+	if err != nil {
+		return nil, nil, err
+	}
+	if by == "" {
+		for i := range works {
+			held, err := r.Pauses.Cluster(ctx, works[i].Namespace)
+			switch {
+			case err != nil:
+				return nil, nil, err
+			case held:
+				by = "ManagedCluster " + works[i].Namespace
+			default:
+				free = append(free, works[i])
+			}
 		}
 	}
-	if err != nil || by == "" {
-		return nil, err
+	if by == "" {
+		return nil, free, nil
 	}
-	p := pausedNotice(by, "its release waits")
+	p = pausedNotice(by, "its release waits")
 	p.cause = waiting(unseen)
-	return p, nil
+	return p, free, nil
 }
 
 // errAgain ends a reconcile whose own write wakes the next one.

@@ -104,11 +104,18 @@ func (r *Reconciler) releaseAll(ctx context.Context, app *argocd.Application) (*
 	if err != nil {
 		return nil, err
 	}
-	if p, err := r.releasePaused(ctx, app, works); p != nil || err != nil {
-		return p, err
+	paused, free, err := r.releasePaused(ctx, app, works)
+	if err != nil {
+		return nil, err
 	}
-	pending, err := r.release(ctx, app, works)
-	return releasing(pending), err
+	pending, err := r.release(ctx, app, free)
+	switch {
+	case paused == nil:
+		return releasing(pending), err
+	case err != nil:
+		return nil, joined([]error{err, paused.cause})
+	}
+	return paused, nil
 }
 
 // releaseUnseen lets go of the work that the Application must have and that the cache does not show: before nothing

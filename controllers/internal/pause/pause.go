@@ -42,6 +42,18 @@ func (r *Reader) Watch(mgr ctrl.Manager, c controller.Controller, to handler.Map
 
 // By names the object whose annotation pauses the Application; empty for none.
 func (r *Reader) By(ctx context.Context, app *argocd.Application) (string, error) {
+	if by, err := r.OnHub(ctx, app); by != "" || err != nil {
+		return by, err
+	}
+	held, err := r.Cluster(ctx, app.Cluster())
+	if err != nil || !held {
+		return "", err
+	}
+	return "ManagedCluster " + app.Cluster(), nil
+}
+
+// OnHub names the object of the hub's that pauses the Application wherever it is; empty for none.
+func (r *Reader) OnHub(ctx context.Context, app *argocd.Application) (string, error) {
 	if argocd.Paused(app.Annotations) {
 		return "this Application", nil
 	}
@@ -55,11 +67,7 @@ func (r *Reader) By(ctx context.Context, app *argocd.Application) (string, error
 			return "ApplicationSet " + app.Namespace + "/" + name, nil
 		}
 	}
-	held, err := r.Cluster(ctx, app.Cluster())
-	if err != nil || !held {
-		return "", err
-	}
-	return "ManagedCluster " + app.Cluster(), nil
+	return "", nil
 }
 
 // Cluster tells whether nothing is to be written for the cluster of that name.
