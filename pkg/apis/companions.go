@@ -14,8 +14,8 @@ const (
 )
 
 // AnnotationLeftTo is on a companion's ManifestWork: "<namespace>/<name>" of the Applications of the cluster that were
-// let go of and go on using what it carries, with commas between them; "*/*" when those are too many. As long as there is one, the deletion of the work
-// leaves that where it is.
+// let go of and go on using what it carries, with commas between them; "*/*" when those are too many. As long as there
+// is one, the deletion of the work leaves that where it is.
 const AnnotationLeftTo = Group + "/left-to"
 
 // Annotations that decide what travels beside Applications.

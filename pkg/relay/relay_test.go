@@ -184,7 +184,8 @@ func TestRefresh(t *testing.T) {
 		"done":        {sent, "hard", "2026-01-02T03:04:06Z", now.Add(time.Second), sent, relay.Done, 0},
 		"timed out":   {sent, "hard", "2026-01-02T03:00:00Z", now.Add(relay.RefreshDeadline), sent, relay.TimedOut, 0},
 		"hub is done": {sent, "", "2026-01-02T03:04:06Z", now.Add(time.Second), relay.Refresh{}, relay.Waiting, 0},
-		"other kind":  {sent, "normal", "2026-01-02T03:00:00Z", now, relay.Refresh{Kind: "normal", Before: sent.Before, Since: now}, relay.Waiting, relay.RefreshDeadline},
+		"other kind": {sent, "normal", "2026-01-02T03:00:00Z", now,
+			relay.Refresh{Kind: "normal", Before: sent.Before, Since: now}, relay.Waiting, relay.RefreshDeadline},
 		"never before": {
 			relay.Refresh{Kind: "normal", Since: now}, "normal", "2026-01-02T03:04:06Z", now,
 			relay.Refresh{Kind: "normal", Since: now}, relay.Done, 0},
