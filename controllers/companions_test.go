@@ -378,6 +378,7 @@ func TestForbiddenApplicationPullsNothing(t *testing.T) {
 	create(t, forbidden)
 	create(t, changed)
 	expectWork(t, changed)
+	expectCompanion(t, companion.ProjectKey(c.Name, p.Name), carries("https://ok.example.com/*"))
 	edit(t, changed, func(app *argocd.Application) { app.Spec = runtime.RawExtension{Raw: []byte(specOf(p.Name, repo))} })
 	for _, app := range []*argocd.Application{forbidden, changed} {
 		NewWithT(t).Eventually(func() bool {
@@ -394,6 +395,37 @@ func TestForbiddenApplicationPullsNothing(t *testing.T) {
 	expectCompanion(t, companion.ProjectKey(c.Name, p.Name), carries("https://narrow.example.com/*"))
 	edit(t, p, func(p *argocd.AppProject) { p.Spec.Raw, p.Spec.SourceRepos = nil, []string{"*"} })
 	expectCompanion(t, companion.CredentialKey(c.Name, s.Name), carries(secretWith(t, password)))
+}
+
+// TestCompanionsBesideAForbiddenOperation: the operation alone is held back. What its repository takes does not travel, and
+// all else does.
+func TestCompanionsBesideAForbiddenOperation(t *testing.T) {
+	start(t)
+	mine, repo := repoSecret(t)
+	other, forbidden := repoSecret(t)
+	c := cluster(t)
+	p := appProject(t, func(p *argocd.AppProject) { p.Spec.SourceRepos = []string{repo} })
+	app := webApp(t, c, p.Name, repo).Obj()
+	create(t, app)
+	credential, none := companion.CredentialKey(c.Name, mine.Name), companion.CredentialKey(c.Name, other.Name)
+	expectCompanion(t, credential, carries(secretWith(t, password)))
+	expectWork(t, app)
+	request(t, app, fmt.Sprintf(`{"sync":{"source":{"repoURL":%q}}}`, forbidden))
+	NewWithT(t).Eventually(func() bool {
+		_, there := condition(t, app, apis.ConditionPropagationForbiddenError)
+		return there
+	}, soon, tick).Should(BeTrue())
+	for _, s := range []*corev1.Secret{mine, other} {
+		edit(t, s, func(s *corev1.Secret) { s.Data["password"] = []byte("rotated") })
+	}
+	expectCompanion(t, credential, carries(secretWith(t, "rotated")))
+	edit(t, p, func(p *argocd.AppProject) { p.Annotations = map[string]string{"note": "x"} })
+	expectCompanion(t, companion.ProjectKey(c.Name, p.Name), carries(`"note":"x"`))
+	edit(t, app, func(a *argocd.Application) { a.Annotations["note"] = "x" }) // all that it may need is looked at
+	neverCompanion(t, none, app)
+
+	edit(t, p, func(p *argocd.AppProject) { p.Spec.Raw, p.Spec.SourceRepos = nil, []string{repo, forbidden} })
+	expectCompanion(t, none, carries(secretWith(t, "rotated")))
 }
 
 func TestCompanionIsRepaired(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/authorization"
 	"github.com/towline-io/towline/pkg/companion"
 )
 
@@ -32,12 +34,14 @@ func (r *Reconciler) credential(ctx context.Context, key types.NamespacedName) (
 		return keep, err
 	}
 	for _, app := range index.Applications(ctx, r, index.ByCluster, key.Namespace) {
-		if !known.Needs(companion.ReadSpec(&app), secret.Name) {
-			continue
+		needs, err := r.needs(ctx, &app, known, secret.Name)
+		if err == nil && needs {
+			needs, err = r.sent(ctx, &app)
 		}
-		if sent, err := r.sent(ctx, &app); err != nil {
+		if err != nil {
 			return keep, err
-		} else if sent {
+		}
+		if needs {
 			return r.renderCredential(ctx, key.Namespace, secret)
 		}
 	}
@@ -47,6 +51,19 @@ func (r *Reconciler) credential(ctx context.Context, key types.NamespacedName) (
 		return keep, err
 	}
 	return end, nil
+}
+
+// needs tells whether an Application needs a credential: for its spec, or for an operation that it requests and may have.
+func (r *Reconciler) needs(ctx context.Context, app *argocd.Application, known companion.Credentials, secret string) (bool, error) {
+	if !known.Needs(companion.ReadSpec(app), secret) {
+		return false, nil
+	}
+	idle := *app
+	idle.Operation = nil
+	if known.Needs(companion.ReadSpec(&idle), secret) {
+		return true, nil
+	}
+	return r.permits(ctx, app, authorization.Read)
 }
 
 func (r *Reconciler) renderCredential(ctx context.Context, cluster string, s *corev1.Secret) (want, error) {

@@ -20,25 +20,33 @@ import (
 )
 
 // travels tells whether an Application may be on its cluster as the hub has it now, by the hub's objects alone, and
-// neither is let go of nor waits for the end of a pause.
+// neither is let go of nor waits for the end of a pause. An operation that it requests does not matter: where that may
+// not travel, it alone is held back.
 func (r *Reconciler) travels(ctx context.Context, app *argocd.Application) (bool, error) {
 	if !app.Pulled() || !app.ReconcileSkipped() || app.ToBeReleased() || app.Cluster() == "" {
 		return false, nil
 	}
-	cluster := &clusterv1.ManagedCluster{}
-	if err := r.Get(ctx, types.NamespacedName{Name: app.Cluster()}, cluster); err != nil {
-		return false, client.IgnoreNotFound(err)
-	}
-	request, err := authorization.Read(app)
-	if err != nil {
-		return false, nil //nolint:nilerr // propagation says so on the Application
-	}
-	refusal, err := r.Grants.Check(ctx, app, request, cluster)
-	if err != nil || refusal != nil {
+	if may, err := r.permits(ctx, app, authorization.ReadSpec); err != nil || !may {
 		return false, err
 	}
 	by, err := r.Pauses.By(ctx, app)
 	return err == nil && by == "", err
+}
+
+// permits tells whether an Application may have what is read of it, on the cluster that it names.
+func (r *Reconciler) permits(
+	ctx context.Context, app *argocd.Application, read func(*argocd.Application) (authorization.Request, error),
+) (bool, error) {
+	cluster := &clusterv1.ManagedCluster{}
+	if err := r.Get(ctx, types.NamespacedName{Name: app.Cluster()}, cluster); err != nil {
+		return false, client.IgnoreNotFound(err)
+	}
+	request, err := read(app)
+	if err != nil {
+		return false, nil //nolint:nilerr // propagation says so on the Application
+	}
+	refusal, err := r.Grants.Check(ctx, app, request, cluster)
+	return err == nil && refusal == nil, err
 }
 
 // sent tells whether an Application that may be on its cluster has a work there.

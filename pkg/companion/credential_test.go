@@ -60,6 +60,10 @@ func TestNeeds(t *testing.T) {
 	multi := companion.ReadSpec(fixture.Application("a").Sources(2).Obj())
 	other := companion.ReadSpec(fixture.Application("a").Obj())
 	broken := companion.ReadSpec(fixture.Application("a").Spec(`[]`).Obj())
+	unreadable := companion.ReadSpec(fixture.Application("a").Sources(2).Operation(`[]`).Obj())
+	if !known.Needs(unreadable, "one") {
+		t.Errorf("an operation that cannot be read hides what the spec says: %+v", unreadable)
+	}
 	if !known.Needs(multi, "one") || known.Needs(other, "one") || known.Needs(broken, "one") {
 		t.Errorf("%+v, %+v, %+v", multi, other, broken)
 	}

@@ -19,9 +19,12 @@ type Spec struct {
 	Namespace string
 }
 
-// ReadSpec reads an Application. One that cannot be read asks for nothing.
+// ReadSpec reads an Application, and the operation that it requests. What cannot be read asks for nothing.
 func ReadSpec(app *argocd.Application) Spec {
 	request, err := authorization.Read(app)
+	if err != nil {
+		request, err = authorization.ReadSpec(app)
+	}
 	if err != nil {
 		return Spec{}
 	}
