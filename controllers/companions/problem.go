@@ -28,13 +28,10 @@ type problem struct {
 	reason, message string
 
 	// origin is the object of the hub that it is about, whose owner looks there; nil for none.
-	origin origin
+	origin client.Object
 }
 
-// origin is an object of the hub that travels.
-type origin client.Object
-
-func about(o origin, p problem) problem {
+func about(o client.Object, p problem) problem {
 	p.origin = o
 	return p
 }

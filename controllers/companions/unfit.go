@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -78,7 +79,7 @@ func fitting(w want, err error) (want, error) {
 }
 
 // origin is what a companion is made from: the AppProject or the Secret; nil for objects, of which there are many.
-func (r *Reconciler) origin(ctx context.Context, key types.NamespacedName, app *argocd.Application) (origin, error) {
+func (r *Reconciler) origin(ctx context.Context, key types.NamespacedName, app *argocd.Application) (client.Object, error) {
 	switch kind, _ := companion.KindOf(key.Name); kind {
 	case companion.Project:
 		p, err := r.Grants.Project(ctx, app.Project())

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
@@ -71,10 +70,11 @@ func (r *Reconciler) carried(ctx context.Context, cluster string) (specs []compa
 	all = true
 	for i := range list.Items {
 		w := &list.Items[i]
-		for _, app := range carriedBy(w) {
+		there, request := read(w)
+		for _, app := range there {
 			specs = append(specs, app.spec)
 		}
-		if carriesRequest(w) {
+		if request {
 			all = false
 			specs = append(specs, r.specsOfHub(ctx, w)...)
 		}
@@ -102,32 +102,27 @@ type carried struct {
 
 // carriedBy are the Applications that a work carries, none for a companion's.
 func carriedBy(w *workv1.ManifestWork) []carried {
-	var out []carried
-	for _, app := range manifestsOf(w) {
-		if len(app.Spec.Raw) > 0 {
-			out = append(out, carried{client.ObjectKeyFromObject(app), companion.ReadSpec(app)})
-		}
-	}
-	return out
+	apps, _ := read(w)
+	return apps
 }
 
-// carriesRequest tells whether a work carries a request for its Application, which has no spec.
-func carriesRequest(w *workv1.ManifestWork) bool {
-	return slices.ContainsFunc(manifestsOf(w), func(app *argocd.Application) bool { return len(app.Spec.Raw) == 0 })
-}
-
-func manifestsOf(w *workv1.ManifestWork) []*argocd.Application {
+// read are the Applications that a work carries, none for a companion's, and whether it carries a request for one, which
+// has no spec.
+func read(w *workv1.ManifestWork) (apps []carried, request bool) {
 	if _, ok := companion.KindOf(w.Name); ok {
-		return nil
+		return nil, false
 	}
-	var out []*argocd.Application
 	for _, m := range w.Spec.Workload.Manifests {
 		app := &argocd.Application{}
-		if json.Unmarshal(m.Raw, app) == nil && app.Kind == argocd.Kind {
-			out = append(out, app)
+		switch {
+		case json.Unmarshal(m.Raw, app) != nil || app.Kind != argocd.Kind:
+		case len(app.Spec.Raw) == 0:
+			request = true
+		default:
+			apps = append(apps, carried{client.ObjectKeyFromObject(app), companion.ReadSpec(app)})
 		}
 	}
-	return out
+	return apps, request
 }
 
 // target is a cluster that companions go to.

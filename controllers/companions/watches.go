@@ -149,10 +149,11 @@ func (r *Reconciler) ofWork(ctx context.Context, obj client.Object) []reconcile.
 func (r *Reconciler) usedBy(ctx context.Context, w *workv1.ManifestWork) []types.NamespacedName {
 	var keys []types.NamespacedName
 	specs := r.specsOfHub(ctx, w)
-	for _, app := range carriedBy(w) {
+	apps, request := read(w)
+	for _, app := range apps {
 		specs = append(specs, app.spec)
 	}
-	if carriesRequest(w) {
+	if request {
 		keys = r.companionsOn(ctx, w.Namespace)
 	}
 	known, err := r.credentials(ctx)
