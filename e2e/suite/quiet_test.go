@@ -13,7 +13,7 @@ import (
 
 // quiet is how long nothing is to be written: longer than everything that polls, but Argo CD's own comparison, every
 // three minutes.
-const quiet = 20 * time.Second
+const quiet = time.Minute
 
 var _ = Describe("An Application that has been synced, refreshed and operated on", func() {
 	It("is written no more by anyone, on the hub and on the cluster", func(ctx SpecContext) {
