@@ -80,4 +80,29 @@ var _ = Describe("A cluster that goes and comes", Ordered, func() {
 		expectHealthy(ctx, app.Name)
 		AddReportEntry(fmt.Sprintf("before: %v, after: %v", before, uids(ctx, on, app.Name)))
 	})
+
+	It("is a move when it comes back under another name", func(ctx SpecContext) {
+		const renamed = "renamed"
+		follows := standalone(ctx, "follows", on)
+		expectHealthy(ctx, follows.Name)
+		Expect(hub.Delete(ctx, managed())).To(Succeed())
+		Eventually(ctx, read(hub, managed())).Should(BeNil())
+		Eventually(ctx, read(cluster[on], named(follows.Name))).Should(BeNil()) // the agent removes what it brought
+		Expect(f.Cluster(on).StopAgent(ctx)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(f.Cluster(on).StartAgent(ctx)).To(Succeed())
+			Expect(f.Cluster(on).Import(ctx)).To(Succeed())
+			expectHealthy(ctx, app.Name)
+		})
+		workAgent(ctx, renamed, f.Cluster(on).Kubeconfig())
+		expectCondition(ctx, follows.Name, apis.ConditionPropagationError, `there is no ManagedCluster "`+on+`"`)
+
+		patchHub(ctx, follows.Name, annotationPatch(apis.AnnotationCluster, renamed))
+		expectNoCondition(ctx, follows.Name, apis.ConditionPropagationError)
+		deployment(ctx, on, follows.Name)
+		expectHealthy(ctx, follows.Name)
+		Expect(hub.Delete(ctx, follows)).To(Succeed())
+		Eventually(ctx, read(hub, follows)).Should(BeNil())
+		Expect(read(cluster[on], named(follows.Name))(ctx)).To(BeNil())
+	})
 })

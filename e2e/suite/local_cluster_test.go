@@ -28,20 +28,30 @@ func manageHub(ctx context.Context, name string) {
 	Expect(hub.Create(ctx, crd)).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) { Expect(hub.Delete(ctx, crd)).To(Succeed()) }) //nolint:contextcheck // a clean-up has its own
 
+	workAgent(ctx, name, f.Hub.Kubeconfig(), func(b *fixture.ClusterBuilder) { b.Label(apis.LabelLocalCluster, "true") })
+}
+
+// workAgent makes a control plane a managed cluster of that name, with a work agent of its own, until the spec ends.
+func workAgent(ctx context.Context, name, kubeconfig string, edits ...func(*fixture.ClusterBuilder)) {
+	GinkgoHelper()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	Expect(err).NotTo(HaveOccurred())
 	address, admin := free.Addr().String(), f.Hub.Kubeconfig()
 	Expect(free.Close()).To(Succeed())
 	agent, err := f.Run(ctx, fleet.Command{Name: name + "-work-agent", Path: f.Program("work"), Args: []string{
 		"agent", "--disable-leader-election", "--listen=" + address, "--spoke-cluster-name=" + name, "--agent-id=" + name,
-		"--namespace=" + argocdNamespace, "--kubeconfig=" + admin, "--hub-kubeconfig=" + admin, "--workload-source-config=" + admin,
+		"--namespace=" + argocdNamespace, "--kubeconfig=" + kubeconfig, "--hub-kubeconfig=" + admin, "--workload-source-config=" + admin,
 	}, Ready: fleet.HTTPReady("https://" + address + "/healthz")})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(agent.Stop)
 
-	mc := fixture.Cluster(name).Label(apis.LabelLocalCluster, "true").Obj()
+	b := fixture.Cluster(name)
+	for _, edit := range edits {
+		edit(b)
+	}
+	mc := b.Obj()
 	Expect(hub.Create(ctx, mc)).To(Succeed())
-	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // see above
+	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has its own
 		Expect(hub.Delete(ctx, mc)).To(Succeed())
 		Eventually(ctx, read(hub, mc)).Should(BeNil())
 	})
