@@ -28,10 +28,8 @@ func (r *Reconciler) remove(ctx context.Context, app *argocd.Application, w *wor
 	if !w.DeletionTimestamp.IsZero() {
 		return true, nil
 	}
-	if held, err := r.Pauses.Cluster(ctx, w.Namespace); err != nil {
+	if err := r.unheld(ctx, w); err != nil {
 		return false, err
-	} else if held {
-		return false, waiting(unseen)
 	}
 	if !slices.Contains(w.Finalizers, workv1.ManifestWorkFinalizer) || !work.Took(w) {
 		return true, r.deleteWork(ctx, w, app) // it has brought nothing
@@ -116,10 +114,8 @@ func (r *Reconciler) deleteWork(ctx context.Context, w *workv1.ManifestWork, app
 	if !w.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	if held, err := r.Pauses.Cluster(ctx, w.Namespace); err != nil {
+	if err := r.unheld(ctx, w); err != nil {
 		return err
-	} else if held {
-		return waiting(unseen)
 	}
 	err := r.Delete(ctx, w, client.Preconditions{UID: &w.UID})
 	if err != nil {

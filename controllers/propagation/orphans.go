@@ -94,10 +94,8 @@ func (r *Reconciler) hold(ctx context.Context, key types.NamespacedName, w *work
 	if w.Annotations[apis.AnnotationOrphanedAt] != "" {
 		return nil
 	}
-	if held, err := r.Pauses.Cluster(ctx, w.Namespace); err != nil {
+	if err := r.unheld(ctx, w); err != nil {
 		return err
-	} else if held {
-		return waiting(unseen)
 	}
 	updated := annotated(w, apis.AnnotationOrphanedAt, time.Now().UTC().Format(time.RFC3339))
 	if err := r.rewrite(ctx, w, updated); err != nil {

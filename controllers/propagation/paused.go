@@ -35,6 +35,16 @@ func (r *Reconciler) paused(ctx context.Context, app *argocd.Application) (*Prob
 	return pausedNotice(by, what), nil
 }
 
+// unheld returns an error when a work is not to be written, because its cluster is paused. The end of that wakes only
+// the Applications that name the cluster.
+func (r *Reconciler) unheld(ctx context.Context, w *workv1.ManifestWork) error {
+	held, err := r.Pauses.Cluster(ctx, w.Namespace)
+	if err == nil && held {
+		err = waiting(unseen)
+	}
+	return err
+}
+
 func pausedNotice(by, what string) *Problem {
 	return noticef(apis.ConditionPausedWarning, apis.ReasonPaused,
 		"paused by the annotation %s on %s: %s, and what the cluster reports is still shown", apis.AnnotationPaused, by, what)

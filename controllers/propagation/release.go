@@ -36,10 +36,8 @@ func (r *Reconciler) releaseWork(ctx context.Context, app *argocd.Application, w
 	if !w.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	if held, err := r.Pauses.Cluster(ctx, w.Namespace); err != nil {
+	if err := r.unheld(ctx, w); err != nil {
 		return err
-	} else if held {
-		return waiting(unseen)
 	}
 	switch {
 	case !work.Released(w):
