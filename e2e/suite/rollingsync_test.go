@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
 
-	"github.com/towline-io/towline/e2e/fleet"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
@@ -122,50 +121,6 @@ var _ = Describe("A RollingSync", Ordered, func() {
 		_, err := f.Git.Remove(ctx, set, []string{"refused.yaml"}, "Mend")
 		Expect(err).NotTo(HaveOccurred())
 		inOrder(ctx, commit(ctx, version(ctx, "three"), apps...))
-	})
-
-	It("waits for a cluster that is not healthy or not heard of, and goes on after restarts of the hub and Towline", func(ctx SpecContext) {
-		Expect(f.Cluster("cluster1").StopProcess(ctx, "kwok")).To(Succeed()) // no Pod becomes ready there
-		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster("cluster1").StartProcess(ctx, "kwok")).To(Succeed()) })
-		deployment, err := f.Git.Read(ctx, fleet.AppsRepo, "guestbook/deployment.yaml")
-		Expect(err).NotTo(HaveOccurred())
-		sha := commit(ctx, map[string]string{"deployment.yaml": deployment}, apps...)
-		Eventually(ctx, read(hub, named(apps[0]))).Should(And(
-			HaveField("Status.OperationState.SyncResult.Revision", sha), HaveField("Status.Health.Status", "Progressing")))
-
-		away := []string{"cluster2", "cluster3"} // whichever of them comes first
-		agents := func(ctx context.Context, do func(*fleet.Cluster, context.Context) error) {
-			GinkgoHelper()
-			for _, name := range away {
-				Expect(do(f.Cluster(name), ctx)).To(Succeed())
-			}
-		}
-		agents(ctx, (*fleet.Cluster).StopAgent)
-		DeferCleanup(func(ctx SpecContext) { agents(ctx, (*fleet.Cluster).StartAgent) })
-		tow.Stop()
-		Expect(f.Hub.StopAPIServer(ctx)).To(Succeed())
-		Expect(f.Hub.StartAPIServer(ctx)).To(Succeed())
-		Expect(tow.Restart(ctx)).To(Succeed())
-		untouched(ctx, sha, apps[1:]...)
-
-		Expect(f.Cluster("cluster1").StartProcess(ctx, "kwok")).To(Succeed())
-		asked := func(ctx context.Context) (n int, err error) {
-			for _, name := range apps[1:] {
-				app, err := read(hub, named(name))(ctx)
-				if err != nil {
-					return 0, err
-				}
-				if app.Operation != nil {
-					n++
-				}
-			}
-			return n, nil
-		}
-		Eventually(ctx, asked).Should(Equal(1))
-		untouched(ctx, sha, apps[1:]...)
-		Expect(asked(ctx)).To(Equal(1), "more than one at a time")
-		agents(ctx, (*fleet.Cluster).StartAgent)
-		inOrder(ctx, sha)
 	})
 })
 
