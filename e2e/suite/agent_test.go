@@ -128,22 +128,20 @@ var _ = Describe("The agent add-on", Ordered, Serial, func() {
 
 	It("lives through a hub that is away, and catches up", func(ctx SpecContext) {
 		name, pid := apps["cluster2"], agents["cluster2"].PID()
-		Expect(f.Hub.StopAPIServer(ctx)).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) { Expect(f.Hub.StartAPIServer(ctx)).To(Succeed()) })
-		addConfigMap(ctx, "while-the-hub-is-away")
-		hardRefresh(ctx, "cluster2", name)
-		Eventually(ctx, read(cluster["cluster2"], named(name))).Should(HaveField("Status.Resources", HaveLen(3)))
-		By("staying away for a minute, in which the controller loses its Lease")
-		Consistently(agents["cluster2"].Exited()).WithTimeout(time.Minute).ShouldNot(BeClosed(), "the agent has given up")
-		Expect(f.Hub.StartAPIServer(ctx)).To(Succeed())
-		began := time.Now()
+		back := outage(ctx, func(string) {
+			addConfigMap(ctx, "while-the-hub-is-away")
+			hardRefresh(ctx, "cluster2", name)
+			Eventually(ctx, read(cluster["cluster2"], named(name))).Should(HaveField("Status.Resources", HaveLen(3)))
+			By("staying away for a minute, in which the controller loses its Lease")
+			Consistently(agents["cluster2"].Exited()).WithTimeout(time.Minute).ShouldNot(BeClosed(), "the agent has given up")
+		})
 		select {
 		case <-tow.Exited(): // as a Deployment would
 			Expect(tow.Restart(ctx)).To(Succeed())
 		default:
 		}
 		Eventually(ctx, read(hub, appReportOf(ctx, name))).Should(HaveField("Status.Resources", HaveLen(3)))
-		AddReportEntry(fmt.Sprintf("the report is there %.1f s after the hub", time.Since(began).Seconds()))
+		AddReportEntry(fmt.Sprintf("the report is there %.1f s after the hub", time.Since(back).Seconds()))
 		expectSameDetail(ctx, "cluster2", name)
 		Expect(agents["cluster2"].PID()).To(Equal(pid), "the agent was restarted")
 	})

@@ -3,79 +3,25 @@ package suite
 import (
 	"context"
 	"os"
-	"path/filepath"
-	"slices"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/e2e/fleet"
 	"github.com/towline-io/towline/e2e/towline"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// processesOf are the names of the processes of a plane that run, but for those left out.
-func processesOf(ctx context.Context, plane *fleet.ControlPlane, without ...string) []string {
-	GinkgoHelper()
-	status, err := f.Status(ctx)
-	Expect(err).NotTo(HaveOccurred())
-	var names []string
-	for _, p := range status.Planes {
-		if p.Name != plane.Name() {
-			continue
-		}
-		for _, process := range p.Processes {
-			if process.Running && !slices.Contains(without, process.Name) {
-				names = append(names, process.Name)
-			}
-		}
-	}
-	return names
-}
-
-// whileDown does something to the hub's etcd while neither it nor the API server runs.
-func whileDown(ctx context.Context, do func(dir string)) {
-	GinkgoHelper()
-	Expect(f.Hub.StopAPIServer(ctx)).To(Succeed())
-	Expect(f.Hub.StopProcess(ctx, "etcd")).To(Succeed())
-	do(filepath.Join(f.Hub.DataDir(), "etcd"))
-	Expect(f.Hub.StartProcess(ctx, "etcd")).To(Succeed())
-	Expect(f.Hub.StartAPIServer(ctx)).To(Succeed())
-}
-
-// restoreHub puts back what etcd had. Everything that has read from the hub starts anew, as Kubernetes asks for after a
-// restore: a watch from a version that is not there any more hears of nothing.
-func restoreHub(ctx context.Context, backup string) {
-	GinkgoHelper()
-	controllers := processesOf(ctx, &f.Hub.ControlPlane, "etcd", "kube-apiserver")
-	for _, name := range controllers {
-		Expect(f.Hub.StopProcess(ctx, name)).To(Succeed())
-	}
-	for _, c := range f.Clusters() {
-		Expect(c.StopAgent(ctx)).To(Succeed())
-	}
-	whileDown(ctx, func(dir string) {
-		Expect(os.RemoveAll(dir)).To(Succeed())
-		Expect(os.CopyFS(dir, os.DirFS(backup))).To(Succeed())
-		Expect(os.Chmod(dir, 0o700)).To(Succeed())
-	})
-	for _, name := range controllers {
-		Expect(f.Hub.StartProcess(ctx, name)).To(Succeed())
-	}
-	for _, c := range f.Clusters() {
-		Expect(c.StartAgent(ctx)).To(Succeed())
-	}
-}
-
 var _ = Describe("A hub that is restored from a backup", Serial, func() {
 	It("takes over what its clusters run, and removes nothing that the backup does not know", func(ctx SpecContext) {
 		known := standalone(ctx, "known", "cluster1")
 		expectHealthy(ctx, known.Name)
 		backup := GinkgoT().TempDir()
-		whileDown(ctx, func(dir string) { Expect(os.CopyFS(backup, os.DirFS(dir))).To(Succeed()) })
+		tow.Stop()
+		outage(ctx, func(etcd string) { Expect(os.CopyFS(backup, os.DirFS(etcd))).To(Succeed()) })
+		Expect(tow.Restart(ctx)).To(Succeed())
 
 		unknown := standalone(ctx, "unknown", "cluster2")
 		expectHealthy(ctx, unknown.Name)
@@ -85,7 +31,13 @@ var _ = Describe("A hub that is restored from a backup", Serial, func() {
 		AddReportEntry("before", before)
 
 		tow.Stop()
-		restoreHub(ctx, backup)
+		// All that has read from the hub starts anew, as Kubernetes asks for after a restore: a watch from a version that
+		// is not there any more hears of nothing.
+		outage(ctx, func(etcd string) {
+			Expect(os.RemoveAll(etcd)).To(Succeed())
+			Expect(os.CopyFS(etcd, os.DirFS(backup))).To(Succeed())
+			Expect(os.Chmod(etcd, 0o700)).To(Succeed())
+		})
 		Expect(tow.Restart(ctx)).To(Succeed())
 		Eventually(ctx, read(hub, unknown)).Should(BeNil())
 		Eventually(ctx, read(cluster["cluster1"], named(known.Name))).Should(HaveField("Annotations", Not(HaveKey("note"))))
