@@ -35,7 +35,9 @@ GOLANGCI_LINT := go tool -modfile=$(CURDIR)/.ci/tools/golangci-lint/go.mod golan
 
 # Recurses into a target with a headline, so that a long log can be found one's
 # way in.
-step = @printf '\n==> %s\n' "$(1)" && $(MAKE) --no-print-directory $(1)
+step = +@printf '\n==> %s\n' "$(1)" && $(MAKE) --no-print-directory $(1)
+# Has two jobs print one after the other, where make can (GNU make 4).
+IN_TURN := $(if $(filter output-sync,$(.FEATURES)),--output-sync=recurse)
 
 ##@ Try
 
@@ -62,12 +64,23 @@ fleet-down: ## Stop them.
 .PHONY: test
 test: ## Everything that must pass.
 	$(call step,verify)
-	$(call step,lint)
-	$(call step,test-envtest)
-	$(call step,test-contract)
-	$(call step,test-fleet)
+	go -C e2e run ./cmd/fleet build
+	@$(MAKE) --no-print-directory -j2 $(IN_TURN) step-test-envtest step-beside
 	$(call step,e2e)
 	@printf '\n==> all tests passed\n'
+
+# The tests against an API server wait more than they work, so the rest goes on beside them, and gives way to them.
+.PHONY: beside
+beside:
+	$(call step,lint)
+	$(call step,test-contract)
+	$(call step,test-fleet)
+
+.PHONY: step-test-envtest step-beside
+step-test-envtest:
+	$(call step,test-envtest)
+step-beside:
+	@nice $(MAKE) --no-print-directory beside
 
 .PHONY: test-unit
 test-unit: ## The tests that need no API server.
