@@ -89,5 +89,15 @@ var _ = Describe("A promotion", func() {
 		runs(prod, two)
 		began(prod)
 		Expect(began(nonprod)).To(Equal(after), "nonprod moved too")
+
+		By("a cluster that loses its release, which stops the set and destroys nothing")
+		kept, err := read(hub, named(prod))(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		label(ctx, "cluster2", "release", "")
+		Eventually(ctx, func(ctx context.Context) (string, error) {
+			return f.Hub.Kubectl(ctx, "-n", argocdNamespace, "get", "applicationset", "promotion-app-set",
+				"-o", `jsonpath={.status.conditions[?(@.type=="ErrorOccurred")].status}`)
+		}).Should(Equal("True"))
+		Expect(read(hub, named(prod))(ctx)).To(HaveField("UID", kept.UID))
 	})
 })
