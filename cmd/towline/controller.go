@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	uberzap "go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
@@ -117,7 +118,16 @@ func setupLogs(o *common) error {
 func newLogger(o *common, w io.Writer) (logr.Logger, error) {
 	level, err := o.level()
 	return zap.New(zap.UseDevMode(false), zap.Level(level), encoder(o.logFormat), zap.WriteTo(w),
-		zap.StacktraceLevel(zapcore.PanicLevel)), err
+		zap.StacktraceLevel(zapcore.PanicLevel), zap.RawZapOpts(uberzap.WrapCore(func(c zapcore.Core) zapcore.Core { return lazy{c} }))), err
+}
+
+// lazy writes down what is to be said with every line of a logger when there is a line: each reconcile is given much of
+// that, and hardly any says a word.
+type lazy struct{ zapcore.Core }
+
+// With implements zapcore.Core.
+func (l lazy) With(fields []zapcore.Field) zapcore.Core {
+	return lazy{zapcore.NewLazyWith(l.Core, fields)}
 }
 
 func encoder(format string) zap.Opts {

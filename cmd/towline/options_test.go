@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
+	"go.uber.org/zap/zapcore"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -213,6 +214,33 @@ func TestLogLevelShowsWhatItSays(t *testing.T) {
 		if got != want {
 			t.Errorf("--log-level=%s shows %v, want %v", level, got, want)
 		}
+	}
+}
+
+// counted counts how often it is written down.
+type counted int
+
+func (c *counted) MarshalLogObject(to zapcore.ObjectEncoder) error {
+	*c++
+	to.AddString("name", "web")
+	return nil
+}
+
+// TestLogValues: what loggers are given is in their lines, and costs nothing without one.
+func TestLogValues(t *testing.T) {
+	var buf bytes.Buffer
+	logger, err := newLogger(&parse(t).common, &buf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c counted
+	logger = logger.WithValues("application", &c).WithValues("cluster", "c1")
+	if logger.V(1).Info("a detail"); c != 0 {
+		t.Errorf("written down %d times for nothing", c)
+	}
+	logger.Info("an info")
+	if out := buf.String(); !strings.Contains(out, `"application":{"name":"web"},"cluster":"c1"`) {
+		t.Errorf("logged %s", out)
 	}
 }
 
