@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -85,7 +86,7 @@ func newManager(config *rest.Config, o *options) (manager.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	return mgr, addProbes(mgr)
+	return mgr, errors.Join(addProbes(mgr), mgr.Add(&tidier{}))
 }
 
 // restConfig is how to reach the cluster that --kubeconfig means.
