@@ -243,11 +243,6 @@ func hold(t *testing.T, w *workv1.ManifestWork) {
 	edit(t, w, func(w *workv1.ManifestWork) { w.Finalizers = []string{"test.towline.io/agent"} })
 }
 
-func release(t *testing.T, w *workv1.ManifestWork) {
-	t.Helper()
-	edit(t, w, func(w *workv1.ManifestWork) { w.Finalizers = nil })
-}
-
 func TestCredentialFollowsItsRepository(t *testing.T) {
 	towline := start(t)
 	s, repo := repoSecret(t)

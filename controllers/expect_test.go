@@ -160,6 +160,18 @@ func reportHeld(t *testing.T, app *argocd.Application, b *fixture.FeedbackBuilde
 	}
 }
 
+// seen makes the work one that its agent has seen.
+func seen(t *testing.T, w *workv1.ManifestWork) {
+	t.Helper()
+	edit(t, w, func(w *workv1.ManifestWork) { w.Finalizers = []string{agentFinalizer} })
+}
+
+// release is what the agent does to a work that is being deleted, when its cluster has nothing of it any more.
+func release(t *testing.T, w *workv1.ManifestWork) {
+	t.Helper()
+	edit(t, w, func(w *workv1.ManifestWork) { w.Finalizers = nil })
+}
+
 // applied reports that the agent has applied the work, and nothing else.
 func applied(t *testing.T, w *workv1.ManifestWork) {
 	t.Helper()

@@ -30,7 +30,7 @@ func TestDeletionWaitsForTheCluster(t *testing.T) {
 			app := application(t, cluster(t)).Finalizers(finalizer).Obj()
 			create(t, app)
 			w := expectWork(t, app)
-			edit(t, w, func(w *workv1.ManifestWork) { w.Finalizers = []string{agentFinalizer} })
+			seen(t, w)
 
 			remove(t, app)
 			g := NewWithT(t)
@@ -39,7 +39,7 @@ func TestDeletionWaitsForTheCluster(t *testing.T) {
 			if got := get(t, app.DeepCopy()); got == nil || len(got.Finalizers) != 1 {
 				t.Fatal("the hub says gone while the cluster still has the Application")
 			}
-			edit(t, w, func(w *workv1.ManifestWork) { w.Finalizers = nil })
+			release(t, w)
 			expectGone(t, app)
 		})
 	}
@@ -80,7 +80,7 @@ func TestDeletionWhileTheClustersNamespaceGoes(t *testing.T) {
 	sent := application(t, c).Finalizers(apis.FinalizerResources, apis.FinalizerPostDelete, apis.FinalizerPostDelete+"/cleanup").Obj()
 	create(t, sent)
 	w := expectWork(t, sent)
-	edit(t, w, func(w *workv1.ManifestWork) { w.Finalizers = []string{agentFinalizer} })
+	seen(t, w)
 	if err := k8s.Delete(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: c.Name}}); err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func TestDeletionWhileTheClustersNamespaceGoes(t *testing.T) {
 	if got := get(t, sent.DeepCopy()); got == nil || len(got.Finalizers) != 3 {
 		t.Fatal("the hub says gone while the cluster still has the Application")
 	}
-	edit(t, w, func(w *workv1.ManifestWork) { w.Finalizers = nil })
+	release(t, w)
 	expectGone(t, sent)
 }
 
@@ -195,14 +195,14 @@ func TestMoveOldFirst(t *testing.T) {
 	app := application(t, from).Annotation(apis.AnnotationMoveOrder, apis.MoveOldFirst).Obj()
 	create(t, app)
 	old := expectWork(t, app)
-	edit(t, old, func(w *workv1.ManifestWork) { w.Finalizers = []string{agentFinalizer} })
+	seen(t, old)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = to.Name })
 	expectNotice(t, app, apis.ConditionMoveWarning, "when cluster "+from.Name+" has removed it")
 	settled(t)
 	if workOf(t, app) != nil {
 		t.Fatal("it runs twice")
 	}
-	edit(t, old, func(w *workv1.ManifestWork) { w.Finalizers = nil })
+	release(t, old)
 	expectWork(t, app)
 	expectNoNotice(t, app, apis.ConditionMoveWarning)
 }

@@ -25,7 +25,7 @@ func atWork(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
 	t.Helper()
 	expectWork(t, app)
 	w := workOf(t, app)
-	edit(t, w, func(w *workv1.ManifestWork) { w.Finalizers = []string{agentFinalizer} })
+	seen(t, w)
 	applied(t, w)
 	return w
 }

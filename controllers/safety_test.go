@@ -80,7 +80,7 @@ func TestDeletionWithAnUnmarkedWork(t *testing.T) {
 		Should(ContainSubstring(apis.FinalizerResources))
 	applied(t, old)
 	expectDeleting(t, old)
-	edit(t, old, func(w *workv1.ManifestWork) { w.Finalizers = nil })
+	release(t, old)
 	expectGone(t, app)
 }
 
@@ -94,7 +94,7 @@ func TestUnmarkedWorkThatIsGoing(t *testing.T) {
 	}
 	start(t)
 	settled(t)
-	edit(t, old, func(w *workv1.ManifestWork) { w.Finalizers = nil })
+	release(t, old)
 	if w := expectWork(t, app); w.UID == old.UID {
 		t.Error("it is still the old one")
 	}
