@@ -3,6 +3,7 @@ package controllers
 import (
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
@@ -42,9 +43,8 @@ func Cache(argocdNamespace string) cache.Options {
 	if err != nil {
 		panic(err) // as above
 	}
-	ofArgoCD := func(config cache.Config) cache.ByObject {
-		return cache.ByObject{Namespaces: map[string]cache.Config{argocdNamespace: config}}
-	}
+	// By a field: a cache by namespaces asks for the scope of the type at every single read.
+	ofArgoCD := fields.OneTermEqualSelector("metadata.namespace", argocdNamespace)
 	pulled := labels.NewSelector().Add(*exists)
 	return cache.Options{
 		ReaderFailOnMissingInformer: true,
@@ -52,12 +52,12 @@ func Cache(argocdNamespace string) cache.Options {
 		DefaultTransform:            cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
 			&argocd.Application{}:       {Label: pulled, Transform: slim.Application},
-			&argocd.AppProject{}:        ofArgoCD(cache.Config{}),
+			&argocd.AppProject{}:        {Field: ofArgoCD},
 			&workv1.ManifestWork{}:      {Label: pulled, Transform: slim.Work},
 			&clusterv1.ManagedCluster{}: {Transform: slim.Cluster},
 			// Those whose Argo CD takes clusters from GitOpsClusters of other namespaces.
 			&corev1.Namespace{}: {Label: labels.SelectorFromSet(labels.Set{apis.LabelArgoNamespace: "true"})},
-			&corev1.Secret{}:    ofArgoCD(cache.Config{LabelSelector: labels.NewSelector().Add(*repository)}),
+			&corev1.Secret{}:    {Field: ofArgoCD, Label: labels.NewSelector().Add(*repository)},
 		},
 	}
 }
