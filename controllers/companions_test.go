@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,7 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/towline-io/towline/controllers"
 	"github.com/towline-io/towline/pkg/apis"
@@ -615,4 +618,33 @@ func TestCompanionsAfterARestart(t *testing.T) {
 	remove(t, app)
 	start(t)
 	expectNoCompanion(t, key)
+}
+
+// TestSecretsAreKnownFromTheStart: what is told of first asks for the Secrets of the hub's Argo CD, when the watch of
+// them may not have begun.
+func TestSecretsAreKnownFromTheStart(t *testing.T) {
+	mgr, err := ctrl.NewManager(hub, ctrl.Options{
+		Scheme: scheme, Cache: controllers.Cache(argocdNamespace),
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: settings(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := controllers.Add(t.Context(), mgr, controllers.Options{Enabled: controllers.Names, Concurrency: concurrency()}); err != nil {
+		t.Fatal(err)
+	}
+	var done sync.WaitGroup
+	done.Go(func() { // the cache, as the manager starts it, and no controller
+		if err := mgr.GetCache().Start(t.Context()); err != nil {
+			t.Errorf("cache: %v", err)
+		}
+	})
+	t.Cleanup(done.Wait)
+	if !mgr.GetCache().WaitForCacheSync(t.Context()) {
+		t.Fatal("the cache was not filled")
+	}
+	if err := mgr.GetClient().List(t.Context(), &corev1.SecretList{}, client.InNamespace(argocdNamespace)); err != nil {
+		t.Error(err)
+	}
 }

@@ -85,11 +85,8 @@ func (r *Reconciler) carried(ctx context.Context, cluster string) (specs []compa
 // specsOfHub are those of the Applications that must have the work, as the hub has them.
 func (r *Reconciler) specsOfHub(ctx context.Context, w *workv1.ManifestWork) []companion.Spec {
 	var out []companion.Spec
-	for _, key := range index.ApplicationsOfWork(ctx, r, client.ObjectKeyFromObject(w)) {
-		app := &argocd.Application{}
-		if r.Get(ctx, key, app) == nil {
-			out = append(out, companion.ReadSpec(app))
-		}
+	for _, app := range index.OfWork(ctx, r, client.ObjectKeyFromObject(w)) {
+		out = append(out, companion.ReadSpec(&app))
 	}
 	return out
 }

@@ -25,11 +25,16 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
 	"github.com/towline-io/towline/pkg/companion"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 // SetupWithManager registers the controller. concurrency is how many companions are worked on at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	if err := index.AddCompanions(context.Background(), mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	// Applications and works ask for them as soon as they are told of, which may be before the watch of Secrets has begun.
+	if _, err := mgr.GetCache().GetInformer(context.Background(), &corev1.Secret{}); err != nil {
 		return err
 	}
 	b := ctrl.NewControllerManagedBy(mgr).
@@ -112,7 +117,7 @@ func clusterChanged() predicate.Predicate {
 	}
 }
 
-// ofApplication are the works that an Application may need, or may have needed.
+// ofApplication are the works that an Application may need, or may have needed: none for most.
 func (r *Reconciler) ofApplication(ctx context.Context, obj client.Object) []reconcile.Request {
 	app := obj.(*argocd.Application)
 	if !app.DeletionTimestamp.IsZero() {
@@ -122,16 +127,33 @@ func (r *Reconciler) ofApplication(ctx context.Context, obj client.Object) []rec
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "The repository Secrets cannot be listed from the cache")
 	}
+	needed := func(key types.NamespacedName) bool { return slices.Contains(keys, key) }
+	if alone(app, keys) && !slices.ContainsFunc(r.companionsOn(ctx, app.Cluster()), needed) {
+		return nil // should there be one that the cache does not have yet, that one wakes itself
+	}
 	return requests(keys)
 }
 
+// alone tells whether nothing travels beside an Application that these works are for, nor is anything said of it.
+func alone(app *argocd.Application, keys []types.NamespacedName) bool {
+	return app.Annotations[apis.AnnotationWith] == "" && !slices.ContainsFunc(app.Status.Conditions, isCompanionError) &&
+		!slices.ContainsFunc(keys, func(key types.NamespacedName) bool {
+			return key != companion.ObjectsKey(work.Key(app)) && key != companion.ProjectKey(app.Cluster(), argocd.DefaultProject)
+		})
+}
+
 // ofWork are, for a companion, itself and the objects works of those who use it, which say how it is; for an
-// Application's work, the companions that what it carries uses, and those that its Application needs now.
+// Application's work, those of the companions on its cluster that what it carries uses, and those that its Application
+// needs now.
 func (r *Reconciler) ofWork(ctx context.Context, obj client.Object) []reconcile.Request {
 	w, key := obj.(*workv1.ManifestWork), client.ObjectKeyFromObject(obj)
 	kind, ours := companion.KindOf(w.Name)
 	if !ours {
-		return requests(append(r.usedBy(ctx, w), companion.ObjectsKey(key)))
+		out := requests(r.usedBy(ctx, w))
+		for _, app := range index.OfWork(ctx, r, key) {
+			out = append(out, r.ofApplication(ctx, &app)...)
+		}
+		return out
 	}
 	keys := []types.NamespacedName{key}
 	switch kind {
@@ -144,27 +166,27 @@ func (r *Reconciler) ofWork(ctx context.Context, obj client.Object) []reconcile.
 	return requests(keys)
 }
 
-// usedBy are the works of AppProjects and credentials that an Application's work has to do with. While it carries a
-// request, that may be all of its cluster.
+// usedBy are the companions on a cluster that an Application's work has to do with. While it carries a request, that may
+// be all of them.
 func (r *Reconciler) usedBy(ctx context.Context, w *workv1.ManifestWork) []types.NamespacedName {
-	var keys []types.NamespacedName
-	specs := r.specsOfHub(ctx, w)
-	apps, request := read(w)
-	for _, app := range apps {
-		specs = append(specs, app.spec)
+	there := r.companionsOn(ctx, w.Namespace)
+	if len(there) == 0 {
+		return nil
 	}
+	apps, request := read(w)
 	if request {
-		keys = r.companionsOn(ctx, w.Namespace)
+		return there
 	}
 	known, err := r.credentials(ctx)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "The repository Secrets cannot be listed from the cache")
+		return there
 	}
-	for _, spec := range specs {
-		keys = append(keys, companion.ProjectKey(w.Namespace, spec.Project))
-		keys = append(keys, credentialKeys(w.Namespace, known, spec)...)
+	used := []types.NamespacedName{companion.ObjectsKey(client.ObjectKeyFromObject(w))}
+	for _, app := range apps {
+		used = append(used, keysFor(client.ObjectKeyFromObject(w), known, app.spec)...)
 	}
-	return keys
+	return slices.DeleteFunc(there, func(key types.NamespacedName) bool { return !slices.Contains(used, key) })
 }
 
 // ofProject are the works of an AppProject on all clusters with Applications of it, and for what it permits of objects
@@ -176,8 +198,9 @@ func (r *Reconciler) ofProject(ctx context.Context, obj client.Object) []reconci
 		return app.Annotations[apis.AnnotationWith] == "" && !large
 	}))
 	for i := range apps {
-		if cluster := apps[i].Cluster(); cluster != "" {
-			keys = append(keys, companion.ProjectKey(cluster, obj.GetName()))
+		key := companion.ProjectKey(apps[i].Cluster(), obj.GetName())
+		if key.Namespace != "" && (obj.GetName() != argocd.DefaultProject || slices.Contains(r.companionsOn(ctx, key.Namespace), key)) {
+			keys = append(keys, key)
 		}
 	}
 	return requests(keys)
@@ -204,17 +227,7 @@ func (r *Reconciler) ofApplications(ctx context.Context, name, value string) []r
 }
 
 func (r *Reconciler) companionsOn(ctx context.Context, cluster string) []types.NamespacedName {
-	list := &workv1.ManifestWorkList{}
-	if err := r.List(ctx, list, client.InNamespace(cluster), client.UnsafeDisableDeepCopy); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "The works of a cluster cannot be listed from the cache")
-	}
-	var keys []types.NamespacedName
-	for i := range list.Items {
-		if _, ours := companion.KindOf(list.Items[i].Name); ours {
-			keys = append(keys, client.ObjectKeyFromObject(&list.Items[i]))
-		}
-	}
-	return keys
+	return index.Works(ctx, r, index.ByCompanions, cluster)
 }
 
 func requests(keys []types.NamespacedName) []reconcile.Request {

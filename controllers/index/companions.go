@@ -28,6 +28,9 @@ const (
 	// ByCredential finds the ManifestWorks that carry the credential of a given hub Secret, by the name that the work has
 	// on every cluster.
 	ByCredential = "credential"
+
+	// ByCompanions finds the ManifestWorks on a given cluster that carry what travels beside Applications.
+	ByCompanions = "companions"
 )
 
 // AddCompanions registers the indexes that only the companions controller uses.
@@ -36,6 +39,7 @@ func AddCompanions(ctx context.Context, indexer client.FieldIndexer) error {
 		{&argocd.Application{}, ByRepository, repositoriesOf},
 		{&workv1.ManifestWork{}, ByObjects, coarse(objectsOf)},
 		{&workv1.ManifestWork{}, ByCredential, credentialOf},
+		{&workv1.ManifestWork{}, ByCompanions, companionsOf},
 	})
 }
 
@@ -63,6 +67,13 @@ func credentialOf(obj client.Object) []string {
 		return nil
 	}
 	return []string{obj.GetName()}
+}
+
+func companionsOf(obj client.Object) []string {
+	if _, ok := companion.KindOf(obj.GetName()); !ok {
+		return nil
+	}
+	return []string{obj.GetNamespace()}
 }
 
 // Applications are those that an index of the cache finds for a value. They are the cache's own: not to be changed.

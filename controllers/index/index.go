@@ -141,9 +141,14 @@ func HubApplication(obj client.Object) (types.NamespacedName, bool) {
 
 // ApplicationsOfWork are the Applications that must have the work of that key, as the hub has it.
 func ApplicationsOfWork(ctx context.Context, c client.Reader, key types.NamespacedName) []types.NamespacedName {
-	return keysOf(inBucket(ctx, c, ByWork, companion.ObjectsKey(key).String(), func(app *argocd.Application) bool {
+	return keysOf(OfWork(ctx, c, key))
+}
+
+// OfWork are the same Applications themselves. They are the cache's own: not to be changed.
+func OfWork(ctx context.Context, c client.Reader, key types.NamespacedName) []argocd.Application {
+	return inBucket(ctx, c, ByWork, companion.ObjectsKey(key).String(), func(app *argocd.Application) bool {
 		return work.Key(app) == key
-	}))
+	})
 }
 
 // WorksNaming are the ManifestWorks whose annotations name the hub Application. See ByHubApplication for what that may
