@@ -326,6 +326,32 @@ func TestAggregationGoesWithTheLastApplication(t *testing.T) {
 	set.expectNone(t)
 }
 
+// TestAggregationOfAReportThatIsDeletedMeanwhile: it is made anew, and nothing has failed.
+func TestAggregationOfAReportThatIsDeletedMeanwhile(t *testing.T) {
+	towline := start(t)
+	set := applicationSet(t)
+	app := set.application(cluster(t), "a").Obj()
+	create(t, app)
+	before := set.expect(t, healths(""))
+	towline.writes.race(func(method, path string) {
+		if method == http.MethodPut && strings.HasSuffix(path, "/multiclusterapplicationsetreports/"+before.Name) {
+			if err := k8s.Delete(t.Context(), before.DeepCopy()); client.IgnoreNotFound(err) != nil {
+				t.Error(err)
+			}
+		}
+	})
+	create(t, set.application(cluster(t), "b").Obj())
+	NewWithT(t).Eventually(func() bool {
+		now := get(t, before.DeepCopy())
+		return now != nil && now.UID != before.UID
+	}, soon, tick).Should(BeTrue())
+	towline.writes.race(nil)
+	set.expect(t, healths("", ""))
+	if got := failuresIn(app.Namespace); len(got) > 0 {
+		t.Errorf("it counts as a failure: %s", got)
+	}
+}
+
 // TestAggregationOfAnApplicationThatChangesSets: both reports follow.
 func TestAggregationOfAnApplicationThatChangesSets(t *testing.T) {
 	start(t)

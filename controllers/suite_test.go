@@ -150,10 +150,33 @@ func loadCRDs(dir string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	return crds, nil
 }
 
-// logs drops what the controllers log, unless the test runs verbosely.
+// failures are the lines in which controllers said so far that they failed, which is counted as well.
+var failures struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+// failuresIn are those about an object of that namespace.
+func failuresIn(namespace string) (lines []string) {
+	failures.mu.Lock()
+	defer failures.mu.Unlock()
+	for _, line := range failures.lines {
+		if strings.Contains(line, `"namespace": "`+namespace+`"`) {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// logs drops what the controllers log, but for failures, unless the test runs verbosely.
 type logs struct{}
 
 func (logs) Write(p []byte) (int, error) {
+	if line := string(p); strings.Contains(line, "Reconciler error") {
+		failures.mu.Lock()
+		failures.lines = append(failures.lines, line)
+		failures.mu.Unlock()
+	}
 	if testing.Verbose() {
 		return os.Stderr.Write(p)
 	}
@@ -234,6 +257,8 @@ type writes struct {
 	test                 string
 	mu                   sync.Mutex
 	made, reports, reads []string
+
+	first func(method, path string) // what happens before a request goes; nil for nothing
 }
 
 // owners are the tests that made namespaces.
@@ -265,9 +290,26 @@ func (w *writes) count(next http.RoundTripper) http.RoundTripper {
 	return transport(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Query().Get("watch") == "" {
 			w.note(r.Method, r.URL.Path)
+			w.before()(r.Method, r.URL.Path)
 		}
 		return next.RoundTrip(r)
 	})
+}
+
+// race lets something happen between Towline's decision to make a request and its arrival.
+func (w *writes) race(first func(method, path string)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.first = first
+}
+
+func (w *writes) before() func(method, path string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.first == nil {
+		return func(string, string) {}
+	}
+	return w.first
 }
 
 func (w *writes) note(method, path string) {

@@ -2,6 +2,7 @@ package aggregation
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -16,6 +17,9 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/report"
 )
+
+// errGone is when somebody deleted the report since it was read, as with its ApplicationSet.
+var errGone = errors.New("the report is not there any more")
 
 // write makes the report say what is known, if it says something else.
 func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, s *set) error {
@@ -35,6 +39,9 @@ func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, s *set
 	now, err := r.send(ctx, desired, s)
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
 		return nil // the Applications are on their way out too
+	}
+	if before.exists() && isGone(err) {
+		return errGone
 	}
 	if err != nil {
 		return err
