@@ -13,8 +13,9 @@ const (
 	// credit is for how much a report may be written before it is paid for.
 	credit = 500 * time.Millisecond
 
-	// minCost and maxCost bound the cost of a write: no report is older than the second because others are slow.
-	minCost, maxCost = 100 * time.Millisecond, 2 * time.Second
+	// minCost and maxCost bound the cost of a write. The second is for an API server that hardly follows: what is left of
+	// it goes to the changes themselves, but no report is much older than this because others are slow.
+	minCost, maxCost = 100 * time.Millisecond, 5 * time.Second
 
 	// bytesPerSecond is what the writes of one report may come to. A report of 1 MiB is written every 0.7 s at most.
 	bytesPerSecond = 3 << 19
