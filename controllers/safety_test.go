@@ -207,6 +207,10 @@ func TestTwoApplicationsOneTarget(t *testing.T) {
 	if workOf(t, second) != nil {
 		t.Error("two works carry the same Application to one cluster")
 	}
+	settled(t)
+	if got := failuresIn(second.Namespace); len(got) > 0 {
+		t.Errorf("a mistake of a user's counts as a failure: %s", got)
+	}
 	edit(t, first, func(a *argocd.Application) { a.Annotations["note"] = "x" })
 	if got := expectWork(t, first); got.UID != w.UID {
 		t.Error("the first lost its work")

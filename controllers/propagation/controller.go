@@ -95,6 +95,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if errors.Is(err, errAgain) {
 		return ctrl.Result{}, nil
 	}
+	if errors.Is(err, errLater) {
+		return ctrl.Result{Requeue: true}, nil //nolint:staticcheck // the one way to the queue's own pace without an error
+	}
 	if w, ok := errors.AsType[waiting](err); ok {
 		return ctrl.Result{RequeueAfter: time.Duration(w)}, nil
 	}
@@ -146,6 +149,9 @@ func (r *Reconciler) follow(ctx context.Context, app *argocd.Application) (time.
 type waiting time.Duration
 
 func (w waiting) Error() string { return "look again after " + time.Duration(w).String() }
+
+// errLater is the cause of what a person has to mend, and nothing that is watched will tell of: it is no failure.
+var errLater = errors.New("tried again, ever slower")
 
 // propagate does what the Application asks for, and says on it what keeps that from being done.
 func (r *Reconciler) propagate(ctx context.Context, app *argocd.Application) (time.Duration, error) {

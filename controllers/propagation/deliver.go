@@ -202,7 +202,7 @@ func (r *Reconciler) contested(ctx context.Context, app *argocd.Application, exi
 	if !work.Carries(existing, app) {
 		p := problemf(apis.ReasonWorkConflict,
 			"ManifestWork %s is in the way and was not made for this Application: delete it or give it another name", key)
-		p.cause = p
+		p.cause = errLater
 		return p
 	}
 	owner, ok := index.HubApplication(existing)

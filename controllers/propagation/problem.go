@@ -167,6 +167,7 @@ func joined(errs []error) error {
 	var first *Problem
 	var failed []error
 	var wait time.Duration
+	later := false
 	for _, err := range errs {
 		if p, is := errors.AsType[*Problem](err); is {
 			if err = p.cause; first == nil {
@@ -174,15 +175,22 @@ func joined(errs []error) error {
 				first = &shown
 			}
 		}
-		if w, is := errors.AsType[waiting](err); is {
+		w, waits := errors.AsType[waiting](err)
+		switch {
+		case waits:
 			wait = soonest(wait, time.Duration(w))
-		} else if err != nil {
+		case errors.Is(err, errLater):
+			later = true
+		case err != nil:
 			failed = append(failed, err)
 		}
 	}
 	err := errors.Join(failed...)
-	if err == nil && wait > 0 {
+	switch {
+	case err == nil && wait > 0:
 		err = waiting(wait)
+	case err == nil && later:
+		err = errLater
 	}
 	if first == nil {
 		return err

@@ -18,13 +18,15 @@ func TestJoined(t *testing.T) {
 		problem bool
 		want    error // it, or the cause of the Problem
 	}{
-		"nothing":                {},
-		"all is well":            {errs: []error{nil, nil}},
-		"waits":                  {errs: []error{waiting(unseen), nil, waiting(retry.Conflict), waiting(time.Hour)}, want: waiting(retry.Conflict)},
-		"a failure and a wait":   {errs: []error{waiting(unseen), failed}, want: failed},
-		"a problem":              {errs: []error{nil, problem}, problem: true},
-		"a problem and a wait":   {errs: []error{problem, waiting(unseen)}, problem: true, want: waiting(unseen)},
-		"a failure, two reasons": {errs: []error{failed, problem, problemf("Other", "else")}, problem: true, want: failed},
+		"nothing":                 {},
+		"all is well":             {errs: []error{nil, nil}},
+		"waits":                   {errs: []error{waiting(unseen), nil, waiting(retry.Conflict), waiting(time.Hour)}, want: waiting(retry.Conflict)},
+		"a failure and a wait":    {errs: []error{waiting(unseen), failed}, want: failed},
+		"a failure and a mistake": {errs: []error{errLater, failed}, want: failed},
+		"mistakes":                {errs: []error{nil, errLater, errLater}, want: errLater},
+		"a problem":               {errs: []error{nil, problem}, problem: true},
+		"a problem and a wait":    {errs: []error{problem, waiting(unseen)}, problem: true, want: waiting(unseen)},
+		"a failure, two reasons":  {errs: []error{failed, problem, problemf("Other", "else")}, problem: true, want: failed},
 	} {
 		got := joined(tc.errs)
 		p, is := errors.AsType[*Problem](got)

@@ -39,7 +39,7 @@ func (r *Reconciler) checkTarget(
 			p := problemf(apis.ReasonTargetConflict,
 				"Application %s has the same namespace and name on cluster %s: give this one another name, or another %s",
 				key, app.Cluster(), apis.AnnotationAppNamespace)
-			p.cause = p // the end of the other wakes this one, but not all that can make it give way
+			p.cause = errLater // the end of the other wakes this one, but not all that can make it give way
 			return p
 		}
 	}
@@ -152,7 +152,7 @@ func (r *Reconciler) checkHub(ctx context.Context, app *argocd.Application) erro
 	p := problemf(apis.ReasonLocalClusterConflict,
 		"cluster %s is the hub itself, which has another Application %s/%s: set the annotation %s to another namespace",
 		app.Cluster(), app.ClusterNamespace(), app.Name, apis.AnnotationAppNamespace)
-	p.cause = p
+	p.cause = errLater
 	return p
 }
 
