@@ -33,5 +33,6 @@ func operationWithKnown(o argocd.OperationState, known *argocd.OperationState) *
 	o.RetryCount = cmp.Or(o.RetryCount, known.RetryCount)
 	o.SyncResult = cmp.Or(o.SyncResult, known.SyncResult)
 	o.Operation.InitiatedBy = cmp.Or(o.Operation.InitiatedBy, known.Operation.InitiatedBy)
+	o.Operation.Sync = cmp.Or(o.Operation.Sync, known.Operation.Sync)
 	return &o
 }

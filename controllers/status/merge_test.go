@@ -18,7 +18,7 @@ func known() argocd.Status {
 		OperationState: &argocd.OperationState{
 			Phase: "Failed", StartedAt: "2026-01-02T03:04:05Z", FinishedAt: "2026-01-02T03:04:07Z", Message: "it failed", RetryCount: 2,
 			SyncResult: &argocd.SyncResult{Revision: "a"},
-			Operation:  argocd.Operation{InitiatedBy: &argocd.Initiator{Username: "me"}},
+			Operation:  argocd.Operation{InitiatedBy: &argocd.Initiator{Username: "me"}, Sync: argocd.SyncOperation{DryRun: true}},
 		},
 	}
 }

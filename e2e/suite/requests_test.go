@@ -72,6 +72,16 @@ var _ = Describe("A request on the hub", func() {
 		expectHealthy(ctx, app.Name)
 	})
 
+	It("for a dry run brings argocd app sync back", func(ctx SpecContext) {
+		app := standalone(ctx, "tried", "cluster1", func(b *fixture.ApplicationBuilder) { b.Spec(manual("guestbook", "tried")) })
+		Eventually(ctx, read(hub, app)).Should(HaveField("Status.Sync", HaveField("Status", "OutOfSync")))
+		argo, began := login(ctx), time.Now()
+		out := argo(ctx, "app", "sync", app.Name, "--dry-run", "--timeout", "40")
+		AddReportEntry(fmt.Sprintf("argocd app sync --dry-run, after %.1f s", time.Since(began).Seconds()), out)
+		Expect(out).To(And(MatchRegexp(`Phase:\s+Succeeded`), Not(ContainSubstring("exit status"))))
+		Expect(syncs(ctx, "cluster1", app.Name)).To(BeZero())
+	})
+
 	It("to refresh is answered: the hub's annotation goes when the cluster has compared again", func(ctx SpecContext) {
 		app := standalone(ctx, "refreshed", "cluster2")
 		before := expectHealthy(ctx, app.Name).Status.ReconciledAt

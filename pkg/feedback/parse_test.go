@@ -24,7 +24,7 @@ func parse(b *fixture.FeedbackBuilder) feedback.Observation {
 
 func TestParseHealthy(t *testing.T) {
 	got := parse(fixture.Feedback(id).Healthy("53e28ff").String("uid", "u-1").
-		Boolean("operationStateAutomated", true).Integer("operationStateRetryCount", 2))
+		Boolean("operationStateAutomated", true).Boolean("operationStateDryRun", true).Integer("operationStateRetryCount", 2))
 	want := feedback.Observation{Complete: true, UID: "u-1", Version: "1", Status: argocd.Status{
 		Health: argocd.Health{Status: "Healthy"},
 		Sync:   &argocd.Sync{Status: "Synced", Revision: "53e28ff"},
@@ -32,7 +32,7 @@ func TestParseHealthy(t *testing.T) {
 			Phase: "Succeeded", Message: "successfully synced (all tasks run)", RetryCount: 2,
 			StartedAt: "2026-01-02T03:04:05Z", FinishedAt: "2026-01-02T03:04:07Z",
 			SyncResult: &argocd.SyncResult{Revision: "53e28ff"},
-			Operation:  argocd.Operation{InitiatedBy: &argocd.Initiator{Automated: true}},
+			Operation:  argocd.Operation{InitiatedBy: &argocd.Initiator{Automated: true}, Sync: argocd.SyncOperation{DryRun: true}},
 		},
 		ReconciledAt: "2026-01-02T03:04:08Z",
 	}}

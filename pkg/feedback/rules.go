@@ -69,6 +69,7 @@ var scalars = []rule{
 	{"operationStateSyncRevision", ".status.operationState.syncResult.revision", func(p *parsed, v value) bool { return v.revision(&p.result.Revision) }},
 	{"operationStateInitiatedBy", ".status.operationState.operation.initiatedBy.username", func(p *parsed, v value) bool { return v.word(&p.by.Username) }},
 	{"operationStateAutomated", ".status.operationState.operation.initiatedBy.automated", func(p *parsed, v value) bool { return v.boolean(&p.by.Automated) }},
+	{"operationStateDryRun", ".status.operationState.operation.sync.dryRun", func(p *parsed, v value) bool { return v.boolean(&p.operation.Operation.Sync.DryRun) }},
 }
 
 // requestPath is where an operation has the identity that the hub gave it.

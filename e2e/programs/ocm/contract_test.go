@@ -60,6 +60,7 @@ status:
     operation:
       initiatedBy: {username: me, automated: true}
       info: [{name: apps.open-cluster-management.io/request, value: r-1}]
+      sync: {dryRun: true}
   conditions:
   - {type: ComparisonError, message: m}
   - {type: DeletionError, message: m}

@@ -42,6 +42,18 @@ type Operation struct {
 	// InitiatedBy tells who asked.
 	// +optional
 	InitiatedBy *Initiator `json:"initiatedBy,omitempty"`
+
+	// Sync is what kind of sync it is.
+	// +optional
+	Sync SyncOperation `json:"sync,omitzero"`
+}
+
+// SyncOperation is the part of a sync that its readers need: Argo CD's CLI waits after one that is no dry run for the
+// next comparison, which a dry run does not bring.
+type SyncOperation struct {
+	// DryRun is set for a sync that changes nothing.
+	// +optional
+	DryRun bool `json:"dryRun,omitempty"`
 }
 
 // Initiator is who asked for an operation.
