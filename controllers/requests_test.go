@@ -278,22 +278,38 @@ func TestRefreshWhileAnOperationIsOnItsWay(t *testing.T) {
 	}
 }
 
+// TestRefreshOfWhatIsNotSent: nobody would answer it.
+func TestRefreshOfWhatIsNotSent(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Cluster("nowhere").Obj()
+	create(t, app)
+	expectProblem(t, app, apis.ReasonClusterNotFound, "nowhere")
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRefresh] = "hard" })
+	NewWithT(t).Eventually(func() string { return get(t, app).Annotations[apis.AnnotationRefresh] }, soon, tick).Should(BeEmpty())
+	expectNotice(t, app, apis.ConditionRefreshWarning, "there is no ManagedCluster")
+	expectProblem(t, app, apis.ReasonClusterNotFound, "nowhere")
+}
+
 func TestRefreshIsAnswered(t *testing.T) {
 	start(t)
-	app := application(t, cluster(t)).Obj()
-	create(t, app)
-	report(t, app, feedbackOf(app).Healthy("a"))
-	expectHealth(t, app, "Healthy")
-	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRefresh] = "hard" })
-	g := NewWithT(t)
-	g.Eventually(func() string { return work.Sent(workOf(t, app)).Refresh.Kind }, soon, tick).Should(Equal("hard"))
-	if raw := string(workOf(t, app).Spec.Workload.Manifests[0].Raw); !strings.Contains(raw, `"argocd.argoproj.io/refresh":"hard"`) {
-		t.Errorf("the payload does not ask for it: %s", raw)
-	}
-	reportHeld(t, app, feedbackOf(app).String("healthStatus", "Healthy").String("reconciledAt", "2026-01-02T03:05:00Z"))
-	g.Eventually(func() string { return get(t, app).Annotations[apis.AnnotationRefresh] }, soon, tick).Should(BeEmpty())
-	expectWork(t, app)
-	if sent := work.Sent(workOf(t, app)); sent.Refresh.Kind != "" {
-		t.Errorf("the work still carries %+v", sent.Refresh)
+	for value, kind := range map[string]string{"hard": "hard", "normal": "normal", "": "normal", "please": "normal"} {
+		t.Run(value, func(t *testing.T) {
+			app := application(t, cluster(t)).Obj()
+			create(t, app)
+			report(t, app, feedbackOf(app).Healthy("a"))
+			expectHealth(t, app, "Healthy")
+			edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRefresh] = value })
+			g := NewWithT(t)
+			g.Eventually(func() string { return work.Sent(workOf(t, app)).Refresh.Kind }, soon, tick).Should(Equal(kind))
+			if raw := string(workOf(t, app).Spec.Workload.Manifests[0].Raw); !strings.Contains(raw, `"argocd.argoproj.io/refresh":"`+kind+`"`) {
+				t.Errorf("the payload does not ask for it: %s", raw)
+			}
+			reportHeld(t, app, feedbackOf(app).String("healthStatus", "Healthy").String("reconciledAt", "2026-01-02T03:05:00Z"))
+			g.Eventually(func() map[string]string { return get(t, app).Annotations }, soon, tick).ShouldNot(HaveKey(apis.AnnotationRefresh))
+			expectWork(t, app)
+			if sent := work.Sent(workOf(t, app)); sent.Refresh.Kind != "" {
+				t.Errorf("the work still carries %+v", sent.Refresh)
+			}
+		})
 	}
 }

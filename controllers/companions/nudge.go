@@ -32,7 +32,7 @@ const settled = 1200 * time.Millisecond
 // credentials are there as they are now: Argo CD (v2.14) does not look at an Application again when these come or
 // change, but minutes later. It returns when to look again; zero for never.
 func (r *Reconciler) nudge(ctx context.Context, app *argocd.Application) (time.Duration, error) {
-	if app.Annotations[apis.AnnotationRefresh] != "" {
+	if app.Refresh() != "" {
 		return 0, nil
 	}
 	there, err := r.there(ctx, app)

@@ -26,61 +26,89 @@ import (
 // deliver makes the Application's work say what it should, and returns when to look again though nothing has
 // changed; zero for never. It returns a Problem when the Application cannot be sent as it is; whatever has been sent
 // before then stays as it was.
-func (r *Reconciler) deliver(ctx context.Context, app *argocd.Application) (time.Duration, error) {
-	if p := checkApplication(app); p != nil {
-		return 0, r.unsent(ctx, app, p)
+func (r *Reconciler) deliver(ctx context.Context, app *argocd.Application) (after time.Duration, err error) {
+	w, err := r.way(ctx, app)
+	if err == nil {
+		after, err = r.send(ctx, app, w)
+	} else {
+		err = r.unanswered(ctx, app, err)
 	}
-	cluster, err := r.cluster(ctx, app.Cluster())
-	if err != nil {
-		return 0, err
-	}
-	if p := checkCluster(app, cluster); p != nil {
-		return 0, p
-	}
-	if err := r.permitted(ctx, app, cluster); err != nil {
-		return 0, err
-	}
-	withheld, err := r.withheld(ctx, app, cluster)
-	if err != nil {
-		return 0, err
-	}
-	after, err := r.send(ctx, app, cluster, withheld != nil)
-	if p, is := errors.AsType[*Problem](err); withheld != nil && (err == nil || is && p.notice()) {
-		return after, withheld
+	if p, is := errors.AsType[*Problem](err); w.withheld != nil && (err == nil || is && p.notice()) {
+		return after, w.withheld
 	}
 	return after, err
 }
 
-// send makes the work of an Application that may go to its cluster. withheld is set when its operation may not.
-func (r *Reconciler) send(
-	ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster, withheld bool,
-) (time.Duration, error) {
-	existing, err := r.existing(ctx, app)
+// way is how an Application may be sent.
+type way struct {
+	// existing is its work; nil when there is none.
+	existing *workv1.ManifestWork
+
+	// executor is for whom it is applied.
+	executor types.NamespacedName
+
+	// withheld is the problem with its operation, which may not travel; nil when it may.
+	withheld *Problem
+}
+
+// way finds out whether and how the Application may be sent. It returns a Problem where it may not, or not yet.
+func (r *Reconciler) way(ctx context.Context, app *argocd.Application) (w way, err error) {
+	if p := checkApplication(app); p != nil {
+		return w, r.unsent(ctx, app, p)
+	}
+	cluster, err := r.cluster(ctx, app.Cluster())
 	if err != nil {
-		return 0, err
+		return w, err
 	}
-	if err := r.checkTarget(ctx, app, cluster, existing); err != nil {
-		return 0, err
+	if p := checkCluster(app, cluster); p != nil {
+		return w, p
 	}
-	executor, err := r.executor(ctx, app)
-	if err != nil {
-		return 0, err
+	if err := r.permitted(ctx, app, cluster); err != nil {
+		return w, err
 	}
-	if existing == nil {
-		if err := r.clearTheWay(ctx, app, executor); err != nil {
-			return 0, err
-		}
+	if w.withheld, err = r.withheld(ctx, app, cluster); err != nil {
+		return w, err
 	}
-	relayed, err := r.relayRequests(ctx, app, existing, withheld)
+	if w.existing, err = r.existing(ctx, app); err != nil {
+		return w, err
+	}
+	if err := r.checkTarget(ctx, app, cluster, w.existing); err != nil {
+		return w, err
+	}
+	if w.executor, err = r.executor(ctx, app); err != nil {
+		return w, err
+	}
+	if w.existing == nil {
+		return w, r.clearTheWay(ctx, app, w.executor)
+	}
+	return w, nil
+}
+
+// unanswered is the error because of which an Application is not sent. A refresh that is asked for is dropped with a
+// Problem: its cluster does not hear of it, and whoever asked would wait.
+func (r *Reconciler) unanswered(ctx context.Context, app *argocd.Application, err error) error {
+	p, is := errors.AsType[*Problem](err)
+	if !is || app.Refresh() == "" {
+		return err
+	}
+	if err := r.dropRefresh(ctx, app, "a refresh was asked for and dropped, since the Application is not sent: "+p.shown()); err != nil {
+		return err
+	}
+	return errAgain
+}
+
+// send makes the work of an Application that may go to its cluster.
+func (r *Reconciler) send(ctx context.Context, app *argocd.Application, w way) (time.Duration, error) {
+	relayed, err := r.relayRequests(ctx, app, w.existing, w.withheld != nil)
 	if err != nil || relayed.done {
 		return 0, err
 	}
-	desired, err := render(app, relayed, existing)
+	desired, err := render(app, relayed, w.existing)
 	if err != nil {
 		return 0, renderProblem(err)
 	}
-	work.ExecuteAs(desired, executor)
-	current, err := r.apply(ctx, app, existing, desired)
+	work.ExecuteAs(desired, w.executor)
+	current, err := r.apply(ctx, app, w.existing, desired)
 	if err != nil {
 		return 0, writeProblem(err, client.ObjectKeyFromObject(desired).String())
 	}

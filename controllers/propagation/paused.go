@@ -21,7 +21,7 @@ func (r *Reconciler) paused(ctx context.Context, app *argocd.Application) (*Prob
 	if err != nil || by == "" {
 		return nil, err
 	}
-	if app.Annotations[apis.AnnotationRefresh] != "" {
+	if app.Refresh() != "" {
 		err = r.dropRefresh(ctx, app, "a refresh was asked for and dropped: the Application is paused by "+by)
 		if err != nil {
 			return nil, err

@@ -188,7 +188,7 @@ func operationPatch(app *argocd.Application, operation json.RawMessage) any {
 func (r *Reconciler) relayRefresh(
 	ctx context.Context, app *argocd.Application, sent relay.Refresh, seen *feedback.Observation, out *relayed,
 ) error {
-	next, outcome, after := sent.Next(app.Annotations[apis.AnnotationRefresh], seen.Status.ReconciledAt, time.Now())
+	next, outcome, after := sent.Next(app.Refresh(), seen.Status.ReconciledAt, time.Now())
 	switch outcome {
 	case relay.Done, relay.TimedOut:
 		out.done = true // the end of the hub's annotation wakes the reconcile that takes it out of the work

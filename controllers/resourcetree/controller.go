@@ -10,7 +10,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/tree"
 )
@@ -75,7 +74,7 @@ func (r *Reconciler) show(ctx context.Context, key types.NamespacedName, app *ar
 	digest := sha256.Sum256(data)
 	known := r.memory.get(key)
 	same := known.digest == digest
-	if fresh := time.Until(known.at.Add(renewal)); same && fresh > 0 && app.Annotations[apis.AnnotationRefresh] == "" {
+	if fresh := time.Until(known.at.Add(renewal)); same && fresh > 0 && app.Refresh() == "" {
 		return fresh, nil
 	}
 	place := tree.Key(key, r.Home, r.Compressed)

@@ -9,7 +9,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/towline-io/towline/controllers/internal/retry"
-	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
@@ -27,7 +26,7 @@ func changed() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*argocd.Application), e.ObjectNew.(*argocd.Application)
 		return shown(before) != shown(after) ||
-			after.Annotations[apis.AnnotationRefresh] != "" && before.Annotations[apis.AnnotationRefresh] == "" ||
+			after.Refresh() != "" && before.Refresh() == "" ||
 			!reflect.DeepEqual(before.Status.Resources, after.Status.Resources)
 	}}
 }

@@ -85,7 +85,7 @@ var _ = Describe("A request on the hub", func() {
 	It("to refresh is answered: the hub's annotation goes when the cluster has compared again", func(ctx SpecContext) {
 		app := standalone(ctx, "refreshed", "cluster2")
 		before := expectHealthy(ctx, app.Name).Status.ReconciledAt
-		for _, kind := range []string{"normal", "hard"} {
+		for _, kind := range []string{"normal", "hard", ""} {
 			patchHub(ctx, app.Name, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, apis.AnnotationRefresh, kind))
 			Eventually(ctx, read(hub, app)).Should(And(
 				HaveField("Annotations", Not(HaveKey(apis.AnnotationRefresh))),

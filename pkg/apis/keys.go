@@ -55,7 +55,7 @@ const (
 	// AnnotationSkipReconcile is Argo CD's: "true" keeps the hub's own application controller off it.
 	AnnotationSkipReconcile = "argocd.argoproj.io/skip-reconcile"
 
-	// AnnotationRefresh is Argo CD's request to compare again, "normal" or "hard".
+	// AnnotationRefresh is Argo CD's request to compare again: "hard", or any other value for a normal one.
 	AnnotationRefresh = "argocd.argoproj.io/refresh"
 )
 

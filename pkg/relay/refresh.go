@@ -11,7 +11,7 @@ const RefreshDeadline = time.Minute
 
 // Refresh is a refresh that is on its way. The zero value: there is none.
 type Refresh struct {
-	// Kind is the value of Argo CD's annotation: normal or hard.
+	// Kind is normal or hard.
 	Kind string
 
 	// Before is when the cluster had last compared as far as was known when the refresh was sent, in RFC 3339
@@ -67,15 +67,12 @@ const (
 	TimedOut
 )
 
-// Next is the refresh that the work is to carry when the hub asks for kind, how it stands, and when to look again
+// Next is the refresh that the work is to carry when the hub asks for that kind, empty for none, how it stands, and when to look again
 // though nothing has changed; zero for never. reconciledAt is when the cluster last compared. The hub's annotation goes
 // with Done and TimedOut, and the work's when the hub's is gone.
 func (r Refresh) Next(kind, reconciledAt string, now time.Time) (Refresh, Outcome, time.Duration) {
-	switch {
-	case kind == "":
+	if kind == "" {
 		return Refresh{}, Waiting, 0
-	case strings.ContainsAny(kind, " \t\n"):
-		kind = "normal" // what Argo CD takes any unknown kind for
 	}
 	settles := settling(reconciledAt, now)
 	left := RefreshDeadline - now.Sub(r.Since)

@@ -189,7 +189,6 @@ func TestRefresh(t *testing.T) {
 		"never before": {
 			relay.Refresh{Kind: "normal", Since: now}, "normal", "2026-01-02T03:04:06Z", now,
 			relay.Refresh{Kind: "normal", Since: now}, relay.Done, 0},
-		"odd kind": {relay.Refresh{}, "a b", "", now, relay.Refresh{Kind: "normal", Since: now}, relay.Waiting, relay.RefreshDeadline},
 	}
 	for title, tc := range tests {
 		t.Run(title, func(t *testing.T) {

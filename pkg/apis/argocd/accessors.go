@@ -45,6 +45,19 @@ func (a *Application) ClusterNamespace() string {
 	return a.Namespace
 }
 
+// Refresh is the kind of refresh that the Application asks for, normal or hard; empty when it asks for none. Argo CD
+// takes every value of the annotation but "hard" for normal, an empty one too.
+func (a *Application) Refresh() string {
+	kind, asked := a.Annotations[apis.AnnotationRefresh]
+	switch {
+	case !asked:
+		return ""
+	case kind != "hard":
+		return "normal"
+	}
+	return kind
+}
+
 // Project is the name of the Application's AppProject; that of Argo CD's default one where the spec names none, or
 // cannot be read.
 func (a *Application) Project() string {

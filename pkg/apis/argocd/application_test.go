@@ -81,6 +81,18 @@ func TestPulledAndSkipped(t *testing.T) {
 	}
 }
 
+// TestRefresh: as Argo CD (2.14) reads the annotation.
+func TestRefresh(t *testing.T) {
+	for value, want := range map[string]string{"hard": "hard", "normal": "normal", "": "normal", "HARD": "normal", "a b": "normal"} {
+		if got := fixture.Application("a").Annotation(apis.AnnotationRefresh, value).Obj().Refresh(); got != want {
+			t.Errorf("%q asks for a refresh of kind %q, want %q", value, got, want)
+		}
+	}
+	if got := fixture.Application("a").Obj().Refresh(); got != "" {
+		t.Errorf("an Application without the annotation asks for a refresh of kind %q", got)
+	}
+}
+
 func TestApplicationSet(t *testing.T) {
 	if name, ok := fixture.Application("a").ApplicationSet("set").Obj().ApplicationSet(); !ok || name != "set" {
 		t.Errorf("got %q, %t", name, ok)
