@@ -124,6 +124,23 @@ func TestOperationRunsOnce(t *testing.T) {
 	expectWork(t, app)
 }
 
+// TestOperationThatAsksForNothing: what a controller's late patch leaves of an operation that was taken off meanwhile.
+func TestOperationThatAsksForNothing(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	expectHealth(t, app, "Healthy")
+	before := workOf(t, app)
+	request(t, app, `{"info":[{"name":"Reason","value":"once more"}]}`)
+	g := NewWithT(t)
+	g.Eventually(func() bool { return get(t, app).Operation == nil }, soon, tick).Should(BeTrue())
+	g.Eventually(func() []string { return eventReasons(t, app) }, soon, tick).Should(ContainElement(apis.ReasonOperationInvalid))
+	if got := expectWork(t, app); got.Generation != before.Generation {
+		t.Error("it was sent")
+	}
+}
+
 // TestOperationThatIsRefused: the cluster's Application had changed, so it is sent again for the new version.
 func TestOperationThatIsRefused(t *testing.T) {
 	start(t)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/utils/ptr"
@@ -137,9 +138,22 @@ func (r *Reconciler) relayOperation(
 			out.done = true
 			return r.patch(ctx, app, operationPatch(app, nil))
 		}
+	case relay.Drop:
+		out.done = true
+		return r.dropOperation(ctx, app)
 	case relay.None:
 		out.forget(app, there)
 	}
+	return nil
+}
+
+// dropOperation takes an operation off the hub that asks for nothing, and says so.
+func (r *Reconciler) dropOperation(ctx context.Context, app *argocd.Application) error {
+	if err := r.patch(ctx, app, operationPatch(app, nil)); err != nil {
+		return err
+	}
+	r.Events.Eventf(app, nil, corev1.EventTypeWarning, apis.ReasonOperationInvalid, "Propagate",
+		"the requested operation asked for nothing, as it had no sync, and was taken off: request it again if a sync is still wanted")
 	return nil
 }
 

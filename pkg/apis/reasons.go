@@ -23,7 +23,7 @@ const (
 	ReasonNamespaceInvalid = "NamespaceInvalid"
 	// ReasonSpecInvalid: the spec or its destination is no JSON object.
 	ReasonSpecInvalid = "SpecInvalid"
-	// ReasonOperationInvalid: the requested operation is no JSON object of the expected shape.
+	// ReasonOperationInvalid: the requested operation is no JSON object of the expected shape, or asks for nothing.
 	ReasonOperationInvalid = "OperationInvalid"
 	// ReasonPayloadTooLarge: the Application does not fit into a ManifestWork.
 	ReasonPayloadTooLarge = "PayloadTooLarge"

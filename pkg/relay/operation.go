@@ -25,6 +25,9 @@ const (
 
 	// Clear means: the cluster has taken the hub's operation, or runs just that one already; take it off the hub.
 	Clear
+
+	// Drop means: the hub's operation asks for nothing; take it off the hub.
+	Drop
 )
 
 // Cluster is what is known of operations on the cluster's Application. All of it was read from one version of it.
@@ -56,6 +59,8 @@ func Operation(wanted []byte, sent Sent, there Cluster) Action {
 	switch {
 	case len(wanted) == 0:
 		return None
+	case !syncs(wanted):
+		return Drop
 	case id != "" && there.Taken == id:
 		return Clear
 	case id == "" && there.Busy && there.Taken != "" && there.Taken == sent.ID && Digest(wanted) == sent.Digest:
@@ -72,6 +77,16 @@ func Operation(wanted []byte, sent Sent, there Cluster) Action {
 		return Clear // it was there and is over; another one has begun since
 	}
 	return Send
+}
+
+// syncs tells whether an operation asks for anything: Argo CD (2.14) fails one without sync. Such a one is left behind by
+// who patches an operation that has been taken off meanwhile, as the ApplicationSet controller does when it asks for
+// the same sync once more: its merge patch holds nothing but what differed.
+func syncs(operation []byte) bool {
+	var o struct {
+		Sync json.RawMessage `json:"sync"`
+	}
+	return json.Unmarshal(operation, &o) != nil || len(o.Sync) > 0 // what cannot be read is another matter
 }
 
 // identity is what NewID makes.

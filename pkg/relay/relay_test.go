@@ -49,6 +49,10 @@ func TestOperation(t *testing.T) {
 		want   relay.Action
 	}{
 		"nothing asked for":            {nil, relay.Sent{}, ready, relay.None},
+		"what a late patch leaves":     {[]byte(`{"info":[{"name":"reason","value":"because"}]}`), relay.Sent{}, ready, relay.Drop},
+		"the same, while another runs": {[]byte(`{"info":[]}`), relay.Sent{}, others, relay.Drop},
+		"empty":                        {[]byte(`{}`), relay.Sent{}, relay.Cluster{}, relay.Drop},
+		"not of its shape":             {[]byte(`"sync"`), relay.Sent{}, ready, relay.Stamp},
 		"asked for":                    {operation(t, ""), relay.Sent{}, ready, relay.Stamp},
 		"asked for while another runs": {operation(t, ""), relay.Sent{}, others, relay.None},
 		"stamped":                      {operation(t, first), relay.Sent{}, ready, relay.Send},
