@@ -80,7 +80,7 @@ func TestPause(t *testing.T) {
 			reportHeld(t, app, feedbackOf(app).Healthy("a"))
 			expectHealth(t, app, "Healthy")
 			edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRefresh] = "hard" })
-			expectNotice(t, app, apis.ConditionRefreshWarning, "paused by "+tc.by)
+			expectNotice(t, app, apis.ConditionRefreshWarning, "paused by the annotation "+apis.AnnotationPaused+" on "+tc.by)
 			if got := workOf(t, app); got.Generation != held.Generation {
 				t.Error("the work was written")
 			}
@@ -94,6 +94,67 @@ func TestPause(t *testing.T) {
 			expectNoWork(t, app)
 		})
 	}
+}
+
+// TestPauseThatCannotBeRead holds what it is on, and says what it could not read.
+func TestPauseThatCannotBeRead(t *testing.T) {
+	start(t)
+	c, set := cluster(t), pausable(t)
+	for title, tc := range map[string]struct {
+		app   *argocd.Application
+		pause func(app *argocd.Application, value string)
+	}{
+		"on the Application": {application(t, c).Obj(), func(app *argocd.Application, value string) {
+			edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationPaused] = value })
+		}},
+		"on its ApplicationSet": {
+			application(t, c).Namespace(set.GetNamespace()).ApplicationSet(set.GetName()).Obj(),
+			func(_ *argocd.Application, value string) { annotate(t, set, value) }},
+		"on its cluster": {application(t, c).Obj(), func(_ *argocd.Application, value string) { annotate(t, c, value) }},
+	} {
+		t.Run(title, func(t *testing.T) {
+			create(t, tc.app)
+			held := expectWork(t, tc.app)
+			tc.pause(tc.app, "yes")
+			expectNotice(t, tc.app, apis.ConditionPausedWarning, `whose value "yes" is neither true nor false and counts as true`)
+			edit(t, tc.app, func(a *argocd.Application) { a.Annotations["note"] = "x" })
+			settled(t)
+			if got := workOf(t, tc.app); got.Generation != held.Generation {
+				t.Error("the work was written")
+			}
+			tc.pause(tc.app, "1")
+			NewWithT(t).Eventually(func() string {
+				message, _ := condition(t, tc.app, apis.ConditionPausedWarning)
+				return message
+			}, soon, tick).Should(And(ContainSubstring("what changes on the hub waits"), Not(ContainSubstring("neither"))))
+			tc.pause(tc.app, "False")
+			expectWork(t, tc.app)
+			expectNoNotice(t, tc.app, apis.ConditionPausedWarning)
+		})
+	}
+}
+
+// TestDeletionThatCannotBeRead waits for the end of doubt, and is not forced by what is none of its words.
+func TestDeletionThatCannotBeRead(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Annotation(apis.AnnotationForceDelete, "yes").Obj()
+	create(t, app)
+	w := expectWork(t, app)
+	seen(t, w)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "yes" })
+	remove(t, app)
+	expectNotice(t, app, apis.ConditionDeletionWarning, apis.AnnotationRelease+`: "yes" is none of true, false`)
+	expectKept(t, w)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "false" })
+	expectDeleting(t, w)
+	expectNotice(t, app, apis.ConditionDeletionWarning, apis.AnnotationForceDelete+`: "yes" is none of true, false`)
+	settled(t)
+	if get(t, app.DeepCopy()) == nil {
+		t.Fatal("it was forced")
+	}
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationForceDelete] = "T" })
+	expectGone(t, app)
+	release(t, w)
 }
 
 func TestDeletionLetsGo(t *testing.T) {

@@ -185,6 +185,31 @@ func TestPropagationProblems(t *testing.T) {
 				a.Annotations[apis.AnnotationCluster] = c.Name
 			},
 		},
+		"adoption misspelt": {
+			app: func(b *fixture.ApplicationBuilder, _ *clusterv1.ManagedCluster) {
+				b.Annotation(apis.AnnotationAdopt, "Never")
+			},
+			reason: apis.ReasonAnnotationInvalid, says: apis.AnnotationAdopt + `: "Never" is none of never, matching, always`,
+			cureApp: func(a *argocd.Application, _ *clusterv1.ManagedCluster) {
+				a.Annotations[apis.AnnotationAdopt] = "matching"
+			},
+		},
+		"move order misspelt": {
+			app: func(b *fixture.ApplicationBuilder, _ *clusterv1.ManagedCluster) {
+				b.Annotation(apis.AnnotationMoveOrder, "x")
+			},
+			reason: apis.ReasonAnnotationInvalid, says: apis.AnnotationMoveOrder + `: "x" is none of new-first, old-first`,
+			cureApp: func(a *argocd.Application, _ *clusterv1.ManagedCluster) {
+				delete(a.Annotations, apis.AnnotationMoveOrder)
+			},
+		},
+		"neither released nor not": {
+			app: func(b *fixture.ApplicationBuilder, _ *clusterv1.ManagedCluster) {
+				b.Annotation(apis.AnnotationRelease, "yes")
+			},
+			reason: apis.ReasonAnnotationInvalid, says: apis.AnnotationRelease + `: "yes" is none of true, false`,
+			cureApp: func(a *argocd.Application, _ *clusterv1.ManagedCluster) { a.Annotations[apis.AnnotationRelease] = "F" },
+		},
 		"namespace invalid": {
 			app: func(b *fixture.ApplicationBuilder, _ *clusterv1.ManagedCluster) {
 				b.Annotation(apis.AnnotationAppNamespace, "a.b")

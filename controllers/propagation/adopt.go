@@ -18,8 +18,7 @@ import (
 // an Application's author to lift.
 func (r *Reconciler) adoption(app *argocd.Application) string {
 	asked := app.Annotations[apis.AnnotationAdopt]
-	known := asked == apis.AdoptNever || asked == apis.AdoptMatching || asked == apis.AdoptAlways
-	if !known || r.Adopt == apis.AdoptNever {
+	if asked == "" || r.Adopt == apis.AdoptNever {
 		return r.Adopt
 	}
 	return asked

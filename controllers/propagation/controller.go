@@ -136,7 +136,7 @@ func (r *Reconciler) follow(ctx context.Context, app *argocd.Application) (time.
 	}
 	switch {
 	case !app.DeletionTimestamp.IsZero() && app.ReconcileSkipped():
-		return 0, r.finalize(ctx, app)
+		return 0, r.end(ctx, app)
 	case !app.DeletionTimestamp.IsZero():
 		return 0, nil
 	case app.ToBeReleased():

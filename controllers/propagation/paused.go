@@ -22,7 +22,7 @@ func (r *Reconciler) paused(ctx context.Context, app *argocd.Application) (*Prob
 		return nil, err
 	}
 	if app.Refresh() != "" {
-		err = r.dropRefresh(ctx, app, "a refresh was asked for and dropped: the Application is paused by "+by)
+		err = r.dropRefresh(ctx, app, "a refresh was asked for and dropped: "+pausedBy(by))
 		if err != nil {
 			return nil, err
 		}
@@ -45,9 +45,13 @@ func (r *Reconciler) unheld(ctx context.Context, w *workv1.ManifestWork) error {
 	return err
 }
 
+func pausedBy(by string) string {
+	return "paused by the annotation " + apis.AnnotationPaused + " on " + by
+}
+
 func pausedNotice(by, what string) *Problem {
 	return noticef(apis.ConditionPausedWarning, apis.ReasonPaused,
-		"paused by the annotation %s on %s: %s, and what the cluster reports is still shown", apis.AnnotationPaused, by, what)
+		"%s: %s, and what the cluster reports is still shown", pausedBy(by), what)
 }
 
 // releasePaused returns what to tell of an Application that is to be let go of while it, or a cluster that has it, is
@@ -65,12 +69,12 @@ func (r *Reconciler) releasePaused(
 	}
 	if by == "" {
 		for i := range works {
-			held, err := r.Pauses.Cluster(ctx, works[i].Namespace)
+			held, err := r.Pauses.ByCluster(ctx, works[i].Namespace)
 			switch {
 			case err != nil:
 				return nil, nil, err
-			case held:
-				by = "ManagedCluster " + works[i].Namespace
+			case held != "":
+				by = held
 			default:
 				free = append(free, works[i])
 			}

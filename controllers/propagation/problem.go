@@ -104,7 +104,7 @@ func checkApplication(app *argocd.Application) *Problem {
 			"the hub's own Argo CD would deploy this Application too: set the annotation %s to \"true\" "+
 				"(in the template of its ApplicationSet, if it has one)", apis.AnnotationSkipReconcile)
 	}
-	return nil
+	return checkValues(app)
 }
 
 // checkCluster is the problem with the target of an Application; nil when there is none. cluster is nil when

@@ -144,7 +144,7 @@ func clusterChanged() predicate.Predicate {
 		return before.Spec.HubAcceptsClient != after.Spec.HubAcceptsClient ||
 			!maps.Equal(before.Labels, after.Labels) ||
 			authorization.Describe(before).Server != authorization.Describe(after).Server ||
-			argocd.Paused(before.Annotations) != argocd.Paused(after.Annotations) ||
+			before.Annotations[apis.AnnotationPaused] != after.Annotations[apis.AnnotationPaused] ||
 			report.Unreachable(before) != report.Unreachable(after) || // a deletion that waits says so
 			// Set when the cluster has been accepted and has its namespace.
 			meta.IsStatusConditionTrue(before.Status.Conditions, clusterv1.ManagedClusterConditionHubAccepted) !=

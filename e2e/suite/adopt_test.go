@@ -106,6 +106,17 @@ var _ = Describe("An Application that its cluster has already", func() {
 		Expect(uids(ctx, on, name)).To(Equal(before))
 	})
 
+	It("is not touched where how to adopt it cannot be read", func(ctx SpecContext) {
+		const name = "by-hand-misspelt"
+		there := byHand(ctx, on, name, spec("guestbook", name))
+		app := standalone(ctx, name, on, func(b *fixture.ApplicationBuilder) { b.Annotation(apis.AnnotationAdopt, "Never") })
+		expectCondition(ctx, name, apis.ConditionPropagationError, `"Never" is none of never, matching, always`)
+		Expect(read(hub, workOf(app))(ctx)).To(BeNil())
+		Expect(read(cluster[on], there)(ctx)).To(HaveField("OwnerReferences", BeEmpty()))
+		patchHub(ctx, name, annotationPatch(apis.AnnotationAdopt, apis.AdoptNever))
+		expectCondition(ctx, name, apis.ConditionPropagationError, "delete it there")
+	})
+
 	It("is looked for before anything is sent where it is never to be taken over", func(ctx SpecContext) {
 		app := standalone(ctx, "nobodys", on, func(b *fixture.ApplicationBuilder) { b.Annotation(apis.AnnotationAdopt, apis.AdoptNever) })
 		expectHealthy(ctx, app.Name)

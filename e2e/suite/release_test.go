@@ -114,6 +114,18 @@ var _ = Describe("A pause", func() {
 		pause(ctx, "")
 		Eventually(ctx, read(hub, app)).Should(BeNil())
 	})
+
+	It("that cannot be read holds all the same, and says so", func(ctx SpecContext) {
+		app := standalone(ctx, "paused-somehow", "cluster1")
+		expectHealthy(ctx, app.Name)
+		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationPaused, "yes"))
+		expectCondition(ctx, app.Name, apis.ConditionPausedWarning, `whose value "yes" is neither true nor false`)
+		patchHub(ctx, app.Name, annotationPatch("note", "x"))
+		Consistently(ctx, read(hub, workOf(app))).WithTimeout(10 * tick).Should(HaveField("Generation", BeEquivalentTo(1)))
+		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationPaused, ""))
+		Eventually(ctx, read(cluster["cluster1"], named(app.Name))).Should(HaveField("Annotations", HaveKeyWithValue("note", "x")))
+		expectNoCondition(ctx, app.Name, apis.ConditionPausedWarning)
+	})
 })
 
 var _ = Describe("A move", func() {

@@ -21,6 +21,8 @@ const (
 	ReasonSkipReconcileMissing = "SkipReconcileMissing"
 	// ReasonNamespaceInvalid: what is named cannot be a namespace on the cluster.
 	ReasonNamespaceInvalid = "NamespaceInvalid"
+	// ReasonAnnotationInvalid: an annotation says none of what it can say.
+	ReasonAnnotationInvalid = "AnnotationInvalid"
 	// ReasonSpecInvalid: the spec or its destination is no JSON object.
 	ReasonSpecInvalid = "SpecInvalid"
 	// ReasonOperationInvalid: the requested operation is no JSON object of the expected shape, or asks for nothing.

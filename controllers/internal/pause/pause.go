@@ -3,6 +3,7 @@ package pause
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
@@ -45,17 +47,13 @@ func (r *Reader) By(ctx context.Context, app *argocd.Application) (string, error
 	if by, err := r.OnHub(ctx, app); by != "" || err != nil {
 		return by, err
 	}
-	held, err := r.Cluster(ctx, app.Cluster())
-	if err != nil || !held {
-		return "", err
-	}
-	return "ManagedCluster " + app.Cluster(), nil
+	return r.ByCluster(ctx, app.Cluster())
 }
 
 // OnHub names the object of the hub's that pauses the Application wherever it is; empty for none.
 func (r *Reader) OnHub(ctx context.Context, app *argocd.Application) (string, error) {
-	if argocd.Paused(app.Annotations) {
-		return "this Application", nil
+	if by := named("this Application", app.Annotations); by != "" {
+		return by, nil
 	}
 	if name, ok := app.ApplicationSet(); ok && r.sets.Load() {
 		set := applicationSet()
@@ -63,21 +61,36 @@ func (r *Reader) OnHub(ctx context.Context, app *argocd.Application) (string, er
 		if client.IgnoreNotFound(err) != nil {
 			return "", err
 		}
-		if argocd.Paused(set.Annotations) {
-			return "ApplicationSet " + app.Namespace + "/" + name, nil
-		}
+		return named("ApplicationSet "+app.Namespace+"/"+name, set.Annotations), nil
 	}
 	return "", nil
 }
 
 // Cluster tells whether nothing is to be written for the cluster of that name.
 func (r *Reader) Cluster(ctx context.Context, name string) (bool, error) {
+	by, err := r.ByCluster(ctx, name)
+	return by != "", err
+}
+
+// ByCluster names the ManagedCluster of that name if nothing is to be written for it; empty otherwise.
+func (r *Reader) ByCluster(ctx context.Context, name string) (string, error) {
 	if name == "" {
-		return false, nil
+		return "", nil
 	}
 	cluster := &clusterv1.ManagedCluster{}
 	err := r.Get(ctx, types.NamespacedName{Name: name}, cluster, client.UnsafeDisableDeepCopy)
-	return err == nil && argocd.Paused(cluster.Annotations), client.IgnoreNotFound(err)
+	return named("ManagedCluster "+name, cluster.Annotations), client.IgnoreNotFound(err)
+}
+
+// named is the object with those annotations if they pause, with a value that only counts as true; empty otherwise.
+func named(object string, annotations map[string]string) string {
+	switch {
+	case !argocd.Paused(annotations):
+		return ""
+	case argocd.Unreadable(annotations, apis.AnnotationPaused):
+		return fmt.Sprintf("%s, whose value %.80q is neither true nor false and counts as true", object, annotations[apis.AnnotationPaused])
+	}
+	return object
 }
 
 // applicationSet is an ApplicationSet to read: what has to be known of one is in its metadata.
@@ -92,7 +105,7 @@ func changed() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return argocd.Paused(e.Object.GetAnnotations()) },
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			return argocd.Paused(e.ObjectOld.GetAnnotations()) != argocd.Paused(e.ObjectNew.GetAnnotations())
+			return e.ObjectOld.GetAnnotations()[apis.AnnotationPaused] != e.ObjectNew.GetAnnotations()[apis.AnnotationPaused]
 		},
 		DeleteFunc: func(e event.DeleteEvent) bool { return argocd.Paused(e.Object.GetAnnotations()) },
 	}

@@ -29,8 +29,17 @@ func (a *Application) ToBeReleased() bool { return isTrue(a.Annotations[apis.Ann
 // ToBeForced tells whether the Application's deletion is not to wait for its cluster.
 func (a *Application) ToBeForced() bool { return isTrue(a.Annotations[apis.AnnotationForceDelete]) }
 
-// Paused tells whether the annotations of an object pause what belongs to it.
-func Paused(annotations map[string]string) bool { return isTrue(annotations[apis.AnnotationPaused]) }
+// Paused tells whether the annotations of an object pause what belongs to it. A value that is neither true nor false does:
+// whoever set it did not want things to go on.
+func Paused(annotations map[string]string) bool {
+	return isTrue(annotations[apis.AnnotationPaused]) || Unreadable(annotations, apis.AnnotationPaused)
+}
+
+// Unreadable tells whether an annotation that is true or false is neither. An empty one counts as not set.
+func Unreadable(annotations map[string]string, key string) bool {
+	_, err := strconv.ParseBool(annotations[key])
+	return annotations[key] != "" && err != nil
+}
 
 // Cluster is the name of the ManagedCluster that the Application asks for; empty when it asks for none.
 func (a *Application) Cluster() string {
