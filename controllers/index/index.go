@@ -151,14 +151,16 @@ func OfWork(ctx context.Context, c client.Reader, key types.NamespacedName) []ar
 	})
 }
 
-// WorksNaming are the ManifestWorks whose annotations name the hub Application. See ByHubApplication for what that may
-// be used for.
-func WorksNaming(ctx context.Context, c client.Reader, app types.NamespacedName) ([]workv1.ManifestWork, error) {
+// WorksNaming are the ManifestWorks whose annotations name the hub Application, of those that are wanted, which is asked of
+// the cache's own. See ByHubApplication for what that may be used for.
+func WorksNaming(
+	ctx context.Context, c client.Reader, app types.NamespacedName, wanted func(*workv1.ManifestWork) bool,
+) ([]workv1.ManifestWork, error) {
 	list := &workv1.ManifestWorkList{}
 	err := c.List(ctx, list, client.MatchingFields{ByHubApplication: bucket(app.String())}, client.UnsafeDisableDeepCopy)
 	var out []workv1.ManifestWork
 	for i := range list.Items {
-		if named, ok := HubApplication(&list.Items[i]); ok && named == app {
+		if named, ok := HubApplication(&list.Items[i]); ok && named == app && wanted(&list.Items[i]) {
 			out = append(out, *list.Items[i].DeepCopy())
 		}
 	}

@@ -17,7 +17,6 @@ import (
 
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/internal/gone"
-	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/work"
@@ -133,10 +132,10 @@ func render(app *argocd.Application, relayed relayed, existing *workv1.ManifestW
 	return desired, err
 }
 
-// existing is the Application's work as the cache has it; nil when there is none.
+// existing is the Application's work as the cache has it; nil when there is none. It is the cache's own: not to be changed.
 func (r *Reconciler) existing(ctx context.Context, app *argocd.Application) (*workv1.ManifestWork, error) {
 	w := &workv1.ManifestWork{}
-	err := r.Get(ctx, work.Key(app), w)
+	err := r.Get(ctx, work.Key(app), w, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -176,7 +175,7 @@ func (r *Reconciler) apply(
 			return nil, err
 		}
 	}
-	return existing, r.update(ctx, app, existing, desired)
+	return r.update(ctx, app, existing, desired)
 }
 
 // create tells whether the work was created; it was not when there is one of that name already.
@@ -196,31 +195,28 @@ func (r *Reconciler) create(ctx context.Context, app *argocd.Application, desire
 }
 
 // update patches the work where it differs from desired: after a change on the hub, and when someone edited the
-// work. existing becomes what the API server returns.
-func (r *Reconciler) update(ctx context.Context, app *argocd.Application, existing, desired *workv1.ManifestWork) error {
+// work. It returns what the API server has then.
+func (r *Reconciler) update(
+	ctx context.Context, app *argocd.Application, existing, desired *workv1.ManifestWork,
+) (*workv1.ManifestWork, error) {
 	if !existing.DeletionTimestamp.IsZero() {
-		return nil // its end wakes the reconcile that makes it anew
+		return existing, nil // its end wakes the reconcile that makes it anew
 	}
 	if err := r.contested(ctx, app, existing); err != nil {
-		return err
+		return nil, err
 	}
 	if err := r.claim(ctx, app, existing, desired); err != nil {
-		return err
+		return nil, err
 	}
 	updated, changed := work.Update(existing, desired)
 	if !changed {
-		return nil
+		return existing, nil
 	}
-	patch := client.MergeFromWithOptions(existing.DeepCopy(), client.MergeFromWithOptimisticLock{})
-	if err := r.Patch(ctx, updated, patch); apierrors.IsNotFound(err) {
-		return waiting(retry.Conflict) // deleted meanwhile
-	} else if err != nil {
-		return err
+	if err := r.rewrite(ctx, existing, updated); err != nil {
+		return nil, err
 	}
 	ctrl.LoggerFrom(ctx).V(1).Info("Updated ManifestWork", "work", client.ObjectKeyFromObject(updated).String())
-	workWrites.WithLabelValues("update").Inc()
-	updated.DeepCopyInto(existing)
-	return nil
+	return updated, nil
 }
 
 // contested returns a Problem when the work of the Application's name is another's: one that no pull controller

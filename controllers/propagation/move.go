@@ -37,14 +37,7 @@ func (o MoveOptions) oldFirst(app *argocd.Application) bool {
 // stale are the works that carried the Application before: to another cluster, or under the UID of an earlier
 // Application of its name.
 func (r *Reconciler) stale(ctx context.Context, app *argocd.Application) ([]workv1.ManifestWork, error) {
-	works, err := r.works(ctx, client.ObjectKeyFromObject(app))
-	if err != nil {
-		return nil, err
-	}
-	current := work.Key(app)
-	return slices.DeleteFunc(works, func(w workv1.ManifestWork) bool {
-		return client.ObjectKeyFromObject(&w) == current
-	}), nil
+	return r.worksBut(ctx, client.ObjectKeyFromObject(app), work.Key(app))
 }
 
 // clearTheWay takes an Application that must not run twice off its old cluster before it has a work on the new one. It

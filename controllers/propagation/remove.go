@@ -148,12 +148,17 @@ func (r *Reconciler) unlabelled(ctx context.Context, app *argocd.Application, ha
 // had: the annotations are a cluster's to change, the name of a work is not. Those that another Application of the
 // hub must have are left out: their owner will put the annotations right.
 func (r *Reconciler) works(ctx context.Context, app types.NamespacedName) ([]workv1.ManifestWork, error) {
-	naming, err := index.WorksNaming(ctx, r, app)
-	return slices.DeleteFunc(naming, func(w workv1.ManifestWork) bool {
-		if !work.NamedAfter(w.Name, app.Name) {
-			return true
+	return r.worksBut(ctx, app, types.NamespacedName{})
+}
+
+// worksBut are the same but for the one of that key.
+func (r *Reconciler) worksBut(ctx context.Context, app, but types.NamespacedName) ([]workv1.ManifestWork, error) {
+	return index.WorksNaming(ctx, r, app, func(w *workv1.ManifestWork) bool {
+		key := client.ObjectKeyFromObject(w)
+		if key == but || !work.NamedAfter(w.Name, app.Name) {
+			return false
 		}
-		owners := index.ApplicationsOfWork(ctx, r, client.ObjectKeyFromObject(&w))
-		return len(owners) > 0 && !slices.Contains(owners, app)
-	}), err
+		owners := index.ApplicationsOfWork(ctx, r, key)
+		return len(owners) == 0 || slices.Contains(owners, app)
+	})
 }

@@ -77,7 +77,7 @@ func (r *Reconciler) everywhere(ctx context.Context, app *argocd.Application) ([
 		slices.ContainsFunc(works, func(w workv1.ManifestWork) bool { return w.UID == own.UID }) {
 		return works, err
 	}
-	return append(works, *own), nil
+	return append(works, *own.DeepCopy()), nil
 }
 
 // revokeWork takes the Application off one cluster. The cache may be behind with any of the objects that decide, and
