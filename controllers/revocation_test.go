@@ -172,3 +172,21 @@ func TestAForbiddenOperationIsHeldAlone(t *testing.T) {
 		t.Errorf("%s went to the cluster", got)
 	}
 }
+
+// TestAForbiddenOperationHidesNoMove: what holds the operation back and what the move waits for are both said.
+func TestAForbiddenOperationHidesNoMove(t *testing.T) {
+	start(t)
+	s := &scene{namespace: namespace(t, unique("apps")), cluster: cluster(t)}
+	s.app = fixture.Application("guestbook").Namespace(s.namespace).Cluster(s.cluster.Name).Obj()
+	s.own(t, func(p *argocd.AppProjectSpec) {
+		p.SourceNamespaces, p.SourceRepos = []string{"*"}, []string{"*", "!https://evil.example.com/*"}
+	})
+	create(t, s.app)
+	atWork(t, s.app)
+	request(t, s.app, `{"sync":{"source":{"repoURL":"https://evil.example.com/x","path":"."}}}`)
+	expectForbidden(t, s.app, apis.ReasonSourceForbidden, "https://evil.example.com/x")
+	edit(t, s.app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = cluster(t).Name })
+	expectNotice(t, s.app, apis.ConditionMoveWarning, "cluster "+s.cluster.Name+" keeps it until then")
+	expectNotice(t, s.app, apis.ConditionPropagationForbiddenError, "held back")
+	expectNote(t, s.app, "cluster "+s.cluster.Name+" keeps it until then")
+}

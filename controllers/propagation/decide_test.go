@@ -1,6 +1,7 @@
 package propagation
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/towline-io/towline/pkg/apis"
@@ -30,5 +31,38 @@ func TestReportIsWrittenOnceAProblem(t *testing.T) {
 	}
 	if list, changed = withProblem(list, nil); !changed || len(list) != 0 {
 		t.Errorf("got %v, %t", list, changed)
+	}
+}
+
+// TestANoticeBesideAProblem shows as long as it lasts, and neither is written again for the other.
+func TestANoticeBesideAProblem(t *testing.T) {
+	held := problemf("Reason", "the operation is held back")
+	held.Condition = apis.ConditionPropagationForbiddenError
+	moving := noticef(apis.ConditionMoveWarning, apis.ReasonMoving, "moving to cluster2")
+	moving.cause = waiting(unseen)
+	others := []argocd.Condition{{Type: "SyncError", Message: "not ours"}}
+	types := func(list []argocd.Condition) (out []string) {
+		for _, c := range list {
+			out = append(out, c.Type)
+		}
+		return out
+	}
+	list, changed := withProblem(others, held.with(moving))
+	if want := []string{"SyncError", held.Condition, moving.Condition}; !changed || !slices.Equal(types(list), want) {
+		t.Fatalf("got %v, %t", list, changed)
+	}
+	if _, again := withProblem(list, held.with(moving)); again {
+		t.Error("the same is written again")
+	}
+	if held.with(moving).cause == nil || held.cause != nil || held.with(nil) != held {
+		t.Error("nobody looks again for the notice, or always")
+	}
+	only, changed := withProblem(list, moving)
+	if !changed || !slices.Equal(types(only), []string{"SyncError", moving.Condition}) || only[1] != list[2] {
+		t.Errorf("got %v, %t", only, changed)
+	}
+	only, changed = withProblem(list, held.with(nil))
+	if !changed || !slices.Equal(types(only), []string{"SyncError", held.Condition}) || only[1] != list[1] {
+		t.Errorf("got %v, %t", only, changed)
 	}
 }

@@ -33,7 +33,7 @@ func (r *Reconciler) deliver(ctx context.Context, app *argocd.Application) (afte
 		err = r.unanswered(ctx, app, err)
 	}
 	if p, is := errors.AsType[*Problem](err); w.withheld != nil && (err == nil || is && p.notice()) {
-		return after, w.withheld
+		return after, w.withheld.with(p)
 	}
 	return after, err
 }

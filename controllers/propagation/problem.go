@@ -30,6 +30,9 @@ type Problem struct {
 	// Condition is the type of the condition that shows it; empty for PropagationError.
 	Condition string
 
+	// beside is a notice that is shown as well; nil for none.
+	beside *Problem
+
 	// cause is set where no watch tells when the problem is over, so that it has to be tried again.
 	cause error
 }

@@ -19,8 +19,8 @@ import (
 // maxNote is how long the text of an event may be (events.k8s.io/v1).
 const maxNote = 1024
 
-// report makes the Application's condition say what the problem is, or that there is none any more. The event
-// comes with a new problem only, after it has been written.
+// report makes the Application's conditions say what the problem is, or that there is none any more. The event comes
+// with a new problem only, after it has been written.
 func (r *Reconciler) report(ctx context.Context, app *argocd.Application, problem *Problem) error {
 	conditions, changed := withProblem(app.Status.Conditions, problem)
 	if !changed {
@@ -32,12 +32,14 @@ func (r *Reconciler) report(ctx context.Context, app *argocd.Application, proble
 	if err := r.patch(ctx, app, patch); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	if problem != nil {
-		kind := corev1.EventTypeWarning
-		if problem.notice() {
-			kind = corev1.EventTypeNormal
+	for _, p := range problem.all() {
+		if !slices.ContainsFunc(app.Status.Conditions, p.isShownBy) {
+			kind := corev1.EventTypeWarning
+			if p.notice() {
+				kind = corev1.EventTypeNormal
+			}
+			r.Events.Eventf(app, nil, kind, p.Reason, "Propagate", "%s", feedback.Clean(p.Message, maxNote))
 		}
-		r.Events.Eventf(app, nil, kind, problem.Reason, "Propagate", "%s", feedback.Clean(problem.Message, maxNote))
 	}
 	return nil
 }
@@ -47,28 +49,63 @@ var problemConditions = append([]string{apis.ConditionPropagationError, apis.Con
 
 func isProblem(c argocd.Condition) bool { return slices.Contains(problemConditions, c.Type) }
 
-// withProblem is a list of conditions that shows the problem and no other, or none for nil, and whether it differs
-// from the given one. All other conditions stay as they are.
+// withProblem is a list of conditions that shows the problem, with what is beside it, and no other, or none for nil, and
+// whether it differs from the given one. All other conditions stay as they are.
 func withProblem(conditions []argocd.Condition, problem *Problem) ([]argocd.Condition, bool) {
-	i := slices.IndexFunc(conditions, isProblem)
-	if problem == nil && i < 0 {
-		return conditions, false
+	left := problem.all()
+	out := make([]argocd.Condition, 0, len(conditions)+len(left))
+	for _, c := range conditions {
+		if !isProblem(c) {
+			out = append(out, c)
+			continue
+		}
+		i := slices.IndexFunc(left, func(p *Problem) bool { return p.condition() == c.Type })
+		if i >= 0 {
+			out = append(out, left[i].after(c))
+			left = slices.Delete(left, i, i+1)
+		}
 	}
-	out := slices.DeleteFunc(slices.Clone(conditions), isProblem)
-	if problem == nil {
-		return out, true
+	for _, p := range left {
+		out = append(out, p.after(argocd.Condition{}))
 	}
-	shown := argocd.Condition{Type: problem.condition(), Message: problem.shown(), LastTransitionTime: ptr.To(metav1.Now())}
-	same := i >= 0 && conditions[i].Type == shown.Type && conditions[i].Message == shown.Message
-	if same && len(out) == len(conditions)-1 {
-		return conditions, false
+	return out, !slices.Equal(out, conditions)
+}
+
+// with is the problem with a notice beside it, and with what has to be tried again for that; the notice may be nil.
+func (p *Problem) with(notice *Problem) *Problem {
+	if notice == nil {
+		return p
 	}
-	if i < 0 {
-		i = len(out)
-	} else if problem.notice() && conditions[i].Type == shown.Type && conditions[i].LastTransitionTime != nil {
-		shown.LastTransitionTime = conditions[i].LastTransitionTime // since when it takes its time
+	out := *p
+	out.beside, out.cause = notice, notice.cause
+	return &out
+}
+
+// all are the problem and what is beside it; none for nil.
+func (p *Problem) all() []*Problem {
+	switch {
+	case p == nil:
+		return nil
+	case p.beside == nil:
+		return []*Problem{p}
 	}
-	return slices.Insert(out, i, shown), true
+	return []*Problem{p, p.beside}
+}
+
+// after is the condition that shows the problem in the place of the one before, of its type or of none.
+func (p *Problem) after(before argocd.Condition) argocd.Condition {
+	if p.isShownBy(before) {
+		return before
+	}
+	now := argocd.Condition{Type: p.condition(), Message: p.shown(), LastTransitionTime: ptr.To(metav1.Now())}
+	if p.notice() && before.LastTransitionTime != nil {
+		now.LastTransitionTime = before.LastTransitionTime // since when it takes its time
+	}
+	return now
+}
+
+func (p *Problem) isShownBy(c argocd.Condition) bool {
+	return c.Type == p.condition() && c.Message == p.shown()
 }
 
 func (p *Problem) shown() string { return feedback.Clean(p.Message, feedback.MaxMessage) }
