@@ -27,7 +27,17 @@ func stays(g Gomega, w *workv1.ManifestWork) {
 func goes(g Gomega, w *workv1.ManifestWork) { g.Expect(w.Spec.DeleteOption).To(BeNil()) }
 
 // beside makes an Application of a project with a credential and a Secret beside it, and returns the works of all three.
+// Its cluster has it, and has said so.
 func beside(t *testing.T) (app *argocd.Application, companions []types.NamespacedName) {
+	t.Helper()
+	app, companions = sentBeside(t)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	expectHealth(t, app, "Healthy")
+	return app, companions
+}
+
+// sentBeside does the same, and nobody answers.
+func sentBeside(t *testing.T) (app *argocd.Application, companions []types.NamespacedName) {
 	t.Helper()
 	p, c := appProject(t), cluster(t)
 	s, repo := repoSecret(t)

@@ -320,6 +320,7 @@ func TestAProblemLeavesWhatRunsAlone(t *testing.T) {
 	app := application(t, cluster(t)).Obj()
 	create(t, app)
 	w := expectWork(t, app)
+	applied(t, w)
 	for title, typo := range map[string]func(*argocd.Application){
 		"skip-reconcile removed": func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationSkipReconcile) },
 		"cluster emptied":        func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = "" },
@@ -343,6 +344,7 @@ func TestTakenOffLabelLeavesWhatRunsAlone(t *testing.T) {
 	app := application(t, cluster(t)).Obj()
 	create(t, app)
 	w := expectWork(t, app)
+	applied(t, w)
 	edit(t, app, func(a *argocd.Application) { delete(a.Labels, apis.LabelPull) })
 	settled(t)
 	first.stop()

@@ -66,6 +66,7 @@ func TestReleaseTakenBack(t *testing.T) {
 			app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
 			create(t, app)
 			before := expectWork(t, app)
+			applied(t, before)
 			labels, annotations := app.Labels, app.Annotations
 			w := app.DeepCopy()
 			edit(t, app, slip)
@@ -89,7 +90,7 @@ func TestReleaseOfAnApplicationThatIsDeletedMeanwhile(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Annotation(apis.AnnotationRelease, "false").Obj()
 			create(t, app)
-			expectWork(t, app)
+			applied(t, expectWork(t, app))
 			edit(t, app, letGo)
 			w := expectReleasing(t, app)
 			remove(t, app)

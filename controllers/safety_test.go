@@ -107,7 +107,7 @@ func TestLabelTakenOffThenDeleted(t *testing.T) {
 			start(t)
 			app := application(t, cluster(t)).Finalizers(finalizers...).Obj()
 			create(t, app)
-			expectWork(t, app)
+			applied(t, expectWork(t, app))
 			edit(t, app, func(a *argocd.Application) { delete(a.Labels, apis.LabelPull) })
 			w := expectReleasing(t, app)
 			remove(t, app)

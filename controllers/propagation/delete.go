@@ -117,15 +117,5 @@ func (r *Reconciler) deleteWork(ctx context.Context, w *workv1.ManifestWork, app
 	if err := r.unheld(ctx, w); err != nil {
 		return err
 	}
-	err := r.Delete(ctx, w, client.Preconditions{UID: &w.UID})
-	if err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	workWrites.WithLabelValues("delete").Inc()
-	ctrl.LoggerFrom(ctx).Info("Deleted ManifestWork", "work", client.ObjectKeyFromObject(w).String())
-	if app != nil {
-		r.Events.Eventf(app, w, corev1.EventTypeNormal, apis.ReasonWorkDeleted, "Delete",
-			"asked cluster %s to remove the Application (ManifestWork %s)", w.Namespace, w.Name)
-	}
-	return nil
+	return r.endWork(ctx, w, app, client.Preconditions{UID: &w.UID}, removed)
 }

@@ -5,9 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	corev1 "k8s.io/api/core/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
@@ -16,9 +14,10 @@ import (
 )
 
 // release lets go of works and leaves what they brought on their clusters: each is changed so that its deletion
-// destroys nothing, and deleted when the agent has applied that. All that has to be remembered is in the works, so it
-// goes on after a restart, and is undone by writing the works as usual. One that cannot be changed does not keep the others
-// from it. app is nil when the Application is gone. It returns the clusters of the works that are still there, sorted.
+// destroys nothing, and deleted when the agent has applied that; at once where the cluster has not heard of it. All that
+// has to be remembered is in the works, so it goes on after a restart, and is undone by writing the works as usual. One
+// that cannot be changed does not keep the others from it. app is nil when the Application is gone. It returns the clusters
+// of the works that are still there, sorted.
 func (r *Reconciler) release(ctx context.Context, app *argocd.Application, works []workv1.ManifestWork) ([]string, error) {
 	pending, errs := make([]string, len(works)), make([]error, len(works))
 	for i := range works {
@@ -40,6 +39,8 @@ func (r *Reconciler) releaseWork(ctx context.Context, app *argocd.Application, w
 		return err
 	}
 	switch {
+	case unheard(app, w):
+		return r.endWork(ctx, w, app, asRead(w), nothingSent) // unless the agent has put its finalizer on it meanwhile
 	case !work.Released(w):
 		return r.prepareRelease(ctx, app, w)
 	case !applied(w):
@@ -49,17 +50,7 @@ func (r *Reconciler) releaseWork(ctx context.Context, app *argocd.Application, w
 		return err
 	}
 	// Exactly the work that the agent has applied: not one that was put back into use meanwhile.
-	err := r.Delete(ctx, w, client.Preconditions{UID: &w.UID, ResourceVersion: &w.ResourceVersion})
-	if err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	workWrites.WithLabelValues("delete").Inc()
-	ctrl.LoggerFrom(ctx).Info("Released ManifestWork", "work", client.ObjectKeyFromObject(w).String())
-	if app != nil {
-		r.Events.Eventf(app, w, corev1.EventTypeNormal, apis.ReasonReleased, "Release",
-			"cluster %s keeps the Application and all that it deployed; ManifestWork %s was deleted", w.Namespace, w.Name)
-	}
-	return nil
+	return r.endWork(ctx, w, app, asRead(w), leftThere)
 }
 
 // leavesBeside tells whether the Applications of a work keep what they use on the cluster when it goes. The change of

@@ -1,0 +1,93 @@
+package controllers_test
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/companion"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// TestReleaseOfWhatItsClusterHasNotHeardOf leaves nothing there: not for an agent that comes later, nor beside it.
+func TestReleaseOfWhatItsClusterHasNotHeardOf(t *testing.T) {
+	start(t)
+	for title, slip := range slips {
+		t.Run(title, func(t *testing.T) {
+			app, keys := sentBeside(t)
+			w, before := expectWork(t, app), app.DeepCopy()
+			edit(t, app, slip)
+			expectNoWork(t, before)
+			NewWithT(t).Eventually(func() []string { return eventReasons(t, app) }, soon, tick).Should(ContainElement(apis.ReasonReleased))
+			expectNote(t, app, "nothing was sent to cluster "+w.Namespace)
+			for _, key := range keys[1:] { // the AppProject's waits for the agent, as after any deletion
+				expectNoCompanion(t, key)
+			}
+			expectCompanion(t, keys[0], func(g Gomega, w *workv1.ManifestWork) { g.Expect(companion.LeftTo(w)).To(BeEmpty()) })
+			if got := get(t, app); len(got.Finalizers) != 1 {
+				t.Error("the hub's Application lost its finalizer")
+			}
+		})
+	}
+}
+
+// TestReleaseThatTheAgentComesBefore: when the agent has the work at the last moment, all is let go of as usual.
+func TestReleaseThatTheAgentComesBefore(t *testing.T) {
+	towline := start(t)
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+	create(t, app)
+	w := expectWork(t, app)
+	seen := sync.OnceValue(func() error {
+		patch := []byte(`{"metadata":{"finalizers":["` + agentFinalizer + `"]}}`)
+		return k8s.Patch(t.Context(), w.DeepCopy(), client.RawPatch(types.MergePatchType, patch))
+	})
+	towline.writes.race(func(method, path string) {
+		if method != http.MethodDelete || !strings.HasSuffix(path, "/"+w.Name) {
+			return
+		}
+		if err := seen(); err != nil {
+			t.Error(err)
+		}
+	})
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "true" })
+	held := expectReleasing(t, app)
+	if held.UID != w.UID || !held.DeletionTimestamp.IsZero() || len(held.Finalizers) != 1 {
+		t.Fatalf("the agent did not come before: %+v", held.ObjectMeta)
+	}
+	applied(t, held)
+	expectDeleting(t, held)
+}
+
+// TestReleaseOfAWorkThatWasMadeAnew: its cluster may have what the one before it brought.
+func TestReleaseOfAWorkThatWasMadeAnew(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	expectHealth(t, app, "Healthy")
+	madeAnew(t, app)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "true" })
+	if w := expectReleasing(t, app); !work.Released(w) || len(w.Status.Conditions) > 0 {
+		t.Errorf("got %+v", w)
+	}
+	expectKept(t, workOf(t, app))
+}
+
+// madeAnew deletes the work of an Application without its agent, and waits for the one that takes its place.
+func madeAnew(t *testing.T, app *argocd.Application) {
+	t.Helper()
+	before := workOf(t, app)
+	if err := k8s.Delete(t.Context(), before.DeepCopy()); err != nil {
+		t.Fatal(err)
+	}
+	NewWithT(t).Eventually(func() *workv1.ManifestWork { return workOf(t, app) }, soon, tick).
+		Should(And(Not(BeNil()), HaveField("UID", Not(Equal(before.UID)))))
+}
