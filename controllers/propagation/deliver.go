@@ -3,6 +3,7 @@ package propagation
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,7 +31,7 @@ func (r *Reconciler) deliver(ctx context.Context, app *argocd.Application) (afte
 	if err == nil {
 		after, err = r.send(ctx, app, w)
 	} else {
-		err = r.unanswered(ctx, app, err)
+		err = r.unanswered(ctx, app, r.staying(ctx, app, err))
 	}
 	if p, is := errors.AsType[*Problem](err); w.withheld != nil && (err == nil || is && p.notice()) {
 		return after, w.withheld.with(p)
@@ -81,6 +82,26 @@ func (r *Reconciler) way(ctx context.Context, app *argocd.Application) (w way, e
 		return w, r.clearTheWay(ctx, app, w.executor)
 	}
 	return w, nil
+}
+
+// staying is the error because of which an Application is not sent. A Problem with the cluster that it is to go to says where
+// it is meanwhile.
+func (r *Reconciler) staying(ctx context.Context, app *argocd.Application, err error) error {
+	p, is := errors.AsType[*Problem](err)
+	if !is || p.notice() || checkApplication(app) != nil {
+		return err
+	}
+	stale, failed := r.stale(ctx, app)
+	if failed != nil {
+		return failed
+	}
+	there := notGoing(elsewhere(stale, app))
+	if len(there) == 0 {
+		return err
+	}
+	out := *p
+	out.Message += "; until then cluster " + strings.Join(clustersOf(there), ", ") + " keeps it"
+	return &out
 }
 
 // unanswered is the error because of which an Application is not sent. A refresh that is asked for is dropped with a

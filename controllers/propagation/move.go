@@ -126,6 +126,11 @@ func elsewhere(stale []workv1.ManifestWork, app *argocd.Application) []workv1.Ma
 	return slices.DeleteFunc(slices.Clone(stale), func(w workv1.ManifestWork) bool { return w.Namespace == app.Cluster() })
 }
 
+// notGoing are those works whose deletion has not been asked for.
+func notGoing(works []workv1.ManifestWork) []workv1.ManifestWork {
+	return slices.DeleteFunc(slices.Clone(works), func(w workv1.ManifestWork) bool { return !w.DeletionTimestamp.IsZero() })
+}
+
 // moving is what to tell of an Application that others have as well; nil when there are none. format has a place for
 // their names.
 func moving(app *argocd.Application, others []workv1.ManifestWork, format string) *Problem {

@@ -38,22 +38,19 @@ func (r *Reconciler) finalize(ctx context.Context, app *argocd.Application) erro
 	if current != nil && !slices.ContainsFunc(works, func(w workv1.ManifestWork) bool { return w.UID == current.UID }) {
 		works, watched = append(works, *current), false
 	}
-	held, errs := false, make([]error, len(works))
+	errs := make([]error, len(works))
 	for i := range works {
 		_, errs[i] = r.remove(ctx, app, &works[i])
-		held = held || works[i].Name == work.Name(app) // those of earlier Applications of its name are not waited for
 	}
 	if err := joined(errs); err != nil {
 		return err
 	}
-	if !held {
+	held := slices.DeleteFunc(works, func(w workv1.ManifestWork) bool { return w.Name != work.Name(app) })
+	if len(held) == 0 { // those of earlier Applications of its name are not waited for
 		return r.releaseFinalizers(ctx, app)
 	}
-	if done, err := r.letGo(ctx, app, works); done || err != nil {
-		return err
-	}
-	notice, err := r.waitsForCluster(ctx, app)
-	if err == nil && !watched {
+	notice, err := r.await(ctx, app, held)
+	if notice != nil && !watched {
 		notice.cause = waiting(unseen)
 	}
 	return problemOr(notice, err) // the end of the last work wakes the next reconcile

@@ -182,12 +182,11 @@ func (r *Reconciler) releasing(ctx context.Context, cluster string) []reconcile.
 	return requests(keys)
 }
 
+// applicationsOfCluster are the Applications that ask for a cluster, and those that it has and that ask to go elsewhere now:
+// it is waited for.
 func (r *Reconciler) applicationsOfCluster(ctx context.Context, obj client.Object) []reconcile.Request {
 	keys := index.ApplicationsOfCluster(ctx, r, obj.GetName())
-	if r.DeleteOnRevocation { // of those that ask to go elsewhere now, too
-		keys = append(keys, index.ApplicationsOfWorks(ctx, r, client.InNamespace(obj.GetName()))...)
-	}
-	return requests(keys)
+	return requests(append(keys, index.ApplicationsOfWorks(ctx, r, client.InNamespace(obj.GetName()))...))
 }
 
 func requests(keys []types.NamespacedName) []reconcile.Request {

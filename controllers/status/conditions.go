@@ -53,6 +53,9 @@ func workConditions(w *workv1.ManifestWork, app *argocd.Application) []argocd.Co
 		if c == nil || c.Status != metav1.ConditionFalse {
 			continue
 		}
+		if t.work == workv1.WorkAvailable && !w.DeletionTimestamp.IsZero() {
+			continue // its cluster removes it, as the hub has asked
+		}
 		message := "the work agent of cluster " + w.Namespace + " " + t.text + " the Application: " + c.Message
 		out = append(out, argocd.Condition{Type: t.shown, Message: feedback.Clean(message, feedback.MaxMessage)})
 	}
