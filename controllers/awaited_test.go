@@ -105,6 +105,29 @@ func TestDeletionWhileTwoClustersHaveIt(t *testing.T) {
 	expectDeleting(t, old)
 }
 
+// TestAPausedSourceIsTold, and its end is heard of.
+func TestAPausedSourceIsTold(t *testing.T) {
+	start(t)
+	from, to := cluster(t), cluster(t)
+	app := application(t, from).Finalizers(apis.FinalizerResources).Obj()
+	create(t, app)
+	old := atWork(t, app)
+	annotate(t, from, "true")
+	expectNotice(t, app, apis.ConditionPausedWarning, "ManagedCluster "+from.Name)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = to.Name })
+	applied(t, expectWork(t, app))
+	expectNotice(t, app, apis.ConditionMoveWarning, from.Name+" keeps it")
+	report(t, app, feedbackOf(app).Healthy("a"))
+	expectNotice(t, app, apis.ConditionPausedWarning, "ManagedCluster "+from.Name)
+	expectNoNotice(t, app, apis.ConditionMoveWarning)
+	remove(t, app)
+	expectNotice(t, app, apis.ConditionPausedWarning, "ManagedCluster "+from.Name)
+	annotate(t, from, "")
+	expectDeleting(t, old)
+	release(t, old)
+	expectGone(t, app)
+}
+
 // TestStayingWhereItIs: while the next cluster cannot take it, the condition says which one has it.
 func TestStayingWhereItIs(t *testing.T) {
 	start(t)

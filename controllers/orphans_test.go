@@ -167,6 +167,9 @@ func TestAReleaseWaitsForThePause(t *testing.T) {
 				create(t, app)
 				w := atWork(t, app)
 				pause("true")
+				if cause == "ManagedCluster" { // a pause that is not known yet keeps nothing
+					expectNotice(t, app, apis.ConditionPausedWarning, "on ManagedCluster")
+				}
 				edit(t, app, func(a *argocd.Application) {
 					if cause == "this Application" {
 						a.Annotations[apis.AnnotationPaused] = "true"

@@ -35,14 +35,15 @@ func (r *Reconciler) paused(ctx context.Context, app *argocd.Application) (*Prob
 	return pausedNotice(by, what), nil
 }
 
-// unheld returns an error when a work is not to be written, because its cluster is paused. The end of that wakes only
-// the Applications that name the cluster.
+// unheld returns a Problem when a work is not to be written, because its cluster is paused.
 func (r *Reconciler) unheld(ctx context.Context, w *workv1.ManifestWork) error {
 	held, err := r.Pauses.Cluster(ctx, w.Namespace)
-	if err == nil && held {
-		err = waiting(unseen)
+	if err != nil || !held {
+		return err
 	}
-	return err
+	p := pausedNotice("ManagedCluster "+w.Namespace, "what is to go from there waits")
+	p.cause = waiting(unseen)
+	return p
 }
 
 func pausedBy(by string) string {

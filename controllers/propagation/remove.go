@@ -107,7 +107,11 @@ func (r *Reconciler) removeOrphans(ctx context.Context, key types.NamespacedName
 	for i := range works {
 		errs[i] = r.removeOrphan(ctx, key, &works[i])
 	}
-	return joined(errs)
+	err = joined(errs)
+	if p, is := errors.AsType[*Problem](err); is && p.notice() {
+		return p.cause // there is no Application to show it on
+	}
+	return err
 }
 
 // unlabelled lets go of what an Application had while it was Towline's. It is not watched any more: what it shows
