@@ -1,6 +1,7 @@
 package controllers_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,6 +20,18 @@ var slips = map[string]func(*argocd.Application){
 	"the label says false":   func(a *argocd.Application) { a.Labels[apis.LabelPull] = "false" },
 	"skip-reconcile is gone": func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationSkipReconcile) },
 	"no cluster is named":    func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = "" },
+}
+
+// expectToldOnce waits until there is an event of that reason, and for a while that there is no other.
+func expectToldOnce(t *testing.T, app *argocd.Application, reason string) {
+	t.Helper()
+	told := func() []string {
+		return slices.DeleteFunc(eventReasons(t, app), func(r string) bool { return r != reason })
+	}
+	g := NewWithT(t)
+	g.Eventually(told, soon, tick).Should(HaveLen(1))
+	settled(t)
+	g.Expect(told()).To(HaveLen(1))
 }
 
 // TestRelease: the work goes when the agent has applied that its deletion leaves everything there, and not before.
@@ -54,6 +67,10 @@ func TestRelease(t *testing.T) {
 			if got := get(t, app.DeepCopy()); len(got.Finalizers) != 1 {
 				t.Error("the hub's Application lost its finalizer")
 			}
+			if title == "asked for" {
+				expectNotice(t, app, apis.ConditionReleaseWarning, "released: ")
+			}
+			expectToldOnce(t, app, apis.ReasonReleased)
 		})
 	}
 }

@@ -126,7 +126,7 @@ func (r *Reconciler) follow(ctx context.Context, app *argocd.Application) (time.
 		switch {
 		case app.DeletionTimestamp.IsZero():
 			return 0, problemOr(r.releaseAll(ctx, app))
-		case app.ReconcileSkipped():
+		case app.ReconcileSkipped() && wasOurs(app):
 			return 0, r.finalizeReleased(ctx, app)
 		}
 		return 0, nil // its finalizers are for the hub's own Argo CD to deal with
@@ -138,7 +138,7 @@ func (r *Reconciler) follow(ctx context.Context, app *argocd.Application) (time.
 	case !app.DeletionTimestamp.IsZero() && app.ReconcileSkipped():
 		return 0, r.end(ctx, app)
 	case !app.DeletionTimestamp.IsZero():
-		return 0, nil
+		return 0, r.leftToArgoCD(ctx, app)
 	case app.ToBeReleased():
 		return 0, r.released(ctx, app)
 	}

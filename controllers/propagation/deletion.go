@@ -135,8 +135,8 @@ func (r *Reconciler) away(ctx context.Context, clusters []string) (string, error
 	return b.String(), nil
 }
 
-// finalizeReleased is for an Application that is being deleted and asks to be let go of, or names no cluster any more:
-// the clusters keep all.
+// finalizeReleased is for an Application that is being deleted and asks to be let go of, names no cluster any more, or has
+// lost its label: the clusters keep all.
 func (r *Reconciler) finalizeReleased(ctx context.Context, app *argocd.Application) error {
 	notice, err := r.releaseAll(ctx, app)
 	if err == nil && notice == nil {
@@ -146,7 +146,7 @@ func (r *Reconciler) finalizeReleased(ctx context.Context, app *argocd.Applicati
 	case err != nil:
 		return err
 	case notice == nil:
-		return r.releaseFinalizers(ctx, app)
+		return r.endReleased(ctx, app)
 	}
 	works, err := r.works(ctx, client.ObjectKeyFromObject(app))
 	if err != nil {
@@ -166,4 +166,32 @@ func (r *Reconciler) finalizeReleased(ctx context.Context, app *argocd.Applicati
 	away, err := r.away(ctx, slices.DeleteFunc(clusters, func(c string) bool { return forsaken[c] != "" }))
 	notice.Message += away
 	return problemOr(notice, err)
+}
+
+// endReleased takes Argo CD's finalizers off an Application that no cluster is asked about any more. One that has lost its
+// label is not expected to go by Towline, so that is told.
+func (r *Reconciler) endReleased(ctx context.Context, app *argocd.Application) error {
+	err := r.releaseFinalizers(ctx, app)
+	if err == nil && app.Labels[apis.LabelPull] == "" {
+		r.Events.Eventf(app, nil, corev1.EventTypeNormal, apis.ReasonReleased, "Delete",
+			"gone from the hub: without the label %s no cluster was asked to remove anything", apis.LabelPull)
+	}
+	return err
+}
+
+// leftToArgoCD is for an Application that is being deleted and that the hub's own Argo CD answers for, as it seems: its
+// finalizers are not Towline's to take off. What was sent is let go of, as without a deletion.
+func (r *Reconciler) leftToArgoCD(ctx context.Context, app *argocd.Application) error {
+	notice, err := r.releaseAll(ctx, app)
+	if err != nil || !app.Cascades() {
+		return problemOr(notice, err)
+	}
+	p := noticef(apis.ConditionDeletionWarning, apis.ReasonDeleting,
+		"being deleted since %s: left to the hub's own Argo CD, since the annotation %s is not \"true\"; where none takes its finalizers off, "+
+			"set that annotation to \"true\", and the annotation %s too if what runs on a cluster is to stay there",
+		app.DeletionTimestamp.UTC().Format(time.RFC3339), apis.AnnotationSkipReconcile, apis.AnnotationRelease)
+	if notice != nil {
+		p.Message, p.cause = p.Message+"; meanwhile it is "+notice.Message, notice.cause
+	}
+	return p
 }

@@ -21,7 +21,7 @@ import (
 
 // Problem is why an Application cannot be sent to its cluster, in words for the one who can change that.
 type Problem struct {
-	// Reason is one of the Reason… constants of package apis.
+	// Reason is one of the Reason… constants of package apis, or silent.
 	Reason string
 
 	// Message says what is wrong and what to do.
@@ -36,6 +36,9 @@ type Problem struct {
 	// cause is set where no watch tells when the problem is over, so that it has to be tried again.
 	cause error
 }
+
+// silent is the reason of what an event has told of before: there is none of the condition.
+const silent = ""
 
 func (p *Problem) Error() string { return p.Message }
 

@@ -138,7 +138,7 @@ func (r *Reconciler) released(ctx context.Context, app *argocd.Application) erro
 	if err != nil || notice != nil {
 		return problemOr(notice, err)
 	}
-	return noticef(apis.ConditionReleaseWarning, apis.ReasonReleased,
+	return noticef(apis.ConditionReleaseWarning, silent, // with the end of each work
 		"released: what runs on a cluster stays there and is not managed as long as the annotation %s is true",
 		apis.AnnotationRelease)
 }

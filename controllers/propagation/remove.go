@@ -114,37 +114,6 @@ func (r *Reconciler) removeOrphans(ctx context.Context, key types.NamespacedName
 	return err
 }
 
-// unlabelled lets go of what an Application had while it was Towline's. It is not watched any more: what it shows
-// is written as long as it has works, which are.
-func (r *Reconciler) unlabelled(ctx context.Context, app *argocd.Application, hasWorks bool) error {
-	if !hasWorks && app.DeletionTimestamp.IsZero() {
-		return r.report(ctx, app, nil)
-	}
-	if _, err := r.revoke(ctx, app); err != nil { // it is not sent: nothing is pending beside
-		if p, is := errors.AsType[*Problem](err); is {
-			return r.report(ctx, app, p)
-		}
-		return err
-	}
-	notice, err := r.releaseAll(ctx, app)
-	if err == nil && notice == nil && !app.DeletionTimestamp.IsZero() {
-		notice, err = r.releaseUnseen(ctx, app)
-	}
-	switch {
-	case err != nil:
-		return err
-	case notice == nil && !app.DeletionTimestamp.IsZero() && app.ReconcileSkipped():
-		return r.releaseFinalizers(ctx, app)
-	}
-	if err := r.report(ctx, app, notice); err != nil {
-		return err
-	}
-	if notice != nil {
-		return notice.cause
-	}
-	return nil
-}
-
 // works are the works whose annotations name the Application, and which it or an earlier one of its name can have
 // had: the annotations are a cluster's to change, the name of a work is not. Those that another Application of the
 // hub must have are left out: their owner will put the annotations right.

@@ -29,11 +29,14 @@ func (r *Reconciler) report(ctx context.Context, app *argocd.Application, proble
 	patch := statusPatch{}
 	patch.Metadata.ResourceVersion = app.ResourceVersion
 	patch.Status.Conditions = conditions
+	if problem.ends() && showsRunning(app) {
+		patch.Status.OperationState = json.RawMessage("null")
+	}
 	if err := r.patch(ctx, app, patch); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	for _, p := range problem.all() {
-		if !slices.ContainsFunc(app.Status.Conditions, p.isShownBy) {
+		if p.Reason != silent && !slices.ContainsFunc(app.Status.Conditions, p.isShownBy) {
 			kind := corev1.EventTypeWarning
 			if p.notice() {
 				kind = corev1.EventTypeNormal
@@ -110,7 +113,19 @@ func (p *Problem) isShownBy(c argocd.Condition) bool {
 
 func (p *Problem) shown() string { return feedback.Clean(p.Message, feedback.MaxMessage) }
 
-// statusPatch replaces the list of conditions. It names the version that the list was read from, since the status
+// ends tells whether nothing that happens on a cluster is shown any more.
+func (p *Problem) ends() bool {
+	return p != nil && p.Condition == apis.ConditionReleaseWarning && p.Reason == silent
+}
+
+// showsRunning tells whether the Application shows an operation that has not come to its end.
+func showsRunning(app *argocd.Application) bool {
+	o := app.Status.OperationState
+	return o != nil && (o.Phase == "Running" || o.Phase == "Terminating")
+}
+
+// statusPatch replaces the list of conditions, and takes off the operation that was last heard to run where nobody will hear of
+// its end. It names the version that the list was read from, since the status
 // controller writes to the same list.
 type statusPatch struct {
 	Metadata struct {
@@ -118,6 +133,9 @@ type statusPatch struct {
 	} `json:"metadata"`
 	Status struct {
 		Conditions []argocd.Condition `json:"conditions"`
+
+		// OperationState is null where it is to go.
+		OperationState json.RawMessage `json:"operationState,omitempty"`
 	} `json:"status"`
 }
 

@@ -44,8 +44,11 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 			builder.WithPredicates(clusterChanged())).
 		WithOptions(retry.Options(concurrency))
 	running, err := r.Grants.Watch(b).Build(r)
+	if err != nil {
+		return err
+	}
 	r.running = running
-	return err
+	return r.watchUnlabelled(mgr)
 }
 
 // applicationChanged lets through what propagation reads of an Application. Its status is not among it, and has no
@@ -90,8 +93,11 @@ func startedAt(app *argocd.Application) string {
 }
 
 // moves tells whether an earlier target waits for the Application to be healthy where it is to be now.
-func moves(app *argocd.Application) bool {
-	return slices.ContainsFunc(app.Status.Conditions, func(c argocd.Condition) bool { return c.Type == apis.ConditionMoveWarning })
+func moves(app *argocd.Application) bool { return hasCondition(app, apis.ConditionMoveWarning) }
+
+// hasCondition tells whether the Application shows a condition of that type.
+func hasCondition(app *argocd.Application, conditionType string) bool {
+	return slices.ContainsFunc(app.Status.Conditions, func(c argocd.Condition) bool { return c.Type == conditionType })
 }
 
 // stopping tells whether the hub's status shows an operation that is to be stopped.

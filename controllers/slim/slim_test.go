@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -12,6 +13,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/controllers/slim"
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/work"
@@ -118,10 +120,35 @@ func TestCluster(t *testing.T) {
 
 // TestOthers: what is not an object of the type, as an informer's tombstone, passes through.
 func TestOthers(t *testing.T) {
-	for _, transform := range []func(any) (any, error){slim.Application, slim.Work, slim.Cluster} {
+	for _, transform := range []func(any) (any, error){slim.Application, slim.Work, slim.Cluster, slim.Outline} {
 		if got, err := transform("tombstone"); got != "tombstone" || err != nil {
 			t.Errorf("%v, %v", got, err)
 		}
+	}
+}
+
+// TestOutline: of an Application that is not Towline's, next to nothing is held before its end.
+func TestOutline(t *testing.T) {
+	m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "argocd", Name: "pushed", ResourceVersion: "1", Labels: map[string]string{"a": "b"},
+		Annotations: map[string]string{apis.AnnotationSkipReconcile: "true", lastApplied: "{}"}, Finalizers: []string{"x"},
+	}}
+	outline := func() *metav1.PartialObjectMetadata {
+		got, err := slim.Outline(decoded(t, m))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got.(*metav1.PartialObjectMetadata)
+	}
+	want := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "argocd", Name: "pushed", ResourceVersion: "1", Annotations: map[string]string{apis.AnnotationSkipReconcile: "true"},
+	}}
+	if diff := cmp.Diff(want, outline()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	m.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
+	if got := outline(); got.DeletionTimestamp == nil || len(got.Annotations) != 2 || len(got.Finalizers) != 1 {
+		t.Errorf("got %+v", got)
 	}
 }
 

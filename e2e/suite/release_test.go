@@ -91,6 +91,48 @@ var _ = Describe("A release", func() {
 	})
 })
 
+var _ = Describe("A deletion after a release", func() {
+	It("by a lost label ends on the hub, and leaves what runs on the cluster", func(ctx SpecContext) {
+		app := standalone(ctx, "label-lost", "cluster2")
+		expectHealthy(ctx, app.Name)
+		before := uids(ctx, "cluster2", app.Name)
+		DeferCleanup(func(ctx SpecContext) { removeFrom(ctx, "cluster2", app.Name) })
+		patchHub(ctx, app.Name, fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, apis.LabelPull))
+		Eventually(ctx, read(hub, workOf(app))).Should(BeNil())
+		expectCondition(ctx, app.Name, apis.ConditionReleaseWarning, "as long as the label")
+		Expect(hub.Delete(ctx, app)).To(Succeed())
+		Eventually(ctx, read(hub, app)).Should(BeNil())
+		Expect(uids(ctx, "cluster2", app.Name)).To(Equal(before))
+		AddReportEntry(fmt.Sprintf("gone from the hub, on the cluster: %v", before))
+	})
+
+	It("that waits for a cluster heeds force-delete without the label", func(ctx SpecContext) {
+		app := standalone(ctx, "label-lost-away", "cluster2")
+		expectHealthy(ctx, app.Name)
+		before := uids(ctx, "cluster2", app.Name)
+		DeferCleanup(func(ctx SpecContext) { removeFrom(ctx, "cluster2", app.Name) })
+		Expect(f.Cluster("cluster2").StopAgent(ctx)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster("cluster2").StartAgent(ctx)).To(Succeed()) })
+		patchHub(ctx, app.Name, fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, apis.LabelPull))
+		expectCondition(ctx, app.Name, apis.ConditionReleaseWarning, "waiting for the work agent of cluster cluster2")
+		Expect(hub.Delete(ctx, app)).To(Succeed())
+		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationForceDelete, "true"))
+		Eventually(ctx, read(hub, app)).Should(BeNil())
+		Expect(f.Cluster("cluster2").StartAgent(ctx)).To(Succeed())
+		Eventually(ctx, read(hub, workOf(app))).Should(BeNil())
+		Expect(uids(ctx, "cluster2", app.Name)).To(Equal(before))
+	})
+})
+
+// removeFrom removes from a cluster an Application that nobody manages any more, and what it deployed.
+func removeFrom(ctx context.Context, on, name string) {
+	GinkgoHelper()
+	cascade := fmt.Sprintf(`{"metadata":{"finalizers":[%q]}}`, apis.FinalizerResources)
+	Expect(cluster[on].Patch(ctx, named(name), client.RawPatch("application/merge-patch+json", []byte(cascade)))).To(Succeed())
+	Expect(cluster[on].Delete(ctx, named(name))).To(Succeed())
+	Eventually(ctx, read(cluster[on], named(name))).Should(BeNil())
+}
+
 var _ = Describe("A pause", func() {
 	It("of a cluster holds changes and deletions, and shows what the cluster reports", func(ctx SpecContext) {
 		app := standalone(ctx, "paused", "cluster2")

@@ -1,0 +1,32 @@
+package slim
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// skipping are the annotations that are held of an Application that the hub's own Argo CD leaves alone.
+var skipping = map[string]string{apis.AnnotationSkipReconcile: "true"}
+
+// Outline is a cache.TransformFunc for the metadata of Applications that are not Towline's. While one is there, all that is
+// held is whether the hub's own Argo CD leaves it alone; once it is being deleted, what its end depends on.
+func Outline(obj any) (any, error) {
+	m, ok := obj.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return obj, nil // a tombstone
+	}
+	out := &metav1.PartialObjectMetadata{TypeMeta: m.TypeMeta}
+	out.Namespace, out.Name, out.ResourceVersion = m.Namespace, m.Name, m.ResourceVersion
+	app := argocd.Application{ObjectMeta: m.ObjectMeta}
+	switch {
+	case !m.DeletionTimestamp.IsZero():
+		out.DeletionTimestamp, out.Annotations, out.Finalizers = m.DeletionTimestamp, m.Annotations, m.Finalizers
+	case app.ReconcileSkipped():
+		out.Annotations = skipping
+	}
+	typeMeta(&out.TypeMeta)
+	intern(&out.Namespace)
+	return out, nil
+}
