@@ -2,6 +2,7 @@ package controllers_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
@@ -172,13 +173,22 @@ func release(t *testing.T, w *workv1.ManifestWork) {
 	edit(t, w, func(w *workv1.ManifestWork) { w.Finalizers = nil })
 }
 
-// applied reports that the agent has applied the work, and nothing else.
-func applied(t *testing.T, w *workv1.ManifestWork) {
+// applied reports that the agent has applied the work, and these finalizers that others on the cluster hold where the work
+// asks for them; nothing else.
+func applied(t *testing.T, w *workv1.ManifestWork, others ...string) {
 	t.Helper()
 	before := w.DeepCopy()
 	meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{
 		Type: workv1.WorkApplied, Status: metav1.ConditionTrue, Reason: "Applied", ObservedGeneration: w.Generation,
 	})
+	if held, ok := work.Carried(w); ok && work.TellsLeft(w) {
+		b := feedbackOf(held).String("finalizersDropped", held.Annotations[apis.AnnotationFinalizersDropped])
+		for _, finalizer := range others {
+			_, form, _ := strings.Cut(finalizer, "/")
+			b.String(strings.TrimSuffix("finalizerLeft-"+form, "-"), finalizer)
+		}
+		w.Status.ResourceStatus = b.Obj().ResourceStatus
+	}
 	if err := k8s.Status().Patch(t.Context(), w, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}

@@ -202,6 +202,8 @@ func TestMoveOldFirst(t *testing.T) {
 	if workOf(t, app) != nil {
 		t.Fatal("it runs twice")
 	}
+	applied(t, expectAsking(t, old))
+	expectDeleting(t, old)
 	release(t, old)
 	expectWork(t, app)
 	expectNoNotice(t, app, apis.ConditionMoveWarning)

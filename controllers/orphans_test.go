@@ -90,11 +90,8 @@ func TestAnOrphanThatItsClusterRefuses(t *testing.T) {
 	create(t, app)
 	w := atWork(t, app)
 	dropped(t, app)
-	g := NewWithT(t)
-	g.Eventually(func() string { return string(get(t, w).Spec.Workload.Manifests[0].Raw) }, soon, tick).
-		ShouldNot(ContainSubstring(apis.FinalizerResources))
-	couldNot(t, w, metav1.ConditionTrue)
-	g.Eventually(func() []string { return eventReasons(t, w) }, soon, tick).Should(ContainElement(apis.ReasonRemovalRefused))
+	couldNot(t, expectAsking(t, w), metav1.ConditionTrue)
+	NewWithT(t).Eventually(func() []string { return eventReasons(t, w) }, soon, tick).Should(ContainElement(apis.ReasonRemovalRefused))
 	expectKept(t, w)
 	couldNot(t, w, metav1.ConditionFalse)
 	expectDeleting(t, w)
@@ -107,10 +104,8 @@ func TestEndsThatWereToldOfOutlastARestart(t *testing.T) {
 	for _, app := range apps {
 		dropped(t, app)
 	}
-	g := NewWithT(t)
 	for _, w := range works {
-		g.Eventually(func() string { return string(get(t, w).Spec.Workload.Manifests[0].Raw) }, soon, tick).
-			ShouldNot(ContainSubstring(apis.FinalizerResources))
+		expectAsking(t, w)
 	}
 	towline.stop()
 	start(t)
@@ -238,9 +233,7 @@ func TestALossInBulkIsHeld(t *testing.T) {
 	edit(t, works[2], func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphaned] = propagation.AfterRestoreAdopt })
 	g.Eventually(func() bool { return work.Released(get(t, works[2])) }, soon, tick).Should(BeTrue())
 	edit(t, works[3], func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphaned] = propagation.AfterRestoreDelete })
-	g.Eventually(func() string { return string(get(t, works[3]).Spec.Workload.Manifests[0].Raw) }, soon, tick).
-		ShouldNot(ContainSubstring(apis.FinalizerResources))
-	applied(t, works[3])
+	applied(t, expectAsking(t, works[3]))
 	expectDeleting(t, works[3])
 
 	// One that is there again just long enough to be deleted is lost no longer.
@@ -248,9 +241,7 @@ func TestALossInBulkIsHeld(t *testing.T) {
 	create(t, brief)
 	expectWork(t, brief)
 	remove(t, brief)
-	g.Eventually(func() string { return string(get(t, works[1]).Spec.Workload.Manifests[0].Raw) }, soon, tick).
-		ShouldNot(ContainSubstring(apis.FinalizerResources))
-	applied(t, works[1])
+	applied(t, expectAsking(t, works[1]))
 	expectDeleting(t, works[1])
 
 	// A few that are left after a restart are still the same loss.
@@ -304,6 +295,7 @@ func TestALossThatIsNone(t *testing.T) {
 	}
 	start(t, func(o *controllers.Options) { o.AfterRestore = propagation.AfterRestoreDelete })
 	for _, w := range works {
+		applied(t, expectAsking(t, w))
 		expectDeleting(t, w)
 	}
 }
@@ -316,6 +308,7 @@ func TestADeletionInBulkIsNoLoss(t *testing.T) {
 		remove(t, app)
 	}
 	for _, w := range works {
+		applied(t, expectAsking(t, w))
 		expectDeleting(t, w)
 	}
 }

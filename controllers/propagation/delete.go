@@ -2,14 +2,13 @@ package propagation
 
 import (
 	"context"
+	"errors"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/internal/retry"
@@ -23,19 +22,26 @@ import (
 // moment, and they are to be those of the hub's: so the work brings them first, where it had others or none, and goes
 // when the agent has applied that. app is nil when the hub has no Application any more: whoever took its finalizers off
 // there wanted what it deployed to stay. A work that has to wait then remembers that its Application is gone, so that a
-// restart does not take it for lost. The work's changes wake the reconciles that go on.
-func (r *Reconciler) remove(ctx context.Context, app *argocd.Application, w *workv1.ManifestWork) (bool, error) {
+// restart does not take it for lost. insist is set where nothing that the cluster has or refuses is to keep the work. The
+// work's changes wake the reconciles that go on.
+func (r *Reconciler) remove(ctx context.Context, app *argocd.Application, w *workv1.ManifestWork, insist bool) (bool, error) {
 	if !w.DeletionTimestamp.IsZero() {
 		return true, nil
 	}
 	if err := r.unheld(ctx, w); err != nil {
 		return false, err
 	}
-	if !slices.Contains(w.Finalizers, workv1.ManifestWorkFinalizer) || !work.Took(w) {
-		return true, r.deleteWork(ctx, w, app) // it has brought nothing
+	if !mayHaveBrought(w) {
+		return true, r.deleteWork(ctx, w, app)
 	}
-	updated, changed := work.Removable(w, cascade(app))
-	if !changed && heeded(w, app != nil) {
+	finalizers := cascade(app)
+	insist = insist || argocd.Destroys(finalizers)
+	current, err := r.withdrawn(ctx, app, w, insist)
+	if err != nil {
+		return false, err
+	}
+	updated, changed := work.Removable(current, finalizers)
+	if !changed && heeded(w, insist) {
 		return true, r.deleteWork(ctx, w, app)
 	}
 	if app == nil && w.Annotations[apis.AnnotationOrphaned] != AfterRestoreDelete {
@@ -50,21 +56,32 @@ func (r *Reconciler) remove(ctx context.Context, app *argocd.Application, w *wor
 	return false, nil
 }
 
-// tellOfRefusal says of a work whose Application is gone that its cluster could not apply it, and so may have finalizers
-// still by which its deletion would destroy what is to stay.
-func (r *Reconciler) tellOfRefusal(ctx context.Context, w *workv1.ManifestWork) {
-	if work.Outcome(w) != metav1.ConditionFalse {
-		return
+// withdrawn is a work with its Application in the place of a request that it carries, which says nothing of finalizers. It
+// is the work itself where that need not be, or the Application may not be sent there any more: then it goes as it is.
+func (r *Reconciler) withdrawn(
+	ctx context.Context, app *argocd.Application, w *workv1.ManifestWork, insist bool,
+) (*workv1.ManifestWork, error) {
+	if insist || app == nil || !work.CarriesRequest(w) {
+		return w, nil
 	}
-	why := "it could not apply the ManifestWork"
-	if c := said(w, workv1.WorkApplied); c != nil && c.Message != "" {
-		why = c.Message
+	err := r.mayPutBack(ctx, app, w)
+	if _, forbidden := errors.AsType[*Problem](err); forbidden {
+		return w, nil
 	}
-	ctrl.LoggerFrom(ctx).Info("Kept a ManifestWork whose Application is gone: its cluster refuses what keeps the workload",
-		"work", client.ObjectKeyFromObject(w).String(), "why", why)
-	r.Events.Eventf(w, nil, corev1.EventTypeWarning, apis.ReasonRemovalRefused, "Delete",
-		"the hub's Application is gone, and what it deployed is to stay, but cluster %s cannot be told so: %.500s. The work goes "+
-			"when that is mended, or the Application is gone there. Deleted before, it takes along what was deployed", w.Namespace, why)
+	if err != nil {
+		return nil, err
+	}
+	out := w.DeepCopy()
+	if err := work.PutBack(out, app); err != nil {
+		return nil, renderProblem(err)
+	}
+	return out, nil
+}
+
+// mayHaveBrought tells whether what the cluster has can be there by that work: its agent has seen it, and was not kept
+// from what is there.
+func mayHaveBrought(w *workv1.ManifestWork) bool {
+	return slices.Contains(w.Finalizers, workv1.ManifestWorkFinalizer) && work.Took(w)
 }
 
 // cascade are the finalizers of the hub's copy that the cluster's is to have when it goes.
@@ -75,18 +92,20 @@ func cascade(app *argocd.Application) []string {
 	return slices.DeleteFunc(slices.Clone(app.Finalizers), func(f string) bool { return !argocd.IsCascadeFinalizer(f) })
 }
 
-// heeded tells whether the cluster has the finalizers that the work says. A work that has never said anything else need
-// not wait for that, nor one that carries a request, nor one whose Application is not there. willing tells whether the
-// hub has the Application: then a cluster that could not apply the work is asked to remove what it has all the same.
-func heeded(w *workv1.ManifestWork, willing bool) bool {
+// heeded tells whether the cluster's Application has the finalizers that the work says, and none of others that would
+// destroy what is to stay. A work that has never said anything else need not wait for that, nor one that carries a request,
+// nor one whose Application is not there. insist tells not to ask for more than that the agent has tried: what the
+// Application deployed is to go, or it is to go whatever becomes of that.
+func heeded(w *workv1.ManifestWork, insist bool) bool {
 	if w.Generation == 1 || work.CarriesRequest(w) {
 		return true
 	}
 	switch work.Outcome(w) {
 	case metav1.ConditionTrue:
-		return true
+		left, known := work.Left(w)
+		return insist || known && len(left) == 0
 	case metav1.ConditionFalse:
-		return willing || absent(w)
+		return insist || absent(w)
 	}
 	return false
 }

@@ -110,8 +110,8 @@ func (r *Reconciler) await(ctx context.Context, app *argocd.Application, works [
 		return nil, err
 	}
 	return noticef(apis.ConditionDeletionWarning, apis.ReasonDeleting,
-		"being deleted since %s: waiting for cluster %s to remove the Application and what it deployed%s",
-		app.DeletionTimestamp.UTC().Format(time.RFC3339), strings.Join(clustersOf(waited), ", "), away), nil
+		"being deleted since %s: waiting for cluster %s to remove the Application and what it deployed%s%s",
+		app.DeletionTimestamp.UTC().Format(time.RFC3339), strings.Join(clustersOf(waited), ", "), obstacles(waited), away), nil
 }
 
 // away is to be put behind a notice of clusters that are waited for: which of them cannot be heard of, and what to do.

@@ -59,7 +59,7 @@ func (r *Reconciler) clearTheWay(ctx context.Context, app *argocd.Application, e
 		return err
 	}
 	for i := range there {
-		if _, err := r.remove(ctx, app, &there[i]); err != nil {
+		if _, err := r.remove(ctx, app, &there[i], false); err != nil {
 			return err
 		}
 	}
@@ -108,7 +108,7 @@ func (r *Reconciler) removeStaleWork(ctx context.Context, app *argocd.Applicatio
 	case left > 0:
 		return nil
 	}
-	_, err := r.remove(ctx, app, w)
+	_, err := r.remove(ctx, app, w, false)
 	return err
 }
 
@@ -141,7 +141,9 @@ func moving(app *argocd.Application, others []workv1.ManifestWork, format string
 	for i := range others {
 		names = append(names, "cluster "+others[i].Namespace)
 	}
-	return noticef(apis.ConditionMoveWarning, apis.ReasonMoving, "moving to cluster %s: "+format, app.Cluster(), strings.Join(names, ", "))
+	p := noticef(apis.ConditionMoveWarning, apis.ReasonMoving, "moving to cluster %s: "+format, app.Cluster(), strings.Join(names, ", "))
+	p.Message += obstacles(others)
+	return p
 }
 
 // soonest is the shorter of two waits, where zero is for ever.

@@ -60,7 +60,7 @@ func (r *Reconciler) removeOrphan(ctx context.Context, key types.NamespacedName,
 	case lost:
 		return r.hold(ctx, key, w)
 	}
-	_, err = r.remove(ctx, nil, w)
+	_, err = r.remove(ctx, nil, w, false)
 	return err
 }
 

@@ -40,7 +40,7 @@ func (r *Reconciler) finalize(ctx context.Context, app *argocd.Application) erro
 	}
 	errs := make([]error, len(works))
 	for i := range works {
-		_, errs[i] = r.remove(ctx, app, &works[i])
+		_, errs[i] = r.remove(ctx, app, &works[i], false)
 	}
 	if err := joined(errs); err != nil {
 		return err

@@ -124,7 +124,7 @@ func (r *Reconciler) takeBack(
 	if held, err := r.Pauses.Cluster(ctx, w.Namespace); err != nil || held {
 		return err // its end wakes the Application
 	}
-	asked, err := r.remove(ctx, app, w)
+	asked, err := r.remove(ctx, app, w, true)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -122,7 +123,7 @@ func workChanged() predicate.Predicate {
 			!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
 			work.Outcome(before) != work.Outcome(after) || absent(before) != absent(after) ||
 			refused(before) != refused(after) || missing(before) != missing(after) ||
-			progress(before) != progress(after) ||
+			progress(before) != progress(after) || left(before) != left(after) ||
 			told(before) != told(after)
 	}}
 }
@@ -138,6 +139,15 @@ func progress(w *workv1.ManifestWork) string {
 		names = append(names, "reconciledAt")
 	}
 	return feedback.Text(&w.Status, names...)
+}
+
+// left is what a work that is to leave what its Application deployed reports of finalizers.
+func left(w *workv1.ManifestWork) string {
+	if !work.TellsLeft(w) {
+		return ""
+	}
+	finalizers, known := work.Left(w)
+	return fmt.Sprint(finalizers, known)
 }
 
 // told tells whether the cluster has told of its Application at all: a request that waits can go on its way then.

@@ -89,6 +89,10 @@ const (
 
 	// AnnotationWork is the name of that ManifestWork, which a label may be too short for.
 	AnnotationWork = Group + "/manifestwork"
+
+	// AnnotationFinalizersDropped is on an Application that is to go from its cluster and to leave there what it deployed:
+	// which change of its work took its finalizers off. What is read of the Application with it was read after that.
+	AnnotationFinalizersDropped = Group + "/finalizers-dropped"
 )
 
 // AnnotationDigest is a digest of what an ApplicationReport says, but for the time. An agent that has started anew

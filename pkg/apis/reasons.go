@@ -72,8 +72,8 @@ const (
 	ReasonRevoked = "Revoked"
 	// ReasonOrphaned: the hub has lost the Application of a ManifestWork, which is kept. The event is on the work.
 	ReasonOrphaned = "Orphaned"
-	// ReasonRemovalRefused: an Application is gone, and its cluster cannot be told to keep what it deployed. The event is
-	// on the work, which is kept.
+	// ReasonRemovalRefused: an Application is gone, and its end on its cluster would destroy what it deployed and is to
+	// stay. The event is on the work, which is kept.
 	ReasonRemovalRefused = "RemovalRefused"
 
 	// ReasonPropagated: the ManifestWork has been created.

@@ -28,6 +28,7 @@ var hubOnly = []string{
 	apis.AnnotationForceDelete,
 	apis.AnnotationMoveOrder,
 	apis.AnnotationAdopt,
+	apis.AnnotationFinalizersDropped,
 	// kubectl apply keeps the whole hub object in it, for its own use on the hub.
 	"kubectl.kubernetes.io/last-applied-configuration",
 }

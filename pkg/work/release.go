@@ -20,16 +20,12 @@ import (
 func Release(w *workv1.ManifestWork, app *argocd.Application) (*workv1.ManifestWork, error) {
 	out := w.DeepCopy()
 	if CarriesRequest(w) {
-		if err := putBack(out, app); err != nil {
+		if err := PutBack(out, app); err != nil {
 			return nil, err
 		}
 	}
-	for i := range out.Spec.Workload.Manifests {
-		raw, err := withFinalizers(out.Spec.Workload.Manifests[i].Raw, nil)
-		if err != nil {
-			return nil, err
-		}
-		out.Spec.Workload.Manifests[i].Raw = raw
+	if err := setFinalizers(out, nil, askLeft(out, false)); err != nil {
+		return nil, err
 	}
 	switch {
 	case ClaimOf(w) == Looks, Refused(w) != "":
@@ -53,8 +49,9 @@ func Released(w *workv1.ManifestWork) bool {
 // releaseManager is the field manager of a manifest that says nothing of an Application but its name.
 const releaseManager = workv1.DefaultFieldManager + "-release"
 
-// putBack replaces a request by the Application, to where the work brought it, or by just its name for nil.
-func putBack(w *workv1.ManifestWork, app *argocd.Application) error {
+// PutBack changes a work that carries a request so that it carries the Application, to where the work brought it, or just
+// its name for nil.
+func PutBack(w *workv1.ManifestWork, app *argocd.Application) error {
 	if app == nil {
 		return nameOnly(w)
 	}

@@ -2,18 +2,21 @@ package work
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/relay"
 )
 
 // Removable is the work changed so that its deletion takes the Application off the cluster, and what that deployed as
-// these finalizers of Argo CD say: without any, it stays. It returns the work itself where that is so already, where it
-// carries a request, and where what it carries cannot be read. The work is one that Took.
+// these finalizers of Argo CD say: where none of them destroys it, it stays, and the work asks what is Left. It returns
+// the work itself where that is so already, where it carries a request, and where what it carries cannot be read. The
+// work is one that Took.
 func Removable(w *workv1.ManifestWork, finalizers []string) (*workv1.ManifestWork, bool) {
 	if CarriesRequest(w) {
 		return w, false
@@ -22,8 +25,9 @@ func Removable(w *workv1.ManifestWork, finalizers []string) (*workv1.ManifestWor
 	if !ok {
 		return w, false
 	}
+	stays := !argocd.Destroys(finalizers)
 	cascade := slices.DeleteFunc(slices.Clone(held.Finalizers), func(f string) bool { return !argocd.IsCascadeFinalizer(f) })
-	if w.Spec.DeleteOption == nil && sameSet(cascade, finalizers) {
+	if w.Spec.DeleteOption == nil && sameSet(cascade, finalizers) && stays == TellsLeft(w) {
 		return w, false
 	}
 	others := slices.DeleteFunc(slices.Clone(held.Finalizers), argocd.IsCascadeFinalizer)
@@ -31,13 +35,12 @@ func Removable(w *workv1.ManifestWork, finalizers []string) (*workv1.ManifestWor
 	if ClaimOf(w) == Asks && Outcome(w) == metav1.ConditionTrue {
 		SetClaim(out, Takes) // it is Towline's
 	}
+	if len(out.Spec.ManifestConfigs) == 0 {
+		out.Spec.ManifestConfigs = []workv1.ManifestConfigOption{config(held)} // an older controller's
+	}
 	out.Spec.DeleteOption = nil
-	for i := range out.Spec.Workload.Manifests {
-		raw, err := withFinalizers(out.Spec.Workload.Manifests[i].Raw, append(others, finalizers...))
-		if err != nil {
-			return w, false
-		}
-		out.Spec.Workload.Manifests[i].Raw = raw
+	if setFinalizers(out, append(others, finalizers...), askLeft(out, stays)) != nil {
+		return w, false
 	}
 	return out, true
 }
@@ -62,27 +65,54 @@ func sameSet(a, b []string) bool {
 	return len(a) == len(b) && !slices.ContainsFunc(a, func(s string) bool { return !slices.Contains(b, s) })
 }
 
-// withFinalizers is a manifest with just these finalizers.
-func withFinalizers(raw []byte, finalizers []string) ([]byte, error) {
+// setFinalizers gives what a work carries just these finalizers, and the mark of that; empty for none.
+func setFinalizers(w *workv1.ManifestWork, finalizers []string, mark string) error {
+	for i := range w.Spec.Workload.Manifests {
+		raw, err := withFinalizers(w.Spec.Workload.Manifests[i].Raw, finalizers, mark)
+		if err != nil {
+			return err
+		}
+		w.Spec.Workload.Manifests[i].Raw = raw
+	}
+	return nil
+}
+
+func withFinalizers(raw []byte, finalizers []string, mark string) ([]byte, error) {
 	fields, err := object(raw)
 	if err != nil {
 		return nil, err
 	}
-	var meta map[string]json.RawMessage
-	if meta, err = object(fields["metadata"]); err != nil {
+	meta, err := object(fields["metadata"])
+	if err != nil {
 		return nil, err
 	}
-	if _, has := meta["finalizers"]; !has && len(finalizers) == 0 {
+	annotations, err := object(meta["annotations"])
+	if err != nil {
+		return nil, err
+	}
+	_, has := meta["finalizers"]
+	_, marked := annotations[apis.AnnotationFinalizersDropped]
+	if !has && !marked && len(finalizers) == 0 && mark == "" {
 		return raw, nil
 	}
-	delete(meta, "finalizers")
-	if len(finalizers) > 0 {
-		if meta["finalizers"], err = marshal(finalizers); err != nil {
-			return nil, err
-		}
-	}
-	if fields["metadata"], err = marshal(meta); err != nil {
+	if err := errors.Join(
+		put(annotations, apis.AnnotationFinalizersDropped, mark, mark != ""),
+		put(meta, "annotations", annotations, len(annotations) > 0),
+		put(meta, "finalizers", finalizers, len(finalizers) > 0),
+		put(fields, "metadata", meta, true),
+	); err != nil {
 		return nil, err
 	}
 	return marshal(fields)
+}
+
+// put sets a field of a JSON object, or takes it out.
+func put(fields map[string]json.RawMessage, key string, value any, there bool) error {
+	delete(fields, key)
+	if !there {
+		return nil
+	}
+	raw, err := marshal(value)
+	fields[key] = raw
+	return err
 }

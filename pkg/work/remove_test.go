@@ -22,8 +22,9 @@ func TestRemovable(t *testing.T) {
 		changed    bool
 	}{
 		"as it is":            {has: []string{apis.FinalizerResources}, wants: []string{apis.FinalizerResources}},
-		"none, as it is":      {},
-		"with that of others": {has: []string{mine}},
+		"none":                {changed: true}, // others may hold it: the cluster is asked
+		"with that of others": {has: []string{mine}, changed: true},
+		"post-delete alone":   {has: []string{apis.FinalizerPostDelete}, wants: []string{apis.FinalizerPostDelete}, changed: true},
 		"lost on the hub":     {has: []string{mine, apis.FinalizerResources}, changed: true},
 		"of another form":     {has: []string{apis.FinalizerResources}, wants: []string{background}, changed: true},
 		"new on the hub":      {wants: []string{apis.FinalizerResources}, changed: true},

@@ -101,6 +101,16 @@ func IsCascadeFinalizer(f string) bool {
 	return base == apis.FinalizerResources || base == apis.FinalizerPostDelete
 }
 
+// DestructiveFinalizers are those by which Argo CD (2 and 3) destroys what an Application deployed before it lets that go.
+var DestructiveFinalizers = []string{
+	apis.FinalizerResources, apis.FinalizerResources + "/background", apis.FinalizerResources + "/foreground",
+}
+
+// Destroys tells whether one of these finalizers destroys what their Application deployed.
+func Destroys(finalizers []string) bool {
+	return slices.ContainsFunc(finalizers, func(f string) bool { return slices.Contains(DestructiveFinalizers, f) })
+}
+
 func isTrue(s string) bool {
 	ok, err := strconv.ParseBool(s)
 	return err == nil && ok

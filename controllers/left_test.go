@@ -1,0 +1,122 @@
+package controllers_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// destructive is the finalizer that others on the cluster hold the Application by.
+const destructive = apis.FinalizerResources + "/foreground"
+
+// expectAsking waits until a work asks for the finalizers that are left, and returns it.
+func expectAsking(t *testing.T, w *workv1.ManifestWork) *workv1.ManifestWork {
+	t.Helper()
+	NewWithT(t).Eventually(func() bool { return work.TellsLeft(get(t, w)) }, soon, tick).Should(BeTrue())
+	return w
+}
+
+// answeredUnread reports that the agent has applied the work, before it has read what it asks for.
+func answeredUnread(t *testing.T, w *workv1.ManifestWork) {
+	t.Helper()
+	before := w.DeepCopy()
+	meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{
+		Type: workv1.WorkApplied, Status: metav1.ConditionTrue, Reason: "Applied", ObservedGeneration: w.Generation,
+	})
+	if err := k8s.Status().Patch(t.Context(), w, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAnOrphanThatOthersHold goes when they let it, and not before that has been read: its end would destroy what is to stay.
+func TestAnOrphanThatOthersHold(t *testing.T) {
+	for title, finalizers := range map[string][]string{"finalizer taken off": {apis.FinalizerResources}, "never had one": nil} {
+		t.Run(title, func(t *testing.T) {
+			start(t)
+			app := application(t, cluster(t)).Finalizers(finalizers...).Obj()
+			create(t, app)
+			w := atWork(t, app)
+			dropped(t, app)
+			answeredUnread(t, expectAsking(t, w))
+			expectKept(t, w)
+			if events := eventReasons(t, w); len(events) > 0 {
+				t.Errorf("it is said why before that is known: %v", events)
+			}
+			applied(t, w, destructive)
+			NewWithT(t).Eventually(func() []string { return eventReasons(t, w) }, soon, tick).Should(ContainElement(apis.ReasonRemovalRefused))
+			expectKept(t, w)
+			applied(t, get(t, w))
+			expectDeleting(t, w)
+		})
+	}
+}
+
+// TestMoveThatOthersHold: the old cluster keeps what is deployed there.
+func TestMoveThatOthersHold(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	old, from := atWork(t, app), app.Cluster()
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = cluster(t).Name })
+	report(t, app, feedbackOf(app).Healthy("a"))
+	applied(t, expectAsking(t, old), destructive)
+	expectNotice(t, app, apis.ConditionMoveWarning, "others on cluster "+from+" gave the Application there the finalizer "+destructive)
+	expectKept(t, old)
+	applied(t, get(t, old))
+	expectDeleting(t, old)
+}
+
+// TestDeletionByPostDeleteFinalizersThatOthersHold: without its resources finalizer, the hub's Application destroys nothing.
+func TestDeletionByPostDeleteFinalizersThatOthersHold(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerPostDelete).Obj()
+	create(t, app)
+	w := atWork(t, app)
+	remove(t, app)
+	applied(t, expectAsking(t, w), destructive)
+	expectNotice(t, app, apis.ConditionDeletionWarning, "the finalizer "+destructive)
+	expectKept(t, w)
+	applied(t, get(t, w))
+	expectDeleting(t, w)
+}
+
+// TestNoFinalizerShieldsFromRevocation: who may write the Application on the cluster could set one.
+func TestNoFinalizerShieldsFromRevocation(t *testing.T) {
+	start(t, deleting)
+	app, d := chosen(t)
+	edit(t, app, func(a *argocd.Application) { a.Finalizers = nil })
+	w := atWork(t, app)
+	choose(t, d, "another")
+	applied(t, expectAsking(t, w), destructive)
+	expectDeleting(t, w)
+}
+
+// TestMoveDuringARequest: what is on its way says nothing of finalizers, and the cluster's Application has its own still.
+func TestMoveDuringARequest(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Annotation(apis.AnnotationMoveOrder, apis.MoveOldFirst).Finalizers(apis.FinalizerResources).Obj()
+	create(t, app)
+	seen(t, expectWork(t, app))
+	report(t, app, feedbackOf(app).Healthy("a"))
+	expectHealth(t, app, "Healthy")
+	request(t, app, `{"sync":{}}`)
+	sentOperation(t, app, "")
+	old := workOf(t, app)
+	edit(t, app, func(a *argocd.Application) {
+		a.Annotations[apis.AnnotationCluster], a.Finalizers = cluster(t).Name, nil
+	})
+	if held, ok := work.Carried(expectAsking(t, old)); !ok || len(held.Finalizers) > 0 {
+		t.Fatalf("the work carries %+v", held)
+	}
+	expectKept(t, old)
+	applied(t, get(t, old))
+	expectDeleting(t, old)
+}

@@ -1,0 +1,90 @@
+package feedback_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/client-go/util/jsonpath"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// answer is what the work agent (v1.2.0, statusfeedback) reads of an object by a rule.
+func answer(t *testing.T, rule workv1.FeedbackRule, object map[string]any, into *fixture.FeedbackBuilder) {
+	t.Helper()
+	for _, p := range rule.JsonPaths {
+		j := jsonpath.New(p.Name).AllowMissingKeys(true)
+		if err := j.Parse("{" + p.Path + "}"); err != nil {
+			t.Fatal(err)
+		}
+		found, err := j.FindResults(object)
+		if err != nil {
+			t.Fatalf("%s: %v", p.Path, err)
+		}
+		if len(found) > 0 && len(found[0]) > 0 {
+			into.String(p.Name, found[0][0].Interface().(string))
+		}
+	}
+}
+
+// TestLeft: just the finalizers that would destroy what the Application deployed are seen, and only once the change that
+// took the others off has arrived.
+func TestLeft(t *testing.T) {
+	const resources, mine = apis.FinalizerResources, "example.com/mine"
+	for title, tc := range map[string]struct {
+		metadata map[string]any
+		want     []string
+		known    bool
+	}{
+		"nothing":            {metadata: map[string]any{}},
+		"an earlier change":  {metadata: marked("6")},
+		"none":               {metadata: marked("7"), known: true},
+		"of others":          {metadata: marked("7", mine, apis.FinalizerPostDelete, apis.FinalizerPostDelete+"/cleanup"), known: true},
+		"unknown to Argo CD": {metadata: marked("7", resources+"/foregroundish"), known: true},
+		"destructive":        {metadata: marked("7", mine, resources), known: true, want: []string{resources}},
+		"destructive, forms": {metadata: marked("7", resources+"/foreground", resources+"/background"), known: true,
+			want: []string{resources + "/background", resources + "/foreground"}},
+		"before it has heard": {metadata: marked("", resources), want: []string{resources}},
+	} {
+		t.Run(title, func(t *testing.T) {
+			id := work.Identifier(fixture.Application("guestbook").Obj())
+			b := fixture.Feedback(id)
+			answer(t, feedback.LeftRule(), map[string]any{"metadata": tc.metadata}, b)
+			status := b.Obj()
+			left, known := feedback.Left(&status, id, "7")
+			if diff := cmp.Diff(tc.want, left, cmpopts.EquateEmpty()); diff != "" || known != tc.known {
+				t.Errorf("known: %t (-want +got):\n%s", known, diff)
+			}
+			if o := feedback.Parse(&status, id); len(o.Rejected) > 0 || !o.Complete {
+				t.Errorf("it disturbs the rest: %+v", o)
+			}
+			id.Name = "other"
+			if left, known := feedback.Left(&status, id, "7"); known || left != nil {
+				t.Error("it is told of another one")
+			}
+		})
+	}
+}
+
+// TestLeftDoubts: whatever comes back for a finalizer counts as one, and only the mark itself as the mark.
+func TestLeftDoubts(t *testing.T) {
+	id := work.Identifier(fixture.Application("guestbook").Obj())
+	status := fixture.Feedback(id).Integer("finalizersDropped", 7).Raw("finalizerLeft", `[]`).Obj()
+	if left, known := feedback.Left(&status, id, "7"); known || len(left) != 1 {
+		t.Errorf("%v, %t", left, known)
+	}
+}
+
+// marked is the metadata of an Application with a mark and finalizers.
+func marked(mark string, finalizers ...any) map[string]any {
+	meta := map[string]any{"finalizers": finalizers}
+	if mark != "" {
+		meta["annotations"] = map[string]any{apis.AnnotationFinalizersDropped: mark}
+	}
+	return meta
+}

@@ -1,0 +1,89 @@
+package work_test
+
+import (
+	"strings"
+	"testing"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// stripped is the work of an Application that is to go and to leave what it deployed, as its n-th version.
+func stripped(t *testing.T, b *fixture.ApplicationBuilder, n int64) *workv1.ManifestWork {
+	t.Helper()
+	w := render(t, b)
+	w.Generation = n
+	out, changed := work.Removable(w, nil)
+	if !changed || !work.TellsLeft(out) || work.TellsLeft(w) {
+		t.Fatalf("changed: %t, it asks: %t, it asked: %t", changed, work.TellsLeft(out), work.TellsLeft(w))
+	}
+	return out
+}
+
+// TestLeft: what the agent has read before it applied the change that counts tells nothing.
+func TestLeft(t *testing.T) {
+	b := fixture.Application("guestbook").Finalizers(apis.FinalizerResources)
+	report := func(mark string) *fixture.FeedbackBuilder {
+		return fixture.Feedback(work.Identifier(b.Obj())).String("finalizersDropped", mark)
+	}
+	for title, tc := range map[string]struct {
+		report *fixture.FeedbackBuilder
+		left   int
+		known  bool
+	}{
+		"not read":                     {report: fixture.Feedback(work.Identifier(b.Obj()))},
+		"read at an earlier change":    {report: report("3")},
+		"gone":                         {report: report("7"), known: true},
+		"held by others":               {report: report("7").String("finalizerLeft-background", "x"), left: 1, known: true},
+		"held by others at an earlier": {report: report("3").String("finalizerLeft", "x"), left: 1},
+	} {
+		t.Run(title, func(t *testing.T) {
+			w := stripped(t, b, 7)
+			w.Status = tc.report.Obj()
+			if left, known := work.Left(w); len(left) != tc.left || known != tc.known {
+				t.Errorf("%v, known: %t", left, known)
+			}
+		})
+	}
+	if _, known := work.Left(render(t, b)); !known {
+		t.Error("a work that says nothing of it is waited for")
+	}
+}
+
+// TestNothingIsAskedAnyMore: however a work goes on, one change takes away the mark and the question.
+func TestNothingIsAskedAnyMore(t *testing.T) {
+	b := fixture.Application("guestbook").Finalizers(apis.FinalizerResources)
+	w := stripped(t, b, 7)
+	put, _ := work.Update(w, render(t, b))
+	cascading, _ := work.Removable(w, []string{apis.FinalizerResources})
+	released, err := work.Release(w, nil)
+	if err != nil || !work.Released(released) {
+		t.Fatal(err)
+	}
+	for title, out := range map[string]*workv1.ManifestWork{"in use": put, "to cascade": cascading, "released": released} {
+		raw := string(out.Spec.Workload.Manifests[0].Raw)
+		if work.TellsLeft(out) || strings.Contains(raw, apis.AnnotationFinalizersDropped) {
+			t.Errorf("%s: it asks: %t, %s", title, work.TellsLeft(out), raw)
+		}
+		if has := strings.Contains(raw, apis.FinalizerResources); has == (title == "released") {
+			t.Errorf("%s: its finalizer is there: %t", title, has)
+		}
+	}
+	if _, differs := work.Update(cascading, render(t, b)); differs {
+		t.Error("more than that has changed")
+	}
+}
+
+// TestLeftOfAWorkWithoutOptions: the first pull controllers gave their works none.
+func TestLeftOfAWorkWithoutOptions(t *testing.T) {
+	w := render(t, fixture.Application("guestbook").Finalizers(apis.FinalizerResources))
+	id := w.Spec.ManifestConfigs[0].ResourceIdentifier
+	w.Spec.ManifestConfigs = nil
+	out, _ := work.Removable(w, nil)
+	if !work.TellsLeft(out) || out.Spec.ManifestConfigs[0].ResourceIdentifier != id {
+		t.Errorf("%+v", out.Spec.ManifestConfigs)
+	}
+}
