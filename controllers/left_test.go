@@ -59,6 +59,39 @@ func TestAnOrphanThatOthersHold(t *testing.T) {
 	}
 }
 
+// TestAnotherNamespaceThatOthersHold: who looks is told what to do, and it goes on by itself, or ends where it was.
+func TestAnotherNamespaceThatOthersHold(t *testing.T) {
+	for title, takenBack := range map[string]bool{"taken off": false, "taken back": true} {
+		t.Run(title, func(t *testing.T) {
+			towline := start(t)
+			app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+			create(t, app)
+			w := atWork(t, app)
+			edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationAppNamespace] = "elsewhere" })
+			applied(t, expectAsking(t, w), destructive)
+			expectNotice(t, app, apis.ConditionMoveWarning, "others on cluster "+app.Cluster()+" gave the Application there the finalizer "+destructive)
+			expectNotice(t, app, apis.ConditionMoveWarning, "kubectl -n "+app.Namespace+" patch applications.argoproj.io "+app.Name)
+			settled(t)
+			if held, _ := work.Carried(workOf(t, app)); held.Namespace != app.Namespace {
+				t.Fatal("what it deployed would be gone")
+			}
+			towline.writes.take()
+			if takenBack {
+				edit(t, app, func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationAppNamespace) })
+			} else {
+				applied(t, get(t, w))
+			}
+			if held, _ := work.Carried(expectWork(t, app)); held.Namespace != app.ClusterNamespace() {
+				t.Errorf("the work carries it to %s", held.Namespace)
+			}
+			expectNoNotice(t, app, apis.ConditionMoveWarning)
+			if got := workOf(t, app); got.Generation != w.Generation+1 {
+				t.Errorf("it took %d writes of the work", got.Generation-w.Generation)
+			}
+		})
+	}
+}
+
 // TestMoveThatOthersHold: the old cluster keeps what is deployed there.
 func TestMoveThatOthersHold(t *testing.T) {
 	start(t)

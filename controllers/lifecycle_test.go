@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -186,6 +187,172 @@ func TestMoveThatNeverGetsHealthy(t *testing.T) {
 	expectWork(t, app)
 	report(t, app, feedbackOf(app).String("healthStatus", "Degraded"))
 	NewWithT(t).Eventually(func() *workv1.ManifestWork { return get(t, old.DeepCopy()) }, soon, tick).Should(BeNil())
+}
+
+// relocating is an Application that its cluster has and that is to go to another namespace there, once its work does not
+// destroy what it deployed.
+func relocating(t *testing.T) *argocd.Application {
+	t.Helper()
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+	create(t, app)
+	seen(t, expectWork(t, app))
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationAppNamespace] = "elsewhere" })
+	expectStaying(t, app, app.Namespace)
+	return app
+}
+
+// expectStaying waits until the work has an Application in that namespace whose end does not destroy what it deployed.
+func expectStaying(t *testing.T, app *argocd.Application, namespace string) *workv1.ManifestWork {
+	t.Helper()
+	var w *workv1.ManifestWork
+	NewWithT(t).Eventually(func(g Gomega) {
+		w = workOf(t, app)
+		held, ok := work.Carried(w)
+		g.Expect(ok).To(BeTrue(), "the work carries no Application")
+		g.Expect(held.Namespace).To(Equal(namespace))
+		g.Expect(held.Finalizers).To(BeEmpty())
+	}, soon, tick).Should(Succeed())
+	return w
+}
+
+// TestAnotherNamespaceOnTheCluster: the Application there loses its finalizers before it goes, since what it deployed is
+// the next one's.
+func TestAnotherNamespaceOnTheCluster(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+	create(t, app)
+	seen(t, expectWork(t, app))
+	report(t, app, feedbackOf(app).Healthy("a"))
+
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationAppNamespace] = "elsewhere" })
+	w := expectStaying(t, app, app.Namespace)
+	expectNotice(t, app, apis.ConditionMoveWarning, "moving to namespace elsewhere")
+	settled(t)
+	if got := workOf(t, app); got.Generation != w.Generation {
+		t.Fatal("it went on before the cluster had heard")
+	}
+	applied(t, w)
+	if held, _ := work.Carried(expectWork(t, app)); held.Namespace != "elsewhere" || len(held.Finalizers) != 1 {
+		t.Errorf("the work carries %s with %v", held.Namespace, held.Finalizers)
+	}
+	expectNoNotice(t, app, apis.ConditionMoveWarning)
+}
+
+// TestAnotherNamespaceTakenBack: nothing has happened.
+func TestAnotherNamespaceTakenBack(t *testing.T) {
+	start(t)
+	app := relocating(t)
+	edit(t, app, func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationAppNamespace) })
+	expectWork(t, app)
+	expectNoNotice(t, app, apis.ConditionMoveWarning)
+}
+
+// TestAnotherNamespaceDuringARequest: the agent's answer is waited for first. The Application in the new namespace has never
+// heard of the operation that the one before it took, and that is over with it.
+func TestAnotherNamespaceDuringARequest(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+	create(t, app)
+	seen(t, expectWork(t, app))
+	report(t, app, feedbackOf(app).Healthy("a"))
+	expectHealth(t, app, "Healthy")
+	request(t, app, `{"sync":{}}`)
+	id := sentOperation(t, app, "")
+	there := app.DeepCopy()
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationAppNamespace] = "elsewhere" })
+	settled(t)
+	if carried(t, app) == "" {
+		t.Fatal("the request was taken back")
+	}
+	later := operationReport(there, "Running", id).String("operationStateStartedAt", "2026-01-02T03:05:05Z")
+	reportHeld(t, app, later.String("resourceVersion", "2"))
+	applied(t, expectStaying(t, app, app.Namespace))
+
+	g := NewWithT(t)
+	g.Eventually(func() bool { return work.CarriesTo(workOf(t, app), clusterKey(app)) }, soon, tick).Should(BeTrue())
+	reportHeld(t, app, feedbackOf(app).String("resourceVersion", "7"))
+	g.Eventually(func() bool { return get(t, app).Operation == nil }, soon, tick).Should(BeTrue(), "the hub's operation stays for good")
+	expectWork(t, app)
+}
+
+// clusterKey is the namespace and name that the Application is to have on its cluster.
+func clusterKey(app *argocd.Application) types.NamespacedName {
+	return types.NamespacedName{Namespace: app.ClusterNamespace(), Name: app.Name}
+}
+
+// TestDeletionDuringAChangeOfNamespace: what the Application deployed goes with it, as it has asked for.
+func TestDeletionDuringAChangeOfNamespace(t *testing.T) {
+	start(t)
+	app := relocating(t)
+	remove(t, app)
+	g := NewWithT(t)
+	var w *workv1.ManifestWork
+	g.Eventually(func() []string {
+		w = workOf(t, app)
+		held, _ := work.Carried(w)
+		return held.Finalizers
+	}, soon, tick).Should(Equal([]string{apis.FinalizerResources}))
+	if !w.DeletionTimestamp.IsZero() {
+		t.Fatal("it goes before the cluster has heard that what it deployed is to go")
+	}
+	applied(t, w)
+	g.Eventually(func() bool { return !workOf(t, app).DeletionTimestamp.IsZero() }, soon, tick).Should(BeTrue())
+	release(t, workOf(t, app))
+	expectGone(t, app)
+}
+
+// TestAPayloadThatTheClusterChanged is put right, and taken for no change of namespace.
+func TestAPayloadThatTheClusterChanged(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+	create(t, app)
+	seen(t, expectWork(t, app))
+	for _, key := range []string{`"name":"victim","namespace":"` + app.Namespace + `"`, `"name":"` + app.Name + `","namespace":"elsewhere"`} {
+		edit(t, expectWork(t, app), func(w *workv1.ManifestWork) {
+			w.Spec.Workload.Manifests[0].Raw = []byte(`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{` + key + `},"spec":{}}`)
+		})
+		expectWork(t, app)
+	}
+}
+
+// TestAnotherNamespaceUnseen: what its agent has never seen has nothing to lose.
+func TestAnotherNamespaceUnseen(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+	create(t, app)
+	expectWork(t, app)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationAppNamespace] = "elsewhere" })
+	expectWork(t, app)
+}
+
+// TestAnotherNamespaceOfAWorkMadeAnew: its cluster may have what the one before it brought.
+func TestAnotherNamespaceOfAWorkMadeAnew(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	expectHealth(t, app, "Healthy")
+	madeAnew(t, app)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationAppNamespace] = "elsewhere" })
+	applied(t, expectStaying(t, app, app.Namespace))
+	expectWork(t, app)
+}
+
+// TestAnotherNamespaceRefused: the cluster's words say why nothing goes on.
+func TestAnotherNamespaceRefused(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+	create(t, app)
+	seen(t, expectWork(t, app))
+	report(t, app, feedbackOf(app).Healthy("a"))
+	there := app.DeepCopy()
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationAppNamespace] = "elsewhere" })
+	w := expectStaying(t, app, app.Namespace)
+	reportHeld(t, app, feedbackOf(there).Condition(workv1.WorkApplied, metav1.ConditionFalse, "no rights"))
+	expectNotice(t, app, apis.ConditionMoveWarning, "refuses that: no rights")
+	if got := workOf(t, app); got.Generation != w.Generation {
+		t.Error("it went on")
+	}
 }
 
 // TestMoveOldFirst: what must not run twice is gone from the old cluster before the new one hears of it.

@@ -29,7 +29,7 @@ import (
 func (r *Reconciler) deliver(ctx context.Context, app *argocd.Application) (after time.Duration, err error) {
 	w, err := r.way(ctx, app)
 	if err == nil {
-		after, err = r.send(ctx, app, w)
+		after, err = r.send(ctx, w)
 	} else {
 		err = r.unanswered(ctx, app, r.staying(ctx, app, err))
 	}
@@ -41,6 +41,9 @@ func (r *Reconciler) deliver(ctx context.Context, app *argocd.Application) (afte
 
 // way is how an Application may be sent.
 type way struct {
+	// app is the Application, where its work may have it now.
+	app *argocd.Application
+
 	// existing is its work; nil when there is none.
 	existing *workv1.ManifestWork
 
@@ -79,9 +82,11 @@ func (r *Reconciler) way(ctx context.Context, app *argocd.Application) (w way, e
 		return w, err
 	}
 	if w.existing == nil {
+		w.app = app
 		return w, r.clearTheWay(ctx, app, w.executor)
 	}
-	return w, nil
+	w.app, err = r.relocated(ctx, app, cluster, w.existing)
+	return w, err
 }
 
 // staying is the error because of which an Application is not sent. A Problem with the cluster that it is to go to says where
@@ -118,24 +123,24 @@ func (r *Reconciler) unanswered(ctx context.Context, app *argocd.Application, er
 }
 
 // send makes the work of an Application that may go to its cluster.
-func (r *Reconciler) send(ctx context.Context, app *argocd.Application, w way) (time.Duration, error) {
-	relayed, err := r.relayRequests(ctx, app, w.existing, w.withheld != nil)
+func (r *Reconciler) send(ctx context.Context, w way) (time.Duration, error) {
+	relayed, err := r.relayRequests(ctx, w.app, w.existing, w.withheld != nil)
 	if err != nil || relayed.done {
 		return 0, err
 	}
-	desired, err := render(app, relayed, w.existing)
+	desired, err := render(w.app, relayed, w.existing)
 	if err != nil {
 		return 0, renderProblem(err)
 	}
 	work.ExecuteAs(desired, w.executor)
-	current, err := r.apply(ctx, app, w.existing, desired)
+	current, err := r.apply(ctx, w.app, w.existing, desired)
 	if err != nil {
 		return 0, writeProblem(err, client.ObjectKeyFromObject(desired).String())
 	}
-	if p := refusal(app, current); p != nil {
+	if p := refusal(w.app, current); p != nil {
 		return relayed.after, p
 	}
-	after, err := r.removeStale(ctx, app, current)
+	after, err := r.removeStale(ctx, w.app, current)
 	return soonest(relayed.after, after), err
 }
 

@@ -176,10 +176,14 @@ func (out *relayed) forget(app *argocd.Application, there relay.Cluster) {
 }
 
 // shows tells whether the hub Application's status shows the operation that its cluster has taken. Until then the
-// request stays: whoever sees neither, as RollingSync does, would ask again. Both times are the cluster's.
+// request stays: whoever sees neither, as RollingSync does, would ask again. Both times are the cluster's. An Application
+// that knows of no operation has taken the place of the one that took the request, and will never show it.
 func shows(app *argocd.Application, seen *feedback.Observation) bool {
 	here, there := app.Status.OperationState, seen.Status.OperationState
-	return here != nil && there != nil && here.StartedAt >= there.StartedAt
+	if there == nil {
+		return seen.Taken == ""
+	}
+	return here != nil && here.StartedAt >= there.StartedAt
 }
 
 // stamp gives the hub's operation an identity. The change of the Application wakes the reconcile that sends it.

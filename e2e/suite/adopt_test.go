@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -17,13 +18,15 @@ import (
 )
 
 // byHand makes an Application on a cluster as its users would, and waits until it runs.
-func byHand(ctx context.Context, on, name, spec string) *argocd.Application {
+func byHand(ctx context.Context, on, name, spec string, finalizers ...string) *argocd.Application {
 	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), name+".json")
-	manifest := fmt.Sprintf(`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":%q,"namespace":%q},"spec":%s}`,
-		name, argocdNamespace, spec)
+	list, err := json.Marshal(finalizers)
+	Expect(err).NotTo(HaveOccurred())
+	manifest := fmt.Sprintf(`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application",`+
+		`"metadata":{"name":%q,"namespace":%q,"finalizers":%s},"spec":%s}`, name, argocdNamespace, list, spec)
 	Expect(os.WriteFile(file, []byte(manifest), 0o600)).To(Succeed())
-	_, err := f.Cluster(on).Kubectl(ctx, "apply", "--filename", file)
+	_, err = f.Cluster(on).Kubectl(ctx, "apply", "--filename", file)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has a context of its own
 		_, err := f.Cluster(on).Kubectl(ctx, "delete", "--ignore-not-found", "--wait=false", "--filename", file)

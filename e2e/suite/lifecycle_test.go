@@ -73,6 +73,29 @@ var _ = Describe("A hub Application", func() {
 		expectHealthy(ctx, app.Name)
 	})
 
+	It("keeps its workload when it changes its namespace there", func(ctx SpecContext) {
+		const on, elsewhere = "cluster1", "other-apps"
+		applicationsIn(ctx, on, elsewhere)
+		app := standalone(ctx, "rehoused", on)
+		expectHealthy(ctx, app.Name)
+		before := deployment(ctx, on, app.Name)
+		there := named(app.Name)
+		there.Namespace = elsewhere
+		for _, step := range []struct {
+			annotation string
+			from, to   *argocd.Application
+		}{{elsewhere, named(app.Name), there}, {"", there, named(app.Name)}} {
+			patchHub(ctx, app.Name, annotationPatch(apis.AnnotationAppNamespace, step.annotation))
+			Eventually(ctx, read(cluster[on], step.to)).Should(HaveField("Finalizers", ContainElement(apis.FinalizerResources)))
+			Eventually(ctx, read(cluster[on], step.from)).Should(BeNil())
+			expectNoCondition(ctx, app.Name, apis.ConditionMoveWarning)
+			Expect(deployment(ctx, on, app.Name).UID).To(Equal(before.UID))
+		}
+		expectHealthy(ctx, app.Name)
+		Expect(deployment(ctx, on, app.Name).UID).To(Equal(before.UID))
+		AddReportEntry(fmt.Sprintf("Deployment %s before and after", before.UID))
+	})
+
 	It("keeps its workload when someone tampers with its work", func(ctx SpecContext) {
 		app := standalone(ctx, "tampered", "cluster1")
 		expectHealthy(ctx, app.Name)
@@ -110,16 +133,7 @@ var _ = Describe("A hub Application", func() {
 	})
 
 	It("takes over the work of an older controller, and its workload goes on", func(ctx SpecContext) {
-		tow.Stop()
-		restart := sync.OnceFunc(func() { Expect(tow.Restart(context.WithoutCancel(ctx))).To(Succeed()) })
-		DeferCleanup(restart)
-		app := standalone(ctx, "adopted", "cluster2")
-		w := workOf(app)
-		w.Annotations = map[string]string{apis.AnnotationHubNamespace: app.Namespace, apis.AnnotationHubName: app.Name}
-		w.Spec.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: fmt.Appendf(nil,
-			`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":%q,"namespace":%q,"finalizers":[%q]},"spec":%s}`,
-			app.Name, app.Namespace, apis.FinalizerResources, app.Spec.Raw)}}}
-		Expect(hub.Create(ctx, w)).To(Succeed())
+		app, w, restart := byOlderController(ctx, "cluster2", "adopted")
 		before := deployment(ctx, "cluster2", app.Name)
 		restart()
 		expectHealthy(ctx, app.Name)
@@ -237,3 +251,35 @@ var _ = Describe("A managed cluster", func() {
 		expectHealthy(ctx, app.Name)
 	})
 })
+
+// applicationsIn makes a namespace on a cluster in which the work agent may have Applications too.
+func applicationsIn(ctx context.Context, on, namespace string) {
+	GinkgoHelper()
+	namespaceOn(ctx, cluster[on], namespace)
+	binding := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: "towline:work-agent:applications"}}
+	binding, err := read(cluster[on], binding)(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	binding.ObjectMeta = metav1.ObjectMeta{Namespace: namespace, Name: binding.Name}
+	Expect(client.IgnoreAlreadyExists(cluster[on].Create(ctx, binding))).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has a context of its own
+		Expect(cluster[on].Delete(ctx, binding)).To(Succeed())
+	})
+}
+
+// byOlderController makes an Application with a work as the first pull controllers made them, and waits until it runs.
+// Towline is stopped until it is restarted.
+func byOlderController(ctx context.Context, on, name string) (app *argocd.Application, w *workv1.ManifestWork, restart func()) {
+	GinkgoHelper()
+	tow.Stop()
+	restart = sync.OnceFunc(func() { Expect(tow.Restart(context.WithoutCancel(ctx))).To(Succeed()) })
+	DeferCleanup(restart)
+	app = standalone(ctx, name, on)
+	w = workOf(app)
+	w.Annotations = map[string]string{apis.AnnotationHubNamespace: app.Namespace, apis.AnnotationHubName: app.Name}
+	w.Spec.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: fmt.Appendf(nil,
+		`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":%q,"namespace":%q,"finalizers":[%q]},"spec":%s}`,
+		app.Name, app.Namespace, apis.FinalizerResources, app.Spec.Raw)}}}
+	Expect(hub.Create(ctx, w)).To(Succeed())
+	deployment(ctx, on, name)
+	return app, w, restart
+}

@@ -21,7 +21,8 @@ const (
 	// ConditionReleaseWarning: the Application is being let go of, or has been: what runs on the cluster stays there.
 	ConditionReleaseWarning = "ReleaseWarning"
 
-	// ConditionMoveWarning: the Application changes clusters. The message says what is being waited for.
+	// ConditionMoveWarning: the Application changes clusters, or its namespace on one. The message says what is being
+	// waited for.
 	ConditionMoveWarning = "MoveWarning"
 
 	// ConditionDeletionWarning: the Application is being deleted. The message says since when, and which cluster is
