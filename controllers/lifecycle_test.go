@@ -280,6 +280,28 @@ func clusterKey(app *argocd.Application) types.NamespacedName {
 	return types.NamespacedName{Namespace: app.ClusterNamespace(), Name: app.Name}
 }
 
+// TestMadeAgainWhileTheClusterRemovesIt: a new work beside one that is going could lose what it has applied to that.
+func TestMadeAgainWhileTheClusterRemovesIt(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	old := expectWork(t, app)
+	seen(t, old)
+	again := app.DeepCopy()
+	again.ObjectMeta = metav1.ObjectMeta{Namespace: app.Namespace, Name: app.Name, Labels: app.Labels, Annotations: app.Annotations}
+	remove(t, app)
+	applied(t, expectAsking(t, old))
+	expectDeleting(t, old)
+	create(t, again)
+	expectNotice(t, again, apis.ConditionMoveWarning, old.Name)
+	if workOf(t, again) != nil {
+		t.Fatal("it was sent beside the one that is going")
+	}
+	release(t, old)
+	expectWork(t, again)
+	expectNoNotice(t, again, apis.ConditionMoveWarning)
+}
+
 // TestDeletionDuringAChangeOfNamespace: what the Application deployed goes with it, as it has asked for.
 func TestDeletionDuringAChangeOfNamespace(t *testing.T) {
 	start(t)

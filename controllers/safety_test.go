@@ -221,6 +221,35 @@ func TestTwoApplicationsOneTarget(t *testing.T) {
 	expectNoProblem(t, second)
 }
 
+// TestAReleasedApplicationKeepsNoPlace: when its release is taken back it is the one that waits.
+func TestAReleasedApplicationKeepsNoPlace(t *testing.T) {
+	start(t)
+	c := cluster(t)
+	first := application(t, c).Annotation(apis.AnnotationAppNamespace, "argocd").Obj()
+	create(t, first)
+	w := expectWork(t, first)
+	seen(t, w)
+	second := application(t, c).Annotation(apis.AnnotationAppNamespace, "argocd").Obj()
+	create(t, second)
+	expectProblem(t, second, apis.ReasonTargetConflict, first.Namespace+"/"+first.Name)
+	edit(t, first, func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "true" })
+	w = expectReleasing(t, first)
+	settled(t)
+	if workOf(t, second) != nil {
+		t.Fatal("it was sent to a place that another still has")
+	}
+	applied(t, w)
+	release(t, workOf(t, first))
+	expectWork(t, second)
+	expectNoProblem(t, second)
+
+	edit(t, first, func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationRelease) })
+	expectProblem(t, first, apis.ReasonTargetConflict, second.Namespace+"/"+second.Name)
+	if workOf(t, first) != nil {
+		t.Error("two works carry the same Application to one cluster")
+	}
+}
+
 // TestATargetIsKeptFromOneThatMovesIn: a work that was sent elsewhere on the cluster gives no right to a target.
 func TestATargetIsKeptFromOneThatMovesIn(t *testing.T) {
 	start(t)
@@ -237,6 +266,31 @@ func TestATargetIsKeptFromOneThatMovesIn(t *testing.T) {
 		t.Error("the first lost its work")
 	}
 	expectNoProblem(t, first)
+}
+
+// TestAPlaceIsNotGivenAwayBeforeItIsLeft: the agent would lay the one that comes over the one that has yet to go.
+func TestAPlaceIsNotGivenAwayBeforeItIsLeft(t *testing.T) {
+	start(t)
+	c := cluster(t)
+	first := application(t, c).Annotation(apis.AnnotationAppNamespace, "argocd").Finalizers(apis.FinalizerResources).Obj()
+	create(t, first)
+	seen(t, expectWork(t, first))
+	report(t, first, feedbackOf(first).Healthy("a"))
+	second := application(t, c).Annotation(apis.AnnotationAppNamespace, "argocd").Obj()
+	create(t, second)
+	expectProblem(t, second, apis.ReasonTargetConflict, first.Namespace+"/"+first.Name)
+
+	edit(t, first, func(a *argocd.Application) { a.Annotations[apis.AnnotationAppNamespace] = "elsewhere" })
+	expectProblem(t, second, apis.ReasonTargetConflict, "when that has gone from there")
+	applied(t, expectStaying(t, first, "argocd"))
+	expectWork(t, first)
+	settled(t)
+	if workOf(t, second) != nil {
+		t.Fatal("it was sent before the agent was heard to have left the place")
+	}
+	report(t, first, feedbackOf(first).Healthy("a"))
+	expectWork(t, second)
+	expectNoProblem(t, second)
 }
 
 // TestTheHubAsACluster: an Application on the hub that no work brought is not overwritten.

@@ -40,16 +40,19 @@ func (r *Reconciler) stale(ctx context.Context, app *argocd.Application) ([]work
 	return r.worksBut(ctx, client.ObjectKeyFromObject(app), work.Key(app))
 }
 
-// clearTheWay takes an Application that must not run twice off its old cluster before it has a work on the new one. It
-// does not before the hub has said that it would take that work: it would run nowhere. It returns a Problem while the
-// old cluster has it.
+// clearTheWay is for an Application that has no work yet. It takes one that must not run twice off its old cluster. It
+// does not before the hub has said that it would take the new work: it would run nowhere. It returns a Problem while the
+// old cluster has it, or the new one removes an earlier one.
 func (r *Reconciler) clearTheWay(ctx context.Context, app *argocd.Application, executor types.NamespacedName) error {
-	if !r.Move.oldFirst(app) {
-		return nil
-	}
 	stale, err := r.stale(ctx, app)
 	if err != nil {
 		return err
+	}
+	if p := leaving(stale, app); p != nil {
+		return p
+	}
+	if !r.Move.oldFirst(app) {
+		return nil
 	}
 	there := elsewhere(stale, app) // what the cluster itself has is the new one's too, and must not be without an owner
 	if len(there) == 0 {

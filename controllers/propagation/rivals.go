@@ -43,6 +43,11 @@ func (r *Reconciler) checkTarget(
 			return p
 		}
 	}
+	if existing == nil {
+		if err := r.checkPlace(ctx, app); err != nil {
+			return err
+		}
+	}
 	if authorization.IsHub(cluster) {
 		return r.checkHub(ctx, app)
 	}
@@ -102,7 +107,7 @@ func (r *Reconciler) sent(ctx context.Context, rival *argocd.Application, making
 
 // maySend tells whether an Application that has not been sent can be: it asks for that, and nothing forbids it.
 func (r *Reconciler) maySend(ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster) (bool, error) {
-	if !app.Pulled() || checkApplication(app) != nil {
+	if !app.Pulled() || app.ToBeReleased() || checkApplication(app) != nil {
 		return false, nil //nolint:nilerr // a Problem of that one, which its own reconcile says
 	}
 	request, unreadable := authorization.ReadSpec(app)

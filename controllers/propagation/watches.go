@@ -180,7 +180,18 @@ func (r *Reconciler) applicationsOfWork(ctx context.Context, obj client.Object) 
 	if key, ok := index.HubApplication(obj); ok && !slices.Contains(keys, key) {
 		keys = append(keys, key)
 	}
-	return requests(keys)
+	return requests(append(keys, r.heirs(ctx, obj.(*workv1.ManifestWork))...))
+}
+
+// heirs are the Applications of a place on a cluster that a work lets go of: with its end another may have it.
+func (r *Reconciler) heirs(ctx context.Context, w *workv1.ManifestWork) []types.NamespacedName {
+	if !work.Released(w) || len(w.Spec.ManifestConfigs) == 0 {
+		return nil
+	}
+	id := w.Spec.ManifestConfigs[0].ResourceIdentifier
+	place := &argocd.Application{}
+	place.Namespace, place.Name, place.Annotations = id.Namespace, id.Name, map[string]string{apis.AnnotationCluster: w.Namespace}
+	return index.ApplicationsOfTarget(ctx, r, place)
 }
 
 // releasing are the Applications that a cluster is to let go of.
