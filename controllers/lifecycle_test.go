@@ -431,6 +431,32 @@ func TestMoveOldFirstToWhereItCannotGo(t *testing.T) {
 	}
 }
 
+// TestMoveOldFirstToAClusterThatIsAway: it stays where it is until that is back, and goes then by itself.
+func TestMoveOldFirstToAClusterThatIsAway(t *testing.T) {
+	start(t)
+	from, to := cluster(t), cluster(t)
+	availability(t, to, metav1.ConditionUnknown, "its lease is old")
+	app := application(t, from).Finalizers(apis.FinalizerResources).Annotation(apis.AnnotationMoveOrder, apis.MoveOldFirst).Obj()
+	create(t, app)
+	old := expectWork(t, app)
+	seen(t, old)
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = to.Name })
+	expectNotice(t, app, apis.ConditionMoveWarning, "cluster "+from.Name+" keeps it")
+	expectNotice(t, app, apis.ConditionMoveWarning, "cluster "+to.Name+" has not been available since ")
+	expectNotice(t, app, apis.ConditionMoveWarning, "its lease is old")
+	expectKept(t, old)
+	if now := get(t, old); now.Generation != 1 {
+		t.Error("the old cluster was prepared for the end")
+	}
+	availability(t, to, metav1.ConditionTrue, "")
+	expectDeleting(t, old)
+	expectNotice(t, app, apis.ConditionMoveWarning, "when cluster "+from.Name+" has removed it")
+	availability(t, to, metav1.ConditionUnknown, "its lease is old") // too late: nothing keeps it any more
+	release(t, old)
+	expectWork(t, app)
+	expectNoNotice(t, app, apis.ConditionMoveWarning)
+}
+
 // large is a spec that fits into no work.
 func large(spec []byte) []byte {
 	return []byte(strings.Replace(string(spec), "{", `{"info":[{"name":"x","value":"`+strings.Repeat("x", work.MaxPayload)+`"}],`, 1))

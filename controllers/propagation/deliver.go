@@ -83,7 +83,7 @@ func (r *Reconciler) way(ctx context.Context, app *argocd.Application) (w way, e
 	}
 	if w.existing == nil {
 		w.app = app
-		return w, r.clearTheWay(ctx, app, w.executor)
+		return w, r.clearTheWay(ctx, app, cluster, w.executor)
 	}
 	w.app, err = r.relocated(ctx, app, cluster, w.existing)
 	return w, err

@@ -9,12 +9,14 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/report"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -41,9 +43,11 @@ func (r *Reconciler) stale(ctx context.Context, app *argocd.Application) ([]work
 }
 
 // clearTheWay is for an Application that has no work yet. It takes one that must not run twice off its old cluster. It
-// does not before the hub has said that it would take the new work: it would run nowhere. It returns a Problem while the
-// old cluster has it, or the new one removes an earlier one.
-func (r *Reconciler) clearTheWay(ctx context.Context, app *argocd.Application, executor types.NamespacedName) error {
+// does not before the hub has said that it would take the new work, and not while the new cluster is not available: it
+// would run nowhere. It returns a Problem while the old cluster has it, or the new one removes an earlier one.
+func (r *Reconciler) clearTheWay(
+	ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster, executor types.NamespacedName,
+) error {
 	stale, err := r.stale(ctx, app)
 	if err != nil {
 		return err
@@ -61,12 +65,29 @@ func (r *Reconciler) clearTheWay(ctx context.Context, app *argocd.Application, e
 	if err := r.rehearse(ctx, app, executor); err != nil {
 		return err
 	}
+	if p := detained(app, there, cluster); p != nil {
+		return p
+	}
 	for i := range there {
 		if _, err := r.remove(ctx, app, &there[i], false); err != nil {
 			return err
 		}
 	}
 	return moving(app, there, "it is sent there when %s has removed it")
+}
+
+// detained is what to tell of an Application that stays where it is because the cluster that it is to go to cannot take
+// it; nil when that can, or no old cluster can keep it any more. The cluster's return wakes the reconcile that goes on.
+func detained(app *argocd.Application, there []workv1.ManifestWork, cluster *clusterv1.ManagedCluster) *Problem {
+	away := report.Unreachable(cluster)
+	kept := notGoing(there)
+	if away == "" || len(kept) == 0 {
+		return nil
+	}
+	p := moving(app, kept, "%s keeps it as it is until that cluster can take it")
+	p.Message += "; " + strings.TrimSuffix(away, ".") + ". To change it where it is, name its old cluster in the annotation " + apis.AnnotationCluster +
+		" again; to send it all the same, set the annotation " + apis.AnnotationMoveOrder + " to " + apis.MoveNewFirst
+	return p
 }
 
 // rehearse returns a Problem when the Application cannot have a work.

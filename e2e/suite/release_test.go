@@ -7,12 +7,15 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/report"
 )
 
 // uids are those of an Application, its guestbook and the Pods of it on a cluster.
@@ -199,6 +202,32 @@ var _ = Describe("A move", func() {
 			g.Expect(there).NotTo(BeNil())
 		}).Should(Succeed())
 		Expect(read(hub, &argocd.Application{ObjectMeta: app.ObjectMeta})(ctx)).NotTo(BeNil())
+		expectHealthy(ctx, app.Name)
+	})
+
+	It("old-first to a cluster that is away waits where it is, and goes on when that is back", func(ctx SpecContext) {
+		app := standalone(ctx, "not-nowhere", "cluster1", func(b *fixture.ApplicationBuilder) {
+			b.Annotation(apis.AnnotationMoveOrder, apis.MoveOldFirst)
+		})
+		expectHealthy(ctx, app.Name)
+		before := uids(ctx, "cluster1", app.Name)
+		Expect(f.Cluster("cluster2").StopAgent(ctx)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster("cluster2").StartAgent(ctx)).To(Succeed()) })
+		to := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "cluster2"}}
+		Eventually(ctx, read(hub, to)).Should(WithTransform(report.Unreachable, Not(BeEmpty())))
+
+		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationCluster, to.Name))
+		expectCondition(ctx, app.Name, apis.ConditionMoveWarning, "cluster cluster2 has not been available since")
+		expectCondition(ctx, app.Name, apis.ConditionMoveWarning, "cluster cluster1 keeps it")
+		Expect(uids(ctx, "cluster1", app.Name)).To(Equal(before))
+		message, err := conditionMessage(ctx, app.Name, apis.ConditionMoveWarning)
+		Expect(err).NotTo(HaveOccurred())
+		AddReportEntry(message)
+
+		Expect(f.Cluster("cluster2").StartAgent(ctx)).To(Succeed())
+		deployment(ctx, "cluster2", app.Name)
+		Expect(read(cluster["cluster1"], guestbookOf(app.Name))(ctx)).To(BeNil())
+		expectNoCondition(ctx, app.Name, apis.ConditionMoveWarning)
 		expectHealthy(ctx, app.Name)
 	})
 })
