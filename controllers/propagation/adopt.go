@@ -98,10 +98,14 @@ func refused(w *workv1.ManifestWork) string {
 	return ""
 }
 
-// missing tells whether the agent has looked for the Application and found none.
-func missing(w *workv1.ManifestWork) bool {
+// missing tells whether the agent of a work that only looks has found no Application.
+func missing(w *workv1.ManifestWork) bool { return work.ClaimOf(w) == work.Looks && notThere(w) }
+
+// notThere tells whether the agent has looked for the Application of a work and found none. All else that it tells of that
+// Application is from before: it (v1.2.0) leaves the last feedback as it is.
+func notThere(w *workv1.ManifestWork) bool {
 	c := said(w, workv1.WorkAvailable)
-	return work.ClaimOf(w) == work.Looks && c != nil && c.Status == metav1.ConditionFalse
+	return c != nil && c.Status == metav1.ConditionFalse
 }
 
 // said is what the agent says of the Application; nil where it does not, and for a work without rules, which a cluster

@@ -34,6 +34,11 @@ func (r *Reconciler) remove(ctx context.Context, app *argocd.Application, w *wor
 	if !mayHaveBrought(w) {
 		return true, r.deleteWork(ctx, w, app)
 	}
+	if !insist {
+		if awaits, err := r.awaits(ctx, app, w); awaits || err != nil {
+			return false, err
+		}
+	}
 	finalizers := cascade(app)
 	insist = insist || argocd.Destroys(finalizers)
 	current, err := r.withdrawn(ctx, app, w, insist)

@@ -109,9 +109,10 @@ func (r *Reconciler) await(ctx context.Context, app *argocd.Application, works [
 	if err != nil {
 		return nil, err
 	}
-	return noticef(apis.ConditionDeletionWarning, apis.ReasonDeleting,
+	notice := noticef(apis.ConditionDeletionWarning, apis.ReasonDeleting,
 		"being deleted since %s: waiting for cluster %s to remove the Application and what it deployed%s%s",
-		app.DeletionTimestamp.UTC().Format(time.RFC3339), strings.Join(clustersOf(waited), ", "), obstacles(waited), away), nil
+		app.DeletionTimestamp.UTC().Format(time.RFC3339), strings.Join(clustersOf(waited), ", "), obstacles(waited), away)
+	return notice, r.tellOperations(ctx, app, waited, notice)
 }
 
 // away is to be put behind a notice of clusters that are waited for: which of them cannot be heard of, and what to do.

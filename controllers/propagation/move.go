@@ -73,7 +73,8 @@ func (r *Reconciler) clearTheWay(
 			return err
 		}
 	}
-	return moving(app, there, "it is sent there when %s has removed it")
+	notice := moving(app, there, "it is sent there when %s has removed it")
+	return problemOr(notice, r.tellOperations(ctx, app, there, notice))
 }
 
 // detained is what to tell of an Application that stays where it is because the cluster that it is to go to cannot take
@@ -122,7 +123,9 @@ func (r *Reconciler) removeStale(ctx context.Context, app *argocd.Application, c
 	if left > 0 {
 		return left, problemOr(moving(app, elsewhere(stale, app), "%s keeps it until it is healthy there, or for "+r.Move.Timeout.String()), nil)
 	}
-	return 0, problemOr(moving(app, elsewhere(stale, app), "waiting for %s to remove it"), nil)
+	others := elsewhere(stale, app)
+	notice := moving(app, others, "waiting for %s to remove it")
+	return 0, problemOr(notice, r.tellOperations(ctx, app, others, notice))
 }
 
 func (r *Reconciler) removeStaleWork(ctx context.Context, app *argocd.Application, w *workv1.ManifestWork, left time.Duration) error {

@@ -58,7 +58,7 @@ func applicationChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*argocd.Application), e.ObjectNew.(*argocd.Application)
 		return !sameRequest(before, after) || hasProblem(before) != hasProblem(after) ||
-			after.Operation != nil && startedAt(before) != startedAt(after) ||
+			(after.Operation != nil || moves(after) || !after.DeletionTimestamp.IsZero()) && startedAt(before) != startedAt(after) ||
 			stopping(before) != stopping(after) ||
 			moves(after) && before.Status.Health.Status != after.Status.Health.Status
 	}}
@@ -85,7 +85,8 @@ func sameRequest(a, b *argocd.Application) bool {
 		maps.EqualFunc(a.Unknown, b.Unknown, func(x, y json.RawMessage) bool { return bytes.Equal(x, y) })
 }
 
-// startedAt is when the operation began that the hub's status shows: a request is over once it is shown there.
+// startedAt is when the operation began that the hub's status shows: a request is over once it is shown there, and only
+// what is shown can be stopped.
 func startedAt(app *argocd.Application) string {
 	if app.Status.OperationState == nil {
 		return ""
@@ -122,7 +123,7 @@ func workChanged() predicate.Predicate {
 			!maps.Equal(before.Annotations, after.Annotations) ||
 			!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
 			work.Outcome(before) != work.Outcome(after) || absent(before) != absent(after) ||
-			refused(before) != refused(after) || missing(before) != missing(after) ||
+			refused(before) != refused(after) || notThere(before) != notThere(after) ||
 			progress(before) != progress(after) || left(before) != left(after) ||
 			told(before) != told(after)
 	}}

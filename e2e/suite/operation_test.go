@@ -4,27 +4,29 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// hanging is a hook that Argo CD waits for, and that no cluster of the fleet ever runs: it has no controller for Jobs.
-const hanging = `apiVersion: batch/v1
-kind: Job
+// hanging is a resource that Argo CD waits for before it goes on with the next wave, and that never becomes healthy: no
+// cluster of the fleet has load balancers.
+const hanging = `apiVersion: v1
+kind: Service
 metadata:
   name: never
-  annotations: {argocd.argoproj.io/hook: PreSync}
+  annotations: {argocd.argoproj.io/sync-wave: "-1"}
 spec:
-  template:
-    spec:
-      restartPolicy: Never
-      containers: [{name: never, image: never}]
+  type: LoadBalancer
+  ports: [{port: 80}]
 `
 
 // phaseOn is the phase of the last operation, and when it began, on a cluster or the hub.
@@ -36,18 +38,26 @@ func phaseOn(ctx context.Context, c client.Client, name string) string {
 	return strings.TrimSpace(phase + " " + started)
 }
 
+// hangs is an Application with a sync that runs on its cluster and does not end.
+func hangs(ctx context.Context, name, on string, edits ...func(*fixture.ApplicationBuilder)) *argocd.Application {
+	GinkgoHelper()
+	Expect(f.Git.Create(ctx, name, testdataFS("configmap.yaml"))).To(Succeed())
+	_, err := f.Git.Commit(ctx, name, map[string]string{"service.yaml": hanging}, "Hang")
+	Expect(err).NotTo(HaveOccurred())
+	own := strings.ReplaceAll(manual(".", name), f.Git.URL("apps"), f.Git.URL(name))
+	app := standalone(ctx, name, on, append(edits, func(b *fixture.ApplicationBuilder) { b.Spec(own) })...)
+	Eventually(ctx, read(hub, app)).Should(HaveField("Status.Sync", HaveField("Status", "OutOfSync")))
+	patchHub(ctx, name, `{"operation":{"sync":{"syncOptions":["CreateNamespace=true"]},"initiatedBy":{"username":"tester"}}}`)
+	Eventually(ctx, func(ctx context.Context) string { return phaseOn(ctx, hub, name) }).Should(HavePrefix("Running"))
+	return app
+}
+
+// terminating is how argocd-server stops an operation: in the status.
+const terminating = `{"status":{"operationState":{"phase":"Terminating"}}}`
+
 var _ = Describe("An operation that does not end", func() {
 	It("holds nothing else up, is not begun again by changes, and can be terminated on the hub", func(ctx SpecContext) {
-		const repo = "hanging"
-		Expect(f.Git.Create(ctx, repo, testdataFS("configmap.yaml"))).To(Succeed())
-		_, err := f.Git.Commit(ctx, repo, map[string]string{"job.yaml": hanging}, "Hang")
-		Expect(err).NotTo(HaveOccurred())
-		own := strings.ReplaceAll(manual(".", "hanging"), f.Git.URL("apps"), f.Git.URL(repo))
-		app := standalone(ctx, "hanging", "cluster1", func(b *fixture.ApplicationBuilder) { b.Spec(own) })
-		Eventually(ctx, read(hub, app)).Should(HaveField("Status.Sync", HaveField("Status", "OutOfSync")))
-
-		patchHub(ctx, app.Name, `{"operation":{"sync":{"syncOptions":["CreateNamespace=true"]},"initiatedBy":{"username":"tester"}}}`)
-		Eventually(ctx, func(ctx context.Context) string { return phaseOn(ctx, hub, app.Name) }).Should(HavePrefix("Running"))
+		app := hangs(ctx, "hanging", "cluster1")
 		running := phaseOn(ctx, cluster["cluster1"], app.Name)
 		Eventually(ctx, read(hub, app)).Should(HaveField("Operation", BeNil()))
 
@@ -62,8 +72,7 @@ var _ = Describe("An operation that does not end", func() {
 		// A second request waits for its turn.
 		patchHub(ctx, app.Name, `{"operation":{"sync":{"dryRun":true},"initiatedBy":{"username":"second"}}}`)
 
-		// Terminated as argocd-server does it: in the status.
-		patchHub(ctx, app.Name, `{"status":{"operationState":{"phase":"Terminating"}}}`)
+		patchHub(ctx, app.Name, terminating)
 		Eventually(ctx, func(ctx context.Context) string { return phaseOn(ctx, cluster["cluster1"], app.Name) }).
 			Should(And(Not(HavePrefix("Running")), Not(HavePrefix("Terminating")), Not(Equal(running))))
 		// and the second has its turn.
@@ -73,5 +82,33 @@ var _ = Describe("An operation that does not end", func() {
 		Eventually(ctx, read(hub, workOf(app))).Should(And(
 			HaveField("Annotations", Not(HaveKey(apis.AnnotationRequestSent))),
 			HaveField("Spec.Workload.Manifests", HaveExactElements(HaveField("Raw", ContainSubstring(`"spec"`))))))
+	})
+
+	It("holds up the removal from its cluster, and can be terminated during that", func(ctx SpecContext) {
+		gone := hangs(ctx, "hanging-deleted", "cluster1")
+		moved := hangs(ctx, "hanging-moved", "cluster1", func(b *fixture.ApplicationBuilder) {
+			b.Annotation(apis.AnnotationMoveOrder, apis.MoveOldFirst)
+		})
+		old := workOf(moved)
+		Expect(hub.Delete(ctx, gone)).To(Succeed())
+		patchHub(ctx, moved.Name, fmt.Sprintf(`{"metadata":{"annotations":{%q:"cluster2"}}}`, apis.AnnotationCluster))
+		expectCondition(ctx, gone.Name, apis.ConditionDeletionWarning, "an operation runs on cluster cluster1")
+		expectCondition(ctx, moved.Name, apis.ConditionMoveWarning, "an operation runs on cluster cluster1")
+		Consistently(ctx, func(g Gomega, ctx context.Context) {
+			for _, w := range []*workv1.ManifestWork{workOf(gone), old} {
+				g.Expect(read(hub, w)(ctx)).To(HaveField("DeletionTimestamp", BeNil()))
+			}
+		}).WithTimeout(2 * time.Second).Should(Succeed())
+		message, err := conditionMessage(ctx, gone.Name, apis.ConditionDeletionWarning)
+		Expect(err).NotTo(HaveOccurred())
+		AddReportEntry("DeletionWarning", message)
+
+		patchHub(ctx, gone.Name, terminating)
+		patchHub(ctx, moved.Name, terminating)
+		Eventually(ctx, read(hub, gone)).Should(BeNil())
+		Expect(read(cluster["cluster1"], named(gone.Name))(ctx)).To(BeNil())
+		Eventually(ctx, read(cluster["cluster2"], named(moved.Name))).ShouldNot(BeNil())
+		Expect(read(cluster["cluster1"], named(moved.Name))(ctx)).To(BeNil())
+		expectNoCondition(ctx, moved.Name, apis.ConditionMoveWarning)
 	})
 })

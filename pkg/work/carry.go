@@ -7,7 +7,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/relay"
 )
 
 // Field managers by which the work agent applies requests. OCM wants them to begin with "work-agent". What they own
@@ -37,6 +39,24 @@ func Carry(w *workv1.ManifestWork, app *argocd.Application, r Request) error {
 	return carryOnly(w, map[string]string{
 		"name": app.Name, "namespace": app.ClusterNamespace(), "resourceVersion": r.Version,
 	}, manager, fields)
+}
+
+// Terminating is a work changed so that it carries, instead of what it carries now, the request to stop the operation that
+// runs there. All else that it says stays: it is about to go. It is the work itself where somebody has changed it so
+// that it does not say how its Application is applied.
+func Terminating(w *workv1.ManifestWork, app *argocd.Application, there relay.Cluster) (*workv1.ManifestWork, error) {
+	if len(w.Spec.ManifestConfigs) != 1 {
+		return w, nil
+	}
+	out := w.DeepCopy()
+	out.Spec.ManifestConfigs[0].UpdateStrategy = Strategy()
+	if out.Annotations == nil {
+		out.Annotations = map[string]string{}
+	}
+	out.Annotations[apis.AnnotationRequestSent] = relay.Sent{
+		State: relay.OnItsWay, ID: relay.TerminationID(there.StartedAt), Version: there.Version,
+	}.String()
+	return out, Carry(out, At(app, w), Request{Version: there.Version})
 }
 
 // carryOnly lets a work carry no more of an Application than these fields, by a field manager of their own.
