@@ -5,9 +5,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/relay"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 // TestUnfinished: what holds up a removal runs on the cluster, or was brought there and not heard of since.
@@ -48,5 +51,18 @@ func TestUnfinished(t *testing.T) {
 				t.Errorf("got %t", got)
 			}
 		})
+	}
+}
+
+// TestACompleteReportWakes what waits for an operation that was taken off there.
+func TestACompleteReportWakes(t *testing.T) {
+	id := work.Identifier(fixture.Application("guestbook").Obj())
+	report := fixture.Feedback(id).String("operationStatePhase", "Running")
+	whole := &workv1.ManifestWork{Status: report.Obj()}
+	whole.Spec.ManifestConfigs = []workv1.ManifestConfigOption{{ResourceIdentifier: id}}
+	partial := whole.DeepCopy()
+	partial.Status = report.Condition("StatusFeedbackSynced", metav1.ConditionFalse, "a rule failed").Obj()
+	if !workChanged().Update(event.UpdateEvent{ObjectOld: partial, ObjectNew: whole}) {
+		t.Error("nothing looks again")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -130,7 +131,8 @@ func workChanged() predicate.Predicate {
 }
 
 // progress is what a work reports of requests: the operation that runs or ended last, while it remembers one the
-// version that this was read from and, while it carries a refresh, when the cluster last compared.
+// version that this was read from and, while it carries a refresh, when the cluster last compared. An operation that is
+// said to run counts as taken off there once the report is complete.
 func progress(w *workv1.ManifestWork) string {
 	names := []string{"operationStatePhase", "operationStateStartedAt", "operationTaken", "operationPending"}
 	if w.Annotations[apis.AnnotationRequestSent] != "" {
@@ -139,7 +141,15 @@ func progress(w *workv1.ManifestWork) string {
 	if w.Annotations[apis.AnnotationRefreshSent] != "" {
 		names = append(names, "reconciledAt")
 	}
-	return feedback.Text(&w.Status, names...)
+	text := feedback.Text(&w.Status, names...)
+	if strings.Contains(text, "operationStatePhase=Running\n") || strings.Contains(text, "operationStatePhase=Terminating\n") {
+		text += fmt.Sprint(complete(w))
+	}
+	return text
+}
+
+func complete(w *workv1.ManifestWork) bool {
+	return len(w.Spec.ManifestConfigs) > 0 && feedback.Parse(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier).Complete
 }
 
 // left is what a work that is to leave what its Application deployed reports of finalizers.
