@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -60,6 +61,14 @@ func TestAClusterThatCannotGoOnKeepsNoOther(t *testing.T) {
 		},
 		"released": func(r *Reconciler, works []workv1.ManifestWork) error {
 			_, err := r.release(t.Context(), nil, works)
+			return err
+		},
+		"moved": func(r *Reconciler, _ []workv1.ManifestWork) error {
+			current := &workv1.ManifestWork{}
+			current.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: metav1.ConditionTrue}}
+			here := app.DeepCopy()
+			here.Finalizers = nil // what the others have is to stay there, so their works are written first
+			_, err := r.removeStale(t.Context(), here, current)
 			return err
 		},
 	} {

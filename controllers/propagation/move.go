@@ -3,7 +3,6 @@ package propagation
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -68,10 +67,12 @@ func (r *Reconciler) clearTheWay(
 	if p := detained(app, there, cluster); p != nil {
 		return p
 	}
+	errs := make([]error, len(there))
 	for i := range there {
-		if _, err := r.remove(ctx, app, &there[i], false); err != nil {
-			return err
-		}
+		_, errs[i] = r.remove(ctx, app, &there[i], false)
+	}
+	if err := joined(errs); err != nil {
+		return err
 	}
 	notice := moving(app, there, "it is sent there when %s has removed it")
 	return problemOr(notice, r.tellOperations(ctx, app, there, notice))
@@ -115,10 +116,12 @@ func (r *Reconciler) removeStale(ctx context.Context, app *argocd.Application, c
 		return 0, problemOr(moving(app, elsewhere(stale, app), "%s keeps it until then"), nil)
 	}
 	left := r.Move.left(app, current, time.Now())
+	errs := make([]error, len(stale))
 	for i := range stale {
-		if err := r.removeStaleWork(ctx, app, &stale[i], left); err != nil {
-			return 0, fmt.Errorf("delete ManifestWork of an earlier target: %w", err)
-		}
+		errs[i] = r.removeStaleWork(ctx, app, &stale[i], left)
+	}
+	if err := joined(errs); err != nil {
+		return left, err
 	}
 	if left > 0 {
 		return left, problemOr(moving(app, elsewhere(stale, app), "%s keeps it until it is healthy there, or for "+r.Move.Timeout.String()), nil)
