@@ -131,6 +131,27 @@ func TestAPausedClusterHoldsRevocation(t *testing.T) {
 	expectDeleting(t, w)
 }
 
+// TestForceDeleteInARevocation: an Application whose revocation its cluster does not answer can still be let go of.
+func TestForceDeleteInARevocation(t *testing.T) {
+	start(t, deleting)
+	app, d := chosen(t)
+	w := workOf(t, app)
+	edit(t, app, func(a *argocd.Application) {
+		a.Spec.Raw = []byte(strings.Replace(string(a.Spec.Raw), "HEAD", "other", 1))
+	})
+	NewWithT(t).Eventually(func() int64 { return get(t, w).Generation }, soon, tick).Should(BeNumerically(">", 1))
+	choose(t, d, "another")
+	expectForbidden(t, app, apis.ReasonClusterForbidden, "being taken off cluster")
+	remove(t, app)
+	settled(t)
+	if get(t, app.DeepCopy()) == nil || get(t, w) == nil {
+		t.Fatal("it went without the cluster's word")
+	}
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationForceDelete] = "true" })
+	expectGone(t, app)
+	expectDeleting(t, w)
+}
+
 // TestAForbiddenOperationIsHeldAlone: it does not travel, everything else does, and it can be taken back as any other.
 func TestAForbiddenOperationIsHeldAlone(t *testing.T) {
 	start(t)

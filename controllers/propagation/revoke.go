@@ -32,7 +32,8 @@ const lasting = 2 * time.Second
 // the Application asks for now may be a slip, and does not run anywhere. So it comes before all that the Application's
 // author decides, a pause, a release or another target: none of them keeps what lost its right. It returns a Problem, or
 // how long to wait, until the deletions have been asked for: as pending where that is not about the cluster that the
-// Application is to be on, so that one which takes its time to answer holds nothing up on another.
+// Application is to be on, so that one which takes its time to answer holds nothing up on another, and where no cluster is
+// to be waited for.
 func (r *Reconciler) revoke(ctx context.Context, app *argocd.Application) (pending, err error) {
 	if !r.DeleteOnRevocation {
 		return nil, nil
@@ -55,10 +56,17 @@ func (r *Reconciler) revoke(ctx context.Context, app *argocd.Application) (pendi
 			pending = refused
 		}
 	}
-	if isSent(app) {
+	if isSent(app) || isForced(app) {
 		return pending, err
 	}
 	return nil, pending // nothing that is refused is let go of
+}
+
+// isForced tells whether the Application is being deleted, is to be let go of by no release, and its clusters are not to be
+// waited for.
+func isForced(app *argocd.Application) bool {
+	return app.Pulled() && app.ReconcileSkipped() && !app.DeletionTimestamp.IsZero() && app.ToBeForced() &&
+		!app.ToBeReleased() && app.Cluster() != ""
 }
 
 // isSent tells whether the Application asks for a work, rather than for the end of those that it has.
