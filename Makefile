@@ -65,22 +65,36 @@ fleet-down: ## Stop them.
 test: ## Everything that must pass.
 	$(call step,verify)
 	go -C e2e run ./cmd/fleet build
-	@$(MAKE) --no-print-directory -j2 $(IN_TURN) step-test-envtest step-beside
+	go test -race -c -o /dev/null ./controllers # compiled once, for both halves
+	@$(MAKE) --no-print-directory -j3 $(IN_TURN) step-envtest-half step-envtest-rest step-beside
 	$(call step,e2e)
 	@printf '\n==> all tests passed\n'
 
-# The tests against an API server wait more than they work, so the rest goes on beside them, and gives way to them.
+# The tests against an API server wait more than they work. So they run in two halves, each with an API server of its
+# own, and the rest goes on beside them, and gives way to them.
 .PHONY: beside
 beside:
 	$(call step,lint)
 	$(call step,test-contract)
 	$(call step,test-fleet)
 
-.PHONY: step-test-envtest step-beside
-step-test-envtest:
-	$(call step,test-envtest)
+.PHONY: step-envtest-half step-envtest-rest step-beside
+step-envtest-half:
+	$(call step,envtest-half)
+step-envtest-rest:
+	$(call step,envtest-rest)
 step-beside:
 	@nice $(MAKE) --no-print-directory beside
+
+HALF := ^Test[A-L]
+ENVTEST = assets="$$(go -C e2e run ./cmd/fleet assets)"; \
+	KUBEBUILDER_ASSETS="$$assets" go test -race -timeout $(ENVTEST_TIMEOUT)
+
+.PHONY: envtest-half envtest-rest
+envtest-half:
+	$(ENVTEST) -run '$(HALF)' ./controllers
+envtest-rest: test-unit
+	$(ENVTEST) -skip '$(HALF)' ./controllers
 
 .PHONY: test-unit
 test-unit: ## The tests that need no API server.
@@ -88,8 +102,7 @@ test-unit: ## The tests that need no API server.
 
 .PHONY: test-envtest
 test-envtest: ## Those, and the tests against a real API server.
-	assets="$$(go -C e2e run ./cmd/fleet assets)"; \
-	KUBEBUILDER_ASSETS="$$assets" go test -race -timeout $(ENVTEST_TIMEOUT) ./...
+	$(ENVTEST) ./...
 
 .PHONY: test-contract
 test-contract: ## What Towline writes, read by Argo CD's and OCM's own code.
