@@ -36,6 +36,20 @@ func create(ctx context.Context, name, on string) {
 	Expect(hub.Create(ctx, app)).To(Succeed())
 }
 
+// removeAddOn takes the add-on off all clusters. What OCM has made for it goes after it, and would go from under an agent
+// of a spec that asks for the add-on again before that.
+func removeAddOn(ctx context.Context) {
+	GinkgoHelper()
+	_, err := f.Hub.Kubectl(ctx, "delete", "managedclusteraddons.addon.open-cluster-management.io", "--all", "--all-namespaces", "--wait=false")
+	Expect(err).NotTo(HaveOccurred())
+	for _, c := range f.Clusters() {
+		deploys := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: c.Name(), Name: "addon-" + towline.AddOn + "-deploy-0"}}
+		Eventually(ctx, read(hub, deploys)).Should(BeNil(), c.Name())
+		identity := secretOn(towline.AddOnNamespace, towline.AddOn+"-hub-kubeconfig")
+		Eventually(ctx, read(cluster[c.Name()], identity)).Should(BeNil(), c.Name())
+	}
+}
+
 // appReportOf is the report on the hub Application, to read.
 func appReportOf(ctx context.Context, name string) *v1alpha1.ApplicationReport {
 	GinkgoHelper()

@@ -38,8 +38,7 @@ var _ = Describe("The agent add-on", Ordered, Serial, func() {
 			Eventually(ctx, read(hub, named(name))).Should(BeNil())
 			agents[on].Stop()
 		}
-		_, err := f.Hub.Kubectl(ctx, "delete", "managedclusteraddons.addon.open-cluster-management.io", "--all", "--all-namespaces", "--wait=false")
-		Expect(err).NotTo(HaveOccurred())
+		removeAddOn(ctx)
 	})
 
 	It("is Available by what the add-on manager says", func(ctx SpecContext) {
