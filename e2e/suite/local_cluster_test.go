@@ -2,7 +2,7 @@ package suite
 
 import (
 	"context"
-	"net"
+	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -34,10 +34,9 @@ func manageHub(ctx context.Context, name string) {
 // workAgent makes a control plane a managed cluster of that name, with a work agent of its own, until the spec ends.
 func workAgent(ctx context.Context, name, kubeconfig string, edits ...func(*fixture.ClusterBuilder)) {
 	GinkgoHelper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
+	ports, err := f.FreePorts(1)
 	Expect(err).NotTo(HaveOccurred())
-	address, admin := free.Addr().String(), f.Hub.Kubeconfig()
-	Expect(free.Close()).To(Succeed())
+	address, admin := fmt.Sprintf("127.0.0.1:%d", ports[0]), f.Hub.Kubeconfig()
 	agent, err := f.Run(ctx, fleet.Command{Name: name + "-work-agent", Path: f.Program("work"), Args: []string{
 		"agent", "--disable-leader-election", "--listen=" + address, "--spoke-cluster-name=" + name, "--agent-id=" + name,
 		"--namespace=" + argocdNamespace, "--kubeconfig=" + kubeconfig, "--hub-kubeconfig=" + admin, "--workload-source-config=" + admin,
