@@ -106,7 +106,7 @@ var _ = Describe("The agent add-on", Ordered, Serial, func() {
 		forged := report.DeepCopy()
 		forged.Status.Resources = append(forged.Status.Resources,
 			argocd.ResourceStatus{Version: "v1", Kind: "ConfigMap", Namespace: hubs.Namespace, Name: hubs.Name})
-		Expect(hub.Update(ctx, forged)).To(Succeed())
+		Expect(hub.Patch(ctx, forged, client.MergeFrom(report))).To(Succeed())
 		Eventually(ctx, func(ctx context.Context) string { return argo(ctx, "app", "resources", name) }).Should(ContainSubstring(hubs.Name))
 		for _, method := range []string{http.MethodGet, http.MethodDelete} {
 			Expect(resourceByServer(ctx, method, name, hubs)).To(ContainSubstring("not found as part of application"), method)
