@@ -360,9 +360,10 @@ func (w *writes) take() []string {
 	return made
 }
 
-// unique is a name that no other test has.
+// unique is a name that no other test has. Names sort as they were made, also where the number gets another digit: what is
+// in the order of its names comes out in the same one wherever a test stands among the others.
 func unique(prefix string) string {
-	return fmt.Sprintf("%s-%d", prefix, number.Add(1))
+	return fmt.Sprintf("%s-%05d", prefix, number.Add(1))
 }
 
 // namespace makes a namespace of its own for a test, whose Applications may go to all clusters.
