@@ -26,6 +26,14 @@ func stays(g Gomega, w *workv1.ManifestWork) {
 
 func goes(g Gomega, w *workv1.ManifestWork) { g.Expect(w.Spec.DeleteOption).To(BeNil()) }
 
+// answerLeft says that the agent has applied that a companion is left to an Application, once it is: an answer to what it
+// said before would be none to that.
+func answerLeft(t *testing.T, key types.NamespacedName) {
+	t.Helper()
+	expectCompanion(t, key, func(g Gomega, w *workv1.ManifestWork) { g.Expect(companion.LeftTo(w)).NotTo(BeEmpty()) })
+	answer(t, key, metav1.ConditionTrue, "")
+}
+
 // beside makes an Application of a project with a credential and a Secret beside it, and returns the works of all three.
 // Its cluster has it, and has said so.
 func beside(t *testing.T) (app *argocd.Application, companions []types.NamespacedName) {
@@ -98,8 +106,7 @@ func TestCompanionsOfAReleasedNeighbour(t *testing.T) {
 		edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "true" })
 		own := expectReleasing(t, app)
 		for _, key := range keys {
-			expectCompanion(t, key, func(g Gomega, w *workv1.ManifestWork) { g.Expect(companion.LeftTo(w)).NotTo(BeEmpty()) })
-			answer(t, key, metav1.ConditionTrue, "")
+			answerLeft(t, key)
 		}
 		applied(t, own)
 		expectNoWork(t, app)
@@ -109,6 +116,9 @@ func TestCompanionsOfAReleasedNeighbour(t *testing.T) {
 	edit(t, app, func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationRelease) })
 	expectWork(t, app)
 	expectCompanion(t, credential, goes)
+	for _, key := range keys { // what is said of the first time is not to be taken for the second
+		expectCompanion(t, key, func(g Gomega, w *workv1.ManifestWork) { g.Expect(companion.LeftTo(w)).To(BeEmpty()) })
+	}
 	letGo()
 	remove(t, other)
 	expectNoWork(t, other)
@@ -148,7 +158,7 @@ func TestReleaseOfWhatTheClusterRefused(t *testing.T) {
 	})
 	applied(t, own)
 	for _, key := range keys {
-		answer(t, key, metav1.ConditionTrue, "")
+		answerLeft(t, key)
 	}
 	expectNoWork(t, app)
 	expectNoCompanion(t, objects)
