@@ -39,24 +39,31 @@ func TestReleaseOfWhatItsClusterHasNotHeardOf(t *testing.T) {
 	}
 }
 
-// TestReleaseThatTheAgentComesBefore: when the agent has the work at the last moment, all is let go of as usual.
-func TestReleaseThatTheAgentComesBefore(t *testing.T) {
-	towline := start(t)
-	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
-	create(t, app)
-	w := expectWork(t, app)
+// seenBeforeItsEnd lets the agent see a work when Towline has decided to delete it as one that no agent has seen.
+func seenBeforeItsEnd(t *testing.T, towline *running, w *workv1.ManifestWork) {
+	t.Helper()
+	there := w.DeepCopy() // the test reads into its own meanwhile
 	seen := sync.OnceValue(func() error {
 		patch := []byte(`{"metadata":{"finalizers":["` + agentFinalizer + `"]}}`)
-		return k8s.Patch(t.Context(), w.DeepCopy(), client.RawPatch(types.MergePatchType, patch))
+		return k8s.Patch(t.Context(), there.DeepCopy(), client.RawPatch(types.MergePatchType, patch))
 	})
 	towline.writes.race(func(method, path string) {
-		if method != http.MethodDelete || !strings.HasSuffix(path, "/"+w.Name) {
+		if method != http.MethodDelete || !strings.HasSuffix(path, "/"+there.Name) {
 			return
 		}
 		if err := seen(); err != nil {
 			t.Error(err)
 		}
 	})
+}
+
+// TestReleaseThatTheAgentComesBefore: when the agent has the work at the last moment, all is let go of as usual.
+func TestReleaseThatTheAgentComesBefore(t *testing.T) {
+	towline := start(t)
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+	create(t, app)
+	w := expectWork(t, app)
+	seenBeforeItsEnd(t, towline, w)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "true" })
 	held := expectReleasing(t, app)
 	if held.UID != w.UID || !held.DeletionTimestamp.IsZero() || len(held.Finalizers) != 1 {
@@ -64,6 +71,23 @@ func TestReleaseThatTheAgentComesBefore(t *testing.T) {
 	}
 	applied(t, held)
 	expectDeleting(t, held)
+}
+
+// TestRemovalThatTheAgentComesBefore: what the agent brings at the last moment does not go with the work as it was sent, but
+// as after any other end of the Application.
+func TestRemovalThatTheAgentComesBefore(t *testing.T) {
+	towline := start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	w := expectWork(t, app)
+	seenBeforeItsEnd(t, towline, w)
+	remove(t, app)
+	expectAsking(t, w)
+	if !w.DeletionTimestamp.IsZero() || len(w.Finalizers) != 1 {
+		t.Fatalf("the agent did not come before: %+v", w.ObjectMeta)
+	}
+	applied(t, w)
+	expectDeleting(t, w)
 }
 
 // TestReleaseOfAWorkThatWasMadeAnew: its cluster may have what the one before it brought.

@@ -32,7 +32,7 @@ func (r *Reconciler) remove(ctx context.Context, app *argocd.Application, w *wor
 		return false, err
 	}
 	if !mayHaveBrought(w) {
-		return true, r.deleteWork(ctx, w, app)
+		return true, r.endWork(ctx, w, app, asRead(w), removed) // unless it has changed meanwhile
 	}
 	if !insist {
 		if awaits, err := r.awaits(ctx, app, w); awaits || err != nil {
