@@ -238,6 +238,35 @@ func TestAnotherNamespaceOnTheCluster(t *testing.T) {
 	expectNoNotice(t, app, apis.ConditionMoveWarning)
 }
 
+// TestAnotherNamespaceOfAWorkThatIsNotSeen: a work that has lost its label is found by its name only, and leaves its place
+// as any other does.
+func TestAnotherNamespaceOfAWorkThatIsNotSeen(t *testing.T) {
+	for title, adopt := range map[string]string{"as asked": apis.AdoptMatching, "one that may not take over": apis.AdoptNever} {
+		t.Run(title, func(t *testing.T) {
+			towline := start(t)
+			app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+			create(t, app)
+			w := expectWork(t, app)
+			seen(t, w)
+			report(t, app, feedbackOf(app).Healthy("a"))
+			towline.stop()
+			edit(t, w, func(w *workv1.ManifestWork) {
+				delete(w.Labels, apis.LabelPull)
+				w.Spec.ManifestConfigs[0].UpdateStrategy = nil // as older controllers make them
+			})
+			edit(t, app, func(a *argocd.Application) {
+				a.Annotations[apis.AnnotationAppNamespace], a.Annotations[apis.AnnotationAdopt] = "elsewhere", adopt
+			})
+			start(t)
+			expectStaying(t, app, app.Namespace)
+			applied(t, workOf(t, app))
+			if held, _ := work.Carried(expectWork(t, app)); held.Namespace != "elsewhere" {
+				t.Errorf("the work carries it to %s", held.Namespace)
+			}
+		})
+	}
+}
+
 // TestAnotherNamespaceTakenBack: nothing has happened.
 func TestAnotherNamespaceTakenBack(t *testing.T) {
 	start(t)

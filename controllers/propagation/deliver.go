@@ -191,17 +191,33 @@ func (r *Reconciler) apply(
 		if created, err := r.create(ctx, app, first); created || err != nil {
 			return first, err
 		}
-		// It is there but not in the cache: the cache is behind, or someone took the label off.
-		existing = &workv1.ManifestWork{}
-		err := r.Live.Get(ctx, client.ObjectKeyFromObject(desired), existing)
-		if gone.Is(err) || err == nil && !existing.DeletionTimestamp.IsZero() {
-			return nil, waiting(unseen) // it is made anew when it is gone, which is perhaps not watched
-		}
+		found, err := r.found(ctx, app, desired)
 		if err != nil {
 			return nil, err
 		}
+		existing = found
 	}
 	return r.update(ctx, app, existing, desired)
+}
+
+// found is the work of the Application that is there but not in the cache: the cache is behind, or someone took the label
+// off.
+func (r *Reconciler) found(ctx context.Context, app *argocd.Application, desired *workv1.ManifestWork) (*workv1.ManifestWork, error) {
+	w := &workv1.ManifestWork{}
+	err := r.Live.Get(ctx, client.ObjectKeyFromObject(desired), w)
+	switch {
+	case gone.Is(err) || err == nil && !w.DeletionTimestamp.IsZero():
+		return nil, waiting(unseen) // it is made anew when it is gone, which is perhaps not watched
+	case err != nil:
+		return nil, err
+	case placeIn(w, app).Namespace == app.ClusterNamespace():
+		return w, nil
+	}
+	// What has to be done before it leaves its place is done when the cache has it.
+	if err := r.relabel(ctx, app, w, desired.Labels); err != nil {
+		return nil, err
+	}
+	return nil, waiting(unseen)
 }
 
 // create tells whether the work was created; it was not when there is one of that name already.

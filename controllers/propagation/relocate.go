@@ -2,7 +2,9 @@ package propagation
 
 import (
 	"context"
+	"maps"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -20,10 +22,10 @@ import (
 func (r *Reconciler) relocated(
 	ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster, existing *workv1.ManifestWork,
 ) (*argocd.Application, error) {
-	if existing == nil || len(existing.Spec.ManifestConfigs) == 0 || !existing.DeletionTimestamp.IsZero() {
+	if existing == nil || !existing.DeletionTimestamp.IsZero() {
 		return app, nil
 	}
-	from := types.NamespacedName{Namespace: existing.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace, Name: app.Name}
+	from := placeIn(existing, app)
 	if from.Namespace == app.ClusterNamespace() || unheard(app, existing) || !work.Took(existing) ||
 		!work.CarriesTo(existing, from) { // the cluster has changed what the work carries
 		return app, nil
@@ -50,4 +52,28 @@ func (r *Reconciler) relocated(
 		notice.Message += "; but " + obstacle(existing) + ". To change the Application there, take the change of namespace back"
 	}
 	return nil, notice
+}
+
+// placeIn is where the work of an Application has it on the cluster, as far as it says.
+func placeIn(w *workv1.ManifestWork, app *argocd.Application) types.NamespacedName {
+	place := types.NamespacedName{Namespace: app.ClusterNamespace(), Name: app.Name}
+	if len(w.Spec.ManifestConfigs) > 0 {
+		place.Namespace = w.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace
+	}
+	return place
+}
+
+// relabel puts labels on a work that the Application must have, which the cache looks for, and changes nothing else.
+func (r *Reconciler) relabel(ctx context.Context, app *argocd.Application, w *workv1.ManifestWork, labels map[string]string) error {
+	if err := r.contested(ctx, app, w); err != nil {
+		return err
+	}
+	labelled := w.DeepCopy()
+	for key, value := range labels {
+		metav1.SetMetaDataLabel(&labelled.ObjectMeta, key, value)
+	}
+	if maps.Equal(labelled.Labels, w.Labels) {
+		return nil
+	}
+	return r.rewrite(ctx, w, labelled)
 }
