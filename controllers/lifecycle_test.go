@@ -189,6 +189,16 @@ func TestMoveThatNeverGetsHealthy(t *testing.T) {
 	NewWithT(t).Eventually(func() *workv1.ManifestWork { return get(t, old.DeepCopy()) }, soon, tick).Should(BeNil())
 }
 
+// deployed is an Application with Argo CD's finalizer that its cluster has, and reports to be healthy.
+func deployed(t *testing.T) *argocd.Application {
+	t.Helper()
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+	create(t, app)
+	seen(t, expectWork(t, app))
+	report(t, app, feedbackOf(app).Healthy("a"))
+	return app
+}
+
 // relocating is an Application that its cluster has and that is to go to another namespace there, once its work does not
 // destroy what it deployed.
 func relocating(t *testing.T) *argocd.Application {
@@ -219,11 +229,7 @@ func expectStaying(t *testing.T, app *argocd.Application, namespace string) *wor
 // the next one's.
 func TestAnotherNamespaceOnTheCluster(t *testing.T) {
 	start(t)
-	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
-	create(t, app)
-	seen(t, expectWork(t, app))
-	report(t, app, feedbackOf(app).Healthy("a"))
-
+	app := deployed(t)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationAppNamespace] = "elsewhere" })
 	w := expectStaying(t, app, app.Namespace)
 	expectNotice(t, app, apis.ConditionMoveWarning, "moving to namespace elsewhere")
@@ -244,13 +250,9 @@ func TestAnotherNamespaceOfAWorkThatIsNotSeen(t *testing.T) {
 	for title, adopt := range map[string]string{"as asked": apis.AdoptMatching, "one that may not take over": apis.AdoptNever} {
 		t.Run(title, func(t *testing.T) {
 			towline := start(t)
-			app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
-			create(t, app)
-			w := expectWork(t, app)
-			seen(t, w)
-			report(t, app, feedbackOf(app).Healthy("a"))
+			app := deployed(t)
 			towline.stop()
-			edit(t, w, func(w *workv1.ManifestWork) {
+			edit(t, workOf(t, app), func(w *workv1.ManifestWork) {
 				delete(w.Labels, apis.LabelPull)
 				w.Spec.ManifestConfigs[0].UpdateStrategy = nil // as older controllers make them
 			})
@@ -280,10 +282,7 @@ func TestAnotherNamespaceTakenBack(t *testing.T) {
 // heard of the operation that the one before it took, and that is over with it.
 func TestAnotherNamespaceDuringARequest(t *testing.T) {
 	start(t)
-	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
-	create(t, app)
-	seen(t, expectWork(t, app))
-	report(t, app, feedbackOf(app).Healthy("a"))
+	app := deployed(t)
 	expectHealth(t, app, "Healthy")
 	request(t, app, `{"sync":{}}`)
 	id := sentOperation(t, app, "")
@@ -379,11 +378,7 @@ func TestAnotherNamespaceUnseen(t *testing.T) {
 // TestAnotherNamespaceOfAWorkMadeAnew: its cluster may have what the one before it brought.
 func TestAnotherNamespaceOfAWorkMadeAnew(t *testing.T) {
 	start(t)
-	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
-	create(t, app)
-	report(t, app, feedbackOf(app).Healthy("a"))
-	expectHealth(t, app, "Healthy")
-	madeAnew(t, app)
+	app := madeAnew(t)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationAppNamespace] = "elsewhere" })
 	applied(t, expectStaying(t, app, app.Namespace))
 	expectWork(t, app)
@@ -392,10 +387,7 @@ func TestAnotherNamespaceOfAWorkMadeAnew(t *testing.T) {
 // TestAnotherNamespaceRefused: the cluster's words say why nothing goes on.
 func TestAnotherNamespaceRefused(t *testing.T) {
 	start(t)
-	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
-	create(t, app)
-	seen(t, expectWork(t, app))
-	report(t, app, feedbackOf(app).Healthy("a"))
+	app := deployed(t)
 	there := app.DeepCopy()
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationAppNamespace] = "elsewhere" })
 	w := expectStaying(t, app, app.Namespace)

@@ -93,11 +93,7 @@ func TestRemovalThatTheAgentComesBefore(t *testing.T) {
 // TestReleaseOfAWorkThatWasMadeAnew: its cluster may have what the one before it brought.
 func TestReleaseOfAWorkThatWasMadeAnew(t *testing.T) {
 	start(t)
-	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
-	create(t, app)
-	report(t, app, feedbackOf(app).Healthy("a"))
-	expectHealth(t, app, "Healthy")
-	madeAnew(t, app)
+	app := madeAnew(t)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "true" })
 	if w := expectReleasing(t, app); !work.Released(w) || len(w.Status.Conditions) > 0 {
 		t.Errorf("got %+v", w)
@@ -105,13 +101,19 @@ func TestReleaseOfAWorkThatWasMadeAnew(t *testing.T) {
 	expectKept(t, workOf(t, app))
 }
 
-// madeAnew deletes the work of an Application without its agent, and waits for the one that takes its place.
-func madeAnew(t *testing.T, app *argocd.Application) {
+// madeAnew is an Application that its cluster has reported on, and whose work was deleted without the agent: another has
+// taken its place.
+func madeAnew(t *testing.T) *argocd.Application {
 	t.Helper()
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	expectHealth(t, app, "Healthy")
 	before := workOf(t, app)
 	if err := k8s.Delete(t.Context(), before.DeepCopy()); err != nil {
 		t.Fatal(err)
 	}
 	NewWithT(t).Eventually(func() *workv1.ManifestWork { return workOf(t, app) }, soon, tick).
 		Should(And(Not(BeNil()), HaveField("UID", Not(Equal(before.UID)))))
+	return app
 }

@@ -191,8 +191,5 @@ func (r *Reconciler) leftToArgoCD(ctx context.Context, app *argocd.Application) 
 		"being deleted since %s: left to the hub's own Argo CD, since the annotation %s is not \"true\"; where none takes its finalizers off, "+
 			"set that annotation to \"true\", and the annotation %s too if what runs on a cluster is to stay there",
 		app.DeletionTimestamp.UTC().Format(time.RFC3339), apis.AnnotationSkipReconcile, apis.AnnotationRelease)
-	if notice != nil {
-		p.Message, p.cause = p.Message+"; meanwhile it is "+notice.Message, notice.cause
-	}
-	return p
+	return p.meanwhile(notice)
 }

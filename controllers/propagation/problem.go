@@ -64,6 +64,15 @@ func noticef(condition, reason, format string, args ...any) *Problem {
 // notice tells whether the problem is none.
 func (p *Problem) notice() bool { return p != nil && slices.Contains(notices, p.Condition) }
 
+// meanwhile is the problem with what is under way put behind it, and with what has to be tried again for that; the notice
+// may be nil.
+func (p *Problem) meanwhile(notice *Problem) *Problem {
+	if notice != nil {
+		p.Message, p.cause = p.Message+"; meanwhile it is "+notice.Message, notice.cause
+	}
+	return p
+}
+
 // notices are the types of the conditions that show what is no problem.
 var notices = []string{
 	apis.ConditionPausedWarning, apis.ConditionReleaseWarning, apis.ConditionMoveWarning, apis.ConditionDeletionWarning,

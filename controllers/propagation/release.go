@@ -138,9 +138,7 @@ func (r *Reconciler) released(ctx context.Context, app *argocd.Application) erro
 	if err != nil || notice != nil {
 		return problemOr(notice, err)
 	}
-	return noticef(apis.ConditionReleaseWarning, silent, // with the end of each work
-		"released: what runs on a cluster stays there and is not managed as long as the annotation %s is true",
-		apis.AnnotationRelease)
+	return letGoWhile("the annotation " + apis.AnnotationRelease + " is true")
 }
 
 // unsent is for an Application that does not say enough to be sent. One that has been sent is let go of, so that a
@@ -153,10 +151,14 @@ func (r *Reconciler) unsent(ctx context.Context, app *argocd.Application, p *Pro
 	if err != nil {
 		return err
 	}
-	if notice != nil {
-		p.Message, p.cause = p.Message+"; meanwhile it is "+notice.Message, notice.cause
-	}
-	return p
+	return p.meanwhile(notice)
+}
+
+// letGoWhile is what to tell of an Application that has been let go of, for as long as something holds. Of the end of each
+// of its works an event has told.
+func letGoWhile(holds string) *Problem {
+	return noticef(apis.ConditionReleaseWarning, silent,
+		"released: what runs on a cluster stays there and is not managed as long as %s", holds)
 }
 
 // problemOr is the error, or else the problem where there is one.

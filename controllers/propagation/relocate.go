@@ -22,7 +22,7 @@ import (
 func (r *Reconciler) relocated(
 	ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster, existing *workv1.ManifestWork,
 ) (*argocd.Application, error) {
-	if existing == nil || !existing.DeletionTimestamp.IsZero() {
+	if !existing.DeletionTimestamp.IsZero() {
 		return app, nil
 	}
 	from := placeIn(existing, app)

@@ -132,6 +132,5 @@ func leftBehind(app *argocd.Application) *Problem {
 	if !sent || !app.ReconcileSkipped() {
 		return nil
 	}
-	return noticef(apis.ConditionReleaseWarning, silent, // with the end of each work
-		"released: what runs on a cluster stays there and is not managed as long as the label %s is not there", apis.LabelPull)
+	return letGoWhile("the label " + apis.LabelPull + " is not there")
 }
