@@ -11,7 +11,6 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	clusterv1beta2 "open-cluster-management.io/api/cluster/v1beta2"
 	workv1 "open-cluster-management.io/api/work/v1"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
@@ -19,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/controllers/internal/wake"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -51,19 +51,18 @@ func (c *Checker) Setup(ctx context.Context, indexer client.FieldIndexer, decisi
 	return decisions()
 }
 
-// Watch wakes the Applications whose rights a change may have changed. Labels of clusters are not among it: who
+// Watches wake the Applications whose rights a change may have changed. Labels of clusters are not among it: who
 // watches ManagedClusters lets them through.
-func (c *Checker) Watch(b *builder.Builder) *builder.Builder {
-	b.Watches(&argocd.AppProject{}, handler.EnqueueRequestsFromMapFunc(c.ofProject), builder.WithPredicates(rulesChanged()))
+func (c *Checker) Watches() []wake.Watch {
+	watches := []wake.Watch{wake.Of(&argocd.AppProject{}, c.ofProject, rulesChanged())}
 	if c.Clusters == None {
-		return b
+		return watches
 	}
-	return b.
-		Watches(&clusterv1beta2.ManagedClusterSetBinding{}, handler.EnqueueRequestsFromMapFunc(c.ofBinding),
-			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&clusterv1beta2.ManagedClusterSet{}, handler.EnqueueRequestsFromMapFunc(c.ofSet),
-			builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&clusterv1beta1.PlacementDecision{}, c.onDecision())
+	return append(watches,
+		wake.Of(&clusterv1beta2.ManagedClusterSetBinding{}, c.ofBinding, predicate.GenerationChangedPredicate{}),
+		wake.Of(&clusterv1beta2.ManagedClusterSet{}, c.ofSet, predicate.GenerationChangedPredicate{}),
+		wake.Watch{Object: &clusterv1beta1.PlacementDecision{}, Handler: c.onDecision()},
+	)
 }
 
 // rulesChanged lets through what a project says. It has no status subresource, and so no generation to tell by.
@@ -79,7 +78,7 @@ func (c *Checker) ofProject(ctx context.Context, project client.Object) []reconc
 	if c.Carried {
 		keys = append(keys, index.ApplicationsOfWorks(ctx, c.Reader, client.MatchingFields{byCarriedProject: project.GetName()})...)
 	}
-	return requests(keys)
+	return wake.Requests(keys)
 }
 
 // carriedProject is the AppProject of the Application that a work carries.
@@ -91,7 +90,7 @@ func carriedProject(obj client.Object) []string {
 }
 
 func (c *Checker) ofBinding(ctx context.Context, binding client.Object) []reconcile.Request {
-	return requests(index.ApplicationsOfNamespace(ctx, c.Reader, binding.GetNamespace()))
+	return wake.Requests(index.ApplicationsOfNamespace(ctx, c.Reader, binding.GetNamespace()))
 }
 
 func (c *Checker) ofSet(ctx context.Context, set client.Object) []reconcile.Request {
@@ -115,7 +114,7 @@ func (c *Checker) onDecision() handler.Funcs {
 			if c.Carried {
 				keys = append(keys, c.sentFrom(ctx, namespace, cluster)...)
 			}
-			for _, request := range requests(keys) {
+			for _, request := range wake.Requests(keys) {
 				q.Add(request)
 			}
 		}
@@ -145,12 +144,4 @@ type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 // without are those of a that are not in b.
 func without(a, b []string) []string {
 	return slices.DeleteFunc(slices.Clone(a), func(s string) bool { return slices.Contains(b, s) })
-}
-
-func requests(keys []types.NamespacedName) []reconcile.Request {
-	out := make([]reconcile.Request, len(keys))
-	for i, key := range keys {
-		out[i].NamespacedName = key
-	}
-	return out
 }

@@ -8,6 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/tools/events"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -69,12 +70,34 @@ type Reconciler struct {
 	// AfterRestore is one of AfterRestoreModes: what becomes of works whose Applications the hub has lost.
 	AfterRestore string
 
+	// Now tells the time; nil for the clock of the machine.
+	Now func() time.Time
+
+	// NewIdentity returns a word that no operation has had, to tell operations apart by; nil for a random one.
+	NewIdentity func() string
+
 	// refusals are when works were first seen where they may not be, by their UID.
 	refusals sync.Map
 
 	blocked tally.Reasons
 	losses  losses
 	running controller.Controller
+}
+
+// now is the time.
+func (r *Reconciler) now() time.Time {
+	if r.Now == nil {
+		return time.Now()
+	}
+	return r.Now()
+}
+
+// newIdentity is a word that no operation has had.
+func (r *Reconciler) newIdentity() string {
+	if r.NewIdentity == nil {
+		return string(uuid.NewUUID())
+	}
+	return r.NewIdentity()
 }
 
 // Reconcile brings the Application that req names to its cluster, or off it.

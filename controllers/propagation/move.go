@@ -115,7 +115,7 @@ func (r *Reconciler) removeStale(ctx context.Context, app *argocd.Application, c
 	if !applied(current) {
 		return 0, problemOr(moving(app, elsewhere(stale, app), "%s keeps it until then"), nil)
 	}
-	left := r.Move.left(app, current, time.Now())
+	left := r.Move.left(app, current, r.now())
 	errs := make([]error, len(stale))
 	for i := range stale {
 		errs[i] = r.removeStaleWork(ctx, app, &stale[i], left)

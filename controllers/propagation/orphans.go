@@ -82,7 +82,7 @@ func (r *Reconciler) lost(key types.NamespacedName, w *workv1.ManifestWork) (boo
 	case w.Annotations[apis.AnnotationOrphanedAt] != "":
 		return r.losses.hold(key), nil
 	}
-	lost, left := r.losses.judge(key, time.Now())
+	lost, left := r.losses.judge(key, r.now())
 	if left > 0 {
 		return false, waiting(left)
 	}
@@ -97,7 +97,7 @@ func (r *Reconciler) hold(ctx context.Context, key types.NamespacedName, w *work
 	if err := r.unheld(ctx, w); err != nil {
 		return err
 	}
-	updated := annotated(w, apis.AnnotationOrphanedAt, time.Now().UTC().Format(time.RFC3339))
+	updated := annotated(w, apis.AnnotationOrphanedAt, r.now().UTC().Format(time.RFC3339))
 	if err := r.rewrite(ctx, w, updated); err != nil {
 		return err
 	}

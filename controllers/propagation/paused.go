@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/controllers/internal/wake"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
@@ -99,5 +100,5 @@ func (r *Reconciler) WatchSets(mgr ctrl.Manager) error {
 }
 
 func (r *Reconciler) applicationsOfSet(ctx context.Context, obj client.Object) []reconcile.Request {
-	return requests(index.ApplicationsOfSet(ctx, r, client.ObjectKeyFromObject(obj)))
+	return wake.Requests(index.ApplicationsOfSet(ctx, r, client.ObjectKeyFromObject(obj)))
 }

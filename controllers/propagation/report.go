@@ -22,7 +22,7 @@ const maxNote = 1024
 // report makes the Application's conditions say what the problem is, or that there is none any more. The event comes
 // with a new problem only, after it has been written.
 func (r *Reconciler) report(ctx context.Context, app *argocd.Application, problem *Problem) error {
-	conditions, changed := withProblem(app.Status.Conditions, problem)
+	conditions, changed := withProblem(app.Status.Conditions, problem, metav1.NewTime(r.now()))
 	if !changed {
 		return nil
 	}
@@ -54,7 +54,7 @@ func isProblem(c argocd.Condition) bool { return slices.Contains(problemConditio
 
 // withProblem is a list of conditions that shows the problem, with what is beside it, and no other, or none for nil, and
 // whether it differs from the given one. All other conditions stay as they are.
-func withProblem(conditions []argocd.Condition, problem *Problem) ([]argocd.Condition, bool) {
+func withProblem(conditions []argocd.Condition, problem *Problem, now metav1.Time) ([]argocd.Condition, bool) {
 	left := problem.all()
 	out := make([]argocd.Condition, 0, len(conditions)+len(left))
 	for _, c := range conditions {
@@ -64,12 +64,12 @@ func withProblem(conditions []argocd.Condition, problem *Problem) ([]argocd.Cond
 		}
 		i := slices.IndexFunc(left, func(p *Problem) bool { return p.condition() == c.Type })
 		if i >= 0 {
-			out = append(out, left[i].after(c))
+			out = append(out, left[i].after(c, now))
 			left = slices.Delete(left, i, i+1)
 		}
 	}
 	for _, p := range left {
-		out = append(out, p.after(argocd.Condition{}))
+		out = append(out, p.after(argocd.Condition{}, now))
 	}
 	return out, !slices.Equal(out, conditions)
 }
@@ -96,11 +96,11 @@ func (p *Problem) all() []*Problem {
 }
 
 // after is the condition that shows the problem in the place of the one before, of its type or of none.
-func (p *Problem) after(before argocd.Condition) argocd.Condition {
+func (p *Problem) after(before argocd.Condition, at metav1.Time) argocd.Condition {
 	if p.isShownBy(before) {
 		return before
 	}
-	now := argocd.Condition{Type: p.condition(), Message: p.shown(), LastTransitionTime: ptr.To(metav1.Now())}
+	now := argocd.Condition{Type: p.condition(), Message: p.shown(), LastTransitionTime: ptr.To(at)}
 	if p.notice() && before.LastTransitionTime != nil {
 		now.LastTransitionTime = before.LastTransitionTime // since when it takes its time
 	}

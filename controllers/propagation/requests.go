@@ -9,7 +9,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -188,7 +187,7 @@ func shows(app *argocd.Application, seen *feedback.Observation) bool {
 
 // stamp gives the hub's operation an identity. The change of the Application wakes the reconcile that sends it.
 func (r *Reconciler) stamp(ctx context.Context, app *argocd.Application) error {
-	operation, err := relay.WithID(app.Operation.Raw, relay.NewID(time.Now(), string(uuid.NewUUID())))
+	operation, err := relay.WithID(app.Operation.Raw, relay.NewID(r.now(), r.newIdentity()))
 	if err != nil {
 		return operationProblem(err)
 	}
@@ -206,7 +205,7 @@ func operationPatch(app *argocd.Application, operation json.RawMessage) any {
 func (r *Reconciler) relayRefresh(
 	ctx context.Context, app *argocd.Application, sent relay.Refresh, seen *feedback.Observation, out *relayed,
 ) error {
-	next, outcome, after := sent.Next(app.Refresh(), seen.Status.ReconciledAt, time.Now())
+	next, outcome, after := sent.Next(app.Refresh(), seen.Status.ReconciledAt, r.now())
 	switch outcome {
 	case relay.Done, relay.TimedOut:
 		out.done = true // the end of the hub's annotation wakes the reconcile that takes it out of the work
@@ -239,7 +238,7 @@ func (r *Reconciler) dropRefresh(ctx context.Context, app *argocd.Application, w
 	had := len(conditions) < len(app.Status.Conditions)
 	if warning != "" {
 		conditions = append(conditions, argocd.Condition{
-			Type: apis.ConditionRefreshWarning, LastTransitionTime: ptr.To(metav1.Now()), Message: warning,
+			Type: apis.ConditionRefreshWarning, LastTransitionTime: ptr.To(metav1.NewTime(r.now())), Message: warning,
 		})
 	}
 	if had || warning != "" {

@@ -100,8 +100,8 @@ func (r *Reconciler) revokeWork(ctx context.Context, app *argocd.Application, w 
 		r.refusals.Delete(w.UID)
 		return err
 	}
-	since, _ := r.refusals.LoadOrStore(w.UID, time.Now())
-	if left := lasting - time.Since(since.(time.Time)); left > 0 {
+	since, _ := r.refusals.LoadOrStore(w.UID, r.now())
+	if left := lasting - r.now().Sub(since.(time.Time)); left > 0 {
 		return waiting(left)
 	}
 	now, live := &argocd.Application{}, &workv1.ManifestWork{}

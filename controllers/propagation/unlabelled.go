@@ -13,11 +13,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/towline-io/towline/controllers/internal/standby"
+	"github.com/towline-io/towline/controllers/internal/wake"
 	"github.com/towline-io/towline/controllers/slim"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -43,8 +43,12 @@ func (r *Reconciler) watchUnlabelled(mgr ctrl.Manager) error {
 	if err := mgr.Add(standby.Cache{Cache: apps}); err != nil {
 		return err
 	}
-	return r.running.Watch(source.Kind[client.Object](apps, applicationMetadata(), &handler.EnqueueRequestForObject{}, endChanged()))
+	w := Unlabelled()
+	return r.running.Watch(source.Kind(apps, w.Object, w.Handler, w.Changed...))
 }
+
+// Unlabelled is the watch of the Applications without the pull label.
+func Unlabelled() wake.Watch { return wake.Self(applicationMetadata(), endChanged()) }
 
 // applicationMetadata is an Application to watch by its metadata.
 func applicationMetadata() *metav1.PartialObjectMetadata {

@@ -15,15 +15,14 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/controllers/internal/wake"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
@@ -35,22 +34,24 @@ import (
 
 // SetupWithManager registers the controller. concurrency is how many Applications are worked on at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
-	b := ctrl.NewControllerManagedBy(mgr).
-		Named("propagation").
-		For(&argocd.Application{}, builder.WithPredicates(r.losses.watched(), applicationChanged())).
-		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.rivals),
-			builder.WithPredicates(targetChanged())).
-		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(r.applicationsOfWork),
-			builder.WithPredicates(workChanged())).
-		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.applicationsOfCluster),
-			builder.WithPredicates(clusterChanged())).
-		WithOptions(retry.Options(concurrency))
-	running, err := r.Grants.Watch(b).Build(r)
+	b := ctrl.NewControllerManagedBy(mgr).Named("propagation").WithOptions(retry.Options(concurrency))
+	running, err := wake.Register(b, r.Watches()).Build(r)
 	if err != nil {
 		return err
 	}
 	r.running = running
 	return r.watchUnlabelled(mgr)
+}
+
+// Watches are the objects of the shared cache whose changes wake Applications, the Applications themselves first. Those
+// without the pull label, and ApplicationSets, are in other caches: see Unlabelled and WatchSets.
+func (r *Reconciler) Watches() []wake.Watch {
+	return append([]wake.Watch{
+		wake.Self(&argocd.Application{}, r.losses.watched(), applicationChanged()),
+		wake.Of(&argocd.Application{}, r.rivals, targetChanged()),
+		wake.Of(&workv1.ManifestWork{}, r.applicationsOfWork, workChanged()),
+		wake.Of(&clusterv1.ManagedCluster{}, r.applicationsOfCluster, clusterChanged()),
+	}, r.Grants.Watches()...)
 }
 
 // applicationChanged lets through what propagation reads of an Application. Its status is not among it, and has no
@@ -191,7 +192,7 @@ func (r *Reconciler) applicationsOfWork(ctx context.Context, obj client.Object) 
 	if key, ok := index.HubApplication(obj); ok && !slices.Contains(keys, key) {
 		keys = append(keys, key)
 	}
-	return requests(append(keys, r.heirs(ctx, obj.(*workv1.ManifestWork))...))
+	return wake.Requests(append(keys, r.heirs(ctx, obj.(*workv1.ManifestWork))...))
 }
 
 // heirs are the Applications of a place on a cluster that a work lets go of: with its end another may have it.
@@ -217,20 +218,12 @@ func (r *Reconciler) releasing(ctx context.Context, cluster string) []reconcile.
 			keys = append(keys, key)
 		}
 	}
-	return requests(keys)
+	return wake.Requests(keys)
 }
 
 // applicationsOfCluster are the Applications that ask for a cluster, and those that it has and that ask to go elsewhere now:
 // it is waited for.
 func (r *Reconciler) applicationsOfCluster(ctx context.Context, obj client.Object) []reconcile.Request {
 	keys := index.ApplicationsOfCluster(ctx, r, obj.GetName())
-	return requests(append(keys, index.ApplicationsOfWorks(ctx, r, client.InNamespace(obj.GetName()))...))
-}
-
-func requests(keys []types.NamespacedName) []reconcile.Request {
-	out := make([]reconcile.Request, len(keys))
-	for i, key := range keys {
-		out[i].NamespacedName = key
-	}
-	return out
+	return wake.Requests(append(keys, index.ApplicationsOfWorks(ctx, r, client.InNamespace(obj.GetName()))...))
 }
