@@ -13,6 +13,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/managedcluster"
 	"github.com/towline-io/towline/pkg/report"
 )
 
@@ -97,5 +98,5 @@ func (r *Reconciler) unreachable(ctx context.Context, name string) (string, erro
 	if err := r.Get(ctx, types.NamespacedName{Name: name}, cluster, client.UnsafeDisableDeepCopy); err != nil {
 		return "", client.IgnoreNotFound(err)
 	}
-	return report.Unreachable(cluster), nil
+	return managedcluster.Unreachable(cluster), nil
 }

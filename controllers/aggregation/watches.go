@@ -20,6 +20,7 @@ import (
 	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/managedcluster"
 	"github.com/towline-io/towline/pkg/report"
 )
 
@@ -68,7 +69,7 @@ func owner(app *argocd.Application) types.UID {
 // availabilityChanged lets through what decides whether a cluster can be heard of, and since when.
 func availabilityChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return report.Unreachable(e.ObjectOld.(*clusterv1.ManagedCluster)) != report.Unreachable(e.ObjectNew.(*clusterv1.ManagedCluster))
+		return managedcluster.Unreachable(e.ObjectOld.(*clusterv1.ManagedCluster)) != managedcluster.Unreachable(e.ObjectNew.(*clusterv1.ManagedCluster))
 	}}
 }
 

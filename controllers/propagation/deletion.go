@@ -15,7 +15,7 @@ import (
 	"github.com/towline-io/towline/controllers/internal/gone"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/report"
+	"github.com/towline-io/towline/pkg/managedcluster"
 )
 
 // forsaken are the clusters of those that are not waited for, each with the reason: because someone says so, or because
@@ -126,7 +126,7 @@ func (r *Reconciler) away(ctx context.Context, clusters []string) (string, error
 		if cluster == nil {
 			continue
 		}
-		if why := report.Unreachable(cluster); why != "" {
+		if why := managedcluster.Unreachable(cluster); why != "" {
 			b.WriteString("; " + why)
 		}
 	}

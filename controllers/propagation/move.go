@@ -15,7 +15,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
-	"github.com/towline-io/towline/pkg/report"
+	"github.com/towline-io/towline/pkg/managedcluster"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -81,7 +81,7 @@ func (r *Reconciler) clearTheWay(
 // detained is what to tell of an Application that stays where it is because the cluster that it is to go to cannot take
 // it; nil when that can, or no old cluster can keep it any more. The cluster's return wakes the reconcile that goes on.
 func detained(app *argocd.Application, there []workv1.ManifestWork, cluster *clusterv1.ManagedCluster) *Problem {
-	away := report.Unreachable(cluster)
+	away := managedcluster.Unreachable(cluster)
 	kept := notGoing(there)
 	if away == "" || len(kept) == 0 {
 		return nil

@@ -10,8 +10,8 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/managedcluster"
 	"github.com/towline-io/towline/pkg/relay"
-	"github.com/towline-io/towline/pkg/report"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -49,7 +49,7 @@ func unfinished(w *workv1.ManifestWork, there relay.Cluster, complete bool) bool
 
 // heard tells whether what a cluster said last holds, and whether it hears.
 func heard(cluster *clusterv1.ManagedCluster) bool {
-	return cluster != nil && detached(cluster) == "" && report.Unreachable(cluster) == ""
+	return cluster != nil && detached(cluster) == "" && managedcluster.Unreachable(cluster) == ""
 }
 
 // awaits tells whether the removal of an Application waits for an operation on the cluster of a work. If the hub asks to

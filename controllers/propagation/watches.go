@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -25,10 +24,9 @@ import (
 	"github.com/towline-io/towline/controllers/internal/wake"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/authorization"
 	"github.com/towline-io/towline/pkg/companion"
 	"github.com/towline-io/towline/pkg/feedback"
-	"github.com/towline-io/towline/pkg/report"
+	"github.com/towline-io/towline/pkg/managedcluster"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -169,15 +167,7 @@ func told(w *workv1.ManifestWork) bool { return feedback.Text(&w.Status, "resour
 func clusterChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*clusterv1.ManagedCluster), e.ObjectNew.(*clusterv1.ManagedCluster)
-		return before.Spec.HubAcceptsClient != after.Spec.HubAcceptsClient ||
-			!maps.Equal(before.Labels, after.Labels) ||
-			authorization.Describe(before).Server != authorization.Describe(after).Server ||
-			before.Annotations[apis.AnnotationPaused] != after.Annotations[apis.AnnotationPaused] ||
-			report.Unreachable(before) != report.Unreachable(after) || // a deletion that waits says so
-			// Set when the cluster has been accepted and has its namespace.
-			meta.IsStatusConditionTrue(before.Status.Conditions, clusterv1.ManagedClusterConditionHubAccepted) !=
-				meta.IsStatusConditionTrue(after.Status.Conditions, clusterv1.ManagedClusterConditionHubAccepted) ||
-			!before.DeletionTimestamp.Equal(after.DeletionTimestamp)
+		return managedcluster.Of(before) != managedcluster.Of(after)
 	}}
 }
 

@@ -13,7 +13,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
-	"github.com/towline-io/towline/pkg/report"
+	"github.com/towline-io/towline/pkg/managedcluster"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -65,7 +65,7 @@ func workConditions(w *workv1.ManifestWork, app *argocd.Application) []argocd.Co
 // unreachable is the condition of the Applications of a cluster that is not available; nil when it is. Its time is
 // the cluster's own.
 func unreachable(cluster *clusterv1.ManagedCluster) *argocd.Condition {
-	why := report.Unreachable(cluster)
+	why := managedcluster.Unreachable(cluster)
 	if why == "" {
 		return nil
 	}

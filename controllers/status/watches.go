@@ -18,7 +18,7 @@ import (
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/report"
+	"github.com/towline-io/towline/pkg/managedcluster"
 )
 
 // How many Applications a second are looked at because their cluster has come or gone, and how many at once. What
@@ -57,7 +57,7 @@ func availabilityChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList },
 		UpdateFunc: func(e event.UpdateEvent) bool {
-			return report.Unreachable(e.ObjectOld.(*clusterv1.ManagedCluster)) != report.Unreachable(e.ObjectNew.(*clusterv1.ManagedCluster))
+			return managedcluster.Unreachable(e.ObjectOld.(*clusterv1.ManagedCluster)) != managedcluster.Unreachable(e.ObjectNew.(*clusterv1.ManagedCluster))
 		},
 	}
 }

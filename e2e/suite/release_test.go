@@ -15,7 +15,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
-	"github.com/towline-io/towline/pkg/report"
+	"github.com/towline-io/towline/pkg/managedcluster"
 )
 
 // uids are those of an Application, its guestbook and the Pods of it on a cluster.
@@ -214,7 +214,7 @@ var _ = Describe("A move", func() {
 		Expect(f.Cluster("cluster2").StopAgent(ctx)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster("cluster2").StartAgent(ctx)).To(Succeed()) })
 		to := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "cluster2"}}
-		Eventually(ctx, read(hub, to)).Should(WithTransform(report.Unreachable, Not(BeEmpty())))
+		Eventually(ctx, read(hub, to)).Should(WithTransform(managedcluster.Unreachable, Not(BeEmpty())))
 
 		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationCluster, to.Name))
 		expectCondition(ctx, app.Name, apis.ConditionMoveWarning, "cluster cluster2 has not been available since")

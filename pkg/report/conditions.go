@@ -1,13 +1,7 @@
 package report
 
 import (
-	"fmt"
 	"slices"
-	"time"
-
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clusterv1 "open-cluster-management.io/api/cluster/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
@@ -84,21 +78,6 @@ func HubConditions(app *argocd.Application) []argocd.Condition {
 	}
 	return out
 }
-
-// Unreachable says since when, and why, nothing can be heard of the cluster; it is empty when the cluster is
-// available. As Open Cluster Management has it, a cluster that has never said so is not.
-func Unreachable(cluster *clusterv1.ManagedCluster) string {
-	c := meta.FindStatusCondition(cluster.Status.Conditions, clusterv1.ManagedClusterConditionAvailable)
-	if c == nil {
-		return fmt.Sprintf("cluster %s has not been available so far, since %s", cluster.Name, utc(cluster.CreationTimestamp))
-	}
-	if c.Status == metav1.ConditionTrue {
-		return ""
-	}
-	return fmt.Sprintf("cluster %s has not been available since %s: %s", cluster.Name, utc(c.LastTransitionTime), c.Message)
-}
-
-func utc(t metav1.Time) string { return t.UTC().Format(time.RFC3339) }
 
 func has(conditions []v1alpha1.Condition, conditionType string) bool {
 	return slices.ContainsFunc(conditions, func(c v1alpha1.Condition) bool { return c.Type == conditionType })

@@ -6,10 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
-	clusterv1 "open-cluster-management.io/api/cluster/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
@@ -174,25 +172,6 @@ func TestKeptResources(t *testing.T) {
 	put(second, two, seen("Healthy", "Synced").Resource("apps/v1/Deployment/x/two", "Synced", "Healthy").Obj(), "")
 	if got := len(build(second).Statuses.Resources); got != 2 {
 		t.Errorf("got %d resources, want one of each", got)
-	}
-}
-
-func TestUnreachable(t *testing.T) {
-	c := &clusterv1.ManagedCluster{}
-	c.Name, c.CreationTimestamp = "cluster1", metav1.Unix(1_700_000_000, 0)
-	if got := report.Unreachable(c); !strings.Contains(got, "2023-11-14T22:13:20Z") {
-		t.Errorf("a cluster that never came: %q", got)
-	}
-	available := metav1.Condition{Type: clusterv1.ManagedClusterConditionAvailable, Status: metav1.ConditionUnknown,
-		Message: "Registration agent stopped updating its lease.", LastTransitionTime: metav1.Unix(1_700_000_060, 0)}
-	c.Status.Conditions = []metav1.Condition{available}
-	want := "cluster cluster1 has not been available since 2023-11-14T22:14:20Z: Registration agent stopped updating its lease."
-	if got := report.Unreachable(c); got != want {
-		t.Errorf("got %q", got)
-	}
-	c.Status.Conditions[0].Status = metav1.ConditionTrue
-	if got := report.Unreachable(c); got != "" {
-		t.Errorf("an available cluster: %q", got)
 	}
 }
 

@@ -3,7 +3,6 @@ package pause
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -52,7 +51,7 @@ func (r *Reader) By(ctx context.Context, app *argocd.Application) (string, error
 
 // OnHub names the object of the hub's that pauses the Application wherever it is; empty for none.
 func (r *Reader) OnHub(ctx context.Context, app *argocd.Application) (string, error) {
-	if by := named("this Application", app.Annotations); by != "" {
+	if by := argocd.PausedBy("this Application", app.Annotations); by != "" {
 		return by, nil
 	}
 	if name, ok := app.ApplicationSet(); ok && r.sets.Load() {
@@ -61,7 +60,7 @@ func (r *Reader) OnHub(ctx context.Context, app *argocd.Application) (string, er
 		if client.IgnoreNotFound(err) != nil {
 			return "", err
 		}
-		return named("ApplicationSet "+app.Namespace+"/"+name, set.Annotations), nil
+		return argocd.PausedBy("ApplicationSet "+app.Namespace+"/"+name, set.Annotations), nil
 	}
 	return "", nil
 }
@@ -79,18 +78,7 @@ func (r *Reader) ByCluster(ctx context.Context, name string) (string, error) {
 	}
 	cluster := &clusterv1.ManagedCluster{}
 	err := r.Get(ctx, types.NamespacedName{Name: name}, cluster, client.UnsafeDisableDeepCopy)
-	return named("ManagedCluster "+name, cluster.Annotations), client.IgnoreNotFound(err)
-}
-
-// named is the object with those annotations if they pause, with a value that only counts as true; empty otherwise.
-func named(object string, annotations map[string]string) string {
-	switch {
-	case !argocd.Paused(annotations):
-		return ""
-	case argocd.Unreadable(annotations, apis.AnnotationPaused):
-		return fmt.Sprintf("%s, whose value %.80q is neither true nor false and counts as true", object, annotations[apis.AnnotationPaused])
-	}
-	return object
+	return argocd.PausedBy("ManagedCluster "+name, cluster.Annotations), client.IgnoreNotFound(err)
 }
 
 // applicationSet is an ApplicationSet to read: what has to be known of one is in its metadata.

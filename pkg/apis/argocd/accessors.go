@@ -2,6 +2,7 @@ package argocd
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +34,17 @@ func (a *Application) ToBeForced() bool { return isTrue(a.Annotations[apis.Annot
 // whoever set it did not want things to go on.
 func Paused(annotations map[string]string) bool {
 	return isTrue(annotations[apis.AnnotationPaused]) || Unreadable(annotations, apis.AnnotationPaused)
+}
+
+// PausedBy is the object with those annotations if they pause, with a remark on a value that only counts as true; empty otherwise.
+func PausedBy(object string, annotations map[string]string) string {
+	switch {
+	case !Paused(annotations):
+		return ""
+	case Unreadable(annotations, apis.AnnotationPaused):
+		return fmt.Sprintf("%s, whose value %.80q is neither true nor false and counts as true", object, annotations[apis.AnnotationPaused])
+	}
+	return object
 }
 
 // Unreadable tells whether an annotation that is true or false is neither. An empty one counts as not set.

@@ -1,0 +1,116 @@
+// Package managedcluster says in one place what Towline knows of a ManagedCluster of Open Cluster Management. Who decides
+// by a cluster reads these facts, and a watch compares them, so that no input of a decision is forgotten. It has no client.
+package managedcluster
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/authorization"
+)
+
+// Facts are what is known of one ManagedCluster. They can be compared. The zero value is one that the hub does not have.
+type Facts struct {
+	// Name is the cluster's name.
+	Name string
+
+	// Exists is set when the hub has the ManagedCluster.
+	Exists bool
+
+	// Deleting is set when its deletion was asked for.
+	Deleting bool
+
+	// Accepted is set when the hub accepts it: spec.hubAcceptsClient.
+	Accepted bool
+
+	// Ready is set when Open Cluster Management has accepted it and made its namespace.
+	Ready bool
+
+	// Unreachable says since when, and why, nothing can be heard of it; empty when it is available.
+	Unreachable string
+
+	// Paused names it, with a remark on an odd value, when nothing is to be written for it; empty otherwise.
+	Paused string
+
+	// Hub is set when it is the hub itself.
+	Hub bool
+
+	// Server is its address as AppProjects name it.
+	Server string
+
+	// Labels are its labels in a canonical form: they put it into sets.
+	Labels string
+}
+
+// Of are the facts about a cluster; nil for one that the hub does not have.
+func Of(c *clusterv1.ManagedCluster) Facts {
+	if c == nil {
+		return Facts{}
+	}
+	described := authorization.Describe(c)
+	return Facts{
+		Name:        c.Name,
+		Exists:      true,
+		Deleting:    !c.DeletionTimestamp.IsZero(),
+		Accepted:    c.Spec.HubAcceptsClient,
+		Ready:       meta.IsStatusConditionTrue(c.Status.Conditions, clusterv1.ManagedClusterConditionHubAccepted),
+		Unreachable: Unreachable(c),
+		Paused:      argocd.PausedBy("ManagedCluster "+c.Name, c.Annotations),
+		Hub:         authorization.IsHub(c),
+		Server:      described.Server,
+		Labels:      canonical(c.Labels),
+	}
+}
+
+// Detached is why the hub has let go of a cluster that it still has; empty where it has not.
+func (f Facts) Detached() string {
+	switch {
+	case f.Deleting:
+		return "the ManagedCluster is being deleted"
+	case !f.Accepted:
+		return "the ManagedCluster is not accepted any more"
+	}
+	return ""
+}
+
+// NotWaitedFor is why a cluster will never answer; empty for one that may.
+func (f Facts) NotWaitedFor() string {
+	if !f.Exists {
+		return "there is no such ManagedCluster any more"
+	}
+	return f.Detached()
+}
+
+// Heard tells whether what a cluster said last holds, and whether it hears.
+func (f Facts) Heard() bool { return f.Exists && f.Detached() == "" && f.Unreachable == "" }
+
+// Unreachable says since when, and why, nothing can be heard of the cluster; it is empty when the cluster is
+// available. As Open Cluster Management has it, a cluster that has never said so is not.
+func Unreachable(c *clusterv1.ManagedCluster) string {
+	available := meta.FindStatusCondition(c.Status.Conditions, clusterv1.ManagedClusterConditionAvailable)
+	if available == nil {
+		return fmt.Sprintf("cluster %s has not been available so far, since %s", c.Name, utc(c.CreationTimestamp))
+	}
+	if available.Status == metav1.ConditionTrue {
+		return ""
+	}
+	return fmt.Sprintf("cluster %s has not been available since %s: %s", c.Name, utc(available.LastTransitionTime), available.Message)
+}
+
+func utc(t metav1.Time) string { return t.UTC().Format(time.RFC3339) }
+
+func canonical(labels map[string]string) string {
+	var b strings.Builder
+	for _, key := range slices.Sorted(maps.Keys(labels)) {
+		b.WriteString(key + "=" + labels[key] + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,107 @@
+package managedcluster_test
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/managedcluster"
+)
+
+func available(c *clusterv1.ManagedCluster, status metav1.ConditionStatus) *clusterv1.ManagedCluster {
+	c.Status.Conditions = append(c.Status.Conditions, metav1.Condition{
+		Type: clusterv1.ManagedClusterConditionAvailable, Status: status, Message: "the lease is old"})
+	return c
+}
+
+func TestWhoIsWaitedFor(t *testing.T) {
+	leaving := available(fixture.Cluster("c").Obj(), metav1.ConditionTrue)
+	leaving.DeletionTimestamp = &metav1.Time{}
+	leaving.DeletionTimestamp.Time = metav1.Unix(1, 0).Time
+	refused := available(fixture.Cluster("c").Obj(), metav1.ConditionTrue)
+	refused.Spec.HubAcceptsClient = false
+	for title, tc := range map[string]struct {
+		cluster      *clusterv1.ManagedCluster
+		notWaitedFor string
+		heard        bool
+	}{
+		"none":           {notWaitedFor: "there is no such ManagedCluster any more"},
+		"available":      {cluster: available(fixture.Cluster("c").Obj(), metav1.ConditionTrue), heard: true},
+		"away":           {cluster: available(fixture.Cluster("c").Obj(), metav1.ConditionUnknown)},
+		"never heard of": {cluster: fixture.Cluster("c").Obj()},
+		"being deleted":  {cluster: leaving, notWaitedFor: "the ManagedCluster is being deleted"},
+		"not accepted":   {cluster: refused, notWaitedFor: "the ManagedCluster is not accepted any more"},
+	} {
+		t.Run(title, func(t *testing.T) {
+			f := managedcluster.Of(tc.cluster)
+			if f.NotWaitedFor() != tc.notWaitedFor || f.Heard() != tc.heard {
+				t.Errorf("got %q, %t", f.NotWaitedFor(), f.Heard())
+			}
+		})
+	}
+}
+
+// TestFactsDiffer when what is decided by does, and only then.
+func TestFactsDiffer(t *testing.T) {
+	make := func() *clusterv1.ManagedCluster {
+		return available(fixture.Cluster("c").Label("set", "a").Obj(), metav1.ConditionTrue)
+	}
+	for title, tc := range map[string]struct {
+		edit func(*clusterv1.ManagedCluster)
+		want bool
+	}{
+		"nothing":       {func(*clusterv1.ManagedCluster) {}, false},
+		"another label": {func(c *clusterv1.ManagedCluster) { c.Labels["x"] = "y" }, true},
+		"paused":        {func(c *clusterv1.ManagedCluster) { c.Annotations = map[string]string{apis.AnnotationPaused: "true"} }, true},
+		"a remark":      {func(c *clusterv1.ManagedCluster) { c.Annotations = map[string]string{"note": "x"} }, false},
+		"another address": {func(c *clusterv1.ManagedCluster) {
+			c.Spec.ManagedClusterClientConfigs = []clusterv1.ClientConfig{{URL: "https://x"}}
+		}, true},
+		"not available": {func(c *clusterv1.ManagedCluster) { c.Status.Conditions[0].Status = metav1.ConditionUnknown }, true},
+		"its capacity":  {func(c *clusterv1.ManagedCluster) { c.Status.Capacity = clusterv1.ResourceList{} }, false},
+		"not accepted":  {func(c *clusterv1.ManagedCluster) { c.Spec.HubAcceptsClient = false }, true},
+		"its namespace": {func(c *clusterv1.ManagedCluster) {
+			c.Status.Conditions = append(c.Status.Conditions, metav1.Condition{Type: clusterv1.ManagedClusterConditionHubAccepted, Status: metav1.ConditionTrue})
+		}, true},
+		"is the hub": {func(c *clusterv1.ManagedCluster) { c.Labels[apis.LabelLocalCluster] = "true" }, true},
+	} {
+		t.Run(title, func(t *testing.T) {
+			c := make()
+			tc.edit(c)
+			if got := managedcluster.Of(c) != managedcluster.Of(make()); got != tc.want {
+				t.Errorf("they differ: %t", got)
+			}
+		})
+	}
+}
+
+func TestAnOddPause(t *testing.T) {
+	c := fixture.Cluster("c").Obj()
+	c.Annotations = map[string]string{apis.AnnotationPaused: "maybe"}
+	if got := managedcluster.Of(c).Paused; !strings.HasPrefix(got, "ManagedCluster c, whose value \"maybe\"") {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	c := &clusterv1.ManagedCluster{}
+	c.Name, c.CreationTimestamp = "cluster1", metav1.Unix(1_700_000_000, 0)
+	if got := managedcluster.Unreachable(c); !strings.Contains(got, "2023-11-14T22:13:20Z") {
+		t.Errorf("a cluster that never came: %q", got)
+	}
+	available := metav1.Condition{Type: clusterv1.ManagedClusterConditionAvailable, Status: metav1.ConditionUnknown,
+		Message: "Registration agent stopped updating its lease.", LastTransitionTime: metav1.Unix(1_700_000_060, 0)}
+	c.Status.Conditions = []metav1.Condition{available}
+	want := "cluster cluster1 has not been available since 2023-11-14T22:14:20Z: Registration agent stopped updating its lease."
+	if got := managedcluster.Unreachable(c); got != want {
+		t.Errorf("got %q", got)
+	}
+	c.Status.Conditions[0].Status = metav1.ConditionTrue
+	if got := managedcluster.Unreachable(c); got != "" {
+		t.Errorf("an available cluster: %q", got)
+	}
+}
