@@ -167,7 +167,7 @@ func told(w *workv1.ManifestWork) bool { return feedback.Text(&w.Status, "resour
 func clusterChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*clusterv1.ManagedCluster), e.ObjectNew.(*clusterv1.ManagedCluster)
-		return managedcluster.Of(before) != managedcluster.Of(after)
+		return managedcluster.Changed(before, after)
 	}}
 }
 

@@ -95,14 +95,35 @@ func (f Facts) Heard() bool { return f.Exists && f.Detached() == "" && f.Unreach
 // Unreachable says since when, and why, nothing can be heard of the cluster; it is empty when the cluster is
 // available. As Open Cluster Management has it, a cluster that has never said so is not.
 func Unreachable(c *clusterv1.ManagedCluster) string {
-	available := meta.FindStatusCondition(c.Status.Conditions, clusterv1.ManagedClusterConditionAvailable)
-	if available == nil {
+	a := available(c)
+	switch {
+	case a == nil:
 		return fmt.Sprintf("cluster %s has not been available so far, since %s", c.Name, utc(c.CreationTimestamp))
-	}
-	if available.Status == metav1.ConditionTrue {
+	case a.Status == metav1.ConditionTrue:
 		return ""
 	}
-	return fmt.Sprintf("cluster %s has not been available since %s: %s", c.Name, utc(available.LastTransitionTime), available.Message)
+	return fmt.Sprintf("cluster %s has not been available since %s: %s", c.Name, utc(a.LastTransitionTime), a.Message)
+}
+
+// CameOrWent tells whether a cluster can be heard of in one of two states only, or since another time. The words of its
+// condition do not count: they change as often as anyone likes, and give nobody more to do.
+func CameOrWent(before, after *clusterv1.ManagedCluster) bool {
+	x, y := available(before), available(after)
+	if x == nil || y == nil {
+		return x != y
+	}
+	return x.Status != y.Status || x.Status != metav1.ConditionTrue && !x.LastTransitionTime.Equal(&y.LastTransitionTime)
+}
+
+// Changed tells whether any of the facts about a cluster differs, but for the words of its condition.
+func Changed(before, after *clusterv1.ManagedCluster) bool {
+	x, y := Of(before), Of(after)
+	x.Unreachable, y.Unreachable = "", ""
+	return x != y || CameOrWent(before, after)
+}
+
+func available(c *clusterv1.ManagedCluster) *metav1.Condition {
+	return meta.FindStatusCondition(c.Status.Conditions, clusterv1.ManagedClusterConditionAvailable)
 }
 
 func utc(t metav1.Time) string { return t.UTC().Format(time.RFC3339) }
