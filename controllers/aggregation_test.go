@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -26,17 +27,28 @@ import (
 const forbidden = `Failed sync attempt to 53e28ff: one or more objects failed to apply, reason: services is forbidden: ` +
 	`User "system:serviceaccount:openshift-gitops:openshift-gitops-argocd-application-controller" cannot create resource "services"`
 
-// appSet is an ApplicationSet in a namespace of its own.
-type appSet struct{ client.ObjectKey }
+// appSet is an ApplicationSet.
+type appSet struct {
+	client.ObjectKey
+	uid types.UID
+}
 
+// applicationSet makes an ApplicationSet in a namespace of its own.
 func applicationSet(t *testing.T) appSet {
 	t.Helper()
-	return appSet{client.ObjectKey{Namespace: namespace(t, unique("sets")), Name: "guestbook"}}
+	return applicationSetNamed(t, namespace(t, unique("sets")), "guestbook")
+}
+
+func applicationSetNamed(t *testing.T, namespace, name string) appSet {
+	t.Helper()
+	set := setObject(namespace, name)
+	create(t, set)
+	return appSet{client.ObjectKeyFromObject(set), set.GetUID()}
 }
 
 // application starts an Application of the set.
 func (s appSet) application(c *clusterv1.ManagedCluster, name string) *fixture.ApplicationBuilder {
-	return fixture.Application(name).Namespace(s.Namespace).Cluster(c.Name).ApplicationSet(s.Name)
+	return fixture.Application(name).Namespace(s.Namespace).Cluster(c.Name).ApplicationSet(s.Name).Owner(s.uid)
 }
 
 // report is the set's report; nil when there is none.
@@ -138,7 +150,7 @@ func TestAggregationOfThreeClusters(t *testing.T) {
 	if got.Labels[apis.LabelHostingApplicationSet] != set.Namespace+".guestbook" {
 		t.Errorf("labels %v", got.Labels)
 	}
-	owner := metav1.OwnerReference{APIVersion: "argoproj.io/v1alpha1", Kind: "ApplicationSet", Name: set.Name, UID: red.OwnerReferences[0].UID}
+	owner := metav1.OwnerReference{APIVersion: "argoproj.io/v1alpha1", Kind: "ApplicationSet", Name: set.Name, UID: set.uid}
 	if diff := cmp.Diff([]metav1.OwnerReference{owner}, got.OwnerReferences); diff != "" {
 		t.Errorf("the garbage collector would not find the report's ApplicationSet:\n%s", diff)
 	}
@@ -356,16 +368,16 @@ func TestAggregationOfAReportThatIsDeletedMeanwhile(t *testing.T) {
 func TestAggregationOfAnApplicationThatChangesSets(t *testing.T) {
 	start(t)
 	set := applicationSet(t)
-	other := appSet{client.ObjectKey{Namespace: set.Namespace, Name: strings.Repeat("long.", 50) + "x"}}
+	other := applicationSetNamed(t, set.Namespace, strings.Repeat("long.", 50)+"x")
 	app := set.application(cluster(t), "a").Obj()
 	create(t, app)
 	set.expect(t, healths(""))
 	edit(t, app, func(a *argocd.Application) {
-		a.OwnerReferences[0].Name, a.OwnerReferences[0].UID = other.Name, "another"
+		a.OwnerReferences[0].Name, a.OwnerReferences[0].UID = other.Name, other.uid
 	})
 	set.expectNone(t)
 	got := other.expect(t, healths(""))
-	if got.OwnerReferences[0].UID != "another" || got.Labels[apis.LabelHostingApplicationSet] != reports.LabelValue(other.ObjectKey) {
+	if got.OwnerReferences[0].UID != other.uid || got.Labels[apis.LabelHostingApplicationSet] != reports.LabelValue(other.ObjectKey) {
 		t.Errorf("got %+v", got.ObjectMeta)
 	}
 }

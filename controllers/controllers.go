@@ -16,6 +16,7 @@ import (
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/internal/events"
 	"github.com/towline-io/towline/controllers/internal/pause"
+	"github.com/towline-io/towline/controllers/internal/sets"
 	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/controllers/resourcesync"
 	"github.com/towline-io/towline/controllers/resourcetree"
@@ -124,16 +125,16 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	}
 	setup := map[string]func(ctrl.Manager, int) error{
 		GitOpsCluster: gitOpsCluster(ctx, o, decisions),
-		Propagation:   pausable(sender),
-		Companions:    pausable(beside),
+		Propagation:   watchingSets(sender),
+		Companions:    watchingSets(beside),
 		Status:        (&status.Reconciler{Client: mgr.GetClient(), Inventory: inventory}).SetupWithManager,
-		Aggregation: (&aggregation.Reconciler{
+		Aggregation: watchingSets(&aggregation.Reconciler{
 			Client:    mgr.GetClient(),
 			Live:      mgr.GetAPIReader(),
 			Inventory: inventory,
 			Events:    recorder,
 			MaxBytes:  o.ReportMaxBytes,
-		}).SetupWithManager,
+		}),
 		ResourceTree: (&resourcetree.Reconciler{
 			Client:     mgr.GetClient(),
 			Store:      resourcetree.NewRedis(o.Redis),
@@ -170,8 +171,8 @@ func (o *Options) setDefaults() {
 	o.ReportMaxBytes = cmp.Or(o.ReportMaxBytes, report.DefaultMaxBytes)
 }
 
-// pausable sets up a controller of what ApplicationSets can pause, on a hub that has them or gets them.
-func pausable(r interface {
+// watchingSets sets up a controller that asks for ApplicationSets, on a hub that has them or gets them.
+func watchingSets(r interface {
 	SetupWithManager(mgr ctrl.Manager, concurrency int) error
 	WatchSets(mgr ctrl.Manager) error
 }) func(ctrl.Manager, int) error {
@@ -179,7 +180,7 @@ func pausable(r interface {
 		if err := r.SetupWithManager(mgr, concurrency); err != nil {
 			return err
 		}
-		return whenServed(mgr, "pause of ApplicationSets", pause.Kinds, func() error { return r.WatchSets(mgr) })
+		return whenServed(mgr, "watch of ApplicationSets", sets.Kinds, func() error { return r.WatchSets(mgr) })
 	}
 }
 

@@ -30,10 +30,17 @@ func annotate(t *testing.T, obj client.Object, value string) {
 // pausable makes an ApplicationSet in a namespace of its own.
 func pausable(t *testing.T) *unstructured.Unstructured {
 	t.Helper()
+	set := setObject(namespace(t, unique("sets")), "set")
+	create(t, set)
+	return set
+}
+
+// setObject is an ApplicationSet that generates nothing.
+func setObject(namespace, name string) *unstructured.Unstructured {
 	set := &unstructured.Unstructured{}
 	set.SetGroupVersionKind(argocd.GroupVersion.WithKind("ApplicationSet"))
-	set.SetNamespace(namespace(t, unique("sets")))
-	set.SetName("set")
+	set.SetNamespace(namespace)
+	set.SetName(name)
 	set.Object["spec"] = map[string]any{
 		"generators": []any{},
 		"template": map[string]any{
@@ -41,7 +48,6 @@ func pausable(t *testing.T) *unstructured.Unstructured {
 			"spec":     map[string]any{"project": "default", "destination": map[string]any{}},
 		},
 	}
-	create(t, set)
 	return set
 }
 

@@ -56,7 +56,8 @@ func (o *owners) forget(app types.NamespacedName) {
 }
 
 // owner is the UID of the work of that name; empty when there is none, or when it carries something else. A report
-// that is not there may have gone with its work, so then the work is read anew.
+// that is not there may have gone with its work, so then the work is read anew. None is made for a work that is being deleted:
+// where that waits for what it owns, the garbage collector would delete the report as often as it is made.
 func (r *Reconciler) owner(ctx context.Context, name string, app types.NamespacedName, current *metav1.PartialObjectMetadata) (types.UID, error) {
 	if known := r.owners.get(app); known.name == name && known.uid != "" && current != nil && current.DeletionTimestamp.IsZero() {
 		return known.uid, nil
@@ -65,6 +66,9 @@ func (r *Reconciler) owner(ctx context.Context, name string, app types.Namespace
 	if err := r.Works.Get(ctx, types.NamespacedName{Namespace: r.Namespace, Name: name}, w); err != nil {
 		r.owners.forget(app)
 		return "", client.IgnoreNotFound(err)
+	}
+	if current == nil && !w.DeletionTimestamp.IsZero() {
+		return "", nil
 	}
 	known := owner{name: name}
 	if work.CarriesTo(w, app) {

@@ -55,12 +55,21 @@ func carrying(name string) *workv1.ManifestWork {
 	return w
 }
 
+// deleted is a work that waits for its end. In a foreground deletion it waits for that of its report.
+func deleted(w *workv1.ManifestWork) *workv1.ManifestWork {
+	now := metav1.Now()
+	w.DeletionTimestamp = &now
+	return w
+}
+
 // TestAWorkThatIsPutRight: a report that had to wait for its work is written without a change on the cluster.
 func TestAWorkThatIsPutRight(t *testing.T) {
 	app := fixture.Application("guestbook").Annotation(apis.AnnotationWork, "guestbook-1").Obj()
 	app.Status.Health.Status = "Healthy"
 	key := types.NamespacedName{Namespace: app.Namespace, Name: app.Name}
-	for title, broken := range map[string]*workv1.ManifestWork{"tampered with": carrying("other"), "not there": nil} {
+	for title, broken := range map[string]*workv1.ManifestWork{
+		"tampered with": carrying("other"), "not there": nil, "being deleted": deleted(carrying("guestbook")),
+	} {
 		t.Run(title, func(t *testing.T) {
 			s := &sides{app: app, work: broken}
 			r := &Reconciler{Cluster: s, Hub: s, Works: s, Namespace: "cluster1"}

@@ -10,8 +10,10 @@ import (
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/controllers/internal/sets"
 	"github.com/towline-io/towline/controllers/resourcesync"
 )
 
@@ -39,7 +41,9 @@ type Reconciler struct {
 	// MaxBytes is how large a report may be.
 	MaxBytes int
 
-	memory memory
+	running controller.Controller
+	sets    sets.Known
+	memory  memory
 }
 
 // Reconcile brings the report of the ApplicationSet that req names up to date, unless it was written a moment ago.

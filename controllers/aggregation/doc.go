@@ -11,6 +11,7 @@
 // watched; the whole is read when it is not known what it says, which is at the start and after somebody else wrote
 // it.
 //
-// It writes reports and nothing else. A report is owned by its ApplicationSet and goes with it; it goes as well when
-// the API server, not the cache, says that no Application of the set is left.
+// It writes reports and nothing else. A report is owned by its ApplicationSet and goes with it. None is made while that is
+// not there, also when Applications of it are. It goes as well when the API server, not the cache, says that no Application
+// of the set is left.
 package aggregation

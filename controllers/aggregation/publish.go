@@ -21,15 +21,24 @@ import (
 // errGone is when somebody deleted the report since it was read, as with its ApplicationSet.
 var errGone = errors.New("the report is not there any more")
 
-// write makes the report say what is known, if it says something else.
+// write makes the report say what is known, if it says something else. None is made for an ApplicationSet that is not there
+// to stay: the garbage collector would delete it, and its end would be the event that makes it again. Its Applications may
+// be there for long, while they wait for their clusters.
 func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, s *set) error {
-	if !s.dirty {
+	owner, err := r.owner(ctx, key)
+	if err != nil {
+		return err
+	}
+	before := s.published
+	if owner == "" && !before.exists() || !s.dirty && before.mayStayWith(owner) {
 		return nil
 	}
-	desired := s.rows.Build(key, r.MaxBytes)
+	desired := s.rows.Build(key, owner, r.MaxBytes)
+	if owner == "" {
+		desired.OwnerReferences = before.meta.OwnerReferences
+	}
 	s.omitted = s.rows.Len() - len(desired.Statuses.ClusterConditions)
 	digest := report.DigestOf(desired)
-	before := s.published
 	if before.exists() && before.current && before.digest == digest {
 		s.dirty = false
 		return nil
@@ -51,6 +60,15 @@ func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, s *set
 	s.pay(time.Now(), cost(s.size, time.Since(began), r.memory.busy()))
 	r.tell(key, before, now)
 	return nil
+}
+
+// owner is the UID of the ApplicationSet; empty when it is not there, or is being deleted.
+func (r *Reconciler) owner(ctx context.Context, key types.NamespacedName) (types.UID, error) {
+	set, err := r.sets.Get(ctx, r, key)
+	if set == nil || err != nil || !set.DeletionTimestamp.IsZero() {
+		return "", err
+	}
+	return set.UID, nil
 }
 
 // send creates or updates the report, and returns what there is then. An update as a whole is nearly twice as fast on

@@ -2,6 +2,7 @@ package aggregation
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -28,6 +29,11 @@ type published struct {
 }
 
 func (p *published) exists() bool { return p.meta.ResourceVersion != "" }
+
+// mayStayWith tells whether the report names that owner, where there is one.
+func (p *published) mayStayWith(owner types.UID) bool {
+	return owner == "" || slices.ContainsFunc(p.meta.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == owner })
+}
 
 // load finds out what the report says where that is not known: at the start, and when somebody else has written it.
 func (r *Reconciler) load(ctx context.Context, key types.NamespacedName, s *set) error {

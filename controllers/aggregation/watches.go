@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -38,7 +37,32 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	for _, s := range r.Inventory.Sources {
 		b.WatchesRawSource(s.Changes(r.ofSource))
 	}
-	return b.Complete(r)
+	var err error
+	r.running, err = b.Build(r)
+	return err
+}
+
+// WatchSets lets reports be made, each of an ApplicationSet that is there. It comes after SetupWithManager, and once the hub
+// serves sets.Kinds: a hub may do without them, or get them later.
+func (r *Reconciler) WatchSets(mgr ctrl.Manager) error {
+	return r.sets.Watch(mgr, r.running, r.setItself, made())
+}
+
+// made lets through that an ApplicationSet is there now, or another one of its name. Its end is the garbage collector's.
+func made() predicate.Predicate {
+	return predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool { return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() },
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+	}
+}
+
+// setItself asks for the reconcile of an ApplicationSet that has Applications for pull: most may have none.
+func (r *Reconciler) setItself(ctx context.Context, set client.Object) []reconcile.Request {
+	key := client.ObjectKeyFromObject(set)
+	if len(index.ApplicationsOfSet(ctx, r, key)) == 0 {
+		return nil
+	}
+	return []reconcile.Request{{NamespacedName: key}}
 }
 
 // applicationChanged lets through what a row takes from the hub Application itself. What its cluster reports comes
@@ -49,21 +73,12 @@ func applicationChanged() predicate.Predicate {
 		was, _ := index.SetOf(before)
 		is, _ := index.SetOf(after)
 		return was != is ||
-			owner(before) != owner(after) ||
 			report.App(before) != report.App(after) ||
 			before.ClusterNamespace() != after.ClusterNamespace() ||
 			!slices.EqualFunc(report.HubConditions(before), report.HubConditions(after), func(a, b argocd.Condition) bool {
 				return a.Type == b.Type && a.Message == b.Message
 			})
 	}}
-}
-
-// owner is the UID of the ApplicationSet.
-func owner(app *argocd.Application) types.UID {
-	if ref := metav1.GetControllerOf(app); ref != nil {
-		return ref.UID
-	}
-	return ""
 }
 
 // availabilityChanged lets through what decides whether a cluster can be heard of, and since when.

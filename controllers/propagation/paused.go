@@ -94,7 +94,7 @@ func (r *Reconciler) releasePaused(
 var errAgain = errors.New("written: the change wakes the next reconcile")
 
 // WatchSets lets ApplicationSets pause their Applications. It comes after SetupWithManager, and once the hub serves
-// pause.Kinds: a hub may do without them, or get them later.
+// sets.Kinds: a hub may do without them, or get them later.
 func (r *Reconciler) WatchSets(mgr ctrl.Manager) error {
 	return r.Pauses.Watch(mgr, r.running, r.applicationsOfSet)
 }

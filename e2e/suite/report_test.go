@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -152,12 +154,49 @@ var _ = Describe("The report of an ApplicationSet", Ordered, func() {
 		expectNoCondition(ctx, "cluster1-guestbook-app", apis.ConditionClusterUnreachableWarning)
 	})
 
-	It("goes with its ApplicationSet", func(ctx SpecContext) {
+	It("goes with its ApplicationSet, and does not come back while a cluster that is cut off keeps an Application", func(ctx SpecContext) {
+		Expect(f.Cluster("cluster1").StopAgent(ctx)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster("cluster1").StartAgent(ctx)).To(Succeed()) })
+		seen := changesOfReport(ctx, set)
 		_, err := f.Hub.Kubectl(ctx, "delete", "--namespace", argocdNamespace, "applicationset", set, "--wait=false")
 		Expect(err).NotTo(HaveOccurred())
 		Eventually(ctx, read(hub, reportOf(set))).Should(BeNil())
+		for _, on := range []string{"cluster2", "cluster3"} {
+			Eventually(ctx, read(hub, named(on+"-guestbook-app"))).Should(BeNil())
+		}
+		Consistently(ctx, read(hub, reportOf(set))).WithTimeout(quiet).Should(BeNil())
+		Expect(read(hub, named("cluster1-guestbook-app"))(ctx)).NotTo(BeNil(), "nothing has waited for the cluster")
+		made, deleted := seen()
+		AddReportEntry(fmt.Sprintf("while the cluster was cut off: %d reports made, %d deleted", made, deleted))
+		Expect(made).To(BeZero())
+		Expect(deleted).To(Equal(int64(1)))
 	})
 })
+
+// changesOfReport counts from now on how often the report of an ApplicationSet is made and deleted.
+func changesOfReport(ctx context.Context, set string) func() (made, deleted int64) {
+	GinkgoHelper()
+	c, err := client.NewWithWatch(f.Hub.RESTConfig(), client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	list := &v1alpha1.MulticlusterApplicationSetReportList{}
+	Expect(c.List(ctx, list, client.InNamespace(argocdNamespace))).To(Succeed())
+	w, err := c.Watch(ctx, list, client.InNamespace(argocdNamespace), client.MatchingFields{"metadata.name": set},
+		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.ResourceVersion}})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(w.Stop)
+	var made, deleted atomic.Int64
+	go func() {
+		for e := range w.ResultChan() {
+			switch e.Type {
+			case watch.Added:
+				made.Add(1)
+			case watch.Deleted:
+				deleted.Add(1)
+			}
+		}
+	}()
+	return func() (int64, int64) { return made.Load(), deleted.Load() }
+}
 
 var _ = Describe("A health that changes on the cluster", Ordered, Serial, func() {
 	const (

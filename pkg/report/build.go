@@ -20,16 +20,16 @@ const (
 	overhead = 6 << 10
 )
 
-// Build is the report of the ApplicationSet, but for times and generations, which Publish adds. It takes maxBytes at
-// most, and shares nothing with the set.
-func (s *Set) Build(set types.NamespacedName, maxBytes int) *v1alpha1.MulticlusterApplicationSetReport {
+// Build is the report of the ApplicationSet, whose UID is owner, but for times and generations, which Publish adds. It takes
+// maxBytes at most, and shares nothing with the set.
+func (s *Set) Build(set types.NamespacedName, owner types.UID, maxBytes int) *v1alpha1.MulticlusterApplicationSetReport {
 	out := &v1alpha1.MulticlusterApplicationSetReport{}
 	out.APIVersion, out.Kind = v1alpha1.GroupVersion.String(), "MulticlusterApplicationSetReport"
 	out.Namespace, out.Name = set.Namespace, set.Name
 	out.Labels = map[string]string{apis.LabelHostingApplicationSet: LabelValue(set)}
-	if uid := s.owner(); uid != "" {
+	if owner != "" {
 		out.OwnerReferences = []metav1.OwnerReference{{
-			APIVersion: argocd.GroupVersion.String(), Kind: "ApplicationSet", Name: set.Name, UID: uid,
+			APIVersion: argocd.GroupVersion.String(), Kind: "ApplicationSet", Name: set.Name, UID: owner,
 		}}
 	}
 	room := maxBytes - overhead

@@ -38,7 +38,7 @@ func TestThreeClusters(t *testing.T) {
 		a := fixture.Application(cluster + "-guestbook-app").Namespace(set.Namespace).ApplicationSet(set.Name).Cluster(cluster).Obj()
 		put(s, a, seen, "")
 	}
-	got := s.Build(set, report.DefaultMaxBytes)
+	got := s.Build(set, owner, report.DefaultMaxBytes)
 	equal(t, "three-clusters", got)
 	summary := got.Statuses.Summary
 	summary.Applications, summary.Unreachable, summary.Omitted, summary.OmittedResources = "", "", "", ""
@@ -106,7 +106,7 @@ func TestBudget(t *testing.T) {
 	for _, n := range []int{1000, 5000, 10_000} {
 		s := fill(n)
 		for _, maxBytes := range []int{1 << 20, 128 << 10} {
-			got := s.Build(guestbook, maxBytes)
+			got := s.Build(guestbook, owner, maxBytes)
 			report.Publish(got, nil, 0, metav1.Now())
 			data, err := json.Marshal(got)
 			if err != nil {
@@ -143,7 +143,7 @@ func TestBudgetOfResources(t *testing.T) {
 		}
 		put(s, app(fmt.Sprintf("cluster%d", i)).Obj(), b.Obj(), "")
 	}
-	got := s.Build(guestbook, 256<<10)
+	got := s.Build(guestbook, owner, 256<<10)
 	if len(got.Statuses.ClusterConditions) != 100 {
 		t.Errorf("resources have pushed out all but %d rows", len(got.Statuses.ClusterConditions))
 	}

@@ -20,6 +20,9 @@ import (
 // guestbook is the ApplicationSet of most tests.
 var guestbook = types.NamespacedName{Namespace: "argocd", Name: "guestbook-app-set"}
 
+// owner is the UID of the ApplicationSet.
+const owner = types.UID("5e7")
+
 // app starts an Application of the guestbook set for a cluster.
 func app(cluster string) *fixture.ApplicationBuilder {
 	return fixture.Application(cluster + "-guestbook-app").ApplicationSet(guestbook.Name).Cluster(cluster)
@@ -89,7 +92,7 @@ func put(s *report.Set, a *argocd.Application, seen *report.Seen, unreachable st
 
 // build is the report of the guestbook set with the default limit.
 func build(s *report.Set) *v1alpha1.MulticlusterApplicationSetReport {
-	return s.Build(guestbook, report.DefaultMaxBytes)
+	return s.Build(guestbook, owner, report.DefaultMaxBytes)
 }
 
 // fill makes a set of n Applications of which every tenth is in trouble.

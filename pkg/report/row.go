@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -54,9 +53,6 @@ type Entry struct {
 	// Detailed is set when Resources is all there is. When it is not, a row that counts resources counts those
 	// that an earlier report listed.
 	Detailed bool
-
-	// Owner is the UID of the ApplicationSet.
-	Owner types.UID
 }
 
 // App names an Application in a report. It is for people and for comparisons; nothing takes it apart again.
@@ -75,9 +71,6 @@ func Observe(app *argocd.Application, seen *Seen, unreachable string, before *En
 	if before != nil && before.Row.App == out.Row.App {
 		out = *before
 		out.Row.Conditions = nil
-	}
-	if owner := metav1.GetControllerOf(app); owner != nil {
-		out.Owner = owner.UID
 	}
 	if seen == nil {
 		seen = &Seen{}

@@ -18,9 +18,8 @@ type Set struct {
 	// order is all entries, those that need attention first.
 	order []*entry
 
-	tally  Tally
-	union  union
-	owners map[types.UID]int
+	tally Tally
+	union union
 
 	// rowBytes is the size of all rows.
 	rowBytes int
@@ -45,7 +44,6 @@ func NewSet(kept []v1alpha1.ResourceRef) *Set {
 		entries: map[types.NamespacedName]*entry{},
 		tally:   newTally(),
 		union:   union{users: map[v1alpha1.ResourceRef]int{}},
-		owners:  map[types.UID]int{},
 		kept:    kept,
 	}
 }
@@ -103,25 +101,9 @@ func (s *Set) count(e *entry, n int) {
 	s.tally.add(&e.Row, n)
 	s.union.add(e.Resources, n)
 	s.rowBytes += n * e.size
-	if s.owners[e.Owner] += n; s.owners[e.Owner] == 0 {
-		delete(s.owners, e.Owner)
-	}
 	if !e.Detailed && e.Row.ResourceCounts != nil {
 		s.waiting += n
 	}
-}
-
-// owner is the UID of the ApplicationSet. While one is made again under its old name its Applications may not agree:
-// then it is what most of them say.
-func (s *Set) owner() types.UID {
-	var owner types.UID
-	most := 0
-	for uid, n := range s.owners {
-		if uid != "" && (n > most || n == most && uid > owner) {
-			owner, most = uid, n
-		}
-	}
-	return owner
 }
 
 func compareEntries(a, b *entry) int {

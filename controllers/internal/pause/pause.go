@@ -3,10 +3,7 @@ package pause
 
 import (
 	"context"
-	"sync/atomic"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -15,30 +12,23 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/towline-io/towline/controllers/internal/sets"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
-
-// +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=list;watch
 
 // Reader reads what pauses from the cache.
 type Reader struct {
 	client.Reader
 
-	// sets is set where the hub has ApplicationSets.
-	sets atomic.Bool
+	sets sets.Known
 }
-
-// Kinds is what has to be served for Watch.
-var Kinds = []schema.GroupVersionKind{applicationSet().GroupVersionKind()}
 
 // Watch lets ApplicationSets pause their Applications, and wakes in a controller what they are mapped to when one pauses
 // or goes on. A hub may do without them, or get them later.
 func (r *Reader) Watch(mgr ctrl.Manager, c controller.Controller, to handler.MapFunc) error {
-	r.sets.Store(true)
-	return c.Watch(source.Kind[client.Object](mgr.GetCache(), applicationSet(), handler.EnqueueRequestsFromMapFunc(to), changed()))
+	return r.sets.Watch(mgr, c, to, changed())
 }
 
 // By names the object whose annotation pauses the Application; empty for none.
@@ -54,15 +44,15 @@ func (r *Reader) OnHub(ctx context.Context, app *argocd.Application) (string, er
 	if by := argocd.PausedBy("this Application", app.Annotations); by != "" {
 		return by, nil
 	}
-	if name, ok := app.ApplicationSet(); ok && r.sets.Load() {
-		set := applicationSet()
-		err := r.Get(ctx, types.NamespacedName{Namespace: app.Namespace, Name: name}, set)
-		if client.IgnoreNotFound(err) != nil {
-			return "", err
-		}
-		return argocd.PausedBy("ApplicationSet "+app.Namespace+"/"+name, set.Annotations), nil
+	name, ok := app.ApplicationSet()
+	if !ok {
+		return "", nil
 	}
-	return "", nil
+	set, err := r.sets.Get(ctx, r, types.NamespacedName{Namespace: app.Namespace, Name: name})
+	if set == nil || err != nil {
+		return "", err
+	}
+	return argocd.PausedBy("ApplicationSet "+app.Namespace+"/"+name, set.Annotations), nil
 }
 
 // Cluster tells whether nothing is to be written for the cluster of that name.
@@ -79,13 +69,6 @@ func (r *Reader) ByCluster(ctx context.Context, name string) (string, error) {
 	cluster := &clusterv1.ManagedCluster{}
 	err := r.Get(ctx, types.NamespacedName{Name: name}, cluster, client.UnsafeDisableDeepCopy)
 	return argocd.PausedBy("ManagedCluster "+name, cluster.Annotations), client.IgnoreNotFound(err)
-}
-
-// applicationSet is an ApplicationSet to read: what has to be known of one is in its metadata.
-func applicationSet() *metav1.PartialObjectMetadata {
-	set := &metav1.PartialObjectMetadata{}
-	set.SetGroupVersionKind(argocd.GroupVersion.WithKind("ApplicationSet"))
-	return set
 }
 
 // changed lets through what pauses or goes on.

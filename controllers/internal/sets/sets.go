@@ -1,0 +1,60 @@
+// Package sets reads ApplicationSets, of which nothing but metadata is looked at. A hub may do without them, or get them
+// later.
+package sets
+
+import (
+	"context"
+	"sync/atomic"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=list;watch
+
+// Kinds are the kinds that have to be served for Watch.
+var Kinds = []schema.GroupVersionKind{Object().GroupVersionKind()}
+
+// Object is an ApplicationSet to read or to watch.
+func Object() *metav1.PartialObjectMetadata {
+	set := &metav1.PartialObjectMetadata{}
+	set.SetGroupVersionKind(argocd.GroupVersion.WithKind("ApplicationSet"))
+	return set
+}
+
+// Known are the ApplicationSets of the hub, once Watch was called. The zero value knows of none.
+type Known struct{ served atomic.Bool }
+
+// Watch wakes a controller for what the ApplicationSets are mapped to of which the predicate lets a change through.
+func (k *Known) Watch(mgr ctrl.Manager, c controller.Controller, to handler.MapFunc, changed predicate.Predicate) error {
+	// The informer comes first: a cache without one refuses reads instead of waiting until they can be answered.
+	if _, err := mgr.GetCache().GetInformer(context.Background(), Object(), cache.BlockUntilSynced(false)); err != nil {
+		return err
+	}
+	k.served.Store(true)
+	return c.Watch(source.Kind[client.Object](mgr.GetCache(), Object(), handler.EnqueueRequestsFromMapFunc(to), changed))
+}
+
+// Get is the ApplicationSet of that name as the cache has it; nil when there is none, and on a hub that does without.
+func (k *Known) Get(ctx context.Context, c client.Reader, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
+	if !k.served.Load() {
+		return nil, nil //nolint:nilnil // documented
+	}
+	set := Object()
+	err := c.Get(ctx, key, set, client.UnsafeDisableDeepCopy)
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // documented
+	}
+	return set, err
+}
