@@ -94,7 +94,7 @@ func cascade(app *argocd.Application) []string {
 	if app == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(app.Finalizers), func(f string) bool { return !argocd.IsCascadeFinalizer(f) })
+	return app.FinalizersThere()
 }
 
 // heeded tells whether the cluster's Application has the finalizers that the work says, and none of others that would

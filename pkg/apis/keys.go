@@ -139,15 +139,55 @@ const (
 	AnnotationRefreshSent = Group + "/refresh-sent"
 )
 
-// Finalizers of Argo CD. They ask for a cascade: what the Application deployed goes before it does.
+// Marks by which controllers of the hub know what they deployed, and what they remember of it. None of them travels: the
+// same controllers on a cluster would take the marks for their own. Package argocd lists them.
 const (
-	// FinalizerResources is the plain cascade; a suffix of "/background" or "/foreground" picks how the
-	// cluster's garbage collector goes about it.
+	// LabelInstance is Argo CD's mark of what an Application deployed, where Argo CD tracks by label: its value is the
+	// name of that Application. Argo CD 2 does unless its settings say otherwise.
+	LabelInstance = "app.kubernetes.io/instance"
+
+	// LabelInstanceOfArgoCD is the label that Argo CD's documentation recommends in its place.
+	LabelInstanceOfArgoCD = "argocd.argoproj.io/instance"
+
+	// LabelInstanceLegacy is the one of Argo CD before 0.11, which some installations have kept.
+	LabelInstanceLegacy = "applications.argoproj.io/app-name"
+
+	// AnnotationTrackingID is Argo CD's mark where it tracks by annotation, as Argo CD 3 does unless its settings say
+	// otherwise.
+	AnnotationTrackingID = "argocd.argoproj.io/tracking-id"
+
+	// AnnotationInstallationID tells the marks of several Argo CDs apart (2.14 and later).
+	AnnotationInstallationID = "argocd.argoproj.io/installation-id"
+
+	// LabelApplySet is the mark of `kubectl apply --prune --applyset`.
+	LabelApplySet = "applyset.kubernetes.io/part-of"
+
+	// AnnotationNotified holds what the hub's notifications controller has sent about an Application.
+	AnnotationNotified = "notified.notifications.argoproj.io"
+
+	// AnnotationHydrate asks the Argo CD that reads it to hydrate the Application's manifests anew (2.14 and later).
+	AnnotationHydrate = "argocd.argoproj.io/hydrate"
+
+	// AnnotationSpecHash is the work agent's, on what a ManifestWork brought to a hub that another hub manages.
+	AnnotationSpecHash = "open-cluster-management.io/config-spec-hash"
+
+	// AnnotationRefreshTimestamp and AnnotationHydrateTimestamp identify a request (Argo CD 3.6 and later).
+	AnnotationRefreshTimestamp = "argocd.argoproj.io/refresh-timestamp"
+	AnnotationHydrateTimestamp = "argocd.argoproj.io/hydrate-timestamp"
+)
+
+// Finalizers of Argo CD by which the end of an Application waits for its cluster.
+const (
+	// FinalizerResources asks for a cascade: what the Application deployed goes before it does. A suffix of "/background"
+	// or "/foreground" picks how the cluster's garbage collector goes about it.
 	FinalizerResources = "resources-finalizer.argocd.argoproj.io"
 
 	// FinalizerPostDelete holds an Application until its post-delete hooks have run; "/cleanup" is its
 	// second stage.
 	FinalizerPostDelete = "post-delete-finalizer.argocd.argoproj.io"
+
+	// FinalizerPreDelete is the same for pre-delete hooks (Argo CD 3.3 and later).
+	FinalizerPreDelete = "pre-delete-finalizer.argocd.argoproj.io"
 )
 
 // InClusterServer is the address by which an Argo CD means the cluster that it runs on.

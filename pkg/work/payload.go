@@ -7,8 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
@@ -32,9 +30,6 @@ var hubOnly = []string{
 	// kubectl apply keeps the whole hub object in it, for its own use on the hub.
 	"kubectl.kubernetes.io/last-applied-configuration",
 }
-
-// serverFinalizers are set by the API server while the hub object goes, and speak of the hub object alone.
-var serverFinalizers = []string{metav1.FinalizerDeleteDependents, metav1.FinalizerOrphanDependents}
 
 // payload is the Application as it is to be on the cluster, in JSON.
 func payload(app *argocd.Application, requests Requests) ([]byte, error) {
@@ -75,9 +70,7 @@ func payloadMeta(app *argocd.Application, requests Requests) payloadMetadata {
 		Namespace:   app.ClusterNamespace(),
 		Labels:      without(app.Labels),
 		Annotations: without(app.Annotations),
-		Finalizers: slices.DeleteFunc(slices.Clone(app.Finalizers), func(f string) bool {
-			return slices.Contains(serverFinalizers, f)
-		}),
+		Finalizers:  app.FinalizersThere(),
 	}
 	meta.Labels[apis.LabelPulled] = "true"
 	meta.Annotations[apis.AnnotationWork] = Name(app)

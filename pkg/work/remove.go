@@ -14,9 +14,9 @@ import (
 )
 
 // Removable is the work changed so that its deletion takes the Application off the cluster, and what that deployed as
-// these finalizers of Argo CD say: where none of them destroys it, it stays, and the work asks what is Left. It returns
-// the work itself where that is so already, where it carries a request, and where what it carries cannot be read. The
-// work is one that Took.
+// these finalizers of Argo CD say: where none of them destroys it, it stays, and the work asks what is Left. It carries no
+// others: an earlier version sent finalizers that nobody takes off there. Removable returns the work itself where that is
+// so already, where it carries a request, and where what it carries cannot be read. The work is one that Took.
 func Removable(w *workv1.ManifestWork, finalizers []string) (*workv1.ManifestWork, bool) {
 	if CarriesRequest(w) {
 		return w, false
@@ -26,11 +26,9 @@ func Removable(w *workv1.ManifestWork, finalizers []string) (*workv1.ManifestWor
 		return w, false
 	}
 	stays := !argocd.Destroys(finalizers)
-	cascade := slices.DeleteFunc(slices.Clone(held.Finalizers), func(f string) bool { return !argocd.IsCascadeFinalizer(f) })
-	if w.Spec.DeleteOption == nil && sameSet(cascade, finalizers) && stays == TellsLeft(w) {
+	if w.Spec.DeleteOption == nil && sameSet(held.Finalizers, finalizers) && stays == TellsLeft(w) {
 		return w, false
 	}
-	others := slices.DeleteFunc(slices.Clone(held.Finalizers), argocd.IsCascadeFinalizer)
 	out := w.DeepCopy()
 	if ClaimOf(w) == Asks && Outcome(w) == metav1.ConditionTrue {
 		SetClaim(out, Takes) // it is Towline's
@@ -39,7 +37,7 @@ func Removable(w *workv1.ManifestWork, finalizers []string) (*workv1.ManifestWor
 		out.Spec.ManifestConfigs = []workv1.ManifestConfigOption{config(held)} // an older controller's
 	}
 	out.Spec.DeleteOption = nil
-	if setFinalizers(out, append(others, finalizers...), askLeft(out, stays)) != nil {
+	if setFinalizers(out, finalizers, askLeft(out, stays)) != nil {
 		return w, false
 	}
 	return out, true

@@ -8,10 +8,23 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/relay"
 	"github.com/towline-io/towline/pkg/work"
 )
+
+// earlier lets a work carry what an earlier version made of the Application.
+func earlier(t *testing.T, w *workv1.ManifestWork, edit func(held *argocd.Application)) {
+	t.Helper()
+	held := payloadOf(t, w)
+	edit(held)
+	raw, err := json.Marshal(held)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Spec.Workload.Manifests[0].Raw = raw
+}
 
 // TestRemovable: the cluster's copy goes as the hub's finalizers say, whatever the work said before.
 func TestRemovable(t *testing.T) {
@@ -24,19 +37,24 @@ func TestRemovable(t *testing.T) {
 		"as it is":            {has: []string{apis.FinalizerResources}, wants: []string{apis.FinalizerResources}},
 		"none":                {changed: true}, // others may hold it: the cluster is asked
 		"with that of others": {has: []string{mine}, changed: true},
-		"post-delete alone":   {has: []string{apis.FinalizerPostDelete}, wants: []string{apis.FinalizerPostDelete}, changed: true},
-		"lost on the hub":     {has: []string{mine, apis.FinalizerResources}, changed: true},
-		"of another form":     {has: []string{apis.FinalizerResources}, wants: []string{background}, changed: true},
-		"new on the hub":      {wants: []string{apis.FinalizerResources}, changed: true},
-		"released":            {has: []string{mine, background}, wants: []string{background}, released: true, changed: true},
+		"beside that of others": {
+			has: []string{mine, apis.FinalizerResources}, wants: []string{apis.FinalizerResources}, changed: true},
+		"pre-delete": {
+			has: []string{apis.FinalizerPreDelete, apis.FinalizerResources}, wants: []string{apis.FinalizerResources}, changed: true},
+		"post-delete alone": {has: []string{apis.FinalizerPostDelete}, wants: []string{apis.FinalizerPostDelete}, changed: true},
+		"lost on the hub":   {has: []string{mine, apis.FinalizerResources}, changed: true},
+		"of another form":   {has: []string{apis.FinalizerResources}, wants: []string{background}, changed: true},
+		"new on the hub":    {wants: []string{apis.FinalizerResources}, changed: true},
+		"released":          {has: []string{mine, background}, wants: []string{background}, released: true, changed: true},
 	} {
 		t.Run(title, func(t *testing.T) {
-			w, err := work.Render(fixture.Application("guestbook").Finalizers(tc.has...).Obj(), work.Requests{})
-			if err == nil && tc.released {
-				w, err = work.Release(w, nil)
-			}
-			if err != nil {
-				t.Fatal(err)
+			w := render(t, fixture.Application("guestbook"))
+			earlier(t, w, func(held *argocd.Application) { held.Finalizers = tc.has })
+			if tc.released {
+				var err error
+				if w, err = work.Release(w, nil); err != nil {
+					t.Fatal(err)
+				}
 			}
 			out, changed := work.Removable(w, tc.wants)
 			if changed != tc.changed || out.Spec.DeleteOption != nil {
@@ -49,8 +67,8 @@ func TestRemovable(t *testing.T) {
 					t.Errorf("%s: %s", f, raw)
 				}
 			}
-			if keeps := len(tc.has) > 0 && tc.has[0] == mine && !tc.released; keeps && !strings.Contains(raw, mine) {
-				t.Errorf("that of others is gone: %s", raw)
+			if strings.Contains(raw, mine) || strings.Contains(raw, apis.FinalizerPreDelete) {
+				t.Errorf("nobody takes its finalizers off there: %s", raw)
 			}
 			if _, again := work.Removable(out, tc.wants); again {
 				t.Error("it never ends")

@@ -3,6 +3,7 @@ package work_test
 import (
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,7 +28,7 @@ func TestRenderGolden(t *testing.T) {
 	tests := map[string]*fixture.ApplicationBuilder{
 		"standalone": fixture.Application("guestbook"),
 		"applicationset": fixture.Application("cluster1-guestbook-app").ApplicationSet("guestbook-app").
-			Finalizers(apis.FinalizerResources),
+			Finalizers("example.com/mine", apis.FinalizerPreDelete, apis.FinalizerResources),
 		"other-namespace": fixture.Application("guestbook").Namespace("team-a").
 			Annotation(apis.AnnotationAppNamespace, "openshift-gitops").Annotation("team", "a").Label("tier", "web"),
 		"newer-argocd": fixture.Application("guestbook").Spec(newer).Unknown("newTop", `{"a":1}`).
@@ -97,7 +98,7 @@ func TestRenderLosesNothingOfTheSpecButTheDestination(t *testing.T) {
 }
 
 func TestRenderDropsWhatIsForTheHub(t *testing.T) {
-	app := fixture.Application("guestbook").Finalizers(metav1.FinalizerDeleteDependents, "example.com/keep", apis.FinalizerResources).
+	app := fixture.Application("guestbook").Finalizers(metav1.FinalizerDeleteDependents, apis.FinalizerResources).
 		Annotation(apis.AnnotationRefresh, "normal").Annotation("kubectl.kubernetes.io/last-applied-configuration", "{}")
 	got := payloadOf(t, render(t, app))
 	if diff := cmp.Diff(map[string]string{apis.AnnotationWork: "guestbook-4a491"}, got.Annotations); diff != "" {
@@ -106,11 +107,34 @@ func TestRenderDropsWhatIsForTheHub(t *testing.T) {
 	if diff := cmp.Diff(map[string]string{apis.LabelPulled: "true"}, got.Labels); diff != "" {
 		t.Errorf("labels (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"example.com/keep", apis.FinalizerResources}, got.Finalizers); diff != "" {
+	if diff := cmp.Diff([]string{apis.FinalizerResources}, got.Finalizers); diff != "" {
 		t.Errorf("finalizers (-want +got):\n%s", diff)
 	}
 	if got.UID != "" || got.ResourceVersion != "" || len(got.OwnerReferences) != 0 {
 		t.Errorf("server-set metadata travels: %+v", got.ObjectMeta)
+	}
+}
+
+// TestRenderDropsFinalizers: a finalizer travels when the Argo CD of any cluster takes it off there.
+func TestRenderDropsFinalizers(t *testing.T) {
+	for finalizer, travels := range map[string]bool{
+		"resources-finalizer.argocd.argoproj.io":            true,
+		"resources-finalizer.argocd.argoproj.io/background": true,
+		"resources-finalizer.argocd.argoproj.io/foreground": true,
+		"post-delete-finalizer.argocd.argoproj.io":          true,
+		"post-delete-finalizer.argocd.argoproj.io/cleanup":  true,
+
+		"pre-delete-finalizer.argocd.argoproj.io":         false,
+		"pre-delete-finalizer.argocd.argoproj.io/cleanup": false,
+		"argocd.argoproj.io/hook-finalizer":               false,
+		"example.com/mine":                                false,
+		metav1.FinalizerDeleteDependents:                  false,
+		metav1.FinalizerOrphanDependents:                  false,
+	} {
+		got := payloadOf(t, render(t, fixture.Application("guestbook").Finalizers(finalizer))).Finalizers
+		if slices.Contains(got, finalizer) != travels {
+			t.Errorf("%s: %v travel", finalizer, got)
+		}
 	}
 }
 

@@ -107,10 +107,24 @@ func (a *Application) Cascades() bool {
 }
 
 // IsCascadeFinalizer tells whether a finalizer is one of Argo CD's that the managed cluster answers for: the
-// resources finalizer and the post-delete finalizer, in all their forms.
+// resources finalizer, the pre-delete and the post-delete finalizer, in all their forms. These are all finalizers that
+// Argo CD 2.14 to 3.5 takes off an Application in the end; the hook finalizer it takes off when a sync is over.
 func IsCascadeFinalizer(f string) bool {
 	base, _, _ := strings.Cut(f, "/")
+	return base == apis.FinalizerPreDelete || FinalizerTravels(f)
+}
+
+// FinalizerTravels tells whether the Application on the cluster is to have a finalizer of the hub's. A pre-delete finalizer
+// does not travel: an Argo CD before 3.3 never takes it off, and a newer one sets it there itself with each comparison,
+// where the Application has such hooks.
+func FinalizerTravels(f string) bool {
+	base, _, _ := strings.Cut(f, "/")
 	return base == apis.FinalizerResources || base == apis.FinalizerPostDelete
+}
+
+// FinalizersThere are the finalizers that the Application is to have on its cluster.
+func (a *Application) FinalizersThere() []string {
+	return slices.DeleteFunc(slices.Clone(a.Finalizers), func(f string) bool { return !FinalizerTravels(f) })
 }
 
 // DestructiveFinalizers are those by which Argo CD (2 and 3) destroys what an Application deployed before it lets that go.

@@ -110,6 +110,9 @@ func TestCascades(t *testing.T) {
 		"resources-finalizer.argocd.argoproj.io/background": true,
 		"resources-finalizer.argocd.argoproj.io/foreground": true,
 		"post-delete-finalizer.argocd.argoproj.io/cleanup":  true,
+		"pre-delete-finalizer.argocd.argoproj.io":           true,
+		"pre-delete-finalizer.argocd.argoproj.io/cleanup":   true,
+		"argocd.argoproj.io/hook-finalizer":                 false,
 		"example.com/resources-finalizer":                   false,
 		"foregroundDeletion":                                false,
 	} {
