@@ -96,7 +96,7 @@ func TestEndsWithPreDeleteFinalizers(t *testing.T) {
 // TestFinalizersThatTowlinesTokenMayTakeOff: those by which the end of an Application waits for its cluster, and no others.
 func TestFinalizersThatTowlinesTokenMayTakeOff(t *testing.T) {
 	applyPolicy(t, "applications.yaml")
-	towline := impersonating(t, "system:serviceaccount:argocd:towline-controller")
+	towline := asTowline(t, "argocd", "towline-controller")
 	ns := namespace(t, unique("apps"))
 	deleted := func(t *testing.T, finalizer string) *argocd.Application {
 		t.Helper()
