@@ -9,16 +9,17 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
 // reserved are the prefixes of labels that mean something to Argo CD, or to Towline, on a Secret. A cluster that could
-// set them would make its Secret a repository's, or part of some Application.
+// set them would make its Secret a repository's, or part of some Application. So would marks with other prefixes.
 var reserved = []string{"argocd.argoproj.io", apis.Group, "app.kubernetes.io"}
 
 // Follows tells whether a label of a ManagedCluster of that key goes to its Secret.
 func Follows(key string) bool {
 	prefix, _, _ := strings.Cut(key, "/")
-	return !slices.Contains(reserved, prefix)
+	return !slices.Contains(reserved, prefix) && !argocd.IsMark(key)
 }
 
 // followed are the labels that come from a cluster: its own, and of its claims those that are named and fit into a label.

@@ -116,6 +116,9 @@ func TestLabelsFollow(t *testing.T) {
 		"those that may not":       {nil, cluster1(), labels{apis.LabelSecretType: "cluster"}, []string{"app.kubernetes.io/instance"}},
 		"none that would be ours":  {nil, cluster1().Label(apis.LabelClusterName, "x"), labels{apis.LabelClusterName: "cluster1"}, nil},
 		"one forged as remembered": {edits{forged}, cluster1(), labels{apis.LabelSecretType: "cluster"}, nil},
+		"marks of the hub's controllers": {
+			nil, cluster1().Label(apis.LabelInstanceLegacy, "x").Label(apis.LabelApplySet, "x"), labels{"env": "dev"},
+			[]string{apis.LabelInstanceLegacy, apis.LabelApplySet}},
 	} {
 		t.Run(title, func(t *testing.T) {
 			s := clustersecret.New("argocd", of(cluster1()))

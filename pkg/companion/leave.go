@@ -8,6 +8,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 // everybody stands for all Applications of a cluster, in the place of so many that a work cannot name them.
@@ -36,8 +37,10 @@ func LeftTo(w *workv1.ManifestWork) []types.NamespacedName {
 }
 
 // Leave changes a work so that it remembers those Applications, and so that its deletion leaves what it carries on the
-// cluster. An agent (v1.2.0) that has applied the work so has taken the work's mark of ownership off.
+// cluster, without the marks of the hub's controllers that an earlier version sent. An agent (v1.2.0) that has applied the
+// work so has taken the work's mark of ownership off.
 func Leave(w *workv1.ManifestWork, to []types.NamespacedName) {
+	work.Unmark(w)
 	w.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
 	delete(w.Annotations, apis.AnnotationLeftTo)
 	if len(to) == 0 {
@@ -63,8 +66,10 @@ func Leave(w *workv1.ManifestWork, to []types.NamespacedName) {
 func Untouched(w *workv1.ManifestWork) { setStrategy(w, workv1.UpdateStrategyTypeCreateOnly) }
 
 // Keep changes a work so that it says nothing of an end any more. What was Untouched is applied again, without force: to
-// own it and no more would have the deletion take what the cluster never let the agent have.
+// own it and no more would have the deletion take what the cluster never let the agent have. Marks of the hub's controllers
+// that an earlier version sent go as well.
 func Keep(w *workv1.ManifestWork) {
+	work.Unmark(w)
 	w.Spec.DeleteOption = nil
 	delete(w.Annotations, apis.AnnotationLeftTo)
 	setStrategy(w, workv1.UpdateStrategyTypeServerSideApply)

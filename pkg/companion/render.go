@@ -13,6 +13,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -76,10 +77,10 @@ type payloadMeta struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// metaFor is the metadata of a hub object on the cluster.
+// metaFor is the metadata of a hub object on the cluster. The marks of the hub's controllers stay on the hub.
 func metaFor(obj metav1.Object, namespace, name string) payloadMeta {
-	meta := payloadMeta{Namespace: namespace, Name: name, Labels: map[string]string{}, Annotations: maps.Clone(obj.GetAnnotations())}
-	maps.Copy(meta.Labels, obj.GetLabels())
+	meta := payloadMeta{Namespace: namespace, Name: name, Labels: map[string]string{}, Annotations: argocd.Unmarked(obj.GetAnnotations())}
+	maps.Copy(meta.Labels, argocd.Unmarked(obj.GetLabels()))
 	meta.Labels[apis.LabelPulled] = "true"
 	delete(meta.Annotations, apis.AnnotationPropagate)
 	delete(meta.Annotations, corev1.LastAppliedConfigAnnotation)

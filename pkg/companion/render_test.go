@@ -2,10 +2,12 @@ package companion_test
 
 import (
 	"encoding/json"
+	"maps"
 	"strings"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/yaml"
@@ -48,10 +50,20 @@ func project(t *testing.T, spec string) *argocd.AppProject {
 	p.Labels = map[string]string{"team": "web"}
 	p.Annotations = map[string]string{apis.AnnotationPropagate: "true", corev1.LastAppliedConfigAnnotation: "{}", "note": "kept"}
 	p.Finalizers = []string{apis.FinalizerResources}
+	tracked(p)
 	if err := json.Unmarshal([]byte(spec), &p.Spec); err != nil {
 		t.Fatal(err)
 	}
 	return p
+}
+
+// tracked puts the marks of an Argo CD on an object of the hub.
+func tracked(obj metav1.Object) {
+	labels, annotations := map[string]string{apis.LabelInstance: "apps"}, map[string]string{apis.AnnotationTrackingID: "apps:x/y:argocd/z"}
+	maps.Copy(labels, obj.GetLabels())
+	maps.Copy(annotations, obj.GetAnnotations())
+	obj.SetLabels(labels)
+	obj.SetAnnotations(annotations)
 }
 
 func TestRenderGolden(t *testing.T) {
@@ -63,6 +75,9 @@ func TestRenderGolden(t *testing.T) {
 	}
 	secret.Namespace, secret.Name = "team-a", "tls"
 	config.Namespace, config.Name = "team-a", "settings"
+	for _, obj := range []metav1.Object{&credential, secret, config} {
+		tracked(obj)
+	}
 	for title, render := range map[string]func() (*workv1.ManifestWork, error){
 		"project": func() (*workv1.ManifestWork, error) {
 			return companion.RenderProject(project(t, webProject), c1, "argocd")

@@ -84,11 +84,11 @@ func payloadMeta(app *argocd.Application, requests Requests) payloadMetadata {
 	return meta
 }
 
-// without copies labels or annotations and leaves out the keys that are for the hub only.
+// without copies labels or annotations and leaves out the keys that are for the hub only, and the marks of its controllers.
 func without(in map[string]string) map[string]string {
 	out := make(map[string]string, len(in)+2)
 	for k, v := range in {
-		if !slices.Contains(hubOnly, k) {
+		if !slices.Contains(hubOnly, k) && !argocd.IsMark(k) {
 			out[k] = v
 		}
 	}

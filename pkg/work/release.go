@@ -11,10 +11,10 @@ import (
 )
 
 // Release is the work changed so that its deletion leaves everything on the cluster as it is: the Application there
-// loses its finalizers, so that nothing cascades if someone deletes it later, and the work's mark of ownership. It
-// returns an error for a work that holds no readable Application. A work that carries a request gets app in its
-// place, as it is on the hub; app may be nil when there is none any more, and then the Application there loses the mark
-// alone.
+// loses its finalizers, so that nothing cascades if someone deletes it later, the work's mark of ownership, and marks of
+// the hub's controllers that an earlier version sent. It returns an error for a work that holds no readable Application. A
+// work that carries a request gets app in its place, as it is on the hub; app may be nil when there is none any more, and
+// then the Application there loses the mark of ownership alone.
 //
 // Once the agent (v1.2.0) has applied the result, the deletion of the work passes over what it does not own.
 func Release(w *workv1.ManifestWork, app *argocd.Application) (*workv1.ManifestWork, error) {
@@ -27,6 +27,7 @@ func Release(w *workv1.ManifestWork, app *argocd.Application) (*workv1.ManifestW
 	if err := setFinalizers(out, nil, askLeft(out, false)); err != nil {
 		return nil, err
 	}
+	Unmark(out) // what stays on the cluster for good is not to go by a mark
 	switch {
 	case ClaimOf(w) == Looks, Refused(w) != "":
 		SetClaim(out, Leaves) // of what is not Towline's, nothing is to change

@@ -5,10 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/relay"
 	"github.com/towline-io/towline/pkg/work"
@@ -64,6 +66,33 @@ func TestRelease(t *testing.T) {
 	bad.Spec.Workload.Manifests[0].Raw = []byte(`[]`)
 	if _, err := work.Release(bad, app); err == nil || work.Released(bad) {
 		t.Error("what cannot be read was released")
+	}
+}
+
+// TestReleaseDropsMarks: an Application that stays on its cluster for good is not left there with marks of the hub, which an
+// earlier version sent, and a work that was released with them is released anew.
+func TestReleaseDropsMarks(t *testing.T) {
+	w := rendered(t, work.Requests{})
+	earlier(t, w, func(held *argocd.Application) {
+		held.Annotations[apis.AnnotationTrackingID] = "apps:argoproj.io/Application:argocd/guestbook"
+		held.Annotations["team"] = "a"
+		held.Labels[apis.LabelInstance] = "apps"
+		held.Finalizers = nil
+	})
+	w.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
+	if work.Released(w) {
+		t.Error("it counts as released with its marks")
+	}
+	out, err := work.Release(w, nil)
+	if err != nil || !work.Released(out) {
+		t.Fatalf("%v, %+v", err, out)
+	}
+	held := payloadOf(t, out)
+	if diff := cmp.Diff(map[string]string{apis.AnnotationWork: "guestbook-4a491", "team": "a"}, held.Annotations); diff != "" {
+		t.Errorf("annotations (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{apis.LabelPulled: "true"}, held.Labels); diff != "" {
+		t.Errorf("labels (-want +got):\n%s", diff)
 	}
 }
 

@@ -28,7 +28,8 @@ func TestRenderGolden(t *testing.T) {
 	tests := map[string]*fixture.ApplicationBuilder{
 		"standalone": fixture.Application("guestbook"),
 		"applicationset": fixture.Application("cluster1-guestbook-app").ApplicationSet("guestbook-app").
-			Finalizers("example.com/mine", apis.FinalizerPreDelete, apis.FinalizerResources),
+			Finalizers("example.com/mine", apis.FinalizerPreDelete, apis.FinalizerResources).
+			Label(apis.LabelInstance, "apps").Annotation(apis.AnnotationTrackingID, "apps:x/y:argocd/z"),
 		"other-namespace": fixture.Application("guestbook").Namespace("team-a").
 			Annotation(apis.AnnotationAppNamespace, "openshift-gitops").Annotation("team", "a").Label("tier", "web"),
 		"newer-argocd": fixture.Application("guestbook").Spec(newer).Unknown("newTop", `{"a":1}`).
@@ -112,6 +113,45 @@ func TestRenderDropsWhatIsForTheHub(t *testing.T) {
 	}
 	if got.UID != "" || got.ResourceVersion != "" || len(got.OwnerReferences) != 0 {
 		t.Errorf("server-set metadata travels: %+v", got.ObjectMeta)
+	}
+}
+
+// TestRenderDropsMarks: a mark of a controller of the hub does not travel, be it an annotation or a label. What the user
+// asks for does.
+func TestRenderDropsMarks(t *testing.T) {
+	for key, travels := range map[string]bool{
+		"argocd.argoproj.io/tracking-id":           false,
+		"argocd.argoproj.io/installation-id":       false,
+		"app.kubernetes.io/instance":               false,
+		"argocd.argoproj.io/instance":              false,
+		"applications.argoproj.io/app-name":        false,
+		"applyset.kubernetes.io/part-of":           false,
+		"notified.notifications.argoproj.io":       false,
+		"argocd.argoproj.io/hydrate":               false,
+		"argocd.argoproj.io/refresh-timestamp":     false,
+		"argocd.argoproj.io/hydrate-timestamp":     false,
+		workv1.ManifestConfigSpecHashAnnotationKey: false,
+
+		"notifications.argoproj.io/subscribe.on-deployed.slack": true,
+		"argocd.argoproj.io/compare-options":                    true,
+		"argocd.argoproj.io/sync-options":                       true,
+		"argocd.argoproj.io/sync-wave":                          true,
+		"argocd.argoproj.io/manifest-generate-paths":            true,
+		"argocd.argoproj.io/managed-by-url":                     true,
+		"argocd.argoproj.io/deletion-approved":                  true,
+		"link.argocd.argoproj.io/grafana":                       true,
+		"argocd-image-updater.argoproj.io/image-list":           true,
+		"app.kubernetes.io/name":                                true,
+		"app.kubernetes.io/part-of":                             true,
+		"example.com/instance":                                  true,
+	} {
+		got := payloadOf(t, render(t, fixture.Application("guestbook").Annotation(key, "x").Label(key, "x")))
+		if _, annotated := got.Annotations[key]; annotated != travels {
+			t.Errorf("annotation %s travels: %t", key, annotated)
+		}
+		if _, labelled := got.Labels[key]; labelled != travels {
+			t.Errorf("label %s travels: %t", key, labelled)
+		}
 	}
 }
 

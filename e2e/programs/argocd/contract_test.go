@@ -102,11 +102,16 @@ func constants(t *testing.T, path string) map[string]string {
 func TestKeysAreArgoCDs(t *testing.T) {
 	keys := constants(t, "pkg/apis/keys.go")
 	for name, want := range map[string]string{
-		"AnnotationSkipReconcile": common.AnnotationKeyAppSkipReconcile,
-		"AnnotationRefresh":       v1alpha1.AnnotationKeyRefresh,
-		"FinalizerResources":      v1alpha1.ResourcesFinalizerName,
-		"FinalizerPostDelete":     v1alpha1.PostDeleteFinalizerName,
-		"InClusterServer":         v1alpha1.KubernetesInternalAPIServerAddr,
+		"AnnotationSkipReconcile":  common.AnnotationKeyAppSkipReconcile,
+		"AnnotationRefresh":        v1alpha1.AnnotationKeyRefresh,
+		"AnnotationHydrate":        v1alpha1.AnnotationKeyHydrate,
+		"AnnotationTrackingID":     common.AnnotationKeyAppInstance,
+		"AnnotationInstallationID": common.AnnotationInstallationID,
+		"LabelInstance":            common.LabelKeyAppInstance,
+		"LabelInstanceLegacy":      common.LabelKeyLegacyApplicationName,
+		"FinalizerResources":       v1alpha1.ResourcesFinalizerName,
+		"FinalizerPostDelete":      v1alpha1.PostDeleteFinalizerName,
+		"InClusterServer":          v1alpha1.KubernetesInternalAPIServerAddr,
 	} {
 		if keys[name] != want {
 			t.Errorf("%s is %q, Argo CD says %q", name, keys[name], want)

@@ -1,0 +1,51 @@
+package work
+
+import (
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// Unmark takes the marks of the hub's controllers off what a work carries: an earlier version sent them. It leaves alone
+// what cannot be read.
+func Unmark(w *workv1.ManifestWork) {
+	for i := range w.Spec.Workload.Manifests {
+		if raw, err := unmarked(w.Spec.Workload.Manifests[i].Raw); err == nil {
+			w.Spec.Workload.Manifests[i].Raw = raw
+		}
+	}
+}
+
+// unmarked is a manifest without marks: the same bytes where it has none.
+func unmarked(raw []byte) ([]byte, error) {
+	fields, err := object(raw)
+	if err != nil {
+		return nil, err
+	}
+	meta, err := object(fields["metadata"])
+	if err != nil {
+		return nil, err
+	}
+	same := true
+	for _, name := range []string{"annotations", "labels"} {
+		all, err := object(meta[name])
+		if err != nil {
+			return nil, err
+		}
+		kept := argocd.Unmarked(all)
+		if len(kept) == len(all) {
+			continue
+		}
+		same = false
+		if err := put(meta, name, kept, len(kept) > 0); err != nil {
+			return nil, err
+		}
+	}
+	if same {
+		return raw, nil
+	}
+	if err := put(fields, "metadata", meta, true); err != nil {
+		return nil, err
+	}
+	return marshal(fields)
+}
