@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/grants"
-	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/delivery"
 )
 
 // DefaultArgoCDNamespace is where Argo CD is on a hub that says nothing else.
@@ -30,7 +30,7 @@ type Authorization struct {
 	Executor types.NamespacedName
 
 	// Revocation says what becomes of an Application where it loses the right to be.
-	Revocation propagation.RevocationOptions
+	Revocation delivery.RevocationOptions
 }
 
 func (a Authorization) checker(c client.Reader) *grants.Checker {

@@ -22,6 +22,7 @@ import (
 	"github.com/towline-io/towline/controllers/resourcetree"
 	"github.com/towline-io/towline/controllers/status"
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/delivery"
 	"github.com/towline-io/towline/pkg/report"
 )
 
@@ -56,12 +57,12 @@ type Options struct {
 	Search SearchOptions
 
 	// Move says how Applications change clusters.
-	Move propagation.MoveOptions
+	Move delivery.MoveOptions
 
 	// Adopt says what becomes of an Application that is on its cluster already; empty stands for apis.AdoptMatching.
 	Adopt string
 
-	// AfterRestore is one of propagation.AfterRestoreModes; empty: the first.
+	// AfterRestore is one of delivery.AfterRestoreModes; empty: the first.
 	AfterRestore string
 
 	// Companions say what travels beside the Applications.
@@ -113,15 +114,16 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Live:   mgr.GetAPIReader(),
 		Grants: checker,
 		Events: recorder,
-		Move:   o.Move,
-		Adopt:  cmp.Or(o.Adopt, apis.AdoptMatching),
-
-		Executor:     o.Authorization.Executor,
-		Revocation:   o.Authorization.Revocation,
-		AfterRestore: o.AfterRestore,
+		Options: delivery.Options{
+			Move:         o.Move,
+			Adopt:        cmp.Or(o.Adopt, apis.AdoptMatching),
+			Revocation:   o.Authorization.Revocation,
+			AfterRestore: o.AfterRestore,
+		},
+		Executor: o.Authorization.Executor,
 	}
 	if slices.Contains(o.Enabled, Companions) {
-		sender.Beside = beside
+		sender.Dependencies = beside
 	}
 	setup := map[string]func(ctrl.Manager, int) error{
 		GitOpsCluster: gitOpsCluster(ctx, o, decisions),

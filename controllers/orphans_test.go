@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers"
-	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/delivery"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -230,9 +230,9 @@ func TestALossInBulkIsHeld(t *testing.T) {
 	expectDeleting(t, works[0]) // the new one's has taken its place
 
 	// Somebody decides for one.
-	edit(t, works[2], func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphaned] = propagation.AfterRestoreAdopt })
+	edit(t, works[2], func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphaned] = delivery.AfterRestoreAdopt })
 	g.Eventually(func() bool { return work.Released(get(t, works[2])) }, soon, tick).Should(BeTrue())
-	edit(t, works[3], func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphaned] = propagation.AfterRestoreDelete })
+	edit(t, works[3], func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphaned] = delivery.AfterRestoreDelete })
 	applied(t, expectAsking(t, works[3]))
 	expectDeleting(t, works[3])
 
@@ -254,7 +254,7 @@ func TestALossInBulkIsHeld(t *testing.T) {
 		expectKept(t, w)
 	}
 	towline.stop()
-	start(t, func(o *controllers.Options) { o.AfterRestore = propagation.AfterRestoreAdopt })
+	start(t, func(o *controllers.Options) { o.AfterRestore = delivery.AfterRestoreAdopt })
 	for _, w := range works[9:] {
 		g.Eventually(func() bool { return work.Released(get(t, w)) }, soon, tick).Should(BeTrue())
 		applied(t, w)
@@ -293,7 +293,7 @@ func TestALossThatIsNone(t *testing.T) {
 	for _, app := range apps {
 		remove(t, app)
 	}
-	start(t, func(o *controllers.Options) { o.AfterRestore = propagation.AfterRestoreDelete })
+	start(t, func(o *controllers.Options) { o.AfterRestore = delivery.AfterRestoreDelete })
 	for _, w := range works {
 		applied(t, expectAsking(t, w))
 		expectDeleting(t, w)

@@ -10,15 +10,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/towline-io/towline/controllers"
-	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/delivery"
 )
 
 // grace is a hub on which a rule has to refuse for that long, and so many works may go at a time.
 func grace(d time.Duration, limit int) func(*controllers.Options) {
 	return func(o *controllers.Options) {
-		o.Authorization.Revocation = propagation.RevocationOptions{Delete: true, Grace: d, Limit: limit}
+		o.Authorization.Revocation = delivery.RevocationOptions{Delete: true, Grace: d, Limit: limit}
 	}
 }
 

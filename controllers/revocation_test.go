@@ -11,9 +11,9 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/controllers"
-	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/delivery"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/relay"
 	"github.com/towline-io/towline/pkg/work"
@@ -21,7 +21,7 @@ import (
 
 // deleting is a hub that takes Applications off clusters when a rule refuses them.
 func deleting(o *controllers.Options) {
-	o.Authorization = controllers.Authorization{Revocation: propagation.RevocationOptions{
+	o.Authorization = controllers.Authorization{Revocation: delivery.RevocationOptions{
 		Delete: true, Grace: 300 * time.Millisecond, Limit: 1000,
 	}}
 }

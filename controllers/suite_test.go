@@ -33,10 +33,10 @@ import (
 
 	"github.com/towline-io/towline/controllers"
 	"github.com/towline-io/towline/controllers/companions"
-	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/delivery"
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
@@ -227,7 +227,7 @@ func start(t *testing.T, edits ...func(*controllers.Options)) *running {
 	ctx, cancel := context.WithCancel(t.Context())
 	o := controllers.Options{
 		Enabled: controllers.Names, Concurrency: concurrency(),
-		Move: propagation.MoveOptions{Order: apis.MoveNewFirst, Timeout: time.Hour},
+		Move: delivery.MoveOptions{Order: apis.MoveNewFirst, Timeout: time.Hour},
 	}
 	o.Authorization.NamespaceRules = []authorization.NamespaceRule{{From: "*", To: "*"}}
 	o.Companions = companions.Options{ClusterNamespace: clusterArgoCD, Projects: true, Objects: true}

@@ -14,9 +14,9 @@ import (
 
 	"github.com/towline-io/towline/controllers"
 	"github.com/towline-io/towline/controllers/grants"
-	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/delivery"
 )
 
 // authorizationOptions are the flags about who may send what where.
@@ -51,8 +51,8 @@ func newAuthorizationOptions() authorizationOptions {
 		clusterAuthorization: grants.ClusterModes[0],
 		argocdNamespace:      defaultArgoCDNamespace(podNamespaceFile),
 		onRevocation:         freeze,
-		revocationGrace:      propagation.DefaultRevocationGrace,
-		revocationLimit:      propagation.DefaultRevocationLimit,
+		revocationGrace:      delivery.DefaultRevocationGrace,
+		revocationLimit:      delivery.DefaultRevocationLimit,
 	}
 }
 
@@ -146,7 +146,7 @@ func (o *authorizationOptions) settings() controllers.Authorization {
 		ArgoCDNamespace: o.argocdNamespace,
 		NamespaceRules:  rules,
 		Executor:        executor,
-		Revocation: propagation.RevocationOptions{
+		Revocation: delivery.RevocationOptions{
 			Delete: o.onRevocation == deleteIt, Grace: o.revocationGrace, Limit: o.revocationLimit,
 		},
 	}

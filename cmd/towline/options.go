@@ -11,9 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/towline-io/towline/controllers"
-	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/clustersecret"
+	"github.com/towline-io/towline/pkg/delivery"
 	"github.com/towline-io/towline/pkg/report"
 )
 
@@ -34,7 +34,7 @@ type options struct {
 	reportMaxBytes int
 
 	clusterClaims []string
-	move          propagation.MoveOptions
+	move          delivery.MoveOptions
 	adopt         string
 	afterRestore  string
 }
@@ -69,9 +69,9 @@ func newOptions() *options {
 		concurrency:    map[string]*int{},
 		leaderElect:    true,
 		reportMaxBytes: report.DefaultMaxBytes,
-		move:           propagation.MoveOptions{Order: apis.MoveNewFirst, Timeout: 10 * time.Minute},
+		move:           delivery.MoveOptions{Order: apis.MoveNewFirst, Timeout: 10 * time.Minute},
 		adopt:          apis.AdoptMatching,
-		afterRestore:   propagation.AfterRestoreModes[0],
+		afterRestore:   delivery.AfterRestoreModes[0],
 	}
 	for _, name := range controllers.Names {
 		n := defaultConcurrency
@@ -161,8 +161,8 @@ func (o *options) validate() error {
 	if !slices.Contains(adoptions, o.adopt) {
 		fail("--adopt: %q is none of %s", o.adopt, strings.Join(adoptions, ", "))
 	}
-	if !slices.Contains(propagation.AfterRestoreModes, o.afterRestore) {
-		fail("--after-restore: %q is not one of %s", o.afterRestore, strings.Join(propagation.AfterRestoreModes, ", "))
+	if !slices.Contains(delivery.AfterRestoreModes, o.afterRestore) {
+		fail("--after-restore: %q is not one of %s", o.afterRestore, strings.Join(delivery.AfterRestoreModes, ", "))
 	}
 	if o.move.Timeout < 0 || o.move.Timeout > maxMoveTimeout {
 		fail("--move-timeout: %s is not between 0 and %s", o.move.Timeout, maxMoveTimeout)

@@ -9,7 +9,6 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/companion"
 	"github.com/towline-io/towline/pkg/work"
@@ -133,11 +132,7 @@ func ApplicationsOfTarget(ctx context.Context, c client.Reader, app *argocd.Appl
 
 // HubApplication is the hub Application that a ManifestWork's annotations name, and whether they name one. See
 // ByHubApplication for what it may be used for.
-func HubApplication(obj client.Object) (types.NamespacedName, bool) {
-	a := obj.GetAnnotations()
-	key := types.NamespacedName{Namespace: a[apis.AnnotationHubNamespace], Name: a[apis.AnnotationHubName]}
-	return key, key.Namespace != "" && key.Name != ""
-}
+func HubApplication(obj client.Object) (types.NamespacedName, bool) { return work.HubApplication(obj) }
 
 // ApplicationsOfWork are the Applications that must have the work of that key, as the hub has it.
 func ApplicationsOfWork(ctx context.Context, c client.Reader, key types.NamespacedName) []types.NamespacedName {

@@ -2,10 +2,9 @@ package propagation
 
 import (
 	"context"
-	"errors"
+	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/tools/events"
@@ -18,7 +17,7 @@ import (
 	"github.com/towline-io/towline/controllers/internal/pause"
 	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/controllers/internal/tally"
-	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/delivery"
 )
 
 // +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=get;list;watch;patch
@@ -26,8 +25,12 @@ import (
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// unseen is how often to look at an object that is not in the cache because it lacks the pull label.
-const unseen = 5 * time.Second
+// behind is how long to wait when the cache does not have yet what the API server has: the change itself wakes the
+// Application, unless it is one that does not.
+const behind = time.Second
+
+// rounds is how many plans are made of one Application at a time: each but the last meets something that was not known.
+const rounds = 4
 
 // Reconciler brings one Application to its cluster. What it remembers is only what the hub has told of while it ran.
 type Reconciler struct {
@@ -36,6 +39,9 @@ type Reconciler struct {
 	// Live reads from the API server, past the cache. It is asked before anything is deleted.
 	Live client.Reader
 
+	// Options are what is said for all Applications.
+	Options delivery.Options
+
 	// Grants says who may send what where.
 	Grants *grants.Checker
 
@@ -43,11 +49,8 @@ type Reconciler struct {
 	// value for none.
 	Executor types.NamespacedName
 
-	// Revocation says what becomes of a work whose Application has lost the right to it.
-	Revocation RevocationOptions
-
-	// Beside tells what travels beside Applications; nil where nothing does.
-	Beside interface {
+	// Dependencies tells what travels beside Applications; nil where nothing does.
+	Dependencies interface {
 		// Left tells whether what the Applications of a work use will stay on the cluster without it.
 		Left(ctx context.Context, w *workv1.ManifestWork) (bool, error)
 	}
@@ -55,18 +58,8 @@ type Reconciler struct {
 	// Events records what people should see on the Application.
 	Events events.EventRecorder
 
-	// Adopt says what becomes of an Application that is on its cluster already, where it does not say itself; one of
-	// the Adopt… constants of package apis.
-	Adopt string
-
 	// Pauses tells what is paused.
 	Pauses *pause.Reader
-
-	// Move says what comes first when the target of an Application changes.
-	Move MoveOptions
-
-	// AfterRestore is one of AfterRestoreModes: what becomes of works whose Applications the hub has lost.
-	AfterRestore string
 
 	// Now tells the time; nil for the clock of the machine.
 	Now func() time.Time
@@ -96,95 +89,79 @@ func (r *Reconciler) newIdentity() string {
 	return r.NewIdentity()
 }
 
-// Reconcile brings the Application that req names to its cluster, or off it.
+// Reconcile brings the Application that req names to its cluster, or off it: it observes, decides and applies. Something that
+// only the API server could tell makes it decide once more.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	app := &argocd.Application{}
-	err := r.Get(ctx, req.NamespacedName, app)
-	var after time.Duration
-	switch {
-	case apierrors.IsNotFound(err):
-		r.blocked.Set(blockedApplications, req.NamespacedName, "")
-		err = r.removeOrphans(ctx, req.NamespacedName)
-	case err == nil:
-		after, err = r.propagate(ctx, app)
-	}
-	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: retry.Conflict}, nil
-	}
-	if errors.Is(err, errAgain) {
-		return ctrl.Result{}, nil
-	}
-	if errors.Is(err, errLater) {
-		return ctrl.Result{Requeue: true}, nil //nolint:staticcheck // the one way to the queue's own pace without an error
-	}
-	if w, ok := errors.AsType[waiting](err); ok {
-		return ctrl.Result{RequeueAfter: time.Duration(w)}, nil
-	}
-	return ctrl.Result{RequeueAfter: after}, err
-}
-
-// act does what the Application asks for. It returns a Problem when that cannot be, or takes its time.
-func (r *Reconciler) act(ctx context.Context, app *argocd.Application) (time.Duration, error) {
-	revoked, err := r.revoke(ctx, app)
+	seen, err := r.observe(ctx, req.NamespacedName)
 	if err != nil {
-		return 0, err
+		return ctrl.Result{}, err
 	}
-	after, err := r.follow(ctx, app)
-	if err != nil {
-		err = beside(err, revoked.kept)
-	}
-	return after, beside(err, revoked.pending)
-}
-
-// follow does what the Application asks for where it may be.
-func (r *Reconciler) follow(ctx context.Context, app *argocd.Application) (time.Duration, error) {
-	if !app.Pulled() { // the label says "false"
+	for range rounds {
+		plan, agreed, err := r.decide(ctx, seen)
+		if err != nil || !agreed {
+			return ctrl.Result{RequeueAfter: behind}, err
+		}
+		met, err := r.apply(ctx, seen, plan)
+		if met.created != nil {
+			r.noteRestore(ctx, seen, met.created)
+		}
 		switch {
-		case app.DeletionTimestamp.IsZero():
-			return 0, problemOr(r.releaseAll(ctx, app))
-		case app.ReconcileSkipped() && wasOurs(app):
-			return 0, r.finalizeReleased(ctx, app)
+		case err != nil:
+			return ctrl.Result{}, err
+		case met.conflict:
+			return ctrl.Result{RequeueAfter: retry.Conflict}, nil
+		case met.exists:
+			if err := seen.observeOwn(ctx); err != nil {
+				return ctrl.Result{}, err
+			}
+			continue
+		case met.refusal != nil:
+			seen.Refusal = met.refusal
+			continue
 		}
-		return 0, nil // its finalizers are for the hub's own Argo CD to deal with
+		return result(plan.Wait), nil
 	}
-	if err := problemOr(r.paused(ctx, app)); err != nil {
-		return 0, err
-	}
-	switch {
-	case !app.DeletionTimestamp.IsZero() && app.ReconcileSkipped():
-		return 0, r.end(ctx, app)
-	case !app.DeletionTimestamp.IsZero():
-		return 0, r.leftToArgoCD(ctx, app)
-	case app.ToBeReleased():
-		return 0, r.released(ctx, app)
-	}
-	return r.deliver(ctx, app)
+	return ctrl.Result{RequeueAfter: retry.Conflict}, nil
 }
 
-// waiting says that nothing is wrong, and that nothing which is watched will tell when to go on: look again then.
-type waiting time.Duration
-
-func (w waiting) Error() string { return "look again after " + time.Duration(w).String() }
-
-// errLater is the cause of what a person has to mend, and nothing that is watched will tell of: it is no failure.
-var errLater = errors.New("tried again, ever slower")
-
-// propagate does what the Application asks for, and says on it what keeps that from being done.
-func (r *Reconciler) propagate(ctx context.Context, app *argocd.Application) (time.Duration, error) {
-	after, err := r.act(ctx, app)
-	problem, blocked := errors.AsType[*Problem](err)
-	if err != nil && !blocked {
-		return 0, err
+// decide makes a plan of what was observed. One that destroys something is made twice: the second time from what the API
+// server has now, which seen is afterwards. It tells whether both come to the same, or the second destroys nothing.
+func (r *Reconciler) decide(ctx context.Context, seen *observation) (plan delivery.Plan, agreed bool, err error) {
+	plan, err = r.decideOnce(ctx, seen)
+	if err != nil || seen.Live || len(plan.Destroys()) == 0 {
+		return plan, true, err
 	}
-	r.blocked.Set(blockedApplications, client.ObjectKeyFromObject(app), problem.reason())
-	if err := r.report(ctx, app, problem); err != nil {
-		return 0, err
+	if present, err := r.observeLive(ctx, seen); err != nil || !present {
+		return plan, false, err
 	}
-	if problem != nil && problem.cause != nil {
-		if wait, waits := errors.AsType[waiting](problem.cause); waits {
-			return soonest(after, time.Duration(wait)), nil
+	second, err := r.decideOnce(ctx, seen)
+	if err != nil {
+		return second, false, err
+	}
+	same := slices.Equal(plan.Destroys(), second.Destroys())
+	if !same && second.Wait.After == 0 {
+		second.Wait.After = behind
+	}
+	return second, same || len(second.Destroys()) == 0, nil
+}
+
+// decideOnce makes a plan, and reads what it lacks.
+func (r *Reconciler) decideOnce(ctx context.Context, seen *observation) (delivery.Plan, error) {
+	for {
+		plan := delivery.Decide(seen.Facts, r.Options)
+		if plan.Need == 0 {
+			return plan, nil
 		}
-		return 0, problem.cause // nothing that is watched will tell when it is over: try again, ever slower
+		if err := r.observeMore(ctx, seen, plan.Need); err != nil {
+			return plan, err
+		}
 	}
-	return after, nil
+}
+
+// result is when to look again.
+func result(w delivery.Wait) ctrl.Result {
+	if w.Backoff {
+		return ctrl.Result{Requeue: true} //nolint:staticcheck // the one way to the queue's own pace without an error
+	}
+	return ctrl.Result{RequeueAfter: w.After}
 }

@@ -1,19 +1,24 @@
 package propagation
 
 import (
-	"context"
 	"strconv"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
-	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+)
 
-	"github.com/towline-io/towline/controllers/internal/gone"
-	"github.com/towline-io/towline/pkg/apis/argocd"
+const (
+	// bulk is how many Applications may have gone without the hub having told of it, before that counts as a loss: some
+	// are deleted while Towline is down.
+	bulk = 10
+
+	// settle is how long to look for others before one is taken for one of a few. At a start, and when a watch was broken,
+	// all of them are found within this time.
+	settle = 5 * time.Second
 )
 
 // losses tells the end of an Application from its loss. An end is told of by the API server's watch; after a start, and
@@ -149,12 +154,4 @@ func wentBack(before, after client.Object) bool {
 	old, errOld := strconv.ParseUint(before.GetResourceVersion(), 10, 64)
 	now, errNow := strconv.ParseUint(after.GetResourceVersion(), 10, 64)
 	return errOld == nil && errNow == nil && now < old
-}
-
-// noteRestore notes that the hub was restored, if a work that has just been made for an Application shows that: it has
-// the lower version, and the hub does not know the Application, which the cache has from before.
-func (r *Reconciler) noteRestore(ctx context.Context, app *argocd.Application, made *workv1.ManifestWork) {
-	if wentBack(app, made) && gone.Is(r.Live.Get(ctx, client.ObjectKeyFromObject(app), &argocd.Application{})) {
-		r.losses.restore()
-	}
 }

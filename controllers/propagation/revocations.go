@@ -6,31 +6,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/delivery"
 )
 
-const (
-	// DefaultRevocationGrace is how long a rule must have refused a work before that goes, where nothing else is said. The
-	// objects that decide are not written all at once, and a mistake can be taken back within it.
-	DefaultRevocationGrace = time.Minute
-
-	// DefaultRevocationLimit is how many works may lose their right at a time before that counts as a mistake.
-	DefaultRevocationLimit = 10
-
-	// revocationWindow is how long the removal of a work counts among those that go at a time.
-	revocationWindow = 10 * time.Minute
-)
-
-// RevocationOptions say what becomes of a work where it may not be any more.
-type RevocationOptions struct {
-	// Delete is set where a rule that refuses it takes it off its cluster. Otherwise it stays as it is.
-	Delete bool
-
-	// Grace is how long the rule must have refused it without a break; 0 stands for DefaultRevocationGrace.
-	Grace time.Duration
-
-	// Limit is how many works may go so within ten minutes. Of more, all are kept. 0 stands for DefaultRevocationLimit.
-	Limit int
-}
+// revocationWindow is how long the removal of a work counts among those that go at a time.
+const revocationWindow = 10 * time.Minute
 
 // turn is how far a work has come that a rule refuses.
 type turn int
@@ -57,7 +38,7 @@ type revocations struct {
 
 // judge notes that a rule refuses a work, and tells how far that has come and since when it is so. When more works than
 // the limit are refused, or have gone within the window, all that have not gone are held until each has its right back.
-func (m *revocations) judge(app types.NamespacedName, w types.UID, now time.Time, o RevocationOptions) (turn, time.Time) {
+func (m *revocations) judge(app types.NamespacedName, w types.UID, now time.Time, o delivery.RevocationOptions) (turn, time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	since, known := m.refused[app][w]
@@ -107,15 +88,15 @@ func (m *revocations) forget(app types.NamespacedName, w types.UID) {
 }
 
 // retain drops what is known of an Application's works but for these.
-func (m *revocations) retain(app types.NamespacedName, works []workv1.ManifestWork) {
+func (m *revocations) retain(app types.NamespacedName, works []*workv1.ManifestWork) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.refused[app]) == 0 {
 		return
 	}
 	there := make(map[types.UID]bool, len(works))
-	for i := range works {
-		there[works[i].UID] = true
+	for _, w := range works {
+		there[w.UID] = true
 	}
 	m.drop(app, func(uid types.UID) bool { return !there[uid] })
 }

@@ -7,9 +7,11 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/delivery"
 )
 
-var revoking = RevocationOptions{Delete: true, Grace: time.Minute, Limit: 2}
+var revoking = delivery.RevocationOptions{Delete: true, Grace: time.Minute, Limit: 2}
 
 func uid(n int) types.UID { return types.UID(fmt.Sprint(n)) }
 
@@ -98,7 +100,7 @@ func TestRevocationsRememberNothingThatIsOver(t *testing.T) {
 	m.ask(keyOf("a"), uid(1), now)
 	left := workv1.ManifestWork{}
 	left.UID = uid(2)
-	m.retain(keyOf("a"), []workv1.ManifestWork{left})
+	m.retain(keyOf("a"), []*workv1.ManifestWork{&left})
 	if m.count != 1 {
 		t.Errorf("%d are refused", m.count)
 	}

@@ -1,15 +1,9 @@
 package propagation
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
-	"maps"
 	"slices"
-	"strings"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -25,7 +19,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/companion"
-	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/delivery"
 	"github.com/towline-io/towline/pkg/managedcluster"
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -46,7 +40,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 func (r *Reconciler) Watches() []wake.Watch {
 	return append([]wake.Watch{
 		wake.Self(&argocd.Application{}, r.losses.watched(), applicationChanged()),
-		wake.Of(&argocd.Application{}, r.rivals, targetChanged()),
+		wake.Of(&argocd.Application{}, r.claimants, targetChanged()),
 		wake.Of(&workv1.ManifestWork{}, r.applicationsOfWork, workChanged()),
 		wake.Of(&clusterv1.ManagedCluster{}, r.applicationsOfCluster, clusterChanged()),
 	}, r.Grants.Watches()...)
@@ -56,11 +50,7 @@ func (r *Reconciler) Watches() []wake.Watch {
 // generation of its own to be told apart by: Application has no status subresource.
 func applicationChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, after := e.ObjectOld.(*argocd.Application), e.ObjectNew.(*argocd.Application)
-		return !sameRequest(before, after) || hasProblem(before) != hasProblem(after) ||
-			(after.Operation != nil || moves(after) || !after.DeletionTimestamp.IsZero()) && startedAt(before) != startedAt(after) ||
-			stopping(before) != stopping(after) ||
-			moves(after) && before.Status.Health.Status != after.Status.Health.Status
+		return !delivery.SameApplication(e.ObjectOld.(*argocd.Application), e.ObjectNew.(*argocd.Application))
 	}}
 }
 
@@ -74,94 +64,13 @@ func targetChanged() predicate.Predicate {
 	}
 }
 
-func sameRequest(a, b *argocd.Application) bool {
-	return maps.Equal(a.Labels, b.Labels) &&
-		maps.Equal(a.Annotations, b.Annotations) &&
-		slices.Equal(a.Finalizers, b.Finalizers) &&
-		a.DeletionTimestamp.Equal(b.DeletionTimestamp) &&
-		equality.Semantic.DeepEqual(a.OwnerReferences, b.OwnerReferences) &&
-		bytes.Equal(a.Spec.Raw, b.Spec.Raw) &&
-		equality.Semantic.DeepEqual(a.Operation, b.Operation) &&
-		maps.EqualFunc(a.Unknown, b.Unknown, func(x, y json.RawMessage) bool { return bytes.Equal(x, y) })
-}
-
-// startedAt is when the operation began that the hub's status shows: a request is over once it is shown there, and only
-// what is shown can be stopped.
-func startedAt(app *argocd.Application) string {
-	if app.Status.OperationState == nil {
-		return ""
-	}
-	return app.Status.OperationState.StartedAt
-}
-
-// moves tells whether an earlier target waits for the Application to be healthy where it is to be now.
-func moves(app *argocd.Application) bool { return hasCondition(app, apis.ConditionMoveWarning) }
-
-// hasCondition tells whether the Application shows a condition of that type.
-func hasCondition(app *argocd.Application, conditionType string) bool {
-	return slices.ContainsFunc(app.Status.Conditions, func(c argocd.Condition) bool { return c.Type == conditionType })
-}
-
-// stopping tells whether the hub's status shows an operation that is to be stopped.
-func stopping(app *argocd.Application) bool {
-	return app.Status.OperationState != nil && app.Status.OperationState.Phase == "Terminating"
-}
-
-// hasProblem tells whether the Application shows a condition that this controller owns: if someone else drops it,
-// it is put back. Its text alone wakes nobody: an API server's words may differ each time.
-func hasProblem(app *argocd.Application) bool {
-	return slices.ContainsFunc(app.Status.Conditions, isProblem)
-}
-
 // workChanged lets through the making, the end and the editing of a work, the moment when the agent has applied it,
-// and how the requests that it carries get on. Everything else that the agent reports is the status controller's.
+// and how the requests that it carries get on.
 func workChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, after := e.ObjectOld.(*workv1.ManifestWork), e.ObjectNew.(*workv1.ManifestWork)
-		return before.Generation != after.Generation ||
-			!maps.Equal(before.Labels, after.Labels) ||
-			!maps.Equal(before.Annotations, after.Annotations) ||
-			!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
-			work.Outcome(before) != work.Outcome(after) || absent(before) != absent(after) ||
-			refused(before) != refused(after) || notThere(before) != notThere(after) ||
-			progress(before) != progress(after) || left(before) != left(after) ||
-			told(before) != told(after)
+		return !delivery.SameWork(e.ObjectOld.(*workv1.ManifestWork), e.ObjectNew.(*workv1.ManifestWork))
 	}}
 }
-
-// progress is what a work reports of requests: the operation that runs or ended last, while it remembers one the
-// version that this was read from and, while it carries a refresh, when the cluster last compared. An operation that is
-// said to run counts as taken off there once the report is complete.
-func progress(w *workv1.ManifestWork) string {
-	names := []string{"operationStatePhase", "operationStateStartedAt", "operationTaken", "operationPending"}
-	if w.Annotations[apis.AnnotationRequestSent] != "" {
-		names = append(names, "resourceVersion")
-	}
-	if w.Annotations[apis.AnnotationRefreshSent] != "" {
-		names = append(names, "reconciledAt")
-	}
-	text := feedback.Text(&w.Status, names...)
-	if strings.Contains(text, "operationStatePhase=Running\n") || strings.Contains(text, "operationStatePhase=Terminating\n") {
-		text += fmt.Sprint(complete(w))
-	}
-	return text
-}
-
-func complete(w *workv1.ManifestWork) bool {
-	return len(w.Spec.ManifestConfigs) > 0 && feedback.Parse(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier).Complete
-}
-
-// left is what a work that is to leave what its Application deployed reports of finalizers.
-func left(w *workv1.ManifestWork) string {
-	if !work.TellsLeft(w) {
-		return ""
-	}
-	finalizers, known := work.Left(w)
-	return fmt.Sprint(finalizers, known)
-}
-
-// told tells whether the cluster has told of its Application at all: a request that waits can go on its way then.
-func told(w *workv1.ManifestWork) bool { return feedback.Text(&w.Status, "resourceVersion") != "" }
 
 // clusterChanged lets through what decides whether a cluster can be a target, and whose: its labels put it into sets.
 func clusterChanged() predicate.Predicate {
@@ -182,18 +91,18 @@ func (r *Reconciler) applicationsOfWork(ctx context.Context, obj client.Object) 
 	if key, ok := index.HubApplication(obj); ok && !slices.Contains(keys, key) {
 		keys = append(keys, key)
 	}
-	return wake.Requests(append(keys, r.heirs(ctx, obj.(*workv1.ManifestWork))...))
+	return wake.Requests(append(keys, r.waitingFor(ctx, obj.(*workv1.ManifestWork))...))
 }
 
-// heirs are the Applications of a place on a cluster that a work lets go of: with its end another may have it.
-func (r *Reconciler) heirs(ctx context.Context, w *workv1.ManifestWork) []types.NamespacedName {
+// waitingFor are the Applications of a target that a work releases: with its end another may have it.
+func (r *Reconciler) waitingFor(ctx context.Context, w *workv1.ManifestWork) []types.NamespacedName {
 	if !work.Released(w) || len(w.Spec.ManifestConfigs) == 0 {
 		return nil
 	}
 	id := w.Spec.ManifestConfigs[0].ResourceIdentifier
-	place := &argocd.Application{}
-	place.Namespace, place.Name, place.Annotations = id.Namespace, id.Name, map[string]string{apis.AnnotationCluster: w.Namespace}
-	return index.ApplicationsOfTarget(ctx, r, place)
+	target := &argocd.Application{}
+	target.Namespace, target.Name, target.Annotations = id.Namespace, id.Name, map[string]string{apis.AnnotationCluster: w.Namespace}
+	return index.ApplicationsOfTarget(ctx, r, target)
 }
 
 // releasing are the Applications that a cluster is to let go of.
@@ -216,4 +125,20 @@ func (r *Reconciler) releasing(ctx context.Context, cluster string) []reconcile.
 func (r *Reconciler) applicationsOfCluster(ctx context.Context, obj client.Object) []reconcile.Request {
 	keys := index.ApplicationsOfCluster(ctx, r, obj.GetName())
 	return wake.Requests(append(keys, index.ApplicationsOfWorks(ctx, r, client.InNamespace(obj.GetName()))...))
+}
+
+// claimants are the other Applications with the target of one that came, went or changed its target.
+func (r *Reconciler) claimants(ctx context.Context, obj client.Object) []reconcile.Request {
+	keys := index.ApplicationsOfTarget(ctx, r, obj.(*argocd.Application))
+	return wake.Requests(slices.DeleteFunc(keys, func(key types.NamespacedName) bool { return key == client.ObjectKeyFromObject(obj) }))
+}
+
+// WatchSets lets ApplicationSets pause their Applications. It comes after SetupWithManager, and once the hub serves
+// sets.Kinds: a hub may do without them, or get them later.
+func (r *Reconciler) WatchSets(mgr ctrl.Manager) error {
+	return r.Pauses.Watch(mgr, r.running, r.applicationsOfSet)
+}
+
+func (r *Reconciler) applicationsOfSet(ctx context.Context, obj client.Object) []reconcile.Request {
+	return wake.Requests(index.ApplicationsOfSet(ctx, r, client.ObjectKeyFromObject(obj)))
 }

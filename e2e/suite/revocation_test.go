@@ -8,10 +8,10 @@ import (
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/e2e/fleet"
 	"github.com/towline-io/towline/e2e/towline"
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/delivery"
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
@@ -69,7 +69,7 @@ var _ = Describe("An Application that loses its right", func() {
 		})
 		expectForbidden(ctx, app, "is asked to remove the Application at")
 		Expect(read(hub, w)(ctx)).To(HaveField("DeletionTimestamp", BeNil()))
-		Eventually(ctx, read(hub, w)).WithTimeout(propagation.DefaultRevocationGrace + soon).Should(BeNil())
+		Eventually(ctx, read(hub, w)).WithTimeout(delivery.DefaultRevocationGrace + soon).Should(BeNil())
 		Expect(read(cluster["cluster1"], guestbookOf(name))(ctx)).To(BeNil())
 		expectForbidden(ctx, app, "does not permit the repository")
 

@@ -21,6 +21,14 @@ func Carries(w *workv1.ManifestWork, app *argocd.Application) bool {
 	return holds(w, func(held *metav1.PartialObjectMetadata) bool { return held.Name == app.Name })
 }
 
+// HubApplication is the hub Application that a work's annotations name, and whether they name one. They are the cluster's to
+// change: good for finding whom to look at, and for nothing else.
+func HubApplication(w metav1.Object) (types.NamespacedName, bool) {
+	a := w.GetAnnotations()
+	key := types.NamespacedName{Namespace: a[apis.AnnotationHubNamespace], Name: a[apis.AnnotationHubName]}
+	return key, key.Namespace != "" && key.Name != ""
+}
+
 // CarriesTo tells whether a work carries an Application to that namespace and name of its cluster.
 func CarriesTo(w *workv1.ManifestWork, key types.NamespacedName) bool {
 	return holds(w, func(held *metav1.PartialObjectMetadata) bool {

@@ -1,0 +1,186 @@
+package propagation
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers/grants"
+	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/controllers/internal/gone"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/delivery"
+	"github.com/towline-io/towline/pkg/managedcluster"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// observation is what was observed of an Application, and how. Objects are the cache's own: they are not to be changed.
+type observation struct {
+	delivery.Facts
+
+	// cache reads from the cache, and live past it. reader is one of them, and grants read by the same.
+	cache, live, reader client.Reader
+	grants              *grants.Checker
+
+	// clusters are the ManagedClusters of Facts.Clusters that exist.
+	clusters map[string]*clusterv1.ManagedCluster
+}
+
+// observe reads what most decisions about an Application depend on. All of it is in the cache, but for an Application that is
+// not: that one may be gone, may have lost its label, or the cache is behind, and only the API server's word counts.
+func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*observation, error) {
+	seen := &observation{cache: r.Client, live: r.Live, reader: r.Client, grants: r.Grants}
+	seen.Now, seen.Key = r.now(), key
+	if err := r.observeApplication(ctx, seen); err != nil || seen.Presence == delivery.Behind {
+		return seen, err
+	}
+	if err := r.observeWorks(ctx, seen); err != nil {
+		return nil, err
+	}
+	if err := seen.observeClusters(ctx); err != nil {
+		return nil, err
+	}
+	if seen.App == nil {
+		return seen, nil
+	}
+	var err error
+	if seen.Paused, err = r.Pauses.OnHub(ctx, seen.App); err != nil {
+		return nil, err
+	}
+	if err := r.observeRevoked(ctx, seen); err != nil || !delivery.Sent(seen.App) {
+		return seen, err
+	}
+	return seen, r.observeTarget(ctx, seen)
+}
+
+func (r *Reconciler) observeApplication(ctx context.Context, seen *observation) error {
+	app := &argocd.Application{}
+	err := r.Get(ctx, seen.Key, app)
+	if err == nil {
+		seen.App, seen.Presence = app, delivery.Present
+		return nil
+	}
+	if !apierrors.IsNotFound(err) {
+		return err
+	}
+	app = &argocd.Application{}
+	err = r.Live.Get(ctx, seen.Key, app)
+	switch {
+	case err == nil && app.Labels[apis.LabelPull] != "":
+		seen.Presence = delivery.Behind
+	case err == nil:
+		seen.App, seen.Presence = app, delivery.Unlabelled
+	case !gone.Is(err):
+		return err
+	}
+	return nil
+}
+
+// observeWorks reads the works of the Application from the cache: the one that it must have, and those whose annotations name
+// it and which it or an earlier one of its name can have had: the annotations are a cluster's to change, the name of a work is
+// not. Those that another Application of the hub must have are left out: their owner will put the annotations right.
+func (r *Reconciler) observeWorks(ctx context.Context, seen *observation) (err error) {
+	own := types.NamespacedName{}
+	if seen.App != nil && delivery.Named(seen.App) {
+		own = work.Key(seen.App)
+		if seen.Own, err = read(ctx, r.Client, own, &workv1.ManifestWork{}); err != nil {
+			return err
+		}
+		if err := seen.observeOwner(ctx); err != nil {
+			return err
+		}
+	}
+	others, err := index.WorksNaming(ctx, r, seen.Key, func(w *workv1.ManifestWork) bool {
+		key := client.ObjectKeyFromObject(w)
+		if key == own || !work.NamedAfter(w.Name, seen.Key.Name) {
+			return false
+		}
+		for _, owner := range index.ApplicationsOfWork(ctx, r, key) {
+			if owner != seen.Key {
+				return false
+			}
+		}
+		return true
+	})
+	for i := range others {
+		seen.Others = append(seen.Others, &others[i])
+	}
+	if len(others) == 0 && seen.Own == nil && seen.Presence != delivery.Present {
+		r.losses.forget(seen.Key)
+	}
+	return err
+}
+
+// observeOwner reads the Application that the annotations of the own work name, if it is another one.
+func (seen *observation) observeOwner(ctx context.Context) error {
+	seen.OwnOwner = types.NamespacedName{}
+	if seen.Own == nil {
+		return nil
+	}
+	owner, named := work.HubApplication(seen.Own)
+	if !named || owner == seen.Key {
+		return nil
+	}
+	other, err := read(ctx, seen.cache, owner, &argocd.Application{})
+	if other != nil && work.Key(other) == work.Key(seen.App) {
+		seen.OwnOwner = owner // otherwise the annotations were changed, or its Application is gone
+	}
+	return err
+}
+
+// observeClusters reads the ManagedClusters of the target and of all works.
+func (seen *observation) observeClusters(ctx context.Context) error {
+	seen.Clusters, seen.clusters = map[string]managedcluster.Facts{}, map[string]*clusterv1.ManagedCluster{}
+	var names []string
+	if seen.App != nil && delivery.Named(seen.App) {
+		names = append(names, seen.App.Cluster())
+	}
+	for _, w := range seen.works() {
+		names = append(names, w.Namespace)
+	}
+	for _, name := range names {
+		if _, known := seen.Clusters[name]; known {
+			continue
+		}
+		cluster, err := read(ctx, seen.reader, types.NamespacedName{Name: name}, &clusterv1.ManagedCluster{})
+		if err != nil {
+			return err
+		}
+		seen.Clusters[name] = managedcluster.Of(cluster)
+		if cluster != nil {
+			seen.clusters[name] = cluster
+		}
+	}
+	return nil
+}
+
+// works are all works that were observed.
+func (seen *observation) works() []*workv1.ManifestWork {
+	if seen.Own == nil {
+		return seen.Others
+	}
+	return append([]*workv1.ManifestWork{seen.Own}, seen.Others...)
+}
+
+// object is one that can be read.
+type object[T any] interface {
+	*T
+	client.Object
+}
+
+// read is an object as a reader has it; nil when it says that there is none.
+func read[T any, P object[T]](ctx context.Context, from client.Reader, key types.NamespacedName, into P) (P, error) {
+	err := from.Get(ctx, key, into, client.UnsafeDisableDeepCopy)
+	if gone.Is(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return into, nil
+}

@@ -1,0 +1,203 @@
+package propagation
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers/internal/gone"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/delivery"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// observeMore reads what a decision lacks.
+func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need delivery.Need) error {
+	of := func(read func(context.Context, *observation) error) func(context.Context) error {
+		return func(ctx context.Context) error { return read(ctx, seen) }
+	}
+	for _, each := range []struct {
+		need delivery.Need
+		read func(context.Context) error
+	}{
+		{delivery.NeedOwn, seen.observeOwn},
+		{delivery.NeedClaimants, seen.observeClaimantsWorks},
+		{delivery.NeedNeighbours, seen.observeNeighbours},
+		{delivery.NeedHubCopy, seen.observeHubCopy},
+		{delivery.NeedRehearsal, of(r.rehearse)},
+		{delivery.NeedReturn, seen.observeReturn},
+		{delivery.NeedDependencies, of(r.observeDependencies)},
+		{delivery.NeedLoss, of(r.observeLoss)},
+		{delivery.NeedIdentity, of(r.observeIdentity)},
+	} {
+		if need&each.need == 0 {
+			continue
+		}
+		if err := each.read(ctx); err != nil {
+			return err
+		}
+		seen.Known |= each.need
+	}
+	return nil
+}
+
+// observeOwn reads the work that the Application must have past the cache, which does not show it: the cache is behind, or
+// someone took the label off.
+func (seen *observation) observeOwn(ctx context.Context) (err error) {
+	if seen.Own, err = read(ctx, seen.live, work.Key(seen.App), &workv1.ManifestWork{}); err != nil {
+		return err
+	}
+	seen.OwnUnwatched = seen.Own != nil
+	if err := seen.observeOwner(ctx); err != nil {
+		return err
+	}
+	return seen.observeClusters(ctx)
+}
+
+// observeClaimantsWorks reads the works of the claimants of which the cache shows none.
+func (seen *observation) observeClaimantsWorks(ctx context.Context) (err error) {
+	for i := range seen.Claimants {
+		c := &seen.Claimants[i]
+		if c.Work != nil {
+			continue
+		}
+		if c.Work, err = read(ctx, seen.live, work.Key(c.App), &workv1.ManifestWork{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// observeNeighbours reads all works of the target's cluster.
+func (seen *observation) observeNeighbours(ctx context.Context) error {
+	list := &workv1.ManifestWorkList{}
+	err := seen.cache.List(ctx, list, client.InNamespace(seen.App.Cluster()), client.UnsafeDisableDeepCopy)
+	seen.Neighbours = make([]*workv1.ManifestWork, len(list.Items))
+	for i := range list.Items {
+		seen.Neighbours[i] = &list.Items[i]
+	}
+	return err
+}
+
+// observeHubCopy reads the Application at the target, where the hub is that cluster itself.
+func (seen *observation) observeHubCopy(ctx context.Context) (err error) {
+	target := types.NamespacedName{Namespace: seen.App.ClusterNamespace(), Name: seen.App.Name}
+	seen.HubCopy, err = read(ctx, seen.live, target, &argocd.Application{})
+	return err
+}
+
+// observeReturn reads of works that carry a request whether the Application may be sent to where they brought it.
+func (seen *observation) observeReturn(ctx context.Context) error {
+	seen.Return = map[types.UID]*authorization.Refusal{}
+	for _, w := range seen.works() {
+		if !work.CarriesRequest(w) {
+			continue
+		}
+		refusal, err := seen.refusal(ctx, work.At(seen.App, w), authorization.ReadSpec)
+		if err != nil {
+			return err
+		}
+		seen.Return[w.UID] = refusal
+	}
+	return nil
+}
+
+// observeDependencies reads of works that are being released whether what their Applications use stays without them.
+func (r *Reconciler) observeDependencies(ctx context.Context, seen *observation) error {
+	seen.Dependencies = map[types.UID]bool{}
+	for _, w := range seen.works() {
+		if !work.Released(w) {
+			continue
+		}
+		left := true
+		if r.Dependencies != nil {
+			var err error
+			if left, err = r.Dependencies.Left(ctx, w); err != nil {
+				return err
+			}
+		}
+		seen.Dependencies[w.UID] = left
+	}
+	return nil
+}
+
+// observeLoss asks the memory of ends whether the hub has lost the Application.
+func (r *Reconciler) observeLoss(_ context.Context, seen *observation) error {
+	for _, w := range seen.Others {
+		if w.Annotations[apis.AnnotationOrphanedAt] != "" {
+			seen.Loss.Held = r.losses.hold(seen.Key)
+		} else {
+			seen.Loss.Lost, seen.Loss.Left = r.losses.judge(seen.Key, seen.Now)
+		}
+	}
+	return nil
+}
+
+func (r *Reconciler) observeIdentity(_ context.Context, seen *observation) error {
+	seen.Identity = r.newIdentity()
+	return nil
+}
+
+// observeLive reads anew, past the cache, all that a plan depends on which destroys something. It tells whether the hub has the
+// same Application as before.
+func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same bool, err error) {
+	seen.Live, seen.reader, seen.grants = true, r.Live, r.Grants.Past(r.Live)
+	if seen.App != nil {
+		app, err := read(ctx, r.Live, seen.Key, &argocd.Application{})
+		if err != nil || app == nil || app.UID != seen.App.UID {
+			return false, err
+		}
+		seen.App = app
+	}
+	if err := seen.observeLiveWorks(ctx); err != nil {
+		return false, err
+	}
+	if err := seen.observeClusters(ctx); err != nil {
+		return false, err
+	}
+	if len(seen.Claimants) > 0 {
+		if err := r.observeClaimants(ctx, seen); err != nil {
+			return false, err
+		}
+	}
+	if seen.App == nil {
+		return true, nil
+	}
+	return true, r.observeRevoked(ctx, seen)
+}
+
+// observeLiveWorks reads the works anew. One whose annotations name another Application now is none of them any more.
+func (seen *observation) observeLiveWorks(ctx context.Context) (err error) {
+	if seen.App != nil && delivery.Named(seen.App) {
+		if seen.Own, err = read(ctx, seen.live, work.Key(seen.App), &workv1.ManifestWork{}); err != nil {
+			return err
+		}
+	}
+	others := seen.Others
+	seen.Others = nil
+	for _, w := range others {
+		live, err := read(ctx, seen.live, client.ObjectKeyFromObject(w), &workv1.ManifestWork{})
+		if err != nil {
+			return err
+		}
+		if live == nil {
+			continue
+		}
+		if owner, named := work.HubApplication(live); named && owner == seen.Key {
+			seen.Others = append(seen.Others, live)
+		}
+	}
+	return nil
+}
+
+// noteRestore notes that the hub was restored, if a work that has just been made for an Application shows that: it has
+// the lower version, and the hub does not know the Application, which the cache has from before.
+func (r *Reconciler) noteRestore(ctx context.Context, seen *observation, made *workv1.ManifestWork) {
+	if wentBack(seen.App, made) && gone.Is(r.Live.Get(ctx, seen.Key, &argocd.Application{})) {
+		r.losses.restore()
+	}
+}

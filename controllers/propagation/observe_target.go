@@ -1,0 +1,153 @@
+package propagation
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/delivery"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// observeTarget reads what decides whether the Application may have its target: its grants, for whom it is applied, and who
+// else wants the target.
+func (r *Reconciler) observeTarget(ctx context.Context, seen *observation) (err error) {
+	if seen.Refused, err = seen.refusal(ctx, seen.App, authorization.ReadSpec); err != nil {
+		return err
+	}
+	if seen.App.Operation != nil {
+		if seen.OperationRefused, err = seen.refusal(ctx, seen.App, authorization.Read); err != nil {
+			return err
+		}
+	}
+	if err := r.observeGrant(ctx, seen); err != nil {
+		return err
+	}
+	if err := r.observeExecutor(ctx, seen); err != nil {
+		return err
+	}
+	return r.observeClaimants(ctx, seen)
+}
+
+// refusal is the refusal of what an Application asks for; nil where it may have it, where that cannot be read, and where there
+// is no cluster to be refused on.
+func (seen *observation) refusal(
+	ctx context.Context, app *argocd.Application, asks func(*argocd.Application) (authorization.Request, error),
+) (*authorization.Refusal, error) {
+	cluster := seen.clusters[app.Cluster()]
+	request, unreadable := asks(app)
+	if cluster == nil || unreadable != nil {
+		return nil, nil //nolint:nilerr // it is not sent, which a gate of its own says
+	}
+	return seen.grants.Check(ctx, app, request, cluster)
+}
+
+// observeExecutor reads for whom the work is applied: the ServiceAccount of the AppProject, or the hub's.
+func (r *Reconciler) observeExecutor(ctx context.Context, seen *observation) error {
+	project, err := r.Grants.Project(ctx, seen.App.Project())
+	seen.Executor = r.Executor
+	if err != nil || project == nil || project.Annotations[apis.AnnotationExecutor] == "" {
+		return err
+	}
+	named, invalid := authorization.ParseServiceAccount(project.Annotations[apis.AnnotationExecutor])
+	if invalid != nil {
+		seen.ExecutorInvalid = fmt.Sprintf("AppProject %s/%s, annotation %s: %s",
+			project.Namespace, project.Name, apis.AnnotationExecutor, invalid)
+	}
+	seen.Executor = named
+	return nil
+}
+
+// observeClaimants reads the other Applications with the same target.
+func (r *Reconciler) observeClaimants(ctx context.Context, seen *observation) error {
+	seen.Claimants = nil
+	for _, key := range index.ApplicationsOfTarget(ctx, r, seen.App) {
+		if key == seen.Key {
+			continue
+		}
+		app, err := read(ctx, seen.reader, key, &argocd.Application{})
+		if err != nil {
+			return err
+		}
+		if app == nil {
+			continue
+		}
+		c := delivery.Claimant{App: app}
+		if c.Work, err = read(ctx, seen.reader, work.Key(app), &workv1.ManifestWork{}); err != nil {
+			return err
+		}
+		if c.Refused, err = seen.refusal(ctx, app, authorization.ReadSpec); err != nil {
+			return err
+		}
+		seen.Claimants = append(seen.Claimants, c)
+	}
+	return nil
+}
+
+// observeRevoked reads of works whether what they carry may be where it is, where works that may not are to go, and remembers
+// since when a rule refuses them.
+func (r *Reconciler) observeRevoked(ctx context.Context, seen *observation) error {
+	if !r.Options.Revocation.Delete {
+		return nil
+	}
+	before := seen.Revoked
+	seen.Revoked = map[types.UID]delivery.Revocation{}
+	r.revocations.retain(seen.Key, seen.works())
+	for _, w := range seen.works() {
+		if seen.Live && before[w.UID].Since.IsZero() {
+			continue // the cache's word keeps a work
+		}
+		refusal, err := seen.refusedThere(ctx, w)
+		if err != nil {
+			return err
+		}
+		if refusal == nil || refusal.Missing != "" || !w.DeletionTimestamp.IsZero() {
+			r.revocations.forget(seen.Key, w.UID)
+			seen.Revoked[w.UID] = delivery.Revocation{Refusal: refusal}
+			continue
+		}
+		turn, since := r.revocations.judge(seen.Key, w.UID, seen.Now, r.Options.Revocation.WithDefaults())
+		seen.Revoked[w.UID] = delivery.Revocation{Refusal: refusal, Since: since, Held: turn == held}
+	}
+	return nil
+}
+
+// refusedThere is the refusal of what a work carries, on the cluster that it is for; nil when it may be there. Of a
+// work that carries a request, or what cannot be read, only the place is known. Nothing is refused on a cluster that
+// does not exist.
+func (seen *observation) refusedThere(ctx context.Context, w *workv1.ManifestWork) (*authorization.Refusal, error) {
+	cluster := seen.clusters[w.Namespace]
+	if cluster == nil {
+		return nil, nil
+	}
+	there := work.At(seen.App, w)
+	var request *authorization.Request
+	if carried, ok := work.Carried(w); ok {
+		there.Annotations[apis.AnnotationAppNamespace] = carried.Namespace
+		if read, err := authorization.ReadSpec(carried); err == nil {
+			request = &read
+		}
+	}
+	return seen.grants.CheckSent(ctx, there, request, cluster, w.Annotations[apis.AnnotationGrantedBy])
+}
+
+// observeGrant reads the ManagedClusterSetBinding by which the Application may go to its cluster: its work remembers that where
+// a right that is lost removes it, since another binding that is there says nothing about the one that is missing.
+func (r *Reconciler) observeGrant(ctx context.Context, seen *observation) (err error) {
+	cluster := seen.clusters[seen.App.Cluster()]
+	if !r.Options.Revocation.Delete || cluster == nil {
+		return nil
+	}
+	before := ""
+	if seen.Own != nil {
+		before = seen.Own.Annotations[apis.AnnotationGrantedBy]
+	}
+	seen.GrantedBy, err = r.Grants.GrantedBy(ctx, seen.App.Namespace, cluster, before)
+	return err
+}

@@ -1,0 +1,130 @@
+package delivery
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/managedcluster"
+)
+
+// ofApplication is a gate that looks at the Application alone.
+func ofApplication(check func(*argocd.Application) string) func(*decision, question) answer {
+	return func(d *decision, _ question) answer { return answer{words: check(d.App)} }
+}
+
+// Fit tells whether nothing that can be seen from the Application alone keeps it from being sent.
+func Fit(app *argocd.Application) bool {
+	for _, check := range []func(*argocd.Application) string{noCluster, badCluster, badNamespace, notSkipped, badAnnotation} {
+		if check(app) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// Named tells whether the Application names what can be a cluster, so that there can be a work of it at all.
+func Named(app *argocd.Application) bool { return noCluster(app) == "" && badCluster(app) == "" }
+
+// Sent tells whether the Application asks for a work, rather than for the end of those that it has.
+func Sent(app *argocd.Application) bool {
+	return app.Pulled() && app.DeletionTimestamp.IsZero() && !app.ToBeReleased() && Fit(app)
+}
+
+func noCluster(app *argocd.Application) string {
+	if app.Cluster() != "" {
+		return ""
+	}
+	return fmt.Sprintf("the pull label is set but no cluster is named: set the annotation %s to the name of a ManagedCluster",
+		apis.AnnotationCluster)
+}
+
+func badCluster(app *argocd.Application) string {
+	errs := validation.IsDNS1123Label(app.Cluster())
+	if len(errs) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("annotation %s: %.80q cannot be the name of a ManagedCluster: %s",
+		apis.AnnotationCluster, app.Cluster(), strings.Join(errs, "; "))
+}
+
+func badNamespace(app *argocd.Application) string {
+	errs := validation.IsDNS1123Label(app.ClusterNamespace())
+	if len(errs) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("annotation %s: %.80q cannot be a namespace: %s",
+		apis.AnnotationAppNamespace, app.ClusterNamespace(), strings.Join(errs, "; "))
+}
+
+func notSkipped(app *argocd.Application) string {
+	if app.ReconcileSkipped() {
+		return ""
+	}
+	return fmt.Sprintf("the hub's own Argo CD would deploy this Application too: set the annotation %s to \"true\" "+
+		"(in the template of its ApplicationSet, if it has one)", apis.AnnotationSkipReconcile)
+}
+
+// badAnnotation is about an annotation by which people decide for an Application and that says none of what it can say. It
+// may stand for the wish to keep what runs, so nothing is done until it is mended.
+func badAnnotation(app *argocd.Application) string {
+	for _, words := range []struct {
+		annotation string
+		allowed    []string
+	}{
+		{apis.AnnotationAdopt, []string{"", apis.AdoptNever, apis.AdoptMatching, apis.AdoptAlways}},
+		{apis.AnnotationMoveOrder, []string{"", apis.MoveNewFirst, apis.MoveOldFirst}},
+	} {
+		if !slices.Contains(words.allowed, app.Annotations[words.annotation]) {
+			return misread(app, words.annotation, words.allowed[1:]...) + ": nothing is sent until it is"
+		}
+	}
+	if argocd.Unreadable(app.Annotations, apis.AnnotationRelease) {
+		return misread(app, apis.AnnotationRelease, "true", "false") + ": nothing is sent or let go of until it is"
+	}
+	return ""
+}
+
+// misread says that an annotation has none of the values that it can have.
+func misread(app *argocd.Application, annotation string, allowed ...string) string {
+	return fmt.Sprintf("annotation %s: %.80q is none of %s, and is to be corrected",
+		annotation, app.Annotations[annotation], strings.Join(allowed, ", "))
+}
+
+// target is the cluster that the Application asks for.
+func (d *decision) target() managedcluster.Facts { return d.Clusters[d.App.Cluster()] }
+
+func askClusterExists(d *decision, _ question) answer {
+	if d.target().Exists {
+		return open
+	}
+	return because("there is no ManagedCluster %q: import the cluster, or correct the annotation %s", d.App.Cluster(), apis.AnnotationCluster)
+}
+
+func askClusterStays(d *decision, _ question) answer {
+	if !d.target().Deleting {
+		return open
+	}
+	return because("ManagedCluster %q is being deleted: name another cluster in the annotation %s, or delete this Application",
+		d.App.Cluster(), apis.AnnotationCluster)
+}
+
+func askClusterAccepted(d *decision, _ question) answer {
+	if d.target().Accepted {
+		return open
+	}
+	return because("ManagedCluster %q is not accepted: set its spec.hubAcceptsClient to true (clusteradm accept --clusters %s)",
+		d.App.Cluster(), d.App.Cluster())
+}
+
+func askOwnCopy(d *decision, _ question) answer {
+	if !d.target().Hub || d.App.ClusterNamespace() != d.App.Namespace {
+		return open
+	}
+	return because("ManagedCluster %q is the hub itself, where this Application would overwrite its own copy in namespace %q: "+
+		"set the annotation %s to another namespace", d.App.Cluster(), d.App.Namespace, apis.AnnotationAppNamespace)
+}

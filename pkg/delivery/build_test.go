@@ -1,0 +1,255 @@
+package delivery
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/managedcluster"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+var now = time.Unix(1_700_000_000, 0).UTC()
+
+// everything is all that a decision can ask for.
+const everything = Need(1<<20 - 1)
+
+// situation is what a test decides about.
+type situation struct {
+	Facts
+	Options
+}
+
+// of starts with an Application that is fit to be sent to a cluster that is there, and that is nowhere yet.
+func of(b *fixture.ApplicationBuilder) *situation {
+	app := b.Obj()
+	s := &situation{Options: Options{Adopt: apis.AdoptMatching, AfterRestore: AfterRestoreHold, Move: MoveOptions{Timeout: time.Hour}}}
+	s.Now, s.App, s.Known, s.Identity = now, app, everything, "identity"
+	s.Key = types.NamespacedName{Namespace: app.Namespace, Name: app.Name}
+	switch {
+	case app.Labels[apis.LabelPull] == "":
+		s.Presence = Unlabelled
+	default:
+		s.Presence = Present
+	}
+	s.Clusters = map[string]managedcluster.Facts{}
+	return s.cluster("cluster1").cluster("cluster2")
+}
+
+func (s *situation) cluster(name string, edits ...func(*managedcluster.Facts)) *situation {
+	f := managedcluster.Facts{Name: name, Exists: true, Accepted: true, Ready: true}
+	for _, edit := range edits {
+		edit(&f)
+	}
+	s.Clusters[name] = f
+	return s
+}
+
+func (s *situation) with(edits ...func(*situation)) *situation {
+	for _, edit := range edits {
+		edit(s)
+	}
+	return s
+}
+
+// own gives the Application a work that the agent has applied.
+func (s *situation) own(t *testing.T, edits ...func(*workv1.ManifestWork)) *situation {
+	t.Helper()
+	s.Own = workFor(t, s.App, edits...)
+	return s
+}
+
+// at gives it a work on another cluster, or of an earlier Application of its name.
+func (s *situation) at(t *testing.T, cluster string, uid types.UID, edits ...func(*workv1.ManifestWork)) *situation {
+	t.Helper()
+	app := s.App.DeepCopy()
+	app.Annotations[apis.AnnotationCluster], app.UID = cluster, uid
+	s.Others = append(s.Others, workFor(t, app, edits...))
+	return s
+}
+
+// gone is the situation after the end of the Application.
+func (s *situation) gone() *situation {
+	s.Presence = Gone
+	if s.Own != nil {
+		s.Others = append(s.Others, s.Own)
+	}
+	s.App, s.Own = nil, nil
+	return s
+}
+
+func workFor(t *testing.T, app *argocd.Application, edits ...func(*workv1.ManifestWork)) *workv1.ManifestWork {
+	t.Helper()
+	w, err := work.Render(app, work.Requests{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.UID, w.ResourceVersion, w.Generation = types.UID("uid-"+w.Namespace+"-"+w.Name), "7", 1
+	w.CreationTimestamp = metav1.NewTime(now.Add(-time.Minute))
+	w.Finalizers = []string{workv1.ManifestWorkFinalizer}
+	reports("Progressing")(w)
+	for _, edit := range edits {
+		edit(w)
+	}
+	return w
+}
+
+// reports lets the agent have applied the work as it is, and report that health.
+func reports(health string, values ...string) func(*workv1.ManifestWork) {
+	return func(w *workv1.ManifestWork) {
+		b := fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier).String("healthStatus", health)
+		for i := 0; i+1 < len(values); i += 2 {
+			b.String(values[i], values[i+1])
+		}
+		w.Status = b.Obj()
+		for i := range w.Status.Conditions {
+			w.Status.Conditions[i].ObservedGeneration = w.Generation
+		}
+	}
+}
+
+// refuses lets the agent have failed to apply it, with these words.
+func refuses(message string) func(*workv1.ManifestWork) {
+	return func(w *workv1.ManifestWork) {
+		id := w.Spec.ManifestConfigs[0].ResourceIdentifier
+		w.Status = fixture.Feedback(id).Condition(workv1.WorkApplied, metav1.ConditionFalse, message).Obj()
+		for i := range w.Status.Conditions {
+			w.Status.Conditions[i].ObservedGeneration = w.Generation
+		}
+	}
+}
+
+// unseenYet is a work that no agent has seen.
+func unseenYet(w *workv1.ManifestWork) { w.Finalizers, w.Status = nil, workv1.ManifestWorkStatus{} }
+
+// goingAway is a work whose deletion has been asked for.
+func goingAway(w *workv1.ManifestWork) { w.DeletionTimestamp = &metav1.Time{Time: now} }
+
+// releasedBy is a work that the agent has been told, or has applied, to leave everything.
+func releasedAnd(applied bool) func(*workv1.ManifestWork) {
+	return func(w *workv1.ManifestWork) {
+		out, err := work.Release(w, nil)
+		if err != nil {
+			panic(err)
+		}
+		out.Generation++
+		*w = *out
+		if applied {
+			reports("Healthy")(w)
+		}
+	}
+}
+
+// claims lets a work claim what is there in that way.
+func claimsBy(c work.Claim) func(*workv1.ManifestWork) {
+	return func(w *workv1.ManifestWork) { work.SetClaim(w, c) }
+}
+
+func deletedApp(b *fixture.ApplicationBuilder) *fixture.ApplicationBuilder { return b.Deleted(now) }
+
+// outline is a plan in words: a line for each write, condition, event and wait.
+func outline(p *Plan) []string {
+	out := []string{}
+	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	for i := Need(0); i < 20; i++ {
+		if p.Need&(1<<i) != 0 {
+			add("needs %s", needs[i])
+		}
+	}
+	if p.Need != 0 {
+		return out
+	}
+	for _, s := range p.Steps {
+		w := s.Work
+		if s.Was != nil {
+			w = s.Was
+		}
+		add("%s %s", s.Verb, w.Namespace)
+		for _, e := range s.Events {
+			add("  event %s", e.Reason)
+		}
+	}
+	if h := p.Hub; h != nil {
+		for _, part := range []struct {
+			name string
+			is   bool
+		}{
+			{"operation " + string(h.Operation), h.Operation != nil}, {"no refresh", h.DropRefresh},
+			{"no finalizers of Argo CD's", h.DropFinalizers}, {"no operationState", h.DropOperationState}, {"conditions go", h.Conditions != nil && len(p.Conditions) == 0},
+		} {
+			if part.is {
+				add("hub: %s", part.name)
+			}
+		}
+	}
+	for _, c := range p.Conditions {
+		add("%s %s", c.Type, c.Reason)
+	}
+	for _, e := range p.Events {
+		if !slices.ContainsFunc(p.Conditions, func(c Condition) bool { return c.Reason == e.Reason }) {
+			add("event %s", e.Reason)
+		}
+	}
+	if p.Wait.After != 0 {
+		add("after %s", p.Wait.After)
+	}
+	if p.Wait.Backoff {
+		add("backoff")
+	}
+	return out
+}
+
+var needs = []string{"own", "claimants", "neighbours", "hub copy", "rehearsal", "return", "dependencies", "loss", "identity"}
+
+// row is a case of a table: what is, and what is to be done.
+type row struct {
+	is   *situation
+	want []string
+
+	// says is part of what is shown.
+	says string
+}
+
+// decides checks a table.
+func decides(t *testing.T, table map[string]row) {
+	t.Helper()
+	for title, tc := range table {
+		t.Run(title, func(t *testing.T) {
+			plan := Decide(tc.is.Facts, tc.is.Options)
+			if got := outline(&plan); !slices.Equal(got, tc.want) {
+				t.Errorf("got\n\t%q\nwant\n\t%q\nsaid: %v", got, tc.want, plan.Conditions)
+			}
+			if !slices.ContainsFunc(plan.Conditions, func(c Condition) bool { return strings.Contains(c.Message, tc.says) }) && tc.says != "" {
+				t.Errorf("it says %v", plan.Conditions)
+			}
+			for _, a := range plan.Trace {
+				asked[a.Gate] = true
+				if a.Holds != "" {
+					held[a.Gate] = true
+				}
+			}
+		})
+	}
+}
+
+// asked and held are the gates that any table has asked, and that held.
+var asked, held = map[string]bool{}, map[string]bool{}
+
+func conditionOf(conditionType string) argocd.Condition { return argocd.Condition{Type: conditionType} }
+
+// all are the works of the situation, the others first.
+func (s *situation) all() works {
+	if s.Own == nil {
+		return s.Others
+	}
+	return append(slices.Clone(s.Others), s.Own)
+}

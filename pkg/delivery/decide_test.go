@@ -1,0 +1,278 @@
+package delivery
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/managedcluster"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+func app() *fixture.ApplicationBuilder { return fixture.Application("guestbook") }
+
+func cascading() *fixture.ApplicationBuilder { return app().Finalizers(apis.FinalizerResources) }
+
+func dying(f *managedcluster.Facts)     { f.Deleting = true }
+func absentC(f *managedcluster.Facts)   { *f = managedcluster.Facts{} }
+func rejectedC(f *managedcluster.Facts) { f.Accepted = false }
+func away(f *managedcluster.Facts) {
+	f.Unreachable = "cluster " + f.Name + " has not been available since 2026."
+}
+func isHub(f *managedcluster.Facts)   { f.Hub = true }
+func pausedC(f *managedcluster.Facts) { f.Paused = "ManagedCluster " + f.Name }
+
+func refusal() *authorization.Refusal {
+	return &authorization.Refusal{Reason: apis.ReasonClusterForbidden, Message: "no set has it"}
+}
+
+func TestDeliver(t *testing.T) {
+	const anError = "PropagationError "
+	elder := app().UID("00000000-0000-4000-8000-000000000000").Namespace("other").Annotation(apis.AnnotationAppNamespace, "argocd").Obj()
+	stranger := func(w *workv1.ManifestWork) {
+		w.Labels, w.Annotations = nil, nil
+		w.Spec.Workload.Manifests[0].Raw = []byte(`{"kind":"ConfigMap"}`)
+	}
+	decides(t, map[string]row{
+		"a new one":                 {is: of(app()), want: []string{"create cluster1", "  event Propagated"}},
+		"one that is there already": {is: of(app()).own(t), want: []string{}},
+		"one that the cache is behind with": {
+			is: of(app()).with(func(s *situation) { s.Presence, s.App = Behind, nil }), want: []string{}},
+		"one whose work was edited": {
+			is:   of(app()).own(t, func(w *workv1.ManifestWork) { delete(w.Labels, apis.LabelPull) }),
+			want: []string{"update cluster1"}},
+		"one whose work goes": {is: of(app()).own(t, goingAway), want: []string{}},
+		"one that shows what is over": {
+			is: of(app().Condition("PropagationError", "old")).own(t), want: []string{"hub: conditions go"}},
+		"no cluster named":     {is: of(app().Cluster("")), want: []string{anError + "ClusterAnnotationMissing"}},
+		"no name of a cluster": {is: of(app().Cluster("A/B")), want: []string{anError + "ClusterNameInvalid"}},
+		"no namespace": {
+			is: of(app().Annotation(apis.AnnotationAppNamespace, "A")), want: []string{anError + "NamespaceInvalid"}},
+		"the hub's own Argo CD": {
+			is:   of(app().NoAnnotation(apis.AnnotationSkipReconcile)).own(t),
+			want: []string{"update cluster1", anError + "SkipReconcileMissing"}, says: "meanwhile it is being released"},
+		"an odd word on adoption": {
+			is: of(app().Annotation(apis.AnnotationAdopt, "no")), want: []string{anError + "AnnotationInvalid"}, says: "nothing is sent until"},
+		"an odd word on release": {
+			is: of(app().Annotation(apis.AnnotationRelease, "no?")), want: []string{anError + "AnnotationInvalid"}, says: "let go of"},
+		"no such cluster": {is: of(app()).cluster("cluster1", absentC), want: []string{anError + "ClusterNotFound"}},
+		"no such cluster, and on another": {
+			is:   of(app()).cluster("cluster1", absentC).at(t, "cluster2", fixture.UID),
+			want: []string{anError + "ClusterNotFound"}, says: "until then cluster cluster2 keeps it"},
+		"no such cluster, and a refresh": {
+			is:   of(app().Annotation(apis.AnnotationRefresh, "hard")).cluster("cluster1", absentC),
+			want: []string{"hub: no refresh", anError + "ClusterNotFound"}},
+		"a cluster that goes":       {is: of(app()).cluster("cluster1", dying), want: []string{anError + "ClusterDeleting"}},
+		"a cluster not accepted":    {is: of(app()).cluster("cluster1", rejectedC), want: []string{anError + "ClusterNotAccepted"}},
+		"the hub, in its namespace": {is: of(app()).cluster("cluster1", isHub), want: []string{anError + "LocalClusterConflict"}},
+		"the hub, where it has another": {
+			is: of(app().Annotation(apis.AnnotationAppNamespace, "there")).cluster("cluster1", isHub).
+				with(func(s *situation) { s.HubCopy = app().Obj() }),
+			want: []string{anError + "LocalClusterConflict", "backoff"}, says: "another Application there/guestbook"},
+		"the hub, where it has its own": {
+			is: of(app().Annotation(apis.AnnotationAppNamespace, "there")).cluster("cluster1", isHub).
+				with(func(s *situation) { s.HubCopy = app().Annotation(apis.AnnotationWork, work.Name(s.App)).Obj() }),
+			want: []string{"create cluster1", "  event Propagated"}},
+		"a spec that is none": {is: of(app().Spec(`[]`)), want: []string{anError + "SpecInvalid"}},
+		"not permitted": {
+			is: of(app()).with(func(s *situation) { s.Refused = refusal() }), want: []string{"PropagationForbiddenError ClusterForbidden"}},
+		"an executor that is none": {
+			is: of(app()).with(func(s *situation) { s.ExecutorInvalid = "it is none" }), want: []string{anError + "ExecutorInvalid"}},
+		"with an executor": {
+			is: of(app()).own(t).with(func(s *situation) { s.Executor = types.NamespacedName{Namespace: "a", Name: "b"} }), want: []string{"update cluster1"}},
+		"an older one has the target": {
+			is:   of(app()).with(func(s *situation) { s.Claimants = []Claimant{{App: elder}} }),
+			want: []string{anError + "TargetConflict", "backoff"}, says: "Application other/guestbook has the same"},
+		"an older one may not have it": {
+			is:   of(app()).with(func(s *situation) { s.Claimants = []Claimant{{App: elder, Refused: refusal()}} }),
+			want: []string{"create cluster1", "  event Propagated"}},
+		"an older one comes late": {
+			is: of(app()).own(t).with(func(s *situation) { s.Claimants = []Claimant{{App: elder}} }), want: []string{}},
+		"both were sent": {
+			is:   of(app()).own(t).with(func(s *situation) { s.Claimants = []Claimant{{App: elder, Work: workFor(t, elder)}} }),
+			want: []string{"delete cluster1", "  event WorkDeleted", anError + "TargetConflict", "backoff"}},
+		"both were sent, and the other is not applied": {
+			is:   of(app()).own(t).with(func(s *situation) { s.Claimants = []Claimant{{App: elder, Work: workFor(t, elder, unseenYet)}} }),
+			want: []string{anError + "TargetConflict", "backoff"}},
+		"another is there still": {
+			is: of(app()).with(func(s *situation) {
+				other := app().Namespace("other").UID("11111111-0000").Annotation(apis.AnnotationAppNamespace, "argocd").Obj()
+				s.Neighbours = append(s.Neighbours, workFor(t, other), workFor(t, s.App))
+			}),
+			want: []string{anError + "TargetConflict", "backoff"}, says: "which is the hub's other/guestbook"},
+		"a stranger's work": {is: of(app()).own(t, stranger), want: []string{anError + "WorkConflict", "backoff"}, says: "in the way"},
+		"another's work": {
+			is:   of(app()).own(t).with(func(s *situation) { s.OwnOwner = types.NamespacedName{Namespace: "x", Name: "y"} }),
+			want: []string{anError + "WorkConflict"}, says: "belongs to Application x/y"},
+		"it is removed there first": {
+			is: of(app()).at(t, "cluster1", "22222", goingAway), want: []string{"MoveWarning Moving"}, says: "when that has removed"},
+		"too large": {
+			is:   of(app().Unknown("x", `"`+string(make([]byte, 0))+largeText+`"`)),
+			want: []string{anError + "PayloadTooLarge"}},
+		"rejected": {
+			is:   of(app()).with(func(s *situation) { s.Refusal = &Rejection{Message: "no"} }),
+			want: []string{anError + "WorkRejected", "backoff"}},
+		"without a namespace on the hub": {
+			is:   of(app()).with(func(s *situation) { s.Refusal = &Rejection{Message: "no", Namespace: true} }),
+			want: []string{anError + "ClusterNamespaceMissing", "backoff"}},
+		"paused": {
+			is: of(app()).own(t).with(func(s *situation) { s.Paused = "this Application" }), want: []string{"PausedWarning Paused"}},
+		"paused with a refresh": {
+			is:   of(app().Annotation(apis.AnnotationRefresh, "hard")).cluster("cluster1", pausedC),
+			want: []string{"hub: no refresh", "PausedWarning Paused"}},
+		"an operation that may not travel": {
+			is:   of(app().Operation(`{"sync":{}}`)).own(t).with(func(s *situation) { s.OperationRefused = refusal() }),
+			want: []string{"PropagationForbiddenError ClusterForbidden"}, says: "held back"},
+		"an operation that is none": {
+			is: of(app().Operation(`[]`)).own(t), want: []string{anError + "OperationInvalid"}},
+		"its work is there without its label": {
+			is: of(app()).own(t, func(w *workv1.ManifestWork) { w.Labels = nil }).with(func(s *situation) { s.OwnUnwatched = true }), want: []string{"update cluster1"}},
+		"its work goes, and is not watched": {
+			is: of(app()).own(t, goingAway).with(func(s *situation) { s.OwnUnwatched = true }), want: []string{"after 5s"}},
+		"its work is there without its label, elsewhere": {
+			is: of(app()).own(t, func(w *workv1.ManifestWork) {
+				w.Labels = nil
+				w.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace = "before"
+			}).with(func(s *situation) { s.OwnUnwatched = true }), want: []string{"update cluster1", "after 5s"}},
+	})
+}
+
+var largeText = func() string {
+	b := make([]byte, work.MaxPayload)
+	for i := range b {
+		b[i] = 'x'
+	}
+	return string(b)
+}()
+
+func TestAdopt(t *testing.T) {
+	asks, looks := claimsBy(work.Asks), claimsBy(work.Looks)
+	claimed := func(p Plan) work.Claim { return work.ClaimOf(p.Steps[0].Work) }
+	for title, tc := range map[string]struct {
+		is   *situation
+		want work.Claim
+	}{
+		"a new one":                   {of(app()), work.Asks},
+		"a new one, never":            {of(app()).with(func(s *situation) { s.Adopt = apis.AdoptNever }), work.Looks},
+		"a new one, never, and asked": {of(app().Annotation(apis.AnnotationAdopt, "always")).with(func(s *situation) { s.Adopt = apis.AdoptNever }), work.Looks},
+		"a new one, always":           {of(app().Annotation(apis.AnnotationAdopt, "always")), work.Takes},
+		"brought before":              {of(app()).at(t, "cluster1", "22222", claimsBy(work.Takes)), work.Takes},
+		"asked, applied, changed":     {of(app().Label("x", "y")).own(t, asks, func(w *workv1.ManifestWork) { delete(w.Labels, apis.LabelPull) }), work.Takes},
+		"asked, not applied, changed": {of(app()).own(t, asks, refuses("x"), func(w *workv1.ManifestWork) { delete(w.Labels, apis.LabelPull) }), work.Asks},
+		"looked, and found nothing": {of(app()).own(t, looks, func(w *workv1.ManifestWork) {
+			w.Status = fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier).Condition(workv1.WorkAvailable, metav1.ConditionFalse, "").Obj()
+		}), work.Asks},
+	} {
+		t.Run(title, func(t *testing.T) {
+			plan := Decide(tc.is.Facts, tc.is.Options)
+			if len(plan.Steps) != 1 || claimed(plan) != tc.want {
+				t.Errorf("got %q", outline(&plan))
+			}
+		})
+	}
+	decides(t, map[string]row{
+		"it is there, and only looked for": {
+			is: of(app().Annotation(apis.AnnotationAdopt, "never")).own(t, looks), want: []string{"PropagationError AdoptionRefused"}, says: "delete it there"},
+		"others set its fields": {
+			is:   of(app()).own(t, asks, refuses("x: Apply failed with 1 conflict: .spec")),
+			want: []string{"PropagationError AdoptionRefused"}, says: "1 conflict"},
+	})
+}
+
+func TestMove(t *testing.T) {
+	const move = "MoveWarning Moving"
+	old := func(b *fixture.ApplicationBuilder) *fixture.ApplicationBuilder {
+		return b.Annotation(apis.AnnotationMoveOrder, apis.MoveOldFirst)
+	}
+	runs := reports("Healthy", "operationStatePhase", "Running", "operationStateStartedAt", "2026-01-01T00:00:00Z")
+	elsewhere := func(w *workv1.ManifestWork) { w.Generation = 2; reports("Healthy")(w) }
+	decides(t, map[string]row{
+		"sent, not applied": {
+			is: of(cascading()).at(t, "cluster2", fixture.UID), want: []string{"create cluster1", "  event Propagated", move}, says: "keeps it until then"},
+		"applied, not healthy": {
+			is:   of(cascading()).own(t).at(t, "cluster2", fixture.UID),
+			want: []string{move, "after 59m0s"}, says: "until it is healthy there, or for 1h0m0s"},
+		"applied, not healthy in time": {
+			is:   of(cascading()).own(t).at(t, "cluster2", fixture.UID).with(func(s *situation) { s.Move.Timeout = time.Second }),
+			want: []string{"delete cluster2", "  event WorkDeleted", move}, says: "waiting for cluster cluster2 to remove it"},
+		"healthy": {
+			is:   of(cascading()).own(t, reports("Healthy")).at(t, "cluster2", fixture.UID),
+			want: []string{"delete cluster2", "  event WorkDeleted", move}},
+		"healthy, and an operation runs on the old": {
+			is:   of(cascading()).own(t, reports("Healthy")).at(t, "cluster2", fixture.UID, runs),
+			want: []string{move}, says: "to hurry, terminate it there"},
+		"healthy, and the old is paused": {
+			is:   of(cascading()).own(t, reports("Healthy")).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedC),
+			want: []string{"PausedWarning Paused", "after 5s"}},
+		"an earlier one of its name, on the same cluster": {
+			is: of(cascading()).own(t).at(t, "cluster1", "22222"), want: []string{"delete cluster1", "  event WorkDeleted", "after 59m0s"}},
+		"an earlier one of its name, paused": {
+			is:   of(cascading()).own(t, reports("Healthy")).at(t, "cluster1", "22222").cluster("cluster1", func(f *managedcluster.Facts) {}),
+			want: []string{"delete cluster1", "  event WorkDeleted"}},
+		"old first": {
+			is:   of(old(cascading())).at(t, "cluster2", fixture.UID),
+			want: []string{"delete cluster2", "  event WorkDeleted", move}, says: "it is sent there when cluster cluster2 has removed it"},
+		"old first, and the new one is away": {
+			is: of(old(cascading())).at(t, "cluster2", fixture.UID).cluster("cluster1", away), want: []string{move}, says: "keeps it as it is until that"},
+		"old first, and the new one is away and the old one goes": {
+			is: of(old(cascading())).at(t, "cluster2", fixture.UID, goingAway).cluster("cluster1", away), want: []string{move}},
+		"old first, and the hub would not take it": {
+			is:   of(old(cascading())).at(t, "cluster2", fixture.UID).with(func(s *situation) { s.Rehearsed = &Rejection{Message: "no"} }),
+			want: []string{"PropagationError WorkRejected", "backoff"}, says: "until then cluster cluster2 keeps it"},
+		"old first, too large": {
+			is: of(old(cascading()).Unknown("x", `"`+largeText+`"`)).with(func(s *situation) {
+				w := workFor(t, app().Obj())
+				w.Namespace, s.Others = "cluster2", works{w}
+			}),
+			want: []string{"PropagationError PayloadTooLarge", "backoff"}, says: "split the Application"},
+		"old first, and the old is paused": {
+			is: of(old(cascading())).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedC), want: []string{"PausedWarning Paused", "after 5s"}},
+		"another namespace there": {
+			is:   of(cascading().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) { s.Own = workFor(t, cascading().Obj()) }),
+			want: []string{"update cluster1", move}, says: "waiting for its work agent to take the finalizers off"},
+		"another namespace there, and they are off": {
+			is: of(app().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
+				w, _ := work.Removable(workFor(t, app().Obj(), elsewhere), nil)
+				s.Own = w
+				w.Generation = 1
+				reports("Healthy")(w)
+			}),
+			want: []string{"update cluster1"}},
+		"another namespace there, and others hold it": {
+			is: of(app().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
+				w, _ := work.Removable(workFor(t, app().Obj(), elsewhere), nil)
+				w.Generation = 3
+				refuses("it may not")(w)
+				for i := range w.Status.Conditions {
+					w.Status.Conditions[i].Status = metav1.ConditionFalse
+					if w.Status.Conditions[i].Type == workv1.WorkAvailable {
+						w.Status.Conditions[i].Status = metav1.ConditionTrue
+					}
+				}
+				s.Own = w
+			}),
+			want: []string{move}, says: "take the change of namespace back"},
+	})
+}
+
+func TestGateTable(t *testing.T) {
+	names := map[string]bool{}
+	for _, g := range Gates {
+		if names[g.Name] {
+			t.Errorf("two gates are called %q", g.Name)
+		}
+		names[g.Name] = true
+		if len(g.Holds) == 0 || g.Ends == "" {
+			t.Errorf("%q holds nothing, or for ever", g.Name)
+		}
+		if g.Type != "" && !Shown(conditionOf(g.Type)) {
+			t.Errorf("%q shows a condition that nobody clears", g.Name)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package delivery
+
+import (
+	"maps"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// deliver makes the Application's work say what it should. What cannot be sent is told, and what has been sent before then
+// stays as it was.
+func (d *decision) deliver() {
+	if d.relabel() {
+		return
+	}
+	h := d.held(Deliver, nil)
+	if d.plan.Need != 0 {
+		return
+	}
+	if h == nil || h.notice() && h.Type != paused {
+		d.withhold()
+	}
+	if h == nil {
+		h = d.send()
+	} else {
+		h = d.unsent(h)
+	}
+	if d.withheld != nil && (h == nil || h.notice()) {
+		d.say(d.withheld)
+	}
+	d.sayAny(h)
+}
+
+// unsent is what keeps an Application from being sent, with what that means for it.
+func (d *decision) unsent(h *hold) *hold {
+	switch h.Reason {
+	case apis.ReasonPaused:
+		return h // with its own word on a refresh
+	case apis.ReasonClusterAnnotationMissing, apis.ReasonSkipReconcileMissing:
+		h = h.meanwhile(d.releaseAll(d.all())) // so that a slip destroys nothing
+	default:
+		h = d.kept(h)
+	}
+	if d.App.Refresh() != "" { // its cluster does not hear of it, and whoever asked would wait
+		d.dropRefresh("a refresh was asked for and dropped, since the Application is not sent: " + h.message())
+	}
+	return h
+}
+
+// kept is a problem with the cluster that an Application is to go to, with where it is meanwhile.
+func (d *decision) kept(h *hold) *hold {
+	if h.notice() || !Fit(d.App) {
+		return h
+	}
+	there := d.staying(d.elsewhere())
+	if len(there) == 0 {
+		return h
+	}
+	return h.and("; until then cluster " + strings.Join(clustersOf(there), ", ") + " keeps it")
+}
+
+// dropRefresh takes the request for a refresh off the hub, and shows the warning unless it is empty.
+func (d *decision) dropRefresh(warning string) { d.refresh = &warning }
+
+// send makes the work of an Application that may go to its cluster.
+func (d *decision) send() *hold {
+	r, h := d.relay()
+	if h != nil || r.done {
+		d.plan.Silent = r.done
+		return h
+	}
+	desired, err := r.render(d)
+	if err != nil {
+		return d.met("payload", unrendered(err))
+	}
+	work.ExecuteAs(desired, d.Executor)
+	if d.GrantedBy != "" {
+		metav1.SetMetaDataAnnotation(&desired.ObjectMeta, apis.AnnotationGrantedBy, d.GrantedBy)
+	}
+	if d.Refusal != nil {
+		return d.met("write", rejected(d.Refusal))
+	}
+	d.wait(Wait{After: r.after})
+	current, changed := d.write(desired)
+	if a := d.askAdoption(current); !changed && a.words != "" {
+		return d.met("adoption", a)
+	}
+	return d.clear(current, changed)
+}
+
+// write creates the work, or changes it where it differs from desired: after a change on the hub, and when someone edited it.
+// It returns the work, and whether the agent has to apply it anew.
+func (d *decision) write(desired *workv1.ManifestWork) (current *workv1.ManifestWork, changed bool) {
+	switch {
+	case d.Own == nil:
+		d.claim(desired)
+		d.step(Step{Verb: Create, Work: desired, Rejects: true, Events: []Event{{
+			Related: desired, Reason: apis.ReasonPropagated, Action: "Propagate",
+			Note: "created ManifestWork " + desired.Namespace + "/" + desired.Name,
+		}}})
+		return desired, true
+	case d.leaving(d.Own): // its end wakes the decision that makes it anew
+		return d.Own, false
+	}
+	d.claim(desired)
+	updated, differs := work.Update(d.Own, desired)
+	if !differs {
+		return d.Own, false
+	}
+	takes := targetIn(d.Own, d.to) != targetIn(updated, d.to)
+	d.step(Step{Verb: Update, Was: d.Own, Work: updated, Rejects: true, Takes: takes})
+	return updated, !equality.Semantic.DeepEqual(d.Own.Spec, updated.Spec)
+}
+
+// label puts the labels of the Application's work on one, and tells whether it lacked some.
+func (d *decision) label(w *workv1.ManifestWork) bool {
+	desired, err := work.Render(d.App, work.Requests{})
+	if err != nil {
+		return false
+	}
+	before := maps.Clone(w.Labels)
+	for key, value := range desired.Labels {
+		metav1.SetMetaDataLabel(&w.ObjectMeta, key, value)
+	}
+	return !maps.Equal(before, w.Labels)
+}

@@ -1,0 +1,182 @@
+package delivery
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// end takes an Application that is being deleted off its clusters. An annotation that should hurry that and cannot be read is
+// told of where a cluster is waited for. An Application without finalizers of Argo CD's is left alone until it is gone.
+func (d *decision) end() {
+	h := d.held(End, nil)
+	switch {
+	case h != nil:
+		d.say(h)
+		return
+	case !d.App.Cascades():
+		return
+	case d.App.ToBeReleased() || d.App.Cluster() == "":
+		d.endReleased()
+	default:
+		d.finalize()
+	}
+	for i := range d.plan.Conditions {
+		if c := &d.plan.Conditions[i]; c.notice() && unreadable(d.App, apis.AnnotationForceDelete) {
+			c.Message += "; nothing is forced: " + misread(d.App, apis.AnnotationForceDelete, "true", "false")
+		}
+	}
+}
+
+// finalize removes the Application from its clusters. Argo CD's finalizers go from the hub's copy when its work is gone, which
+// the work agent allows only once the cluster has removed the Application and, through the same finalizers there, what it
+// deployed. Those of earlier Applications of its name are not waited for.
+func (d *decision) finalize() {
+	if d.Own == nil && Named(d.App) && d.lacks(NeedOwn) {
+		return
+	}
+	ws := d.all()
+	if h := d.removeAll(ws); h != nil {
+		d.say(h)
+		return
+	}
+	awaited := only(ws, func(w *workv1.ManifestWork) bool { return w.Name == work.Name(d.App) })
+	if len(awaited) == 0 {
+		d.dropFinalizers()
+		return
+	}
+	d.await(awaited)
+}
+
+// await ends an Application when no cluster of its works is waited for any more, and otherwise tells of those that are. The
+// deletion of works that waited for agents which are not waited for is asked for at once: nothing on the hub will wait for them.
+func (d *decision) await(ws works) {
+	reasons := d.notWaitedFor(clustersOf(ws))
+	var waited works
+	for _, w := range ws {
+		if reasons[w.Namespace] == "" {
+			waited = append(waited, w)
+		} else if h := d.drop(w); h != nil {
+			d.say(h)
+			return
+		}
+	}
+	if len(waited) == 0 {
+		d.giveUp(reasons)
+		return
+	}
+	h := d.met("deletion", because("being deleted since %s: waiting for cluster %s to remove the Application and what it deployed%s%s%s",
+		d.App.DeletionTimestamp.UTC().Format(time.RFC3339), strings.Join(clustersOf(waited), ", "),
+		d.blockers(waited), d.away(clustersOf(waited)), d.running(waited)))
+	if d.OwnUnwatched {
+		h.After = poll
+	}
+	d.say(h)
+}
+
+// notWaitedFor are the clusters of those that are not waited for, each with the reason: because someone says so, or because
+// there is no cluster any more that could answer. Each is judged by itself: another that is there still has what it has.
+func (d *decision) notWaitedFor(clusters []string) map[string]string {
+	out := map[string]string{}
+	for _, name := range clusters {
+		why := d.Clusters[name].NotWaitedFor()
+		if d.App.ToBeForced() {
+			why = "the annotation " + apis.AnnotationForceDelete + " says not to wait"
+		}
+		if why != "" {
+			out[name] = why
+		}
+	}
+	return out
+}
+
+// away is to be put behind a notice of clusters that are waited for: which of them cannot be heard of, and what to do.
+func (d *decision) away(clusters []string) string {
+	var b strings.Builder
+	for _, name := range clusters {
+		if why := d.Clusters[name].Unreachable; why != "" {
+			b.WriteString("; " + why)
+		}
+	}
+	if b.Len() > 0 {
+		b.WriteString("; to let go all the same, set the annotation " + apis.AnnotationForceDelete + " to \"true\"")
+	}
+	return b.String()
+}
+
+// dropFinalizers takes Argo CD's finalizers off the hub's Application. Those of others stay.
+func (d *decision) dropFinalizers() {
+	d.hub().DropFinalizers = true
+	d.hub().Finalizers = slices.DeleteFunc(slices.Clone(d.App.Finalizers), argocd.IsCascadeFinalizer)
+}
+
+// giveUp does so for an Application whose clusters are not waited for, and says so.
+func (d *decision) giveUp(reasons map[string]string) {
+	d.dropFinalizers()
+	for _, cluster := range slices.Sorted(maps.Keys(reasons)) {
+		d.plan.Events = append(d.plan.Events, Event{
+			Warning: true, Reason: apis.ReasonLetGo, Action: "Delete",
+			Note: fmt.Sprintf("gone from the hub without the word of cluster %s: %s; Application %s/%s and what it deployed may remain there",
+				cluster, reasons[cluster], d.App.ClusterNamespace(), d.App.Name),
+		})
+	}
+}
+
+// endReleased is for an Application that is being deleted and asks to be released, names no cluster any more, or has lost its
+// label: the clusters keep all. Before nothing holds it on the hub any more, the cache's word for its having no work does not do.
+func (d *decision) endReleased() {
+	ws := d.all()
+	if len(ws) == 0 && d.Own == nil && Named(d.App) && d.lacks(NeedOwn) {
+		return
+	}
+	h := d.releaseAll(ws)
+	if h == nil {
+		d.endUnasked()
+		return
+	}
+	clusters := clustersOf(ws)
+	reasons := d.notWaitedFor(clusters)
+	if len(reasons) == len(clusters) {
+		d.giveUp(reasons)
+		return
+	}
+	d.say(h.and(d.away(slices.DeleteFunc(clusters, func(c string) bool { return reasons[c] != "" }))))
+}
+
+// endUnasked ends an Application that no cluster is asked about any more. One that has lost its label is not expected to go by
+// Towline, so that is told.
+func (d *decision) endUnasked() {
+	d.dropFinalizers()
+	if d.App.Labels[apis.LabelPull] == "" {
+		d.plan.Events = append(d.plan.Events, Event{
+			Reason: apis.ReasonReleased, Action: "Delete",
+			Note: fmt.Sprintf("gone from the hub: without the label %s no cluster was asked to remove anything", apis.LabelPull),
+		})
+	}
+}
+
+// handBack is for an Application that is being deleted and that the hub's own Argo CD answers for, as it seems: its
+// finalizers are not Towline's to take off. What was sent is released, as without a deletion.
+func (d *decision) handBack() {
+	if h := d.held(HandBack, nil); h != nil {
+		d.say(h)
+		return
+	}
+	notice := d.releaseAll(d.all())
+	if !d.App.Cascades() {
+		d.sayAny(notice)
+		return
+	}
+	d.say(d.met("deletion", because(
+		"being deleted since %s: left to the hub's own Argo CD, since the annotation %s is not \"true\"; where none takes its finalizers off, "+
+			"set that annotation to \"true\", and the annotation %s too if what runs on a cluster is to stay there",
+		d.App.DeletionTimestamp.UTC().Format(time.RFC3339), apis.AnnotationSkipReconcile, apis.AnnotationRelease)).meanwhile(notice))
+}

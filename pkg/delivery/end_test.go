@@ -1,0 +1,294 @@
+package delivery
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/relay"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+const (
+	deletionWaits = "DeletionWarning Deleting"
+	releaseWaits  = "ReleaseWarning Releasing"
+	letGo         = "hub: no finalizers of Argo CD's"
+)
+
+// carriesRequest lets a work carry a request that the agent has not answered.
+func carriesRequest(w *workv1.ManifestWork) {
+	w.Annotations[apis.AnnotationRequestSent] = relay.Sent{State: relay.OnItsWay, ID: "1-a", Version: "5", Digest: "d"}.String()
+	w.Generation, w.Status = 2, workv1.ManifestWorkStatus{}
+}
+
+// runsAnOperation lets a cluster report an operation that somebody there has begun.
+func runsAnOperation(w *workv1.ManifestWork) {
+	reports("Healthy", "operationStatePhase", "Running", "operationStateStartedAt", "2026-01-01T00:00:00Z")(w)
+}
+
+// told lets a work have been told to leave what its Application deployed, and have been answered so.
+func told(answer func(*workv1.ManifestWork)) func(*workv1.ManifestWork) {
+	return func(w *workv1.ManifestWork) {
+		out, _ := work.Removable(w, nil)
+		*w = *out
+		w.Generation++
+		answer(w)
+	}
+}
+
+func TestEnd(t *testing.T) {
+	ends := func() *fixture.ApplicationBuilder { return deletedApp(cascading()) }
+	forced := func(b *fixture.ApplicationBuilder) *fixture.ApplicationBuilder {
+		return b.Annotation(apis.AnnotationForceDelete, "true")
+	}
+	refusedThere := refuses("no right")
+	decides(t, map[string]row{
+		"sent":       {is: of(ends()).own(t), want: []string{"delete cluster1", "  event WorkDeleted", deletionWaits}},
+		"going":      {is: of(ends()).own(t, goingAway), want: []string{deletionWaits}, says: "waiting for cluster cluster1"},
+		"never sent": {is: of(ends()), want: []string{letGo}},
+		"never sent, and looked for": {
+			is: of(ends()).with(func(s *situation) { s.Known = 0 }), want: []string{"needs own"}},
+		"sent, and not in the cache": {
+			is: of(ends()).own(t, goingAway).with(func(s *situation) { s.OwnUnwatched = true }), want: []string{deletionWaits, "after 5s"}},
+		"without a finalizer": {is: of(deletedApp(app())).own(t), want: []string{}},
+		"with one of others and Argo CD's for hooks": {
+			is:   of(deletedApp(app().Finalizers(apis.FinalizerPostDelete, "mine"))).own(t),
+			want: []string{"update cluster1", deletionWaits}},
+		"to leave all, and not said there": {
+			is:   of(deletedApp(app().Finalizers(apis.FinalizerPostDelete))).own(t, told(refusedThere)),
+			want: []string{"update cluster1", deletionWaits}},
+		"unseen":           {is: of(ends()).own(t, unseenYet), want: []string{"delete cluster1", "  event WorkDeleted", deletionWaits}},
+		"away":             {is: of(ends()).own(t, goingAway).cluster("cluster1", away), want: []string{deletionWaits}, says: "to let go all the same"},
+		"forced":           {is: of(forced(ends())).own(t, goingAway), want: []string{letGo, "event LetGo"}},
+		"forced, not gone": {is: of(forced(ends())).own(t, runsAnOperation), want: []string{"delete cluster1", "  event WorkDeleted", letGo, "event LetGo"}},
+		"forced with an odd word": {
+			is:   of(ends().Annotation(apis.AnnotationForceDelete, "yes!")).own(t, goingAway),
+			want: []string{deletionWaits}, says: "nothing is forced"},
+		"an odd word on release": {
+			is: of(ends().Annotation(apis.AnnotationRelease, "no!")).own(t), want: []string{deletionWaits}, says: "until then the cluster keeps all"},
+		"no such cluster any more": {is: of(ends()).own(t, goingAway).cluster("cluster1", absentC), want: []string{letGo, "event LetGo"}},
+		"not accepted any more":    {is: of(ends()).own(t, goingAway).cluster("cluster1", rejectedC), want: []string{letGo, "event LetGo"}},
+		"a cluster that goes":      {is: of(ends()).own(t, goingAway).cluster("cluster1", dying), want: []string{letGo, "event LetGo"}},
+		"on two, one of which goes": {
+			is:   of(ends()).own(t, goingAway).at(t, "cluster2", fixture.UID).cluster("cluster1", dying),
+			want: []string{"delete cluster2", "  event WorkDeleted", deletionWaits}, says: "waiting for cluster cluster2 to remove"},
+		"of an earlier one of its name": {
+			is: of(ends()).at(t, "cluster1", "22222", goingAway), want: []string{letGo}},
+		"paused": {is: of(ends()).own(t).with(func(s *situation) { s.Paused = "this Application" }), want: []string{"PausedWarning Paused"}, says: "its deletion waits"},
+		"paused elsewhere": {
+			is:   of(ends()).own(t).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedC),
+			want: []string{"delete cluster1", "  event WorkDeleted", "PausedWarning Paused", "after 5s"}},
+		"an operation runs": {is: of(ends()).own(t, runsAnOperation), want: []string{deletionWaits}, says: "to hurry, terminate it there"},
+		"an operation runs, and the hub shows it": {
+			is: of(ends().Runs("Running", "2026-01-01T00:00:00Z")).own(t, runsAnOperation), want: []string{deletionWaits}, says: "as by kubectl"},
+		"an operation runs, and is to stop": {
+			is:   of(ends().Runs("Terminating", "2026-01-01T00:00:00Z")).own(t, runsAnOperation),
+			want: []string{"update cluster1", deletionWaits}, says: "it was asked to stop"},
+		"an operation runs, and other finalizers are there": {
+			is: of(deletedApp(app().Finalizers(apis.FinalizerResources + "/background"))).with(func(s *situation) {
+				s.Own = workFor(t, cascading().Obj(), runsAnOperation)
+			}),
+			want: []string{"update cluster1", deletionWaits}},
+		"an operation runs on one that is away": {
+			is: of(ends()).own(t, runsAnOperation).cluster("cluster1", away), want: []string{"delete cluster1", "  event WorkDeleted", deletionWaits}},
+		"an operation runs where it is not": {
+			is: of(ends()).own(t, runsAnOperation, func(w *workv1.ManifestWork) {
+				w.Status = fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier).Condition(workv1.WorkAvailable, metav1.ConditionFalse, "").Obj()
+			}), want: []string{"delete cluster1", "  event WorkDeleted", deletionWaits}},
+		"of the hub's own Argo CD": {
+			is:   of(ends().NoAnnotation(apis.AnnotationSkipReconcile)).own(t),
+			want: []string{"update cluster1", deletionWaits}, says: "meanwhile it is being released"},
+		"of the hub's own Argo CD, without finalizers": {
+			is: of(deletedApp(app().NoAnnotation(apis.AnnotationSkipReconcile))).own(t), want: []string{"update cluster1", releaseWaits}},
+		"of the hub's own Argo CD, paused": {
+			is:   of(ends().NoAnnotation(apis.AnnotationSkipReconcile)).own(t).cluster("cluster1", pausedC),
+			want: []string{"PausedWarning Paused"}},
+		"released": {
+			is:   of(ends().Annotation(apis.AnnotationRelease, "true")).own(t),
+			want: []string{"update cluster1", releaseWaits}},
+		"released, and nowhere": {is: of(ends().Annotation(apis.AnnotationRelease, "true")), want: []string{letGo}},
+		"released, and forced": {
+			is:   of(forced(ends()).Annotation(apis.AnnotationRelease, "true")).own(t),
+			want: []string{"update cluster1", letGo, "event LetGo"}},
+		"no cluster named": {is: of(ends().Cluster("")).at(t, "cluster2", fixture.UID), want: []string{"update cluster2", releaseWaits}},
+		"no cluster named, and away": {
+			is:   of(ends().Cluster("")).at(t, "cluster2", fixture.UID).cluster("cluster2", away),
+			want: []string{"update cluster2", releaseWaits}, says: "to let go all the same"},
+	})
+}
+
+func TestRelease(t *testing.T) {
+	asks := func() *fixture.ApplicationBuilder { return cascading().Annotation(apis.AnnotationRelease, "true") }
+	yes := func(s *situation) { s.Dependencies = map[types.UID]bool{s.all()[0].UID: true} }
+	decides(t, map[string]row{
+		"sent":          {is: of(asks()).own(t), want: []string{"update cluster1", releaseWaits}},
+		"not applied":   {is: of(asks()).own(t, releasedAnd(false)), want: []string{releaseWaits}, says: "waiting for the work agent of cluster cluster1"},
+		"applied":       {is: of(asks()).own(t, releasedAnd(true)).with(yes), want: []string{"delete cluster1", "  event Released", releaseWaits}},
+		"goes":          {is: of(asks()).own(t, goingAway), want: []string{releaseWaits}},
+		"is not looked": {is: of(asks()).own(t, releasedAnd(true)).with(func(s *situation) { s.Known = 0 }), want: []string{"needs dependencies"}},
+		"its dependencies would go": {
+			is: of(asks()).own(t, releasedAnd(true)), want: []string{releaseWaits}},
+		"unseen": {is: of(asks()).own(t, unseenYet), want: []string{"delete cluster1", "  event Released", releaseWaits}},
+		"done":   {is: of(asks()), want: []string{"ReleaseWarning "}, says: "as long as the annotation"},
+		"done, and an operation ran": {
+			is: of(asks().Runs("Running", "x")), want: []string{"hub: no operationState", "ReleaseWarning "}},
+		"paused": {is: of(asks()).own(t).cluster("cluster1", pausedC), want: []string{"PausedWarning Paused"}},
+		"paused elsewhere": {
+			is:   of(asks()).own(t).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedC),
+			want: []string{"update cluster1", "PausedWarning Paused", "after 5s"}, says: "its release waits"},
+		"carries a request": {is: of(asks()).own(t, carriesRequest), want: []string{"update cluster1", releaseWaits}},
+		"carries a request that is not looked at": {
+			is: of(asks()).own(t, carriesRequest).with(func(s *situation) { s.Known = 0 }), want: []string{"needs return"}},
+		"carries a request, and may not go there": {
+			is: of(asks()).own(t, carriesRequest).with(func(s *situation) {
+				s.Return = map[types.UID]*authorization.Refusal{s.Own.UID: refusal()}
+			}), want: []string{"PropagationForbiddenError ClusterForbidden"}},
+		"cannot be read": {
+			is:   of(asks()).own(t, func(w *workv1.ManifestWork) { w.Spec.Workload.Manifests[0].Raw = []byte(`7`) }),
+			want: []string{"PropagationError SpecInvalid"}},
+		"its label is false": {is: of(cascading().Label(apis.LabelPull, "false")).own(t), want: []string{"update cluster1", releaseWaits}},
+		"its label is false, and it is nowhere": {
+			is: of(cascading().Label(apis.LabelPull, "false").Condition("ReleaseWarning", "old")), want: []string{"hub: conditions go"}},
+		"its label is false, and it goes": {is: of(deletedApp(cascading().Label(apis.LabelPull, "false"))), want: []string{letGo}},
+		"its label is false, and Argo CD ends it": {
+			is: of(deletedApp(cascading().Label(apis.LabelPull, "false").NoAnnotation(apis.AnnotationSkipReconcile))).own(t), want: []string{}},
+		"its label is gone":         {is: of(cascading().NoLabel(apis.LabelPull)).own(t), want: []string{"update cluster1", releaseWaits}},
+		"its label was never there": {is: of(cascading().NoLabel(apis.LabelPull)), want: []string{}},
+		"its label is gone, and all is done": {
+			is: of(cascading().NoLabel(apis.LabelPull).Health("Healthy")), want: []string{"ReleaseWarning "}, says: "is not there"},
+		"its label is gone, and it goes": {
+			is: of(deletedApp(cascading().NoLabel(apis.LabelPull))), want: []string{letGo, "event Released"}},
+		"its label is gone, and it goes without finalizers": {
+			is:   of(deletedApp(app().NoLabel(apis.LabelPull))).with(func(s *situation) { s.Known = 0 }),
+			want: []string{"needs own"}},
+		"its label is gone, and it goes, and its work is not watched": {
+			is:   of(deletedApp(cascading().NoLabel(apis.LabelPull))).own(t).with(func(s *situation) { s.OwnUnwatched = true }),
+			want: []string{"update cluster1", releaseWaits, "after 5s"}},
+	})
+}
+
+func TestRevoke(t *testing.T) {
+	const long = time.Hour
+	lost := func(since time.Duration, which ...int) func(*situation) {
+		return func(s *situation) {
+			s.Revocation.Delete = true
+			s.Revoked = map[types.UID]Revocation{}
+			for i, w := range s.all() {
+				if len(which) == 0 || i == which[0] {
+					s.Revoked[w.UID] = Revocation{Refusal: refusal(), Since: now.Add(-since)}
+				}
+			}
+		}
+	}
+	missing := func(s *situation) {
+		s.Revocation.Delete = true
+		s.Revoked = map[types.UID]Revocation{}
+		for _, w := range s.all() {
+			r := refusal()
+			r.Missing = "the AppProject"
+			s.Revoked[w.UID] = Revocation{Refusal: r}
+		}
+	}
+	tooMany := func(s *situation) {
+		lost(long)(s)
+		for uid, r := range s.Revoked {
+			r.Held = true
+			s.Revoked[uid] = r
+		}
+	}
+	const told = "PropagationForbiddenError ClusterForbidden"
+	gone := []string{"delete cluster1", "  event WorkDeleted", "  event Revoked"}
+	decides(t, map[string]row{
+		"not set": {is: of(cascading()).own(t).with(lost(long), func(s *situation) { s.Revocation.Delete = false }), want: []string{}},
+		"refused": {is: of(cascading()).own(t).with(lost(long)), want: gone},
+		"refused a moment ago": {
+			is: of(cascading()).own(t).with(lost(time.Second)), want: []string{told, "after 59s"}, says: "is asked to remove the Application at"},
+		"refused a moment ago, and deleted": {
+			is:   of(deletedApp(cascading())).own(t).with(lost(time.Second)),
+			want: []string{"delete cluster1", "  event WorkDeleted", deletionWaits, told, "after 59s"}},
+		"refused a moment ago, and released": {
+			is: of(cascading().Annotation(apis.AnnotationRelease, "true")).own(t).with(lost(time.Second)), want: []string{told, "after 59s"}},
+		"what would allow it is missing": {is: of(cascading()).own(t).with(missing), want: []string{}},
+		"what would allow it is missing, and it cannot be sent": {
+			is: of(cascading()).own(t).with(missing, func(s *situation) { s.Refused = refusal() }), want: []string{told}, says: "keeps what it has, as it is"},
+		"what would allow it elsewhere is missing": {
+			is: of(cascading()).at(t, "cluster2", fixture.UID).with(missing), want: []string{"create cluster1", "  event Propagated", "MoveWarning Moving"}},
+		"too many at a time": {
+			is: of(cascading()).own(t).with(tooMany), want: []string{"PropagationForbiddenError RevocationHeld"}, says: "more than 10"},
+		"on a paused cluster": {is: of(cascading()).own(t).with(lost(long)).cluster("cluster1", pausedC), want: []string{"PausedWarning Paused"}},
+		"while paused": {
+			is: of(cascading()).own(t).with(lost(long), func(s *situation) { s.Paused = "it" }), want: append(gone[:3:3], "PausedWarning Paused")},
+		"that goes": {is: of(cascading()).own(t, goingAway).with(lost(long)), want: []string{}},
+		"to leave all": {
+			is: of(app()).own(t).with(lost(long)), want: []string{"update cluster1", told}, says: "being taken off cluster cluster1"},
+		"on an old cluster": {
+			is:   of(cascading()).own(t).at(t, "cluster2", fixture.UID).with(lost(long, 0)),
+			want: []string{"delete cluster2", "  event WorkDeleted", "  event Revoked", "MoveWarning Moving", "after 59m0s"}},
+		"on an old cluster, a moment ago": {
+			is:   of(cascading()).own(t).at(t, "cluster2", fixture.UID).with(lost(time.Second, 0)),
+			want: []string{"MoveWarning Moving", told, "after 59s"}},
+	})
+}
+
+func TestOrphan(t *testing.T) {
+	after := func(mode string) func(*situation) { return func(s *situation) { s.AfterRestore = mode } }
+	lost := func(s *situation) { s.Loss.Lost, s.Loss.Held = true, true }
+	marked := func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphanedAt] = "then" }
+	decides(t, map[string]row{
+		"nothing left": {is: of(app()).gone(), want: []string{}},
+		"ended":        {is: of(cascading()).own(t).gone(), want: []string{"update cluster1"}},
+		"ended, and answered": {
+			is:   of(app()).own(t, told(reports("Healthy"))).gone(),
+			want: []string{"update cluster1"}},
+		"ended, and it refuses": {
+			is: of(app()).own(t, told(refuses("no right")), func(w *workv1.ManifestWork) {
+				w.Annotations[apis.AnnotationOrphaned] = AfterRestoreDelete
+				w.Status.Conditions = append([]metav1.Condition{}, w.Status.Conditions...)
+			}).gone(),
+			want: []string{"event RemovalRefused"}},
+		"ended, unseen":    {is: of(app()).own(t, unseenYet).gone(), want: []string{"delete cluster1"}},
+		"ended, going":     {is: of(app()).own(t, goingAway).gone(), want: []string{}},
+		"ended, paused":    {is: of(app()).own(t).cluster("cluster1", pausedC).gone(), want: []string{"after 5s"}},
+		"ended, released":  {is: of(app()).own(t, releasedAnd(false)).gone(), want: []string{}},
+		"with a request":   {is: of(app()).own(t, carriesRequest).gone(), want: []string{"update cluster1"}},
+		"not looked for":   {is: of(app()).own(t).gone().with(func(s *situation) { s.Known = 0 }), want: []string{"needs loss"}},
+		"perhaps lost":     {is: of(app()).own(t).gone().with(func(s *situation) { s.Loss.Left = time.Second }), want: []string{"after 1s"}},
+		"lost":             {is: of(app()).own(t).gone().with(lost), want: []string{"update cluster1", "  event Orphaned"}},
+		"lost, and paused": {is: of(app()).own(t).cluster("cluster1", pausedC).gone().with(lost), want: []string{"after 5s"}},
+		"lost, and marked": {is: of(app()).own(t, marked).gone().with(lost), want: []string{}},
+		"lost, and it ended since": {
+			is: of(app()).own(t, marked).gone().with(func(s *situation) { s.Loss = Loss{} }), want: []string{"update cluster1"}},
+		"lost, to be adopted": {is: of(app()).own(t).gone().with(lost, after(AfterRestoreAdopt)), want: []string{"update cluster1"}},
+		"lost, to be deleted": {is: of(app()).own(t).gone().with(after(AfterRestoreDelete)), want: []string{"update cluster1"}},
+		"lost, and one is to be adopted": {
+			is:   of(app()).own(t, marked, func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphaned] = AfterRestoreAdopt }).gone().with(lost),
+			want: []string{"update cluster1"}},
+		"that cannot be read": {
+			is:   of(app()).own(t, func(w *workv1.ManifestWork) { w.Spec.Workload.Manifests[0].Raw = []byte(`7`) }).gone().with(lost, after(AfterRestoreAdopt)),
+			want: []string{"backoff"}},
+	})
+}
+
+func TestDestroys(t *testing.T) {
+	for title, tc := range map[string]struct {
+		is   *situation
+		want int
+	}{
+		"a new one":       {of(app()), 0},
+		"a deletion":      {of(deletedApp(cascading())).own(t), 1},
+		"the end":         {of(deletedApp(cascading())), 1},
+		"another place":   {of(cascading().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) { s.Own = workFor(t, app().Obj(), unseenYet) }), 1},
+		"forced, and all": {of(deletedApp(cascading().Annotation(apis.AnnotationForceDelete, "true"))).own(t), 2},
+	} {
+		plan := Decide(tc.is.Facts, tc.is.Options)
+		if got := plan.Destroys(); len(got) != tc.want {
+			t.Errorf("%s: %q", title, got)
+		}
+	}
+}

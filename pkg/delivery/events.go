@@ -1,0 +1,44 @@
+package delivery
+
+import (
+	"fmt"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/feedback"
+)
+
+// maxNote is how long the text of an event may be (events.k8s.io/v1).
+const maxNote = 1024
+
+// ending is what to tell of a work whose deletion was asked for. The note has places for the cluster and the work's name.
+type ending struct{ log, reason, action, note string }
+
+var (
+	removed = ending{
+		log: "Deleted ManifestWork", reason: apis.ReasonWorkDeleted, action: "Delete",
+		note: "asked cluster %s to remove the Application (ManifestWork %s)",
+	}
+	leftThere = ending{
+		log: "Released ManifestWork", reason: apis.ReasonReleased, action: "Release",
+		note: "cluster %s keeps the Application and all that it deployed; ManifestWork %s was deleted",
+	}
+	nothingSent = ending{
+		log: "Released ManifestWork that its cluster has not seen", reason: apis.ReasonReleased, action: "Release",
+		note: "nothing was sent to cluster %s: its work agent had not seen ManifestWork %s, which was deleted",
+	}
+)
+
+// of are the events of the end of a work; none where there is no Application to see them on.
+func (e ending) of(d *decision, w *workv1.ManifestWork) []Event {
+	if d.App == nil {
+		return nil
+	}
+	return []Event{{Related: w, Reason: e.reason, Action: e.action, Note: fmt.Sprintf(e.note, w.Namespace, w.Name)}}
+}
+
+// of is the event of a condition that is new.
+func (c Condition) event() Event {
+	return Event{Warning: !c.notice(), Reason: c.Reason, Action: "Propagate", Note: feedback.Clean(c.Message, maxNote)}
+}

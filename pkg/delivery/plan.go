@@ -1,0 +1,181 @@
+package delivery
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// Plan is what is to be done about an Application.
+type Plan struct {
+	// Intent is what the Application is there for now.
+	Intent Intent
+
+	// Need are facts without which nothing can be decided. A plan that needs some is not to be applied.
+	Need Need
+
+	// Steps are the writes of works, in any order. One that fails keeps no other from being made.
+	Steps []Step
+
+	// Hub is the one patch of the hub's Application, made after the steps; nil for none.
+	Hub *HubPatch
+
+	// Events are told after that.
+	Events []Event
+
+	// Conditions are what the Application is to show of propagation.
+	Conditions []Condition
+
+	// Silent is set when what the Application shows stays as it is for now.
+	Silent bool
+
+	// Wait is when to look again though nothing has changed.
+	Wait Wait
+
+	// Trace are the gates that were asked, in order.
+	Trace []Answer
+}
+
+// Wait is when to look again. The zero value: when something changes.
+type Wait struct {
+	// After is how long from now; zero for never.
+	After time.Duration
+
+	// Backoff is set when nothing tells when to look again: ever slower, then.
+	Backoff bool
+}
+
+// and is the sooner of two waits.
+func (w Wait) and(o Wait) Wait {
+	return Wait{After: soonest(w.After, o.After), Backoff: w.Backoff || o.Backoff}
+}
+
+// soonest is the shorter of two waits, where zero is for ever.
+func soonest(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// Verb is what a step does to a work.
+type Verb string
+
+// The verbs of steps.
+const (
+	Create Verb = "create"
+	Update Verb = "update"
+	Delete Verb = "delete"
+)
+
+// Step is one write of a work.
+type Step struct {
+	Verb Verb
+
+	// Was is the work as it was read; nil for one to be created. It is what a deletion is bound to, by UID and resourceVersion.
+	Was *workv1.ManifestWork
+
+	// Work is the work as it is to be; nil for one to be deleted.
+	Work *workv1.ManifestWork
+
+	// Takes is set when the write makes the cluster's agent remove what the work has brought.
+	Takes bool
+
+	// Revokes is set for the deletion of a work that its Application has lost the right to.
+	Revokes bool
+
+	// Rejects is set when a refusal of the write is to be shown on the Application: see Facts.Refusal.
+	Rejects bool
+
+	// Log says for the log what was done.
+	Log string
+
+	// Events are told when the write has succeeded.
+	Events []Event
+}
+
+// HubPatch is a merge patch of the hub's Application, bound to the version that was read. What is nil stays as it is.
+type HubPatch struct {
+	// Operation replaces the requested operation; "null" takes it off.
+	Operation json.RawMessage
+
+	// DropRefresh takes off the request for a refresh.
+	DropRefresh bool
+
+	// Finalizers replaces the list of finalizers; DropFinalizers says that some of Argo CD's go.
+	Finalizers     []string
+	DropFinalizers bool
+
+	// Conditions replaces the list of conditions.
+	Conditions []argocd.Condition
+
+	// DropOperationState takes off what the status shows of an operation.
+	DropOperationState bool
+}
+
+// Condition is what the Application is to show.
+type Condition struct {
+	// Type is the condition's type.
+	Type string
+
+	// Reason is that of the event that comes with it when it is new; empty for none.
+	Reason string
+
+	// Message is what happened, on which object, and what to do.
+	Message string
+}
+
+// Event is what people should see on an object.
+type Event struct {
+	// On is the work that it is about; nil for the Application. Related is the work that has a part in it; nil for none.
+	On, Related *workv1.ManifestWork
+
+	// Warning is set for what somebody has to look at.
+	Warning bool
+
+	// Reason, Action and Note are those of events.k8s.io/v1.
+	Reason, Action, Note string
+}
+
+// Answer is what a gate said.
+type Answer struct {
+	// Gate is its name.
+	Gate string
+
+	// Work names the work that it was asked of; empty for the Application.
+	Work string
+
+	// Holds is why it holds; empty where it is open.
+	Holds string
+}
+
+// Destroys are the writes by which something may go from a cluster, or nothing on the hub holds it any more. It is empty for
+// a plan that has none. Such a plan is to be made again from facts read past the cache, and to be applied only if it comes to
+// the same.
+func (p *Plan) Destroys() []string {
+	var out []string
+	for _, s := range p.Steps {
+		if s.Verb == Delete || s.Takes {
+			out = append(out, string(s.Verb)+" "+string(s.Was.UID))
+		}
+	}
+	slices.Sort(out)
+	if p.Hub != nil && p.Hub.DropFinalizers {
+		out = append(out, "drop finalizers")
+	}
+	return out
+}
+
+// Blocked is the reason for which the Application counts as one that cannot be sent; empty where it does not.
+func (p *Plan) Blocked() string {
+	for _, c := range p.Conditions {
+		if !c.notice() || c.Type == pausedType {
+			return c.Reason
+		}
+	}
+	return ""
+}

@@ -1,0 +1,217 @@
+package delivery
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/relay"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// relayed is what relaying the Application's requests comes to.
+type relayed struct {
+	// requests are what the work is to remember.
+	requests work.Requests
+
+	// carry is what the work is to carry instead of the Application; nil for the Application.
+	carry *work.Request
+
+	// hold asks to leave what the work carries as it is: the agent has not answered yet.
+	hold bool
+
+	// done is set when the hub's Application is to be written: that wakes the decision that goes on.
+	done bool
+
+	// after is when to look again though nothing has changed; zero for never.
+	after time.Duration
+}
+
+// render is what the Application's work is to be.
+func (r *relayed) render(d *decision) (*workv1.ManifestWork, error) {
+	desired, err := work.Render(d.to, r.requests)
+	switch {
+	case err != nil:
+		return nil, err
+	case r.hold:
+		d.Own.Spec.DeepCopyInto(&desired.Spec)
+	case r.carry != nil:
+		err = work.Carry(desired, d.to, *r.carry)
+	}
+	return desired, err
+}
+
+// relay brings the operation, its termination and the refresh that the hub's Application asks for on their way, and takes off
+// the Application what has been dealt with. An operation that may not travel stays on the hub, where it can be withdrawn, and
+// nothing else waits.
+func (d *decision) relay() (out relayed, h *hold) {
+	var sent work.Requests
+	var seen feedback.Observation
+	if d.Own != nil {
+		sent = work.Sent(d.Own)
+		seen = feedback.Parse(&d.Own.Status, work.Identifier(d.to))
+		out = answered(d.Own, sent.Last, d.wanted(&seen, sent.Last), operations(&seen))
+	}
+	if !out.hold {
+		there := operations(&seen)
+		there.Ready = d.Own != nil && applied(d.Own) && sent.Last.State != relay.OnItsWay
+		if h := d.relayOperation(&seen, there, &out); h != nil || out.done {
+			return out, h
+		}
+	}
+	d.relayRefresh(sent.Refresh, &seen, &out)
+	return out, nil
+}
+
+// answered is how the request stands that the work carried last: held while it is on its way and still wanted,
+// otherwise over or remembered by what the agent said. The work carries the Application again as soon as it can.
+func answered(existing *workv1.ManifestWork, last relay.Sent, wanted string, there relay.Cluster) relayed {
+	switch {
+	case last.State != relay.OnItsWay:
+	case work.Outcome(existing) == metav1.ConditionTrue, relay.Stopped(last, there): // its end can be seen before the agent's answer
+		last.State = relay.Delivered
+	case work.Outcome(existing) == metav1.ConditionFalse:
+		last.State = relay.Refused
+	case last.ID == wanted:
+		return relayed{requests: work.Requests{Last: last}, hold: true}
+	default: // withdrawn before the cluster heard of it
+		return relayed{}
+	}
+	return relayed{requests: work.Requests{Last: last}}
+}
+
+// wanted is the identity of the request that the hub's Application makes now, and that may travel.
+func (d *decision) wanted(seen *feedback.Observation, last relay.Sent) string {
+	if s := d.to.Status.OperationState; s != nil && s.Phase == "Terminating" && operations(seen).Busy {
+		return relay.TerminationID(s.StartedAt)
+	}
+	if d.withheld != nil || d.to.Operation == nil || relay.Withdraws(d.to.Status.OperationState, last) {
+		return ""
+	}
+	return relay.ID(d.to.Operation.Raw)
+}
+
+// relayOperation goes on from what out remembers.
+func (d *decision) relayOperation(seen *feedback.Observation, there relay.Cluster, out *relayed) *hold {
+	app, last := d.to, out.requests.Last
+	if s := app.Status.OperationState; s != nil && relay.Terminate(s, last, there) {
+		out.send(relay.Sent{ID: relay.TerminationID(s.StartedAt), Version: there.Version}, nil)
+		return nil
+	}
+	var operation json.RawMessage
+	if app.Operation != nil {
+		operation = app.Operation.Raw
+	}
+	if len(operation) > 0 && !there.Busy && relay.Withdraws(app.Status.OperationState, last) {
+		d.takeOperation(none, out)
+		return nil
+	}
+	if stopping(app) && app.Status.OperationState.StartedAt == there.StartedAt && relay.Stopped(last, there) {
+		return nil // the status controller is about to tell of its end, and its write wakes this one
+	}
+	if d.withheld != nil {
+		operation = nil
+	}
+	switch relay.Operation(operation, last, there) {
+	case relay.Stamp:
+		return d.stamp(out)
+	case relay.Send:
+		out.send(relay.Sent{ID: relay.ID(operation), Version: there.Version, Digest: relay.Digest(operation)}, operation)
+	case relay.Clear:
+		if shows(app, seen) { // otherwise the status controller is about to, and its write wakes this one
+			d.takeOperation(none, out)
+		}
+	case relay.Drop:
+		d.dropOperation(out)
+	case relay.None:
+		out.forget(app, there)
+	}
+	return nil
+}
+
+// none is the operation of an Application that asks for none.
+var none = json.RawMessage("null")
+
+// takeOperation replaces the operation of the version of the Application that was read.
+func (d *decision) takeOperation(by json.RawMessage, out *relayed) {
+	d.hub().Operation = by
+	out.done = true
+}
+
+// dropOperation takes an operation off the hub that asks for nothing, and says so.
+func (d *decision) dropOperation(out *relayed) {
+	d.takeOperation(none, out)
+	d.plan.Events = append(d.plan.Events, Event{
+		Warning: true, Reason: apis.ReasonOperationInvalid, Action: "Propagate",
+		Note: "the requested operation asked for nothing, as it had no sync, and was taken off: request it again if a sync is still wanted",
+	})
+}
+
+// stamp gives the hub's operation an identity. The change of the Application wakes the decision that sends it.
+func (d *decision) stamp(out *relayed) *hold {
+	if d.lacks(NeedIdentity) {
+		return &hold{}
+	}
+	operation, err := relay.WithID(d.to.Operation.Raw, relay.NewID(d.Now, d.Identity))
+	if err != nil {
+		return d.met("operation", unreadOperation(err))
+	}
+	d.takeOperation(operation, out)
+	return nil
+}
+
+// send lets the work carry a request.
+func (out *relayed) send(s relay.Sent, operation json.RawMessage) {
+	s.State = relay.OnItsWay
+	out.requests.Last = s
+	out.carry = &work.Request{Operation: operation, Version: s.Version}
+}
+
+// forget drops what the work remembers of a request that is over: it is not asked for, and does not run.
+func (out *relayed) forget(app *argocd.Application, there relay.Cluster) {
+	last := out.requests.Last
+	runs := there.Busy && (last.ID == there.Taken || last.ID == relay.TerminationID(there.StartedAt))
+	asked := app.Operation != nil && last.ID == relay.ID(app.Operation.Raw) ||
+		stopping(app) && last.ID == relay.TerminationID(app.Status.OperationState.StartedAt)
+	if !runs && !asked {
+		out.requests.Last = relay.Sent{}
+	}
+}
+
+// shows tells whether the hub's Application shows the operation that its cluster has taken. Until then the
+// request stays: whoever sees neither, as RollingSync does, would ask again. Both times are the cluster's. An Application
+// that knows of no operation has taken the place of the one that took the request, and will never show it.
+func shows(app *argocd.Application, seen *feedback.Observation) bool {
+	here, there := app.Status.OperationState, seen.Status.OperationState
+	if there == nil {
+		return seen.Taken == ""
+	}
+	return here != nil && here.StartedAt >= there.StartedAt
+}
+
+// stopping tells whether the hub's status shows an operation that is to be stopped.
+func stopping(app *argocd.Application) bool {
+	return app.Status.OperationState != nil && app.Status.OperationState.Phase == "Terminating"
+}
+
+// relayRefresh brings a refresh on its way, and takes it off the hub when the cluster has answered, or has not in time.
+func (d *decision) relayRefresh(sent relay.Refresh, seen *feedback.Observation, out *relayed) {
+	next, outcome, after := sent.Next(d.to.Refresh(), seen.Status.ReconciledAt, d.Now)
+	switch outcome {
+	case relay.Done:
+		d.dropRefresh("")
+		out.done = true // the end of the hub's annotation wakes the decision that takes it out of the work
+	case relay.TimedOut:
+		d.dropRefresh(fmt.Sprintf("cluster %s has not refreshed within %s of the request: is it available? The request was dropped",
+			d.to.Cluster(), relay.RefreshDeadline))
+		out.done = true
+	case relay.Waiting:
+		out.requests.Refresh, out.after = next, after
+	}
+}

@@ -1,0 +1,267 @@
+package delivery
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/relay"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+const (
+	began  = "2026-01-01T00:00:00Z"
+	asked1 = `{"info":[{"name":"` + apis.OperationInfo + `","value":"1-a"}],"sync":{}}`
+)
+
+// sent lets a work remember a request.
+func sent(s relay.Sent) func(*workv1.ManifestWork) {
+	return func(w *workv1.ManifestWork) {
+		if s.String() == "" {
+			delete(w.Annotations, apis.AnnotationRequestSent)
+			return
+		}
+		w.Annotations[apis.AnnotationRequestSent] = s.String()
+	}
+}
+
+// unanswered takes the agent's answer away.
+func unanswered(w *workv1.ManifestWork) {
+	for i := range w.Status.Conditions {
+		w.Status.Conditions[i].ObservedGeneration = 0
+	}
+}
+
+func TestRelay(t *testing.T) {
+	asks := func() *fixture.ApplicationBuilder { return app().Operation(asked1) }
+	way := relay.Sent{State: relay.OnItsWay, ID: "1-a", Version: "1", Digest: relay.Digest([]byte(asked1))}
+	delivered, stop := way, relay.Sent{State: relay.OnItsWay, ID: relay.TerminationID(began), Version: "1"}
+	delivered.State = relay.Delivered
+	running := reports("Healthy", "operationStatePhase", "Running", "operationStateStartedAt", began)
+	ended := reports("Healthy", "operationStatePhase", "Succeeded", "operationStateStartedAt", began)
+	taken := reports("Healthy", "operationStatePhase", "Running", "operationStateStartedAt", began, "operationTaken", "1-a")
+	carrying := func(w *workv1.ManifestWork) {
+		if err := work.Carry(w, app().Obj(), work.Request{Operation: []byte(asked1), Version: "1"}); err != nil {
+			t.Fatal(err)
+		}
+		sent(way)(w)
+	}
+	decides(t, map[string]row{
+		"without an identity": {
+			is: of(app().Operation(`{"sync":{}}`)).own(t), want: []string{`hub: operation {"info":[{"name":"apps.open-cluster-management.io/request","value":"1700000000-identity"}],"sync":{}}`}},
+		"without an identity, and none is known": {
+			is: of(app().Operation(`{"sync":{}}`)).own(t).with(func(s *situation) { s.Known = 0 }), want: []string{"needs identity"}},
+		"with a list that is none": {
+			is: of(app().Operation(`{"sync":{},"info":7}`)).own(t), want: []string{"PropagationError OperationInvalid"}},
+		"that asks for nothing":    {is: of(app().Operation(`{}`)).own(t), want: []string{"hub: operation null", "event OperationInvalid"}},
+		"to be sent":               {is: of(asks()).own(t), want: []string{"update cluster1"}},
+		"before anything is there": {is: of(asks()), want: []string{"create cluster1", "  event Propagated"}},
+		"on its way":               {is: of(asks()).own(t, carrying, unanswered), want: []string{}},
+		"on its way, withdrawn":    {is: of(app()).own(t, carrying, unanswered), want: []string{"update cluster1"}},
+		"on its way, applied":      {is: of(asks()).own(t, carrying), want: []string{"update cluster1"}},
+		"on its way, refused":      {is: of(asks()).own(t, carrying, refuses("changed")), want: []string{"update cluster1"}},
+		"taken, not shown":         {is: of(asks()).own(t, taken, sent(delivered)), want: []string{}},
+		"taken, and shown":         {is: of(asks().Runs("Running", began)).own(t, taken, sent(delivered)), want: []string{"hub: operation null"}},
+		"over, and forgotten":      {is: of(app()).own(t, ended, sent(delivered)), want: []string{"update cluster1"}},
+		"to be stopped":            {is: of(app().Runs("Terminating", began)).own(t, running), want: []string{"update cluster1"}},
+		"to be stopped, on its way": {
+			is: of(app().Runs("Terminating", began)).own(t, running, sent(stop), unanswered), want: []string{}},
+		"to be stopped, and over": {
+			is: of(app().Runs("Terminating", began)).own(t, ended, sent(stop)), want: []string{"update cluster1"}},
+		"to be stopped before it began": {
+			is: of(asks().Runs("Terminating", began)).own(t), want: []string{"hub: operation null"}},
+		"a refresh": {is: of(app().Annotation(apis.AnnotationRefresh, "hard")).own(t), want: []string{"update cluster1", "after 1m0s"}},
+		"a refresh that is done": {
+			is: of(app().Annotation(apis.AnnotationRefresh, "hard").Condition(apis.ConditionRefreshWarning, "old")).
+				own(t, refreshed(now.Add(-time.Second)), reports("Healthy", "reconciledAt", now.UTC().Format(time.RFC3339))),
+			want: []string{"hub: no refresh", "hub: conditions go"}},
+		"a refresh that takes too long": {
+			is:   of(app().Annotation(apis.AnnotationRefresh, "hard")).own(t, refreshed(now.Add(-time.Hour))),
+			want: []string{"hub: no refresh", "hub: conditions go"}},
+		"another namespace there, and on its way": {
+			is: of(asks().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
+				s.Own = workFor(t, app().Obj(), carrying, unanswered)
+			}), want: []string{}},
+		"another namespace there, on its way, and not permitted": {
+			is: of(asks().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
+				s.Own = workFor(t, app().Obj(), carrying, unanswered)
+				s.Return = map[types.UID]*authorization.Refusal{s.Own.UID: refusal()}
+			}), want: []string{"PropagationForbiddenError ClusterForbidden"}},
+		"to go, and on its way": {
+			is:   of(deletedApp(app().Finalizers(apis.FinalizerPostDelete))).own(t, carrying, unanswered),
+			want: []string{"update cluster1", "DeletionWarning Deleting"}},
+		"to go, and on its way, and not permitted": {
+			is: of(deletedApp(app().Finalizers(apis.FinalizerPostDelete))).own(t, carrying, unanswered).with(func(s *situation) {
+				s.Return = map[types.UID]*authorization.Refusal{s.Own.UID: refusal()}
+			}), want: []string{"delete cluster1", "  event WorkDeleted", "DeletionWarning Deleting"}},
+		"to go, and on its way, and not looked at": {
+			is:   of(deletedApp(app().Finalizers(apis.FinalizerPostDelete))).own(t, carrying, unanswered).with(func(s *situation) { s.Known = 0 }),
+			want: []string{"needs return"}},
+	})
+}
+
+// refreshed lets a work carry a refresh that was sent then.
+func refreshed(at time.Time) func(*workv1.ManifestWork) {
+	return func(w *workv1.ManifestWork) {
+		w.Annotations[apis.AnnotationRefreshSent] = relay.Refresh{Kind: "hard", Since: at}.String()
+	}
+}
+
+// TestUnfinished: what holds up a removal runs on the cluster, or was brought there and not heard of since.
+func TestUnfinished(t *testing.T) {
+	operation := relay.Sent{State: relay.Delivered, ID: "1-a", Version: "5", Digest: "d"}
+	carries := operation
+	carries.State = relay.OnItsWay
+	for title, tc := range map[string]struct {
+		sent     relay.Sent
+		applied  metav1.ConditionStatus
+		there    relay.Cluster
+		complete bool
+		want     bool
+	}{
+		"nothing":                 {complete: true},
+		"one that is over":        {there: relay.Cluster{Taken: "1-a", StartedAt: "x"}, complete: true},
+		"runs":                    {there: relay.Cluster{Taken: "1-a", Pending: "1-a", Busy: true}, complete: true, want: true},
+		"waits":                   {there: relay.Cluster{Pending: "1-a"}, complete: true, want: true},
+		"not the hub's":           {there: relay.Cluster{Busy: true}, complete: true, want: true},
+		"taken off there":         {there: relay.Cluster{Taken: "1-a", Busy: true}, complete: true},
+		"perhaps taken off there": {there: relay.Cluster{Taken: "1-a", Busy: true}, want: true},
+		"not applied":             {sent: carries, there: relay.Cluster{Version: "5"}, complete: true},
+		"refused":                 {sent: carries, applied: "False", there: relay.Cluster{Version: "5"}, complete: true},
+		"applied, not heard of":   {sent: carries, applied: "True", there: relay.Cluster{Version: "5"}, complete: true, want: true},
+		"applied, and over":       {sent: carries, applied: "True", there: relay.Cluster{Version: "6"}, complete: true},
+		"delivered, not heard of": {sent: operation, there: relay.Cluster{Version: "5"}, complete: true, want: true},
+		"delivered, and over":     {sent: operation, there: relay.Cluster{Version: "6"}, complete: true},
+		"a termination that has been applied": {
+			sent: relay.Sent{State: relay.OnItsWay, ID: "terminate/x", Version: "5"}, applied: "True", there: relay.Cluster{Version: "5"}},
+	} {
+		t.Run(title, func(t *testing.T) {
+			w := &workv1.ManifestWork{}
+			w.Annotations = map[string]string{apis.AnnotationRequestSent: tc.sent.String()}
+			if tc.applied != "" {
+				w.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: tc.applied}}
+			}
+			if got := unfinished(w, tc.there, tc.complete); got != tc.want {
+				t.Errorf("got %t", got)
+			}
+		})
+	}
+}
+
+// TestForgedWork: a cluster can mark a work that has no rules as an Application's.
+func TestForgedWork(t *testing.T) {
+	forged := &workv1.ManifestWork{}
+	if !SameWork(forged, forged) {
+		t.Error("nothing has changed")
+	}
+	if why := refusedBy(forged); why != "" || missing(forged) {
+		t.Errorf("it says that it is refused: %q", why)
+	}
+}
+
+func TestSameWork(t *testing.T) {
+	for title, tc := range map[string]struct {
+		before, after func(*workv1.ManifestWork)
+		same          bool
+	}{
+		"nothing":        {reports("Healthy"), reports("Healthy"), true},
+		"another health": {reports("Healthy"), reports("Degraded"), true},
+		"applied":        {unanswered, reports("Healthy"), false},
+		"told":           {unseenYet, reports("Healthy"), false},
+		"an operation":   {reports("Healthy"), runsAnOperation, false},
+		"compared":       {reports("Healthy"), reports("Healthy", "reconciledAt", "x"), true},
+		"compared, when somebody waits": {refreshed(now), func(w *workv1.ManifestWork) {
+			refreshed(now)(w)
+			reports("Progressing", "reconciledAt", "x")(w)
+		}, false},
+		"another version, of a request": {sent(relay.Sent{State: relay.Delivered, ID: "1", Version: "1", Digest: "d"}), func(w *workv1.ManifestWork) {
+			sent(relay.Sent{State: relay.Delivered, ID: "1", Version: "1", Digest: "d"})(w)
+			reports("Progressing", "resourceVersion", "2")(w)
+		}, false},
+		"finalizers that are left": {told(unanswered), told(reports("Healthy", "resourceVersion", "9")), false},
+		"a complete report": {func(w *workv1.ManifestWork) {
+			id := w.Spec.ManifestConfigs[0].ResourceIdentifier
+			w.Status = fixture.Feedback(id).String("operationStatePhase", "Running").Condition("StatusFeedbackSynced", metav1.ConditionFalse, "x").Obj()
+		}, func(w *workv1.ManifestWork) {
+			id := w.Spec.ManifestConfigs[0].ResourceIdentifier
+			w.Status = fixture.Feedback(id).String("operationStatePhase", "Running").Obj()
+		}, false},
+	} {
+		t.Run(title, func(t *testing.T) {
+			a, b := workFor(t, app().Obj(), tc.before), workFor(t, app().Obj(), tc.after)
+			if got := SameWork(a, b); got != tc.same {
+				t.Errorf("the same: %t", got)
+			}
+		})
+	}
+}
+
+func TestSameApplication(t *testing.T) {
+	for title, tc := range map[string]struct {
+		before, after *fixture.ApplicationBuilder
+		same          bool
+	}{
+		"nothing":                             {app(), app(), true},
+		"a label":                             {app(), app().Label("x", "y"), false},
+		"another field":                       {app(), app().Unknown("x", "1"), false},
+		"a field that changed":                {app().Unknown("x", "2"), app().Unknown("x", "1"), false},
+		"its health":                          {app(), app().Health("Healthy"), true},
+		"its health, while it moves":          {app().Condition(moving, ""), app().Condition(moving, "").Health("Healthy"), false},
+		"an operation began":                  {app(), app().Runs("Running", began), true},
+		"an operation began that is asked":    {app().Operation(asked1), app().Operation(asked1).Runs("Running", began), false},
+		"an operation is to stop":             {app().Runs("Running", began), app().Runs("Terminating", began), false},
+		"what propagation shows goes":         {app().Condition(problem, "x"), app(), false},
+		"what propagation shows says another": {app().Condition(problem, "x"), app().Condition(problem, "y"), true},
+	} {
+		t.Run(title, func(t *testing.T) {
+			if got := SameApplication(tc.before.Obj(), tc.after.Obj()); got != tc.same {
+				t.Errorf("the same: %t", got)
+			}
+		})
+	}
+}
+
+// TestWhatIsShown is written once, and stands beside what others show.
+func TestWhatIsShown(t *testing.T) {
+	at := metav1.NewTime(now)
+	kinds := func(list []argocd.Condition) string {
+		var out []string
+		for _, c := range list {
+			out = append(out, c.Type+"="+c.Message)
+		}
+		return strings.Join(out, " ")
+	}
+	before := metav1.NewTime(now.Add(-time.Hour))
+	others := []argocd.Condition{{Type: "SyncError", Message: "not ours"}, {Type: moving, Message: "a", LastTransitionTime: &before}, {Type: problem, Message: "b"}}
+	got := showing(others, []Condition{{Type: forbidden, Message: "c"}, {Type: moving, Message: "d"}}, at)
+	if want := "SyncError=not ours MoveWarning=d PropagationForbiddenError=c"; kinds(got) != want {
+		t.Errorf("got %s", kinds(got))
+	}
+	if got[1].LastTransitionTime != &before || !got[2].LastTransitionTime.Equal(&at) {
+		t.Error("since when it moves is lost, or since when it is forbidden is not known")
+	}
+	again := showing(got, []Condition{{Type: forbidden, Message: "c"}, {Type: moving, Message: "d"}}, at)
+	if kinds(again) != kinds(got) || again[2] != got[2] {
+		t.Error("the same is written again")
+	}
+}
+
+// TestEveryGateHolds in some case of the tables, which run before this.
+func TestEveryGateHolds(t *testing.T) {
+	if len(asked) < len(Gates)/2 {
+		t.Skip("not all tables were run")
+	}
+	for _, g := range Gates {
+		if !held[g.Name] {
+			t.Errorf("no table has a case in which %q holds", g.Name)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package delivery
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/relay"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+type works = []*workv1.ManifestWork
+
+// owns tells whether Own may be taken for the Application's: not one that no pull controller made, nor one that another
+// Application of the hub must have.
+func (d *decision) owns() bool {
+	return d.Own != nil && work.Carries(d.Own, d.App) && d.OwnOwner == (types.NamespacedName{})
+}
+
+// all are the works of the Application, Own among them.
+func (d *decision) all() works {
+	if !d.owns() {
+		return d.Others
+	}
+	return append(slices.Clone(d.Others), d.Own)
+}
+
+// elsewhere are the other works on other clusters than the target's.
+func (d *decision) elsewhere() works {
+	return only(d.Others, func(w *workv1.ManifestWork) bool { return w.Namespace != d.App.Cluster() })
+}
+
+// staying are those works whose deletion has not been asked for.
+func (d *decision) staying(ws works) works {
+	return only(ws, func(w *workv1.ManifestWork) bool { return !d.leaving(w) })
+}
+
+func only(ws works, wanted func(*workv1.ManifestWork) bool) (out works) {
+	for _, w := range ws {
+		if wanted(w) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// clustersOf are the clusters of works, sorted.
+func clustersOf(ws works) []string {
+	out := make([]string, len(ws))
+	for i, w := range ws {
+		out[i] = w.Namespace
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+// targetOf is the namespace and name that the Application is to have on its cluster.
+func targetOf(app *argocd.Application) types.NamespacedName {
+	return types.NamespacedName{Namespace: app.ClusterNamespace(), Name: app.Name}
+}
+
+// sentTo is the work if it brings its Application to the target of app; nil otherwise. One of the same name may have brought
+// it to another namespace of the cluster, and gives no right to this one.
+func sentTo(app *argocd.Application, w *workv1.ManifestWork) *workv1.ManifestWork {
+	if w == nil || !work.CarriesTo(w, targetOf(app)) {
+		return nil
+	}
+	return w
+}
+
+// targetIn is where the work of an Application has it on the cluster, as far as it says.
+func targetIn(w *workv1.ManifestWork, app *argocd.Application) types.NamespacedName {
+	target := targetOf(app)
+	if len(w.Spec.ManifestConfigs) > 0 {
+		target.Namespace = w.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace
+	}
+	return target
+}
+
+// applied tells whether the work agent has applied the work as it is now. One that only looks, it has not.
+func applied(w *workv1.ManifestWork) bool {
+	return work.Outcome(w) == metav1.ConditionTrue && work.ClaimOf(w) != work.Looks
+}
+
+// brought tells whether what the cluster has can be there by that work: its agent has seen it, and was not kept
+// from what is there.
+func brought(w *workv1.ManifestWork) bool {
+	return slices.Contains(w.Finalizers, workv1.ManifestWorkFinalizer) && work.Took(w)
+}
+
+// unseen tells whether the work agent cannot have seen an Application's own work yet, so that nothing is there to be
+// released: the agent (v1.2.0) applies nothing before its finalizer is on the work.
+//
+// That is not enough for an Application that any cluster has ever reported on, or that is gone. A work of its name may
+// have brought it and have gone without the agent, as with a ManagedCluster that was imported again, or may have come
+// out of a backup: what is there is still held by that name, and the agent destroys it an hour after it finds no work.
+func unseen(app *argocd.Application, w *workv1.ManifestWork) bool {
+	if app == nil || w.Name != work.Name(app) ||
+		slices.Contains(w.Finalizers, workv1.ManifestWorkFinalizer) || len(w.Status.Conditions) > 0 {
+		return false
+	}
+	return !reportedOn(app)
+}
+
+// reportedOn tells whether a cluster has ever reported on the Application.
+func reportedOn(app *argocd.Application) bool {
+	known := app.Status
+	known.Conditions = nil // the hub's own
+	return !known.Empty() || len(known.Unreadable) > 0
+}
+
+// absent tells whether the cluster does not have what it could not apply.
+func absent(w *workv1.ManifestWork) bool {
+	return work.Outcome(w) == metav1.ConditionFalse && !meta.IsStatusConditionTrue(w.Status.Conditions, workv1.WorkAvailable)
+}
+
+// notThere tells whether the agent has looked for the Application of a work and found none. All else that it tells of that
+// Application is from before: it (v1.2.0) leaves the last feedback as it is.
+func notThere(w *workv1.ManifestWork) bool {
+	c := said(w, workv1.WorkAvailable)
+	return c != nil && c.Status == metav1.ConditionFalse
+}
+
+// said is what the agent says of the Application; nil where it does not, and for a work without rules, which a cluster
+// can make of one that it has.
+func said(w *workv1.ManifestWork, conditionType string) *metav1.Condition {
+	if len(w.Spec.ManifestConfigs) == 0 {
+		return nil
+	}
+	return feedback.WorkCondition(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier, conditionType)
+}
+
+// operations is what the cluster tells of operations.
+func operations(seen *feedback.Observation) relay.Cluster {
+	c := relay.Cluster{Version: seen.Version, Taken: seen.Taken, Pending: seen.Pending}
+	if s := seen.Status.OperationState; s != nil {
+		c.Busy, c.StartedAt = s.Phase == "Running" || s.Phase == "Terminating", s.StartedAt
+	}
+	return c
+}
+
+// cascade are the finalizers of the hub's copy that the cluster's is to have when it goes.
+func cascade(app *argocd.Application) []string {
+	if app == nil {
+		return nil
+	}
+	return app.FinalizersThere()
+}
+
+func unreadable(app *argocd.Application, annotation string) bool {
+	return argocd.Unreadable(app.Annotations, annotation)
+}
+
+// runs tells whether an operation has not come to its end.
+func runs(o *argocd.OperationState) bool {
+	return o != nil && (o.Phase == "Running" || o.Phase == "Terminating")
+}
