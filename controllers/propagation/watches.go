@@ -139,6 +139,9 @@ func (r *Reconciler) WatchSets(mgr ctrl.Manager) error {
 	return r.Pauses.Watch(mgr, r.running, r.applicationsOfSet)
 }
 
+// applicationsOfSet are the Applications of an ApplicationSet, and those that have works and are not for pull any more.
 func (r *Reconciler) applicationsOfSet(ctx context.Context, obj client.Object) []reconcile.Request {
-	return wake.Requests(index.ApplicationsOfSet(ctx, r, client.ObjectKeyFromObject(obj)))
+	keys := index.ApplicationsOfSet(ctx, r, client.ObjectKeyFromObject(obj))
+	ofSet := client.MatchingLabels{apis.LabelApplicationSetHash: work.SetHash(client.ObjectKeyFromObject(obj))}
+	return wake.Requests(append(keys, index.ApplicationsOfWorks(ctx, r, ofSet)...))
 }

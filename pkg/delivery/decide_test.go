@@ -209,7 +209,7 @@ func TestMove(t *testing.T) {
 			want: []string{move}, says: "to hurry, terminate it there"},
 		"healthy, and the old is paused": {
 			is:   of(cascading()).own(t, reports("Healthy")).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedC),
-			want: []string{"PausedWarning Paused", "after 5s"}},
+			want: []string{"PausedWarning Paused"}},
 		"an earlier one of its name, on the same cluster": {
 			is: of(cascading()).own(t).at(t, "cluster1", "22222"), want: []string{"delete cluster1", "  event WorkDeleted", "after 59m0s"}},
 		"an earlier one of its name, paused": {
@@ -232,7 +232,7 @@ func TestMove(t *testing.T) {
 			}),
 			want: []string{"PropagationError PayloadTooLarge", "backoff"}, says: "split the Application"},
 		"old first, and the old is paused": {
-			is: of(old(cascading())).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedC), want: []string{"PausedWarning Paused", "after 5s"}},
+			is: of(old(cascading())).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedC), want: []string{"PausedWarning Paused"}},
 		"another namespace there": {
 			is:   of(cascading().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) { s.Own = workFor(t, cascading().Obj()) }),
 			want: []string{"update cluster1", move}, says: "waiting for its work agent to take the finalizers off"},

@@ -44,6 +44,9 @@ func (d *decision) finalize() {
 		return
 	}
 	ws := d.all()
+	if d.OwnUnwatched {
+		d.wait(Wait{After: poll})
+	}
 	if h := d.removeAll(ws); h != nil {
 		d.say(h)
 		return
@@ -76,9 +79,6 @@ func (d *decision) await(ws works) {
 	h := d.met("deletion", because("being deleted since %s: waiting for cluster %s to remove the Application and what it deployed%s%s%s",
 		d.App.DeletionTimestamp.UTC().Format(time.RFC3339), strings.Join(clustersOf(waited), ", "),
 		d.blockers(waited), d.away(clustersOf(waited)), d.running(waited)))
-	if d.OwnUnwatched {
-		h.After = poll
-	}
 	d.say(h)
 }
 

@@ -83,7 +83,7 @@ func TestEnd(t *testing.T) {
 		"paused": {is: of(ends()).own(t).with(func(s *situation) { s.Paused = "this Application" }), want: []string{"PausedWarning Paused"}, says: "its deletion waits"},
 		"paused elsewhere": {
 			is:   of(ends()).own(t).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedC),
-			want: []string{"delete cluster1", "  event WorkDeleted", "PausedWarning Paused", "after 5s"}},
+			want: []string{"delete cluster1", "  event WorkDeleted", "PausedWarning Paused"}},
 		"an operation runs": {is: of(ends()).own(t, runsAnOperation), want: []string{deletionWaits}, says: "to hurry, terminate it there"},
 		"an operation runs, and the hub shows it": {
 			is: of(ends().Runs("Running", "2026-01-01T00:00:00Z")).own(t, runsAnOperation), want: []string{deletionWaits}, says: "as by kubectl"},
@@ -141,7 +141,7 @@ func TestRelease(t *testing.T) {
 		"paused": {is: of(asks()).own(t).cluster("cluster1", pausedC), want: []string{"PausedWarning Paused"}},
 		"paused elsewhere": {
 			is:   of(asks()).own(t).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedC),
-			want: []string{"update cluster1", "PausedWarning Paused", "after 5s"}, says: "its release waits"},
+			want: []string{"update cluster1", "PausedWarning Paused"}, says: "its release waits"},
 		"carries a request": {is: of(asks()).own(t, carriesRequest), want: []string{"update cluster1", releaseWaits}},
 		"carries a request that is not looked at": {
 			is: of(asks()).own(t, carriesRequest).with(func(s *situation) { s.Known = 0 }), want: []string{"needs return"}},
@@ -254,13 +254,13 @@ func TestOrphan(t *testing.T) {
 			want: []string{"event RemovalRefused"}},
 		"ended, unseen":    {is: of(app()).own(t, unseenYet).gone(), want: []string{"delete cluster1"}},
 		"ended, going":     {is: of(app()).own(t, goingAway).gone(), want: []string{}},
-		"ended, paused":    {is: of(app()).own(t).cluster("cluster1", pausedC).gone(), want: []string{"after 5s"}},
+		"ended, paused":    {is: of(app()).own(t).cluster("cluster1", pausedC).gone(), want: []string{}},
 		"ended, released":  {is: of(app()).own(t, releasedAnd(false)).gone(), want: []string{}},
 		"with a request":   {is: of(app()).own(t, carriesRequest).gone(), want: []string{"update cluster1"}},
 		"not looked for":   {is: of(app()).own(t).gone().with(func(s *situation) { s.Known = 0 }), want: []string{"needs loss"}},
 		"perhaps lost":     {is: of(app()).own(t).gone().with(func(s *situation) { s.Loss.Left = time.Second }), want: []string{"after 1s"}},
 		"lost":             {is: of(app()).own(t).gone().with(lost), want: []string{"update cluster1", "  event Orphaned"}},
-		"lost, and paused": {is: of(app()).own(t).cluster("cluster1", pausedC).gone().with(lost), want: []string{"after 5s"}},
+		"lost, and paused": {is: of(app()).own(t).cluster("cluster1", pausedC).gone().with(lost), want: []string{}},
 		"lost, and marked": {is: of(app()).own(t, marked).gone().with(lost), want: []string{}},
 		"lost, and it ended since": {
 			is: of(app()).own(t, marked).gone().with(func(s *situation) { s.Loss = Loss{} }), want: []string{"update cluster1"}},

@@ -20,8 +20,8 @@ type intents = []Intent
 func init() { // the gates of one intent ask those of another
 	Gates = []Gate{
 		{"paused", paused, apis.ReasonPaused, intents{Deliver, Release, End, HandBack}, ByEvent, askPaused},
-		{"cluster paused", paused, apis.ReasonPaused, intents{Remove, Drop, Keep}, ByPoll, askClusterPaused},
-		{"release paused", paused, apis.ReasonPaused, intents{Leave}, ByPoll, askReleasePaused},
+		{"cluster paused", paused, apis.ReasonPaused, intents{Remove, Drop, Keep}, ByEvent, askClusterPaused},
+		{"release paused", paused, apis.ReasonPaused, intents{Leave}, ByEvent, askReleasePaused},
 		{"release undecided", deleting, apis.ReasonDeleting, intents{End}, ByEvent, askReleaseUndecided},
 
 		{"cluster named", problem, apis.ReasonClusterAnnotationMissing, intents{Deliver}, ByEvent, ofApplication(noCluster)},

@@ -31,7 +31,8 @@ func askPaused(d *decision, _ question) answer {
 	return pausedBecause(by, "what changes on the hub waits")
 }
 
-// askClusterPaused is for a work that is not to be written, because its cluster is paused.
+// askClusterPaused is for a work that is not to be written, because its cluster is paused. The end of the pause wakes the
+// Applications of all works there.
 func askClusterPaused(d *decision, q question) answer {
 	by := d.Clusters[q.work.Namespace].Paused
 	if by == "" {
@@ -40,8 +41,8 @@ func askClusterPaused(d *decision, q question) answer {
 	return pausedBecause(by, "what is to go from there waits")
 }
 
-// askReleasePaused is for a work that is to be released while its Application, or the cluster, is paused. Not every end of
-// such a pause is watched: an Application that is released may have lost its label, or name no cluster.
+// askReleasePaused is for a work that is to be released while its Application, or the cluster, is paused. The end of the pause
+// wakes the Application, be it without the label or a cluster: it is found by the works that it has.
 func askReleasePaused(d *decision, q question) answer {
 	by := cmp.Or(d.Paused, d.Clusters[q.work.Namespace].Paused)
 	if by == "" {
