@@ -224,6 +224,7 @@ func decides(t *testing.T, table map[string]row) {
 	t.Helper()
 	for title, tc := range table {
 		t.Run(title, func(t *testing.T) {
+			cased[t.Name()] = true
 			plan := Decide(tc.is.Facts, tc.is.Options)
 			if got := outline(&plan); !slices.Equal(got, tc.want) {
 				t.Errorf("got\n\t%q\nwant\n\t%q\nsaid: %v", got, tc.want, plan.Conditions)
@@ -240,6 +241,9 @@ func decides(t *testing.T, table map[string]row) {
 		})
 	}
 }
+
+// cased are the names of the cases that ran.
+var cased = map[string]bool{}
 
 // asked and held are the gates that any table has asked, and that held.
 var asked, held = map[string]bool{}, map[string]bool{}

@@ -170,6 +170,7 @@ func TestAdopt(t *testing.T) {
 		}), work.Asks},
 	} {
 		t.Run(title, func(t *testing.T) {
+			cased[t.Name()] = true
 			plan := Decide(tc.is.Facts, tc.is.Options)
 			if len(plan.Steps) != 1 || claimed(plan) != tc.want {
 				t.Errorf("got %q", outline(&plan))
@@ -177,6 +178,9 @@ func TestAdopt(t *testing.T) {
 		})
 	}
 	decides(t, map[string]row{
+		"always, where others set its fields": {
+			is:   of(app().Annotation(apis.AnnotationAdopt, "always")).own(t, asks, refuses("x: Apply failed with 1 conflict: .spec")),
+			want: []string{"update cluster1"}},
 		"it is there, and only looked for": {
 			is: of(app().Annotation(apis.AnnotationAdopt, "never")).own(t, looks), want: []string{"PropagationError AdoptionRefused"}, says: "delete it there"},
 		"others set its fields": {

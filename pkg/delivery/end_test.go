@@ -112,6 +112,7 @@ func TestEnd(t *testing.T) {
 		"released": {
 			is:   of(ends().Annotation(apis.AnnotationRelease, "true")).own(t),
 			want: []string{"update cluster1", releaseWaits}},
+		"while it is released":  {is: of(ends()).own(t, releasedAnd(true)), want: []string{"update cluster1", deletionWaits}},
 		"released, and nowhere": {is: of(ends().Annotation(apis.AnnotationRelease, "true")), want: []string{letGo}},
 		"released, and forced": {
 			is:   of(forced(ends()).Annotation(apis.AnnotationRelease, "true")).own(t),
@@ -134,8 +135,10 @@ func TestRelease(t *testing.T) {
 		"is not looked": {is: of(asks()).own(t, releasedAnd(true)).with(func(s *situation) { s.Known = 0 }), want: []string{"needs dependencies"}},
 		"its dependencies would go": {
 			is: of(asks()).own(t, releasedAnd(true)), want: []string{releaseWaits}},
-		"unseen": {is: of(asks()).own(t, unseenYet), want: []string{"delete cluster1", "  event Released", releaseWaits}},
-		"done":   {is: of(asks()), want: []string{"ReleaseWarning "}, says: "as long as the annotation"},
+		"unseen, and reported on": {is: of(asks().Health("Healthy")).own(t, unseenYet), want: []string{"update cluster1", releaseWaits}},
+		"taken back":              {is: of(cascading()).own(t, releasedAnd(true)), want: []string{"update cluster1"}},
+		"unseen":                  {is: of(asks()).own(t, unseenYet), want: []string{"delete cluster1", "  event Released", releaseWaits}},
+		"done":                    {is: of(asks()), want: []string{"ReleaseWarning "}, says: "as long as the annotation"},
 		"done, and an operation ran": {
 			is: of(asks().Runs("Running", "x")), want: []string{"hub: no operationState", "ReleaseWarning "}},
 		"paused": {is: of(asks()).own(t).cluster("cluster1", pausedC), want: []string{"PausedWarning Paused"}},
@@ -251,6 +254,14 @@ func TestOrphan(t *testing.T) {
 				w.Annotations[apis.AnnotationOrphaned] = AfterRestoreDelete
 				w.Status.Conditions = append([]metav1.Condition{}, w.Status.Conditions...)
 			}).gone(),
+			want: []string{"event RemovalRefused"}},
+		"ended, and others hold it": {
+			is: of(app()).own(t, told(func(w *workv1.ManifestWork) {
+				w.Annotations[apis.AnnotationOrphaned] = AfterRestoreDelete
+				held, _ := work.Carried(w)
+				mark := held.Annotations[apis.AnnotationFinalizersDropped]
+				reports("Healthy", "finalizersDropped", mark, "finalizerLeft", apis.FinalizerResources)(w)
+			})).gone(),
 			want: []string{"event RemovalRefused"}},
 		"ended, unseen":    {is: of(app()).own(t, unseenYet).gone(), want: []string{"delete cluster1"}},
 		"ended, going":     {is: of(app()).own(t, goingAway).gone(), want: []string{}},

@@ -1,0 +1,166 @@
+package delivery
+
+import (
+	"os"
+	"strings"
+	"testing"
+)
+
+// documented are the rows of docs/lifecycle.md by how their first two cells begin, and the cases of the tables that show them. A
+// row that is no decision of this package says whose it is, behind a dash.
+var documented = map[string][]string{
+	"delivered to A | the cluster annotation says B":   {"TestMove/sent, not applied", "TestMove/healthy", "TestMove/applied, not healthy in time"},
+	"delivered to A, `move-order: old-first`":          {"TestMove/old first"},
+	"moving to B | the annotation says A again":        {"TestMove/healthy"},
+	"moving to B | B is unreachable":                   {"TestMove/sent, not applied"},
+	"moving, old-first | B is known to be unreachable": {"TestMove/old first, and the new one is away"},
+	"moving, old-first | A is unreachable":             {"TestMove/old first"},
+	"delivered | `release: \"true\"`": {"TestRelease/sent", "TestRelease/its label is gone", "TestRelease/its label is false",
+		"TestDeliver/the hub's own Argo CD", "TestEnd/no cluster named"},
+	"made, and released before":                         {"TestRelease/unseen"},
+	"reported on by a cluster before":                   {"TestRelease/unseen, and reported on"},
+	"delivered | `…/ocm-managed-cluster-app-namespace`": {"TestMove/another namespace there", "TestMove/another namespace there, and they are off"},
+	"changing its namespace there | others":             {"TestMove/another namespace there, and others hold it"},
+	"changing its namespace there | the cluster does not": {"- the status controller shows what the agent says, and TestAdopt/others set its fields",
+		"TestAdopt/others set its fields"},
+	"leaving its place there":                                   {"TestDeliver/another is there still"},
+	"being released | taken back":                               {"TestRelease/taken back"},
+	"released | taken back":                                     {"TestDeliver/a new one"},
+	"released | taken back, when another":                       {"TestDeliver/an older one has the target", "TestDeliver/another is there still"},
+	"being released | the hub's Application is deleted":         {"TestEnd/released"},
+	"released | the hub's Application is deleted":               {"TestEnd/released, and nowhere", "TestRelease/its label is gone, and it goes"},
+	"being released | the cluster is unreachable":               {"TestRelease/not applied"},
+	"being released | taken back, and deleted":                  {"TestEnd/while it is released"},
+	"delivered | the cluster annotation names no known cluster": {"TestDeliver/no such cluster"},
+	"delivered | `paused: \"true\"`":                            {"TestDeliver/paused"},
+	"delivered | a rule refuses it, or":                         {"TestDeliver/not permitted"},
+	"delivered, `--on-revocation=delete` | a rule":              {"TestRevoke/refused", "TestRevoke/refused a moment ago"},
+	"delivered, `--on-revocation=delete` | the object":          {"TestRevoke/what would allow it is missing"},
+
+	"`matching`, the default | says the same": {"TestDeliver/a new one"},
+	"`matching` | says something else":        {"TestAdopt/others set its fields"},
+	"`matching` | differs, and is made equal": {"TestAdopt/others set its fields"},
+	"`always` | anything":                     {"TestAdopt/a new one, always", "TestAdopt/always, where others set its fields"},
+	"`never` | anything":                      {"TestAdopt/it is there, and only looked for"},
+	"`never` | nothing":                       {"TestAdopt/looked, and found nothing"},
+
+	"Argo CD's finalizer, any form | deleted":              {"TestEnd/sent", "TestEnd/going"},
+	"no finalizer | deleted":                               {"TestEnd/without a finalizer", "TestOrphan/ended"},
+	"finalizer taken off, then deleted":                    {"TestOrphan/ended"},
+	"an operation runs on the cluster | deleted":           {"TestEnd/an operation runs"},
+	"never sent | deleted":                                 {"TestEnd/never sent"},
+	"without skip-reconcile":                               {"TestEnd/of the hub's own Argo CD"},
+	"the cluster annotation was changed":                   {"TestEnd/on two, one of which goes", "TestEnd/no cluster named"},
+	"sent, and its agent has not seen it yet":              {"TestEnd/unseen"},
+	"Argo CD's pre-delete or post-delete finalizers too":   {"TestEnd/sent"},
+	"Argo CD's pre-delete or post-delete finalizers alone": {"TestEnd/with one of others and Argo CD's for hooks"},
+	"a finalizer of somebody else beside those":            {"TestEnd/with one of others and Argo CD's for hooks"},
+	"the cluster's namespace on the hub is going":          {"TestEnd/going", "TestEnd/never sent"},
+	"deleted, cluster unreachable":                         {"TestEnd/away"},
+	"deleted, waiting | `force-delete": {"TestEnd/forced", "TestEnd/forced, not gone", "TestEnd/no such cluster any more",
+		"TestEnd/not accepted any more", "TestEnd/a cluster that goes"},
+	"deleted, waiting, paused":                        {"TestEnd/paused"},
+	"deleted, and `release` is neither":               {"TestEnd/an odd word on release"},
+	"deleted while Towline is down":                   {"TestOrphan/ended", "TestOrphan/lost"},
+	"gone from the hub without a cascade":             {"TestOrphan/ended, and others hold it"},
+	"gone from the hub, and the cluster cannot apply": {"TestOrphan/ended, and it refuses"},
+	"deleted, made again under its name":              {"TestMove/an earlier one of its name, on the same cluster"},
+	"the same, and its work was told to go":           {"TestDeliver/it is removed there first"},
+
+	"the cluster is not heard of":         {"- the status controller's"},
+	"built from nothing":                  {"- the work agent's"},
+	"`hubAcceptsClient` withdrawn":        {"TestDeliver/a cluster not accepted"},
+	"ManagedCluster deleted":              {"TestDeliver/a cluster that goes", "TestDeliver/no such cluster"},
+	"ManagedCluster imported again":       {"TestDeliver/a new one"},
+	"renamed: joined under another name":  {"TestMove/sent, not applied"},
+	"the hub is a managed cluster itself": {"TestDeliver/the hub, in its namespace", "TestDeliver/the hub, where it has another"},
+
+	"the Application | the same Application and its work": {"TestDeliver/one that is there already"},
+	"the Application | it, with another UID":              {"TestMove/an earlier one of its name, on the same cluster"},
+	"a newer Application":                                 {"- the work agent's"},
+	"the Application | a work, and no Application":        {"TestOrphan/lost"},
+	"nothing, it was deleted since":                       {"TestDeliver/a new one"},
+
+	"to an unreachable cluster":         {"TestRelay/on its way"},
+	"to any | withdrawn":                {"TestRelay/on its way, withdrawn"},
+	"running | the Application changes": {"TestRelay/over, and forgotten"},
+	"running | another is asked for":    {"TestRelay/taken, not shown"},
+	"running | terminated on the hub":   {"TestRelay/to be stopped"},
+	"running | deleted, or moved":       {"TestEnd/an operation runs", "TestMove/healthy, and an operation runs on the old"},
+}
+
+// TestLifecycleRows: every row of the document is a case of a table, or another's to decide, and no row is forgotten there.
+func TestLifecycleRows(t *testing.T) {
+	text, err := os.ReadFile("../../docs/lifecycle.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, row := range decisionRows(string(text)) {
+		key := ""
+		for known := range documented {
+			if begins(row, known) && len(known) > len(key) {
+				key = known
+			}
+		}
+		if key == "" {
+			t.Errorf("no case of a table is named for the row %q", row)
+		}
+		found[key] = true
+	}
+	for key, cases := range documented {
+		if !found[key] {
+			t.Errorf("the document has no row %q any more", key)
+		}
+		for _, name := range cases {
+			if !strings.HasPrefix(name, "- ") && !cased[strings.ReplaceAll(name, " ", "_")] && len(cased) > 100 {
+				t.Errorf("row %q: there is no case %q", key, name)
+			}
+		}
+	}
+}
+
+// begins tells whether the first two cells of a row begin as a key says.
+func begins(row [2]string, key string) bool {
+	first, second, both := strings.Cut(key, " | ")
+	if !both {
+		return strings.HasPrefix(row[0], first)
+	}
+	return row[0] == first && strings.HasPrefix(row[1], second)
+}
+
+// decisionRows are the first two cells of the rows of the tables that tell what is decided.
+func decisionRows(text string) (rows [][2]string) {
+	for _, section := range strings.Split(text, "\n## ")[1:] {
+		title, body, _ := strings.Cut(section, "\n")
+		if title == "Roll-outs and promotions" || title == "What is not covered" {
+			continue
+		}
+		head := true
+		for _, line := range strings.Split(body, "\n") {
+			cells := strings.Split(line, "|")
+			switch {
+			case !strings.HasPrefix(line, "|"):
+				head = true
+			case strings.HasPrefix(line, "|--"):
+			case head:
+				head = false
+			default:
+				rows = append(rows, [2]string{strings.TrimSpace(cells[1]), strings.TrimSpace(cells[2])})
+			}
+		}
+	}
+	return rows
+}
+
+// TestEveryGateHolds in some case of the tables, which run before this.
+func TestEveryGateHolds(t *testing.T) {
+	if len(asked) < len(Gates)/2 {
+		t.Skip("not all tables were run")
+	}
+	for _, g := range Gates {
+		if !held[g.Name] {
+			t.Errorf("no table has a case in which %q holds", g.Name)
+		}
+	}
+}
