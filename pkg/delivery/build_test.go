@@ -184,7 +184,8 @@ func outline(p *Plan) []string {
 			is   bool
 		}{
 			{"operation " + string(h.Operation), h.Operation != nil}, {"no refresh", h.DropRefresh},
-			{"no finalizers of Argo CD's", h.DropFinalizers}, {"no operationState", h.DropOperationState}, {"conditions go", h.Conditions != nil && len(p.Conditions) == 0},
+			{"no finalizers of Argo CD's", h.DropFinalizers}, {"no operationState", h.DropOperationState},
+			{"conditions go", h.Conditions != nil && len(p.Conditions) == 0},
 		} {
 			if part.is {
 				add("hub: %s", part.name)

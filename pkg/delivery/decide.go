@@ -16,7 +16,7 @@ type Intent string
 
 // Intents of Applications.
 const (
-	// Wait is for one that the cache does not show yet.
+	// Await is for one that the cache does not show yet.
 	Await Intent = ""
 	// Deliver is for one that asks to be on its cluster.
 	Deliver Intent = "deliver"

@@ -19,14 +19,14 @@ func app() *fixture.ApplicationBuilder { return fixture.Application("guestbook")
 
 func cascading() *fixture.ApplicationBuilder { return app().Finalizers(apis.FinalizerResources) }
 
-func dying(f *managedcluster.Facts)     { f.Deleting = true }
-func absentC(f *managedcluster.Facts)   { *f = managedcluster.Facts{} }
-func rejectedC(f *managedcluster.Facts) { f.Accepted = false }
+func dying(f *managedcluster.Facts)          { f.Deleting = true }
+func missingCluster(f *managedcluster.Facts) { *f = managedcluster.Facts{} }
+func notAccepted(f *managedcluster.Facts)    { f.Accepted = false }
 func away(f *managedcluster.Facts) {
 	f.Unreachable = "cluster " + f.Name + " has not been available since 2026."
 }
-func isHub(f *managedcluster.Facts)   { f.Hub = true }
-func pausedC(f *managedcluster.Facts) { f.Paused = "ManagedCluster " + f.Name }
+func isHub(f *managedcluster.Facts)         { f.Hub = true }
+func pausedCluster(f *managedcluster.Facts) { f.Paused = "ManagedCluster " + f.Name }
 
 func refusal() *authorization.Refusal {
 	return &authorization.Refusal{Reason: apis.ReasonClusterForbidden, Message: "no set has it"}
@@ -61,15 +61,15 @@ func TestDeliver(t *testing.T) {
 			is: of(app().Annotation(apis.AnnotationAdopt, "no")), want: []string{anError + "AnnotationInvalid"}, says: "nothing is sent until"},
 		"an odd word on release": {
 			is: of(app().Annotation(apis.AnnotationRelease, "no?")), want: []string{anError + "AnnotationInvalid"}, says: "let go of"},
-		"no such cluster": {is: of(app()).cluster("cluster1", absentC), want: []string{anError + "ClusterNotFound"}},
+		"no such cluster": {is: of(app()).cluster("cluster1", missingCluster), want: []string{anError + "ClusterNotFound"}},
 		"no such cluster, and on another": {
-			is:   of(app()).cluster("cluster1", absentC).at(t, "cluster2", fixture.UID),
+			is:   of(app()).cluster("cluster1", missingCluster).at(t, "cluster2", fixture.UID),
 			want: []string{anError + "ClusterNotFound"}, says: "until then cluster cluster2 keeps it"},
 		"no such cluster, and a refresh": {
-			is:   of(app().Annotation(apis.AnnotationRefresh, "hard")).cluster("cluster1", absentC),
+			is:   of(app().Annotation(apis.AnnotationRefresh, "hard")).cluster("cluster1", missingCluster),
 			want: []string{"hub: no refresh", anError + "ClusterNotFound"}},
 		"a cluster that goes":       {is: of(app()).cluster("cluster1", dying), want: []string{anError + "ClusterDeleting"}},
-		"a cluster not accepted":    {is: of(app()).cluster("cluster1", rejectedC), want: []string{anError + "ClusterNotAccepted"}},
+		"a cluster not accepted":    {is: of(app()).cluster("cluster1", notAccepted), want: []string{anError + "ClusterNotAccepted"}},
 		"the hub, in its namespace": {is: of(app()).cluster("cluster1", isHub), want: []string{anError + "LocalClusterConflict"}},
 		"the hub, where it has another": {
 			is: of(app().Annotation(apis.AnnotationAppNamespace, "there")).cluster("cluster1", isHub).
@@ -113,7 +113,7 @@ func TestDeliver(t *testing.T) {
 		"it is removed there first": {
 			is: of(app()).at(t, "cluster1", "22222", goingAway), want: []string{"MoveWarning Moving"}, says: "when that has removed"},
 		"too large": {
-			is:   of(app().Unknown("x", `"`+string(make([]byte, 0))+largeText+`"`)),
+			is:   of(app().Unknown("x", `"`+largeText+`"`)),
 			want: []string{anError + "PayloadTooLarge"}},
 		"rejected": {
 			is:   of(app()).with(func(s *situation) { s.Refusal = &Rejection{Message: "no"} }),
@@ -124,7 +124,7 @@ func TestDeliver(t *testing.T) {
 		"paused": {
 			is: of(app()).own(t).with(func(s *situation) { s.Paused = "this Application" }), want: []string{"PausedWarning Paused"}},
 		"paused with a refresh": {
-			is:   of(app().Annotation(apis.AnnotationRefresh, "hard")).cluster("cluster1", pausedC),
+			is:   of(app().Annotation(apis.AnnotationRefresh, "hard")).cluster("cluster1", pausedCluster),
 			want: []string{"hub: no refresh", "PausedWarning Paused"}},
 		"an operation that may not travel": {
 			is:   of(app().Operation(`{"sync":{}}`)).own(t).with(func(s *situation) { s.OperationRefused = refusal() }),
@@ -132,7 +132,8 @@ func TestDeliver(t *testing.T) {
 		"an operation that is none": {
 			is: of(app().Operation(`[]`)).own(t), want: []string{anError + "OperationInvalid"}},
 		"its work is there without its label": {
-			is: of(app()).own(t, func(w *workv1.ManifestWork) { w.Labels = nil }).with(func(s *situation) { s.OwnUnwatched = true }), want: []string{"update cluster1"}},
+			is:   of(app()).own(t, func(w *workv1.ManifestWork) { w.Labels = nil }).with(func(s *situation) { s.OwnUnwatched = true }),
+			want: []string{"update cluster1"}},
 		"its work goes, and is not watched": {
 			is: of(app()).own(t, goingAway).with(func(s *situation) { s.OwnUnwatched = true }), want: []string{"after 5s"}},
 		"its work is there without its label, elsewhere": {
@@ -158,12 +159,18 @@ func TestAdopt(t *testing.T) {
 		is   *situation
 		want work.Claim
 	}{
-		"a new one":                   {of(app()), work.Asks},
-		"a new one, never":            {of(app()).with(func(s *situation) { s.Adopt = apis.AdoptNever }), work.Looks},
-		"a new one, never, and asked": {of(app().Annotation(apis.AnnotationAdopt, "always")).with(func(s *situation) { s.Adopt = apis.AdoptNever }), work.Looks},
-		"a new one, always":           {of(app().Annotation(apis.AnnotationAdopt, "always")), work.Takes},
-		"brought before":              {of(app()).at(t, "cluster1", "22222", claimsBy(work.Takes)), work.Takes},
-		"asked, applied, changed":     {of(app().Label("x", "y")).own(t, asks, func(w *workv1.ManifestWork) { delete(w.Labels, apis.LabelPull) }), work.Takes},
+		"a new one":        {of(app()), work.Asks},
+		"a new one, never": {of(app()).with(func(s *situation) { s.Adopt = apis.AdoptNever }), work.Looks},
+		"a new one, never, and asked": {
+			of(app().Annotation(apis.AnnotationAdopt, "always")).with(func(s *situation) { s.Adopt = apis.AdoptNever }),
+			work.Looks,
+		},
+		"a new one, always": {of(app().Annotation(apis.AnnotationAdopt, "always")), work.Takes},
+		"brought before":    {of(app()).at(t, "cluster1", "22222", claimsBy(work.Takes)), work.Takes},
+		"asked, applied, changed": {
+			of(app().Label("x", "y")).own(t, asks, func(w *workv1.ManifestWork) { delete(w.Labels, apis.LabelPull) }),
+			work.Takes,
+		},
 		"asked, not applied, changed": {of(app()).own(t, asks, refuses("x"), func(w *workv1.ManifestWork) { delete(w.Labels, apis.LabelPull) }), work.Asks},
 		"looked, and found nothing": {of(app()).own(t, looks, func(w *workv1.ManifestWork) {
 			w.Status = fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier).Condition(workv1.WorkAvailable, metav1.ConditionFalse, "").Obj()
@@ -182,7 +189,8 @@ func TestAdopt(t *testing.T) {
 			is:   of(app().Annotation(apis.AnnotationAdopt, "always")).own(t, asks, refuses("x: Apply failed with 1 conflict: .spec")),
 			want: []string{"update cluster1"}},
 		"it is there, and only looked for": {
-			is: of(app().Annotation(apis.AnnotationAdopt, "never")).own(t, looks), want: []string{"PropagationError AdoptionRefused"}, says: "delete it there"},
+			is:   of(app().Annotation(apis.AnnotationAdopt, "never")).own(t, looks),
+			want: []string{"PropagationError AdoptionRefused"}, says: "delete it there"},
 		"others set its fields": {
 			is:   of(app()).own(t, asks, refuses("x: Apply failed with 1 conflict: .spec")),
 			want: []string{"PropagationError AdoptionRefused"}, says: "1 conflict"},
@@ -212,7 +220,7 @@ func TestMove(t *testing.T) {
 			is:   of(cascading()).own(t, reports("Healthy")).at(t, "cluster2", fixture.UID, runs),
 			want: []string{move}, says: "to hurry, terminate it there"},
 		"healthy, and the old is paused": {
-			is:   of(cascading()).own(t, reports("Healthy")).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedC),
+			is:   of(cascading()).own(t, reports("Healthy")).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedCluster),
 			want: []string{"PausedWarning Paused"}},
 		"an earlier one of its name, on the same cluster": {
 			is: of(cascading()).own(t).at(t, "cluster1", "22222"), want: []string{"delete cluster1", "  event WorkDeleted", "after 59m0s"}},
@@ -236,7 +244,7 @@ func TestMove(t *testing.T) {
 			}),
 			want: []string{"PropagationError PayloadTooLarge", "backoff"}, says: "split the Application"},
 		"old first, and the old is paused": {
-			is: of(old(cascading())).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedC), want: []string{"PausedWarning Paused"}},
+			is: of(old(cascading())).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedCluster), want: []string{"PausedWarning Paused"}},
 		"another namespace there": {
 			is:   of(cascading().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) { s.Own = workFor(t, cascading().Obj()) }),
 			want: []string{"update cluster1", move}, says: "waiting for its work agent to take the finalizers off"},

@@ -32,6 +32,9 @@ func runsAnOperation(w *workv1.ManifestWork) {
 	reports("Healthy", "operationStatePhase", "Running", "operationStateStartedAt", "2026-01-01T00:00:00Z")(w)
 }
 
+// unreadableThere lets a work carry what is no Application.
+func unreadableThere(w *workv1.ManifestWork) { w.Spec.Workload.Manifests[0].Raw = []byte(`7`) }
+
 // told lets a work have been told to leave what its Application deployed, and have been answered so.
 func told(answer func(*workv1.ManifestWork)) func(*workv1.ManifestWork) {
 	return func(w *workv1.ManifestWork) {
@@ -63,26 +66,30 @@ func TestEnd(t *testing.T) {
 		"to leave all, and not said there": {
 			is:   of(deletedApp(app().Finalizers(apis.FinalizerPostDelete))).own(t, told(refusedThere)),
 			want: []string{"update cluster1", deletionWaits}},
-		"unseen":           {is: of(ends()).own(t, unseenYet), want: []string{"delete cluster1", "  event WorkDeleted", deletionWaits}},
-		"away":             {is: of(ends()).own(t, goingAway).cluster("cluster1", away), want: []string{deletionWaits}, says: "to let go all the same"},
-		"forced":           {is: of(forced(ends())).own(t, goingAway), want: []string{letGo, "event LetGo"}},
-		"forced, not gone": {is: of(forced(ends())).own(t, runsAnOperation), want: []string{"delete cluster1", "  event WorkDeleted", letGo, "event LetGo"}},
+		"unseen": {is: of(ends()).own(t, unseenYet), want: []string{"delete cluster1", "  event WorkDeleted", deletionWaits}},
+		"away":   {is: of(ends()).own(t, goingAway).cluster("cluster1", away), want: []string{deletionWaits}, says: "to let go all the same"},
+		"forced": {is: of(forced(ends())).own(t, goingAway), want: []string{letGo, "event LetGo"}},
+		"forced, not gone": {
+			is:   of(forced(ends())).own(t, runsAnOperation),
+			want: []string{"delete cluster1", "  event WorkDeleted", letGo, "event LetGo"}},
 		"forced with an odd word": {
 			is:   of(ends().Annotation(apis.AnnotationForceDelete, "yes!")).own(t, goingAway),
 			want: []string{deletionWaits}, says: "nothing is forced"},
 		"an odd word on release": {
 			is: of(ends().Annotation(apis.AnnotationRelease, "no!")).own(t), want: []string{deletionWaits}, says: "until then the cluster keeps all"},
-		"no such cluster any more": {is: of(ends()).own(t, goingAway).cluster("cluster1", absentC), want: []string{letGo, "event LetGo"}},
-		"not accepted any more":    {is: of(ends()).own(t, goingAway).cluster("cluster1", rejectedC), want: []string{letGo, "event LetGo"}},
+		"no such cluster any more": {is: of(ends()).own(t, goingAway).cluster("cluster1", missingCluster), want: []string{letGo, "event LetGo"}},
+		"not accepted any more":    {is: of(ends()).own(t, goingAway).cluster("cluster1", notAccepted), want: []string{letGo, "event LetGo"}},
 		"a cluster that goes":      {is: of(ends()).own(t, goingAway).cluster("cluster1", dying), want: []string{letGo, "event LetGo"}},
 		"on two, one of which goes": {
 			is:   of(ends()).own(t, goingAway).at(t, "cluster2", fixture.UID).cluster("cluster1", dying),
 			want: []string{"delete cluster2", "  event WorkDeleted", deletionWaits}, says: "waiting for cluster cluster2 to remove"},
 		"of an earlier one of its name": {
 			is: of(ends()).at(t, "cluster1", "22222", goingAway), want: []string{letGo}},
-		"paused": {is: of(ends()).own(t).with(func(s *situation) { s.Paused = "this Application" }), want: []string{"PausedWarning Paused"}, says: "its deletion waits"},
+		"paused": {
+			is:   of(ends()).own(t).with(func(s *situation) { s.Paused = "this Application" }),
+			want: []string{"PausedWarning Paused"}, says: "its deletion waits"},
 		"paused elsewhere": {
-			is:   of(ends()).own(t).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedC),
+			is:   of(ends()).own(t).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedCluster),
 			want: []string{"delete cluster1", "  event WorkDeleted", "PausedWarning Paused"}},
 		"an operation runs": {is: of(ends()).own(t, runsAnOperation), want: []string{deletionWaits}, says: "to hurry, terminate it there"},
 		"an operation runs, and the hub shows it": {
@@ -107,7 +114,7 @@ func TestEnd(t *testing.T) {
 		"of the hub's own Argo CD, without finalizers": {
 			is: of(deletedApp(app().NoAnnotation(apis.AnnotationSkipReconcile))).own(t), want: []string{"update cluster1", releaseWaits}},
 		"of the hub's own Argo CD, paused": {
-			is:   of(ends().NoAnnotation(apis.AnnotationSkipReconcile)).own(t).cluster("cluster1", pausedC),
+			is:   of(ends().NoAnnotation(apis.AnnotationSkipReconcile)).own(t).cluster("cluster1", pausedCluster),
 			want: []string{"PausedWarning Paused"}},
 		"released": {
 			is:   of(ends().Annotation(apis.AnnotationRelease, "true")).own(t),
@@ -141,9 +148,9 @@ func TestRelease(t *testing.T) {
 		"done":                    {is: of(asks()), want: []string{"ReleaseWarning "}, says: "as long as the annotation"},
 		"done, and an operation ran": {
 			is: of(asks().Runs("Running", "x")), want: []string{"hub: no operationState", "ReleaseWarning "}},
-		"paused": {is: of(asks()).own(t).cluster("cluster1", pausedC), want: []string{"PausedWarning Paused"}},
+		"paused": {is: of(asks()).own(t).cluster("cluster1", pausedCluster), want: []string{"PausedWarning Paused"}},
 		"paused elsewhere": {
-			is:   of(asks()).own(t).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedC),
+			is:   of(asks()).own(t).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedCluster),
 			want: []string{"update cluster1", "PausedWarning Paused"}, says: "its release waits"},
 		"carries a request": {is: of(asks()).own(t, carriesRequest), want: []string{"update cluster1", releaseWaits}},
 		"carries a request that is not looked at": {
@@ -224,7 +231,7 @@ func TestRevoke(t *testing.T) {
 			is: of(cascading()).at(t, "cluster2", fixture.UID).with(missing), want: []string{"create cluster1", "  event Propagated", "MoveWarning Moving"}},
 		"too many at a time": {
 			is: of(cascading()).own(t).with(tooMany), want: []string{"PropagationForbiddenError RevocationHeld"}, says: "more than 10"},
-		"on a paused cluster": {is: of(cascading()).own(t).with(lost(long)).cluster("cluster1", pausedC), want: []string{"PausedWarning Paused"}},
+		"on a paused cluster": {is: of(cascading()).own(t).with(lost(long)).cluster("cluster1", pausedCluster), want: []string{"PausedWarning Paused"}},
 		"while paused": {
 			is: of(cascading()).own(t).with(lost(long), func(s *situation) { s.Paused = "it" }), want: append(gone[:3:3], "PausedWarning Paused")},
 		"that goes": {is: of(cascading()).own(t, goingAway).with(lost(long)), want: []string{}},
@@ -265,13 +272,13 @@ func TestOrphan(t *testing.T) {
 			want: []string{"event RemovalRefused"}},
 		"ended, unseen":    {is: of(app()).own(t, unseenYet).gone(), want: []string{"delete cluster1"}},
 		"ended, going":     {is: of(app()).own(t, goingAway).gone(), want: []string{}},
-		"ended, paused":    {is: of(app()).own(t).cluster("cluster1", pausedC).gone(), want: []string{}},
+		"ended, paused":    {is: of(app()).own(t).cluster("cluster1", pausedCluster).gone(), want: []string{}},
 		"ended, released":  {is: of(app()).own(t, releasedAnd(false)).gone(), want: []string{}},
 		"with a request":   {is: of(app()).own(t, carriesRequest).gone(), want: []string{"update cluster1"}},
 		"not looked for":   {is: of(app()).own(t).gone().with(func(s *situation) { s.Known = 0 }), want: []string{"needs loss"}},
 		"perhaps lost":     {is: of(app()).own(t).gone().with(func(s *situation) { s.Loss.Left = time.Second }), want: []string{"after 1s"}},
 		"lost":             {is: of(app()).own(t).gone().with(lost), want: []string{"update cluster1", "  event Orphaned"}},
-		"lost, and paused": {is: of(app()).own(t).cluster("cluster1", pausedC).gone().with(lost), want: []string{}},
+		"lost, and paused": {is: of(app()).own(t).cluster("cluster1", pausedCluster).gone().with(lost), want: []string{}},
 		"lost, and marked": {is: of(app()).own(t, marked).gone().with(lost), want: []string{}},
 		"lost, and it ended since": {
 			is: of(app()).own(t, marked).gone().with(func(s *situation) { s.Loss = Loss{} }), want: []string{"update cluster1"}},
@@ -281,7 +288,7 @@ func TestOrphan(t *testing.T) {
 			is:   of(app()).own(t, marked, func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphaned] = AfterRestoreAdopt }).gone().with(lost),
 			want: []string{"update cluster1"}},
 		"that cannot be read": {
-			is:   of(app()).own(t, func(w *workv1.ManifestWork) { w.Spec.Workload.Manifests[0].Raw = []byte(`7`) }).gone().with(lost, after(AfterRestoreAdopt)),
+			is:   of(app()).own(t, unreadableThere).gone().with(lost, after(AfterRestoreAdopt)),
 			want: []string{"backoff"}},
 	})
 }
@@ -291,10 +298,13 @@ func TestDestroys(t *testing.T) {
 		is   *situation
 		want int
 	}{
-		"a new one":       {of(app()), 0},
-		"a deletion":      {of(deletedApp(cascading())).own(t), 1},
-		"the end":         {of(deletedApp(cascading())), 1},
-		"another place":   {of(cascading().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) { s.Own = workFor(t, app().Obj(), unseenYet) }), 1},
+		"a new one":  {of(app()), 0},
+		"a deletion": {of(deletedApp(cascading())).own(t), 1},
+		"the end":    {of(deletedApp(cascading())), 1},
+		"another place": {
+			of(cascading().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) { s.Own = workFor(t, app().Obj(), unseenYet) }),
+			1,
+		},
 		"forced, and all": {of(deletedApp(cascading().Annotation(apis.AnnotationForceDelete, "true"))).own(t), 2},
 	} {
 		plan := Decide(tc.is.Facts, tc.is.Options)

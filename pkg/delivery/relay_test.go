@@ -56,7 +56,8 @@ func TestRelay(t *testing.T) {
 	}
 	decides(t, map[string]row{
 		"without an identity": {
-			is: of(app().Operation(`{"sync":{}}`)).own(t), want: []string{`hub: operation {"info":[{"name":"apps.open-cluster-management.io/request","value":"1700000000-identity"}],"sync":{}}`}},
+			is:   of(app().Operation(`{"sync":{}}`)).own(t),
+			want: []string{`hub: operation {"info":[{"name":"apps.open-cluster-management.io/request","value":"1700000000-identity"}],"sync":{}}`}},
 		"without an identity, and none is known": {
 			is: of(app().Operation(`{"sync":{}}`)).own(t).with(func(s *situation) { s.Known = 0 }), want: []string{"needs identity"}},
 		"with a list that is none": {
@@ -240,7 +241,9 @@ func TestWhatIsShown(t *testing.T) {
 		return strings.Join(out, " ")
 	}
 	before := metav1.NewTime(now.Add(-time.Hour))
-	others := []argocd.Condition{{Type: "SyncError", Message: "not ours"}, {Type: moving, Message: "a", LastTransitionTime: &before}, {Type: problem, Message: "b"}}
+	others := []argocd.Condition{
+		{Type: "SyncError", Message: "not ours"}, {Type: moving, Message: "a", LastTransitionTime: &before}, {Type: problem, Message: "b"},
+	}
 	got := showing(others, []Condition{{Type: forbidden, Message: "c"}, {Type: moving, Message: "d"}}, at)
 	if want := "SyncError=not ours MoveWarning=d PropagationForbiddenError=c"; kinds(got) != want {
 		t.Errorf("got %s", kinds(got))

@@ -47,7 +47,7 @@ func TestWhoIsWaitedFor(t *testing.T) {
 
 // TestFactsDiffer when what is decided by does, and only then.
 func TestFactsDiffer(t *testing.T) {
-	make := func() *clusterv1.ManagedCluster {
+	fresh := func() *clusterv1.ManagedCluster {
 		return available(fixture.Cluster("c").Label("set", "a").Obj(), metav1.ConditionTrue)
 	}
 	for title, tc := range map[string]struct {
@@ -65,14 +65,15 @@ func TestFactsDiffer(t *testing.T) {
 		"its capacity":  {func(c *clusterv1.ManagedCluster) { c.Status.Capacity = clusterv1.ResourceList{} }, false},
 		"not accepted":  {func(c *clusterv1.ManagedCluster) { c.Spec.HubAcceptsClient = false }, true},
 		"its namespace": {func(c *clusterv1.ManagedCluster) {
-			c.Status.Conditions = append(c.Status.Conditions, metav1.Condition{Type: clusterv1.ManagedClusterConditionHubAccepted, Status: metav1.ConditionTrue})
+			c.Status.Conditions = append(c.Status.Conditions,
+				metav1.Condition{Type: clusterv1.ManagedClusterConditionHubAccepted, Status: metav1.ConditionTrue})
 		}, true},
 		"is the hub": {func(c *clusterv1.ManagedCluster) { c.Labels[apis.LabelLocalCluster] = "true" }, true},
 	} {
 		t.Run(title, func(t *testing.T) {
-			c := make()
+			c := fresh()
 			tc.edit(c)
-			if got := managedcluster.Of(c) != managedcluster.Of(make()); got != tc.want {
+			if got := managedcluster.Of(c) != managedcluster.Of(fresh()); got != tc.want {
 				t.Errorf("they differ: %t", got)
 			}
 		})
