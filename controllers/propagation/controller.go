@@ -139,7 +139,7 @@ func (r *Reconciler) decide(ctx context.Context, seen *observation) (plan delive
 		return second, false, err
 	}
 	same := slices.Equal(plan.Destroys(), second.Destroys())
-	if !same && second.Wait.After == 0 {
+	if !same && (second.Wait.After == 0 || second.Wait.After > behind) {
 		second.Wait.After = behind
 	}
 	return second, same || len(second.Destroys()) == 0, nil

@@ -101,7 +101,8 @@ func (r *Reconciler) observeRevoked(ctx context.Context, seen *observation) erro
 	r.revocations.retain(seen.Key, seen.works())
 	for _, w := range seen.works() {
 		if seen.Live && before[w.UID].Since.IsZero() {
-			continue // the cache's word keeps a work
+			seen.Revoked[w.UID] = before[w.UID] // the cache's word keeps a work
+			continue
 		}
 		refusal, err := seen.refusedThere(ctx, w)
 		if err != nil {

@@ -87,7 +87,7 @@ func (s *situation) gone() *situation {
 	return s
 }
 
-func workFor(t *testing.T, app *argocd.Application, edits ...func(*workv1.ManifestWork)) *workv1.ManifestWork {
+func workFor(t testing.TB, app *argocd.Application, edits ...func(*workv1.ManifestWork)) *workv1.ManifestWork {
 	t.Helper()
 	w, err := work.Render(app, work.Requests{})
 	if err != nil {

@@ -72,6 +72,7 @@ type decision struct {
 // Decide is what is to be done about an Application.
 func Decide(f Facts, o Options) Plan {
 	d := &decision{Facts: &f, Options: o, to: f.App, going: map[types.UID]bool{}}
+	d.plan.Trace = make([]Answer, 0, len(Gates))
 	d.plan.Intent = d.intent()
 	kept, pending, stops := d.revoke() // whatever the Application's author decides does not keep what lost its right
 	if !stops {

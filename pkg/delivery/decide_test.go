@@ -126,6 +126,10 @@ func TestDeliver(t *testing.T) {
 		"paused with a refresh": {
 			is:   of(app().Annotation(apis.AnnotationRefresh, "hard")).cluster("cluster1", pausedCluster),
 			want: []string{"hub: no refresh", "PausedWarning Paused"}},
+		"paused on its old cluster, with a refresh": {
+			is: of(app().Annotation(apis.AnnotationRefresh, "hard").Annotation(apis.AnnotationMoveOrder, apis.MoveOldFirst)).
+				at(t, "cluster2", fixture.UID).cluster("cluster2", pausedCluster),
+			want: []string{"hub: no refresh", "PausedWarning Paused"}},
 		"an operation that may not travel": {
 			is:   of(app().Operation(`{"sync":{}}`)).own(t).with(func(s *situation) { s.OperationRefused = refusal() }),
 			want: []string{"PropagationForbiddenError ClusterForbidden"}, says: "held back"},

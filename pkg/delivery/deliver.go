@@ -39,14 +39,12 @@ func (d *decision) deliver() {
 // unsent is what keeps an Application from being sent, with what that means for it.
 func (d *decision) unsent(h *hold) *hold {
 	switch h.Reason {
-	case apis.ReasonPaused:
-		return h // with its own word on a refresh
 	case apis.ReasonClusterAnnotationMissing, apis.ReasonSkipReconcileMissing:
 		h = h.meanwhile(d.releaseAll(d.all())) // so that a slip destroys nothing
 	default:
 		h = d.kept(h)
 	}
-	if d.App.Refresh() != "" { // its cluster does not hear of it, and whoever asked would wait
+	if d.App.Refresh() != "" && d.refresh == nil { // its cluster does not hear of it, and whoever asked would wait
 		d.dropRefresh("a refresh was asked for and dropped, since the Application is not sent: " + h.message())
 	}
 	return h

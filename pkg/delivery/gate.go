@@ -19,9 +19,6 @@ const (
 	// ByTime means: a time that is known.
 	ByTime Ends = "time"
 
-	// ByPoll means: nothing that is watched for certain, so that it is looked at every few seconds.
-	ByPoll Ends = "poll"
-
 	// ByBackoff means: nothing that is watched, and perhaps a person: it is looked at ever more seldom.
 	ByBackoff Ends = "backoff"
 )
@@ -129,8 +126,6 @@ func (d *decision) trace(gate string, w *workv1.ManifestWork, words string) {
 func (g *Gate) hold(a answer) *hold {
 	h := &hold{Condition: Condition{Type: cmp.Or(a.kind, g.Type), Reason: cmp.Or(a.reason, g.Reason), Message: a.words}}
 	switch g.Ends {
-	case ByPoll:
-		h.After = poll
 	case ByTime:
 		h.After = a.after
 	case ByBackoff:
