@@ -31,7 +31,11 @@ var claims = map[string]work.Claim{
 // A work that asked and got the Application is not written for that alone: the agent (v1.2.0) applies nothing that it
 // finds applied, so that how it would do so matters with the next change only, which makes it a work that takes.
 func (d *decision) claim(desired *workv1.ManifestWork) {
-	if sentTo(d.to, d.Own) == nil {
+	mine := d.sent()
+	if d.to != d.App {
+		mine = sentTo(d.to, d.Own)
+	}
+	if mine == nil {
 		if !d.broughtBefore() {
 			work.SetClaim(desired, claims[d.adoption()])
 		}

@@ -65,6 +65,10 @@ type decision struct {
 	// to is the Application where its work may have it now.
 	to *argocd.Application
 
+	// mine is the own work if it brings the Application to its target, once asked is set: what it carries is read for that.
+	mine  *workv1.ManifestWork
+	asked bool
+
 	// withheld is why the requested operation may not travel; nil when it may.
 	withheld *hold
 }

@@ -14,7 +14,7 @@ import (
 // askClaimants is for an Application whose target is another's. Before a work is made beside theirs, the cache's word for
 // their having none does not do: two that are made at a time would both be sent.
 func askClaimants(d *decision, _ question) answer {
-	mine := sentTo(d.App, d.Own)
+	mine := d.sent()
 	if mine == nil && len(d.Claimants) > 0 && d.lacks(NeedClaimants) {
 		return open
 	}
@@ -67,7 +67,7 @@ func (d *decision) giveWay(c *Claimant, mine *workv1.ManifestWork) {
 // The work agent would lay the one over the other, since both are its own, and Argo CD there would take what the other
 // deployed for what is to be pruned.
 func askTargetFree(d *decision, _ question) answer {
-	if sentTo(d.App, d.Own) != nil || d.lacks(NeedNeighbours) {
+	if d.sent() != nil || d.lacks(NeedNeighbours) {
 		return open
 	}
 	for _, w := range d.Neighbours {

@@ -73,6 +73,14 @@ func sentTo(app *argocd.Application, w *workv1.ManifestWork) *workv1.ManifestWor
 	return w
 }
 
+// sent is the own work if it brings the Application to its target; nil otherwise.
+func (d *decision) sent() *workv1.ManifestWork {
+	if !d.asked {
+		d.mine, d.asked = sentTo(d.App, d.Own), true
+	}
+	return d.mine
+}
+
 // targetIn is where the work of an Application has it on the cluster, as far as it says.
 func targetIn(w *workv1.ManifestWork, app *argocd.Application) types.NamespacedName {
 	target := targetOf(app)
