@@ -41,8 +41,11 @@ func (seen *observation) refusal(
 	ctx context.Context, app *argocd.Application, asks func(*argocd.Application) (authorization.Request, error),
 ) (*authorization.Refusal, error) {
 	cluster := seen.clusters[app.Cluster()]
-	request, unreadable := asks(app)
-	if cluster == nil || unreadable != nil {
+	if cluster == nil {
+		return nil, nil
+	}
+	request, err := asks(app)
+	if err != nil {
 		return nil, nil //nolint:nilerr // it is not sent, which a gate of its own says
 	}
 	return seen.grants.Check(ctx, app, request, cluster)
