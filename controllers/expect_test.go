@@ -71,7 +71,11 @@ func expectNoWork(t *testing.T, app *argocd.Application) {
 // condition is the message of a condition of the Application, and whether it is there.
 func condition(t *testing.T, app *argocd.Application, conditionType string) (string, bool) {
 	t.Helper()
-	for _, c := range get(t, app).Status.Conditions {
+	now := get(t, app.DeepCopy())
+	if now == nil {
+		return "the Application is gone", false
+	}
+	for _, c := range now.Status.Conditions {
 		if c.Type == conditionType {
 			return c.Message, true
 		}

@@ -20,7 +20,10 @@ const destructive = apis.FinalizerResources + "/foreground"
 // expectAsking waits until a work asks for the finalizers that are left, and returns it.
 func expectAsking(t *testing.T, w *workv1.ManifestWork) *workv1.ManifestWork {
 	t.Helper()
-	NewWithT(t).Eventually(func() bool { return work.TellsLeft(get(t, w)) }, soon, tick).Should(BeTrue())
+	NewWithT(t).Eventually(func() bool {
+		now := get(t, w)
+		return now != nil && work.TellsLeft(now)
+	}, soon, tick).Should(BeTrue(), "the work does not ask for the finalizers that are left")
 	return w
 }
 

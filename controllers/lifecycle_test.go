@@ -380,6 +380,10 @@ func TestAnotherNamespaceOfAWorkMadeAnew(t *testing.T) {
 	start(t)
 	app := madeAnew(t)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationAppNamespace] = "elsewhere" })
+	w := expectStaying(t, app, app.Namespace)
+	seen(t, w)
+	agentSays(t, w, agentOf(t, w).String("workOwner", owner(w)))
+	expectClaim(t, app, work.Takes)
 	applied(t, expectStaying(t, app, app.Namespace))
 	expectWork(t, app)
 }

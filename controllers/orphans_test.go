@@ -6,11 +6,9 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers"
 	"github.com/towline-io/towline/pkg/apis"
@@ -67,21 +65,6 @@ func TestAnOrphanDoesNotCascade(t *testing.T) {
 	}
 }
 
-// couldNot reports that the agent could not apply the work as it is now, and whether the cluster has its Application.
-func couldNot(t *testing.T, w *workv1.ManifestWork, available metav1.ConditionStatus) {
-	t.Helper()
-	w = get(t, w)
-	before := w.DeepCopy()
-	for kind, status := range map[string]metav1.ConditionStatus{workv1.WorkApplied: metav1.ConditionFalse, workv1.WorkAvailable: available} {
-		meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{
-			Type: kind, Status: status, Reason: "Refused", ObservedGeneration: w.Generation,
-		})
-	}
-	if err := k8s.Status().Patch(t.Context(), w, client.MergeFrom(before)); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestAnOrphanThatItsClusterRefuses is told of, and kept until the Application is not there any more: the cluster's copy
 // may cascade.
 func TestAnOrphanThatItsClusterRefuses(t *testing.T) {
@@ -90,10 +73,10 @@ func TestAnOrphanThatItsClusterRefuses(t *testing.T) {
 	create(t, app)
 	w := atWork(t, app)
 	dropped(t, app)
-	couldNot(t, expectAsking(t, w), metav1.ConditionTrue)
+	agentSays(t, expectAsking(t, w), agentOf(t, w).Refused("no rights", metav1.ConditionTrue))
 	NewWithT(t).Eventually(func() []string { return eventReasons(t, w) }, soon, tick).Should(ContainElement(apis.ReasonRemovalRefused))
 	expectKept(t, w)
-	couldNot(t, w, metav1.ConditionFalse)
+	agentSays(t, w, agentOf(t, w).Refused("no rights", metav1.ConditionFalse))
 	expectDeleting(t, w)
 }
 

@@ -46,6 +46,15 @@ func reportThere(t *testing.T, app *argocd.Application, w *workv1.ManifestWork, 
 	reportHeld(t, there, operationReport(there, phase, "").String("resourceVersion", version))
 }
 
+// backInPlace lets the agent apply the Application that a work carries again in the place of a request: nobody knows which
+// finalizers the cluster has by then.
+func backInPlace(t *testing.T, w *workv1.ManifestWork) {
+	t.Helper()
+	NewWithT(t).Eventually(func() bool { return work.CarriesRequest(get(t, w)) }, soon, tick).Should(BeFalse())
+	expectKept(t, w)
+	applied(t, get(t, w))
+}
+
 // TestDeletionDuringAnOperation: Argo CD obeys finalizers when the operation is over, and a work that is being deleted
 // carries nothing any more.
 func TestDeletionDuringAnOperation(t *testing.T) {
@@ -69,6 +78,7 @@ func TestDeletionDuringAnOperation(t *testing.T) {
 	reportThere(t, app, w, "Running", "2")
 	expectTermination(t, w, "2")
 	reportThere(t, app, w, "Failed", "3")
+	backInPlace(t, w)
 	expectDeleting(t, w)
 	expectNotice(t, app, apis.ConditionDeletionWarning, "waiting for cluster "+c.Name)
 	NewWithT(t).Eventually(func() string { m, _ := condition(t, app, apis.ConditionDeletionWarning); return m }, soon, tick).
@@ -152,7 +162,7 @@ func TestDeletionAfterAReleaseDuringAnOperation(t *testing.T) {
 	if raw := string(w.Spec.Workload.Manifests[0].Raw); !strings.Contains(raw, apis.FinalizerResources) {
 		t.Fatalf("what it deployed would stay: %s", raw)
 	}
-	applied(t, w)
+	reportThere(t, app, w, "Running", "1")
 	expectTermination(t, w, "1")
 }
 
@@ -180,6 +190,7 @@ func TestMoveDuringAnOperation(t *testing.T) {
 		terminate(t, app)
 		expectTermination(t, old, "1")
 		reportThere(t, app, old, "Failed", "2")
+		backInPlace(t, old)
 		expectDeleting(t, old)
 		if workOf(t, app) != nil {
 			t.Error("it runs on both")

@@ -2,6 +2,7 @@ package propagation
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -33,6 +34,7 @@ func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need de
 		{delivery.NeedDependencies, of(r.observeDependencies)},
 		{delivery.NeedLoss, of(r.observeLoss)},
 		{delivery.NeedIdentity, of(r.observeIdentity)},
+		{delivery.NeedReported, seen.observeReported},
 	} {
 		if need&each.need == 0 {
 			continue
@@ -200,4 +202,25 @@ func (r *Reconciler) noteRestore(ctx context.Context, seen *observation, made *w
 	if wentBack(seen.App, made) && gone.Is(r.Live.Get(ctx, seen.Key, &argocd.Application{})) {
 		r.losses.restore()
 	}
+}
+
+// observeReported reads when the agents of works last reported, by the bookkeeping of managed fields, which the cache does not
+// hold.
+func (seen *observation) observeReported(ctx context.Context) error {
+	seen.Reported = map[types.UID]time.Time{}
+	for _, w := range seen.works() {
+		now, err := read(ctx, seen.live, client.ObjectKeyFromObject(w), &workv1.ManifestWork{})
+		if err != nil {
+			return err
+		}
+		if now == nil {
+			continue
+		}
+		for _, f := range now.ManagedFields {
+			if f.Subresource == "status" && f.Time != nil && f.Time.After(seen.Reported[w.UID]) {
+				seen.Reported[w.UID] = f.Time.Time
+			}
+		}
+	}
+	return nil
 }

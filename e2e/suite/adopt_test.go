@@ -94,6 +94,13 @@ var _ = Describe("An Application that its cluster has already", func() {
 		Eventually(ctx, read(hub, app)).Should(BeNil())
 		untouched()
 
+		By("being deleted on the hub without a cascade")
+		app = standalone(ctx, name, on)
+		expectCondition(ctx, name, apis.ConditionPropagationError, ".spec.source.targetRevision")
+		noCascade(ctx, app)
+		Eventually(ctx, read(hub, workOf(app))).Should(BeNil())
+		untouched()
+
 		By("never")
 		standalone(ctx, name, on, func(b *fixture.ApplicationBuilder) { b.Annotation(apis.AnnotationAdopt, apis.AdoptNever) })
 		expectCondition(ctx, name, apis.ConditionPropagationError, "delete it there")

@@ -265,7 +265,9 @@ func applicationsIn(ctx context.Context, on, namespace string) {
 
 // byOlderController makes an Application with a work as the first pull controllers made them, and waits until it runs.
 // Towline is stopped until it is restarted.
-func byOlderController(ctx context.Context, on, name string) (app *argocd.Application, w *workv1.ManifestWork, restart func()) {
+func byOlderController(
+	ctx context.Context, on, name string, edits ...func(*workv1.ManifestWork),
+) (app *argocd.Application, w *workv1.ManifestWork, restart func()) {
 	GinkgoHelper()
 	tow.Stop()
 	restart = sync.OnceFunc(func() { Expect(tow.Restart(context.WithoutCancel(ctx))).To(Succeed()) })
@@ -276,6 +278,9 @@ func byOlderController(ctx context.Context, on, name string) (app *argocd.Applic
 	w.Spec.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: fmt.Appendf(nil,
 		`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":%q,"namespace":%q,"finalizers":[%q]},"spec":%s}`,
 		app.Name, app.Namespace, apis.FinalizerResources, app.Spec.Raw)}}}
+	for _, edit := range edits {
+		edit(w)
+	}
 	Expect(hub.Create(ctx, w)).To(Succeed())
 	deployment(ctx, on, name)
 	return app, w, restart

@@ -82,6 +82,10 @@ const (
 	// the one to say no.
 	AnnotationGrantedBy = Group + "/granted-by"
 
+	// AnnotationMadeAnew is on a work that was made for an Application which a cluster had reported on before: when it was
+	// made. What an earlier work of its name has brought may be there still.
+	AnnotationMadeAnew = Group + "/made-anew"
+
 	// AnnotationApplicationSet is "<namespace>/<name>" of the ApplicationSet that made the Application.
 	AnnotationApplicationSet = Group + "/hosting-applicationset"
 )
@@ -95,8 +99,8 @@ const (
 	// AnnotationWork is the name of that ManifestWork, which a label may be too short for.
 	AnnotationWork = Group + "/manifestwork"
 
-	// AnnotationFinalizersDropped is on an Application that is to go from its cluster and to leave there what it deployed:
-	// which change of its work took its finalizers off. What is read of the Application with it was read after that.
+	// AnnotationFinalizersDropped is on an Application that is to go from its cluster: which change of its work gave it its
+	// last finalizers, or none. What is read of the Application with it was read after that.
 	AnnotationFinalizersDropped = Group + "/finalizers-dropped"
 )
 

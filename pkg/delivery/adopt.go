@@ -85,7 +85,7 @@ func refusedBy(w *workv1.ManifestWork) string {
 	case work.Asks:
 		return work.Refused(w)
 	case work.Looks:
-		if c := said(w, workv1.WorkAvailable); c != nil && c.Status == metav1.ConditionTrue {
+		if found(w) == metav1.ConditionTrue {
 			return "it is there"
 		}
 	case work.Takes, work.Leaves:

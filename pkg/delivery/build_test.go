@@ -128,6 +128,14 @@ func refuses(message string) func(*workv1.ManifestWork) {
 	}
 }
 
+// unreadThere lets the agent have been unable to tell which resource the Application is.
+func unreadThere(w *workv1.ManifestWork) {
+	w.Status = fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier).Unmapped().Obj()
+	for i := range w.Status.Conditions {
+		w.Status.Conditions[i].ObservedGeneration = w.Generation
+	}
+}
+
 // unseenYet is a work that no agent has seen.
 func unseenYet(w *workv1.ManifestWork) { w.Finalizers, w.Status = nil, workv1.ManifestWorkStatus{} }
 
@@ -209,7 +217,7 @@ func outline(p *Plan) []string {
 	return out
 }
 
-var needs = []string{"own", "claimants", "neighbours", "hub copy", "rehearsal", "return", "dependencies", "loss", "identity"}
+var needs = []string{"own", "claimants", "neighbours", "hub copy", "rehearsal", "return", "dependencies", "loss", "identity", "reports"}
 
 // row is a case of a table: what is, and what is to be done.
 type row struct {

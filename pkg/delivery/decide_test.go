@@ -256,10 +256,18 @@ func TestMove(t *testing.T) {
 			is: of(app().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
 				w, _ := work.Removable(workFor(t, app().Obj(), elsewhere), nil)
 				s.Own = w
-				w.Generation = 1
-				reports("Healthy")(w)
+				w.Generation = 3
+				reports("Healthy", "finalizersDropped", "2")(w)
 			}),
 			want: []string{"update cluster1"}},
+		"another namespace there, and it cannot be read": {
+			is: of(app().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
+				w, _ := work.Removable(workFor(t, app().Obj(), elsewhere), nil)
+				s.Own = w
+				w.Generation = 3
+				unreadThere(w)
+			}),
+			want: []string{move, "after 20m0s"}, says: "cannot tell whether the Application is there"},
 		"another namespace there, and others hold it": {
 			is: of(app().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
 				w, _ := work.Removable(workFor(t, app().Obj(), elsewhere), nil)

@@ -3,6 +3,7 @@ package delivery
 import (
 	"maps"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -97,6 +98,7 @@ func (d *decision) write(desired *workv1.ManifestWork) (current *workv1.Manifest
 	switch {
 	case d.Own == nil:
 		d.claim(desired)
+		d.noteAnew(desired)
 		d.step(Step{Verb: Create, Work: desired, Rejects: true, Events: []Event{{
 			Related: desired, Reason: apis.ReasonPropagated, Action: "Propagate",
 			Note: "created ManifestWork " + desired.Namespace + "/" + desired.Name,
@@ -113,6 +115,15 @@ func (d *decision) write(desired *workv1.ManifestWork) (current *workv1.Manifest
 	takes := targetIn(d.Own, d.to) != targetIn(updated, d.to)
 	d.step(Step{Verb: Update, Was: d.Own, Work: updated, Rejects: true, Takes: takes})
 	return updated, !equality.Semantic.DeepEqual(d.Own.Spec, updated.Spec)
+}
+
+// noteAnew marks a work that is made for an Application which a cluster has reported on, and which no other work has: an
+// earlier one of its name, which is gone, may have brought it there. The Application, and what it knows, may be gone when
+// that matters.
+func (d *decision) noteAnew(made *workv1.ManifestWork) {
+	if reportedOn(d.App) && len(d.Others) == 0 {
+		metav1.SetMetaDataAnnotation(&made.ObjectMeta, apis.AnnotationMadeAnew, d.Now.UTC().Format(time.RFC3339))
+	}
 }
 
 // label puts the labels of the Application's work on one, and tells whether it lacked some.

@@ -38,7 +38,7 @@ func (d *decision) end() {
 
 // finalize removes the Application from its clusters. Argo CD's finalizers go from the hub's copy when its work is gone, which
 // the work agent allows only once the cluster has removed the Application and, through the same finalizers there, what it
-// deployed. Those of earlier Applications of its name are not waited for.
+// deployed. Those of earlier Applications of its name, elsewhere, end as those did, and are not waited for.
 func (d *decision) finalize() {
 	if d.Own == nil && Named(d.App) && d.lacks(NeedOwn) {
 		return
@@ -47,11 +47,20 @@ func (d *decision) finalize() {
 	if d.OwnUnwatched {
 		d.wait(Wait{After: poll})
 	}
-	if h := d.removeAll(ws); h != nil {
-		d.say(h)
+	var first *hold
+	for _, w := range ws {
+		if d.earlier(w) {
+			first = d.firstOf(first, d.endEarlier(w))
+		} else {
+			_, h := d.remove(w, Remove)
+			first = d.firstOf(first, h)
+		}
+	}
+	if first != nil {
+		d.say(first)
 		return
 	}
-	awaited := only(ws, func(w *workv1.ManifestWork) bool { return w.Name == work.Name(d.App) })
+	awaited := only(ws, func(w *workv1.ManifestWork) bool { return !d.earlier(w) })
 	if len(awaited) == 0 {
 		d.dropFinalizers()
 		return
@@ -59,15 +68,26 @@ func (d *decision) finalize() {
 	d.await(awaited)
 }
 
+// earlier tells whether a work is one of an earlier Application of the name, at another target.
+func (d *decision) earlier(w *workv1.ManifestWork) bool {
+	return w.Name != work.Name(d.App) && !isHere(w, d.App)
+}
+
 // await ends an Application when no cluster of its works is waited for any more, and otherwise tells of those that are. The
-// deletion of works that waited for agents which are not waited for is asked for at once: nothing on the hub will wait for them.
+// deletion of works that waited for agents which are not waited for is asked for at once: nothing on the hub will wait for
+// them. Where what the Application deployed is to stay, they go on waiting without it.
 func (d *decision) await(ws works) {
 	reasons := d.notWaitedFor(clustersOf(ws))
 	var waited works
 	for _, w := range ws {
 		if reasons[w.Namespace] == "" {
 			waited = append(waited, w)
-		} else if h := d.drop(w); h != nil {
+			continue
+		}
+		if !argocd.Destroys(cascade(d.App)) {
+			continue
+		}
+		if h := d.drop(w); h != nil {
 			d.say(h)
 			return
 		}
@@ -76,9 +96,9 @@ func (d *decision) await(ws works) {
 		d.giveUp(reasons)
 		return
 	}
-	h := d.met("deletion", because("being deleted since %s: waiting for cluster %s to remove the Application and what it deployed%s%s%s",
+	h := d.met("deletion", because("being deleted since %s: waiting for cluster %s to remove the Application and what it deployed%s%s",
 		d.App.DeletionTimestamp.UTC().Format(time.RFC3339), strings.Join(clustersOf(waited), ", "),
-		d.blockers(waited), d.away(clustersOf(waited)), d.running(waited)))
+		d.away(clustersOf(waited), d.blockers(waited)), d.running(waited)))
 	d.say(h)
 }
 
@@ -98,9 +118,11 @@ func (d *decision) notWaitedFor(clusters []string) map[string]string {
 	return out
 }
 
-// away is to be put behind a notice of clusters that are waited for: which of them cannot be heard of, and what to do.
-func (d *decision) away(clusters []string) string {
+// away is to be put behind a notice of clusters that are waited for: what else is known to be in the way, which of them
+// cannot be heard of, and what to do.
+func (d *decision) away(clusters []string, others string) string {
 	var b strings.Builder
+	b.WriteString(others)
 	for _, name := range clusters {
 		if why := d.Clusters[name].Unreachable; why != "" {
 			b.WriteString("; " + why)
@@ -148,7 +170,7 @@ func (d *decision) endReleased() {
 		d.giveUp(reasons)
 		return
 	}
-	d.say(h.and(d.away(slices.DeleteFunc(clusters, func(c string) bool { return reasons[c] != "" }))))
+	d.say(h.and(d.away(slices.DeleteFunc(clusters, func(c string) bool { return reasons[c] != "" }), "")))
 }
 
 // endUnasked ends an Application that no cluster is asked about any more. One that has lost its label is not expected to go by

@@ -67,6 +67,11 @@ func TestEnd(t *testing.T) {
 			is:   of(deletedApp(app().Finalizers(apis.FinalizerPostDelete))).own(t, told(refusedThere)),
 			want: []string{"update cluster1", deletionWaits}},
 		"unseen": {is: of(ends()).own(t, unseenYet), want: []string{"delete cluster1", "  event WorkDeleted", deletionWaits}},
+		"unseen, and made anew": {is: of(ends()).own(t, unseenYet, func(w *workv1.ManifestWork) {
+			w.Annotations[apis.AnnotationMadeAnew] = "then"
+		}), want: []string{deletionWaits}},
+		"put on just before": {is: of(ends()).with(func(s *situation) { s.Own = workFor(t, app().Obj()) }),
+			want: []string{"update cluster1", deletionWaits}},
 		"away":   {is: of(ends()).own(t, goingAway).cluster("cluster1", away), want: []string{deletionWaits}, says: "to let go all the same"},
 		"forced": {is: of(forced(ends())).own(t, goingAway), want: []string{letGo, "event LetGo"}},
 		"forced, not gone": {
@@ -83,8 +88,10 @@ func TestEnd(t *testing.T) {
 		"on two, one of which goes": {
 			is:   of(ends()).own(t, goingAway).at(t, "cluster2", fixture.UID).cluster("cluster1", dying),
 			want: []string{"delete cluster2", "  event WorkDeleted", deletionWaits}, says: "waiting for cluster cluster2 to remove"},
-		"of an earlier one of its name": {
-			is: of(ends()).at(t, "cluster1", "22222", goingAway), want: []string{letGo}},
+		"of an earlier one of its name, elsewhere": {
+			is: of(ends()).at(t, "cluster2", "22222", goingAway), want: []string{letGo}},
+		"of an earlier one of its name, at its own target": {
+			is: of(ends()).at(t, "cluster1", "22222", goingAway), want: []string{deletionWaits}},
 		"paused": {
 			is:   of(ends()).own(t).with(func(s *situation) { s.Paused = "this Application" }),
 			want: []string{"PausedWarning Paused"}, says: "its deletion waits"},
@@ -262,6 +269,11 @@ func TestOrphan(t *testing.T) {
 				w.Status.Conditions = append([]metav1.Condition{}, w.Status.Conditions...)
 			}).gone(),
 			want: []string{"event RemovalRefused"}},
+		"ended, and it cannot be read": {
+			is: of(app()).own(t, told(unreadThere), func(w *workv1.ManifestWork) {
+				w.Annotations[apis.AnnotationOrphaned] = AfterRestoreDelete
+			}).gone(),
+			want: []string{"event RemovalRefused", "after 20m0s"}},
 		"ended, and others hold it": {
 			is: of(app()).own(t, told(func(w *workv1.ManifestWork) {
 				w.Annotations[apis.AnnotationOrphaned] = AfterRestoreDelete

@@ -59,6 +59,9 @@ const (
 
 	// NeedIdentity is a word that no operation has had.
 	NeedIdentity
+
+	// NeedReported is when the agents of works last reported, which the cache does not hold.
+	NeedReported
 )
 
 // Facts are all that a decision depends on. Objects are the cache's own: nobody changes them.
@@ -132,6 +135,10 @@ type Facts struct {
 
 	// Dependencies are the works, by UID, whose dependencies stay without them.
 	Dependencies map[types.UID]bool
+
+	// Reported are when the agents of works last changed what they report, by the hub's own clock, by the UID of the work: a
+	// cluster's clock may be wrong. One that the hub does not tell of is not among them.
+	Reported map[types.UID]time.Time
 
 	// Identity is a word that no operation has had.
 	Identity string

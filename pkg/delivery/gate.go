@@ -60,7 +60,7 @@ type answer struct {
 	// kind and reason stand for those of the gate, unless they are empty.
 	kind, reason string
 
-	// after is when a wait ends that ends by time.
+	// after is how long a wait lasts at most; zero for one that only an event ends.
 	after time.Duration
 }
 
@@ -125,13 +125,7 @@ func (d *decision) trace(gate string, w *workv1.ManifestWork, words string) {
 
 func (g *Gate) hold(a answer) *hold {
 	h := &hold{Condition: Condition{Type: cmp.Or(a.kind, g.Type), Reason: cmp.Or(a.reason, g.Reason), Message: a.words}}
-	switch g.Ends {
-	case ByTime:
-		h.After = a.after
-	case ByBackoff:
-		h.Backoff = true
-	case ByEvent:
-	}
+	h.After, h.Backoff = a.after, g.Ends == ByBackoff
 	return h
 }
 

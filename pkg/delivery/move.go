@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
@@ -22,7 +23,7 @@ func (o MoveOptions) oldFirst(app *argocd.Application) bool {
 // left is how long the old cluster keeps an Application that has been applied on the new one.
 func (o MoveOptions) left(app *argocd.Application, current *workv1.ManifestWork, now time.Time) time.Duration {
 	seen := feedback.Parse(&current.Status, work.Identifier(app))
-	if seen.Status.Health.Status == "Healthy" {
+	if seen.Status.Health.Status == "Healthy" && found(current) == metav1.ConditionTrue { // or it was, before it was lost
 		return 0
 	}
 	return max(0, o.Timeout-now.Sub(current.CreationTimestamp.Time))
@@ -93,7 +94,7 @@ func askOldCluster(d *decision, _ question) answer {
 	if len(old) == 0 {
 		return open
 	}
-	if h := d.removeAll(old); h != nil {
+	if h := d.removeFormer(old, 0); h != nil {
 		d.wait(h.Wait)
 		return answer{words: h.Message, kind: h.Type, reason: h.Reason}
 	}
@@ -134,16 +135,7 @@ func (d *decision) clear(current *workv1.ManifestWork, changed bool) *hold {
 	}
 	left := d.Move.left(d.App, current, d.Now)
 	d.wait(Wait{After: left})
-	var first *hold
-	for _, w := range d.Others {
-		switch {
-		case w.Namespace == d.App.Cluster(): // the Application there is not to change: it is the current work's
-			first = d.firstOf(first, d.drop(w))
-		case left == 0:
-			_, h := d.remove(w, Remove)
-			first = d.firstOf(first, h)
-		}
-	}
+	first := d.removeFormer(d.Others, left)
 	switch {
 	case first != nil:
 		return first
@@ -155,4 +147,24 @@ func (d *decision) clear(current *workv1.ManifestWork, changed bool) *hold {
 		words += d.running(others)
 	}
 	return d.moves(words)
+}
+
+// removeFormer takes an Application off where works had it before, after the time that is left for that on other clusters.
+// Where it is now, it is not to change: it is the current work's too. One that cannot go on keeps no other. It returns what is
+// to be shown of the first of those.
+func (d *decision) removeFormer(ws works, left time.Duration) (first *hold) {
+	for _, w := range ws {
+		var h *hold
+		switch {
+		case isHere(w, d.App):
+			h = d.drop(w)
+		case left > 0 && w.Namespace != d.App.Cluster():
+		case w.Name != work.Name(d.App):
+			h = d.endEarlier(w)
+		default:
+			_, h = d.remove(w, Remove)
+		}
+		first = d.firstOf(first, h)
+	}
+	return first
 }

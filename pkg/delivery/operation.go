@@ -19,7 +19,7 @@ import (
 // A cluster that is not heard of is not waited for: what it said last may be long over, and the work that is to go should
 // be gone before it comes back, made anew perhaps. Nor is one that the hub has let go of.
 func (d *decision) underway(w *workv1.ManifestWork) *relay.Cluster {
-	if len(cascade(d.App)) == 0 || notThere(w) {
+	if len(cascade(d.App)) == 0 || notThere(w) || refusedBy(w) != "" { // the operation of somebody else's Application
 		return nil
 	}
 	seen := feedback.Parse(&w.Status, work.Identifier(work.At(d.App, w)))
@@ -45,7 +45,7 @@ func unfinished(w *workv1.ManifestWork, there relay.Cluster, complete bool) bool
 // goes. The operation's end, and the agent's answer, wake the decision that goes on.
 func askOperation(d *decision, q question) answer {
 	w := q.work
-	if !brought(w) {
+	if goesUnseen(w, false) {
 		return open
 	}
 	there := d.underway(w)

@@ -37,13 +37,32 @@ func (d *decision) orphanWork(w *workv1.ManifestWork) *hold {
 	}
 	lost := d.lost(w)
 	switch {
-	case lost && d.afterRestore(w) == AfterRestoreAdopt, !lost && work.CarriesRequest(w):
+	case lost && d.afterRestore(w) == AfterRestoreAdopt:
 		return d.leave(w)
 	case lost:
 		return d.keep(w)
 	}
+	return d.endOrphan(w)
+}
+
+// endOrphan takes off its cluster what a work has there of an Application that has ended, and leaves what that deployed. One
+// that carries a request is released instead: nobody knows any more what to put in its place.
+func (d *decision) endOrphan(w *workv1.ManifestWork) *hold {
+	if !d.leaving(w) && (work.Released(w) || work.CarriesRequest(w)) {
+		return d.leave(w)
+	}
 	_, h := d.remove(w, Remove)
 	return h
+}
+
+// endEarlier does so for the work of an earlier Application of the name, which the hub has no more.
+func (d *decision) endEarlier(w *workv1.ManifestWork) *hold {
+	facts := d.Facts
+	defer func() { d.Facts = facts }()
+	ended := *facts
+	ended.App = nil
+	d.Facts = &ended
+	return d.endOrphan(w)
 }
 
 // afterRestore is what becomes of a work whose Application the hub has lost: what is said of all, unless the work says.

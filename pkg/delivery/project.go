@@ -74,16 +74,17 @@ func SameWork(a, b *workv1.ManifestWork) bool {
 
 // reported is what counts of a work's status.
 type reported struct {
-	outcome          metav1.ConditionStatus
-	absent, notThere bool
-	refused          string
-	progress, left   string
-	told             bool
+	outcome        metav1.ConditionStatus
+	absent         bool
+	found          metav1.ConditionStatus
+	refused        string
+	progress, left string
+	told           bool
 }
 
 func reportedBy(w *workv1.ManifestWork) reported {
 	return reported{
-		outcome: work.Outcome(w), absent: absent(w), notThere: notThere(w), refused: refusedBy(w),
+		outcome: work.Outcome(w), absent: work.Absent(w), found: found(w), refused: refusedBy(w),
 		progress: progress(w), left: left(w),
 		told: feedback.Text(&w.Status, "resourceVersion") != "", // a request that waits can go on its way then
 	}
@@ -111,11 +112,11 @@ func complete(w *workv1.ManifestWork) bool {
 	return len(w.Spec.ManifestConfigs) > 0 && feedback.Parse(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier).Complete
 }
 
-// left is what a work that is to leave what its Application deployed reports of finalizers.
+// left is what a work that is to go reports of the finalizers and the owner of its Application.
 func left(w *workv1.ManifestWork) string {
 	if !work.TellsLeft(w) {
 		return ""
 	}
 	finalizers, known := work.Left(w)
-	return fmt.Sprint(finalizers, known)
+	return fmt.Sprint(finalizers, known, work.OwnerOf(w), work.Cascades(w), work.Unread(w, true))
 }

@@ -102,7 +102,7 @@ func TestRelay(t *testing.T) {
 		"to go, and on its way, and not permitted": {
 			is: of(deletedApp(app().Finalizers(apis.FinalizerPostDelete))).own(t, carrying, unanswered).with(func(s *situation) {
 				s.Return = map[types.UID]*authorization.Refusal{s.Own.UID: refusal()}
-			}), want: []string{"delete cluster1", "  event WorkDeleted", "DeletionWarning Deleting"}},
+			}), want: []string{"update cluster1", "DeletionWarning Deleting"}},
 		"to go, and on its way, and not looked at": {
 			is:   of(deletedApp(app().Finalizers(apis.FinalizerPostDelete))).own(t, carrying, unanswered).with(func(s *situation) { s.Known = 0 }),
 			want: []string{"needs return"}},

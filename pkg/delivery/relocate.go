@@ -11,7 +11,7 @@ func (d *decision) relocates() bool {
 		return false
 	}
 	from := targetIn(d.Own, d.App)
-	return from.Namespace != d.App.ClusterNamespace() && !unseen(d.App, d.Own) && work.Took(d.Own) &&
+	return from.Namespace != d.App.ClusterNamespace() && !unseen(d.App, d.Own) &&
 		work.CarriesTo(d.Own, from) // otherwise the cluster has changed what the work carries
 }
 
@@ -38,10 +38,13 @@ func askRelocation(d *decision, _ question) answer {
 	switch {
 	case changed:
 		d.update(d.Own, updated)
-	case dropped(d.Own, false):
+	case work.Heeded(d.Own, false):
 		return open
 	case blocker(d.Own) != "":
 		a.words += "; but " + blocker(d.Own) + ". To change the Application there, take the change of namespace back"
+	}
+	if !changed {
+		a.after = d.askAgain(d.Own)
 	}
 	return a
 }

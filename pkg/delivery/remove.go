@@ -3,6 +3,7 @@ package delivery
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -20,7 +21,11 @@ func (d *decision) remove(w *workv1.ManifestWork, as Intent) (asked bool, h *hol
 		return true, nil
 	}
 	if h := d.held(as, w); h != nil {
+		d.wait(h.Wait)
 		return false, h.shown()
+	}
+	if as == Remove && w.Spec.DeleteOption != nil && work.Released(w) && !argocd.Destroys(cascade(d.App)) {
+		return true, d.leave(w) // its request could not be taken back in another way
 	}
 	d.delete(w, removed)
 	return true, nil
@@ -32,15 +37,6 @@ func (h *hold) shown() *hold {
 		return nil
 	}
 	return h
-}
-
-// removeAll removes several works. One that cannot go on keeps no other. It returns what is to be shown of the first of those.
-func (d *decision) removeAll(ws works) (first *hold) {
-	for _, w := range ws {
-		_, h := d.remove(w, Remove)
-		first = d.firstOf(first, h)
-	}
-	return first
 }
 
 // firstOf is the first of two holds. The other is waited for as well.
@@ -67,55 +63,98 @@ func (d *decision) drop(w *workv1.ManifestWork) *hold {
 	return nil
 }
 
+// goesUnseen tells whether nothing is to be said to the agent of a work before it goes: it has not taken it up, nor an earlier
+// one of its name.
+func goesUnseen(w *workv1.ManifestWork, force bool) bool {
+	return !work.Seen(w) && (force || !work.MadeAnew(w))
+}
+
 // askFinalizers is for a work of which the cluster's copy does not have the finalizers yet that it is to go with: those of the
 // hub's. The work brings them first, where it had others or none, and goes when the agent has applied that. The hub may have
 // no Application any more: whoever took its finalizers off there wanted what it deployed to stay. A work that has to wait then
 // remembers that its Application is gone, so that a restart does not take it for lost. Its changes wake the decisions that go on.
 func askFinalizers(d *decision, q question) answer {
-	w := q.work
-	if !brought(w) {
+	w, force := q.work, q.intent == Revoke
+	if goesUnseen(w, force) {
 		return open
 	}
-	finalizers := cascade(d.App)
-	force := q.intent == Revoke || argocd.Destroys(finalizers)
-	current, refusal := d.withdrawn(w, force)
-	if current == nil {
+	updated, changed, refusal := d.prepared(w, force)
+	if d.plan.Need != 0 || refusal.words != "" {
 		return refusal
 	}
-	updated, changed := work.Removable(current, finalizers)
-	if !changed && dropped(w, force) {
+	if !changed && (force && tried(w) || work.Heeded(w, argocd.Destroys(cascade(d.App)))) {
 		return open
 	}
 	if d.App == nil && w.Annotations[apis.AnnotationOrphaned] != AfterRestoreDelete {
 		updated, changed = annotated(updated, apis.AnnotationOrphaned, AfterRestoreDelete), true
 	}
-	switch {
-	case changed:
+	a := because("the work agent of cluster %s has not taken the finalizers over%s", w.Namespace, d.blockers(works{w}))
+	if changed {
 		d.update(w, updated)
-	case d.App == nil:
+		return a
+	}
+	if d.App == nil {
 		d.tellOfBlocker(w)
 	}
-	return because("the work agent of cluster %s has not taken the finalizers over%s", w.Namespace, d.blockers(works{w}))
+	a.after = d.askAgain(w)
+	return a
 }
 
-// withdrawn is a work with its Application in the place of a request that it carries, which says nothing of finalizers. It
-// is the work itself where that need not be, or the Application may not be sent there any more: then it goes as it is. It is nil
-// where that cannot be said.
-func (d *decision) withdrawn(w *workv1.ManifestWork, force bool) (*workv1.ManifestWork, answer) {
-	if force || d.App == nil || !work.CarriesRequest(w) {
-		return w, open
+// prepared is a work changed so that its deletion comes to what the hub's Application asks for, and whether it had to be.
+// A request that it carries is taken back, which says nothing of finalizers.
+func (d *decision) prepared(w *workv1.ManifestWork, force bool) (*workv1.ManifestWork, bool, answer) {
+	finalizers := cascade(d.App)
+	if !work.CarriesRequest(w) {
+		updated, changed := work.Removable(w, finalizers)
+		return updated, changed, open
 	}
-	if d.lacks(NeedReturn) {
-		return nil, open
+	if force || d.App != nil && d.lacks(NeedReturn) {
+		return w, false, open // it goes as it is
 	}
+	app := d.App
 	if d.Return[w.UID] != nil {
-		return w, open
+		app = nil
 	}
-	out := w.DeepCopy()
-	if err := work.PutBack(out, d.App); err != nil {
-		return nil, unsent(err)
+	updated, err := work.Withdrawn(w, app, finalizers)
+	if err != nil {
+		return w, false, unsent(err)
 	}
-	return out, open
+	return updated, true, open
+}
+
+// tried tells whether the agent has done with a work what it could, or was not to do anything new.
+func tried(w *workv1.ManifestWork) bool {
+	return w.Generation == 1 || work.CarriesRequest(w) || work.Outcome(w) != ""
+}
+
+// unreadLasts is how long an agent has to be unable to read an Application that is to go before it is asked once more, and
+// that answer counts. It (v1.2.0) says the same where its API server fails and where there is no CRD, and tries again after
+// 1,000 s at the latest.
+const unreadLasts = 20 * time.Minute
+
+// askAgain asks the agent of a work that is to go once more, when it could not read the Application for long enough. It
+// returns how long to wait until then; zero where there is nothing to ask.
+func (d *decision) askAgain(w *workv1.ManifestWork) time.Duration {
+	if !work.TellsLeft(w) || !work.Unread(w, takesAlong(w)) || work.AskedAgain(w) || d.lacks(NeedReported) {
+		return 0
+	}
+	last, known := d.Reported[w.UID]
+	if !known {
+		last = d.Now
+	}
+	if left := unreadLasts - d.Now.Sub(last); left > 0 {
+		return left
+	}
+	if asking, err := work.AskAgain(w); err == nil {
+		d.update(w, asking)
+	}
+	return 0
+}
+
+// takesAlong tells whether a work gives its Application a finalizer that destroys what that deployed.
+func takesAlong(w *workv1.ManifestWork) bool {
+	held, ok := work.Carried(w)
+	return ok && argocd.Destroys(held.Finalizers)
 }
 
 // unsent is shown where an Application cannot be put back into a work that is to go.
@@ -125,24 +164,6 @@ func unsent(err error) answer {
 	return answer{words: h.Message, kind: h.Type, reason: h.Reason}
 }
 
-// dropped tells whether the cluster's Application has the finalizers that the work says, and none of others that would
-// destroy what is to stay. A work that has never said anything else need not wait for that, nor one that carries a request,
-// nor one whose Application is not there. force tells not to ask for more than that the agent has tried: what the
-// Application deployed is to go, or it is to go whatever becomes of that.
-func dropped(w *workv1.ManifestWork, force bool) bool {
-	if w.Generation == 1 || work.CarriesRequest(w) {
-		return true
-	}
-	switch work.Outcome(w) {
-	case metav1.ConditionTrue:
-		left, known := work.Left(w)
-		return force || known && len(left) == 0
-	case metav1.ConditionFalse:
-		return force || absent(w)
-	}
-	return false
-}
-
 // annotated is the work with that annotation.
 func annotated(w *workv1.ManifestWork, key, value string) *workv1.ManifestWork {
 	out := w.DeepCopy()
@@ -150,13 +171,20 @@ func annotated(w *workv1.ManifestWork, key, value string) *workv1.ManifestWork {
 	return out
 }
 
-// blocker is why the end of a work would destroy what its Application deployed though the work says that it is to stay: its
-// cluster cannot apply that, or the Application has finalizers of others there. It is empty where none is known of.
+// blocker is why a work that was told what becomes of what its Application deployed cannot go yet: its cluster cannot apply
+// that, or has the Application with finalizers of others. It is empty where none is known of.
 func blocker(w *workv1.ManifestWork) string {
-	switch work.Outcome(w) {
-	case metav1.ConditionFalse:
+	destroys := takesAlong(w)
+	switch outcome := work.Outcome(w); {
+	case outcome == "" || work.Heeded(w, destroys):
+	case work.Unread(w, destroys):
+		return fmt.Sprintf("cluster %s cannot tell whether the Application is there: %s. When that has lasted for %s, and is said once more, "+
+			"it is taken to be gone", w.Namespace, whyNotApplied(w), unreadLasts)
+	case outcome == metav1.ConditionFalse:
 		return "cluster " + w.Namespace + " refuses that: " + whyNotApplied(w)
-	case metav1.ConditionTrue:
+	case work.ClaimOf(w) == work.Looks:
+		return "cluster " + w.Namespace + " does not say yet whether the Application there was brought by this hub"
+	case !destroys:
 		if left, known := work.Left(w); known && len(left) > 0 {
 			return heldByOthers(w, left)
 		}
@@ -180,11 +208,11 @@ func whyNotApplied(w *workv1.ManifestWork) string {
 	return "it could not apply the ManifestWork"
 }
 
-// blockers are those of works that have been told to leave what their Application deployed, to be put behind a notice.
+// blockers are those of works, to be put behind a notice.
 func (d *decision) blockers(ws works) string {
 	var b strings.Builder
 	for _, w := range ws {
-		if why := blocker(w); why != "" && work.TellsLeft(w) && !d.leaving(w) && !absent(w) {
+		if why := blocker(w); why != "" && work.TellsLeft(w) && !d.leaving(w) {
 			b.WriteString("; but " + why)
 		}
 	}

@@ -52,10 +52,11 @@ func (c *Claimant) maySend() bool {
 
 // giveWay takes back an Application that was sent though a claimant that comes first was as well. The cluster's Application
 // has both works for owners once both have been applied, and stays when one of them goes; until then nothing is done.
+// Nor is it where the claimant's work owns nothing any more, since it is being released.
 func (d *decision) giveWay(c *Claimant, mine *workv1.ManifestWork) {
 	theirs := sentTo(d.App, c.Work)
 	if mine == nil || theirs == nil || !applied(theirs) || !applied(mine) || !d.owns() || d.leaving(mine) ||
-		!c.App.DeletionTimestamp.IsZero() || !theirs.DeletionTimestamp.IsZero() {
+		!c.App.DeletionTimestamp.IsZero() || !theirs.DeletionTimestamp.IsZero() || theirs.Spec.DeleteOption != nil {
 		return
 	}
 	if h := d.drop(mine); h != nil {
@@ -121,7 +122,7 @@ func askPredecessor(d *decision, _ question) answer {
 		return open
 	}
 	for _, w := range d.Others {
-		if w.Namespace == d.App.Cluster() && d.leaving(w) && brought(w) {
+		if w.Namespace == d.App.Cluster() && d.leaving(w) && work.Seen(w) {
 			return because("it is sent to cluster %s when that has removed the one of its name that was deleted (ManifestWork %s)",
 				w.Namespace, w.Name)
 		}

@@ -3,7 +3,6 @@ package delivery
 import (
 	"slices"
 
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -81,24 +80,26 @@ func (d *decision) sent() *workv1.ManifestWork {
 	return d.mine
 }
 
-// targetIn is where the work of an Application has it on the cluster, as far as it says.
+// targetIn is where the work of an Application has it on the cluster, as far as it says. One of the first pull controllers
+// says so only by what it carries.
 func targetIn(w *workv1.ManifestWork, app *argocd.Application) types.NamespacedName {
 	target := targetOf(app)
 	if len(w.Spec.ManifestConfigs) > 0 {
 		target.Namespace = w.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace
+	} else if held, ok := work.Carried(w); ok && held.Name == app.Name {
+		target.Namespace = held.Namespace
 	}
 	return target
+}
+
+// isHere tells whether a work has its Application at the target of app: what is said of the one is said of the other.
+func isHere(w *workv1.ManifestWork, app *argocd.Application) bool {
+	return w.Namespace == app.Cluster() && targetIn(w, app).Namespace == app.ClusterNamespace()
 }
 
 // applied tells whether the work agent has applied the work as it is now. One that only looks, it has not.
 func applied(w *workv1.ManifestWork) bool {
 	return work.Outcome(w) == metav1.ConditionTrue && work.ClaimOf(w) != work.Looks
-}
-
-// brought tells whether what the cluster has can be there by that work: its agent has seen it, and was not kept
-// from what is there.
-func brought(w *workv1.ManifestWork) bool {
-	return slices.Contains(w.Finalizers, workv1.ManifestWorkFinalizer) && work.Took(w)
 }
 
 // unseen tells whether the work agent cannot have seen an Application's own work yet, so that nothing is there to be
@@ -109,7 +110,7 @@ func brought(w *workv1.ManifestWork) bool {
 // out of a backup: what is there is still held by that name, and the agent destroys it an hour after it finds no work.
 func unseen(app *argocd.Application, w *workv1.ManifestWork) bool {
 	if app == nil || w.Name != work.Name(app) ||
-		slices.Contains(w.Finalizers, workv1.ManifestWorkFinalizer) || len(w.Status.Conditions) > 0 {
+		work.Seen(w) || work.MadeAnew(w) || len(w.Status.Conditions) > 0 {
 		return false
 	}
 	return !reportedOn(app)
@@ -122,16 +123,17 @@ func reportedOn(app *argocd.Application) bool {
 	return !known.Empty() || len(known.Unreadable) > 0
 }
 
-// absent tells whether the cluster does not have what it could not apply.
-func absent(w *workv1.ManifestWork) bool {
-	return work.Outcome(w) == metav1.ConditionFalse && !meta.IsStatusConditionTrue(w.Status.Conditions, workv1.WorkAvailable)
-}
-
 // notThere tells whether the agent has looked for the Application of a work and found none. All else that it tells of that
 // Application is from before: it (v1.2.0) leaves the last feedback as it is.
-func notThere(w *workv1.ManifestWork) bool {
-	c := said(w, workv1.WorkAvailable)
-	return c != nil && c.Status == metav1.ConditionFalse
+func notThere(w *workv1.ManifestWork) bool { return found(w) == metav1.ConditionFalse }
+
+// found is whether the agent has found the Application of a work; empty where it has not said. It is unknown where it could
+// not read.
+func found(w *workv1.ManifestWork) metav1.ConditionStatus {
+	if c := said(w, workv1.WorkAvailable); c != nil {
+		return c.Status
+	}
+	return ""
 }
 
 // said is what the agent says of the Application; nil where it does not, and for a work without rules, which a cluster

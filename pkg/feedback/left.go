@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
@@ -14,15 +16,21 @@ import (
 // droppedName is the name by which the mark of a change that took finalizers off comes back.
 const droppedName = "finalizersDropped"
 
-// LeftRule asks, of an Application that has lost its finalizers, for the mark of that and for the finalizers by which its
-// end would destroy what it deployed all the same: others have set them there, and server-side apply leaves them. Both are
-// read from one version of the Application, so that the mark tells since when the finalizers are known.
+// ownerName is the name by which the owner of an Application comes back.
+const ownerName = "workOwner"
+
+// LeftRule asks, of an Application that is to go, for the mark of the change that gave it its last finalizers, and for the
+// finalizers by which its end destroys what it deployed: others may have set them there, and server-side apply leaves them.
+// Both are read from one version of the Application, so that the mark tells since when the finalizers are known.
+//
+// It asks for the owner as well. A work agent (v1.2.0) removes just what its AppliedManifestWork owns.
 func LeftRule() workv1.FeedbackRule {
 	mark := strings.ReplaceAll(apis.AnnotationFinalizersDropped, ".", `\.`)
 	paths := []workv1.JsonPath{{Name: droppedName, Path: ".metadata.annotations['" + mark + "']"}}
 	for _, f := range argocd.DestructiveFinalizers {
 		paths = append(paths, workv1.JsonPath{Name: leftName(f), Path: fmt.Sprintf(`.metadata.finalizers[?(@==%q)]`, f)})
 	}
+	paths = append(paths, workv1.JsonPath{Name: ownerName, Path: `.metadata.ownerReferences[?(@.kind=="AppliedManifestWork")].name`})
 	return workv1.FeedbackRule{Type: workv1.JSONPathsType, JsonPaths: paths}
 }
 
@@ -50,4 +58,38 @@ func Left(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier, mark 
 		}
 	}
 	return left, known
+}
+
+// Owner is the name of the first AppliedManifestWork that owns an Application, by the answer to LeftRule; empty for none.
+// It tells whether the agent could read that.
+func Owner(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) (name string, known bool) {
+	manifest := Manifest(status, id)
+	if manifest == nil {
+		return "", false
+	}
+	c := meta.FindStatusCondition(manifest.Conditions, conditionSynced)
+	if c == nil || c.Status != metav1.ConditionTrue && strings.Contains(c.Message, ownerName) {
+		return "", false
+	}
+	for _, v := range manifest.StatusFeedbacks.Values {
+		if v.Name == ownerName {
+			return value(v.Value).text()
+		}
+	}
+	return "", true
+}
+
+// Unmapped tells whether the agent could not tell which resource the Application is that id names. It (v1.2.0) says so
+// where the cluster has no such CRD, and where it could not ask: the two cannot be told apart.
+func Unmapped(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) bool {
+	return unmapped(status, id) != nil
+}
+
+// unmapped is what the agent says of such an Application; nil where it could tell.
+func unmapped(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) *workv1.ManifestCondition {
+	id.Resource = ""
+	if m := Manifest(status, id); m != nil && m.ResourceMeta.Kind == argocd.Kind {
+		return m
+	}
+	return nil
 }

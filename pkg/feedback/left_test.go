@@ -1,6 +1,7 @@
 package feedback_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -87,4 +88,40 @@ func marked(mark string, finalizers ...any) map[string]any {
 		meta["annotations"] = map[string]any{apis.AnnotationFinalizersDropped: mark}
 	}
 	return meta
+}
+
+// TestOwner: a work agent's mark of ownership is read as it is, and its absence only when it was looked for.
+func TestOwner(t *testing.T) {
+	owned := func(kinds ...string) map[string]any {
+		var refs []any
+		for i, kind := range kinds {
+			refs = append(refs, map[string]any{"apiVersion": "work.open-cluster-management.io/v1", "kind": kind, "name": fmt.Sprint(kind, i)})
+		}
+		return map[string]any{"ownerReferences": refs}
+	}
+	for title, tc := range map[string]struct {
+		metadata map[string]any
+		want     string
+	}{
+		"nobody":          {map[string]any{}, ""},
+		"something else":  {owned("ApplicationSet"), ""},
+		"a work":          {owned("ApplicationSet", "AppliedManifestWork"), "AppliedManifestWork1"},
+		"several of them": {owned("AppliedManifestWork", "AppliedManifestWork"), "AppliedManifestWork0"},
+	} {
+		id := work.Identifier(fixture.Application("guestbook").Obj())
+		b := fixture.Feedback(id)
+		answer(t, feedback.LeftRule(), map[string]any{"metadata": tc.metadata}, b)
+		status := b.Obj()
+		if got, known := feedback.Owner(&status, id); got != tc.want || !known {
+			t.Errorf("%s: %q, known: %t", title, got, known)
+		}
+		status = b.Condition("StatusFeedbackSynced", "False", "failed to find value for workOwner with error: …").Obj()
+		if _, known := feedback.Owner(&status, id); known {
+			t.Errorf("%s: known though it could not be read", title)
+		}
+		status = fixture.Feedback(id).Unmapped().Obj()
+		if _, known := feedback.Owner(&status, id); known || !feedback.Unmapped(&status, id) {
+			t.Errorf("%s: a kind that the cluster does not know", title)
+		}
+	}
 }

@@ -102,7 +102,11 @@ func (p *parsed) assemble() argocd.Status {
 // the manifest's own condition of that type, which names the cause, before the whole work's. It is nil when the
 // agent has not said.
 func WorkCondition(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier, conditionType string) *metav1.Condition {
-	if m := Manifest(status, id); m != nil {
+	m := Manifest(status, id)
+	if m == nil {
+		m = unmapped(status, id)
+	}
+	if m != nil {
 		if c := meta.FindStatusCondition(m.Conditions, conditionType); c != nil {
 			return c
 		}

@@ -10,8 +10,8 @@ import (
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
-// TellsLeft tells whether a work asks for the finalizers that others hold its Application by: Removable has taken off
-// those that would destroy what it deployed.
+// TellsLeft tells whether a work asks for the finalizers that its Application has on the cluster, and for its owner:
+// Removable has changed it.
 func TellsLeft(w *workv1.ManifestWork) bool {
 	return len(w.Spec.ManifestConfigs) > 0 && slices.ContainsFunc(w.Spec.ManifestConfigs[0].FeedbackRules, isLeftRule)
 }

@@ -14,7 +14,7 @@ import (
 const (
 	// MaxNameLength is how long a ManifestWork's name may be. The work agent (v1.2.0) names its
 	// AppliedManifestWork "<64 hex characters>-<work name>", and a name has 253 characters at most.
-	MaxNameLength = 253 - 64 - 1
+	MaxNameLength = 253 - hubHash - 1
 
 	// uidLength is how much of the Application's UID goes into the name, as older controllers have it.
 	uidLength = 5

@@ -14,46 +14,59 @@ import (
 )
 
 // Removable is the work changed so that its deletion takes the Application off the cluster, and what that deployed as
-// these finalizers of Argo CD say: where none of them destroys it, it stays, and the work asks what is Left. It carries no
-// others: an earlier version sent finalizers that nobody takes off there. Removable returns the work itself where that is
-// so already, where it carries a request, and where what it carries cannot be read. The work is one that Took.
+// these finalizers of Argo CD say: where none of them destroys it, it stays. A work that is changed asks what is Left, and
+// whose the Application is, as does one that its agent cannot apply. It carries no other finalizers: an earlier version
+// sent some that nobody takes off there. Removable returns the work itself where that is so already,
+// where it carries a request or makes only what is not there, and where what it carries cannot be read.
+//
+// A work that is known to have brought the Application takes it, whatever others have changed there since. One that the
+// agent has yet to take up looks first: it is not to make anew what is to go.
 func Removable(w *workv1.ManifestWork, finalizers []string) (*workv1.ManifestWork, bool) {
-	if CarriesRequest(w) {
-		return w, false
-	}
 	held, ok := Carried(w)
-	if !ok {
+	if !ok || CarriesRequest(w) || ClaimOf(w) == Leaves {
 		return w, false
 	}
-	stays := !argocd.Destroys(finalizers)
-	if w.Spec.DeleteOption == nil && sameSet(held.Finalizers, finalizers) && stays == TellsLeft(w) {
+	own := OwnerOf(w) == OwnerSelf && ClaimOf(w) != Takes
+	applies := isFirst(w) || Outcome(w) != metav1.ConditionFalse && ClaimOf(w) != Looks
+	said := w.Spec.DeleteOption == nil && sameSet(held.Finalizers, finalizers) && (TellsLeft(w) || applies && argocd.Destroys(finalizers))
+	if said && !own {
 		return w, false
 	}
 	out := w.DeepCopy()
-	if ClaimOf(w) == Asks && Outcome(w) == metav1.ConditionTrue {
-		SetClaim(out, Takes) // it is Towline's
-	}
 	if len(out.Spec.ManifestConfigs) == 0 {
 		out.Spec.ManifestConfigs = []workv1.ManifestConfigOption{config(held)} // an older controller's
 	}
-	out.Spec.DeleteOption = nil
-	if setFinalizers(out, finalizers, askLeft(out, stays)) != nil {
+	switch {
+	case own, ClaimOf(w) == Asks && Outcome(w) == metav1.ConditionTrue:
+		SetClaim(out, Takes)
+	case !Seen(w):
+		SetClaim(out, Looks)
+	}
+	if ask(out, finalizers) != nil {
 		return w, false
 	}
 	return out, true
 }
 
-// Took tells whether a work can have brought what its cluster has: one that asked for what was there and was refused, or
-// was only to look, has not. One that cannot be applied for any other reason may have been before.
-func Took(w *workv1.ManifestWork) bool {
-	switch ClaimOf(w) {
-	case Takes:
-		return true
-	case Asks:
-		return Refused(w) == ""
-	case Looks, Leaves:
+// Withdrawn is what Removable comes to for a work that carries a request: the Application as it is now takes its place,
+// since nobody knows which finalizers the cluster has. app is nil where that may not be sent there any more. Then the
+// Application there just gets the finalizers, or where it is to keep what it deployed it is released: they cannot be taken
+// off without the rest.
+func Withdrawn(w *workv1.ManifestWork, app *argocd.Application, finalizers []string) (*workv1.ManifestWork, error) {
+	if app == nil && !argocd.Destroys(finalizers) {
+		return Release(w, nil)
 	}
-	return false
+	out := w.DeepCopy()
+	if err := PutBack(out, app); err != nil {
+		return nil, err
+	}
+	return out, ask(out, finalizers)
+}
+
+// ask gives the Application of a work that is to go just these finalizers, and asks what becomes of that.
+func ask(w *workv1.ManifestWork, finalizers []string) error {
+	w.Spec.DeleteOption = nil
+	return setFinalizers(w, finalizers, askLeft(w, true))
 }
 
 // CarriesRequest tells whether a work carries a request for the moment, and not its Application.

@@ -1,0 +1,429 @@
+package controllers_test
+
+import (
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// agentOf starts the report of the agent (v1.2.0) on the Application that a work carries: applied, and there.
+func agentOf(t *testing.T, w *workv1.ManifestWork) *fixture.FeedbackBuilder {
+	t.Helper()
+	if w = get(t, w.DeepCopy()); len(w.Spec.ManifestConfigs) > 0 {
+		return fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier)
+	}
+	held, ok := work.Carried(w)
+	if !ok {
+		t.Fatal("the work carries no Application")
+	}
+	return fixture.Feedback(work.Identifier(&argocd.Application{ObjectMeta: held.ObjectMeta}))
+}
+
+// agentSays writes the agent's report on a work as it is now.
+func agentSays(t *testing.T, w *workv1.ManifestWork, b *fixture.FeedbackBuilder) {
+	t.Helper()
+	now := get(t, w.DeepCopy())
+	before := now.DeepCopy()
+	now.Status = b.Obj()
+	for i := range now.Status.Conditions {
+		now.Status.Conditions[i].ObservedGeneration = now.Generation
+	}
+	if err := k8s.Status().Patch(t.Context(), now, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ends are those after which the workload of an Application with Argo CD's finalizer is to stay on its cluster.
+var ends = map[string]func(*testing.T, *argocd.Application){
+	"deleted without a cascade": dropped,
+	"another namespace there": func(t *testing.T, app *argocd.Application) {
+		t.Helper()
+		edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationAppNamespace] = "elsewhere" })
+	},
+}
+
+// expectEnd waits until a work lets its Application go from where it had it: it is being deleted, or carries the
+// Application to another namespace.
+func expectEnd(t *testing.T, w *workv1.ManifestWork) {
+	t.Helper()
+	NewWithT(t).Eventually(func() bool { return hasEnded(t, w) }, soon, tick).Should(BeTrue(), "it waits for ever")
+}
+
+// expectNoEnd fails if that comes to pass.
+func expectNoEnd(t *testing.T, w *workv1.ManifestWork) {
+	t.Helper()
+	settled(t)
+	if hasEnded(t, w) {
+		t.Fatal("the Application goes from there, and takes along what it deployed")
+	}
+}
+
+func hasEnded(t *testing.T, w *workv1.ManifestWork) bool {
+	t.Helper()
+	now := get(t, w.DeepCopy())
+	if now == nil || !now.DeletionTimestamp.IsZero() {
+		return true
+	}
+	held, ok := work.Carried(now)
+	return ok && held.Namespace == "elsewhere"
+}
+
+// TestWhatCannotBeReadIsNotAbsent: while the cluster's own API server fails, its agent can neither apply anything nor say
+// whether the Application is there. It is, with its finalizers.
+func TestWhatCannotBeReadIsNotAbsent(t *testing.T) {
+	start(t)
+	const down = "Get \"https://10.0.0.1:443/…\": dial tcp 10.0.0.1:443: connect: connection refused"
+	for title, report := range map[string]func(*fixture.FeedbackBuilder) *fixture.FeedbackBuilder{
+		"it cannot be read": func(b *fixture.FeedbackBuilder) *fixture.FeedbackBuilder {
+			return b.Refused(down, metav1.ConditionUnknown)
+		},
+		"not even its kind can be": (*fixture.FeedbackBuilder).Unmapped,
+		"what was read is said again": func(b *fixture.FeedbackBuilder) *fixture.FeedbackBuilder {
+			return b.Refused(down, metav1.ConditionTrue) // of an informer's cache, which may be older than the work
+		},
+	} {
+		for how, end := range ends {
+			t.Run(title+", "+how, func(t *testing.T) {
+				app := deployed(t)
+				w := workOf(t, app)
+				end(t, app)
+				agentSays(t, expectAsking(t, w), report(agentOf(t, w)))
+				expectNoEnd(t, w)
+				if how == "another namespace there" {
+					expectNotice(t, app, apis.ConditionMoveWarning, "Failed to apply manifest: ")
+				}
+				applied(t, get(t, w))
+				expectEnd(t, w)
+			})
+		}
+	}
+}
+
+// TestAbsentIsWhatWasLookedForSince: what was not there before a work said what it says now may be there by then.
+func TestAbsentIsWhatWasLookedForSince(t *testing.T) {
+	start(t)
+	app := deployed(t)
+	w := workOf(t, app)
+	dropped(t, app)
+	expectAsking(t, w)
+	before := w.DeepCopy()
+	w.Status = agentOf(t, w).Refused("no rights", metav1.ConditionFalse).Obj()
+	for i := range w.Status.Conditions {
+		c := &w.Status.Conditions[i]
+		if c.ObservedGeneration = w.Generation; c.Type == workv1.WorkAvailable {
+			c.ObservedGeneration--
+		}
+	}
+	if err := k8s.Status().Patch(t.Context(), w, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
+	}
+	expectNoEnd(t, w)
+	agentSays(t, w, agentOf(t, w).Refused("no rights", metav1.ConditionFalse))
+	expectEnd(t, w)
+}
+
+// longAgo lets the last report on a work be of an hour before, by the hub's own clock. Towline is not to run: it would not
+// hear of that.
+func longAgo(t *testing.T, w *workv1.ManifestWork) {
+	t.Helper()
+	now := get(t, w.DeepCopy())
+	for i := range now.ManagedFields {
+		if f := &now.ManagedFields[i]; f.Subresource == "status" {
+			f.Time = &metav1.Time{Time: f.Time.Add(-time.Hour)}
+		}
+	}
+	if err := k8s.Update(t.Context(), now); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAKindThatItsClusterDoesNotHave: without Argo CD's CRDs there is no Application that could be lost. The agent says the
+// same while its API server cannot be asked, so that this has to last, and to be said once more.
+func TestAKindThatItsClusterDoesNotHave(t *testing.T) {
+	for how, end := range ends {
+		t.Run(how, func(t *testing.T) {
+			towline := start(t)
+			app := deployed(t)
+			w := workOf(t, app)
+			end(t, app)
+			expectAsking(t, w)
+			agentSays(t, w, agentOf(t, w).Unmapped())
+			expectNoEnd(t, w)
+			asked := get(t, w.DeepCopy()).Generation
+			towline.stop()
+			longAgo(t, w)
+			start(t)
+			NewWithT(t).Eventually(func() int64 { return get(t, w.DeepCopy()).Generation }, soon, tick).
+				Should(Equal(asked+1), "the agent is not asked again")
+			expectNoEnd(t, w)
+			agentSays(t, w, agentOf(t, w).Unmapped())
+			expectEnd(t, w)
+		})
+	}
+}
+
+// owner is what the agent reports as the owner of an Application that a work has applied.
+func owner(w *workv1.ManifestWork) string { return strings.Repeat("0", 64) + "-" + w.Name }
+
+// refusedFields is the agent's word of a conflict.
+const refusedFields = `Apply failed with 1 conflict: conflict with "kubectl-edit" using argoproj.io/v1alpha1: .spec.project`
+
+// older makes a work as older controllers do, which apply without force, with an agent at work on it.
+func older(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
+	t.Helper()
+	w, err := work.Render(app, work.Requests{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Finalizers = []string{agentFinalizer}
+	w.Spec.ManifestConfigs[0].UpdateStrategy = &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeServerSideApply}
+	create(t, w)
+	agentSays(t, w, agentOf(t, w))
+	return w
+}
+
+// TestAConflictOnWhatWasApplied: a work without force brought the Application, and meets a change that others made there
+// since. It owns the Application still, which would go with it. That is asked for before anything goes.
+func TestAConflictOnWhatWasApplied(t *testing.T) {
+	for how, end := range ends {
+		t.Run(how, func(t *testing.T) {
+			app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+			create(t, app)
+			w := older(t, app)
+			agentSays(t, w, agentOf(t, w).Refused(refusedFields, metav1.ConditionTrue))
+			start(t)
+			expectWork(t, app)
+			agentSays(t, w, agentOf(t, w).Refused(refusedFields, metav1.ConditionTrue))
+			expectProblem(t, app, apis.ReasonAdoptionRefused, "kubectl-edit")
+			end(t, app)
+			expectAsking(t, w)
+			expectNoEnd(t, w)
+			if work.ClaimOf(get(t, w.DeepCopy())) != work.Asks {
+				t.Fatal("what may be somebody else's is overwritten")
+			}
+			agentSays(t, w, agentOf(t, w).Refused(refusedFields, metav1.ConditionTrue).String("workOwner", owner(w)))
+			NewWithT(t).Eventually(func() work.Claim { return work.ClaimOf(get(t, w.DeepCopy())) }, soon, tick).
+				Should(Equal(work.Takes), "what is the hub's own is not prepared for its end")
+			expectNoEnd(t, w)
+			applied(t, get(t, w))
+			expectEnd(t, w)
+		})
+	}
+}
+
+// TestAConflictOnWhatIsNotOwned: what a work has never brought stays as it is, and the work goes.
+func TestAConflictOnWhatIsNotOwned(t *testing.T) {
+	for title, adopt := range map[string]string{"that asks": apis.AdoptMatching, "that looks": apis.AdoptNever} {
+		for how, end := range ends {
+			t.Run(title+", "+how, func(t *testing.T) {
+				start(t)
+				app := application(t, cluster(t)).Annotation(apis.AnnotationAdopt, adopt).Finalizers(apis.FinalizerResources).Obj()
+				create(t, app)
+				w := expectWork(t, app)
+				seen(t, w)
+				refuses := func() *fixture.FeedbackBuilder {
+					if adopt == apis.AdoptNever {
+						return agentOf(t, w)
+					}
+					return agentOf(t, w).Refused(refusedFields, metav1.ConditionTrue)
+				}
+				agentSays(t, w, refuses())
+				expectProblem(t, app, apis.ReasonAdoptionRefused, "")
+				end(t, app)
+				expectAsking(t, w)
+				agentSays(t, w, refuses().String("workOwner", strings.Repeat("0", 64)+"-another"))
+				expectNoEnd(t, w) // others own it, and perhaps this one too
+				agentSays(t, w, refuses())
+				expectEnd(t, w)
+				if now := get(t, w); now != nil && work.ClaimOf(now) == work.Takes {
+					t.Error("somebody else's Application was changed")
+				}
+			})
+		}
+	}
+}
+
+// TestALookThatFindsItsOwn: a work that is not to change anything may be the successor of one that brought what is there,
+// as after another import of the cluster.
+func TestALookThatFindsItsOwn(t *testing.T) {
+	for how, end := range ends {
+		t.Run(how, func(t *testing.T) {
+			start(t)
+			app := application(t, cluster(t)).Annotation(apis.AnnotationAdopt, apis.AdoptNever).Finalizers(apis.FinalizerResources).Obj()
+			create(t, app)
+			w := expectWork(t, app)
+			seen(t, w)
+			agentSays(t, w, agentOf(t, w).String("workOwner", owner(w)))
+			expectProblem(t, app, apis.ReasonAdoptionRefused, "")
+			end(t, app)
+			expectAsking(t, w)
+			expectNoEnd(t, w)
+			agentSays(t, w, agentOf(t, w).String("workOwner", owner(w)))
+			NewWithT(t).Eventually(func() work.Claim { return work.ClaimOf(get(t, w.DeepCopy())) }, soon, tick).Should(Equal(work.Takes))
+			applied(t, get(t, w))
+			expectEnd(t, w)
+		})
+	}
+}
+
+// TestACascadeDuringARequest: a finalizer that is put on while a request is on its way has not come to the cluster.
+func TestACascadeDuringARequest(t *testing.T) {
+	for title, tc := range map[string]struct {
+		order string
+		end   func(*testing.T, *argocd.Application)
+	}{
+		"deleted": {"", func(t *testing.T, app *argocd.Application) {
+			t.Helper()
+			edit(t, app, func(a *argocd.Application) { a.Finalizers = []string{apis.FinalizerResources} })
+			remove(t, app)
+		}},
+		"moved": {apis.MoveOldFirst, func(t *testing.T, app *argocd.Application) {
+			t.Helper()
+			to := cluster(t).Name
+			edit(t, app, func(a *argocd.Application) {
+				a.Finalizers, a.Annotations[apis.AnnotationCluster] = []string{apis.FinalizerResources}, to
+			})
+		}},
+	} {
+		t.Run(title, func(t *testing.T) {
+			start(t)
+			app := application(t, cluster(t)).Annotation(apis.AnnotationMoveOrder, tc.order).Obj()
+			create(t, app)
+			seen(t, expectWork(t, app))
+			report(t, app, feedbackOf(app).Healthy("a"))
+			request(t, app, `{"sync":{}}`)
+			sentOperation(t, app, "")
+			w := workOf(t, app)
+			tc.end(t, app)
+			NewWithT(t).Eventually(func() string {
+				now := get(t, w.DeepCopy())
+				if now == nil || !now.DeletionTimestamp.IsZero() {
+					return "deleted"
+				}
+				held, _ := work.Carried(now)
+				if held == nil {
+					return ""
+				}
+				return strings.Join(held.Finalizers, ",")
+			}, soon, tick).Should(Equal(apis.FinalizerResources), "what it deployed stays on the cluster")
+			expectKept(t, w)
+			applied(t, get(t, w))
+			expectDeleting(t, w)
+			if get(t, app.DeepCopy()) == nil {
+				t.Error("the hub says gone while the cluster has it")
+			}
+		})
+	}
+}
+
+// TestACascadeThatItsClusterRefuses: the Application there would go without what it deployed, and the hub would say that all
+// is gone.
+func TestACascadeThatItsClusterRefuses(t *testing.T) {
+	start(t)
+	for title, goesOn := range map[string]func(*testing.T, *argocd.Application, *workv1.ManifestWork){
+		"applied after all": func(t *testing.T, _ *argocd.Application, w *workv1.ManifestWork) {
+			t.Helper()
+			applied(t, get(t, w))
+		},
+		"not there any more": func(t *testing.T, _ *argocd.Application, w *workv1.ManifestWork) {
+			t.Helper()
+			agentSays(t, w, agentOf(t, w).Refused("no rights", metav1.ConditionFalse))
+		},
+		"others set the finalizer": func(t *testing.T, _ *argocd.Application, w *workv1.ManifestWork) {
+			t.Helper()
+			agentSays(t, w, agentOf(t, w).Refused("no rights", metav1.ConditionTrue).String("finalizerLeft-foreground", "x").String("workOwner", owner(w)))
+		},
+		"forced": func(t *testing.T, app *argocd.Application, _ *workv1.ManifestWork) {
+			t.Helper()
+			edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationForceDelete] = "true" })
+		},
+	} {
+		t.Run(title, func(t *testing.T) {
+			app := application(t, cluster(t)).Obj()
+			create(t, app)
+			w := atWork(t, app)
+			edit(t, app, func(a *argocd.Application) { a.Finalizers = []string{apis.FinalizerResources} })
+			remove(t, app)
+			NewWithT(t).Eventually(func() string { return string(get(t, w).Spec.Workload.Manifests[0].Raw) }, soon, tick).
+				Should(ContainSubstring(apis.FinalizerResources))
+			agentSays(t, w, agentOf(t, w).Refused("no rights", metav1.ConditionTrue))
+			expectAsking(t, w)
+			agentSays(t, w, agentOf(t, w).Refused("no rights", metav1.ConditionTrue).String("workOwner", owner(w)))
+			expectKept(t, w)
+			expectNotice(t, app, apis.ConditionDeletionWarning, "cluster "+w.Namespace+" refuses that: Failed to apply manifest: no rights")
+			expectNotice(t, app, apis.ConditionDeletionWarning, apis.AnnotationForceDelete)
+			goesOn(t, app, w)
+			expectDeleting(t, w)
+		})
+	}
+}
+
+// TestACascadeThatIsNotNew: what its cluster refuses besides holds up nothing where the finalizer was there before.
+func TestACascadeThatIsNotNew(t *testing.T) {
+	start(t)
+	app := deployed(t)
+	edit(t, app, func(a *argocd.Application) { a.Annotations["note"] = "x" })
+	w := expectWork(t, app)
+	agentSays(t, w, agentOf(t, w).Refused("no rights", metav1.ConditionTrue))
+	remove(t, app)
+	expectAsking(t, w)
+	agentSays(t, w, agentOf(t, w).Refused("no rights", metav1.ConditionTrue).String("finalizerLeft", apis.FinalizerResources))
+	expectDeleting(t, w)
+}
+
+// changedBeforeItsEnd puts an Application's finalizer back into its work when Towline has decided to delete that.
+func changedBeforeItsEnd(t *testing.T, towline *running, app *argocd.Application, w *workv1.ManifestWork) {
+	t.Helper()
+	there := w.DeepCopy()
+	back := sync.OnceValue(func() error {
+		full, err := work.Render(app, work.Requests{})
+		if err != nil {
+			return err
+		}
+		now := &workv1.ManifestWork{}
+		if err := k8s.Get(t.Context(), client.ObjectKeyFromObject(there), now); err != nil {
+			return err
+		}
+		now.Spec = full.Spec
+		return k8s.Update(t.Context(), now)
+	})
+	towline.writes.race(func(method, path string) {
+		if method == http.MethodDelete && strings.HasSuffix(path, "/"+there.Name) {
+			if err := back(); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
+
+// TestAnEndByAWorkThatHasChanged: the cache may be behind what the hub has, and the work have its finalizers again.
+func TestAnEndByAWorkThatHasChanged(t *testing.T) {
+	towline := start(t)
+	app := deployed(t)
+	before := app.DeepCopy()
+	w := workOf(t, app)
+	dropped(t, app)
+	expectAsking(t, w)
+	changedBeforeItsEnd(t, towline, before, w)
+	applied(t, get(t, w))
+	generation := w.Generation
+	NewWithT(t).Eventually(func() int64 { return get(t, w.DeepCopy()).Generation }, soon, tick).Should(BeNumerically(">", generation+1))
+	expectNoEnd(t, w)
+	if held, ok := work.Carried(get(t, w.DeepCopy())); !ok || len(held.Finalizers) > 0 {
+		t.Fatal("the cluster's Application keeps its finalizers")
+	}
+	applied(t, get(t, w))
+	expectDeleting(t, w)
+}

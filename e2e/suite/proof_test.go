@@ -1,0 +1,216 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// noCascade takes the finalizers off the hub's Application, and deletes it.
+func noCascade(ctx context.Context, app *argocd.Application) {
+	GinkgoHelper()
+	patchHub(ctx, app.Name, `{"metadata":{"finalizers":null}}`)
+	Expect(hub.Delete(ctx, app)).To(Succeed())
+	Eventually(ctx, read(hub, app)).Should(BeNil())
+}
+
+// answer is what a cluster's agent says of a work as it is now: whether it was applied, and is there.
+func answer(w *workv1.ManifestWork) string {
+	out := ""
+	for _, kind := range []string{workv1.WorkApplied, workv1.WorkAvailable} {
+		c := meta.FindStatusCondition(w.Status.Conditions, kind)
+		if c == nil || c.ObservedGeneration != w.Generation {
+			return out
+		}
+		out += kind + "=" + string(c.Status) + " "
+	}
+	return out
+}
+
+// reported adds to the report what a cluster's agent says of a work and of its manifest.
+func reported(ctx context.Context, app *argocd.Application) {
+	GinkgoHelper()
+	w, err := read(hub, workOf(app))(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	for _, m := range w.Status.ResourceStatus.Manifests {
+		for _, c := range m.Conditions {
+			AddReportEntry(fmt.Sprintf("resource %q: %s=%s: %s: %s", m.ResourceMeta.Resource, c.Type, c.Status, c.Reason, c.Message))
+		}
+	}
+}
+
+var _ = Describe("A cluster whose API server fails", func() {
+	const on, elsewhere = "cluster2", "other-apps"
+	// stopped is an API server that is not there. Agents live through that, and cannot start.
+	stopped := func(ctx context.Context) (back func(context.Context)) {
+		GinkgoHelper()
+		Expect(f.Cluster(on).StopAPIServer(ctx)).To(Succeed())
+		return func(ctx context.Context) { Expect(f.Cluster(on).StartAPIServer(ctx)).To(Succeed()) }
+	}
+	// forbids is one that answers with errors, to an agent that has no watch from before.
+	forbids := func(ctx context.Context) (back func(context.Context)) {
+		GinkgoHelper()
+		binding := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: "towline:work-agent:applications"}}
+		binding, err := read(cluster[on], binding)(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(cluster[on].Delete(ctx, binding)).To(Succeed())
+		Expect(f.Cluster(on).StopProcess(ctx, "work-agent")).To(Succeed())
+		Expect(f.Cluster(on).StartProcess(ctx, "work-agent")).To(Succeed())
+		return func(ctx context.Context) {
+			binding.ResourceVersion, binding.UID = "", ""
+			Expect(client.IgnoreAlreadyExists(cluster[on].Create(ctx, binding))).To(Succeed())
+		}
+	}
+	namespaceChanged := func(ctx context.Context, app *argocd.Application) {
+		GinkgoHelper()
+		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationAppNamespace, elsewhere))
+	}
+
+	DescribeTable("keeps what an Application deployed that is", func(
+		ctx SpecContext, name, says string, fails func(context.Context) func(context.Context), end func(context.Context, *argocd.Application),
+	) {
+		applicationsIn(ctx, on, elsewhere)
+		app := standalone(ctx, name, on)
+		expectHealthy(ctx, name)
+		before := deployment(ctx, on, name)
+		back := fails(ctx)
+		DeferCleanup(func(ctx SpecContext) { back(ctx) })
+
+		end(ctx, app)
+		Eventually(ctx, read(hub, workOf(app))).Should(And(Not(BeNil()), HaveField("Generation", BeNumerically(">", 1)),
+			WithTransform(answer, ContainSubstring(says))))
+		reported(ctx, app)
+		Consistently(ctx, read(hub, workOf(app))).WithTimeout(5*time.Second).Should(And(
+			Not(BeNil()), HaveField("DeletionTimestamp", BeNil()), WithTransform(func(w *workv1.ManifestWork) string {
+				held, _ := work.Carried(w)
+				return held.Namespace
+			}, Equal(argocdNamespace))), "the Application goes from there with its finalizers on")
+
+		back(ctx)
+		Eventually(ctx, read(cluster[on], named(name))).Should(BeNil())
+		Expect(deployment(ctx, on, name).UID).To(Equal(before.UID))
+		AddReportEntry(fmt.Sprintf("Deployment %s before and after", before.UID))
+	},
+		Entry("deleted without a cascade, while it is away", "stopped-deleted", "Applied=False", stopped, noCascade),
+		Entry("moved to another namespace, while it is away", "stopped-moved", "Applied=False", stopped, namespaceChanged),
+		Entry("deleted without a cascade, while it refuses", "refused-deleted", "Applied=False Available=Unknown", forbids, noCascade),
+		Entry("moved to another namespace, while it refuses", "refused-moved", "Applied=False Available=Unknown", forbids, namespaceChanged),
+	)
+})
+
+var _ = Describe("A work of an older controller that meets a conflict", func() {
+	const on, elsewhere = "cluster1", "other-apps"
+	// conflicting is an Application that a work without force has brought, and that somebody has changed there since.
+	conflicting := func(ctx context.Context, name string) (*argocd.Application, func()) {
+		GinkgoHelper()
+		app, w, restart := byOlderController(ctx, on, name, func(w *workv1.ManifestWork) {
+			w.Spec.ManifestConfigs = []workv1.ManifestConfigOption{{
+				ResourceIdentifier: work.Identifier(named(name)),
+				UpdateStrategy:     &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeServerSideApply},
+			}}
+		})
+		_, err := f.Cluster(on).Kubectl(ctx, "-n", argocdNamespace, "patch", "applications.argoproj.io", name, "--field-manager=kubectl-edit",
+			"--type", "merge", "-p", `{"spec":{"source":{"targetRevision":"HEAD"}}}`)
+		Expect(err).NotTo(HaveOccurred())
+		w, err = read(hub, w)(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		changed := w.DeepCopy()
+		raw := strings.Replace(string(w.Spec.Workload.Manifests[0].Raw), `"metadata":{`, `"metadata":{"labels":{"changed":"true"},`, 1)
+		changed.Spec.Workload.Manifests[0].RawExtension = runtime.RawExtension{Raw: []byte(raw)}
+		Expect(hub.Patch(ctx, changed, client.MergeFrom(w))).To(Succeed())
+		Eventually(ctx, read(hub, w)).Should(WithTransform(answer, ContainSubstring("Applied=False")))
+		return app, restart
+	}
+
+	It("keeps what it brought when its Application is deleted without a cascade", func(ctx SpecContext) {
+		const name = "conflict-deleted"
+		app, restart := conflicting(ctx, name)
+		before := deployment(ctx, on, name)
+		restart()
+		expectCondition(ctx, name, apis.ConditionPropagationError, ".spec.source.targetRevision")
+		reported(ctx, app)
+		noCascade(ctx, app)
+		Eventually(ctx, read(hub, workOf(app))).Should(BeNil())
+		Expect(read(cluster[on], named(name))(ctx)).To(BeNil())
+		Expect(deployment(ctx, on, name).UID).To(Equal(before.UID))
+		AddReportEntry(fmt.Sprintf("Deployment %s before and after", before.UID))
+	})
+
+	It("keeps what it brought when that changes its namespace there", func(ctx SpecContext) {
+		const name = "conflict-moved"
+		applicationsIn(ctx, on, elsewhere)
+		_, restart := conflicting(ctx, name)
+		before := deployment(ctx, on, name)
+		restart()
+		expectCondition(ctx, name, apis.ConditionPropagationError, ".spec.source.targetRevision")
+		patchHub(ctx, name, annotationPatch(apis.AnnotationAppNamespace, elsewhere))
+		there := named(name)
+		there.Namespace = elsewhere
+		Eventually(ctx, read(cluster[on], there)).Should(HaveField("Finalizers", ContainElement(apis.FinalizerResources)))
+		Eventually(ctx, read(cluster[on], named(name))).Should(BeNil())
+		expectHealthy(ctx, name)
+		Expect(deployment(ctx, on, name).UID).To(Equal(before.UID))
+		AddReportEntry(fmt.Sprintf("Deployment %s before and after", before.UID))
+	})
+})
+
+var _ = Describe("An Application whose cluster is away", func() {
+	const on = "cluster1"
+	away := func(ctx context.Context) {
+		GinkgoHelper()
+		Expect(f.Cluster(on).StopAgent(ctx)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster(on).StartAgent(ctx)).To(Succeed()) }) //nolint:contextcheck // one of its own
+	}
+
+	It("takes along what it deployed when its cascade is asked for while a request is on its way", func(ctx SpecContext) {
+		const name = "late-cascade"
+		app := standalone(ctx, name, on, func(b *fixture.ApplicationBuilder) { b.Finalizers() })
+		expectHealthy(ctx, name)
+		away(ctx)
+		patchHub(ctx, name, `{"operation":{"sync":{}}}`)
+		Eventually(ctx, read(hub, workOf(app))).Should(WithTransform(work.CarriesRequest, BeTrue()))
+		patchHub(ctx, name, fmt.Sprintf(`{"metadata":{"finalizers":[%q]}}`, apis.FinalizerResources))
+		Expect(hub.Delete(ctx, app)).To(Succeed())
+		Eventually(ctx, read(hub, workOf(app))).Should(WithTransform(work.CarriesRequest, BeFalse()))
+		Expect(f.Cluster(on).StartAgent(ctx)).To(Succeed())
+		Eventually(ctx, read(hub, app)).Should(BeNil())
+		Expect(read(cluster[on], guestbookOf(name))(ctx)).To(BeNil(), "the hub says gone")
+		Expect(read(cluster[on], named(name))(ctx)).To(BeNil())
+	})
+
+	It("leaves what it deployed when it is deleted before its agent has seen its new work", func(ctx SpecContext) {
+		const name = "made-anew"
+		app := standalone(ctx, name, on)
+		expectHealthy(ctx, name)
+		before := deployment(ctx, on, name)
+		away(ctx)
+		// As when its ManagedCluster was deleted, and imported again.
+		w, err := read(hub, workOf(app))(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(hub.Delete(ctx, w)).To(Succeed())
+		Expect(hub.Patch(ctx, workOf(app), client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`)))).To(Succeed())
+		Eventually(ctx, read(hub, workOf(app))).Should(And(Not(BeNil()), HaveField("UID", Not(Equal(w.UID)))))
+		noCascade(ctx, app)
+		Consistently(ctx, read(hub, workOf(app))).WithTimeout(20*tick).ShouldNot(BeNil(), "what its cluster has is destroyed an hour later")
+		Expect(f.Cluster(on).StartAgent(ctx)).To(Succeed())
+		Eventually(ctx, read(hub, workOf(app))).Should(BeNil())
+		Expect(read(cluster[on], named(name))(ctx)).To(BeNil())
+		Expect(deployment(ctx, on, name).UID).To(Equal(before.UID))
+		AddReportEntry(fmt.Sprintf("Deployment %s before and after", before.UID))
+	})
+})

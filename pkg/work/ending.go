@@ -1,0 +1,156 @@
+package work
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/feedback"
+)
+
+// Ownership is what the agent of a work that TellsLeft says of the owner of the Application there.
+type Ownership int
+
+const (
+	// OwnerUnknown means: the agent has not read it for the work as it is, or something else owns the Application.
+	OwnerUnknown Ownership = iota
+
+	// OwnerNone means: no agent has applied the Application, so that it stays as it is when the work goes.
+	OwnerNone
+
+	// OwnerSelf means: the work has brought the Application, which goes with it.
+	OwnerSelf
+)
+
+// hubHash is how many characters there are before "-<name of the work>" in the name of an AppliedManifestWork (v1.2.0).
+const hubHash = 64
+
+// Seen tells whether the agent (v1.2.0) has taken up a work: it applies nothing before its finalizer is on the work.
+func Seen(w *workv1.ManifestWork) bool {
+	return slices.Contains(w.Finalizers, workv1.ManifestWorkFinalizer)
+}
+
+// MadeAnew tells whether a work was made for an Application that a cluster had reported on before: its agent may hold what
+// an earlier work of the same name has brought, and removes that an hour after it finds no work.
+func MadeAnew(w *workv1.ManifestWork) bool { return w.Annotations[apis.AnnotationMadeAnew] != "" }
+
+// Heeded tells whether the deletion of a work comes to what its Application's finalizers on the hub ask for, destroys for
+// those by which what it deployed goes along. It is asked of a work that Removable has no change for.
+//
+// The deletion needs proof: that the cluster's Application has just those finalizers, is not there, or is not the work's. An
+// error of the agent is none, for what it cannot apply it may have applied before, and what it cannot read may be there.
+// Where all is to go, a first work is not waited for: nothing else can have brought anything. Nor is for ever an Application
+// that cannot be read: what it deployed goes with it if it has had a finalizer before.
+func Heeded(w *workv1.ManifestWork, destroys bool) bool {
+	switch outcome := Outcome(w); {
+	case CarriesRequest(w):
+		return false
+	case destroys && (isFirst(w) || ClaimOf(w) == Leaves):
+		return true
+	case outcome == "":
+		return false
+	case outcome == metav1.ConditionTrue && ClaimOf(w) != Looks:
+		left, known := Left(w)
+		return destroys || known && len(left) == 0
+	}
+	kept := ClaimOf(w) == Looks || Refused(w) != "" // others answer for it, not a failure that may be over any moment
+	return Absent(w) || kept && OwnerOf(w) == OwnerNone || destroys && Cascades(w) || AskedAgain(w) && Unread(w, destroys)
+}
+
+// Absent tells whether the agent has looked for the Application where the work as it is has it, after it could not or was
+// not to apply that, and found none. What it could not read is not absent: the API server of the cluster may fail.
+func Absent(w *workv1.ManifestWork) bool {
+	tried := Outcome(w) == metav1.ConditionFalse || Outcome(w) != "" && ClaimOf(w) == Looks
+	return tried && found(w, metav1.ConditionFalse)
+}
+
+// OwnerOf is who has applied the Application there, as read under the rules of the work as it is.
+func OwnerOf(w *workv1.ManifestWork) Ownership {
+	id, ok := identifier(w)
+	if !ok || !TellsLeft(w) || !found(w, metav1.ConditionTrue) {
+		return OwnerUnknown
+	}
+	name, known := feedback.Owner(&w.Status, id)
+	switch {
+	case known && name == "":
+		return OwnerNone
+	case known && len(name) == hubHash+1+len(w.Name) && strings.HasSuffix(name, "-"+w.Name):
+		return OwnerSelf
+	}
+	return OwnerUnknown
+}
+
+// Cascades tells whether the Application there has a finalizer that destroys, whatever became of the work.
+func Cascades(w *workv1.ManifestWork) bool {
+	id, ok := identifier(w)
+	if !ok || !TellsLeft(w) || !found(w, metav1.ConditionTrue) {
+		return false
+	}
+	left, _ := feedback.Left(&w.Status, id, "")
+	return len(left) > 0
+}
+
+// Unread tells whether the agent can neither apply the work as it is nor say whether the Application is there, and that may
+// be taken for an answer when it lasts. Where something is to stay, that is so only where the cluster does not know what
+// an Application is: then there is none. The agent (v1.2.0) says so too where it could not ask.
+func Unread(w *workv1.ManifestWork, destroys bool) bool {
+	id, ok := identifier(w)
+	c := meta.FindStatusCondition(w.Status.Conditions, workv1.WorkAvailable)
+	return ok && Outcome(w) == metav1.ConditionFalse && (destroys || feedback.Unmapped(&w.Status, id)) &&
+		c != nil && c.Status == metav1.ConditionUnknown && c.ObservedGeneration == w.Generation
+}
+
+// isFirst tells whether a work is as it was made, and the first of its Application on its cluster.
+func isFirst(w *workv1.ManifestWork) bool { return w.Generation == 1 && !MadeAnew(w) }
+
+// found tells whether the agent has looked for the Application, for the work as it is, with that result.
+func found(w *workv1.ManifestWork, result metav1.ConditionStatus) bool {
+	id, ok := identifier(w)
+	if !ok {
+		return false
+	}
+	whole := meta.FindStatusCondition(w.Status.Conditions, workv1.WorkAvailable)
+	manifest := feedback.Manifest(&w.Status, id)
+	if whole == nil || whole.Status != result || whole.ObservedGeneration != w.Generation || manifest == nil {
+		return false // the manifest's own condition has no generation, and the whole work's may be about an earlier place
+	}
+	c := meta.FindStatusCondition(manifest.Conditions, workv1.ManifestAvailable)
+	return c != nil && c.Status == result
+}
+
+// identifier is what a work says of which resource its Application is, or what follows from what it carries.
+func identifier(w *workv1.ManifestWork) (workv1.ResourceIdentifier, bool) {
+	if len(w.Spec.ManifestConfigs) > 0 {
+		return w.Spec.ManifestConfigs[0].ResourceIdentifier, true
+	}
+	held, ok := Carried(w)
+	if !ok {
+		return workv1.ResourceIdentifier{}, false
+	}
+	return Identifier(&argocd.Application{ObjectMeta: held.ObjectMeta}), true
+}
+
+// again begins the mark of a change that asks the agent once more.
+const again = "again-"
+
+// AskAgain is a work that TellsLeft changed so that its agent has to answer anew, and nothing else.
+func AskAgain(w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
+	out := w.DeepCopy()
+	held, ok := Carried(w)
+	if !ok {
+		return out, nil
+	}
+	return out, setFinalizers(out, held.Finalizers, again+strconv.FormatInt(w.Generation, 10))
+}
+
+// AskedAgain tells whether that is what a work says.
+func AskedAgain(w *workv1.ManifestWork) bool {
+	held, ok := Carried(w)
+	return ok && strings.HasPrefix(held.Annotations[apis.AnnotationFinalizersDropped], again)
+}

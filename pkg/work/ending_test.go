@@ -1,0 +1,252 @@
+package work_test
+
+import (
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+const conflict = `Apply failed with 1 conflict: conflict with "kubectl-edit": .spec.project`
+
+// told is a work with the report of an agent that has it, on its version as it is.
+func told(w *workv1.ManifestWork, b *fixture.FeedbackBuilder) *workv1.ManifestWork {
+	out := w.DeepCopy()
+	out.Finalizers = []string{workv1.ManifestWorkFinalizer}
+	out.Status = b.Obj()
+	for i := range out.Status.Conditions {
+		out.Status.Conditions[i].ObservedGeneration = out.Generation
+	}
+	return out
+}
+
+// ending is the n-th version of a work that is to go with these finalizers, and asks what becomes of that.
+func ending(t *testing.T, claim work.Claim, finalizers ...string) *workv1.ManifestWork {
+	t.Helper()
+	first := render(t, fixture.Application("guestbook"))
+	work.SetClaim(first, claim)
+	first.Generation = 7
+	first.Finalizers = []string{workv1.ManifestWorkFinalizer}
+	out, changed := work.Removable(first, finalizers)
+	if !changed || !work.TellsLeft(out) || work.ClaimOf(out) != claim {
+		t.Fatalf("changed: %t, %+v", changed, out.Spec)
+	}
+	out.Generation++
+	return out
+}
+
+func report(w *workv1.ManifestWork) *fixture.FeedbackBuilder {
+	return fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier)
+}
+
+// TestHeeded: the deletion of a work needs proof of what becomes of its Application there.
+func TestHeeded(t *testing.T) {
+	self, other := strings.Repeat("a", 64)+"-guestbook-4a491", strings.Repeat("a", 64)+"-my-guestbook-4a491"
+	const yes, no, unknown = metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown
+	type builder = *fixture.FeedbackBuilder
+	for title, tc := range map[string]struct {
+		claim       work.Claim
+		says        func(builder) builder
+		stays, goes bool // whether it may go where what the Application deployed is to stay, and where it is to go
+	}{
+		"applied, and read since": {work.Takes, func(b builder) builder { return b.String("finalizersDropped", "7") }, true, true},
+		"applied, and not read":   {work.Takes, func(b builder) builder { return b }, false, true},
+		"applied, and held by others": {work.Takes, func(b builder) builder {
+			return b.String("finalizersDropped", "7").String("finalizerLeft", "x")
+		}, false, true},
+		"not there":              {work.Takes, func(b builder) builder { return b.Refused("forbidden", no) }, true, true},
+		"not to be read":         {work.Takes, func(b builder) builder { return b.Refused("connection refused", unknown) }, false, false},
+		"of no known kind":       {work.Takes, builder.Unmapped, false, false},
+		"refused, it is there":   {work.Takes, func(b builder) builder { return b.Refused("forbidden", yes) }, false, false},
+		"refused, it cascades":   {work.Takes, func(b builder) builder { return b.Refused("forbidden", yes).String("finalizerLeft", "x") }, false, true},
+		"in conflict, nobody's":  {work.Asks, func(b builder) builder { return b.Refused(conflict, yes) }, true, true},
+		"in conflict, its own":   {work.Asks, func(b builder) builder { return b.Refused(conflict, yes).String("workOwner", self) }, false, false},
+		"in conflict, another's": {work.Asks, func(b builder) builder { return b.Refused(conflict, yes).String("workOwner", other) }, false, false},
+		"in conflict, not read":  {work.Asks, func(b builder) builder { return b.Refused(conflict, unknown) }, false, false},
+		"in conflict, unread": {work.Asks, func(b builder) builder {
+			return b.Refused(conflict, yes).Condition("StatusFeedbackSynced", no, "failed to find value for workOwner")
+		}, false, false},
+		"in conflict, something else unread": {work.Asks, func(b builder) builder {
+			return b.Refused(conflict, yes).Condition("StatusFeedbackSynced", no, "failed to find value for healthStatus")
+		}, true, true},
+		"a failure, nobody's":     {work.Asks, func(b builder) builder { return b.Refused("timeout", yes) }, false, false},
+		"looked for, nobody's":    {work.Looks, func(b builder) builder { return b }, true, true},
+		"looked for, its own":     {work.Looks, func(b builder) builder { return b.String("workOwner", self) }, false, false},
+		"looked for, not there":   {work.Looks, func(b builder) builder { return b.Condition(workv1.WorkAvailable, no, "") }, true, true},
+		"looked for, not to read": {work.Looks, func(b builder) builder { return b.Condition(workv1.WorkAvailable, unknown, "") }, false, false},
+	} {
+		t.Run(title, func(t *testing.T) {
+			stays, goes := ending(t, tc.claim), ending(t, tc.claim, apis.FinalizerResources)
+			if got := work.Heeded(told(stays, tc.says(report(stays))), false); got != tc.stays {
+				t.Errorf("to stay: %t", got)
+			}
+			if got := work.Heeded(told(goes, tc.says(report(goes))), true); got != tc.goes {
+				t.Errorf("to go: %t", got)
+			}
+			late := told(stays, tc.says(report(stays)))
+			if late.Generation++; work.Heeded(late, false) || work.Heeded(late, true) {
+				t.Error("the answer to an earlier version counts")
+			}
+		})
+	}
+}
+
+// TestHeededAtOnce: nothing can have been brought before the first version of a first work.
+func TestHeededAtOnce(t *testing.T) {
+	for title, tc := range map[string]struct {
+		edit        func(*workv1.ManifestWork)
+		stays, goes bool
+	}{
+		"the first version":   {func(*workv1.ManifestWork) {}, false, true},
+		"a later one":         {func(w *workv1.ManifestWork) { w.Generation = 2 }, false, false},
+		"of a work made anew": {func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationMadeAnew] = "x" }, false, false},
+		"that carries a request": {func(w *workv1.ManifestWork) {
+			w.Annotations[apis.AnnotationRequestSent] = "sent 1-a 7 -"
+		}, false, false},
+	} {
+		w := render(t, fixture.Application("guestbook").Finalizers(apis.FinalizerResources))
+		w.Generation = 1
+		tc.edit(w)
+		if stays, goes := work.Heeded(w, false), work.Heeded(w, true); stays != tc.stays || goes != tc.goes {
+			t.Errorf("%s: to stay %t, to go %t", title, stays, goes)
+		}
+	}
+}
+
+// TestAskAgain: the agent has to answer anew, and nothing else changes.
+func TestAskAgain(t *testing.T) {
+	w := ending(t, work.Takes)
+	silent := told(w, report(w).Unmapped())
+	if !work.Unread(silent, false) || work.AskedAgain(silent) {
+		t.Fatal("the case that this is about is another one")
+	}
+	out, err := work.AskAgain(silent)
+	if err != nil || !work.AskedAgain(out) || !work.TellsLeft(out) {
+		t.Fatalf("%v, %+v", err, out.Spec)
+	}
+	if _, changed := work.Removable(out, nil); changed {
+		t.Error("it is asked once more")
+	}
+	if out.Generation++; work.Heeded(out, false) {
+		t.Error("the answer to the first question counts")
+	}
+	if !work.Heeded(told(out, report(out).Unmapped()), false) {
+		t.Error("the answer to the second one does not count")
+	}
+}
+
+// TestRemovableTakesItsOwn: what others changed of an Application that a work has brought does not keep it, and what a work
+// has not brought is not changed.
+func TestRemovableTakesItsOwn(t *testing.T) {
+	for title, tc := range map[string]struct {
+		owner string
+		want  work.Claim
+	}{
+		"its own":   {strings.Repeat("a", 64) + "-guestbook-4a491", work.Takes},
+		"nobody's":  {"", work.Asks},
+		"another's": {strings.Repeat("a", 64) + "-another-4a491", work.Asks},
+	} {
+		w := ending(t, work.Asks)
+		b := report(w).Refused(conflict, metav1.ConditionTrue)
+		if tc.owner != "" {
+			b.String("workOwner", tc.owner)
+		}
+		out, changed := work.Removable(told(w, b), nil)
+		if work.ClaimOf(out) != tc.want || changed != (tc.want == work.Takes) {
+			t.Errorf("%s: changed %t, it does %d", title, changed, work.ClaimOf(out))
+		}
+	}
+	unseen := render(t, fixture.Application("guestbook"))
+	if out, _ := work.Removable(unseen, nil); work.ClaimOf(out) != work.Looks {
+		t.Error("an agent that comes late makes what is to go")
+	}
+	left := render(t, fixture.Application("guestbook"))
+	work.SetClaim(left, work.Leaves)
+	if _, changed := work.Removable(left, nil); changed {
+		t.Error("a work that only makes what is not there would own what is")
+	}
+}
+
+// TestWithdrawn: the finalizers that a request has left unsaid come with what takes its place.
+func TestWithdrawn(t *testing.T) {
+	app := fixture.Application("guestbook").Finalizers("example.com/mine").Obj()
+	carrying := render(t, fixture.Application("guestbook"))
+	carrying.Annotations[apis.AnnotationRequestSent] = "sent 1-a 7 -"
+	if err := work.Carry(carrying, app, work.Request{Operation: []byte(`{"sync":{}}`), Version: "7"}); err != nil {
+		t.Fatal(err)
+	}
+	for title, tc := range map[string]struct {
+		sent       bool
+		finalizers []string
+		holds      []string
+		not        string
+	}{
+		"to go":                    {true, []string{apis.FinalizerResources}, []string{`"spec"`, apis.FinalizerResources}, `"operation"`},
+		"to stay":                  {true, nil, []string{`"spec"`}, apis.FinalizerResources},
+		"to go, may not be sent":   {false, []string{apis.FinalizerResources}, []string{apis.FinalizerResources}, `"spec"`},
+		"to stay, may not be sent": {false, nil, nil, `"spec"`},
+	} {
+		t.Run(title, func(t *testing.T) {
+			sent := app
+			if !tc.sent {
+				sent = nil
+			}
+			out, err := work.Withdrawn(carrying, sent, tc.finalizers)
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw := string(out.Spec.Workload.Manifests[0].Raw)
+			for _, part := range tc.holds {
+				if !strings.Contains(raw, part) {
+					t.Errorf("no %s in %s", part, raw)
+				}
+			}
+			if strings.Contains(raw, tc.not) || work.CarriesRequest(out) {
+				t.Errorf("it carries %s", raw)
+			}
+			if released := work.Released(out); released != (!tc.sent && tc.finalizers == nil) || !released && !work.TellsLeft(out) {
+				t.Errorf("released: %t, it asks: %t", released, work.TellsLeft(out))
+			}
+			if _, changed := work.Removable(out, tc.finalizers); changed && !work.Released(out) {
+				t.Error("it is changed once more")
+			}
+		})
+	}
+}
+
+// TestUnreadThatLasts: what cannot be read for long keeps nothing that is to go. What is to stay it keeps, unless the cluster
+// does not know what an Application is.
+func TestUnreadThatLasts(t *testing.T) {
+	for title, tc := range map[string]struct {
+		says        func(*fixture.FeedbackBuilder) *fixture.FeedbackBuilder
+		stays, goes bool
+	}{
+		"of no known kind": {(*fixture.FeedbackBuilder).Unmapped, true, true},
+		"forbidden": {func(b *fixture.FeedbackBuilder) *fixture.FeedbackBuilder {
+			return b.Refused("forbidden", metav1.ConditionUnknown)
+		}, false, true},
+		"refused, it is there": {func(b *fixture.FeedbackBuilder) *fixture.FeedbackBuilder {
+			return b.Refused("forbidden", metav1.ConditionTrue)
+		}, false, false},
+	} {
+		for destroys, want := range map[bool]bool{false: tc.stays, true: tc.goes} {
+			var finalizers []string
+			if destroys {
+				finalizers = []string{apis.FinalizerResources}
+			}
+			w, err := work.AskAgain(ending(t, work.Takes, finalizers...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.Generation++
+			if got := work.Heeded(told(w, tc.says(report(w))), destroys); got != want {
+				t.Errorf("%s, to go %t: %t", title, destroys, got)
+			}
+		}
+	}
+}
