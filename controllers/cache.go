@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/controllers/internal/tracking"
 	"github.com/towline-io/towline/controllers/slim"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
@@ -33,7 +34,8 @@ func AddToScheme(s *runtime.Scheme) error {
 // Cache limits the shared cache to what the controllers read: a hub may have a hundred times more Applications and
 // works than are Towline's. Of a type that is not listed here, everything is held once a controller watches it; reading
 // a type that none watches is an error. ApplicationReports have a cache of their own: see resourcesync.NewAgent.
-// argocdNamespace is where the AppProjects are, and the Secrets, of which those for repositories are held.
+// argocdNamespace is where the AppProjects are, Argo CD's settings, and the Secrets, of which those for repositories are
+// held.
 func Cache(argocdNamespace string) cache.Options {
 	exists, err := labels.NewRequirement(apis.LabelPull, selection.Exists, nil)
 	if err != nil {
@@ -58,6 +60,7 @@ func Cache(argocdNamespace string) cache.Options {
 			// Those whose Argo CD takes clusters from GitOpsClusters of other namespaces.
 			&corev1.Namespace{}: {Label: labels.SelectorFromSet(labels.Set{apis.LabelArgoNamespace: "true"})},
 			&corev1.Secret{}:    {Field: ofArgoCD, Label: labels.NewSelector().Add(*repository)},
+			&corev1.ConfigMap{}: tracking.Cache(argocdNamespace),
 		},
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/towline-io/towline/controllers/internal/events"
 	"github.com/towline-io/towline/controllers/internal/pause"
 	"github.com/towline-io/towline/controllers/internal/sets"
+	"github.com/towline-io/towline/controllers/internal/tracking"
 	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/controllers/resourcesync"
 	"github.com/towline-io/towline/controllers/resourcetree"
@@ -98,22 +99,16 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	}
 	recorder := events.Sparing(mgr.GetEventRecorder("towline"))
 	pauses := &pause.Reader{Reader: mgr.GetClient()}
-	beside := &companions.Reconciler{
-		Client:  mgr.GetClient(),
-		Pauses:  pauses,
-		Options: o.Companions,
-		Grants:  checker,
-		Live:    mgr.GetAPIReader(),
-		Events:  recorder,
-
-		Executor: o.Authorization.Executor,
-	}
+	marks := &tracking.Reader{Reader: mgr.GetClient(), Namespace: o.Companions.ArgoCDNamespace}
+	beside := o.companions(mgr)
+	beside.Grants, beside.Events, beside.Pauses, beside.Tracking = checker, recorder, pauses, marks
 	sender := &propagation.Reconciler{
-		Client: mgr.GetClient(),
-		Pauses: pauses,
-		Live:   mgr.GetAPIReader(),
-		Grants: checker,
-		Events: recorder,
+		Client:   mgr.GetClient(),
+		Pauses:   pauses,
+		Tracking: marks,
+		Live:     mgr.GetAPIReader(),
+		Grants:   checker,
+		Events:   recorder,
 		Options: delivery.Options{
 			Move:         o.Move,
 			Adopt:        cmp.Or(o.Adopt, apis.AdoptMatching),
@@ -153,6 +148,16 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		}
 	}
 	return nil
+}
+
+// companions is the controller of what travels beside Applications, without what it shares with others.
+func (o Options) companions(mgr ctrl.Manager) *companions.Reconciler {
+	return &companions.Reconciler{
+		Client:   mgr.GetClient(),
+		Live:     mgr.GetAPIReader(),
+		Options:  o.Companions,
+		Executor: o.Authorization.Executor,
+	}
 }
 
 // indexGrants registers the indexes that rights are checked by, where Applications are sent.

@@ -18,6 +18,9 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
+// chosenLabel is one that an administrator has Argo CD track by.
+const chosenLabel = "example.com/argocd-app"
+
 // mark puts on an object what the hub's controllers put on one that an app-of-apps named "apps" deployed.
 func mark(obj client.Object) {
 	labels, annotations := obj.GetLabels(), obj.GetAnnotations()
@@ -27,7 +30,7 @@ func mark(obj client.Object) {
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	labels[apis.LabelInstance] = "apps"
+	labels[apis.LabelInstance], labels[chosenLabel] = "apps", "apps"
 	annotations[apis.AnnotationTrackingID] = "apps:argoproj.io/Application:" + obj.GetNamespace() + "/" + obj.GetName()
 	annotations[apis.AnnotationInstallationID] = "hub"
 	annotations[apis.AnnotationNotified] = `{"on-deployed":1}`
@@ -38,13 +41,22 @@ func mark(obj client.Object) {
 // marksIn are the keys and values of marks in what a work carries.
 func marksIn(w *workv1.ManifestWork) (found []string) {
 	for _, part := range []string{
-		apis.LabelInstance, apis.AnnotationTrackingID, apis.AnnotationInstallationID, apis.AnnotationNotified, `"apps"`,
+		apis.LabelInstance, chosenLabel, apis.AnnotationTrackingID, apis.AnnotationInstallationID, apis.AnnotationNotified, `"apps"`,
 	} {
 		if strings.Contains(carriedBy(w), part) {
 			found = append(found, part)
 		}
 	}
 	return found
+}
+
+// argocdSettings writes the settings of the hub's Argo CD.
+func argocdSettings(t *testing.T, label string) *corev1.ConfigMap {
+	t.Helper()
+	cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: "argocd-cm"}}
+	cm.Data = map[string]string{"url": "https://argocd.example.com", "application.instanceLabelKey": label}
+	create(t, cm)
+	return cm
 }
 
 // trackedOnHub are an Application and all that travels beside it, each deployed by an Application of the hub, and the works
@@ -70,16 +82,31 @@ func trackedOnHub(t *testing.T) (*argocd.Application, []types.NamespacedName) {
 	}
 }
 
-// TestMarksDoNotTravel: neither on the Application nor on what travels beside it.
+// TestMarksDoNotTravel: neither on the Application nor on what travels beside it, by Argo CD's default or by the label that
+// an administrator has chosen.
 func TestMarksDoNotTravel(t *testing.T) {
 	start(t)
+	settings := argocdSettings(t, chosenLabel)
 	app, keys := trackedOnHub(t)
 	for _, key := range keys {
 		expectCompanion(t, key, func(g Gomega, w *workv1.ManifestWork) { g.Expect(marksIn(w)).To(BeEmpty(), key.Name) })
 	}
-	if got := get(t, app); got.Labels[apis.LabelInstance] != "apps" {
+	if got := get(t, app); got.Labels[apis.LabelInstance] != "apps" || got.Labels[chosenLabel] != "apps" {
 		t.Errorf("the hub's Application lost labels: %v", got.Labels)
 	}
+
+	t.Run("the label is another one", func(t *testing.T) {
+		edit(t, settings, func(cm *corev1.ConfigMap) { delete(cm.Data, "application.instanceLabelKey") })
+		for _, key := range keys {
+			expectCompanion(t, key, func(g Gomega, w *workv1.ManifestWork) {
+				g.Expect(marksIn(w)).To(ConsistOf(chosenLabel, `"apps"`), key.Name)
+			})
+		}
+		edit(t, settings, func(cm *corev1.ConfigMap) { cm.Data["application.instanceLabelKey"] = chosenLabel })
+		for _, key := range keys {
+			expectCompanion(t, key, func(g Gomega, w *workv1.ManifestWork) { g.Expect(marksIn(w)).To(BeEmpty(), key.Name) })
+		}
+	})
 }
 
 // TestBookkeepingWritesNoWork: the hub's notifications controller writes what it has sent with every event.

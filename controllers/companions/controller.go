@@ -16,7 +16,9 @@ import (
 	"github.com/towline-io/towline/controllers/internal/pause"
 	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/controllers/internal/tally"
+	"github.com/towline-io/towline/controllers/internal/tracking"
 	"github.com/towline-io/towline/pkg/companion"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 // +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=get;list;watch;patch
@@ -60,6 +62,9 @@ type Reconciler struct {
 	// Pauses tells what is paused.
 	Pauses *pause.Reader
 
+	// Tracking knows the label by which the hub's Argo CD tracks what it deployed.
+	Tracking *tracking.Reader
+
 	// Grants tells whether Applications may be where they ask to be. What it reads, propagation watches.
 	Grants *grants.Checker
 
@@ -81,6 +86,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}
 	if err == nil && existing != nil {
 		want.originals, err = r.originals(ctx, existing)
+	}
+	if err == nil {
+		want.label, err = r.Tracking.LabelKey(ctx)
 	}
 	if err == nil {
 		err = r.settle(ctx, req.NamespacedName, existing, want)
@@ -116,6 +124,16 @@ type want struct {
 
 	// after is when to look again though nothing has changed; zero for never.
 	after time.Duration
+
+	// label is the one by which the hub's Argo CD tracks what it deployed, where that is not its default. It does not travel.
+	label string
+}
+
+// unmark takes the hub's label off what a work carries.
+func (w want) unmark(out *workv1.ManifestWork) {
+	if out != nil && w.label != "" {
+		work.Unmark(out, w.label)
+	}
 }
 
 var (

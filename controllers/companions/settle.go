@@ -20,6 +20,7 @@ func (r *Reconciler) settle(ctx context.Context, key types.NamespacedName, exist
 	if held, err := r.Pauses.Cluster(ctx, key.Namespace); held || err != nil {
 		return err // the end of the pause wakes this
 	}
+	want.unmark(want.work)
 	switch {
 	case existing != nil && !existing.DeletionTimestamp.IsZero():
 		return nil // its end wakes the reconcile that makes it anew, if it is needed
@@ -35,7 +36,9 @@ func (r *Reconciler) settle(ctx context.Context, key types.NamespacedName, exist
 	case want.work != nil, want.end, want.withdrawn, want.letGo:
 		return r.remove(ctx, existing, want) // its end wakes the reconcile that makes another
 	}
-	return r.update(ctx, existing, kept(existing, want))
+	as := kept(existing, want)
+	want.unmark(as)
+	return r.update(ctx, existing, as)
 }
 
 func (r *Reconciler) create(ctx context.Context, desired *workv1.ManifestWork) error {
@@ -80,6 +83,7 @@ func (r *Reconciler) remove(ctx context.Context, existing *workv1.ManifestWork, 
 	if last == nil {
 		return r.delete(ctx, existing)
 	}
+	want.unmark(last)
 	if _, differs := work.Update(existing, last); differs {
 		return r.update(ctx, existing, last)
 	}

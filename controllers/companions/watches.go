@@ -21,6 +21,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/controllers/internal/wake"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
@@ -49,7 +50,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 			return err
 		}
 	}
-	running, err := b.WithOptions(retry.Options(concurrency)).Build(r)
+	running, err := wake.Add(b, r.Tracking.Watches(r.everything)).WithOptions(retry.Options(concurrency)).Build(r)
 	r.running = running
 	return err
 }
@@ -224,6 +225,21 @@ func (r *Reconciler) ofApplications(ctx context.Context, name, value string) []r
 		out = append(out, r.ofApplication(ctx, &apps[i])...)
 	}
 	return out
+}
+
+// everything are all companions.
+func (r *Reconciler) everything(ctx context.Context, _ client.Object) []reconcile.Request {
+	list := &workv1.ManifestWorkList{}
+	if err := r.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "The works cannot be listed from the cache")
+	}
+	var keys []types.NamespacedName
+	for i := range list.Items {
+		if _, ours := companion.KindOf(list.Items[i].Name); ours {
+			keys = append(keys, client.ObjectKeyFromObject(&list.Items[i]))
+		}
+	}
+	return requests(keys)
 }
 
 func (r *Reconciler) companionsOn(ctx context.Context, cluster string) []types.NamespacedName {

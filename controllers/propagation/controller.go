@@ -17,6 +17,7 @@ import (
 	"github.com/towline-io/towline/controllers/internal/pause"
 	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/controllers/internal/tally"
+	"github.com/towline-io/towline/controllers/internal/tracking"
 	"github.com/towline-io/towline/pkg/delivery"
 )
 
@@ -60,6 +61,9 @@ type Reconciler struct {
 
 	// Pauses tells what is paused.
 	Pauses *pause.Reader
+
+	// Tracking knows the label by which the hub's Argo CD tracks what it deployed; nil where that is its default.
+	Tracking *tracking.Reader
 
 	// Now tells the time; nil for the clock of the machine.
 	Now func() time.Time

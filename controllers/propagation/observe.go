@@ -63,7 +63,7 @@ func (r *Reconciler) observeApplication(ctx context.Context, seen *observation) 
 	err := r.Get(ctx, seen.Key, app)
 	if err == nil {
 		seen.App, seen.Presence = app, delivery.Present
-		return nil
+		return r.Tracking.Unlabel(ctx, app)
 	}
 	if !apierrors.IsNotFound(err) {
 		return err
@@ -75,6 +75,7 @@ func (r *Reconciler) observeApplication(ctx context.Context, seen *observation) 
 		seen.Presence = delivery.Behind
 	case err == nil:
 		seen.App, seen.Presence = app, delivery.Unlabelled
+		return r.Tracking.Unlabel(ctx, app)
 	case !gone.Is(err):
 		return err
 	}

@@ -154,6 +154,9 @@ func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same b
 			return false, err
 		}
 		seen.App = app
+		if err := r.Tracking.Unlabel(ctx, app); err != nil {
+			return false, err
+		}
 	}
 	if err := seen.observeLiveWorks(ctx); err != nil {
 		return false, err

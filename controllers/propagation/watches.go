@@ -38,12 +38,12 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 // Watches are the objects of the shared cache whose changes wake Applications, the Applications themselves first. Those
 // without the pull label, and ApplicationSets, are in other caches: see Unlabelled and WatchSets.
 func (r *Reconciler) Watches() []wake.Watch {
-	return append([]wake.Watch{
+	return slices.Concat([]wake.Watch{
 		wake.Self(&argocd.Application{}, r.losses.watched(), applicationChanged()),
 		wake.Of(&argocd.Application{}, r.claimants, targetChanged()),
 		wake.Of(&workv1.ManifestWork{}, r.applicationsOfWork, workChanged()),
 		wake.Of(&clusterv1.ManagedCluster{}, r.applicationsOfCluster, clusterChanged()),
-	}, r.Grants.Watches()...)
+	}, r.Grants.Watches(), r.Tracking.Watches(r.everything))
 }
 
 // applicationChanged lets through what propagation reads of an Application. Its status is not among it, and has no
@@ -125,6 +125,19 @@ func (r *Reconciler) releasing(ctx context.Context, cluster string) []reconcile.
 func (r *Reconciler) applicationsOfCluster(ctx context.Context, obj client.Object) []reconcile.Request {
 	keys := index.ApplicationsOfCluster(ctx, r, obj.GetName())
 	return wake.Requests(append(keys, index.ApplicationsOfWorks(ctx, r, client.InNamespace(obj.GetName()))...))
+}
+
+// everything are all Applications.
+func (r *Reconciler) everything(ctx context.Context, _ client.Object) []reconcile.Request {
+	list := &argocd.ApplicationList{}
+	if err := r.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "The Applications cannot be listed from the cache")
+	}
+	out := make([]reconcile.Request, len(list.Items))
+	for i := range list.Items {
+		out[i].NamespacedName = client.ObjectKeyFromObject(&list.Items[i])
+	}
+	return out
 }
 
 // claimants are the other Applications with the target of one that came, went or changed its target.

@@ -1,23 +1,27 @@
 package work
 
 import (
+	"encoding/json"
+	"maps"
+	"slices"
+
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// Unmark takes the marks of the hub's controllers off what a work carries: an earlier version sent them. It leaves alone
-// what cannot be read.
-func Unmark(w *workv1.ManifestWork) {
+// Unmark takes the marks of the hub's controllers off what a work carries: an earlier version sent them. others are the keys
+// of labels that are marks on this hub. It leaves alone what cannot be read.
+func Unmark(w *workv1.ManifestWork, others ...string) {
 	for i := range w.Spec.Workload.Manifests {
-		if raw, err := unmarked(w.Spec.Workload.Manifests[i].Raw); err == nil {
+		if raw, err := unmarked(w.Spec.Workload.Manifests[i].Raw, others); err == nil {
 			w.Spec.Workload.Manifests[i].Raw = raw
 		}
 	}
 }
 
 // unmarked is a manifest without marks: the same bytes where it has none.
-func unmarked(raw []byte) ([]byte, error) {
+func unmarked(raw []byte, others []string) ([]byte, error) {
 	fields, err := object(raw)
 	if err != nil {
 		return nil, err
@@ -33,6 +37,9 @@ func unmarked(raw []byte) ([]byte, error) {
 			return nil, err
 		}
 		kept := argocd.Unmarked(all)
+		if name == "labels" {
+			maps.DeleteFunc(kept, func(key string, _ json.RawMessage) bool { return slices.Contains(others, key) })
+		}
 		if len(kept) == len(all) {
 			continue
 		}

@@ -35,7 +35,12 @@ func Of(object client.Object, whom handler.MapFunc, changed ...predicate.Predica
 // Register adds watches to a controller. The first is of the objects that it works on.
 func Register(b *builder.Builder, watches []Watch) *builder.Builder {
 	b.For(watches[0].Object, builder.WithPredicates(watches[0].Changed...))
-	for _, w := range watches[1:] {
+	return Add(b, watches[1:])
+}
+
+// Add adds further watches to a controller.
+func Add(b *builder.Builder, watches []Watch) *builder.Builder {
+	for _, w := range watches {
 		b.Watches(w.Object, w.Handler, builder.WithPredicates(w.Changed...))
 	}
 	return b

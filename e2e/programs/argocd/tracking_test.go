@@ -12,7 +12,11 @@ import (
 	"github.com/argoproj/argo-cd/v2/common"
 	"github.com/argoproj/argo-cd/v2/pkg/apis/application/v1alpha1"
 	"github.com/argoproj/argo-cd/v2/util/argo"
+	"github.com/argoproj/argo-cd/v2/util/settings"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/kubernetes/fake"
 	"sigs.k8s.io/yaml"
 )
 
@@ -119,4 +123,20 @@ func carriedIn(t *testing.T, file string) []*unstructured.Unstructured {
 		out = append(out, obj)
 	}
 	return out
+}
+
+// TestTheLabelIsWhereTowlineReadsIt: in the settings of Argo CD.
+func TestTheLabelIsWhereTowlineReadsIt(t *testing.T) {
+	ours := constants(t, "controllers/internal/tracking/tracking.go")
+	partOf := map[string]string{"app.kubernetes.io/part-of": "argocd"}
+	hub := fake.NewClientset(
+		&corev1.ConfigMap{
+			ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: ours["settings"], Labels: partOf},
+			Data:       map[string]string{ours["labelKey"]: "example.com/app"},
+		},
+		&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: common.ArgoCDSecretName, Labels: partOf}},
+	)
+	if got, err := settings.NewSettingsManager(t.Context(), hub, "argocd").GetAppInstanceLabelKey(); got != "example.com/app" || err != nil {
+		t.Errorf("Argo CD reads %q, %v", got, err)
+	}
 }

@@ -1,0 +1,92 @@
+// Package tracking knows the label by which the hub's Argo CD tracks what it deployed, where an administrator has chosen
+// one. It does not travel, as the marks that package argocd lists: the controllers that write works ask for it.
+package tracking
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/towline-io/towline/controllers/internal/wake"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// +kubebuilder:rbac:groups="",namespace=argocd,resources=configmaps,resourceNames=argocd-cm,verbs=list;watch
+
+const (
+	// settings is the ConfigMap of Argo CD's settings.
+	settings = "argocd-cm"
+
+	// labelKey is its key for the label (Argo CD 2.14 and 3.5).
+	labelKey = "application.instanceLabelKey"
+)
+
+// Reader reads the label from the cache. A nil one knows of none.
+type Reader struct {
+	client.Reader
+
+	// Namespace is that of the hub's Argo CD.
+	Namespace string
+}
+
+// LabelKey is the key of the label that the hub's Argo CD has been told to use; empty for its default.
+func (r *Reader) LabelKey(ctx context.Context) (string, error) {
+	if r == nil {
+		return "", nil
+	}
+	cm := &corev1.ConfigMap{}
+	err := r.Get(ctx, types.NamespacedName{Namespace: r.Namespace, Name: settings}, cm, client.UnsafeDisableDeepCopy)
+	return key(cm), client.IgnoreNotFound(err)
+}
+
+// Unlabel takes the label off an Application that was read, so that what is made of it has none. It is not the cache's own.
+func (r *Reader) Unlabel(ctx context.Context, app *argocd.Application) error {
+	label, err := r.LabelKey(ctx)
+	delete(app.Labels, label)
+	return err
+}
+
+// Watches wake whom a change of the label concerns.
+func (r *Reader) Watches(whom handler.MapFunc) []wake.Watch {
+	if r == nil {
+		return nil
+	}
+	return []wake.Watch{wake.Of(&corev1.ConfigMap{}, whom, changed())}
+}
+
+// Cache limits a cache to the settings of the Argo CD in a namespace, and to the label in them.
+func Cache(namespace string) cache.ByObject {
+	return cache.ByObject{
+		Field: fields.AndSelectors(
+			fields.OneTermEqualSelector("metadata.namespace", namespace), fields.OneTermEqualSelector("metadata.name", settings)),
+		Transform: labelOnly,
+	}
+}
+
+// labelOnly leaves of the settings what is read of them.
+func labelOnly(obj any) (any, error) {
+	cm, ok := obj.(*corev1.ConfigMap)
+	if !ok {
+		return obj, nil // a tombstone
+	}
+	cm.ManagedFields, cm.Annotations, cm.BinaryData = nil, nil, nil
+	cm.Data = map[string]string{labelKey: key(cm)}
+	return cm, nil
+}
+
+func changed() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return key(e.Object) != "" },
+		UpdateFunc: func(e event.UpdateEvent) bool { return key(e.ObjectOld) != key(e.ObjectNew) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return key(e.Object) != "" },
+	}
+}
+
+func key(obj client.Object) string { return obj.(*corev1.ConfigMap).Data[labelKey] }
