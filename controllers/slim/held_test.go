@@ -70,7 +70,7 @@ func stored(b *testing.B, i int) (app, w []byte) {
 	return app, w
 }
 
-func slimmed(b *testing.B, data []byte, into any, transform func(any) (any, error)) any {
+func slimmed(b testing.TB, data []byte, into any, transform func(any) (any, error)) any {
 	b.Helper()
 	if err := json.Unmarshal(data, into); err != nil {
 		b.Fatal(err)

@@ -61,8 +61,13 @@ func sharedMap(m map[string]string) map[string]string {
 		return m
 	}
 	var hash uint64
+	size := 0
 	for k, v := range m { // in any order
 		hash += maphash.Comparable(seed, [2]string{k, v})
+		size += len(k) + len(v)
+	}
+	if size > maxShared {
+		return m
 	}
 	if first, ok := mapTable.find(hash, m); ok {
 		return first
@@ -75,7 +80,7 @@ func sharedMap(m map[string]string) map[string]string {
 }
 
 func sharedOwners(refs []metav1.OwnerReference) []metav1.OwnerReference {
-	if len(refs) != 1 { // which Applications have
+	if len(refs) != 1 || len(refs[0].Name) > maxShared { // Applications have one
 		return refs
 	}
 	return ownerTable.share(maphash.String(seed, string(refs[0].UID)), refs)
@@ -86,8 +91,13 @@ func sharedList(list []string) []string {
 		return list
 	}
 	var hash uint64
+	size := 0
 	for _, s := range list {
 		hash = hash*31 + maphash.String(seed, s)
+		size += len(s)
+	}
+	if size > maxShared {
+		return list
 	}
 	return listTable.share(hash, list)
 }

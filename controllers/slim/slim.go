@@ -39,13 +39,14 @@ func Application(obj any) (any, error) {
 }
 
 // Cluster is a cache.TransformFunc for ManagedClusters: their sizes and versions are for the scheduling of
-// workloads, which is not Towline's.
+// workloads, which is not Towline's. Their agents may write what they like.
 func Cluster(obj any) (any, error) {
 	cluster, ok := obj.(*clusterv1.ManagedCluster)
 	if !ok {
 		return obj, nil
 	}
 	typeMeta(&cluster.TypeMeta)
+	boundCluster(cluster)
 	meta(&cluster.ObjectMeta)
 	cluster.Status.Capacity, cluster.Status.Allocatable = nil, nil
 	cluster.Status.Version = clusterv1.ManagedClusterVersion{}
@@ -53,13 +54,14 @@ func Cluster(obj any) (any, error) {
 	return cluster, nil
 }
 
-// Work is a cache.TransformFunc for ManifestWorks.
+// Work is a cache.TransformFunc for ManifestWorks. What their clusters' agents report is cut to what is read of it.
 func Work(obj any) (any, error) {
 	w, ok := obj.(*workv1.ManifestWork)
 	if !ok {
 		return obj, nil
 	}
 	typeMeta(&w.TypeMeta)
+	boundWork(w)
 	meta(&w.ObjectMeta)
 	name := sameStart(w.Annotations, w.Name)
 	for i := range w.Spec.ManifestConfigs {

@@ -164,7 +164,7 @@ func TestForeignWork(t *testing.T) {
 		`{"metadata":{"name":"w"}}`,
 		`{"spec":{"manifestConfigs":[{"feedbackRules":[{"type":"WellKnownStatus"}]},{}]}}`,
 		`{"spec":{"manifestConfigs":[{"feedbackRules":[{"type":"JSONPaths","jsonPaths":[{"name":"a","path":".b"}]}],"updateStrategy":{"type":"Update"}}]}}`,
-		`{"status":{"resourceStatus":{"manifests":[{},{"statusFeedback":{"values":[{"name":"x","fieldValue":{"type":"String"}}]}}]}}}`,
+		`{"status":{"resourceStatus":{"manifests":[{"statusFeedback":{"values":[{"name":"healthStatus","fieldValue":{"type":"String"}}]}}]}}}`,
 	} {
 		w, want := &workv1.ManifestWork{}, &workv1.ManifestWork{}
 		if err := json.Unmarshal([]byte(text), w); err != nil {

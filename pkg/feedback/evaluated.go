@@ -27,6 +27,9 @@ func evaluated(conditions []metav1.Condition) bool {
 	if c == nil || c.Status == metav1.ConditionTrue {
 		return c != nil
 	}
+	if len(c.Message) > maxSynced {
+		return false
+	}
 	rest, found := strings.CutPrefix(c.Message, "Sync status feedback failed with error ")
 	return found && len(unsynced.FindAllString(rest, -1)) > 0 &&
 		len(unsynced.FindAllString(rest, -1)) == strings.Count(rest, failedRule)

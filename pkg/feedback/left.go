@@ -48,10 +48,10 @@ func Left(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier, mark 
 		return nil, false
 	}
 	values := manifest.StatusFeedbacks.Values
-	known = slices.ContainsFunc(values, func(v workv1.FeedbackValue) bool {
-		text, ok := value(v.Value).text()
-		return v.Name == droppedName && ok && text == mark
-	})
+	if i := slices.IndexFunc(values, func(v workv1.FeedbackValue) bool { return v.Name == droppedName }); i >= 0 {
+		text, ok := value(values[i].Value).text()
+		known = ok && text == mark
+	}
 	for _, f := range argocd.DestructiveFinalizers {
 		if slices.ContainsFunc(values, func(v workv1.FeedbackValue) bool { return v.Name == leftName(f) }) {
 			left = append(left, f)

@@ -41,7 +41,7 @@ func (o *Observation) Empty() bool {
 }
 
 // Parse reads the report on the Application that id names from a work's status. Reports on anything else in the
-// same work are passed over.
+// same work are passed over. An agent reports each value once: of several of a name the first counts.
 func Parse(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) Observation {
 	manifest := Manifest(status, id)
 	if manifest == nil {
@@ -49,8 +49,14 @@ func Parse(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) Obse
 	}
 	var p parsed
 	var rejected []string
+	taken := make([]bool, len(all))
 	for _, v := range manifest.StatusFeedbacks.Values {
-		if r, ok := byName[v.Name]; ok && !r.take(&p, value(v.Value)) {
+		place, ok := byName[v.Name]
+		if !ok || taken[place] {
+			continue
+		}
+		taken[place] = true
+		if !all[place].take(&p, value(v.Value)) {
 			rejected = append(rejected, v.Name)
 		}
 	}

@@ -127,10 +127,11 @@ var all = func() []rule {
 	return rules
 }()
 
-var byName = func() map[string]rule {
-	out := make(map[string]rule, len(all))
-	for _, r := range all {
-		out[r.name] = r
+// byName are the places of the rules in all.
+var byName = func() map[string]int {
+	out := make(map[string]int, len(all))
+	for i, r := range all {
+		out[r.name] = i
 	}
 	return out
 }()

@@ -17,7 +17,7 @@ func (v value) text() (string, bool) {
 	switch {
 	case v.Type == workv1.String && v.String != nil:
 		return *v.String, true
-	case v.Type == workv1.JsonRaw && v.JsonRaw != nil:
+	case v.Type == workv1.JsonRaw && v.JsonRaw != nil && len(*v.JsonRaw) <= maxRaw:
 		var list []string
 		if err := json.Unmarshal([]byte(*v.JsonRaw), &list); err != nil || len(list) == 0 {
 			return "", false

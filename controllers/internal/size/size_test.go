@@ -1,0 +1,48 @@
+package size
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+func TestOf(t *testing.T) {
+	text := strings.Repeat("x", 1000)
+	for title, tc := range map[string]struct {
+		value       any
+		least, most int
+	}{
+		"nothing":   {nil, 0, 0},
+		"a pointer": {(*argocd.Status)(nil), 0, 16},
+		"a text":    {text, 1000, 1032},
+		"texts":     {[]string{text, text}, 2000, 2100},
+		"bytes":     {[]byte(text), 1000, 1064},
+		"a map":     {map[string]string{text: text}, 2000, 2200},
+		"room":      {make([]int64, 0, 100), 800, 832},
+	} {
+		if got := Of(tc.value); got < tc.least || got > tc.most {
+			t.Errorf("%s takes %d bytes, want %d to %d", title, got, tc.least, tc.most)
+		}
+	}
+}
+
+// TestOfIsWhatIsAllocated: for what reports are made of, give or take a third.
+func TestOfIsWhatIsAllocated(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	status := &argocd.Status{}
+	for range 4096 {
+		status.Resources = append(status.Resources,
+			argocd.ResourceStatus{Kind: strings.Repeat("k", 20), Name: strings.Repeat("n", 60), Health: &argocd.Health{Status: "Healthy"}})
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	took := int(after.HeapAlloc - before.HeapAlloc) //nolint:gosec // it fits
+	if got := Of(status); got < took*2/3 || got > took*4/3 {
+		t.Errorf("%d bytes, and %d were allocated", got, took)
+	}
+	runtime.KeepAlive(status)
+}
