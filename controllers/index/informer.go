@@ -8,8 +8,10 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/cache"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/towline-io/towline/controllers/internal/sieve"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
@@ -22,13 +24,35 @@ var within = []string{ByCluster}
 // NewInformer makes the cache's informers. controller-runtime indexes every object twice, once for look-ups within
 // one namespace. For most indexes of Applications and works nobody looks things up so: these entries are left out, and
 // such an index cannot be combined with client.InNamespace.
+//
+// Objects that clusters write are made small page by page, where the API server does not stream them.
 func NewInformer(lw cache.ListerWatcher, obj runtime.Object, resync time.Duration, by cache.Indexers) cache.SharedIndexInformer {
-	informer := cache.NewSharedIndexInformer(lw, obj, resync, by)
 	switch obj.(type) {
-	case *argocd.Application, *workv1.ManifestWork:
-		return lean{informer}
+	case *argocd.Application:
+		return lean{cache.NewSharedIndexInformer(lw, obj, resync, by)}
+	case *workv1.ManifestWork:
+		return lean{newSifted(lw, obj, resync, by)}
+	case *clusterv1.ManagedCluster:
+		return newSifted(lw, obj, resync, by)
 	}
-	return informer
+	return cache.NewSharedIndexInformer(lw, obj, resync, by)
+}
+
+// sifted is an informer that transforms the objects of a list before it has read all of them.
+type sifted struct {
+	cache.SharedIndexInformer
+	lists *sieve.Sieve
+}
+
+func newSifted(lw cache.ListerWatcher, obj runtime.Object, resync time.Duration, by cache.Indexers) sifted {
+	lists := sieve.New(lw)
+	return sifted{cache.NewSharedIndexInformer(lists, obj, resync, by), lists}
+}
+
+// SetTransform implements cache.SharedIndexInformer.
+func (s sifted) SetTransform(f cache.TransformFunc) error {
+	s.lists.Transform = f
+	return s.SharedIndexInformer.SetTransform(f)
 }
 
 // lean is an informer whose indexes have no entries for single namespaces.

@@ -1,10 +1,18 @@
 package index
 
 import (
+	"context"
+	"fmt"
 	"slices"
+	"strconv"
 	"testing"
+	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/tools/cache"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -36,5 +44,75 @@ func TestNewInformer(t *testing.T) {
 				t.Errorf("%v, %v; want %v", got, err, tc.want)
 			}
 		})
+	}
+}
+
+// older is an API server that does not stream lists (before Kubernetes 1.34), with works that clusters have filled.
+type older struct {
+	works int
+
+	// full is how many of those that were read have not been made small, and most how many that were at a time.
+	full, most int
+}
+
+func (o *older) ListWithContext(_ context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	from, to := 0, o.works
+	if options.Continue != "" {
+		from, _ = strconv.Atoi(options.Continue)
+	}
+	list := &workv1.ManifestWorkList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}}
+	if options.ResourceVersion != "0" && options.Limit > 0 && from+int(options.Limit) < o.works { // "0" is answered from memory, at once
+		to = from + int(options.Limit)
+		list.Continue = strconv.Itoa(to)
+	}
+	for i := from; i < to; i++ {
+		w := workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "cluster1", Name: fmt.Sprint("work", i), GenerateName: "full"}}
+		list.Items = append(list.Items, w)
+	}
+	o.full += len(list.Items)
+	o.most = max(o.most, o.full)
+	return list, nil
+}
+
+func (o *older) WatchWithContext(_ context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	if options.SendInitialEvents != nil {
+		return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil)
+	}
+	return watch.NewFake(), nil
+}
+
+func (o *older) List(options metav1.ListOptions) (runtime.Object, error) {
+	return o.ListWithContext(context.Background(), options)
+}
+
+func (o *older) Watch(options metav1.ListOptions) (watch.Interface, error) {
+	return o.WatchWithContext(context.Background(), options)
+}
+
+// TestListsAreMadeSmallPageByPage: works that clusters have filled are never in memory together in full.
+func TestListsAreMadeSmallPageByPage(t *testing.T) {
+	server := &older{works: 1050}
+	informer := NewInformer(server, &workv1.ManifestWork{}, 0, cache.Indexers{})
+	err := informer.SetTransform(func(obj any) (any, error) {
+		if w := obj.(*workv1.ManifestWork); w.GenerateName != "" {
+			w.GenerateName = ""
+			server.full--
+		}
+		return obj, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	go informer.RunWithContext(ctx)
+	if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) {
+		t.Fatal("the cache was not filled")
+	}
+	if n := len(informer.GetStore().List()); n != server.works {
+		t.Errorf("%d works are held, want %d", n, server.works)
+	}
+	if server.most > 100 || server.full != 0 {
+		t.Errorf("%d works were in memory in full, and %d still are", server.most, server.full)
 	}
 }

@@ -1,0 +1,138 @@
+// Package sieve makes objects small between the API server and a cache. client-go (v0.35) transforms what a watch brings, one
+// by one, and a list when all of it has been read: objects that clusters have filled would be in memory together, in
+// full, at each start. API servers before Kubernetes 1.34 are asked for lists.
+package sieve
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metainternalversion "k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/pager"
+)
+
+// pageSize is how many objects are in memory in full at a time. Each can have 1.5 MB.
+const pageSize = 100
+
+// Sieve is a ListerWatcher.
+type Sieve struct {
+	from cache.ListerWatcherWithContext
+
+	// Transform is what becomes of an object; nil leaves all as they are. It gives nil for one that is to be left out.
+	Transform cache.TransformFunc
+
+	// Begin is called before everything is read anew; nil for nothing.
+	Begin func()
+
+	// Gone is called with an object that is deleted; nil for nothing.
+	Gone func(runtime.Object)
+
+	// Watches is set where objects of watches pass as well. The transform of a cache has those already.
+	Watches bool
+}
+
+var (
+	_ cache.ListerWatcher            = &Sieve{}
+	_ cache.ListerWatcherWithContext = &Sieve{}
+)
+
+// New makes a Sieve of what lists and watches.
+func New(from cache.ListerWatcher) *Sieve {
+	return &Sieve{from: cache.ToListerWatcherWithContext(from)}
+}
+
+// List implements cache.ListerWatcher.
+func (s *Sieve) List(options metav1.ListOptions) (runtime.Object, error) {
+	return s.ListWithContext(context.Background(), options)
+}
+
+// Watch implements cache.ListerWatcher.
+func (s *Sieve) Watch(options metav1.ListOptions) (watch.Interface, error) {
+	return s.WatchWithContext(context.Background(), options)
+}
+
+// ListWithContext reads page by page. An API server may answer from memory, as the version "0" allows, but then at once.
+func (s *Sieve) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+	s.begin()
+	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
+		page, err := s.from.ListWithContext(ctx, options)
+		if err != nil {
+			return nil, err
+		}
+		return s.sifted(page)
+	})
+	pages.FullListIfExpired = false
+	options.Limit, options.ResourceVersion, options.ResourceVersionMatch = pageSize, "", ""
+	list, _, err := pages.ListWithAlloc(ctx, options)
+	return list, err
+}
+
+// sifted is a page of what becomes of the objects of one.
+func (s *Sieve) sifted(page runtime.Object) (runtime.Object, error) {
+	about, err := meta.ListAccessor(page)
+	if err != nil {
+		return nil, err
+	}
+	out := &metainternalversion.List{ListMeta: metav1.ListMeta{
+		ResourceVersion: about.GetResourceVersion(), Continue: about.GetContinue(), RemainingItemCount: about.GetRemainingItemCount(),
+	}}
+	err = meta.EachListItemWithAlloc(page, func(obj runtime.Object) error {
+		obj, err := s.transformed(obj)
+		if obj != nil {
+			out.Items = append(out.Items, obj)
+		}
+		return err
+	})
+	return out, err
+}
+
+func (s *Sieve) transformed(obj runtime.Object) (runtime.Object, error) {
+	if s.Transform == nil {
+		return obj, nil
+	}
+	out, err := s.Transform(obj)
+	if out == nil || err != nil {
+		return nil, err
+	}
+	return out.(runtime.Object), nil
+}
+
+// WatchWithContext watches. An object that is to be left out from now on is deleted, as far as those who watch can tell.
+func (s *Sieve) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
+	if options.SendInitialEvents != nil && *options.SendInitialEvents {
+		s.begin()
+	}
+	w, err := s.from.WatchWithContext(ctx, options)
+	if err != nil || !s.Watches {
+		return w, err
+	}
+	return watch.Filter(w, func(e watch.Event) (watch.Event, bool) {
+		switch e.Type {
+		case watch.Added, watch.Modified:
+			out, err := s.transformed(e.Object)
+			if err != nil {
+				return e, true // the cache meets the same error
+			}
+			if out == nil {
+				e.Type = watch.Deleted
+			} else {
+				e.Object = out
+			}
+		case watch.Deleted:
+			if s.Gone != nil {
+				s.Gone(e.Object)
+			}
+		}
+		return e, true
+	}), nil
+}
+
+func (s *Sieve) begin() {
+	if s.Begin != nil {
+		s.Begin()
+	}
+}
