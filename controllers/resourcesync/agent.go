@@ -26,8 +26,9 @@ type Agent struct {
 	// apps reads the shared cache, which has the Applications.
 	apps client.Reader
 
-	// reports holds the reports; see trim. live reads the API server.
+	// reports holds the reports, as far as held says; see hold. live reads the API server.
 	reports cache.Cache
+	held    holdings
 	live    client.Reader
 }
 

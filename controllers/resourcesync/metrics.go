@@ -12,6 +12,11 @@ var rejectedValues = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Help: "Values reported by clusters that did not fit their field and were left out, by feedback rule.",
 }, []string{"rule"})
 
+var briefReports = prometheus.NewGauge(prometheus.GaugeOpts{
+	Name: "towline_application_reports_brief",
+	Help: "ApplicationReports whose lists are not read, because those of their cluster take too much memory.",
+})
+
 var (
 	searchFailures = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "towline_search_failures_total",
@@ -39,5 +44,5 @@ func init() {
 		searchFailures.WithLabelValues(string(reason))
 	}
 	metrics.Registry.MustRegister(searchFailures, searchSuccess, searchStale, searchRejected)
-	metrics.Registry.MustRegister(rejectedValues)
+	metrics.Registry.MustRegister(rejectedValues, briefReports)
 }

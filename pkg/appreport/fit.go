@@ -62,6 +62,21 @@ func Bound(r *v1alpha1.ApplicationReport) {
 	}
 }
 
+// Brief leaves the lists of a report out, for want of room to hold them. They count as not read: what is known of them stays.
+func Brief(r *v1alpha1.ApplicationReport) {
+	s := &r.Status
+	s.Resources, s.Summary, s.History = nil, nil, nil
+	if s.OperationState != nil && s.OperationState.SyncResult != nil {
+		s.OperationState.SyncResult.Resources = nil
+	}
+	s.Conditions = slices.Clone(firstOfEachType(s.Conditions))
+	for _, field := range []string{fieldResources, fieldSummary, fieldHistory, fieldResults} {
+		if !slices.Contains(r.Unreadable, field) {
+			r.Unreadable = append(r.Unreadable, field)
+		}
+	}
+}
+
 // shed leaves out entries of the lists, what is needed least first, until the excess is gone.
 func shed(s *argocd.Status, results *[]argocd.ResourceResult, excess int, t *v1alpha1.Truncated) {
 	slices.Reverse(s.History) // the oldest go first

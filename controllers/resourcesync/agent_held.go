@@ -1,0 +1,163 @@
+package resourcesync
+
+import (
+	"context"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/controllers/internal/size"
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+	"github.com/towline-io/towline/pkg/appreport"
+)
+
+const (
+	// maxNames is how many reports of a cluster are held of which no Application of the hub accounts for.
+	maxNames = 1000
+
+	// maxHeld is how many bytes of memory the reports of a cluster may take before their lists are left out. A resource takes
+	// some 300: it is enough for a hundred of each of a thousand Applications.
+	maxHeld = 32 << 20
+)
+
+// holdings are what the cache holds of each cluster's reports. A cluster writes as many as it likes.
+type holdings struct {
+	mu       sync.Mutex
+	clusters map[string]*holding
+}
+
+// holding is of one cluster.
+type holding struct {
+	reports map[string]held
+
+	// names is how many of them are held by name only, brief how many without their lists, and bytes what the others take.
+	names, brief, bytes int
+
+	// told is set once it has been said that lists are left out.
+	told bool
+}
+
+// held is what a report takes: no bytes for its name only.
+type held struct {
+	bytes int
+	brief bool
+}
+
+// begin forgets everything: all reports are read anew.
+func (h *holdings) begin() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.clusters = nil
+	briefReports.Set(0)
+}
+
+// name tells whether a report may be held by its name.
+func (h *holdings) name(report client.ObjectKey) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	of := h.of(report)
+	if of.names >= maxNames {
+		return false
+	}
+	of.put(report.Name, held{})
+	return true
+}
+
+// whole tells whether a report that takes so many bytes may be held with its lists.
+func (h *holdings) whole(report client.ObjectKey, bytes int) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	of := h.of(report)
+	fits := of.bytes+bytes <= maxHeld
+	of.put(report.Name, held{bytes: bytes, brief: !fits})
+	told := of.told
+	if of.told = of.brief > 0; of.told && !told {
+		ctrl.Log.WithName("agent").Info("The ApplicationReports of a cluster take too much memory: of some, the lists of resources, results, "+
+			"images, addresses and history are left out, and what the hub shows of those stays as it was", "cluster", report.Namespace, "bytes", maxHeld)
+	}
+	return fits
+}
+
+// gone notes that a report is not held any more.
+func (h *holdings) gone(report client.ObjectKey) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if of := h.of(report); len(of.reports) == 0 {
+		delete(h.clusters, report.Namespace)
+	}
+}
+
+// of is the holding of a report's cluster without the report.
+func (h *holdings) of(report client.ObjectKey) *holding {
+	of := h.clusters[report.Namespace]
+	if of == nil {
+		of = &holding{reports: map[string]held{}}
+		if h.clusters == nil {
+			h.clusters = map[string]*holding{}
+		}
+		h.clusters[report.Namespace] = of
+	}
+	if was, ok := of.reports[report.Name]; ok {
+		of.count(was, -1)
+		delete(of.reports, report.Name)
+	}
+	return of
+}
+
+func (of *holding) put(name string, now held) {
+	of.reports[name] = now
+	of.count(now, 1)
+}
+
+func (of *holding) count(h held, n int) {
+	switch {
+	case h.brief:
+		of.brief += n
+		briefReports.Add(float64(n))
+	case h.bytes == 0:
+		of.names += n
+	default:
+		of.bytes += n * h.bytes
+	}
+}
+
+// hold is what the cache holds of a report: what Facts reads of it, no larger than a report may be; nil for nothing. A
+// cluster can write reports of any name and number into its namespace; of those that no work of the hub accounts for, some
+// names are held. Should an Application come to need such a report later, Facts reads it from the API server.
+func (a *Agent) hold(obj any) (any, error) {
+	r, ok := obj.(*v1alpha1.ApplicationReport)
+	if !ok {
+		return obj, nil
+	}
+	key := client.ObjectKeyFromObject(r)
+	out := &v1alpha1.ApplicationReport{ObjectMeta: metav1.ObjectMeta{
+		Namespace: r.Namespace, Name: r.Name, UID: r.UID, ResourceVersion: r.ResourceVersion, Generation: r.Generation,
+	}}
+	if len(index.ApplicationsOfWork(context.Background(), a.apps, key)) == 0 {
+		if !a.held.name(key) {
+			return nil, nil //nolint:nilnil // documented
+		}
+		return out, nil
+	}
+	out.Application, out.ObservedAt = r.Application, r.ObservedAt
+	out.Status, out.Unreadable, out.Truncated = r.Status, r.Unreadable, r.Truncated
+	appreport.Bound(out)
+	if !a.held.whole(key, size.Of(out)) {
+		appreport.Brief(out)
+	}
+	return out, nil
+}
+
+// letGo notes that a report is deleted.
+func (a *Agent) letGo(obj runtime.Object) {
+	if r, ok := obj.(*v1alpha1.ApplicationReport); ok {
+		a.held.gone(client.ObjectKeyFromObject(r))
+	}
+}
+
+// trimmed tells whether only the name of a report is held. The schema demands that a report names its Application.
+func trimmed(r *v1alpha1.ApplicationReport) bool { return r.Application.Name == "" }
