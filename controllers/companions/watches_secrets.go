@@ -2,10 +2,11 @@ package companions
 
 import (
 	"context"
-	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -120,19 +121,22 @@ func (r *Reconciler) watchObjects(mgr ctrl.Manager, b *builder.Builder) error {
 	return nil
 }
 
-// marksOnly leaves of an object what tells it from others and whether it may travel.
+// maxMark is how many bytes are held of the annotation that tells whether an object may travel: true and false have fewer.
+const maxMark = 16
+
+// marksOnly leaves of an object what tells it from others and whether it may travel. Clusters can have rights to write some
+// of a kind into their namespaces on the hub.
 func marksOnly(obj any) (any, error) {
-	o, ok := obj.(client.Object)
+	o, ok := obj.(*metav1.PartialObjectMetadata)
 	if !ok {
-		return obj, nil
+		return obj, nil // a tombstone
 	}
-	o.SetLabels(nil)
-	o.SetManagedFields(nil)
-	o.SetOwnerReferences(nil)
-	annotations := maps.Clone(o.GetAnnotations())
-	maps.DeleteFunc(annotations, func(key, _ string) bool { return key != apis.AnnotationPropagate })
-	o.SetAnnotations(annotations)
-	return obj, nil
+	out := &metav1.PartialObjectMetadata{TypeMeta: o.TypeMeta}
+	out.Namespace, out.Name, out.UID, out.ResourceVersion = o.Namespace, o.Name, o.UID, o.ResourceVersion
+	if mark, ok := o.Annotations[apis.AnnotationPropagate]; ok {
+		out.Annotations = map[string]string{apis.AnnotationPropagate: strings.Clone(mark[:min(len(mark), maxMark)])}
+	}
+	return out, nil
 }
 
 // namedBy are the objects that an Application names.

@@ -57,7 +57,7 @@ func (s scope) field() fields.Selector {
 
 func (s scope) transform() toolscache.TransformFunc {
 	if s.name != "" {
-		return cache.TransformStripManagedFields()
+		return clustersecret.SlimToken
 	}
 	return clustersecret.Slim
 }

@@ -93,6 +93,26 @@ func Slim(obj any) (any, error) {
 	return out, nil
 }
 
+// maxCredential is how many bytes a token or the authorities of a cluster may have.
+const maxCredential = 128 << 10
+
+// SlimToken leaves of a Secret what CredentialsOf reads. It is for caches: the Secret of a ManagedServiceAccount is written
+// by its cluster. Any other object is returned as it is.
+func SlimToken(obj any) (any, error) {
+	s, ok := obj.(*corev1.Secret)
+	if !ok {
+		return obj, nil
+	}
+	out := &corev1.Secret{TypeMeta: s.TypeMeta, Type: s.Type, Data: map[string][]byte{}}
+	out.Namespace, out.Name, out.UID, out.ResourceVersion = s.Namespace, s.Name, s.UID, s.ResourceVersion
+	for _, key := range []string{corev1.ServiceAccountTokenKey, corev1.ServiceAccountRootCAKey} {
+		if value, ok := s.Data[key]; ok && len(value) <= maxCredential {
+			out.Data[key] = value
+		}
+	}
+	return out, nil
+}
+
 // digest stands for a config in memory.
 func digest(config []byte) []byte {
 	sum := sha256.Sum256(config)

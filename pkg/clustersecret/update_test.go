@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/yaml"
@@ -201,6 +202,34 @@ func TestSlimKeepsNoCredentials(t *testing.T) {
 	}
 	if !strings.Contains(string(s.Data["config"]), "hidden") {
 		t.Error("the input was changed")
+	}
+}
+
+// TestSlimToken: of a Secret that a cluster writes, the credentials are held and nothing else.
+func TestSlimToken(t *testing.T) {
+	long := strings.Repeat("x", 200<<10)
+	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "cluster1", Name: "argocd-manager", Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"a": long},
+	}, Data: map[string][]byte{"token": []byte("t"), "ca.crt": []byte("ca"), "other": []byte(long)}}
+	held := func() *corev1.Secret {
+		obj, err := clustersecret.SlimToken(s.DeepCopy())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return obj.(*corev1.Secret)
+	}
+	if diff := cmp.Diff(clustersecret.CredentialsOf(s), clustersecret.CredentialsOf(held())); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if data, err := yaml.Marshal(held()); err != nil || len(data) > 512 {
+		t.Errorf("%d bytes are held: %v", len(data), err)
+	}
+	s.Data["token"] = []byte(long)
+	if got := clustersecret.CredentialsOf(held()); got != nil {
+		t.Errorf("a token of %d bytes is held", len(got.Token))
+	}
+	if got, err := clustersecret.SlimToken("tombstone"); got != "tombstone" || err != nil {
+		t.Errorf("%v, %v", got, err)
 	}
 }
 

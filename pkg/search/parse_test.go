@@ -177,7 +177,13 @@ func TestParseThousands(t *testing.T) {
 	}
 	related = append(related, strings.NewReplacer("c1", "c2").Replace(fmt.Sprintf(service, "")))
 	gone := `,"_missingResources":` + quoted(`[{"kind":"Zebra","name":"zzz"}]`)
-	got := mustParse(t, answerOf([]string{fmt.Sprintf(guestbookItem, gone), neighbourItem}, related))
+	data := answerOf([]string{fmt.Sprintf(guestbookItem, gone), neighbourItem}, related)
+	before := live()
+	got := mustParse(t, data)
+	if held := live() - before; held > 1<<20 {
+		t.Errorf("%d bytes are held of an answer of %d", held, len(data))
+	}
+	runtime.KeepAlive(data)
 	app := got.Applications[guestbook]
 	if len(app.Resources) != MaxResources || app.Omitted != maxOfCluster+100+1-MaxResources || cap(app.Resources) != MaxResources {
 		t.Errorf("%d are kept and %d left out", len(app.Resources), app.Omitted)
@@ -188,6 +194,14 @@ func TestParseThousands(t *testing.T) {
 	if n := len(got.Applications[neighbour].Resources); n != 1 {
 		t.Errorf("the neighbour has %d resources", n)
 	}
+}
+
+// live is how much memory is in use.
+func live() int64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc) //nolint:gosec // it fits
 }
 
 // TestParseBoundsListsFirst: a list of millions of nothings costs about its bytes, not 24 and more for each entry.

@@ -24,7 +24,8 @@ func (c *collected) application() *Application {
 	all := slices.SortedFunc(maps.Values(c.resources), missingFirst)
 	kept := all[:min(len(all), MaxResources)]
 	slices.SortFunc(kept, byName)
-	app := &Application{Resources: slices.Clip(kept), Omitted: c.omitted + len(all) - len(kept)}
+	app := &Application{Resources: make([]argocd.ResourceStatus, len(kept)), Omitted: c.omitted + len(all) - len(kept)}
+	copy(app.Resources, kept) // what is left out is not to stay in memory behind them
 	for _, t := range slices.Sorted(maps.Keys(c.conditions)) {
 		app.Conditions = append(app.Conditions, argocd.Condition{Type: t, Message: c.conditions[t]})
 	}
