@@ -71,6 +71,9 @@ type Reconciler struct {
 	// NewIdentity returns a word that no operation has had, to tell operations apart by; nil for a random one.
 	NewIdentity func() string
 
+	// others reads the metadata of Applications without the pull label from a cache.
+	others client.Reader
+
 	blocked     tally.Reasons
 	losses      losses
 	revocations revocations

@@ -46,6 +46,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 		return nil, err
 	}
 	if seen.App == nil {
+		r.revocations.retain(key, nil)
 		return seen, nil
 	}
 	var err error

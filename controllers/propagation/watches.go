@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/controllers/internal/standby"
 	"github.com/towline-io/towline/controllers/internal/wake"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -26,7 +28,11 @@ import (
 
 // SetupWithManager registers the controller. concurrency is how many Applications are worked on at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
-	b := ctrl.NewControllerManagedBy(mgr).Named("propagation").WithOptions(retry.Options(concurrency))
+	options := retry.Options(concurrency)
+	options.NewQueue = standby.Queue(mgr.Elected(), r.known)
+	r.losses.waits = func() bool { return standby.Waits(mgr.Elected()) }
+	r.losses.spokenOf = r.spokenOf
+	b := ctrl.NewControllerManagedBy(mgr).Named("propagation").WithOptions(options)
 	running, err := wake.Register(b, r.Watches()).Build(r)
 	if err != nil {
 		return err
@@ -41,9 +47,30 @@ func (r *Reconciler) Watches() []wake.Watch {
 	return slices.Concat([]wake.Watch{
 		wake.Self(&argocd.Application{}, r.losses.watched(), applicationChanged()),
 		wake.Of(&argocd.Application{}, r.claimants, targetChanged()),
-		wake.Of(&workv1.ManifestWork{}, r.applicationsOfWork, workChanged()),
+		wake.Of(&workv1.ManifestWork{}, r.applicationsOfWork, r.losses.worksWatched(), workChanged()),
 		wake.Of(&clusterv1.ManagedCluster{}, r.applicationsOfCluster, clusterChanged()),
 	}, r.Grants.Watches(), r.Tracking.Watches(r.everything))
+}
+
+// spokenOf tells whether a work names an Application, as the cache has it.
+func (r *Reconciler) spokenOf(app types.NamespacedName) bool {
+	spoken := false
+	_, err := index.WorksNaming(context.Background(), r, app, func(*workv1.ManifestWork) bool {
+		spoken = true
+		return false // nothing is copied
+	})
+	return spoken || err != nil
+}
+
+// known tells whether the hub has an Application, by what is cached, or a work that names it. Of others there is nothing to
+// do.
+func (r *Reconciler) known(req reconcile.Request) bool {
+	ctx := context.Background()
+	app := &argocd.Application{}
+	if err := r.Get(ctx, req.NamespacedName, app, client.UnsafeDisableDeepCopy); !apierrors.IsNotFound(err) {
+		return true
+	}
+	return r.spokenOf(req.NamespacedName) || !apierrors.IsNotFound(r.others.Get(ctx, req.NamespacedName, applicationMetadata()))
 }
 
 // applicationChanged lets through what propagation reads of an Application. Its status is not among it, and has no

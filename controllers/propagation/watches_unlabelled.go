@@ -41,6 +41,7 @@ func (r *Reconciler) watchUnlabelled(mgr ctrl.Manager) error {
 	if err := mgr.Add(standby.Cache{Cache: apps}); err != nil {
 		return err
 	}
+	r.others = apps
 	w := Unlabelled()
 	return r.running.Watch(source.Kind(apps, w.Object, w.Handler, w.Changed...))
 }
