@@ -31,7 +31,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	options := retry.Options(concurrency)
 	options.NewQueue = standby.Queue(mgr.Elected(), r.known)
 	r.losses.waits = func() bool { return standby.Waits(mgr.Elected()) }
-	r.losses.spokenOf = r.spokenOf
+	r.losses.spokenOf = func(app types.NamespacedName) bool { return spokenOf(r, app) }
 	b := ctrl.NewControllerManagedBy(mgr).Named("propagation").WithOptions(options)
 	running, err := wake.Register(b, r.Watches()).Build(r)
 	if err != nil {
@@ -53,9 +53,9 @@ func (r *Reconciler) Watches() []wake.Watch {
 }
 
 // spokenOf tells whether a work names an Application, as the cache has it.
-func (r *Reconciler) spokenOf(app types.NamespacedName) bool {
+func spokenOf(cached client.Reader, app types.NamespacedName) bool {
 	spoken := false
-	_, err := index.WorksNaming(context.Background(), r, app, func(*workv1.ManifestWork) bool {
+	_, err := index.WorksNaming(context.Background(), cached, app, func(*workv1.ManifestWork) bool {
 		spoken = true
 		return false // nothing is copied
 	})
@@ -70,7 +70,7 @@ func (r *Reconciler) known(req reconcile.Request) bool {
 	if err := r.Get(ctx, req.NamespacedName, app, client.UnsafeDisableDeepCopy); !apierrors.IsNotFound(err) {
 		return true
 	}
-	return r.spokenOf(req.NamespacedName) || !apierrors.IsNotFound(r.others.Get(ctx, req.NamespacedName, applicationMetadata()))
+	return spokenOf(r, req.NamespacedName) || !apierrors.IsNotFound(r.others.Get(ctx, req.NamespacedName, applicationMetadata()))
 }
 
 // applicationChanged lets through what propagation reads of an Application. Its status is not among it, and has no
