@@ -213,7 +213,8 @@ func TestWhoMaySendWhatWhere(t *testing.T) {
 			bound: true,
 			app: func(b *fixture.ApplicationBuilder) {
 				b.Spec(`{"project":"default","source":{"repoURL":"https://git.example.com/a","path":"a"},` +
-					`"newer":[{"mirror":{"repoURL":"https://evil.example.com/b"}}],"destination":{"server":"https://kubernetes.default.svc","namespace":"guestbook"}}`)
+					`"newer":[{"mirror":{"repoURL":"https://evil.example.com/b"}}],` +
+					`"destination":{"server":"https://kubernetes.default.svc","namespace":"guestbook"}}`)
 			},
 			given: func(t *testing.T, s *scene) {
 				s.own(t, func(p *argocd.AppProjectSpec) {

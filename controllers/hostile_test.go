@@ -29,7 +29,8 @@ func filled(app *argocd.Application) workv1.ManifestWorkStatus {
 		})
 	}
 	for i := range 20 {
-		c := metav1.Condition{Type: fmt.Sprint("Invented", i), Status: metav1.ConditionTrue, Reason: "Test", Message: long, LastTransitionTime: metav1.Now()}
+		c := metav1.Condition{Type: fmt.Sprint("Invented", i), Status: metav1.ConditionTrue, Reason: "Test", Message: long,
+			LastTransitionTime: metav1.Now()}
 		status.Conditions = append(status.Conditions, c)
 		m.Conditions = append(m.Conditions, c)
 	}

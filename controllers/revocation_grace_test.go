@@ -150,7 +150,7 @@ func severalRuled(t *testing.T, n int) (*scene, works) {
 	out := works{apps: []*argocd.Application{s.app}, works: []*workv1.ManifestWork{first}}
 	for len(out.apps) < n {
 		app := s.app.DeepCopy()
-		app.ObjectMeta.Name, app.ResourceVersion, app.Status = unique("app"), "", argocd.Status{}
+		app.Name, app.ResourceVersion, app.Status = unique("app"), "", argocd.Status{}
 		create(t, app)
 		out.apps, out.works = append(out.apps, app), append(out.works, atWork(t, app))
 	}

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -180,7 +181,8 @@ func TestHowMuchIsHeldOfReports(t *testing.T) {
 		t.Error("nothing is held of a report that there was room for")
 	}
 	seen := appreport.Read(brief, types.NamespacedName{Namespace: in.apps[n-1].Namespace, Name: in.apps[n-1].Name})
-	if seen.Status.Health.Status != "Degraded" || seen.Status.OperationState == nil || seen.Complete || seen.Detailed || len(brief.Status.Resources) > 0 {
+	if seen.Status.Health.Status != "Degraded" || seen.Status.OperationState == nil || seen.Complete || seen.Detailed ||
+		len(brief.Status.Resources) > 0 {
 		t.Errorf("got health %+v, operation %+v, complete %t, detailed %t, %d resources",
 			seen.Status.Health, seen.Status.OperationState, seen.Complete, seen.Detailed, len(brief.Status.Resources))
 	}
@@ -212,14 +214,14 @@ func TestInformerOfReports(t *testing.T) {
 	}
 	later := watch.NewFakeWithChanSize(2*maxNames, false)
 	informer := a.newInformer(&toolscache.ListWatch{
-		ListFunc: func(metav1.ListOptions) (runtime.Object, error) {
+		ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
 			list := &v1alpha1.ApplicationReportList{ListMeta: metav1.ListMeta{ResourceVersion: "7"}}
 			for i := range maxNames - 100 {
 				list.Items = append(list.Items, *report(fmt.Sprint("invented", i)))
 			}
 			return list, nil
 		},
-		WatchFunc: func(o metav1.ListOptions) (watch.Interface, error) {
+		WatchFuncWithContext: func(_ context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			if o.SendInitialEvents != nil {
 				return nil, apierrors.NewInvalid(schema.GroupKind{Kind: "ListOptions"}, "", nil)
 			}
@@ -240,10 +242,11 @@ func TestInformerOfReports(t *testing.T) {
 	}
 	await := func(what string, is func() bool) {
 		t.Helper()
-		for deadline := time.Now().Add(30 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(deadline) {
-				t.Fatalf("%s: not so; %d reports are held", what, len(informer.GetStore().List()))
-			}
+		err := wait.PollUntilContextTimeout(t.Context(), 10*time.Millisecond, 30*time.Second, true, func(context.Context) (bool, error) {
+			return is(), nil
+		})
+		if err != nil {
+			t.Fatalf("%s: not so; %d reports are held", what, len(informer.GetStore().List()))
 		}
 	}
 	await("the report of the Application is held", func() bool { return has(work.Name(app)) })
@@ -263,7 +266,7 @@ func live() int64 {
 	gort.GC()
 	var m gort.MemStats
 	gort.ReadMemStats(&m)
-	return int64(m.HeapAlloc) //nolint:gosec // it fits
+	return int64(m.HeapAlloc)
 }
 
 // TestRejectedValuesAreCountedOnce: for each observation, however many read it.

@@ -190,7 +190,7 @@ func heldOf[T any](t *testing.T, _ *T, transform func(any) (any, error), object 
 		t.Errorf("%d bytes are held of an object that has %d", got, size/n)
 	}
 	runtime.KeepAlive(held)
-	held = nil
+	clear(held)
 	if got := int(live()) - int(before); got > after {
 		t.Errorf("%d bytes are held of %d objects that are gone", got, n)
 	}

@@ -23,7 +23,7 @@ func TestRefusalHidesCredentials(t *testing.T) {
 		"https://u:SECRET@git.example.com/a":           `"https://git.example.com/a"`,
 		"https://u:a@SECRET@git.example.com/a":         `"https://git.example.com/a"`,
 		"https://SECRET@git.example.com/a":             `"https://git.example.com/a"`,
-		" HTTPS://u:SECRET@git.example.com/a":          `"HTTPS://git.example.com/a"`,
+		"HTTPS://u:SECRET@git.example.com/a":           `"HTTPS://git.example.com/a"`,
 		"https://u:a/SECRET@git.example.com/a":         `"https://…@git.example.com/a"`,
 		"https://u:12/SECRET@git.example.com/a":        `"https://…@git.example.com/a"`,
 		"https://u:SECRET:SECRET@git.example.com/a":    `"https://git.example.com/a"`,

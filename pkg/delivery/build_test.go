@@ -35,11 +35,9 @@ func of(b *fixture.ApplicationBuilder) *situation {
 	s := &situation{Options: Options{Adopt: apis.AdoptMatching, AfterRestore: AfterRestoreHold, Move: MoveOptions{Timeout: time.Hour}}}
 	s.Now, s.App, s.Known, s.Identity = now, app, everything, "identity"
 	s.Key = types.NamespacedName{Namespace: app.Namespace, Name: app.Name}
-	switch {
-	case app.Labels[apis.LabelPull] == "":
+	s.Presence = Present
+	if app.Labels[apis.LabelPull] == "" {
 		s.Presence = Unlabelled
-	default:
-		s.Presence = Present
 	}
 	s.Clusters = map[string]managedcluster.Facts{}
 	return s.cluster("cluster1").cluster("cluster2")
@@ -168,7 +166,7 @@ func deletedApp(b *fixture.ApplicationBuilder) *fixture.ApplicationBuilder { ret
 func outline(p *Plan) []string {
 	out := []string{}
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	for i := Need(0); i < 20; i++ {
+	for i := range Need(20) {
 		if p.Need&(1<<i) != 0 {
 			add("needs %s", needs[i])
 		}

@@ -185,8 +185,8 @@ func (d *decision) update(was, w *workv1.ManifestWork) {
 }
 
 // delete asks for the deletion of a work, and tells of it.
-func (d *decision) delete(w *workv1.ManifestWork, as ending, more ...Event) {
-	d.step(Step{Verb: Delete, Was: w, Log: as.log, Events: append(as.of(d, w), more...)})
+func (d *decision) delete(w *workv1.ManifestWork, as ending) {
+	d.step(Step{Verb: Delete, Was: w, Log: as.log, Events: as.of(d, w)})
 	d.going[w.UID] = true
 }
 

@@ -229,7 +229,7 @@ func TestMove(t *testing.T) {
 		"an earlier one of its name, on the same cluster": {
 			is: of(cascading()).own(t).at(t, "cluster1", "22222"), want: []string{"delete cluster1", "  event WorkDeleted", "after 59m0s"}},
 		"an earlier one of its name, paused": {
-			is:   of(cascading()).own(t, reports("Healthy")).at(t, "cluster1", "22222").cluster("cluster1", func(f *managedcluster.Facts) {}),
+			is:   of(cascading()).own(t, reports("Healthy")).at(t, "cluster1", "22222").cluster("cluster1"),
 			want: []string{"delete cluster1", "  event WorkDeleted"}},
 		"old first": {
 			is:   of(old(cascading())).at(t, "cluster2", fixture.UID),

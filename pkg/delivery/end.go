@@ -52,8 +52,7 @@ func (d *decision) finalize() {
 		if d.earlier(w) {
 			first = d.firstOf(first, d.endEarlier(w))
 		} else {
-			_, h := d.remove(w, Remove)
-			first = d.firstOf(first, h)
+			first = d.firstOf(first, d.remove(w))
 		}
 	}
 	if first != nil {

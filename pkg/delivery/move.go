@@ -162,7 +162,7 @@ func (d *decision) removeFormer(ws works, left time.Duration) (first *hold) {
 		case w.Name != work.Name(d.App):
 			h = d.endEarlier(w)
 		default:
-			_, h = d.remove(w, Remove)
+			h = d.remove(w)
 		}
 		first = d.firstOf(first, h)
 	}

@@ -51,8 +51,7 @@ func (d *decision) endOrphan(w *workv1.ManifestWork) *hold {
 	if !d.leaving(w) && (work.Released(w) || work.CarriesRequest(w)) {
 		return d.leave(w)
 	}
-	_, h := d.remove(w, Remove)
-	return h
+	return d.remove(w)
 }
 
 // endEarlier does so for the work of an earlier Application of the name, which the hub has no more.

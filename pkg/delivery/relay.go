@@ -167,20 +167,20 @@ func (d *decision) stamp(out *relayed) *hold {
 }
 
 // send lets the work carry a request.
-func (out *relayed) send(s relay.Sent, operation json.RawMessage) {
+func (r *relayed) send(s relay.Sent, operation json.RawMessage) {
 	s.State = relay.OnItsWay
-	out.requests.Last = s
-	out.carry = &work.Request{Operation: operation, Version: s.Version}
+	r.requests.Last = s
+	r.carry = &work.Request{Operation: operation, Version: s.Version}
 }
 
 // forget drops what the work remembers of a request that is over: it is not asked for, and does not run.
-func (out *relayed) forget(app *argocd.Application, there relay.Cluster) {
-	last := out.requests.Last
+func (r *relayed) forget(app *argocd.Application, there relay.Cluster) {
+	last := r.requests.Last
 	runs := there.Busy && (last.ID == there.Taken || last.ID == relay.TerminationID(there.StartedAt))
 	asked := app.Operation != nil && last.ID == relay.ID(app.Operation.Raw) ||
 		stopping(app) && last.ID == relay.TerminationID(app.Status.OperationState.StartedAt)
 	if !runs && !asked {
-		out.requests.Last = relay.Sent{}
+		r.requests.Last = relay.Sent{}
 	}
 }
 

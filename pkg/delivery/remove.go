@@ -13,22 +13,22 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// remove takes an Application off the cluster of a work, and tells whether the work's deletion has been asked for. What
-// becomes there of what the Application deployed follows from the finalizers that the cluster's copy has at that moment: see
-// askFinalizers. The hold is nil where the work waits for something that the notice of the whole tells of.
-func (d *decision) remove(w *workv1.ManifestWork, as Intent) (asked bool, h *hold) {
+// remove takes an Application off the cluster of a work. What becomes there of what the Application deployed follows from the
+// finalizers that the cluster's copy has at that moment: see askFinalizers. It returns why the work's deletion is not asked for
+// yet; nil also where the notice of the whole tells of that.
+func (d *decision) remove(w *workv1.ManifestWork) *hold {
 	if d.leaving(w) {
-		return true, nil
+		return nil
 	}
-	if h := d.held(as, w); h != nil {
+	if h := d.held(Remove, w); h != nil {
 		d.wait(h.Wait)
-		return false, h.shown()
+		return h.shown()
 	}
-	if as == Remove && w.Spec.DeleteOption != nil && work.Released(w) && !argocd.Destroys(cascade(d.App)) {
-		return true, d.leave(w) // its request could not be taken back in another way
+	if w.Spec.DeleteOption != nil && work.Released(w) && !argocd.Destroys(cascade(d.App)) {
+		return d.leave(w) // its request could not be taken back in another way
 	}
 	d.delete(w, removed)
-	return true, nil
+	return nil
 }
 
 // shown is a hold that is shown by itself; nil for one of which the notice of the whole tells, and for none.

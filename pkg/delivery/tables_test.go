@@ -142,7 +142,7 @@ func decisionRows(text string) (rows [][2]string) {
 			continue
 		}
 		head := true
-		for _, line := range strings.Split(body, "\n") {
+		for line := range strings.SplitSeq(body, "\n") {
 			cells := strings.Split(line, "|")
 			switch {
 			case !strings.HasPrefix(line, "|"):

@@ -201,7 +201,7 @@ func live() int64 {
 	runtime.GC()
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
-	return int64(m.HeapAlloc) //nolint:gosec // it fits
+	return int64(m.HeapAlloc)
 }
 
 // TestParseBoundsListsFirst: a list of millions of nothings costs about its bytes, not 24 and more for each entry.

@@ -29,8 +29,8 @@ func behind(v reflect.Value) int {
 			size += behind(v.Index(i))
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			size += behind(v.Field(i))
+		for _, field := range v.Fields() {
+			size += behind(field)
 		}
 	case reflect.Map:
 		for pairs := v.MapRange(); pairs.Next(); {

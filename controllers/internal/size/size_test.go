@@ -40,7 +40,7 @@ func TestOfIsWhatIsAllocated(t *testing.T) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	took := int(after.HeapAlloc - before.HeapAlloc) //nolint:gosec // it fits
+	took := int(after.HeapAlloc - before.HeapAlloc)
 	if got := Of(status); got < took*2/3 || got > took*4/3 {
 		t.Errorf("%d bytes, and %d were allocated", got, took)
 	}
