@@ -1,6 +1,7 @@
 package controllers_test
 
 import (
+	"net/http"
 	"testing"
 	"time"
 
@@ -60,6 +61,33 @@ func TestAReplicaThatWaitsRemembersNoEnds(t *testing.T) {
 	settled(t)
 	if n := waits.readsOf(ns); n > 0 {
 		t.Errorf("%d Applications that have come and gone while it waited were read %d times", 2*count, n)
+	}
+}
+
+// TestAReplicaThatWaitsKeepsNoAccounts of reports: those of ApplicationSets that are gone when it leads are asked for by nobody.
+func TestAReplicaThatWaitsKeepsNoAccounts(t *testing.T) {
+	lease := heldLease(t)
+	leader := start(t)
+	waits := startReplica(t, contends(lease))
+	c, first := cluster(t), applicationSet(t)
+	const count = 5
+	for i := range count {
+		set := first
+		if i > 0 {
+			set = applicationSetNamed(t, first.Namespace, unique("set"))
+		}
+		app := set.application(c, unique("app")).Obj()
+		create(t, app)
+		set.expect(t, healths(""))
+		remove(t, app)
+		set.expectNone(t)
+	}
+	leader.stop()
+	waits.writes.takeReports(http.MethodGet, first.Namespace)
+	take(t, lease)
+	aggregated(t)
+	if got := waits.writes.takeReports(http.MethodGet, first.Namespace); len(got) > 0 {
+		t.Errorf("of %d ApplicationSets that are gone it asked for %q", count, got)
 	}
 }
 

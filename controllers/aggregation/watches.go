@@ -17,6 +17,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/controllers/internal/standby"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/managedcluster"
@@ -26,6 +27,10 @@ import (
 // SetupWithManager registers the controller. concurrency is how many ApplicationSets are worked on at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	measured.Store(&r.memory)
+	err := standby.Hold(mgr.GetCache(), &argocd.Application{}, &clusterv1.ManagedCluster{}, metadata(types.NamespacedName{}))
+	if err != nil {
+		return err
+	}
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("aggregation").
 		For(&v1alpha1.MulticlusterApplicationSetReport{}, builder.OnlyMetadata).
@@ -33,11 +38,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 			builder.WithPredicates(applicationChanged())).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.setsOfCluster),
 			builder.WithPredicates(availabilityChanged())).
-		WithOptions(retry.Options(concurrency))
+		WithOptions(retry.WhenLeading(concurrency))
 	for _, s := range r.Inventory.Sources {
 		b.WatchesRawSource(s.Changes(r.ofSource))
 	}
-	var err error
 	r.running, err = b.Build(r)
 	return err
 }

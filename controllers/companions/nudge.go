@@ -9,10 +9,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/companion"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 // What Argo CD says of an Application whose companions have not come yet.
@@ -39,7 +42,7 @@ func (r *Reconciler) nudge(ctx context.Context, app *argocd.Application) (time.D
 	if err != nil || there == "" {
 		return 0, err
 	}
-	now, after := r.nudged.next(client.ObjectKeyFromObject(app), there, time.Now())
+	now, after := r.nudged.next(companion.ObjectsKey(work.Key(app)), there, time.Now())
 	if !now {
 		return after, nil
 	}
@@ -83,10 +86,20 @@ func (r *Reconciler) there(ctx context.Context, app *argocd.Application) (string
 }
 
 // nudged remembers with which companions an Application was nudged last, so that one which stays as it is is not nudged
-// again. Forgotten at a restart, it costs one refresh of each of those.
+// again. Forgotten at a restart, it costs one refresh of each of those. It goes by the Application's objects work.
 type nudged struct {
 	mu   sync.Mutex
 	last map[types.NamespacedName]nudge
+}
+
+// watched forgets the Applications that go. It lets everything through.
+func (n *nudged) watched() predicate.Predicate {
+	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
+		if app, ok := e.Object.(*argocd.Application); ok {
+			n.forget(companion.ObjectsKey(work.Key(app)))
+		}
+		return true
+	}}
 }
 
 type nudge struct {
@@ -95,8 +108,8 @@ type nudge struct {
 	done bool
 }
 
-// next tells whether it is time to nudge the Application, which has these companions, and if not when it will be; zero
-// for never.
+// next tells whether it is time to nudge the Application of that objects work, which has these companions, and if not when it
+// will be; zero for never.
 func (n *nudged) next(app types.NamespacedName, with string, now time.Time) (bool, time.Duration) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -5,6 +5,11 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/towline-io/towline/pkg/companion"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 func TestNudgedOnceForTheSameCompanions(t *testing.T) {
@@ -32,5 +37,18 @@ func TestNudgedOnceForTheSameCompanions(t *testing.T) {
 	n.forget(app)
 	if len(n.last) != 0 {
 		t.Error("it is still remembered")
+	}
+}
+
+// TestNudgedForgetsWhatIsGone: also an Application that no finalizer holds, whose end comes without a deletion time.
+func TestNudgedForgetsWhatIsGone(t *testing.T) {
+	var n nudged
+	app, now := fixture.Application("web").Obj(), time.Unix(1_700_000_000, 0)
+	n.next(companion.ObjectsKey(work.Key(app)), "a", now)
+	if !n.watched().Delete(event.DeleteEvent{Object: app}) {
+		t.Error("others do not hear of it")
+	}
+	if len(n.last) != 0 {
+		t.Errorf("%d Applications that are gone are remembered", len(n.last))
 	}
 }

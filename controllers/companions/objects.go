@@ -25,6 +25,7 @@ func (r *Reconciler) objectsWork(ctx context.Context, key types.NamespacedName) 
 	apps := index.ApplicationsOfObjectsWork(ctx, r, key)
 	if len(apps) == 0 {
 		r.troubled.Set(troubledApplications, key, "")
+		r.nudged.forget(key)
 		return r.abandoned(ctx, key)
 	}
 	app := &apps[0]
@@ -32,16 +33,11 @@ func (r *Reconciler) objectsWork(ctx context.Context, key types.NamespacedName) 
 		return keep, err
 	}
 	sent, err := r.sent(ctx, app)
-	switch {
-	case err != nil:
+	if err != nil {
 		return keep, err
-	case !sent && !app.DeletionTimestamp.IsZero():
-		return r.abandoned(ctx, key)
-	case !sent:
-		if err := r.report(ctx, app, nil); err != nil {
-			return keep, err
-		}
-		return r.abandoned(ctx, key)
+	}
+	if !sent {
+		return r.notSent(ctx, key, app)
 	}
 	want, problems, err := r.named(ctx, app)
 	if err != nil {
@@ -60,6 +56,18 @@ func (r *Reconciler) objectsWork(ctx context.Context, key types.NamespacedName) 
 	}
 	want.after, err = r.nudge(ctx, app)
 	return want, err
+}
+
+// notSent tells what becomes of the work when the Application is not on its cluster. Nothing is wrong with its companions
+// then; and one that is being deleted is left alone.
+func (r *Reconciler) notSent(ctx context.Context, key types.NamespacedName, app *argocd.Application) (want, error) {
+	r.nudged.forget(key)
+	if app.DeletionTimestamp.IsZero() {
+		if err := r.report(ctx, app, nil); err != nil {
+			return keep, err
+		}
+	}
+	return r.abandoned(ctx, key)
 }
 
 // abandoned tells what becomes of the work when there is no such Application that could be sent: it stays while the

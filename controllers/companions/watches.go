@@ -21,6 +21,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/controllers/internal/standby"
 	"github.com/towline-io/towline/controllers/internal/wake"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -34,13 +35,16 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	if err := index.AddCompanions(context.Background(), mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
-	// Applications and works ask for them as soon as they are told of, which may be before the watch of Secrets has begun.
-	if _, err := mgr.GetCache().GetInformer(context.Background(), &corev1.Secret{}); err != nil {
+	// Applications and works ask for Secrets as soon as they are told of, which may be before the watch of those has begun.
+	err := standby.Hold(mgr.GetCache(),
+		&corev1.Secret{}, &argocd.Application{}, &workv1.ManifestWork{}, &argocd.AppProject{}, &clusterv1.ManagedCluster{})
+	if err != nil {
 		return err
 	}
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("companions").
-		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.ofApplication), builder.WithPredicates(applicationChanged())).
+		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.ofApplication),
+			builder.WithPredicates(r.nudged.watched(), applicationChanged())).
 		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(r.ofWork), builder.WithPredicates(workChanged())).
 		Watches(&argocd.AppProject{}, handler.EnqueueRequestsFromMapFunc(r.ofProject), builder.WithPredicates(projectChanged())).
 		Watches(&corev1.Secret{}, r.secretHandler()).
@@ -50,8 +54,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 			return err
 		}
 	}
-	running, err := wake.Add(b, r.Tracking.Watches(r.everything)).WithOptions(retry.Options(concurrency)).Build(r)
-	r.running = running
+	r.running, err = wake.Add(b, r.Tracking.Watches(r.everything)).WithOptions(retry.WhenLeading(concurrency)).Build(r)
 	return err
 }
 
@@ -121,9 +124,6 @@ func clusterChanged() predicate.Predicate {
 // ofApplication are the works that an Application may need, or may have needed: none for most.
 func (r *Reconciler) ofApplication(ctx context.Context, obj client.Object) []reconcile.Request {
 	app := obj.(*argocd.Application)
-	if !app.DeletionTimestamp.IsZero() {
-		r.nudged.forget(client.ObjectKeyFromObject(app))
-	}
 	keys, err := r.companionsOf(ctx, app)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "The repository Secrets cannot be listed from the cache")

@@ -2,6 +2,7 @@ package companions
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -105,7 +106,9 @@ func (r *Reconciler) watchObjects(mgr ctrl.Manager, b *builder.Builder) error {
 	if err != nil {
 		return err
 	}
-	if err := mgr.Add(standby.Cache{Cache: objects}); err != nil {
+	if err := errors.Join(
+		standby.Hold(objects, objectOf(companion.SecretKind), objectOf(companion.ConfigMapKind)), mgr.Add(standby.Cache{Cache: objects}),
+	); err != nil {
 		return err
 	}
 	if err := mgr.GetFieldIndexer().IndexField(context.Background(), &argocd.Application{}, index.ByObject, namedBy); err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
@@ -48,8 +47,7 @@ type Reconciler struct {
 	scopes scopes
 	held   held
 
-	// pushers are the Applications that Secrets were kept for last, of those that are pushed; both by namespace and name.
-	pushers sync.Map
+	pushers pushers
 }
 
 // errStale says that the cache is behind what was read from the API server: look again when it has caught up.
@@ -62,6 +60,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	switch {
 	case apierrors.IsNotFound(err):
 		r.held.set(req.NamespacedName, nil)
+		r.pushers.forget(req.NamespacedName)
 		forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	case err != nil:

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -50,6 +52,49 @@ type users struct {
 
 	// pushed is read when the first Secret is about to go.
 	pushed pushed
+
+	// last are the Applications that Secrets were kept for before, of those that are pushed, and now those that they are
+	// kept for, by the names of the Secrets.
+	last, now map[string]types.NamespacedName
+}
+
+// pushers remembers the pushed Applications that Secrets are kept for, of the GitOpsClusters that would remove these.
+type pushers struct {
+	mu   sync.Mutex
+	last map[pusherKey]map[string]types.NamespacedName
+}
+
+// pusherKey is a GitOpsCluster, and a namespace of Secrets.
+type pusherKey struct {
+	owner     types.NamespacedName
+	namespace string
+}
+
+func (p *pushers) get(key pusherKey) map[string]types.NamespacedName {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.last[key]
+}
+
+// set notes which Secrets are kept, and for whom. No others are.
+func (p *pushers) set(key pusherKey, now map[string]types.NamespacedName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(now) == 0 {
+		delete(p.last, key)
+		return
+	}
+	if p.last == nil {
+		p.last = map[pusherKey]map[string]types.NamespacedName{}
+	}
+	p.last[key] = now
+}
+
+// forget notes that a GitOpsCluster is gone.
+func (p *pushers) forget(owner types.NamespacedName) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	maps.DeleteFunc(p.last, func(key pusherKey, _ map[string]types.NamespacedName) bool { return key.owner == owner })
 }
 
 // of is an Application that uses the Secret, and whether it is pushed; nil for none.
@@ -58,7 +103,7 @@ func (u *users) of(ctx context.Context, s *corev1.Secret) (app *types.Namespaced
 		return &apps[0], false, nil
 	}
 	names := []string{"name " + clustersecret.NameOf(s), "server " + clustersecret.ServerOf(s)}
-	if app, err = u.r.stillPushed(ctx, s, names); app != nil || err != nil {
+	if app, err = u.stillPushed(ctx, s, names); app != nil || err != nil {
 		return app, true, err
 	}
 	if u.pushed == nil {
@@ -68,28 +113,28 @@ func (u *users) of(ctx context.Context, s *corev1.Secret) (app *types.Namespaced
 	}
 	for _, by := range names {
 		if key, ok := u.pushed[by]; ok {
-			u.r.pushers.Store(client.ObjectKeyFromObject(s), key)
+			u.now[s.Name] = key
 			return &key, true, nil
 		}
 	}
-	u.r.pushers.Delete(client.ObjectKeyFromObject(s))
 	return nil, false, nil
 }
 
 // stillPushed is the Application that the Secret was kept for last, if that goes on: to ask for one costs the hub much less
 // than to ask for all.
-func (r *Reconciler) stillPushed(ctx context.Context, s *corev1.Secret, names []string) (*types.NamespacedName, error) {
-	last, ok := r.pushers.Load(client.ObjectKeyFromObject(s))
+func (u *users) stillPushed(ctx context.Context, s *corev1.Secret, names []string) (*types.NamespacedName, error) {
+	key, ok := u.last[s.Name]
 	if !ok {
 		return nil, nil
 	}
-	app, key := &argocd.Application{}, last.(types.NamespacedName)
-	if err := r.Live.Get(ctx, key, app); err != nil {
+	app := &argocd.Application{}
+	if err := u.r.Live.Get(ctx, key, app); err != nil {
 		return nil, client.IgnoreNotFound(err)
 	}
 	if !slices.Contains(names, destinationOf(app)) {
 		return nil, nil
 	}
+	u.now[s.Name] = key
 	return &key, nil
 }
 

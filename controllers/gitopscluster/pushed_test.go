@@ -82,10 +82,13 @@ func TestWhoKeepsASecret(t *testing.T) {
 		pushedTo("pulled", "a").Label(apis.LabelPull, "true").Annotation(apis.AnnotationSkipReconcile, "true").Obj(),
 	}}
 	r, s := &Reconciler{Client: h, Live: live{h}}, secret("s", "a", "https://a", 0, true)
+	key := pusherKey{types.NamespacedName{Namespace: "argocd", Name: "fleet"}, s.Namespace}
 	step := func(want string, lists int) {
 		t.Helper()
 		h.lists = 0
-		app, isPushed, err := (&users{r: r}).of(t.Context(), &s)
+		u := &users{r: r, last: r.pushers.get(key), now: map[string]types.NamespacedName{}}
+		app, isPushed, err := u.of(t.Context(), &s)
+		r.pushers.set(key, u.now)
 		got := ""
 		if app != nil {
 			got = app.Name
@@ -102,10 +105,29 @@ func TestWhoKeepsASecret(t *testing.T) {
 	step("both", 1)
 	h.apps = h.apps[:1]
 	step("", 1)
-	r.pushers.Range(func(s, _ any) bool {
-		t.Errorf("remembered for nothing: %s", s.(types.NamespacedName))
-		return true
-	})
+	if n := len(r.pushers.last); n > 0 {
+		t.Errorf("%d GitOpsClusters are remembered for nothing", n)
+	}
+}
+
+// TestPushersForgetsWhatIsGone: a Secret that somebody else has deleted, or that is wanted again, and a GitOpsCluster.
+func TestPushersForgetsWhatIsGone(t *testing.T) {
+	var p pushers
+	app := types.NamespacedName{Namespace: "argocd", Name: "web"}
+	one := pusherKey{types.NamespacedName{Namespace: "argocd", Name: "one"}, "argocd"}
+	two := pusherKey{types.NamespacedName{Namespace: "argocd", Name: "two"}, "argocd"}
+	for _, key := range []pusherKey{one, two} {
+		p.set(key, map[string]types.NamespacedName{"a": app, "b": app})
+	}
+	p.set(one, map[string]types.NamespacedName{"b": app})
+	if got := p.get(one); len(got) != 1 || len(p.get(two)) != 2 {
+		t.Errorf("got %v, and %v of another", got, p.get(two))
+	}
+	p.set(one, nil)
+	p.forget(two.owner)
+	if len(p.last) > 0 {
+		t.Errorf("remembered for nothing: %v", p.last)
+	}
 }
 
 // TestFailureIsNotHeldUp: what has failed is tried again as such, whoever else is waited for.

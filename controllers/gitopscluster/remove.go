@@ -39,6 +39,7 @@ func (r *Reconciler) prune(ctx context.Context, g *v1beta1.GitOpsCluster, chosen
 	candidates := left(chosen)
 	if len(candidates) == 0 {
 		o.holds(a.namespace, nil)
+		r.pushers.set(pusherKey{client.ObjectKeyFromObject(g), a.namespace}, nil)
 		return nil
 	}
 	if err := r.confirm(ctx, g); err != nil {
@@ -117,7 +118,8 @@ func (r *Reconciler) removeAll(
 		clusters = append(clusters, clustersecret.Cluster(s))
 	}
 	r.held.add(owner, clusters) // before the Applications are looked for, so that the end of none is missed
-	users := &users{r: r}
+	key := pusherKey{owner, namespace}
+	users := &users{r: r, last: r.pushers.get(key), now: map[string]types.NamespacedName{}}
 	var errs []error
 	for _, s := range secrets {
 		app, isPushed, err := r.removeOne(ctx, owner, s, how, users)
@@ -131,6 +133,7 @@ func (r *Reconciler) removeAll(
 			o.deleted = append(o.deleted, clustersecret.Cluster(s))
 		}
 	}
+	r.pushers.set(key, users.now)
 	o.holds(namespace, held)
 	return errors.Join(errs...)
 }

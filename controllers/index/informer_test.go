@@ -112,7 +112,7 @@ func TestListsAreMadeSmallPageByPage(t *testing.T) {
 	if n := len(informer.GetStore().List()); n != server.works {
 		t.Errorf("%d works are held, want %d", n, server.works)
 	}
-	if server.most > 100 || server.full != 0 {
+	if server.most > 50 || server.full != 0 {
 		t.Errorf("%d works were in memory in full, and %d still are", server.most, server.full)
 	}
 }

@@ -9,15 +9,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/controllers/internal/standby"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
 // SetupWithManager registers the controller. concurrency is how many Applications are worked on at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
+	if err := standby.Hold(mgr.GetCache(), &argocd.Application{}); err != nil {
+		return err
+	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("resourcetree").
 		For(&argocd.Application{}, builder.WithPredicates(changed())).
-		WithOptions(retry.Options(concurrency)).
+		WithOptions(retry.WhenLeading(concurrency)).
 		Complete(r)
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/controllers/internal/standby"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/managedcluster"
 )
@@ -23,6 +24,9 @@ import (
 // Every change of an Application is looked at, our own writes included: a comparison in memory finds that there is
 // nothing to do, and what someone else wrote over is put right. The cache's own resync, every few hours, is no change.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
+	if err := standby.Hold(mgr.GetCache(), &argocd.Application{}, &clusterv1.ManagedCluster{}); err != nil {
+		return err
+	}
 	clusters := newOutages(func(ctx context.Context, cluster string) []types.NamespacedName {
 		return index.ApplicationsOfCluster(ctx, r, cluster)
 	})
@@ -31,7 +35,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 		For(&argocd.Application{}, builder.WithPredicates(predicate.ResourceVersionChangedPredicate{})).
 		Watches(&clusterv1.ManagedCluster{}, clusters.handler(), builder.WithPredicates(availabilityChanged())).
 		WatchesRawSource(source.Func(clusters.source)).
-		WithOptions(retry.Options(concurrency))
+		WithOptions(retry.WhenLeading(concurrency))
 	for _, s := range r.Inventory.Sources {
 		b.WatchesRawSource(s.Changes(itself))
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
@@ -25,4 +26,12 @@ func Options(concurrency int) controller.Options {
 		MaxConcurrentReconciles: concurrency,
 		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](first, last),
 	}
+}
+
+// WhenLeading are those of a controller that looks at all there is when its replica begins to lead. While the replica waits,
+// the controller hears of nothing: nobody would empty its queue, in which everything stays that has ever been there.
+func WhenLeading(concurrency int) controller.Options {
+	o := Options(concurrency)
+	o.EnableWarmup = ptr.To(false)
+	return o
 }

@@ -11,13 +11,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/towline-io/towline/controllers/internal/standby"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
@@ -39,7 +39,7 @@ type Known struct{ served atomic.Bool }
 // Watch wakes a controller for what the ApplicationSets are mapped to of which the predicate lets a change through.
 func (k *Known) Watch(mgr ctrl.Manager, c controller.Controller, to handler.MapFunc, changed predicate.Predicate) error {
 	// The informer comes first: a cache without one refuses reads instead of waiting until they can be answered.
-	if _, err := mgr.GetCache().GetInformer(context.Background(), Object(), cache.BlockUntilSynced(false)); err != nil {
+	if err := standby.Hold(mgr.GetCache(), Object()); err != nil {
 		return err
 	}
 	k.served.Store(true)

@@ -16,7 +16,7 @@ import (
 )
 
 // pageSize is how many objects are in memory in full at a time. Each can have 1.5 MB.
-const pageSize = 100
+const pageSize = 50
 
 // Sieve is a ListerWatcher.
 type Sieve struct {
