@@ -75,6 +75,9 @@ func TestClustersThatFillTheirWorks(t *testing.T) {
 	if _, err := replica.GetInformer(ctx, &workv1.ManifestWork{}); err != nil {
 		t.Fatal(err)
 	}
+	if !replica.WaitForCacheSync(ctx) { // it also waits for the start
+		t.Fatal("the cache of the replica was not filled")
+	}
 	works := &workv1.ManifestWorkList{}
 	if err := replica.List(ctx, works, client.InNamespace(c.Name)); err != nil {
 		t.Fatal(err)
