@@ -125,7 +125,9 @@ var _ = Describe("A hub and a cluster with an app-of-apps of one name", func() {
 
 	It("do not after an upgrade either: the work agent takes off what it brought", func(ctx SpecContext) {
 		const name = "marked"
-		app := standalone(ctx, name, on)
+		app := standalone(ctx, name, on, func(b *fixture.ApplicationBuilder) {
+			b.Label(apis.LabelInstance, apps).Annotation(apis.AnnotationTrackingID, apps+":argoproj.io/Application:argocd/"+name)
+		})
 		expectHealthy(ctx, name)
 		before, err := read(cluster[on], named(name))(ctx)
 		Expect(err).NotTo(HaveOccurred())
