@@ -3,6 +3,7 @@ package authorization
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -25,17 +26,30 @@ func normalized(repo string) string {
 // maxShown is how many bytes of a tenant's text a message repeats.
 const maxShown = 200
 
-// shown is a repository's address for people: without the name and password that it may hold.
+// schemes are those of repositories. A word in front of "://" that is none of them may be part of a password.
+var schemes = []string{"http", "https", "ssh", "git", "oci", "file"}
+
+// shown is a repository's address for people, without what may be a name, a password or a token: all in front of the last
+// "@", and a query. Of an address that can be read in two ways, or in none, only the scheme is left.
 func shown(repo string) string {
-	u, err := url.Parse(strings.TrimSpace(repo))
-	switch {
-	case err == nil && u.User != nil:
-		u.User = nil
-		repo = u.String()
-	case err != nil && strings.Contains(repo, "@"):
-		_, repo, _ = strings.Cut(repo, "@")
+	scheme, rest, found := strings.Cut(strings.TrimSpace(repo), "://")
+	if found && slices.Contains(schemes, strings.ToLower(scheme)) {
+		scheme += "://"
+	} else {
+		scheme, rest = "", strings.TrimSpace(repo)
 	}
-	return cut(repo)
+	at, end := strings.LastIndex(rest, "@"), strings.IndexAny(rest, "?#")
+	_, err := url.Parse(scheme + rest)
+	switch {
+	case end >= 0 && end < at, at < 0 && err != nil && scheme != "":
+		return scheme + "…"
+	case end >= 0:
+		rest = rest[:end] + "?…"
+	}
+	if strings.Contains(rest[:at+1], "/") { // the "@" is one of a path, or the "/" one of a password
+		scheme += "…@"
+	}
+	return cut(scheme + rest[at+1:])
 }
 
 func cut(s string) string {
