@@ -192,6 +192,39 @@ func TestWhoMaySendWhatWhere(t *testing.T) {
 				s.allow(t, func(p *argocd.AppProjectSpec) { p.SourceRepos = []string{"https://git.example.com/*"} })
 			},
 		},
+		"hydrated to another repository": {
+			bound: true,
+			app: func(b *fixture.ApplicationBuilder) {
+				b.Spec(`{"project":"default","sourceHydrator":{"drySource":{"repoURL":"https://git.example.com/a","path":"a","targetRevision":"HEAD"},` +
+					`"syncSource":{"repoURL":"https://evil.example.com/b","targetBranch":"b","path":"b"}},` +
+					`"destination":{"server":"https://kubernetes.default.svc","namespace":"guestbook"}}`)
+			},
+			given: func(t *testing.T, s *scene) {
+				s.own(t, func(p *argocd.AppProjectSpec) {
+					p.SourceNamespaces, p.SourceRepos = []string{s.namespace}, []string{"https://git.example.com/*"}
+				})
+			},
+			reason: apis.ReasonSourceForbidden, says: `the repository "https://evil.example.com/b"`,
+			grant: func(t *testing.T, s *scene) {
+				s.allow(t, func(p *argocd.AppProjectSpec) { p.SourceRepos = []string{"*"} })
+			},
+		},
+		"another repository in a field of a newer Argo CD": {
+			bound: true,
+			app: func(b *fixture.ApplicationBuilder) {
+				b.Spec(`{"project":"default","source":{"repoURL":"https://git.example.com/a","path":"a"},` +
+					`"newer":[{"mirror":{"repoURL":"https://evil.example.com/b"}}],"destination":{"server":"https://kubernetes.default.svc","namespace":"guestbook"}}`)
+			},
+			given: func(t *testing.T, s *scene) {
+				s.own(t, func(p *argocd.AppProjectSpec) {
+					p.SourceNamespaces, p.SourceRepos = []string{s.namespace}, []string{"https://git.example.com/*"}
+				})
+			},
+			reason: apis.ReasonSourceForbidden, says: `the repository "https://evil.example.com/b"`,
+			grant: func(t *testing.T, s *scene) {
+				s.allow(t, func(p *argocd.AppProjectSpec) { p.SourceRepos = []string{"*"} })
+			},
+		},
 		"another destination": {
 			bound: true,
 			given: func(t *testing.T, s *scene) {

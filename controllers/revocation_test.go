@@ -14,6 +14,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/relay"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -190,6 +191,40 @@ func TestAForbiddenOperationIsHeldAlone(t *testing.T) {
 	g.Eventually(func() bool { return get(t, app).Operation == nil }, soon, tick).Should(BeTrue())
 	expectNoNotice(t, app, apis.ConditionPropagationForbiddenError)
 	if got := carried(t, app); got != "" {
+		t.Errorf("%s went to the cluster", got)
+	}
+}
+
+// TestAnOperationThatBringsItsOwnManifests: none travels, whatever the project permits. It can be taken back as any other,
+// and one without them travels then.
+func TestAnOperationThatBringsItsOwnManifests(t *testing.T) {
+	start(t)
+	s := &scene{namespace: namespace(t, unique("apps")), cluster: cluster(t)}
+	s.app = fixture.Application("guestbook").Namespace(s.namespace).Cluster(s.cluster.Name).Obj()
+	s.own(t, func(p *argocd.AppProjectSpec) { p.SourceNamespaces, p.SourceRepos = []string{"*"}, []string{"*"} })
+	app := s.app
+	const manifest = `{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"not-from-git\"}}`
+	create(t, app)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	expectHealth(t, app, "Healthy")
+	request(t, app, `{"sync":{"revision":"HEAD","manifests":["`+manifest+`"]}}`)
+	expectForbidden(t, app, apis.ReasonManifestsForbidden, "held back")
+	edit(t, app, func(a *argocd.Application) { a.Annotations["note"] = "x" })
+	g := NewWithT(t)
+	g.Eventually(func() string { return string(workOf(t, app).Spec.Workload.Manifests[0].Raw) }, soon, tick).Should(ContainSubstring(`"note":"x"`))
+	settled(t)
+	if got := carried(t, app); got != "" {
+		t.Errorf("%s went to the cluster", got)
+	}
+	if op := get(t, app).Operation; op == nil || relay.ID(op.Raw) != "" {
+		t.Error("the operation was taken off the hub, or given an identity")
+	}
+	edit(t, app, func(a *argocd.Application) { a.Operation = nil })
+	expectNoNotice(t, app, apis.ConditionPropagationForbiddenError)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	request(t, app, `{"sync":{"revision":"HEAD","manifests":[]}}`)
+	sentOperation(t, app, "")
+	if got := carried(t, app); strings.Contains(got, "not-from-git") {
 		t.Errorf("%s went to the cluster", got)
 	}
 }

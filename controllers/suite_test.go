@@ -139,6 +139,8 @@ func loadCRDs(dir string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 			spec := schema.Properties["spec"]
 			spec.XPreserveUnknownFields = ptr.To(true)
 			schema.Properties["spec"] = spec
+			hydrated := spec.Properties["sourceHydrator"].Properties["syncSource"]
+			hydrated.Properties["repoURL"] = apiextensionsv1.JSONSchemaProps{Type: "string"} // Argo CD 3.5
 		}
 		if crd.Spec.Names.Kind == "ApplicationSet" { // its schema has a megabyte, and only its metadata is looked at
 			crd.Spec.Versions[0].Schema.OpenAPIV3Schema = &apiextensionsv1.JSONSchemaProps{

@@ -114,7 +114,22 @@ var _ = Describe("An attack", Ordered, func() {
 				expectForbidden(ctx, app, "https://evil.example.com/x")
 				w, err := read(hub, workOf(app))(ctx)
 				Expect(err).NotTo(HaveOccurred())
-				Expect(fmt.Sprint(w.Spec)).NotTo(ContainSubstring("evil"))
+				Expect(string(w.Spec.Workload.Manifests[0].Raw)).NotTo(ContainSubstring("evil"))
+			})
+		})
+
+		It("syncs manifests of its own", func(ctx SpecContext) {
+			harmless(ctx, func() {
+				app := tenantApp("local")
+				submit(ctx, tenant, app)
+				Eventually(ctx, read(hub, workOf(app))).ShouldNot(BeNil())
+				const manifest = `{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"not-from-git\",\"namespace\":\"tenant-a\"}}`
+				Expect(tenant.Patch(ctx, app, merge(`{"operation":{"sync":{"manifests":["`+manifest+`"]}}}`))).To(Succeed())
+				expectForbidden(ctx, app, "manifests of its own in sync.manifests")
+				Expect(read(cluster["cluster1"], raw("v1", "ConfigMap", tenantNamespace, "not-from-git"))(ctx)).To(BeNil())
+				w, err := read(hub, workOf(app))(ctx)
+				Expect(err).NotTo(HaveOccurred())
+				Expect(string(w.Spec.Workload.Manifests[0].Raw)).NotTo(ContainSubstring("not-from-git"))
 			})
 		})
 

@@ -51,6 +51,8 @@ const (
 	ReasonProjectForbidden = "ProjectForbidden"
 	// ReasonSourceForbidden: the AppProject does not permit a repository that the Application names.
 	ReasonSourceForbidden = "SourceForbidden"
+	// ReasonManifestsForbidden: the requested operation brings manifests of its own, in place of those in a repository.
+	ReasonManifestsForbidden = "ManifestsForbidden"
 	// ReasonDestinationForbidden: the AppProject does not permit the namespace that the Application deploys to, or the
 	// cluster.
 	ReasonDestinationForbidden = "DestinationForbidden"

@@ -50,6 +50,11 @@ func Project(p *argocd.AppProject, namespace, argocdNamespace string, r Request,
 				p.Namespace, p.Name, shown(repo))
 		}
 	}
+	if r.Manifests {
+		return refuse(apis.ReasonManifestsForbidden,
+			"the operation brings manifests of its own in sync.manifests, and no spec.sourceRepos of an AppProject can permit those: "+
+				"commit them to a repository, or sync them on cluster %q itself", c.Name)
+	}
 	if !Permits(p, c, r.Namespace) {
 		return refuse(apis.ReasonDestinationForbidden,
 			"AppProject %s/%s does not permit namespace %q on cluster %q: add {name: %s, namespace: %s} to its spec.destinations, "+

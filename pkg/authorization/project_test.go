@@ -1,8 +1,10 @@
 package authorization_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -120,6 +122,9 @@ func TestProjectRefusals(t *testing.T) {
 		"the second source": {
 			edit:   func(r *authorization.Request) { r.Sources = append(r.Sources, "https://u:pass@evil.example.com/y") },
 			reason: apis.ReasonSourceForbidden, says: `"https://evil.example.com/y"`},
+		"text in place of a repository": {
+			edit:   func(r *authorization.Request) { r.Manifests = true },
+			reason: apis.ReasonManifestsForbidden, says: "spec.sourceRepos"},
 		"not one of its clusters": {project: own, reason: apis.ReasonDestinationForbidden, says: "in its spec.destinations"},
 	} {
 		t.Run(title, func(t *testing.T) {
@@ -151,6 +156,8 @@ func TestRead(t *testing.T) {
 	from := func(repos ...string) authorization.Request {
 		return authorization.Request{Project: "default", Sources: repos}
 	}
+	ofText := from("")
+	ofText.Manifests = true
 	for title, tc := range map[string]struct {
 		spec, operation string
 		want            authorization.Request
@@ -168,10 +175,26 @@ func TestRead(t *testing.T) {
 			operation: `{"sync":{"source":{"repoURL":"evil"}}}`, want: from("a", "evil")},
 		"a sync of others": {spec: `{"source":{"repoURL":"a"}}`,
 			operation: `{"sync":{"sources":[{"repoURL":"evil"}]}}`, want: from("a", "evil")},
-		"keys by their case":  {spec: `{"source":{"repoURL":"a","RepoURL":"b"}}`, want: from("a")},
-		"a source of no kind": {spec: `{"source":"a"}`, fails: true},
-		"no object":           {spec: `[]`, fails: true},
-		"no operation":        {spec: `{}`, operation: `[]`, fails: true},
+		"hydrated to another repository": {spec: `{"sourceHydrator":{"drySource":{"repoURL":"a"},"syncSource":{"repoURL":"b","path":"p"}}}`,
+			want: from("a", "b")},
+		"a field of a newer Argo CD": {spec: `{"source":{"repoURL":"a"},"newer":[{"deep":{"mirrorRepoURLs":["b",{"c":"c"}]}}]}`,
+			want: from("a", "b", "c")},
+		"in another case":   {spec: `{"source":{"repoURL":"a","RepoURL":"b"},"Sources":[{"repourl":"c"}]}`, want: from("a", "b", "c")},
+		"said twice":        {spec: `{"source":{"repoURL":"a","repoURL":"b"}}`, want: from("a", "b")},
+		"an empty address":  {spec: `{"sources":[{"repoURL":"a"},{"repoURL":""}]}`, want: from("a", "")},
+		"of another kind":   {spec: `{"source":{"repoURL":7,"path":"p"}}`, want: from("")},
+		"values of a chart": {spec: `{"source":{"repoURL":"a","helm":{"valuesObject":{"child":{"repoURL":"b"}}}}}`, want: from("a")},
+		"named as values are": {spec: `{"source":{"repoURL":"a","valuesObject":{"repoURL":"b"},"helm":{"x":{"valuesObject":{"repoURL":"c"}}}}}`,
+			want: from("a", "b", "c")},
+		"a sync of a newer Argo CD": {spec: `{"source":{"repoURL":"a"}}`,
+			operation: `{"newer":{"repoURL":"b"},"sync":{"newer":[[{"repoURL":"c"}]]}}`, want: from("a", "b", "c")},
+		"a source of no kind":     {spec: `{"source":"a"}`, fails: true},
+		"a sync of text":          {operation: `{"sync":{"manifests":["{}"]}}`, want: ofText},
+		"a sync of no text":       {operation: `{"sync":{"manifests":[]}}`, want: from("")},
+		"a sync of no text given": {operation: `{"sync":{"manifests":null}}`, want: from("")},
+		"a sync of what is none":  {operation: `{"sync":{"manifests":"{}"}}`, fails: true},
+		"no object":               {spec: `[]`, fails: true},
+		"no operation":            {spec: `{}`, operation: `[]`, fails: true},
 	} {
 		b := fixture.Application("x").Spec(tc.spec)
 		if tc.operation != "" {
@@ -180,6 +203,33 @@ func TestRead(t *testing.T) {
 		got, err := authorization.Read(b.Obj())
 		if (err != nil) != tc.fails || fmt.Sprint(got) != fmt.Sprint(tc.want) {
 			t.Errorf("%s: got %+v, %v", title, got, err)
+		}
+	}
+}
+
+// TestRequestsNameTheirRepositories: the table is one that Argo CD's own functions are held against as well.
+func TestRequestsNameTheirRepositories(t *testing.T) {
+	data, err := os.ReadFile("testdata/requests.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var cases []struct {
+		Spec      json.RawMessage
+		Operation json.RawMessage
+		Sources   []string
+	}
+	if err := yaml.UnmarshalStrict(data, &cases); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range cases {
+		b := fixture.Application("x").Spec(string(tc.Spec))
+		if len(tc.Operation) > 0 {
+			b.Operation(string(tc.Operation))
+		}
+		got, err := authorization.Read(b.Obj())
+		slices.Sort(got.Sources)
+		if err != nil || !slices.Equal(got.Sources, tc.Sources) {
+			t.Errorf("%s: got %q, %v", tc.Spec, got.Sources, err)
 		}
 	}
 }

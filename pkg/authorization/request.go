@@ -2,9 +2,10 @@ package authorization
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/util/json"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
@@ -14,40 +15,22 @@ type Request struct {
 	// Project is the name of its AppProject.
 	Project string
 
-	// Sources are the repositories that it names: each must be permitted, whichever of them a cluster's version of
-	// Argo CD may take. There is at least one, which may be empty.
+	// Sources are the repositories that it names anywhere: each must be permitted, whichever of them a cluster's version
+	// of Argo CD may take. There is at least one, which may be empty.
 	Sources []string
+
+	// Manifests tells that an operation brings what it deploys, in place of what is in the repositories.
+	Manifests bool
 
 	// Namespace is where on the cluster it deploys to; resources that say so go elsewhere, if the AppProject on the
 	// cluster lets them.
 	Namespace string
 }
 
-type source struct {
-	RepoURL string `json:"repoURL"`
-}
-
-// sources are where a spec, or an operation that overrides it, says where to deploy from.
+// sources are what a spec, or an operation that overrides it, deploys. Only their kinds matter here.
 type sources struct {
-	Source         *source  `json:"source"`
-	Sources        []source `json:"sources"`
-	SourceHydrator *struct {
-		DrySource source `json:"drySource"`
-	} `json:"sourceHydrator"`
-}
-
-func (s *sources) urls() []string {
-	var out []string
-	if s.Source != nil {
-		out = append(out, s.Source.RepoURL)
-	}
-	for _, each := range s.Sources {
-		out = append(out, each.RepoURL)
-	}
-	if s.SourceHydrator != nil {
-		out = append(out, s.SourceHydrator.DrySource.RepoURL)
-	}
-	return out
+	Source  *struct{}  `json:"source"`
+	Sources []struct{} `json:"sources"`
 }
 
 // Read is what an Application asks for: its spec, and the operation that it requests. It returns an error that names
@@ -58,12 +41,17 @@ func Read(app *argocd.Application) (Request, error) {
 		return out, err
 	}
 	var operation struct {
-		Sync sources `json:"sync"`
+		Sync struct {
+			sources
+			Manifests []json.RawMessage `json:"manifests"`
+		} `json:"sync"`
 	}
-	if err := decode(app.Operation.Raw, &operation); err != nil {
+	found, err := decode(app.Operation.Raw, &operation)
+	if err != nil {
 		return Request{}, fmt.Errorf("operation: %w", err)
 	}
-	out.Sources = append(out.Sources, operation.Sync.urls()...)
+	out.Sources = append(out.Sources, found...)
+	out.Manifests = len(operation.Sync.Manifests) > 0
 	return out, nil
 }
 
@@ -76,24 +64,28 @@ func ReadSpec(app *argocd.Application) (Request, error) {
 			Namespace string `json:"namespace"`
 		} `json:"destination"`
 	}
-	if err := decode(app.Spec.Raw, &spec); err != nil {
+	found, err := decode(app.Spec.Raw, &spec)
+	if err != nil {
 		return Request{}, fmt.Errorf("spec: %w", err)
 	}
-	out := Request{
+	if len(found) == 0 {
+		found = []string{""}
+	}
+	return Request{
 		Project:   cmp.Or(spec.Project, argocd.DefaultProject),
-		Sources:   spec.urls(),
+		Sources:   found,
 		Namespace: spec.Destination.Namespace,
-	}
-	if len(out.Sources) == 0 {
-		out.Sources = []string{""}
-	}
-	return out, nil
+	}, nil
 }
 
-// decode reads JSON as the API server does: keys that differ in case are different keys. Nothing decodes to nothing.
-func decode(raw []byte, into any) error {
+// decode reads JSON as the API server does, where keys that differ in case are different keys, and returns the addresses
+// of repositories in it. Nothing decodes to nothing.
+func decode(raw []byte, into any) ([]string, error) {
 	if len(raw) == 0 {
-		return nil
+		return nil, nil
 	}
-	return json.Unmarshal(raw, into)
+	if err := utiljson.Unmarshal(raw, into); err != nil {
+		return nil, err
+	}
+	return repositories(raw)
 }
