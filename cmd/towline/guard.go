@@ -4,11 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"net"
 	"net/http"
 	"strings"
 	"time"
 
 	"github.com/go-logr/logr"
+	"golang.org/x/time/rate"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +18,7 @@ import (
 	authenticationclient "k8s.io/client-go/kubernetes/typed/authentication/v1"
 	authorizationclient "k8s.io/client-go/kubernetes/typed/authorization/v1"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/clock"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 )
 
@@ -26,18 +29,50 @@ const (
 	guardEntries = 256
 )
 
+// How often the API server is asked about tokens that were not let through in the last guardKnown: a second, and at once
+// after a pause, for all addresses together and for one of them.
+const (
+	guardKnown      = time.Hour
+	guardRate       = 10
+	guardBurst      = 20
+	guardRateOfOne  = 1
+	guardBurstOfOne = 5
+)
+
 // guard lets those through who show a token that the API server knows, of someone whom it allows what is asked for.
+// Whoever sends tokens that nobody knows costs the API server a bounded number of questions, and those who are known
+// nothing.
 //
 // controller-runtime's own filter does the same by way of k8s.io/apiserver. That is a third of the program, and what it
 // brings keeps the linker from leaving out what nobody calls: 20 MiB of memory.
 type guard struct {
-	tokens  authenticationclient.TokenReviewInterface
-	rights  authorizationclient.SubjectAccessReviewInterface
-	answers *cache.LRUExpireCache
+	tokens authenticationclient.TokenReviewInterface
+	rights authorizationclient.SubjectAccessReviewInterface
+	clock  cache.Clock
+
+	// granted are until when requests may go on, by question; they are remembered for longer than that.
+	granted *cache.LRUExpireCache
+
+	// refused are the statuses of those that may not. Random tokens push out each other here, and nothing else.
+	refused *cache.LRUExpireCache
+
+	// newcomers bounds the questions about tokens that are not known, and addresses those from one address.
+	newcomers *rate.Limiter
+	addresses *cache.LRUExpireCache
 }
 
 // newGuard makes a guard of a server's handlers.
 func newGuard(config *rest.Config, httpClient *http.Client) (metricsserver.Filter, error) {
+	g, err := guardAt(clock.RealClock{}, config, httpClient)
+	if err != nil {
+		return nil, err
+	}
+	return func(log logr.Logger, handler http.Handler) (http.Handler, error) { return g.protect(log, handler), nil }, nil
+}
+
+func guardAt(now cache.Clock, config *rest.Config, httpClient *http.Client) (*guard, error) {
+	config = rest.CopyConfig(config)
+	config.QPS = -1 // what it is asked is bounded here, and who is known does not wait for who is not
 	tokens, err := authenticationclient.NewForConfigAndClient(config, httpClient)
 	if err != nil {
 		return nil, err
@@ -46,8 +81,12 @@ func newGuard(config *rest.Config, httpClient *http.Client) (metricsserver.Filte
 	if err != nil {
 		return nil, err
 	}
-	g := &guard{tokens.TokenReviews(), rights.SubjectAccessReviews(), cache.NewLRUExpireCache(guardEntries)}
-	return func(log logr.Logger, handler http.Handler) (http.Handler, error) { return g.protect(log, handler), nil }, nil
+	memory := func() *cache.LRUExpireCache { return cache.NewLRUExpireCacheWithClock(guardEntries, now) }
+	return &guard{
+		tokens: tokens.TokenReviews(), rights: rights.SubjectAccessReviews(), clock: now,
+		granted: memory(), refused: memory(),
+		newcomers: rate.NewLimiter(guardRate, guardBurst), addresses: memory(),
+	}, nil
 }
 
 func (g *guard) protect(log logr.Logger, handler http.Handler) http.Handler {
@@ -77,19 +116,42 @@ func (g *guard) answer(req *http.Request) (int, error) {
 		return http.StatusUnauthorized, nil
 	}
 	q := question{sha256.Sum256([]byte(token)), strings.ToLower(req.Method), req.URL.Path}
-	if known, ok := g.answers.Get(q); ok {
-		return known.(int), nil
+	until, known := g.granted.Get(q)
+	if known && g.clock.Now().Before(until.(time.Time)) {
+		return http.StatusOK, nil
+	}
+	if status, ok := g.refused.Get(q); ok {
+		return status.(int), nil
+	}
+	if !known && !g.admit(req.RemoteAddr) {
+		return http.StatusTooManyRequests, nil
 	}
 	status, err := g.ask(req.Context(), token, q)
-	if err != nil {
+	switch {
+	case err != nil:
 		return http.StatusInternalServerError, err
+	case status == http.StatusOK:
+		g.granted.Add(q, g.clock.Now().Add(guardYes), guardKnown)
+	default:
+		g.granted.Remove(q)
+		g.refused.Add(q, status, guardNo)
 	}
-	lasts := guardNo
-	if status == http.StatusOK {
-		lasts = guardYes
-	}
-	g.answers.Add(q, status, lasts)
 	return status, nil
+}
+
+// admit tells whether the API server may be asked about one more token that is not known, which came from that address.
+func (g *guard) admit(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	one, ok := g.addresses.Get(host)
+	if !ok {
+		one = rate.NewLimiter(guardRateOfOne, guardBurstOfOne)
+	}
+	g.addresses.Add(host, one, guardKnown)
+	now := g.clock.Now()
+	return one.(*rate.Limiter).AllowN(now, 1) && g.newcomers.AllowN(now, 1)
 }
 
 // ask has the API server say whose token it is, and whether that one may do what the request asks for.

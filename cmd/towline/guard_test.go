@@ -12,8 +12,12 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// reviewer is an API server that knows two tokens, of whose owners one may get /metrics. It counts the reviews.
-type reviewer struct{ tokens, rights int }
+// reviewer is an API server that knows two tokens until they are revoked, of whose owners one may get /metrics. It counts
+// the reviews.
+type reviewer struct {
+	tokens, rights int
+	revoked        bool
+}
 
 func (r *reviewer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	var answer any
@@ -25,7 +29,7 @@ func (r *reviewer) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			w.WriteHeader(http.StatusInternalServerError)
 			return
 		}
-		review.Status.Authenticated = review.Spec.Token == "prometheus" || review.Spec.Token == "other"
+		review.Status.Authenticated = !r.revoked && (review.Spec.Token == "prometheus" || review.Spec.Token == "other")
 		review.Status.User = authenticationv1.UserInfo{
 			Username: review.Spec.Token, Groups: []string{"monitoring"}, Extra: map[string]authenticationv1.ExtraValue{"k": {"v"}},
 		}
@@ -81,12 +85,12 @@ func TestGuard(t *testing.T) {
 		"no token":                        {"GET", "/metrics", "", http.StatusUnauthorized, reviewer{}},
 		"an empty token":                  {"GET", "/metrics", "Bearer ", http.StatusUnauthorized, reviewer{}},
 		"not a token":                     {"GET", "/metrics", "Basic cHJvbWV0aGV1cw==", http.StatusUnauthorized, reviewer{}},
-		"a token that nobody knows":       {"GET", "/metrics", "Bearer nobody", http.StatusUnauthorized, reviewer{1, 0}},
-		"someone without the right":       {"GET", "/metrics", "Bearer other", http.StatusForbidden, reviewer{1, 1}},
-		"another verb":                    {"POST", "/metrics", "Bearer prometheus", http.StatusForbidden, reviewer{1, 1}},
-		"another path":                    {"GET", "/debug", "Bearer prometheus", http.StatusForbidden, reviewer{1, 1}},
-		"someone with the right":          {"GET", "/metrics", "Bearer prometheus", http.StatusOK, reviewer{1, 1}},
-		"an API server that does not say": {"GET", "/metrics", "Bearer broken", http.StatusInternalServerError, reviewer{2, 0}},
+		"a token that nobody knows":       {"GET", "/metrics", "Bearer nobody", http.StatusUnauthorized, reviewer{tokens: 1, rights: 0}},
+		"someone without the right":       {"GET", "/metrics", "Bearer other", http.StatusForbidden, reviewer{tokens: 1, rights: 1}},
+		"another verb":                    {"POST", "/metrics", "Bearer prometheus", http.StatusForbidden, reviewer{tokens: 1, rights: 1}},
+		"another path":                    {"GET", "/debug", "Bearer prometheus", http.StatusForbidden, reviewer{tokens: 1, rights: 1}},
+		"someone with the right":          {"GET", "/metrics", "Bearer prometheus", http.StatusOK, reviewer{tokens: 1, rights: 1}},
+		"an API server that does not say": {"GET", "/metrics", "Bearer broken", http.StatusInternalServerError, reviewer{tokens: 2, rights: 0}},
 	} {
 		t.Run(title, func(t *testing.T) {
 			status, reviews := guarded(t, tc.method, tc.path, tc.authorization)
