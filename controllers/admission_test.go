@@ -6,42 +6,85 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// impersonating is a client of someone with all rights and that name.
-func impersonating(t *testing.T, user string) client.Client {
+// administrators may do everything.
+const administrators = "system:masters"
+
+// as is a client of someone of that name, in those groups.
+func as(t *testing.T, user string, groups ...string) client.Client {
 	t.Helper()
-	as := rest.CopyConfig(hub)
-	as.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: []string{"system:masters"}}
-	c, err := client.New(as, client.Options{Scheme: scheme})
+	config := rest.CopyConfig(hub)
+	config.Impersonate = rest.ImpersonationConfig{UserName: user, Groups: append(groups, "system:authenticated")}
+	c, err := client.New(config, client.Options{Scheme: scheme})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return c
 }
 
-// applyPolicy puts the objects of a file of deploy/admission on the hub until the test ends.
-func applyPolicy(t *testing.T, file string) {
+// documents are the objects of a file of deploy.
+func documents(t *testing.T, file string) []*unstructured.Unstructured {
 	t.Helper()
-	data, err := os.ReadFile("../deploy/admission/" + file)
+	data, err := os.ReadFile("../deploy/" + file)
 	if err != nil {
 		t.Fatal(err)
 	}
+	var out []*unstructured.Unstructured
 	for document := range strings.SplitSeq(string(data), "\n---\n") {
 		obj := &unstructured.Unstructured{}
 		if err := yaml.Unmarshal([]byte(document), &obj.Object); err != nil {
 			t.Fatal(err)
 		}
-		create(t, obj)
-		t.Cleanup(func() { _ = k8s.Delete(t.Context(), obj) })
+		out = append(out, obj)
 	}
+	return out
+}
+
+// applyPolicy puts the objects of a file of deploy/admission on the hub until the test ends.
+func applyPolicy(t *testing.T, file string) {
+	t.Helper()
+	for _, obj := range documents(t, "admission/"+file) {
+		create(t, obj)
+	}
+}
+
+// mayDo gives someone rights everywhere until the test ends.
+func mayDo(t *testing.T, subject rbacv1.Subject, rules ...rbacv1.PolicyRule) {
+	t.Helper()
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: unique("rights")}, Rules: rules}
+	create(t, role)
+	create(t, &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: role.Name},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role.Name},
+		Subjects:   []rbacv1.Subject{subject},
+	})
+}
+
+// asTowline is a client of Towline's ServiceAccount, which is installed under that name and has its rights.
+func asTowline(t *testing.T, namespace, name string) client.Client {
+	t.Helper()
+	for _, obj := range documents(t, "rbac/role.yaml") {
+		if role := (&rbacv1.ClusterRole{}); obj.GetKind() == "ClusterRole" {
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, role); err != nil {
+				t.Fatal(err)
+			}
+			mayDo(t, rbacv1.Subject{Kind: "ServiceAccount", Namespace: namespace, Name: name}, role.Rules...)
+		}
+	}
+	return as(t, "system:serviceaccount:"+namespace+":"+name, "system:serviceaccounts", "system:serviceaccounts:"+namespace)
 }
 
 func makeApplication(t *testing.T, namespace string) *argocd.Application {
@@ -53,10 +96,20 @@ func makeApplication(t *testing.T, namespace string) *argocd.Application {
 	return app
 }
 
-// TestWhatTowlinesTokenMayDoToAnOperation: identify one, and take one off. An operation deploys whatever it names.
+// TestWhatTowlinesTokenMayDoToAnOperation: identify one, and take one off. An operation deploys whatever it names. How the
+// ServiceAccount is called, and where it is, does not matter.
 func TestWhatTowlinesTokenMayDoToAnOperation(t *testing.T) {
 	applyPolicy(t, "applications.yaml")
-	towline := impersonating(t, "system:serviceaccount:argocd:towline-controller")
+	for _, account := range []string{"argocd/towline-controller", "elsewhere/acme-delivery"} {
+		t.Run(account, func(t *testing.T) {
+			namespace, name, _ := strings.Cut(account, "/")
+			testOperations(t, asTowline(t, namespace, name))
+		})
+	}
+}
+
+func testOperations(t *testing.T, towline client.Client) {
+	t.Helper()
 	const (
 		user     = `{"name":"reason","value":"because"}`
 		identity = `{"name":"apps.open-cluster-management.io/request","value":"1-a"}`
@@ -101,5 +154,69 @@ func TestWhatTowlinesTokenMayDoToAnOperation(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		})
+	}
+}
+
+// TestWhoIsNotHeldToTowlinesRules: administrators, and whoever may write Applications and no reports.
+func TestWhoIsNotHeldToTowlinesRules(t *testing.T) {
+	applyPolicy(t, "applications.yaml")
+	app := makeApplication(t, namespace(t, unique("apps")))
+	change := func(c client.Client) error {
+		return c.Patch(t.Context(), app.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"project":"other"}}`)), client.DryRunAll)
+	}
+	towline := asTowline(t, "argocd", "towline-controller")
+	g := NewWithT(t)
+	g.Eventually(func() error { return change(towline) }, soon, tick).Should(MatchError(ContainSubstring("Towline does not change the spec")))
+	patches := func(group string, resources ...string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: []string{"*"}}
+	}
+	mayDo(t, rbacv1.Subject{Kind: "User", Name: "editor"}, patches(argocd.GroupVersion.Group, "applications"))
+	mayDo(t, rbacv1.Subject{Kind: "User", Name: "owner"}, patches(argocd.GroupVersion.Group, "*"), patches(apis.Group, "*"))
+	for title, c := range map[string]client.Client{
+		"an administrator": as(t, "admin", administrators),
+		"an editor":        as(t, "editor"),
+		"an owner of all":  as(t, "owner"),
+	} {
+		g.Eventually(func() error { return change(c) }, soon, tick).Should(Succeed(), title)
+	}
+}
+
+// TestWhoIsAnAgentOfACluster: whichever way Open Cluster Management (1.2) has registered it, it changes finalizers and
+// status of a work of Towline's, and nothing else. All others may.
+func TestWhoIsAnAgentOfACluster(t *testing.T) {
+	applyPolicy(t, "works.yaml")
+	c := cluster(t)
+	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+		Namespace: c.Name, Name: "w", Labels: map[string]string{apis.LabelPull: "true"},
+	}}
+	create(t, w)
+	change := func(c client.Client, patch string) error {
+		return c.Patch(t.Context(), w.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch)), client.DryRunAll)
+	}
+	const spec, finalizers = `{"spec":{"deleteOption":{"propagationPolicy":"Orphan"}}}`, `{"metadata":{"finalizers":["example.com/a"]}}`
+	g := NewWithT(t)
+	addon := "system:open-cluster-management:cluster:" + c.Name + ":addon:a"
+	account := func(namespace string) client.Client {
+		return as(t, "system:serviceaccount:"+namespace+":a-agent", administrators, "system:serviceaccounts", "system:serviceaccounts:"+namespace)
+	}
+	for title, agent := range map[string]client.Client{
+		"by a certificate": as(t, "system:open-cluster-management:"+c.Name+":agent", administrators,
+			"system:open-cluster-management:"+c.Name, "system:open-cluster-management:managed-clusters"),
+		"by AWS IAM":                     as(t, c.Name, administrators, "open-cluster-management:"+c.Name),
+		"an add-on's, by a certificate":  as(t, addon+":agent:x", administrators, addon, "system:open-cluster-management:addon:a"),
+		"an add-on's, by a signer's own": as(t, addon+":agent:x", administrators),
+		"an add-on's, by a token":        account(c.Name),
+	} {
+		g.Eventually(func() error { return change(agent, spec) }, soon, tick).
+			Should(MatchError(ContainSubstring("a cluster's agent may not change the spec")), title)
+		g.Expect(change(agent, finalizers)).To(Succeed(), title)
+	}
+	for title, other := range map[string]client.Client{
+		"an administrator":                   as(t, "admin", administrators),
+		"a ServiceAccount elsewhere":         account("argocd"),
+		"of a group of another product":      as(t, "x", administrators, "open-cluster-management-observability"),
+		"a ServiceAccount of a similar name": account(c.Name + "-x"),
+	} {
+		g.Expect(change(other, spec)).To(Succeed(), title)
 	}
 }

@@ -20,7 +20,7 @@ import (
 )
 
 var _ = Describe("An attack", Ordered, func() {
-	var tenant, agent, addon client.Client
+	var tenant, agent, iam, addon client.Client
 
 	BeforeAll(func(ctx SpecContext) {
 		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "deploy/addon/hub_role.yaml")).To(Succeed())
@@ -40,6 +40,7 @@ var _ = Describe("An attack", Ordered, func() {
 		}).WithPolling(2 * time.Second).Should(BeTrue())
 		tenant = clientWith(f.Hub.UserKubeconfig("tenant"))
 		agent = clientWith(f.Cluster("cluster1").AgentKubeconfig(), nil)
+		iam = clientWith(f.Hub.UserKubeconfig("cluster1", "open-cluster-management:cluster1")) // as AWS IAM has it
 		group := "system:open-cluster-management:cluster:cluster1:addon:towline-agent"
 		addon = clientWith(f.Hub.UserKubeconfig(group+":agent:hostile", group, "system:open-cluster-management:addon:towline-agent"))
 	})
@@ -192,9 +193,11 @@ var _ = Describe("An attack", Ordered, func() {
 				for what, patch := range rewrites {
 					By(what)
 					denied(agent.Patch(ctx, w.DeepCopy(), merge(patch)), "a cluster's agent may not change")
+					denied(iam.Patch(ctx, w.DeepCopy(), merge(patch)), "a cluster's agent may not change")
 				}
 				finalizers := merge(`{"metadata":{"finalizers":["cluster.open-cluster-management.io/manifest-work-cleanup"]}}`)
 				Expect(agent.Patch(ctx, w.DeepCopy(), finalizers)).To(Succeed())
+				Expect(iam.Patch(ctx, w.DeepCopy(), finalizers)).To(Succeed())
 			})
 		})
 
