@@ -8,7 +8,6 @@ import (
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -143,27 +142,20 @@ func TestDeletionAfterARelease(t *testing.T) {
 func TestAReleaseWaitsForThePause(t *testing.T) {
 	start(t)
 	for _, slip := range []string{"the label is gone", "the label says false", "no cluster is named"} {
-		for _, cause := range []string{"this Application", "ManagedCluster"} {
+		for _, cause := range []string{"this Application", "Namespace"} {
 			t.Run(slip+", "+cause, func(t *testing.T) {
 				c := cluster(t)
 				pause := func(value string) {
-					set := func(a map[string]string) map[string]string {
-						if a == nil {
-							a = map[string]string{}
-						}
-						a[apis.AnnotationPaused] = value
-						return a
-					}
-					if cause == "ManagedCluster" {
-						edit(t, c, func(c *clusterv1.ManagedCluster) { c.Annotations = set(c.Annotations) })
+					if cause == "Namespace" {
+						annotate(t, c, value)
 					}
 				}
 				app := application(t, c).Finalizers(apis.FinalizerResources).Obj()
 				create(t, app)
 				w := atWork(t, app)
 				pause("true")
-				if cause == "ManagedCluster" { // a pause that is not known yet keeps nothing
-					expectNotice(t, app, apis.ConditionPausedWarning, "on ManagedCluster")
+				if cause == "Namespace" { // a pause that is not known yet keeps nothing
+					expectNotice(t, app, apis.ConditionPausedWarning, "on Namespace")
 				}
 				edit(t, app, func(a *argocd.Application) {
 					if cause == "this Application" {
@@ -172,7 +164,7 @@ func TestAReleaseWaitsForThePause(t *testing.T) {
 					slips[slip](a)
 				})
 				shownBy := apis.ConditionPausedWarning
-				if slip == "no cluster is named" && cause == "ManagedCluster" {
+				if slip == "no cluster is named" && cause == "Namespace" {
 					shownBy = apis.ConditionPropagationError
 				}
 				expectNotice(t, app, shownBy, "paused by the annotation "+apis.AnnotationPaused+" on "+cause)
@@ -267,9 +259,8 @@ func TestALossWaitsForThePause(t *testing.T) {
 	towline := start(t)
 	apps, works := many(t)
 	towline.stop()
-	c := &clusterv1.ManagedCluster{}
-	c.Name = apps[0].Cluster()
-	edit(t, c, func(c *clusterv1.ManagedCluster) { c.Annotations = map[string]string{apis.AnnotationPaused: "true"} })
+	c := managedCluster(apps[0].Cluster())
+	annotate(t, c, "true")
 	for _, app := range apps {
 		dropped(t, app)
 	}
@@ -279,7 +270,7 @@ func TestALossWaitsForThePause(t *testing.T) {
 	if get(t, works[0]).Annotations[apis.AnnotationOrphanedAt] != "" {
 		t.Fatal("the work was written")
 	}
-	edit(t, c, func(c *clusterv1.ManagedCluster) { delete(c.Annotations, apis.AnnotationPaused) })
+	annotate(t, c, "")
 	for _, w := range works {
 		NewWithT(t).Eventually(func() string { return get(t, w).Annotations[apis.AnnotationOrphanedAt] }, soon, tick).ShouldNot(BeEmpty())
 	}

@@ -6,7 +6,6 @@ import (
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -120,15 +119,10 @@ func TestAPausedClusterHoldsRevocation(t *testing.T) {
 	start(t, deleting)
 	app, d := chosen(t)
 	w := workOf(t, app)
-	pause := func(value string) {
-		edit(t, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: app.Cluster()}}, func(c *clusterv1.ManagedCluster) {
-			c.Annotations = map[string]string{apis.AnnotationPaused: value}
-		})
-	}
-	pause("true")
+	annotate(t, managedCluster(app.Cluster()), "true")
 	choose(t, d, "another")
 	expectKept(t, w)
-	pause("false")
+	annotate(t, managedCluster(app.Cluster()), "false")
 	expectDeleting(t, w)
 }
 

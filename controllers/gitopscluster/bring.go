@@ -10,6 +10,7 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
 	"github.com/towline-io/towline/pkg/clustersecret"
@@ -53,6 +54,11 @@ func (r *Reconciler) plan(ctx context.Context, g *v1beta1.GitOpsCluster, a *argo
 	if err != nil {
 		return nil, err
 	}
+	annotations, err := hubside.Annotations(ctx, r, name)
+	if err != nil {
+		return nil, err
+	}
+	cluster = clustersecret.At(cluster, annotations[apis.AnnotationServer])
 	existing, conflict := a.mine[name], a.conflict(cluster)
 	if conflict != nil && existing == nil {
 		return nil, conflict

@@ -12,6 +12,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/internal/gone"
+	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
 )
@@ -80,7 +81,11 @@ func (c *Checker) Check(
 	if project == nil {
 		return authorization.NoProject(request.Project, c.ArgoCDNamespace), nil
 	}
-	return authorization.Project(project, app.Namespace, c.ArgoCDNamespace, request, authorization.Describe(cluster)), nil
+	annotations, err := hubside.Annotations(ctx, c.Reader, cluster.Name)
+	if err != nil {
+		return nil, err
+	}
+	return authorization.Project(project, app.Namespace, c.ArgoCDNamespace, request, authorization.Describe(cluster, annotations)), nil
 }
 
 // CheckPlace is the refusal of the cluster, and of the namespace that an Application is to have there, whatever its

@@ -27,10 +27,13 @@ type hubWith struct {
 }
 
 func (h *hubWith) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
-	if c, is := obj.(*clusterv1.ManagedCluster); is {
-		c.Name, c.Annotations = key.Name, map[string]string{apis.AnnotationPaused: "true"}
-		if key.Name != "paused" {
-			c.Annotations = nil
+	switch o := obj.(type) {
+	case *clusterv1.ManagedCluster:
+		o.Name = key.Name
+		return nil
+	case *metav1.PartialObjectMetadata: // a cluster's namespace
+		if o.Name = key.Name; key.Name == "paused" {
+			o.Annotations = map[string]string{apis.AnnotationPaused: "true"}
 		}
 		return nil
 	}

@@ -41,7 +41,7 @@ func (r *Reconciler) unheld(ctx context.Context, w *workv1.ManifestWork) error {
 	if err != nil || !held {
 		return err
 	}
-	p := pausedNotice("ManagedCluster "+w.Namespace, "what is to go from there waits")
+	p := pausedNotice("Namespace "+w.Namespace, "what is to go from there waits")
 	p.cause = waiting(unseen)
 	return p
 }

@@ -23,10 +23,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/authorization"
 	"github.com/towline-io/towline/pkg/companion"
 	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/report"
@@ -44,6 +44,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 			builder.WithPredicates(workChanged())).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.applicationsOfCluster),
 			builder.WithPredicates(clusterChanged())).
+		WatchesMetadata(hubside.Namespace(), handler.EnqueueRequestsFromMapFunc(r.applicationsOfCluster),
+			builder.WithPredicates(hubside.Changed(apis.AnnotationPaused, apis.AnnotationServer))).
 		WithOptions(retry.Options(concurrency))
 	running, err := r.Grants.Watch(b).Build(r)
 	if err != nil {
@@ -170,8 +172,6 @@ func clusterChanged() predicate.Predicate {
 		before, after := e.ObjectOld.(*clusterv1.ManagedCluster), e.ObjectNew.(*clusterv1.ManagedCluster)
 		return before.Spec.HubAcceptsClient != after.Spec.HubAcceptsClient ||
 			!maps.Equal(before.Labels, after.Labels) ||
-			authorization.Describe(before).Server != authorization.Describe(after).Server ||
-			before.Annotations[apis.AnnotationPaused] != after.Annotations[apis.AnnotationPaused] ||
 			report.Unreachable(before) != report.Unreachable(after) || // a deletion that waits says so
 			// Set when the cluster has been accepted and has its namespace.
 			meta.IsStatusConditionTrue(before.Status.Conditions, clusterv1.ManagedClusterConditionHubAccepted) !=

@@ -6,18 +6,14 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// Describe is a ManagedCluster as AppProjects speak of it, as far as it says so itself.
-func Describe(cluster *clusterv1.ManagedCluster) Cluster {
-	out := Cluster{Name: cluster.Name}
-	if IsHub(cluster) {
-		out.Server = apis.InClusterServer
-	} else if configs := cluster.Spec.ManagedClusterClientConfigs; len(configs) > 0 {
-		out.Server = configs[0].URL
-	}
-	return out
+// Describe is a ManagedCluster as AppProjects speak of it. annotations are those of its namespace on the hub. The
+// address in its spec does not count: the cluster's agent may write there, and would choose by which rules it goes.
+func Describe(cluster *clusterv1.ManagedCluster, annotations map[string]string) Cluster {
+	return Cluster{Name: cluster.Name, Server: annotations[apis.AnnotationServer], Hub: IsHub(cluster)}
 }
 
-// IsHub tells whether a ManagedCluster is the hub. OCM and ACM label it; ACM also fixes its name.
+// IsHub tells whether a ManagedCluster is the hub. OCM and ACM label it; ACM also fixes its name. A cluster that labels
+// itself so gets less for it.
 func IsHub(cluster *clusterv1.ManagedCluster) bool {
 	return cluster.Labels[apis.LabelLocalCluster] == "true" || cluster.Name == "local-cluster"
 }

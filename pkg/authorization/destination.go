@@ -14,32 +14,41 @@ const (
 	forbidden
 )
 
-// Permits tells whether a project permits a namespace of a cluster. The cluster is first looked for as the hub's Argo
-// CD knows it, by its name and address. Where the project is silent about that, it may permit the cluster as the
+// MatchesServer tells whether a pattern of servers matches the cluster's address; one that denies matches what it does not
+// forbid. While the address is not known, it may be any but that of the hub, unless the cluster is the hub.
+func (c Cluster) MatchesServer(pattern string) bool {
+	if c.Server == "" {
+		return !c.Hub && pattern == "!"+apis.InClusterServer
+	}
+	return matches(pattern, c.Server)
+}
+
+// Permits tells whether a project permits a namespace of a cluster. The cluster is first looked for by its name, and by the
+// address that the hub's administrators gave it. Where the project is silent about that, it may permit the cluster as the
 // Application itself speaks of it, and as its own Argo CD will: by the in-cluster address. What the project forbids
 // under the cluster's own name or address it cannot permit under the other, which all clusters share.
 func Permits(p *argocd.AppProject, c Cluster, namespace string) bool {
-	switch judge(p, c.Name, c.Server, namespace) {
+	switch judge(p, c, namespace) {
 	case permitted:
 		return true
 	case forbidden:
 		return false
 	case silent:
 	}
-	return judge(p, c.Name, apis.InClusterServer, namespace) == permitted
+	return judge(p, Cluster{Name: c.Name, Server: apis.InClusterServer}, namespace) == permitted
 }
 
 // DestinationPermitted tells what Argo CD says of a destination.
 func DestinationPermitted(p *argocd.AppProject, name, server, namespace string) bool {
-	return judge(p, name, server, namespace) == permitted
+	return judge(p, Cluster{Name: name, Server: server, Hub: true}, namespace) == permitted
 }
 
 // judge goes through the destinations in the order and by the conditions of Argo CD.
-func judge(p *argocd.AppProject, name, server, namespace string) verdict {
+func judge(p *argocd.AppProject, c Cluster, namespace string) verdict {
 	out := silent
 	for _, d := range p.Spec.Destinations {
-		byName := name != "" && matches(d.Name, name)
-		byServer := server != "" && matches(d.Server, server)
+		byName := c.Name != "" && matches(d.Name, c.Name)
+		byServer := c.MatchesServer(d.Server)
 		inNamespace := matches(d.Namespace, namespace)
 		switch {
 		case (byName || byServer) && inNamespace:

@@ -2,6 +2,7 @@ package authorization
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -31,8 +32,11 @@ type Cluster struct {
 	// Name is the ManagedCluster's.
 	Name string
 
-	// Server is the address by which the hub's Argo CD knows it; empty when it is not known.
+	// Server is the address by which AppProjects know it; empty when the hub's administrators have not said.
 	Server string
+
+	// Hub tells that it is the hub itself, or says so.
+	Hub bool
 }
 
 // Project is the refusal of an AppProject to an Application of a namespace; nil when it permits the request on the
@@ -58,7 +62,7 @@ func Project(p *argocd.AppProject, namespace, argocdNamespace string, r Request,
 	if !Permits(p, c, r.Namespace) {
 		return refuse(apis.ReasonDestinationForbidden,
 			"AppProject %s/%s does not permit namespace %q on cluster %q: add {name: %s, namespace: %s} to its spec.destinations, "+
-				"where an entry with \"!\" may forbid it", p.Namespace, p.Name, cut(r.Namespace), c.Name, c.Name, cut(r.Namespace))
+				"where an entry with \"!\" may forbid it%s", p.Namespace, p.Name, cut(r.Namespace), c.Name, c.Name, cut(r.Namespace), byAddress(p, c))
 	}
 	if p.Spec.PermitOnlyProjectScopedClusters {
 		return refuse(apis.ReasonDestinationForbidden,
@@ -67,6 +71,16 @@ func Project(p *argocd.AppProject, namespace, argocdNamespace string, r Request,
 			p.Namespace, p.Name, c.Name)
 	}
 	return nil
+}
+
+// byAddress is what to say of a project that forbids servers, for a cluster whose address is not known.
+func byAddress(p *argocd.AppProject, c Cluster) string {
+	forbids := func(d argocd.ProjectDestination) bool { return denies(d.Server) && !c.MatchesServer(d.Server) }
+	if c.Server != "" || !slices.ContainsFunc(p.Spec.Destinations, forbids) {
+		return ""
+	}
+	return fmt.Sprintf(": one that forbids a server does, until the annotation %s of Namespace %s says which address the cluster has",
+		apis.AnnotationServer, c.Name)
 }
 
 // SourceNamespacePermitted tells whether Applications of a namespace may use the project.

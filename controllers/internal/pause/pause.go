@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -18,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
@@ -72,14 +72,14 @@ func (r *Reader) Cluster(ctx context.Context, name string) (bool, error) {
 	return by != "", err
 }
 
-// ByCluster names the ManagedCluster of that name if nothing is to be written for it; empty otherwise.
+// ByCluster names the namespace of the cluster of that name if nothing is to be written for the cluster; empty otherwise.
+// A pause of its ManagedCluster does not count: the cluster itself may have written it.
 func (r *Reader) ByCluster(ctx context.Context, name string) (string, error) {
 	if name == "" {
 		return "", nil
 	}
-	cluster := &clusterv1.ManagedCluster{}
-	err := r.Get(ctx, types.NamespacedName{Name: name}, cluster, client.UnsafeDisableDeepCopy)
-	return named("ManagedCluster "+name, cluster.Annotations), client.IgnoreNotFound(err)
+	annotations, err := hubside.Annotations(ctx, r, name)
+	return named("Namespace "+name, annotations), err
 }
 
 // named is the object with those annotations if they pause, with a value that only counts as true; empty otherwise.
