@@ -1,15 +1,19 @@
 package authorization
 
 import (
+	"strings"
+
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
 )
 
 // Describe is a ManagedCluster as AppProjects speak of it. annotations are those of its namespace on the hub. The
-// address in its spec does not count: the cluster's agent may write there, and would choose by which rules it goes.
+// address in its spec does not count: the cluster's agent may write there, and would choose by which rules it goes. Argo CD
+// (2.14) drops slashes at the end of an address as well.
 func Describe(cluster *clusterv1.ManagedCluster, annotations map[string]string) Cluster {
-	return Cluster{Name: cluster.Name, Server: annotations[apis.AnnotationServer], Hub: IsHub(cluster)}
+	server := strings.TrimRight(strings.TrimSpace(annotations[apis.AnnotationServer]), "/")
+	return Cluster{Name: cluster.Name, Server: server, Hub: IsHub(cluster)}
 }
 
 // IsHub tells whether a ManagedCluster is the hub. OCM and ACM label it; ACM also fixes its name. A cluster that labels
