@@ -1,8 +1,11 @@
 package controllers_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	. "github.com/onsi/gomega"
@@ -13,6 +16,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
@@ -154,6 +158,47 @@ func TestStatusOfAnUnreachableCluster(t *testing.T) {
 	if got := towline.writes.take(); len(got) != 2*len(apps) {
 		t.Errorf("an outage of %d Applications took the writes %q", len(apps), got)
 	}
+}
+
+// TestStatusBesideAClusterThatToggles: the marks of one cluster do not wait for another that comes and goes without end.
+func TestStatusBesideAClusterThatToggles(t *testing.T) {
+	start(t, func(o *controllers.Options) { o.Enabled = []string{controllers.Status} })
+	noisy, quiet := cluster(t), cluster(t)
+	for range 100 {
+		create(t, application(t, noisy).Obj())
+	}
+	app := application(t, quiet).Obj()
+	create(t, app)
+	for i := range 300 {
+		status := []metav1.ConditionStatus{metav1.ConditionFalse, metav1.ConditionTrue}[i%2]
+		availability(t, noisy, status, "")
+	}
+	availability(t, quiet, metav1.ConditionUnknown, "Registration agent stopped updating its lease.")
+	NewWithT(t).Eventually(func() bool { _, there := condition(t, app, apis.ConditionClusterUnreachableWarning); return there }, 5*time.Second, tick).
+		Should(BeTrue(), "it waits for the other cluster's")
+}
+
+// TestStatusWhenAClustersMessageChanges: only that a cluster has come or gone, and since when, is a reason to look at all
+// its Applications.
+func TestStatusWhenAClustersMessageChanges(t *testing.T) {
+	towline := start(t)
+	c := cluster(t)
+	app := application(t, c).Obj()
+	create(t, app)
+	expectWork(t, app)
+	availability(t, c, metav1.ConditionFalse, "first")
+	message := func() string { m, _ := condition(t, app, apis.ConditionClusterUnreachableWarning); return m }
+	NewWithT(t).Eventually(message, soon, tick).Should(ContainSubstring("first"))
+	towline.writes.take()
+	for i := range 20 {
+		availability(t, c, metav1.ConditionFalse, fmt.Sprint("message ", i))
+	}
+	settled(t)
+	if of := slices.DeleteFunc(towline.writes.take(), func(w string) bool { return !strings.Contains(w, "/"+app.Namespace+"/") }); len(of) > 0 {
+		t.Errorf("a text took the writes %q", of)
+	}
+	availability(t, c, metav1.ConditionTrue, "")
+	NewWithT(t).Eventually(message, soon, tick).Should(BeEmpty())
 }
 
 func TestStatusOfAClusterThatIsDeleted(t *testing.T) {

@@ -68,7 +68,7 @@ func owner(app *argocd.Application) types.UID {
 // availabilityChanged lets through what decides whether a cluster can be heard of, and since when.
 func availabilityChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return report.Unreachable(e.ObjectOld.(*clusterv1.ManagedCluster)) != report.Unreachable(e.ObjectNew.(*clusterv1.ManagedCluster))
+		return report.CameOrWent(e.ObjectOld.(*clusterv1.ManagedCluster), e.ObjectNew.(*clusterv1.ManagedCluster))
 	}}
 }
 

@@ -172,7 +172,7 @@ func clusterChanged() predicate.Predicate {
 			!maps.Equal(before.Labels, after.Labels) ||
 			authorization.Describe(before).Server != authorization.Describe(after).Server ||
 			before.Annotations[apis.AnnotationPaused] != after.Annotations[apis.AnnotationPaused] ||
-			report.Unreachable(before) != report.Unreachable(after) || // a deletion that waits says so
+			report.CameOrWent(before, after) || // a deletion that waits says so
 			// Set when the cluster has been accepted and has its namespace.
 			meta.IsStatusConditionTrue(before.Status.Conditions, clusterv1.ManagedClusterConditionHubAccepted) !=
 				meta.IsStatusConditionTrue(after.Status.Conditions, clusterv1.ManagedClusterConditionHubAccepted) ||

@@ -4,58 +4,112 @@ import (
 	"context"
 	"fmt"
 	"testing"
-	"time"
 
 	"golang.org/x/time/rate"
-	clusterv1 "open-cluster-management.io/api/cluster/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-
-	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// darkSite is a hub with so many Applications on every cluster.
-type darkSite struct {
-	client.Client
-	apps int
+// site is a hub with so many Applications on each cluster.
+type site map[string]int
+
+func (s site) applications(_ context.Context, cluster string) []types.NamespacedName {
+	apps := make([]types.NamespacedName, s[cluster])
+	for i := range apps {
+		apps[i] = types.NamespacedName{Namespace: cluster, Name: fmt.Sprint(i)}
+	}
+	return apps
 }
 
-func (d *darkSite) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
-	for i := range d.apps {
-		list.(*argocd.ApplicationList).Items = append(list.(*argocd.ApplicationList).Items, *fixture.Application(fmt.Sprint(i)).Obj())
-	}
-	return nil
-}
-
-// delays are for how long requests are put off.
-type delays struct {
-	queue
-	all []time.Duration
-}
-
-func (d *delays) AddAfter(_ reconcile.Request, by time.Duration) { d.all = append(d.all, by) }
-
-// TestAnOutageIsSpread: what happens elsewhere finds a queue that is nearly empty.
-func TestAnOutageIsSpread(t *testing.T) {
-	q := &delays{}
-	r := &Reconciler{Client: &darkSite{apps: 1000}}
-	h := r.paced(rate.NewLimiter(outagePace, outageBurst))
-	for range 5 {
-		c := &clusterv1.ManagedCluster{}
-		h.Update(t.Context(), event.UpdateEvent{ObjectOld: c, ObjectNew: c}, q)
-	}
-	if len(q.all) != 5000 {
-		t.Fatalf("%d of 5000 Applications are looked at", len(q.all))
-	}
-	atOnce := 0
-	for _, d := range q.all {
-		if d < 100*time.Millisecond {
-			atOnce++
+// drain is what is to be looked at until no cluster waits, in its order.
+func drain(t *testing.T, o *outages) (order []string) {
+	t.Helper()
+	for apps := o.next(t.Context()); len(apps) > 0; apps = o.next(t.Context()) {
+		if len(apps) > outageTurn {
+			t.Errorf("%d Applications of one cluster in one turn", len(apps))
+		}
+		for _, app := range apps {
+			order = append(order, app.Namespace)
 		}
 	}
-	if last := q.all[len(q.all)-1]; atOnce > outageBurst+outagePace/5 || last > 11*time.Second {
-		t.Errorf("%d at once, the last after %s", atOnce, last)
+	if len(o.waiting)+len(o.turns) > 0 {
+		t.Errorf("something is kept of clusters that do not wait: %v, %v", o.waiting, o.turns)
 	}
+	return order
+}
+
+// last is how many are looked at until all of that cluster have been.
+func last(order []string, cluster string) int {
+	for i := len(order); i > 0; i-- {
+		if order[i-1] == cluster {
+			return i
+		}
+	}
+	return 0
+}
+
+func TestOutagesTakeTurns(t *testing.T) {
+	hub := site{"large": 5000, "small": 10, "empty": 0, "other": 25}
+	o := newOutages(hub.applications)
+	for range 1000 {
+		o.note("large")
+	}
+	for _, cluster := range []string{"empty", "small", "other"} {
+		o.note(cluster)
+	}
+	order := drain(t, o)
+	if len(order) != 5035 {
+		t.Fatalf("%d of 5035 Applications are looked at", len(order))
+	}
+	if n := last(order, "small"); n > 20 {
+		t.Errorf("those of the small cluster come after %d", n)
+	}
+	if n := last(order, "other"); n > 80 {
+		t.Errorf("those of the other cluster come after %d", n)
+	}
+}
+
+// TestAnOutageThatChanges: what has been looked at in this round is looked at once more, as the cluster is now, and no more
+// often than that.
+func TestAnOutageThatChanges(t *testing.T) {
+	hub := site{"a": 30}
+	o := newOutages(hub.applications)
+	o.note("a")
+	o.next(t.Context())
+	hub["a"] = 50
+	for range 1000 {
+		o.note("a")
+	}
+	if got := len(drain(t, o)); got != 20+50 {
+		t.Errorf("%d are looked at, want the other 20 and then all 50", got)
+	}
+}
+
+// counting is a queue that tells of what comes in.
+type counting struct {
+	queue
+	added chan reconcile.Request
+}
+
+func (c *counting) Add(r reconcile.Request) { c.added <- r }
+
+// TestOutagesAreFed: also one that comes when all others have been looked at.
+func TestOutagesAreFed(t *testing.T) {
+	o := newOutages(site{"a": 25, "b": 1}.applications)
+	q := &counting{added: make(chan reconcile.Request)}
+	ended := make(chan struct{})
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { o.feed(ctx, q, rate.NewLimiter(rate.Inf, outageBurst)); close(ended) }()
+	for range 3 {
+		o.note("a")
+		for range 25 {
+			<-q.added
+		}
+		o.note("b")
+		if got := <-q.added; got.Namespace != "b" {
+			t.Errorf("got %s", got)
+		}
+	}
+	cancel()
+	<-ended
 }

@@ -88,14 +88,28 @@ func HubConditions(app *argocd.Application) []argocd.Condition {
 // Unreachable says since when, and why, nothing can be heard of the cluster; it is empty when the cluster is
 // available. As Open Cluster Management has it, a cluster that has never said so is not.
 func Unreachable(cluster *clusterv1.ManagedCluster) string {
-	c := meta.FindStatusCondition(cluster.Status.Conditions, clusterv1.ManagedClusterConditionAvailable)
-	if c == nil {
+	c := available(cluster)
+	switch {
+	case c == nil:
 		return fmt.Sprintf("cluster %s has not been available so far, since %s", cluster.Name, utc(cluster.CreationTimestamp))
-	}
-	if c.Status == metav1.ConditionTrue {
+	case c.Status == metav1.ConditionTrue:
 		return ""
 	}
 	return fmt.Sprintf("cluster %s has not been available since %s: %s", cluster.Name, utc(c.LastTransitionTime), c.Message)
+}
+
+// CameOrWent tells whether a cluster can be heard of in one of two states only, or since another time. The words of its
+// condition do not count: they change as often as anyone likes, and give nobody more to do.
+func CameOrWent(before, after *clusterv1.ManagedCluster) bool {
+	x, y := available(before), available(after)
+	if x == nil || y == nil {
+		return x != y
+	}
+	return x.Status != y.Status || x.Status != metav1.ConditionTrue && !x.LastTransitionTime.Equal(&y.LastTransitionTime)
+}
+
+func available(cluster *clusterv1.ManagedCluster) *metav1.Condition {
+	return meta.FindStatusCondition(cluster.Status.Conditions, clusterv1.ManagedClusterConditionAvailable)
 }
 
 func utc(t metav1.Time) string { return t.UTC().Format(time.RFC3339) }

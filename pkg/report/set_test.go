@@ -196,6 +196,34 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
+func TestCameOrWent(t *testing.T) {
+	cluster := func(status metav1.ConditionStatus, since int64, message string) *clusterv1.ManagedCluster {
+		c := &clusterv1.ManagedCluster{}
+		if status != "" {
+			c.Status.Conditions = []metav1.Condition{{Type: clusterv1.ManagedClusterConditionAvailable,
+				Status: status, Message: message, LastTransitionTime: metav1.Unix(since, 0)}}
+		}
+		return c
+	}
+	for title, tc := range map[string]struct {
+		before, after *clusterv1.ManagedCluster
+		want          bool
+	}{
+		"comes for the first time":   {cluster("", 0, ""), cluster("True", 1, ""), true},
+		"is still not heard of":      {cluster("", 0, ""), cluster("", 0, ""), false},
+		"goes":                       {cluster("True", 1, ""), cluster("Unknown", 2, ""), true},
+		"comes back":                 {cluster("False", 1, ""), cluster("True", 2, ""), true},
+		"came back and went between": {cluster("False", 1, ""), cluster("False", 3, ""), true},
+		"is gone, in other words":    {cluster("False", 1, "a"), cluster("False", 1, "b"), false},
+		"went and came between":      {cluster("True", 1, ""), cluster("True", 3, ""), false},
+		"is there, in other words":   {cluster("True", 1, "a"), cluster("True", 1, "b"), false},
+	} {
+		if got := report.CameOrWent(tc.before, tc.after); got != tc.want {
+			t.Errorf("a cluster that %s: %v", title, got)
+		}
+	}
+}
+
 func TestLabelValue(t *testing.T) {
 	long := strings.Repeat("a", 63)
 	pairs := []types.NamespacedName{
