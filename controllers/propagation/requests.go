@@ -64,7 +64,16 @@ func (r *Reconciler) relayRequests(
 			return out, err
 		}
 	}
-	return out, r.relayRefresh(ctx, app, sent.Refresh, &seen, &out)
+	if err := r.relayRefresh(ctx, app, sent.Refresh, &seen, &out); err != nil || out.done {
+		return out, err
+	}
+	out.requests.Volatile = out.underway(app) || volatile(app, existing, &seen)
+	return out, nil
+}
+
+// underway tells whether a request is asked for, or on its way, or has not been seen to be over.
+func (out *relayed) underway(app *argocd.Application) bool {
+	return out.requests.Refresh.Kind != "" || out.requests.Last.State != "" || stopping(app) || app.Operation != nil && !out.withheld
 }
 
 // answered is how the request stands that the work carried last: held while it is on its way and still wanted,
@@ -206,7 +215,14 @@ func operationPatch(app *argocd.Application, operation json.RawMessage) any {
 func (r *Reconciler) relayRefresh(
 	ctx context.Context, app *argocd.Application, sent relay.Refresh, seen *feedback.Observation, out *relayed,
 ) error {
-	next, outcome, after := sent.Next(app.Refresh(), seen.Status.ReconciledAt, time.Now())
+	answered := refreshed(sent, seen)
+	// Until the hub shows when the cluster has compared, which the status controller is about to write: then the work
+	// does not ask for it any more.
+	shown := app.Status.ReconciledAt == seen.Status.ReconciledAt
+	next, outcome, after := sent.Next(app.Refresh(), string(uuid.NewUUID()), answered && shown, time.Now())
+	if outcome == relay.TimedOut && answered {
+		outcome = relay.Done
+	}
 	switch outcome {
 	case relay.Done, relay.TimedOut:
 		out.done = true // the end of the hub's annotation wakes the reconcile that takes it out of the work
@@ -215,6 +231,13 @@ func (r *Reconciler) relayRefresh(
 	}
 	out.requests.Refresh, out.after = next, after
 	return nil
+}
+
+// refreshed tells whether the cluster's Argo CD has answered a refresh: the Application there was read with its identity, and
+// without the refresh itself. Both are applied in one write, and Argo CD (2 and 3) takes the refresh off in the one that tells
+// of the comparison.
+func refreshed(sent relay.Refresh, seen *feedback.Observation) bool {
+	return seen.Complete && seen.RefreshRequest == sent.ID && !seen.RefreshPending
 }
 
 // endRefresh takes the hub's annotation off, and says so where the cluster has not answered.

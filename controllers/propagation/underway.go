@@ -63,6 +63,9 @@ func (r *Reconciler) awaits(ctx context.Context, app *argocd.Application, w *wor
 	if updated, changed := work.Removable(w, cascade(app)); changed {
 		return true, r.rewrite(ctx, w, updated)
 	}
+	if updated, changed := work.AskVolatile(w); changed && stopping(app) && !work.CarriesRequest(w) {
+		return true, r.rewrite(ctx, w, updated) // its termination is for one version of what is there
+	}
 	there.Ready = work.Outcome(w) != "" // whatever the work carries
 	hub := app.Status.OperationState
 	if hub == nil || !relay.Terminate(hub, work.Sent(w).Last, *there) {

@@ -60,7 +60,8 @@ func applicationChanged() predicate.Predicate {
 		before, after := e.ObjectOld.(*argocd.Application), e.ObjectNew.(*argocd.Application)
 		return !sameRequest(before, after) || hasProblem(before) != hasProblem(after) ||
 			(after.Operation != nil || moves(after) || !after.DeletionTimestamp.IsZero()) && startedAt(before) != startedAt(after) ||
-			stopping(before) != stopping(after) ||
+			stopping(before) != stopping(after) || unsettled(before) != unsettled(after) ||
+			before.Status.ReconciledAt != after.Status.ReconciledAt || // which is only while somebody waits for it
 			moves(after) && before.Status.Health.Status != after.Status.Health.Status
 	}}
 }
@@ -125,24 +126,21 @@ func workChanged() predicate.Predicate {
 			!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
 			work.Outcome(before) != work.Outcome(after) || absent(before) != absent(after) ||
 			refused(before) != refused(after) || notThere(before) != notThere(after) ||
-			progress(before) != progress(after) || left(before) != left(after) ||
-			told(before) != told(after)
+			progress(before) != progress(after) || left(before) != left(after)
 	}}
 }
 
-// progress is what a work reports of requests: the operation that runs or ended last, while it remembers one the
-// version that this was read from and, while it carries a refresh, when the cluster last compared. An operation that is
-// said to run counts as taken off there once the report is complete.
+// progress is what a work reports of requests: the operation that runs or ended last and, while somebody waits for it, what
+// changes with every comparison. An operation that is said to run counts as taken off there once the report is complete, and
+// a refresh as answered.
 func progress(w *workv1.ManifestWork) string {
 	names := []string{"operationStatePhase", "operationStateStartedAt", "operationTaken", "operationPending"}
-	if w.Annotations[apis.AnnotationRequestSent] != "" {
-		names = append(names, "resourceVersion")
-	}
-	if w.Annotations[apis.AnnotationRefreshSent] != "" {
-		names = append(names, "reconciledAt")
+	if work.TellsVolatile(w) {
+		names = append(names, feedback.VolatileNames...)
 	}
 	text := feedback.Text(&w.Status, names...)
-	if strings.Contains(text, "operationStatePhase=Running\n") || strings.Contains(text, "operationStatePhase=Terminating\n") {
+	if strings.Contains(text, "operationStatePhase=Running\n") || strings.Contains(text, "operationStatePhase=Terminating\n") ||
+		w.Annotations[apis.AnnotationRefreshSent] != "" {
 		text += fmt.Sprint(complete(w))
 	}
 	return text
@@ -160,9 +158,6 @@ func left(w *workv1.ManifestWork) string {
 	finalizers, known := work.Left(w)
 	return fmt.Sprint(finalizers, known)
 }
-
-// told tells whether the cluster has told of its Application at all: a request that waits can go on its way then.
-func told(w *workv1.ManifestWork) bool { return feedback.Text(&w.Status, "resourceVersion") != "" }
 
 // clusterChanged lets through what decides whether a cluster can be a target, and whose: its labels put it into sets.
 func clusterChanged() predicate.Predicate {

@@ -18,8 +18,7 @@ const droppedName = "finalizersDropped"
 // end would destroy what it deployed all the same: others have set them there, and server-side apply leaves them. Both are
 // read from one version of the Application, so that the mark tells since when the finalizers are known.
 func LeftRule() workv1.FeedbackRule {
-	mark := strings.ReplaceAll(apis.AnnotationFinalizersDropped, ".", `\.`)
-	paths := []workv1.JsonPath{{Name: droppedName, Path: ".metadata.annotations['" + mark + "']"}}
+	paths := []workv1.JsonPath{{Name: droppedName, Path: annotationPath(apis.AnnotationFinalizersDropped)}}
 	for _, f := range argocd.DestructiveFinalizers {
 		paths = append(paths, workv1.JsonPath{Name: leftName(f), Path: fmt.Sprintf(`.metadata.finalizers[?(@==%q)]`, f)})
 	}

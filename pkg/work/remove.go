@@ -36,7 +36,7 @@ func Removable(w *workv1.ManifestWork, finalizers []string) (*workv1.ManifestWor
 		SetClaim(out, Takes) // it is Towline's
 	}
 	if len(out.Spec.ManifestConfigs) == 0 {
-		out.Spec.ManifestConfigs = []workv1.ManifestConfigOption{config(held)} // an older controller's
+		out.Spec.ManifestConfigs = []workv1.ManifestConfigOption{config(held, false)} // an older controller's
 	}
 	out.Spec.DeleteOption = nil
 	if setFinalizers(out, append(others, finalizers...), askLeft(out, stays)) != nil {
