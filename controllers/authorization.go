@@ -7,6 +7,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/grants"
+	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/pkg/authorization"
 )
 
@@ -28,8 +29,8 @@ type Authorization struct {
 	// may name another.
 	Executor types.NamespacedName
 
-	// DeleteOnRevocation takes an Application off a cluster when it loses the right to be there.
-	DeleteOnRevocation bool
+	// Revocation says what becomes of an Application where it loses the right to be.
+	Revocation propagation.RevocationOptions
 }
 
 func (a Authorization) checker(c client.Reader) *grants.Checker {
@@ -38,6 +39,6 @@ func (a Authorization) checker(c client.Reader) *grants.Checker {
 		Clusters:        cmp.Or(a.Clusters, grants.ClusterModes[0]),
 		ArgoCDNamespace: cmp.Or(a.ArgoCDNamespace, DefaultArgoCDNamespace),
 		NamespaceRules:  a.NamespaceRules,
-		Carried:         a.DeleteOnRevocation,
+		Carried:         a.Revocation.Delete,
 	}
 }

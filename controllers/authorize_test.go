@@ -280,13 +280,16 @@ func TestRevocationFreezes(t *testing.T) {
 
 // TestRevocationDeletes: where the hub says so, the app goes with the right, and comes back with it.
 func TestRevocationDeletes(t *testing.T) {
-	start(t, func(o *controllers.Options) { o.Authorization.DeleteOnRevocation = true })
-	app, b := allowed(t)
-	take(t, b)
-	expectForbidden(t, app, apis.ReasonClusterForbidden, "would allow it")
-	expectNoWork(t, app)
-	create(t, binding(app.Namespace, globalSet))
-	expectAllowed(t, app)
+	start(t, deleting)
+	s := at(t, cluster(t))
+	create(t, binding(s.namespace, globalSet))
+	create(t, s.app)
+	expectWork(t, s.app)
+	s.forbid(t)
+	expectForbidden(t, s.app, apis.ReasonSourceForbidden, "does not permit the repository")
+	expectNoWork(t, s.app)
+	s.allow(t, func(p *argocd.AppProjectSpec) { p.SourceRepos = []string{repo} })
+	expectAllowed(t, s.app)
 }
 
 // TestMoveToAForbiddenCluster: an Application that may use one cluster does not get another by a change of its

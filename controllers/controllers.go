@@ -115,9 +115,9 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Move:   o.Move,
 		Adopt:  cmp.Or(o.Adopt, apis.AdoptMatching),
 
-		Executor:           o.Authorization.Executor,
-		DeleteOnRevocation: o.Authorization.DeleteOnRevocation,
-		AfterRestore:       o.AfterRestore,
+		Executor:     o.Authorization.Executor,
+		Revocation:   o.Authorization.Revocation,
+		AfterRestore: o.AfterRestore,
 	}
 	if slices.Contains(o.Enabled, Companions) {
 		sender.Beside = beside

@@ -53,6 +53,9 @@ func expectWork(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
 		desired, err := work.Render(get(t, app), work.Requests{})
 		g.Expect(err).NotTo(HaveOccurred())
 		work.SetClaim(desired, work.ClaimOf(w)) // how a work asks for what is there is another matter
+		if by, ok := w.Annotations[apis.AnnotationGrantedBy]; ok { // as is by whose grant it is sent
+			desired.Annotations[apis.AnnotationGrantedBy] = by
+		}
 		_, differs := work.Update(w, desired)
 		g.Expect(differs).To(BeFalse(), "the ManifestWork is not up to date")
 	}, soon, tick).Should(Succeed())

@@ -124,10 +124,10 @@ func TestDeletionByPostDeleteFinalizersThatOthersHold(t *testing.T) {
 // TestNoFinalizerShieldsFromRevocation: who may write the Application on the cluster could set one.
 func TestNoFinalizerShieldsFromRevocation(t *testing.T) {
 	start(t, deleting)
-	app, d := chosen(t)
-	edit(t, app, func(a *argocd.Application) { a.Finalizers = nil })
-	w := atWork(t, app)
-	choose(t, d, "another")
+	s, _ := ruled(t)
+	edit(t, s.app, func(a *argocd.Application) { a.Finalizers = nil })
+	w := atWork(t, s.app)
+	s.forbid(t)
 	applied(t, expectAsking(t, w), destructive)
 	expectDeleting(t, w)
 }

@@ -3,38 +3,26 @@ package controllers_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
-	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/controllers"
+	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// deleting is a hub that takes Applications off clusters when they lose their right.
+// deleting is a hub that takes Applications off clusters when a rule refuses them.
 func deleting(o *controllers.Options) {
-	o.Authorization = controllers.Authorization{DeleteOnRevocation: true}
-}
-
-// chosen is an Application that a PlacementDecision lets go to its cluster, with the agent at work there.
-func chosen(t *testing.T) (*argocd.Application, *clusterv1beta1.PlacementDecision) {
-	t.Helper()
-	d := &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{Namespace: tenant(t), Name: "d"}}
-	create(t, d)
-	c := cluster(t)
-	choose(t, d, c.Name)
-	app := fixture.Application("guestbook").Namespace(d.Namespace).Cluster(c.Name).Finalizers(apis.FinalizerResources).Obj()
-	create(t, app)
-	expectWork(t, app)
-	edit(t, workOf(t, app), func(w *workv1.ManifestWork) { w.Finalizers = []string{agentFinalizer} })
-	applied(t, workOf(t, app))
-	return app, d
+	o.Authorization = controllers.Authorization{Revocation: propagation.RevocationOptions{
+		Delete: true, Grace: 300 * time.Millisecond, Limit: 1000,
+	}}
 }
 
 // expectDeleting waits until the deletion of a work has been asked for, and tells what it carried then.
@@ -95,14 +83,14 @@ func TestNothingShieldsFromRevocation(t *testing.T) {
 		"a false label":    func(_ *testing.T, a *argocd.Application) { a.Labels[apis.LabelPull] = "false" },
 	} {
 		t.Run(title, func(t *testing.T) {
-			app, d := chosen(t)
-			w := workOf(t, app)
+			s, w := ruled(t)
+			app := s.app
 			edit(t, app, func(a *argocd.Application) { escape(t, a) })
 			if strings.HasPrefix(title, "a release") || strings.Contains(title, "label") || title == "no cluster" {
 				NewWithT(t).Eventually(func() bool { return work.Released(get(t, w)) }, soon, tick).Should(BeTrue())
 			}
 			settled(t)
-			choose(t, d, "another")
+			s.forbid(t)
 			if get(t, w); w.Spec.DeleteOption != nil || w.Generation > 1 { // what was being released is first put back
 				NewWithT(t).Eventually(func() bool { return get(t, w).Spec.DeleteOption == nil }, soon, tick).Should(BeTrue())
 				applied(t, w)
@@ -117,15 +105,15 @@ func TestNothingShieldsFromRevocation(t *testing.T) {
 // TestAPausedClusterHoldsRevocation, which no Application's author can have done.
 func TestAPausedClusterHoldsRevocation(t *testing.T) {
 	start(t, deleting)
-	app, d := chosen(t)
-	w := workOf(t, app)
+	s, w := ruled(t)
 	pause := func(value string) {
-		edit(t, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: app.Cluster()}}, func(c *clusterv1.ManagedCluster) {
+		edit(t, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: s.app.Cluster()}}, func(c *clusterv1.ManagedCluster) {
 			c.Annotations = map[string]string{apis.AnnotationPaused: value}
 		})
 	}
 	pause("true")
-	choose(t, d, "another")
+	s.forbid(t)
+	outlasted(t)
 	expectKept(t, w)
 	pause("false")
 	expectDeleting(t, w)
@@ -134,14 +122,14 @@ func TestAPausedClusterHoldsRevocation(t *testing.T) {
 // TestForceDeleteInARevocation: an Application whose revocation its cluster does not answer can still be let go of.
 func TestForceDeleteInARevocation(t *testing.T) {
 	start(t, deleting)
-	app, d := chosen(t)
-	w := workOf(t, app)
+	s, w := ruled(t)
+	app := s.app
 	edit(t, app, func(a *argocd.Application) {
-		a.Spec.Raw = []byte(strings.Replace(string(a.Spec.Raw), "HEAD", "other", 1))
+		a.Spec.Raw = []byte(strings.Replace(string(a.Spec.Raw), `"path":"a"`, `"path":"b"`, 1))
 	})
 	NewWithT(t).Eventually(func() int64 { return get(t, w).Generation }, soon, tick).Should(BeNumerically(">", 1))
-	choose(t, d, "another")
-	expectForbidden(t, app, apis.ReasonClusterForbidden, "being taken off cluster")
+	s.forbid(t)
+	expectForbidden(t, app, apis.ReasonSourceForbidden, "being taken off cluster")
 	remove(t, app)
 	settled(t)
 	if get(t, app.DeepCopy()) == nil || get(t, w) == nil {

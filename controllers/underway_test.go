@@ -156,13 +156,13 @@ func TestDeletionAfterAReleaseDuringAnOperation(t *testing.T) {
 	expectTermination(t, w, "1")
 }
 
-// TestRevocationDuringAnOperation: a right that is lost is lost at once.
+// TestRevocationDuringAnOperation: a right that is lost does not wait for its end.
 func TestRevocationDuringAnOperation(t *testing.T) {
 	start(t, deleting)
-	app, d := chosen(t)
-	report(t, app, operationReport(app, "Running", ""))
-	choose(t, d, cluster(t).Name)
-	expectDeleting(t, workOf(t, app))
+	s, w := ruled(t)
+	report(t, s.app, operationReport(s.app, "Running", ""))
+	s.forbid(t)
+	expectDeleting(t, w)
 }
 
 // TestMoveDuringAnOperation: the old cluster finishes it first, whichever cluster comes first. The hub can stop it as long

@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/types"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/towline-io/towline/controllers"
 	"github.com/towline-io/towline/controllers/grants"
+	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/authorization"
 )
@@ -23,6 +25,8 @@ type authorizationOptions struct {
 	argocdNamespace      string
 	allowedAppNamespaces []string
 	onRevocation         string
+	revocationGrace      time.Duration
+	revocationLimit      int
 	executor             string
 }
 
@@ -30,6 +34,13 @@ type authorizationOptions struct {
 const (
 	freeze   = "freeze"
 	deleteIt = "delete"
+)
+
+// How long a rule must have refused a work before it goes: long enough for a mistake to be taken back, and not so long that
+// it never goes.
+const (
+	minRevocationGrace = time.Minute
+	maxRevocationGrace = 7 * 24 * time.Hour
 )
 
 // podNamespaceFile is where a pod finds the name of its own namespace.
@@ -40,6 +51,8 @@ func newAuthorizationOptions() authorizationOptions {
 		clusterAuthorization: grants.ClusterModes[0],
 		argocdNamespace:      defaultArgoCDNamespace(podNamespaceFile),
 		onRevocation:         freeze,
+		revocationGrace:      propagation.DefaultRevocationGrace,
+		revocationLimit:      propagation.DefaultRevocationLimit,
 	}
 }
 
@@ -61,7 +74,12 @@ func (o *authorizationOptions) addFlags(fs *pflag.FlagSet) {
 		"<hub>=<cluster>: Applications of these namespaces of the hub may choose these namespaces on a cluster; both are globs; "+
 			"those of --argocd-namespace may choose any")
 	fs.StringVar(&o.onRevocation, "on-revocation", o.onRevocation,
-		"what becomes of a work when its Application loses the right to it: freeze (it stays as it is) or delete (the app goes)")
+		"what becomes of a work when its Application loses the right to it: freeze (it stays as it is) or delete (the app goes where a "+
+			"rule refuses it; it stays where an object is only missing)")
+	fs.DurationVar(&o.revocationGrace, "revocation-grace", o.revocationGrace,
+		"with --on-revocation=delete: how long a rule must have refused a work, without a break, before it goes")
+	fs.IntVar(&o.revocationLimit, "revocation-limit", o.revocationLimit,
+		"with --on-revocation=delete: how many works may go within ten minutes; when more lose their right, all of them are kept")
 	fs.StringVar(&o.executor, "work-executor-service-account", o.executor,
 		"<namespace>/<name> of a ServiceAccount of the clusters: the work agent applies an Application only as far as it may; "+
 			"an AppProject's annotation "+apis.AnnotationExecutor+" goes before it")
@@ -83,6 +101,12 @@ func (o *authorizationOptions) validate() error {
 	}
 	if o.onRevocation != freeze && o.onRevocation != deleteIt {
 		fail("--on-revocation: %q is not %s or %s", o.onRevocation, freeze, deleteIt)
+	}
+	if o.revocationGrace < minRevocationGrace || o.revocationGrace > maxRevocationGrace {
+		fail("--revocation-grace: %s is not between %s and %s", o.revocationGrace, minRevocationGrace, maxRevocationGrace)
+	}
+	if o.revocationLimit < 1 {
+		fail("--revocation-limit: %d is not 1 or more: to let none go, set --on-revocation=%s", o.revocationLimit, freeze)
 	}
 	if _, err := o.executorAccount(); err != nil {
 		fail("--work-executor-service-account: %w", err)
@@ -118,10 +142,12 @@ func (o *authorizationOptions) settings() controllers.Authorization {
 		panic(err)
 	}
 	return controllers.Authorization{
-		Clusters:           o.clusterAuthorization,
-		ArgoCDNamespace:    o.argocdNamespace,
-		NamespaceRules:     rules,
-		Executor:           executor,
-		DeleteOnRevocation: o.onRevocation == deleteIt,
+		Clusters:        o.clusterAuthorization,
+		ArgoCDNamespace: o.argocdNamespace,
+		NamespaceRules:  rules,
+		Executor:        executor,
+		Revocation: propagation.RevocationOptions{
+			Delete: o.onRevocation == deleteIt, Grace: o.revocationGrace, Limit: o.revocationLimit,
+		},
 	}
 }

@@ -16,6 +16,9 @@ func TestValidateAuthorization(t *testing.T) {
 		"--allowed-app-namespaces=a=[":            "unexpected end of input",
 		"--work-executor-service-account=applier": `"applier" is not <namespace>/<name> of a ServiceAccount`,
 		"--on-revocation=ask":                     `"ask" is not freeze or delete`,
+		"--revocation-grace=59s":                  "59s is not between 1m0s and 168h0m0s",
+		"--revocation-grace=169h":                 "is not between",
+		"--revocation-limit=0":                    "to let none go, set --on-revocation=freeze",
 	} {
 		err := parse(t, flag).validate()
 		name, _, _ := strings.Cut(flag, "=")

@@ -140,7 +140,11 @@ func TestFlagsDoSomething(t *testing.T) {
 			"--work-executor-service-account=argocd/applier", func(o *options) any { return controllerOptions(o).Authorization.Executor },
 			types.NamespacedName{Namespace: "argocd", Name: "applier"}},
 		"on-revocation": {
-			"--on-revocation=delete", func(o *options) any { return controllerOptions(o).Authorization.DeleteOnRevocation }, true},
+			"--on-revocation=delete", func(o *options) any { return controllerOptions(o).Authorization.Revocation.Delete }, true},
+		"revocation-grace": {
+			"--revocation-grace=5m", func(o *options) any { return controllerOptions(o).Authorization.Revocation.Grace }, 5 * time.Minute},
+		"revocation-limit": {
+			"--revocation-limit=3", func(o *options) any { return controllerOptions(o).Authorization.Revocation.Limit }, 3},
 		"leader-elect": {
 			"--leader-elect=false", manager(func(m ctrl.Options) any { return m.LeaderElection }), false},
 		"leader-election-namespace": {

@@ -70,28 +70,61 @@ func (c *Checker) Past(live client.Reader) *Checker {
 func (c *Checker) Check(
 	ctx context.Context, app *argocd.Application, request authorization.Request, cluster *clusterv1.ManagedCluster,
 ) (*authorization.Refusal, error) {
-	if refusal, err := c.CheckPlace(ctx, app, cluster); refusal != nil || err != nil {
-		return refusal, err
+	for _, ask := range []check{c.namespace, c.cluster, c.project(request)} {
+		if refusal, err := ask(ctx, app, cluster); refusal != nil || err != nil {
+			return refusal, err
+		}
 	}
-	project, err := c.Project(ctx, request.Project)
-	if err != nil {
-		return nil, err
-	}
-	if project == nil {
-		return authorization.NoProject(request.Project, c.ArgoCDNamespace), nil
-	}
-	return authorization.Project(project, app.Namespace, c.ArgoCDNamespace, request, authorization.Describe(cluster)), nil
+	return nil, nil
 }
 
-// CheckPlace is the refusal of the cluster, and of the namespace that an Application is to have there, whatever its
-// spec says.
-func (c *Checker) CheckPlace(
-	ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster,
+// CheckSent is the refusal of what was sent to a cluster that exists; nil when it may be there. A refusal by a rule comes
+// before one for something that is missing. request is what the Application there asks for, nil where that is not known,
+// and grantedBy the ManagedClusterSetBinding by which it got there, empty for none.
+func (c *Checker) CheckSent(
+	ctx context.Context, app *argocd.Application, request *authorization.Request, cluster *clusterv1.ManagedCluster, grantedBy string,
 ) (*authorization.Refusal, error) {
-	if refusal := authorization.Namespace(app, c.ArgoCDNamespace, c.NamespaceRules); refusal != nil {
+	checks := []check{c.namespace, c.lent(grantedBy)}
+	if request != nil {
+		checks = append(checks, c.project(*request))
+	}
+	var missing *authorization.Refusal
+	for _, ask := range checks {
+		refusal, err := ask(ctx, app, cluster)
+		switch {
+		case err != nil:
+			return nil, err
+		case refusal != nil && refusal.Missing == "":
+			return refusal, nil
+		case missing == nil:
+			missing = refusal
+		}
+	}
+	return missing, nil
+}
+
+// check is one question of those that an Application has to pass on a cluster.
+type check func(context.Context, *argocd.Application, *clusterv1.ManagedCluster) (*authorization.Refusal, error)
+
+func (c *Checker) namespace(_ context.Context, app *argocd.Application, _ *clusterv1.ManagedCluster) (*authorization.Refusal, error) {
+	return authorization.Namespace(app, c.ArgoCDNamespace, c.NamespaceRules), nil
+}
+
+func (c *Checker) project(request authorization.Request) check {
+	return func(ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster) (*authorization.Refusal, error) {
+		project, err := c.Project(ctx, request.Project)
+		if err != nil {
+			return nil, err
+		}
+		if project == nil {
+			return authorization.NoProject(request.Project, c.ArgoCDNamespace), nil
+		}
+		refusal := authorization.Project(project, app.Namespace, c.ArgoCDNamespace, request, authorization.Describe(cluster))
+		if refusal != nil && !project.DeletionTimestamp.IsZero() {
+			refusal.Missing = "AppProject " + project.Namespace + "/" + project.Name + " (being deleted)"
+		}
 		return refusal, nil
 	}
-	return c.checkCluster(ctx, app.Namespace, cluster)
 }
 
 // Project is the AppProject of that name; nil when there is none. It is the cache's own: not to be changed.
@@ -104,42 +137,95 @@ func (c *Checker) Project(ctx context.Context, name string) (*argocd.AppProject,
 	return project, err
 }
 
-func (c *Checker) checkCluster(ctx context.Context, namespace string, cluster *clusterv1.ManagedCluster) (*authorization.Refusal, error) {
+// cluster is the refusal of a cluster to the namespace of an Application.
+func (c *Checker) cluster(ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster) (*authorization.Refusal, error) {
 	if c.Clusters == None {
 		return nil, nil
 	}
-	if c.Clusters != Placement {
-		if bound, err := c.bound(ctx, namespace, cluster); bound || err != nil {
-			return nil, err
-		}
+	if by, err := c.GrantedBy(ctx, app.Namespace, cluster, ""); by != "" || err != nil {
+		return nil, err
 	}
-	if decided, err := c.decided(ctx, namespace, cluster.Name); decided || err != nil {
+	if decided, err := c.decided(ctx, app.Namespace, cluster.Name); decided || err != nil {
 		return nil, err
 	}
 	sets, err := c.setsOf(ctx, cluster)
 	if err != nil {
 		return nil, err
 	}
-	return authorization.NoGrant(cluster.Name, namespace, sets, c.Clusters != Placement), nil
+	return authorization.NoGrant(cluster.Name, app.Namespace, sets, c.bindings()), nil
 }
 
-// bound tells whether a ManagedClusterSetBinding of the namespace is for a set that holds the cluster.
-func (c *Checker) bound(ctx context.Context, namespace string, cluster *clusterv1.ManagedCluster) (bool, error) {
+// lent is the same for a cluster that the namespace had by that ManagedClusterSetBinding.
+func (c *Checker) lent(binding string) check {
+	return func(ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster) (*authorization.Refusal, error) {
+		refusal, err := c.cluster(ctx, app, cluster)
+		if refusal == nil || err != nil || binding == "" || !c.bindings() {
+			return refusal, err
+		}
+		named := types.NamespacedName{Namespace: app.Namespace, Name: binding}
+		bindings, err := c.bindingsOf(ctx, app.Namespace)
+		if err != nil {
+			return nil, err
+		}
+		i := slices.IndexFunc(bindings, func(b clusterv1beta2.ManagedClusterSetBinding) bool { return b.Name == binding })
+		if i < 0 {
+			return authorization.Withdrawn(*refusal, named, nil, nil, cluster), nil
+		}
+		set, err := c.set(ctx, bindings[i].Spec.ClusterSet)
+		if err != nil {
+			return nil, err
+		}
+		return authorization.Withdrawn(*refusal, named, &bindings[i], set, cluster), nil
+	}
+}
+
+// bindings tells whether a ManagedClusterSetBinding gives a namespace clusters.
+func (c *Checker) bindings() bool { return c.Clusters != None && c.Clusters != Placement }
+
+// GrantedBy is the name of a ManagedClusterSetBinding of the namespace that is for a set that holds the cluster; empty
+// where there is none. Of several it is the one of before, or else the first by name.
+func (c *Checker) GrantedBy(ctx context.Context, namespace string, cluster *clusterv1.ManagedCluster, before string) (string, error) {
+	if !c.bindings() {
+		return "", nil
+	}
+	bindings, err := c.bindingsOf(ctx, namespace)
+	if err != nil {
+		return "", err
+	}
+	first := ""
+	for i := range bindings {
+		name := bindings[i].Name
+		if first != "" && name != before && name > first {
+			continue
+		}
+		set, err := c.set(ctx, bindings[i].Spec.ClusterSet)
+		switch {
+		case err != nil:
+			return "", err
+		case set == nil || !authorization.Holds(set, cluster):
+		case name == before:
+			return name, nil
+		default:
+			first = name
+		}
+	}
+	return first, nil
+}
+
+func (c *Checker) bindingsOf(ctx context.Context, namespace string) ([]clusterv1beta2.ManagedClusterSetBinding, error) {
 	bindings := &clusterv1beta2.ManagedClusterSetBindingList{}
-	if err := c.list(ctx, bindings, client.InNamespace(namespace)); err != nil {
-		return false, err
+	err := c.list(ctx, bindings, client.InNamespace(namespace))
+	return bindings.Items, err
+}
+
+// set is the ManagedClusterSet of that name; nil when there is none. It is the cache's own: not to be changed.
+func (c *Checker) set(ctx context.Context, name string) (*clusterv1beta2.ManagedClusterSet, error) {
+	set := &clusterv1beta2.ManagedClusterSet{}
+	err := c.get(ctx, types.NamespacedName{Name: name}, set)
+	if gone.Is(err) {
+		return nil, nil
 	}
-	for i := range bindings.Items {
-		set := &clusterv1beta2.ManagedClusterSet{}
-		err := c.get(ctx, types.NamespacedName{Name: bindings.Items[i].Spec.ClusterSet}, set)
-		if err != nil && !gone.Is(err) {
-			return false, err
-		}
-		if err == nil && authorization.Holds(set, cluster) {
-			return true, nil
-		}
-	}
-	return false, nil
+	return set, err
 }
 
 // decided tells whether a PlacementDecision of the namespace names the cluster.

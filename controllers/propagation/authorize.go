@@ -4,6 +4,7 @@ import (
 	"context"
 
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -44,6 +45,21 @@ func (r *Reconciler) withheld(
 	p := forbidden(refusal)
 	p.Message = "the requested operation is held back, and can be terminated: " + p.Message
 	return p, nil
+}
+
+// grantedBy is the ManagedClusterSetBinding by which an Application may go to its cluster: its work remembers that where a
+// right that is lost removes it, since another binding that is there says nothing about the one that is missing.
+func (r *Reconciler) grantedBy(
+	ctx context.Context, app *argocd.Application, cluster *clusterv1.ManagedCluster, existing *workv1.ManifestWork,
+) (string, error) {
+	if !r.Revocation.Delete {
+		return "", nil
+	}
+	before := ""
+	if existing != nil {
+		before = existing.Annotations[apis.AnnotationGrantedBy]
+	}
+	return r.Grants.GrantedBy(ctx, app.Namespace, cluster, before)
 }
 
 func forbidden(refusal *authorization.Refusal) *Problem {

@@ -3,7 +3,6 @@ package propagation
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -43,9 +42,8 @@ type Reconciler struct {
 	// value for none.
 	Executor types.NamespacedName
 
-	// DeleteOnRevocation is set when a work whose Application has lost the right to it is to go. Otherwise it stays
-	// as it is.
-	DeleteOnRevocation bool
+	// Revocation says what becomes of a work whose Application has lost the right to it.
+	Revocation RevocationOptions
 
 	// Beside tells what travels beside Applications; nil where nothing does.
 	Beside interface {
@@ -69,12 +67,10 @@ type Reconciler struct {
 	// AfterRestore is one of AfterRestoreModes: what becomes of works whose Applications the hub has lost.
 	AfterRestore string
 
-	// refusals are when works were first seen where they may not be, by their UID.
-	refusals sync.Map
-
-	blocked tally.Reasons
-	losses  losses
-	running controller.Controller
+	blocked     tally.Reasons
+	losses      losses
+	revocations revocations
+	running     controller.Controller
 }
 
 // Reconcile brings the Application that req names to its cluster, or off it.
@@ -106,18 +102,15 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 
 // act does what the Application asks for. It returns a Problem when that cannot be, or takes its time.
 func (r *Reconciler) act(ctx context.Context, app *argocd.Application) (time.Duration, error) {
-	pending, err := r.revoke(ctx, app)
+	revoked, err := r.revoke(ctx, app)
 	if err != nil {
 		return 0, err
 	}
 	after, err := r.follow(ctx, app)
-	if wait, waits := errors.AsType[waiting](pending); waits {
-		return soonest(after, time.Duration(wait)), err
+	if err != nil {
+		err = beside(err, revoked.kept)
 	}
-	if err == nil {
-		err = pending
-	}
-	return after, err
+	return after, beside(err, revoked.pending)
 }
 
 // follow does what the Application asks for where it may be.
@@ -165,6 +158,9 @@ func (r *Reconciler) propagate(ctx context.Context, app *argocd.Application) (ti
 		return 0, err
 	}
 	if problem != nil && problem.cause != nil {
+		if wait, waits := errors.AsType[waiting](problem.cause); waits {
+			return soonest(after, time.Duration(wait)), nil
+		}
 		return 0, problem.cause // nothing that is watched will tell when it is over: try again, ever slower
 	}
 	return after, nil

@@ -50,6 +50,10 @@ type way struct {
 	// executor is for whom it is applied.
 	executor types.NamespacedName
 
+	// grantedBy is the ManagedClusterSetBinding that gives its namespace the cluster, where that is remembered; empty for
+	// none.
+	grantedBy string
+
 	// withheld is the problem with its operation, which may not travel; nil when it may.
 	withheld *Problem
 }
@@ -79,6 +83,9 @@ func (r *Reconciler) way(ctx context.Context, app *argocd.Application) (w way, e
 		return w, err
 	}
 	if w.executor, err = r.executor(ctx, app); err != nil {
+		return w, err
+	}
+	if w.grantedBy, err = r.grantedBy(ctx, app, cluster, w.existing); err != nil {
 		return w, err
 	}
 	if w.existing == nil {
@@ -133,6 +140,9 @@ func (r *Reconciler) send(ctx context.Context, w way) (time.Duration, error) {
 		return 0, renderProblem(err)
 	}
 	work.ExecuteAs(desired, w.executor)
+	if w.grantedBy != "" {
+		metav1.SetMetaDataAnnotation(&desired.ObjectMeta, apis.AnnotationGrantedBy, w.grantedBy)
+	}
 	current, err := r.apply(ctx, w.app, w.existing, desired)
 	if err != nil {
 		return 0, writeProblem(err, client.ObjectKeyFromObject(desired).String())

@@ -20,8 +20,13 @@ var (
 		Name: "towline_orphaned_applications",
 		Help: "Applications that ManifestWorks speak of and the hub does not have, without having told of their end.",
 	})
+
+	heldRevocations = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "towline_revocations_held",
+		Help: "ManifestWorks that may not be where they are any more, and are kept because too many lost their right at a time.",
+	})
 )
 
 func init() {
-	metrics.Registry.MustRegister(workWrites, blockedApplications, orphaned)
+	metrics.Registry.MustRegister(workWrites, blockedApplications, orphaned, heldRevocations)
 }

@@ -1,9 +1,12 @@
 package propagation
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -85,14 +88,43 @@ func (p *Problem) with(notice *Problem) *Problem {
 }
 
 // all are the problem and what is beside it; none for nil.
-func (p *Problem) all() []*Problem {
-	switch {
-	case p == nil:
-		return nil
-	case p.beside == nil:
-		return []*Problem{p}
+func (p *Problem) all() (out []*Problem) {
+	for ; p != nil; p = p.beside {
+		out = append(out, p)
 	}
-	return []*Problem{p, p.beside}
+	return out
+}
+
+// beside is the error because of which an Application is not sent, with a Problem that is told of as well where that error is
+// one; both may be nil.
+func beside(err error, p *Problem) error {
+	shown, is := errors.AsType[*Problem](err)
+	if err != nil && !is {
+		return err
+	}
+	if both := together(shown, p); both != nil {
+		return both
+	}
+	return nil
+}
+
+// together are two Problems in one; either may be nil. Of those of one condition the second goes behind the first, or stands
+// for it where it says all of that.
+func together(a, b *Problem) *Problem {
+	if a == nil || b == nil {
+		return cmp.Or(a, b)
+	}
+	out := *a
+	out.cause = joined([]error{a.cause, b.cause})
+	switch {
+	case a.condition() != b.condition():
+		out.beside = together(a.beside, b)
+	case strings.Contains(b.Message, a.Message):
+		out.Reason, out.Message = b.Reason, b.Message
+	default:
+		out.Reason, out.Message = b.Reason, a.Message+"; "+b.Message
+	}
+	return &out
 }
 
 // after is the condition that shows the problem in the place of the one before, of its type or of none.

@@ -1,8 +1,10 @@
 package propagation
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -23,51 +25,63 @@ import (
 // Application, unless it is one that does not.
 const behind = time.Second
 
-// lasting is how long a refusal has to last before a workload goes for it. The objects that decide are not written all
-// at once: a cluster that passes from one PlacementDecision to the next is in neither for a moment, and an AppProject
-// that is replaced is gone for one.
-const lasting = 2 * time.Second
-
-// revoke takes an Application off the clusters where it may not be any more, by what each of its works carries: what
-// the Application asks for now may be a slip, and does not run anywhere. So it comes before all that the Application's
-// author decides, a pause, a release or another target: none of them keeps what lost its right. It returns a Problem, or
-// how long to wait, until the deletions have been asked for: as pending where that is not about the cluster that the
-// Application is to be on, so that one which takes its time to answer holds nothing up on another, and where no cluster is
-// to be waited for.
-func (r *Reconciler) revoke(ctx context.Context, app *argocd.Application) (pending, err error) {
-	if !r.DeleteOnRevocation {
-		return nil, nil
+// revoke takes an Application off the clusters where a rule says that it may not be, by what each of its works carries: what
+// the Application asks for now may be a slip, and does not run anywhere. Where the object is missing that would let it be
+// there, nobody has said no, and the work stays as it is.
+//
+// It comes before all that lets go of a work: a release, or a label that is taken off, does not keep what loses its right. Other
+// wishes of the Application's author go on until the removal begins: its deletion, and a change by which it may be there again.
+// It returns what to tell beside those, and an error where nothing else is to be done.
+func (r *Reconciler) revoke(ctx context.Context, app *argocd.Application) (out revocation, err error) {
+	if !r.Revocation.Delete {
+		return out, nil
 	}
 	works, err := r.everywhere(ctx, app)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
+	r.revocations.retain(client.ObjectKeyFromObject(app), works)
+	var stops *Problem
 	for i := range works {
-		refused := r.revokeWork(ctx, app, &works[i])
-		_, problem := errors.AsType[*Problem](refused)
-		_, waits := errors.AsType[waiting](refused)
+		w := &works[i]
+		said, err := r.revokeWork(ctx, app, w)
+		if err != nil {
+			return out, err
+		}
+		own := isSent(app) && work.Key(app) == client.ObjectKeyFromObject(w)
 		switch {
-		case refused == nil:
-		case !problem && !waits:
-			return nil, refused
-		case isSent(app) && work.Key(app) == client.ObjectKeyFromObject(&works[i]):
-			err = refused
-		case pending == nil || waits:
-			pending = refused
+		case said.problem == nil:
+		case said.kept && own:
+			out.kept = said.problem
+		case said.kept: // its Application is to be elsewhere
+		case !said.begun && (isSent(app) || isRemoved(app)), said.begun && !own && (isSent(app) || isForced(app)):
+			out.pending = together(out.pending, said.problem)
+		default:
+			stops = together(stops, said.problem)
 		}
 	}
-	if isSent(app) || isForced(app) {
-		return pending, err
+	if stops != nil {
+		return out, together(stops, out.pending)
 	}
-	return nil, pending // nothing that is refused is let go of
+	return out, nil
 }
 
-// isForced tells whether the Application is being deleted, is to be let go of by no release, and its clusters are not to be
-// waited for.
-func isForced(app *argocd.Application) bool {
-	return app.Pulled() && app.ReconcileSkipped() && !app.DeletionTimestamp.IsZero() && app.ToBeForced() &&
-		!app.ToBeReleased() && app.Cluster() != ""
+// revocation is what to tell of the works that an Application has lost the right to.
+type revocation struct {
+	// pending is that they go, or why not yet; nil for nothing.
+	pending *Problem
+
+	// kept is why its own work stays as it is, where that cannot be brought up to date; nil for nothing.
+	kept *Problem
 }
+
+// isRemoved tells whether the Application is being deleted, and is to be let go of by no release.
+func isRemoved(app *argocd.Application) bool {
+	return app.Pulled() && app.ReconcileSkipped() && !app.DeletionTimestamp.IsZero() && !app.ToBeReleased() && app.Cluster() != ""
+}
+
+// isForced tells whether the same holds, and its clusters are not to be waited for.
+func isForced(app *argocd.Application) bool { return isRemoved(app) && app.ToBeForced() }
 
 // isSent tells whether the Application asks for a work, rather than for the end of those that it has.
 func isSent(app *argocd.Application) bool {
@@ -88,39 +102,58 @@ func (r *Reconciler) everywhere(ctx context.Context, app *argocd.Application) ([
 	return append(works, *own.DeepCopy()), nil
 }
 
-// revokeWork takes the Application off one cluster. The cache may be behind with any of the objects that decide, and
-// a workload is at stake: all of them are read anew, and one that cannot be read keeps it.
-func (r *Reconciler) revokeWork(ctx context.Context, app *argocd.Application, w *workv1.ManifestWork) error {
+// revoked is what becomes of a work that its Application has lost the right to.
+type revoked struct {
+	// problem is what to tell; nil for nothing.
+	problem *Problem
+
+	// kept tells that it stays as it is, for want of somebody who says no.
+	kept bool
+
+	// begun tells that its removal has begun.
+	begun bool
+}
+
+// revokeWork takes the Application off one cluster, once a rule has refused it for long enough. The cache may be behind with
+// any of the objects that decide, and a workload is at stake: all of them are read anew then, and one that cannot be read
+// keeps it.
+func (r *Reconciler) revokeWork(ctx context.Context, app *argocd.Application, w *workv1.ManifestWork) (revoked, error) {
+	key := client.ObjectKeyFromObject(app)
 	if !w.DeletionTimestamp.IsZero() {
-		r.refusals.Delete(w.UID)
-		return nil
+		r.revocations.forget(key, w.UID)
+		return revoked{}, nil
 	}
 	refusal, err := refusedThere(ctx, r.Client, r.Grants, app, w)
-	if refusal == nil || err != nil {
-		r.refusals.Delete(w.UID)
-		return err
+	if err != nil || refusal == nil || refusal.Missing != "" {
+		r.revocations.forget(key, w.UID)
+		return revoked{problem: frozen(w, refusal), kept: true}, err
 	}
-	since, _ := r.refusals.LoadOrStore(w.UID, time.Now())
-	if left := lasting - time.Since(since.(time.Time)); left > 0 {
-		return waiting(left)
+	options := r.Revocation.withDefaults()
+	turn, since := r.revocations.judge(key, w.UID, time.Now(), options)
+	switch turn {
+	case held:
+		return revoked{problem: heldBack(w, refusal, options.Limit)}, nil
+	case inGrace:
+		return revoked{problem: announced(w, refusal, since.Add(options.Grace))}, nil
+	case due:
 	}
 	now, live := &argocd.Application{}, &workv1.ManifestWork{}
-	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(app), now); err != nil {
-		return client.IgnoreNotFound(err)
+	if err := r.Live.Get(ctx, key, now); err != nil {
+		return revoked{}, client.IgnoreNotFound(err)
 	}
 	if err := r.Live.Get(ctx, client.ObjectKeyFromObject(w), live); err != nil {
-		return client.IgnoreNotFound(err)
+		return revoked{}, client.IgnoreNotFound(err)
 	}
 	if now.UID != app.UID || live.UID != w.UID {
-		return waiting(behind)
+		return revoked{}, waiting(behind)
 	}
 	refusal, err = refusedThere(ctx, r.Live, r.Grants.Past(r.Live), now, live)
 	if err != nil {
-		return err
+		return revoked{}, err
 	}
-	if refusal == nil {
-		r.refusals.Delete(w.UID)
-		return waiting(behind)
+	if refusal == nil || refusal.Missing != "" {
+		r.revocations.forget(key, w.UID)
+		return revoked{}, waiting(behind)
 	}
 	return r.takeBack(ctx, now, live, refusal)
 }
@@ -128,22 +161,63 @@ func (r *Reconciler) revokeWork(ctx context.Context, app *argocd.Application, w 
 // takeBack asks for the deletion of a work that may not be where it is.
 func (r *Reconciler) takeBack(
 	ctx context.Context, app *argocd.Application, w *workv1.ManifestWork, refusal *authorization.Refusal,
-) error {
-	if held, err := r.Pauses.Cluster(ctx, w.Namespace); err != nil || held {
-		return err // its end wakes the Application
+) (revoked, error) {
+	if paused, err := r.Pauses.Cluster(ctx, w.Namespace); err != nil || paused {
+		return revoked{}, err // its end wakes the Application
 	}
 	asked, err := r.remove(ctx, app, w, true)
+	if p, is := errors.AsType[*Problem](err); is {
+		return revoked{problem: p, begun: true}, nil
+	}
 	if err != nil {
-		return err
+		return revoked{}, err
 	}
 	if !asked {
 		p := forbidden(refusal)
 		p.Message = "being taken off cluster " + w.Namespace + ": " + p.Message
-		return p
+		return revoked{problem: p, begun: true}, nil
 	}
+	r.revocations.ask(client.ObjectKeyFromObject(app), w.UID, time.Now())
 	r.Events.Eventf(app, w, corev1.EventTypeWarning, apis.ReasonRevoked, "Revoke",
 		"cluster %s was asked to remove the Application, which may not be there any more: %s", w.Namespace, refusal.Message)
-	return nil
+	return revoked{}, nil
+}
+
+// frozen is what to tell of a work that stays as it is for want of an object; nil where there is no refusal.
+func frozen(w *workv1.ManifestWork, refusal *authorization.Refusal) *Problem {
+	if refusal == nil {
+		return nil
+	}
+	p := forbidden(refusal)
+	p.Message = fmt.Sprintf("cluster %s keeps what it has, as it is, since nothing is removed for what is missing: %s",
+		w.Namespace, refusal.Missing)
+	return p
+}
+
+// announced is what to tell of a work that goes at that time if nothing changes.
+func announced(w *workv1.ManifestWork, refusal *authorization.Refusal, when time.Time) *Problem {
+	p := forbidden(refusal)
+	p.Message = fmt.Sprintf("cluster %s is asked to remove the Application at %s, unless it may be there again by then: %s",
+		w.Namespace, when.UTC().Format(time.RFC3339), refusal.Message)
+	p.cause = waiting(max(time.Until(when), time.Millisecond))
+	return p
+}
+
+// heldBack is what to tell of a work that stays because too many would go at a time.
+func heldBack(w *workv1.ManifestWork, refusal *authorization.Refusal, limit int) *Problem {
+	p := forbidden(refusal)
+	p.Reason = apis.ReasonRevocationHeld
+	p.Message = fmt.Sprintf("cluster %s keeps it as it is: more than %d Applications lost their right at a time, and all of them are held "+
+		"until each has it back. To let go of those that are to go, delete them, or raise Towline's --revocation-limit: %s",
+		w.Namespace, limit, refusal.Message)
+	return p
+}
+
+// withDefaults are the options with what they stand for.
+func (o RevocationOptions) withDefaults() RevocationOptions {
+	o.Grace = cmp.Or(o.Grace, DefaultRevocationGrace)
+	o.Limit = cmp.Or(o.Limit, DefaultRevocationLimit)
+	return o
 }
 
 // refusedThere is the refusal of what a work carries, on the cluster that it is for; nil when it may be there. Of a
@@ -159,14 +233,12 @@ func refusedThere(
 		return nil, err
 	}
 	there := work.At(app, w)
-	held, ok := work.Carried(w)
-	if !ok {
-		return grants.CheckPlace(ctx, there, cluster)
+	var request *authorization.Request
+	if carried, ok := work.Carried(w); ok {
+		there.Annotations[apis.AnnotationAppNamespace] = carried.Namespace
+		if read, err := authorization.ReadSpec(carried); err == nil {
+			request = &read
+		}
 	}
-	there.Annotations[apis.AnnotationAppNamespace] = held.Namespace
-	request, err := authorization.ReadSpec(held)
-	if err != nil {
-		return grants.CheckPlace(ctx, there, cluster)
-	}
-	return grants.Check(ctx, there, request, cluster)
+	return grants.CheckSent(ctx, there, request, cluster, w.Annotations[apis.AnnotationGrantedBy])
 }

@@ -98,10 +98,7 @@ func (r *Reconciler) unlabelled(ctx context.Context, app *argocd.Application, ha
 		return r.report(ctx, app, leftBehind(app))
 	}
 	if _, err := r.revoke(ctx, app); err != nil { // it is not sent: nothing is pending beside
-		if p, is := errors.AsType[*Problem](err); is {
-			return r.report(ctx, app, p)
-		}
-		return err
+		return r.shown(ctx, app, err)
 	}
 	if deleting && stuck(app) && wasOurs(app) {
 		return r.shown(ctx, app, r.finalizeReleased(ctx, app))

@@ -8,6 +8,7 @@ import (
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/e2e/fleet"
 	"github.com/towline-io/towline/e2e/towline"
 	"github.com/towline-io/towline/pkg/apis"
@@ -66,7 +67,9 @@ var _ = Describe("An Application that loses its right", func() {
 			strict.Stop()
 			Expect(tow.Restart(ctx)).To(Succeed())
 		})
-		Eventually(ctx, read(hub, w)).Should(BeNil())
+		expectForbidden(ctx, app, "is asked to remove the Application at")
+		Expect(read(hub, w)(ctx)).To(HaveField("DeletionTimestamp", BeNil()))
+		Eventually(ctx, read(hub, w)).WithTimeout(propagation.DefaultRevocationGrace + soon).Should(BeNil())
 		Expect(read(cluster["cluster1"], guestbookOf(name))(ctx)).To(BeNil())
 		expectForbidden(ctx, app, "does not permit the repository")
 

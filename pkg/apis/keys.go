@@ -77,6 +77,11 @@ const (
 	// the work has to wait for its cluster, so that a restart does not take it for a loss.
 	AnnotationOrphaned = Group + "/orphaned"
 
+	// AnnotationGrantedBy is the name of the ManagedClusterSetBinding, in the Application's namespace, by which the
+	// Application came to its cluster. It is there with --on-revocation=delete only, which asks that binding whether it was
+	// the one to say no.
+	AnnotationGrantedBy = Group + "/granted-by"
+
 	// AnnotationApplicationSet is "<namespace>/<name>" of the ApplicationSet that made the Application.
 	AnnotationApplicationSet = Group + "/hosting-applicationset"
 )

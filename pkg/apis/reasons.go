@@ -70,6 +70,8 @@ const (
 
 	// ReasonRevoked: the Application lost the right to be on a cluster, which was asked to remove it.
 	ReasonRevoked = "Revoked"
+	// ReasonRevocationHeld: the Application lost the right to be on a cluster, which keeps it, since too many did at a time.
+	ReasonRevocationHeld = "RevocationHeld"
 	// ReasonOrphaned: the hub has lost the Application of a ManifestWork, which is kept. The event is on the work.
 	ReasonOrphaned = "Orphaned"
 	// ReasonRemovalRefused: an Application is gone, and its end on its cluster would destroy what it deployed and is to

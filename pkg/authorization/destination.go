@@ -1,6 +1,8 @@
 package authorization
 
 import (
+	"slices"
+
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
@@ -49,4 +51,12 @@ func judge(p *argocd.AppProject, name, server, namespace string) verdict {
 		}
 	}
 	return out
+}
+
+// goesByAddress tells whether a project speaks of clusters by addresses of their own: without the address of a cluster,
+// its rules are not known to forbid it.
+func goesByAddress(p *argocd.AppProject) bool {
+	return slices.ContainsFunc(p.Spec.Destinations, func(d argocd.ProjectDestination) bool {
+		return d.Server != "" && d.Server != "*" && d.Server != apis.InClusterServer
+	})
 }

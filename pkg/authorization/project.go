@@ -14,6 +14,16 @@ type Refusal struct {
 
 	// Message says which object forbids it, or which one would allow it.
 	Message string
+
+	// Missing names the object that is not there, or does not say what is needed, where nobody has said no for that. It is
+	// empty where a rule that is there refuses: only such a refusal may take a workload off its cluster.
+	Missing string
+}
+
+// because is the refusal with the object that is missing.
+func (r *Refusal) because(format string, args ...any) *Refusal {
+	r.Missing = fmt.Sprintf(format, args...)
+	return r
 }
 
 func refuse(reason, format string, args ...any) *Refusal {
@@ -23,7 +33,7 @@ func refuse(reason, format string, args ...any) *Refusal {
 // NoProject is the refusal of an AppProject that does not exist.
 func NoProject(name, argocdNamespace string) *Refusal {
 	return refuse(apis.ReasonProjectNotFound, "there is no AppProject %q in namespace %s: create it, or name another one in spec.project",
-		cut(name), argocdNamespace)
+		cut(name), argocdNamespace).because("AppProject %s/%s", argocdNamespace, cut(name))
 }
 
 // Cluster is a managed cluster as AppProjects speak of it.
@@ -51,9 +61,13 @@ func Project(p *argocd.AppProject, namespace, argocdNamespace string, r Request,
 		}
 	}
 	if !Permits(p, c, r.Namespace) {
-		return refuse(apis.ReasonDestinationForbidden,
+		refusal := refuse(apis.ReasonDestinationForbidden,
 			"AppProject %s/%s does not permit namespace %q on cluster %q: add {name: %s, namespace: %s} to its spec.destinations, "+
 				"where an entry with \"!\" may forbid it", p.Namespace, p.Name, cut(r.Namespace), c.Name, c.Name, cut(r.Namespace))
+		if c.Server == "" && goesByAddress(p) {
+			return refusal.because("the address of ManagedCluster %s (spec.managedClusterClientConfigs)", c.Name)
+		}
+		return refusal
 	}
 	if p.Spec.PermitOnlyProjectScopedClusters {
 		return refuse(apis.ReasonDestinationForbidden,

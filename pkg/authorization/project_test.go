@@ -102,6 +102,8 @@ func TestProjectRefusals(t *testing.T) {
 	project.Namespace, project.Name = "argocd", "p"
 	own := project
 	own.Spec.PermitOnlyProjectScopedClusters = true
+	byAddress := project
+	byAddress.Spec.Destinations = []argocd.ProjectDestination{{Server: "https://c1.example.com", Namespace: "a"}}
 	good := authorization.Request{Project: "p", Sources: []string{"https://git.example.com/x"}, Namespace: "a"}
 	for title, tc := range map[string]struct {
 		project   argocd.AppProject
@@ -110,6 +112,7 @@ func TestProjectRefusals(t *testing.T) {
 		edit      func(*authorization.Request)
 		reason    string
 		says      string
+		missing   bool
 	}{
 		"permitted":              {},
 		"of Argo CD's namespace": {namespace: "argocd"},
@@ -121,6 +124,11 @@ func TestProjectRefusals(t *testing.T) {
 			edit:   func(r *authorization.Request) { r.Sources = append(r.Sources, "https://u:pass@evil.example.com/y") },
 			reason: apis.ReasonSourceForbidden, says: `"https://evil.example.com/y"`},
 		"not one of its clusters": {project: own, reason: apis.ReasonDestinationForbidden, says: "in its spec.destinations"},
+		"by its address":          {project: byAddress, cluster: authorization.Cluster{Name: "c1", Server: "https://c1.example.com"}},
+		"at another address": {project: byAddress, cluster: authorization.Cluster{Name: "c1", Server: "https://c2.example.com"},
+			reason: apis.ReasonDestinationForbidden, says: "does not permit namespace"},
+		"at an address that is not known": {project: byAddress, cluster: authorization.Cluster{Name: "c1"},
+			reason: apis.ReasonDestinationForbidden, says: "does not permit namespace", missing: true},
 	} {
 		t.Run(title, func(t *testing.T) {
 			p, namespace, c, r := tc.project, tc.namespace, tc.cluster, good
@@ -139,6 +147,9 @@ func TestProjectRefusals(t *testing.T) {
 			got := authorization.Project(&p, namespace, "argocd", r, c)
 			if (got == nil) != (tc.reason == "") || got != nil && (got.Reason != tc.reason || !strings.Contains(got.Message, tc.says)) {
 				t.Errorf("got %+v", got)
+			}
+			if got != nil && (got.Missing != "") != tc.missing {
+				t.Errorf("missing: %q", got.Missing)
 			}
 			if got != nil && strings.Contains(got.Message, "pass") {
 				t.Error("the message has the password")

@@ -4,7 +4,10 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta2 "open-cluster-management.io/api/cluster/v1beta2"
 	"sigs.k8s.io/yaml"
@@ -46,8 +49,55 @@ func TestNoGrantNamesWhatWouldAllowIt(t *testing.T) {
 		"(1, 2, 3, 4, 5, …)": authorization.NoGrant("c1", "team-a", []string{"6", "5", "4", "3", "2", "1"}, true),
 		"what would allow it is a Placement in namespace team-a": authorization.NoGrant("c1", "team-a", nil, false),
 	} {
-		if !strings.Contains(r.Message, says) || r.Reason != apis.ReasonClusterForbidden {
+		if !strings.Contains(r.Message, says) || r.Reason != apis.ReasonClusterForbidden || r.Missing == "" {
 			t.Errorf("got %+v, want %q", r, says)
+		}
+	}
+}
+
+// TestWithdrawn: only a set that is there, by a binding that is there, says no.
+func TestWithdrawn(t *testing.T) {
+	set := func(selector clusterv1beta2.ManagedClusterSelector) *clusterv1beta2.ManagedClusterSet {
+		s := &clusterv1beta2.ManagedClusterSet{Spec: clusterv1beta2.ManagedClusterSetSpec{ClusterSelector: selector}}
+		s.Name = "dev"
+		return s
+	}
+	exclusive := set(clusterv1beta2.ManagedClusterSelector{SelectorType: clusterv1beta2.ExclusiveClusterSetLabel})
+	byLabel := func(operator metav1.LabelSelectorOperator) *clusterv1beta2.ManagedClusterSet {
+		return set(clusterv1beta2.ManagedClusterSelector{SelectorType: clusterv1beta2.LabelSelector, LabelSelector: &metav1.LabelSelector{
+			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "env", Operator: operator, Values: []string{"dev"}}},
+		}})
+	}
+	binding := &clusterv1beta2.ManagedClusterSetBinding{}
+	binding.Spec.ClusterSet = "dev"
+	going, goingSet := binding.DeepCopy(), exclusive.DeepCopy()
+	going.DeletionTimestamp, goingSet.DeletionTimestamp = &metav1.Time{}, &metav1.Time{}
+	going.DeletionTimestamp.Time, goingSet.DeletionTimestamp.Time = time.Now(), time.Now()
+	elsewhere := map[string]string{clusterv1beta2.ClusterSetLabel: "prod", "env": "prod"}
+	named := types.NamespacedName{Namespace: "team-a", Name: "dev"}
+	for title, tc := range map[string]struct {
+		binding *clusterv1beta2.ManagedClusterSetBinding
+		set     *clusterv1beta2.ManagedClusterSet
+		labels  map[string]string
+		missing string
+	}{
+		"no binding":                       {nil, exclusive, elsewhere, "ManagedClusterSetBinding team-a/dev"},
+		"a binding that goes":              {going, exclusive, elsewhere, "ManagedClusterSetBinding team-a/dev"},
+		"no set":                           {binding, nil, elsewhere, "ManagedClusterSet dev"},
+		"a set that goes":                  {binding, goingSet, elsewhere, "ManagedClusterSet dev"},
+		"a cluster without the label":      {binding, exclusive, nil, "the label " + clusterv1beta2.ClusterSetLabel},
+		"a selector that cannot be read":   {binding, byLabel("Like"), elsewhere, "a selector that can be read"},
+		"a selector of a later kind":       {binding, set(clusterv1beta2.ManagedClusterSelector{SelectorType: "New"}), elsewhere, "ManagedClusterSet dev"},
+		"a cluster of another set":         {binding, exclusive, elsewhere, ""},
+		"a selector that does not match":   {binding, byLabel(metav1.LabelSelectorOpIn), elsewhere, ""},
+		"a selector, and no label at all":  {binding, byLabel(metav1.LabelSelectorOpIn), nil, ""},
+		"a set without a type of selector": {binding, set(clusterv1beta2.ManagedClusterSelector{}), elsewhere, ""},
+	} {
+		cluster := &clusterv1.ManagedCluster{}
+		cluster.Name, cluster.Labels = "c1", tc.labels
+		got := authorization.Withdrawn(*authorization.NoGrant("c1", "team-a", nil, true), named, tc.binding, tc.set, cluster)
+		if (got.Missing == "") != (tc.missing == "") || !strings.Contains(got.Missing, tc.missing) {
+			t.Errorf("%s: %q is missing", title, got.Missing)
 		}
 	}
 }

@@ -1,0 +1,226 @@
+package controllers_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/towline-io/towline/controllers"
+	"github.com/towline-io/towline/controllers/propagation"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// grace is a hub on which a rule has to refuse for that long, and so many works may go at a time.
+func grace(d time.Duration, limit int) func(*controllers.Options) {
+	return func(o *controllers.Options) {
+		o.Authorization.Revocation = propagation.RevocationOptions{Delete: true, Grace: d, Limit: limit}
+	}
+}
+
+// permit takes back what forbid did.
+func (s *scene) permit(t *testing.T) {
+	t.Helper()
+	s.allow(t, func(p *argocd.AppProjectSpec) { p.SourceRepos = []string{repo} })
+}
+
+// announcedFor is what is said of an Application that goes from a cluster when its grace ends.
+const announcedFor = "is asked to remove the Application at "
+
+// TestARefusalIsAnnounced, a minute before anything happens where nothing else is said, and a pause hides nothing of it.
+func TestARefusalIsAnnounced(t *testing.T) {
+	start(t, grace(0, 0))
+	s, w := ruled(t)
+	edit(t, s.app, func(a *argocd.Application) { a.Annotations[apis.AnnotationPaused] = "true" })
+	expectNotice(t, s.app, apis.ConditionPausedWarning, "paused")
+	begin := time.Now()
+	s.forbid(t)
+	expectForbidden(t, s.app, apis.ReasonSourceForbidden, announcedFor)
+	message, _ := condition(t, s.app, apis.ConditionPropagationForbiddenError)
+	_, rest, _ := strings.Cut(message, announcedFor)
+	when, err := time.Parse(time.RFC3339, strings.SplitN(rest, ",", 2)[0])
+	if err != nil || when.Before(begin.Add(time.Minute-time.Second)) {
+		t.Errorf("it goes at %s (%v): %s", when, err, message)
+	}
+	expectNotice(t, s.app, apis.ConditionPausedWarning, "paused")
+	expectKept(t, w)
+}
+
+// TestARefusalThatIsWithdrawn within the grace removes nothing, and the next one has the whole grace again.
+func TestARefusalThatIsWithdrawn(t *testing.T) {
+	const long = 2 * time.Second
+	start(t, grace(long, 1000))
+	s, w := ruled(t)
+	flap := func() {
+		s.forbid(t)
+		expectForbidden(t, s.app, apis.ReasonSourceForbidden, announcedFor)
+		s.permit(t)
+		expectNoNotice(t, s.app, apis.ConditionPropagationForbiddenError)
+	}
+	flap()
+	outlasted(t)
+	if now := get(t, w.DeepCopy()); now == nil || !now.DeletionTimestamp.IsZero() {
+		t.Fatal("it was taken off its cluster")
+	}
+	flap()
+	begin := time.Now()
+	s.forbid(t)
+	expectDeleting(t, w)
+	if lasted := time.Since(begin); lasted < long {
+		t.Errorf("it went after %s", lasted)
+	}
+}
+
+// TestARestartBeginsTheGraceAnew: nobody knows what happened in between.
+func TestARestartBeginsTheGraceAnew(t *testing.T) {
+	const long = 2 * time.Second
+	towline := start(t, grace(time.Hour, 1000))
+	s, w := ruled(t)
+	s.forbid(t)
+	expectForbidden(t, s.app, apis.ReasonSourceForbidden, announcedFor)
+	towline.stop()
+	begin := time.Now()
+	start(t, grace(long, 1000))
+	expectDeleting(t, w)
+	if lasted := time.Since(begin); lasted < long {
+		t.Errorf("it went after %s", lasted)
+	}
+}
+
+// TestWhatTheAuthorMayDoWithinTheGrace, and while too many are held: all but keep what a rule refuses.
+func TestWhatTheAuthorMayDoWithinTheGrace(t *testing.T) {
+	for title, hub := range map[string]func(*controllers.Options){"grace": grace(time.Hour, 1000), "held": grace(time.Millisecond, 1)} {
+		towline := start(t, hub)
+		if title == "held" {
+			s, w := severalRuled(t, 2)
+			s.forbid(t)
+			for _, app := range w.apps {
+				expectForbidden(t, app, apis.ReasonRevocationHeld, "--revocation-limit")
+			}
+		}
+		t.Run(title+": delete it", func(t *testing.T) {
+			s, w := ruled(t)
+			s.forbid(t)
+			expectNotice(t, s.app, apis.ConditionPropagationForbiddenError, "cluster "+w.Namespace)
+			remove(t, s.app)
+			expectDeleting(t, w)
+			release(t, w)
+			expectGone(t, s.app)
+		})
+		t.Run(title+": mend it", func(t *testing.T) {
+			s, w := ruled(t)
+			s.forbid(t)
+			expectNotice(t, s.app, apis.ConditionPropagationForbiddenError, "cluster "+w.Namespace)
+			edit(t, s.app, func(a *argocd.Application) {
+				a.Spec.Raw = []byte(strings.Replace(string(a.Spec.Raw), repo, "https://git.example.com/others.git", 1))
+			})
+			expectAllowed(t, s.app)
+			if now := workOf(t, s.app); now.UID != w.UID {
+				t.Error("it was removed in between")
+			}
+		})
+		t.Run(title+": release it", func(t *testing.T) {
+			s, w := ruled(t)
+			s.forbid(t)
+			expectNotice(t, s.app, apis.ConditionPropagationForbiddenError, "cluster "+w.Namespace)
+			edit(t, s.app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "true" })
+			expectKept(t, w)
+			if now := get(t, w.DeepCopy()); now.Generation != w.Generation {
+				t.Error("the work was changed")
+			}
+		})
+		towline.stop()
+	}
+}
+
+// works are those of several Applications.
+type works struct {
+	apps  []*argocd.Application
+	works []*workv1.ManifestWork
+}
+
+// severalRuled are so many Applications of one AppProject, which is the scene's. All are at work.
+func severalRuled(t *testing.T, n int) (*scene, works) {
+	t.Helper()
+	s, first := ruled(t)
+	out := works{apps: []*argocd.Application{s.app}, works: []*workv1.ManifestWork{first}}
+	for len(out.apps) < n {
+		app := s.app.DeepCopy()
+		app.ObjectMeta.Name, app.ResourceVersion, app.Status = unique("app"), "", argocd.Status{}
+		create(t, app)
+		out.apps, out.works = append(out.apps, app), append(out.works, atWork(t, app))
+	}
+	return s, out
+}
+
+// expectHeld waits until the metric says so.
+func expectHeld(t *testing.T, n float64) {
+	t.Helper()
+	NewWithT(t).Eventually(func() float64 {
+		families, err := metrics.Registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, family := range families {
+			if family.GetName() == "towline_revocations_held" {
+				return family.GetMetric()[0].GetGauge().GetValue()
+			}
+		}
+		return -1
+	}, soon, tick).Should(Equal(n))
+}
+
+// TestARevocationInBulkIsHeld, as a whole, until each has its right back, is deleted, or somebody raises the limit.
+func TestARevocationInBulkIsHeld(t *testing.T) {
+	const short, limit = 300 * time.Millisecond, 3
+	towline := start(t, grace(short, limit))
+	s, all := severalRuled(t, limit+1)
+	begin := time.Now()
+	s.forbid(t)
+	for i, app := range all.apps {
+		expectNotice(t, app, apis.ConditionPropagationForbiddenError, "--revocation-limit")
+		NewWithT(t).Eventually(func() []string { return eventReasons(t, app) }, soon, tick).Should(ContainElement(apis.ReasonRevocationHeld))
+		expectNotice(t, app, apis.ConditionPropagationForbiddenError, "cluster "+all.works[i].Namespace+" keeps it as it is")
+	}
+	expectHeld(t, limit+1)
+	for _, w := range all.works {
+		expectKept(t, w)
+	}
+	if time.Since(begin) < short {
+		t.Fatal("the grace has not ended")
+	}
+
+	// One that is deleted goes. The others are still held, though they are no more than the limit by now.
+	remove(t, all.apps[0])
+	expectDeleting(t, all.works[0])
+	release(t, all.works[0])
+	expectGone(t, all.apps[0])
+	expectHeld(t, limit)
+	for _, w := range all.works[1:] {
+		expectKept(t, w)
+	}
+
+	// With their right back they are as they were, and one that loses it alone goes.
+	s.permit(t)
+	for _, app := range all.apps[1:] {
+		expectAllowed(t, app)
+	}
+	expectHeld(t, 0)
+	outlasted(t)
+
+	// Somebody decides.
+	s, all = severalRuled(t, limit+1)
+	s.forbid(t)
+	for _, app := range all.apps {
+		expectNotice(t, app, apis.ConditionPropagationForbiddenError, "--revocation-limit")
+	}
+	towline.stop()
+	start(t, grace(short, 1000))
+	for _, w := range all.works {
+		expectDeleting(t, w)
+	}
+}

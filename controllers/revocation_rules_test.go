@@ -1,0 +1,213 @@
+package controllers_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	clusterv1beta2 "open-cluster-management.io/api/cluster/v1beta2"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+)
+
+// repo is what the Applications of ruled deploy from.
+const repo = "https://git.example.com/apps.git"
+
+// at starts a scene with an Application of an AppProject of its own. Its namespace has been given nothing.
+func at(t *testing.T, c *clusterv1.ManagedCluster) *scene {
+	t.Helper()
+	s := &scene{namespace: tenant(t), cluster: c}
+	s.app = fixture.Application("guestbook").Namespace(s.namespace).Cluster(c.Name).Finalizers(apis.FinalizerResources).Obj()
+	s.app.Spec.Raw = []byte(`{"project":"default","source":{"repoURL":"` + repo + `","path":"a"},"destination":{"namespace":"guestbook"}}`)
+	s.own(t, func(p *argocd.AppProjectSpec) {
+		p.SourceNamespaces, p.SourceRepos = []string{s.namespace}, []string{repo}
+	})
+	return s
+}
+
+// deployed creates the Application of a scene, and lets the agent apply its work.
+func (s *scene) deployed(t *testing.T) *workv1.ManifestWork {
+	t.Helper()
+	create(t, s.app)
+	return atWork(t, s.app)
+}
+
+// ruled is a scene whose Application is at work by a binding of the global set.
+func ruled(t *testing.T) (*scene, *workv1.ManifestWork) {
+	t.Helper()
+	s := at(t, cluster(t))
+	create(t, binding(s.namespace, globalSet))
+	return s, s.deployed(t)
+}
+
+// forbid lets the AppProject of a scene say no to what is deployed.
+func (s *scene) forbid(t *testing.T) {
+	t.Helper()
+	s.allow(t, func(p *argocd.AppProjectSpec) { p.SourceRepos = []string{"https://git.example.com/others.git"} })
+}
+
+// outlasted waits for a grace that begins now to end: a rule says no to an Application, which is taken off its cluster.
+func outlasted(t *testing.T) {
+	t.Helper()
+	s, w := ruled(t)
+	s.forbid(t)
+	expectDeleting(t, w)
+}
+
+// member makes a cluster one of that set.
+func member(set string) func(*clusterv1.ManagedCluster) {
+	return func(c *clusterv1.ManagedCluster) { c.Labels = map[string]string{clusterv1beta2.ClusterSetLabel: set} }
+}
+
+// TestAbsenceRemovesNothing: nobody said no where an object is missing that said yes.
+func TestAbsenceRemovesNothing(t *testing.T) {
+	start(t, deleting)
+	for title, tc := range map[string]struct {
+		// given makes what lets the Application go to its cluster, and returns what takes it away.
+		given  func(*testing.T, *scene) func()
+		reason string
+		says   string
+	}{
+		"an AppProject": {
+			given: func(t *testing.T, s *scene) func() {
+				create(t, binding(s.namespace, globalSet))
+				return func() { take(t, project(s.app.Project())) }
+			},
+			reason: apis.ReasonProjectNotFound, says: "AppProject argocd/project-",
+		},
+		"a ManagedClusterSetBinding": {
+			given: func(t *testing.T, s *scene) func() {
+				b := binding(s.namespace, globalSet)
+				create(t, b)
+				return func() { take(t, b) }
+			},
+			reason: apis.ReasonClusterForbidden, says: "ManagedClusterSetBinding tenant-",
+		},
+		"one of two ManagedClusterSetBindings": {
+			given: func(t *testing.T, s *scene) func() {
+				other := clusterSet(unique("a-set"), &metav1.LabelSelector{MatchLabels: map[string]string{"env": "other"}})
+				create(t, other)
+				create(t, binding(s.namespace, other.Name))
+				b := binding(s.namespace, globalSet)
+				create(t, b)
+				return func() { take(t, b) }
+			},
+			reason: apis.ReasonClusterForbidden, says: "ManagedClusterSetBinding tenant-",
+		},
+		"a ManagedClusterSet": {
+			given: func(t *testing.T, s *scene) func() {
+				set := clusterSet(unique("set"), &metav1.LabelSelector{})
+				create(t, set)
+				create(t, binding(s.namespace, set.Name))
+				return func() { take(t, set) }
+			},
+			reason: apis.ReasonClusterForbidden, says: "ManagedClusterSet set-",
+		},
+		"the label of a ManagedCluster": {
+			given: func(t *testing.T, s *scene) func() {
+				set := clusterSet(unique("set"), nil)
+				create(t, set)
+				create(t, binding(s.namespace, set.Name))
+				edit(t, s.cluster, member(set.Name))
+				return func() {
+					edit(t, s.cluster, func(c *clusterv1.ManagedCluster) { delete(c.Labels, clusterv1beta2.ClusterSetLabel) })
+				}
+			},
+			reason: apis.ReasonClusterForbidden, says: "label " + clusterv1beta2.ClusterSetLabel,
+		},
+		"a PlacementDecision": {
+			given: func(t *testing.T, s *scene) func() {
+				d := decision(t, s.namespace, s.cluster.Name)
+				return func() { take(t, d) }
+			},
+			reason: apis.ReasonClusterForbidden, says: "PlacementDecision",
+		},
+		"a cluster in a PlacementDecision": { // as when the cluster cannot be reached
+			given: func(t *testing.T, s *scene) func() {
+				d := decision(t, s.namespace, s.cluster.Name)
+				return func() { choose(t, d, "another") }
+			},
+			reason: apis.ReasonClusterForbidden, says: "PlacementDecision",
+		},
+	} {
+		t.Run(title, func(t *testing.T) {
+			s := at(t, cluster(t))
+			gone := tc.given(t, s)
+			w := s.deployed(t)
+			gone()
+			expectForbidden(t, s.app, tc.reason, "")
+			edit(t, s.app, func(a *argocd.Application) { a.Annotations["note"] = "x" })
+			outlasted(t)
+			if now := get(t, w.DeepCopy()); now == nil || !now.DeletionTimestamp.IsZero() {
+				t.Fatal("it was taken off its cluster")
+			} else if now.Generation != w.Generation {
+				t.Error("what runs was updated")
+			}
+			expectNotice(t, s.app, apis.ConditionPropagationForbiddenError, "keeps what it has")
+			expectForbidden(t, s.app, tc.reason, tc.says)
+		})
+	}
+}
+
+// decision makes a PlacementDecision that names a cluster.
+func decision(t *testing.T, namespace, cluster string) *clusterv1beta1.PlacementDecision {
+	t.Helper()
+	d := &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "d"}}
+	create(t, d)
+	choose(t, d, cluster)
+	return d
+}
+
+// TestARuleRemoves: an object that is there says no.
+func TestARuleRemoves(t *testing.T) {
+	start(t, deleting)
+	project := func(change func(*argocd.AppProjectSpec)) func(*testing.T, *scene) func() {
+		return func(t *testing.T, s *scene) func() {
+			create(t, binding(s.namespace, globalSet))
+			return func() { s.allow(t, change) }
+		}
+	}
+	for title, given := range map[string]func(*testing.T, *scene) func(){
+		"the AppProject's repositories": project(func(p *argocd.AppProjectSpec) { p.SourceRepos = []string{"https://git.example.com/others.git"} }),
+		"the AppProject's namespaces":   project(func(p *argocd.AppProjectSpec) { p.SourceNamespaces = []string{"others"} }),
+		"the AppProject's destinations": project(func(p *argocd.AppProjectSpec) {
+			p.Destinations = []argocd.ProjectDestination{{Server: "*", Namespace: "others"}}
+		}),
+		"the ManagedCluster, which is of another set": func(t *testing.T, s *scene) func() {
+			set := clusterSet(unique("set"), nil)
+			create(t, set)
+			create(t, binding(s.namespace, set.Name))
+			edit(t, s.cluster, member(set.Name))
+			return func() { edit(t, s.cluster, member("another")) }
+		},
+		"the ManagedClusterSet, which selects others": func(t *testing.T, s *scene) func() {
+			set := clusterSet(unique("set"), &metav1.LabelSelector{})
+			create(t, set)
+			create(t, binding(s.namespace, set.Name))
+			return func() {
+				edit(t, set, func(set *clusterv1beta2.ManagedClusterSet) {
+					set.Spec.ClusterSelector.LabelSelector.MatchLabels = map[string]string{"env": "others"}
+				})
+			}
+		},
+		"the AppProject, where the binding is missing": func(t *testing.T, s *scene) func() {
+			b := binding(s.namespace, globalSet)
+			create(t, b)
+			return func() { take(t, b); s.forbid(t) }
+		},
+	} {
+		t.Run(title, func(t *testing.T) {
+			s := at(t, cluster(t))
+			refuse := given(t, s)
+			w := s.deployed(t)
+			refuse()
+			expectDeleting(t, w)
+			NewWithT(t).Eventually(func() []string { return eventReasons(t, s.app) }, soon, tick).Should(ContainElement(apis.ReasonRevoked))
+		})
+	}
+}
