@@ -139,49 +139,32 @@ func TestDeletionAfterARelease(t *testing.T) {
 	}
 }
 
-// TestAReleaseWaitsForThePause of the Application as of the cluster, whatever it is that lets go.
+// TestAReleaseWaitsForThePause of the Application, its ApplicationSet or the cluster, whatever it is that lets go.
 func TestAReleaseWaitsForThePause(t *testing.T) {
 	start(t)
 	for _, slip := range []string{"the label is gone", "the label says false", "no cluster is named"} {
-		for _, cause := range []string{"this Application", "ManagedCluster"} {
+		for cause, says := range map[string]string{
+			"Application": "this Application", "ApplicationSet": "ApplicationSet", "ManagedCluster": "ManagedCluster",
+		} {
 			t.Run(slip+", "+cause, func(t *testing.T) {
-				c := cluster(t)
-				pause := func(value string) {
-					set := func(a map[string]string) map[string]string {
-						if a == nil {
-							a = map[string]string{}
-						}
-						a[apis.AnnotationPaused] = value
-						return a
-					}
-					if cause == "ManagedCluster" {
-						edit(t, c, func(c *clusterv1.ManagedCluster) { c.Annotations = set(c.Annotations) })
-					}
-				}
-				app := application(t, c).Finalizers(apis.FinalizerResources).Obj()
+				c, set := cluster(t), pausable(t)
+				app := application(t, c).Namespace(set.GetNamespace()).ApplicationSet(set.GetName()).Finalizers(apis.FinalizerResources).Obj()
 				create(t, app)
 				w := atWork(t, app)
-				pause("true")
-				if cause == "ManagedCluster" { // a pause that is not known yet keeps nothing
-					expectNotice(t, app, apis.ConditionPausedWarning, "on ManagedCluster")
-				}
-				edit(t, app, func(a *argocd.Application) {
-					if cause == "this Application" {
-						a.Annotations[apis.AnnotationPaused] = "true"
-					}
-					slips[slip](a)
-				})
+				pauses := map[string]client.Object{"Application": app.DeepCopy(), "ApplicationSet": set, "ManagedCluster": c}[cause]
+				annotate(t, pauses, "true")
+				expectNotice(t, app, apis.ConditionPausedWarning, "on "+says) // a pause that is not known yet keeps nothing
+				edit(t, app, slips[slip])
 				shownBy := apis.ConditionPausedWarning
 				if slip == "no cluster is named" && cause == "ManagedCluster" {
 					shownBy = apis.ConditionPropagationError
 				}
-				expectNotice(t, app, shownBy, "paused by the annotation "+apis.AnnotationPaused+" on "+cause)
+				expectNotice(t, app, shownBy, "paused by the annotation "+apis.AnnotationPaused+" on "+says)
 				settled(t)
 				if work.Released(get(t, w)) {
 					t.Fatal("the work was written")
 				}
-				pause("false")
-				edit(t, app, func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationPaused) })
+				annotate(t, pauses, "false")
 				NewWithT(t).Eventually(func() bool { return work.Released(get(t, w)) }, soon, tick).Should(BeTrue())
 			})
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 // paused returns what to tell of an Application for which no work is written now; nil when that is not so. Nobody
@@ -35,15 +36,14 @@ func (r *Reconciler) paused(ctx context.Context, app *argocd.Application) (*Prob
 	return pausedNotice(by, what), nil
 }
 
-// unheld returns a Problem when a work is not to be written, because its cluster is paused.
+// unheld returns a Problem when a work is not to be written, because its cluster is paused. The end of the pause wakes the
+// Applications of all works there.
 func (r *Reconciler) unheld(ctx context.Context, w *workv1.ManifestWork) error {
 	held, err := r.Pauses.Cluster(ctx, w.Namespace)
 	if err != nil || !held {
 		return err
 	}
-	p := pausedNotice("ManagedCluster "+w.Namespace, "what is to go from there waits")
-	p.cause = waiting(unseen)
-	return p
+	return pausedNotice("ManagedCluster "+w.Namespace, "what is to go from there waits")
 }
 
 func pausedBy(by string) string {
@@ -56,8 +56,8 @@ func pausedNotice(by, what string) *Problem {
 }
 
 // releasePaused returns what to tell of an Application that is to be let go of while it, or a cluster that has it, is
-// paused, and the works that no pause keeps; nil when nothing is paused. Not every end of such a pause is watched: an
-// Application that is let go of may have lost its label, or name no cluster.
+// paused, and the works that no pause keeps; nil when nothing is paused. The end of a pause wakes it, be it without the
+// label or a cluster: it is found by the works that it has.
 func (r *Reconciler) releasePaused(
 	ctx context.Context, app *argocd.Application, works []workv1.ManifestWork,
 ) (p *Problem, free []workv1.ManifestWork, err error) {
@@ -84,9 +84,7 @@ func (r *Reconciler) releasePaused(
 	if by == "" {
 		return nil, free, nil
 	}
-	p = pausedNotice(by, "its release waits")
-	p.cause = waiting(unseen)
-	return p, free, nil
+	return pausedNotice(by, "its release waits"), free, nil
 }
 
 // errAgain ends a reconcile whose own write wakes the next one.
@@ -98,6 +96,9 @@ func (r *Reconciler) WatchSets(mgr ctrl.Manager) error {
 	return r.Pauses.Watch(mgr, r.running, r.applicationsOfSet)
 }
 
+// applicationsOfSet are the Applications of an ApplicationSet, and those that have works and are not for pull any more.
 func (r *Reconciler) applicationsOfSet(ctx context.Context, obj client.Object) []reconcile.Request {
-	return requests(index.ApplicationsOfSet(ctx, r, client.ObjectKeyFromObject(obj)))
+	keys := index.ApplicationsOfSet(ctx, r, client.ObjectKeyFromObject(obj))
+	ofSet := client.MatchingLabels{apis.LabelApplicationSetHash: work.SetHash(client.ObjectKeyFromObject(obj))}
+	return requests(append(keys, index.ApplicationsOfWorks(ctx, r, ofSet)...))
 }

@@ -98,11 +98,8 @@ func (r *Reconciler) releaseAll(ctx context.Context, app *argocd.Application) (*
 		return nil, err
 	}
 	pending, err := r.release(ctx, app, free)
-	switch {
-	case paused == nil:
+	if paused == nil || err != nil {
 		return releasing(pending), err
-	case err != nil:
-		return nil, joined([]error{err, paused.cause})
 	}
 	return paused, nil
 }
@@ -115,11 +112,14 @@ func (r *Reconciler) releaseUnseen(ctx context.Context, app *argocd.Application)
 		return nil, err
 	}
 	pending, err := r.release(ctx, app, []workv1.ManifestWork{*own})
+	if err != nil {
+		return nil, joined([]error{err, waiting(unseen)}) // the end of a pause finds neither
+	}
 	p := releasing(pending)
 	if p != nil {
 		p.cause = waiting(unseen)
 	}
-	return p, err
+	return p, nil
 }
 
 // releasing is what to tell while those clusters have not let go; nil for none.

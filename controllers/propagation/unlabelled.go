@@ -53,16 +53,20 @@ func applicationMetadata() *metav1.PartialObjectMetadata {
 	return m
 }
 
-// endChanged lets through what the end of an Application without the label depends on, and that the hub's own Argo CD takes
-// one over: what Towline showed on it goes then.
+// endChanged lets through what the end of an Application without the label depends on, the pause of its release, and that
+// the hub's own Argo CD takes one over: what Towline showed on it goes then.
 func endChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return stuck(e.Object) },
 		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, after := e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()
+			if before[apis.AnnotationPaused] != after[apis.AnnotationPaused] {
+				return true
+			}
 			if e.ObjectNew.GetDeletionTimestamp().IsZero() {
 				return skipped(e.ObjectOld) && !skipped(e.ObjectNew)
 			}
-			same := stuck(e.ObjectOld) && maps.Equal(e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations())
+			same := stuck(e.ObjectOld) && maps.Equal(before, after)
 			return stuck(e.ObjectNew) && !same
 		},
 		DeleteFunc: func(event.DeleteEvent) bool { return false },

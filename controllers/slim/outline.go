@@ -11,7 +11,8 @@ import (
 var skipping = map[string]string{apis.AnnotationSkipReconcile: "true"}
 
 // Outline is a cache.TransformFunc for the metadata of Applications that are not Towline's. While one is there, all that is
-// held is whether the hub's own Argo CD leaves it alone; once it is being deleted, what its end depends on.
+// held is whether the hub's own Argo CD leaves it alone, and whether it is paused; once it is being deleted, what its end
+// depends on.
 func Outline(obj any) (any, error) {
 	m, ok := obj.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -20,9 +21,15 @@ func Outline(obj any) (any, error) {
 	out := &metav1.PartialObjectMetadata{TypeMeta: m.TypeMeta}
 	out.Namespace, out.Name, out.ResourceVersion = m.Namespace, m.Name, m.ResourceVersion
 	app := argocd.Application{ObjectMeta: m.ObjectMeta}
+	paused, says := m.Annotations[apis.AnnotationPaused]
 	switch {
 	case !m.DeletionTimestamp.IsZero():
 		out.DeletionTimestamp, out.Annotations, out.Finalizers = m.DeletionTimestamp, m.Annotations, m.Finalizers
+	case says:
+		out.Annotations = map[string]string{apis.AnnotationPaused: paused}
+		if app.ReconcileSkipped() {
+			out.Annotations[apis.AnnotationSkipReconcile] = "true"
+		}
 	case app.ReconcileSkipped():
 		out.Annotations = skipping
 	}

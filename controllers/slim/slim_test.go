@@ -146,6 +146,12 @@ func TestOutline(t *testing.T) {
 	if diff := cmp.Diff(want, outline()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	m.Annotations[apis.AnnotationPaused] = "true"
+	want.Annotations = map[string]string{apis.AnnotationSkipReconcile: "true", apis.AnnotationPaused: "true"}
+	if diff := cmp.Diff(want, outline()); diff != "" {
+		t.Errorf("paused (-want +got):\n%s", diff)
+	}
+	delete(m.Annotations, apis.AnnotationPaused)
 	m.DeletionTimestamp = &metav1.Time{Time: time.Unix(1, 0)}
 	if got := outline(); got.DeletionTimestamp == nil || len(got.Annotations) != 2 || len(got.Finalizers) != 1 {
 		t.Errorf("got %+v", got)

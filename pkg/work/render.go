@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
@@ -67,11 +68,16 @@ func Render(app *argocd.Application, requests Requests) (*workv1.ManifestWork, e
 func labels(app *argocd.Application) map[string]string {
 	out := map[string]string{apis.LabelPull: "true"}
 	if set, ok := app.ApplicationSet(); ok {
-		sum := sha1.Sum([]byte(app.Namespace + "/" + set)) //nolint:gosec // see the import
 		out[apis.LabelApplicationSet] = "true"
-		out[apis.LabelApplicationSetHash] = hex.EncodeToString(sum[:])
+		out[apis.LabelApplicationSetHash] = SetHash(types.NamespacedName{Namespace: app.Namespace, Name: set})
 	}
 	return out
+}
+
+// SetHash is by what the works of an ApplicationSet's Applications are labelled.
+func SetHash(set types.NamespacedName) string {
+	sum := sha1.Sum([]byte(set.String())) //nolint:gosec // see the import
+	return hex.EncodeToString(sum[:])
 }
 
 func annotations(app *argocd.Application, requests Requests) map[string]string {

@@ -1,0 +1,81 @@
+package controllers_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+
+	"github.com/towline-io/towline/controllers"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// readsOf is how often Applications of that namespace have been read since reads were taken last.
+func (r *running) readsOf(namespace string) (n int) {
+	for _, path := range r.writes.takeReads() {
+		if strings.Contains(path, "/namespaces/"+namespace+"/applications/") {
+			n++
+		}
+	}
+	return n
+}
+
+// quiet is longer than Towline waits anywhere before it looks again at what has not changed.
+const quiet = 12 * time.Second
+
+// expectUnread waits until Towline has read no Application of that namespace for so long.
+func expectUnread(t *testing.T, towline *running, namespace string) {
+	t.Helper()
+	last, reads := time.Now(), 0
+	NewWithT(t).Eventually(func() time.Duration {
+		if n := towline.readsOf(namespace); n > 0 {
+			last, reads = time.Now(), reads+n
+		}
+		return time.Since(last)
+	}, 4*quiet, tick).Should(BeNumerically(">", quiet), func() string { return fmt.Sprintf("%d reads of its Applications", reads) })
+}
+
+// TestOrphansOnAPausedClusterCostNothing while nothing changes, and go on when the pause ends.
+func TestOrphansOnAPausedClusterCostNothing(t *testing.T) {
+	for title, count := range map[string]int{"lost": 12, "some few": 3} {
+		t.Run(title, func(t *testing.T) {
+			towline := start(t, func(o *controllers.Options) { o.Enabled = []string{controllers.Propagation, controllers.Status} })
+			apps, works := many(t)
+			towline.stop()
+			for _, w := range works[count:] {
+				end(t, w)
+			}
+			annotate(t, managedCluster(apps[0].Cluster()), "true")
+			for _, app := range apps {
+				dropped(t, app)
+			}
+			towline = start(t, func(o *controllers.Options) { o.Enabled = []string{controllers.Propagation, controllers.Status} })
+			defer towline.stop()
+			expectUnread(t, towline, apps[0].Namespace)
+			annotate(t, managedCluster(apps[0].Cluster()), "false")
+			for _, w := range works[:count] {
+				NewWithT(t).Eventually(func() int { return len(get(t, w).Annotations) }, soon, tick).Should(BeNumerically(">", 2),
+					"neither held nor asked to go")
+			}
+		})
+	}
+}
+
+// TestWhatIsLetGoOfOnAPausedClusterCostsNothing either.
+func TestWhatIsLetGoOfOnAPausedClusterCostsNothing(t *testing.T) {
+	towline := start(t, func(o *controllers.Options) { o.Enabled = []string{controllers.Propagation, controllers.Status} })
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+	create(t, app)
+	w := atWork(t, app)
+	annotate(t, managedCluster(app.Cluster()), "true")
+	expectNotice(t, app, apis.ConditionPausedWarning, "on ManagedCluster")
+	edit(t, app, func(a *argocd.Application) { delete(a.Labels, apis.LabelPull) })
+	expectNotice(t, app, apis.ConditionPausedWarning, "its release waits")
+	expectUnread(t, towline, app.Namespace)
+	annotate(t, managedCluster(app.Cluster()), "false")
+	applied(t, expectReleasing(t, app))
+	expectDeleting(t, w)
+}
