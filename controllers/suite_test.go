@@ -210,15 +210,23 @@ type running struct {
 // start runs all controllers until the test ends or stop is called.
 func start(t *testing.T, edits ...func(*controllers.Options)) *running {
 	t.Helper()
+	return startReplica(t, func(*ctrl.Options) {}, edits...)
+}
+
+// startReplica does the same with other options of its manager.
+func startReplica(t *testing.T, replica func(*ctrl.Options), edits ...func(*controllers.Options)) *running {
+	t.Helper()
 	w := &writes{test: root(t)}
 	cfg := rest.CopyConfig(hub)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return w.count(next) })
-	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+	options := ctrl.Options{
 		Scheme:     scheme,
 		Cache:      controllers.Cache(controllers.DefaultArgoCDNamespace),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: settings(),
-	})
+	}
+	replica(&options)
+	mgr, err := ctrl.NewManager(cfg, options)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -67,6 +67,9 @@ type Reconciler struct {
 	// AfterRestore is one of AfterRestoreModes: what becomes of works whose Applications the hub has lost.
 	AfterRestore string
 
+	// others reads the metadata of Applications without the pull label from a cache.
+	others client.Reader
+
 	blocked     tally.Reasons
 	losses      losses
 	revocations revocations

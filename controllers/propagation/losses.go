@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
+	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/internal/gone"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
@@ -25,6 +26,13 @@ type losses struct {
 	held     map[types.NamespacedName]bool      // lost
 	gap      int                                // how many were found since the last time that all were decided
 	restored bool                               // the hub's versions went back
+
+	// waits tells whether another replica leads: nobody here looks at an Application then, and forgets what is over. Nil for
+	// never.
+	waits func() bool
+
+	// spokenOf tells whether a work names an Application. Of no other need a replica that waits remember anything.
+	spokenOf func(types.NamespacedName) bool
 }
 
 // watched notes what the watch tells of Applications. It lets everything through.
@@ -42,8 +50,38 @@ func (m *losses) watched() predicate.Predicate {
 	}
 }
 
+// worksWatched forgets, on a replica that waits, the Applications that a work was the last to speak of. It lets everything
+// through.
+func (m *losses) worksWatched() predicate.Predicate {
+	past := func(app types.NamespacedName) {
+		if m.waiting() && !m.spokenOf(app) {
+			m.forget(app)
+		}
+	}
+	return predicate.Funcs{
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, _ := index.HubApplication(e.ObjectOld)
+			if after, _ := index.HubApplication(e.ObjectNew); after != before {
+				past(before)
+			}
+			return true
+		},
+		DeleteFunc: func(e event.DeleteEvent) bool {
+			app, _ := index.HubApplication(e.Object)
+			past(app)
+			return true
+		},
+	}
+}
+
+func (m *losses) waiting() bool { return m.waits != nil && m.waits() }
+
 // end notes that an Application was deleted, or lost its pull label.
 func (m *losses) end(app types.NamespacedName) {
+	if m.waiting() && !m.spokenOf(app) {
+		m.forget(app)
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.drop(app)

@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
@@ -52,6 +54,39 @@ func TestAnEndThatWasToldOfIsNoLoss(t *testing.T) {
 	m.forget(keyOf("told"))
 	if len(m.ended) != 0 {
 		t.Errorf("%v are remembered for ever", m.ended)
+	}
+}
+
+// TestAReplicaThatWaitsRemembersNoMore than works speak of, which the leader's going takes away.
+func TestAReplicaThatWaitsRemembersNoMore(t *testing.T) {
+	spoken := map[types.NamespacedName]bool{}
+	m := losses{waits: func() bool { return true }, spokenOf: func(app types.NamespacedName) bool { return spoken[app] }}
+	watched, works := m.watched(), m.worksWatched()
+	of := func(name string) *workv1.ManifestWork {
+		w := &workv1.ManifestWork{}
+		w.Annotations = map[string]string{apis.AnnotationHubNamespace: "x", apis.AnnotationHubName: name}
+		return w
+	}
+	for n := range 1000 {
+		watched.Delete(event.DeleteEvent{Object: versioned(fmt.Sprint(n), "1")})
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		spoken[keyOf(name)] = true
+		watched.Delete(event.DeleteEvent{Object: versioned(name, "1")})
+	}
+	if len(m.ended) != 3 {
+		t.Errorf("%d ends are remembered", len(m.ended))
+	}
+	if lost, left := m.judge(keyOf("a"), time.Now()); lost || left != 0 {
+		t.Error("an end that was told of before this replica led counts as a loss")
+	}
+	works.Delete(event.DeleteEvent{Object: of("a")}) // another work speaks of it
+	delete(spoken, keyOf("b"))
+	works.Delete(event.DeleteEvent{Object: of("b")})
+	delete(spoken, keyOf("c"))
+	works.Update(event.UpdateEvent{ObjectOld: of("c"), ObjectNew: of("another")})
+	if len(m.ended) != 1 || !m.ended[keyOf("a")] {
+		t.Errorf("remembered: %v", m.ended)
 	}
 }
 

@@ -45,6 +45,7 @@ const (
 // the cluster in any case: nothing takes a finalizer of Argo CD off the hub before its cluster is done but a person, or
 // a loss.
 func (r *Reconciler) removeOrphan(ctx context.Context, key types.NamespacedName, w *workv1.ManifestWork) error {
+	r.revocations.retain(key, nil)
 	switch {
 	case !w.DeletionTimestamp.IsZero():
 		return nil

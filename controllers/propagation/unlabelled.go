@@ -43,6 +43,7 @@ func (r *Reconciler) watchUnlabelled(mgr ctrl.Manager) error {
 	if err := mgr.Add(standby.Cache{Cache: apps}); err != nil {
 		return err
 	}
+	r.others = apps
 	return r.running.Watch(source.Kind[client.Object](apps, applicationMetadata(), &handler.EnqueueRequestForObject{}, endChanged()))
 }
 

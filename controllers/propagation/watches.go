@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
@@ -24,6 +25,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/controllers/internal/standby"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
@@ -35,22 +37,47 @@ import (
 
 // SetupWithManager registers the controller. concurrency is how many Applications are worked on at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
+	options := retry.Options(concurrency)
+	options.NewQueue = standby.Queue(mgr.Elected(), r.known)
+	r.losses.waits = func() bool { return standby.Waits(mgr.Elected()) }
+	r.losses.spokenOf = r.spokenOf
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("propagation").
 		For(&argocd.Application{}, builder.WithPredicates(r.losses.watched(), applicationChanged())).
 		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.rivals),
 			builder.WithPredicates(targetChanged())).
 		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(r.applicationsOfWork),
-			builder.WithPredicates(workChanged())).
+			builder.WithPredicates(r.losses.worksWatched(), workChanged())).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.applicationsOfCluster),
 			builder.WithPredicates(clusterChanged())).
-		WithOptions(retry.Options(concurrency))
+		WithOptions(options)
 	running, err := r.Grants.Watch(b).Build(r)
 	if err != nil {
 		return err
 	}
 	r.running = running
 	return r.watchUnlabelled(mgr)
+}
+
+// spokenOf tells whether a work names an Application, as the cache has it.
+func (r *Reconciler) spokenOf(app types.NamespacedName) bool {
+	spoken := false
+	_, err := index.WorksNaming(context.Background(), r, app, func(*workv1.ManifestWork) bool {
+		spoken = true
+		return false // nothing is copied
+	})
+	return spoken || err != nil
+}
+
+// known tells whether the hub has an Application, by what is cached, or a work that names it. Of others there is nothing to
+// do.
+func (r *Reconciler) known(req reconcile.Request) bool {
+	ctx := context.Background()
+	app := &argocd.Application{}
+	if err := r.Get(ctx, req.NamespacedName, app, client.UnsafeDisableDeepCopy); !apierrors.IsNotFound(err) {
+		return true
+	}
+	return r.spokenOf(req.NamespacedName) || !apierrors.IsNotFound(r.others.Get(ctx, req.NamespacedName, applicationMetadata()))
 }
 
 // applicationChanged lets through what propagation reads of an Application. Its status is not among it, and has no

@@ -1,0 +1,62 @@
+package standby_test
+
+import (
+	"fmt"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/towline-io/towline/controllers/internal/standby"
+)
+
+func request(name string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "x", Name: name}}
+}
+
+// TestQueue holds what is added until the replica leads, without what has gone by then.
+func TestQueue(t *testing.T) {
+	elected, there, asked := make(chan struct{}), map[string]bool{"a": true, "b": true}, 0
+	q := standby.Queue(elected, func(req reconcile.Request) bool { asked++; return there[req.Name] })("test",
+		workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	q.Add(request("a"))
+	const gone = 100_000
+	for n := range gone {
+		q.Add(request(fmt.Sprint(n)))
+	}
+	q.Add(request("b"))
+	if q.Len() != 0 {
+		t.Fatal("it hands out while another replica leads")
+	}
+	if asked < gone-2000 || asked > 2*gone {
+		t.Errorf("it asked %d times what is known, for %d that are gone", asked, gone)
+	}
+	close(elected)
+	got := map[string]bool{}
+	for range 2 {
+		req, _ := q.Get()
+		got[req.Name] = true
+		q.Done(req)
+	}
+	if !got["a"] || !got["b"] || q.Len() != 0 {
+		t.Errorf("got %v, and %d more", got, q.Len())
+	}
+	q.Add(request("gone")) // whoever leads looks at all
+	if req, _ := q.Get(); req.Name != "gone" {
+		t.Errorf("got %v", req)
+	}
+	q.ShutDown()
+}
+
+// TestQueueOfAReplicaThatNeverLeads ends with it.
+func TestQueueOfAReplicaThatNeverLeads(t *testing.T) {
+	q := standby.Queue(make(chan struct{}), func(reconcile.Request) bool { return true })("test",
+		workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	q.Add(request("a"))
+	q.ShutDown()
+	q.ShutDown()
+	if _, down := q.Get(); !down {
+		t.Error("it hands out")
+	}
+}

@@ -1,0 +1,99 @@
+package controllers_test
+
+import (
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+)
+
+// heldLease is the Lease of some replicas, which somebody holds until it is deleted.
+func heldLease(t *testing.T) *coordinationv1.Lease {
+	t.Helper()
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: tenant(t), Name: "towline"}}
+	lease.Spec.HolderIdentity, lease.Spec.LeaseDurationSeconds = ptr.To("somebody"), ptr.To[int32](3600)
+	lease.Spec.AcquireTime, lease.Spec.RenewTime = ptr.To(metav1.NowMicro()), ptr.To(metav1.NowMicro())
+	create(t, lease)
+	return lease
+}
+
+// contends makes a replica one of those that want the Lease, as the program does it.
+func contends(lease *coordinationv1.Lease) func(*ctrl.Options) {
+	return func(o *ctrl.Options) {
+		o.LeaderElection, o.LeaderElectionID, o.LeaderElectionNamespace = true, lease.Name, lease.Namespace
+		o.LeaderElectionReleaseOnCancel = true
+		o.RetryPeriod = ptr.To(200 * time.Millisecond)
+		o.Controller.EnableWarmup = ptr.To(true)
+	}
+}
+
+// TestAReplicaThatWaitsRemembersNoEnds that nothing speaks of any more, and does not pay for them when it leads.
+func TestAReplicaThatWaitsRemembersNoEnds(t *testing.T) {
+	lease := heldLease(t)
+	leader := start(t)
+	waits := startReplica(t, contends(lease))
+	c, ns := cluster(t), namespace(t, unique("apps"))
+	const count = 40
+	for range count {
+		sent := fixture.Application(unique("sent")).Namespace(ns).Cluster(c.Name).Obj()
+		nowhere := fixture.Application(unique("nowhere")).Namespace(ns).NoAnnotation(apis.AnnotationCluster).Obj()
+		create(t, sent)
+		create(t, nowhere)
+		expectWork(t, sent)
+		for _, app := range []*argocd.Application{sent, nowhere} {
+			remove(t, app)
+			expectGone(t, app)
+		}
+		expectNoWork(t, sent)
+	}
+	leader.stop()
+	waits.readsOf(ns)
+	take(t, lease)
+	settled(t)
+	if n := waits.readsOf(ns); n > 0 {
+		t.Errorf("%d Applications that have come and gone while it waited were read %d times", 2*count, n)
+	}
+}
+
+// TestAReplicaThatWaitsHearsOfEnds: what is deleted while nobody leads is no loss.
+func TestAReplicaThatWaitsHearsOfEnds(t *testing.T) {
+	leader := start(t)
+	apps, works := many(t)
+	lease := heldLease(t)
+	startReplica(t, contends(lease))
+	leader.stop()
+	for _, app := range apps {
+		dropped(t, app)
+		expectGone(t, app)
+	}
+	take(t, lease)
+	for _, w := range works {
+		applied(t, expectAsking(t, w))
+		expectDeleting(t, w)
+		if at := w.Annotations[apis.AnnotationOrphanedAt]; at != "" {
+			t.Error("it was taken for lost")
+		}
+	}
+}
+
+// TestALabelThatIsTakenOffWhileAReplicaWaits: the next leader finds what it left, and says so.
+func TestALabelThatIsTakenOffWhileAReplicaWaits(t *testing.T) {
+	leader := start(t)
+	app := application(t, cluster(t)).NoAnnotation(apis.AnnotationCluster).Obj()
+	create(t, app)
+	expectProblem(t, app, apis.ReasonClusterAnnotationMissing, "no cluster is named")
+	lease := heldLease(t)
+	startReplica(t, contends(lease))
+	leader.stop()
+	edit(t, app, func(a *argocd.Application) { delete(a.Labels, apis.LabelPull) })
+	take(t, lease)
+	NewWithT(t).Eventually(func() []argocd.Condition { return get(t, app).Status.Conditions }, soon, tick).Should(BeEmpty())
+}
