@@ -139,6 +139,9 @@ func (r *Reconciler) WatchSets(mgr ctrl.Manager) error {
 	return r.Pauses.Watch(mgr, r.running, r.applicationsOfSet)
 }
 
+// Sets is the watch of ApplicationSets as data, for a hub that has them.
+func (r *Reconciler) Sets() wake.Watch { return r.Pauses.Sets(r.applicationsOfSet) }
+
 func (r *Reconciler) applicationsOfSet(ctx context.Context, obj client.Object) []reconcile.Request {
 	return wake.Requests(index.ApplicationsOfSet(ctx, r, client.ObjectKeyFromObject(obj)))
 }
