@@ -174,7 +174,7 @@ var _ = Describe("An Application whose cluster is away", func() {
 	away := func(ctx context.Context) {
 		GinkgoHelper()
 		Expect(f.Cluster(on).StopAgent(ctx)).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster(on).StartAgent(ctx)).To(Succeed()) }) //nolint:contextcheck // one of its own
+		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster(on).StartAgent(ctx)).To(Succeed()) })
 	}
 
 	It("takes along what it deployed when its cascade is asked for while a request is on its way", func(ctx SpecContext) {
