@@ -55,7 +55,7 @@ func reported(ctx context.Context, app *argocd.Application) {
 }
 
 var _ = Describe("A cluster whose API server fails", func() {
-	const on, elsewhere = "cluster2", "other-apps"
+	const on = "cluster2"
 	// stopped is an API server that is not there. Agents live through that, and cannot start.
 	stopped := func(ctx context.Context) (back func(context.Context)) {
 		GinkgoHelper()
@@ -76,15 +76,9 @@ var _ = Describe("A cluster whose API server fails", func() {
 			Expect(client.IgnoreAlreadyExists(cluster[on].Create(ctx, binding))).To(Succeed())
 		}
 	}
-	namespaceChanged := func(ctx context.Context, app *argocd.Application) {
-		GinkgoHelper()
-		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationAppNamespace, elsewhere))
-	}
-
 	DescribeTable("keeps what an Application deployed that is", func(
 		ctx SpecContext, name, says string, fails func(context.Context) func(context.Context), end func(context.Context, *argocd.Application),
 	) {
-		applicationsIn(ctx, on, elsewhere)
 		app := standalone(ctx, name, on)
 		expectHealthy(ctx, name)
 		before := deployment(ctx, on, name)
@@ -107,14 +101,12 @@ var _ = Describe("A cluster whose API server fails", func() {
 		AddReportEntry(fmt.Sprintf("Deployment %s before and after", before.UID))
 	},
 		Entry("deleted without a cascade, while it is away", "stopped-deleted", "Applied=False", stopped, noCascade),
-		Entry("moved to another namespace, while it is away", "stopped-moved", "Applied=False", stopped, namespaceChanged),
 		Entry("deleted without a cascade, while it refuses", "refused-deleted", "Applied=False Available=Unknown", forbids, noCascade),
-		Entry("moved to another namespace, while it refuses", "refused-moved", "Applied=False Available=Unknown", forbids, namespaceChanged),
 	)
 })
 
 var _ = Describe("A work of an older controller that meets a conflict", func() {
-	const on, elsewhere = "cluster1", "other-apps"
+	const on = "cluster1"
 	// conflicting is an Application that a work without force has brought, and that somebody has changed there since.
 	conflicting := func(ctx context.Context, name string) (*argocd.Application, func()) {
 		GinkgoHelper()
@@ -147,23 +139,6 @@ var _ = Describe("A work of an older controller that meets a conflict", func() {
 		noCascade(ctx, app)
 		Eventually(ctx, read(hub, workOf(app))).Should(BeNil())
 		Expect(read(cluster[on], named(name))(ctx)).To(BeNil())
-		Expect(deployment(ctx, on, name).UID).To(Equal(before.UID))
-		AddReportEntry(fmt.Sprintf("Deployment %s before and after", before.UID))
-	})
-
-	It("keeps what it brought when that changes its namespace there", func(ctx SpecContext) {
-		const name = "conflict-moved"
-		applicationsIn(ctx, on, elsewhere)
-		_, restart := conflicting(ctx, name)
-		before := deployment(ctx, on, name)
-		restart()
-		expectCondition(ctx, name, apis.ConditionPropagationError, ".spec.source.targetRevision")
-		patchHub(ctx, name, annotationPatch(apis.AnnotationAppNamespace, elsewhere))
-		there := named(name)
-		there.Namespace = elsewhere
-		Eventually(ctx, read(cluster[on], there)).Should(HaveField("Finalizers", ContainElement(apis.FinalizerResources)))
-		Eventually(ctx, read(cluster[on], named(name))).Should(BeNil())
-		expectHealthy(ctx, name)
 		Expect(deployment(ctx, on, name).UID).To(Equal(before.UID))
 		AddReportEntry(fmt.Sprintf("Deployment %s before and after", before.UID))
 	})
