@@ -130,6 +130,8 @@ func submit(ctx context.Context, tenant client.Client, app *argocd.Application) 
 	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has a context of its own
 		Expect(client.IgnoreNotFound(hub.Delete(ctx, app))).To(Succeed())
 		Eventually(ctx, read(hub, app)).Should(BeNil())
+		// The agent may not read what it was refused, so that Towline waits for 20 minutes.
+		Expect(client.IgnoreNotFound(hub.Delete(ctx, workOf(app)))).To(Succeed())
 		Eventually(ctx, read(hub, workOf(app))).Should(BeNil())
 	})
 }
