@@ -81,6 +81,8 @@ var _ = Describe("The report of an ApplicationSet", Ordered, func() {
 	const set = "guestbook-app-set"
 
 	AfterAll(func(ctx SpecContext) {
+		// The last spec cuts the cluster off; what a spec defers would come after this.
+		Expect(f.Cluster("cluster1").StartAgent(ctx)).To(Succeed())
 		_, err := f.Hub.Kubectl(ctx, "delete", "applicationset", "--namespace", argocdNamespace, "--all", "--wait=false")
 		Expect(err).NotTo(HaveOccurred())
 		Eventually(ctx, read(hub, reportOf(set))).Should(BeNil())
@@ -156,7 +158,6 @@ var _ = Describe("The report of an ApplicationSet", Ordered, func() {
 
 	It("goes with its ApplicationSet, and does not come back while a cluster that is cut off keeps an Application", func(ctx SpecContext) {
 		Expect(f.Cluster("cluster1").StopAgent(ctx)).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster("cluster1").StartAgent(ctx)).To(Succeed()) })
 		seen := changesOfReport(ctx, set)
 		_, err := f.Hub.Kubectl(ctx, "delete", "--namespace", argocdNamespace, "applicationset", set, "--wait=false")
 		Expect(err).NotTo(HaveOccurred())
