@@ -15,6 +15,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/e2e/fleet"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
@@ -54,13 +55,75 @@ func reported(ctx context.Context, app *argocd.Application) {
 	}
 }
 
+// pollingAgent is the work agent of a cluster without a watch on what it has applied, as one of more than 50 kinds and
+// namespaces is, or of an older release.
+func pollingAgent(ctx context.Context, on string) {
+	GinkgoHelper()
+	Expect(f.Cluster(on).StopProcess(ctx, "work-agent")).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has a context of its own
+		Expect(f.Cluster(on).StartProcess(ctx, "work-agent")).To(Succeed())
+	})
+	ports, err := f.FreePorts(1)
+	Expect(err).NotTo(HaveOccurred())
+	address := fmt.Sprintf("127.0.0.1:%d", ports[0])
+	const namespace = "open-cluster-management-agent"
+	kubeconfig, err := f.Cluster(on).ServiceAccountKubeconfig(ctx, namespace, "klusterlet-work-sa")
+	Expect(err).NotTo(HaveOccurred())
+	agent, err := f.Run(ctx, fleet.Command{
+		Name: "work-agent-polling", Path: f.Program("work"), Ready: fleet.HTTPReady("https://" + address + "/healthz"),
+		Args: []string{"agent", "--disable-leader-election", "--listen=" + address, "--spoke-cluster-name=" + on, "--agent-id=agent",
+			"--namespace=" + namespace, "--kubeconfig=" + kubeconfig, "--hub-kubeconfig=" + f.Cluster(on).AgentKubeconfig(),
+			"--workload-source-config=" + f.Cluster(on).AgentKubeconfig(), "--max-feedback-watch=0"},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(agent.Stop)
+}
+
+// workingWithCluster are the processes that run and are clients of a cluster's API server.
+func workingWithCluster(ctx context.Context, on string) (clients []process) {
+	GinkgoHelper()
+	status, err := f.Status(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	for _, p := range status.Planes {
+		for _, found := range p.Processes {
+			if p.Name == on && found.Running && found.Name != "etcd" && found.Name != "kube-apiserver" {
+				clients = append(clients, process{&f.Cluster(on).ControlPlane, found.Name})
+			}
+		}
+	}
+	return clients
+}
+
+// movedBack lets an Application come back from a namespace of its cluster in which no Argo CD looks after it.
+func movedBack(ctx context.Context, on, name, from string) {
+	GinkgoHelper()
+	there := named(name)
+	there.Namespace = from
+	Eventually(ctx, read(cluster[on], there)).Should(HaveField("Finalizers", ContainElement(apis.FinalizerResources)))
+	patchHub(ctx, name, annotationPatch(apis.AnnotationAppNamespace, ""))
+	Eventually(ctx, read(cluster[on], named(name))).Should(HaveField("Finalizers", ContainElement(apis.FinalizerResources)))
+	Eventually(ctx, read(cluster[on], there)).Should(BeNil())
+	expectHealthy(ctx, name)
+}
+
 var _ = Describe("A cluster whose API server fails", func() {
-	const on = "cluster2"
-	// stopped is an API server that is not there. Agents live through that, and cannot start.
+	const on, elsewhere = "cluster2", "other-apps"
+	// stopped is an API server that is not there, and an agent that lives through that. What else works with it starts anew
+	// when it is back: a client that has lost it looks ever more rarely.
 	stopped := func(ctx context.Context) (back func(context.Context)) {
 		GinkgoHelper()
+		pollingAgent(ctx, on)
+		others := workingWithCluster(ctx, on)
+		for _, p := range others {
+			Expect(p.plane.StopProcess(ctx, p.name)).To(Succeed())
+		}
 		Expect(f.Cluster(on).StopAPIServer(ctx)).To(Succeed())
-		return func(ctx context.Context) { Expect(f.Cluster(on).StartAPIServer(ctx)).To(Succeed()) }
+		return func(ctx context.Context) {
+			Expect(f.Cluster(on).StartAPIServer(ctx)).To(Succeed())
+			for _, p := range others {
+				Expect(p.plane.StartProcess(ctx, p.name)).To(Succeed())
+			}
+		}
 	}
 	// forbids is one that answers with errors, to an agent that has no watch from before.
 	forbids := func(ctx context.Context) (back func(context.Context)) {
@@ -76,9 +139,15 @@ var _ = Describe("A cluster whose API server fails", func() {
 			Expect(client.IgnoreAlreadyExists(cluster[on].Create(ctx, binding))).To(Succeed())
 		}
 	}
+	namespaceChanged := func(ctx context.Context, app *argocd.Application) {
+		GinkgoHelper()
+		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationAppNamespace, elsewhere))
+	}
+
 	DescribeTable("keeps what an Application deployed that is", func(
 		ctx SpecContext, name, says string, fails func(context.Context) func(context.Context), end func(context.Context, *argocd.Application),
 	) {
+		applicationsIn(ctx, on, elsewhere)
 		app := standalone(ctx, name, on)
 		expectHealthy(ctx, name)
 		before := deployment(ctx, on, name)
@@ -99,14 +168,19 @@ var _ = Describe("A cluster whose API server fails", func() {
 		Eventually(ctx, read(cluster[on], named(name))).Should(BeNil())
 		Expect(deployment(ctx, on, name).UID).To(Equal(before.UID))
 		AddReportEntry(fmt.Sprintf("Deployment %s before and after", before.UID))
+		if now, err := read(hub, app)(ctx); err == nil && now != nil {
+			movedBack(ctx, on, name, elsewhere)
+		}
 	},
-		Entry("deleted without a cascade, while it is away", "stopped-deleted", "Applied=False", stopped, noCascade),
+		Entry("deleted without a cascade, while it is away", "stopped-deleted", "Applied=False Available=Unknown", stopped, noCascade),
+		Entry("moved to another namespace, while it is away", "stopped-moved", "Applied=False Available=Unknown", stopped, namespaceChanged),
 		Entry("deleted without a cascade, while it refuses", "refused-deleted", "Applied=False Available=Unknown", forbids, noCascade),
+		Entry("moved to another namespace, while it refuses", "refused-moved", "Applied=False Available=Unknown", forbids, namespaceChanged),
 	)
 })
 
 var _ = Describe("A work of an older controller that meets a conflict", func() {
-	const on = "cluster1"
+	const on, elsewhere = "cluster1", "other-apps"
 	// conflicting is an Application that a work without force has brought, and that somebody has changed there since.
 	conflicting := func(ctx context.Context, name string) (*argocd.Application, func()) {
 		GinkgoHelper()
@@ -142,6 +216,23 @@ var _ = Describe("A work of an older controller that meets a conflict", func() {
 		Expect(deployment(ctx, on, name).UID).To(Equal(before.UID))
 		AddReportEntry(fmt.Sprintf("Deployment %s before and after", before.UID))
 	})
+
+	It("keeps what it brought when that changes its namespace there", func(ctx SpecContext) {
+		const name = "conflict-moved"
+		applicationsIn(ctx, on, elsewhere)
+		_, restart := conflicting(ctx, name)
+		before := deployment(ctx, on, name)
+		restart()
+		expectCondition(ctx, name, apis.ConditionPropagationError, ".spec.source.targetRevision")
+		patchHub(ctx, name, annotationPatch(apis.AnnotationAppNamespace, elsewhere))
+		there := named(name)
+		there.Namespace = elsewhere
+		Eventually(ctx, read(cluster[on], there)).Should(HaveField("Finalizers", ContainElement(apis.FinalizerResources)))
+		Eventually(ctx, read(cluster[on], named(name))).Should(BeNil())
+		Expect(deployment(ctx, on, name).UID).To(Equal(before.UID))
+		AddReportEntry(fmt.Sprintf("Deployment %s before and after", before.UID))
+		movedBack(ctx, on, name, elsewhere)
+	})
 })
 
 var _ = Describe("An Application whose cluster is away", func() {
@@ -149,7 +240,7 @@ var _ = Describe("An Application whose cluster is away", func() {
 	away := func(ctx context.Context) {
 		GinkgoHelper()
 		Expect(f.Cluster(on).StopAgent(ctx)).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster(on).StartAgent(ctx)).To(Succeed()) })
+		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster(on).StartAgent(ctx)).To(Succeed()) }) //nolint:contextcheck // one of its own
 	}
 
 	It("takes along what it deployed when its cascade is asked for while a request is on its way", func(ctx SpecContext) {
