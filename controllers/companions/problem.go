@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -129,8 +128,8 @@ func (r *Reconciler) report(ctx context.Context, app *argocd.Application, proble
 		message = feedback.Clean(strings.Join(texts, "; "), feedback.MaxMessage)
 	}
 	r.troubled.Set(troubledApplications, companion.ObjectsKey(work.Key(app)), reason)
-	conditions, changed := withCondition(app.Status.Conditions, message)
-	if !changed {
+	conditions := showing(app.Status.Conditions, message, metav1.Now())
+	if argocd.SameConditions(app.Status.Conditions, conditions) {
 		return nil
 	}
 	err := r.patch(ctx, app, map[string]any{
@@ -152,22 +151,14 @@ func (r *Reconciler) report(ctx context.Context, app *argocd.Application, proble
 	return nil
 }
 
-// withCondition is a list of conditions with this controller's saying that, or gone when there is nothing to say, and
-// whether it differs from the given one.
-func withCondition(conditions []argocd.Condition, message string) ([]argocd.Condition, bool) {
-	i := slices.IndexFunc(conditions, isCompanionError)
-	if i < 0 && message == "" || i >= 0 && conditions[i].Message == message {
-		return conditions, false
-	}
-	out := slices.DeleteFunc(slices.Clone(conditions), isCompanionError)
+// showing is a list of conditions with this controller's saying that, or without it when there is nothing to say.
+func showing(before []argocd.Condition, message string, now metav1.Time) []argocd.Condition {
+	var wanted []argocd.Condition
 	if message != "" {
-		now := metav1.Now()
-		out = append(out, argocd.Condition{Type: apis.ConditionCompanionError, Message: message, LastTransitionTime: &now})
+		wanted = append(wanted, argocd.Condition{Type: apis.ConditionCompanionError, Message: message})
 	}
-	return out, true
+	return argocd.SetConditions(before, wanted, func(t string) bool { return t == apis.ConditionCompanionError }, now)
 }
-
-func isCompanionError(c argocd.Condition) bool { return c.Type == apis.ConditionCompanionError }
 
 // patch sends a merge patch of a hub Application. It leaves app, which is the cache's, alone.
 func (r *Reconciler) patch(ctx context.Context, app *argocd.Application, patch any) error {

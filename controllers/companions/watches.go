@@ -137,7 +137,7 @@ func (r *Reconciler) ofApplication(ctx context.Context, obj client.Object) []rec
 
 // alone tells whether nothing travels beside an Application that these works are for, nor is anything said of it.
 func alone(app *argocd.Application, keys []types.NamespacedName) bool {
-	return app.Annotations[apis.AnnotationWith] == "" && !slices.ContainsFunc(app.Status.Conditions, isCompanionError) &&
+	return app.Annotations[apis.AnnotationWith] == "" && argocd.IndexCondition(app.Status.Conditions, apis.ConditionCompanionError) < 0 &&
 		!slices.ContainsFunc(keys, func(key types.NamespacedName) bool {
 			return key != companion.ObjectsKey(work.Key(app)) && key != companion.ProjectKey(app.Cluster(), argocd.DefaultProject)
 		})

@@ -17,13 +17,6 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// ofHub are the types of the conditions that this controller writes by what is on the hub, whatever the cluster says.
-var ofHub = []string{
-	apis.ConditionWorkApplyError,
-	apis.ConditionWorkAvailableWarning,
-	apis.ConditionClusterUnreachableWarning,
-}
-
 // hubConditions are the troubles with the way to the cluster, for people who look at the Application.
 func (r *Reconciler) hubConditions(ctx context.Context, app *argocd.Application) ([]argocd.Condition, error) {
 	w := &workv1.ManifestWork{}

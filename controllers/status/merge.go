@@ -45,46 +45,22 @@ func merge(current *argocd.Status, facts *resourcesync.Facts, troubles []argocd.
 	if len(s.History) > 0 {
 		out.History = s.History
 	}
-	out.Conditions = mergeConditions(current.Conditions, slices.Concat(s.Conditions, troubles), facts.Complete || facts.ConditionsComplete, now)
+	known := facts.Complete || facts.ConditionsComplete
+	out.Conditions = argocd.SetConditions(current.Conditions, slices.Concat(s.Conditions, troubles),
+		func(conditionType string) bool { return ends(conditionType, known) }, now)
 	return out
 }
 
-// mergeConditions is the list with this controller's conditions brought up to date. Those of propagation and of
-// others stay. An unchanged list keeps its order, and an unchanged condition its time, unless the cluster tells one.
-func mergeConditions(current, seen []argocd.Condition, known bool, now metav1.Time) []argocd.Condition {
-	out := make([]argocd.Condition, 0, len(current)+len(seen))
-	for _, c := range current {
-		i := slices.IndexFunc(seen, func(s argocd.Condition) bool { return s.Type == c.Type })
-		switch {
-		case i >= 0 && (seen[i].Message != c.Message || seen[i].LastTransitionTime != nil):
-			out = append(out, since(seen[i], now))
-		case i >= 0, !ends(c.Type, known):
-			out = append(out, c)
-		}
-	}
-	for _, s := range seen {
-		if !slices.ContainsFunc(current, func(c argocd.Condition) bool { return c.Type == s.Type }) {
-			out = append(out, since(s, now))
-		}
-	}
-	return out
-}
-
-// since is a condition with the time from which it is so: the cluster's, where it told one.
-func since(c argocd.Condition, now metav1.Time) argocd.Condition {
-	if c.LastTransitionTime == nil {
-		c.LastTransitionTime = &now
-	}
-	return c
-}
-
-// ends tells whether a condition goes when it is not seen: those that the hub knows of itself always do; those of the
+// ends tells whether a condition goes when it is not seen: those of the way to the cluster always do; those of the
 // cluster's Argo CD only when the observation is complete.
 func ends(conditionType string, known bool) bool {
-	if slices.Contains(ofHub, conditionType) {
+	switch apis.ConditionRuleOf(conditionType).Owner {
+	case apis.OwnerStatus:
 		return true
+	case apis.OwnerCluster:
+		return known
 	}
-	return known && (conditionType == apis.ConditionOperationError || slices.Contains(feedback.ConditionTypes, conditionType))
+	return known && slices.Contains(feedback.ConditionTypes, conditionType)
 }
 
 // diff is the merge patch that turns the Application's status into the given one; nil when they are the same. A
@@ -106,7 +82,7 @@ func diff(app *argocd.Application, status *argocd.Status) ([]byte, error) {
 		Metadata *version        `json:"metadata,omitempty"`
 		Status   json.RawMessage `json:"status"`
 	}{Status: change}
-	if !sameConditions(app.Status.Conditions, status.Conditions) {
+	if !argocd.SameConditions(app.Status.Conditions, status.Conditions) {
 		patch.Metadata = &version{app.ResourceVersion}
 	}
 	return json.Marshal(patch)
@@ -114,10 +90,4 @@ func diff(app *argocd.Application, status *argocd.Status) ([]byte, error) {
 
 type version struct {
 	ResourceVersion string `json:"resourceVersion"`
-}
-
-func sameConditions(a, b []argocd.Condition) bool {
-	return slices.EqualFunc(a, b, func(x, y argocd.Condition) bool {
-		return x.Type == y.Type && x.Message == y.Message && x.LastTransitionTime.Equal(y.LastTransitionTime)
-	})
 }

@@ -32,11 +32,6 @@ const (
 	AnnotationArgoCDNamespace = Group + "/argocd-namespace"
 )
 
-// ConditionCompanionError is on a hub Application when something that it needs on its cluster, its AppProject, a
-// credential or what it names in AnnotationWith, does not travel or was not taken there. The message says what to do.
-// Written by the companions controller.
-const ConditionCompanionError = "CompanionError"
-
 // Reasons of the events that go with ConditionCompanionError, and of the metric towline_companions_failing.
 const (
 	// ReasonCompanionInvalid: what an Application names to travel beside it cannot be read or sent as it is.

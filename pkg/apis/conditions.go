@@ -46,7 +46,72 @@ const (
 	ConditionClusterUnreachableWarning = "ClusterUnreachableWarning"
 )
 
+// ConditionCompanionError is on a hub Application when something that it needs on its cluster, its AppProject, a
+// credential or what it names in AnnotationWith, does not travel or was not taken there. The message says what to do.
+// Written by the companions controller.
+const ConditionCompanionError = "CompanionError"
+
 // ConditionOperationError is on the rows of a report whose last operation failed, where no SyncError tells why: Argo CD
 // sets that for automated syncs only. Written by the aggregation controller. ACM Search tells of it too; then the status
 // controller writes it on the Application, where the work agent does not say what became of the operation.
 const ConditionOperationError = "OperationError"
+
+// ConditionOwner is the one that sets and clears conditions of a type. Nobody else touches them.
+type ConditionOwner string
+
+// The owners of conditions on hub Applications.
+const (
+	// OwnerPropagation decides whether and how an Application is sent.
+	OwnerPropagation ConditionOwner = "propagation"
+
+	// OwnerCompanions sends what an Application needs beside itself.
+	OwnerCompanions ConditionOwner = "companions"
+
+	// OwnerStatus tells of the way between hub and cluster.
+	OwnerStatus ConditionOwner = "status"
+
+	// OwnerCluster is the Argo CD of the cluster, by whichever source reports for it.
+	OwnerCluster ConditionOwner = "cluster"
+)
+
+// ConditionRule says how conditions of one type are kept.
+type ConditionRule struct {
+	// Type is the type of the condition on the hub Application.
+	Type string
+
+	// Owner sets and clears it.
+	Owner ConditionOwner
+
+	// Row is the type under which the Application's row of a report shows it; empty where the row does not.
+	Row string
+
+	// Lasts is set for a condition whose time is that of its cause: another message leaves the time as it was.
+	Lasts bool
+}
+
+// ConditionRules are the rules of all types that Towline writes on hub Applications. Types of the cluster's own Argo CD are
+// not among them, but for ConditionOperationError, which Towline finds out for it.
+var ConditionRules = []ConditionRule{
+	{Type: ConditionPropagationError, Owner: OwnerPropagation, Row: ConditionPropagationError},
+	{Type: ConditionPropagationForbiddenError, Owner: OwnerPropagation, Row: ConditionPropagationForbiddenError},
+	{Type: ConditionPausedWarning, Owner: OwnerPropagation, Row: ConditionPausedWarning, Lasts: true},
+	{Type: ConditionReleaseWarning, Owner: OwnerPropagation, Row: ConditionReleaseWarning, Lasts: true},
+	{Type: ConditionMoveWarning, Owner: OwnerPropagation, Row: ConditionMoveWarning, Lasts: true},
+	{Type: ConditionDeletionWarning, Owner: OwnerPropagation, Row: ConditionDeletionWarning, Lasts: true},
+	{Type: ConditionCompanionError, Owner: OwnerCompanions, Row: ConditionCompanionError},
+	{Type: ConditionRefreshWarning, Owner: OwnerPropagation},
+	{Type: ConditionWorkApplyError, Owner: OwnerStatus, Row: ConditionWorkApplyError},
+	{Type: ConditionWorkAvailableWarning, Owner: OwnerStatus, Row: ConditionWorkAvailableWarning},
+	{Type: ConditionClusterUnreachableWarning, Owner: OwnerStatus, Row: ConditionClusterUnreachable},
+	{Type: ConditionOperationError, Owner: OwnerCluster, Row: ConditionOperationError},
+}
+
+// ConditionRuleOf is the rule of a type; the zero value for a type that Towline does not write.
+func ConditionRuleOf(conditionType string) ConditionRule {
+	for _, r := range ConditionRules {
+		if r.Type == conditionType {
+			return r
+		}
+	}
+	return ConditionRule{}
+}

@@ -255,8 +255,6 @@ var cased = map[string]bool{}
 // asked and held are the gates that any table has asked, and that held.
 var asked, held = map[string]bool{}, map[string]bool{}
 
-func conditionOf(conditionType string) argocd.Condition { return argocd.Condition{Type: conditionType} }
-
 // all are the works of the situation, the others first.
 func (s *situation) all() works {
 	if s.Own == nil {

@@ -295,7 +295,7 @@ func TestGateTable(t *testing.T) {
 		if len(g.Holds) == 0 || g.Ends == "" {
 			t.Errorf("%q holds nothing, or for ever", g.Name)
 		}
-		if g.Type != "" && !Shown(conditionOf(g.Type)) {
+		if g.Type != "" && !Shown(g.Type) {
 			t.Errorf("%q shows a condition that nobody clears", g.Name)
 		}
 	}

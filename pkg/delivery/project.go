@@ -55,7 +55,7 @@ type shown struct {
 
 // shownOf is what counts of a version's status while the Application is as in another.
 func shownOf(app, as *argocd.Application) shown {
-	out := shown{own: slices.ContainsFunc(app.Status.Conditions, Shown), stopping: stopping(app)}
+	out := shown{own: slices.ContainsFunc(app.Status.Conditions, func(c argocd.Condition) bool { return Shown(c.Type) }), stopping: stopping(app)}
 	if o := app.Status.OperationState; o != nil && (as.Operation != nil || has(as, moving) || !as.DeletionTimestamp.IsZero()) {
 		out.startedAt = o.StartedAt
 	}

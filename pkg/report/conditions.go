@@ -13,17 +13,11 @@ import (
 // cluster must not fill the report.
 const maxConditions = 10
 
-// ofHub are the types of the conditions that only the hub knows of; a cluster cannot set or clear them.
-var ofHub = []string{
-	apis.ConditionPropagationError,
-	apis.ConditionPropagationForbiddenError,
-	apis.ConditionPausedWarning,
-	apis.ConditionReleaseWarning,
-	apis.ConditionMoveWarning,
-	apis.ConditionDeletionWarning,
-	apis.ConditionWorkApplyError,
-	apis.ConditionWorkAvailableWarning,
-	apis.ConditionClusterUnreachable,
+// ofHub tells whether rows have a type of condition from the hub; a cluster cannot set or clear those.
+func ofHub(conditionType string) bool {
+	return slices.ContainsFunc(apis.ConditionRules, func(r apis.ConditionRule) bool {
+		return r.Owner != apis.OwnerCluster && (conditionType == r.Type || conditionType == r.Row)
+	})
 }
 
 // clusterConditions are the cluster's conditions by what is seen now and what was known before.
@@ -31,7 +25,7 @@ func clusterConditions(known []v1alpha1.Condition, seen *Seen) []v1alpha1.Condit
 	out := make([]v1alpha1.Condition, 0, len(seen.Status.Conditions)+1)
 	add := func(conditionType, message string) {
 		taken := func(c v1alpha1.Condition) bool { return c.Type == conditionType }
-		if len(out) < maxConditions && !slices.Contains(ofHub, conditionType) && !slices.ContainsFunc(out, taken) {
+		if len(out) < maxConditions && !ofHub(conditionType) && !slices.ContainsFunc(out, taken) {
 			out = append(out, v1alpha1.Condition{Type: conditionType, Message: feedback.Clean(message, maxMessage)})
 		}
 	}
@@ -68,11 +62,13 @@ func hubConditions(app *argocd.Application, unreachable string) []v1alpha1.Condi
 	return out
 }
 
-// HubConditions are those of the Application's conditions that a row takes from the hub.
+// HubConditions are those of the Application's conditions that a row takes from the hub. That the cluster is not available is
+// not among them: the row says what is so now, and the Application what was so when it was written.
 func HubConditions(app *argocd.Application) []argocd.Condition {
 	var out []argocd.Condition
 	for _, c := range app.Status.Conditions {
-		if slices.Contains(ofHub, c.Type) && c.Type != apis.ConditionClusterUnreachable {
+		r := apis.ConditionRuleOf(c.Type)
+		if r.Row == c.Type && r.Owner != apis.OwnerCluster {
 			out = append(out, c)
 		}
 	}

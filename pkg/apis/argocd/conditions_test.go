@@ -1,0 +1,86 @@
+package argocd_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+func TestSetConditions(t *testing.T) {
+	earlier, now := metav1.NewTime(time.Unix(1, 0)), metav1.NewTime(time.Unix(2, 0))
+	c := func(conditionType, message string, at *metav1.Time) argocd.Condition {
+		return argocd.Condition{Type: conditionType, Message: message, LastTransitionTime: at}
+	}
+	const lasting, plain, own = apis.ConditionMoveWarning, apis.ConditionPropagationError, apis.ConditionWorkApplyError
+	type list = []argocd.Condition
+	for name, tc := range map[string]struct{ before, wanted, want list }{
+		"a new one has the time now":                     {nil, list{c(plain, "a", nil)}, list{c(plain, "a", &now)}},
+		"one that says the same keeps its time":          {list{c(plain, "a", &earlier)}, list{c(plain, "a", nil)}, list{c(plain, "a", &earlier)}},
+		"one that says the same gets no time":            {list{c(plain, "a", nil)}, list{c(plain, "a", nil)}, list{c(plain, "a", nil)}},
+		"other words have the time now":                  {list{c(plain, "a", &earlier)}, list{c(plain, "b", nil)}, list{c(plain, "b", &now)}},
+		"other words of one that lasts keep its time":    {list{c(lasting, "a", &earlier)}, list{c(lasting, "b", nil)}, list{c(lasting, "b", &earlier)}},
+		"one that lasts has the time now where it lacks": {list{c(lasting, "a", nil)}, list{c(lasting, "b", nil)}, list{c(lasting, "b", &now)}},
+		"a time of its own counts":                       {list{c(plain, "a", &now)}, list{c(plain, "a", &earlier)}, list{c(plain, "a", &earlier)}},
+		"the caller's goes, others' stay, in their order": {
+			list{c("x", "", nil), c(own, "a", &earlier), c("y", "", nil)}, nil, list{c("x", "", nil), c("y", "", nil)}},
+		"a type changes where it stands": {
+			list{c(own, "a", &earlier), c("y", "", nil)}, list{c(own, "b", nil)}, list{c(own, "b", &now), c("y", "", nil)}},
+		"at most one of a type": {
+			list{c(own, "a", &earlier), c(own, "b", &earlier)}, list{c(own, "b", nil), c(own, "c", nil)}, list{c(own, "b", &now)}},
+		"others' doubles stay": {list{c("x", "1", nil), c("x", "2", nil)}, nil, list{c("x", "1", nil), c("x", "2", nil)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := argocd.SetConditions(tc.before, tc.wanted, func(conditionType string) bool { return conditionType == own }, now)
+			if diff := cmp.Diff(append(list{}, tc.want...), got); diff != "" {
+				t.Error(diff)
+			}
+			if again := argocd.SetConditions(got, tc.wanted, func(conditionType string) bool { return conditionType == own }, now); !argocd.SameConditions(got, again) {
+				t.Errorf("a second time it is %v", again)
+			}
+		})
+	}
+}
+
+// row is the end of the line of the documentation's table about that type.
+func row(r apis.ConditionRule) string {
+	owner, shown := string(r.Owner), "`"+r.Row+"`"
+	if r.Owner == apis.OwnerCluster {
+		owner = "the cluster's Argo CD"
+	}
+	switch r.Row {
+	case "":
+		shown = "no"
+	case r.Type:
+		shown = "yes"
+	}
+	return fmt.Sprintf("| %s | %s |\n", owner, shown)
+}
+
+// TestConditionRules holds the table, and the documentation's, to what its readers rely on.
+func TestConditionRules(t *testing.T) {
+	seen := map[string]bool{}
+	doc, err := os.ReadFile("../../../docs/reference.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range apis.ConditionRules {
+		if r.Type == "" || r.Owner == "" || seen[r.Type] {
+			t.Errorf("%+v", r)
+		}
+		seen[r.Type] = true
+		if _, line, ok := strings.Cut(string(doc), fmt.Sprintf("\n| `%s` |", r.Type)); !ok || !strings.HasSuffix(line[:strings.Index(line, "\n")+1], row(r)) {
+			t.Errorf("docs/reference.md does not say %q of %s", row(r), r.Type)
+		}
+		if r.Lasts && r.Owner != apis.OwnerPropagation {
+			t.Errorf("%s: only propagation knows since when a cause lasts", r.Type)
+		}
+	}
+}
