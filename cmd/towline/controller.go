@@ -86,7 +86,7 @@ func newManager(config *rest.Config, o *options) (manager.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	return mgr, errors.Join(addProbes(mgr), mgr.Add(&tidier{}))
+	return mgr, errors.Join(addProbes(mgr), mgr.Add(&memoryReleaser{}))
 }
 
 // restConfig is how to reach the cluster that --kubeconfig means.

@@ -23,7 +23,8 @@ var within = []string{ByCluster}
 
 // NewInformer makes the cache's informers. controller-runtime indexes every object twice, once for look-ups within
 // one namespace. For most indexes of Applications and works nobody looks things up so: these entries are left out, and
-// such an index cannot be combined with client.InNamespace.
+// such an index cannot be combined with client.InNamespace. Together with coarse indexes this took the memory of 10,000
+// Applications from 212 to 149 MiB (docs/scale.md).
 //
 // Objects that clusters write are made small page by page, where the API server does not stream them.
 func NewInformer(lw cache.ListerWatcher, obj runtime.Object, resync time.Duration, by cache.Indexers) cache.SharedIndexInformer {

@@ -23,7 +23,8 @@ const (
 	settle = 5 * time.Second
 )
 
-// losses tells the end of an Application from its loss. An end is told of by the API server's watch; after a start, and
+// losses tells the end of an Application from its loss: a hub that was restored from an older backup has lost Applications
+// that nobody deleted, and what they deployed must stay. An end is told of by the API server's watch; after a start, and
 // after a broken watch, all that is known is that an Application is not there. The zero value knows of nothing.
 type losses struct {
 	mu       sync.Mutex

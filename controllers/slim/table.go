@@ -12,6 +12,8 @@ import (
 
 // table holds values that many objects have in common, each in the slot that its hash says. One that comes to a slot
 // that is taken takes it over: what was shared stays so, and what is rare is not held for ever.
+//
+// Sharing took the memory of 10,000 Applications from 356 to 224 MiB after a restart (docs/scale.md).
 type table[T any] struct {
 	mu    sync.Mutex
 	slots []T

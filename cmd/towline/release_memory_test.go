@@ -2,15 +2,15 @@ package main
 
 import "testing"
 
-func TestTidiedOnceWhenQuiet(t *testing.T) {
+func TestMemoryIsReleasedOnceWhenQuiet(t *testing.T) {
 	const much = quietBytes + 1
-	tidy, at := &tidier{}, uint64(0)
+	releaser, at := &memoryReleaser{}, uint64(0)
 	for i, step := range []struct {
 		grown uint64
 		due   bool
 	}{{much, false}, {much, false}, {quietBytes, true}, {0, false}, {quietBytes, false}, {much, false}, {0, true}} {
 		at += step.grown
-		if got := tidy.due(at); got != step.due {
+		if got := releaser.due(at); got != step.due {
 			t.Errorf("step %d: got %t", i, got)
 		}
 	}

@@ -8,26 +8,27 @@ import (
 )
 
 const (
-	// tidyEvery is how long a program must have been quiet to be tidied.
-	tidyEvery = 10 * time.Second
+	// quietFor is how long a program must have been quiet before its memory is released.
+	quietFor = 10 * time.Second
 
 	// quietBytes is what a program that has nothing to do allocates in that time, at most: for leases and probes.
 	quietBytes = 4 << 20
 )
 
-// tidier gives memory back to the machine when the program has become quiet. The garbage collector runs when the heap
+// memoryReleaser gives memory back to the machine when the program has become quiet. The garbage collector runs when the heap
 // has grown by a share, and so not at all where nothing is allocated any more: what the busy time left would stay.
-type tidier struct {
+// With 10,000 Applications that is 8 of 140 MiB (docs/scale.md).
+type memoryReleaser struct {
 	allocated uint64
 	busy      bool
 }
 
-// NeedLeaderElection tells the manager that a replica that waits is tidied too: it fills the same cache.
-func (*tidier) NeedLeaderElection() bool { return false }
+// NeedLeaderElection tells the manager that the memory of a replica that waits is released too: it fills the same cache.
+func (*memoryReleaser) NeedLeaderElection() bool { return false }
 
 // Start looks again and again until ctx ends.
-func (t *tidier) Start(ctx context.Context) error {
-	ticker := time.NewTicker(tidyEvery)
+func (t *memoryReleaser) Start(ctx context.Context) error {
+	ticker := time.NewTicker(quietFor)
 	defer ticker.Stop()
 	for {
 		select {
@@ -42,7 +43,7 @@ func (t *tidier) Start(ctx context.Context) error {
 }
 
 // due tells whether a busy time has ended, by how much has been allocated since the start.
-func (t *tidier) due(allocated uint64) bool {
+func (t *memoryReleaser) due(allocated uint64) bool {
 	grown := allocated - t.allocated
 	t.allocated = allocated
 	ended := t.busy && grown <= quietBytes
