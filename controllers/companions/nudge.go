@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
+	"github.com/towline-io/towline/controllers/internal/hubapp"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/companion"
@@ -46,12 +48,10 @@ func (r *Reconciler) nudge(ctx context.Context, app *argocd.Application) (time.D
 	if !now {
 		return after, nil
 	}
-	return 0, client.IgnoreNotFound(r.patch(ctx, app, map[string]any{
-		"metadata": map[string]any{
-			"resourceVersion": app.ResourceVersion,
-			"annotations":     map[string]any{apis.AnnotationRefresh: "normal"},
-		},
-	}))
+	_, err = hubapp.Write(ctx, r.Client, app, &argocd.Patch{
+		Annotations: map[string]*string{apis.AnnotationRefresh: ptr.To("normal")}, Exact: true,
+	})
+	return 0, client.IgnoreNotFound(err)
 }
 
 // there names the states of those companions that its cluster has and that the Application was in want of; empty when

@@ -2,7 +2,6 @@ package companions
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -12,6 +11,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/internal/hubapp"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/companion"
@@ -132,11 +132,7 @@ func (r *Reconciler) report(ctx context.Context, app *argocd.Application, proble
 	if argocd.SameConditions(app.Status.Conditions, conditions) {
 		return nil
 	}
-	err := r.patch(ctx, app, map[string]any{
-		"metadata": map[string]any{"resourceVersion": app.ResourceVersion}, // others write to the same list
-		"status":   map[string]any{"conditions": conditions},
-	})
-	if err != nil {
+	if _, err := hubapp.Write(ctx, r.Client, app, &argocd.Patch{Conditions: conditions}); err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	if message != "" {
@@ -158,15 +154,4 @@ func showing(before []argocd.Condition, message string, now metav1.Time) []argoc
 		wanted = append(wanted, argocd.Condition{Type: apis.ConditionCompanionError, Message: message})
 	}
 	return argocd.SetConditions(before, wanted, func(t string) bool { return t == apis.ConditionCompanionError }, now)
-}
-
-// patch sends a merge patch of a hub Application. It leaves app, which is the cache's, alone.
-func (r *Reconciler) patch(ctx context.Context, app *argocd.Application, patch any) error {
-	data, err := json.Marshal(patch)
-	if err != nil {
-		return err
-	}
-	target := &argocd.Application{}
-	target.Namespace, target.Name = app.Namespace, app.Name
-	return r.Patch(ctx, target, client.RawPatch(types.MergePatchType, data))
 }

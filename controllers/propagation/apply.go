@@ -2,18 +2,15 @@ package propagation
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/pkg/apis"
-	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/controllers/internal/hubapp"
 	"github.com/towline-io/towline/pkg/delivery"
 )
 
@@ -43,7 +40,7 @@ func (r *Reconciler) apply(ctx context.Context, seen *observation, plan delivery
 		return out, err
 	}
 	if plan.Hub != nil {
-		err := r.Patch(ctx, named(seen.Key), client.RawPatch(types.MergePatchType, hubPatch(seen.App, plan.Hub)))
+		_, err := hubapp.Write(ctx, r.Client, seen.App, plan.Hub)
 		switch {
 		case apierrors.IsConflict(err):
 			out.conflict = true
@@ -155,41 +152,4 @@ func rejection(err error, w *workv1.ManifestWork) *delivery.Rejection {
 		return nil
 	}
 	return &delivery.Rejection{Key: client.ObjectKeyFromObject(w), Namespace: missing, Message: err.Error()}
-}
-
-// named is a hub's Application to be patched.
-func named(key types.NamespacedName) *argocd.Application {
-	app := &argocd.Application{}
-	app.Namespace, app.Name = key.Namespace, key.Name
-	return app
-}
-
-// hubPatch is the merge patch. It names the version that was read, since the status controller writes to the same list of
-// conditions.
-func hubPatch(app *argocd.Application, p *delivery.HubPatch) []byte {
-	metadata := map[string]any{"resourceVersion": app.ResourceVersion, "uid": app.UID}
-	patch, status := map[string]any{"metadata": metadata}, map[string]any{}
-	if p.Operation != nil {
-		patch["operation"] = p.Operation
-	}
-	if p.DropRefresh {
-		metadata["annotations"] = map[string]any{apis.AnnotationRefresh: nil}
-	}
-	if p.DropFinalizers {
-		metadata["finalizers"] = p.Finalizers
-	}
-	if p.Conditions != nil {
-		status["conditions"] = p.Conditions
-	}
-	if p.DropOperationState {
-		status["operationState"] = nil
-	}
-	if len(status) > 0 {
-		patch["status"] = status
-	}
-	data, err := json.Marshal(patch)
-	if err != nil {
-		panic(err) // nothing in it can fail
-	}
-	return data
 }

@@ -14,6 +14,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/delivery"
 	"github.com/towline-io/towline/pkg/fixture"
@@ -85,7 +86,7 @@ func TestApply(t *testing.T) {
 					{Verb: delivery.Update, Was: workOn("changed"), Work: workOn("changed")},
 					{Verb: delivery.Delete, Was: workOn("going")},
 				},
-				Hub: &delivery.HubPatch{DropRefresh: true},
+				Hub: &argocd.Patch{Annotations: map[string]*string{apis.AnnotationRefresh: nil}},
 			})
 			if (err != nil) != tc.fails || got.conflict != tc.want.conflict || got.exists != tc.want.exists ||
 				(got.created == nil) != (tc.want.created == nil) || (got.refusal == nil) != (tc.want.refusal == nil) {

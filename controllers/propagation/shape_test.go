@@ -12,7 +12,7 @@ import (
 
 // TestShape: only apply.go writes, only observe*.go reads, and watches*.go look up whom a change wakes.
 func TestShape(t *testing.T) {
-	writes := []string{"Create", "Update", "Patch", "Delete", "DeleteAllOf", "Apply", "Status", "SubResource", "Eventf"}
+	writes := []string{"Create", "Update", "Patch", "Delete", "DeleteAllOf", "Apply", "Status", "SubResource", "Write", "Eventf"}
 	reads := []string{"Get", "List"}
 	names, err := filepath.Glob("*.go")
 	if err != nil {

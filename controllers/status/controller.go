@@ -5,10 +5,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/internal/hubapp"
 	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/controllers/resourcesync"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -63,15 +63,13 @@ func speaksFor(app *argocd.Application) bool {
 
 // write patches what differs. It sends nothing when nothing does.
 func (r *Reconciler) write(ctx context.Context, app *argocd.Application, status argocd.Status) error {
-	data, err := diff(app, &status)
-	if err != nil || data == nil {
+	patch, err := diff(app, status)
+	if err != nil {
 		return err
 	}
-	target := &argocd.Application{}
-	target.Namespace, target.Name = app.Namespace, app.Name
-	if err := r.Patch(ctx, target, client.RawPatch(types.MergePatchType, data)); err != nil {
-		return err
+	written, err := hubapp.Write(ctx, r.Client, app, patch)
+	if written && err == nil {
+		statusWrites.Inc()
 	}
-	statusWrites.Inc()
-	return nil
+	return err
 }

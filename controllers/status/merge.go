@@ -63,31 +63,24 @@ func ends(conditionType string, known bool) bool {
 	return known && slices.Contains(feedback.ConditionTypes, conditionType)
 }
 
-// diff is the merge patch that turns the Application's status into the given one; nil when they are the same. A
-// patch with conditions, which replaces a list that others write to, holds for the version that was read only.
-func diff(app *argocd.Application, status *argocd.Status) ([]byte, error) {
+// diff is the patch that turns the Application's status into the given one. It has nothing in it when they are the same.
+func diff(app *argocd.Application, status argocd.Status) (*argocd.Patch, error) {
+	out := &argocd.Patch{}
+	if !argocd.SameConditions(app.Status.Conditions, status.Conditions) {
+		out.Conditions = status.Conditions
+	}
+	status.Conditions = app.Status.Conditions
 	before, err := json.Marshal(&app.Status)
 	if err != nil {
 		return nil, err
 	}
-	after, err := json.Marshal(status)
+	after, err := json.Marshal(&status)
 	if err != nil || bytes.Equal(before, after) {
-		return nil, err
+		return out, err
 	}
 	change, err := jsonpatch.CreateMergePatch(before, after)
-	if err != nil || string(change) == "{}" {
-		return nil, err
+	if string(change) != "{}" {
+		out.Status = change
 	}
-	patch := struct {
-		Metadata *version        `json:"metadata,omitempty"`
-		Status   json.RawMessage `json:"status"`
-	}{Status: change}
-	if !argocd.SameConditions(app.Status.Conditions, status.Conditions) {
-		patch.Metadata = &version{app.ResourceVersion}
-	}
-	return json.Marshal(patch)
-}
-
-type version struct {
-	ResourceVersion string `json:"resourceVersion"`
+	return out, err
 }

@@ -189,8 +189,8 @@ func outline(p *Plan) []string {
 			name string
 			is   bool
 		}{
-			{"operation " + string(h.Operation), h.Operation != nil}, {"no refresh", h.DropRefresh},
-			{"no finalizers of Argo CD's", h.DropFinalizers}, {"no operationState", h.DropOperationState},
+			{"operation " + string(h.Operation), h.Operation != nil}, {"no refresh", h.Annotations != nil},
+			{"no finalizers of Argo CD's", h.Finalizers != nil}, {"no operationState", h.Status != nil},
 			{"conditions go", h.Conditions != nil && len(p.Conditions) == 0},
 		} {
 			if part.is {

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
@@ -161,9 +163,9 @@ func (d *decision) say(h *hold) {
 func (d *decision) wait(w Wait) { d.plan.Wait = d.plan.Wait.and(w) }
 
 // hub is the patch of the hub's Application.
-func (d *decision) hub() *HubPatch {
+func (d *decision) hub() *argocd.Patch {
 	if d.plan.Hub == nil {
-		d.plan.Hub = &HubPatch{}
+		d.plan.Hub = &argocd.Patch{Exact: true}
 	}
 	return d.plan.Hub
 }
@@ -195,6 +197,9 @@ func (d *decision) leaving(w *workv1.ManifestWork) bool {
 	return !w.DeletionTimestamp.IsZero() || d.going[w.UID]
 }
 
+// noOperationState takes off what the status shows of an operation.
+var noOperationState = json.RawMessage(`{"operationState":null}`)
+
 // show makes the Application's conditions say what is to be told, and no more. An event comes with what is new.
 func (d *decision) show() {
 	if d.App == nil || d.plan.Need != 0 {
@@ -204,7 +209,7 @@ func (d *decision) show() {
 	after := before
 	if d.refresh != nil {
 		after = refreshing(after, *d.refresh, now)
-		d.hub().DropRefresh = true
+		d.hub().Annotations = map[string]*string{apis.AnnotationRefresh: nil}
 	}
 	if !d.plan.Silent {
 		after = showing(after, d.plan.Conditions, now)
@@ -214,7 +219,9 @@ func (d *decision) show() {
 	}
 	d.hub().Conditions = after
 	for _, c := range d.plan.Conditions {
-		d.hub().DropOperationState = d.hub().DropOperationState || c.endsRelease() && runs(d.App.Status.OperationState)
+		if c.endsRelease() && runs(d.App.Status.OperationState) {
+			d.hub().Status = noOperationState
+		}
 		if c.Reason != "" && !slices.ContainsFunc(before, c.shownBy) {
 			d.plan.Events = append(d.plan.Events, c.event())
 		}

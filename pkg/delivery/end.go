@@ -135,8 +135,8 @@ func (d *decision) away(clusters []string, others string) string {
 
 // dropFinalizers takes Argo CD's finalizers off the hub's Application. Those of others stay.
 func (d *decision) dropFinalizers() {
-	d.hub().DropFinalizers = true
-	d.hub().Finalizers = slices.DeleteFunc(slices.Clone(d.App.Finalizers), argocd.IsCascadeFinalizer)
+	left := slices.DeleteFunc(slices.Clone(d.App.Finalizers), argocd.IsCascadeFinalizer)
+	d.hub().Finalizers = &left
 }
 
 // giveUp does so for an Application whose clusters are not waited for, and says so.

@@ -1,7 +1,6 @@
 package delivery
 
 import (
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -22,7 +21,7 @@ type Plan struct {
 	Steps []Step
 
 	// Hub is the one patch of the hub's Application, made after the steps; nil for none.
-	Hub *HubPatch
+	Hub *argocd.Patch
 
 	// Events are told after that.
 	Events []Event
@@ -98,25 +97,6 @@ type Step struct {
 	Events []Event
 }
 
-// HubPatch is a merge patch of the hub's Application, bound to the version that was read. What is nil stays as it is.
-type HubPatch struct {
-	// Operation replaces the requested operation; "null" takes it off.
-	Operation json.RawMessage
-
-	// DropRefresh takes off the request for a refresh.
-	DropRefresh bool
-
-	// Finalizers replaces the list of finalizers; DropFinalizers says that some of Argo CD's go.
-	Finalizers     []string
-	DropFinalizers bool
-
-	// Conditions replaces the list of conditions.
-	Conditions []argocd.Condition
-
-	// DropOperationState takes off what the status shows of an operation.
-	DropOperationState bool
-}
-
 // Condition is what the Application is to show.
 type Condition struct {
 	// Type is the condition's type.
@@ -164,7 +144,7 @@ func (p *Plan) Destroys() []string {
 		}
 	}
 	slices.Sort(out)
-	if p.Hub != nil && p.Hub.DropFinalizers {
+	if p.Hub != nil && p.Hub.Finalizers != nil {
 		out = append(out, "drop finalizers")
 	}
 	return out
