@@ -37,7 +37,7 @@ func TestAdoptionAsks(t *testing.T) {
 	app := application(t, cluster(t)).Obj()
 	create(t, app)
 	w := expectClaim(t, app, work.Asks)
-	report(t, app, feedbackOf(app).Healthy("a"))
+	report(t, app, feedbackOf(app).String("healthStatus", "Healthy")) // and has not been compared: that is waited for
 	expectHealth(t, app, "Healthy")
 	settled(t)
 	if got := workOf(t, app); got.Generation != w.Generation {

@@ -214,7 +214,8 @@ func TestAgentAndHubStartAnewWithoutAWrite(t *testing.T) {
 	a := startAgent(t, app.Cluster())
 	observe(t, there, detailed)
 	expectHealth(t, app, "Degraded")
-	report(t, app, feedbackOf(app).Healthy("53e28ff").String("resourceVersion", "1")) // older than the agent's
+	report(t, app, feedbackOf(app).Healthy("53e28ff").String("uid", string(there.UID))) // older than the agent's
+	expectSettled(t, app)
 	a.stop()
 	towline.stop()
 	before := get(t, app).ResourceVersion

@@ -42,7 +42,7 @@ func workOf(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
 	return get(t, w)
 }
 
-// expectWork waits until the Application's work says what Render says, and returns it.
+// expectWork waits until the Application's work says what Render says, whatever somebody waits for, and returns it.
 func expectWork(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
 	t.Helper()
 	var w *workv1.ManifestWork
@@ -50,7 +50,7 @@ func expectWork(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
 		w = workOf(t, app)
 		g.Expect(w).NotTo(BeNil(), "no ManifestWork %s", work.Key(app))
 		g.Expect(w.DeletionTimestamp.IsZero()).To(BeTrue())
-		desired, err := work.Render(get(t, app), work.Requests{})
+		desired, err := work.Render(get(t, app), work.Requests{Volatile: work.TellsVolatile(w)})
 		g.Expect(err).NotTo(HaveOccurred())
 		work.SetClaim(desired, work.ClaimOf(w))                    // how a work asks for what is there is another matter
 		if by, ok := w.Annotations[apis.AnnotationGrantedBy]; ok { // as is by whose grant it is sent
@@ -60,6 +60,12 @@ func expectWork(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
 		g.Expect(differs).To(BeFalse(), "the ManifestWork is not up to date")
 	}, soon, tick).Should(Succeed())
 	return w
+}
+
+// expectSettled waits until the Application's work asks for nothing any more that changes with every comparison.
+func expectSettled(t *testing.T, app *argocd.Application) {
+	t.Helper()
+	NewWithT(t).Eventually(func() bool { return work.TellsVolatile(workOf(t, app)) }, soon, tick).Should(BeFalse(), "somebody waits still")
 }
 
 // expectNoWork waits until no work of the Application's name exists.
@@ -159,7 +165,8 @@ func reportHeld(t *testing.T, app *argocd.Application, b *fixture.FeedbackBuilde
 	t.Helper()
 	w := workOf(t, app)
 	before := w.DeepCopy()
-	w.Status = b.Obj()
+	played.reports.Store(client.ObjectKeyFromObject(w), b.Obj())
+	w.Status = fixture.Asked(w, b.Obj())
 	for i := range w.Status.Conditions {
 		w.Status.Conditions[i].ObservedGeneration = w.Generation
 	}

@@ -307,6 +307,34 @@ func TestRefreshOfWhatIsNotSent(t *testing.T) {
 	expectProblem(t, app, apis.ReasonClusterNotFound, "nowhere")
 }
 
+// refresh asks for one on the hub, and returns what the work is to bring: its identity, and its kind.
+func refresh(t *testing.T, app *argocd.Application, value string) relay.Refresh {
+	t.Helper()
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRefresh] = value })
+	var sent relay.Refresh
+	NewWithT(t).Eventually(func() string {
+		sent = work.Sent(workOf(t, app)).Refresh
+		return sent.Kind
+	}, soon, tick).ShouldNot(BeEmpty())
+	return sent
+}
+
+// expectRefreshed waits until the hub shows that the refresh has been answered, and the work is as it was before.
+func expectRefreshed(t *testing.T, app *argocd.Application, at string) {
+	t.Helper()
+	NewWithT(t).Eventually(func() map[string]string { return get(t, app).Annotations }, soon, tick).ShouldNot(HaveKey(apis.AnnotationRefresh))
+	if shown := get(t, app).Status.ReconciledAt; shown != at {
+		t.Errorf("the hub shows a comparison at %q, want %q", shown, at)
+	}
+	if m, told := condition(t, app, apis.ConditionRefreshWarning); told {
+		t.Errorf("it is said: %s", m)
+	}
+	if sent := work.Sent(expectWork(t, app)); sent.Refresh.Kind != "" {
+		t.Errorf("the work still carries %+v", sent.Refresh)
+	}
+	expectSettled(t, app)
+}
+
 func TestRefreshIsAnswered(t *testing.T) {
 	start(t)
 	for value, kind := range map[string]string{"hard": "hard", "normal": "normal", "": "normal", "please": "normal"} {
@@ -315,18 +343,65 @@ func TestRefreshIsAnswered(t *testing.T) {
 			create(t, app)
 			report(t, app, feedbackOf(app).Healthy("a"))
 			expectHealth(t, app, "Healthy")
-			edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRefresh] = value })
-			g := NewWithT(t)
-			g.Eventually(func() string { return work.Sent(workOf(t, app)).Refresh.Kind }, soon, tick).Should(Equal(kind))
-			if raw := string(workOf(t, app).Spec.Workload.Manifests[0].Raw); !strings.Contains(raw, `"argocd.argoproj.io/refresh":"`+kind+`"`) {
+			sent := refresh(t, app, value)
+			if sent.Kind != kind {
+				t.Errorf("%s is sent", sent.Kind)
+			}
+			raw := string(workOf(t, app).Spec.Workload.Manifests[0].Raw)
+			if !strings.Contains(raw, `"argocd.argoproj.io/refresh":"`+kind+`"`) || !strings.Contains(raw, sent.ID) {
 				t.Errorf("the payload does not ask for it: %s", raw)
 			}
-			reportHeld(t, app, feedbackOf(app).String("healthStatus", "Healthy").String("reconciledAt", "2026-01-02T03:05:00Z"))
-			g.Eventually(func() map[string]string { return get(t, app).Annotations }, soon, tick).ShouldNot(HaveKey(apis.AnnotationRefresh))
-			expectWork(t, app)
-			if sent := work.Sent(workOf(t, app)); sent.Refresh.Kind != "" {
-				t.Errorf("the work still carries %+v", sent.Refresh)
-			}
+			reportHeld(t, app, feedbackOf(app).Healthy("a").String("refreshRequest", sent.ID).String("reconciledAt", "2026-01-02T03:05:00Z"))
+			expectRefreshed(t, app, "2026-01-02T03:05:00Z")
 		})
 	}
+}
+
+// TestRefreshIsAnsweredByItsOwnComparison: not by one that the cluster told of late, nor by one while it was on its way, and
+// by one in the same second as the one before.
+func TestRefreshIsAnsweredByItsOwnComparison(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	expectSettled(t, app)
+	sent := refresh(t, app, "hard")
+	asked := func() map[string]string { return get(t, app).Annotations }
+	for title, b := range map[string]*fixture.FeedbackBuilder{
+		"before it was applied":     feedbackOf(app).Healthy("a").String("reconciledAt", "2026-01-02T03:05:00Z"),
+		"with an earlier refresh":   feedbackOf(app).Healthy("a").String("reconciledAt", "2026-01-02T03:05:00Z").String("refreshRequest", "earlier"),
+		"before Argo CD has begun":  feedbackOf(app).Healthy("a").String("refreshRequest", sent.ID).String("refreshPending", "hard"),
+		"by an agent that can't":    feedbackOf(app).Healthy("a").String("refreshRequest", sent.ID).Condition("StatusFeedbackSynced", metav1.ConditionFalse, "no"),
+		"of an older version's way": feedbackOf(app).Healthy("a").String("reconciledAt", "2036-01-02T03:05:00Z"),
+	} {
+		reportHeld(t, app, b)
+		settled(t)
+		if _, waits := asked()[apis.AnnotationRefresh]; !waits {
+			t.Fatalf("%s: it counts as answered", title)
+		}
+	}
+	reportHeld(t, app, feedbackOf(app).Healthy("a").String("refreshRequest", sent.ID))
+	expectRefreshed(t, app, "2026-01-02T03:04:08Z")
+
+	// The next one is another one: what is still read of the first does not answer it.
+	again := refresh(t, app, "hard")
+	if again.ID == sent.ID {
+		t.Error("it has the identity of the first")
+	}
+	settled(t)
+	if _, waits := asked()[apis.AnnotationRefresh]; !waits {
+		t.Error("it counts as answered by the first")
+	}
+}
+
+// TestRefreshOfAnApplicationThatCannotBeCompared: Argo CD takes the refresh off, and has not compared.
+func TestRefreshOfAnApplicationThatCannotBeCompared(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	b := feedbackOf(app).String("healthStatus", "Unknown").String("syncStatus", "Unknown").String("conditionInvalidSpecError", "no")
+	report(t, app, b)
+	expectHealth(t, app, "Unknown")
+	reportHeld(t, app, b.String("refreshRequest", refresh(t, app, "normal").ID))
+	NewWithT(t).Eventually(func() map[string]string { return get(t, app).Annotations }, soon, tick).ShouldNot(HaveKey(apis.AnnotationRefresh))
 }

@@ -100,6 +100,12 @@ func runSuite(m *testing.M) int {
 		fmt.Println("grants:", err)
 		return 1
 	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	if err := played.start(ctx); err != nil {
+		fmt.Println("agents:", err)
+		return 1
+	}
 	return m.Run()
 }
 

@@ -50,7 +50,7 @@ func (a *Agent) Facts(ctx context.Context, app *argocd.Application) (*Facts, err
 		return nil, nil //nolint:nilnil // documented
 	}
 	return &Facts{
-		Source: a.Name(), UID: seen.UID, Version: seen.Version, ObservedAt: seen.ObservedAt,
+		Source: a.Name(), UID: seen.UID, Version: seen.Version, ObservedAt: seen.ObservedAt, ReadAt: seen.ObservedAt,
 		Status: seen.Status, Complete: seen.Complete, Detailed: seen.Detailed,
 	}, nil
 }

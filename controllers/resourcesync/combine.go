@@ -13,8 +13,8 @@ type Origin struct {
 }
 
 // combine is what a richer and a poorer source know together; either may be nil. Each part is the richer source's
-// where it knows that part, and the poorer one's where it does not, or where the poorer one has seen a newer version
-// of the cluster's Application.
+// where it knows that part, and the poorer one's where it does not, or where the poorer one has seen the cluster's
+// Application later.
 //
 // Of two that have seen different Applications, as after the cluster was made anew, the poorer one counts alone:
 // that is the work agent's feedback, and it is the work agent that made the one which is there.
@@ -26,13 +26,13 @@ func combine(rich, poor *Facts) *Facts {
 		return attributed(rich)
 	}
 	rich, poor = attributed(rich), attributed(poor)
-	c := combination{out: *rich, rich: rich, poor: poor, newer: newer(poor.Version, rich.Version)}
+	c := combination{out: *rich, rich: rich, poor: poor, newer: poor.isNewer(rich) && poor.differs(rich)}
 	c.state()
 	c.operation()
 	c.conditions()
 	c.resources()
 	if c.newer {
-		c.out.Version, c.out.ObservedAt, c.out.Complete = poor.Version, poor.ObservedAt, poor.Complete
+		c.out.Version, c.out.ObservedAt, c.out.ReadAt, c.out.Complete = poor.Version, poor.ObservedAt, poor.ReadAt, poor.Complete
 	}
 	return &c.out
 }
@@ -42,7 +42,7 @@ type combination struct {
 	out        Facts
 	rich, poor *Facts
 
-	// newer is set when the poorer source has seen the newer version.
+	// newer is set when the poorer source has seen the Application later, and says something else of it.
 	newer bool
 }
 
@@ -57,9 +57,10 @@ func (c *combination) state() {
 	if c.takes(rich.Sync != nil, poor.Sync != nil) {
 		out.Status.Sync, out.Origin.Sync = poor.Sync, c.poor.Origin.Sync
 	}
-	if c.takes(rich.ReconciledAt != "", poor.ReconciledAt != "") {
+	if poor.ReconciledAt > rich.ReconciledAt {
 		out.Status.ReconciledAt, out.Origin.Reconciled = poor.ReconciledAt, c.poor.Origin.Reconciled
 	}
+	out.Compared = c.rich.Compared || c.poor.Compared
 }
 
 // operation leaves the richer source's account of an operation where the newer one is of the same operation in the
@@ -120,10 +121,6 @@ func attributed(f *Facts) *Facts {
 // allConditions tells whether a condition that is not in Status is not there on the cluster either.
 func (f *Facts) allConditions() bool { return f.Complete || f.ConditionsComplete }
 
-func sameState(a, b *argocd.OperationState) bool {
-	return a != nil && b != nil && a.Phase == b.Phase && a.StartedAt == b.StartedAt && a.FinishedAt == b.FinishedAt
-}
-
 // union are the first conditions, and those of the others whose type is not among them.
 func union(first, others []argocd.Condition) []argocd.Condition {
 	out := slices.Clone(first)
@@ -141,9 +138,14 @@ func (f *Facts) isOther(g *Facts) bool {
 	return g != nil && f.UID != "" && g.UID != "" && f.UID != g.UID
 }
 
-// newer compares resourceVersions of one Application, which Kubernetes has declared to be comparable numbers (1.35).
-func newer(a, b string) bool {
-	x, errX := strconv.ParseUint(a, 10, 64)
-	y, errY := strconv.ParseUint(b, 10, 64)
-	return errX == nil && errY == nil && x > y
+// isNewer tells whether f was seen later than g, or as late as can be told. resourceVersions of one Application, which
+// Kubernetes has declared to be comparable numbers (1.35), tell exactly; the work agent reports them only while somebody waits
+// for what changes as often. Otherwise the times count at which both were read, by clocks of the same cluster.
+func (f *Facts) isNewer(g *Facts) bool {
+	x, errX := strconv.ParseUint(f.Version, 10, 64)
+	y, errY := strconv.ParseUint(g.Version, 10, 64)
+	if errX == nil && errY == nil {
+		return x > y
+	}
+	return !f.ReadAt.IsZero() && !g.ReadAt.IsZero() && !f.ReadAt.Before(&g.ReadAt)
 }

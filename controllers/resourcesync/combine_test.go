@@ -26,6 +26,14 @@ func observedAt(second int64) func(*Facts) {
 	return func(f *Facts) { f.ObservedAt = metav1.Unix(second, 0) }
 }
 
+func readAt(second int64) func(*Facts) {
+	return func(f *Facts) { f.ReadAt = metav1.Unix(second, 0) }
+}
+
+func reconciled(at string) func(*Facts) {
+	return func(f *Facts) { f.Status.ReconciledAt = at }
+}
+
 func state(health, sync string) func(*Facts) {
 	return func(f *Facts) {
 		f.Status.Health.Status = health
@@ -135,8 +143,8 @@ func TestCombine(t *testing.T) {
 		"a newer account of the same operation is the poorer one's only when it says something new": {
 			rich: agent("5", operation("Succeeded", "agent")),
 			poor: facts("feedback", "10", complete, operation("Succeeded", "feedback")),
-			want: &said{Operation: "Succeeded agent", Resources: []string{"a"}, Version: "10", Complete: true, All: true, Detailed: true,
-				Origin: Origin{Operation: "agent", Conditions: "feedback", Resources: "agent"}},
+			want: &said{Operation: "Succeeded agent", Resources: []string{"a"}, Version: "5", Complete: true, All: true, Detailed: true,
+				Origin: Origin{Operation: "agent", Conditions: "agent", Resources: "agent"}},
 		},
 		"an account of an Application that is not there any more says nothing": {
 			rich: agent("5000", state("Degraded", "OutOfSync"), uid("old")),
@@ -149,6 +157,30 @@ func TestCombine(t *testing.T) {
 			poor: facts("feedback", "10", complete, uid("one"), state("Healthy", "Synced")),
 			want: &said{Health: "Healthy", Sync: "Synced", Resources: []string{"a"}, Version: "10", Complete: true, All: true, Detailed: true,
 				Origin: Origin{Health: "feedback", Sync: "feedback", Operation: "feedback", Conditions: "feedback", Resources: "agent"}},
+		},
+		"without versions the one that was read later counts": {
+			rich: agent("5", state("Degraded", "OutOfSync"), readAt(100)),
+			poor: facts("feedback", "", complete, state("Healthy", "Synced"), readAt(101)),
+			want: &said{Health: "Healthy", Sync: "Synced", Resources: []string{"a"}, Complete: true, All: true, Detailed: true,
+				Origin: Origin{Health: "feedback", Sync: "feedback", Operation: "feedback", Conditions: "feedback", Resources: "agent"}},
+		},
+		"of two that were read in one second the agent of the cluster's own may be gone": {
+			rich: agent("5", state("Degraded", ""), readAt(100)),
+			poor: facts("feedback", "", state("Healthy", ""), readAt(100)),
+			want: &said{Health: "Healthy", Resources: []string{"a"}, Detailed: true,
+				Origin: Origin{Health: "feedback", Operation: "agent", Conditions: "agent", Resources: "agent"}},
+		},
+		"one that was read earlier changes nothing": {
+			rich: agent("5", state("Degraded", "Synced"), readAt(100)),
+			poor: facts("feedback", "", complete, state("Healthy", "OutOfSync"), operation("Failed", "feedback"), readAt(99)),
+			want: &said{Health: "Degraded", Sync: "Synced", Resources: []string{"a"}, Version: "5", Complete: true, All: true, Detailed: true,
+				Origin: Origin{Health: "agent", Sync: "agent", Operation: "agent", Conditions: "agent", Resources: "agent"}},
+		},
+		"versions tell better than clocks": {
+			rich: agent("5", state("Degraded", "Synced"), readAt(100)),
+			poor: facts("feedback", "4", complete, state("Healthy", "OutOfSync"), readAt(200)),
+			want: &said{Health: "Degraded", Sync: "Synced", Resources: []string{"a"}, Version: "5", Complete: true, All: true, Detailed: true,
+				Origin: Origin{Health: "agent", Sync: "agent", Operation: "agent", Conditions: "agent", Resources: "agent"}},
 		},
 		"search adds resources to feedback": {
 			rich: facts("feedback", "7", complete, state("Healthy", "Synced"), conditions(false, "SyncError")),
@@ -182,6 +214,59 @@ func TestCombine(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestDiffers: a source that has only looked again does not drive out a richer one's account.
+func TestDiffers(t *testing.T) {
+	sync := func(status, revision string, revisions ...string) func(*Facts) {
+		return func(f *Facts) { f.Status.Sync = &argocd.Sync{Status: status, Revision: revision, Revisions: revisions} }
+	}
+	condition := func(t, message string) func(*Facts) {
+		return func(f *Facts) {
+			f.Status.Conditions = append(f.Status.Conditions, argocd.Condition{Type: t, Message: message})
+		}
+	}
+	known := []func(*Facts){state("Healthy", ""), sync("Synced", "a", "x", "y"), operation("Succeeded", "long"),
+		condition("SyncError", "no"), condition("NewError", "only newer agents know")}
+	for title, tc := range map[string]struct {
+		poor []func(*Facts)
+		want bool
+	}{
+		"nothing":                     {},
+		"the same":                    {[]func(*Facts){complete, state("Healthy", ""), sync("Synced", "a"), operation("Succeeded", ""), condition("SyncError", "no")}, false},
+		"the same of fewer sources":   {[]func(*Facts){sync("Synced", "", "x")}, false},
+		"less, without knowing all":   {[]func(*Facts){state("Healthy", "")}, false},
+		"another health":              {[]func(*Facts){state("Degraded", "")}, true},
+		"another comparison":          {[]func(*Facts){sync("OutOfSync", "a")}, true},
+		"another revision":            {[]func(*Facts){sync("Synced", "b")}, true},
+		"another revision of several": {[]func(*Facts){sync("Synced", "", "x", "z")}, true},
+		"revisions of more sources":   {[]func(*Facts){sync("Synced", "", "x", "y", "z")}, true},
+		"another phase":               {[]func(*Facts){operation("Running", "")}, true},
+		"no operation any more":       {[]func(*Facts){complete, condition("SyncError", "no")}, true},
+		"another message":             {[]func(*Facts){condition("SyncError", "yes")}, true},
+		"another condition":           {[]func(*Facts){condition("ComparisonError", "x")}, true},
+		"a condition that is over":    {[]func(*Facts){complete, operation("Succeeded", "")}, true},
+	} {
+		if got := facts("feedback", "", tc.poor...).differs(facts("agent", "", known...)); got != tc.want {
+			t.Errorf("%s: %t", title, got)
+		}
+	}
+}
+
+// TestTheLaterComparison: neither source tells of every one.
+func TestTheLaterComparison(t *testing.T) {
+	const earlier, later = "2026-01-02T03:04:05Z", "2026-01-02T03:04:06Z"
+	for _, tc := range []struct{ rich, poor, want, by string }{
+		{earlier, later, later, "feedback"}, {later, earlier, later, "agent"}, {later, later, later, "agent"},
+		{earlier, "", earlier, "agent"}, {"", earlier, earlier, "feedback"}, {"", "", "", ""},
+	} {
+		for _, version := range []string{"4", "6"} {
+			got := combine(facts("agent", "5", complete, reconciled(tc.rich)), facts("feedback", version, complete, reconciled(tc.poor)))
+			if got.Status.ReconciledAt != tc.want || got.Origin.Reconciled != tc.by {
+				t.Errorf("%+v: got %q by %q", tc, got.Status.ReconciledAt, got.Origin.Reconciled)
+			}
+		}
 	}
 }
 

@@ -46,7 +46,10 @@ func (f *Feedback) Facts(ctx context.Context, app *argocd.Application) (*Facts, 
 	if seen.Empty() && !seen.Complete {
 		return nil, nil
 	}
-	return &Facts{Source: f.Name(), UID: seen.UID, Version: seen.Version, Status: seen.Status, Complete: seen.Complete}, nil
+	return &Facts{
+		Source: f.Name(), UID: seen.UID, Version: seen.Version, ReadAt: seen.ReadAt, Status: seen.Status, Complete: seen.Complete,
+		Compared: seen.Status.ReconciledAt != "" || seen.Complete && seen.Version != "",
+	}, nil
 }
 
 // Changes implements Source.

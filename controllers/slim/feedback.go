@@ -10,24 +10,31 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// rules are what works ask their agents for, by the number of values, and strategy is how they have the Application
-// applied: the larger part of a work, and the same in all.
+// rules are what works ask their agents for, by the number of values and with and without what changes with every comparison,
+// and strategy is how they have the Application applied: the larger part of a work, and the same in all.
 var (
-	rules = func() map[int][]workv1.FeedbackRule {
-		out := map[int][]workv1.FeedbackRule{}
+	rules = func() map[amount][]workv1.FeedbackRule {
+		out := map[amount][]workv1.FeedbackRule{}
 		for sources := range feedback.MaxSources + 1 {
 			r := feedback.Rules(sources)
-			out[len(r[0].JsonPaths)] = r
+			out[amountOf(r)] = r
+			r = append(feedback.Rules(sources), feedback.VolatileRule())
+			out[amountOf(r)] = r
 		}
 		return out
 	}()
 	strategy = work.Strategy()
 )
 
+// amount is how many rules there are, and how many values the first one asks for.
+type amount struct{ rules, values int }
+
+func amountOf(r []workv1.FeedbackRule) amount { return amount{len(r), len(r[0].JsonPaths)} }
+
 func config(c *workv1.ManifestConfigOption) {
 	intern(&c.ResourceIdentifier.Group, &c.ResourceIdentifier.Resource, &c.ResourceIdentifier.Namespace)
-	if len(c.FeedbackRules) == 1 {
-		if known := rules[len(c.FeedbackRules[0].JsonPaths)]; reflect.DeepEqual(known, c.FeedbackRules) {
+	if len(c.FeedbackRules) > 0 {
+		if known := rules[amountOf(c.FeedbackRules)]; reflect.DeepEqual(known, c.FeedbackRules) {
 			c.FeedbackRules = known
 		}
 	}

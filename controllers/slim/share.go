@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/feedback"
 )
 
 // intern makes strings that are the same in many objects one. It forgets those that no object has any more.
@@ -116,7 +117,7 @@ func sharedText(s *string) *string {
 	return textTable.share(maphash.String(seed, *s), s)
 }
 
-// conditions are a cluster's.
+// conditions are an object's own, with shared texts.
 func conditions(in []metav1.Condition) []metav1.Condition {
 	out := exact(in)
 	for i := range out {
@@ -127,20 +128,26 @@ func conditions(in []metav1.Condition) []metav1.Condition {
 	return out
 }
 
-// sharedConditions are what a work agent says, but for since when, which nobody reads.
+// sharedConditions are what a work agent says, but for since when. Only one of its times is read: since when it reads what
+// it reports. Where that is known, the list is the work's own, with shared texts.
 func sharedConditions(in []metav1.Condition) []metav1.Condition {
 	if len(in) == 0 {
 		return in
 	}
-	out, size := exact(in), 0
+	out, size, timed := exact(in), 0, false
 	for i := range out {
-		if !out[i].LastTransitionTime.IsZero() { // or it may be shared already
+		if out[i].Type == feedback.ConditionSynced {
+			timed = timed || !out[i].LastTransitionTime.IsZero()
+		} else if !out[i].LastTransitionTime.IsZero() { // or it may be shared already
 			out[i].LastTransitionTime = metav1.Time{}
 		}
 		size += len(out[i].Message)
 	}
-	if size > maxShared {
+	switch {
+	case size > maxShared:
 		return out
+	case timed:
+		return conditions(out)
 	}
 	var hash uint64
 	for i := range out {

@@ -15,6 +15,7 @@ import (
 	"github.com/towline-io/towline/controllers/slim"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -52,7 +53,13 @@ func reported(t testing.TB) *workv1.ManifestWork {
 func TestNothingIsLost(t *testing.T) {
 	dropped := cmpopts.IgnoreMapEntries(func(key, _ string) bool { return key == lastApplied })
 	noManaged := cmpopts.IgnoreFields(metav1.ObjectMeta{}, "ManagedFields")
-	noTime := cmpopts.IgnoreFields(metav1.Condition{}, "LastTransitionTime")
+	noTime := cmp.FilterPath(func(p cmp.Path) bool {
+		if last, ok := p.Last().(cmp.StructField); !ok || last.Name() != "LastTransitionTime" {
+			return false
+		}
+		c, ok := p.Index(-2).Values()
+		return ok.IsValid() && c.Interface().(metav1.Condition).Type != feedback.ConditionSynced
+	}, cmp.Ignore())
 
 	w := reported(t)
 	got, err := slim.Work(decoded(t, w))
@@ -77,6 +84,29 @@ func TestNothingIsLost(t *testing.T) {
 	}
 	if diff := cmp.Diff(decoded(t, app), got, dropped); diff != "" {
 		t.Errorf("Application (-want +got):\n%s", diff)
+	}
+}
+
+// TestRulesAreShared: whatever works ask for at a time.
+func TestRulesAreShared(t *testing.T) {
+	app := fixture.Application("guestbook").Sources(2).Obj()
+	for _, volatile := range []bool{false, true} {
+		var rules [2]*workv1.JsonPath
+		for i := range rules {
+			w, err := work.Render(app, work.Requests{Volatile: volatile})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := slim.Work(decoded(t, w))
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := got.(*workv1.ManifestWork).Spec.ManifestConfigs[0].FeedbackRules
+			rules[i] = &last[len(last)-1].JsonPaths[0]
+		}
+		if rules[0] != rules[1] {
+			t.Errorf("volatile %t: each work has its own", volatile)
+		}
 	}
 }
 

@@ -36,7 +36,7 @@ func merge(current *argocd.Status, facts *resourcesync.Facts, troubles []argocd.
 	if s.OperationState != nil || facts.Complete {
 		out.OperationState = s.OperationState
 	}
-	if s.ReconciledAt != "" || facts.Complete {
+	if facts.Compared || s.ReconciledAt > out.ReconciledAt {
 		out.ReconciledAt = s.ReconciledAt
 	}
 	if facts.Detailed {

@@ -143,9 +143,13 @@ const (
 	// far it has come, its identity, the version of the cluster's Application that it was made for, and a digest.
 	AnnotationRequestSent = Group + "/request-sent"
 
-	// AnnotationRefreshSent is on a ManifestWork that carries a refresh: its kind, when the cluster had last
-	// compared before, and when it was sent.
+	// AnnotationRefreshSent is on a ManifestWork that carries a refresh: its kind, its identity, and when it was sent.
 	AnnotationRefreshSent = Group + "/refresh-sent"
+
+	// AnnotationRefreshRequest is the identity of a refresh, beside the refresh on the cluster's Application. Argo CD
+	// takes AnnotationRefresh off in the write that tells of the comparison, and leaves this one: an Application that
+	// has only this one has been compared since.
+	AnnotationRefreshRequest = Group + "/refresh-request"
 )
 
 // Marks by which controllers of the hub know what they deployed, and what they remember of it. None of them travels: the

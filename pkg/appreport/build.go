@@ -26,14 +26,16 @@ func Build(app *argocd.Application, seen time.Time) *v1alpha1.ApplicationReport 
 	return r
 }
 
-// Digest is the same for two reports that say the same, whenever that was observed.
+// Digest is the same for two reports that say the same, whenever that was observed. When the cluster's Argo CD last compared
+// does not count, nor the version that came of it: it compares every few minutes, and a report would be written each time.
 func Digest(r *v1alpha1.ApplicationReport) string {
 	said := struct {
 		Application v1alpha1.ReportedApplication
-		Status      *argocd.Status
+		Status      argocd.Status
 		Unreadable  []string
 		Truncated   *v1alpha1.Truncated
-	}{r.Application, &r.Status, r.Unreadable, r.Truncated}
+	}{r.Application, r.Status, r.Unreadable, r.Truncated}
+	said.Application.ResourceVersion, said.Status.ReconciledAt = "", ""
 	data, err := json.Marshal(said)
 	if err != nil {
 		panic(err) // strings, numbers and booleans

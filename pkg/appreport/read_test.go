@@ -288,6 +288,13 @@ func TestDigest(t *testing.T) {
 	if appreport.Digest(a) == appreport.Digest(b) {
 		t.Error("another health makes the same digest")
 	}
+	c := cluster(t, whole)
+	c.ResourceVersion, c.Status.ReconciledAt = "43", "2026-01-02T03:10:08Z"
+	if report := appreport.Build(c, seen); appreport.Digest(a) != appreport.Digest(report) {
+		t.Error("a comparison that brought nothing new counts")
+	} else if report.Application.ResourceVersion != "43" || report.Status.ReconciledAt != "2026-01-02T03:10:08Z" {
+		t.Error("Digest changed its input")
+	}
 }
 
 // FuzzRead feeds reports as a hostile agent could write them: whatever comes out must be fit to be written and shown.

@@ -87,7 +87,7 @@ func (s *situation) gone() *situation {
 
 func workFor(t testing.TB, app *argocd.Application, edits ...func(*workv1.ManifestWork)) *workv1.ManifestWork {
 	t.Helper()
-	w, err := work.Render(app, work.Requests{})
+	w, err := work.Render(app, work.Requests{Volatile: unsettled(app)})
 	if err != nil {
 		t.Fatal(err)
 	}

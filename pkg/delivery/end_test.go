@@ -104,6 +104,16 @@ func TestEnd(t *testing.T) {
 		"an operation runs, and is to stop": {
 			is:   of(ends().Runs("Terminating", "2026-01-01T00:00:00Z")).own(t, runsAnOperation),
 			want: []string{"update cluster1", deletionWaits}, says: "it was asked to stop"},
+		"an operation runs, is to stop, and no version of it is asked for": {
+			is: of(ends().Runs("Terminating", began)).with(func(s *situation) {
+				s.Own = workFor(t, cascading().Reconciled(began).Obj(), runsAnOperation)
+			}),
+			want: []string{"update cluster1", deletionWaits}, says: "it was asked to stop"},
+		"an operation runs, and no version of it is asked for": {
+			is: of(ends().Runs("Running", began)).with(func(s *situation) {
+				s.Own = workFor(t, cascading().Reconciled(began).Obj(), runsAnOperation)
+			}),
+			want: []string{deletionWaits}, says: "as by kubectl"},
 		"an operation runs, and other finalizers are there": {
 			is: of(deletedApp(app().Finalizers(apis.FinalizerResources + "/background"))).with(func(s *situation) {
 				s.Own = workFor(t, cascading().Obj(), runsAnOperation)

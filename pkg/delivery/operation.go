@@ -57,6 +57,10 @@ func askOperation(d *decision, q question) answer {
 		d.update(w, updated)
 		return words
 	}
+	if updated, changed := work.AskVolatile(w); changed && stopping(d.App) && !work.CarriesRequest(w) {
+		d.update(w, updated) // its termination is for one version of the Application there
+		return words
+	}
 	there.Ready = work.Outcome(w) != "" // whatever the work carries
 	hub := d.App.Status.OperationState
 	if hub == nil || !relay.Terminate(hub, work.Sent(w).Last, *there) {

@@ -49,13 +49,23 @@ type shown struct {
 	// stopping is set when it shows an operation that is to be stopped.
 	stopping bool
 
+	// reconciledAt is when the cluster has compared, as far as it shows: it changes while somebody waits for it. unsettled is
+	// set while it shows no comparison after an operation.
+	reconciledAt string
+	unsettled    bool
+
 	// health counts while an earlier target waits for it.
 	health string
 }
 
 // shownOf is what counts of a version's status while the Application is as in another.
 func shownOf(app, as *argocd.Application) shown {
-	out := shown{own: slices.ContainsFunc(app.Status.Conditions, func(c argocd.Condition) bool { return Shown(c.Type) }), stopping: stopping(app)}
+	out := shown{
+		own:          slices.ContainsFunc(app.Status.Conditions, func(c argocd.Condition) bool { return Shown(c.Type) }),
+		stopping:     stopping(app),
+		unsettled:    unsettled(app),
+		reconciledAt: app.Status.ReconciledAt,
+	}
 	if o := app.Status.OperationState; o != nil && (as.Operation != nil || has(as, moving) || !as.DeletionTimestamp.IsZero()) {
 		out.startedAt = o.StartedAt
 	}
@@ -79,30 +89,26 @@ type reported struct {
 	found          metav1.ConditionStatus
 	refused        string
 	progress, left string
-	told           bool
 }
 
 func reportedBy(w *workv1.ManifestWork) reported {
 	return reported{
 		outcome: work.Outcome(w), absent: work.Absent(w), found: found(w), refused: refusedBy(w),
 		progress: progress(w), left: left(w),
-		told: feedback.Text(&w.Status, "resourceVersion") != "", // a request that waits can go on its way then
 	}
 }
 
-// progress is what a work reports of requests: the operation that runs or ended last, while it remembers one the
-// version that this was read from and, while it carries a refresh, when the cluster last compared. An operation that is
-// said to run counts as taken off there once the report is complete.
+// progress is what a work reports of requests: the operation that runs or ended last and, while somebody waits for it, what
+// changes with every comparison. An operation that is said to run counts as taken off there once the report is complete, and
+// a refresh as answered.
 func progress(w *workv1.ManifestWork) string {
 	names := []string{"operationStatePhase", "operationStateStartedAt", "operationTaken", "operationPending"}
-	if w.Annotations[apis.AnnotationRequestSent] != "" {
-		names = append(names, "resourceVersion")
-	}
-	if w.Annotations[apis.AnnotationRefreshSent] != "" {
-		names = append(names, "reconciledAt")
+	if work.TellsVolatile(w) {
+		names = append(names, feedback.VolatileNames...)
 	}
 	text := feedback.Text(&w.Status, names...)
-	if strings.Contains(text, "operationStatePhase=Running\n") || strings.Contains(text, "operationStatePhase=Terminating\n") {
+	if strings.Contains(text, "operationStatePhase=Running\n") || strings.Contains(text, "operationStatePhase=Terminating\n") ||
+		w.Annotations[apis.AnnotationRefreshSent] != "" {
 		text += fmt.Sprint(complete(w))
 	}
 	return text

@@ -65,8 +65,16 @@ func (d *decision) relay() (out relayed, h *hold) {
 			return out, h
 		}
 	}
-	d.relayRefresh(sent.Refresh, &seen, &out)
+	if h := d.relayRefresh(sent.Refresh, &seen, &out); h != nil || out.done {
+		return out, h
+	}
+	out.requests.Volatile = d.requests(&out) || d.volatile(&seen)
 	return out, nil
+}
+
+// requests tells whether a request is asked for, or on its way, or has not been seen to be over.
+func (d *decision) requests(out *relayed) bool {
+	return out.requests.Refresh.Kind != "" || out.requests.Last.State != "" || stopping(d.to) || d.to.Operation != nil && d.withheld == nil
 }
 
 // answered is how the request stands that the work carried last: held while it is on its way and still wanted,
@@ -201,17 +209,33 @@ func stopping(app *argocd.Application) bool {
 }
 
 // relayRefresh brings a refresh on its way, and takes it off the hub when the cluster has answered, or has not in time.
-func (d *decision) relayRefresh(sent relay.Refresh, seen *feedback.Observation, out *relayed) {
-	next, outcome, after := sent.Next(d.to.Refresh(), seen.Status.ReconciledAt, d.Now)
-	switch outcome {
-	case relay.Done:
+func (d *decision) relayRefresh(sent relay.Refresh, seen *feedback.Observation, out *relayed) *hold {
+	kind := d.to.Refresh()
+	if kind != "" && kind != sent.Kind && d.lacks(NeedIdentity) {
+		return &hold{}
+	}
+	answered := refreshed(sent, seen)
+	// Until the hub shows when the cluster has compared, which the status controller is about to write: then the work
+	// does not ask for it any more.
+	shown := d.to.Status.ReconciledAt == seen.Status.ReconciledAt
+	next, outcome, after := sent.Next(kind, d.Identity, answered && shown, d.Now)
+	switch {
+	case outcome == relay.Waiting:
+		out.requests.Refresh, out.after = next, after
+		return nil
+	case answered:
 		d.dropRefresh("")
-		out.done = true // the end of the hub's annotation wakes the decision that takes it out of the work
-	case relay.TimedOut:
+	default:
 		d.dropRefresh(fmt.Sprintf("cluster %s has not refreshed within %s of the request: is it available? The request was dropped",
 			d.to.Cluster(), relay.RefreshDeadline))
-		out.done = true
-	case relay.Waiting:
-		out.requests.Refresh, out.after = next, after
 	}
+	out.done = true // the end of the hub's annotation wakes the decision that takes it out of the work
+	return nil
+}
+
+// refreshed tells whether the cluster's Argo CD has answered a refresh: the Application there was read with its identity, and
+// without the refresh itself. Both are applied in one write, and Argo CD (2 and 3) takes the refresh off in the one that tells
+// of the comparison.
+func refreshed(sent relay.Refresh, seen *feedback.Observation) bool {
+	return seen.Complete && seen.RefreshRequest == sent.ID && !seen.RefreshPending
 }

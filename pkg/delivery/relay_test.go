@@ -12,6 +12,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/relay"
 	"github.com/towline-io/towline/pkg/work"
@@ -48,6 +49,16 @@ func TestRelay(t *testing.T) {
 	running := reports("Healthy", "operationStatePhase", "Running", "operationStateStartedAt", began)
 	ended := reports("Healthy", "operationStatePhase", "Succeeded", "operationStateStartedAt", began)
 	taken := reports("Healthy", "operationStatePhase", "Running", "operationStateStartedAt", began, "operationTaken", "1-a")
+	const compared = "2026-01-01T00:10:00Z"
+	asksRefresh := func() *fixture.ApplicationBuilder { return app().Annotation(apis.AnnotationRefresh, "hard") }
+	refreshing := func(w *workv1.ManifestWork) { // the work as it is while a refresh is on its way
+		r := relay.Refresh{Kind: "hard", ID: "r1", Since: now.Add(-time.Second)}
+		of, err := work.Render(asksRefresh().Obj(), work.Requests{Refresh: r, Volatile: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Annotations, w.Spec = of.Annotations, of.Spec
+	}
 	carrying := func(w *workv1.ManifestWork) {
 		if err := work.Carry(w, app().Obj(), work.Request{Operation: []byte(asked1), Version: "1"}); err != nil {
 			t.Fatal(err)
@@ -80,12 +91,37 @@ func TestRelay(t *testing.T) {
 		"to be stopped before it began": {
 			is: of(asks().Runs("Terminating", began)).own(t), want: []string{"hub: operation null"}},
 		"a refresh": {is: of(app().Annotation(apis.AnnotationRefresh, "hard")).own(t), want: []string{"update cluster1", "after 1m0s"}},
-		"a refresh that is done": {
-			is: of(app().Annotation(apis.AnnotationRefresh, "hard").Condition(apis.ConditionRefreshWarning, "old")).
-				own(t, refreshed(now.Add(-time.Second)), reports("Healthy", "reconciledAt", now.UTC().Format(time.RFC3339))),
+		"a refresh, and no identity is known": {
+			is:   of(app().Annotation(apis.AnnotationRefresh, "hard")).own(t).with(func(s *situation) { s.Known = 0 }),
+			want: []string{"needs identity"}},
+		"a refresh on its way": {is: of(asksRefresh().Reconciled(compared)).own(t, refreshing, reports("Healthy", "reconciledAt", compared)),
+			want: []string{"after 59s"}},
+		"a refresh that is not answered": {
+			is: of(asksRefresh().Reconciled(compared)).own(t, refreshing,
+				reports("Healthy", "reconciledAt", compared, "refreshRequest", "r1", "refreshPending", "hard")),
+			want: []string{"after 59s"}},
+		"a refresh that is perhaps answered": {
+			is:   of(asksRefresh().Reconciled(compared)).own(t, refreshing, reports("Healthy", "reconciledAt", compared, "refreshRequest", "r1"), unsynced),
+			want: []string{"after 59s"}},
+		"a refresh before this one is answered": {
+			is:   of(asksRefresh().Reconciled(compared)).own(t, refreshing, reports("Healthy", "reconciledAt", compared, "refreshRequest", "r0")),
+			want: []string{"after 59s"}},
+		"a refresh that is answered, not shown": {
+			is:   of(asksRefresh().Reconciled(began)).own(t, refreshing, reports("Healthy", "reconciledAt", compared, "refreshRequest", "r1")),
+			want: []string{"after 59s"}},
+		"a refresh that is answered, not shown in time": {
+			is: of(asksRefresh().Condition(apis.ConditionRefreshWarning, "old").Reconciled(began)).
+				own(t, carriesRefresh(now.Add(-time.Hour)), reports("Healthy", "reconciledAt", compared, "refreshRequest", "r1")),
 			want: []string{"hub: no refresh", "hub: conditions go"}},
+		"a refresh that is done": {
+			is: of(asksRefresh().Condition(apis.ConditionRefreshWarning, "old").Reconciled(compared)).
+				own(t, refreshing, reports("Healthy", "reconciledAt", compared, "refreshRequest", "r1")),
+			want: []string{"hub: no refresh", "hub: conditions go"}},
+		"a refresh of one that cannot be compared": { // its cluster's Argo CD never writes reconciledAt
+			is: of(asksRefresh()).own(t, refreshing, reports("Healthy", "refreshRequest", "r1")), want: []string{"hub: no refresh"}},
+		"a refresh that is withdrawn": {is: of(app()).own(t, refreshing), want: []string{"update cluster1"}},
 		"a refresh that takes too long": {
-			is:   of(app().Annotation(apis.AnnotationRefresh, "hard")).own(t, refreshed(now.Add(-time.Hour))),
+			is:   of(app().Annotation(apis.AnnotationRefresh, "hard")).own(t, carriesRefresh(now.Add(-time.Hour))),
 			want: []string{"hub: no refresh", "hub: conditions go"}},
 		"another namespace there, and on its way": {
 			is: of(asks().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
@@ -109,10 +145,19 @@ func TestRelay(t *testing.T) {
 	})
 }
 
-// refreshed lets a work carry a refresh that was sent then.
-func refreshed(at time.Time) func(*workv1.ManifestWork) {
+// unsynced lets the agent have failed to read some of what it reports.
+func unsynced(w *workv1.ManifestWork) {
+	for i := range w.Status.ResourceStatus.Manifests[0].Conditions {
+		if c := &w.Status.ResourceStatus.Manifests[0].Conditions[i]; c.Type == feedback.ConditionSynced {
+			c.Status, c.Message = metav1.ConditionFalse, "x"
+		}
+	}
+}
+
+// carriesRefresh lets a work carry a refresh that was sent then.
+func carriesRefresh(at time.Time) func(*workv1.ManifestWork) {
 	return func(w *workv1.ManifestWork) {
-		w.Annotations[apis.AnnotationRefreshSent] = relay.Refresh{Kind: "hard", Since: at}.String()
+		w.Annotations[apis.AnnotationRefreshSent] = relay.Refresh{Kind: "hard", ID: "r1", Since: at}.String()
 	}
 }
 
@@ -179,13 +224,23 @@ func TestSameWork(t *testing.T) {
 		"told":           {unseenYet, reports("Healthy"), false},
 		"an operation":   {reports("Healthy"), runsAnOperation, false},
 		"compared":       {reports("Healthy"), reports("Healthy", "reconciledAt", "x"), true},
-		"compared, when somebody waits": {refreshed(now), func(w *workv1.ManifestWork) {
-			refreshed(now)(w)
+		"compared, when somebody waits": {asks, func(w *workv1.ManifestWork) {
+			asks(w)
 			reports("Progressing", "reconciledAt", "x")(w)
 		}, false},
-		"another version, of a request": {sent(relay.Sent{State: relay.Delivered, ID: "1", Version: "1", Digest: "d"}), func(w *workv1.ManifestWork) {
-			sent(relay.Sent{State: relay.Delivered, ID: "1", Version: "1", Digest: "d"})(w)
-			reports("Progressing", "resourceVersion", "2")(w)
+		"another version":                    {reports("Healthy"), reports("Healthy", "resourceVersion", "2"), true},
+		"another version, when one is asked": {asks, func(w *workv1.ManifestWork) { asks(w); reports("Progressing", "resourceVersion", "2")(w) }, false},
+		"a refresh is answered": {func(w *workv1.ManifestWork) {
+			asks(w)
+			reports("Healthy", "refreshRequest", "r1", "refreshPending", "hard")(w)
+		}, func(w *workv1.ManifestWork) { asks(w); reports("Healthy", "refreshRequest", "r1")(w) }, false},
+		"a complete report while a refresh is on its way": {func(w *workv1.ManifestWork) {
+			carriesRefresh(now)(w)
+			id := w.Spec.ManifestConfigs[0].ResourceIdentifier
+			w.Status = fixture.Feedback(id).Condition("StatusFeedbackSynced", metav1.ConditionFalse, "x").Obj()
+		}, func(w *workv1.ManifestWork) {
+			carriesRefresh(now)(w)
+			w.Status = fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier).Obj()
 		}, false},
 		"finalizers that are left": {told(unanswered), told(reports("Healthy", "resourceVersion", "9")), false},
 		"a complete report": {func(w *workv1.ManifestWork) {
@@ -197,7 +252,8 @@ func TestSameWork(t *testing.T) {
 		}, false},
 	} {
 		t.Run(title, func(t *testing.T) {
-			a, b := workFor(t, app().Obj(), tc.before), workFor(t, app().Obj(), tc.after)
+			settled := app().Reconciled(began).Obj()
+			a, b := workFor(t, settled, tc.before), workFor(t, settled, tc.after)
 			if got := SameWork(a, b); got != tc.same {
 				t.Errorf("the same: %t", got)
 			}
@@ -219,6 +275,9 @@ func TestSameApplication(t *testing.T) {
 		"an operation began":                  {app(), app().Runs("Running", began), true},
 		"an operation began that is asked":    {app().Operation(asked1), app().Operation(asked1).Runs("Running", began), false},
 		"an operation is to stop":             {app().Runs("Running", began), app().Runs("Terminating", began), false},
+		"it was compared":                     {app().Reconciled(began), app().Reconciled("2026-01-01T00:03:00Z"), false},
+		"an operation ended after that":       {app().Reconciled(began), ended(app().Reconciled(began), "2026-01-01T00:01:00Z"), false},
+		"an operation ended before that":      {app().Reconciled(began), ended(app().Reconciled(began), "2025-12-01T00:01:00Z"), true},
 		"what propagation shows goes":         {app().Condition(problem, "x"), app(), false},
 		"what propagation shows says another": {app().Condition(problem, "x"), app().Condition(problem, "y"), true},
 	} {

@@ -26,7 +26,7 @@ const (
 
 // conditionTypes are the types of the conditions that work agents (v1.2.0) set on a work or on a manifest.
 var conditionTypes = []string{
-	workv1.WorkApplied, workv1.WorkAvailable, workv1.WorkProgressing, workv1.WorkDegraded, workv1.WorkComplete, conditionSynced,
+	workv1.WorkApplied, workv1.WorkAvailable, workv1.WorkProgressing, workv1.WorkDegraded, workv1.WorkComplete, ConditionSynced,
 }
 
 // bound is how much is looked at of a value that is read: its place among all of these, and how many bytes of its text.
@@ -35,7 +35,7 @@ type bound struct{ place, bytes int }
 // bounds are those of all values, by their names. A rule that takes messages takes one here.
 var bounds = func() map[string]bound {
 	long, out := strings.Repeat("x", MaxMessage), map[string]bound{}
-	for _, r := range all {
+	for _, r := range known {
 		b := bound{place: len(out), bytes: MaxWord}
 		if r.take(&parsed{}, value{Type: workv1.String, String: &long}) {
 			b.bytes = MaxMessage
@@ -113,7 +113,7 @@ func boundConditions(in []metav1.Condition) []metav1.Condition {
 		cut(&c.Type, MaxWord)
 		cut(&c.Reason, MaxWord)
 		switch {
-		case c.Type == conditionSynced:
+		case c.Type == ConditionSynced:
 			cut(&c.Message, maxSynced)
 		case len(c.Message) > MaxMessage:
 			c.Message = Clean(c.Message, MaxMessage)

@@ -58,7 +58,7 @@ func text(name, s string) workv1.FeedbackValue {
 var hostile = map[string]func(*workv1.ManifestWorkStatus){
 	"every value": func(s *workv1.ManifestWorkStatus) {
 		var values []workv1.FeedbackValue
-		for _, rule := range append(feedback.Rules(feedback.MaxSources), feedback.LeftRule()) {
+		for _, rule := range append(feedback.Rules(feedback.MaxSources), feedback.VolatileRule(), feedback.LeftRule()) {
 			for _, path := range rule.JsonPaths {
 				values = append(values, text(path.Name, megabyte[:100<<10]))
 			}

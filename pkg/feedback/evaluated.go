@@ -8,12 +8,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// conditionSynced is the condition by which the work agent (v1.2.0, statuscontroller) tells whether it could read
-// everything that the rules ask for. In its message, each rule that it could not read begins with failedRule.
-const (
-	conditionSynced = "StatusFeedbackSynced"
-	failedRule      = "failed to "
-)
+// ConditionSynced is the condition of a manifest by which the work agent (v1.2.0, statuscontroller) tells whether it could
+// read everything that the rules ask for, and since when it reads what it reports.
+const ConditionSynced = "StatusFeedbackSynced"
+
+// failedRule begins, in the message of that condition, each rule that the agent could not read.
+const failedRule = "failed to "
 
 // unsynced is what the agent says of the revision of a source that has been added since the last comparison or sync:
 // the list is shorter than the Application's. That nothing is known of such a revision is no defect of the others.
@@ -23,7 +23,7 @@ var unsynced = regexp.MustCompile(failedRule +
 // evaluated tells whether the agent could read all that there is to read. Words of an agent that are not known here
 // count as a failure: then what is missing is not taken to be gone.
 func evaluated(conditions []metav1.Condition) bool {
-	c := meta.FindStatusCondition(conditions, conditionSynced)
+	c := meta.FindStatusCondition(conditions, ConditionSynced)
 	if c == nil || c.Status == metav1.ConditionTrue {
 		return c != nil
 	}

@@ -25,8 +25,7 @@ const ownerName = "workOwner"
 //
 // It asks for the owner as well. A work agent (v1.2.0) removes just what its AppliedManifestWork owns.
 func LeftRule() workv1.FeedbackRule {
-	mark := strings.ReplaceAll(apis.AnnotationFinalizersDropped, ".", `\.`)
-	paths := []workv1.JsonPath{{Name: droppedName, Path: ".metadata.annotations['" + mark + "']"}}
+	paths := []workv1.JsonPath{{Name: droppedName, Path: annotationPath(apis.AnnotationFinalizersDropped)}}
 	for _, f := range argocd.DestructiveFinalizers {
 		paths = append(paths, workv1.JsonPath{Name: leftName(f), Path: fmt.Sprintf(`.metadata.finalizers[?(@==%q)]`, f)})
 	}
@@ -67,7 +66,7 @@ func Owner(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) (nam
 	if manifest == nil {
 		return "", false
 	}
-	c := meta.FindStatusCondition(manifest.Conditions, conditionSynced)
+	c := meta.FindStatusCondition(manifest.Conditions, ConditionSynced)
 	if c == nil || c.Status != metav1.ConditionTrue && strings.Contains(c.Message, ownerName) {
 		return "", false
 	}

@@ -16,17 +16,30 @@ type Observation struct {
 	// Status holds what was reported and believed; the zero value of a field means that it was not.
 	Status argocd.Status
 
-	// UID and Version are the UID and the resourceVersion of the Application on its cluster.
+	// UID is that of the Application on its cluster. Version is its resourceVersion; empty where VolatileRule does not ask.
 	UID, Version string
+
+	// ReadAt is when the agent read a value that was new, by its own clock; zero for an agent that does not tell (before
+	// v1.2.0 it told of its first report only).
+	ReadAt metav1.Time
 
 	// Taken is the identity, as given by the hub, of the operation in Status; empty when the hub did not ask for
 	// it. Pending is that of the operation which waits or runs.
 	Taken, Pending string
 
+	// RefreshRequest is the identity of the refresh that was asked for last, and RefreshPending is set while the
+	// cluster's Argo CD has not answered it. Both are empty where VolatileRule does not ask.
+	RefreshRequest string
+	RefreshPending bool
+
+	// Starting is set while an automated sync waits to begin; where VolatileRule asks.
+	Starting bool
+
 	// Complete is set when the agent could evaluate every rule: what Status does not have, the cluster's
-	// Application does not have either. When it is not set, what is missing is simply not known. The agent's
-	// condition alone does not tell: it may be about the rules of an older controller. Every Application has a
-	// version, so one that was reported shows that these rules were evaluated, on an Application that is there.
+	// Application does not have either, but for reconciledAt, which is not always asked for. When it is not set, what
+	// is missing is simply not known. The agent's condition alone does not tell: it may be about the rules of an older
+	// controller. Every Application has a UID, so one that was reported shows that these rules were evaluated, on an
+	// Application that is there.
 	Complete bool
 
 	// Rejected are the names of the rules whose value did not fit, sorted; for logs and metrics.
@@ -49,27 +62,34 @@ func Parse(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) Obse
 	}
 	var p parsed
 	var rejected []string
-	taken := make([]bool, len(all))
+	taken := make([]bool, len(known))
 	for _, v := range manifest.StatusFeedbacks.Values {
 		place, ok := byName[v.Name]
 		if !ok || taken[place] {
 			continue
 		}
 		taken[place] = true
-		if !all[place].take(&p, value(v.Value)) {
+		if !known[place].take(&p, value(v.Value)) {
 			rejected = append(rejected, v.Name)
 		}
 	}
 	slices.Sort(rejected)
-	return Observation{
-		UID:      p.uid,
-		Version:  p.version,
-		Taken:    p.taken,
-		Pending:  p.pending,
-		Status:   p.assemble(),
-		Complete: p.version != "" && len(rejected) == 0 && evaluated(manifest.Conditions),
-		Rejected: rejected,
+	out := Observation{
+		UID:            p.uid,
+		Version:        p.version,
+		Taken:          p.taken,
+		Pending:        p.pending,
+		RefreshRequest: p.refreshRequest,
+		RefreshPending: p.refreshPending,
+		Starting:       p.starting,
+		Status:         p.assemble(),
+		Complete:       p.uid != "" && len(rejected) == 0 && evaluated(manifest.Conditions),
+		Rejected:       rejected,
 	}
+	if c := meta.FindStatusCondition(manifest.Conditions, ConditionSynced); c != nil {
+		out.ReadAt = c.LastTransitionTime
+	}
+	return out
 }
 
 // Manifest is the part of a work's status that speaks of the resource that id names; nil when there is none.

@@ -1,6 +1,7 @@
 package feedback_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -25,7 +26,7 @@ func parse(b *fixture.FeedbackBuilder) feedback.Observation {
 func TestParseHealthy(t *testing.T) {
 	got := parse(fixture.Feedback(id).Healthy("53e28ff").String("uid", "u-1").
 		Boolean("operationStateAutomated", true).Boolean("operationStateDryRun", true).Integer("operationStateRetryCount", 2))
-	want := feedback.Observation{Complete: true, UID: "u-1", Version: "1", Status: argocd.Status{
+	want := feedback.Observation{Complete: true, UID: "u-1", Version: "1", ReadAt: metav1.Unix(1_700_000_000, 0), Status: argocd.Status{
 		Health: argocd.Health{Status: "Healthy"},
 		Sync:   &argocd.Sync{Status: "Synced", Revision: "53e28ff"},
 		OperationState: &argocd.OperationState{
@@ -185,7 +186,7 @@ func TestRuleNamesOfOthers(t *testing.T) {
 	}
 	got := map[string]string{}
 	seen := map[string]bool{}
-	for _, p := range feedback.Rules(feedback.MaxSources)[0].JsonPaths {
+	for _, p := range append(feedback.Rules(feedback.MaxSources)[0].JsonPaths, feedback.VolatileRule().JsonPaths...) {
 		if seen[p.Name] {
 			t.Errorf("name %s is there twice: the API server refuses such a work", p.Name)
 		}
@@ -196,6 +197,39 @@ func TestRuleNamesOfOthers(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestRulesAskForNothingThatComparisonsChange: an Application that nothing happens to is not reported anew. Argo CD writes
+// reconciledAt with every comparison, and the API server counts each write.
+func TestRulesAskForNothingThatComparisonsChange(t *testing.T) {
+	for _, p := range feedback.Rules(feedback.MaxSources)[0].JsonPaths {
+		for _, changes := range []string{"reconciledAt", "observedAt", "resourceVersion", "generation", "managedFields"} {
+			if strings.Contains(p.Path, changes) {
+				t.Errorf("%s asks for %s", p.Name, p.Path)
+			}
+		}
+	}
+}
+
+func TestParseVolatile(t *testing.T) {
+	got := parse(fixture.Feedback(id).String("resourceVersion", "7").String("refreshRequest", "one").
+		String("refreshPending", "").Boolean("operationStarting", true))
+	if !got.Complete || got.Version != "7" || got.RefreshRequest != "one" || !got.RefreshPending || !got.Starting {
+		t.Errorf("got %+v", got)
+	}
+	if got = parse(fixture.Feedback(id)); got.RefreshPending || got.Starting {
+		t.Errorf("got %+v", got)
+	}
+}
+
+// TestParseOfAnOlderController: its rules ask for other things, and what it did not ask for may be there all the same.
+func TestParseOfAnOlderController(t *testing.T) {
+	status := fixture.Feedback(id).Healthy("a").Obj()
+	values := &status.ResourceStatus.Manifests[0].StatusFeedbacks.Values
+	*values = slices.DeleteFunc(*values, func(v workv1.FeedbackValue) bool { return v.Name == "uid" })
+	if got := feedback.Parse(&status, id); got.Complete || got.Status.Health.Status != "Healthy" {
+		t.Errorf("got %+v", got)
 	}
 }
 
@@ -250,7 +284,7 @@ func FuzzParse(f *testing.F) {
 			{Type: workv1.Boolean, Boolean: &v}, {Type: workv1.JsonRaw, JsonRaw: &raw}, {Type: "Other"},
 		} {
 			b := fixture.Feedback(id)
-			for _, p := range feedback.Rules(feedback.MaxSources)[0].JsonPaths {
+			for _, p := range append(feedback.Rules(feedback.MaxSources)[0].JsonPaths, feedback.VolatileRule().JsonPaths...) {
 				b.Value(p.Name, value)
 			}
 			check(t, parse(b).Status)

@@ -2,6 +2,8 @@ package feedback
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -45,6 +47,9 @@ type parsed struct {
 	uid       string
 
 	taken, pending string
+
+	refreshRequest           string
+	refreshPending, starting bool
 }
 
 // scalars are the rules of every Application. The first five names are read by other software too.
@@ -54,15 +59,13 @@ var scalars = []rule{
 	{"operationStatePhase", ".status.operationState.phase", func(p *parsed, v value) bool { return v.oneOf(&p.operation.Phase, argocd.OperationPhases) }},
 	{"operationStateStartedAt", ".status.operationState.startedAt", func(p *parsed, v value) bool { return v.time(&p.operation.StartedAt) }},
 	{"syncRevision", ".status.sync.revision", func(p *parsed, v value) bool { return v.revision(&p.sync.Revision) }},
-	// Which Application was read and which version of it, to tell which of two sources has seen the newer one.
+	// Which Application was read. Every Application has one.
 	{"uid", ".metadata.uid", func(p *parsed, v value) bool { return v.word(&p.uid) }},
-	{"resourceVersion", ".metadata.resourceVersion", func(p *parsed, v value) bool { return v.revision(&p.version) }},
 	// Which of the hub's operations the cluster has taken, and which waits or runs there.
 	{"operationTaken", requestPath(".status.operationState.operation"), func(p *parsed, v value) bool { return v.word(&p.taken) }},
 	{"operationPending", requestPath(".operation"), func(p *parsed, v value) bool { return v.word(&p.pending) }},
 	{"healthMessage", ".status.health.message", func(p *parsed, v value) bool { return v.message(&p.status.Health.Message) }},
 	{"healthLastTransitionTime", ".status.health.lastTransitionTime", func(p *parsed, v value) bool { return v.time(&p.status.Health.LastTransitionTime) }},
-	{"reconciledAt", ".status.reconciledAt", func(p *parsed, v value) bool { return v.time(&p.status.ReconciledAt) }},
 	{"operationStateFinishedAt", ".status.operationState.finishedAt", func(p *parsed, v value) bool { return v.time(&p.operation.FinishedAt) }},
 	{"operationStateMessage", ".status.operationState.message", func(p *parsed, v value) bool { return v.message(&p.operation.Message) }},
 	{"operationStateRetryCount", ".status.operationState.retryCount", func(p *parsed, v value) bool { return v.count(&p.operation.RetryCount) }},
@@ -70,6 +73,24 @@ var scalars = []rule{
 	{"operationStateInitiatedBy", ".status.operationState.operation.initiatedBy.username", func(p *parsed, v value) bool { return v.word(&p.by.Username) }},
 	{"operationStateAutomated", ".status.operationState.operation.initiatedBy.automated", func(p *parsed, v value) bool { return v.boolean(&p.by.Automated) }},
 	{"operationStateDryRun", ".status.operationState.operation.sync.dryRun", func(p *parsed, v value) bool { return v.boolean(&p.operation.Operation.Sync.DryRun) }},
+}
+
+// volatile are the rules of values that change with every comparison, though nothing else does: Argo CD (2 and 3) writes
+// reconciledAt every few minutes, and each write changes the resourceVersion. With them go those that only a request
+// needs.
+var volatile = []rule{
+	{"resourceVersion", ".metadata.resourceVersion", func(p *parsed, v value) bool { return v.revision(&p.version) }},
+	{"reconciledAt", ".status.reconciledAt", func(p *parsed, v value) bool { return v.time(&p.status.ReconciledAt) }},
+	// A refresh that has been applied, and whether Argo CD has still to answer it.
+	{"refreshRequest", annotationPath(apis.AnnotationRefreshRequest), func(p *parsed, v value) bool { return v.word(&p.refreshRequest) }},
+	{"refreshPending", annotationPath(apis.AnnotationRefresh), func(p *parsed, v value) bool { _, p.refreshPending = v.text(); return p.refreshPending }},
+	// Argo CD (2 and 3) asks for an automated sync before it tells of the comparison that calls for it.
+	{"operationStarting", ".operation.initiatedBy.automated", func(p *parsed, v value) bool { return v.boolean(&p.starting) }},
+}
+
+// annotationPath is where an Application has an annotation.
+func annotationPath(key string) string {
+	return ".metadata.annotations['" + strings.ReplaceAll(key, ".", `\.`) + "']"
 }
 
 // requestPath is where an operation has the identity that the hub gave it.
@@ -127,22 +148,40 @@ var all = func() []rule {
 	return rules
 }()
 
-// byName are the places of the rules in all.
+// known are all rules that a value can come from, and byName their places in it.
+var known = slices.Concat(all, volatile)
+
 var byName = func() map[string]int {
-	out := make(map[string]int, len(all))
-	for i, r := range all {
+	out := make(map[string]int, len(known))
+	for i, r := range known {
 		out[r.name] = i
 	}
 	return out
 }()
 
 // Rules are what the work agent is to report of an Application whose spec lists so many sources (0 when it has
-// the one source of spec.source).
+// the one source of spec.source). None of it changes while nothing happens to the Application.
 func Rules(sources int) []workv1.FeedbackRule {
-	n := len(all) - rulesOfSource*(MaxSources-min(sources, MaxSources))
-	paths := make([]workv1.JsonPath, n)
-	for i, r := range all[:n] {
+	return []workv1.FeedbackRule{ruleOf(all[:len(all)-rulesOfSource*(MaxSources-min(sources, MaxSources))])}
+}
+
+// VolatileRule asks beside Rules for what changes with every comparison of the cluster's Argo CD. Each answer is a write
+// of the work, so a work has it only while somebody waits for one.
+func VolatileRule() workv1.FeedbackRule { return ruleOf(volatile) }
+
+// VolatileNames are the names of the values that VolatileRule asks for.
+var VolatileNames = func() []string {
+	names := make([]string, len(volatile))
+	for i, r := range volatile {
+		names[i] = r.name
+	}
+	return names
+}()
+
+func ruleOf(rules []rule) workv1.FeedbackRule {
+	paths := make([]workv1.JsonPath, len(rules))
+	for i, r := range rules {
 		paths[i] = workv1.JsonPath{Name: r.name, Path: r.path}
 	}
-	return []workv1.FeedbackRule{{Type: workv1.JSONPathsType, JsonPaths: paths}}
+	return workv1.FeedbackRule{Type: workv1.JSONPathsType, JsonPaths: paths}
 }

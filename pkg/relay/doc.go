@@ -13,7 +13,7 @@
 // there refuses it, and it is sent again for the new version. So it neither runs twice nor drives out another.
 // When the cluster reports that it took the operation of that identity, it is cleared on the hub.
 //
-// A termination goes the same way. A refresh is an annotation on both sides. The work remembers when it was sent and
-// when the cluster had last compared by then; the hub's annotation goes when the cluster has compared since, or after
-// a deadline.
+// A termination goes the same way. A refresh is an annotation on both sides, with its identity in another one beside it on
+// the cluster. Argo CD takes the first one off in the write that tells of the comparison. So the hub's annotation goes when
+// the cluster's Application is read with that identity and without a refresh, or after a deadline. No clock is asked.
 package relay

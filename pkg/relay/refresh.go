@@ -14,16 +14,13 @@ type Refresh struct {
 	// Kind is normal or hard.
 	Kind string
 
-	// Before is when the cluster had last compared as far as was known when the refresh was sent, in RFC 3339
-	// and UTC; empty when it never had.
-	Before string
+	// ID is its identity. The cluster's Application carries it beside the refresh, so that an Application which was
+	// read before is not taken for one that has been compared since.
+	ID string
 
 	// Since is when it was sent, to the second.
 	Since time.Time
 }
-
-// never stands for an empty Before in an annotation.
-const never = "-"
 
 // ParseRefresh reads what String wrote. Anything else is no refresh.
 func ParseRefresh(annotation string) Refresh {
@@ -35,10 +32,7 @@ func ParseRefresh(annotation string) Refresh {
 	if err != nil {
 		return Refresh{}
 	}
-	if f[1] == never {
-		f[1] = ""
-	}
-	return Refresh{Kind: f[0], Before: f[1], Since: since}
+	return Refresh{Kind: f[0], ID: f[1], Since: since}
 }
 
 // String is the annotation by which a work remembers the refresh; empty for none.
@@ -46,18 +40,14 @@ func (r Refresh) String() string {
 	if r.Kind == "" {
 		return ""
 	}
-	before := r.Before
-	if before == "" {
-		before = never
-	}
-	return strings.Join([]string{r.Kind, before, r.Since.UTC().Format(time.RFC3339)}, " ")
+	return strings.Join([]string{r.Kind, r.ID, r.Since.UTC().Format(time.RFC3339)}, " ")
 }
 
 // Outcome is how a refresh stands.
 type Outcome int
 
 const (
-	// Waiting means: the cluster has not compared since, or there is no refresh.
+	// Waiting means: the cluster has not answered, or there is no refresh.
 	Waiting Outcome = iota
 
 	// Done means: the cluster has compared since.
@@ -67,35 +57,21 @@ const (
 	TimedOut
 )
 
-// Next is the refresh that the work is to carry when the hub asks for that kind, empty for none, how it stands, and when to look again
-// though nothing has changed; zero for never. reconciledAt is when the cluster last compared. The hub's annotation goes
-// with Done and TimedOut, and the work's when the hub's is gone.
-func (r Refresh) Next(kind, reconciledAt string, now time.Time) (Refresh, Outcome, time.Duration) {
-	if kind == "" {
-		return Refresh{}, Waiting, 0
-	}
-	settles := settling(reconciledAt, now)
+// Next is the refresh that the work is to carry when the hub asks for that kind, empty for none, how it stands, and when to
+// look again though nothing has changed; zero for never. answered tells that the cluster has compared since this one was
+// applied, and id is the identity of a new one. The hub's annotation goes with Done and TimedOut, and the work's when the
+// hub's is gone.
+func (r Refresh) Next(kind, id string, answered bool, now time.Time) (Refresh, Outcome, time.Duration) {
 	left := RefreshDeadline - now.Sub(r.Since)
 	switch {
-	case r.Kind != kind && settles > 0:
-		return r, Waiting, settles
+	case kind == "":
+		return Refresh{}, Waiting, 0
 	case r.Kind != kind:
-		return Refresh{Kind: kind, Before: reconciledAt, Since: now.UTC().Truncate(time.Second)}, Waiting, RefreshDeadline
-	case reconciledAt > r.Before:
+		return Refresh{Kind: kind, ID: id, Since: now.UTC().Truncate(time.Second)}, Waiting, RefreshDeadline
+	case answered:
 		return r, Done, 0
 	case left <= 0:
 		return r, TimedOut, 0
 	}
 	return r, Waiting, left
-}
-
-// settling is how long the second lasts in which the cluster last compared. reconciledAt has whole seconds: the answer
-// to a refresh in the same one could not be told from what was there before, and would be waited for until the
-// deadline. A time that the hub's clock has not reached, or has long passed, says nothing of that.
-func settling(reconciledAt string, now time.Time) time.Duration {
-	at, err := time.Parse(time.RFC3339, reconciledAt)
-	if err != nil || at.After(now) {
-		return 0
-	}
-	return max(0, at.Add(time.Second).Sub(now))
 }

@@ -167,36 +167,31 @@ func TestIdentity(t *testing.T) {
 }
 
 func TestRefresh(t *testing.T) {
-	sent := relay.Refresh{Kind: "hard", Before: "2026-01-02T03:00:00Z", Since: now}
+	sent := relay.Refresh{Kind: "hard", ID: "first", Since: now}
 	tests := map[string]struct {
-		memory       relay.Refresh
-		kind         string
-		reconciledAt string
-		at           time.Time
-		want         relay.Refresh
-		outcome      relay.Outcome
-		after        time.Duration
+		memory   relay.Refresh
+		kind     string
+		answered bool
+		at       time.Time
+		want     relay.Refresh
+		outcome  relay.Outcome
+		after    time.Duration
 	}{
-		"none":      {relay.Refresh{}, "", "x", now, relay.Refresh{}, relay.Waiting, 0},
-		"asked for": {relay.Refresh{}, "hard", "2026-01-02T03:00:00Z", now, sent, relay.Waiting, relay.RefreshDeadline},
-		"asked for in the second of the last comparison": {
-			relay.Refresh{}, "hard", "2026-01-02T03:04:05Z", now.Add(300 * time.Millisecond), relay.Refresh{}, relay.Waiting, 700 * time.Millisecond},
-		"the cluster's clock is ahead": {
-			relay.Refresh{}, "hard", "2026-01-02T03:05:00Z", now,
-			relay.Refresh{Kind: "hard", Before: "2026-01-02T03:05:00Z", Since: now}, relay.Waiting, relay.RefreshDeadline},
-		"sent":        {sent, "hard", "2026-01-02T03:00:00Z", now.Add(time.Second), sent, relay.Waiting, relay.RefreshDeadline - time.Second},
-		"done":        {sent, "hard", "2026-01-02T03:04:06Z", now.Add(time.Second), sent, relay.Done, 0},
-		"timed out":   {sent, "hard", "2026-01-02T03:00:00Z", now.Add(relay.RefreshDeadline), sent, relay.TimedOut, 0},
-		"hub is done": {sent, "", "2026-01-02T03:04:06Z", now.Add(time.Second), relay.Refresh{}, relay.Waiting, 0},
-		"other kind": {sent, "normal", "2026-01-02T03:00:00Z", now,
-			relay.Refresh{Kind: "normal", Before: sent.Before, Since: now}, relay.Waiting, relay.RefreshDeadline},
-		"never before": {
-			relay.Refresh{Kind: "normal", Since: now}, "normal", "2026-01-02T03:04:06Z", now,
-			relay.Refresh{Kind: "normal", Since: now}, relay.Done, 0},
+		"none":      {relay.Refresh{}, "", true, now, relay.Refresh{}, relay.Waiting, 0},
+		"asked for": {relay.Refresh{}, "hard", false, now, relay.Refresh{Kind: "hard", ID: "new", Since: now}, relay.Waiting, relay.RefreshDeadline},
+		"asked for, with the answer to an earlier one": {
+			relay.Refresh{}, "hard", true, now, relay.Refresh{Kind: "hard", ID: "new", Since: now}, relay.Waiting, relay.RefreshDeadline},
+		"sent":        {sent, "hard", false, now.Add(time.Second), sent, relay.Waiting, relay.RefreshDeadline - time.Second},
+		"done":        {sent, "hard", true, now.Add(time.Second), sent, relay.Done, 0},
+		"done late":   {sent, "hard", true, now.Add(time.Hour), sent, relay.Done, 0},
+		"timed out":   {sent, "hard", false, now.Add(relay.RefreshDeadline), sent, relay.TimedOut, 0},
+		"hub is done": {sent, "", true, now.Add(time.Second), relay.Refresh{}, relay.Waiting, 0},
+		"other kind": {sent, "normal", true, now,
+			relay.Refresh{Kind: "normal", ID: "new", Since: now}, relay.Waiting, relay.RefreshDeadline},
 	}
 	for title, tc := range tests {
 		t.Run(title, func(t *testing.T) {
-			got, outcome, after := tc.memory.Next(tc.kind, tc.reconciledAt, tc.at)
+			got, outcome, after := tc.memory.Next(tc.kind, "new", tc.answered, tc.at)
 			if diff := cmp.Diff(tc.want, got); diff != "" || outcome != tc.outcome {
 				t.Errorf("outcome %d, want %d (-want +got):\n%s", outcome, tc.outcome, diff)
 			}

@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// noDigest stands for an empty Digest in an annotation.
+const noDigest = "-"
+
 // State is how far a request has come.
 type State string
 
@@ -47,7 +50,7 @@ func ParseSent(annotation string) Sent {
 	if s.State != OnItsWay && s.State != Delivered && s.State != Refused {
 		return Sent{}
 	}
-	if s.Digest == never {
+	if s.Digest == noDigest {
 		s.Digest = ""
 	}
 	return s
@@ -60,7 +63,7 @@ func (s Sent) String() string {
 	}
 	digest := s.Digest
 	if digest == "" {
-		digest = never
+		digest = noDigest
 	}
 	return strings.Join([]string{string(s.State), s.ID, s.Version, digest}, " ")
 }

@@ -27,6 +27,7 @@ var hubOnly = []string{
 	apis.AnnotationMoveOrder,
 	apis.AnnotationAdopt,
 	apis.AnnotationFinalizersDropped,
+	apis.AnnotationRefreshRequest,
 	// kubectl apply keeps the whole hub object in it, for its own use on the hub.
 	"kubectl.kubernetes.io/last-applied-configuration",
 }
@@ -76,6 +77,7 @@ func payloadMeta(app *argocd.Application, requests Requests) payloadMetadata {
 	meta.Annotations[apis.AnnotationWork] = Name(app)
 	if requests.Refresh.Kind != "" {
 		meta.Annotations[apis.AnnotationRefresh] = requests.Refresh.Kind
+		meta.Annotations[apis.AnnotationRefreshRequest] = requests.Refresh.ID
 	}
 	if set, ok := app.ApplicationSet(); ok {
 		meta.Labels[apis.LabelApplicationSet] = "true"

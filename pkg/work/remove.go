@@ -34,7 +34,7 @@ func Removable(w *workv1.ManifestWork, finalizers []string) (*workv1.ManifestWor
 	}
 	out := w.DeepCopy()
 	if len(out.Spec.ManifestConfigs) == 0 {
-		out.Spec.ManifestConfigs = []workv1.ManifestConfigOption{config(held)} // an older controller's
+		out.Spec.ManifestConfigs = []workv1.ManifestConfigOption{config(held, false)} // an older controller's
 	}
 	switch {
 	case own, ClaimOf(w) == Asks && Outcome(w) == metav1.ConditionTrue:

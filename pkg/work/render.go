@@ -37,6 +37,10 @@ type Requests struct {
 
 	// Last is the last operation or termination that the work carried.
 	Last relay.Sent
+
+	// Volatile is set while somebody waits for what the cluster's Argo CD writes with every comparison; see
+	// feedback.VolatileRule.
+	Volatile bool
 }
 
 // Render is the ManifestWork that carries an Application, and requests, to its cluster. It returns a TooLargeError
@@ -60,7 +64,7 @@ func Render(app *argocd.Application, requests Requests) (*workv1.ManifestWork, e
 		},
 		Spec: workv1.ManifestWorkSpec{
 			Workload:        workv1.ManifestsTemplate{Manifests: []workv1.Manifest{manifest}},
-			ManifestConfigs: []workv1.ManifestConfigOption{config(app)},
+			ManifestConfigs: []workv1.ManifestConfigOption{config(app, requests.Volatile)},
 		},
 	}, nil
 }
@@ -99,10 +103,14 @@ func annotations(app *argocd.Application, requests Requests) map[string]string {
 
 // config tells the work agent how to apply the Application and what to report of it. The cluster's Argo CD, its
 // users and the relay of requests set and clear operation and refresh: that must not count as drift.
-func config(app *argocd.Application) workv1.ManifestConfigOption {
+func config(app *argocd.Application, volatile bool) workv1.ManifestConfigOption {
+	rules := feedback.Rules(argocd.SourceCount(app.Spec.Raw))
+	if volatile {
+		rules = append(rules, feedback.VolatileRule())
+	}
 	return workv1.ManifestConfigOption{
 		ResourceIdentifier: Identifier(app),
-		FeedbackRules:      feedback.Rules(argocd.SourceCount(app.Spec.Raw)),
+		FeedbackRules:      rules,
 		FeedbackScrapeType: workv1.FeedbackWatchType,
 		UpdateStrategy:     Strategy(),
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -16,6 +17,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/fixture/golden"
+	"github.com/towline-io/towline/pkg/relay"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -35,12 +37,16 @@ func TestRenderGolden(t *testing.T) {
 		"newer-argocd": fixture.Application("guestbook").Spec(newer).Unknown("newTop", `{"a":1}`).
 			Annotation(apis.AnnotationRefresh, "hard"),
 		"multi-source": fixture.Application("guestbook").Sources(3),
+		"refresh":      fixture.Application("guestbook").Annotation(apis.AnnotationRefreshRequest, "of-the-author"),
+	}
+	requests := map[string]work.Requests{
+		"refresh": {Refresh: relay.Refresh{Kind: "hard", ID: "one", Since: time.Unix(1_700_000_000, 0)}, Volatile: true},
 	}
 	for title, b := range tests {
 		t.Run(title, func(t *testing.T) {
 			app := b.Obj()
 			before := app.DeepCopy()
-			w, err := work.Render(app, work.Requests{})
+			w, err := work.Render(app, requests[title])
 			if err != nil {
 				t.Fatal(err)
 			}

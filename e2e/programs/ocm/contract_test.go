@@ -3,6 +3,7 @@ package ocm
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strconv"
 	"strings"
@@ -45,7 +46,14 @@ func golden(t *testing.T, name string) *workv1.ManifestWork {
 const full = `
 apiVersion: argoproj.io/v1alpha1
 kind: Application
-metadata: {name: a, namespace: b, resourceVersion: "42", uid: u}
+metadata:
+  name: a
+  namespace: b
+  resourceVersion: "42"
+  uid: u
+  annotations:
+    apps.open-cluster-management.io/refresh-request: one
+    argocd.argoproj.io/refresh: hard
 status:
   health: {status: Degraded, message: why, lastTransitionTime: "2026-01-02T03:04:05Z"}
   sync: {status: OutOfSync, revision: abc, revisions: [r0, r1, r2]}
@@ -73,6 +81,7 @@ status:
   - {type: SyncError, message: second}
   - {type: UnknownError, message: m}
 operation:
+  initiatedBy: {automated: true}
   info: [{name: apps.open-cluster-management.io/request, value: r-2}]
 `
 
@@ -92,29 +101,56 @@ func object(t *testing.T, text string) *unstructured.Unstructured {
 // TestTheAgentReadsEveryRule: each rule gives a value from an Application that has everything, and no error from
 // one that has nothing yet; an error would mark every work's feedback as failed.
 func TestTheAgentReadsEveryRule(t *testing.T) {
+	for _, name := range []string{"standalone", "multi-source", "refresh"} {
+		for _, rule := range golden(t, name).Spec.ManifestConfigs[0].FeedbackRules {
+			readEvery(t, name, rule)
+		}
+	}
+}
+
+func readEvery(t *testing.T, name string, rule workv1.FeedbackRule) {
+	t.Helper()
+	got := map[string]bool{}
+	for _, v := range read(t, rule, full) {
+		got[v.Name] = true
+		if s := v.Value.String; v.Name == "conditionSyncError" && (s == nil || *s != "m") {
+			t.Errorf("of two conditions of a type the agent does not report the first: %v", v.Value)
+		}
+	}
+	for _, path := range rule.JsonPaths {
+		if !got[path.Name] {
+			t.Errorf("%s: rule %s gives nothing", name, path.Name)
+		}
+	}
+	if values := read(t, rule, "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: a, namespace: b}}"); len(values) != 0 {
+		t.Errorf("%s: of an Application without status: %v", name, values)
+	}
+}
+
+// read is what the agent reports of an Application.
+func read(t *testing.T, rule workv1.FeedbackRule, application string) []workv1.FeedbackValue {
+	t.Helper()
+	values, err := statusfeedback.NewStatusReader().GetValuesByRule(object(t, application), rule)
+	if err != nil {
+		t.Error(err)
+	}
+	return values
+}
+
+// TestTheAgentReportsNothingOfAComparison: one that brings nothing new is a write on the cluster, and none of the work.
+func TestTheAgentReportsNothingOfAComparison(t *testing.T) {
+	later := strings.NewReplacer(`resourceVersion: "42"`, `resourceVersion: "43"`, `reconciledAt: "2026-01-02T03:04:05Z"`,
+		`reconciledAt: "2026-01-02T03:10:05Z"`).Replace(full)
 	for _, name := range []string{"standalone", "multi-source"} {
-		rule := golden(t, name).Spec.ManifestConfigs[0].FeedbackRules[0]
-		reader := statusfeedback.NewStatusReader()
-		values, err := reader.GetValuesByRule(object(t, full), rule)
-		if err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
-		got := map[string]bool{}
-		for _, v := range values {
-			got[v.Name] = true
-			if s := v.Value.String; v.Name == "conditionSyncError" && (s == nil || *s != "m") {
-				t.Errorf("of two conditions of a type the agent does not report the first: %v", v.Value)
+		for _, rule := range golden(t, name).Spec.ManifestConfigs[0].FeedbackRules {
+			if before, after := read(t, rule, full), read(t, rule, later); !reflect.DeepEqual(before, after) {
+				t.Errorf("%s: the work is written for %v, after %v", name, after, before)
 			}
 		}
-		for _, path := range rule.JsonPaths {
-			if !got[path.Name] {
-				t.Errorf("%s: rule %s gives nothing", name, path.Name)
-			}
-		}
-		empty := object(t, "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: a, namespace: b}}")
-		if values, err := reader.GetValuesByRule(empty, rule); err != nil || len(values) != 0 {
-			t.Errorf("%s: of an Application without status: %v, %v", name, values, err)
-		}
+	}
+	volatile := golden(t, "refresh").Spec.ManifestConfigs[0].FeedbackRules[1]
+	if reflect.DeepEqual(read(t, volatile, full), read(t, volatile, later)) {
+		t.Error("a comparison is not seen where somebody waits for it")
 	}
 }
 

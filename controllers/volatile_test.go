@@ -1,0 +1,279 @@
+package controllers_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/controllers"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// expectAwaited waits until the Application's work asks for what changes with every comparison.
+func expectAwaited(t *testing.T, app *argocd.Application) {
+	t.Helper()
+	NewWithT(t).Eventually(func() bool { w := workOf(t, app); return w != nil && work.TellsVolatile(w) }, soon, tick).
+		Should(BeTrue(), "nobody waits for anything")
+}
+
+// reconciledAt waits until the hub shows a comparison at that time.
+func reconciledAt(t *testing.T, app *argocd.Application, at string) {
+	t.Helper()
+	NewWithT(t).Eventually(func() string { return get(t, app).Status.ReconciledAt }, soon, tick).Should(Equal(at))
+}
+
+// compared is a report of a cluster that has compared at that time and found nothing new.
+func compared(app *argocd.Application, version, at string) *fixture.FeedbackBuilder {
+	return feedbackOf(app).Healthy("a").String("resourceVersion", version).String("reconciledAt", at)
+}
+
+// TestAnApplicationAtRest: Argo CD compares it every few minutes, which changes when it did and its version. Nothing is
+// written for that, by the agent or by the hub.
+func TestAnApplicationAtRest(t *testing.T) {
+	towline := start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	report(t, app, compared(app, "1", "2026-01-02T03:04:08Z"))
+	reconciledAt(t, app, "2026-01-02T03:04:08Z")
+	expectSettled(t, app)
+	settled(t)
+	w, here := expectWork(t, app), get(t, app.DeepCopy())
+	towline.writes.take()
+	for version, at := range map[string]string{"2": "2026-01-02T03:10:08Z", "3": "2026-01-02T03:16:08Z"} {
+		report(t, app, compared(app, version, at))
+	}
+	settled(t)
+	if got := workOf(t, app); got.ResourceVersion != w.ResourceVersion {
+		t.Errorf("its agent has reported %+v", got.Status.ResourceStatus)
+	}
+	if got := get(t, app.DeepCopy()); got.ResourceVersion != here.ResourceVersion {
+		t.Errorf("the hub has written %+v", got.Status)
+	}
+	for _, made := range towline.writes.take() {
+		if strings.Contains(made, "/"+app.Namespace+"/") || strings.Contains(made, "/"+app.Cluster()+"/") {
+			t.Errorf("%s", made)
+		}
+	}
+}
+
+// TestTheFirstComparison is shown, and then not asked for any more; also on the cluster that an Application comes to.
+func TestTheFirstComparison(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	expectAwaited(t, app)
+	report(t, app, feedbackOf(app).String("healthStatus", "Missing").String("syncStatus", "OutOfSync"))
+	expectHealth(t, app, "Missing")
+	settled(t)
+	expectAwaited(t, app)
+	report(t, app, compared(app, "2", "2026-01-02T03:04:08Z"))
+	reconciledAt(t, app, "2026-01-02T03:04:08Z")
+	expectSettled(t, app)
+
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = cluster(t).Name })
+	expectAwaited(t, app)
+	report(t, app, compared(app, "2", "2026-01-02T02:00:08Z").String("operationStateStartedAt", "2026-01-02T02:00:05Z").
+		String("operationStateFinishedAt", "2026-01-02T02:00:07Z")) // by its own clock
+	reconciledAt(t, app, "2026-01-02T02:00:08Z")
+	expectSettled(t, app)
+}
+
+// TestTheFirstComparisonThatCallsForASync: the cluster is about to begin it, and is waited for.
+func TestTheFirstComparisonThatCallsForASync(t *testing.T) {
+	towline := start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	towline.writes.take()
+	report(t, app, feedbackOf(app).String("healthStatus", "Missing").String("syncStatus", "OutOfSync").
+		String("reconciledAt", "2026-01-02T03:04:01Z").Boolean("operationStarting", true))
+	reconciledAt(t, app, "2026-01-02T03:04:01Z")
+	settled(t)
+	expectAwaited(t, app)
+	report(t, app, operationReport(app, "Running", "").String("reconciledAt", "2026-01-02T03:04:01Z"))
+	NewWithT(t).Eventually(func() *argocd.OperationState { return get(t, app).Status.OperationState }, soon, tick).ShouldNot(BeNil())
+	settled(t)
+	expectAwaited(t, app)
+	report(t, app, compared(app, "5", "2026-01-02T03:04:08Z"))
+	reconciledAt(t, app, "2026-01-02T03:04:08Z")
+	expectSettled(t, app)
+	of := slices.DeleteFunc(towline.writes.take(), func(w string) bool {
+		return !strings.HasPrefix(w, "PATCH") || !strings.Contains(w, "/"+app.Cluster()+"/")
+	})
+	if len(of) != 1 {
+		t.Errorf("it took the writes %q of its work", of)
+	}
+}
+
+// TestTheComparisonAfterASync: the hub's CLI, notifications and RollingSync wait for one that is no older than the end of
+// the sync, whoever asked for that.
+func TestTheComparisonAfterASync(t *testing.T) {
+	for title, dry := range map[string]bool{"a sync": false, "a dry run": true} {
+		t.Run(title, func(t *testing.T) {
+			start(t)
+			app := application(t, cluster(t)).Obj()
+			create(t, app)
+			report(t, app, compared(app, "1", "2026-01-02T03:04:08Z"))
+			reconciledAt(t, app, "2026-01-02T03:04:08Z")
+			expectSettled(t, app)
+
+			later := func() *fixture.FeedbackBuilder {
+				return compared(app, "7", "2026-01-02T03:10:08Z").Boolean("operationStateDryRun", dry).
+					String("operationStateStartedAt", "2026-01-02T04:00:01Z").String("operationStateFinishedAt", "2026-01-02T04:00:03Z")
+			}
+			report(t, app, later())
+			NewWithT(t).Eventually(func() string { return get(t, app).Status.OperationState.FinishedAt }, soon, tick).Should(Equal("2026-01-02T04:00:03Z"))
+			if dry {
+				settled(t)
+				expectSettled(t, app)
+				return
+			}
+			expectAwaited(t, app)
+			reconciledAt(t, app, "2026-01-02T03:10:08Z") // which was before that
+			report(t, app, later().String("resourceVersion", "8").String("reconciledAt", "2026-01-02T04:00:04Z"))
+			reconciledAt(t, app, "2026-01-02T04:00:04Z")
+			expectSettled(t, app)
+		})
+	}
+}
+
+// TestWhatIsNotAskedForIsNotBlanked: a complete report without a time is one that was not asked for it.
+func TestWhatIsNotAskedForIsNotBlanked(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	report(t, app, compared(app, "1", "2026-01-02T03:04:08Z"))
+	reconciledAt(t, app, "2026-01-02T03:04:08Z")
+	expectSettled(t, app)
+	report(t, app, compared(app, "2", "2026-01-02T03:10:08Z").String("healthStatus", "Degraded"))
+	expectHealth(t, app, "Degraded")
+	if got := get(t, app).Status.ReconciledAt; got != "2026-01-02T03:04:08Z" {
+		t.Errorf("the hub shows a comparison at %q", got)
+	}
+}
+
+// TestTheWorkOfAnEarlierVersion: it asks for what changes with every comparison among all else.
+func TestTheWorkOfAnEarlierVersion(t *testing.T) {
+	towline := start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	report(t, app, compared(app, "1", "2026-01-02T03:04:08Z"))
+	reconciledAt(t, app, "2026-01-02T03:04:08Z")
+	expectSettled(t, app)
+	towline.stop()
+	edit(t, workOf(t, app), func(w *workv1.ManifestWork) {
+		rules := &w.Spec.ManifestConfigs[0].FeedbackRules[0]
+		rules.JsonPaths = append(rules.JsonPaths, workv1.JsonPath{Name: "reconciledAt", Path: ".status.reconciledAt"})
+	})
+	start(t)
+	expectWork(t, app)
+	expectSettled(t, app)
+}
+
+// TestOperationOfAnApplicationAtRest is sent for the version that its cluster has by then, not for one that was read long ago.
+func TestOperationOfAnApplicationAtRest(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	report(t, app, compared(app, "1", "2026-01-02T03:04:08Z"))
+	expectSettled(t, app)
+	report(t, app, compared(app, "9", "2026-01-02T03:40:08Z"))
+	request(t, app, `{"sync":{}}`)
+	sentOperation(t, app, "")
+	if raw := string(workOf(t, app).Spec.Workload.Manifests[0].Raw); !strings.Contains(raw, `"resourceVersion":"9"`) {
+		t.Errorf("it is for another version: %s", raw)
+	}
+}
+
+// TestTerminationDuringTheDeletionOfAnApplicationAtRest: the work is told once more to ask for the version that it is for.
+func TestTerminationDuringTheDeletionOfAnApplicationAtRest(t *testing.T) {
+	towline := start(t)
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+	create(t, app)
+	seen(t, expectWork(t, app))
+	report(t, app, compared(app, "1", "2026-01-02T03:04:08Z"))
+	expectSettled(t, app)
+	towline.stop()
+	reportHeld(t, app, operationReport(app, "Running", "").String("resourceVersion", "4"))
+	remove(t, app)
+	edit(t, app, func(a *argocd.Application) {
+		a.Status.OperationState = &argocd.OperationState{Phase: "Terminating", StartedAt: "2026-01-02T03:04:05Z"}
+	})
+	start(t)
+	expectTermination(t, workOf(t, app), "4")
+}
+
+// TestTheAgentReportsNoComparison: nor does the agent add-on write for that alone, and what the hub has asked the work agent
+// for is not undone by it.
+func TestTheAgentReportsNoComparison(t *testing.T) {
+	towline := start(t)
+	app, there := pulled(t)
+	a := startAgent(t, app.Cluster())
+	observe(t, there, detailed)
+	expectReport(t, app, "Degraded")
+	expectHealth(t, app, "Degraded")
+	uid := string(get(t, there).UID)
+	same := func(at string) *fixture.FeedbackBuilder {
+		return feedbackOf(app).String("uid", uid).String("healthStatus", "Degraded").String("syncStatus", "OutOfSync").String("syncRevision", "53e28ff").
+			String("operationStatePhase", "Failed").String("operationStateStartedAt", "2026-01-02T03:04:05Z").
+			String("operationStateFinishedAt", "2026-01-02T03:04:07Z").String("conditionSyncError", "Failed sync attempt").String("reconciledAt", at)
+	}
+	report(t, app, same("2026-01-02T03:04:08Z"))
+	expectSettled(t, app)
+	settled(t)
+	a.writes.take()
+	towline.writes.take()
+	observe(t, there, `{"reconciledAt":"2026-01-02T03:10:08Z"}`)
+	reportHeld(t, app, same("2026-01-02T03:10:08Z"))
+	settled(t)
+	if got := a.writes.take(); len(got) > 0 {
+		t.Errorf("the agent wrote %q", got)
+	}
+
+	// What the work agent was asked for stays, though the report of the other knows of an earlier one only.
+	reportHeld(t, app, same("2026-01-02T03:16:08Z").String("refreshRequest", refresh(t, app, "normal").ID))
+	expectRefreshed(t, app, "2026-01-02T03:16:08Z")
+	a.writes.take()
+	towline.writes.take()
+	settled(t)
+	observe(t, there, `{"summary":{"images":["gcr.io/guestbook:v2"]}}`)
+	NewWithT(t).Eventually(func() []string { return get(t, app).Status.Summary.Images }, soon, tick).Should(ContainElement("gcr.io/guestbook:v2"))
+	settled(t)
+	if got := get(t, app).Status.ReconciledAt; got != "2026-01-02T03:16:08Z" {
+		t.Errorf("the hub shows a comparison at %q", got)
+	}
+	of := slices.DeleteFunc(towline.writes.take(), func(w string) bool {
+		return !strings.Contains(w, "/"+app.Namespace+"/") && !strings.Contains(w, "/"+app.Cluster()+"/")
+	})
+	if len(of) != 1 {
+		t.Errorf("the one change took the writes %q", of)
+	}
+}
+
+// TestTheLaterOfTwoAccounts counts, where neither tells the version it saw: that of the work agent when it has read something
+// since, as when the agent add-on is gone.
+func TestTheLaterOfTwoAccounts(t *testing.T) {
+	start(t, func(o *controllers.Options) { o.Enabled = []string{controllers.Propagation, controllers.Status} })
+	app, there := pulled(t)
+	a := startAgent(t, app.Cluster())
+	observe(t, there, detailed)
+	expectHealth(t, app, "Degraded")
+	a.stop()
+	uid := string(get(t, there).UID)
+	older := feedbackOf(app).String("uid", uid).String("healthStatus", "Healthy").String("syncStatus", "Synced").String("reconciledAt", "2026-01-02T03:04:08Z")
+	report(t, app, older)
+	expectSettled(t, app)
+	settled(t)
+	expectHealth(t, app, "Degraded")
+	report(t, app, older.ReadAt(reportOn(t, app).CreationTimestamp.Add(time.Hour)))
+	expectHealth(t, app, "Healthy")
+	if got := len(get(t, app).Status.Resources); got != 2 {
+		t.Errorf("%d resources are left of what only the add-on knows", got)
+	}
+}

@@ -1,0 +1,46 @@
+package delivery
+
+import (
+	"cmp"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// volatile tells whether somebody waits for what the cluster's Argo CD writes with every comparison, though no request is on
+// its way: because of an operation that has just ended, or because the hub has not shown it at all.
+//
+// A work that has asked goes on until it has been answered and the hub shows the answer, and while the cluster is about to
+// begin a sync of its own: a work that asks anew is a write of it. One that the agent could not apply is left as it is: with
+// each change it would have to be refused once more.
+func (d *decision) volatile(seen *feedback.Observation) bool {
+	if d.Own == nil {
+		return true
+	}
+	asked, here, there := work.TellsVolatile(d.Own), &d.to.Status, &seen.Status
+	switch {
+	case work.Outcome(d.Own) == metav1.ConditionFalse:
+		return asked
+	case unsettled(d.to), uncompared(there.OperationState, cmp.Or(there.ReconciledAt, here.ReconciledAt)):
+		return true
+	}
+	return asked && (there.ReconciledAt != here.ReconciledAt || seen.Starting)
+}
+
+// unsettled tells whether the hub shows no comparison of the cluster, or none after an operation that it shows.
+func unsettled(app *argocd.Application) bool {
+	return app.Status.ReconciledAt == "" || uncompared(app.Status.OperationState, app.Status.ReconciledAt)
+}
+
+// uncompared tells whether an operation runs, or has ended after the last comparison that is known. Many wait for the one
+// after: Argo CD's CLI (app sync, app wait), its notifications controller, and the ApplicationSet controller in a RollingSync
+// (3.3 and later) read reconciledAt on the hub. None does after a dry run.
+func uncompared(o *argocd.OperationState, reconciledAt string) bool {
+	if o == nil || o.Operation.Sync.DryRun {
+		return false
+	}
+	return runs(o) || reconciledAt < o.FinishedAt
+}

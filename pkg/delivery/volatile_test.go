@@ -1,0 +1,137 @@
+package delivery
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/relay"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// asks lets a work ask for what changes with every comparison.
+func asks(w *workv1.ManifestWork) {
+	out, _ := work.AskVolatile(w)
+	*w = *out
+}
+
+// ended lets the hub show an operation that ended then.
+func ended(b *fixture.ApplicationBuilder, at string) *fixture.ApplicationBuilder {
+	app := b.Runs("Succeeded", began).Obj()
+	app.Status.OperationState.FinishedAt = at
+	return b.Status(app.Status)
+}
+
+// TestVolatile: a work asks for what changes with every comparison only while somebody waits for it.
+func TestVolatile(t *testing.T) {
+	const earlier, end, later = "2026-01-01T00:00:30Z", "2026-01-01T00:01:00Z", "2026-01-01T00:01:30Z"
+	rest := func() *fixture.ApplicationBuilder { return app().Reconciled(earlier) }
+	tells := func(values ...string) func(*workv1.ManifestWork) { return reports("Healthy", values...) }
+	syncs := func(phase, finished, reconciled string) func(*workv1.ManifestWork) {
+		return tells("operationStatePhase", phase, "operationStateStartedAt", began, "operationStateFinishedAt", finished, "reconciledAt", reconciled)
+	}
+	flag := func(name string) func(*workv1.ManifestWork) {
+		return func(w *workv1.ManifestWork) {
+			values := &w.Status.ResourceStatus.Manifests[0].StatusFeedbacks.Values
+			yes := true
+			*values = append(*values, workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.Boolean, Boolean: &yes}})
+		}
+	}
+	dry := func(a *argocd.Application) { a.Status.OperationState.Operation.Sync.DryRun = true }
+	over := relay.Sent{State: relay.Delivered, ID: "1-a", Version: "1", Digest: "d"}
+	for title, tc := range map[string]struct {
+		is     *situation
+		want   bool
+		writes int
+	}{
+		"a new one":                           {of(app()), true, 1},
+		"a new one, that was elsewhere":       {of(rest()), true, 1},
+		"not compared":                        {of(app()).own(t, tells()), true, 0},
+		"compared, not shown":                 {of(app()).own(t, tells("reconciledAt", earlier)), true, 0},
+		"compared, and shown":                 {of(rest()).own(t, asks, tells("reconciledAt", earlier)), false, 1},
+		"compared, and an earlier one shown":  {of(rest()).own(t, asks, tells("reconciledAt", later)), true, 0},
+		"asked, not answered":                 {of(rest()).own(t, asks, tells()), true, 0},
+		"at rest":                             {of(rest()).own(t, tells()), false, 0},
+		"about to sync":                       {of(rest()).own(t, asks, tells("reconciledAt", earlier), flag("operationStarting")), true, 0},
+		"an operation runs":                   {of(rest()).own(t, syncs("Running", "", "")), true, 1},
+		"an operation is stopped":             {of(rest()).own(t, syncs("Terminating", "", "")), true, 1},
+		"an operation runs, by the hub alone": {of(rest().Runs("Running", began)).own(t, asks, tells("reconciledAt", earlier)), true, 0},
+		"an operation is over":                {of(rest()).own(t, syncs("Succeeded", end, "")), true, 1},
+		"an operation is over, compared before": {
+			of(ended(rest(), end)).own(t, asks, syncs("Succeeded", end, earlier)), true, 0},
+		"an operation is over, compared since": {
+			of(ended(rest(), end)).own(t, asks, syncs("Succeeded", end, later)), true, 0},
+		"an operation is over, compared since, and shown": {
+			of(ended(app().Reconciled(later), end)).own(t, asks, syncs("Succeeded", end, later)), false, 1},
+		"an operation is over, compared in the same second": {
+			of(ended(app().Reconciled(end), end)).own(t, asks, syncs("Succeeded", end, end)), false, 1},
+		"a dry run": {of(rest()).own(t, syncs("Running", "", ""), flag("operationStateDryRun")), false, 0},
+		"a dry run is over": {
+			of(ended(rest(), end)).with(func(s *situation) { dry(s.App) }).own(t, syncs("Succeeded", end, ""), flag("operationStateDryRun")), false, 0},
+		"a refresh is asked for":    {of(rest().Annotation(apis.AnnotationRefresh, "hard")).own(t, tells()), true, 1},
+		"an operation is asked for": {of(rest().Operation(asked1)).own(t, tells()), true, 1},
+		"an operation is asked for that may not travel": {
+			of(rest().Operation(asked1)).own(t, tells()).with(func(s *situation) { s.OperationRefused = refusal() }), false, 0},
+		"an operation is to be stopped": {
+			of(rest().Runs("Terminating", began)).own(t, tells("operationStatePhase", "Running", "operationStateStartedAt", began)), true, 1},
+		"a dry run is remembered, and runs": {
+			of(rest()).own(t, asks, sent(over), tells("operationPending", "1-a", "operationTaken", "1-a", "operationStatePhase", "Running",
+				"operationStateStartedAt", began, "reconciledAt", earlier), flag("operationStateDryRun")), true, 0},
+		"a dry run is to be stopped": {
+			of(rest().Runs("Terminating", began)).with(func(s *situation) { dry(s.App) }).
+				own(t, asks, syncs("Running", "", earlier), flag("operationStateDryRun"), func(w *workv1.ManifestWork) {
+					sent(relay.Sent{State: relay.Delivered, ID: relay.TerminationID(began), Version: "1"})(w)
+				}), true, 0},
+		"a dry run is to be stopped, and not sent": {
+			of(rest().Runs("Terminating", began)).with(func(s *situation) { dry(s.App) }).own(t, tells()), true, 1},
+		"an operation is remembered, and over": {of(rest()).own(t, asks, sent(over), tells("reconciledAt", earlier)), false, 1},
+		"not applied":                          {of(app()).own(t, quiet, refuses("no")), false, 0},
+		"not applied, and settled":             {of(rest()).own(t, asks, refuses("no")), true, 0},
+	} {
+		t.Run(title, func(t *testing.T) {
+			plan := Decide(tc.is.Facts, tc.is.Options)
+			after := tc.is.Own
+			for _, s := range plan.Steps {
+				after = s.Work
+			}
+			if got := work.TellsVolatile(after); got != tc.want || len(plan.Steps) != tc.writes {
+				t.Errorf("it asks: %t, after %q", got, outline(&plan))
+			}
+		})
+	}
+}
+
+// quiet lets a work ask for nothing that changes with every comparison.
+func quiet(w *workv1.ManifestWork) {
+	rules := &w.Spec.ManifestConfigs[0].FeedbackRules
+	*rules = (*rules)[:1]
+}
+
+// TestTerminationAtTheEnd: a work that is to carry one is told first to ask for the version that it is for.
+func TestTerminationAtTheEnd(t *testing.T) {
+	s := of(deletedApp(cascading()).Runs("Terminating", began))
+	for _, want := range []struct{ asks, carries bool }{{true, false}, {true, true}} {
+		if s.Own == nil {
+			s.own(t, quiet, runsAnOperation)
+		}
+		plan := Decide(s.Facts, s.Options)
+		if len(plan.Steps) != 1 || plan.Steps[0].Verb != Update {
+			t.Fatalf("got %q", outline(&plan))
+		}
+		w := plan.Steps[0].Work
+		if work.TellsVolatile(w) != want.asks || work.CarriesRequest(w) != want.carries {
+			t.Errorf("it asks: %t, it carries the termination: %t", work.TellsVolatile(w), work.CarriesRequest(w))
+		}
+		w.Generation++
+		runsAnOperation(w)
+		s.Own = w
+	}
+	s.Own.Status.Conditions[0].Status = metav1.ConditionTrue
+	if plan := Decide(s.Facts, s.Options); len(plan.Steps) != 0 {
+		t.Errorf("it is asked for again: %q", outline(&plan))
+	}
+}
