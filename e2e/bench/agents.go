@@ -3,11 +3,66 @@ package bench
 import (
 	"context"
 	"strconv"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // manifestWork is what is read of a ManifestWork.
 type manifestWork struct {
 	meta `json:"metadata"`
+	Spec *workSpec `json:"spec"`
+
+	// asksVolatile is set when it asks for what changes with every comparison.
+	asksVolatile bool
+}
+
+// workSpec is what a work asks its agent for.
+type workSpec struct {
+	ManifestConfigs []struct {
+		FeedbackRules []struct {
+			JSONPaths []struct {
+				Name string `json:"name"`
+			} `json:"jsonPaths"`
+		} `json:"feedbackRules"`
+	} `json:"manifestConfigs"`
+}
+
+// asks tells whether the agent is to report a value.
+func (s *workSpec) asks(name string) bool {
+	if s == nil {
+		return false
+	}
+	for _, config := range s.ManifestConfigs {
+		for _, rule := range config.FeedbackRules {
+			for _, path := range rule.JSONPaths {
+				if path.Name == name {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
+// there is an Application on its cluster.
+type there struct {
+	// mu is held while its agent reports.
+	mu sync.Mutex
+
+	// number is that of the last change; 0 is the first sync.
+	number int
+
+	// version counts the writes of its Argo CD; 0: it is not there yet.
+	version int
+
+	// startedAt and finishedAt are those of its last operation, changedAt is when its health changed last, and
+	// reconciledAt when it was compared last.
+	startedAt, finishedAt, changedAt, reconciledAt string
+
+	// reported is the generation of the work that its agent has answered last.
+	reported int64
 }
 
 // finalizer is the work agent's, which it puts on a work before it applies it.
@@ -18,18 +73,102 @@ func (b *Bench) take(ctx context.Context, w *manifestWork) error {
 	return b.bare.patch(ctx, worksOf(w.Namespace)+"/"+w.Name, object{"metadata": object{"finalizers": []string{finalizer}}})
 }
 
-// report writes the status of a work as its agent does: all of it, in one merge patch of the subresource.
-func (b *Bench) report(ctx context.Context, w *manifestWork, app, number int) error {
-	return b.bare.patch(ctx, worksOf(w.Namespace)+"/"+w.Name+"/status", workStatus(w, b.name(app), number))
+// syncs lets the cluster's Argo CD carry out a sync without trouble.
+func (t *there) syncs() {
+	t.starts()
+	t.finishes()
 }
 
-// workStatus is what a work agent (v1.2.0) reports of an Application that was synced without trouble. number is that
-// of the change; 0 is the first sync.
-func workStatus(w *manifestWork, app string, number int) object {
-	at, commit := now(), commit
-	if number > 0 {
-		commit = revision(number)
+// starts lets the cluster's Argo CD begin a sync, and finishes lets it end and compare.
+func (t *there) starts() { t.startedAt, t.finishedAt = now(), "" }
+
+func (t *there) finishes() {
+	at := now()
+	t.finishedAt, t.changedAt, t.reconciledAt = at, at, at
+}
+
+// changes lets the cluster's Argo CD find something new that calls for no sync.
+func (t *there) changes() { t.changedAt, t.reconciledAt = now(), now() }
+
+// write changes an Application on its cluster, and lets its agent report all that the work asks for.
+func (b *Bench) write(ctx context.Context, app, number int, change func(*there)) error {
+	t := &b.there[app]
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.number = number
+	t.version++
+	change(t)
+	return b.report(ctx, app, t)
+}
+
+// compare lets the cluster's Argo CD compare an Application and find nothing new: it writes reconciledAt, and its agent
+// reports that where the work asks for it.
+func (b *Bench) compare(ctx context.Context, app int) error {
+	t := &b.there[app]
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.version++
+	t.reconciledAt = now()
+	if !b.work(app).asksVolatile {
+		return nil
 	}
+	return b.report(ctx, app, t)
+}
+
+// answer lets an agent apply its work as it is now, and report what that asks for. It (v1.2.0) may do so in two writes.
+func (b *Bench) answer(ctx context.Context, app int) error {
+	t := &b.there[app]
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.version == 0 || t.reported == b.work(app).Generation {
+		return nil
+	}
+	return b.report(ctx, app, t)
+}
+
+// report writes the status of a work as its agent does: all of it, in one merge patch of the subresource.
+func (b *Bench) report(ctx context.Context, app int, t *there) error {
+	w := b.work(app)
+	t.reported = w.Generation
+	return b.bare.patch(ctx, worksOf(w.Namespace)+"/"+w.Name+"/status", workStatus(w, b.name(app), t))
+}
+
+// answers lets agents answer works that have changed, so many at a time, until ctx ends.
+func (b *Bench) answers(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(b.Agents)
+	for {
+		select {
+		case app := <-b.changed:
+			group.Go(func() error { return b.answer(ctx, app) })
+		case <-ctx.Done():
+			return group.Wait()
+		}
+	}
+}
+
+// compareAll lets the clusters compare every Application once in each period, one after the other, until ctx ends, and
+// returns how often they did.
+func (b *Bench) compareAll(ctx context.Context) (int, error) {
+	if b.Comparison == 0 {
+		<-ctx.Done()
+		return 0, nil
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(b.Agents)
+	began := time.Now()
+	for n := 0; ; n++ {
+		select {
+		case <-time.After(time.Until(began.Add(time.Duration(n) * b.Comparison / time.Duration(b.applications())))):
+			group.Go(func() error { return b.compare(context.WithoutCancel(ctx), n%b.applications()) })
+		case <-ctx.Done():
+			return n, group.Wait()
+		}
+	}
+}
+
+// workStatus is what a work agent (v1.2.0) reports of an Application that has no trouble.
+func workStatus(w *manifestWork, app string, t *there) object {
 	return object{"status": object{
 		"conditions": []object{
 			condition("Applied", "AppliedManifestWorkComplete", "Apply manifest work complete", w.Generation),
@@ -45,27 +184,37 @@ func workStatus(w *manifestWork, app string, number int) object {
 				"group": "argoproj.io", "kind": "Application", "name": app, "namespace": namespace,
 				"ordinal": 0, "resource": "applications", "version": "v1alpha1",
 			},
-			"statusFeedback": object{"values": feedback(at, commit, number)},
+			"statusFeedback": object{"values": feedback(t, w.asksVolatile)},
 		}}},
 	}}
 }
 
-func feedback(at, commit string, number int) []object {
+func feedback(t *there, volatile bool) []object {
 	text := func(name, s string) object {
 		return object{"name": name, "fieldValue": object{"type": "String", "string": s}}
 	}
-	return []object{
+	commit := commit
+	if t.number > 0 {
+		commit = revision(t.number)
+	}
+	out := []object{
 		text("healthStatus", "Healthy"),
 		text("syncStatus", "Synced"),
-		text("operationStatePhase", "Succeeded"),
-		text("operationStateStartedAt", at),
+		text("operationStateStartedAt", t.startedAt),
 		text("syncRevision", commit),
-		text("resourceVersion", strconv.Itoa(1000+number)),
-		text("healthLastTransitionTime", at),
-		text("reconciledAt", at),
-		text("operationStateFinishedAt", at),
-		text("operationStateMessage", "successfully synced (all tasks run)"),
+		text("uid", "6fbc2d0e-0000-4000-8000-000000000000"),
+		text("healthLastTransitionTime", t.changedAt),
 		text("operationStateSyncRevision", commit),
 		{"name": "operationStateAutomated", "fieldValue": object{"type": "Boolean", "boolean": true}},
 	}
+	if t.finishedAt == "" {
+		out = append(out, text("operationStatePhase", "Running"))
+	} else {
+		out = append(out, text("operationStatePhase", "Succeeded"), text("operationStateFinishedAt", t.finishedAt),
+			text("operationStateMessage", "successfully synced (all tasks run)"))
+	}
+	if volatile {
+		out = append(out, text("resourceVersion", strconv.Itoa(1000+t.version)), text("reconciledAt", t.reconciledAt))
+	}
+	return out
 }

@@ -38,6 +38,10 @@ type Bench struct {
 	// setUIDs are those of the ApplicationSets.
 	setUIDs []string
 
+	// there are the Applications on their clusters, and changed are those whose works have changed, for their agents.
+	there   []there
+	changed chan int
+
 	mu    sync.Mutex
 	works map[int]*manifestWork
 
@@ -71,6 +75,7 @@ var phases = []phase{
 	{name: "backlog", run: (*Bench).backlog, restarts: true},
 	{name: "convergence", run: (*Bench).convergence},
 	{name: "freshness", run: (*Bench).freshness},
+	{name: "sync", run: (*Bench).sync},
 	{name: "storm", run: (*Bench).storm},
 	{name: "idle", run: (*Bench).idle},
 	{name: "restart", run: (*Bench).restart, restarts: true},
@@ -83,12 +88,12 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	}
 	b := &Bench{
 		Options: o, layout: layout{o.Clusters, o.Sets}, result: newResult(&o), works: map[int]*manifestWork{},
-		omitted:    map[int]bool{},
+		omitted: map[int]bool{}, there: make([]there, o.Applications()), changed: make(chan int, 1<<16),
 		roundTrips: newTracker(), status: newTracker(), reports: newTracker(),
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	failed := make(chan error, 1)
+	failed := make(chan error, 4)
 	go func() {
 		select {
 		case err := <-failed:
@@ -103,6 +108,11 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	if err := b.watchAll(ctx, failed); err != nil {
 		return nil, err
 	}
+	go func() {
+		if err := b.answers(ctx); ctx.Err() == nil {
+			failed <- fmt.Errorf("agents: %w", err)
+		}
+	}()
 	for _, p := range phases {
 		if err := b.measure(ctx, p); err != nil {
 			return b.result, fmt.Errorf("phase %s: %w", p.name, errors.Join(err, context.Cause(ctx)))

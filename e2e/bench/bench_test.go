@@ -137,16 +137,29 @@ func TestAgentsReport(t *testing.T) {
 	if err := json.Unmarshal(encoded(l.application(3, "uid")), app); err != nil {
 		t.Fatal(err)
 	}
-	w := &workv1.ManifestWork{}
-	if err := json.Unmarshal(encoded(workStatus(&manifestWork{}, l.name(3), 7)), w); err != nil {
-		t.Fatal(err)
-	}
-	o := parser.Parse(&w.Status, work.Identifier(app))
-	if !o.Complete || len(o.Rejected) > 0 || numberOf(o.Status.Sync.Revision) != 7 {
-		t.Errorf("it is read as %+v", o)
-	}
-	if _, err := work.Render(app, work.Requests{}); err != nil {
-		t.Error(err)
+	for _, asks := range []bool{false, true} {
+		rendered, err := work.Render(app, work.Requests{Volatile: asks})
+		if err != nil {
+			t.Fatal(err)
+		}
+		played := &manifestWork{}
+		if err := json.Unmarshal(encoded(rendered), played); err != nil {
+			t.Fatal(err)
+		}
+		played.asksVolatile = played.Spec.asks("reconciledAt")
+		if played.asksVolatile != asks {
+			t.Errorf("a work that asks for what changes with every comparison: %v", played.asksVolatile)
+		}
+		on := &there{number: 7, version: 1}
+		on.syncs()
+		w := &workv1.ManifestWork{}
+		if err := json.Unmarshal(encoded(workStatus(played, l.name(3), on)), w); err != nil {
+			t.Fatal(err)
+		}
+		o := parser.Parse(&w.Status, work.Identifier(app))
+		if !o.Complete || len(o.Rejected) > 0 || numberOf(o.Status.Sync.Revision) != 7 || (o.Status.ReconciledAt != "") != asks {
+			t.Errorf("it is read as %+v", o)
+		}
 	}
 }
 

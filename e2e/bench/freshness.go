@@ -39,7 +39,7 @@ func (b *Bench) freshness(ctx context.Context) error {
 	for range b.Changes {
 		app := b.any()
 		number := b.next(app, time.Now())
-		if err := b.report(ctx, b.work(app), app, number); err != nil {
+		if err := b.write(ctx, app, number, (*there).changes); err != nil {
 			return err
 		}
 		if err := errors.Join(b.status.wait(ctx), b.reports.wait(ctx)); err != nil {
@@ -73,6 +73,41 @@ func (b *Bench) cost(d *snapshot) {
 	set("change.report_bytes", d.written.of("multiclusterapplicationsetreports")/n)
 	set("change.cpu", d.cpu["towline"]/n*1000)
 	set("change.hub_cpu", (d.cpu["kube-apiserver"]+d.cpu["etcd"])/n*1000)
+}
+
+// sync lets clusters carry out syncs of their own, one at a time, and measures what each costs: the hub asks when it has been
+// compared after, which others wait for.
+func (b *Bench) sync(ctx context.Context) error {
+	before, err := b.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	for range b.Changes {
+		app := b.any()
+		for _, step := range []func(*there){(*there).starts, (*there).finishes} {
+			if err := b.write(ctx, app, b.next(app, time.Now()), step); err != nil {
+				return err
+			}
+			if err := errors.Join(b.status.wait(ctx), b.reports.wait(ctx)); err != nil {
+				return err
+			}
+		}
+	}
+	if err := b.settle(ctx); err != nil {
+		return err
+	}
+	after, err := b.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	b.status.take()
+	b.reports.take()
+	d, n := after.since(before), float64(b.Changes)
+	b.result.set("sync.application_writes", d.requests.of("applications", writing...)/n)
+	b.result.set("sync.work_writes", d.requests.of("manifestworks", writing...)/n)
+	b.result.set("sync.agent_writes", d.requests.of("manifestworks/status", writing...)/n)
+	b.result.set("sync.report_writes", d.requests.of("multiclusterapplicationsetreports", writing...)/n)
+	return nil
 }
 
 // storm makes many changes a second, as agents that know nothing of each other, and measures how long each takes to
@@ -151,5 +186,5 @@ func (b *Bench) changes(ctx context.Context) (int, error) {
 // change makes the next change, which is counted from the moment when it was due.
 func (b *Bench) change(ctx context.Context, app int, due time.Time) error {
 	number := b.next(app, due)
-	return b.report(ctx, b.work(app), app, number)
+	return b.write(ctx, app, number, (*there).changes)
 }

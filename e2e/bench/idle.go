@@ -2,22 +2,34 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
-// idle measures a hub on which nothing happens.
+// calm is how long the works have at most until nobody waits for anything.
+const calm = 30 * time.Second
+
+// idle measures a hub on which nothing happens, while every cluster compares its Applications from time to time and finds
+// nothing new.
 func (b *Bench) idle(ctx context.Context) error {
 	if b.Idle == 0 {
 		return nil
+	}
+	for until := time.Now().Add(calm); b.asking() > 0 && time.Now().Before(until) && ctx.Err() == nil; {
+		time.Sleep(time.Second)
+	}
+	if n := b.asking(); n > 0 {
+		b.say("%d works ask for what changes with every comparison", n)
 	}
 	before, err := b.snapshot(ctx)
 	if err != nil {
 		return err
 	}
-	select {
-	case <-time.After(b.Idle):
-	case <-ctx.Done():
-		return ctx.Err()
+	resting, cancel := context.WithTimeout(ctx, b.Idle)
+	defer cancel()
+	compared, err := b.compareAll(resting)
+	if err != nil || ctx.Err() != nil {
+		return errors.Join(err, ctx.Err())
 	}
 	after, err := b.snapshot(ctx)
 	if err != nil {
@@ -25,6 +37,7 @@ func (b *Bench) idle(ctx context.Context) error {
 	}
 	d := after.since(before)
 	b.result.set("idle.writes", d.requests.of("", writing...))
+	b.result.set("idle.comparisons", float64(compared))
 	b.result.set("idle.lists", d.requests.of("", listing...))
 	b.result.set("idle.cpu", d.cpu["towline"]/d.seconds()*100)
 	return b.memory("memory.idle")

@@ -54,7 +54,7 @@ func (b *Bench) render(app int) (limitWork, error) {
 		return limitWork{}, err
 	}
 	made.UID = "limit"
-	w, err := work.Render(made, work.Requests{})
+	w, err := work.Render(made, work.Requests{Volatile: true})
 	if err != nil {
 		return limitWork{}, err
 	}

@@ -31,6 +31,9 @@ type Options struct {
 	// Storm and Idle are how long these phases take.
 	Storm, Idle time.Duration
 
+	// Comparison is how often a cluster's Argo CD compares each of its Applications while nothing happens; 0 for never.
+	Comparison time.Duration
+
 	// Profiles is a folder for CPU and heap profiles of every phase; empty for none.
 	Profiles string
 
@@ -45,7 +48,7 @@ type Options struct {
 func Defaults() Options {
 	return Options{
 		Clusters: 200, Sets: 5, Parallel: 16, Agents: 16, Changes: 200,
-		Storm: 20 * time.Second, Idle: time.Minute, Progress: io.Discard,
+		Storm: 20 * time.Second, Idle: time.Minute, Comparison: time.Minute, Progress: io.Discard,
 	}
 }
 
@@ -76,8 +79,8 @@ func (o *Options) Validate() error {
 	if o.Applications() < 2 {
 		errs = append(errs, errors.New("--clusters, --sets: two Applications are needed, one for each way of delivery"))
 	}
-	if o.StormRate < 0 || o.Storm < 0 || o.Idle < 0 {
-		errs = append(errs, errors.New("--storm-rate, --storm and --idle cannot be negative"))
+	if o.StormRate < 0 || o.Storm < 0 || o.Idle < 0 || o.Comparison < 0 {
+		errs = append(errs, errors.New("--storm-rate, --storm, --idle and --comparison cannot be negative"))
 	}
 	return errors.Join(errs...)
 }

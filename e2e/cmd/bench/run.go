@@ -37,6 +37,7 @@ func newRun() *cobra.Command {
 	f.Float64Var(&o.StormRate, "storm-rate", o.StormRate, "changes per second in the storm (default: all Applications of 1 % of the clusters)")
 	f.DurationVar(&o.Storm, "storm", o.Storm, "length of the storm; 0: none")
 	f.DurationVar(&o.Idle, "idle", o.Idle, "how long to do nothing; 0: not at all")
+	f.DurationVar(&o.Comparison, "comparison", o.Comparison, "how often clusters compare each Application meanwhile, without finding anything; 0: never")
 	f.StringVar(&o.Profiles, "profiles", "", "folder for a CPU and a heap profile of every phase")
 	f.StringArrayVar(&o.Args, "towline-arg", nil, "one more argument for `towline controller`; may be repeated")
 	f.StringArrayVar(&o.Env, "towline-env", nil, "one more entry of its environment, as NAME=value; may be repeated")
