@@ -26,6 +26,9 @@ const (
 
 	// tick is how often a condition is looked at.
 	tick = 100 * time.Millisecond
+
+	// busyCluster is the one whose Argo CD compares every Application twice a minute at least.
+	busyCluster = "cluster3"
 )
 
 var (
@@ -87,6 +90,8 @@ func startFleet(ctx context.Context) *fleet.Fleet {
 	}
 	f, err := fleet.Start(ctx, fleet.Options{
 		Dir: GinkgoT().TempDir(), Clusters: fleet.ClusterNames(3), AuditLog: true, Progress: GinkgoWriter,
+		// On one cluster Argo CD compares more often than every three minutes.
+		ExtraArgs: map[string][]string{busyCluster + "/argocd-application-controller": {"--app-resync=15"}},
 	})
 	Expect(err).NotTo(HaveOccurred())
 	return f
