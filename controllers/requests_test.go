@@ -53,14 +53,20 @@ func expectApplication(t *testing.T, app *argocd.Application) {
 		Should(ContainSubstring(`"spec"`))
 }
 
-// refused reports that the agent could not apply the work as it is.
-func refused(t *testing.T, app *argocd.Application) {
+// modified is what the agent says of a request that the cluster's Application has outrun.
+const modified = `Failed to apply manifest: Operation cannot be fulfilled on applications.argoproj.io "x": ` +
+	"the object has been modified; please apply your changes to the latest version and try again"
+
+// refused reports that the agent could not apply the work as it is, for that reason.
+func refused(t *testing.T, app *argocd.Application, why string) {
 	t.Helper()
 	w := workOf(t, app)
 	before := w.DeepCopy()
-	meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{
-		Type: workv1.WorkApplied, Status: metav1.ConditionFalse, Reason: "AppliedManifestWorkFailed", ObservedGeneration: w.Generation,
-	})
+	for _, conditions := range []*[]metav1.Condition{&w.Status.Conditions, &w.Status.ResourceStatus.Manifests[0].Conditions} {
+		meta.SetStatusCondition(conditions, metav1.Condition{
+			Type: workv1.WorkApplied, Status: metav1.ConditionFalse, Reason: "AppliedManifestFailed", Message: why, ObservedGeneration: w.Generation,
+		})
+	}
 	if err := k8s.Status().Patch(t.Context(), w, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)
 	}
@@ -131,6 +137,7 @@ func TestOperationThatAsksForNothing(t *testing.T) {
 	create(t, app)
 	report(t, app, feedbackOf(app).Healthy("a"))
 	expectHealth(t, app, "Healthy")
+	expectSettled(t, app)
 	before := workOf(t, app)
 	request(t, app, `{"info":[{"name":"Reason","value":"once more"}]}`)
 	g := NewWithT(t)
@@ -138,6 +145,34 @@ func TestOperationThatAsksForNothing(t *testing.T) {
 	g.Eventually(func() []string { return eventReasons(t, app) }, soon, tick).Should(ContainElement(apis.ReasonOperationInvalid))
 	if got := expectWork(t, app); got.Generation != before.Generation {
 		t.Error("it was sent")
+	}
+}
+
+// TestOperationThatFails: the API server of the cluster did, so it is sent again for the same version, after a while.
+func TestOperationThatFails(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	request(t, app, `{"sync":{}}`)
+	id := sentOperation(t, app, "")
+	refused(t, app, "Failed to apply manifest: etcdserver: request timed out")
+	expectApplication(t, app)
+	reportHeld(t, app, feedbackOf(app).Healthy("a"))
+	settled(t)
+	if got := carried(t, app); got != "" {
+		t.Errorf("%s was sent again at once", got)
+	}
+	edit(t, workOf(t, app), func(w *workv1.ManifestWork) { // as if that had been a while ago
+		sent := relay.ParseSent(w.Annotations[apis.AnnotationRequestSent])
+		sent.Since = sent.Since.Add(-relay.RetryAfter)
+		w.Annotations[apis.AnnotationRequestSent] = sent.String()
+	})
+	if again := sentOperation(t, app, ""); again != id {
+		t.Error("it is another one")
+	}
+	if raw := string(workOf(t, app).Spec.Workload.Manifests[0].Raw); !strings.Contains(raw, `"resourceVersion":"1"`) {
+		t.Errorf("it is for another version: %s", raw)
 	}
 }
 
@@ -149,7 +184,7 @@ func TestOperationThatIsRefused(t *testing.T) {
 	report(t, app, feedbackOf(app).Healthy("a"))
 	request(t, app, `{"sync":{}}`)
 	id := sentOperation(t, app, "")
-	refused(t, app)
+	refused(t, app, modified)
 	expectApplication(t, app)
 	settled(t)
 	if got := carried(t, app); got != "" {

@@ -73,7 +73,7 @@ func TestDeletionDuringAnOperation(t *testing.T) {
 	terminate(t, app)
 	expectTermination(t, w, "1")
 	expectNotice(t, app, apis.ConditionDeletionWarning, "it was asked to stop")
-	refused(t, app)
+	refused(t, app, modified)
 	expectKept(t, w)
 	reportThere(t, app, w, "Running", "2")
 	expectTermination(t, w, "2")

@@ -56,7 +56,7 @@ func (d *decision) relay() (out relayed, h *hold) {
 	if d.Own != nil {
 		sent = work.Sent(d.Own)
 		seen = feedback.Parse(&d.Own.Status, work.Identifier(d.to))
-		out = answered(d.Own, sent.Last, d.wanted(&seen, sent.Last), operations(&seen))
+		out = answered(d.Own, sent.Last, d.wanted(&seen, sent.Last), operations(&seen), d.Now)
 	}
 	if !out.hold {
 		there := operations(&seen)
@@ -79,13 +79,15 @@ func (d *decision) requests(out *relayed) bool {
 
 // answered is how the request stands that the work carried last: held while it is on its way and still wanted,
 // otherwise over or remembered by what the agent said. The work carries the Application again as soon as it can.
-func answered(existing *workv1.ManifestWork, last relay.Sent, wanted string, there relay.Cluster) relayed {
+func answered(existing *workv1.ManifestWork, last relay.Sent, wanted string, there relay.Cluster, now time.Time) relayed {
 	switch {
 	case last.State != relay.OnItsWay:
 	case work.Outcome(existing) == metav1.ConditionTrue, relay.Stopped(last, there): // its end can be seen before the agent's answer
 		last.State = relay.Delivered
-	case work.Outcome(existing) == metav1.ConditionFalse:
+	case work.Outdated(existing):
 		last.State = relay.Refused
+	case work.Outcome(existing) == metav1.ConditionFalse:
+		last.State, last.Since = relay.Failed, now
 	case last.ID == wanted:
 		return relayed{requests: work.Requests{Last: last}, hold: true}
 	default: // withdrawn before the cluster heard of it
@@ -107,7 +109,8 @@ func (d *decision) wanted(seen *feedback.Observation, last relay.Sent) string {
 
 // relayOperation goes on from what out remembers.
 func (d *decision) relayOperation(seen *feedback.Observation, there relay.Cluster, out *relayed) *hold {
-	app, last := d.to, out.requests.Last
+	app := d.to
+	last, left := out.requests.Last.Retry(d.Now)
 	if s := app.Status.OperationState; s != nil && relay.Terminate(s, last, there) {
 		out.send(relay.Sent{ID: relay.TerminationID(s.StartedAt), Version: there.Version}, nil)
 		return nil
@@ -138,7 +141,9 @@ func (d *decision) relayOperation(seen *feedback.Observation, there relay.Cluste
 	case relay.Drop:
 		d.dropOperation(out)
 	case relay.None:
-		out.forget(app, there)
+		if out.forget(app, there); out.requests.Last.State == relay.Failed {
+			out.after = left
+		}
 	}
 	return nil
 }
@@ -221,7 +226,7 @@ func (d *decision) relayRefresh(sent relay.Refresh, seen *feedback.Observation, 
 	next, outcome, after := sent.Next(kind, d.Identity, answered && shown, d.Now)
 	switch {
 	case outcome == relay.Waiting:
-		out.requests.Refresh, out.after = next, after
+		out.requests.Refresh, out.after = next, soonest(out.after, after)
 		return nil
 	case answered:
 		d.dropRefresh("")

@@ -87,6 +87,7 @@ var documented = map[string][]string{
 	"nothing, it was deleted since":                       {"TestDeliver/a new one"},
 
 	"to an unreachable cluster":         {"TestRelay/on its way"},
+	"to a cluster that cannot apply it": {"TestARequestThatIsRefused/an operation, by a failing cluster"},
 	"to any | withdrawn":                {"TestRelay/on its way, withdrawn"},
 	"running | the Application changes": {"TestRelay/over, and forgotten"},
 	"running | another is asked for":    {"TestRelay/taken, not shown"},

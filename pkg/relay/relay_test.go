@@ -116,14 +116,40 @@ func TestTerminate(t *testing.T) {
 func TestSent(t *testing.T) {
 	for _, s := range []relay.Sent{
 		{}, {State: relay.OnItsWay, ID: "1-a", Version: "7", Digest: "ab"}, {State: relay.Refused, ID: "x", Version: "7"},
+		{State: relay.Failed, ID: "x", Version: "7", Since: now},
 	} {
 		if got := relay.ParseSent(s.String()); got != s {
 			t.Errorf("%q was read as %+v", s, got)
 		}
 	}
-	for _, bad := range []string{"x", "sent a b", "other a b c", "sent a b c d"} {
+	for _, bad := range []string{"x", "sent a b", "other a b c", "sent a b c d", "failed a b c", "failed a b c d", "sent a b c " + now.Format(time.RFC3339)} {
 		if got := relay.ParseSent(bad); got != (relay.Sent{}) {
 			t.Errorf("%q was read as %+v", bad, got)
+		}
+	}
+}
+
+// TestRetry: one that failed counts as made for no version after a while.
+func TestRetry(t *testing.T) {
+	failed := relay.Sent{State: relay.Failed, ID: "1-a", Version: "7", Since: now}
+	refused := failed
+	refused.State = relay.Refused
+	for title, tc := range map[string]struct {
+		sent    relay.Sent
+		at      time.Duration
+		version string
+		left    time.Duration
+	}{
+		"just now":   {failed, 0, "7", relay.RetryAfter},
+		"not yet":    {failed, relay.RetryAfter - time.Second, "7", time.Second},
+		"now":        {failed, relay.RetryAfter, "", 0},
+		"long since": {failed, time.Hour, "", 0},
+		"not failed": {refused, time.Hour, "7", 0},
+		"nothing":    {relay.Sent{}, time.Hour, "", 0},
+	} {
+		got, left := tc.sent.Retry(now.Add(tc.at))
+		if got.Version != tc.version || got.ID != tc.sent.ID || left != tc.left {
+			t.Errorf("%s: got %+v, and %s to wait", title, got, left)
 		}
 	}
 }

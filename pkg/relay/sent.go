@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
+	"time"
 )
 
 // noDigest stands for an empty Digest in an annotation.
@@ -19,9 +20,16 @@ const (
 	// Delivered means: the agent has applied it, once.
 	Delivered State = "delivered"
 
-	// Refused means: the agent could not apply it, most often because the Application had changed meanwhile.
+	// Refused means: the agent could not apply it, because the Application had changed meanwhile.
 	Refused State = "refused"
+
+	// Failed means: the agent could not apply it for another reason, as where the API server of the cluster fails.
+	Failed State = "failed"
 )
+
+// RetryAfter is how long a request that failed waits before it is sent again for the same version of the Application: what
+// refuses it may refuse it for ever, and each time takes two writes of the work.
+const RetryAfter = 30 * time.Second
 
 // Sent is what a work remembers of the last request that it carried. The zero value: it never carried one, or that
 // one is over. It is an annotation, which a cluster may change: that can only harm the requests to that cluster.
@@ -38,16 +46,40 @@ type Sent struct {
 
 	// Digest is that of the operation; empty for a termination.
 	Digest string
+
+	// Since is when one that failed was found to have, to the second; zero for others.
+	Since time.Time
+}
+
+// Retry is the request as it counts at a time, and how long one that failed is still to wait. One that has waited counts as
+// made for no version: it is sent again for the one that is there.
+func (s Sent) Retry(now time.Time) (Sent, time.Duration) {
+	if s.State != Failed {
+		return s, 0
+	}
+	left := RetryAfter - now.Sub(s.Since)
+	if left > 0 {
+		return s, left
+	}
+	s.Version = ""
+	return s, 0
 }
 
 // ParseSent reads what String wrote. Anything else is no request.
 func ParseSent(annotation string) Sent {
 	f := strings.Fields(annotation)
-	if len(f) != 4 {
+	if len(f) < 4 {
 		return Sent{}
 	}
 	s := Sent{State: State(f[0]), ID: f[1], Version: f[2], Digest: f[3]}
-	if s.State != OnItsWay && s.State != Delivered && s.State != Refused {
+	switch {
+	case len(f) == 4 && (s.State == OnItsWay || s.State == Delivered || s.State == Refused):
+	case len(f) == 5 && s.State == Failed:
+		var err error
+		if s.Since, err = time.Parse(time.RFC3339, f[4]); err != nil {
+			return Sent{}
+		}
+	default:
 		return Sent{}
 	}
 	if s.Digest == noDigest {
@@ -65,7 +97,11 @@ func (s Sent) String() string {
 	if digest == "" {
 		digest = noDigest
 	}
-	return strings.Join([]string{string(s.State), s.ID, s.Version, digest}, " ")
+	words := []string{string(s.State), s.ID, s.Version, digest}
+	if s.State == Failed {
+		words = append(words, s.Since.UTC().Format(time.RFC3339))
+	}
+	return strings.Join(words, " ")
 }
 
 // Digest tells operations apart by what they ask for, whatever their identities. It is empty for what is none.

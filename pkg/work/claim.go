@@ -74,6 +74,20 @@ func Refused(w *workv1.ManifestWork) string {
 	return conflicts
 }
 
+// outdated are the words by which an API server (Kubernetes 1.34, apiserver/pkg/registry/generic/registry) refuses a change of
+// another version of an object than the one that is there.
+const outdated = "the object has been modified"
+
+// Outdated tells whether the agent could not apply what a work carries because the Application there has another version by now
+// than the one that a request was made for.
+func Outdated(w *workv1.ManifestWork) bool {
+	if len(w.Spec.ManifestConfigs) == 0 || Outcome(w) != metav1.ConditionFalse {
+		return false
+	}
+	c := feedback.WorkCondition(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier, workv1.WorkApplied)
+	return c != nil && strings.Contains(c.Message, outdated)
+}
+
 // Outcome is what the work agent says of applying the work as it is now; empty while it has not said.
 func Outcome(w *workv1.ManifestWork) metav1.ConditionStatus {
 	c := meta.FindStatusCondition(w.Status.Conditions, workv1.WorkApplied)

@@ -1,0 +1,45 @@
+package work_test
+
+import (
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// TestOutdated: only an API server's word on versions counts, about the work as it is.
+func TestOutdated(t *testing.T) {
+	const words = `Failed to apply manifest: Operation cannot be fulfilled on applications.argoproj.io "x": the object has been modified`
+	for title, tc := range map[string]struct {
+		status     metav1.ConditionStatus
+		message    string
+		generation int64
+		want       bool
+	}{
+		"another version":    {metav1.ConditionFalse, words, 1, true},
+		"another reason":     {metav1.ConditionFalse, "Failed to apply manifest: etcdserver: request timed out", 1, false},
+		"of fields":          {metav1.ConditionFalse, "Failed to apply manifest: Apply failed with 1 conflict: .spec", 1, false},
+		"applied":            {metav1.ConditionTrue, words, 1, false},
+		"of the work before": {metav1.ConditionFalse, words, 0, false},
+	} {
+		app := fixture.Application("guestbook").Obj()
+		w, err := work.Render(app, work.Requests{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Generation = 1
+		w.Status = fixture.Feedback(work.Identifier(app)).Condition(workv1.WorkApplied, tc.status, tc.message).Obj()
+		for i := range w.Status.Conditions {
+			w.Status.Conditions[i].ObservedGeneration = tc.generation
+		}
+		if got := work.Outdated(w); got != tc.want {
+			t.Errorf("%s: got %t", title, got)
+		}
+	}
+	if work.Outdated(&workv1.ManifestWork{}) {
+		t.Error("a work that says nothing is outdated")
+	}
+}
