@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/companions"
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/internal/tracking"
 	"github.com/towline-io/towline/controllers/slim"
@@ -41,10 +42,6 @@ func Cache(argocdNamespace string) cache.Options {
 	if err != nil {
 		panic(err) // the key is a constant
 	}
-	repository, err := labels.NewRequirement(apis.LabelSecretType, selection.In, []string{apis.SecretTypeRepository, apis.SecretTypeRepoCreds})
-	if err != nil {
-		panic(err) // as above
-	}
 	// By a field: a cache by namespaces asks for the scope of the type at every single read.
 	ofArgoCD := fields.OneTermEqualSelector("metadata.namespace", argocdNamespace)
 	pulled := labels.NewSelector().Add(*exists)
@@ -59,7 +56,7 @@ func Cache(argocdNamespace string) cache.Options {
 			&clusterv1.ManagedCluster{}: {Transform: slim.Cluster},
 			// Those whose Argo CD takes clusters from GitOpsClusters of other namespaces.
 			&corev1.Namespace{}: {Label: labels.SelectorFromSet(labels.Set{apis.LabelArgoNamespace: "true"})},
-			&corev1.Secret{}:    {Field: ofArgoCD, Label: labels.NewSelector().Add(*repository)},
+			&corev1.Secret{}:    {Field: ofArgoCD, Label: companions.RepositorySecrets()},
 			&corev1.ConfigMap{}: tracking.Cache(argocdNamespace),
 		},
 	}

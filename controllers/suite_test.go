@@ -244,7 +244,7 @@ func startReplica(t *testing.T, replica func(*ctrl.Options), edits ...func(*cont
 		Move: delivery.MoveOptions{Order: apis.MoveNewFirst, Timeout: time.Hour},
 	}
 	o.Authorization.NamespaceRules = []authorization.NamespaceRule{{From: "*", To: "*"}}
-	o.Companions = companions.Options{ClusterNamespace: clusterArgoCD, Projects: true, Objects: true}
+	o.Companions = companions.Options{ClusterNamespace: clusterArgoCD, Projects: true, Objects: true, Grace: time.Millisecond}
 	for _, edit := range edits {
 		edit(&o)
 	}

@@ -42,7 +42,15 @@ type Options struct {
 
 	// Objects tells whether Applications may name Secrets and ConfigMaps, which takes the right to read all of them.
 	Objects bool
+
+	// Grace is how long a credential's Secret must have been missing on the hub before its clusters lose it; 0 stands for
+	// DefaultGrace.
+	Grace time.Duration
 }
+
+// DefaultGrace is how long a Secret may be missing: objects are not put back all at once in a restore, and are replaced by
+// being deleted and made again.
+const DefaultGrace = time.Minute
 
 // Reconciler keeps one companion work as it should be. What it remembers can be lost at any time.
 type Reconciler struct {
@@ -70,6 +78,7 @@ type Reconciler struct {
 
 	running  controller.Controller
 	scopes   scopes
+	missing  missing
 	nudged   nudged
 	troubled tally.Reasons
 }
@@ -79,6 +88,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	existing, err := r.work(ctx, req.NamespacedName)
 	if err != nil {
 		return ctrl.Result{}, err
+	}
+	if existing == nil {
+		r.missing.forget(req.NamespacedName)
 	}
 	want, err := r.want(ctx, req.NamespacedName, existing)
 	if err == nil && existing != nil {
@@ -149,9 +161,9 @@ func (r *Reconciler) want(ctx context.Context, key types.NamespacedName, existin
 	case companion.Project:
 		return r.project(ctx, key, existing)
 	case companion.Credential:
-		return r.credential(ctx, key)
+		return r.credential(ctx, key, existing)
 	case companion.Objects:
-		return r.objectsWork(ctx, key)
+		return r.objectsWork(ctx, key, existing)
 	}
 	return keep, nil
 }

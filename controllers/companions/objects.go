@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/index"
@@ -21,7 +22,7 @@ import (
 
 // objectsWork tells what becomes of the work that carries what an Application names, and says on the Application what is
 // wrong with its companions, of all kinds. The work goes after the Application's own: what runs may need it to the end.
-func (r *Reconciler) objectsWork(ctx context.Context, key types.NamespacedName) (want, error) {
+func (r *Reconciler) objectsWork(ctx context.Context, key types.NamespacedName, existing *workv1.ManifestWork) (want, error) {
 	apps := index.ApplicationsOfObjectsWork(ctx, r, key)
 	if len(apps) == 0 {
 		r.troubled.Set(troubledApplications, key, "")
@@ -39,7 +40,7 @@ func (r *Reconciler) objectsWork(ctx context.Context, key types.NamespacedName) 
 	if !sent {
 		return r.notSent(ctx, key, app)
 	}
-	want, problems, err := r.named(ctx, app)
+	want, problems, err := r.named(ctx, app, existing)
 	if err != nil {
 		return keep, err
 	}
@@ -79,8 +80,9 @@ func (r *Reconciler) abandoned(ctx context.Context, key types.NamespacedName) (w
 	return end, nil
 }
 
-// named is the work of what an Application names, and what is wrong with that.
-func (r *Reconciler) named(ctx context.Context, app *argocd.Application) (want, []problem, error) {
+// named is the work of what an Application names, and what is wrong with that. existing is the one that there is; nil for
+// none.
+func (r *Reconciler) named(ctx context.Context, app *argocd.Application, existing *workv1.ManifestWork) (want, []problem, error) {
 	refs, err := companion.References(app.Annotations[apis.AnnotationWith])
 	switch {
 	case err != nil:
@@ -106,7 +108,7 @@ func (r *Reconciler) named(ctx context.Context, app *argocd.Application) (want, 
 				"themselves: take the annotation off, or set spec.destination.namespace to another namespace",
 			apis.AnnotationWith, to.Name, app.Namespace)}, nil
 	}
-	set, problems, err := r.collect(ctx, app.Namespace, spec.Project, refs)
+	set, problems, err := r.collect(ctx, app.Namespace, spec, refs, existing)
 	if err != nil {
 		return keep, nil, err
 	}
@@ -136,13 +138,14 @@ func (r *Reconciler) executor(ctx context.Context, app *argocd.Application) (typ
 	return named, err == nil, nil
 }
 
-// collect reads what an Application names. What does not exist, may not travel or is not permitted is left out.
+// collect reads what an Application names. What may not travel or is not permitted is left out. What is missing stays as
+// existing brought it: nobody has said that the cluster is not to have it any more, and what runs there uses it.
 func (r *Reconciler) collect(
-	ctx context.Context, namespace, project string, refs []companion.Reference,
+	ctx context.Context, namespace string, spec companion.Spec, refs []companion.Reference, existing *workv1.ManifestWork,
 ) (companion.ObjectSet, []problem, error) {
 	var set companion.ObjectSet
 	var problems []problem
-	forbidden, err := r.forbiddenKinds(ctx, project)
+	forbidden, err := r.forbiddenKinds(ctx, spec.Project)
 	if err != nil {
 		return set, nil, err
 	}
@@ -150,7 +153,7 @@ func (r *Reconciler) collect(
 		if forbidden[ref.Kind] {
 			problems = append(problems, problemf(apis.ReasonCompanionForbidden,
 				"%s: AppProject %s does not permit objects of kind %s: permit them in its spec.namespaceResourceWhitelist or "+
-					"namespaceResourceBlacklist", ref, project, ref.Kind))
+					"namespaceResourceBlacklist", ref, spec.Project, ref.Kind))
 			continue
 		}
 		var obj client.Object = &corev1.Secret{}
@@ -162,6 +165,9 @@ func (r *Reconciler) collect(
 		case apierrors.IsNotFound(err):
 			problems = append(problems, problemf(apis.ReasonCompanionMissing,
 				"there is no %s in namespace %s of the hub: make it, or take it out of the annotation %s", ref, namespace, apis.AnnotationWith))
+			if existing != nil {
+				set.Keep(existing, ref, spec.Namespace, namespace)
+			}
 		case err != nil:
 			return set, nil, err
 		case !companion.Propagates(obj.GetAnnotations()):
@@ -183,16 +189,17 @@ func add(set *companion.ObjectSet, obj client.Object) {
 	}
 }
 
-// forbiddenKinds are the kinds that the project does not permit. A project that is not there permits nothing.
+// forbiddenKinds are the kinds that the project does not permit. It returns an error for a project that is not there: an
+// Application of such a one is not sent, and what it has stays.
 func (r *Reconciler) forbiddenKinds(ctx context.Context, name string) (map[companion.ObjectKind]bool, error) {
 	p := &argocd.AppProject{}
 	err := r.Get(ctx, types.NamespacedName{Namespace: r.ArgoCDNamespace, Name: name}, p)
-	if client.IgnoreNotFound(err) != nil {
+	if err != nil {
 		return nil, err
 	}
 	out := map[companion.ObjectKind]bool{}
 	for _, kind := range []companion.ObjectKind{companion.SecretKind, companion.ConfigMapKind} {
-		out[kind] = err != nil || !companion.KindPermitted(p, kind)
+		out[kind] = !companion.KindPermitted(p, kind)
 	}
 	return out, nil
 }

@@ -62,7 +62,7 @@ func (r *Reconciler) renderProject(ctx context.Context, cluster, name string) (w
 		return letGo, nil
 	}
 	to, err := r.target(ctx, cluster)
-	if err != nil {
+	if err != nil || !to.known {
 		return keep, err
 	}
 	if r.shared(to) {

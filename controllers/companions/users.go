@@ -126,6 +126,10 @@ func read(w *workv1.ManifestWork) (apps []carried, request bool) {
 type target struct {
 	authorization.Cluster
 
+	// known tells that there is such a ManagedCluster. Nothing is known of one that is missing, and what was sent there stays as
+	// it is.
+	known bool
+
 	// hub tells that it is the hub itself.
 	hub bool
 
@@ -147,13 +151,14 @@ func (r *Reconciler) originals(ctx context.Context, w *workv1.ManifestWork) (boo
 	return to.hub, err
 }
 
-// target is the cluster of that name. One that is not there has no works, so it does not matter what is said of it.
+// target is the cluster of that name.
 func (r *Reconciler) target(ctx context.Context, name string) (target, error) {
 	c := &clusterv1.ManagedCluster{}
 	err := r.Get(ctx, types.NamespacedName{Name: name}, c)
 	c.Name = name
 	return target{
 		Cluster:   authorization.Describe(c),
+		known:     err == nil,
 		hub:       authorization.IsHub(c),
 		namespace: cmp.Or(c.Annotations[apis.AnnotationArgoCDNamespace], r.ClusterNamespace),
 	}, client.IgnoreNotFound(err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -92,6 +93,29 @@ func RenderObjects(own types.NamespacedName, namespace string, set ObjectSet) (*
 		objects = append(objects, configMapObject(c, namespace, managerOf(c.Namespace)))
 	}
 	return render(ObjectsKey(own), Objects, objects...)
+}
+
+// Keep adds the object of that name that a work brings to a namespace of its cluster, as if it were still in the namespace
+// of the hub that it came from. It adds nothing where the work brings none.
+func (s *ObjectSet) Keep(w *workv1.ManifestWork, ref Reference, namespace, hubNamespace string) {
+	for _, m := range w.Spec.Workload.Manifests {
+		secret, config := &corev1.Secret{}, &corev1.ConfigMap{}
+		switch {
+		case ref.Kind == SecretKind && brings(m, ref, namespace, secret):
+			secret.Namespace = hubNamespace
+			s.Secrets = append(s.Secrets, secret)
+		case ref.Kind == ConfigMapKind && brings(m, ref, namespace, config):
+			config.Namespace = hubNamespace
+			s.ConfigMaps = append(s.ConfigMaps, config)
+		}
+	}
+}
+
+// brings reads a manifest, and tells whether it is the object of that name in a namespace.
+func brings(m workv1.Manifest, ref Reference, namespace string, into metav1.Object) bool {
+	kind := metav1.TypeMeta{}
+	return json.Unmarshal(m.Raw, &kind) == nil && kind.Kind == string(ref.Kind) && json.Unmarshal(m.Raw, into) == nil &&
+		into.GetName() == ref.Name && into.GetNamespace() == namespace
 }
 
 // managerOf is under whose name objects of a hub namespace are applied. Applications of one namespace may name the same
