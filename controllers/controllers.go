@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 
@@ -74,6 +75,10 @@ type Options struct {
 
 	// ClusterClaims are the names of the ClusterClaims that go to Argo CD's cluster Secrets as labels.
 	ClusterClaims []string
+
+	// ClusterGrace is how long a Placement must have passed over a cluster before its Secret goes; 0 stands for
+	// gitopscluster.DefaultGrace.
+	ClusterGrace time.Duration
 
 	// Redis is Argo CD's; ResourceTree does not run without its HostPort. PlainEntries is set where Argo CD does not
 	// compress what it keeps there.
@@ -199,6 +204,7 @@ func gitOpsCluster(ctx context.Context, o Options, decisions func() error) func(
 			Live:   mgr.GetAPIReader(),
 			Events: mgr.GetEventRecorder("towline"),
 			Claims: o.ClusterClaims,
+			Grace:  o.ClusterGrace,
 
 			IndexDecisions: decisions,
 		}

@@ -53,8 +53,17 @@ func decideNames(t *testing.T, ns string, clusters ...string) {
 
 func count(t *testing.T, ns string, n int) {
 	t.Helper()
+	satisfied(t, ns, n, metav1.ConditionTrue, "AllDecisionsScheduled")
+}
+
+// satisfied is what the Placement says of so many chosen clusters.
+func satisfied(t *testing.T, ns string, n int, status metav1.ConditionStatus, reason string) {
+	t.Helper()
 	p := get(t, &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "all"}})
 	p.Status.NumberOfSelectedClusters = int32(n)
+	meta.SetStatusCondition(&p.Status.Conditions, metav1.Condition{
+		Type: clusterv1beta1.PlacementConditionSatisfied, Status: status, Reason: reason,
+	})
 	if err := k8s.Status().Update(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}

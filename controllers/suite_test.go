@@ -241,7 +241,8 @@ func startReplica(t *testing.T, replica func(*ctrl.Options), edits ...func(*cont
 	ctx, cancel := context.WithCancel(t.Context())
 	o := controllers.Options{
 		Enabled: controllers.Names, Concurrency: concurrency(),
-		Move: delivery.MoveOptions{Order: apis.MoveNewFirst, Timeout: time.Hour},
+		Move:         delivery.MoveOptions{Order: apis.MoveNewFirst, Timeout: time.Hour},
+		ClusterGrace: time.Millisecond,
 	}
 	o.Authorization.NamespaceRules = []authorization.NamespaceRule{{From: "*", To: "*"}}
 	o.Companions = companions.Options{ClusterNamespace: clusterArgoCD, Projects: true, Objects: true, Grace: time.Millisecond}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
@@ -44,8 +45,12 @@ type Reconciler struct {
 	// IndexDecisions registers index.ByDecision, if nobody has yet.
 	IndexDecisions func() error
 
-	scopes scopes
-	held   held
+	// Grace is how long a cluster must not have been chosen before its Secret goes; 0 stands for DefaultGrace.
+	Grace time.Duration
+
+	scopes  scopes
+	held    held
+	dropped dropped
 
 	pushers pushers
 }
@@ -61,6 +66,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	case apierrors.IsNotFound(err):
 		r.held.set(req.NamespacedName, nil)
 		r.pushers.forget(req.NamespacedName)
+		r.dropped.forget(req.NamespacedName)
 		forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	case err != nil:
@@ -69,11 +75,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	default:
 		err = r.keep(ctx, g)
 	}
-	switch {
-	case apierrors.IsConflict(err), errors.Is(err, errStale):
+	if apierrors.IsConflict(err) || errors.Is(err, errStale) {
 		return ctrl.Result{RequeueAfter: retry.Conflict}, nil
-	case errors.Is(err, errPushed):
-		return ctrl.Result{RequeueAfter: pushedAgain}, nil
+	}
+	if after, is := errors.AsType[later](err); is {
+		return ctrl.Result{RequeueAfter: time.Duration(after)}, nil
 	}
 	return ctrl.Result{}, err
 }
@@ -102,6 +108,7 @@ func (r *Reconciler) pass(ctx context.Context, g *v1beta1.GitOpsCluster, o *outc
 		return r.withdraw(ctx, g, o, g.Status.ArgoNamespaces)
 	}
 	if chosen == nil {
+		r.dropped.forget(client.ObjectKeyFromObject(g))
 		return nil
 	}
 	namespace := g.Spec.ArgoServer.ArgoNamespace

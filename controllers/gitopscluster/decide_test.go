@@ -2,6 +2,8 @@ package gitopscluster
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -40,7 +42,18 @@ func TestChosenBy(t *testing.T) {
 		"the status is behind":               {decisions{decision("a")}, 0, nil, []string{"a"}, false},
 		"a decision that has no cluster yet": {decisions{decision("", "a")}, 1, nil, []string{"a"}, true},
 		"nothing":                            {decisions{decision()}, 0, nil, nil, true},
+		"nothing to choose from": {decisions{decision()}, 0, func(p *clusterv1beta1.Placement) {
+			p.Status.Conditions[0].Reason = "NoManagedClusterSetBindings"
+		}, nil, false},
+		"none of its sets is bound": {decisions{decision()}, 0, func(p *clusterv1beta1.Placement) {
+			p.Status.Conditions[0].Reason = "NoIntersection"
+		}, nil, false},
+		"no cluster matches": {decisions{decision()}, 0, func(p *clusterv1beta1.Placement) {
+			p.Status.Conditions[0].Reason = "NoManagedClusterMatched"
+		}, nil, true},
+		"nobody has looked": {decisions{decision()}, 0, func(p *clusterv1beta1.Placement) { p.Status.Conditions = nil }, nil, false},
 		"somebody else decides": {decisions{decision("a")}, 0, func(p *clusterv1beta1.Placement) {
+			p.Status.Conditions = nil
 			p.Annotations = map[string]string{clusterv1beta1.PlacementDisableAnnotation: "true"}
 		}, []string{"a"}, true},
 		"the Placement is going": {decisions{decision("a")}, 1, func(p *clusterv1beta1.Placement) {
@@ -50,6 +63,7 @@ func TestChosenBy(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			p := &clusterv1beta1.Placement{}
 			p.Status.NumberOfSelectedClusters = tc.count
+			p.Status.Conditions = []metav1.Condition{{Type: clusterv1beta1.PlacementConditionSatisfied, Reason: "AllDecisionsScheduled"}}
 			if tc.edit != nil {
 				tc.edit(p)
 			}
@@ -59,6 +73,32 @@ func TestChosenBy(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestDropped: the grace has no breaks, and nothing is remembered of what is over.
+func TestDropped(t *testing.T) {
+	var d dropped
+	g, now := types.NamespacedName{Namespace: "argocd", Name: "g"}, time.Now()
+	a, b := secret("a", "a", "", 0, true), secret("b", "b", "", 0, true)
+	expect := func(after, next time.Duration, due []string, secrets ...*corev1.Secret) {
+		t.Helper()
+		got, left := d.due(g, secrets, time.Minute, now.Add(after))
+		if diff := cmp.Diff(due, slices.Sorted(maps.Keys(got))); diff != "" || left != next {
+			t.Errorf("after %s: the next in %s\n%s", after, left, diff)
+		}
+	}
+	expect(0, time.Minute, nil, &a)
+	expect(40*time.Second, 20*time.Second, nil, &a, &b)
+	expect(70*time.Second, 30*time.Second, []string{"a"}, &a, &b)
+	expect(80*time.Second, 20*time.Second, nil, &b) // the other was chosen again
+	expect(100*time.Second, time.Minute, []string{"b"}, &a, &b)
+	expect(110*time.Second, 0, nil)
+	if len(d.since) != 0 {
+		t.Errorf("remembered: %v", d.since)
+	}
+	expect(2*time.Minute, time.Minute, nil, &a)
+	d.forget(g)
+	expect(4*time.Minute, time.Minute, nil, &a)
 }
 
 // secret is one as a cache has it: of a cluster of Towline's, or of somebody else's.

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -39,17 +40,29 @@ type outcome struct {
 	// retry is why to try again, though no watch will tell when.
 	retry error
 
-	// pushed tells that Secrets are kept for Applications that are pushed to their clusters.
-	pushed bool
+	// after is when to look again though nothing has changed; zero for never.
+	after time.Duration
 }
 
-// again is why to look again. What has failed is tried again sooner than that Applications are looked for.
+// again is why to look again. What has failed is tried again sooner than anything else is looked for.
 func (o *outcome) again() error {
-	if o.retry == nil && o.pushed {
-		return errPushed
+	if o.retry == nil && o.after > 0 {
+		return later(o.after)
 	}
 	return o.retry
 }
+
+// look asks for another look after so long at the latest.
+func (o *outcome) look(after time.Duration) {
+	if o.after == 0 || after < o.after {
+		o.after = after
+	}
+}
+
+// later asks for another look at what nothing that is watched tells of.
+type later time.Duration
+
+func (l later) Error() string { return "look again after " + time.Duration(l).String() }
 
 // resolve notes what became of reading the Placement.
 func (o *outcome) resolve(chosen *selection, err error) {
@@ -140,9 +153,10 @@ func (o *outcome) heldClusters() []string {
 }
 
 // unsettled notes that clusters seem not to be chosen any more, but that this is not certain.
-func (o *outcome) unsettled(n int) {
+func (o *outcome) unsettled(n int, grace time.Duration) {
 	o.removed = verdict{metav1.ConditionFalse, apis.ReasonSelectionUnsettled,
-		fmt.Sprintf("%s no longer chosen, as it seems: their Secrets stay until the Placement's status and its decisions agree", count(n))}
+		fmt.Sprintf("%s no longer chosen, as it seems: their Secrets stay until the Placement, which must have something to choose from, "+
+			"and its decisions have agreed on that for %s", count(n), grace)}
 }
 
 // stuck notes that a namespace cannot be left.

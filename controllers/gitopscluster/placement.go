@@ -20,8 +20,8 @@ type selection struct {
 	// clusters are the names of the chosen clusters, sorted.
 	clusters []string
 
-	// settled says that the Placement's status and its decisions agree. While the placement controller moves clusters
-	// from one PlacementDecision to another, a chosen cluster may be in none.
+	// settled says that the Placement's status and its decisions agree, and that it had something to choose from. While the
+	// placement controller moves clusters from one PlacementDecision to another, a chosen cluster may be in none.
 	settled bool
 
 	// why is the Placement's own word on why it has not chosen more; empty when it is content.
@@ -94,9 +94,19 @@ func chosenBy(placement *clusterv1beta1.Placement, decisions []clusterv1beta1.Pl
 	s.clusters = slices.Compact(s.clusters)
 	byOthers := placement.Annotations[clusterv1beta1.PlacementDisableAnnotation] == "true" // they need not write the status
 	s.settled = placement.DeletionTimestamp.IsZero() && len(s.clusters) == named &&
-		(byOthers || int(placement.Status.NumberOfSelectedClusters) == named)
+		(byOthers || int(placement.Status.NumberOfSelectedClusters) == named && hadChoice(placement))
 	s.why = unsatisfied(placement)
 	return s
+}
+
+// nothingToChoose are the reasons of a Placement (v1.2.0) that has nothing to choose from, because a ManagedClusterSetBinding or a
+// ManagedClusterSet is missing: none of its clusters was passed over.
+var nothingToChoose = []string{"NoManagedClusterSetBindings", "NoIntersection"}
+
+// hadChoice tells whether a Placement has looked at clusters. One that was put back from a backup has no status.
+func hadChoice(placement *clusterv1beta1.Placement) bool {
+	c := meta.FindStatusCondition(placement.Status.Conditions, clusterv1beta1.PlacementConditionSatisfied)
+	return c != nil && !slices.Contains(nothingToChoose, c.Reason)
 }
 
 // unsatisfied is why a Placement has not chosen more, in its own words; empty when it is content.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -25,10 +24,7 @@ import (
 // page is how many Applications are asked for at a time.
 const page = 500
 
-// errPushed asks for another look: Applications that are pushed to a cluster are not watched.
-var errPushed = errors.New("an Application is pushed to the cluster")
-
-// pushedAgain is when.
+// pushedAgain is when to look again where Applications are pushed to a cluster, which are not watched.
 const pushedAgain = time.Minute
 
 // notPulled selects the Applications that are not for pull; the cache has none of them. The values are what

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -133,7 +134,11 @@ func TestPushersForgetsWhatIsGone(t *testing.T) {
 // TestFailureIsNotHeldUp: what has failed is tried again as such, whoever else is waited for.
 func TestFailureIsNotHeldUp(t *testing.T) {
 	failed := errors.New("failed")
-	for want, o := range map[error]*outcome{nil: {}, failed: {retry: failed, pushed: true}, errPushed: {pushed: true}} {
+	soonest := &outcome{}
+	soonest.look(pushedAgain)
+	soonest.look(time.Second)
+	soonest.look(time.Hour)
+	for want, o := range map[error]*outcome{nil: {}, failed: {retry: failed, after: pushedAgain}, later(time.Second): soonest} {
 		if got := o.again(); !errors.Is(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}

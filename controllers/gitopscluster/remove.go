@@ -1,10 +1,12 @@
 package gitopscluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -29,17 +31,33 @@ const (
 	revoked
 )
 
-// prune removes the Secrets of clusters that are no longer chosen. That they are not, the API server itself must say.
+// prune removes the Secrets of clusters that are no longer chosen. That they are not, the API server itself must say, and
+// it must have been so for a while: a Placement passes over what it lacks an object for.
 func (r *Reconciler) prune(ctx context.Context, g *v1beta1.GitOpsCluster, chosen *selection, a *argo, o *outcome) error {
 	left := func(s *selection) []*corev1.Secret {
 		return slices.DeleteFunc(a.owned(client.ObjectKeyFromObject(g)), func(secret *corev1.Secret) bool {
 			return s.has(clustersecret.Cluster(secret))
 		})
 	}
-	candidates := left(chosen)
+	grace, candidates := cmp.Or(r.Grace, DefaultGrace), left(chosen)
+	if !chosen.settled {
+		r.dropped.forget(client.ObjectKeyFromObject(g))
+		if len(candidates) > 0 {
+			o.unsettled(len(candidates), grace)
+			return nil
+		}
+	}
+	due, wait := r.dropped.due(client.ObjectKeyFromObject(g), candidates, grace, time.Now())
 	if len(candidates) == 0 {
 		o.holds(a.namespace, nil)
 		r.pushers.set(pusherKey{client.ObjectKeyFromObject(g), a.namespace}, nil)
+		return nil
+	}
+	if wait > 0 {
+		o.look(wait)
+	}
+	if len(due) == 0 {
+		o.unsettled(len(candidates), grace)
 		return nil
 	}
 	if err := r.confirm(ctx, g); err != nil {
@@ -50,10 +68,11 @@ func (r *Reconciler) prune(ctx context.Context, g *v1beta1.GitOpsCluster, chosen
 		return err
 	}
 	if now == nil || !now.settled {
-		o.unsettled(len(candidates))
+		o.unsettled(len(candidates), grace)
 		return nil
 	}
-	return r.removeAll(ctx, g, a.namespace, left(now), leaving, o)
+	gone := slices.DeleteFunc(left(now), func(s *corev1.Secret) bool { return !due[clustersecret.Cluster(s)] })
+	return r.removeAll(ctx, g, a.namespace, gone, leaving, o)
 }
 
 // withdraw removes all Secrets in namespaces that the GitOpsCluster does not name any more, or may not.
@@ -123,7 +142,9 @@ func (r *Reconciler) removeAll(
 	var errs []error
 	for _, s := range secrets {
 		app, isPushed, err := r.removeOne(ctx, owner, s, how, users)
-		o.pushed = o.pushed || isPushed
+		if isPushed {
+			o.look(pushedAgain)
+		}
 		switch {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("remove Secret %s/%s: %w", s.Namespace, s.Name, err))

@@ -103,7 +103,7 @@ func placementChanged() predicate.Predicate {
 		before, after := e.ObjectOld.(*clusterv1beta1.Placement), e.ObjectNew.(*clusterv1beta1.Placement)
 		return before.Status.NumberOfSelectedClusters != after.Status.NumberOfSelectedClusters ||
 			before.Annotations[clusterv1beta1.PlacementDisableAnnotation] != after.Annotations[clusterv1beta1.PlacementDisableAnnotation] ||
-			unsatisfied(before) != unsatisfied(after)
+			unsatisfied(before) != unsatisfied(after) || hadChoice(before) != hadChoice(after)
 	}}
 }
 
