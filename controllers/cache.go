@@ -54,10 +54,9 @@ func Cache(argocdNamespace string) cache.Options {
 			&argocd.AppProject{}:        {Field: ofArgoCD},
 			&workv1.ManifestWork{}:      {Label: pulled, Transform: slim.Work},
 			&clusterv1.ManagedCluster{}: {Transform: slim.Cluster},
-			// Those whose Argo CD takes clusters from GitOpsClusters of other namespaces.
-			&corev1.Namespace{}: {Label: labels.SelectorFromSet(labels.Set{apis.LabelArgoNamespace: "true"})},
-			&corev1.Secret{}:    {Field: ofArgoCD, Label: companions.RepositorySecrets()},
-			&corev1.ConfigMap{}: tracking.Cache(argocdNamespace),
+			&corev1.Namespace{}:         {Transform: slim.Namespace},
+			&corev1.Secret{}:            {Field: ofArgoCD, Label: companions.RepositorySecrets()},
+			&corev1.ConfigMap{}:         tracking.Cache(argocdNamespace),
 		},
 	}
 }

@@ -93,8 +93,8 @@ func TestCompanionsOfAClusterThatIsMissing(t *testing.T) {
 	start(t)
 	c := cluster(t, func(c *clusterv1.ManagedCluster) {
 		c.Annotations = map[string]string{apis.AnnotationArgoCDNamespace: "openshift-gitops"}
-		c.Spec.ManagedClusterClientConfigs = []clusterv1.ClientConfig{{URL: "https://c.example.com"}}
 	})
+	addressed(t, c.Name, "https://c.example.com")
 	p := appProject(t, func(p *argocd.AppProject) {
 		p.Spec.Destinations = []argocd.ProjectDestination{{Server: "https://c.example.com", Namespace: "*"}}
 	})

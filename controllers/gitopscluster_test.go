@@ -178,6 +178,27 @@ func TestGitOpsClusterImports(t *testing.T) {
 	settle(t, tow, ns)
 }
 
+// TestGitOpsClusterTakesTheAddressThatAdministratorsGave, whatever the cluster says of itself then.
+func TestGitOpsClusterTakesTheAddressThatAdministratorsGave(t *testing.T) {
+	tow := start(t)
+	ns := namespace(t, unique("argo"))
+	own, given := "https://"+unique("api")+".example.com:6443", "https://"+unique("api")+".example.com:6443"
+	c := cluster(t, withURL(own))
+	gitOpsCluster(t, ns)
+	decide(t, ns, c)
+	w := NewWithT(t)
+	w.Eventually(secretOf(t, ns, c), soon, tick).Should(says("server", Equal(own)))
+	addressed(t, c.Name, given)
+	w.Eventually(secretOf(t, ns, c), soon, tick).Should(says("server", Equal(given)))
+	edit(t, c, withURL("https://theirs.example.com:6443"))
+	settle(t, tow, ns)
+	w.Expect(secretOf(t, ns, c)()).To(says("server", Equal(given)))
+	addressed(t, c.Name, "not an address")
+	w.Eventually(secretOf(t, ns, c), soon, tick).Should(says("server", Equal("https://"+c.Name+"-control-plane")))
+	addressed(t, c.Name, "")
+	w.Eventually(secretOf(t, ns, c), soon, tick).Should(says("server", Equal("https://theirs.example.com:6443")))
+}
+
 // settle waits for the end of what was going on, and holds that nothing is written for a namespace then.
 func settle(t *testing.T, tow *running, ns string) {
 	t.Helper()

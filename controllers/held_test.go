@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
@@ -14,9 +15,12 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// annotate pauses an object, or with an empty value lets it go on.
+// annotate pauses an object, or with an empty value lets it go on. A cluster is paused on its namespace.
 func annotate(t *testing.T, obj client.Object, value string) {
 	t.Helper()
+	if c, is := obj.(*clusterv1.ManagedCluster); is {
+		obj = namespaceOf(c.Name)
+	}
 	edit(t, obj, func(o client.Object) {
 		annotations := o.GetAnnotations()
 		if annotations == nil {
@@ -25,6 +29,11 @@ func annotate(t *testing.T, obj client.Object, value string) {
 		annotations[apis.AnnotationPaused] = value
 		o.SetAnnotations(annotations)
 	})
+}
+
+// namespaceOf is the namespace of a cluster on the hub, where administrators pause it.
+func namespaceOf(cluster string) *corev1.Namespace {
+	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: cluster}}
 }
 
 // pausable makes an ApplicationSet in a namespace of its own.
@@ -74,7 +83,7 @@ func TestPause(t *testing.T) {
 			func(_ *argocd.Application, value string) { annotate(t, set, value) }, "ApplicationSet " + set.GetNamespace() + "/" + set.GetName()},
 		"on its cluster": {
 			application(t, c).Finalizers(apis.FinalizerResources).Obj(),
-			func(_ *argocd.Application, value string) { annotate(t, c, value) }, "ManagedCluster " + c.Name},
+			func(_ *argocd.Application, value string) { annotate(t, c, value) }, "Namespace " + c.Name},
 	} {
 		t.Run(title, func(t *testing.T) {
 			app := tc.app

@@ -71,7 +71,7 @@ func TestWhatIsLetGoOfOnAPausedClusterCostsNothing(t *testing.T) {
 	create(t, app)
 	w := atWork(t, app)
 	annotate(t, managedCluster(app.Cluster()), "true")
-	expectNotice(t, app, apis.ConditionPausedWarning, "on ManagedCluster")
+	expectNotice(t, app, apis.ConditionPausedWarning, "on Namespace")
 	edit(t, app, func(a *argocd.Application) { delete(a.Labels, apis.LabelPull) })
 	expectNotice(t, app, apis.ConditionPausedWarning, "its release waits")
 	expectUnread(t, towline, app.Namespace)

@@ -7,7 +7,6 @@ import (
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -128,19 +127,19 @@ func TestAReleaseWaitsForThePause(t *testing.T) {
 	start(t)
 	for _, slip := range []string{"the label is gone", "the label says false", "no cluster is named"} {
 		for cause, says := range map[string]string{
-			"Application": "this Application", "ApplicationSet": "ApplicationSet", "ManagedCluster": "ManagedCluster",
+			"Application": "this Application", "ApplicationSet": "ApplicationSet", "Namespace": "Namespace",
 		} {
 			t.Run(slip+", "+cause, func(t *testing.T) {
 				c, set := cluster(t), pausable(t)
 				app := application(t, c).Namespace(set.GetNamespace()).ApplicationSet(set.GetName()).Finalizers(apis.FinalizerResources).Obj()
 				create(t, app)
 				w := atWork(t, app)
-				pauses := map[string]client.Object{"Application": app.DeepCopy(), "ApplicationSet": set, "ManagedCluster": c}[cause]
+				pauses := map[string]client.Object{"Application": app.DeepCopy(), "ApplicationSet": set, "Namespace": namespaceOf(c.Name)}[cause]
 				annotate(t, pauses, "true")
 				expectNotice(t, app, apis.ConditionPausedWarning, "on "+says) // a pause that is not known yet keeps nothing
 				edit(t, app, slips[slip])
 				shownBy := apis.ConditionPausedWarning
-				if slip == "no cluster is named" && cause == "ManagedCluster" {
+				if slip == "no cluster is named" && cause == "Namespace" {
 					shownBy = apis.ConditionPropagationError
 				}
 				expectNotice(t, app, shownBy, "paused by the annotation "+apis.AnnotationPaused+" on "+says)
@@ -234,9 +233,8 @@ func TestALossWaitsForThePause(t *testing.T) {
 	towline := start(t)
 	apps, works := many(t)
 	towline.stop()
-	c := &clusterv1.ManagedCluster{}
-	c.Name = apps[0].Cluster()
-	edit(t, c, func(c *clusterv1.ManagedCluster) { c.Annotations = map[string]string{apis.AnnotationPaused: "true"} })
+	c := managedCluster(apps[0].Cluster())
+	annotate(t, c, "true")
 	for _, app := range apps {
 		dropped(t, app)
 	}
@@ -246,7 +244,7 @@ func TestALossWaitsForThePause(t *testing.T) {
 	if get(t, works[0]).Annotations[apis.AnnotationOrphanedAt] != "" {
 		t.Fatal("the work was written")
 	}
-	edit(t, c, func(c *clusterv1.ManagedCluster) { delete(c.Annotations, apis.AnnotationPaused) })
+	annotate(t, c, "")
 	for _, w := range works {
 		NewWithT(t).Eventually(func() string { return get(t, w).Annotations[apis.AnnotationOrphanedAt] }, soon, tick).ShouldNot(BeEmpty())
 	}

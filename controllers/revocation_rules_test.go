@@ -134,6 +134,18 @@ func TestAbsenceRemovesNothing(t *testing.T) {
 			},
 			reason: apis.ReasonClusterForbidden, says: "PlacementDecision",
 		},
+		"the address of a cluster": {
+			given: func(t *testing.T, s *scene) func() {
+				const address = "https://mine.example.com"
+				create(t, binding(s.namespace, globalSet))
+				s.allow(t, func(p *argocd.AppProjectSpec) {
+					p.Destinations = []argocd.ProjectDestination{{Server: address, Namespace: "*"}}
+				})
+				addressed(t, s.cluster.Name, address)
+				return func() { addressed(t, s.cluster.Name, "") }
+			},
+			reason: apis.ReasonDestinationForbidden, says: "give that in the annotation " + apis.AnnotationServer + " of Namespace cluster-",
+		},
 	} {
 		t.Run(title, func(t *testing.T) {
 			s := at(t, cluster(t))
@@ -177,6 +189,9 @@ func TestARuleRemoves(t *testing.T) {
 		"the AppProject's namespaces":   project(func(p *argocd.AppProjectSpec) { p.SourceNamespaces = []string{"others"} }),
 		"the AppProject's destinations": project(func(p *argocd.AppProjectSpec) {
 			p.Destinations = []argocd.ProjectDestination{{Server: "*", Namespace: "others"}}
+		}),
+		"the AppProject's destinations, of which one is the hub": project(func(p *argocd.AppProjectSpec) {
+			p.Destinations = []argocd.ProjectDestination{{Server: "*", Namespace: "others"}, {Server: "!" + apis.InClusterServer, Namespace: "others"}}
 		}),
 		"the ManagedCluster, which is of another set": func(t *testing.T, s *scene) func() {
 			set := clusterSet(unique("set"), nil)

@@ -6,8 +6,6 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/controllers"
@@ -107,16 +105,11 @@ func TestNothingShieldsFromRevocation(t *testing.T) {
 func TestAPausedClusterHoldsRevocation(t *testing.T) {
 	start(t, deleting)
 	s, w := ruled(t)
-	pause := func(value string) {
-		edit(t, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: s.app.Cluster()}}, func(c *clusterv1.ManagedCluster) {
-			c.Annotations = map[string]string{apis.AnnotationPaused: value}
-		})
-	}
-	pause("true")
+	annotate(t, managedCluster(s.app.Cluster()), "true")
 	s.forbid(t)
 	outlasted(t)
 	expectKept(t, w)
-	pause("false")
+	annotate(t, managedCluster(s.app.Cluster()), "false")
 	expectDeleting(t, w)
 }
 

@@ -102,7 +102,7 @@ func (r *Reconciler) named(ctx context.Context, app *argocd.Application, existin
 	}
 	if to, err := r.target(ctx, app.Cluster()); err != nil {
 		return keep, nil, err
-	} else if to.hub && spec.Namespace == app.Namespace {
+	} else if to.Hub && spec.Namespace == app.Namespace {
 		return end, []problem{problemf(apis.ReasonCompanionInvalid,
 			"annotation %s: cluster %s is the hub itself, and the objects are in namespace %s already, where they would be laid over "+
 				"themselves: take the annotation off, or set spec.destination.namespace to another namespace",

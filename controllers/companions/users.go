@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
@@ -130,16 +131,13 @@ type target struct {
 	// it is.
 	known bool
 
-	// hub tells that it is the hub itself.
-	hub bool
-
 	// namespace is where the cluster's Argo CD looks for AppProjects and Secrets.
 	namespace string
 }
 
 // shared tells whether the cluster's Argo CD is the hub's own, which has its AppProjects and credentials already: what
 // would travel would be laid over what it was made from.
-func (r *Reconciler) shared(to target) bool { return to.hub && to.namespace == r.ArgoCDNamespace }
+func (r *Reconciler) shared(to target) bool { return to.Hub && to.namespace == r.ArgoCDNamespace }
 
 // originals tells whether a work carries objects of the hub to where they are, on a cluster that is the hub. That may
 // have come to be known after they were sent.
@@ -148,18 +146,22 @@ func (r *Reconciler) originals(ctx context.Context, w *workv1.ManifestWork) (boo
 		return false, nil
 	}
 	to, err := r.target(ctx, w.Namespace)
-	return to.hub, err
+	return to.Hub, err
 }
 
 // target is the cluster of that name.
 func (r *Reconciler) target(ctx context.Context, name string) (target, error) {
 	c := &clusterv1.ManagedCluster{}
 	err := r.Get(ctx, types.NamespacedName{Name: name}, c)
+	known := err == nil
+	if client.IgnoreNotFound(err) != nil {
+		return target{}, err
+	}
 	c.Name = name
+	annotations, err := hubside.Annotations(ctx, r, name)
 	return target{
-		Cluster:   authorization.Describe(c),
-		known:     err == nil,
-		hub:       authorization.IsHub(c),
+		Cluster:   authorization.Describe(c, annotations),
+		known:     known,
 		namespace: cmp.Or(c.Annotations[apis.AnnotationArgoCDNamespace], r.ClusterNamespace),
-	}, client.IgnoreNotFound(err)
+	}, err
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"maps"
-	"reflect"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/controllers/internal/standby"
 	"github.com/towline-io/towline/controllers/internal/wake"
@@ -48,7 +48,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(r.ofWork), builder.WithPredicates(workChanged())).
 		Watches(&argocd.AppProject{}, handler.EnqueueRequestsFromMapFunc(r.ofProject), builder.WithPredicates(projectChanged())).
 		Watches(&corev1.Secret{}, r.secretHandler()).
-		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(clusterChanged()))
+		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(clusterChanged())).
+		WatchesMetadata(hubside.Namespace(), handler.EnqueueRequestsFromMapFunc(r.ofCluster),
+			builder.WithPredicates(hubside.FactsChanged()))
 	if r.Objects {
 		if err := r.watchObjects(mgr, b); err != nil {
 			return err
@@ -115,8 +117,7 @@ func clusterChanged() predicate.Predicate {
 			before, after := e.ObjectOld.(*clusterv1.ManagedCluster), e.ObjectNew.(*clusterv1.ManagedCluster)
 			const key = apis.AnnotationArgoCDNamespace
 			return before.Annotations[key] != after.Annotations[key] ||
-				argocd.Paused(before.Annotations) != argocd.Paused(after.Annotations) ||
-				!reflect.DeepEqual(authorization.Describe(before), authorization.Describe(after))
+				authorization.IsHub(before) != authorization.IsHub(after)
 		},
 	}
 }

@@ -6,11 +6,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
 )
@@ -34,16 +34,9 @@ func (r *Reconciler) allowed(ctx context.Context, g *v1beta1.GitOpsCluster) erro
 
 // labelled tells whether a namespace is there and open for GitOpsClusters of others.
 func labelled(ctx context.Context, from client.Reader, name string) (bool, error) {
-	ns := namespaceMetadata()
+	ns := hubside.Namespace()
 	err := from.Get(ctx, types.NamespacedName{Name: name}, ns)
 	return err == nil && ns.Labels[apis.LabelArgoNamespace] == "true", client.IgnoreNotFound(err)
-}
-
-// namespaceMetadata is a Namespace of which only the metadata is read.
-func namespaceMetadata() *metav1.PartialObjectMetadata {
-	m := &metav1.PartialObjectMetadata{}
-	m.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
-	return m
 }
 
 // load is what the Argo CD of a namespace has, or a Problem when Towline may not see that.

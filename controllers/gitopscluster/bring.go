@@ -10,6 +10,7 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
 	"github.com/towline-io/towline/pkg/clustersecret"
@@ -53,6 +54,11 @@ func (r *Reconciler) plan(ctx context.Context, g *v1beta1.GitOpsCluster, a *argo
 	if err != nil {
 		return nil, err
 	}
+	annotations, err := hubside.Annotations(ctx, r, name)
+	if err != nil {
+		return nil, err
+	}
+	cluster = clustersecret.At(cluster, annotations[apis.AnnotationServer])
 	existing, conflict := a.mine[name], a.conflict(cluster)
 	if conflict != nil && existing == nil {
 		return nil, conflict
@@ -94,7 +100,7 @@ func (r *Reconciler) complete(
 		i.Keep = true
 		return problemf(apis.ReasonServerUnknown,
 			"ManagedCluster %s has no address in spec.managedClusterClientConfigs that is https and no other cluster's: "+
-				"an Argo CD that pushes needs one", name)
+				"an Argo CD that pushes needs one: give it in the annotation %s of Namespace %s", name, apis.AnnotationServer, name)
 	}
 	if i.Credentials, err = r.tokensOf(ctx, a, w.account).credentials(ctx, name, w.account); err != nil {
 		i.Keep = true

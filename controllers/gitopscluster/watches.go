@@ -20,7 +20,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/clustersecret"
@@ -61,7 +63,8 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, con
 		Watches(&clusterv1beta1.PlacementDecision{}, handler.EnqueueRequestsFromMapFunc(r.ofDecision)).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(r.clusterChanged())).
 		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.ofApplication), builder.WithPredicates(targetLeft())).
-		WatchesMetadata(namespaceMetadata(), handler.EnqueueRequestsFromMapFunc(r.ofNamespace)).
+		WatchesMetadata(hubside.Namespace(), handler.EnqueueRequestsFromMapFunc(r.ofNamespace),
+			builder.WithPredicates(hubside.Changed(apis.LabelArgoNamespace, apis.AnnotationServer))).
 		WithOptions(retry.Options(concurrency)).
 		Build(r)
 	if err != nil {
@@ -157,8 +160,9 @@ func (r *Reconciler) ofApplication(_ context.Context, obj client.Object) []recon
 	return requests(r.held.of(obj.(*argocd.Application).Cluster()))
 }
 
+// ofNamespace are those that name the Argo CD of a namespace, and those of the cluster that it is of.
 func (r *Reconciler) ofNamespace(ctx context.Context, obj client.Object) []reconcile.Request {
-	return r.requests(ctx, client.MatchingFields{byArgoNamespace: obj.GetName()})
+	return append(r.requests(ctx, client.MatchingFields{byArgoNamespace: obj.GetName()}), r.ofCluster(ctx, obj)...)
 }
 
 // ofScope are the GitOpsClusters to look at after a change of an object in a scope.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/internal/gone"
+	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
 )
@@ -119,7 +120,11 @@ func (c *Checker) project(request authorization.Request) check {
 		if project == nil {
 			return authorization.NoProject(request.Project, c.ArgoCDNamespace), nil
 		}
-		refusal := authorization.Project(project, app.Namespace, c.ArgoCDNamespace, request, authorization.Describe(cluster))
+		annotations, err := hubside.Annotations(ctx, c.Reader, cluster.Name)
+		if err != nil {
+			return nil, err
+		}
+		refusal := authorization.Project(project, app.Namespace, c.ArgoCDNamespace, request, authorization.Describe(cluster, annotations))
 		if refusal != nil && !project.DeletionTimestamp.IsZero() {
 			refusal.Missing = "AppProject " + project.Namespace + "/" + project.Name + " (being deleted)"
 		}

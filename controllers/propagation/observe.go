@@ -12,6 +12,7 @@ import (
 	"github.com/towline-io/towline/controllers/grants"
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/internal/gone"
+	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/delivery"
@@ -135,7 +136,7 @@ func (seen *observation) observeOwner(ctx context.Context) error {
 	return err
 }
 
-// observeClusters reads the ManagedClusters of the target and of all works.
+// observeClusters reads the ManagedClusters of the target and of all works, and their namespaces.
 func (seen *observation) observeClusters(ctx context.Context) error {
 	seen.Clusters, seen.clusters = map[string]managedcluster.Facts{}, map[string]*clusterv1.ManagedCluster{}
 	var names []string
@@ -153,7 +154,11 @@ func (seen *observation) observeClusters(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		seen.Clusters[name] = managedcluster.Of(cluster)
+		namespace, err := hubside.Read(ctx, seen.reader, name)
+		if err != nil {
+			return err
+		}
+		seen.Clusters[name] = managedcluster.Of(cluster, namespace)
 		if cluster != nil {
 			seen.clusters[name] = cluster
 		}

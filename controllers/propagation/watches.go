@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/controllers/internal/standby"
 	"github.com/towline-io/towline/controllers/internal/wake"
@@ -49,6 +50,7 @@ func (r *Reconciler) Watches() []wake.Watch {
 		wake.Of(&argocd.Application{}, r.claimants, targetChanged()),
 		wake.Of(&workv1.ManifestWork{}, r.applicationsOfWork, r.losses.worksWatched(), workChanged()),
 		wake.Of(&clusterv1.ManagedCluster{}, r.applicationsOfCluster, clusterChanged()),
+		wake.Of(hubside.Namespace(), r.applicationsOfCluster, hubside.FactsChanged()),
 	}, r.Grants.Watches(), r.Tracking.Watches(r.everything))
 }
 

@@ -54,6 +54,36 @@ func Cluster(obj any) (any, error) {
 	return cluster, nil
 }
 
+// Namespace is a cache.TransformFunc for the metadata of Namespaces: of those of clusters administrators' annotations count,
+// and of those of Argo CDs a label.
+func Namespace(obj any) (any, error) {
+	ns, ok := obj.(*metav1.PartialObjectMetadata)
+	if !ok {
+		return obj, nil
+	}
+	typeMeta(&ns.TypeMeta)
+	ns.ObjectMeta = metav1.ObjectMeta{
+		Name: ns.Name, UID: ns.UID, ResourceVersion: ns.ResourceVersion, DeletionTimestamp: ns.DeletionTimestamp,
+		Annotations: sharedMap(only(ns.Annotations, apis.AnnotationPaused, apis.AnnotationServer)),
+		Labels:      sharedMap(only(ns.Labels, apis.LabelArgoNamespace)),
+	}
+	return ns, nil
+}
+
+// only are the entries of these keys.
+func only(m map[string]string, keys ...string) map[string]string {
+	var out map[string]string
+	for _, key := range keys {
+		if value, ok := m[key]; ok {
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[key] = value
+		}
+	}
+	return out
+}
+
 // Work is a cache.TransformFunc for ManifestWorks. What their clusters' agents report is cut to what is read of it.
 func Work(obj any) (any, error) {
 	w, ok := obj.(*workv1.ManifestWork)

@@ -148,9 +148,31 @@ func TestCluster(t *testing.T) {
 	}
 }
 
+// TestNamespace: a hub has many, and of most nothing counts.
+func TestNamespace(t *testing.T) {
+	full := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Name: "cluster1", UID: "u", ResourceVersion: "7",
+		Annotations:   map[string]string{apis.AnnotationPaused: "true", apis.AnnotationServer: "https://c1", "note": "x"},
+		Labels:        map[string]string{apis.LabelArgoNamespace: "true", "team": "a"},
+		ManagedFields: []metav1.ManagedFieldsEntry{{Manager: "kubectl"}}, Finalizers: []string{"x"},
+	}}
+	want := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Name: "cluster1", UID: "u", ResourceVersion: "7",
+		Annotations: map[string]string{apis.AnnotationPaused: "true", apis.AnnotationServer: "https://c1"},
+		Labels:      map[string]string{apis.LabelArgoNamespace: "true"},
+	}}
+	got, err := slim.Namespace(full)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // TestOthers: what is not an object of the type, as an informer's tombstone, passes through.
 func TestOthers(t *testing.T) {
-	for _, transform := range []func(any) (any, error){slim.Application, slim.Work, slim.Cluster, slim.Outline} {
+	for _, transform := range []func(any) (any, error){slim.Application, slim.Work, slim.Cluster, slim.Namespace, slim.Outline} {
 		if got, err := transform("tombstone"); got != "tombstone" || err != nil {
 			t.Errorf("%v, %v", got, err)
 		}

@@ -141,12 +141,12 @@ var _ = Describe("A pause", func() {
 		app := standalone(ctx, "paused", "cluster2")
 		expectHealthy(ctx, app.Name)
 		pause := func(ctx context.Context, value string) {
-			_, err := f.Hub.Kubectl(ctx, "patch", "managedcluster", "cluster2", "--type", "merge", "-p", annotationPatch(apis.AnnotationPaused, value))
+			_, err := f.Hub.Kubectl(ctx, "patch", "namespace", "cluster2", "--type", "merge", "-p", annotationPatch(apis.AnnotationPaused, value))
 			Expect(err).NotTo(HaveOccurred())
 		}
 		pause(ctx, "true")
 		DeferCleanup(func(ctx SpecContext) { pause(ctx, "") })
-		expectCondition(ctx, app.Name, apis.ConditionPausedWarning, "ManagedCluster cluster2")
+		expectCondition(ctx, app.Name, apis.ConditionPausedWarning, "Namespace cluster2")
 		patchHub(ctx, app.Name, annotationPatch("note", "x"))
 		Expect(cluster["cluster2"].Delete(ctx, guestbookOf(app.Name))).To(Succeed()) // the cluster heals it, and says so
 		before, err := read(hub, app)(ctx)

@@ -37,8 +37,8 @@ const (
 	// AnnotationRelease ends the management of an Application when it is true, and leaves everything on the cluster.
 	AnnotationRelease = Group + "/release"
 
-	// AnnotationPaused, true on an Application, an ApplicationSet or a ManagedCluster, stops all writing of works for
-	// it. What the cluster reports is still shown.
+	// AnnotationPaused, true on an Application, an ApplicationSet or the namespace of a managed cluster on the hub, stops
+	// all writing of works for it. What the cluster reports is still shown.
 	AnnotationPaused = Group + "/paused"
 
 	// AnnotationForceDelete lets an Application that is being deleted go without waiting for its cluster when it is
@@ -58,6 +58,10 @@ const (
 	// AnnotationRefresh is Argo CD's request to compare again: "hard", or any other value for a normal one.
 	AnnotationRefresh = "argocd.argoproj.io/refresh"
 )
+
+// AnnotationServer is on the namespace of a managed cluster on the hub: the address by which AppProjects and the hub's Argo
+// CD know the cluster. The cluster may write whatever it likes to its ManagedCluster, and nothing to that namespace.
+const AnnotationServer = Group + "/server"
 
 // Annotations of the ManifestWork. A cluster's agent may rewrite all of them: they tell people and older
 // controllers where a work comes from, and give Towline a hint whom to look at, never a proof.

@@ -57,7 +57,7 @@ const (
 	// cluster.
 	ReasonDestinationForbidden = "DestinationForbidden"
 
-	// ReasonPaused: the annotation that pauses is on the Application, its ApplicationSet or its ManagedCluster.
+	// ReasonPaused: the annotation that pauses is on the Application, its ApplicationSet or its cluster's namespace.
 	ReasonPaused = "Paused"
 	// ReasonReleasing: the cluster has been asked to let go of the Application and leave it running.
 	ReasonReleasing = "Releasing"

@@ -41,8 +41,11 @@ type Cluster struct {
 	// Name is the ManagedCluster's.
 	Name string
 
-	// Server is the address by which the hub's Argo CD knows it; empty when it is not known.
+	// Server is the address by which AppProjects know it; empty when the hub's administrators have not said.
 	Server string
+
+	// Hub tells that it is the hub itself, or says so.
+	Hub bool
 }
 
 // Project is the refusal of an AppProject to an Application of a namespace; nil when it permits the request on the
@@ -70,7 +73,9 @@ func Project(p *argocd.AppProject, namespace, argocdNamespace string, r Request,
 			"AppProject %s/%s does not permit namespace %q on cluster %q: add {name: %s, namespace: %s} to its spec.destinations, "+
 				"where an entry with \"!\" may forbid it", p.Namespace, p.Name, cut(r.Namespace), c.Name, c.Name, cut(r.Namespace))
 		if c.Server == "" && goesByAddress(p) {
-			return refusal.because("the address of ManagedCluster %s (spec.managedClusterClientConfigs)", c.Name)
+			refusal.Message += fmt.Sprintf(": where the project goes by the cluster's address, give that in the annotation %s of Namespace %s",
+				apis.AnnotationServer, c.Name)
+			return refusal.because("the address of cluster %s (annotation %s of Namespace %s)", c.Name, apis.AnnotationServer, c.Name)
 		}
 		return refusal
 	}

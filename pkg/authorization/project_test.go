@@ -77,20 +77,27 @@ func TestPermits(t *testing.T) {
 		entries []argocd.ProjectDestination
 		server  string
 		want    bool
+		hub     bool
 	}{
-		"by its name":                     {[]argocd.ProjectDestination{to("", "c1")}, "", true},
-		"by its address":                  {[]argocd.ProjectDestination{to("https://c1", "")}, "https://c1", true},
-		"by the in-cluster address":       {[]argocd.ProjectDestination{to(inCluster, "")}, "https://c1", true},
-		"any, its address not known":      {[]argocd.ProjectDestination{to("*", "")}, "", true},
-		"another one":                     {[]argocd.ProjectDestination{to("https://c2", "c2")}, "https://c1", false},
-		"forbidden by its name":           {[]argocd.ProjectDestination{to(inCluster, ""), to("*", ""), to("", "!c1")}, "https://c1", false},
-		"forbidden by its address":        {[]argocd.ProjectDestination{to("*", ""), to("!https://c1", "")}, "https://c1", false},
-		"the hub's own cluster forbidden": {[]argocd.ProjectDestination{to("*", ""), to("!"+inCluster, "")}, "https://c1", true},
-		"an address forbidden, its own not known": {
-			[]argocd.ProjectDestination{to("*", ""), to("!https://c2", "")}, "", false},
+		"by its name":                {entries: []argocd.ProjectDestination{to("", "c1")}, want: true},
+		"by its address":             {entries: []argocd.ProjectDestination{to("https://c1", "")}, server: "https://c1", want: true},
+		"by the in-cluster address":  {entries: []argocd.ProjectDestination{to(inCluster, "")}, server: "https://c1", want: true},
+		"any, its address not known": {entries: []argocd.ProjectDestination{to("*", "")}, want: true},
+		"another one":                {entries: []argocd.ProjectDestination{to("https://c2", "c2")}, server: "https://c1"},
+		"forbidden by its name": {
+			entries: []argocd.ProjectDestination{to(inCluster, ""), to("*", ""), to("", "!c1")}, server: "https://c1"},
+		"forbidden by its address": {entries: []argocd.ProjectDestination{to("*", ""), to("!https://c1", "")}, server: "https://c1"},
+		"the hub's own cluster forbidden": {
+			entries: []argocd.ProjectDestination{to("*", ""), to("!"+inCluster, "")}, server: "https://c1", want: true},
+		"an address forbidden, its own not known": {entries: []argocd.ProjectDestination{to("*", ""), to("!https://c2", "")}},
+		"the hub's own cluster forbidden, its address not known": {
+			entries: []argocd.ProjectDestination{to("*", ""), to("!"+inCluster, "")}, want: true},
+		"all but the hub's own cluster": {entries: []argocd.ProjectDestination{to("!"+inCluster, "")}, want: true},
+		"the hub, which is forbidden":   {entries: []argocd.ProjectDestination{to("*", ""), to("!"+inCluster, "")}, hub: true},
+		"what may be its address":       {entries: []argocd.ProjectDestination{to("https://c1", "")}},
 	} {
 		p := &argocd.AppProject{Spec: argocd.AppProjectSpec{Destinations: tc.entries}}
-		if got := authorization.Permits(p, authorization.Cluster{Name: "c1", Server: tc.server}, "a"); got != tc.want {
+		if got := authorization.Permits(p, authorization.Cluster{Name: "c1", Server: tc.server, Hub: tc.hub}, "a"); got != tc.want {
 			t.Errorf("%s: %t", title, got)
 		}
 	}

@@ -16,6 +16,17 @@ const placeholderSuffix = "-control-plane"
 // it, but Argo CD wants a different one from every cluster. It is the one that the older controllers use.
 func Placeholder(cluster string) string { return "https://" + cluster + placeholderSuffix }
 
+// At is a cluster with the address that the hub's administrators gave it, in place of those that its agent may write; as it
+// is for none.
+func At(cluster *clusterv1.ManagedCluster, server string) *clusterv1.ManagedCluster {
+	if server == "" {
+		return cluster
+	}
+	out := *cluster
+	out.Spec.ManagedClusterClientConfigs = []clusterv1.ClientConfig{{URL: server}}
+	return &out
+}
+
 // Servers are the addresses that a ManagedCluster has for a hub, as Argo CD compares them, in its own order. What is
 // no address for another cluster to connect to is left out: the cluster's agent may write anything there.
 func Servers(cluster *clusterv1.ManagedCluster) []string {

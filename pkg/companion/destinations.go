@@ -30,11 +30,11 @@ const (
 // is forbidden.
 func judge(c authorization.Cluster, name, server string) verdict {
 	byName := authorization.Matches(name, c.Name)
-	byServer := authorization.Matches(server, c.Server) && c.Server != ""
+	byServer := c.MatchesServer(server)
 	switch {
 	case authorization.Denies(name) && !byName:
 		return denied
-	case authorization.Denies(server) && !byServer && (c.Server != "" || authorization.Matches(server, apis.InClusterServer)):
+	case authorization.Denies(server) && !byServer:
 		return denied
 	case byName, byServer,
 		!authorization.Denies(name) && authorization.Matches(name, inClusterName),

@@ -26,7 +26,7 @@ func away(f *managedcluster.Facts) {
 	f.Unreachable = "cluster " + f.Name + " has not been available since 2026."
 }
 func isHub(f *managedcluster.Facts)         { f.Hub = true }
-func pausedCluster(f *managedcluster.Facts) { f.Paused = "ManagedCluster " + f.Name }
+func pausedCluster(f *managedcluster.Facts) { f.Paused = "Namespace " + f.Name }
 
 func refusal() *authorization.Refusal {
 	return &authorization.Refusal{Reason: apis.ReasonClusterForbidden, Message: "no set has it"}

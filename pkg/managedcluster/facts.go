@@ -1,5 +1,8 @@
 // Package managedcluster says in one place what Towline knows of a ManagedCluster of Open Cluster Management. Who decides
-// by a cluster reads these facts, and a watch compares them, so that no input of a decision is forgotten. It has no client.
+// by a cluster reads these facts, and watches compare them, so that no input of a decision is forgotten. It has no client.
+//
+// The agent of a cluster may write the whole of its ManagedCluster (Open Cluster Management 1.2), and nothing of the cluster's
+// namespace on the hub. So a pause and an address, which could be used against others, count on that namespace only.
 package managedcluster
 
 import (
@@ -17,7 +20,8 @@ import (
 	"github.com/towline-io/towline/pkg/authorization"
 )
 
-// Facts are what is known of one ManagedCluster. They can be compared. The zero value is one that the hub does not have.
+// Facts are what is known of one ManagedCluster, and of its namespace. They can be compared. The zero value is one of which the
+// hub has neither.
 type Facts struct {
 	// Name is the cluster's name.
 	Name string
@@ -37,37 +41,40 @@ type Facts struct {
 	// Unreachable says since when, and why, nothing can be heard of it; empty when it is available.
 	Unreachable string
 
-	// Paused names it, with a remark on an odd value, when nothing is to be written for it; empty otherwise.
+	// Paused names its namespace, with a remark on an odd value, when nothing is to be written for it; empty otherwise. The pause
+	// of a namespace holds without the ManagedCluster too.
 	Paused string
 
 	// Hub is set when it is the hub itself.
 	Hub bool
 
-	// Server is its address as AppProjects name it.
+	// Server is its address as AppProjects name it; empty while the hub's administrators have not given it.
 	Server string
 
 	// Labels are its labels in a canonical form: they put it into sets.
 	Labels string
 }
 
-// Of are the facts about a cluster; nil for one that the hub does not have.
-func Of(c *clusterv1.ManagedCluster) Facts {
-	if c == nil {
-		return Facts{}
+// Of are the facts about a cluster, and about its namespace on the hub. Each is nil where the hub does not have it.
+func Of(c *clusterv1.ManagedCluster, namespace *metav1.PartialObjectMetadata) Facts {
+	var f Facts
+	if c != nil {
+		f = Facts{
+			Name:        c.Name,
+			Exists:      true,
+			Deleting:    !c.DeletionTimestamp.IsZero(),
+			Accepted:    c.Spec.HubAcceptsClient,
+			Ready:       meta.IsStatusConditionTrue(c.Status.Conditions, clusterv1.ManagedClusterConditionHubAccepted),
+			Unreachable: Unreachable(c),
+			Hub:         authorization.IsHub(c),
+			Labels:      canonical(c.Labels),
+		}
 	}
-	described := authorization.Describe(c)
-	return Facts{
-		Name:        c.Name,
-		Exists:      true,
-		Deleting:    !c.DeletionTimestamp.IsZero(),
-		Accepted:    c.Spec.HubAcceptsClient,
-		Ready:       meta.IsStatusConditionTrue(c.Status.Conditions, clusterv1.ManagedClusterConditionHubAccepted),
-		Unreachable: Unreachable(c),
-		Paused:      argocd.PausedBy("ManagedCluster "+c.Name, c.Annotations),
-		Hub:         authorization.IsHub(c),
-		Server:      described.Server,
-		Labels:      canonical(c.Labels),
+	if namespace != nil {
+		f.Paused = argocd.PausedBy("Namespace "+namespace.Name, namespace.Annotations)
+		f.Server = authorization.Address(namespace.Annotations)
 	}
+	return f
 }
 
 // Detached is why the hub has let go of a cluster that it still has; empty where it has not.
@@ -117,9 +124,15 @@ func CameOrWent(before, after *clusterv1.ManagedCluster) bool {
 
 // Changed tells whether any of the facts about a cluster differs, but for the words of its condition.
 func Changed(before, after *clusterv1.ManagedCluster) bool {
-	x, y := Of(before), Of(after)
+	x, y := Of(before, nil), Of(after, nil)
 	x.Unreachable, y.Unreachable = "", ""
 	return x != y || CameOrWent(before, after)
+}
+
+// NamespaceChanged tells whether any of the facts about a cluster differs by its namespace, which is nil before it comes and after
+// it goes.
+func NamespaceChanged(before, after *metav1.PartialObjectMetadata) bool {
+	return Of(nil, before) != Of(nil, after)
 }
 
 func available(c *clusterv1.ManagedCluster) *metav1.Condition {

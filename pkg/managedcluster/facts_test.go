@@ -37,7 +37,7 @@ func TestWhoIsWaitedFor(t *testing.T) {
 		"not accepted":   {cluster: refused, notWaitedFor: "the ManagedCluster is not accepted any more"},
 	} {
 		t.Run(title, func(t *testing.T) {
-			f := managedcluster.Of(tc.cluster)
+			f := managedcluster.Of(tc.cluster, nil)
 			if f.NotWaitedFor() != tc.notWaitedFor || f.Heard() != tc.heard {
 				t.Errorf("got %q, %t", f.NotWaitedFor(), f.Heard())
 			}
@@ -45,7 +45,8 @@ func TestWhoIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestFactsDiffer when what is decided by does, and only then.
+// TestFactsDiffer when what is decided by does, and only then. The cluster's agent may write all of its ManagedCluster: a pause
+// and an address there count for nothing.
 func TestFactsDiffer(t *testing.T) {
 	fresh := func() *clusterv1.ManagedCluster {
 		return available(fixture.Cluster("c").Label("set", "a").Obj(), metav1.ConditionTrue)
@@ -56,11 +57,13 @@ func TestFactsDiffer(t *testing.T) {
 	}{
 		"nothing":       {func(*clusterv1.ManagedCluster) {}, false},
 		"another label": {func(c *clusterv1.ManagedCluster) { c.Labels["x"] = "y" }, true},
-		"paused":        {func(c *clusterv1.ManagedCluster) { c.Annotations = map[string]string{apis.AnnotationPaused: "true"} }, true},
-		"a remark":      {func(c *clusterv1.ManagedCluster) { c.Annotations = map[string]string{"note": "x"} }, false},
-		"another address": {func(c *clusterv1.ManagedCluster) {
+		"pauses itself": {func(c *clusterv1.ManagedCluster) { c.Annotations = map[string]string{apis.AnnotationPaused: "true"} }, false},
+		"an address of its own": {func(c *clusterv1.ManagedCluster) {
 			c.Spec.ManagedClusterClientConfigs = []clusterv1.ClientConfig{{URL: "https://x"}}
-		}, true},
+		}, false},
+		"an address in an annotation of its own": {func(c *clusterv1.ManagedCluster) {
+			c.Annotations = map[string]string{apis.AnnotationServer: "https://x"}
+		}, false},
 		"not available": {func(c *clusterv1.ManagedCluster) { c.Status.Conditions[0].Status = metav1.ConditionUnknown }, true},
 		"its capacity":  {func(c *clusterv1.ManagedCluster) { c.Status.Capacity = clusterv1.ResourceList{} }, false},
 		"not accepted":  {func(c *clusterv1.ManagedCluster) { c.Spec.HubAcceptsClient = false }, true},
@@ -73,18 +76,49 @@ func TestFactsDiffer(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			c := fresh()
 			tc.edit(c)
-			if got := managedcluster.Of(c) != managedcluster.Of(fresh()); got != tc.want {
+			if got := managedcluster.Of(c, nil) != managedcluster.Of(fresh(), nil); got != tc.want {
 				t.Errorf("they differ: %t", got)
+			}
+			if got := managedcluster.Changed(fresh(), c); got != tc.want {
+				t.Errorf("it changed: %t", got)
 			}
 		})
 	}
 }
 
+// TestNamespaceChanged: administrators pause a cluster there, and give it its address.
+func TestNamespaceChanged(t *testing.T) {
+	of := func(annotations map[string]string) *metav1.PartialObjectMetadata {
+		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "c", Annotations: annotations}}
+	}
+	paused, address := map[string]string{apis.AnnotationPaused: "true"}, map[string]string{apis.AnnotationServer: "https://x"}
+	for title, tc := range map[string]struct {
+		before, after *metav1.PartialObjectMetadata
+		want          bool
+	}{
+		"it comes":                 {nil, of(nil), false},
+		"it comes, paused":         {nil, of(paused), true},
+		"it goes, paused":          {of(paused), nil, true},
+		"a pause":                  {of(nil), of(paused), true},
+		"a pause that is none":     {of(nil), of(map[string]string{apis.AnnotationPaused: "false"}), false},
+		"an address":               {of(nil), of(address), true},
+		"another spelling of it":   {of(address), of(map[string]string{apis.AnnotationServer: "https://x/"}), false},
+		"something else":           {of(nil), of(map[string]string{"note": "x"}), false},
+		"nothing, while it paused": {of(paused), of(paused), false},
+	} {
+		if got := managedcluster.NamespaceChanged(tc.before, tc.after); got != tc.want {
+			t.Errorf("%s: %t", title, got)
+		}
+	}
+}
+
+// TestAnOddPause holds, also where the ManagedCluster is missing, as in a restore.
 func TestAnOddPause(t *testing.T) {
-	c := fixture.Cluster("c").Obj()
-	c.Annotations = map[string]string{apis.AnnotationPaused: "maybe"}
-	if got := managedcluster.Of(c).Paused; !strings.HasPrefix(got, "ManagedCluster c, whose value \"maybe\"") {
-		t.Errorf("got %q", got)
+	ns := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "c", Annotations: map[string]string{apis.AnnotationPaused: "maybe"}}}
+	for _, c := range []*clusterv1.ManagedCluster{nil, fixture.Cluster("c").Obj()} {
+		if got := managedcluster.Of(c, ns).Paused; !strings.HasPrefix(got, "Namespace c, whose value \"maybe\"") {
+			t.Errorf("got %q", got)
+		}
 	}
 }
 

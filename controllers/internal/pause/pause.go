@@ -5,7 +5,6 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/types"
-	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -13,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
+	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/sets"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -61,14 +61,14 @@ func (r *Reader) Cluster(ctx context.Context, name string) (bool, error) {
 	return by != "", err
 }
 
-// ByCluster names the ManagedCluster of that name if nothing is to be written for it; empty otherwise.
+// ByCluster names the namespace of the cluster of that name if nothing is to be written for the cluster; empty otherwise.
+// A pause of its ManagedCluster does not count: the cluster itself may have written it.
 func (r *Reader) ByCluster(ctx context.Context, name string) (string, error) {
 	if name == "" {
 		return "", nil
 	}
-	cluster := &clusterv1.ManagedCluster{}
-	err := r.Get(ctx, types.NamespacedName{Name: name}, cluster, client.UnsafeDisableDeepCopy)
-	return argocd.PausedBy("ManagedCluster "+name, cluster.Annotations), client.IgnoreNotFound(err)
+	annotations, err := hubside.Annotations(ctx, r, name)
+	return argocd.PausedBy("Namespace "+name, annotations), err
 }
 
 // changed lets through what pauses or goes on.
