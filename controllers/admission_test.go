@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -181,6 +182,26 @@ func TestWhoIsNotHeldToTowlinesRules(t *testing.T) {
 	}
 }
 
+// agentsOf are the identities that Open Cluster Management (1.2) gives to the agents of a cluster, with all rights.
+func agentsOf(t *testing.T, cluster string) map[string]client.Client {
+	t.Helper()
+	addon := "system:open-cluster-management:cluster:" + cluster + ":addon:a"
+	return map[string]client.Client{
+		"by a certificate": as(t, "system:open-cluster-management:"+cluster+":agent", administrators,
+			"system:open-cluster-management:"+cluster, "system:open-cluster-management:managed-clusters"),
+		"by AWS IAM":                     as(t, cluster, administrators, "open-cluster-management:"+cluster),
+		"an add-on's, by a certificate":  as(t, addon+":agent:x", administrators, addon, "system:open-cluster-management:addon:a"),
+		"an add-on's, by a signer's own": as(t, addon+":agent:x", administrators),
+		"an add-on's, by a token":        account(t, cluster),
+	}
+}
+
+// account is a ServiceAccount of a namespace, with all rights.
+func account(t *testing.T, namespace string) client.Client {
+	t.Helper()
+	return as(t, "system:serviceaccount:"+namespace+":a-agent", administrators, "system:serviceaccounts", "system:serviceaccounts:"+namespace)
+}
+
 // TestWhoIsAnAgentOfACluster: whichever way Open Cluster Management (1.2) has registered it, it changes finalizers and
 // status of a work of Towline's, and nothing else. All others may.
 func TestWhoIsAnAgentOfACluster(t *testing.T) {
@@ -195,28 +216,64 @@ func TestWhoIsAnAgentOfACluster(t *testing.T) {
 	}
 	const spec, finalizers = `{"spec":{"deleteOption":{"propagationPolicy":"Orphan"}}}`, `{"metadata":{"finalizers":["example.com/a"]}}`
 	g := NewWithT(t)
-	addon := "system:open-cluster-management:cluster:" + c.Name + ":addon:a"
-	account := func(namespace string) client.Client {
-		return as(t, "system:serviceaccount:"+namespace+":a-agent", administrators, "system:serviceaccounts", "system:serviceaccounts:"+namespace)
-	}
-	for title, agent := range map[string]client.Client{
-		"by a certificate": as(t, "system:open-cluster-management:"+c.Name+":agent", administrators,
-			"system:open-cluster-management:"+c.Name, "system:open-cluster-management:managed-clusters"),
-		"by AWS IAM":                     as(t, c.Name, administrators, "open-cluster-management:"+c.Name),
-		"an add-on's, by a certificate":  as(t, addon+":agent:x", administrators, addon, "system:open-cluster-management:addon:a"),
-		"an add-on's, by a signer's own": as(t, addon+":agent:x", administrators),
-		"an add-on's, by a token":        account(c.Name),
-	} {
+	for title, agent := range agentsOf(t, c.Name) {
 		g.Eventually(func() error { return change(agent, spec) }, soon, tick).
 			Should(MatchError(ContainSubstring("a cluster's agent may not change the spec")), title)
 		g.Expect(change(agent, finalizers)).To(Succeed(), title)
 	}
 	for title, other := range map[string]client.Client{
 		"an administrator":                   as(t, "admin", administrators),
-		"a ServiceAccount elsewhere":         account("argocd"),
+		"a ServiceAccount elsewhere":         account(t, "argocd"),
 		"of a group of another product":      as(t, "x", administrators, "open-cluster-management-observability"),
-		"a ServiceAccount of a similar name": account(c.Name + "-x"),
+		"a ServiceAccount of a similar name": account(t, c.Name+"-x"),
 	} {
 		g.Expect(change(other, spec)).To(Succeed(), title)
+	}
+}
+
+// TestWhatAnAgentMayDoToItsManagedCluster: nothing to what says which rules it goes by. While it joins it may add addresses.
+func TestWhatAnAgentMayDoToItsManagedCluster(t *testing.T) {
+	applyPolicy(t, "clusters.yaml")
+	c := cluster(t, withURL("https://mine.example.com"), withLabel("env", "dev"), func(c *clusterv1.ManagedCluster) {
+		c.Annotations = map[string]string{apis.AnnotationArgoCDNamespace: "argocd", "example.com/a": "b"}
+	})
+	joining := cluster(t, func(c *clusterv1.ManagedCluster) { c.Spec.HubAcceptsClient = false })
+	denied := cluster(t, withURL("https://mine.example.com"), func(c *clusterv1.ManagedCluster) { c.Spec.HubAcceptsClient = false })
+	change := func(by client.Client, of *clusterv1.ManagedCluster, patch string) error {
+		return by.Patch(t.Context(), of.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch)), client.DryRunAll)
+	}
+	const address = `{"spec":{"managedClusterClientConfigs":[{"url":"https://theirs.example.com"}]}}`
+	refused := map[string]string{
+		`{"metadata":{"labels":{"env":"prod"}}}`:                                                "labels of its ManagedCluster",
+		`{"metadata":{"labels":{"local-cluster":"true"}}}`:                                      "labels of its ManagedCluster",
+		`{"metadata":{"labels":null}}`:                                                          "labels of its ManagedCluster",
+		`{"metadata":{"annotations":{"apps.open-cluster-management.io/paused":"true"}}}`:        "annotations of Towline",
+		`{"metadata":{"annotations":{"apps.open-cluster-management.io/argocd-namespace":"x"}}}`: "annotations of Towline",
+		`{"metadata":{"annotations":null}}`:                                                     "annotations of Towline",
+		address:                                                                                 "spec.managedClusterClientConfigs",
+		`{"spec":{"managedClusterClientConfigs":null}}`:                                         "spec.managedClusterClientConfigs",
+	}
+	agents := agentsOf(t, c.Name)
+	agents["for it, by gRPC"] = as(t, "system:serviceaccount:open-cluster-management-hub:grpc-server-sa", administrators)
+	g := NewWithT(t)
+	for title, agent := range agents {
+		for patch, says := range refused {
+			g.Eventually(func() error { return change(agent, c, patch) }, soon, tick).Should(MatchError(ContainSubstring(says)), title+": "+patch)
+		}
+		for _, patch := range []string{
+			`{"metadata":{"annotations":{"agent.open-cluster-management.io/x":"y"}}}`, `{"metadata":{"annotations":{"example.com/a":null}}}`,
+			`{"spec":{"leaseDurationSeconds":30}}`, `{"spec":{"managedClusterClientConfigs":[{"url":"https://mine.example.com","caBundle":"eA=="}]}}`,
+		} {
+			g.Expect(change(agent, c, patch)).To(Succeed(), title+": "+patch)
+		}
+	}
+	grpc := agents["for it, by gRPC"]
+	g.Expect(change(grpc, joining, address)).To(Succeed(), "its first")
+	g.Expect(change(grpc, denied, `{"spec":{"managedClusterClientConfigs":[{"url":"https://mine.example.com"},{"url":"https://more.example.com"}]}}`)).
+		To(Succeed(), "one more")
+	g.Expect(change(grpc, denied, address)).To(MatchError(ContainSubstring("spec.managedClusterClientConfigs")), "another")
+	g.Expect(change(grpc, joining, `{"metadata":{"labels":{"env":"prod"}}}`)).To(MatchError(ContainSubstring("labels of its ManagedCluster")))
+	for patch := range refused {
+		g.Expect(change(as(t, "admin", administrators), c, patch)).To(Succeed(), "an administrator: "+patch)
 	}
 }

@@ -30,6 +30,9 @@ const (
 
 	// victim is another tenant's Application, and the ApplicationSet that made it.
 	victim, victimSet = "victim-cluster2", "victim"
+
+	// allowedAddress is the one address that the AppProject by-address permits. No cluster has it.
+	allowedAddress = "https://production.example.com:6443"
 )
 
 // clientWith is a client with that kubeconfig.
@@ -79,12 +82,20 @@ spec:
   sourceRepos: [%q]
   destinations: [{name: cluster1, namespace: tenant-a}]
 ---
+apiVersion: argoproj.io/v1alpha1
+kind: AppProject
+metadata: {name: by-address, namespace: argocd}
+spec:
+  sourceNamespaces: [tenant-a]
+  sourceRepos: ["*"]
+  destinations: [{server: %q, namespace: tenant-a}]
+---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata: {name: attack-agent, namespace: cluster1}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: towline-agent}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: "system:open-cluster-management:cluster:cluster1:addon:towline-agent"}]
-`, f.Git.URL(fleet.AppsRepo))
+`, f.Git.URL(fleet.AppsRepo), allowedAddress)
 }
 
 // victimManifest is an ApplicationSet of another tenant, on cluster2.
@@ -229,10 +240,11 @@ func withoutPolicies(ctx context.Context, agent client.Client, w *workv1.Manifes
 		return agent.Patch(ctx, w.DeepCopy(), merge(`{"metadata":{"labels":{"probe":"x"}}}`), client.DryRunAll)
 	}
 	Eventually(ctx, change).ShouldNot(Succeed())
-	_, err := f.Hub.Kubectl(ctx, "delete", "validatingadmissionpolicybindings", "towline-works", "towline-reports", "towline-applications")
+	_, err := f.Hub.Kubectl(ctx, "delete", "validatingadmissionpolicybindings",
+		"towline-works", "towline-reports", "towline-applications", "towline-clusters")
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has a context of its own
-		for _, file := range []string{"applications", "reports", "works"} { // that of works last: it shows below that all are back
+		for _, file := range []string{"applications", "reports", "clusters", "works"} { // that of works last: it shows below that all are back
 			Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "deploy/admission/"+file+".yaml")).To(Succeed())
 		}
 		Eventually(ctx, change).ShouldNot(Succeed())

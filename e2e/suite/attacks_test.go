@@ -8,7 +8,9 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -51,7 +53,7 @@ var _ = Describe("An attack", Ordered, func() {
 		_, err = f.Hub.Kubectl(ctx, "label", "managedcluster", "cluster1", "tenant-")
 		Expect(err).NotTo(HaveOccurred())
 		for _, what := range [][]string{
-			{"managedclusterset", "tenant-a"}, {"namespace", tenantNamespace}, {"appproject", "tenant-a", "--namespace", argocdNamespace},
+			{"managedclusterset", "tenant-a"}, {"namespace", tenantNamespace}, {"appproject", "tenant-a", "by-address", "--namespace", argocdNamespace},
 			{"rolebinding", "attack-agent", "--namespace", "cluster1"},
 		} {
 			_, err := f.Hub.Kubectl(ctx, append([]string{"delete", "--wait=false"}, what...)...)
@@ -215,6 +217,64 @@ var _ = Describe("An attack", Ordered, func() {
 					Eventually(ctx, read(hub, w)).Should(And(
 						HaveField("Spec", Equal(good.Spec)), HaveField("Labels", Equal(good.Labels)), HaveField("Annotations", Equal(good.Annotations))))
 				}
+			})
+		})
+
+		// claims are changes of its own ManagedCluster, by the words in which they are refused.
+		claims := map[string]func(*clusterv1.ManagedCluster){
+			"annotations of Towline": func(c *clusterv1.ManagedCluster) {
+				metav1.SetMetaDataAnnotation(&c.ObjectMeta, apis.AnnotationPaused, "true")
+			},
+			"the addresses": func(c *clusterv1.ManagedCluster) {
+				c.Spec.ManagedClusterClientConfigs = []clusterv1.ClientConfig{{URL: allowedAddress}}
+			},
+			"the labels": func(c *clusterv1.ManagedCluster) { metav1.SetMetaDataLabel(&c.ObjectMeta, "tenant", "b") },
+		}
+		claim := func(ctx context.Context, by client.Client, change func(*clusterv1.ManagedCluster)) error {
+			c := &clusterv1.ManagedCluster{}
+			if err := by.Get(ctx, client.ObjectKey{Name: "cluster1"}, c); err != nil {
+				return err
+			}
+			change(c)
+			return by.Update(ctx, c)
+		}
+
+		It("pauses itself, claims an address and enters a set", func(ctx SpecContext) {
+			harmless(ctx, func() {
+				for what, change := range claims {
+					By(what)
+					denied(claim(ctx, agent, change), "a cluster's agent may not change "+what)
+					denied(claim(ctx, iam, change), "a cluster's agent may not change "+what)
+				}
+			})
+		})
+
+		It("pauses itself and claims an address where there are no admission policies", func(ctx SpecContext) {
+			harmless(ctx, func() {
+				withoutPolicies(ctx, agent, w)
+				deleted := tenantApp("deleted", func(b *fixture.ApplicationBuilder) { b.Finalizers(apis.FinalizerResources) })
+				submit(ctx, tenant, deleted)
+				Eventually(ctx, read(hub, workOf(deleted))).ShouldNot(BeNil())
+				before := &clusterv1.ManagedCluster{}
+				Expect(hub.Get(ctx, client.ObjectKey{Name: "cluster1"}, before)).To(Succeed())
+				DeferCleanup(func(ctx SpecContext) {
+					Eventually(ctx, func(ctx context.Context) error {
+						return claim(ctx, hub, func(c *clusterv1.ManagedCluster) { c.Annotations, c.Spec = before.Annotations, before.Spec })
+					}).Should(Succeed())
+				})
+				Expect(claim(ctx, agent, claims["annotations of Towline"])).To(Succeed())
+				Expect(claim(ctx, agent, claims["the addresses"])).To(Succeed())
+
+				settled := tenantApp("settled") // what comes after the pause is known comes after it everywhere
+				submit(ctx, tenant, settled)
+				Eventually(ctx, read(hub, workOf(settled))).ShouldNot(BeNil())
+				Expect(tenant.Delete(ctx, deleted)).To(Succeed())
+				Eventually(ctx, read(hub, deleted)).Should(BeNil(), "the cluster keeps it by a pause of its own")
+				Eventually(ctx, read(hub, workOf(deleted))).Should(BeNil(), "the cluster keeps it by a pause of its own")
+				app := tenantApp("addressed", func(b *fixture.ApplicationBuilder) { b.Spec(specOf("by-address", "guestbook", tenantNamespace)) })
+				submit(ctx, tenant, app)
+				expectForbidden(ctx, app, "does not permit namespace")
+				Expect(read(hub, workOf(app))(ctx)).To(BeNil())
 			})
 		})
 
