@@ -103,6 +103,22 @@ func TestPermits(t *testing.T) {
 	}
 }
 
+// TestDescribe: the address is what the cluster's namespace says, whatever the ManagedCluster does.
+func TestDescribe(t *testing.T) {
+	c := fixture.Cluster("c1").URL("https://own.example.com").Obj()
+	if got := authorization.Describe(c, nil); got != (authorization.Cluster{Name: "c1"}) {
+		t.Errorf("got %+v", got)
+	}
+	given := map[string]string{apis.AnnotationServer: " https://given.example.com:6443/ "}
+	if got := authorization.Describe(c, given); got != (authorization.Cluster{Name: "c1", Server: "https://given.example.com:6443"}) {
+		t.Errorf("got %+v", got)
+	}
+	c.Labels = map[string]string{apis.LabelLocalCluster: "true"}
+	if got := authorization.Describe(c, nil); got != (authorization.Cluster{Name: "c1", Hub: true}) {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestProjectRefusals(t *testing.T) {
 	project := argocd.AppProject{Spec: argocd.AppProjectSpec{
 		SourceRepos: []string{"https://git.example.com/*"}, SourceNamespaces: []string{"team-*"},
