@@ -98,6 +98,24 @@ func TestEndsThatWereToldOfOutlastARestart(t *testing.T) {
 	}
 }
 
+// TestAWorkThatWaitsCanBeAdopted: its Application has ended, and a person says that all is to stay on the cluster.
+func TestAWorkThatWaitsCanBeAdopted(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+	create(t, app)
+	w := atWork(t, app)
+	dropped(t, app)
+	expectAsking(t, w)
+	edit(t, w, func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphaned] = delivery.AfterRestoreAdopt })
+	NewWithT(t).Eventually(func() bool { return work.Released(get(t, w)) && w.Spec.DeleteOption != nil }, soon, tick).Should(BeTrue(),
+		"with it goes the cluster's Application")
+	if word := w.Annotations[apis.AnnotationOrphaned]; word != delivery.AfterRestoreAdopt {
+		t.Errorf("the word is %q now", word)
+	}
+	applied(t, w)
+	expectDeleting(t, w)
+}
+
 // TestDeletionAfterARelease: the hub's finalizer asks for a cascade, so the cluster's copy gets it back before it goes.
 func TestDeletionAfterARelease(t *testing.T) {
 	towline := start(t)

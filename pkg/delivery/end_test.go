@@ -315,6 +315,49 @@ func TestOrphan(t *testing.T) {
 	})
 }
 
+// TestAWordOnAWorkThatWaits counts, though the end of its Application was told of: Towline's own word there is for a restart.
+func TestAWordOnAWorkThatWaits(t *testing.T) {
+	says := func(word string) func(*workv1.ManifestWork) {
+		return func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphaned] = word }
+	}
+	moved := func(edits ...func(*workv1.ManifestWork)) *situation { // the hub has a new Application of the name, elsewhere
+		return of(cascading()).own(t, reports("Healthy")).at(t, "cluster2", "earlier", edits...)
+	}
+	silent := told(func(*workv1.ManifestWork) {})
+	for title, tc := range map[string]struct {
+		is       *situation
+		released bool
+	}{
+		"adopt":                             {of(app()).own(t, silent, says(AfterRestoreAdopt)).gone(), true},
+		"adopt, and it refuses":             {of(app()).own(t, told(refuses("no right")), says(AfterRestoreAdopt)).gone(), true},
+		"adopt, of an earlier Application":  {moved(silent, says(AfterRestoreAdopt)), true},
+		"hold":                              {of(app()).own(t, silent, says(AfterRestoreHold)).gone(), false},
+		"Towline's own":                     {of(app()).own(t, silent, says(AfterRestoreDelete)).gone(), false},
+		"Towline's own, of an earlier one":  {moved(silent, says(AfterRestoreDelete)), false},
+		"none that counts":                  {of(app()).own(t, silent, says("what?")).gone(), false},
+		"adopt, where others were not lost": {of(app()).own(t, says(AfterRestoreAdopt)).gone(), true},
+	} {
+		t.Run(title, func(t *testing.T) {
+			plan := Decide(tc.is.Facts, tc.is.Options)
+			var updated *workv1.ManifestWork
+			for _, s := range plan.Steps {
+				if s.Verb == Update {
+					updated = s.Work
+				}
+			}
+			if got := updated != nil && work.Released(updated) && updated.Spec.DeleteOption != nil; got != tc.released {
+				t.Errorf("released: %t, by %q", got, outline(&plan))
+			}
+			for _, w := range tc.is.Others {
+				word := w.Annotations[apis.AnnotationOrphaned]
+				if updated != nil && word != "what?" && updated.Annotations[apis.AnnotationOrphaned] != word {
+					t.Errorf("the word is %q now", updated.Annotations[apis.AnnotationOrphaned])
+				}
+			}
+		})
+	}
+}
+
 func TestDestroys(t *testing.T) {
 	for title, tc := range map[string]struct {
 		is   *situation

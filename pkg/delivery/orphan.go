@@ -29,7 +29,7 @@ func (d *decision) orphanWork(w *workv1.ManifestWork) *hold {
 	switch {
 	case d.leaving(w):
 		return nil
-	case work.Released(w):
+	case work.Released(w), w.Annotations[apis.AnnotationOrphaned] == AfterRestoreAdopt:
 		return d.leave(w)
 	}
 	if h := d.held(Orphan, w); h != nil {
@@ -46,9 +46,14 @@ func (d *decision) orphanWork(w *workv1.ManifestWork) *hold {
 }
 
 // endOrphan takes off its cluster what a work has there of an Application that has ended, and leaves what that deployed. One
-// that carries a request is released instead: nobody knows any more what to put in its place.
+// that carries a request is released instead: nobody knows any more what to put in its place. The word of a person on the work
+// goes before: while the cluster is waited for, it is not too late to keep the Application there too.
 func (d *decision) endOrphan(w *workv1.ManifestWork) *hold {
-	if !d.leaving(w) && (work.Released(w) || work.CarriesRequest(w)) {
+	said := w.Annotations[apis.AnnotationOrphaned]
+	switch {
+	case d.leaving(w), said == AfterRestoreHold:
+		return nil
+	case work.Released(w), work.CarriesRequest(w), said == AfterRestoreAdopt:
 		return d.leave(w)
 	}
 	return d.remove(w)
