@@ -131,5 +131,28 @@ var _ = Describe("An Application that its cluster has already", func() {
 		app := standalone(ctx, "nobodys", on, func(b *fixture.ApplicationBuilder) { b.Annotation(apis.AnnotationAdopt, apis.AdoptNever) })
 		expectHealthy(ctx, app.Name)
 		Expect(read(hub, workOf(app))(ctx)).To(WithTransform(work.ClaimOf, Equal(work.Asks)))
+
+		By("a release that is taken back")
+		before, there := uids(ctx, on, app.Name), named(app.Name)
+		release := func() {
+			GinkgoHelper()
+			patchHub(ctx, app.Name, annotationPatch(apis.AnnotationRelease, "true"))
+			Eventually(ctx, read(hub, workOf(app))).Should(BeNil())
+			Expect(read(cluster[on], there)(ctx)).To(HaveField("OwnerReferences", BeEmpty()))
+			Expect(uids(ctx, on, app.Name)).To(Equal(before))
+		}
+		release()
+		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationRelease, ""))
+		Eventually(ctx, read(cluster[on], there)).Should(HaveField("OwnerReferences", HaveLen(1)))
+		expectNoCondition(ctx, app.Name, apis.ConditionPropagationError)
+		Expect(uids(ctx, on, app.Name)).To(Equal(before))
+
+		By("one that the cluster does not want to be taken back")
+		release()
+		_, err := f.Cluster(on).Kubectl(ctx, "-n", argocdNamespace, "annotate", "applications.argoproj.io", app.Name, apis.AnnotationWork+"-")
+		Expect(err).NotTo(HaveOccurred())
+		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationRelease, ""))
+		expectCondition(ctx, app.Name, apis.ConditionPropagationError, "delete it there")
+		Expect(read(cluster[on], there)(ctx)).To(HaveField("OwnerReferences", BeEmpty()))
 	})
 })

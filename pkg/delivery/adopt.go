@@ -49,10 +49,10 @@ func (d *decision) claim(desired *workv1.ManifestWork) {
 		if _, changed := work.Update(d.Own, desired); changed {
 			work.SetClaim(desired, work.Takes)
 		}
-	case claim == work.Looks && !missing(d.Own):
+	case claim == work.Looks && !missing(d.Own) && !work.LetGo(d.Own):
 		work.SetClaim(desired, claims[d.adoption()])
 	case d.adoption() != apis.AdoptAlways:
-		work.SetClaim(desired, work.Asks) // also where there was nothing: something may have come since
+		work.SetClaim(desired, work.Asks) // also where there was nothing, or its own: something may have come since
 	}
 }
 
@@ -74,8 +74,12 @@ func (d *decision) askAdoption(w *workv1.ManifestWork) answer {
 		a.words += ": delete it there, give this one another name, or allow to take it over (" + apis.AnnotationAdopt + ", --adopt)"
 		return a
 	}
-	a.words += ", since others set fields of it differently: make them equal, or set the annotation " +
-		apis.AnnotationAdopt + " to \"always\". " + why
+	a.words += ", since others set fields of it differently: make them equal, or "
+	if d.Adopt == apis.AdoptNever {
+		a.words += "delete it there. " + why // no annotation lifts that
+		return a
+	}
+	a.words += "set the annotation " + apis.AnnotationAdopt + " to \"always\". " + why
 	return a
 }
 

@@ -158,6 +158,16 @@ var largeText = func() string {
 
 func TestAdopt(t *testing.T) {
 	asks, looks := claimsBy(work.Asks), claimsBy(work.Looks)
+	never := func(b *fixture.ApplicationBuilder) *situation {
+		return of(b).with(func(s *situation) { s.Adopt = apis.AdoptNever })
+	}
+	looksAnd := func(values ...string) func(*workv1.ManifestWork) {
+		return func(w *workv1.ManifestWork) {
+			work.SetClaim(w, work.Looks)
+			w.Generation++
+			reports("Healthy", values...)(w)
+		}
+	}
 	claimed := func(p Plan) work.Claim { return work.ClaimOf(p.Steps[0].Work) }
 	for title, tc := range map[string]struct {
 		is   *situation
@@ -179,6 +189,8 @@ func TestAdopt(t *testing.T) {
 		"looked, and found nothing": {of(app()).own(t, looks, func(w *workv1.ManifestWork) {
 			w.Status = fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier).Condition(workv1.WorkAvailable, metav1.ConditionFalse, "").Obj()
 		}), work.Asks},
+		"looked, and found its own": {
+			never(app()).own(t, looksAnd("brought", work.Name(app().Obj()))), work.Asks},
 	} {
 		t.Run(title, func(t *testing.T) {
 			cased[t.Name()] = true
@@ -195,6 +207,20 @@ func TestAdopt(t *testing.T) {
 		"it is there, and only looked for": {
 			is:   of(app().Annotation(apis.AnnotationAdopt, "never")).own(t, looks),
 			want: []string{"PropagationError AdoptionRefused"}, says: "delete it there"},
+		"it is its own, and others set its fields": {
+			is:   never(app()).own(t, asks, refuses("x: Apply failed with 1 conflict: .spec")),
+			want: []string{"PropagationError AdoptionRefused"}, says: "differently: make them equal, or delete it there. 1 conflict"},
+		"it is an earlier Application's": {
+			is: never(app()).own(t, looksAnd("brought", "guestbook-00000")), want: []string{"PropagationError AdoptionRefused"}},
+		"it is its own, and another agent's": {
+			is:   never(app()).own(t, looksAnd("brought", work.Name(app().Obj()), "broughtOwner", "hub-guestbook-00000")),
+			want: []string{"PropagationError AdoptionRefused"}},
+		"it was its own, before the work was changed": {
+			is: never(app()).own(t, looksAnd("brought", work.Name(app().Obj())), func(w *workv1.ManifestWork) {
+				for i := range w.Status.Conditions {
+					w.Status.Conditions[i].ObservedGeneration--
+				}
+			}), want: []string{"PropagationError AdoptionRefused"}},
 		"others set its fields": {
 			is:   of(app()).own(t, asks, refuses("x: Apply failed with 1 conflict: .spec")),
 			want: []string{"PropagationError AdoptionRefused"}, says: "1 conflict"},

@@ -19,6 +19,9 @@ const droppedName = "finalizersDropped"
 // ownerName is the name by which the owner of an Application comes back.
 const ownerName = "workOwner"
 
+// ownerPath is where an Application has its owner's name.
+const ownerPath = `.metadata.ownerReferences[?(@.kind=="AppliedManifestWork")].name`
+
 // LeftRule asks, of an Application that is to go, for the mark of the change that gave it its last finalizers, and for the
 // finalizers by which its end destroys what it deployed: others may have set them there, and server-side apply leaves them.
 // Both are read from one version of the Application, so that the mark tells since when the finalizers are known.
@@ -29,7 +32,7 @@ func LeftRule() workv1.FeedbackRule {
 	for _, f := range argocd.DestructiveFinalizers {
 		paths = append(paths, workv1.JsonPath{Name: leftName(f), Path: fmt.Sprintf(`.metadata.finalizers[?(@==%q)]`, f)})
 	}
-	paths = append(paths, workv1.JsonPath{Name: ownerName, Path: `.metadata.ownerReferences[?(@.kind=="AppliedManifestWork")].name`})
+	paths = append(paths, workv1.JsonPath{Name: ownerName, Path: ownerPath})
 	return workv1.FeedbackRule{Type: workv1.JSONPathsType, JsonPaths: paths}
 }
 
@@ -62,16 +65,21 @@ func Left(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier, mark 
 // Owner is the name of the first AppliedManifestWork that owns an Application, by the answer to LeftRule; empty for none.
 // It tells whether the agent could read that.
 func Owner(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) (name string, known bool) {
+	return ownerAs(ownerName, status, id)
+}
+
+// ownerAs is the owner that comes back by that name.
+func ownerAs(as string, status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) (name string, known bool) {
 	manifest := Manifest(status, id)
 	if manifest == nil {
 		return "", false
 	}
 	c := meta.FindStatusCondition(manifest.Conditions, ConditionSynced)
-	if c == nil || c.Status != metav1.ConditionTrue && strings.Contains(c.Message, ownerName) {
+	if c == nil || c.Status != metav1.ConditionTrue && strings.Contains(c.Message, as) {
 		return "", false
 	}
 	for _, v := range manifest.StatusFeedbacks.Values {
-		if v.Name == ownerName {
+		if v.Name == as {
 			return value(v.Value).text()
 		}
 	}

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -49,6 +50,9 @@ func SetClaim(w *workv1.ManifestWork, c Claim) {
 	switch c {
 	case Looks:
 		config.UpdateStrategy = &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeReadOnly}
+		if !slices.ContainsFunc(config.FeedbackRules, isOriginRule) {
+			config.FeedbackRules = append(config.FeedbackRules, originRule)
+		}
 	case Leaves:
 		config.UpdateStrategy = &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeCreateOnly}
 	default:
@@ -57,6 +61,17 @@ func SetClaim(w *workv1.ManifestWork, c Claim) {
 		}
 		config.UpdateStrategy.ServerSideApply.Force = c == Takes
 	}
+}
+
+var originRule = feedback.OriginRule()
+
+func isOriginRule(r workv1.FeedbackRule) bool { return sameRule(r, originRule) }
+
+// LetGo tells whether the agent of a work that looks has found the Application there to be what this work, or an earlier one
+// of its name, has brought and let go of: that name follows from the UID of the hub's Application. No other agent owns it.
+func LetGo(w *workv1.ManifestWork) bool {
+	return ClaimOf(w) == Looks && found(w, metav1.ConditionTrue) &&
+		feedback.Origin(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier) == w.Name
 }
 
 // Refused is the API server's word of the fields that keep a work that asks from what its cluster has: the conflicts of

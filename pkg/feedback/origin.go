@@ -1,0 +1,37 @@
+package feedback
+
+import (
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+)
+
+// The names by which the answers to OriginRule come back. Those of LeftRule are others: a work may ask both.
+const (
+	broughtName      = "brought"
+	broughtOwnerName = "broughtOwner"
+)
+
+// OriginRule asks, of an Application that is on its cluster before its work has applied it, which work has brought it there
+// before, and for the work agent that owns it now. Both are read from one version of the Application.
+func OriginRule() workv1.FeedbackRule {
+	return workv1.FeedbackRule{Type: workv1.JSONPathsType, JsonPaths: []workv1.JsonPath{
+		{Name: broughtName, Path: annotationPath(apis.AnnotationWork)}, {Name: broughtOwnerName, Path: ownerPath},
+	}}
+}
+
+// Origin is the name of the work that has brought an Application and let go of it, by the answer to OriginRule. It is empty
+// for one that no work has brought, that a work agent owns now, or of which that could not be read.
+func Origin(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) string {
+	manifest := Manifest(status, id)
+	if owner, known := ownerAs(broughtOwnerName, status, id); manifest == nil || !known || owner != "" {
+		return ""
+	}
+	for _, v := range manifest.StatusFeedbacks.Values {
+		if v.Name == broughtName {
+			name, _ := value(v.Value).text()
+			return name
+		}
+	}
+	return ""
+}
