@@ -181,6 +181,9 @@ func (r *Reconciler) WatchSets(mgr ctrl.Manager) error {
 	return r.Pauses.Watch(mgr, r.running, r.applicationsOfSet)
 }
 
+// Sets is the watch of ApplicationSets as data, for a hub that has them.
+func (r *Reconciler) Sets() wake.Watch { return r.Pauses.Sets(r.applicationsOfSet) }
+
 // applicationsOfSet are the Applications of an ApplicationSet, and those that have works and are not for pull any more.
 func (r *Reconciler) applicationsOfSet(ctx context.Context, obj client.Object) []reconcile.Request {
 	keys := index.ApplicationsOfSet(ctx, r, client.ObjectKeyFromObject(obj))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/sets"
+	"github.com/towline-io/towline/controllers/internal/wake"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
@@ -30,6 +31,9 @@ type Reader struct {
 func (r *Reader) Watch(mgr ctrl.Manager, c controller.Controller, to handler.MapFunc) error {
 	return r.sets.Watch(mgr, c, to, changed())
 }
+
+// Sets is that watch as data, from when ApplicationSets can be read.
+func (r *Reader) Sets(to handler.MapFunc) wake.Watch { return r.sets.Of(to, changed()) }
 
 // By names the object whose annotation pauses the Application; empty for none.
 func (r *Reader) By(ctx context.Context, app *argocd.Application) (string, error) {

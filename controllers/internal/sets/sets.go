@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/towline-io/towline/controllers/internal/standby"
+	"github.com/towline-io/towline/controllers/internal/wake"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
@@ -42,8 +43,14 @@ func (k *Known) Watch(mgr ctrl.Manager, c controller.Controller, to handler.MapF
 	if err := standby.Hold(mgr.GetCache(), Object()); err != nil {
 		return err
 	}
+	w := k.Of(to, changed)
+	return c.Watch(source.Kind(mgr.GetCache(), w.Object, w.Handler, w.Changed...))
+}
+
+// Of is that watch as data, from when ApplicationSets can be read.
+func (k *Known) Of(to handler.MapFunc, changed predicate.Predicate) wake.Watch {
 	k.served.Store(true)
-	return c.Watch(source.Kind[client.Object](mgr.GetCache(), Object(), handler.EnqueueRequestsFromMapFunc(to), changed))
+	return wake.Of(Object(), to, changed)
 }
 
 // Get is the ApplicationSet of that name as the cache has it; nil when there is none, and on a hub that does without.

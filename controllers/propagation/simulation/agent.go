@@ -1,0 +1,460 @@
+package simulation
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// The work agent, by the rules of OCM v1.2.0, pkg/work/spoke.
+
+// evictionGrace is the agent's default of --appliedmanifestwork-eviction-grace-period.
+const evictionGrace = time.Hour
+
+var errAPI = errors.New("the cluster's API server does not answer")
+
+// hear brings one work, as the hub has it now, into the agent's cache, and wakes its controllers.
+func (c *cluster) hear(name string) {
+	delete(c.news, name)
+	before := c.seen[name]
+	now, ok := c.world.hub.get(works, key{Namespace: c.name, Name: name}).(*workv1.ManifestWork)
+	if !ok {
+		delete(c.seen, name)
+		delete(c.todo, name)
+		delete(c.later, name)
+		if a := c.applied[name]; a != nil {
+			if a.evicts.IsZero() {
+				a.evicts = c.world.now.Add(evictionGrace)
+			}
+			if a.deleting {
+				c.todo[name] |= finalizeApplied
+			}
+		}
+		return
+	}
+	c.seen[name] = now
+	if a := c.applied[name]; a != nil {
+		a.evicts = time.Time{}
+		if a.deleting {
+			c.todo[name] |= finalizeApplied
+		}
+	}
+	todo := addFinalizer | reportStatus | finalizeWork
+	if hasFinalizer(now) && (before == nil || !hasFinalizer(before) || !sameSpecAndLabels(before, now)) {
+		todo |= applyManifests
+	}
+	c.todo[name] |= todo
+}
+
+func sameSpecAndLabels(a, b *workv1.ManifestWork) bool {
+	return a.UID == b.UID && maps.Equal(a.Labels, b.Labels) && a.Generation == b.Generation
+}
+
+func hasFinalizer(w *workv1.ManifestWork) bool {
+	return slices.Contains(w.Finalizers, workv1.ManifestWorkFinalizer)
+}
+
+// work runs one of the agent's controllers for a work. What fails is tried again.
+func (c *cluster) work(name string, what controller) {
+	c.todo[name] &^= what
+	if c.todo[name] == 0 {
+		delete(c.todo, name)
+	}
+	if err := c.run(name, what); err != nil {
+		c.retry(name, what, time.Second)
+	}
+}
+
+func (c *cluster) run(name string, what controller) error {
+	w := c.seen[name]
+	if what == finalizeApplied {
+		return c.finalizeApplied(name)
+	}
+	if w == nil {
+		return nil
+	}
+	switch what {
+	case addFinalizer:
+		if w.DeletionTimestamp.IsZero() && !hasFinalizer(w) {
+			return c.world.hub.setFinalizers(w, append(slices.Clone(w.Finalizers), workv1.ManifestWorkFinalizer))
+		}
+	case applyManifests:
+		return c.applyWork(w)
+	case reportStatus:
+		return c.reportStatus(w)
+	case finalizeWork:
+		return c.finalizeWork(w)
+	}
+	return nil
+}
+
+func (c *cluster) retry(name string, what controller, after time.Duration) {
+	r := c.later[name]
+	at := c.world.now.Add(after)
+	if r.what == 0 || at.Before(r.at) {
+		r.at = at
+	}
+	r.what |= what
+	c.later[name] = r
+}
+
+// applyWork is the ManifestWorkController.
+func (c *cluster) applyWork(w *workv1.ManifestWork) error {
+	if !w.DeletionTimestamp.IsZero() || !hasFinalizer(w) {
+		return nil
+	}
+	applied := c.applied[w.Name]
+	if applied == nil {
+		if c.failing {
+			return errAPI
+		}
+		applied = &appliedWork{uid: c.uid("applied")}
+		c.applied[w.Name] = applied
+	}
+	p, err := readPayload(w.Spec.Workload.Manifests[0].Raw)
+	must(err)
+	a, failed := c.applyOne(w, p, applied)
+	status := w.Status.DeepCopy()
+	noteApplied(status, w, p, failed, c.world.metaNow())
+	var conflicted conflictError
+	var errs error
+	if failed != nil && !errors.As(failed, &conflicted) {
+		errs = failed
+	}
+	resources, err := c.track(applied, p, a)
+	errs = errors.Join(errs, err)
+	if err := c.world.hub.setStatus(w, status); err != nil {
+		return err
+	}
+	if err == nil {
+		applied.resources = resources
+	}
+	return errs
+}
+
+// applyOne applies a manifest as the work says, and makes the work its owner, or not any more.
+func (c *cluster) applyOne(w *workv1.ManifestWork, p *payload, applied *appliedWork) (*placed, error) {
+	if c.failing {
+		return nil, errAPI
+	}
+	owns := w.Spec.DeleteOption == nil || w.Spec.DeleteOption.PropagationPolicy != workv1.DeletePropagationPolicyTypeOrphan
+	option := optionOf(w, p.key)
+	there := c.apps[p.key]
+	kind := workv1.UpdateStrategyTypeUpdate
+	if option != nil && option.UpdateStrategy != nil {
+		kind = option.UpdateStrategy.Type
+	}
+	switch kind {
+	case workv1.UpdateStrategyTypeReadOnly:
+		return there, nil
+	case workv1.UpdateStrategyTypeCreateOnly, workv1.UpdateStrategyTypeUpdate:
+		if there == nil {
+			there = c.place(p.key)
+			for _, f := range p.fields {
+				there.set(f.name, f.value)
+			}
+			c.world.oracle.applied(c, there, p, key{})
+			c.touched(there)
+		} else if kind == workv1.UpdateStrategyTypeUpdate {
+			c.updateOne(there, p)
+		}
+	case workv1.UpdateStrategyTypeServerSideApply:
+		hash := p.value("annotation:" + workv1.ManifestConfigSpecHashAnnotationKey)
+		if there == nil || there.annotations[workv1.ManifestConfigSpecHashAnnotationKey] != hash {
+			manager, force := workv1.DefaultFieldManager, false
+			if s := option.UpdateStrategy.ServerSideApply; s != nil {
+				force = s.Force
+				if s.FieldManager != "" {
+					manager = s.FieldManager
+				}
+			}
+			var err error
+			if there, err = c.apply(p, manager, force); err != nil {
+				return there, err
+			}
+		}
+	}
+	c.own(there, applied.uid, owns)
+	return there, nil
+}
+
+// updateOne is the strategy Update: labels and annotations are merged, finalizers are left, all else is replaced.
+func (c *cluster) updateOne(a *placed, p *payload) {
+	before, owner := fmt.Sprint(a.spec, a.labels, a.annotations), a.owner()
+	for f := range a.spec {
+		if !p.has("spec:" + f) {
+			a.unset("spec:" + f)
+		}
+	}
+	for _, f := range p.fields {
+		if !f.isFinalizer() {
+			a.set(f.name, f.value)
+		}
+	}
+	if before != fmt.Sprint(a.spec, a.labels, a.annotations) {
+		c.world.oracle.applied(c, a, p, owner)
+		c.touched(a)
+	}
+}
+
+// optionOf is helper.FindManifestConfiguration.
+func optionOf(w *workv1.ManifestWork, at key) *workv1.ManifestConfigOption {
+	for i := range w.Spec.ManifestConfigs {
+		if id := w.Spec.ManifestConfigs[i].ResourceIdentifier; id.Namespace == at.Namespace && id.Name == at.Name {
+			return &w.Spec.ManifestConfigs[i]
+		}
+	}
+	return nil
+}
+
+// noteApplied writes the conditions of an apply, and forgets what was reported of anything else.
+func noteApplied(status *workv1.ManifestWorkStatus, w *workv1.ManifestWork, p *payload, failed error, now metav1.Time) {
+	id := workv1.ManifestResourceMeta{
+		Group: argocd.GroupVersion.Group, Version: argocd.GroupVersion.Version, Kind: argocd.Kind, Resource: argocd.Resource,
+		Namespace: p.Namespace, Name: p.Name,
+	}
+	manifest := workv1.ManifestCondition{ResourceMeta: id}
+	for _, m := range status.ResourceStatus.Manifests {
+		if m.ResourceMeta == id {
+			manifest = m
+		}
+	}
+	one := metav1.Condition{
+		Type: workv1.ManifestApplied, Status: metav1.ConditionTrue, Reason: "AppliedManifestComplete", Message: "Apply manifest complete",
+		ObservedGeneration: w.Generation, LastTransitionTime: now,
+	}
+	whole := metav1.Condition{
+		Type: workv1.WorkApplied, Status: metav1.ConditionTrue, Reason: "AppliedManifestWorkComplete", Message: "Apply manifest work complete",
+		ObservedGeneration: w.Generation, LastTransitionTime: now,
+	}
+	if failed != nil {
+		one.Status, one.Reason, one.Message = metav1.ConditionFalse, "AppliedManifestFailed", "Failed to apply manifest: "+failed.Error()
+		whole.Status, whole.Reason, whole.Message = metav1.ConditionFalse, "AppliedManifestWorkFailed", "Failed to apply manifest work"
+	}
+	meta.SetStatusCondition(&manifest.Conditions, one)
+	meta.SetStatusCondition(&status.Conditions, whole)
+	status.ResourceStatus.Manifests = []workv1.ManifestCondition{manifest}
+}
+
+// track is the appliedManifestWorkReconciler: what a work does not carry any more is deleted.
+func (c *cluster) track(applied *appliedWork, p *payload, a *placed) ([]tracked, error) {
+	if applied.deleting {
+		return applied.resources, nil
+	}
+	if c.failing {
+		return nil, errAPI
+	}
+	var resources []tracked
+	if a == nil || c.apps[a.key] != a {
+		a = c.apps[p.key]
+	}
+	if a != nil {
+		resources = []tracked{{a.key, a.uid}}
+	}
+	var lost []tracked
+	for _, t := range applied.resources {
+		if a == nil || t.at != a.key {
+			lost = append(lost, t)
+		}
+	}
+	return append(resources, c.deleteTracked(applied, lost)...), nil
+}
+
+// deleteTracked is helper.DeleteAppliedResources: it returns those that are not gone yet.
+func (c *cluster) deleteTracked(applied *appliedWork, resources []tracked) []tracked {
+	var pending []tracked
+	for _, t := range resources {
+		a := c.apps[t.at]
+		switch {
+		case a == nil || !slices.Contains(a.owners, applied.uid):
+		case len(a.owners) > 1:
+			c.own(a, applied.uid, false)
+		case a.uid != t.uid:
+		case a.deleting:
+			pending = append(pending, t)
+		default:
+			c.remove(a)
+			pending = append(pending, t)
+		}
+	}
+	return pending
+}
+
+// finalizeWork is the ManifestWorkFinalizeController.
+func (c *cluster) finalizeWork(w *workv1.ManifestWork) error {
+	if w.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	if applied := c.applied[w.Name]; applied != nil {
+		if !applied.deleting {
+			status := w.Status.DeepCopy()
+			meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+				Type: workv1.WorkDeleting, Status: metav1.ConditionTrue, Reason: "WorkDeleting", Message: "ManifestWork is being deleted",
+				ObservedGeneration: w.Generation, LastTransitionTime: c.world.metaNow(),
+			})
+			if err := c.world.hub.setStatus(w, status); err != nil {
+				return err
+			}
+			if c.failing {
+				return errAPI
+			}
+			applied.deleting = true
+			c.todo[w.Name] |= finalizeApplied
+		}
+		c.retry(w.Name, finalizeWork, time.Second)
+		return nil
+	}
+	return c.world.hub.setFinalizers(w, slices.DeleteFunc(slices.Clone(w.Finalizers), func(f string) bool {
+		return f == workv1.ManifestWorkFinalizer
+	}))
+}
+
+// finalizeApplied is the AppliedManifestWorkFinalizeController.
+func (c *cluster) finalizeApplied(name string) error {
+	applied := c.applied[name]
+	if applied == nil || !applied.deleting {
+		return nil
+	}
+	if c.failing {
+		return errAPI
+	}
+	applied.resources = c.deleteTracked(applied, applied.resources)
+	if len(applied.resources) > 0 {
+		c.retry(name, finalizeApplied, time.Second)
+		return nil
+	}
+	delete(c.applied, name)
+	c.garbage = true
+	c.todo[name] |= finalizeWork
+	return nil
+}
+
+// evict deletes the AppliedManifestWorks whose works have been gone for long.
+func (c *cluster) evict() {
+	for _, name := range slices.Sorted(maps.Keys(c.applied)) {
+		if a := c.applied[name]; !a.deleting && !a.evicts.IsZero() && !a.evicts.After(c.world.now) {
+			a.deleting = true
+			c.todo[name] |= finalizeApplied
+		}
+	}
+}
+
+func reports(w *workv1.ManifestWork, at key) bool {
+	for i := range w.Status.ResourceStatus.Manifests {
+		if m := w.Status.ResourceStatus.Manifests[i].ResourceMeta; m.Namespace == at.Namespace && m.Name == at.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// reportStatus is the AvailableStatusController.
+func (c *cluster) reportStatus(w *workv1.ManifestWork) error {
+	if !hasFinalizer(w) || meta.FindStatusCondition(w.Status.Conditions, workv1.WorkApplied) == nil {
+		return nil
+	}
+	status := w.Status.DeepCopy()
+	available := metav1.Condition{
+		Type: workv1.ManifestAvailable, Status: metav1.ConditionTrue, Reason: "ResourceAvailable", Message: "Resource is available",
+		LastTransitionTime: c.world.metaNow(),
+	}
+	for i := range status.ResourceStatus.Manifests {
+		m := &status.ResourceStatus.Manifests[i]
+		a := c.apps[key{Namespace: m.ResourceMeta.Namespace, Name: m.ResourceMeta.Name}]
+		switch {
+		case c.failing && c.polling:
+			available.Status, available.Reason, available.Message = metav1.ConditionUnknown, "FetchingResourceFailed", "Failed to fetch resource"
+		case a == nil:
+			available.Status, available.Reason, available.Message = metav1.ConditionFalse, "ResourceNotAvailable", "Resource is not available"
+		}
+		meta.SetStatusCondition(&m.Conditions, available)
+		if available.Status != metav1.ConditionTrue {
+			continue
+		}
+		c.polling = c.polling && c.failing
+		values := feedbackOf(a, optionOf(w, a.key))
+		if !sameValues(values, m.StatusFeedbacks.Values) {
+			m.StatusFeedbacks.Values = values
+		}
+		meta.SetStatusCondition(&m.Conditions, metav1.Condition{
+			Type: "StatusFeedbackSynced", Status: metav1.ConditionTrue, Reason: "StatusFeedbackSynced", LastTransitionTime: c.world.metaNow(),
+		})
+	}
+	whole := available
+	whole.ObservedGeneration = w.Generation
+	meta.SetStatusCondition(&status.Conditions, whole)
+	return c.world.hub.setStatus(w, status)
+}
+
+// feedbackOf are the values that the rules of a work ask for.
+func feedbackOf(a *placed, option *workv1.ManifestConfigOption) []workv1.FeedbackValue {
+	if option == nil {
+		return nil
+	}
+	var out []workv1.FeedbackValue
+	for i := range option.FeedbackRules {
+		for j := range option.FeedbackRules[i].JsonPaths {
+			p := &option.FeedbackRules[i].JsonPaths[j]
+			if text := a.read(p.Name, p.Path); text != "" {
+				out = append(out, workv1.FeedbackValue{Name: p.Name, Value: workv1.FieldValue{Type: workv1.String, String: &text}})
+			}
+		}
+	}
+	return out
+}
+
+// finalizerPaths are the paths by which works ask for a finalizer.
+var finalizerPaths = func() map[string]string {
+	out := map[string]string{}
+	for _, f := range argocd.DestructiveFinalizers {
+		out[fmt.Sprintf(`.metadata.finalizers[?(@==%q)]`, f)] = f
+	}
+	return out
+}()
+
+// read is the value of one rule; empty where there is none.
+func (a *placed) read(name, path string) string {
+	switch name {
+	case "healthStatus":
+		return a.health
+	case "syncStatus":
+		return a.sync
+	case "reconciledAt":
+		return a.reconciledAt
+	case "uid":
+		return a.uid
+	case "resourceVersion":
+		return strconv.FormatInt(a.version, 10)
+	case "operationPending":
+		return requestID(a.operation)
+	case "finalizersDropped":
+		return a.annotations[apis.AnnotationFinalizersDropped]
+	}
+	if f, ok := finalizerPaths[path]; ok && slices.Contains(a.finalizers, f) {
+		return f
+	}
+	if a.state == nil {
+		return ""
+	}
+	switch name {
+	case "operationStatePhase":
+		return a.state.phase
+	case "operationStateStartedAt":
+		return a.state.startedAt
+	case "operationStateFinishedAt":
+		return a.state.finishedAt
+	case "operationTaken":
+		return requestID(a.state.operation)
+	}
+	return ""
+}

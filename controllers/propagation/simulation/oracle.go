@@ -1,0 +1,449 @@
+package simulation
+
+import (
+	"slices"
+	"strings"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// oracle knows what users have asked for, from docs/lifecycle.md and from nothing of the controller, and says whether
+// what happens on clusters is that.
+type oracle struct {
+	world *World
+	apps  map[key]*record
+	ran   map[string]string
+
+	// late are the clusters and Applications whose end was asked for before their users' last word, since the world was
+	// last at rest.
+	late map[place]bool
+
+	// forfeited are those of whose end nobody has to be asked any more.
+	forfeited map[place]bool
+}
+
+// place is an Application of the hub's on a cluster.
+type place struct {
+	cluster string
+	app     key
+}
+
+// record is what is known of a hub Application.
+type record struct {
+	// app is its last version, gone is set when it is not there any more, without when its user took its finalizers off
+	// while it was being deleted.
+	app     *argocd.Application
+	gone    bool
+	without bool
+
+	// sent is set when it has had a cluster to go to for as long as it took to be seen.
+	sent bool
+
+	// always is set when it has ever been allowed to take over what is there.
+	always bool
+}
+
+// reads notes what a reconcile reads of Applications and clusters, by which the oracle judges what it does then: from its
+// cache or, in a stricter world, from the hub only.
+func (p *process) reads(k kind, at key, found *item, live bool) {
+	if p.call == nil || k != applications && k != managedClusters && k != applicationSets || !live && !p.world.options.AsSeen {
+		return
+	}
+	if p.call.seen[k] == nil {
+		p.call.seen[k] = map[key]*item{}
+	}
+	p.call.seen[k][at] = found
+}
+
+// changed is called for every write of a hub Application.
+func (o *oracle) changed(at key, before *item) {
+	r := o.apps[at]
+	if r == nil {
+		r = &record{}
+		o.apps[at] = r
+	}
+	now, ok := o.world.hub.get(applications, at).(*argocd.Application)
+	if !ok {
+		r.gone, r.app = true, before.Object.(*argocd.Application)
+		return
+	}
+	r.gone, r.app = false, now
+	r.always = r.always || now.Annotations[apis.AnnotationAdopt] == apis.AdoptAlways
+}
+
+// creates is called before a user makes an Application.
+func (o *oracle) creates(at key) {
+	r := o.apps[at]
+	if r == nil || !r.gone {
+		return
+	}
+	for _, c := range o.world.clusters {
+		if o.lastWord(r, c) {
+			o.late[place{c.name, at}] = true
+		}
+	}
+	delete(o.apps, at)
+}
+
+// stripped is called before a user takes the finalizers off.
+func (o *oracle) stripped(at key, off bool) {
+	if r := o.apps[at]; r != nil && !r.gone {
+		r.without = off
+	}
+}
+
+// released tells whether the clusters are to keep what they have.
+func released(app *argocd.Application) bool {
+	return !app.Pulled() || app.ToBeReleased() || !app.ReconcileSkipped() || app.Cluster() == ""
+}
+
+// lastWord tells whether a user's last word asks for the end of a workload.
+func (o *oracle) lastWord(r *record, c *cluster) bool {
+	return r != nil && !(r.without && r.gone) && o.asksToDestroy(r.app, r.gone, c, o.world.hub.objects[managedClusters][key{Name: c.name}], o.setOf(r.app, nil))
+}
+
+// asksToDestroy tells whether this version of an Application asks for the end of a workload.
+func (o *oracle) asksToDestroy(app *argocd.Application, gone bool, c *cluster, mc *item, set map[string]string) bool {
+	switch {
+	case released(app) || !argocd.Destroys(app.Finalizers) || !gone && (paused(app, mc) || argocd.Paused(set)):
+		return false
+	case gone || app.DeletionTimestamp != nil:
+		return true
+	}
+	return app.Cluster() != c.name && o.world.cluster(app.Cluster()) != nil
+}
+
+// paused tells whether nothing is to happen to an Application on a cluster.
+func paused(app *argocd.Application, mc *item) bool {
+	return argocd.Paused(app.Annotations) || mc != nil && argocd.Paused(mc.GetAnnotations())
+}
+
+// asked is called when a process has asked for the deletion of a work: a user who changes their mind after that is too
+// late.
+func (o *oracle) asked(p *process, w *workv1.ManifestWork) {
+	at := key{Namespace: w.Annotations[apis.AnnotationHubNamespace], Name: w.Annotations[apis.AnnotationHubName]}
+	c, r := o.world.cluster(w.Namespace), o.apps[at]
+	if c == nil || r == nil {
+		return
+	}
+	late := o.lastWord(r, c)
+	if p.call != nil && !late {
+		app, mc := p.call.seen[applications][at], p.call.seen[managedClusters][key{Name: c.name}]
+		if app == nil {
+			app = o.world.hub.objects[applications][at]
+		}
+		if mc == nil {
+			mc = o.world.hub.objects[managedClusters][key{Name: c.name}]
+		}
+		if app != nil {
+			a := app.Object.(*argocd.Application)
+			late = o.asksToDestroy(a, false, c, mc, o.setOf(a, p.call.seen[applicationSets]))
+		}
+	}
+	if late {
+		o.late[place{c.name, at}] = true
+	}
+}
+
+// destroyed is called when a workload ends.
+func (o *oracle) destroyed(c *cluster, w *workload, why string) {
+	r := o.apps[w.owner]
+	at := place{c.name, w.owner}
+	switch {
+	case o.late[at] || o.forfeited[at]:
+		return
+	case o.lastWord(r, c):
+		o.moved(r, c, w)
+		return
+	}
+	for _, m := range o.worksOf(w.owner) {
+		if r != nil && m.Namespace == c.name && m.Name != work.Name(r.app) {
+			why += ", of an earlier Application of that name"
+		}
+	}
+	o.world.fail("keep", "%s of %s on %s was destroyed by %s, and nobody asked for that", w.uid, w.owner, c.name, why)
+}
+
+// moved is called when a workload ends as its user asks: a move takes it off the old cluster when the new one has it, unless
+// it must not be on both.
+func (o *oracle) moved(r *record, c *cluster, w *workload) {
+	app := r.app
+	if r.gone || app.DeletionTimestamp != nil || app.Annotations[apis.AnnotationMoveOrder] == apis.MoveOldFirst || app.Cluster() == c.name {
+		return
+	}
+	if a := o.world.cluster(app.Cluster()).apps[key{Namespace: app.ClusterNamespace(), Name: app.Name}]; a == nil || len(a.owners) == 0 {
+		o.world.fail("somewhere", "%s of %s on %s went before %s had it", w.uid, w.owner, c.name, app.Cluster())
+	}
+}
+
+// owner is the hub Application that a cluster's Application speaks of.
+func (a *placed) owner() key {
+	_, rest, _ := strings.Cut(a.spec["source"], `"path":"`)
+	path, _, _ := strings.Cut(rest, `"`)
+	return keyNamed(path)
+}
+
+func (o *oracle) placed(*cluster, *placed) {}
+
+// applied is called when a work agent is about to have written an Application: fields that say another source belong to
+// another Application of the hub's.
+func (o *oracle) applied(c *cluster, a *placed, p *payload, before key) {
+	if !p.has("spec:source") {
+		return
+	}
+	at := a.owner()
+	r := o.apps[at]
+	if before.Name != "" && before != at {
+		o.taken(c, a, before, r)
+	}
+	if a.version != 0 || r == nil || r.gone || r.app.Annotations[apis.AnnotationMoveOrder] != apis.MoveOldFirst || released(r.app) {
+		return
+	}
+	for _, other := range o.world.clusters {
+		if other == c {
+			continue
+		}
+		for _, b := range other.apps {
+			if b.owner() == at && len(b.owners) > 0 && !o.forfeited[place{other.name, at}] {
+				o.world.fail("old-first", "%s came to %s while %s has it", at, c.name, other.name)
+			}
+		}
+	}
+}
+
+// taken is called when an Application on a cluster comes to be another's.
+func (o *oracle) taken(c *cluster, a *placed, before key, r *record) {
+	if w := c.deployed[a.key]; w != nil {
+		w.owner = a.owner()
+	}
+	if before.Namespace == "hand" {
+		if r != nil && !r.gone && r.app.Annotations[apis.AnnotationAdopt] != apis.AdoptAlways && !r.always {
+			o.world.fail("adopt", "%s took over what %s made by hand on %s", a.owner(), before, c.name)
+		}
+		return
+	}
+	if first := o.apps[before]; first != nil && !first.gone && !released(first.app) && first.app.Cluster() == c.name &&
+		first.app.ClusterNamespace() == a.Namespace || len(a.owners) > 1 {
+		o.world.fail("tenants", "%s took over what %s has on %s", a.owner(), before, c.name)
+	}
+}
+
+// began is called when an operation begins.
+func (o *oracle) began(c *cluster, a *placed) {
+	name := revisionOf(a.operation)
+	if name == ownSync {
+		return
+	}
+	switch before := o.ran[name]; before {
+	case "":
+	case c.name:
+		o.world.fail("once", "operation %s of %s runs again on %s", name, a.owner(), c.name)
+	default:
+		o.world.fail("once anywhere", "operation %s of %s, which ran on %s, runs on %s", name, a.owner(), before, c.name)
+	}
+	o.ran[name] = c.name
+}
+
+// atRest tells whether everything is as the users have asked.
+func (o *oracle) atRest() {
+	for _, at := range sortedKeys(o.apps) {
+		r := o.apps[at]
+		app := r.app
+		works := o.worksOf(at)
+		switch {
+		case !r.gone && app.DeletionTimestamp != nil && !app.ReconcileSkipped():
+		case !r.gone && app.DeletionTimestamp != nil:
+			if app.Cascades() && (r.sent || len(works) > 0) {
+				o.world.fail("rest", "%s is still there, being deleted", at)
+			}
+		case r.gone || released(app):
+			if len(works) > 0 {
+				o.world.fail("rest", "%s has the work %s left", at, works[0].Namespace+"/"+works[0].Name)
+			}
+			o.nothingManaged(at, nil)
+		case o.world.cluster(app.Cluster()) == nil, o.contested(at, app) && !o.hasPlace(app):
+		default:
+			o.delivered(app, works)
+		}
+	}
+}
+
+// setOf are the annotations of an Application's ApplicationSet, as it was read or as it is.
+func (o *oracle) setOf(app *argocd.Application, seen map[key]*item) map[string]string {
+	name, ok := app.ApplicationSet()
+	if !ok {
+		return nil
+	}
+	at := key{Namespace: app.Namespace, Name: name}
+	set, read := seen[at]
+	if !read {
+		set = o.world.hub.objects[applicationSets][at]
+	}
+	if set == nil {
+		return nil
+	}
+	return set.GetAnnotations()
+}
+
+// restored is called when the hub was put back: what it says then is its users' last word, and what it does not know any
+// more may go, as the work agent has it after an hour.
+func (o *oracle) restored() {
+	for _, at := range sortedKeys(o.apps) {
+		now, ok := o.world.hub.get(applications, at).(*argocd.Application)
+		if ok {
+			o.apps[at] = &record{app: now}
+			continue
+		}
+		delete(o.apps, at)
+		for _, c := range o.world.clusters {
+			o.forfeited[place{c.name, at}] = true
+		}
+	}
+	for at, i := range o.world.hub.objects[applications] {
+		o.apps[at] = &record{app: i.Object.(*argocd.Application)}
+	}
+}
+
+// detached is called when a cluster has left the hub: what becomes of what it has is not Towline's to decide.
+func (o *oracle) detached(c *cluster) {
+	for name, where := range o.ran {
+		if where == c.name {
+			delete(o.ran, name)
+		}
+	}
+	for at := range o.apps {
+		o.forfeited[place{c.name, at}] = true
+	}
+}
+
+func (o *oracle) worksOf(at key) []*workv1.ManifestWork {
+	var out []*workv1.ManifestWork
+	for _, k := range sortedKeys(o.world.hub.objects[works]) {
+		w := o.world.hub.get(works, k).(*workv1.ManifestWork)
+		if w.Annotations[apis.AnnotationHubNamespace] == at.Namespace && w.Annotations[apis.AnnotationHubName] == at.Name {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// nothingManaged is where no cluster is to have an Application that Towline manages, but for one.
+func (o *oracle) nothingManaged(at key, but *placed) {
+	for _, c := range o.world.clusters {
+		for _, a := range c.apps {
+			if a != but && a.owner() == at && len(a.owners) > 0 {
+				o.world.fail("rest", "cluster %s still has %s, with the owners %v", c.name, at, a.owners)
+			}
+		}
+	}
+}
+
+// contested tells whether another Application of the hub's asks for the same place.
+func (o *oracle) contested(at key, app *argocd.Application) bool {
+	for other, r := range o.apps {
+		if other != at && !r.gone && !released(r.app) && r.app.Name == app.Name && r.app.Cluster() == app.Cluster() &&
+			r.app.ClusterNamespace() == app.ClusterNamespace() {
+			return true
+		}
+	}
+	return false
+}
+
+// hasPlace tells whether the work of an Application brings it to where it is to be.
+func (o *oracle) hasPlace(app *argocd.Application) bool {
+	w, ok := o.world.hub.get(works, work.Key(app)).(*workv1.ManifestWork)
+	return ok && work.CarriesTo(w, key{Namespace: app.ClusterNamespace(), Name: app.Name})
+}
+
+// refused tells whether something that was made by hand is in the place of an Application, and is not to be taken over.
+func (o *oracle) refused(c *cluster, app *argocd.Application) bool {
+	a := c.apps[key{Namespace: app.ClusterNamespace(), Name: app.Name}]
+	adopt := app.Annotations[apis.AnnotationAdopt]
+	switch {
+	case a == nil || len(a.owners) > 0:
+		return false
+	case adopt == apis.AdoptNever:
+		return true
+	case !a.managers["spec:source"]["kubectl"]:
+		return false
+	}
+	return adopt != apis.AdoptAlways && revisionIn(a.spec["source"]) != revisionIn(string(app.Spec.Raw)) ||
+		adopt != apis.AdoptAlways && a.owner() != client.ObjectKeyFromObject(app)
+}
+
+// hasFinalizersOf tells whether an Application has the finalizers of the hub's, and only such others as were set by hand.
+func (a *placed) hasFinalizersOf(app *argocd.Application) bool {
+	for _, f := range app.Finalizers {
+		if !slices.Contains(a.finalizers, f) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(a.finalizers, func(f string) bool {
+		return !slices.Contains(app.Finalizers, f) && !a.managers["finalizer:"+f]["kubectl"]
+	})
+}
+
+// revisionIn is the revision that a source asks for.
+func revisionIn(source string) string {
+	_, rest, _ := strings.Cut(source, `"targetRevision":"`)
+	revision, _, _ := strings.Cut(rest, `"`)
+	return revision
+}
+
+// delivered is where an Application runs where it is to run, and nowhere else.
+func (o *oracle) delivered(app *argocd.Application, works []*workv1.ManifestWork) {
+	at := key{Namespace: app.Namespace, Name: app.Name}
+	if c := o.world.cluster(app.Cluster()); o.refused(c, app) {
+		return
+	}
+	if len(works) != 1 || works[0].Namespace != app.Cluster() || works[0].Name != work.Name(app) || works[0].DeletionTimestamp != nil {
+		o.world.fail("rest", "%s has %d works", at, len(works))
+		return
+	}
+	c := o.world.cluster(app.Cluster())
+	a := c.apps[key{Namespace: app.ClusterNamespace(), Name: app.Name}]
+	applied := c.applied[works[0].Name]
+	switch {
+	case a == nil:
+		o.world.fail("rest", "%s is not on %s", at, c.name)
+	case applied == nil || !slices.Contains(a.owners, applied.uid) || len(a.owners) > 1:
+		o.world.fail("rest", "%s on %s has the owners %v", at, c.name, a.owners)
+	case a.deleting || !a.hasFinalizersOf(app):
+		o.world.fail("rest", "%s on %s has the finalizers %v, deleting %t", at, c.name, a.finalizers, a.deleting)
+	case app.Operation != nil:
+		o.world.fail("rest", "%s still asks for the operation %s", at, app.Operation.Raw)
+	case app.Refresh() != "":
+		o.world.fail("rest", "%s still asks for a refresh", at)
+	case a.operation != "" || a.annotations[apis.AnnotationRefresh] != "":
+		o.world.fail("rest", "%s on %s has the operation %q and refresh %q", at, c.name, a.operation, a.annotations[apis.AnnotationRefresh])
+	case c.deployed[a.key] == nil:
+		o.world.fail("rest", "%s runs nowhere", at)
+	case revisionIn(a.spec["source"]) != revisionIn(string(app.Spec.Raw)):
+		o.world.fail("rest", "%s on %s says %s", at, c.name, a.spec["source"])
+	}
+	o.nothingManaged(at, a)
+}
+
+// quiet is called when nobody has anything to do: what has been asked for has happened, but for what waits for a cluster
+// that does not answer, or for a time.
+func (o *oracle) quiet() {
+	for _, c := range o.world.clusters {
+		if !c.connected || c.failing || len(c.later) > 0 {
+			return
+		}
+	}
+	for _, w := range o.world.hub.objects[works] {
+		if w.GetDeletionTimestamp() != nil {
+			return
+		}
+	}
+	clear(o.late)
+	for _, r := range o.apps {
+		r.sent = r.sent || !r.gone && !released(r.app)
+	}
+}

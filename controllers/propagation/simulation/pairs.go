@@ -1,0 +1,88 @@
+package simulation
+
+import (
+	"maps"
+	"slices"
+)
+
+// Pairs are all schedules of an Application that is made and delivered, of two verbs of users, the second at every point of
+// the way on which everything comes to rest after the first. There are two such ways: one where controllers are faster
+// than clusters, and one where they are slower.
+type Pairs struct {
+	*Profile
+}
+
+// All are the pairs to run, each with all the points at which the second verb can come.
+func (p Pairs) All() []Pair {
+	var verbs []Step
+	for _, op := range slices.Sorted(maps.Keys(p.Users)) {
+		for _, what := range slices.Compact(slices.Sorted(slices.Values(p.Users[op]))) {
+			s := Step{Op: op, Who: p.Apps[0], What: what}
+			switch op {
+			case "pause-cluster", "by-hand", "hand-finalizer":
+				s.Who = p.Names[0]
+			case "operation":
+				s.What = "r1"
+			}
+			verbs = append(verbs, s)
+		}
+	}
+	for _, op := range []string{"fail", "disconnect", "restart-agent"} {
+		verbs = append(verbs, Step{Op: op, Who: p.Names[0]})
+	}
+	var out []Pair
+	for _, made := range slices.Compact(slices.Sorted(slices.Values(p.Users["create"]))) {
+		for _, first := range verbs {
+			for _, second := range verbs {
+				for _, slow := range []bool{false, true} {
+					if second.Op == "operation" && first.Op == "operation" {
+						second.What = "r2"
+					}
+					out = append(out, Pair{p.Profile, Step{Op: "create", Who: p.Apps[0], What: made}, first, second, slow})
+				}
+			}
+		}
+	}
+	return out
+}
+
+// Pair is two verbs after another.
+type Pair struct {
+	*Profile
+	made, first, second Step
+	slow                bool
+}
+
+// Run makes every schedule of the pair, and tells of each.
+func (p Pair) Run(tell func([]Step, *World)) {
+	for at := 0; ; at++ {
+		g := &generator{Profile: p.Profile}
+		g.start([]Step{p.made, {Op: "settle"}})
+		g.do(p.first)
+		rested := !g.walk(at, p.slow)
+		g.do(p.second)
+		g.walk(1000, p.slow)
+		g.w.rest()
+		tell(g.steps, g.w)
+		if rested {
+			return
+		}
+	}
+}
+
+// walk makes so many steps of machinery, and tells whether there are more to make.
+func (g *generator) walk(n int, slow bool) bool {
+	for range n {
+		g.found = g.found[:0]
+		g.candidates(func() bool { return true })
+		if len(g.found) == 0 || g.w.failure != nil {
+			return false
+		}
+		if slow {
+			g.do(g.found[len(g.found)-1])
+		} else {
+			g.do(g.found[0])
+		}
+	}
+	return true
+}

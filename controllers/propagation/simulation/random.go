@@ -1,0 +1,250 @@
+package simulation
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+)
+
+// Profile is what can happen in a random schedule.
+type Profile struct {
+	Options
+
+	// Apps are the Applications, and Verbs how many steps of users there are at most.
+	Apps  []string
+	Verbs int
+
+	// Users are the verbs, by their name, with what they can say.
+	Users map[string][]string
+
+	// Mishaps are the steps of what goes wrong, Faults those of writes; empty for none.
+	Mishaps []string
+	Faults  []Fault
+
+	// States is set to count the states that schedules come through.
+	States bool
+
+	// Gap is how many steps of machinery there are at most between two of users.
+	Gap int
+
+	// bases are worlds that schedules begin with, by their script.
+	bases sync.Map
+}
+
+// Run makes the schedule of a seed, and returns its steps and what became of the world.
+func (p *Profile) Run(seed uint64) ([]Step, *World) {
+	g := &generator{Profile: p, r: rand.New(rand.NewPCG(seed, 1))} //nolint:gosec // it has to be the same again
+	g.begin()
+	for range 1 + g.r.IntN(p.Verbs) {
+		g.do(g.verb())
+		if g.r.IntN(4) == 0 {
+			g.do(Step{Op: "settle"})
+			continue
+		}
+		for range g.r.IntN(p.Gap) {
+			g.machine()
+		}
+		if p.States {
+			g.w.stats.states[g.w.state()] = struct{}{}
+		}
+	}
+	g.w.rest()
+	return g.steps, g.w
+}
+
+// begin makes the Applications, and mostly lets them be delivered, which is done once for all schedules that begin so: their
+// processes start then.
+func (g *generator) begin() {
+	var first []Step
+	for _, app := range g.Apps {
+		first = append(first, Step{Op: "create", Who: app, What: g.pick(g.Users["create"])})
+	}
+	if g.r.IntN(8) == 0 {
+		g.w = New(g.Options)
+		for _, s := range first {
+			g.do(s)
+		}
+		return
+	}
+	first = append(first, Step{Op: "settle"})
+	if g.r.IntN(3) == 0 {
+		first = append(first, g.verb(), Step{Op: "settle"})
+	}
+	g.start(first)
+}
+
+// start is the world after these steps, with its processes started anew.
+func (g *generator) start(first []Step) {
+	text := Script(first)
+	base, ok := g.bases.Load(text)
+	if !ok {
+		w := New(g.Options)
+		for i := range first {
+			s := first[i]
+			w.do(&s)
+		}
+		base, _ = g.bases.LoadOrStore(text, w)
+	}
+	g.w = base.(*World).clone()
+	g.steps = append(first, Step{Op: "crash", Who: "a"}, Step{Op: "crash", Who: "b"})
+	g.w.tick()
+	g.w.tick()
+}
+
+// Replay runs steps as they are.
+func Replay(o Options, steps []Step) *World {
+	w := New(o)
+	for i := range steps {
+		s := steps[i]
+		w.do(&s)
+	}
+	w.rest()
+	return w
+}
+
+type generator struct {
+	*Profile
+	w     *World
+	r     *rand.Rand
+	steps []Step
+	found []Step
+	asked int
+}
+
+func (g *generator) do(s Step) {
+	if g.w.failure != nil {
+		return
+	}
+	g.steps = append(g.steps, s)
+	g.w.do(&s)
+}
+
+func (g *generator) pick(from []string) string {
+	if len(from) == 0 {
+		return ""
+	}
+	return from[g.r.IntN(len(from))]
+}
+
+// verb is what a user does.
+func (g *generator) verb() Step {
+	names := slices.Sorted(maps.Keys(g.Users))
+	op := names[g.r.IntN(len(names))]
+	who := g.pick(g.Apps)
+	switch op {
+	case "pause-cluster", "by-hand":
+		who = g.pick(g.Names)
+	case "pause-set":
+		who = argoNamespace
+	}
+	s := Step{Op: op, Who: who, What: g.pick(g.Users[op])}
+	if op == "operation" {
+		g.asked++
+		s.What = fmt.Sprintf("r%d", g.asked)
+	}
+	return s
+}
+
+// machine makes a step of controllers and agents, now and then one that goes wrong.
+func (g *generator) machine() {
+	if len(g.Mishaps) > 0 && g.r.IntN(14) == 0 {
+		g.do(g.mishap())
+		return
+	}
+	if g.r.IntN(16) == 0 {
+		g.do(Step{Op: "wait", Who: g.pick([]string{"1s", "6s", "70s", "6m"})})
+		return
+	}
+	g.found = g.found[:0]
+	g.candidates(func() bool { return g.r.IntN(2) == 0 })
+	if len(g.found) == 0 {
+		return
+	}
+	g.do(g.disturbed(g.found[g.r.IntN(len(g.found))]))
+}
+
+func (g *generator) mishap() Step {
+	s := Step{Op: g.pick(g.Mishaps)}
+	switch s.Op {
+	case "crash", "relist", "lead", "lead-too", "skew":
+		s.Who = g.pick([]string{"a", "b"})
+	default:
+		s.Who = g.pick(g.Names)
+	}
+	return s
+}
+
+// candidates are the steps that can be made now; ends says whether an operation that runs ends.
+func (g *generator) candidates(ends func() bool) {
+	add := func(op, who, what string) { g.found = append(g.found, Step{Op: op, Who: who, What: what}) }
+	for _, p := range g.w.processes {
+		for s := range kinds + 1 {
+			if p.behind(stream(s)) {
+				add("deliver", p.name, stream(s).String())
+			}
+		}
+		if !p.leads {
+			continue
+		}
+		for _, at := range p.sends.ready {
+			add("reconcile", p.name, at.String())
+		}
+		for _, at := range p.reports.ready {
+			add("status", p.name, at.String())
+		}
+	}
+	for _, c := range g.w.clusters {
+		if c.connected {
+			for _, name := range slices.Sorted(maps.Keys(c.news)) {
+				add("hear", c.name, name)
+			}
+			for _, name := range slices.Sorted(maps.Keys(c.todo)) {
+				add("agent", c.name, name)
+			}
+		}
+		if c.failing {
+			continue
+		}
+		for _, at := range sortedKeys(c.stirred) {
+			op := "argo"
+			if ends() {
+				op = "finish"
+			}
+			add(op, c.name, at.String())
+		}
+		if c.garbage {
+			add("collect", c.name, "")
+		}
+	}
+}
+
+// disturbed lets a reconcile meet a fault, or others do something in the middle of it.
+func (g *generator) disturbed(s Step) Step {
+	if s.Op != "reconcile" {
+		return s
+	}
+	switch n := g.r.IntN(8); {
+	case n == 0 && len(g.Faults) > 0:
+		s.At, s.Fault = g.r.IntN(12), g.Faults[g.r.IntN(len(g.Faults))]
+	case n < 3:
+		s.At = 1 + g.r.IntN(14)
+		for range 1 + g.r.IntN(3) {
+			switch g.r.IntN(6) {
+			case 0:
+				s.Inner = append(s.Inner, g.verb())
+			case 1:
+				if slices.Contains(g.Mishaps, "lead-too") {
+					other := map[string]string{"a": "b", "b": "a"}[s.Who]
+					s.Inner = append(s.Inner, Step{Op: "lead-too", Who: other}, Step{Op: "turn", Who: other})
+				}
+			case 2:
+				s.Inner = append(s.Inner, Step{Op: "catch-up", Who: g.pick([]string{"a", "b"})})
+			default:
+				s.Inner = append(s.Inner, Step{Op: "round", Who: g.pick(g.Names)})
+			}
+		}
+	}
+	return s
+}

@@ -1,0 +1,233 @@
+package simulation
+
+import (
+	"flag"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+var (
+	schedules = flag.Int("simulation.schedules", 1000, "how many schedules to run")
+	duration  = flag.Duration("simulation.time", 0, "how long to run, instead")
+	from      = flag.Uint64("simulation.seed", 0, "the first seed")
+	stride    = flag.Int64("simulation.stride", 60, "every how many pairs of verbs to run")
+	keepGoing = flag.Int("simulation.failures", 1, "after how many failures to stop")
+)
+
+func one() *Profile {
+	return &Profile{
+		Options: Options{Names: []string{"c1", "c2"}, AsSeen: true},
+		Apps:    []string{"argocd/one"},
+		Verbs:   4,
+		Gap:     25,
+		Users: map[string][]string{
+			"create":     {"c1", "c1 cascade", "c1 cascade", "c1 cascade old-first", "c2 cascade"},
+			"move":       {"c1", "c2", "c1", "c2", ""},
+			"release":    {"true", "", "true"},
+			"delete":     {""},
+			"finalizers": {"", "cascade"},
+			"spec":       {"v1", "v2"},
+		},
+		Mishaps: []string{"crash", "relist"},
+		Faults:  writeFaults,
+	}
+}
+
+// everything is one Application with all that can happen to it.
+func everything() *Profile {
+	p := one()
+	maps.Copy(p.Users, map[string][]string{
+		"namespace":     {"apps", ""},
+		"pause":         {"true", ""},
+		"label":         {"", "true", "false"},
+		"skip":          {"", "true"},
+		"force":         {""},
+		"refresh":       {"hard", "normal"},
+		"operation":     {""},
+		"withdraw":      {""},
+		"terminate":     {""},
+		"pause-cluster": {"true", ""},
+	})
+	p.Mishaps = []string{
+		"crash", "relist", "lead", "lead-too", "disconnect", "connect", "fail", "mend", "restart-agent", "skew", "sync",
+	}
+	return p
+}
+
+// known are faults that are not mended yet: a schedule that meets one is counted, and not shown.
+var known = map[string]func(*Failure, []Step) bool{
+	// An operation that is on its way when its Application moves goes to the new cluster too.
+	"operation on two clusters": func(f *Failure, _ []Step) bool { return f.Law == "once anywhere" },
+
+	// The work of an earlier Application of one name, in another namespace of the cluster, is deleted with its finalizers on.
+	"stale work in another namespace": func(f *Failure, steps []Step) bool {
+		return f.Law == "keep" && has(steps, "namespace") && strings.HasSuffix(f.What, "of an earlier Application of that name, and nobody asked for that")
+	},
+
+	// Deleted without a cluster and with the label "false", an Application that has a work is nobody's.
+	"deleted unlabelled": func(f *Failure, steps []Step) bool {
+		return f.Law == "rest" && strings.Contains(f.What, "being deleted") && has(steps, "label") && has(steps, "move")
+	},
+
+	// Available=Unknown counts as absence.
+	"absent": func(f *Failure, steps []Step) bool { return f.Law == "keep" && has(steps, "fail") },
+}
+
+func isKnown(f *Failure, steps []Step) bool {
+	for _, is := range known {
+		if is(f, steps) {
+			return true
+		}
+	}
+	return false
+}
+
+// has tells whether there is a step of that kind.
+func has(steps []Step, op string) bool {
+	return slices.ContainsFunc(steps, func(s Step) bool { return s.Op == op || has(s.Inner, op) })
+}
+
+func TestOne(t *testing.T) { explore(t, one()) }
+
+// two are Applications of two namespaces that can ask for the same place.
+func two() *Profile {
+	p := everything()
+	p.Apps = []string{"argocd/one", "team-a/one"}
+	p.Users["namespace"] = []string{"team-a", "team-a", ""}
+	return p
+}
+
+// adoption is what is on clusters already.
+func adoption() *Profile {
+	p := everything()
+	p.Users["by-hand"] = []string{"argocd/one", "argocd/one equal", "apps/one"}
+	p.Users["adopt"] = []string{"always", "never", "matching"}
+	p.Users["create"] = []string{"c1 cascade of-set", "c1 of-set", "c2 cascade"}
+	p.Users["pause-set"] = []string{"true", ""}
+	return p
+}
+
+// disasters are hubs that are restored and clusters that go and come.
+func disasters() *Profile {
+	p := everything()
+	p.Mishaps = append(slices.Clone(p.Mishaps), "rebuild", "backup", "backup", "restore-etcd", "restore-velero", "detach", "join", "join")
+	return p
+}
+
+// strict judges the controller by users' last word, as the hub has it when it last read that past its cache.
+func strict() *Profile {
+	p := one()
+	p.AsSeen = false
+	return p
+}
+
+func TestStrict(t *testing.T) {
+	if os.Getenv("SIMULATE_STRICT") == "" {
+		t.Skip("destroying goes by the cache as yet")
+	}
+	explore(t, strict())
+}
+
+func TestTwo(t *testing.T)       { explore(t, two()) }
+func TestAdoption(t *testing.T)  { explore(t, adoption()) }
+func TestDisasters(t *testing.T) { explore(t, disasters()) }
+
+func TestEverything(t *testing.T) { explore(t, everything()) }
+
+// TestReplay: a schedule that is run again step by step comes to the same end.
+func TestReplay(t *testing.T) {
+	p := disasters()
+	for seed := range uint64(60) {
+		steps, w := p.Run(seed)
+		again := Replay(p.Options, steps)
+		if w.state() != again.state() || w.String() != again.String() {
+			t.Fatalf("seed %d\n%s\n%s\nand then\n%s", seed, Script(steps), w, again)
+		}
+	}
+}
+
+// TestPairs runs every pair of verbs, the second at every point after the first.
+func TestPairs(t *testing.T) {
+	run := newRunner(t)
+	jobs := Pairs{everything()}.All()
+	run.all(func(n int64) bool {
+		n *= *stride
+		if n >= int64(len(jobs)) {
+			return false
+		}
+		jobs[n].Run(func(steps []Step, w *World) { run.judge(everything().Options, uint64(n), steps, w) })
+		return true
+	})
+}
+
+// explore runs schedules on all processors, and shows the first that fail as scripts that are as short as can be.
+func explore(t *testing.T, p *Profile) {
+	t.Helper()
+	p.States = *duration > 0
+	run := newRunner(t)
+	run.all(func(n int64) bool {
+		if *duration == 0 && n >= int64(*schedules) {
+			return false
+		}
+		seed := *from + uint64(n)
+		steps, w := p.Run(seed)
+		run.judge(p.Options, seed, steps, w)
+		return true
+	})
+}
+
+// runner runs schedules and counts what they have met.
+type runner struct {
+	t        *testing.T
+	start    time.Time
+	next     atomic.Int64
+	failures atomic.Int64
+
+	mu                   sync.Mutex
+	schedules, steps, of int
+	met                  *stats
+}
+
+func newRunner(t *testing.T) *runner { return &runner{t: t, start: time.Now(), met: newStats()} }
+
+// all calls do with one number after the other, on all processors, until it has no more to do or time is over.
+func (r *runner) all(do func(n int64) bool) {
+	r.t.Helper()
+	var group sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		group.Go(func() {
+			for r.failures.Load() < int64(*keepGoing) && (*duration == 0 || time.Since(r.start) < *duration) && do(r.next.Add(1)-1) {
+			}
+		})
+	}
+	group.Wait()
+	r.t.Logf("%d schedules of %d steps, %d with known faults, in %s: %s",
+		r.schedules, r.steps, r.of, time.Since(r.start).Round(time.Millisecond), r.met)
+}
+
+// judge counts a schedule, and shows it where it fails and that is not known.
+func (r *runner) judge(o Options, seed uint64, steps []Step, w *World) {
+	r.t.Helper()
+	failed := w.failure != nil && !isKnown(w.failure, steps)
+	r.mu.Lock()
+	r.schedules++
+	r.steps += w.steps
+	r.met.add(w.stats)
+	if w.failure != nil && !failed {
+		r.of++
+	}
+	r.mu.Unlock()
+	if !failed || r.failures.Add(1) > int64(*keepGoing) {
+		return
+	}
+	short := Shrink(o, steps, w.failure)
+	again := Replay(o, short)
+	r.t.Errorf("seed %d: %v\n%s\n\n%v\n%s", seed, w.failure, Script(short), again.failure, again)
+}

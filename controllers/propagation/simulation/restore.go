@@ -1,0 +1,153 @@
+package simulation
+
+import (
+	"maps"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// snapshot is a backup of the hub.
+type snapshot struct {
+	objects    [kinds]map[key]*item
+	version    int64
+	namespaces map[string]bool
+}
+
+func (h *hub) snapshot() *snapshot {
+	s := &snapshot{version: h.version, namespaces: maps.Clone(h.namespaces)}
+	for k := range h.objects {
+		s.objects[k] = maps.Clone(h.objects[k])
+	}
+	return s
+}
+
+// restore puts the hub back: by etcd with all as it was, its versions too, or by Velero with objects that are made anew.
+// Whatever reads from the hub is restarted then, as Kubernetes asks for.
+func (w *World) restore(velero bool) {
+	s := w.backup
+	if s == nil {
+		return
+	}
+	h := w.hub
+	h.namespaces = maps.Clone(s.namespaces)
+	if velero {
+		h.recreate(s)
+	} else {
+		h.version = s.version
+		for k := range h.objects {
+			h.objects[k] = maps.Clone(s.objects[k])
+		}
+	}
+	h.log = [kinds][]change{}
+	for _, p := range w.processes {
+		p.cached = [kinds]map[key]*item{}
+		p.start()
+	}
+	for _, c := range w.clusters {
+		c.restartAgent()
+	}
+	w.oracle.restored()
+}
+
+// recreate makes the objects of a backup anew: with other UIDs, of generation 1, without a status. What was being deleted
+// is not any more.
+func (h *hub) recreate(s *snapshot) {
+	for k := range h.objects {
+		h.objects[k] = map[key]*item{}
+		for _, at := range sortedKeys(s.objects[k]) {
+			obj := s.objects[k][at].DeepCopyObject().(client.Object)
+			obj.SetDeletionTimestamp(nil)
+			_ = h.create(kind(k), obj, false) // not where its namespace was going
+		}
+	}
+}
+
+// detach deletes a ManagedCluster, as its works and its namespace are by Open Cluster Management.
+func (w *World) detach(c *cluster) {
+	_ = w.hub.remove(managedClusters, key{Name: c.name}, nil)
+	delete(w.hub.namespaces, c.name)
+	for _, at := range sortedKeys(w.hub.objects[works]) {
+		if at.Namespace != c.name {
+			continue
+		}
+		if c.connected {
+			_ = w.hub.remove(works, at, nil)
+			continue
+		}
+		out := w.hub.get(works, at).DeepCopyObject().(client.Object)
+		now := w.metaNow()
+		out.SetDeletionTimestamp(&now)
+		out.SetFinalizers(nil)
+		w.hub.put(works, out)
+	}
+	w.oracle.detached(c)
+}
+
+// byHand makes an Application on a cluster that the hub knows nothing of, as equal as it would be sent or another.
+func (c *cluster) byHand(at key, equal bool) {
+	if c.apps[at] != nil {
+		return
+	}
+	a := c.place(at)
+	path := key{Namespace: "hand", Name: at.Name}
+	if equal {
+		path = at
+	}
+	p, err := readPayload([]byte(`{"metadata":{"namespace":"` + at.Namespace + `","name":"` + at.Name + `"},"spec":` + string(spec(path, "v1")) + `}`))
+	must(err)
+	for _, f := range p.fields {
+		if f.name == "annotation:"+workv1.ManifestConfigSpecHashAnnotationKey {
+			continue
+		}
+		a.set(f.name, f.value)
+		a.managers[f.name] = map[string]bool{"kubectl": true}
+	}
+	c.handFinalizer(a, true)
+	c.argo(at, true)
+}
+
+// handFinalizer sets Argo CD's finalizer by hand, or takes it off where nobody else has set it.
+func (c *cluster) handFinalizer(a *placed, on bool) {
+	field := "finalizer:" + apis.FinalizerResources
+	owners := maps.Clone(a.managers[field])
+	switch {
+	case on:
+		if a.deleting {
+			return
+		}
+		if owners == nil {
+			owners = map[string]bool{}
+		}
+		owners["kubectl"] = true
+		a.set(field, apis.FinalizerResources)
+		a.managers[field] = owners
+	case owners["kubectl"]:
+		delete(owners, "kubectl")
+		a.managers[field] = owners
+		if len(owners) == 0 {
+			a.unset(field)
+		}
+	default:
+		return
+	}
+	c.touched(a)
+}
+
+// set makes the ApplicationSet of a namespace, paused or not.
+func (w *World) setOf(namespace, paused string) {
+	m := &metav1.PartialObjectMetadata{}
+	m.SetGroupVersionKind(argocd.GroupVersion.WithKind("ApplicationSet"))
+	m.Namespace, m.Name = namespace, "set"
+	if paused != "" {
+		m.Annotations = map[string]string{apis.AnnotationPaused: paused}
+	}
+	if w.hub.create(applicationSets, m, false) == nil {
+		return
+	}
+	must(w.hub.update(applicationSets, func(o client.Object) { o.SetAnnotations(m.Annotations) })(client.ObjectKeyFromObject(m)))
+}

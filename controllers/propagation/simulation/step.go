@@ -1,0 +1,404 @@
+package simulation
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// Fault is what goes wrong with a write of the controller.
+type Fault string
+
+// The faults of a write.
+const (
+	noFault     Fault = ""
+	crashBefore Fault = "crash-before"
+	crashAfter  Fault = "crash-after"
+	conflict    Fault = "conflict"
+	lostAnswer  Fault = "lost-answer"
+)
+
+var writeFaults = []Fault{crashBefore, crashAfter, conflict, lostAnswer}
+
+// Step is one thing that happens. A step that cannot happen in the state that the world is in does nothing, so that
+// steps can be left out of a schedule.
+type Step struct {
+	// Op is what happens, Who the one that does it or that it happens to, and What the object or the value.
+	Op, Who, What string
+
+	// At is the read or write of a reconcile before which Inner happens, and from which on a write meets Fault.
+	At    int
+	Fault Fault
+	Inner []Step
+}
+
+// String is the step as a line of a script.
+func (s Step) String() string {
+	out := strings.TrimRight(s.Op+" "+s.Who+" "+s.What, " ")
+	if s.Fault != noFault || len(s.Inner) > 0 {
+		out += fmt.Sprintf(" at %d", s.At)
+	}
+	if s.Fault != noFault {
+		out += " " + string(s.Fault)
+	}
+	if len(s.Inner) > 0 {
+		inner := make([]string, len(s.Inner))
+		for i := range s.Inner {
+			inner[i] = s.Inner[i].String()
+		}
+		out += " { " + strings.Join(inner, "; ") + " }"
+	}
+	return out
+}
+
+// Script is a schedule as text, a step a line.
+func Script(steps []Step) string {
+	lines := make([]string, len(steps))
+	for i := range steps {
+		lines[i] = steps[i].String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// do makes one step.
+func (w *World) do(s *Step) {
+	if w.failure != nil {
+		return
+	}
+	w.steps++
+	w.tick()
+	switch {
+	case w.machinery(s), w.mishap(s), w.user(s):
+	default:
+		panic("no such step: " + s.String())
+	}
+}
+
+// machinery are the steps of controllers and agents.
+func (w *World) machinery(s *Step) bool {
+	switch s.Op {
+	case "deliver":
+		if p, at := w.process(s.Who), streamNamed(s.What); p.behind(at) {
+			p.deliver(at)
+		}
+	case "reconcile":
+		if p, at := w.process(s.Who), keyNamed(s.What); p.leads && p.call == nil && slices.Contains(p.sends.ready, at) {
+			if p.reconcile(at, s) {
+				p.start()
+			}
+		}
+	case "status":
+		if p, at := w.process(s.Who), keyNamed(s.What); p.leads && slices.Contains(p.reports.ready, at) {
+			p.report(at)
+		}
+	case "hear":
+		if c := w.cluster(s.Who); c.connected && c.news[s.What] {
+			c.hear(s.What)
+		}
+	case "agent":
+		if c := w.cluster(s.Who); c.connected && c.todo[s.What] != 0 {
+			for what := addFinalizer; what <= finalizeApplied; what <<= 1 {
+				if c.todo[s.What]&what != 0 {
+					c.work(s.What, what)
+					break
+				}
+			}
+		}
+	case "argo", "finish":
+		if c, at := w.cluster(s.Who), keyNamed(s.What); !c.failing && c.apps[at] != nil {
+			c.argo(at, s.Op == "finish")
+		}
+	case "collect":
+		if c := w.cluster(s.Who); c.garbage && !c.failing {
+			c.collect()
+		}
+	case "round":
+		w.cluster(s.Who).round()
+	case "catch-up":
+		w.process(s.Who).catchUp()
+	case "turn":
+		w.process(s.Who).catchUp()
+		w.process(s.Who).drain()
+	case "settle":
+		w.settle()
+	case "wait":
+		d, err := time.ParseDuration(s.Who)
+		must(err)
+		w.advance(d)
+	default:
+		return false
+	}
+	return true
+}
+
+// mishap are the steps of what goes wrong.
+func (w *World) mishap(s *Step) bool {
+	switch s.Op {
+	case "crash":
+		w.process(s.Who).start()
+	case "relist":
+		w.process(s.Who).relist()
+	case "lead":
+		for _, p := range w.processes {
+			if p.leads = p.name == s.Who; p.leads {
+				p.start()
+			}
+		}
+	case "lead-too":
+		if p := w.process(s.Who); !p.leads {
+			p.leads = true
+			p.start()
+		}
+	case "skew":
+		w.process(s.Who).clock = 90 * time.Second
+	case "disconnect", "connect":
+		c := w.cluster(s.Who)
+		c.connected = s.Op == "connect"
+		w.editCluster(c.name, func(mc *clusterv1.ManagedCluster) {
+			for i := range mc.Status.Conditions {
+				if t := &mc.Status.Conditions[i]; t.Type == clusterv1.ManagedClusterConditionAvailable {
+					t.Status, t.LastTransitionTime = metav1.ConditionUnknown, w.metaNow()
+					if c.connected {
+						t.Status = metav1.ConditionTrue
+					}
+				}
+			}
+		})
+	case "fail":
+		w.cluster(s.Who).failing = true
+	case "mend":
+		w.cluster(s.Who).failing = false
+	case "sync":
+		for _, at := range sortedKeys(w.cluster(s.Who).apps) {
+			w.cluster(s.Who).sync(w.cluster(s.Who).apps[at])
+		}
+	case "restart-agent":
+		w.cluster(s.Who).restartAgent()
+	case "rebuild":
+		c := w.cluster(s.Who)
+		c.version = 0
+		c.empty()
+		c.restartAgent()
+	case "backup":
+		w.backup = w.hub.snapshot()
+	case "restore-etcd":
+		w.restore(false)
+	case "restore-velero":
+		w.restore(true)
+	case "detach":
+		w.detach(w.cluster(s.Who))
+	case "join":
+		if w.hub.objects[managedClusters][key{Name: s.Who}] == nil {
+			w.join(s.Who)
+		}
+	default:
+		return false
+	}
+	w.stats.faults[Fault(s.Op)]++
+	return true
+}
+
+func (w *World) editCluster(name string, edit func(*clusterv1.ManagedCluster)) {
+	err := w.hub.update(managedClusters, func(o client.Object) { edit(o.(*clusterv1.ManagedCluster)) })(key{Name: name})
+	_ = err // it may be gone
+}
+
+func streamNamed(name string) stream {
+	if name == "unlabelled" {
+		return unlabelled
+	}
+	return stream(slices.Index(kindNames[:], name))
+}
+
+func (s stream) String() string {
+	if s == unlabelled {
+		return "unlabelled"
+	}
+	return kindNames[s]
+}
+
+func keyNamed(name string) key {
+	namespace, name, _ := strings.Cut(name, "/")
+	return key{Namespace: namespace, Name: name}
+}
+
+// user are the steps of users: the verbs of docs/lifecycle.md.
+func (w *World) user(s *Step) bool {
+	at := keyNamed(s.Who)
+	annotate := func(name, value string) {
+		w.edit(at, func(app *argocd.Application) {
+			app.Annotations = clone(app.Annotations)
+			if value == "" {
+				delete(app.Annotations, name)
+			} else {
+				app.Annotations[name] = value
+			}
+		})
+	}
+	switch s.Op {
+	case "create":
+		w.createApplication(at, strings.Fields(s.What))
+	case "move":
+		annotate(apis.AnnotationCluster, s.What)
+	case "namespace":
+		annotate(apis.AnnotationAppNamespace, s.What)
+	case "release":
+		annotate(apis.AnnotationRelease, s.What)
+	case "pause":
+		annotate(apis.AnnotationPaused, s.What)
+	case "force":
+		annotate(apis.AnnotationForceDelete, "true")
+	case "skip":
+		annotate(apis.AnnotationSkipReconcile, s.What)
+	case "refresh":
+		annotate(apis.AnnotationRefresh, s.What)
+	case "label":
+		w.edit(at, func(app *argocd.Application) {
+			app.Labels = clone(app.Labels)
+			if s.What == "" {
+				delete(app.Labels, apis.LabelPull)
+			} else {
+				app.Labels[apis.LabelPull] = s.What
+			}
+		})
+	case "finalizers":
+		w.oracle.stripped(at, s.What == "")
+		w.edit(at, func(app *argocd.Application) {
+			switch {
+			case s.What == "":
+				app.Finalizers = nil
+			case app.DeletionTimestamp.IsZero():
+				app.Finalizers = []string{apis.FinalizerResources}
+			}
+		})
+	case "spec":
+		w.edit(at, func(app *argocd.Application) { app.Spec.Raw = spec(at, s.What) })
+	case "operation":
+		w.edit(at, func(app *argocd.Application) {
+			app.Operation = &runtime.RawExtension{Raw: []byte(`{"sync":{"revision":"` + s.What + `"}}`)}
+		})
+	case "withdraw":
+		w.edit(at, func(app *argocd.Application) { app.Operation = nil })
+	case "terminate":
+		w.edit(at, func(app *argocd.Application) {
+			if o := app.Status.OperationState; o != nil && o.Phase == "Running" {
+				out := *o
+				out.Phase = "Terminating"
+				app.Status.OperationState = &out
+			}
+		})
+	case "delete":
+		_ = w.hub.remove(applications, at, nil)
+	case "hand-finalizer":
+		if c := w.cluster(s.Who); c.apps[keyNamed(s.What)] != nil {
+			c.handFinalizer(c.apps[keyNamed(s.What)], true)
+		}
+	case "by-hand":
+		w.cluster(s.Who).byHand(keyNamed(strings.Fields(s.What)[0]), strings.HasSuffix(s.What, " equal"))
+	case "adopt":
+		annotate(apis.AnnotationAdopt, s.What)
+	case "pause-set":
+		w.setOf(s.Who, s.What)
+	case "pause-cluster":
+		w.editCluster(s.Who, func(mc *clusterv1.ManagedCluster) {
+			mc.Annotations = map[string]string{apis.AnnotationPaused: s.What}
+			if s.What == "" {
+				mc.Annotations = nil
+			}
+		})
+	default:
+		return false
+	}
+	w.stats.verbs[s.Op]++
+	return true
+}
+
+// edit is a write of a user.
+func (w *World) edit(at key, edit func(*argocd.Application)) {
+	_ = w.hub.update(applications, func(o client.Object) { edit(o.(*argocd.Application)) })(at)
+}
+
+func clone(m map[string]string) map[string]string {
+	out := make(map[string]string, len(m)+1)
+	for k, v := range m {
+		out[k] = v
+	}
+	return out
+}
+
+func spec(at key, revision string) []byte {
+	return []byte(`{"project":"default","source":{"repoURL":"https://git.example.com/apps.git","path":"` + at.String() +
+		`","targetRevision":"` + revision + `"},"destination":{"server":"https://kubernetes.default.svc","namespace":"guestbook"}}`)
+}
+
+// createApplication makes an Application for a cluster, with what the words say: cascade for Argo CD's finalizer,
+// old-first.
+func (w *World) createApplication(at key, words []string) {
+	app := &argocd.Application{}
+	app.APIVersion, app.Kind = argocd.GroupVersion.String(), argocd.Kind
+	app.Namespace, app.Name = at.Namespace, at.Name
+	app.Labels = map[string]string{apis.LabelPull: "true"}
+	app.Annotations = map[string]string{apis.AnnotationCluster: words[0], apis.AnnotationSkipReconcile: "true"}
+	app.Spec.Raw = spec(at, "v1")
+	if slices.Contains(words, "cascade") {
+		app.Finalizers = []string{apis.FinalizerResources}
+	}
+	if slices.Contains(words, "old-first") {
+		app.Annotations[apis.AnnotationMoveOrder] = apis.MoveOldFirst
+	}
+	if slices.Contains(words, "of-set") {
+		app.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: argocd.GroupVersion.String(), Kind: "ApplicationSet", Name: "set", UID: "5e7", Controller: ptr.To(true),
+		}}
+	}
+	w.oracle.creates(at)
+	_ = w.hub.create(applications, app, false)
+}
+
+// requestID is the identity of an operation of the hub's.
+func requestID(operation string) string {
+	_, rest, ok := strings.Cut(operation, `"name":"`+apis.OperationInfo+`","value":"`)
+	if !ok {
+		return ""
+	}
+	id, _, _ := strings.Cut(rest, `"`)
+	return id
+}
+
+// revisionOf is what a user called an operation.
+func revisionOf(operation string) string {
+	var o struct {
+		Sync struct {
+			Revision string `json:"revision"`
+		} `json:"sync"`
+	}
+	_ = json.Unmarshal([]byte(operation), &o)
+	return o.Sync.Revision
+}
+
+func workText(obj client.Object) string {
+	m := obj.(*workv1.ManifestWork)
+	var raw string
+	for _, x := range m.Spec.Workload.Manifests {
+		raw += string(x.Raw)
+	}
+	var conditions []string
+	for _, c := range m.Status.Conditions {
+		conditions = append(conditions, fmt.Sprintf("%s=%s@%d", c.Type, c.Status, c.ObservedGeneration))
+	}
+	return fmt.Sprintf("work %s/%s generation %d finalizers %v deleting %t annotations %v claim %v option %v %v\n  %s\n", m.Namespace, m.Name, m.Generation,
+		m.Finalizers, m.DeletionTimestamp != nil, m.Annotations, work.ClaimOf(m), m.Spec.DeleteOption, conditions, raw)
+}
