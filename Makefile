@@ -100,6 +100,17 @@ envtest-rest: test-unit
 test-unit: ## The tests that need no API server.
 	go test -race $$(go list ./... | grep -v '/towline/controllers$$')
 
+# How long to simulate; each seed is another schedule, and SEED the first.
+TIME ?= 1m
+SEED ?= 0
+.PHONY: simulate
+simulate: ## Run propagation in a simulated fleet with users and faults for TIME.
+	go test ./controllers/propagation/simulation -count=1 -v -timeout 0 -run '^TestSimulate$$' -simulation.time $(TIME) -simulation.seed $(SEED)
+
+.PHONY: mutants
+mutants: ## Break propagation in one place at a time, and show that the simulation notices.
+	controllers/propagation/simulation/mutants
+
 .PHONY: test-envtest
 test-envtest: ## Those, and the tests against a real API server.
 	$(ENVTEST) ./...

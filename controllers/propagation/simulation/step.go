@@ -146,6 +146,16 @@ func (w *World) machinery(s *Step) bool {
 
 // mishap are the steps of what goes wrong.
 func (w *World) mishap(s *Step) bool {
+	if !w.wrong(s) {
+		return false
+	}
+	if !w.resting {
+		w.stats.faults[Fault(s.Op)]++
+	}
+	return true
+}
+
+func (w *World) wrong(s *Step) bool {
 	switch s.Op {
 	case "crash":
 		w.process(s.Who).start()
@@ -207,7 +217,6 @@ func (w *World) mishap(s *Step) bool {
 	default:
 		return false
 	}
-	w.stats.faults[Fault(s.Op)]++
 	return true
 }
 
@@ -322,7 +331,9 @@ func (w *World) user(s *Step) bool {
 	default:
 		return false
 	}
-	w.stats.verbs[s.Op]++
+	if !w.resting {
+		w.stats.verbs[s.Op]++
+	}
 	return true
 }
 

@@ -59,6 +59,9 @@ type World struct {
 
 	failure *Failure
 	steps   int
+
+	// resting is set when users and faults have stopped.
+	resting bool
 }
 
 // Failure is a law that was broken.
@@ -299,6 +302,7 @@ func (w *World) compare() {
 
 // rest ends all faults, lets everything come to rest, and tells whether that is as the users have asked.
 func (w *World) rest() {
+	w.resting = true
 	w.heal()
 	if !w.pass(3*time.Second, 6*time.Second, 61*time.Second, 6*time.Minute) {
 		return
