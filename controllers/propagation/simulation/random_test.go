@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"runtime"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -162,7 +163,7 @@ func TestPairs(t *testing.T) {
 // TestSimulate runs schedules of all profiles, in turn: a number of them, or for the time that is given.
 func TestSimulate(t *testing.T) {
 	if *schedules == 0 {
-		*schedules = 1500
+		*schedules = 1000
 		defer func() { *schedules = 0 }()
 	}
 	explore(t, one(), everything(), two(), adoption(), disasters())
@@ -201,7 +202,10 @@ type runner struct {
 	met                  *stats
 }
 
-func newRunner(t *testing.T) *runner { return &runner{t: t, start: time.Now(), met: newStats()} }
+func newRunner(t *testing.T) *runner {
+	t.Cleanup(func(before int) func() { return func() { debug.SetGCPercent(before) } }(debug.SetGCPercent(400)))
+	return &runner{t: t, start: time.Now(), met: newStats()}
+}
 
 // all calls do with one number after the other, on all processors, until it has no more to do or time is over.
 func (r *runner) all(do func(n int64) bool) {

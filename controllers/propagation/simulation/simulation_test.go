@@ -2,30 +2,98 @@ package simulation
 
 import "testing"
 
+// TestScripts are journeys without faults, each of which has to end as its users ask.
 func TestScripts(t *testing.T) {
-	for title, lines := range map[string][]Step{
-		"delivered": {{Op: "create", Who: "argocd/one", What: "c1 cascade"}},
-		"moved":     {{Op: "create", Who: "argocd/one", What: "c1 cascade"}, {Op: "settle"}, {Op: "move", Who: "argocd/one", What: "c2"}},
-		"deleted":   {{Op: "create", Who: "argocd/one", What: "c1 cascade"}, {Op: "settle"}, {Op: "delete", Who: "argocd/one"}},
-		"deleted without a cascade": {{Op: "create", Who: "argocd/one", What: "c1 cascade"}, {Op: "settle"},
-			{Op: "finalizers", Who: "argocd/one"}, {Op: "delete", Who: "argocd/one"}},
-		"released":          {{Op: "create", Who: "argocd/one", What: "c1 cascade"}, {Op: "settle"}, {Op: "release", Who: "argocd/one", What: "true"}},
-		"another namespace": {{Op: "create", Who: "argocd/one", What: "c1 cascade"}, {Op: "settle"}, {Op: "namespace", Who: "argocd/one", What: "apps"}},
-		"operation":         {{Op: "create", Who: "argocd/one", What: "c1 cascade"}, {Op: "settle"}, {Op: "operation", Who: "argocd/one", What: "r1"}},
-		"old-first": {{Op: "create", Who: "argocd/one", What: "c1 cascade old-first"}, {Op: "settle"},
-			{Op: "move", Who: "argocd/one", What: "c2"}},
-		"refresh":    {{Op: "create", Who: "argocd/one", What: "c1 cascade"}, {Op: "settle"}, {Op: "refresh", Who: "argocd/one", What: "hard"}},
-		"unlabelled": {{Op: "create", Who: "argocd/one", What: "c1 cascade"}, {Op: "settle"}, {Op: "label", Who: "argocd/one"}, {Op: "delete", Who: "argocd/one"}},
+	for title, script := range map[string]string{
+		"delivered": "create argocd/one c1 cascade",
+		"moved": `create argocd/one c1 cascade
+			settle
+			move argocd/one c2`,
+		"deleted": `create argocd/one c1 cascade
+			settle
+			delete argocd/one`,
+		"deleted without a cascade": `create argocd/one c1 cascade
+			settle
+			finalizers argocd/one
+			delete argocd/one`,
+		"released": `create argocd/one c1 cascade
+			settle
+			release argocd/one true`,
+		"another namespace": `create argocd/one c1 cascade
+			settle
+			namespace argocd/one apps`,
+		"operation": `create argocd/one c1 cascade
+			settle
+			operation argocd/one r1`,
+		"old-first": `create argocd/one c1 cascade old-first
+			settle
+			move argocd/one c2`,
+		"refresh": `create argocd/one c1 cascade
+			settle
+			refresh argocd/one hard`,
+		"unlabelled": `create argocd/one c1 cascade
+			settle
+			label argocd/one
+			delete argocd/one`,
 	} {
 		t.Run(title, func(t *testing.T) {
-			w := New(Options{Names: []string{"c1", "c2"}})
-			for i := range lines {
-				w.do(&lines[i])
-			}
-			w.rest()
-			if w.failure != nil {
+			if w := Replay(Options{Names: []string{"c1", "c2"}}, Parse(script)); w.failure != nil {
 				t.Errorf("%s\n%s", w.failure, w)
 			}
 		})
+	}
+}
+
+// open are schedules that fail as yet, with what is to be mended. One that does not fail any more leaves this list for the
+// one above, and its entry leaves known.
+var open = map[string]string{
+	"stale work in another namespace, restored": `create argocd/one c2 cascade
+		settle
+		backup c2
+		restore-velero c2
+		namespace argocd/one apps`,
+	"stale work in another namespace, made again": `create argocd/one c1 cascade
+		settle
+		finalizers argocd/one
+		delete argocd/one
+		create argocd/one c1 cascade
+		namespace argocd/one apps`,
+	"operation on two clusters": `create argocd/one c1
+		settle
+		operation argocd/one r1
+		deliver a applications
+		reconcile a argocd/one
+		deliver a applications
+		reconcile a argocd/one
+		move argocd/one c2`,
+	"deleted, unlabelled and without a cluster": `create argocd/one c2 cascade
+		deliver a applications
+		reconcile a argocd/one at 4 { delete argocd/one; move argocd/one }
+		label argocd/one false`,
+	"absence that is not known": `create argocd/one c1 cascade old-first
+		settle
+		fail c1
+		restart-agent c1
+		finalizers argocd/one
+		move argocd/one c2
+		settle`,
+}
+
+// TestOpen shows which of them still fail.
+func TestOpen(t *testing.T) {
+	for title, script := range open {
+		t.Run(title, func(t *testing.T) {
+			if w := Replay(Options{Names: []string{"c1", "c2"}}, Parse(script)); w.failure != nil {
+				t.Skip("to be mended: ", w.failure)
+			}
+		})
+	}
+}
+
+// TestParse: what is printed can be read again.
+func TestParse(t *testing.T) {
+	steps, _ := everything().Run(7)
+	if got := Script(Parse(Script(steps))); got != Script(steps) {
+		t.Errorf("%s\nbecame\n%s", Script(steps), got)
 	}
 }

@@ -1,0 +1,47 @@
+package simulation
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// operations with one word after them: the value, and none for who.
+var aboutCluster = []string{"wait", "settle"}
+
+// Parse reads what Script wrote: a step a line. Blank lines and those that begin with # are passed over.
+func Parse(script string) []Step {
+	var out []Step
+	for line := range strings.Lines(script) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			out = append(out, parseStep(line))
+		}
+	}
+	return out
+}
+
+func parseStep(line string) Step {
+	var s Step
+	line, inner, nested := strings.Cut(line, " { ")
+	if nested {
+		for _, part := range strings.Split(strings.TrimSuffix(inner, " }"), "; ") {
+			s.Inner = append(s.Inner, parseStep(part))
+		}
+	}
+	words := strings.Fields(line)
+	if i := slices.Index(words, "at"); i > 0 && i+1 < len(words) {
+		s.At, _ = strconv.Atoi(words[i+1])
+		if i+2 < len(words) {
+			s.Fault = Fault(words[i+2])
+		}
+		words = words[:i]
+	}
+	s.Op = words[0]
+	if len(words) > 1 {
+		s.Who = words[1]
+	}
+	if len(words) > 2 && !slices.Contains(aboutCluster, s.Op) {
+		s.What = strings.Join(words[2:], " ")
+	}
+	return s
+}
