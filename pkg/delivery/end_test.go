@@ -184,11 +184,29 @@ func TestRelease(t *testing.T) {
 			is: of(cascading().Label(apis.LabelPull, "false").Condition("ReleaseWarning", "old")), want: []string{"hub: conditions go"}},
 		"its label is false, and it goes": {is: of(deletedApp(cascading().Label(apis.LabelPull, "false"))), want: []string{letGo}},
 		"its label is false, and Argo CD ends it": {
-			is: of(deletedApp(cascading().Label(apis.LabelPull, "false").NoAnnotation(apis.AnnotationSkipReconcile))).own(t), want: []string{}},
+			is:   of(deletedApp(cascading().Label(apis.LabelPull, "false").NoAnnotation(apis.AnnotationSkipReconcile))).own(t),
+			want: []string{"update cluster1", releaseWaits}},
+		"its label is false, and Argo CD ends one that is nowhere": {
+			is: of(deletedApp(cascading().Label(apis.LabelPull, "false").NoAnnotation(apis.AnnotationSkipReconcile))), want: []string{}},
+		"its label is false, it goes, and names no cluster": {
+			is:   of(deletedApp(cascading().Label(apis.LabelPull, "false").NoAnnotation(apis.AnnotationCluster))).at(t, "cluster2", fixture.UID),
+			want: []string{"update cluster2", releaseWaits}, says: "waiting for the work agent of cluster cluster2"},
+		"its label is false, it goes, names no cluster, and has a work that is unseen": {
+			is: of(deletedApp(cascading().Label(apis.LabelPull, "false").NoAnnotation(apis.AnnotationCluster))).
+				at(t, "cluster2", fixture.UID, unseenYet),
+			want: []string{releaseWaits}},
+		"its label is false, it goes, names no cluster, and that is told": {
+			is: of(deletedApp(cascading().Label(apis.LabelPull, "false").NoAnnotation(apis.AnnotationCluster).Condition("ReleaseWarning", "old"))).
+				at(t, "cluster2", fixture.UID, unseenYet),
+			want: []string{"delete cluster2", "  event Released", releaseWaits}},
 		"its label is gone":         {is: of(cascading().NoLabel(apis.LabelPull)).own(t), want: []string{"update cluster1", releaseWaits}},
 		"its label was never there": {is: of(cascading().NoLabel(apis.LabelPull)), want: []string{}},
 		"its label is gone, and all is done": {
 			is: of(cascading().NoLabel(apis.LabelPull).Health("Healthy")), want: []string{"ReleaseWarning "}, says: "is not there"},
+		"its label is gone, and it was released for want of a cluster": {
+			is: of(cascading().NoLabel(apis.LabelPull).NoAnnotation(apis.AnnotationCluster).Health("Healthy").
+				Condition(apis.ConditionPropagationError, "names no cluster")),
+			want: []string{"ReleaseWarning "}, says: "is not there"},
 		"its label is gone, and it goes": {
 			is: of(deletedApp(cascading().NoLabel(apis.LabelPull))), want: []string{letGo, "event Released"}},
 		"its label is gone, and it goes without finalizers": {

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"slices"
 	"strings"
 
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -38,12 +39,12 @@ func (c Condition) endsRelease() bool { return c.Type == releasing && c.Reason =
 func (d *decision) disown() {
 	going := !d.App.DeletionTimestamp.IsZero()
 	switch ws := d.all(); {
-	case going && d.stuck() && d.wasOurs():
+	case going && d.stuck() && (d.wasOurs() || len(ws) > 0):
 		d.endReleased()
-	case going && d.Presence == Present:
-		// Its finalizers are for the hub's own Argo CD to deal with.
 	case len(ws) > 0:
 		d.sayAny(d.releaseAll(ws))
+	case going && d.Presence == Present:
+		// Its finalizers are for the hub's own Argo CD to deal with.
 	case going && d.Own == nil && Named(d.App) && d.lacks(NeedOwn):
 	case !going && d.Presence == Unlabelled:
 		d.sayAny(d.leftBehind())
@@ -62,10 +63,10 @@ func (d *decision) stuck() bool {
 	return d.App.ReconcileSkipped() && (d.App.Cascades() || d.Presence == Present)
 }
 
-// wasOurs tells whether an Application without the label asks for a cluster, or asked for one when it was released.
+// wasOurs tells whether an Application without the label asks for a cluster, or shows something of Towline's.
 func (d *decision) wasOurs() bool {
 	_, named := d.App.Annotations[apis.AnnotationCluster]
-	return named || released(d.App)
+	return named || slices.ContainsFunc(d.App.Status.Conditions, Shown)
 }
 
 // released tells whether the Application shows that it is being released, or has been.
@@ -105,11 +106,14 @@ func (d *decision) releaseAll(ws works) (first *hold) {
 
 // leave takes the next step of the release of one work. The work's changes and its end wake the decisions that go on.
 func (d *decision) leave(w *workv1.ManifestWork) *hold {
+	if d.leaving(w) {
+		return nil
+	}
 	if h := d.held(Leave, w); h != nil {
 		return h.shown()
 	}
 	switch {
-	case d.leaving(w):
+	case !d.remembered(): // that is shown first, which wakes the decision that goes on
 	case unseen(d.App, w):
 		d.delete(w, nothingSent)
 	default:
@@ -118,13 +122,16 @@ func (d *decision) leave(w *workv1.ManifestWork) *hold {
 	return nil
 }
 
-// goesAsItIs tells whether a work that is to be released has nothing to wait for: it goes already, or nobody has seen it.
-func (d *decision) goesAsItIs(w *workv1.ManifestWork) bool { return d.leaving(w) || unseen(d.App, w) }
+// remembered tells whether the Application counts as Towline's when its works have gone. One that is being deleted, without its
+// label and without a cluster, does by what it shows.
+func (d *decision) remembered() bool {
+	return d.App == nil || d.App.DeletionTimestamp.IsZero() || d.App.Pulled() || d.wasOurs()
+}
 
 // askReturned is for a work that carries a request, so that the Application as it is now has to be sent once more, and that may
 // not be sent there.
 func askReturned(d *decision, q question) answer {
-	if d.App == nil || d.goesAsItIs(q.work) || work.Released(q.work) || !work.CarriesRequest(q.work) || d.lacks(NeedReturn) {
+	if d.App == nil || unseen(d.App, q.work) || work.Released(q.work) || !work.CarriesRequest(q.work) || d.lacks(NeedReturn) {
 		return open
 	}
 	return refused(d.Return[q.work.UID])
@@ -133,7 +140,7 @@ func askReturned(d *decision, q question) answer {
 // askPrepared is for a work whose agent has not applied yet that it leaves everything there.
 func askPrepared(d *decision, q question) answer {
 	w := q.work
-	if d.goesAsItIs(w) || work.Released(w) && applied(w) {
+	if unseen(d.App, w) || work.Released(w) && applied(w) {
 		return open
 	}
 	if !work.Released(w) {
@@ -149,7 +156,7 @@ func askPrepared(d *decision, q question) answer {
 // askDependencies is for a work whose Application uses what would go from the cluster with it. The change of what carries that
 // wakes the decision that goes on.
 func askDependencies(d *decision, q question) answer {
-	if d.goesAsItIs(q.work) || d.lacks(NeedDependencies) || d.Dependencies[q.work.UID] {
+	if unseen(d.App, q.work) || d.lacks(NeedDependencies) || d.Dependencies[q.work.UID] {
 		return open
 	}
 	return because("what the Application uses on cluster %s does not stay there yet", q.work.Namespace)
