@@ -27,6 +27,9 @@ const (
 	ReasonSpecInvalid = "SpecInvalid"
 	// ReasonOperationInvalid: the requested operation is no JSON object of the expected shape, or asks for nothing.
 	ReasonOperationInvalid = "OperationInvalid"
+
+	// ReasonOperationWithdrawn: the requested operation was sent to a cluster that the Application leaves, and is taken off.
+	ReasonOperationWithdrawn = "OperationWithdrawn"
 	// ReasonPayloadTooLarge: the Application does not fit into a ManifestWork.
 	ReasonPayloadTooLarge = "PayloadTooLarge"
 	// ReasonTargetConflict: another Application has the same namespace and name on the same cluster.

@@ -1,6 +1,8 @@
 package delivery
 
 import (
+	"slices"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
@@ -41,6 +43,11 @@ func refreshing(before []argocd.Condition, warning string, now metav1.Time) []ar
 		wanted = append(wanted, argocd.Condition{Type: apis.ConditionRefreshWarning, LastTransitionTime: &now, Message: warning})
 	}
 	return argocd.SetConditions(before, wanted, func(t string) bool { return t == apis.ConditionRefreshWarning }, now)
+}
+
+// shows tells whether the Application shows a condition of propagation's.
+func shows(app *argocd.Application) bool {
+	return slices.ContainsFunc(app.Status.Conditions, func(c argocd.Condition) bool { return Shown(c.Type) })
 }
 
 // has tells whether the Application shows a condition of that type.

@@ -61,7 +61,7 @@ type shown struct {
 // shownOf is what counts of a version's status while the Application is as in another.
 func shownOf(app, as *argocd.Application) shown {
 	out := shown{
-		own:          slices.ContainsFunc(app.Status.Conditions, func(c argocd.Condition) bool { return Shown(c.Type) }),
+		own:          shows(app),
 		stopping:     stopping(app),
 		unsettled:    unsettled(app),
 		reconciledAt: app.Status.ReconciledAt,

@@ -119,6 +119,10 @@ func (d *decision) relayOperation(seen *feedback.Observation, there relay.Cluste
 	if app.Operation != nil {
 		operation = app.Operation.Raw
 	}
+	if d.withdrawSent() {
+		out.done = true
+		return nil
+	}
 	if len(operation) > 0 && !there.Busy && relay.Withdraws(app.Status.OperationState, last) {
 		d.takeOperation(none, out)
 		return nil
@@ -135,7 +139,7 @@ func (d *decision) relayOperation(seen *feedback.Observation, there relay.Cluste
 	case relay.Send:
 		out.send(relay.Sent{ID: relay.ID(operation), Version: there.Version, Digest: relay.Digest(operation)}, operation)
 	case relay.Clear:
-		if shows(app, seen) { // otherwise the status controller is about to, and its write wakes this one
+		if showsOperation(app, seen) { // otherwise the status controller is about to, and its write wakes this one
 			d.takeOperation(none, out)
 		}
 	case relay.Drop:
@@ -155,6 +159,39 @@ var none = json.RawMessage("null")
 func (d *decision) takeOperation(by json.RawMessage, out *relayed) {
 	d.hub().Operation = by
 	out.done = true
+}
+
+// sentBefore is the cluster of another work of the Application that has carried the requested operation, and may have brought
+// it; empty for none. No cluster can make that up: it would have to know the operation's identity.
+func (d *decision) sentBefore() string {
+	if d.App.Operation == nil {
+		return ""
+	}
+	id := relay.ID(d.App.Operation.Raw)
+	for _, w := range d.Others {
+		last := work.Sent(w).Last
+		failed := last.State == relay.Refused || last.State == relay.OnItsWay && work.Outcome(w) == metav1.ConditionFalse
+		if id != "" && last.ID == id && !failed {
+			return w.Namespace
+		}
+	}
+	return ""
+}
+
+// withdrawSent takes an operation off the hub that another work has carried: it may have run there, and runs once. It comes
+// before that work goes, which alone remembers it. It tells whether there was such an operation.
+func (d *decision) withdrawSent() bool {
+	cluster := d.sentBefore()
+	if cluster == "" {
+		return false
+	}
+	d.hub().Operation = none
+	d.plan.Events = append(d.plan.Events, Event{
+		Warning: true, Reason: apis.ReasonOperationWithdrawn, Action: "Propagate",
+		Note: fmt.Sprintf("the requested operation was sent to cluster %s, which the Application leaves, and was taken off: it may have run there. "+
+			"Request it again if a sync is still wanted", cluster),
+	})
+	return true
 }
 
 // dropOperation takes an operation off the hub that asks for nothing, and says so.
@@ -197,10 +234,10 @@ func (r *relayed) forget(app *argocd.Application, there relay.Cluster) {
 	}
 }
 
-// shows tells whether the hub's Application shows the operation that its cluster has taken. Until then the
+// showsOperation tells whether the hub's Application shows the operation that its cluster has taken. Until then the
 // request stays: whoever sees neither, as RollingSync does, would ask again. Both times are the cluster's. An Application
 // that knows of no operation has taken the place of the one that took the request, and will never show it.
-func shows(app *argocd.Application, seen *feedback.Observation) bool {
+func showsOperation(app *argocd.Application, seen *feedback.Observation) bool {
 	here, there := app.Status.OperationState, seen.Status.OperationState
 	if there == nil {
 		return seen.Taken == ""

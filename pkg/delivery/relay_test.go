@@ -46,6 +46,7 @@ func TestRelay(t *testing.T) {
 	way := relay.Sent{State: relay.OnItsWay, ID: "1-a", Version: "1", Digest: relay.Digest([]byte(asked1))}
 	delivered, stop := way, relay.Sent{State: relay.OnItsWay, ID: relay.TerminationID(began), Version: "1"}
 	delivered.State = relay.Delivered
+	const moves = "MoveWarning Moving"
 	running := reports("Healthy", "operationStatePhase", "Running", "operationStateStartedAt", began)
 	ended := reports("Healthy", "operationStatePhase", "Succeeded", "operationStateStartedAt", began)
 	taken := reports("Healthy", "operationStatePhase", "Running", "operationStateStartedAt", began, "operationTaken", "1-a")
@@ -71,6 +72,20 @@ func TestRelay(t *testing.T) {
 			want: []string{`hub: operation {"info":[{"name":"apps.open-cluster-management.io/request","value":"1700000000-identity"}],"sync":{}}`}},
 		"without an identity, and none is known": {
 			is: of(app().Operation(`{"sync":{}}`)).own(t).with(func(s *situation) { s.Known = 0 }), want: []string{"needs identity"}},
+		"sent to another cluster": {
+			is:   of(asks()).at(t, "cluster2", fixture.UID, carrying, unanswered),
+			want: []string{"hub: operation null", "event OperationWithdrawn"}},
+		"delivered to another cluster": {
+			is:   of(asks()).own(t).at(t, "cluster2", fixture.UID, taken, sent(delivered)),
+			want: []string{"hub: operation null", "event OperationWithdrawn"}},
+		"sent to another cluster, old first": {
+			is:   of(asks().Annotation(apis.AnnotationMoveOrder, apis.MoveOldFirst)).at(t, "cluster2", fixture.UID, taken, sent(delivered)),
+			want: []string{"hub: operation null", "MoveWarning Moving", "event OperationWithdrawn"}},
+		"refused by another cluster": {
+			is: of(asks()).at(t, "cluster2", fixture.UID, carrying, refuses("changed")), want: []string{"create cluster1", "  event Propagated", moves}},
+		"another was sent to another cluster": {
+			is:   of(app().Operation(strings.Replace(asked1, "1-a", "1-b", 1))).at(t, "cluster2", fixture.UID, taken, sent(delivered)),
+			want: []string{"create cluster1", "  event Propagated", moves}},
 		"with a list that is none": {
 			is: of(app().Operation(`{"sync":{},"info":7}`)).own(t), want: []string{"PropagationError OperationInvalid"}},
 		"that asks for nothing":    {is: of(app().Operation(`{}`)).own(t), want: []string{"hub: operation null", "event OperationInvalid"}},

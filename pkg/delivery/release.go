@@ -1,7 +1,6 @@
 package delivery
 
 import (
-	"slices"
 	"strings"
 
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -66,7 +65,7 @@ func (d *decision) stuck() bool {
 // wasOurs tells whether an Application without the label asks for a cluster, or shows something of Towline's.
 func (d *decision) wasOurs() bool {
 	_, named := d.App.Annotations[apis.AnnotationCluster]
-	return named || slices.ContainsFunc(d.App.Status.Conditions, Shown)
+	return named || shows(d.App)
 }
 
 // released tells whether the Application shows that it is being released, or has been.
