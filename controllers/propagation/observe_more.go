@@ -175,16 +175,21 @@ func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same b
 	return true, r.observeRevoked(ctx, seen)
 }
 
-// observeLiveWorks reads the works anew. One whose annotations name another Application now is none of them any more.
+// observeLiveWorks reads the works anew. Which one is the own follows from the Application as it is now: the cache may have had
+// it for another cluster. One whose annotations name another Application now is none of them any more.
 func (seen *observation) observeLiveWorks(ctx context.Context) (err error) {
+	before, own := seen.works(), types.NamespacedName{}
+	seen.Own, seen.Others = nil, nil
 	if seen.App != nil && delivery.Named(seen.App) {
-		if seen.Own, err = read(ctx, seen.live, work.Key(seen.App), &workv1.ManifestWork{}); err != nil {
+		own = work.Key(seen.App)
+		if seen.Own, err = read(ctx, seen.live, own, &workv1.ManifestWork{}); err != nil {
 			return err
 		}
 	}
-	others := seen.Others
-	seen.Others = nil
-	for _, w := range others {
+	for _, w := range before {
+		if client.ObjectKeyFromObject(w) == own {
+			continue
+		}
 		live, err := read(ctx, seen.live, client.ObjectKeyFromObject(w), &workv1.ManifestWork{})
 		if err != nil {
 			return err
