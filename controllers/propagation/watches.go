@@ -182,7 +182,7 @@ func (r *Reconciler) WatchSets(mgr ctrl.Manager) error {
 }
 
 // Sets is the watch of ApplicationSets as data, for a hub that has them.
-func (r *Reconciler) Sets() wake.Watch { return r.Pauses.Sets(r.applicationsOfSet) }
+func Sets(r *Reconciler) wake.Watch { return r.Pauses.Sets(r.applicationsOfSet) }
 
 // applicationsOfSet are the Applications of an ApplicationSet, and those that have works and are not for pull any more.
 func (r *Reconciler) applicationsOfSet(ctx context.Context, obj client.Object) []reconcile.Request {

@@ -86,6 +86,9 @@ type placed struct {
 	owners      []string // UIDs of AppliedManifestWorks
 	deleting    bool
 
+	// left is set when its cluster has left the hub since it was made: the memory of operations went with the works.
+	left bool
+
 	// managers are who owns a field by server-side apply or by having set it.
 	managers map[string]map[string]bool
 

@@ -236,7 +236,7 @@ func (o *oracle) taken(c *cluster, a *placed, before key, r *record) {
 // began is called when an operation begins.
 func (o *oracle) began(c *cluster, a *placed) {
 	name := revisionOf(a.operation)
-	if name == ownSync {
+	if name == ownSync || a.left {
 		return
 	}
 	switch before := o.ran[name]; before {
@@ -315,6 +315,9 @@ func (o *oracle) detached(c *cluster) {
 		if where == c.name {
 			delete(o.ran, name)
 		}
+	}
+	for _, a := range c.apps {
+		a.left = true
 	}
 	for at := range o.apps {
 		o.forfeited[place{c.name, at}] = true

@@ -109,7 +109,7 @@ func (p *process) start() {
 		k := kindOf(s.Object)
 		p.wakes[k] = append(p.wakes[k], s)
 	}
-	p.wakes[applicationSets] = []wake.Watch{p.sender.Sets()}
+	p.wakes[applicationSets] = []wake.Watch{propagation.Sets(p.sender)}
 	p.wakes[unlabelled] = []wake.Watch{propagation.Unlabelled()}
 	p.relist()
 }

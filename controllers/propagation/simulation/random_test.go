@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -63,23 +62,7 @@ func everything() *Profile {
 }
 
 // known are faults that are not mended yet: a schedule that meets one is counted, and not shown.
-var known = map[string]func(*Failure, []Step) bool{
-	// An operation that is on its way when its Application moves goes to the new cluster too.
-	"operation on two clusters": func(f *Failure, _ []Step) bool { return f.Law == "once anywhere" },
-
-	// The work of an earlier Application of one name, in another namespace of the cluster, is deleted with its finalizers on.
-	"stale work in another namespace": func(f *Failure, steps []Step) bool {
-		return f.Law == "keep" && has(steps, "namespace") && strings.HasSuffix(f.What, "of an earlier Application of that name, and nobody asked for that")
-	},
-
-	// Deleted without a cluster and with the label "false", an Application that has a work is nobody's.
-	"deleted unlabelled": func(f *Failure, steps []Step) bool {
-		return f.Law == "rest" && strings.Contains(f.What, "being deleted") && has(steps, "label") && has(steps, "move")
-	},
-
-	// Available=Unknown counts as absence.
-	"absent": func(f *Failure, steps []Step) bool { return f.Law == "keep" && has(steps, "fail") },
-}
+var known = map[string]func(*Failure, []Step) bool{}
 
 func isKnown(f *Failure, steps []Step) bool {
 	if os.Getenv("SIMULATE_ALL") != "" {

@@ -2,7 +2,7 @@ package simulation
 
 import "testing"
 
-// TestScripts are journeys without faults, each of which has to end as its users ask.
+// TestScripts are journeys, each of which has to end as its users ask: common ones, and those that did not once.
 func TestScripts(t *testing.T) {
 	for title, script := range map[string]string{
 		"delivered": "create argocd/one c1 cascade",
@@ -35,56 +35,60 @@ func TestScripts(t *testing.T) {
 			settle
 			label argocd/one
 			delete argocd/one`,
+		"stale work in another namespace, restored": `create argocd/one c2 cascade
+			settle
+			backup c2
+			restore-velero c2
+			namespace argocd/one apps`,
+		"stale work in another namespace, made again": `create argocd/one c1 cascade
+			settle
+			finalizers argocd/one
+			delete argocd/one
+			create argocd/one c1 cascade
+			namespace argocd/one apps`,
+		"operation on two clusters": `create argocd/one c1
+			settle
+			operation argocd/one r1
+			deliver a applications
+			reconcile a argocd/one
+			deliver a applications
+			reconcile a argocd/one
+			move argocd/one c2`,
+		"deleted, unlabelled and without a cluster": `create argocd/one c2 cascade
+			deliver a applications
+			reconcile a argocd/one at 4 { delete argocd/one; move argocd/one }
+			label argocd/one false`,
+		"deleted, unlabelled, without a cluster, on a paused one": `create argocd/one c2 cascade
+			deliver a applications
+			pause-cluster c2 true
+			reconcile a argocd/one at 4 { delete argocd/one; move argocd/one }
+			label argocd/one false`,
+		"deleted without its label, released for want of a cluster": `create argocd/one c2 cascade
+			settle
+			move argocd/one
+			settle
+			label argocd/one
+			delete argocd/one`,
+		"the own work is another's of the cache": `create argocd/one c2 cascade
+			settle
+			move argocd/one c1
+			lead-too b
+			reconcile b argocd/one
+			deliver a works
+			reconcile a argocd/one at 13 { round c1; round c1 }
+			wait 6s
+			reconcile a argocd/one`,
+		"absence that is not known": `create argocd/one c1 cascade old-first
+			settle
+			fail c1
+			restart-agent c1
+			finalizers argocd/one
+			move argocd/one c2
+			settle`,
 	} {
 		t.Run(title, func(t *testing.T) {
 			if w := Replay(Options{Names: []string{"c1", "c2"}}, Parse(script)); w.failure != nil {
 				t.Errorf("%s\n%s", w.failure, w)
-			}
-		})
-	}
-}
-
-// open are schedules that fail as yet, with what is to be mended. One that does not fail any more leaves this list for the
-// one above, and its entry leaves known.
-var open = map[string]string{
-	"stale work in another namespace, restored": `create argocd/one c2 cascade
-		settle
-		backup c2
-		restore-velero c2
-		namespace argocd/one apps`,
-	"stale work in another namespace, made again": `create argocd/one c1 cascade
-		settle
-		finalizers argocd/one
-		delete argocd/one
-		create argocd/one c1 cascade
-		namespace argocd/one apps`,
-	"operation on two clusters": `create argocd/one c1
-		settle
-		operation argocd/one r1
-		deliver a applications
-		reconcile a argocd/one
-		deliver a applications
-		reconcile a argocd/one
-		move argocd/one c2`,
-	"deleted, unlabelled and without a cluster": `create argocd/one c2 cascade
-		deliver a applications
-		reconcile a argocd/one at 4 { delete argocd/one; move argocd/one }
-		label argocd/one false`,
-	"absence that is not known": `create argocd/one c1 cascade old-first
-		settle
-		fail c1
-		restart-agent c1
-		finalizers argocd/one
-		move argocd/one c2
-		settle`,
-}
-
-// TestOpen shows which of them still fail.
-func TestOpen(t *testing.T) {
-	for title, script := range open {
-		t.Run(title, func(t *testing.T) {
-			if w := Replay(Options{Names: []string{"c1", "c2"}}, Parse(script)); w.failure != nil {
-				t.Skip("to be mended: ", w.failure)
 			}
 		})
 	}
