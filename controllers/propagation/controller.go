@@ -71,6 +71,9 @@ type Reconciler struct {
 	// NewIdentity returns a word that no operation has had, to tell operations apart by; nil for a random one.
 	NewIdentity func() string
 
+	// Decided is told of each plan that is made, applied or not; nil for nobody.
+	Decided func(types.NamespacedName, *delivery.Plan)
+
 	// others reads the metadata of Applications without the pull label from a cache.
 	others client.Reader
 
@@ -157,6 +160,9 @@ func (r *Reconciler) decideOnce(ctx context.Context, seen *observation) (deliver
 	for {
 		plan := delivery.Decide(seen.Facts, r.Options)
 		if plan.Need == 0 {
+			if r.Decided != nil {
+				r.Decided(seen.Key, &plan)
+			}
 			return plan, nil
 		}
 		if err := r.observeMore(ctx, seen, plan.Need); err != nil {

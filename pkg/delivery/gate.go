@@ -129,6 +129,9 @@ func (g *Gate) hold(a answer) *hold {
 	return h
 }
 
+// MetOnTheWay tells whether a gate is not asked, but met while works are written: then it is open where nothing tells of it.
+func MetOnTheWay(gate string) bool { return gateOf(gate).ask == nil }
+
 // gateOf is the gate of that name.
 func gateOf(name string) *Gate {
 	return &Gates[slices.IndexFunc(Gates, func(g Gate) bool { return g.Name == name })]

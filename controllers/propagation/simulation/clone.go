@@ -1,12 +1,15 @@
 package simulation
 
-import "maps"
+import (
+	"maps"
+	"slices"
+)
 
-// clone is the world as it is, with its processes started anew: a schedule that begins with what many begin with need not
-// live through it again. It is the same as a crash of all processes.
+// clone is the world as it is: a schedule that begins as others do need not live through that again. Both share what never
+// changes, so that worlds of one origin are for one goroutine.
 func (w *World) clone() *World {
 	out := *w
-	out.stats = newStats()
+	out.holding = maps.Clone(w.holding)
 	out.hub = w.hub.clone(&out)
 	out.oracle = w.oracle.clone(&out)
 	out.clusters = make([]*cluster, len(w.clusters))
@@ -15,8 +18,7 @@ func (w *World) clone() *World {
 	}
 	out.processes = make([]*process, len(w.processes))
 	for i, p := range w.processes {
-		out.processes[i] = &process{world: &out, name: p.name, clock: p.clock, leads: p.leads}
-		out.processes[i].start()
+		out.processes[i] = p.clone(&out)
 	}
 	return &out
 }
@@ -24,13 +26,10 @@ func (w *World) clone() *World {
 func (h *hub) clone(w *World) *hub {
 	out := *h
 	out.world = w
-	out.log = [kinds][]change{}
 	out.namespaces = maps.Clone(h.namespaces)
 	for k := range h.objects {
-		out.objects[k] = make(map[key]*item, len(h.objects[k]))
-		for at, i := range h.objects[k] {
-			out.objects[k][at] = &item{Object: i.Object}
-		}
+		out.log[k] = slices.Clip(h.log[k])
+		out.objects[k] = maps.Clone(h.objects[k])
 	}
 	return &out
 }

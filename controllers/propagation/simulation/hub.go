@@ -218,11 +218,29 @@ func (h *hub) replace(k kind, before, after client.Object) error {
 		if same && maps.Equal(w.Labels, old.Labels) && maps.Equal(w.Annotations, old.Annotations) && slices.Equal(w.Finalizers, old.Finalizers) {
 			return nil
 		}
+	} else if app, ok := after.(*argocd.Application); ok {
+		if sameApplication(before.(*argocd.Application), app) {
+			return nil
+		}
 	} else if equality.Semantic.DeepEqual(before, after) {
 		return nil
 	}
 	h.put(k, after)
 	return nil
+}
+
+// sameApplication compares what can change of an Application, the cheap parts first.
+func sameApplication(a, b *argocd.Application) bool {
+	return maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations) && slices.Equal(a.Finalizers, b.Finalizers) &&
+		a.DeletionTimestamp.Equal(b.DeletionTimestamp) && bytes.Equal(a.Spec.Raw, b.Spec.Raw) && sameRaw(a.Operation, b.Operation) &&
+		equality.Semantic.DeepEqual(&a.Status, &b.Status)
+}
+
+func sameRaw(a, b *runtime.RawExtension) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return bytes.Equal(a.Raw, b.Raw)
 }
 
 // sameSpec compares what works say, the cheap parts first.

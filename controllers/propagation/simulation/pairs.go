@@ -55,18 +55,19 @@ type Pair struct {
 
 // Run makes every schedule of the pair, and tells of each.
 func (p Pair) Run(tell func([]Step, *World)) {
-	for at := 0; ; at++ {
-		g := &generator{Profile: p.Profile}
-		g.start([]Step{p.made, {Op: "settle"}})
-		g.do(p.first)
-		rested := !g.walk(at, p.slow)
+	if p.stats == nil {
+		p.stats = newStats()
+	}
+	first := &generator{Profile: p.Profile}
+	first.start([]Step{p.made, {Op: "settle"}})
+	first.do(p.first)
+	for more := true; more; more = first.walk(1, p.slow) {
+		g := &generator{Profile: p.Profile, w: first.w.clone(), steps: slices.Clip(first.steps)}
 		g.do(p.second)
 		g.walk(1000, p.slow)
 		g.w.rest()
+		g.stats.ran(g.w)
 		tell(g.steps, g.w)
-		if rested {
-			return
-		}
 	}
 }
 

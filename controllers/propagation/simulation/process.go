@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -51,7 +52,7 @@ type process struct {
 	at      [kinds + 1]int
 	cached  [kinds]map[key]*item
 	hidden  map[key]*item // what the watch of the Applications without the label has
-	indexes indexers
+	indexes *indexers
 
 	sender   *propagation.Reconciler
 	reporter *status.Reconciler
@@ -85,21 +86,31 @@ func (p *process) start() {
 	for k := range p.cached {
 		p.cached[k] = map[key]*item{}
 	}
+	p.build()
+	p.relist()
+}
+
+// build makes the controllers.
+func (p *process) build() {
 	c := &cachedClient{p: p}
 	live := &liveReader{p: p}
 	checker := &grants.Checker{
 		Reader: c, Clusters: p.world.options.Clusters, ArgoCDNamespace: argoNamespace, Carried: p.world.options.DeleteOnRevocation,
 	}
-	p.indexes = indexers{}
-	must(index.Add(context.Background(), &p.indexes))
-	must(checker.Setup(context.Background(), &p.indexes, func() error { return index.AddDecisions(context.Background(), &p.indexes) }))
+	p.indexes = p.world.indexes
+	if p.indexes == nil {
+		p.indexes = &indexers{}
+		must(index.Add(context.Background(), p.indexes))
+		must(checker.Setup(context.Background(), p.indexes, func() error { return index.AddDecisions(context.Background(), p.indexes) }))
+		p.world.indexes = p.indexes
+	}
 	p.sender = &propagation.Reconciler{
 		Client: c, Live: live, Grants: checker, Pauses: &pause.Reader{Reader: c}, Events: noEvents{},
 		Options: delivery.Options{
 			Adopt: apis.AdoptMatching, Move: delivery.MoveOptions{Timeout: moveTimeout}, AfterRestore: delivery.AfterRestoreHold,
 			Revocation: delivery.RevocationOptions{Delete: p.world.options.DeleteOnRevocation},
 		},
-		Now: p.now, NewIdentity: p.world.newID,
+		Now: p.now, NewIdentity: p.world.newID, Decided: p.world.decided,
 	}
 	p.reporter = &status.Reconciler{
 		Client: c, Inventory: &resourcesync.Inventory{Sources: []resourcesync.Source{&resourcesync.Feedback{Client: c}}},
@@ -111,7 +122,22 @@ func (p *process) start() {
 	}
 	p.wakes[applicationSets] = []wake.Watch{propagation.Sets(p.sender)}
 	p.wakes[unlabelled] = []wake.Watch{propagation.Unlabelled()}
-	p.relist()
+}
+
+// clone is the process as it is, in a clone of its world.
+func (p *process) clone(w *World) *process {
+	out := &process{world: w, name: p.name, clock: p.clock, leads: p.leads, at: p.at, hidden: maps.Clone(p.hidden)}
+	for k := range p.cached {
+		out.cached[k] = maps.Clone(p.cached[k])
+	}
+	out.build()
+	propagation.Remember(out.sender, p.sender)
+	out.sends, out.reports = p.sends.clone(out), p.reports.clone(out)
+	return out
+}
+
+func (q *queue) clone(p *process) *queue {
+	return &queue{p: p, ready: slices.Clone(q.ready), later: maps.Clone(q.later), failures: maps.Clone(q.failures)}
 }
 
 func (p *process) now() time.Time { return p.world.now.Add(p.clock) }

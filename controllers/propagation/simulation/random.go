@@ -5,10 +5,9 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"sync"
 )
 
-// Profile is what can happen in a random schedule.
+// Profile is what can happen in a random schedule. It is for one goroutine.
 type Profile struct {
 	Options
 
@@ -29,12 +28,18 @@ type Profile struct {
 	// Gap is how many steps of machinery there are at most between two of users.
 	Gap int
 
+	// stats count what schedules come through.
+	stats *stats
+
 	// bases are worlds that schedules begin with, by their script.
-	bases sync.Map
+	bases map[string]*World
 }
 
 // Run makes the schedule of a seed, and returns its steps and what became of the world.
 func (p *Profile) Run(seed uint64) ([]Step, *World) {
+	if p.stats == nil {
+		p.stats = newStats()
+	}
 	g := &generator{Profile: p, r: rand.New(rand.NewPCG(seed, 1))} //nolint:gosec // it has to be the same again
 	g.begin()
 	for range 1 + g.r.IntN(p.Verbs) {
@@ -51,11 +56,11 @@ func (p *Profile) Run(seed uint64) ([]Step, *World) {
 		}
 	}
 	g.w.rest()
+	g.stats.ran(g.w)
 	return g.steps, g.w
 }
 
-// begin makes the Applications, and mostly lets them be delivered, which is done once for all schedules that begin so: their
-// processes start then.
+// begin makes the Applications, and mostly lets them be delivered, which is done once for all schedules that begin so.
 func (g *generator) begin() {
 	var first []Step
 	for _, app := range g.Apps {
@@ -63,6 +68,7 @@ func (g *generator) begin() {
 	}
 	if g.r.IntN(8) == 0 {
 		g.w = New(g.Options)
+		g.w.stats = g.stats
 		for _, s := range first {
 			g.do(s)
 		}
@@ -75,22 +81,24 @@ func (g *generator) begin() {
 	g.start(first)
 }
 
-// start is the world after these steps, with its processes started anew.
+// start is the world after these steps.
 func (g *generator) start(first []Step) {
 	text := Script(first)
-	base, ok := g.bases.Load(text)
-	if !ok {
-		w := New(g.Options)
+	base := g.bases[text]
+	if base == nil {
+		base = New(g.Options)
 		for i := range first {
 			s := first[i]
-			w.do(&s)
+			base.do(&s)
 		}
-		base, _ = g.bases.LoadOrStore(text, w)
+		if g.bases == nil {
+			g.bases = map[string]*World{}
+		}
+		g.bases[text] = base
 	}
-	g.w = base.(*World).clone()
-	g.steps = append(first, Step{Op: "crash", Who: "a"}, Step{Op: "crash", Who: "b"})
-	g.w.tick()
-	g.w.tick()
+	g.w = base.clone()
+	g.w.stats = g.stats
+	g.steps = first
 }
 
 // Replay runs steps as they are.

@@ -3,7 +3,6 @@ package simulation
 import (
 	"flag"
 	"maps"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -61,27 +60,7 @@ func everything() *Profile {
 	return p
 }
 
-// known are faults that are not mended yet: a schedule that meets one is counted, and not shown.
-var known = map[string]func(*Failure, []Step) bool{}
-
-func isKnown(f *Failure, steps []Step) bool {
-	if os.Getenv("SIMULATE_ALL") != "" {
-		return false
-	}
-	for _, is := range known {
-		if is(f, steps) {
-			return true
-		}
-	}
-	return false
-}
-
-// has tells whether there is a step of that kind.
-func has(steps []Step, op string) bool {
-	return slices.ContainsFunc(steps, func(s Step) bool { return s.Op == op || has(s.Inner, op) })
-}
-
-func TestOne(t *testing.T) { explore(t, one()) }
+func TestOne(t *testing.T) { explore(t, one) }
 
 // two are Applications of two namespaces that can ask for the same place.
 func two() *Profile {
@@ -108,11 +87,11 @@ func disasters() *Profile {
 	return p
 }
 
-func TestTwo(t *testing.T)       { explore(t, two()) }
-func TestAdoption(t *testing.T)  { explore(t, adoption()) }
-func TestDisasters(t *testing.T) { explore(t, disasters()) }
+func TestTwo(t *testing.T)       { explore(t, two) }
+func TestAdoption(t *testing.T)  { explore(t, adoption) }
+func TestDisasters(t *testing.T) { explore(t, disasters) }
 
-func TestEverything(t *testing.T) { explore(t, everything()) }
+func TestEverything(t *testing.T) { explore(t, everything) }
 
 // TestReplay: a schedule that is run again step by step comes to the same end.
 func TestReplay(t *testing.T) {
@@ -129,17 +108,20 @@ func TestReplay(t *testing.T) {
 // TestPairs runs every pair of verbs, the second at every point after the first.
 func TestPairs(t *testing.T) {
 	run := newRunner(t)
-	jobs := Pairs{everything()}.All()
 	if *duration > 0 {
 		*stride = 1
 	}
-	run.all(func(n int64) bool {
-		n *= *stride
-		if n >= int64(len(jobs)) {
-			return false
-		}
-		jobs[n].Run(func(steps []Step, w *World) { run.judge(everything().Options, uint64(n), steps, w) })
-		return true
+	run.all(func() (func(int64) bool, []*Profile) {
+		p := everything()
+		jobs := Pairs{p}.All()
+		return func(n int64) bool {
+			n *= *stride
+			if n >= int64(len(jobs)) {
+				return false
+			}
+			jobs[n].Run(func(steps []Step, w *World) { run.judge(p.Options, uint64(n), steps, w) })
+			return true
+		}, []*Profile{p}
 	})
 }
 
@@ -149,27 +131,31 @@ func TestSimulate(t *testing.T) {
 		*schedules = 1000
 		defer func() { *schedules = 0 }()
 	}
-	explore(t, one(), everything(), two(), adoption(), disasters())
+	explore(t, one, everything, two, adoption, disasters)
 }
 
 // explore runs schedules on all processors, and shows the first that fail as scripts that are as short as can be.
-func explore(t *testing.T, profiles ...*Profile) {
+func explore(t *testing.T, profiles ...func() *Profile) {
 	t.Helper()
 	if *duration == 0 && *schedules == 0 {
 		t.Skip("TestSimulate runs some of all; say how many or how long to run these alone")
 	}
-	for _, p := range profiles {
-		p.States = true
-	}
 	run := newRunner(t)
-	run.all(func(n int64) bool {
-		if *duration == 0 && n >= int64(*schedules) {
-			return false
+	run.all(func() (func(int64) bool, []*Profile) {
+		mine := make([]*Profile, len(profiles))
+		for i, p := range profiles {
+			mine[i] = p()
+			mine[i].States = true
 		}
-		seed, p := *from+uint64(n), profiles[n%int64(len(profiles))]
-		steps, w := p.Run(seed)
-		run.judge(p.Options, seed, steps, w)
-		return true
+		return func(n int64) bool {
+			if *duration == 0 && n >= int64(*schedules) {
+				return false
+			}
+			seed, p := *from+uint64(n), mine[n%int64(len(mine))]
+			steps, w := p.Run(seed)
+			run.judge(p.Options, seed, steps, w)
+			return true
+		}, mine
 	})
 }
 
@@ -180,9 +166,8 @@ type runner struct {
 	next     atomic.Int64
 	failures atomic.Int64
 
-	mu                   sync.Mutex
-	schedules, steps, of int
-	met                  *stats
+	mu  sync.Mutex
+	met *stats
 }
 
 func newRunner(t *testing.T) *runner {
@@ -190,34 +175,32 @@ func newRunner(t *testing.T) *runner {
 	return &runner{t: t, start: time.Now(), met: newStats()}
 }
 
-// all calls do with one number after the other, on all processors, until it has no more to do or time is over.
-func (r *runner) all(do func(n int64) bool) {
+// all calls what start returns with one number after the other, on all processors, until it has no more to do or time is over.
+// start returns the profiles too, which are each for one processor.
+func (r *runner) all(start func() (func(n int64) bool, []*Profile)) {
 	r.t.Helper()
 	var group sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(func() {
+			do, profiles := start()
 			for r.failures.Load() < int64(*keepGoing) && (*duration == 0 || time.Since(r.start) < *duration) && do(r.next.Add(1)-1) {
+			}
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			for _, p := range profiles {
+				if p.stats != nil {
+					r.met.add(p.stats)
+				}
 			}
 		})
 	}
 	group.Wait()
-	r.t.Logf("%d schedules of %d steps, %d with known faults, in %s: %s",
-		r.schedules, r.steps, r.of, time.Since(r.start).Round(time.Millisecond), r.met)
+	r.t.Logf("in %s: %s", time.Since(r.start).Round(time.Millisecond), r.met)
 }
 
-// judge counts a schedule, and shows it where it fails and that is not known.
+// judge shows a schedule that fails.
 func (r *runner) judge(o Options, seed uint64, steps []Step, w *World) {
-	r.t.Helper()
-	failed := w.failure != nil && !isKnown(w.failure, steps)
-	r.mu.Lock()
-	r.schedules++
-	r.steps += w.steps
-	r.met.add(w.stats)
-	if w.failure != nil && !failed {
-		r.of++
-	}
-	r.mu.Unlock()
-	if !failed || r.failures.Add(1) > int64(*keepGoing) {
+	if w.failure == nil || r.failures.Add(1) > int64(*keepGoing) {
 		return
 	}
 	short := Shrink(o, steps, w.failure)

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/delivery"
 )
 
 // stats count what a world has seen.
@@ -17,14 +19,73 @@ type stats struct {
 	verbs  map[string]int
 	faults map[Fault]int
 	states map[uint64]struct{}
+
+	// intents are how often each was decided, held and opened how often each gate was met closed, and open after that.
+	intents, held, opened map[string]int
+
+	// schedules and steps are how many were run.
+	schedules, steps int
+}
+
+// holding is a gate that holds, an Application or one of its works.
+
+type holding struct {
+	app        key
+	gate, work string
 }
 
 func newStats() *stats {
-	return &stats{verbs: map[string]int{}, faults: map[Fault]int{}, states: map[uint64]struct{}{}}
+	return &stats{
+		verbs: map[string]int{}, faults: map[Fault]int{}, states: map[uint64]struct{}{},
+		intents: map[string]int{}, held: map[string]int{}, opened: map[string]int{},
+	}
+}
+
+// gates are the names of all.
+var gates = func() (names []string) {
+	for i := range delivery.Gates {
+		names = append(names, delivery.Gates[i].Name)
+	}
+	return names
+}()
+
+// decided notes a plan. A gate has opened when it is asked again and holds no more, or, where it is not one to be asked, when a
+// plan does without it.
+func (w *World) decided(app key, p *delivery.Plan) {
+	w.stats.intents[string(p.Intent)]++
+	for _, a := range p.Trace {
+		h := holding{app, a.Gate, a.Work}
+		switch holds := w.holding[h]; {
+		case a.Holds != "" && !holds:
+			w.stats.held[a.Gate]++
+			if w.holding == nil {
+				w.holding = map[holding]bool{}
+			}
+			w.holding[h] = true
+		case a.Holds == "" && holds:
+			w.stats.opened[a.Gate]++
+			delete(w.holding, h)
+		}
+	}
+	for h := range w.holding {
+		said := func(a delivery.Answer) bool { return a.Gate == h.gate && a.Work == h.work }
+		if h.app == app && delivery.MetOnTheWay(h.gate) && !slices.ContainsFunc(p.Trace, said) {
+			w.stats.opened[h.gate]++
+			delete(w.holding, h)
+		}
+	}
+}
+
+// ran counts a schedule.
+func (s *stats) ran(w *World) {
+	s.schedules++
+	s.steps += w.steps
 }
 
 // add puts the counts of another to these.
 func (s *stats) add(o *stats) {
+	s.schedules += o.schedules
+	s.steps += o.steps
 	for v, n := range o.verbs {
 		s.verbs[v] += n
 	}
@@ -32,17 +93,30 @@ func (s *stats) add(o *stats) {
 		s.faults[f] += n
 	}
 	maps.Copy(s.states, o.states)
+	for _, c := range []struct{ to, from map[string]int }{{s.intents, o.intents}, {s.held, o.held}, {s.opened, o.opened}} {
+		for name, n := range c.from {
+			c.to[name] += n
+		}
+	}
 }
 
 func (s *stats) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d distinct states\nusers:", len(s.states))
+	fmt.Fprintf(&b, "%d schedules of %d steps, %d distinct states\nusers:", s.schedules, s.steps, len(s.states))
 	for _, v := range slices.Sorted(maps.Keys(s.verbs)) {
 		fmt.Fprintf(&b, " %s %d", v, s.verbs[v])
 	}
 	b.WriteString("\nfaults:")
 	for _, f := range slices.Sorted(maps.Keys(s.faults)) {
 		fmt.Fprintf(&b, " %s %d", f, s.faults[f])
+	}
+	b.WriteString("\nintents:")
+	for _, i := range slices.Sorted(maps.Keys(s.intents)) {
+		fmt.Fprintf(&b, " %s %d", cmp.Or(i, "await"), s.intents[i])
+	}
+	b.WriteString("\ngates, held and opened:")
+	for _, g := range gates {
+		fmt.Fprintf(&b, "\n  %-22s %8d %8d", g, s.held[g], s.opened[g])
 	}
 	return b.String()
 }

@@ -339,7 +339,13 @@ func (w *World) user(s *Step) bool {
 
 // edit is a write of a user.
 func (w *World) edit(at key, edit func(*argocd.Application)) {
-	_ = w.hub.update(applications, func(o client.Object) { edit(o.(*argocd.Application)) })(at)
+	before, ok := w.hub.get(applications, at).(*argocd.Application)
+	if !ok {
+		return
+	}
+	after := *before // edits replace what they change
+	edit(&after)
+	_ = w.hub.replace(applications, before, &after)
 }
 
 func clone(m map[string]string) map[string]string {

@@ -46,10 +46,14 @@ type World struct {
 	ids     int
 
 	hub       *hub
+	indexes   *indexers
 	processes []*process
 	clusters  []*cluster
 	oracle    *oracle
 	stats     *stats
+
+	// holding are the gates that hold.
+	holding map[holding]bool
 
 	// backup is the last one of the hub.
 	backup *snapshot
@@ -178,7 +182,7 @@ func (w *World) advance(d time.Duration) {
 				c.todo[name] |= reportStatus
 			}
 		}
-		if d >= 6*time.Minute {
+		if d >= patrol {
 			for name := range c.seen {
 				c.todo[name] |= applyManifests
 			}
@@ -277,14 +281,61 @@ func (c *cluster) round() bool {
 	return busy
 }
 
-// pass lets time go by in strides, and everybody act between them: what waits for a time is done then.
+// pass lets time go by in strides, and everybody act between them: what waits for a time is done then. A stride in which
+// nobody waits for anything is a leap.
 func (w *World) pass(strides ...time.Duration) bool {
 	for _, d := range strides {
 		if !w.settle() {
 			return false
 		}
-		w.advance(d)
+		if w.awaits(d) {
+			w.advance(d)
+		} else {
+			w.now = w.now.Add(d)
+		}
 	}
+	return w.settle()
+}
+
+// awaits tells whether anybody waits for a time that comes so soon.
+func (w *World) awaits(soon time.Duration) bool {
+	until := w.now.Add(soon)
+	for _, p := range w.processes {
+		for _, at := range p.sends.later {
+			if !at.After(until) {
+				return true
+			}
+		}
+		for _, at := range p.reports.later {
+			if !at.After(until) {
+				return true
+			}
+		}
+	}
+	for _, c := range w.clusters {
+		for _, r := range c.later {
+			if !r.at.After(until) {
+				return true
+			}
+		}
+		for _, a := range c.applied {
+			if !a.deleting && !a.evicts.IsZero() && !a.evicts.After(until) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// patrol is when each work agent looks at everything again.
+const patrol = 6 * time.Minute
+
+// patrols lets that time come.
+func (w *World) patrols() bool {
+	if !w.settle() {
+		return false
+	}
+	w.advance(patrol)
 	return w.settle()
 }
 
@@ -304,10 +355,10 @@ func (w *World) compare() {
 func (w *World) rest() {
 	w.resting = true
 	w.heal()
-	if !w.pass(3*time.Second, 6*time.Second, 61*time.Second, 6*time.Minute) {
+	if !w.pass(3*time.Second, 6*time.Second, 61*time.Second) || !w.patrols() {
 		return
 	}
-	if w.unpause() && !w.pass(6*time.Second, 6*time.Minute) {
+	if w.unpause() && (!w.pass(6*time.Second) || !w.patrols()) {
 		return
 	}
 	if !w.pass(61*time.Minute, 7*time.Minute) {
@@ -318,7 +369,7 @@ func (w *World) rest() {
 		return
 	}
 	before := w.hub.writes
-	if !w.pass(6 * time.Minute) {
+	if !w.patrols() {
 		return
 	}
 	if w.hub.writes != before {

@@ -1,0 +1,27 @@
+package propagation
+
+import "maps"
+
+// Remember gives a Reconciler that has not run yet what another one remembers: a simulation that goes on from one state in
+// several ways needs one for each.
+func Remember(to, from *Reconciler) {
+	to.losses.remember(&from.losses)
+	to.revocations.remember(&from.revocations)
+}
+
+func (m *losses) remember(from *losses) {
+	from.mu.Lock()
+	defer from.mu.Unlock()
+	m.ended, m.found, m.held = maps.Clone(from.ended), maps.Clone(from.found), maps.Clone(from.held)
+	m.gap, m.restored = from.gap, from.restored
+}
+
+func (m *revocations) remember(from *revocations) {
+	from.mu.Lock()
+	defer from.mu.Unlock()
+	m.refused = maps.Clone(from.refused)
+	for app, works := range m.refused {
+		m.refused[app] = maps.Clone(works)
+	}
+	m.asked, m.count, m.braked = maps.Clone(from.asked), from.count, from.braked
+}
