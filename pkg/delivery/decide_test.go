@@ -140,6 +140,8 @@ func TestDeliver(t *testing.T) {
 			want: []string{"update cluster1"}},
 		"its work goes, and is not watched": {
 			is: of(app()).own(t, goingAway).with(func(s *situation) { s.OwnUnwatched = true }), want: []string{"after 5s"}},
+		"one that is not its own goes, and is not watched": {
+			is: of(app()).own(t, goingAway, stranger).with(func(s *situation) { s.OwnUnwatched = true }), want: []string{"after 5s"}},
 		"its work is there without its label, elsewhere": {
 			is: of(app()).own(t, func(w *workv1.ManifestWork) {
 				w.Labels = nil

@@ -105,6 +105,9 @@ func (d *decision) write(desired *workv1.ManifestWork) (current *workv1.Manifest
 		}}})
 		return desired, true
 	case d.leaving(d.Own): // its end wakes the decision that makes it anew
+		if d.OwnUnwatched {
+			d.wait(Wait{After: poll})
+		}
 		return d.Own, false
 	}
 	d.claim(desired)
