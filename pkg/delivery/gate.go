@@ -129,8 +129,13 @@ func (g *Gate) hold(a answer) *hold {
 	return h
 }
 
-// MetOnTheWay tells whether a gate is not asked, but met while works are written: then it is open where nothing tells of it.
-func MetOnTheWay(gate string) bool { return gateOf(gate).ask == nil }
+// Unasked tells whether a gate is open where a plan does not tell of it: it is met while works are written, or asked only of
+// works that lose their right.
+func Unasked(gate string) bool {
+	g := gateOf(gate)
+	asked := func(i Intent) bool { return i != Missing && i != Refused }
+	return g.ask == nil || !slices.ContainsFunc(g.Holds, asked)
+}
 
 // gateOf is the gate of that name.
 func gateOf(name string) *Gate {

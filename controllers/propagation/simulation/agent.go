@@ -110,7 +110,7 @@ func (c *cluster) retry(name string, what controller, after time.Duration) {
 
 // applyWork is the ManifestWorkController.
 func (c *cluster) applyWork(w *workv1.ManifestWork) error {
-	if !w.DeletionTimestamp.IsZero() || !hasFinalizer(w) {
+	if !w.DeletionTimestamp.IsZero() || !hasFinalizer(w) || w.Labels["squatter"] != "" {
 		return nil
 	}
 	applied := c.applied[w.Name]

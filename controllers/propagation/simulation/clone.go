@@ -10,6 +10,7 @@ import (
 func (w *World) clone() *World {
 	out := *w
 	out.holding = maps.Clone(w.holding)
+	out.refusing, out.entangled = maps.Clone(w.refusing), maps.Clone(w.entangled)
 	out.hub = w.hub.clone(&out)
 	out.oracle = w.oracle.clone(&out)
 	out.clusters = make([]*cluster, len(w.clusters))

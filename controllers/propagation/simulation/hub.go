@@ -113,6 +113,9 @@ func (h *hub) resource(k kind) schema.GroupResource {
 // uid is the next one. Its first five characters, which are part of the name of a work, differ each time.
 func (h *hub) uid() types.UID {
 	h.uids++
+	if h.world.options.SameNames {
+		return types.UID(fmt.Sprintf("00000-%05d", h.uids))
+	}
 	return types.UID(fmt.Sprintf("%05d-%04d", h.uids, h.world.epoch))
 }
 

@@ -110,7 +110,7 @@ func (o *oracle) lastWord(r *record, c *cluster) bool {
 // asksToDestroy tells whether this version of an Application asks for the end of a workload.
 func (o *oracle) asksToDestroy(app *argocd.Application, gone bool, c *cluster, mc *item, set map[string]string) bool {
 	switch {
-	case released(app) || !argocd.Destroys(app.Finalizers) || !gone && (paused(app, mc) || argocd.Paused(set)):
+	case released(app) || argocd.Unreadable(app.Annotations, apis.AnnotationRelease) || !argocd.Destroys(app.Finalizers) || !gone && (paused(app, mc) || argocd.Paused(set)):
 		return false
 	case gone || app.DeletionTimestamp != nil:
 		return true
@@ -131,7 +131,7 @@ func (o *oracle) asked(p *process, w *workv1.ManifestWork) {
 	if c == nil || r == nil {
 		return
 	}
-	late := o.lastWord(r, c)
+	late := o.lastWord(r, c) || o.world.revocable(c)
 	if p.call != nil && !late {
 		app, mc := p.call.seen[applications][at], p.call.seen[managedClusters][key{Name: c.name}]
 		if app == nil {
@@ -256,6 +256,7 @@ func (o *oracle) atRest() {
 		app := r.app
 		works := o.worksOf(at)
 		switch {
+		case app.Labels["hub-copy"] != "" || !r.gone && (unreadable(app) || o.world.onHub(app)):
 		case !r.gone && app.DeletionTimestamp != nil && !app.ReconcileSkipped():
 		case !r.gone && app.DeletionTimestamp != nil:
 			if app.Cascades() && (r.sent || len(works) > 0) {
@@ -335,6 +336,11 @@ func (o *oracle) worksOf(at key) []*workv1.ManifestWork {
 	return out
 }
 
+// onHub tells whether an Application is for the hub itself, in its own namespace.
+func (w *World) onHub(app *argocd.Application) bool {
+	return w.options.Hub != "" && app.Cluster() == w.options.Hub && app.ClusterNamespace() == app.Namespace
+}
+
 // nothingManaged is where no cluster is to have an Application that Towline manages, but for one.
 func (o *oracle) nothingManaged(at key, but *placed) {
 	for _, c := range o.world.clusters {
@@ -349,6 +355,9 @@ func (o *oracle) nothingManaged(at key, but *placed) {
 // contested tells whether another Application of the hub's asks for the same place.
 func (o *oracle) contested(at key, app *argocd.Application) bool {
 	for other, r := range o.apps {
+		if other != at && o.world.options.SameNames && !r.gone && !released(r.app) && r.app.Name == app.Name && r.app.Cluster() == app.Cluster() {
+			return true
+		}
 		if other != at && !r.gone && !released(r.app) && r.app.Name == app.Name && r.app.Cluster() == app.Cluster() &&
 			r.app.ClusterNamespace() == app.ClusterNamespace() {
 			return true
@@ -418,7 +427,7 @@ func (o *oracle) delivered(app *argocd.Application, works []*workv1.ManifestWork
 		o.world.fail("rest", "%s on %s has the owners %v", at, c.name, a.owners)
 	case a.deleting || !a.hasFinalizersOf(app):
 		o.world.fail("rest", "%s on %s has the finalizers %v, deleting %t", at, c.name, a.finalizers, a.deleting)
-	case app.Operation != nil:
+	case app.Operation != nil && !odd(app.Operation):
 		o.world.fail("rest", "%s still asks for the operation %s", at, app.Operation.Raw)
 	case app.Refresh() != "":
 		o.world.fail("rest", "%s still asks for a refresh", at)

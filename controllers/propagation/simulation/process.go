@@ -96,6 +96,7 @@ func (p *process) build() {
 	live := &liveReader{p: p}
 	checker := &grants.Checker{
 		Reader: c, Clusters: p.world.options.Clusters, ArgoCDNamespace: argoNamespace, Carried: p.world.options.DeleteOnRevocation,
+		NamespaceRules: p.world.rules,
 	}
 	p.indexes = p.world.indexes
 	if p.indexes == nil {
@@ -108,9 +109,10 @@ func (p *process) build() {
 		Client: c, Live: live, Grants: checker, Pauses: &pause.Reader{Reader: c}, Events: noEvents{},
 		Options: delivery.Options{
 			Adopt: apis.AdoptMatching, Move: delivery.MoveOptions{Timeout: moveTimeout}, AfterRestore: delivery.AfterRestoreHold,
-			Revocation: delivery.RevocationOptions{Delete: p.world.options.DeleteOnRevocation},
+			Revocation: delivery.RevocationOptions{Delete: p.world.options.DeleteOnRevocation, Limit: p.world.options.Limit},
 		},
-		Now: p.now, NewIdentity: p.world.newID, Decided: p.world.decided,
+		Dependencies: dependencies{p.world},
+		Now:          p.now, NewIdentity: p.world.newID, Decided: p.world.decided,
 	}
 	p.reporter = &status.Reconciler{
 		Client: c, Inventory: &resourcesync.Inventory{Sources: []resourcesync.Source{&resourcesync.Feedback{Client: c}}},

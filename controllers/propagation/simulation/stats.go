@@ -69,7 +69,7 @@ func (w *World) decided(app key, p *delivery.Plan) {
 	}
 	for h := range w.holding {
 		said := func(a delivery.Answer) bool { return a.Gate == h.gate && a.Work == h.work }
-		if h.app == app && delivery.MetOnTheWay(h.gate) && !slices.ContainsFunc(p.Trace, said) {
+		if h.app == app && delivery.Unasked(h.gate) && !slices.ContainsFunc(p.Trace, said) {
 			w.stats.opened[h.gate]++
 			delete(w.holding, h)
 		}

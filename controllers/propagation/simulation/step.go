@@ -81,7 +81,7 @@ func (w *World) do(s *Step) {
 	w.steps++
 	w.tick()
 	switch {
-	case w.machinery(s), w.mishap(s), w.user(s):
+	case w.machinery(s), w.mishap(s), w.user(s), w.rulers(s):
 	default:
 		panic("no such step: " + s.String())
 	}
@@ -297,7 +297,7 @@ func (w *World) user(s *Step) bool {
 		w.edit(at, func(app *argocd.Application) { app.Spec.Raw = spec(at, s.What) })
 	case "operation":
 		w.edit(at, func(app *argocd.Application) {
-			app.Operation = &runtime.RawExtension{Raw: []byte(`{"sync":{"revision":"` + s.What + `"}}`)}
+			app.Operation = &runtime.RawExtension{Raw: operationOf(s.What)}
 		})
 	case "withdraw":
 		w.edit(at, func(app *argocd.Application) { app.Operation = nil })
@@ -356,7 +356,25 @@ func clone(m map[string]string) map[string]string {
 	return out
 }
 
+// operationOf is an operation by the name that a user gives it, or one that is not to run.
+func operationOf(name string) []byte {
+	switch name {
+	case "forbidden":
+		return []byte(`{"sync":{"manifests":["{}"]}}`)
+	case "invalid":
+		return []byte(`{"sync":{},"info":7}`)
+	}
+	return []byte(`{"sync":{"revision":"` + name + `"}}`)
+}
+
+// spec is that of a revision, or one that cannot be sent.
 func spec(at key, revision string) []byte {
+	switch revision {
+	case "bad":
+		return []byte(`{"project":7}`)
+	case "large":
+		revision = strings.Repeat("x", work.MaxPayload)
+	}
 	return []byte(`{"project":"default","source":{"repoURL":"https://git.example.com/apps.git","path":"` + at.String() +
 		`","targetRevision":"` + revision + `"},"destination":{"server":"https://kubernetes.default.svc","namespace":"guestbook"}}`)
 }
@@ -372,6 +390,9 @@ func (w *World) createApplication(at key, words []string) {
 	app.Spec.Raw = spec(at, "v1")
 	if slices.Contains(words, "cascade") {
 		app.Finalizers = []string{apis.FinalizerResources}
+	}
+	if slices.Contains(words, "hooks") {
+		app.Finalizers = append(app.Finalizers, apis.FinalizerPostDelete)
 	}
 	if slices.Contains(words, "old-first") {
 		app.Annotations[apis.AnnotationMoveOrder] = apis.MoveOldFirst

@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,7 +12,9 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 
 	"github.com/towline-io/towline/controllers/grants"
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/authorization"
 )
 
 const (
@@ -31,6 +32,15 @@ type Options struct {
 
 	// DeleteOnRevocation is propagation's.
 	DeleteOnRevocation bool
+
+	// Hub is the cluster that is the hub itself; empty for none.
+	Hub string
+
+	// SameNames lets all works of Applications of one name have one name.
+	SameNames bool
+
+	// Limit is how many works may lose their right at a time; 0 for the default.
+	Limit int
 
 	// AsSeen judges what the controller destroys by what it has read of the user's word, not by the user's last word:
 	// the time between the two is the cache's, and is not held against it.
@@ -57,6 +67,13 @@ type World struct {
 
 	// backup is the last one of the hub.
 	backup *snapshot
+
+	// refusing are the rules that say no, or have, and entangled the clusters where what Applications use would go with them.
+	refusing  map[string]refusal
+	entangled map[string]bool
+
+	// rules are what Towline is started with: which namespaces Applications may choose.
+	rules []authorization.NamespaceRule
 
 	// comparing is set while Argo CD's periodic comparison is due everywhere.
 	comparing bool
@@ -93,13 +110,11 @@ func New(o Options) *World {
 	if o.Clusters == "" {
 		o.Clusters = grants.None
 	}
-	w := &World{options: o, ctx: silent(), now: begin, stats: newStats()}
+	w := &World{options: o, ctx: silent(), now: begin, stats: newStats(), refusing: map[string]refusal{}, entangled: map[string]bool{}}
 	w.oracle = &oracle{world: w, apps: map[key]*record{}, ran: map[string]string{}, late: map[place]bool{}, forfeited: map[place]bool{}}
 	w.hub = newHub(w)
-	project := &argocd.AppProject{}
-	project.Namespace, project.Name = argoNamespace, "default"
-	must(json.Unmarshal([]byte(`{"sourceRepos":["*"],"sourceNamespaces":["*"],"destinations":[{"server":"*","namespace":"*"}]}`), &project.Spec))
-	must(w.hub.create(projects, project, false))
+	w.rule("wide")
+	w.granting()
 	for _, name := range o.Names {
 		w.join(name)
 		w.clusters = append(w.clusters, w.newCluster(name))
@@ -118,6 +133,12 @@ func (w *World) join(name string) {
 	mc := &clusterv1.ManagedCluster{}
 	mc.Name = name
 	mc.Spec.HubAcceptsClient = true
+	if name == w.options.Hub {
+		mc.Labels = map[string]string{apis.LabelLocalCluster: "true"}
+	}
+	if w.options.Clusters != grants.None {
+		mc.Labels = setLabel(mc.Labels, "")
+	}
 	mc.Status.Conditions = []metav1.Condition{
 		{Type: clusterv1.ManagedClusterConditionHubAccepted, Status: metav1.ConditionTrue, LastTransitionTime: w.metaNow()},
 		{Type: clusterv1.ManagedClusterConditionAvailable, Status: metav1.ConditionTrue, LastTransitionTime: w.metaNow()},
@@ -396,6 +417,10 @@ func (w *World) unpause() bool {
 // heal ends what goes wrong.
 func (w *World) heal() {
 	for _, c := range w.clusters {
+		if w.goes(c) {
+			w.editCluster(c.name, func(mc *clusterv1.ManagedCluster) { mc.Finalizers = nil })
+			w.detach(c)
+		}
 		c.failing = false
 		w.do(&Step{Op: "join", Who: c.name})
 		for _, at := range sortedKeys(c.apps) {
@@ -405,6 +430,7 @@ func (w *World) heal() {
 			w.do(&Step{Op: "connect", Who: c.name})
 		}
 	}
+	w.reconciled()
 	for i, p := range w.processes {
 		p.clock = 0
 		p.leads = p.leads && (i == 0 || !w.processes[0].leads)

@@ -1,0 +1,278 @@
+package simulation
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta2 "open-cluster-management.io/api/cluster/v1beta2"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers/grants"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// What those do who rule a hub: its AppProjects, sets of clusters and bindings, and what is in the way of a work.
+
+const theSet = "theirs"
+
+var projectKey = key{Namespace: argoNamespace, Name: "default"}
+
+// rulers are the steps of those who rule the hub.
+func (w *World) rulers(s *Step) bool {
+	switch s.Op {
+	case "project":
+		w.rule(s.Who)
+	case "bind":
+		w.bind(s.Who, s.What != "off")
+	case "set":
+		w.editCluster(s.Who, func(mc *clusterv1.ManagedCluster) { mc.Labels = setLabel(mc.Labels, s.What) })
+		w.noteRule("set "+s.Who, s.What == "out")
+	case "accept":
+		w.editCluster(s.Who, func(mc *clusterv1.ManagedCluster) { mc.Spec.HubAcceptsClient = s.What != "off" })
+	case "dying":
+		w.editCluster(s.Who, func(mc *clusterv1.ManagedCluster) { mc.Finalizers = []string{"theirs"} })
+		_ = w.hub.remove(managedClusters, key{Name: s.Who}, nil)
+	case "no-namespace":
+		delete(w.hub.namespaces, s.Who)
+	case "squat":
+		w.squat(s.Who, s.What)
+	case "dependencies":
+		w.entangled[s.Who] = s.What == "hold"
+		if s.What != "hold" {
+			w.wakeAll()
+		}
+	case "hub-copy":
+		w.hubCopy(keyNamed(s.Who), s.What != "off")
+	case "rules":
+		w.rules = nil
+		if s.Who == "on" {
+			w.rules = []authorization.NamespaceRule{{From: "*", To: "*"}}
+		}
+		for _, p := range w.processes {
+			p.start()
+		}
+	case "older":
+		w.older(keyNamed(s.Who))
+	default:
+		return false
+	}
+	w.stats.verbs[s.Op]++
+	return true
+}
+
+// rule changes the AppProject of all Applications.
+func (w *World) rule(what string) {
+	repos := `["*"]`
+	if what == "narrow" {
+		repos = `["https://git.example.com/others.git"]`
+	}
+	w.noteRule("project", what == "narrow")
+	if what == "gone" {
+		_ = w.hub.remove(projects, projectKey, nil)
+		return
+	}
+	project := &argocd.AppProject{}
+	project.Namespace, project.Name = projectKey.Namespace, projectKey.Name
+	if what == "executor" {
+		project.Annotations = map[string]string{apis.AnnotationExecutor: "nobody"}
+	}
+	must(json.Unmarshal([]byte(`{"sourceRepos":`+repos+`,"sourceNamespaces":["*"],"destinations":[{"server":"*","namespace":"*"}]}`), &project.Spec))
+	if w.hub.create(projects, project, false) == nil {
+		return
+	}
+	must(w.hub.update(projects, func(o client.Object) {
+		p := o.(*argocd.AppProject)
+		p.Annotations, p.Spec = project.Annotations, project.Spec
+	})(projectKey))
+}
+
+// bind gives a namespace the set of all clusters, or takes it back.
+func (w *World) bind(namespace string, on bool) {
+	binding := &clusterv1beta2.ManagedClusterSetBinding{}
+	binding.Namespace, binding.Name = namespace, theSet
+	binding.Spec.ClusterSet = theSet
+	if on {
+		_ = w.hub.create(bindings, binding, false)
+		return
+	}
+	_ = w.hub.remove(bindings, client.ObjectKeyFromObject(binding), nil)
+}
+
+// granting makes the set and its bindings, where they count.
+func (w *World) granting() {
+	if w.options.Clusters == grants.None {
+		return
+	}
+	set := &clusterv1beta2.ManagedClusterSet{}
+	set.Name = theSet
+	_ = w.hub.create(clusterSets, set, false)
+	for _, namespace := range []string{argoNamespace, "team-a"} {
+		w.bind(namespace, true)
+	}
+}
+
+func setLabel(before map[string]string, what string) map[string]string {
+	out := clone(before)
+	switch what {
+	case "out":
+		out[clusterv1beta2.ClusterSetLabel] = "others"
+	case "none":
+		delete(out, clusterv1beta2.ClusterSetLabel)
+	default:
+		out[clusterv1beta2.ClusterSetLabel] = theSet
+	}
+	return out
+}
+
+// refusal is since when a rule says no, and until when.
+type refusal struct{ since, until time.Time }
+
+// noteRule notes whether a rule says no now.
+func (w *World) noteRule(rule string, refuses bool) {
+	r, known := w.refusing[rule]
+	switch {
+	case refuses && (!known || !r.until.IsZero()):
+		w.refusing[rule] = refusal{since: w.now}
+	case !refuses && known && r.until.IsZero():
+		r.until = w.now
+		w.refusing[rule] = r
+	}
+}
+
+// revocable tells whether a rule has said no for long enough to take an Application off a cluster, as those who decided that a
+// moment ago may have read.
+func (w *World) revocable(c *cluster) bool {
+	if !w.options.DeleteOnRevocation {
+		return false
+	}
+	for _, rule := range []string{"project", "set " + c.name} {
+		r, known := w.refusing[rule]
+		fresh := r.until.IsZero() || w.now.Sub(r.until) < 10*time.Second
+		long := w.now.Sub(r.since) >= time.Minute || w.processes[0].clock != 0 || w.processes[1].clock != 0
+		if known && fresh && long {
+			return true
+		}
+	}
+	return false
+}
+
+// squat makes works that nobody made for them where the Applications' works would be, or takes them away.
+func (w *World) squat(cluster, what string) {
+	for _, at := range sortedKeys(w.hub.objects[works]) {
+		if o := w.hub.get(works, at); what == "off" && at.Namespace == cluster && o.GetLabels()["squatter"] != "" {
+			_ = w.hub.remove(works, at, nil)
+		}
+	}
+	if what == "off" {
+		return
+	}
+	for _, at := range sortedKeys(w.hub.objects[applications]) {
+		m := &workv1.ManifestWork{}
+		m.Namespace, m.Name = cluster, work.Name(w.hub.get(applications, at).(*argocd.Application))
+		m.Labels = map[string]string{"squatter": "true"}
+		m.Spec.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{
+			Raw: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"namespace":"x","name":"y"}}`),
+		}}}
+		_ = w.hub.create(works, m, false)
+	}
+}
+
+// hubCopy makes an Application of the hub's own, or takes it away.
+func (w *World) hubCopy(at key, on bool) {
+	app := &argocd.Application{}
+	app.APIVersion, app.Kind = argocd.GroupVersion.String(), argocd.Kind
+	app.Namespace, app.Name = at.Namespace, at.Name
+	app.Labels = map[string]string{"hub-copy": "true"}
+	app.Spec.Raw = spec(at, "v1")
+	if on {
+		_ = w.hub.create(applications, app, false)
+	} else if o := w.hub.get(applications, at); o != nil && o.GetLabels()["hub-copy"] != "" {
+		_ = w.hub.remove(applications, at, nil)
+	}
+}
+
+// older makes the work of an Application as the controllers before Towline did: it does not say how it is applied.
+func (w *World) older(at key) {
+	app, ok := w.hub.get(applications, at).(*argocd.Application)
+	if !ok || app.Cluster() == "" || strings.Contains(app.Cluster(), "_") {
+		return
+	}
+	m, err := work.Render(app, work.Requests{})
+	if err != nil {
+		return
+	}
+	m.Spec.ManifestConfigs = nil
+	_ = w.hub.create(works, m, false)
+}
+
+// wakeAll is what a change of the works beside an Application comes to.
+func (w *World) wakeAll() {
+	for _, p := range w.processes {
+		for _, at := range sortedKeys(p.cached[applications]) {
+			p.sends.Add(request(at))
+		}
+		for _, at := range sortedKeys(p.hidden) {
+			p.sends.Add(request(at))
+		}
+	}
+}
+
+// dependencies are what Applications use on clusters.
+type dependencies struct{ world *World }
+
+// Left tells whether that stays without the work.
+func (d dependencies) Left(_ context.Context, m *workv1.ManifestWork) (bool, error) {
+	return !d.world.entangled[m.Namespace], nil
+}
+
+// unreadable tells whether nothing can be made of what an Application says.
+func unreadable(app *argocd.Application) bool {
+	return strings.Contains(app.Cluster()+app.ClusterNamespace(), "_") || argocd.Unreadable(app.Annotations, apis.AnnotationRelease) ||
+		strings.Contains(string(app.Spec.Raw), `"project":7`) || len(app.Spec.Raw) > work.MaxPayload
+}
+
+// odd tells whether an operation is not to run.
+func odd(operation *runtime.RawExtension) bool {
+	return operation != nil && (strings.Contains(string(operation.Raw), `"manifests"`) || strings.Contains(string(operation.Raw), `"info":7`))
+}
+
+// reconciled ends all that those who rule have in the way of anything.
+func (w *World) reconciled() {
+	w.rule("wide")
+	w.granting()
+	for _, c := range w.clusters {
+		w.hub.namespaces[c.name] = w.hub.namespaces[c.name] || w.hub.objects[managedClusters][key{Name: c.name}] != nil
+		if !w.hub.namespaces[c.name] {
+			delete(w.hub.namespaces, c.name)
+		}
+		w.editCluster(c.name, func(mc *clusterv1.ManagedCluster) {
+			mc.Spec.HubAcceptsClient = true
+			if w.options.Clusters != grants.None {
+				mc.Labels = setLabel(mc.Labels, "")
+			}
+		})
+		w.noteRule("set "+c.name, false)
+		w.squat(c.name, "off")
+	}
+	for _, at := range sortedKeys(w.hub.objects[applications]) {
+		w.hubCopy(at, false)
+	}
+	if len(w.entangled) > 0 {
+		clear(w.entangled)
+		w.wakeAll()
+	}
+}
+
+// goes tells whether a ManagedCluster is being deleted.
+func (w *World) goes(c *cluster) bool {
+	mc := w.hub.objects[managedClusters][key{Name: c.name}]
+	return mc != nil && mc.GetDeletionTimestamp() != nil
+}

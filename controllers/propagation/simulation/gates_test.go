@@ -1,0 +1,303 @@
+package simulation
+
+import (
+	"testing"
+
+	"github.com/towline-io/towline/controllers/grants"
+)
+
+// revoking is a hub where a right that is lost takes the Application away.
+func revoking() Options {
+	return Options{Names: []string{"c1", "c2"}, Clusters: grants.BindingOrPlacement, DeleteOnRevocation: true}
+}
+
+func limited() Options {
+	o := revoking()
+	o.Limit = 1
+	return o
+}
+
+func hubItself() Options { return Options{Names: []string{"c1", "c2"}, Hub: "c1"} }
+
+func sameNames() Options { return Options{Names: []string{"c1", "c2"}, SameNames: true} }
+
+// gateScripts are journeys on which a gate holds, and opens.
+var gateScripts = map[string]struct {
+	options func() Options
+	script  string
+}{
+	"paused": {nil, `create argocd/one c1 cascade
+		settle
+		pause argocd/one true
+		spec argocd/one v2`},
+	"cluster paused": {nil, `create argocd/one c1 cascade
+		settle
+		pause-cluster c1 true
+		move argocd/one c2
+		wait 6m`},
+	"release paused": {nil, `create argocd/one c1 cascade
+		settle
+		disconnect c2
+		move argocd/one c2
+		settle
+		pause-cluster c1 true
+		release argocd/one true`},
+	"release undecided": {nil, `create argocd/one c1 cascade
+		settle
+		release argocd/one perhaps
+		delete argocd/one
+		settle
+		release argocd/one`},
+	"cluster named": {nil, `create argocd/one c1 cascade
+		settle
+		move argocd/one
+		settle
+		move argocd/one c2`},
+	"cluster name": {nil, `create argocd/one c1 cascade
+		settle
+		move argocd/one c_1
+		settle
+		move argocd/one c1`},
+	"namespace": {nil, `create argocd/one c1 cascade
+		namespace argocd/one a_b
+		settle
+		namespace argocd/one`},
+	"reconcile skipped": {nil, `create argocd/one c1 cascade
+		settle
+		skip argocd/one
+		settle
+		skip argocd/one true`},
+	"annotations": {nil, `create argocd/one c1 cascade
+		settle
+		release argocd/one perhaps
+		settle
+		release argocd/one`},
+	"cluster exists": {nil, `detach c1
+		create argocd/one c1 cascade
+		settle
+		join c1`},
+	"cluster stays": {nil, `dying c1
+		create argocd/one c1 cascade
+		settle
+		move argocd/one c2`},
+	"cluster accepted": {nil, `create argocd/one c1 cascade
+		accept c1 off
+		settle
+		accept c1`},
+	"own copy": {hubItself, `create argocd/one c1 cascade
+		settle
+		namespace argocd/one apps`},
+	"hub copy": {hubItself, `create argocd/one c1 cascade
+		hub-copy apps/one
+		namespace argocd/one apps
+		settle
+		hub-copy apps/one off
+		wait 70s`},
+	"spec": {nil, `create argocd/one c1 cascade
+		settle
+		spec argocd/one bad
+		settle
+		spec argocd/one v2`},
+	"grant": {nil, `project narrow
+		create argocd/one c1 cascade
+		settle
+		project wide`},
+	"claimants": {nil, `create team-a/one c1 cascade
+		settle
+		create argocd/one c1 cascade
+		namespace argocd/one team-a
+		settle
+		delete team-a/one`},
+	"target free": {nil, `create team-a/one c1 cascade
+		settle
+		disconnect c1
+		move team-a/one c2
+		create argocd/one c1 cascade
+		namespace argocd/one team-a
+		settle
+		connect c1`},
+	"executor": {nil, `project executor
+		create argocd/one c1 cascade
+		settle
+		project wide`},
+	"own work": {nil, `create argocd/one c1 cascade
+		settle
+		squat c2
+		move argocd/one c2
+		settle
+		squat c2 off
+		wait 70s`},
+	"another's work": {sameNames, `create argocd/one c1 cascade
+		settle
+		create team-a/one c1 cascade
+		settle
+		delete argocd/one`},
+	"predecessor": {nil, `create argocd/one c1
+		settle
+		delete argocd/one
+		turn a
+		round c1
+		turn a
+		round c1
+		turn a
+		create argocd/one c1`},
+	"rehearsal": {nil, `create argocd/one c1 cascade old-first
+		settle
+		no-namespace c2
+		move argocd/one c2
+		settle`},
+	"new cluster": {nil, `create argocd/one c1 cascade old-first
+		settle
+		disconnect c2
+		move argocd/one c2
+		settle
+		connect c2`},
+	"old cluster": {nil, `create argocd/one c1 cascade old-first
+		settle
+		move argocd/one c2`},
+	"return": {nil, `rules on
+		create team-a/one c1 cascade
+		namespace team-a/one apps
+		settle
+		operation team-a/one r1
+		turn a
+		turn a
+		rules off
+		namespace team-a/one
+		settle
+		rules on`},
+	"relocation": {nil, `create argocd/one c1 cascade
+		settle
+		namespace argocd/one apps`},
+	"operation grant": {nil, `create argocd/one c1 cascade
+		settle
+		operation argocd/one forbidden
+		settle
+		withdraw argocd/one`},
+	"operation": {nil, `create argocd/one c1 cascade
+		settle
+		operation argocd/one invalid
+		settle
+		withdraw argocd/one`},
+	"payload": {nil, `create argocd/one c1 cascade
+		spec argocd/one large
+		settle
+		spec argocd/one v1`},
+	"write": {nil, `no-namespace c1
+		create argocd/one c1 cascade
+		settle`},
+	"adoption": {nil, `by-hand c1 argocd/one
+		create argocd/one c1 cascade
+		spec argocd/one v2
+		settle
+		adopt argocd/one always`},
+	"move": {nil, `create argocd/one c1 cascade
+		settle
+		move argocd/one c2`},
+	"release": {nil, `create argocd/one c1 cascade
+		settle
+		release argocd/one true`},
+	"released": {nil, `create argocd/one c1 cascade
+		settle
+		release argocd/one true
+		settle
+		release argocd/one`},
+	"deletion": {nil, `create argocd/one c1 cascade
+		settle
+		delete argocd/one`},
+	"grant missing": {revoking, `create argocd/one c1 cascade
+		settle
+		bind argocd off
+		settle
+		wait 2m
+		settle
+		set c1 out
+		bind argocd
+		settle`},
+	"too many revocations": {limited, `create argocd/one c1 cascade
+		create argocd/two c1 cascade
+		settle
+		project narrow
+		settle
+		wait 2m
+		settle
+		project wide`},
+	"grace": {revoking, `create argocd/one c1 cascade
+		settle
+		project narrow
+		settle
+		wait 61s
+		settle`},
+	"revocation": {revoking, `create argocd/one c1
+		settle
+		project narrow
+		settle
+		wait 61s
+		settle`},
+	"running operation": {nil, `create argocd/one c1 cascade
+		settle
+		operation argocd/one r1
+		turn a
+		turn a
+		round c1
+		turn a
+		turn a
+		argo c1 argocd/one
+		round c1
+		delete argocd/one`},
+	"finalizers": {nil, `create argocd/one c1
+		settle
+		finalizers argocd/one cascade
+		delete argocd/one`},
+	"return of a request": {nil, `create argocd/one c1 cascade
+		settle
+		operation argocd/one r1
+		turn a
+		turn a
+		project narrow
+		release argocd/one true
+		turn a
+		project wide`},
+	"preparation": {nil, `create argocd/one c1 cascade
+		settle
+		release argocd/one true`},
+	"dependencies": {nil, `create argocd/one c1 cascade
+		settle
+		dependencies c1 hold
+		release argocd/one true
+		settle
+		dependencies c1 free`},
+	"loss": {nil, `create argocd/one c1
+		settle
+		crash a
+		delete argocd/one
+		crash a`},
+}
+
+// options are those of a script.
+func optionsOf(make func() Options) Options {
+	if make == nil {
+		return Options{Names: []string{"c1", "c2"}}
+	}
+	return make()
+}
+
+// TestGates: every gate has a journey on which it holds, and opens.
+func TestGates(t *testing.T) {
+	for _, gate := range gates {
+		t.Run(gate, func(t *testing.T) {
+			tc, ok := gateScripts[gate]
+			if !ok {
+				t.Fatal("no script has this gate")
+			}
+			w := Replay(optionsOf(tc.options), Parse(tc.script))
+			if w.failure != nil {
+				t.Errorf("%s\n%s", w.failure, w)
+			}
+			if w.stats.held[gate] == 0 || w.stats.opened[gate] == 0 {
+				t.Errorf("held %d times and opened %d times: held %v, opened %v\n%s",
+					w.stats.held[gate], w.stats.opened[gate], w.stats.held, w.stats.opened, w)
+			}
+		})
+	}
+}
