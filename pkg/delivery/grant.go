@@ -6,6 +6,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/relay"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -45,7 +46,11 @@ func (d *decision) withhold() {
 	if d.App.Operation == nil {
 		return
 	}
-	if _, err := authorization.Read(d.App); err != nil {
+	_, err := authorization.Read(d.App)
+	if err == nil {
+		_, err = relay.WithID(d.App.Operation.Raw, "") // it gets one when it is sent
+	}
+	if err != nil {
 		d.withheld = d.met("operation", unreadOperation(err))
 		return
 	}

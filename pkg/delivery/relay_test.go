@@ -88,6 +88,11 @@ func TestRelay(t *testing.T) {
 			want: []string{"create cluster1", "  event Propagated", moves}},
 		"with a list that is none": {
 			is: of(app().Operation(`{"sync":{},"info":7}`)).own(t), want: []string{"PropagationError OperationInvalid"}},
+		"with a list that is none, and nothing else waits": {
+			is: of(app().Operation(`{"sync":{},"info":7}`)).own(t, func(w *workv1.ManifestWork) {
+				w.Annotations[apis.AnnotationOrphanedAt] = "then"
+			}),
+			want: []string{"update cluster1", "PropagationError OperationInvalid"}},
 		"that asks for nothing":    {is: of(app().Operation(`{}`)).own(t), want: []string{"hub: operation null", "event OperationInvalid"}},
 		"to be sent":               {is: of(asks()).own(t), want: []string{"update cluster1"}},
 		"before anything is there": {is: of(asks()), want: []string{"create cluster1", "  event Propagated"}},
