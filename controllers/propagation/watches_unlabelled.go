@@ -56,8 +56,8 @@ func applicationMetadata() *metav1.PartialObjectMetadata {
 	return m
 }
 
-// endChanged lets through what the end of an Application without the label depends on, the pause of its release, and that
-// the hub's own Argo CD takes one over: what Towline showed on it goes then.
+// endChanged lets through what the end of an Application without the label depends on, the pause of its release, which its end
+// ends too, and that the hub's own Argo CD takes one over: what Towline showed on it goes then.
 func endChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return stuck(e.Object) },
@@ -72,7 +72,7 @@ func endChanged() predicate.Predicate {
 			same := stuck(e.ObjectOld) && maps.Equal(before, after)
 			return stuck(e.ObjectNew) && !same
 		},
-		DeleteFunc: func(event.DeleteEvent) bool { return false },
+		DeleteFunc: func(e event.DeleteEvent) bool { return e.Object.GetAnnotations()[apis.AnnotationPaused] != "" },
 	}
 }
 
