@@ -50,7 +50,7 @@ func (r *Reconciler) observeOne(ctx context.Context, key types.NamespacedName, s
 	if of, ok := index.SetOf(app); !ok || of != key {
 		return s.rows.Delete(name), nil
 	}
-	seen, err := r.seen(ctx, app)
+	seen, err := r.Inventory.Facts(ctx, app)
 	if err != nil {
 		return false, err
 	}
@@ -70,22 +70,6 @@ func (s *set) known(name types.NamespacedName, app *argocd.Application) *report.
 		return &report.Entry{Row: row}
 	}
 	return nil
-}
-
-// seen is what the inventory knows of the Application; nil when it knows nothing.
-func (r *Reconciler) seen(ctx context.Context, app *argocd.Application) (*report.Seen, error) {
-	facts, err := r.Inventory.Facts(ctx, app)
-	if facts == nil || err != nil {
-		return nil, err
-	}
-	return &report.Seen{
-		Source:             facts.Source,
-		ObservedAt:         facts.ObservedAt,
-		Status:             facts.Status,
-		Complete:           facts.Complete,
-		ConditionsComplete: facts.ConditionsComplete,
-		Detailed:           facts.Detailed,
-	}, nil
 }
 
 // unreachable is why nothing can be heard of the cluster; empty when it is available. Of a cluster that does not exist

@@ -16,6 +16,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/appreport"
+	"github.com/towline-io/towline/pkg/observed"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -39,7 +40,7 @@ func (*Agent) Name() string { return "agent" }
 
 // Facts implements Source. The report is looked for from the hub's side: the one with the name of the work that the
 // Application must have. It is believed only where it speaks of that Application.
-func (a *Agent) Facts(ctx context.Context, app *argocd.Application) (*Facts, error) {
+func (a *Agent) Facts(ctx context.Context, app *argocd.Application) (*observed.Facts, error) {
 	report, err := a.report(ctx, work.Key(app))
 	if report == nil || err != nil {
 		return nil, err
@@ -49,7 +50,7 @@ func (a *Agent) Facts(ctx context.Context, app *argocd.Application) (*Facts, err
 	if seen.Empty() {
 		return nil, nil //nolint:nilnil // documented
 	}
-	return &Facts{
+	return &observed.Facts{
 		Source: a.Name(), UID: seen.UID, Version: seen.Version, ObservedAt: seen.ObservedAt, ReadAt: seen.ObservedAt,
 		Status: seen.Status, Complete: seen.Complete, Detailed: seen.Detailed,
 	}, nil
@@ -78,11 +79,11 @@ func (a *Agent) Changes(request func(types.NamespacedName) []reconcile.Request) 
 		}
 		return requests
 	})
-	return source.Kind(a.reports, &v1alpha1.ApplicationReport{}, mapped, observed())
+	return source.Kind(a.reports, &v1alpha1.ApplicationReport{}, mapped, reportedAnew())
 }
 
-// observed lets through what an agent reports. That a report goes is nothing new of the Application.
-func observed() predicate.TypedPredicate[*v1alpha1.ApplicationReport] {
+// reportedAnew lets through what an agent reports. That a report goes is nothing new of the Application.
+func reportedAnew() predicate.TypedPredicate[*v1alpha1.ApplicationReport] {
 	return predicate.TypedFuncs[*v1alpha1.ApplicationReport]{
 		UpdateFunc: func(e event.TypedUpdateEvent[*v1alpha1.ApplicationReport]) bool {
 			return e.ObjectOld.Generation != e.ObjectNew.Generation

@@ -17,6 +17,7 @@ import (
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/observed"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -36,7 +37,7 @@ var _ Source = &Feedback{}
 func (*Feedback) Name() string { return "feedback" }
 
 // Facts implements Source. The work is looked for from the hub's side: the one that the Application must have.
-func (f *Feedback) Facts(ctx context.Context, app *argocd.Application) (*Facts, error) {
+func (f *Feedback) Facts(ctx context.Context, app *argocd.Application) (*observed.Facts, error) {
 	w := &workv1.ManifestWork{}
 	if err := f.Client.Get(ctx, work.Key(app), w, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, client.IgnoreNotFound(err)
@@ -46,7 +47,7 @@ func (f *Feedback) Facts(ctx context.Context, app *argocd.Application) (*Facts, 
 	if seen.Empty() && !seen.Complete {
 		return nil, nil
 	}
-	return &Facts{
+	return &observed.Facts{
 		Source: f.Name(), UID: seen.UID, Version: seen.Version, ReadAt: seen.ReadAt, Status: seen.Status, Complete: seen.Complete,
 		Compared: seen.Status.ReconciledAt != "" || seen.Complete && seen.Version != "",
 	}, nil

@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/observed"
 	"github.com/towline-io/towline/pkg/search"
 )
 
@@ -46,7 +47,7 @@ type Search struct {
 // heard is what search has said of a hub Application's counterpart. It counts only while that is still the one.
 type heard struct {
 	of    search.Key
-	facts *Facts
+	facts *observed.Facts
 }
 
 var (
@@ -67,7 +68,7 @@ func NewSearch(c client.Reader, asker Asker, interval time.Duration) *Search {
 func (*Search) Name() string { return "search" }
 
 // Facts implements Source.
-func (s *Search) Facts(_ context.Context, app *argocd.Application) (*Facts, error) {
+func (s *Search) Facts(_ context.Context, app *argocd.Application) (*observed.Facts, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	h, ok := s.facts[client.ObjectKeyFromObject(app)]

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/observed"
 	"github.com/towline-io/towline/pkg/search"
 )
 
@@ -122,8 +123,8 @@ func (s *Search) same(app types.NamespacedName, key search.Key, found *search.Ap
 }
 
 // factsOf are the facts that search can tell of: what is there and what is wrong, but neither health nor version.
-func (s *Search) factsOf(found *search.Application) *Facts {
-	return &Facts{
+func (s *Search) factsOf(found *search.Application) *observed.Facts {
+	return &observed.Facts{
 		Source:             s.Name(),
 		ObservedAt:         metav1.NewTime(s.clock.Now()),
 		Status:             argocd.Status{Resources: found.Resources, Conditions: found.Conditions},

@@ -5,9 +5,9 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/towline-io/towline/controllers/resourcesync"
 	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/observed"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -16,7 +16,7 @@ func BenchmarkSame(b *testing.B) {
 	app := fixture.Application("guestbook").Obj()
 	report := fixture.Feedback(work.Identifier(app)).Healthy("53e28ff20cc530b9ada2173fbbd64d48338583ba").Obj()
 	seen := feedback.Parse(&report, work.Identifier(app))
-	facts := &resourcesync.Facts{Source: "feedback", Status: seen.Status, Complete: true}
+	facts := &observed.Facts{Source: "feedback", Status: seen.Status, Complete: true}
 	app.Status = merge(&app.Status, facts, nil, metav1.Now())
 	b.ReportAllocs()
 	for b.Loop() {

@@ -8,19 +8,19 @@ import (
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/towline-io/towline/controllers/resourcesync"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/observed"
 )
 
 // merge is the status that the hub should show by what is known of the cluster; facts is nil when nothing is. What
 // was not observed stays as it is, except where a complete observation shows that the cluster's Application has no
 // such thing: an operation that is not there any more, a condition that is over, anything of the cluster that the
 // Application was on before.
-func merge(current *argocd.Status, facts *resourcesync.Facts, troubles []argocd.Condition, now metav1.Time) argocd.Status {
+func merge(current *argocd.Status, facts *observed.Facts, troubles []argocd.Condition, now metav1.Time) argocd.Status {
 	if facts == nil {
-		facts = &resourcesync.Facts{}
+		facts = &observed.Facts{}
 	}
 	out := *current.DeepCopy()
 	s := &facts.Status

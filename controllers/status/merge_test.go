@@ -6,8 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/towline-io/towline/controllers/resourcesync"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/observed"
 )
 
 // known is a status with every part that an observation may lack.
@@ -37,15 +37,15 @@ func TestMergeOfWhatCouldNotAllBeRead(t *testing.T) {
 		OperationState: &argocd.OperationState{Phase: "Succeeded", StartedAt: "2026-01-02T04:04:05Z"},
 	}
 	for title, tc := range map[string]struct {
-		facts *resourcesync.Facts
+		facts *observed.Facts
 		want  argocd.Status
 	}{
 		"nothing":                         {nil, known()},
-		"the same state, in part":         {&resourcesync.Facts{Status: same}, known()},
-		"the same state, all of it":       {&resourcesync.Facts{Status: same, Complete: true}, same},
-		"another state, in part":          {&resourcesync.Facts{Status: next}, next},
-		"another state, all of it":        {&resourcesync.Facts{Status: next, Complete: true}, next},
-		"there is nothing on the cluster": {&resourcesync.Facts{Complete: true}, argocd.Status{}},
+		"the same state, in part":         {&observed.Facts{Status: same}, known()},
+		"the same state, all of it":       {&observed.Facts{Status: same, Complete: true}, same},
+		"another state, in part":          {&observed.Facts{Status: next}, next},
+		"another state, all of it":        {&observed.Facts{Status: next, Complete: true}, next},
+		"there is nothing on the cluster": {&observed.Facts{Complete: true}, argocd.Status{}},
 	} {
 		t.Run(title, func(t *testing.T) {
 			current := known()

@@ -16,6 +16,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/observed"
 	"github.com/towline-io/towline/pkg/report"
 )
 
@@ -30,7 +31,7 @@ const forbidden = `Failed sync attempt to 53e28ff20cc530b9ada2173fbbd64d48338583
 func TestThreeClusters(t *testing.T) {
 	set := types.NamespacedName{Namespace: "openshift-gitops", Name: "guestbook-allclusters-app-set"}
 	s := report.NewSet(nil)
-	for cluster, seen := range map[string]*report.Seen{
+	for cluster, seen := range map[string]*observed.Facts{
 		"cluster1":  seen("Missing", "OutOfSync").Condition("SyncError", forbidden).Obj(),
 		"pcluster1": seen("Progressing", "Synced").Obj(),
 		"pcluster2": seen("Progressing", "Synced").Obj(),
@@ -159,7 +160,7 @@ func TestBudgetOfResources(t *testing.T) {
 func TestReady(t *testing.T) {
 	healthy := seen("Healthy", "Synced").Obj()
 	tests := map[string]struct {
-		other       *report.Seen
+		other       *observed.Facts
 		problem     string
 		forbidden   string
 		unreachable string

@@ -7,6 +7,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/observed"
 )
 
 // maxConditions is how many of a cluster's conditions a row shows: Argo CD has about as many types, and one hostile
@@ -21,7 +22,7 @@ func ofHub(conditionType string) bool {
 }
 
 // clusterConditions are the cluster's conditions by what is seen now and what was known before.
-func clusterConditions(known []v1alpha1.Condition, seen *Seen) []v1alpha1.Condition {
+func clusterConditions(known []v1alpha1.Condition, seen *observed.Facts) []v1alpha1.Condition {
 	out := make([]v1alpha1.Condition, 0, len(seen.Status.Conditions)+1)
 	add := func(conditionType, message string) {
 		taken := func(c v1alpha1.Condition) bool { return c.Type == conditionType }
@@ -44,7 +45,7 @@ func clusterConditions(known []v1alpha1.Condition, seen *Seen) []v1alpha1.Condit
 }
 
 // over tells whether a condition of the cluster that is not seen now has ended.
-func over(conditionType string, seen *Seen) bool {
+func over(conditionType string, seen *observed.Facts) bool {
 	return seen.Complete || seen.ConditionsComplete ||
 		conditionType == apis.ConditionOperationError && seen.Status.OperationState != nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/fixture/golden"
+	"github.com/towline-io/towline/pkg/observed"
 	"github.com/towline-io/towline/pkg/report"
 )
 
@@ -29,11 +30,11 @@ func app(cluster string) *fixture.ApplicationBuilder {
 }
 
 // seenBuilder builds what a source saw.
-type seenBuilder struct{ seen report.Seen }
+type seenBuilder struct{ seen observed.Facts }
 
 // seen starts a complete observation by feedback.
 func seen(health, sync string) *seenBuilder {
-	b := &seenBuilder{report.Seen{Source: "feedback", Complete: true}}
+	b := &seenBuilder{observed.Facts{Source: "feedback", Complete: true}}
 	b.seen.Status.Health.Status = health
 	if sync != "" {
 		b.seen.Status.Sync = &argocd.Sync{Status: sync}
@@ -82,10 +83,10 @@ func (b *seenBuilder) Resource(path, sync, health string) *seenBuilder {
 	return b
 }
 
-func (b *seenBuilder) Obj() *report.Seen { return &b.seen }
+func (b *seenBuilder) Obj() *observed.Facts { return &b.seen }
 
 // put observes an Application into a set, as the controller does.
-func put(s *report.Set, a *argocd.Application, seen *report.Seen, unreachable string) bool {
+func put(s *report.Set, a *argocd.Application, seen *observed.Facts, unreachable string) bool {
 	key := client.ObjectKeyFromObject(a)
 	return s.Put(key, report.Observe(a, seen, unreachable, s.Get(key)))
 }
@@ -105,7 +106,7 @@ func fill(n int) *report.Set {
 }
 
 // typical is what a cluster says, with an error in one of ten.
-func typical(i int) *report.Seen {
+func typical(i int) *observed.Facts {
 	const revision = "53e28ff20cc530b9ada2173fbbd64d48338583ba"
 	if i%10 == 0 {
 		message := "Failed sync attempt to " + revision + ": " + strings.Repeat("services is forbidden, ", 20)

@@ -10,6 +10,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/observed"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -20,27 +21,6 @@ const (
 	// maxCluster bounds what an annotation may pass off as the name of a cluster.
 	maxCluster = 253
 )
-
-// Seen is what is known of one Application on its cluster. The zero value of a field means that it is not known.
-type Seen struct {
-	// Source names who saw it.
-	Source string
-
-	// ObservedAt is when it was seen.
-	ObservedAt metav1.Time
-
-	// Status is what was seen.
-	Status argocd.Status
-
-	// Complete is set when what Status lacks is not there on the cluster either, but for resources.
-	Complete bool
-
-	// ConditionsComplete is set when that holds for conditions.
-	ConditionsComplete bool
-
-	// Detailed is set when that holds for resources.
-	Detailed bool
-}
 
 // Entry is one Application in a Set.
 type Entry struct {
@@ -66,14 +46,14 @@ func cluster(app *argocd.Application) string { return feedback.Clean(app.Cluster
 // known now stays as before says, which may be nil, as long as that is about the same work on the same cluster.
 // unreachable is why nothing can be heard of the cluster; empty when that is not so. A row that says the same as before
 // stays as it was, with the time at which that was first seen.
-func Observe(app *argocd.Application, seen *Seen, unreachable string, before *Entry) Entry {
+func Observe(app *argocd.Application, seen *observed.Facts, unreachable string, before *Entry) Entry {
 	out := Entry{Row: v1alpha1.ClusterCondition{Cluster: cluster(app), App: App(app)}}
 	if before != nil && before.Row.App == out.Row.App {
 		out = *before
 		out.Row.Conditions = nil
 	}
 	if seen == nil {
-		seen = &Seen{}
+		seen = &observed.Facts{}
 	} else {
 		out.Row.Source, out.Row.ObservedAt = seen.Source, seen.ObservedAt
 	}
@@ -95,7 +75,7 @@ func Observe(app *argocd.Application, seen *Seen, unreachable string, before *En
 }
 
 // state takes over what was seen of health, sync and operation.
-func state(row *v1alpha1.ClusterCondition, seen *Seen) {
+func state(row *v1alpha1.ClusterCondition, seen *observed.Facts) {
 	s := &seen.Status
 	if s.Health.Status != "" {
 		row.HealthStatus = s.Health.Status

@@ -12,6 +12,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/observed"
 	"github.com/towline-io/towline/pkg/report"
 )
 
@@ -26,7 +27,7 @@ func TestObserve(t *testing.T) {
 		Resource("apps/v1/Deployment/x/y", "Synced", "Healthy").Condition("OrphanedResourceWarning", "w").Obj(), "", nil)
 	tests := map[string]struct {
 		app         *fixture.ApplicationBuilder
-		seen        *report.Seen
+		seen        *observed.Facts
 		unreachable string
 		before      *report.Entry
 		want        v1alpha1.ClusterCondition

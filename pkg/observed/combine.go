@@ -1,4 +1,4 @@
-package resourcesync
+package observed
 
 import (
 	"slices"
@@ -12,13 +12,13 @@ type Origin struct {
 	Health, Sync, Operation, Reconciled, Conditions, Resources string
 }
 
-// combine is what a richer and a poorer source know together; either may be nil. Each part is the richer source's
+// Combine is what a richer and a poorer source know together; either may be nil. Each part is the richer source's
 // where it knows that part, and the poorer one's where it does not, or where the poorer one has seen the cluster's
 // Application later.
 //
 // Of two that have seen different Applications, as after the cluster was made anew, the poorer one counts alone:
 // that is the work agent's feedback, and it is the work agent that made the one which is there.
-func combine(rich, poor *Facts) *Facts {
+func Combine(rich, poor *Facts) *Facts {
 	switch {
 	case rich == nil || rich.isOther(poor):
 		return attributed(poor)

@@ -1,4 +1,4 @@
-package resourcesync
+package observed
 
 import (
 	"testing"
@@ -210,7 +210,7 @@ func TestCombine(t *testing.T) {
 		},
 	} {
 		t.Run(title, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, sayings(combine(tc.rich, tc.poor))); diff != "" {
+			if diff := cmp.Diff(tc.want, sayings(Combine(tc.rich, tc.poor))); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 		})
@@ -262,7 +262,7 @@ func TestTheLaterComparison(t *testing.T) {
 		{earlier, "", earlier, "agent"}, {"", earlier, earlier, "feedback"}, {"", "", "", ""},
 	} {
 		for _, version := range []string{"4", "6"} {
-			got := combine(facts("agent", "5", complete, reconciled(tc.rich)), facts("feedback", version, complete, reconciled(tc.poor)))
+			got := Combine(facts("agent", "5", complete, reconciled(tc.rich)), facts("feedback", version, complete, reconciled(tc.poor)))
 			if got.Status.ReconciledAt != tc.want || got.Origin.Reconciled != tc.by {
 				t.Errorf("%+v: got %q by %q", tc, got.Status.ReconciledAt, got.Origin.Reconciled)
 			}
@@ -275,7 +275,7 @@ func TestCombineThree(t *testing.T) {
 	agent := facts("agent", "5", complete, observedAt(100), resources("a"), state("Degraded", "OutOfSync"))
 	feedback := facts("feedback", "6", complete, state("Healthy", "Synced"))
 	search := facts("search", "", observedAt(300), resources("s"), conditions(true))
-	got := combine(combine(agent, feedback), search)
+	got := Combine(Combine(agent, feedback), search)
 	want := Origin{Health: "feedback", Sync: "feedback", Operation: "feedback", Conditions: "feedback", Resources: "agent"}
 	if diff := cmp.Diff(want, got.Origin); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
