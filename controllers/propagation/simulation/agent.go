@@ -161,7 +161,13 @@ func (c *cluster) applyOne(w *workv1.ManifestWork, p *payload, applied *appliedW
 		if there == nil {
 			there = c.place(p.key)
 			for _, f := range p.fields {
+				if f.isHash() {
+					continue
+				}
 				there.set(f.name, f.value)
+				if f.isFinalizer() { // nobody owns it by server-side apply: it is to be taken off there, by hand
+					there.managers[f.name] = map[string]bool{"kubectl": true}
+				}
 			}
 			c.world.oracle.applied(c, there, p, key{})
 			c.touched(there)
@@ -197,7 +203,7 @@ func (c *cluster) updateOne(a *placed, p *payload) {
 		}
 	}
 	for _, f := range p.fields {
-		if !f.isFinalizer() {
+		if !f.isFinalizer() && !f.isHash() {
 			a.set(f.name, f.value)
 		}
 	}

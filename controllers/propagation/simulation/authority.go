@@ -202,8 +202,8 @@ func (w *World) hubCopy(at key, on bool) {
 // older makes the work of an Application as the controllers before Towline did: it does not say how it is applied.
 func (w *World) older(at key) {
 	app, ok := w.hub.get(applications, at).(*argocd.Application)
-	if !ok || app.Cluster() == "" || strings.Contains(app.Cluster(), "_") {
-		return
+	if !ok || app.Cluster() == "" || strings.Contains(app.Cluster(), "_") || len(w.oracle.worksOf(at)) > 0 || w.steps > 2 {
+		return // they are not there any more
 	}
 	m, err := work.Render(app, work.Requests{})
 	if err != nil {

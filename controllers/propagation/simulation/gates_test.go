@@ -274,12 +274,25 @@ var gateScripts = map[string]struct {
 		crash a`},
 }
 
-// options are those of a script.
+// olderScript is a journey from an older controller, whose work did not say how it is applied.
+const olderScript = `create argocd/one c1 cascade
+	older argocd/one
+	settle
+	move argocd/one c2`
+
+// optionsOf are those of a script.
 func optionsOf(make func() Options) Options {
 	if make == nil {
 		return Options{Names: []string{"c1", "c2"}}
 	}
 	return make()
+}
+
+// TestOlder: what an older controller has brought is taken over, and moves.
+func TestOlder(t *testing.T) {
+	if w := Replay(optionsOf(nil), Parse(olderScript)); w.failure != nil || w.stats.verbs["older"] == 0 {
+		t.Errorf("%v\n%s", w.failure, w)
+	}
 }
 
 // TestGates: every gate has a journey on which it holds, and opens.

@@ -23,6 +23,11 @@ type fieldValue struct{ name, value string }
 
 func (f fieldValue) isFinalizer() bool { return strings.HasPrefix(f.name, "finalizer:") }
 
+// isHash tells whether it is the mark of what was applied by server-side apply.
+func (f fieldValue) isHash() bool {
+	return f.name == "annotation:"+workv1.ManifestConfigSpecHashAnnotationKey
+}
+
 func cutField(field string) (group, name string, ok bool) { return strings.Cut(field, ":") }
 
 func (p *payload) has(field string) bool {

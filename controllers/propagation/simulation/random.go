@@ -22,6 +22,9 @@ type Profile struct {
 	Mishaps []string
 	Faults  []Fault
 
+	// Waits are how long nothing happens now and then; nil for a choice of times.
+	Waits []string
+
 	// States is set to count the states that schedules come through.
 	States bool
 
@@ -142,13 +145,17 @@ func (g *generator) verb() Step {
 	op := names[g.r.IntN(len(names))]
 	who := g.pick(g.Apps)
 	switch op {
-	case "pause-cluster", "by-hand":
+	case "pause-cluster", "by-hand", "set", "accept", "squat", "no-namespace", "dependencies":
 		who = g.pick(g.Names)
+	case "bind":
+		who = argoNamespace
+	case "project":
+		return Step{Op: op, Who: g.pick(g.Users[op])}
 	case "pause-set":
 		who = argoNamespace
 	}
 	s := Step{Op: op, Who: who, What: g.pick(g.Users[op])}
-	if op == "operation" {
+	if op == "operation" && s.What == "" {
 		g.asked++
 		s.What = fmt.Sprintf("r%d", g.asked)
 	}
@@ -162,7 +169,11 @@ func (g *generator) machine() {
 		return
 	}
 	if g.r.IntN(16) == 0 {
-		g.do(Step{Op: "wait", Who: g.pick([]string{"1s", "6s", "70s", "6m"})})
+		waits := g.Waits
+		if waits == nil {
+			waits = []string{"1s", "6s", "70s", "6m"}
+		}
+		g.do(Step{Op: "wait", Who: g.pick(waits)})
 		return
 	}
 	g.found = g.found[:0]

@@ -87,9 +87,55 @@ func disasters() *Profile {
 	return p
 }
 
+// authority is a hub where a right that is lost takes Applications away.
+func authority() *Profile {
+	p := everything()
+	p.Options = revoking()
+	maps.Copy(p.Users, map[string][]string{
+		"project": {"narrow", "wide", "gone", "executor"},
+		"bind":    {"off", ""},
+		"set":     {"out", "none", ""},
+		"accept":  {"off", ""},
+	})
+	return p
+}
+
+// obstacles are in the way, and what users say that nobody understands.
+func obstacles() *Profile {
+	p := everything()
+	maps.Copy(p.Users, map[string][]string{
+		"move":         {"c1", "c2", "", "c_1", "c9"},
+		"release":      {"true", "", "perhaps"},
+		"spec":         {"v1", "v2", "bad"},
+		"operation":    {"", "", "forbidden", "invalid"},
+		"create":       {"c1 cascade", "c1 cascade old-first", "c2 hooks", "c2 cascade hooks"},
+		"squat":        {"", "off"},
+		"no-namespace": {""},
+		"dependencies": {"hold", "free"},
+		"older":        {""},
+	})
+	return p
+}
+
+// away are clusters that are not heard of for long.
+func away() *Profile {
+	p := everything()
+	p.Users = maps.Clone(p.Users)
+	for _, verb := range []string{"pause", "label", "skip", "refresh", "pause-cluster", "namespace"} {
+		delete(p.Users, verb)
+	}
+	p.Mishaps = []string{"disconnect", "disconnect", "connect", "restart-agent", "crash"}
+	p.Waits = []string{"6m", "6m", "70s"}
+	return p
+}
+
 func TestTwo(t *testing.T)       { explore(t, two) }
 func TestAdoption(t *testing.T)  { explore(t, adoption) }
 func TestDisasters(t *testing.T) { explore(t, disasters) }
+
+func TestAuthority(t *testing.T) { explore(t, authority) }
+func TestObstacles(t *testing.T) { explore(t, obstacles) }
+func TestAway(t *testing.T)      { explore(t, away) }
 
 func TestEverything(t *testing.T) { explore(t, everything) }
 
@@ -131,7 +177,7 @@ func TestSimulate(t *testing.T) {
 		*schedules = 1000
 		defer func() { *schedules = 0 }()
 	}
-	explore(t, one, everything, two, adoption, disasters)
+	explore(t, one, everything, two, adoption, disasters, authority, obstacles, away)
 }
 
 // explore runs schedules on all processors, and shows the first that fail as scripts that are as short as can be.

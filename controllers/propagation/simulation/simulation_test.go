@@ -78,6 +78,16 @@ func TestScripts(t *testing.T) {
 			reconcile a argocd/one at 13 { round c1; round c1 }
 			wait 6s
 			reconcile a argocd/one`,
+		"an operation that cannot be read, and a change of namespace": `create argocd/one c1 cascade
+			settle
+			operation argocd/one invalid
+			namespace argocd/one apps`,
+		"deleted while its release was paused": `create argocd/one c1
+			settle
+			pause argocd/one true
+			label argocd/one
+			settle
+			delete argocd/one`,
 		"absence that is not known": `create argocd/one c1 cascade old-first
 			settle
 			fail c1
