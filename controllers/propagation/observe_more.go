@@ -164,15 +164,16 @@ func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same b
 	if err := seen.observeClusters(ctx); err != nil {
 		return false, err
 	}
-	if len(seen.Claimants) > 0 {
-		if err := r.observeClaimants(ctx, seen); err != nil {
-			return false, err
-		}
-	}
 	if seen.App == nil {
 		return true, nil
 	}
-	return true, r.observeRevoked(ctx, seen)
+	if seen.Paused, err = r.Pauses.OnHub(ctx, seen.App); err != nil {
+		return false, err
+	}
+	if err := r.observeRevoked(ctx, seen); err != nil || !delivery.Sent(seen.App) {
+		return true, err
+	}
+	return true, r.observeTarget(ctx, seen)
 }
 
 // observeLiveWorks reads the works anew. Which one is the own follows from the Application as it is now: the cache may have had

@@ -295,6 +295,26 @@ func TestOlder(t *testing.T) {
 	}
 }
 
+// TestRefusedSinceRelease: what an Application asks for when it takes its release back is asked about, also when that is
+// only seen past the cache.
+func TestRefusedSinceRelease(t *testing.T) {
+	script := `create argocd/one c1 cascade
+		settle
+		release argocd/one true
+		catch-up a
+		reconcile a argocd/one
+		round c1
+		round c1
+		project narrow
+		catch-up a
+		release argocd/one
+		spec argocd/one v2
+		reconcile a argocd/one`
+	if w := Replay(optionsOf(nil), Parse(script)); w.failure != nil {
+		t.Errorf("%v\n%s", w.failure, w)
+	}
+}
+
 // TestGates: every gate has a journey on which it holds, and opens.
 func TestGates(t *testing.T) {
 	for _, gate := range gates {

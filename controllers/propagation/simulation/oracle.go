@@ -150,6 +150,32 @@ func (o *oracle) asked(p *process, w *workv1.ManifestWork) {
 	}
 }
 
+// sends is called when a process has written an object: what a rule refuses that it knows of is not sent.
+func (o *oracle) sends(p *process, before, after client.Object) {
+	m, ok := after.(*workv1.ManifestWork)
+	r, known := o.world.refusing["project"]
+	if !ok || !known || !r.until.IsZero() || p.behind(stream(projects)) {
+		return
+	}
+	now, was := sourceOf(m), ""
+	if b, ok := before.(*workv1.ManifestWork); ok {
+		was = sourceOf(b)
+	}
+	if now != "" && now != was && (was != "" || before == nil) {
+		o.world.fail("grant", "ManifestWork %s/%s carries what its AppProject refuses", m.Namespace, m.Name)
+	}
+}
+
+// sourceOf is the source that a work carries; empty where it carries none.
+func sourceOf(m *workv1.ManifestWork) string {
+	if len(m.Spec.Workload.Manifests) == 0 {
+		return ""
+	}
+	p, err := readPayload(m.Spec.Workload.Manifests[0].Raw)
+	must(err)
+	return p.value("spec:source")
+}
+
 // destroyed is called when a workload ends.
 func (o *oracle) destroyed(c *cluster, w *workload, why string) {
 	r := o.apps[w.owner]

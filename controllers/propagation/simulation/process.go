@@ -377,12 +377,25 @@ func (c *cachedClient) Create(_ context.Context, obj client.Object, opts ...clie
 	if len(o.DryRun) > 0 {
 		return c.p.world.hub.create(kindOf(obj), obj, true)
 	}
-	return c.p.write(func() error { return c.p.world.hub.create(kindOf(obj), obj, false) })
+	return c.p.write(func() error {
+		if err := c.p.world.hub.create(kindOf(obj), obj, false); err != nil {
+			return err
+		}
+		c.p.world.oracle.sends(c.p, nil, obj)
+		return nil
+	})
 }
 
 // Patch implements client.Writer.
 func (c *cachedClient) Patch(_ context.Context, obj client.Object, patch client.Patch, _ ...client.PatchOption) error {
-	return c.p.write(func() error { return c.p.world.hub.patch(kindOf(obj), obj, patch) })
+	return c.p.write(func() error {
+		before := c.p.world.hub.get(kindOf(obj), client.ObjectKeyFromObject(obj))
+		if err := c.p.world.hub.patch(kindOf(obj), obj, patch); err != nil {
+			return err
+		}
+		c.p.world.oracle.sends(c.p, before, obj)
+		return nil
+	})
 }
 
 // Delete implements client.Writer.

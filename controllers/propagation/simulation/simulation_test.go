@@ -88,6 +88,12 @@ func TestScripts(t *testing.T) {
 			label argocd/one
 			settle
 			delete argocd/one`,
+		"paused after its deletion": `create argocd/one c1 cascade
+			settle
+			delete argocd/one
+			pause argocd/one true
+			deliver a applications
+			reconcile a argocd/one`,
 		"absence that is not known": `create argocd/one c1 cascade old-first
 			settle
 			fail c1
