@@ -80,6 +80,7 @@ type Reconciler struct {
 	blocked     tally.Reasons
 	losses      losses
 	revocations revocations
+	made        made
 	running     controller.Controller
 }
 
@@ -113,6 +114,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		met, err := r.apply(ctx, seen, plan)
 		if met.created != nil {
+			r.made.note(seen.Key, client.ObjectKeyFromObject(met.created))
 			r.noteRestore(ctx, seen, met.created)
 		}
 		switch {

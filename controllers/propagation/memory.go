@@ -7,6 +7,7 @@ import "maps"
 func Remember(to, from *Reconciler) {
 	to.losses.remember(&from.losses)
 	to.revocations.remember(&from.revocations)
+	to.made.remember(&from.made)
 }
 
 func (m *losses) remember(from *losses) {

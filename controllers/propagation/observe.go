@@ -113,10 +113,40 @@ func (r *Reconciler) observeWorks(ctx context.Context, seen *observation) (err e
 	for i := range others {
 		seen.Others = append(seen.Others, &others[i])
 	}
-	if len(others) == 0 && seen.Own == nil && seen.Presence != delivery.Present {
+	if err != nil {
+		return err
+	}
+	if err := seen.observeMade(ctx, &r.made, own); err != nil {
+		return err
+	}
+	if len(seen.Others) == 0 && seen.Own == nil && seen.Presence != delivery.Present {
 		r.losses.forget(seen.Key)
 	}
-	return err
+	return nil
+}
+
+// observeMade reads the works that were made for the Application and that the cache does not show yet. Its own it looks for
+// where that matters.
+func (seen *observation) observeMade(ctx context.Context, made *made, own types.NamespacedName) error {
+	for _, key := range made.of(seen.Key) {
+		cached, err := read(ctx, seen.cache, key, &workv1.ManifestWork{})
+		if err != nil {
+			return err
+		}
+		var w *workv1.ManifestWork
+		if cached == nil {
+			if w, err = read(ctx, seen.live, key, &workv1.ManifestWork{}); err != nil {
+				return err
+			}
+		}
+		switch {
+		case w == nil:
+			made.forget(seen.Key, key)
+		case key != own:
+			seen.Others = append(seen.Others, w)
+		}
+	}
+	return nil
 }
 
 // observeOwner reads the Application that the annotations of the own work name, if it is another one.

@@ -94,6 +94,12 @@ func TestScripts(t *testing.T) {
 			pause argocd/one true
 			deliver a applications
 			reconcile a argocd/one`,
+		"moved before the cache shows its first work": `create argocd/one c1 cascade old-first
+			move argocd/one c2
+			deliver a applications
+			reconcile a argocd/one
+			deliver a applications
+			reconcile a argocd/one`,
 		"absence that is not known": `create argocd/one c1 cascade old-first
 			settle
 			fail c1
