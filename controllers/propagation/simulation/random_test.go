@@ -17,6 +17,7 @@ var (
 	duration  = flag.Duration("simulation.time", 0, "how long to run, instead")
 	from      = flag.Uint64("simulation.seed", 0, "the first seed")
 	stride    = flag.Int64("simulation.stride", 600, "every how many pairs of verbs to run")
+	shrink    = flag.Bool("simulation.shrink", true, "whether to look for the shortest schedule that fails")
 	keepGoing = flag.Int("simulation.failures", 1, "after how many failures to stop")
 )
 
@@ -129,6 +130,38 @@ func away() *Profile {
 	return p
 }
 
+// moves are changes of cluster, new first, to clusters that come and go.
+func moves() *Profile {
+	p := away()
+	for _, verb := range []string{"operation", "withdraw", "terminate", "force", "finalizers", "release"} {
+		delete(p.Users, verb)
+	}
+	p.Users["create"] = []string{"c1 cascade", "c1 cascade old-first"}
+	p.Users["move"] = []string{"c1", "c2"}
+	return p
+}
+
+// operations are requests, answered or not, of an Application that moves.
+func operations() *Profile {
+	p := everything()
+	for _, verb := range []string{"pause", "label", "skip", "force", "pause-cluster", "release", "refresh"} {
+		delete(p.Users, verb)
+	}
+	p.Mishaps = []string{"crash", "lead-too", "restart-agent", "sync", "sync", "relist"}
+	return p
+}
+
+// pauses are clusters and Applications that are paused while they lose what they have.
+func pauses() *Profile {
+	p := one()
+	maps.Copy(p.Users, map[string][]string{"pause": {"true", ""}, "pause-cluster": {"true", "true", ""}})
+	return p
+}
+
+func TestMoves(t *testing.T)      { explore(t, moves) }
+func TestOperations(t *testing.T) { explore(t, operations) }
+func TestPauses(t *testing.T)     { explore(t, pauses) }
+
 func TestTwo(t *testing.T)       { explore(t, two) }
 func TestAdoption(t *testing.T)  { explore(t, adoption) }
 func TestDisasters(t *testing.T) { explore(t, disasters) }
@@ -177,7 +210,7 @@ func TestSimulate(t *testing.T) {
 		*schedules = 1000
 		defer func() { *schedules = 0 }()
 	}
-	explore(t, one, everything, two, adoption, disasters, authority, obstacles, away)
+	explore(t, one, everything, two, adoption, disasters, authority, obstacles, away, moves, operations, pauses)
 }
 
 // explore runs schedules on all processors, and shows the first that fail as scripts that are as short as can be.
@@ -247,6 +280,10 @@ func (r *runner) all(start func() (func(n int64) bool, []*Profile)) {
 // judge shows a schedule that fails.
 func (r *runner) judge(o Options, seed uint64, steps []Step, w *World) {
 	if w.failure == nil || r.failures.Add(1) > int64(*keepGoing) {
+		return
+	}
+	if !*shrink {
+		r.t.Errorf("seed %d: %v", seed, w.failure)
 		return
 	}
 	short := Shrink(o, steps, w.failure)
