@@ -90,6 +90,7 @@ func (g *generator) start(first []Step) {
 	base := g.bases[text]
 	if base == nil {
 		base = New(g.Options)
+		base.stats = g.stats
 		for i := range first {
 			s := first[i]
 			base.do(&s)
@@ -147,9 +148,11 @@ func (g *generator) verb() Step {
 	switch op {
 	case "pause-cluster", "by-hand", "set", "accept", "squat", "no-namespace", "dependencies":
 		who = g.pick(g.Names)
+	case "disconnect", "connect", "fail", "mend":
+		return Step{Op: op, Who: g.pick(g.Names)}
 	case "bind":
 		who = argoNamespace
-	case "project":
+	case "project", "wait":
 		return Step{Op: op, Who: g.pick(g.Users[op])}
 	case "pause-set":
 		who = argoNamespace

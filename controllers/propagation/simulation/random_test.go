@@ -138,6 +138,7 @@ func moves() *Profile {
 	}
 	p.Users["create"] = []string{"c1 cascade", "c1 cascade old-first"}
 	p.Users["move"] = []string{"c1", "c2"}
+	p.Users["disconnect"], p.Users["wait"] = []string{""}, []string{"6m"}
 	return p
 }
 
@@ -204,35 +205,75 @@ func TestPairs(t *testing.T) {
 	})
 }
 
-// TestSimulate runs schedules of all profiles, in turn: a number of them, or for the time that is given.
-func TestSimulate(t *testing.T) {
-	if *schedules == 0 {
-		*schedules = 1000
-		defer func() { *schedules = 0 }()
-	}
-	explore(t, one, everything, two, adoption, disasters, authority, obstacles, away, moves, operations, pauses)
+// everyProfile are the profiles, those of much at once and those of one thing.
+var everyProfile = []func() *Profile{
+	one, everything, two, adoption, disasters, authority, obstacles, away, moves, operations, pauses,
 }
 
-// explore runs schedules on all processors, and shows the first that fail as scripts that are as short as can be.
+// mass is how many schedules TestSimulate runs where nothing is said.
+const mass = 25_000
+
+// TestSimulate runs schedules of all profiles, in turn: a number of them, or for the time that is given. Where nothing is said
+// they are brief. Together with the scripts every gate has to hold, and to open.
+func TestSimulate(t *testing.T) {
+	profiles, n := everyProfile, *schedules
+	if n == 0 && *duration == 0 {
+		profiles, n = briefly(everyProfile), mass
+	}
+	if testing.Short() {
+		n = min(n, 2000)
+	}
+	run := newRunner(t)
+	for _, tc := range gateScripts {
+		run.met.add(Replay(optionsOf(tc.options), Parse(tc.script)).stats)
+	}
+	run.explore(n, profiles...)
+	for _, gate := range gates {
+		if run.met.held[gate] == 0 || run.met.opened[gate] == 0 {
+			t.Errorf("gate %q held %d times and opened %d times", gate, run.met.held[gate], run.met.opened[gate])
+		}
+	}
+}
+
+// briefly are profiles of few verbs with little between them, of which many can be run.
+func briefly(profiles []func() *Profile) []func() *Profile {
+	out := make([]func() *Profile, len(profiles))
+	for i, profile := range profiles {
+		out[i] = func() *Profile {
+			p := profile()
+			p.Verbs, p.Gap = 2, 10
+			return p
+		}
+	}
+	return out
+}
+
+// explore runs schedules of these profiles alone, when that is asked for.
 func explore(t *testing.T, profiles ...func() *Profile) {
 	t.Helper()
 	if *duration == 0 && *schedules == 0 {
 		t.Skip("TestSimulate runs some of all; say how many or how long to run these alone")
 	}
-	run := newRunner(t)
-	run.all(func() (func(int64) bool, []*Profile) {
+	newRunner(t).explore(*schedules, profiles...)
+}
+
+// explore runs so many schedules on all processors, or for as long as is asked for, and shows the first that fail as scripts that
+// are as short as can be.
+func (r *runner) explore(count int, profiles ...func() *Profile) {
+	r.t.Helper()
+	r.all(func() (func(int64) bool, []*Profile) {
 		mine := make([]*Profile, len(profiles))
 		for i, p := range profiles {
 			mine[i] = p()
-			mine[i].States = true
+			mine[i].States = *duration > 0
 		}
 		return func(n int64) bool {
-			if *duration == 0 && n >= int64(*schedules) {
+			if *duration == 0 && n >= int64(count) {
 				return false
 			}
-			seed, p := *from+uint64(n), mine[n%int64(len(mine))]
+			seed, p := *from+uint64(n), mine[(*from+uint64(n))%uint64(len(mine))]
 			steps, w := p.Run(seed)
-			run.judge(p.Options, seed, steps, w)
+			r.judge(p.Options, seed, steps, w)
 			return true
 		}, mine
 	})
