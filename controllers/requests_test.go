@@ -7,8 +7,10 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -145,6 +147,33 @@ func TestOperationThatAsksForNothing(t *testing.T) {
 	g.Eventually(func() []string { return eventReasons(t, app) }, soon, tick).Should(ContainElement(apis.ReasonOperationInvalid))
 	if got := expectWork(t, app); got.Generation != before.Generation {
 		t.Error("it was sent")
+	}
+}
+
+// TestWhatAnAPIServerSaysOfAnotherVersion is known, as the agent passes it on: it applies a request as here.
+func TestWhatAnAPIServerSaysOfAnotherVersion(t *testing.T) {
+	there := fixture.Application(unique("app")).Namespace(cluster(t).Name).Obj()
+	create(t, there)
+	before := there.ResourceVersion
+	edit(t, there, func(a *argocd.Application) { a.Annotations["note"] = "x" })
+	request := &unstructured.Unstructured{}
+	request.SetGroupVersionKind(argocd.GroupVersion.WithKind(argocd.Kind))
+	request.SetNamespace(there.Namespace)
+	request.SetName(there.Name)
+	request.SetResourceVersion(before)
+	request.Object["operation"] = map[string]any{"sync": map[string]any{}}
+	err := k8s.Apply(t.Context(), client.ApplyConfigurationFromUnstructured(request), client.ForceOwnership, client.FieldOwner("work-agent-operation"))
+	if !apierrors.IsConflict(err) {
+		t.Fatalf("got %v", err)
+	}
+	app := fixture.Application("app").Obj()
+	w, renderErr := work.Render(app, work.Requests{})
+	if renderErr != nil {
+		t.Fatal(renderErr)
+	}
+	w.Status = fixture.Feedback(work.Identifier(app)).Condition(workv1.WorkApplied, metav1.ConditionFalse, "Failed to apply manifest: "+err.Error()).Obj()
+	if !work.Outdated(w) {
+		t.Errorf("%q is taken for another reason", err)
 	}
 }
 
