@@ -14,15 +14,15 @@ import (
 // its way: because of an operation that has just ended, or because the hub has not shown it at all.
 //
 // A work that has asked goes on until it has been answered and the hub shows the answer, and while the cluster is about to
-// begin a sync of its own: a work that asks anew is a write of it. One that the agent could not apply is left as it is: with
-// each change it would have to be refused once more.
+// begin a sync of its own: a work that asks anew is a write of it. One that the agent could not apply, or has not answered, is
+// left as it is: with each change it would have to be refused once more.
 func (d *decision) volatile(seen *feedback.Observation) bool {
 	if d.Own == nil {
 		return true
 	}
 	asked, here, there := work.TellsVolatile(d.Own), &d.to.Status, &seen.Status
 	switch {
-	case work.Outcome(d.Own) == metav1.ConditionFalse:
+	case work.Outcome(d.Own) != metav1.ConditionTrue:
 		return asked
 	case unsettled(d.to), uncompared(there.OperationState, cmp.Or(there.ReconciledAt, here.ReconciledAt)):
 		return true

@@ -90,7 +90,11 @@ func TestVolatile(t *testing.T) {
 			of(rest().Runs("Terminating", began)).with(func(s *situation) { dry(s.App) }).own(t, tells()), true, 1},
 		"an operation is remembered, and over": {of(rest()).own(t, asks, sent(over), tells("reconciledAt", earlier)), false, 1},
 		"not applied":                          {of(app()).own(t, quiet, refuses("no")), false, 0},
-		"not applied, and settled":             {of(rest()).own(t, asks, refuses("no")), true, 0},
+		"not answered":                         {of(app()).own(t, quiet, unanswered), false, 0},
+		"not answered, and settled":            {of(rest()).own(t, asks, tells("reconciledAt", earlier), unanswered), true, 0},
+		"not answered, and a refresh is asked for": {
+			of(rest().Annotation(apis.AnnotationRefresh, "hard")).own(t, quiet, unanswered), true, 1},
+		"not applied, and settled": {of(rest()).own(t, asks, refuses("no")), true, 0},
 	} {
 		t.Run(title, func(t *testing.T) {
 			plan := Decide(tc.is.Facts, tc.is.Options)
