@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -75,10 +76,15 @@ func (a *agents) answer(ctx context.Context, key types.NamespacedName, generatio
 	}
 	if report, ok := a.reports.Load(key); ok && len(w.Status.ResourceStatus.Manifests) > 0 {
 		w.Status = fixture.Asked(w, w.Status)
-		values := &w.Status.ResourceStatus.Manifests[0].StatusFeedbacks.Values
-		full := fixture.Asked(w, report.(workv1.ManifestWorkStatus)).ResourceStatus.Manifests[0].StatusFeedbacks.Values
-		if wanted := slices.DeleteFunc(full, isPlain); len(wanted) > len(slices.DeleteFunc(slices.Clone(*values), isPlain)) {
+		manifest := &w.Status.ResourceStatus.Manifests[0]
+		values := &manifest.StatusFeedbacks.Values
+		full := fixture.Asked(w, report.(workv1.ManifestWorkStatus)).ResourceStatus.Manifests[0]
+		wanted := slices.DeleteFunc(full.StatusFeedbacks.Values, isPlain)
+		if len(wanted) > len(slices.DeleteFunc(slices.Clone(*values), isPlain)) {
 			*values = append(slices.DeleteFunc(*values, isVolatile), wanted...) // all of one version
+			if synced := meta.FindStatusCondition(full.Conditions, feedback.ConditionSynced); synced != nil {
+				meta.SetStatusCondition(&manifest.Conditions, *synced) // the word on them comes with them
+			}
 		}
 	}
 	if equality.Semantic.DeepEqual(before.Status, w.Status) {
