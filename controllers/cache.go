@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/companions"
+	"github.com/towline-io/towline/controllers/dependencies"
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/internal/tracking"
 	"github.com/towline-io/towline/controllers/slim"
@@ -55,7 +55,7 @@ func Cache(argocdNamespace string) cache.Options {
 			&workv1.ManifestWork{}:      {Label: pulled, Transform: slim.Work},
 			&clusterv1.ManagedCluster{}: {Transform: slim.Cluster},
 			&corev1.Namespace{}:         {Transform: slim.Namespace},
-			&corev1.Secret{}:            {Field: ofArgoCD, Label: companions.RepositorySecrets()},
+			&corev1.Secret{}:            {Field: ofArgoCD, Label: dependencies.RepositorySecrets()},
 			&corev1.ConfigMap{}:         tracking.Cache(argocdNamespace),
 		},
 	}

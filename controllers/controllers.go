@@ -11,7 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/towline-io/towline/controllers/aggregation"
-	"github.com/towline-io/towline/controllers/companions"
+	"github.com/towline-io/towline/controllers/dependencies"
 	"github.com/towline-io/towline/controllers/gitopscluster"
 	"github.com/towline-io/towline/controllers/grants"
 	"github.com/towline-io/towline/controllers/index"
@@ -29,13 +29,13 @@ import (
 )
 
 // Names are the controllers in the order of the data flow, as --controllers takes them.
-var Names = []string{GitOpsCluster, Propagation, Companions, Status, Aggregation, ResourceTree}
+var Names = []string{GitOpsCluster, Propagation, Dependencies, Status, Aggregation, ResourceTree}
 
 // The names of the controllers.
 const (
 	GitOpsCluster = "gitopscluster"
 	Propagation   = "propagation"
-	Companions    = "companions"
+	Dependencies  = "dependencies"
 	Status        = "status"
 	Aggregation   = "aggregation"
 	ResourceTree  = "resourcetree"
@@ -67,8 +67,8 @@ type Options struct {
 	// AfterRestore is one of delivery.AfterRestoreModes; empty: the first.
 	AfterRestore string
 
-	// Companions say what travels beside the Applications.
-	Companions companions.Options
+	// Dependencies say what travels beside the Applications.
+	Dependencies dependencies.Options
 
 	// ReportMaxBytes is how large the report of an ApplicationSet may be; 0 stands for report.DefaultMaxBytes.
 	ReportMaxBytes int
@@ -104,8 +104,8 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	}
 	recorder := events.Sparing(mgr.GetEventRecorder("towline"))
 	pauses := &pause.Reader{Reader: mgr.GetClient()}
-	marks := &tracking.Reader{Reader: mgr.GetClient(), Namespace: o.Companions.ArgoCDNamespace}
-	beside := o.companions(mgr)
+	marks := &tracking.Reader{Reader: mgr.GetClient(), Namespace: o.Dependencies.ArgoCDNamespace}
+	beside := o.dependencies(mgr)
 	beside.Grants, beside.Events, beside.Pauses, beside.Tracking = checker, recorder, pauses, marks
 	sender := &propagation.Reconciler{
 		Client:   mgr.GetClient(),
@@ -122,13 +122,13 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		},
 		Executor: o.Authorization.Executor,
 	}
-	if slices.Contains(o.Enabled, Companions) {
+	if slices.Contains(o.Enabled, Dependencies) {
 		sender.Dependencies = beside
 	}
 	setup := map[string]func(ctrl.Manager, int) error{
 		GitOpsCluster: gitOpsCluster(ctx, o, decisions),
 		Propagation:   watchingSets(sender),
-		Companions:    watchingSets(beside),
+		Dependencies:  watchingSets(beside),
 		Status:        (&status.Reconciler{Client: mgr.GetClient(), Inventory: inventory}).SetupWithManager,
 		Aggregation: watchingSets(&aggregation.Reconciler{
 			Client:    mgr.GetClient(),
@@ -155,12 +155,12 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	return nil
 }
 
-// companions is the controller of what travels beside Applications, without what it shares with others.
-func (o Options) companions(mgr ctrl.Manager) *companions.Reconciler {
-	return &companions.Reconciler{
+// dependencies is the controller of what travels beside Applications, without what it shares with others.
+func (o Options) dependencies(mgr ctrl.Manager) *dependencies.Reconciler {
+	return &dependencies.Reconciler{
 		Client:   mgr.GetClient(),
 		Live:     mgr.GetAPIReader(),
-		Options:  o.Companions,
+		Options:  o.Dependencies,
 		Executor: o.Authorization.Executor,
 	}
 }
@@ -178,8 +178,8 @@ func indexGrants(ctx context.Context, mgr ctrl.Manager, o Options, checker *gran
 
 // setDefaults fills in what follows from other options.
 func (o *Options) setDefaults() {
-	o.Companions.ArgoCDNamespace = cmp.Or(o.Companions.ArgoCDNamespace, o.Authorization.ArgoCDNamespace, DefaultArgoCDNamespace)
-	o.Companions.ClusterNamespace = cmp.Or(o.Companions.ClusterNamespace, o.Companions.ArgoCDNamespace)
+	o.Dependencies.ArgoCDNamespace = cmp.Or(o.Dependencies.ArgoCDNamespace, o.Authorization.ArgoCDNamespace, DefaultArgoCDNamespace)
+	o.Dependencies.ClusterNamespace = cmp.Or(o.Dependencies.ClusterNamespace, o.Dependencies.ArgoCDNamespace)
 	o.ReportMaxBytes = cmp.Or(o.ReportMaxBytes, report.DefaultMaxBytes)
 }
 

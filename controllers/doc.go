@@ -3,7 +3,7 @@
 //
 //	gitopscluster  Placement        → Argo CD cluster Secret
 //	propagation    hub Application  → ManifestWork
-//	companions     what Applications need there → ManifestWorks
+//	dependencies   what Applications need there → ManifestWorks
 //	status         ManifestWork     → hub Application
 //	aggregation    ManifestWork     → MulticlusterApplicationSetReport
 //	resourcetree   hub Application  → Argo CD's cache on the hub, where --argocd-redis names one

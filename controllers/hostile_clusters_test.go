@@ -10,7 +10,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/companion"
+	"github.com/towline-io/towline/pkg/dependency"
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
@@ -69,12 +69,12 @@ func TestAClusterCannotKeepACredential(t *testing.T) {
 	s, repo := repoSecret(t)
 	app := webApp(t, cluster(t), argocd.DefaultProject, repo).Obj()
 	create(t, app)
-	key := companion.CredentialKey(app.Cluster(), s.Name)
-	expectCompanion(t, key, carries(secretWith(t, password)))
+	key := dependency.CredentialKey(app.Cluster(), s.Name)
+	expectDependency(t, key, carries(secretWith(t, password)))
 	rewritten(t, app.Cluster(), pausesItself)
 	settled(t)
 	take(t, s)
-	NewWithT(t).Eventually(func() *workv1.ManifestWork { return companionWork(t, key) }, soon, tick).Should(BeNil())
+	NewWithT(t).Eventually(func() *workv1.ManifestWork { return dependencyWork(t, key) }, soon, tick).Should(BeNil())
 }
 
 // TestAClusterCannotChooseItsAddress: an AppProject knows it by its name, and by the address that the hub's administrators

@@ -14,7 +14,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/companion"
+	"github.com/towline-io/towline/pkg/dependency"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -78,7 +78,7 @@ func trackedOnHub(t *testing.T) (*argocd.Application, []types.NamespacedName) {
 	}
 	create(t, app)
 	return app, []types.NamespacedName{
-		work.Key(app), companion.ProjectKey(c.Name, p.Name), companion.CredentialKey(c.Name, credential.Name), companion.ObjectsKey(work.Key(app)),
+		work.Key(app), dependency.ProjectKey(c.Name, p.Name), dependency.CredentialKey(c.Name, credential.Name), dependency.ObjectsKey(work.Key(app)),
 	}
 }
 
@@ -89,7 +89,7 @@ func TestMarksDoNotTravel(t *testing.T) {
 	settings := argocdSettings(t, chosenLabel)
 	app, keys := trackedOnHub(t)
 	for _, key := range keys {
-		expectCompanion(t, key, func(g Gomega, w *workv1.ManifestWork) { g.Expect(marksIn(w)).To(BeEmpty(), key.Name) })
+		expectDependency(t, key, func(g Gomega, w *workv1.ManifestWork) { g.Expect(marksIn(w)).To(BeEmpty(), key.Name) })
 	}
 	if got := get(t, app); got.Labels[apis.LabelInstance] != "apps" || got.Labels[chosenLabel] != "apps" {
 		t.Errorf("the hub's Application lost labels: %v", got.Labels)
@@ -98,13 +98,13 @@ func TestMarksDoNotTravel(t *testing.T) {
 	t.Run("the label is another one", func(t *testing.T) {
 		edit(t, settings, func(cm *corev1.ConfigMap) { delete(cm.Data, "application.instanceLabelKey") })
 		for _, key := range keys {
-			expectCompanion(t, key, func(g Gomega, w *workv1.ManifestWork) {
+			expectDependency(t, key, func(g Gomega, w *workv1.ManifestWork) {
 				g.Expect(marksIn(w)).To(ConsistOf(chosenLabel, `"apps"`), key.Name)
 			})
 		}
 		edit(t, settings, func(cm *corev1.ConfigMap) { cm.Data["application.instanceLabelKey"] = chosenLabel })
 		for _, key := range keys {
-			expectCompanion(t, key, func(g Gomega, w *workv1.ManifestWork) { g.Expect(marksIn(w)).To(BeEmpty(), key.Name) })
+			expectDependency(t, key, func(g Gomega, w *workv1.ManifestWork) { g.Expect(marksIn(w)).To(BeEmpty(), key.Name) })
 		}
 	})
 }
@@ -131,7 +131,7 @@ func TestMarksThatAnEarlierVersionSent(t *testing.T) {
 	app, keys := trackedOnHub(t)
 	var works []*workv1.ManifestWork
 	for _, key := range keys {
-		works = append(works, expectCompanion(t, key, func(Gomega, *workv1.ManifestWork) {}))
+		works = append(works, expectDependency(t, key, func(Gomega, *workv1.ManifestWork) {}))
 	}
 	settled(t)
 	towline.stop()
@@ -144,7 +144,7 @@ func TestMarksThatAnEarlierVersionSent(t *testing.T) {
 	}
 	start(t)
 	for _, key := range keys {
-		expectCompanion(t, key, func(g Gomega, w *workv1.ManifestWork) {
+		expectDependency(t, key, func(g Gomega, w *workv1.ManifestWork) {
 			g.Expect(carriedBy(w)).NotTo(Or(ContainSubstring(apis.LabelInstance), ContainSubstring(apis.AnnotationTrackingID),
 				ContainSubstring("finalizer")), key.Name)
 		})

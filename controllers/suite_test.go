@@ -32,7 +32,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/towline-io/towline/controllers"
-	"github.com/towline-io/towline/controllers/companions"
+	"github.com/towline-io/towline/controllers/dependencies"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
@@ -245,7 +245,7 @@ func startReplica(t *testing.T, replica func(*ctrl.Options), edits ...func(*cont
 		ClusterGrace: time.Millisecond,
 	}
 	o.Authorization.NamespaceRules = []authorization.NamespaceRule{{From: "*", To: "*"}}
-	o.Companions = companions.Options{ClusterNamespace: clusterArgoCD, Projects: true, Objects: true, Grace: time.Millisecond}
+	o.Dependencies = dependencies.Options{ClusterNamespace: clusterArgoCD, Projects: true, Objects: true, Grace: time.Millisecond}
 	for _, edit := range edits {
 		edit(&o)
 	}

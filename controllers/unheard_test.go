@@ -13,7 +13,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/companion"
+	"github.com/towline-io/towline/pkg/dependency"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -29,9 +29,9 @@ func TestReleaseOfWhatItsClusterHasNotHeardOf(t *testing.T) {
 			NewWithT(t).Eventually(func() []string { return eventReasons(t, app) }, soon, tick).Should(ContainElement(apis.ReasonReleased))
 			expectNote(t, app, "nothing was sent to cluster "+w.Namespace)
 			for _, key := range keys[1:] { // the AppProject's waits for the agent, as after any deletion
-				expectNoCompanion(t, key)
+				expectNoDependency(t, key)
 			}
-			expectCompanion(t, keys[0], func(g Gomega, w *workv1.ManifestWork) { g.Expect(companion.LeftTo(w)).To(BeEmpty()) })
+			expectDependency(t, keys[0], func(g Gomega, w *workv1.ManifestWork) { g.Expect(dependency.LeftTo(w)).To(BeEmpty()) })
 			if got := get(t, app); len(got.Finalizers) != 1 {
 				t.Error("the hub's Application lost its finalizer")
 			}

@@ -28,7 +28,7 @@ func newControllerCommand() *cobra.Command {
 		Use:   "controller",
 		Short: "Run the hub's controllers",
 		Long: "Run the hub's controllers: gitopscluster makes the clusters of a Placement known to Argo CD, propagation " +
-			"wraps the Applications that are marked for pull in ManifestWorks, companions sends along what they need on their clusters, " +
+			"wraps the Applications that are marked for pull in ManifestWorks, dependencies sends along what they need on their clusters, " +
 			"status brings what the clusters report back into them, and aggregation keeps a report for every ApplicationSet.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -72,7 +72,7 @@ func controllerOptions(o *options) controllers.Options {
 		Enabled: o.enabled(), Concurrency: concurrency, ReportMaxBytes: o.reportMaxBytes, Move: o.move, Adopt: o.adopt,
 		Sources: o.sources, Search: o.search, ClusterClaims: o.clusterClaims, Authorization: o.settings(),
 		Redis: o.redis, PlainEntries: o.compress == plain,
-		Companions: o.companions, AfterRestore: o.afterRestore,
+		Dependencies: o.dependencies, AfterRestore: o.afterRestore,
 	}
 }
 

@@ -23,7 +23,7 @@ type options struct {
 	sourceOptions
 	authorizationOptions
 	redisOptions
-	companionOptions
+	dependencyOptions
 
 	controllers []string
 	concurrency map[string]*int
@@ -63,7 +63,7 @@ func newOptions() *options {
 
 		authorizationOptions: newAuthorizationOptions(),
 		redisOptions:         newRedisOptions(),
-		companionOptions:     newCompanionOptions(),
+		dependencyOptions:    newDependencyOptions(),
 
 		controllers:    []string{"*"},
 		concurrency:    map[string]*int{},
@@ -86,7 +86,7 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 	o.sourceOptions.addFlags(fs)
 	o.authorizationOptions.addFlags(fs)
 	o.redisOptions.addFlags(fs)
-	o.companionOptions.addFlags(fs)
+	o.dependencyOptions.addFlags(fs)
 	fs.StringSliceVar(&o.controllers, "controllers", o.controllers,
 		"controllers to run, \"*\" for all: "+strings.Join(controllers.Names, ", "))
 	for _, name := range controllers.Names {
@@ -96,7 +96,7 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 			objects = "ApplicationSets"
 		case controllers.GitOpsCluster:
 			objects = "GitOpsClusters"
-		case controllers.Companions:
+		case controllers.Dependencies:
 			objects = "ManifestWorks"
 		}
 		fs.IntVar(o.concurrency[name], name+"-concurrency", *o.concurrency[name],
@@ -134,8 +134,8 @@ func (o *options) validate() error {
 			fail("--controllers: there is no controller %q: use %s, or \"*\"", name, strings.Join(controllers.Names, ", "))
 		}
 	}
-	if on := o.enabled(); slices.Contains(on, controllers.Companions) && !slices.Contains(on, controllers.Propagation) {
-		fail("--controllers: %s goes by what %s reads: name both", controllers.Companions, controllers.Propagation)
+	if on := o.enabled(); slices.Contains(on, controllers.Dependencies) && !slices.Contains(on, controllers.Propagation) {
+		fail("--controllers: %s goes by what %s reads: name both", controllers.Dependencies, controllers.Propagation)
 	}
 	for _, name := range controllers.Names {
 		if n := *o.concurrency[name]; n < 1 || n > 1000 {
@@ -168,7 +168,7 @@ func (o *options) validate() error {
 		fail("--move-timeout: %s is not between 0 and %s", o.move.Timeout, maxMoveTimeout)
 	}
 	return errors.Join(append(errs, o.common.validate(), o.sourceOptions.validate(), o.authorizationOptions.validate(),
-		o.redisOptions.validate(), o.companionOptions.validate())...)
+		o.redisOptions.validate(), o.dependencyOptions.validate())...)
 }
 
 // enabled are the controllers to run, in the order of the data flow.

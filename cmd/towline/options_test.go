@@ -126,13 +126,13 @@ func TestFlagsDoSomething(t *testing.T) {
 		"argocd-namespace": {
 			"--argocd-namespace=gitops", func(o *options) any { return controllerOptions(o).Authorization.ArgoCDNamespace }, "gitops"},
 		"cluster-argocd-namespace": {
-			"--cluster-argocd-namespace=gitops", func(o *options) any { return controllerOptions(o).Companions.ClusterNamespace }, "gitops"},
+			"--cluster-argocd-namespace=gitops", func(o *options) any { return controllerOptions(o).Dependencies.ClusterNamespace }, "gitops"},
 		"propagate-app-projects": {
-			"--propagate-app-projects=false", func(o *options) any { return controllerOptions(o).Companions.Projects }, false},
+			"--propagate-app-projects=false", func(o *options) any { return controllerOptions(o).Dependencies.Projects }, false},
 		"propagate-objects": {
-			"--propagate-objects", func(o *options) any { return controllerOptions(o).Companions.Objects }, true},
-		"companions-concurrency": {
-			"--companions-concurrency=7", func(o *options) any { return controllerOptions(o).Concurrency["companions"] }, 7},
+			"--propagate-objects", func(o *options) any { return controllerOptions(o).Dependencies.Objects }, true},
+		"dependencies-concurrency": {
+			"--dependencies-concurrency=7", func(o *options) any { return controllerOptions(o).Concurrency["dependencies"] }, 7},
 		"allowed-app-namespaces": {
 			"--allowed-app-namespaces=a-*=b,c=d", func(o *options) any { return controllerOptions(o).Authorization.NamespaceRules },
 			[]authorization.NamespaceRule{{From: "a-*", To: "b"}, {From: "c", To: "d"}}},
@@ -254,7 +254,7 @@ func TestValidate(t *testing.T) {
 	}
 	file := kubeconfig(t, "x")
 	for flag, says := range map[string]string{
-		"--controllers=nonsense":                      `"nonsense": use gitopscluster, propagation, companions, status, aggregation, resourcetree`,
+		"--controllers=nonsense":                      `"nonsense": use gitopscluster, propagation, dependencies, status, aggregation, resourcetree`,
 		"--controllers=":                              "name at least one",
 		"--propagation-concurrency=0":                 "not between 1 and 1000",
 		"--gitopscluster-concurrency=0":               "not between 1 and 1000",
@@ -282,7 +282,7 @@ func TestValidate(t *testing.T) {
 		"--kube-api-burst=5":                          "only with a positive --kube-api-qps",
 		"--log-level=loud":                            `"loud" is not error, info, debug`,
 		"--log-level=8":                               "--log-level",
-		"--controllers=companions":                    "name both",
+		"--controllers=dependencies":                  "name both",
 		"--cluster-argocd-namespace=A":                "cannot be a namespace",
 		"--log-format=xml":                            `"xml" is not json or console`,
 		"--graceful-shutdown-timeout=-1s":             "is negative",

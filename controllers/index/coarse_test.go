@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/companion"
+	"github.com/towline-io/towline/pkg/dependency"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -43,7 +43,7 @@ func TestCoarse(t *testing.T) {
 	}
 	for i := 0; i < len(apps); i += 1000 {
 		app := apps[i].(*argocd.Application)
-		objects := companion.ObjectsKey(work.Key(app))
+		objects := dependency.ObjectsKey(work.Key(app))
 		found, err := byWork.ByIndex(ByWork, bucket(objects.String()))
 		if err != nil || !slices.Contains(found, any(app)) {
 			t.Errorf("%s is not found by its work: %v", app.Name, err)

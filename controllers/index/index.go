@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/companion"
+	"github.com/towline-io/towline/pkg/dependency"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -72,7 +72,7 @@ func workOf(obj client.Object) []string {
 	if key.Namespace == "" {
 		return nil
 	}
-	return []string{companion.ObjectsKey(key).String()}
+	return []string{dependency.ObjectsKey(key).String()}
 }
 
 func clusterOf(obj client.Object) []string {
@@ -141,7 +141,7 @@ func ApplicationsOfWork(ctx context.Context, c client.Reader, key types.Namespac
 
 // OfWork are the same Applications themselves. They are the cache's own: not to be changed.
 func OfWork(ctx context.Context, c client.Reader, key types.NamespacedName) []argocd.Application {
-	return inBucket(ctx, c, ByWork, companion.ObjectsKey(key).String(), func(app *argocd.Application) bool {
+	return inBucket(ctx, c, ByWork, dependency.ObjectsKey(key).String(), func(app *argocd.Application) bool {
 		return work.Key(app) == key
 	})
 }

@@ -21,8 +21,8 @@ import (
 	"github.com/towline-io/towline/controllers/internal/wake"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/companion"
 	"github.com/towline-io/towline/pkg/delivery"
+	"github.com/towline-io/towline/pkg/dependency"
 	"github.com/towline-io/towline/pkg/managedcluster"
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -110,10 +110,10 @@ func clusterChanged() predicate.Predicate {
 }
 
 // applicationsOfWork are the Applications that must have this work, and the one that its annotations name: the
-// first may have to repair it, the second may be gone. The Applications that are being let go of wait for the companions
+// first may have to repair it, the second may be gone. The Applications that are being let go of wait for the dependencies
 // of their cluster.
 func (r *Reconciler) applicationsOfWork(ctx context.Context, obj client.Object) []reconcile.Request {
-	if _, is := companion.KindOf(obj.GetName()); is {
+	if _, is := dependency.KindOf(obj.GetName()); is {
 		return r.releasing(ctx, obj.GetNamespace())
 	}
 	keys := index.ApplicationsOfWork(ctx, r, client.ObjectKeyFromObject(obj))

@@ -12,7 +12,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/internal/size"
 	"github.com/towline-io/towline/pkg/apis"
-	"github.com/towline-io/towline/pkg/companion"
+	"github.com/towline-io/towline/pkg/dependency"
 	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -37,7 +37,7 @@ const (
 // write them all the same, unless an admission policy forbids it, and they are put right then.
 func boundWork(w *workv1.ManifestWork) {
 	var exempt string
-	if _, ok := companion.KindOf(w.Name); ok {
+	if _, ok := dependency.KindOf(w.Name); ok {
 		exempt = apis.AnnotationLeftTo // bounded by what writes it
 	}
 	boundMeta(&w.ObjectMeta, isOurs, exempt)

@@ -16,7 +16,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/slim"
 	"github.com/towline-io/towline/pkg/apis"
-	"github.com/towline-io/towline/pkg/companion"
+	"github.com/towline-io/towline/pkg/dependency"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -243,10 +243,10 @@ func TestWhatIsReadOfStuffedClusters(t *testing.T) {
 	}
 }
 
-// TestWhatCompanionsAreLeftTo: a work that carries companions keeps all of what Towline writes there.
-func TestWhatCompanionsAreLeftTo(t *testing.T) {
+// TestWhatDependenciesAreLeftTo: a work that carries dependencies keeps all of what Towline writes there.
+func TestWhatDependenciesAreLeftTo(t *testing.T) {
 	w := reported(t)
-	w.Name = companion.ObjectsKey(work.Key(fixture.Application("guestbook").Obj())).Name
+	w.Name = dependency.ObjectsKey(work.Key(fixture.Application("guestbook").Obj())).Name
 	w.Annotations[apis.AnnotationLeftTo] = strings.Repeat("a/b,", 10_000)
 	got, err := slim.Work(decoded(t, w))
 	if err != nil {

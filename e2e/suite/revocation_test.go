@@ -113,7 +113,7 @@ subjects: [{kind: ServiceAccount, name: applier, namespace: argocd}]
 		Expect(hub.Create(ctx, beside)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(hub.Delete(ctx, beside))).To(Succeed()) })
 		patchHub(ctx, name, annotationPatch(apis.AnnotationWith, "secret/"+name))
-		expectCondition(ctx, name, apis.ConditionCompanionError, ".objects.towline")
+		expectCondition(ctx, name, apis.ConditionDependencyError, ".objects.towline")
 		Expect(read(cluster["cluster2"], secretOn(name, name))(ctx)).To(BeNil())
 		applyTo(ctx, plane, `
 apiVersion: rbac.authorization.k8s.io/v1
@@ -130,7 +130,7 @@ subjects: [{kind: ServiceAccount, name: applier, namespace: argocd}]
 		change(ctx, hub, beside, `{"stringData":{"again":"now"}}`)
 		Eventually(ctx, read(cluster["cluster2"], secretOn(name, name))).ShouldNot(BeNil())
 		Eventually(ctx, func(ctx context.Context) (string, error) {
-			return conditionMessage(ctx, name, apis.ConditionCompanionError)
+			return conditionMessage(ctx, name, apis.ConditionDependencyError)
 		}).ShouldNot(ContainSubstring(".objects.towline"))
 	})
 })

@@ -46,10 +46,10 @@ const (
 	ConditionClusterUnreachableWarning = "ClusterUnreachableWarning"
 )
 
-// ConditionCompanionError is on a hub Application when something that it needs on its cluster, its AppProject, a
+// ConditionDependencyError is on a hub Application when something that it needs on its cluster, its AppProject, a
 // credential or what it names in AnnotationWith, does not travel or was not taken there. The message says what to do.
-// Written by the companions controller.
-const ConditionCompanionError = "CompanionError"
+// Written by the dependencies controller.
+const ConditionDependencyError = "DependencyError"
 
 // ConditionOperationError is on the rows of a report whose last operation failed, where no SyncError tells why: Argo CD
 // sets that for automated syncs only. Written by the aggregation controller. ACM Search tells of it too; then the status
@@ -64,8 +64,8 @@ const (
 	// OwnerPropagation decides whether and how an Application is sent.
 	OwnerPropagation ConditionOwner = "propagation"
 
-	// OwnerCompanions sends what an Application needs beside itself.
-	OwnerCompanions ConditionOwner = "companions"
+	// OwnerDependencies sends what an Application needs beside itself.
+	OwnerDependencies ConditionOwner = "dependencies"
 
 	// OwnerStatus tells of the way between hub and cluster.
 	OwnerStatus ConditionOwner = "status"
@@ -98,7 +98,7 @@ var ConditionRules = []ConditionRule{
 	{Type: ConditionReleaseWarning, Owner: OwnerPropagation, Row: ConditionReleaseWarning, Lasts: true},
 	{Type: ConditionMoveWarning, Owner: OwnerPropagation, Row: ConditionMoveWarning, Lasts: true},
 	{Type: ConditionDeletionWarning, Owner: OwnerPropagation, Row: ConditionDeletionWarning, Lasts: true},
-	{Type: ConditionCompanionError, Owner: OwnerCompanions, Row: ConditionCompanionError},
+	{Type: ConditionDependencyError, Owner: OwnerDependencies, Row: ConditionDependencyError},
 	{Type: ConditionRefreshWarning, Owner: OwnerPropagation},
 	{Type: ConditionWorkApplyError, Owner: OwnerStatus, Row: ConditionWorkApplyError},
 	{Type: ConditionWorkAvailableWarning, Owner: OwnerStatus, Row: ConditionWorkAvailableWarning},

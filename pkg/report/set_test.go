@@ -80,14 +80,14 @@ func TestObserve(t *testing.T) {
 		"what the hub knows": {
 			app: fixture.Application("guestbook").Condition(apis.ConditionPropagationError, "no such cluster").
 				Condition(apis.ConditionWorkApplyError, "no CRD").Condition("SyncError", "of the status controller").
-				Condition(apis.ConditionCompanionError, "no such Secret").Condition(apis.ConditionRefreshWarning, "no answer").
+				Condition(apis.ConditionDependencyError, "no such Secret").Condition(apis.ConditionRefreshWarning, "no answer").
 				Condition(apis.ConditionClusterUnreachableWarning, "of an hour ago"),
 			unreachable: "since noon",
 			want: row(func(r *v1alpha1.ClusterCondition) {
 				r.Source = ""
 				r.Conditions = []v1alpha1.Condition{
 					{Type: "ClusterUnreachable", Message: "since noon"},
-					{Type: "CompanionError", Message: "no such Secret"},
+					{Type: "DependencyError", Message: "no such Secret"},
 					{Type: "ManifestWorkApplyError", Message: "no CRD"},
 					{Type: "PropagationError", Message: "no such cluster"},
 				}
@@ -95,7 +95,7 @@ func TestObserve(t *testing.T) {
 		},
 		"a cluster that plays the hub": {
 			seen: seen("Healthy", "").Condition(apis.ConditionPropagationError, "x").Condition(apis.ConditionClusterUnreachable, "y").
-				Condition(apis.ConditionClusterUnreachableWarning, "z").Condition(apis.ConditionCompanionError, "a").
+				Condition(apis.ConditionClusterUnreachableWarning, "z").Condition(apis.ConditionDependencyError, "a").
 				Condition(apis.ConditionRefreshWarning, "b").Obj(),
 			want: row(func(r *v1alpha1.ClusterCondition) { r.HealthStatus = "Healthy" }),
 		},

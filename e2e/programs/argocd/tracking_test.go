@@ -93,7 +93,7 @@ func TestNothingThatTravelsIsTracked(t *testing.T) {
 func goldens(t *testing.T) []string {
 	t.Helper()
 	var files []string
-	for _, dir := range []string{"pkg/work/testdata", "pkg/companion/testdata"} {
+	for _, dir := range []string{"pkg/work/testdata", "pkg/dependency/testdata"} {
 		found, err := filepath.Glob(filepath.Join(root, dir, "*.golden.yaml"))
 		if err != nil || len(found) == 0 {
 			t.Fatalf("%s has no golden files: %v", dir, err)

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/towline-io/towline/controllers/dependencies"
+)
+
+// dependencyOptions are the flags about what travels beside Applications.
+type dependencyOptions struct{ dependencies dependencies.Options }
+
+func newDependencyOptions() dependencyOptions {
+	return dependencyOptions{dependencies.Options{Projects: true}}
+}
+
+func (o *dependencyOptions) addFlags(fs *pflag.FlagSet) {
+	c := &o.dependencies
+	fs.StringVar(&c.ClusterNamespace, "cluster-argocd-namespace", c.ClusterNamespace,
+		"namespace of Argo CD on the clusters, unless a ManagedCluster's annotation says otherwise; default: --argocd-namespace")
+	fs.BoolVar(&c.Projects, "propagate-app-projects", c.Projects,
+		"send the AppProjects of Applications, but for \"default\", to their clusters")
+	fs.BoolVar(&c.Objects, "propagate-objects", c.Objects,
+		"send Secrets and ConfigMaps that Applications name to their clusters; needs the right to read them in all namespaces")
+}
+
+// validate returns every mistake in the options, each with the flag and what it takes.
+func (o *dependencyOptions) validate() error {
+	if namespace := o.dependencies.ClusterNamespace; namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0 {
+		return fmt.Errorf("--cluster-argocd-namespace: %q cannot be a namespace", namespace)
+	}
+	return nil
+}

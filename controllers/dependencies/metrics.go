@@ -1,0 +1,30 @@
+package dependencies
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/towline-io/towline/pkg/dependency"
+)
+
+var (
+	dependencyWrites = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "towline_dependency_writes_total",
+		Help: "ManifestWorks of dependencies written, by what they carry (project, credential or objects) and operation.",
+	}, []string{"kind", "operation"})
+
+	troubledApplications = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "towline_dependencies_failing",
+		Help: "Applications with a dependency that does not travel or that their cluster did not take, by reason.",
+	}, []string{"reason"})
+)
+
+func init() {
+	metrics.Registry.MustRegister(dependencyWrites, troubledApplications)
+}
+
+func count(w *workv1.ManifestWork, operation string) {
+	kind, _ := dependency.KindOf(w.Name)
+	dependencyWrites.WithLabelValues(string(kind), operation).Inc()
+}

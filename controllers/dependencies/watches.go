@@ -1,0 +1,256 @@
+package dependencies
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/controllers/internal/hubside"
+	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/controllers/internal/standby"
+	"github.com/towline-io/towline/controllers/internal/wake"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/dependency"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// SetupWithManager registers the controller. concurrency is how many dependencies are worked on at a time.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
+	if err := index.AddDependencies(context.Background(), mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	// Applications and works ask for Secrets as soon as they are told of, which may be before the watch of those has begun.
+	err := standby.Hold(mgr.GetCache(),
+		&corev1.Secret{}, &argocd.Application{}, &workv1.ManifestWork{}, &argocd.AppProject{}, &clusterv1.ManagedCluster{})
+	if err != nil {
+		return err
+	}
+	b := ctrl.NewControllerManagedBy(mgr).
+		Named("dependencies").
+		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.ofApplication),
+			builder.WithPredicates(r.nudged.watched(), applicationChanged())).
+		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(r.ofWork), builder.WithPredicates(workChanged())).
+		Watches(&argocd.AppProject{}, handler.EnqueueRequestsFromMapFunc(r.ofProject), builder.WithPredicates(projectChanged())).
+		Watches(&corev1.Secret{}, r.secretHandler()).
+		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(clusterChanged())).
+		WatchesMetadata(hubside.Namespace(), handler.EnqueueRequestsFromMapFunc(r.ofCluster),
+			builder.WithPredicates(hubside.FactsChanged()))
+	if r.Objects {
+		if err := r.watchObjects(mgr, b); err != nil {
+			return err
+		}
+	}
+	r.running, err = wake.Add(b, r.Tracking.Watches(r.everything)).WithOptions(retry.WhenLeading(concurrency)).Build(r)
+	return err
+}
+
+// WatchSets lets ApplicationSets pause what travels beside their Applications; see propagation.Reconciler.
+func (r *Reconciler) WatchSets(mgr ctrl.Manager) error {
+	return r.Pauses.Watch(mgr, r.running, r.ofSet)
+}
+
+// applicationChanged lets through what dependencies depend on, and the conditions that tell that something about the
+// Application has been decided anew: by propagation, by its cluster, or by someone who dropped this controller's own.
+func applicationChanged() predicate.Predicate {
+	telling := func(app *argocd.Application) []string {
+		var out []string
+		for _, c := range app.Status.Conditions {
+			switch c.Type {
+			case apis.ConditionPropagationForbiddenError, apis.ConditionDependencyError:
+				out = append(out, c.Type)
+			case invalidSpec, noComparison:
+				out = append(out, c.Type)
+			}
+		}
+		return out
+	}
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*argocd.Application), e.ObjectNew.(*argocd.Application)
+		return !maps.Equal(before.Labels, after.Labels) ||
+			!maps.Equal(before.Annotations, after.Annotations) ||
+			!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
+			!bytes.Equal(before.Spec.Raw, after.Spec.Raw) ||
+			!slices.Equal(telling(before), telling(after))
+	}}
+}
+
+// workChanged lets through the making, the end and the editing of a work, and for a dependency what its cluster says of it.
+func workChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*workv1.ManifestWork), e.ObjectNew.(*workv1.ManifestWork)
+		_, ours := dependency.KindOf(after.Name)
+		return before.Generation != after.Generation ||
+			!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
+			ours && (!maps.Equal(before.Labels, after.Labels) || !maps.Equal(before.Annotations, after.Annotations) ||
+				seen(before) != seen(after) || applied(before) != applied(after))
+	}}
+}
+
+func projectChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*argocd.AppProject), e.ObjectNew.(*argocd.AppProject)
+		return !bytes.Equal(before.Spec.Raw, after.Spec.Raw) ||
+			!maps.Equal(before.Labels, after.Labels) || !maps.Equal(before.Annotations, after.Annotations)
+	}}
+}
+
+func clusterChanged() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false }, // the works of a cluster that comes wake theirs
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, after := e.ObjectOld.(*clusterv1.ManagedCluster), e.ObjectNew.(*clusterv1.ManagedCluster)
+			const key = apis.AnnotationArgoCDNamespace
+			return before.Annotations[key] != after.Annotations[key] ||
+				authorization.IsHub(before) != authorization.IsHub(after)
+		},
+	}
+}
+
+// ofApplication are the works that an Application may need, or may have needed: none for most.
+func (r *Reconciler) ofApplication(ctx context.Context, obj client.Object) []reconcile.Request {
+	app := obj.(*argocd.Application)
+	keys, err := r.dependenciesOf(ctx, app)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "The repository Secrets cannot be listed from the cache")
+	}
+	needed := func(key types.NamespacedName) bool { return slices.Contains(keys, key) }
+	if alone(app, keys) && !slices.ContainsFunc(r.dependenciesOn(ctx, app.Cluster()), needed) {
+		return nil // should there be one that the cache does not have yet, that one wakes itself
+	}
+	return requests(keys)
+}
+
+// alone tells whether nothing travels beside an Application that these works are for, nor is anything said of it.
+func alone(app *argocd.Application, keys []types.NamespacedName) bool {
+	return app.Annotations[apis.AnnotationWith] == "" && argocd.IndexCondition(app.Status.Conditions, apis.ConditionDependencyError) < 0 &&
+		!slices.ContainsFunc(keys, func(key types.NamespacedName) bool {
+			return key != dependency.ObjectsKey(work.Key(app)) && key != dependency.ProjectKey(app.Cluster(), argocd.DefaultProject)
+		})
+}
+
+// ofWork are, for a dependency, itself and the objects works of those who use it, which say how it is; for an
+// Application's work, those of the dependencies on its cluster that what it carries uses, and those that its Application
+// needs now.
+func (r *Reconciler) ofWork(ctx context.Context, obj client.Object) []reconcile.Request {
+	w, key := obj.(*workv1.ManifestWork), client.ObjectKeyFromObject(obj)
+	kind, ours := dependency.KindOf(w.Name)
+	if !ours {
+		out := requests(r.usedBy(ctx, w))
+		for _, app := range index.OfWork(ctx, r, key) {
+			out = append(out, r.ofApplication(ctx, &app)...)
+		}
+		return out
+	}
+	keys := []types.NamespacedName{key}
+	switch kind {
+	case dependency.Project:
+		keys = append(keys, objectsKeys(index.ApplicationsOfProjectWork(ctx, r, key))...)
+	case dependency.Credential:
+		keys = append(keys, objectsKeys(index.Applications(ctx, r, index.ByCluster, w.Namespace))...)
+	case dependency.Objects:
+	}
+	return requests(keys)
+}
+
+// usedBy are the dependencies on a cluster that an Application's work has to do with. While it carries a request, that may
+// be all of them.
+func (r *Reconciler) usedBy(ctx context.Context, w *workv1.ManifestWork) []types.NamespacedName {
+	there := r.dependenciesOn(ctx, w.Namespace)
+	if len(there) == 0 {
+		return nil
+	}
+	apps, request := read(w)
+	if request {
+		return there
+	}
+	known, err := r.credentials(ctx)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "The repository Secrets cannot be listed from the cache")
+		return there
+	}
+	used := []types.NamespacedName{dependency.ObjectsKey(client.ObjectKeyFromObject(w))}
+	for _, app := range apps {
+		used = append(used, keysFor(client.ObjectKeyFromObject(w), known, app.spec)...)
+	}
+	return slices.DeleteFunc(there, func(key types.NamespacedName) bool { return !slices.Contains(used, key) })
+}
+
+// ofProject are the works of an AppProject on all clusters with Applications of it, and for what it permits of objects
+// those of its Applications.
+func (r *Reconciler) ofProject(ctx context.Context, obj client.Object) []reconcile.Request {
+	apps := index.Applications(ctx, r, index.ByProject, obj.GetName())
+	large := largeProject(obj.(*argocd.AppProject)) // they say so
+	keys := objectsKeys(slices.DeleteFunc(slices.Clone(apps), func(app argocd.Application) bool {
+		return app.Annotations[apis.AnnotationWith] == "" && !large
+	}))
+	for i := range apps {
+		key := dependency.ProjectKey(apps[i].Cluster(), obj.GetName())
+		if key.Namespace != "" && (obj.GetName() != argocd.DefaultProject || slices.Contains(r.dependenciesOn(ctx, key.Namespace), key)) {
+			keys = append(keys, key)
+		}
+	}
+	return requests(keys)
+}
+
+// ofCluster are all dependencies of a cluster, and those that its Applications may need.
+func (r *Reconciler) ofCluster(ctx context.Context, obj client.Object) []reconcile.Request {
+	return append(requests(r.dependenciesOn(ctx, obj.GetName())), r.ofApplications(ctx, index.ByCluster, obj.GetName())...)
+}
+
+// ofSet are those that the Applications of an ApplicationSet may need.
+func (r *Reconciler) ofSet(ctx context.Context, obj client.Object) []reconcile.Request {
+	return r.ofApplications(ctx, index.BySet, client.ObjectKeyFromObject(obj).String())
+}
+
+// ofApplications are the works that the Applications may need that an index has for a value.
+func (r *Reconciler) ofApplications(ctx context.Context, name, value string) []reconcile.Request {
+	var out []reconcile.Request
+	apps := index.Applications(ctx, r, name, value)
+	for i := range apps {
+		out = append(out, r.ofApplication(ctx, &apps[i])...)
+	}
+	return out
+}
+
+// everything are all dependencies.
+func (r *Reconciler) everything(ctx context.Context, _ client.Object) []reconcile.Request {
+	list := &workv1.ManifestWorkList{}
+	if err := r.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "The works cannot be listed from the cache")
+	}
+	var keys []types.NamespacedName
+	for i := range list.Items {
+		if _, ours := dependency.KindOf(list.Items[i].Name); ours {
+			keys = append(keys, client.ObjectKeyFromObject(&list.Items[i]))
+		}
+	}
+	return requests(keys)
+}
+
+func (r *Reconciler) dependenciesOn(ctx context.Context, cluster string) []types.NamespacedName {
+	return index.Works(ctx, r, index.ByDependencies, cluster)
+}
+
+func requests(keys []types.NamespacedName) []reconcile.Request {
+	out := make([]reconcile.Request, len(keys))
+	for i, key := range keys {
+		out[i].NamespacedName = key
+	}
+	return out
+}

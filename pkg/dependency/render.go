@@ -1,0 +1,99 @@
+package dependency
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// fieldManager is under whose name the work agent applies dependencies. The API asks for its beginning. It is not that of
+// Applications' works: what another ManifestWork has put on the cluster is somebody else's too.
+const fieldManager = workv1.DefaultFieldManager + "-towline"
+
+// TooLargeError says that dependencies do not fit into one ManifestWork.
+type TooLargeError struct {
+	// Size is what the manifests come to, in bytes.
+	Size int
+}
+
+func (e *TooLargeError) Error() string {
+	return fmt.Sprintf("together they have %d bytes as manifests and a ManifestWork holds %d", e.Size, work.MaxPayload)
+}
+
+// object is one thing that a dependency work carries.
+type object struct {
+	resource workv1.ResourceIdentifier
+	manager  string
+	manifest any
+}
+
+// render is a dependency work. It applies without force, so that the work agent refuses where it would have to overwrite
+// what somebody else has put on the cluster.
+func render(key types.NamespacedName, kind Kind, objects ...object) (*workv1.ManifestWork, error) {
+	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+		Namespace: key.Namespace, Name: key.Name,
+		Labels: map[string]string{apis.LabelPull: "true", apis.LabelDependency: string(kind)},
+	}}
+	size := 0
+	for _, o := range objects {
+		raw, err := marshal(o.manifest)
+		if err != nil {
+			return nil, err
+		}
+		manifest := workv1.Manifest{RawExtension: runtime.RawExtension{Raw: raw}}
+		size += manifest.Size()
+		w.Spec.Workload.Manifests = append(w.Spec.Workload.Manifests, manifest)
+		w.Spec.ManifestConfigs = append(w.Spec.ManifestConfigs, workv1.ManifestConfigOption{
+			ResourceIdentifier: o.resource,
+			FeedbackScrapeType: workv1.FeedbackPollType, // the API's default: nothing is asked for
+			UpdateStrategy: &workv1.UpdateStrategy{
+				Type:            workv1.UpdateStrategyTypeServerSideApply,
+				ServerSideApply: &workv1.ServerSideApplyConfig{FieldManager: o.manager},
+			},
+		})
+	}
+	if size > work.MaxPayload {
+		return nil, &TooLargeError{Size: size}
+	}
+	return w, nil
+}
+
+// payloadMeta has just the metadata that travels. ObjectMeta would add a null creationTimestamp.
+type payloadMeta struct {
+	Name        string            `json:"name"`
+	Namespace   string            `json:"namespace"`
+	Labels      map[string]string `json:"labels,omitempty"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+// metaFor is the metadata of a hub object on the cluster. The marks of the hub's controllers stay on the hub.
+func metaFor(obj metav1.Object, namespace, name string) payloadMeta {
+	meta := payloadMeta{Namespace: namespace, Name: name, Labels: map[string]string{}, Annotations: argocd.Unmarked(obj.GetAnnotations())}
+	maps.Copy(meta.Labels, argocd.Unmarked(obj.GetLabels()))
+	meta.Labels[apis.LabelPulled] = "true"
+	delete(meta.Annotations, apis.AnnotationPropagate)
+	delete(meta.Annotations, corev1.LastAppliedConfigAnnotation)
+	return meta
+}
+
+// marshal is json.Marshal but for the escaping of <, > and &, which would change the bytes of what is passed on.
+func marshal(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimRight(buf.Bytes(), "\n"), nil
+}

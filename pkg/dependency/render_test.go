@@ -1,0 +1,227 @@
+package dependency_test
+
+import (
+	"encoding/json"
+	"maps"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/dependency"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/fixture/golden"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// webProject has what a project can say of clusters, and fields that this build does not know.
+const webProject = `{"description":"<web>","newInSpec":{"n":9007199254740993},
+ "sourceRepos":["https://git.example.com/*"],"sourceNamespaces":["team-*"],
+ "destinations":[
+  {"server":"*","namespace":"web-*","newInDestination":true},
+  {"name":"c1","namespace":"web"},
+  {"server":"https://c1.example.com:6443","namespace":"web"},
+  {"name":"c2","namespace":"web-of-c2"}],
+ "destinationServiceAccounts":[
+  {"server":"https://c1.example.com:6443","namespace":"web","defaultServiceAccount":"deployer"},
+  {"server":"https://c2.example.com:6443","namespace":"web","defaultServiceAccount":"other"}],
+ "syncWindows":[
+  {"kind":"deny","schedule":"0 22 * * *","duration":"1h","clusters":["c2"]},
+  {"kind":"allow","schedule":"0 8 * * *","duration":"1h","clusters":["c1","c2"]},
+  {"kind":"deny","schedule":"0 9 * * *","duration":"1h","clusters":["c2"],"namespaces":["web"]},
+  {"kind":"deny","schedule":"0 9 * * *","duration":"1h","clusters":["c2"],"namespaces":["web"],"andOperator":true},
+  {"kind":"allow","schedule":"0 10 * * *","duration":"1h","applications":["*"]}],
+ "roles":[{"name":"dev","policies":["p, proj:web:dev, applications, get, web/*, allow"],"groups":["devs"]}],
+ "clusterResourceWhitelist":[{"group":"","kind":"Namespace"}]}`
+
+var c1 = authorization.Cluster{Name: "c1", Server: "https://c1.example.com:6443"}
+
+func project(t *testing.T, spec string) *argocd.AppProject {
+	t.Helper()
+	p := &argocd.AppProject{}
+	p.Namespace, p.Name = "argocd", "web"
+	p.Labels = map[string]string{"team": "web"}
+	p.Annotations = map[string]string{apis.AnnotationPropagate: "true", corev1.LastAppliedConfigAnnotation: "{}", "note": "kept"}
+	p.Finalizers = []string{apis.FinalizerResources}
+	tracked(p)
+	if err := json.Unmarshal([]byte(spec), &p.Spec); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// tracked puts the marks of an Argo CD on an object of the hub.
+func tracked(obj metav1.Object) {
+	labels, annotations := map[string]string{apis.LabelInstance: "apps"}, map[string]string{apis.AnnotationTrackingID: "apps:x/y:argocd/z"}
+	maps.Copy(labels, obj.GetLabels())
+	maps.Copy(annotations, obj.GetAnnotations())
+	obj.SetLabels(labels)
+	obj.SetAnnotations(annotations)
+}
+
+func TestRenderGolden(t *testing.T) {
+	credential := repository("apps", "repository", "https://git.example.com/apps.git", "web")
+	credential.Namespace, credential.Type = "argocd", corev1.SecretTypeOpaque
+	credential.Annotations = map[string]string{apis.AnnotationPropagate: "true", "managed-by": "argocd.argoproj.io"}
+	secret, config := &corev1.Secret{Type: corev1.SecretTypeTLS, Data: map[string][]byte{"tls.key": []byte("k")}}, &corev1.ConfigMap{
+		Data: map[string]string{"a": "b"}, BinaryData: map[string][]byte{"c": {0xff}},
+	}
+	secret.Namespace, secret.Name = "team-a", "tls"
+	config.Namespace, config.Name = "team-a", "settings"
+	for _, obj := range []metav1.Object{&credential, secret, config} {
+		tracked(obj)
+	}
+	for title, render := range map[string]func() (*workv1.ManifestWork, error){
+		"project": func() (*workv1.ManifestWork, error) {
+			return dependency.RenderProject(project(t, webProject), c1, "argocd")
+		},
+		"released-project": func() (*workv1.ManifestWork, error) {
+			w, err := dependency.RenderProject(project(t, webProject), c1, "argocd")
+			if err != nil {
+				return nil, err
+			}
+			return dependency.ReleaseProject(w)
+		},
+		"left-project": func() (*workv1.ManifestWork, error) {
+			w, err := dependency.RenderProject(project(t, webProject), c1, "argocd")
+			if err != nil {
+				return nil, err
+			}
+			dependency.Leave(w, []types.NamespacedName{{Namespace: "team-b", Name: "web"}, {Namespace: "team-a", Name: "web"}})
+			return dependency.ReleaseProject(w)
+		},
+		"left-credential": func() (*workv1.ManifestWork, error) {
+			w, err := dependency.RenderCredential(&credential, "c1", "openshift-gitops")
+			if err != nil {
+				return nil, err
+			}
+			dependency.Leave(w, []types.NamespacedName{{Namespace: "team-a", Name: "web"}})
+			return w, nil
+		},
+		"credential": func() (*workv1.ManifestWork, error) {
+			return dependency.RenderCredential(&credential, "c1", "openshift-gitops")
+		},
+		"objects": func() (*workv1.ManifestWork, error) {
+			return dependency.RenderObjects(work.Key(fixture.Application("guestbook").Obj()), "guestbook",
+				dependency.ObjectSet{Secrets: []*corev1.Secret{secret}, ConfigMaps: []*corev1.ConfigMap{config}})
+		},
+	} {
+		t.Run(title, func(t *testing.T) {
+			w, err := render()
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := yaml.Marshal(w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden.Equal(t, title+".golden.yaml", got)
+		})
+	}
+}
+
+// destinationsOn are the namespaces that the project permits on a cluster that it has been rendered for.
+func destinationsOn(t *testing.T, p *argocd.AppProject, c authorization.Cluster) string {
+	t.Helper()
+	w, err := dependency.RenderProject(p, c, "argocd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	there := &argocd.AppProject{}
+	if err := json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, there); err != nil {
+		t.Fatal(err)
+	}
+	if there.Spec.PermitOnlyProjectScopedClusters {
+		t.Error("the cluster has no Secret that would be the project's")
+	}
+	var out []string
+	for _, d := range there.Spec.Destinations {
+		if d.Server != apis.InClusterServer || d.Name != "" {
+			t.Errorf("got %+v", d)
+		}
+		out = append(out, d.Namespace)
+	}
+	return strings.Join(out, ",")
+}
+
+func TestDestinations(t *testing.T) {
+	unknown := authorization.Cluster{Name: "c1"}
+	for title, tc := range map[string]struct {
+		destinations string
+		edit         string
+		cluster      authorization.Cluster
+		want         string
+	}{
+		"by name":    {destinations: `{"name":"c1","namespace":"a"}`, want: "a"},
+		"by address": {destinations: `{"server":"https://c1.example.com:6443","namespace":"a"}`, want: "a"},
+		"as the Application does": {
+			destinations: `{"server":"https://kubernetes.default.svc","namespace":"a"},{"name":"in-cluster","namespace":"b"}`, want: "a,b"},
+		"by a pattern":          {destinations: `{"name":"c*","namespace":"a-*"}`, want: "a-*"},
+		"another cluster":       {destinations: `{"name":"c2","namespace":"a"},{"server":"https://c2","namespace":"b"}`},
+		"twice":                 {destinations: `{"name":"c1","namespace":"a"},{"server":"*","namespace":"a"}`, want: "a"},
+		"a forbidden namespace": {destinations: `{"server":"*","namespace":"*"},{"server":"*","namespace":"!kube-system"}`, want: "*,!kube-system"},
+		"forbidden by name":     {destinations: `{"server":"*","namespace":"*"},{"name":"!c1","namespace":"*"}`},
+		"forbidden by address":  {destinations: `{"server":"*","namespace":"*"},{"server":"!https://c1.*","namespace":"x"}`},
+		"another forbidden":     {destinations: `{"server":"*","namespace":"a"},{"name":"!c2","namespace":"b"}`, want: "a,b"},
+		"the hub itself forbidden": {
+			destinations: `{"server":"*","namespace":"a"},{"server":"!https://kubernetes.default.svc","namespace":"*"}`, want: "a,*"},
+		"its address not known": {
+			destinations: `{"server":"*","namespace":"a"},{"server":"!https://c2","namespace":"*"}`, cluster: unknown},
+		"only its own clusters": {destinations: `{"server":"*","namespace":"a"}`, edit: `,"permitOnlyProjectScopedClusters":true`},
+	} {
+		c := tc.cluster
+		if c.Name == "" {
+			c = c1
+		}
+		p := project(t, `{"destinations":[`+tc.destinations+`]`+tc.edit+`}`)
+		got := destinationsOn(t, p, c)
+		if got != tc.want {
+			t.Errorf("%s: got %q, want %q", title, got, tc.want)
+		}
+	}
+}
+
+// FuzzProjectsGiveNoMoreThere: a namespace that the project permits on a cluster, as the hub judges it, is one that it
+// permits there at the most.
+func FuzzProjectsGiveNoMoreThere(f *testing.F) {
+	f.Add("*", "", "a", "!https://c1", "", "a", "a")
+	f.Add("", "!c1", "*", "https://kubernetes.default.svc", "", "!x", "x")
+	f.Fuzz(func(t *testing.T, server, name, namespace, server2, name2, namespace2, asked string) {
+		p := &argocd.AppProject{}
+		p.Name = "web"
+		p.Spec.Destinations = []argocd.ProjectDestination{
+			{Server: server, Name: name, Namespace: namespace}, {Server: server2, Name: name2, Namespace: namespace2},
+		}
+		for _, c := range []authorization.Cluster{c1, {Name: "c1"}} {
+			w, err := dependency.RenderProject(p, c, "argocd")
+			if err != nil {
+				t.Fatal(err)
+			}
+			there := &argocd.AppProject{}
+			if err := json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, there); err != nil {
+				t.Fatal(err)
+			}
+			if authorization.DestinationPermitted(there, "in-cluster", apis.InClusterServer, asked) && !authorization.Permits(p, c, asked) {
+				t.Errorf("%+v permits %q on %+v, and on the hub it does not", there.Spec.Destinations, asked, c)
+			}
+		}
+	})
+}
+
+func TestReleaseOfSomethingElse(t *testing.T) {
+	for _, raw := range []string{`{}`, `[]`, `{"spec":1}`, `{"spec":{},"metadata":1}`} {
+		w := &workv1.ManifestWork{}
+		w.Spec.Workload.Manifests = []workv1.Manifest{{}}
+		w.Spec.Workload.Manifests[0].Raw = []byte(raw)
+		if got, err := dependency.ReleaseProject(w); got != nil || err != nil {
+			t.Errorf("%s: %v, %v", raw, got, err)
+		}
+	}
+}

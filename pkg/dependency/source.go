@@ -1,0 +1,52 @@
+package dependency
+
+import (
+	"strings"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/authorization"
+)
+
+// Spec is what of an Application's spec decides about its dependencies.
+type Spec struct {
+	// Project is the name of its AppProject; empty when the spec cannot be read.
+	Project string
+
+	// Repositories are the normalized addresses that it deploys from, without those that are none.
+	Repositories []string
+
+	// Namespace is that of its destination; empty when it names none.
+	Namespace string
+}
+
+// ReadSpec reads an Application, and the operation that it requests. What cannot be read asks for nothing.
+func ReadSpec(app *argocd.Application) Spec {
+	request, err := authorization.Read(app)
+	if err != nil {
+		request, err = authorization.ReadSpec(app)
+	}
+	if err != nil {
+		return Spec{}
+	}
+	out := Spec{Project: request.Project, Namespace: request.Namespace}
+	for _, source := range request.Sources {
+		if u := authorization.NormalizeURL(source); u != "" {
+			out.Repositories = append(out.Repositories, u)
+		}
+	}
+	return out
+}
+
+// Host is the part of a normalized address up to the first slash of its path: where credentials are for.
+func Host(normalized string) string {
+	scheme, rest, ok := strings.Cut(normalized, "://")
+	if !ok {
+		host, _, _ := strings.Cut(normalized, "/")
+		return host
+	}
+	host, _, _ := strings.Cut(rest, "/")
+	if host == "" {
+		return ""
+	}
+	return scheme + "://" + host
+}
