@@ -30,7 +30,7 @@ func goes(g Gomega, w *workv1.ManifestWork) { g.Expect(w.Spec.DeleteOption).To(B
 // said before would be none to that.
 func answerLeft(t *testing.T, key types.NamespacedName) {
 	t.Helper()
-	expectDependency(t, key, func(g Gomega, w *workv1.ManifestWork) { g.Expect(dependency.LeftTo(w)).NotTo(BeEmpty()) })
+	expectDependency(t, key, func(g Gomega, w *workv1.ManifestWork) { g.Expect(dependency.ReleasedTo(w)).NotTo(BeEmpty()) })
 	answer(t, key, metav1.ConditionTrue, "")
 }
 
@@ -74,7 +74,7 @@ func TestReleaseLeavesDependencies(t *testing.T) {
 			for _, key := range keys {
 				expectDependency(t, key, func(g Gomega, w *workv1.ManifestWork) {
 					stays(g, w)
-					g.Expect(dependency.LeftTo(w)).To(ConsistOf(client.ObjectKeyFromObject(app)))
+					g.Expect(dependency.ReleasedTo(w)).To(ConsistOf(client.ObjectKeyFromObject(app)))
 				})
 			}
 			applied(t, own)
@@ -117,7 +117,7 @@ func TestDependenciesOfAReleasedNeighbour(t *testing.T) {
 	expectWork(t, app)
 	expectDependency(t, credential, goes)
 	for _, key := range keys { // what is said of the first time is not to be taken for the second
-		expectDependency(t, key, func(g Gomega, w *workv1.ManifestWork) { g.Expect(dependency.LeftTo(w)).To(BeEmpty()) })
+		expectDependency(t, key, func(g Gomega, w *workv1.ManifestWork) { g.Expect(dependency.ReleasedTo(w)).To(BeEmpty()) })
 	}
 	letGo()
 	remove(t, other)
@@ -138,7 +138,7 @@ func TestWithdrawnCredentialGoes(t *testing.T) {
 	edit(t, s, func(s *corev1.Secret) { s.Annotations = nil })
 	expectDependency(t, keys[1], func(g Gomega, w *workv1.ManifestWork) {
 		g.Expect(w.Spec.DeleteOption).To(HaveValue(HaveField("PropagationPolicy", workv1.DeletePropagationPolicyTypeForeground)))
-		g.Expect(w.Annotations).NotTo(HaveKey(apis.AnnotationLeftTo))
+		g.Expect(w.Annotations).NotTo(HaveKey(apis.AnnotationReleasedTo))
 	})
 	answer(t, keys[1], metav1.ConditionTrue, "")
 	expectNoDependency(t, keys[1])

@@ -31,7 +31,7 @@ func TestReleaseOfWhatItsClusterHasNotHeardOf(t *testing.T) {
 			for _, key := range keys[1:] { // the AppProject's waits for the agent, as after any deletion
 				expectNoDependency(t, key)
 			}
-			expectDependency(t, keys[0], func(g Gomega, w *workv1.ManifestWork) { g.Expect(dependency.LeftTo(w)).To(BeEmpty()) })
+			expectDependency(t, keys[0], func(g Gomega, w *workv1.ManifestWork) { g.Expect(dependency.ReleasedTo(w)).To(BeEmpty()) })
 			if got := get(t, app); len(got.Finalizers) != 1 {
 				t.Error("the hub's Application lost its finalizer")
 			}

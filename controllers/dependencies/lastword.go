@@ -14,7 +14,7 @@ func lastWord(existing *workv1.ManifestWork, want want) (*workv1.ManifestWork, e
 	case want.letGo, want.originals:
 		return leave(existing, want.left), nil
 	case isProject(existing):
-		return dependency.ReleaseProject(leave(existing, want.left))
+		return dependency.FinalProject(leave(existing, want.left))
 	case len(want.left) > 0 && !want.withdrawn:
 		return leave(existing, want.left), nil
 	case existing.Spec.DeleteOption == nil:
@@ -39,7 +39,7 @@ func kept(existing *workv1.ManifestWork, want want) *workv1.ManifestWork {
 // been refused some of it, it is not to try that again, only to take off its mark of ownership.
 func leave(existing *workv1.ManifestWork, to []types.NamespacedName) *workv1.ManifestWork {
 	out := existing.DeepCopy()
-	dependency.Leave(out, to)
+	dependency.Release(out, to)
 	if seen(existing) && !applied(existing) && !isProject(existing) {
 		dependency.Untouched(out)
 	}

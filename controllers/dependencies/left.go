@@ -25,7 +25,7 @@ func (r *Reconciler) leftTo(ctx context.Context, key types.NamespacedName, exist
 	if err != nil {
 		return nil, err
 	}
-	return leftIn(list.Items, dependency.LeftTo(existing), func(w *workv1.ManifestWork) []types.NamespacedName {
+	return leftIn(list.Items, dependency.ReleasedTo(existing), func(w *workv1.ManifestWork) []types.NamespacedName {
 		return usersIn(w, known, key)
 	}), nil
 }
@@ -80,7 +80,7 @@ func (r *Reconciler) Left(ctx context.Context, w *workv1.ManifestWork) (bool, er
 			case gone.Is(err):
 			case err != nil:
 				return false, err
-			case c.DeletionTimestamp.IsZero() && (!dependency.IsLeftTo(c, app.key) || !seen(c)):
+			case c.DeletionTimestamp.IsZero() && (!dependency.IsReleasedTo(c, app.key) || !seen(c)):
 				return false, nil
 			}
 		}

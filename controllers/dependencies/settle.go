@@ -30,7 +30,7 @@ func (r *Reconciler) settle(ctx context.Context, key types.NamespacedName, exist
 		return nil
 	case want.work != nil && !want.originals:
 		if len(want.left) > 0 {
-			dependency.Leave(want.work, want.left)
+			dependency.Release(want.work, want.left)
 		}
 		return r.update(ctx, existing, want.work)
 	case want.work != nil, want.end, want.withdrawn, want.letGo:

@@ -38,7 +38,7 @@ const (
 func boundWork(w *workv1.ManifestWork) {
 	var exempt string
 	if _, ok := dependency.KindOf(w.Name); ok {
-		exempt = apis.AnnotationLeftTo // bounded by what writes it
+		exempt = apis.AnnotationReleasedTo // bounded by what writes it
 	}
 	boundMeta(&w.ObjectMeta, isOurs, exempt)
 	boundSpec(&w.Spec, exempt != "")

@@ -73,7 +73,7 @@ var stuffedWorks = map[string]func(w *workv1.ManifestWork, i int){
 	"a long one": func(w *workv1.ManifestWork, i int) {
 		w.Annotations[apis.AnnotationRequestSent] = large(200<<10, i)
 	},
-	"whom it is left to": func(w *workv1.ManifestWork, i int) { w.Annotations[apis.AnnotationLeftTo] = large(200<<10, i) },
+	"whom it is released to": func(w *workv1.ManifestWork, i int) { w.Annotations[apis.AnnotationReleasedTo] = large(200<<10, i) },
 	"finalizers": func(w *workv1.ManifestWork, i int) {
 		for n := range 2000 {
 			w.Finalizers = append(w.Finalizers, fmt.Sprintf("x/%d-%d", i, n))
@@ -243,16 +243,16 @@ func TestWhatIsReadOfStuffedClusters(t *testing.T) {
 	}
 }
 
-// TestWhatDependenciesAreLeftTo: a work that carries dependencies keeps all of what Towline writes there.
-func TestWhatDependenciesAreLeftTo(t *testing.T) {
+// TestWhatDependenciesAreReleasedTo: a work that carries dependencies keeps all of what Towline writes there.
+func TestWhatDependenciesAreReleasedTo(t *testing.T) {
 	w := reported(t)
 	w.Name = dependency.ObjectsKey(work.Key(fixture.Application("guestbook").Obj())).Name
-	w.Annotations[apis.AnnotationLeftTo] = strings.Repeat("a/b,", 10_000)
+	w.Annotations[apis.AnnotationReleasedTo] = strings.Repeat("a/b,", 10_000)
 	got, err := slim.Work(decoded(t, w))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if held := got.(*workv1.ManifestWork).Annotations[apis.AnnotationLeftTo]; held != w.Annotations[apis.AnnotationLeftTo] {
-		t.Errorf("%d bytes of %d are held", len(held), len(w.Annotations[apis.AnnotationLeftTo]))
+	if held := got.(*workv1.ManifestWork).Annotations[apis.AnnotationReleasedTo]; held != w.Annotations[apis.AnnotationReleasedTo] {
+		t.Errorf("%d bytes of %d are held", len(held), len(w.Annotations[apis.AnnotationReleasedTo]))
 	}
 }

@@ -13,10 +13,10 @@ const (
 	SecretTypeRepoCreds = "repo-creds" //nolint:gosec // the name of a kind of Secret, and no secret
 )
 
-// AnnotationLeftTo is on a dependency's ManifestWork: "<namespace>/<name>" of the Applications of the cluster that were
-// let go of and go on using what it carries, with commas between them; "*/*" when those are too many. As long as there
+// AnnotationReleasedTo is on a dependency's ManifestWork: "<namespace>/<name>" of the Applications of the cluster that were
+// released and go on using what it carries, with commas between them; "*/*" when those are too many. As long as there
 // is one, the deletion of the work leaves that where it is.
-const AnnotationLeftTo = Group + "/left-to"
+const AnnotationReleasedTo = Group + "/released-to"
 
 // Annotations that decide what travels beside Applications.
 const (

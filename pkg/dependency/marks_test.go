@@ -83,10 +83,10 @@ func TestMarksThatAnEarlierVersionSent(t *testing.T) {
 	for title, next := range map[string]func(w *workv1.ManifestWork) (*workv1.ManifestWork, error){
 		"kept": func(w *workv1.ManifestWork) (*workv1.ManifestWork, error) { dependency.Keep(w); return w, nil },
 		"left": func(w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
-			dependency.Leave(w, []types.NamespacedName{{Namespace: "argocd", Name: "guestbook"}})
+			dependency.Release(w, []types.NamespacedName{{Namespace: "argocd", Name: "guestbook"}})
 			return w, nil
 		},
-		"released": dependency.ReleaseProject,
+		"released": dependency.FinalProject,
 	} {
 		for kind, w := range dependencies(t) {
 			if title == "released" && kind != "project" {

@@ -101,18 +101,18 @@ func rewriteList(spec fields, name string, rewrite func(fields) (fields, error))
 	return err
 }
 
-// ReleaseProject is the last state of a project's work before it goes: what stays on the cluster is of use to the
+// FinalProject is the last state of a project's work before it goes: what stays on the cluster is of use to the
 // Applications of Argo CD's own namespace there, and no longer gives rights to other namespaces or to the roles of the
-// hub's users, since the hub would not take them back any more. Where Applications were let go of that go on using it, the
+// hub's users, since the hub would not take them back any more. Where Applications were released that go on using it, the
 // namespaces stay: those may be in one of them. It is nil for a work that carries no project.
-func ReleaseProject(w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
+func FinalProject(w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	var project, spec fields
 	var meta payloadMeta
 	if len(w.Spec.Workload.Manifests) != 1 || json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, &project) != nil ||
 		json.Unmarshal(project["spec"], &spec) != nil || json.Unmarshal(project["metadata"], &meta) != nil {
 		return nil, nil //nolint:nilerr,nilnil // documented
 	}
-	left := LeftTo(w)
+	left := ReleasedTo(w)
 	if len(left) == 0 {
 		delete(spec, "sourceNamespaces")
 	}
@@ -124,7 +124,7 @@ func ReleaseProject(w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	project["spec"] = raw
 	out, err := renderProject(types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, project, meta)
 	if err == nil {
-		Leave(out, left)
+		Release(out, left)
 	}
 	return out, err
 }

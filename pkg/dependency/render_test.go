@@ -82,27 +82,27 @@ func TestRenderGolden(t *testing.T) {
 		"project": func() (*workv1.ManifestWork, error) {
 			return dependency.RenderProject(project(t, webProject), c1, "argocd")
 		},
-		"released-project": func() (*workv1.ManifestWork, error) {
+		"final-project": func() (*workv1.ManifestWork, error) {
 			w, err := dependency.RenderProject(project(t, webProject), c1, "argocd")
 			if err != nil {
 				return nil, err
 			}
-			return dependency.ReleaseProject(w)
+			return dependency.FinalProject(w)
 		},
-		"left-project": func() (*workv1.ManifestWork, error) {
+		"released-to-project": func() (*workv1.ManifestWork, error) {
 			w, err := dependency.RenderProject(project(t, webProject), c1, "argocd")
 			if err != nil {
 				return nil, err
 			}
-			dependency.Leave(w, []types.NamespacedName{{Namespace: "team-b", Name: "web"}, {Namespace: "team-a", Name: "web"}})
-			return dependency.ReleaseProject(w)
+			dependency.Release(w, []types.NamespacedName{{Namespace: "team-b", Name: "web"}, {Namespace: "team-a", Name: "web"}})
+			return dependency.FinalProject(w)
 		},
-		"left-credential": func() (*workv1.ManifestWork, error) {
+		"released-to-credential": func() (*workv1.ManifestWork, error) {
 			w, err := dependency.RenderCredential(&credential, "c1", "openshift-gitops")
 			if err != nil {
 				return nil, err
 			}
-			dependency.Leave(w, []types.NamespacedName{{Namespace: "team-a", Name: "web"}})
+			dependency.Release(w, []types.NamespacedName{{Namespace: "team-a", Name: "web"}})
 			return w, nil
 		},
 		"credential": func() (*workv1.ManifestWork, error) {
@@ -220,7 +220,7 @@ func TestReleaseOfSomethingElse(t *testing.T) {
 		w := &workv1.ManifestWork{}
 		w.Spec.Workload.Manifests = []workv1.Manifest{{}}
 		w.Spec.Workload.Manifests[0].Raw = []byte(raw)
-		if got, err := dependency.ReleaseProject(w); got != nil || err != nil {
+		if got, err := dependency.FinalProject(w); got != nil || err != nil {
 			t.Errorf("%s: %v, %v", raw, got, err)
 		}
 	}

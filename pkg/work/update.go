@@ -34,7 +34,7 @@ var ownKeys = []string{
 	apis.LabelPull, apis.LabelApplicationSet, apis.LabelApplicationSetHash,
 	apis.AnnotationHubNamespace, apis.AnnotationHubName, apis.AnnotationApplicationSet,
 	apis.AnnotationRefreshSent, apis.AnnotationRequestSent,
-	apis.AnnotationOrphanedAt, apis.AnnotationOrphaned, apis.AnnotationLeftTo, apis.AnnotationGrantedBy,
+	apis.AnnotationOrphanedAt, apis.AnnotationOrphaned, apis.AnnotationReleasedTo, apis.AnnotationGrantedBy,
 }
 
 // owned tells whether own would change nothing.

@@ -12,25 +12,25 @@ import (
 	"github.com/towline-io/towline/pkg/dependency"
 )
 
-// TestLeftToTooManyToName: an object has room for so many annotations, and one that cannot be written is left to nobody.
-func TestLeftToTooManyToName(t *testing.T) {
+// TestReleasedToTooManyToName: an object has room for so many annotations, and one that cannot be written is released to nobody.
+func TestReleasedToTooManyToName(t *testing.T) {
 	w := &workv1.ManifestWork{}
 	few := []types.NamespacedName{{Namespace: "argocd", Name: "a"}, {Namespace: "argocd", Name: "b"}}
-	dependency.Leave(w, few)
-	if !slices.Equal(dependency.LeftTo(w), few) || dependency.IsLeftTo(w, types.NamespacedName{Namespace: "argocd", Name: "c"}) {
+	dependency.Release(w, few)
+	if !slices.Equal(dependency.ReleasedTo(w), few) || dependency.IsReleasedTo(w, types.NamespacedName{Namespace: "argocd", Name: "c"}) {
 		t.Errorf("left to %s", w.Annotations)
 	}
 	many := slices.Clone(few)
 	for i := range 5000 {
 		many = append(many, types.NamespacedName{Namespace: "argocd", Name: fmt.Sprintf("application-of-some-team-%d", i)})
 	}
-	dependency.Leave(w, many)
-	dependency.Leave(w, append(dependency.LeftTo(w), few...)) // once more, as it is remembered
-	if text := w.Annotations[apis.AnnotationLeftTo]; len(text) > 64<<10 {
+	dependency.Release(w, many)
+	dependency.Release(w, append(dependency.ReleasedTo(w), few...)) // once more, as it is remembered
+	if text := w.Annotations[apis.AnnotationReleasedTo]; len(text) > 64<<10 {
 		t.Errorf("%d bytes", len(text))
 	}
 	for _, app := range many {
-		if !dependency.IsLeftTo(w, app) {
+		if !dependency.IsReleasedTo(w, app) {
 			t.Fatalf("not left to %s", app)
 		}
 	}

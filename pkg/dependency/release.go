@@ -14,20 +14,20 @@ import (
 // everybody stands for all Applications of a cluster, in the place of so many that a work cannot name them.
 var everybody = types.NamespacedName{Namespace: "*", Name: "*"}
 
-// maxLeftTo is how many bytes of a work's annotations may name Applications. An object has 256 KiB for all of them.
-const maxLeftTo = 64 << 10
+// maxReleasedTo is how many bytes of a work's annotations may name Applications. An object has 256 KiB for all of them.
+const maxReleasedTo = 64 << 10
 
-// IsLeftTo tells whether an Application of the cluster is among those that LeftTo names.
-func IsLeftTo(w *workv1.ManifestWork, app types.NamespacedName) bool {
-	left := LeftTo(w)
+// IsReleasedTo tells whether an Application of the cluster is among those that ReleasedTo names.
+func IsReleasedTo(w *workv1.ManifestWork, app types.NamespacedName) bool {
+	left := ReleasedTo(w)
 	return slices.Contains(left, app) || slices.Contains(left, everybody)
 }
 
-// LeftTo are the Applications of the cluster, sorted, that were let go of and go on using what a dependency work
+// ReleasedTo are the Applications of the cluster, sorted, that were released and go on using what a dependency work
 // carries. "*/*" is among them when they are, or were once, too many to name: those are never forgotten one by one.
-func LeftTo(w *workv1.ManifestWork) []types.NamespacedName {
+func ReleasedTo(w *workv1.ManifestWork) []types.NamespacedName {
 	var out []types.NamespacedName
-	for entry := range strings.SplitSeq(w.Annotations[apis.AnnotationLeftTo], ",") {
+	for entry := range strings.SplitSeq(w.Annotations[apis.AnnotationReleasedTo], ",") {
 		if namespace, name, ok := strings.Cut(entry, "/"); ok {
 			out = append(out, types.NamespacedName{Namespace: namespace, Name: name})
 		}
@@ -36,13 +36,13 @@ func LeftTo(w *workv1.ManifestWork) []types.NamespacedName {
 	return slices.Compact(out)
 }
 
-// Leave changes a work so that it remembers those Applications, and so that its deletion leaves what it carries on the
+// Release changes a work so that it remembers those Applications, and so that its deletion leaves what it carries on the
 // cluster, without the marks of the hub's controllers that an earlier version sent. An agent (v1.2.0) that has applied the
 // work so has taken the work's mark of ownership off.
-func Leave(w *workv1.ManifestWork, to []types.NamespacedName) {
+func Release(w *workv1.ManifestWork, to []types.NamespacedName) {
 	work.Unmark(w)
 	w.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
-	delete(w.Annotations, apis.AnnotationLeftTo)
+	delete(w.Annotations, apis.AnnotationReleasedTo)
 	if len(to) == 0 {
 		return
 	}
@@ -55,10 +55,10 @@ func Leave(w *workv1.ManifestWork, to []types.NamespacedName) {
 	}
 	slices.Sort(text)
 	names := strings.Join(slices.Compact(text), ",")
-	if len(names) > maxLeftTo || slices.Contains(to, everybody) {
+	if len(names) > maxReleasedTo || slices.Contains(to, everybody) {
 		names = everybody.String()
 	}
-	w.Annotations[apis.AnnotationLeftTo] = names
+	w.Annotations[apis.AnnotationReleasedTo] = names
 }
 
 // Untouched changes a work so that the agent takes off no more than its mark of ownership, which it does not where it
@@ -71,7 +71,7 @@ func Untouched(w *workv1.ManifestWork) { setStrategy(w, workv1.UpdateStrategyTyp
 func Keep(w *workv1.ManifestWork) {
 	work.Unmark(w)
 	w.Spec.DeleteOption = nil
-	delete(w.Annotations, apis.AnnotationLeftTo)
+	delete(w.Annotations, apis.AnnotationReleasedTo)
 	setStrategy(w, workv1.UpdateStrategyTypeServerSideApply)
 }
 
