@@ -25,6 +25,7 @@ import (
 	"github.com/towline-io/towline/controllers/status"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/delivery"
+	"github.com/towline-io/towline/pkg/dependency"
 	"github.com/towline-io/towline/pkg/report"
 )
 
@@ -68,7 +69,7 @@ type Options struct {
 	AfterRestore string
 
 	// Dependencies say what travels beside the Applications.
-	Dependencies dependencies.Options
+	Dependencies dependency.Options
 
 	// ReportMaxBytes is how large the report of an ApplicationSet may be; 0 stands for report.DefaultMaxBytes.
 	ReportMaxBytes int

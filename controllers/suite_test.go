@@ -32,11 +32,11 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/towline-io/towline/controllers"
-	"github.com/towline-io/towline/controllers/dependencies"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
 	"github.com/towline-io/towline/pkg/delivery"
+	"github.com/towline-io/towline/pkg/dependency"
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
@@ -245,7 +245,7 @@ func startReplica(t *testing.T, replica func(*ctrl.Options), edits ...func(*cont
 		ClusterGrace: time.Millisecond,
 	}
 	o.Authorization.NamespaceRules = []authorization.NamespaceRule{{From: "*", To: "*"}}
-	o.Dependencies = dependencies.Options{ClusterNamespace: clusterArgoCD, Projects: true, Objects: true, Grace: time.Millisecond}
+	o.Dependencies = dependency.Options{ClusterNamespace: clusterArgoCD, Projects: true, Objects: true, Grace: time.Millisecond}
 	for _, edit := range edits {
 		edit(&o)
 	}

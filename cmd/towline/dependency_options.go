@@ -6,14 +6,14 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"github.com/towline-io/towline/controllers/dependencies"
+	"github.com/towline-io/towline/pkg/dependency"
 )
 
 // dependencyOptions are the flags about what travels beside Applications.
-type dependencyOptions struct{ dependencies dependencies.Options }
+type dependencyOptions struct{ dependencies dependency.Options }
 
 func newDependencyOptions() dependencyOptions {
-	return dependencyOptions{dependencies.Options{Projects: true}}
+	return dependencyOptions{dependency.Options{Projects: true}}
 }
 
 func (o *dependencyOptions) addFlags(fs *pflag.FlagSet) {

@@ -4,10 +4,8 @@ import (
 	"context"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
-	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -18,51 +16,31 @@ import (
 	"github.com/towline-io/towline/controllers/internal/tally"
 	"github.com/towline-io/towline/controllers/internal/tracking"
 	"github.com/towline-io/towline/pkg/dependency"
-	"github.com/towline-io/towline/pkg/work"
 )
 
 // +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=argoproj.io,namespace=argocd,resources=appprojects,verbs=list;watch
+// +kubebuilder:rbac:groups=argoproj.io,namespace=argocd,resources=appprojects,verbs=get;list;watch
 // +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 // +kubebuilder:rbac:groups="",namespace=argocd,resources=secrets,verbs=list;watch
 
-// Options say what travels.
-type Options struct {
-	// ArgoCDNamespace is where the hub's Argo CD has its AppProjects and Secrets; empty: as authorization has it.
-	ArgoCDNamespace string
+// rounds is how many plans are made of one work at a time: each but the last meets something that was not known.
+const rounds = 3
 
-	// ClusterNamespace is where the clusters' Argo CDs have theirs, unless a ManagedCluster says otherwise; empty:
-	// ArgoCDNamespace.
-	ClusterNamespace string
-
-	// Projects tells whether AppProjects travel.
-	Projects bool
-
-	// Objects tells whether Applications may name Secrets and ConfigMaps, which takes the right to read all of them.
-	Objects bool
-
-	// Grace is how long a credential's Secret must have been missing on the hub before its clusters lose it; 0 stands for
-	// DefaultGrace.
-	Grace time.Duration
-}
-
-// DefaultGrace is how long a Secret may be missing: objects are not put back all at once in a restore, and are replaced by
-// being deleted and made again.
-const DefaultGrace = time.Minute
-
-// Reconciler keeps one dependency work as it should be. What it remembers can be lost at any time.
+// Reconciler keeps one dependency's work as it should be. What it remembers can be lost at any time.
 type Reconciler struct {
 	client.Client
-	Options
+
+	// Live reads from the API server, past the cache. It is asked before anything is deleted.
+	Live client.Reader
+
+	// Options are what is said for all dependencies.
+	Options dependency.Options
 
 	// Executor is the ServiceAccount of the clusters whose rights are needed for what an Application names, as they are
 	// for the Application itself; see propagation.Reconciler.
 	Executor types.NamespacedName
-
-	// Live reads from the API server, past the cache.
-	Live client.Reader
 
 	// Events records what people should see on the Application.
 	Events events.EventRecorder
@@ -76,104 +54,76 @@ type Reconciler struct {
 	// Grants tells whether Applications may be where they ask to be. What it reads, propagation watches.
 	Grants *grants.Checker
 
-	running  controller.Controller
-	scopes   scopes
-	missing  missing
-	nudged   nudged
-	troubled tally.Reasons
+	running   controller.Controller
+	scopes    scopes
+	missing   missing
+	refreshes refreshes
+	troubled  tally.Reasons
 }
 
-// Reconcile looks at the dependency work that req names.
+// Reconcile looks at the work that req names: it observes, decides and applies. Something that only the API server could tell
+// makes it decide once more.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	existing, err := r.work(ctx, req.NamespacedName)
+	seen, err := r.observe(ctx, req.NamespacedName)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	if existing == nil {
-		r.missing.forget(req.NamespacedName)
+	for range rounds {
+		plan, agreed, err := r.decide(ctx, seen)
+		if err != nil || !agreed {
+			return ctrl.Result{RequeueAfter: behind}, err
+		}
+		met, err := r.apply(ctx, seen, plan)
+		switch {
+		case err != nil:
+			return ctrl.Result{}, err
+		case met.conflict:
+			return ctrl.Result{RequeueAfter: retry.Conflict}, nil
+		case met.exists:
+			if err := r.observeUnwatched(ctx, seen); err != nil {
+				return ctrl.Result{}, err
+			}
+			continue
+		}
+		return ctrl.Result{RequeueAfter: plan.After}, nil
 	}
-	want, err := r.want(ctx, req.NamespacedName, existing)
-	if err == nil && existing != nil {
-		want.left, err = r.leftTo(ctx, req.NamespacedName, existing)
-	}
-	if err == nil && existing != nil {
-		want.originals, err = r.originals(ctx, existing)
-	}
-	if err == nil {
-		want.label, err = r.Tracking.LabelKey(ctx)
-	}
-	if err == nil {
-		err = r.settle(ctx, req.NamespacedName, existing, want)
-	}
-	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: retry.Conflict}, nil
-	}
-	return ctrl.Result{RequeueAfter: want.after}, err
+	return ctrl.Result{RequeueAfter: retry.Conflict}, nil
 }
 
-// want is what should become of a dependency work.
-type want struct {
-	// work is what it should say; nil when it should say nothing new.
-	work *workv1.ManifestWork
+// behind is how long to wait when the cache does not have yet what the API server has: the change itself wakes the work,
+// unless it is one that does not.
+const behind = time.Second
 
-	// left are the Applications of the cluster that were let go of and go on using what it carries.
-	left []types.NamespacedName
-
-	// originals tells that it carries objects of the hub to where they are. They stay, whatever is asked for.
-	originals bool
-
-	// end asks for its end, and for that of the rights that it gives. What it carries stays for those that are left.
-	end bool
-
-	// withdrawn asks for the end of all of it, whoever uses it: its owner does not let it travel any more.
-	withdrawn bool
-
-	// letGo asks for its end, and leaves what it carries to the cluster as it is.
-	letGo bool
-
-	// unfit tells that it cannot say what it should, because that is too large.
-	unfit error
-
-	// after is when to look again though nothing has changed; zero for never.
-	after time.Duration
-
-	// label is the one by which the hub's Argo CD tracks what it deployed, where that is not its default. It does not travel.
-	label string
+// decide makes a plan of what was observed. One that destroys something is made twice: the second time from what the API
+// server has now, which seen is afterwards. It tells whether both come to the same, or the second destroys nothing.
+func (r *Reconciler) decide(ctx context.Context, seen *observation) (plan dependency.Plan, agreed bool, err error) {
+	plan, err = r.decideOnce(ctx, seen)
+	if err != nil || seen.Live || plan.Destroys() == "" {
+		return plan, true, err
+	}
+	if same, err := r.observeLive(ctx, seen); err != nil || !same {
+		return plan, false, err
+	}
+	second, err := r.decideOnce(ctx, seen)
+	if err != nil {
+		return second, false, err
+	}
+	same := plan.Destroys() == second.Destroys()
+	if !same && (second.After == 0 || second.After > behind) {
+		second.After = behind
+	}
+	return second, same || second.Destroys() == "", nil
 }
 
-// unmark takes the hub's label off what a work carries.
-func (w want) unmark(out *workv1.ManifestWork) {
-	if out != nil && w.label != "" {
-		work.Unmark(out, w.label)
+// decideOnce makes a plan, and reads what it lacks.
+func (r *Reconciler) decideOnce(ctx context.Context, seen *observation) (dependency.Plan, error) {
+	for {
+		plan := dependency.Decide(seen.Facts, r.Options)
+		if plan.Need == 0 {
+			return plan, plan.Err
+		}
+		if err := r.observeMore(ctx, seen, plan.Need); err != nil {
+			return plan, err
+		}
 	}
-}
-
-var (
-	keep      = want{}
-	end       = want{end: true}
-	withdrawn = want{withdrawn: true}
-	letGo     = want{letGo: true}
-)
-
-func (r *Reconciler) want(ctx context.Context, key types.NamespacedName, existing *workv1.ManifestWork) (want, error) {
-	kind, _ := dependency.KindOf(key.Name)
-	switch kind {
-	case dependency.Project:
-		return r.project(ctx, key, existing)
-	case dependency.Credential:
-		return r.credential(ctx, key, existing)
-	case dependency.Objects:
-		return r.objectsWork(ctx, key, existing)
-	}
-	return keep, nil
-}
-
-// work is a ManifestWork as the cache has it; nil when there is none.
-func (r *Reconciler) work(ctx context.Context, key types.NamespacedName) (*workv1.ManifestWork, error) {
-	w := &workv1.ManifestWork{}
-	err := r.Get(ctx, key, w)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	return w, err
 }

@@ -9,7 +9,7 @@ import (
 )
 
 var (
-	dependencyWrites = prometheus.NewCounterVec(prometheus.CounterOpts{
+	writes = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "towline_dependency_writes_total",
 		Help: "ManifestWorks of dependencies written, by what they carry (project, credential or objects) and operation.",
 	}, []string{"kind", "operation"})
@@ -21,10 +21,10 @@ var (
 )
 
 func init() {
-	metrics.Registry.MustRegister(dependencyWrites, troubledApplications)
+	metrics.Registry.MustRegister(writes, troubledApplications)
 }
 
-func count(w *workv1.ManifestWork, operation string) {
+func kindOf(w *workv1.ManifestWork) dependency.Kind {
 	kind, _ := dependency.KindOf(w.Name)
-	dependencyWrites.WithLabelValues(string(kind), operation).Inc()
+	return kind
 }

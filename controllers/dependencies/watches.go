@@ -44,14 +44,14 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("dependencies").
 		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.ofApplication),
-			builder.WithPredicates(r.nudged.watched(), applicationChanged())).
+			builder.WithPredicates(r.refreshes.watched(), applicationChanged())).
 		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(r.ofWork), builder.WithPredicates(workChanged())).
 		Watches(&argocd.AppProject{}, handler.EnqueueRequestsFromMapFunc(r.ofProject), builder.WithPredicates(projectChanged())).
 		Watches(&corev1.Secret{}, r.secretHandler()).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(clusterChanged())).
 		WatchesMetadata(hubside.Namespace(), handler.EnqueueRequestsFromMapFunc(r.ofCluster),
 			builder.WithPredicates(hubside.FactsChanged()))
-	if r.Objects {
+	if r.Options.Objects {
 		if err := r.watchObjects(mgr, b); err != nil {
 			return err
 		}
@@ -65,40 +65,17 @@ func (r *Reconciler) WatchSets(mgr ctrl.Manager) error {
 	return r.Pauses.Watch(mgr, r.running, r.ofSet)
 }
 
-// applicationChanged lets through what dependencies depend on, and the conditions that tell that something about the
-// Application has been decided anew: by propagation, by its cluster, or by someone who dropped this controller's own.
+// applicationChanged lets through what is decided by.
 func applicationChanged() predicate.Predicate {
-	telling := func(app *argocd.Application) []string {
-		var out []string
-		for _, c := range app.Status.Conditions {
-			switch c.Type {
-			case apis.ConditionPropagationForbiddenError, apis.ConditionDependencyError:
-				out = append(out, c.Type)
-			case invalidSpec, noComparison:
-				out = append(out, c.Type)
-			}
-		}
-		return out
-	}
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, after := e.ObjectOld.(*argocd.Application), e.ObjectNew.(*argocd.Application)
-		return !maps.Equal(before.Labels, after.Labels) ||
-			!maps.Equal(before.Annotations, after.Annotations) ||
-			!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
-			!bytes.Equal(before.Spec.Raw, after.Spec.Raw) ||
-			!slices.Equal(telling(before), telling(after))
+		return !dependency.SameApplication(e.ObjectOld.(*argocd.Application), e.ObjectNew.(*argocd.Application))
 	}}
 }
 
 // workChanged lets through the making, the end and the editing of a work, and for a dependency what its cluster says of it.
 func workChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, after := e.ObjectOld.(*workv1.ManifestWork), e.ObjectNew.(*workv1.ManifestWork)
-		_, ours := dependency.KindOf(after.Name)
-		return before.Generation != after.Generation ||
-			!before.DeletionTimestamp.Equal(after.DeletionTimestamp) ||
-			ours && (!maps.Equal(before.Labels, after.Labels) || !maps.Equal(before.Annotations, after.Annotations) ||
-				seen(before) != seen(after) || applied(before) != applied(after))
+		return !dependency.SameWork(e.ObjectOld.(*workv1.ManifestWork), e.ObjectNew.(*workv1.ManifestWork))
 	}}
 }
 
@@ -125,23 +102,27 @@ func clusterChanged() predicate.Predicate {
 // ofApplication are the works that an Application may need, or may have needed: none for most.
 func (r *Reconciler) ofApplication(ctx context.Context, obj client.Object) []reconcile.Request {
 	app := obj.(*argocd.Application)
-	keys, err := r.dependenciesOf(ctx, app)
+	keys, err := r.neededBy(ctx, app)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "The repository Secrets cannot be listed from the cache")
 	}
 	needed := func(key types.NamespacedName) bool { return slices.Contains(keys, key) }
-	if alone(app, keys) && !slices.ContainsFunc(r.dependenciesOn(ctx, app.Cluster()), needed) {
+	if dependency.Alone(app, keys) && !slices.ContainsFunc(r.dependenciesOn(ctx, app.Cluster()), needed) {
 		return nil // should there be one that the cache does not have yet, that one wakes itself
 	}
-	return requests(keys)
+	return wake.Requests(keys)
 }
 
-// alone tells whether nothing travels beside an Application that these works are for, nor is anything said of it.
-func alone(app *argocd.Application, keys []types.NamespacedName) bool {
-	return app.Annotations[apis.AnnotationWith] == "" && argocd.IndexCondition(app.Status.Conditions, apis.ConditionDependencyError) < 0 &&
-		!slices.ContainsFunc(keys, func(key types.NamespacedName) bool {
-			return key != dependency.ObjectsKey(work.Key(app)) && key != dependency.ProjectKey(app.Cluster(), argocd.DefaultProject)
-		})
+// neededBy are the works that an Application may need.
+func (r *Reconciler) neededBy(ctx context.Context, app *argocd.Application) ([]types.NamespacedName, error) {
+	if app.Cluster() == "" {
+		return nil, nil
+	}
+	known, err := r.credentials(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return dependency.Keys(work.Key(app), known, dependency.ReadSpec(app)), nil
 }
 
 // ofWork are, for a dependency, itself and the objects works of those who use it, which say how it is; for an
@@ -151,7 +132,7 @@ func (r *Reconciler) ofWork(ctx context.Context, obj client.Object) []reconcile.
 	w, key := obj.(*workv1.ManifestWork), client.ObjectKeyFromObject(obj)
 	kind, ours := dependency.KindOf(w.Name)
 	if !ours {
-		out := requests(r.usedBy(ctx, w))
+		out := wake.Requests(r.usedBy(ctx, w))
 		for _, app := range index.OfWork(ctx, r, key) {
 			out = append(out, r.ofApplication(ctx, &app)...)
 		}
@@ -165,7 +146,7 @@ func (r *Reconciler) ofWork(ctx context.Context, obj client.Object) []reconcile.
 		keys = append(keys, objectsKeys(index.Applications(ctx, r, index.ByCluster, w.Namespace))...)
 	case dependency.Objects:
 	}
-	return requests(keys)
+	return wake.Requests(keys)
 }
 
 // usedBy are the dependencies on a cluster that an Application's work has to do with. While it carries a request, that may
@@ -175,18 +156,18 @@ func (r *Reconciler) usedBy(ctx context.Context, w *workv1.ManifestWork) []types
 	if len(there) == 0 {
 		return nil
 	}
-	apps, request := read(w)
-	if request {
-		return there
-	}
 	known, err := r.credentials(ctx)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "The repository Secrets cannot be listed from the cache")
 		return there
 	}
+	uses, request := dependency.Uses(w, known)
+	if request {
+		return there
+	}
 	used := []types.NamespacedName{dependency.ObjectsKey(client.ObjectKeyFromObject(w))}
-	for _, app := range apps {
-		used = append(used, keysFor(client.ObjectKeyFromObject(w), known, app.spec)...)
+	for _, use := range uses {
+		used = append(used, use.Dependencies...)
 	}
 	return slices.DeleteFunc(there, func(key types.NamespacedName) bool { return !slices.Contains(used, key) })
 }
@@ -195,7 +176,7 @@ func (r *Reconciler) usedBy(ctx context.Context, w *workv1.ManifestWork) []types
 // those of its Applications.
 func (r *Reconciler) ofProject(ctx context.Context, obj client.Object) []reconcile.Request {
 	apps := index.Applications(ctx, r, index.ByProject, obj.GetName())
-	large := largeProject(obj.(*argocd.AppProject)) // they say so
+	large := dependency.LargeProject(obj.(*argocd.AppProject)) // they say so
 	keys := objectsKeys(slices.DeleteFunc(slices.Clone(apps), func(app argocd.Application) bool {
 		return app.Annotations[apis.AnnotationWith] == "" && !large
 	}))
@@ -205,12 +186,12 @@ func (r *Reconciler) ofProject(ctx context.Context, obj client.Object) []reconci
 			keys = append(keys, key)
 		}
 	}
-	return requests(keys)
+	return wake.Requests(keys)
 }
 
 // ofCluster are all dependencies of a cluster, and those that its Applications may need.
 func (r *Reconciler) ofCluster(ctx context.Context, obj client.Object) []reconcile.Request {
-	return append(requests(r.dependenciesOn(ctx, obj.GetName())), r.ofApplications(ctx, index.ByCluster, obj.GetName())...)
+	return append(wake.Requests(r.dependenciesOn(ctx, obj.GetName())), r.ofApplications(ctx, index.ByCluster, obj.GetName())...)
 }
 
 // ofSet are those that the Applications of an ApplicationSet may need.
@@ -240,17 +221,9 @@ func (r *Reconciler) everything(ctx context.Context, _ client.Object) []reconcil
 			keys = append(keys, client.ObjectKeyFromObject(&list.Items[i]))
 		}
 	}
-	return requests(keys)
+	return wake.Requests(keys)
 }
 
 func (r *Reconciler) dependenciesOn(ctx context.Context, cluster string) []types.NamespacedName {
 	return index.Works(ctx, r, index.ByDependencies, cluster)
-}
-
-func requests(keys []types.NamespacedName) []reconcile.Request {
-	out := make([]reconcile.Request, len(keys))
-	for i, key := range keys {
-		out[i].NamespacedName = key
-	}
-	return out
 }

@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -21,6 +23,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/index"
 	"github.com/towline-io/towline/controllers/internal/standby"
+	"github.com/towline-io/towline/controllers/internal/wake"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/dependency"
@@ -42,20 +45,13 @@ func (r *Reconciler) secretHandler() handler.Funcs {
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { enqueue(q, r.ofSecret(ctx, e.Object)) },
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
 			before, after := e.ObjectOld.(*corev1.Secret), e.ObjectNew.(*corev1.Secret)
-			if sameScope(before, after) && !largeSecret(before) && !largeSecret(after) {
-				enqueue(q, requests(r.worksOf(ctx, after.Name)))
+			if dependency.SameScope(before, after) && !dependency.LargeSecret(before) && !dependency.LargeSecret(after) {
+				enqueue(q, wake.Requests(r.worksOf(ctx, after.Name)))
 				return
 			}
 			enqueue(q, slices.Concat(r.ofSecret(ctx, before), r.ofSecret(ctx, after)))
 		},
 	}
-}
-
-// sameScope tells whether a change of a Secret left alone where it may go.
-func sameScope(a, b *corev1.Secret) bool {
-	x, one := dependency.ReadScope(a)
-	y, two := dependency.ReadScope(b)
-	return one && two && x == y && dependency.Propagates(a.Annotations) == dependency.Propagates(b.Annotations)
 }
 
 // ofSecret are the works that a Secret of the hub's Argo CD may have to do with: those that carry it, and those of all
@@ -65,7 +61,7 @@ func (r *Reconciler) ofSecret(ctx context.Context, obj client.Object) []reconcil
 	scope, ok := dependency.ReadScope(s)
 	if !ok {
 		r.scopes.forget()
-		return requests(r.worksOf(ctx, s.Name))
+		return wake.Requests(r.worksOf(ctx, s.Name))
 	}
 	r.scopes.forget()
 	known, err := r.credentials(ctx)
@@ -79,8 +75,8 @@ func (r *Reconciler) ofSecret(ctx context.Context, obj client.Object) []reconcil
 	}
 	for _, app := range index.Applications(ctx, r, index.ByRepository, value) {
 		spec := dependency.ReadSpec(&app)
-		keys = append(keys, credentialKeys(app.Cluster(), known, spec)...)
-		if largeSecret(s) { // it says so
+		keys = append(keys, known.Keys(app.Cluster(), spec)...)
+		if dependency.LargeSecret(s) { // it says so
 			keys = append(keys, objectsKeys([]argocd.Application{app})...)
 		}
 		for _, other := range known { // one that was the best may have become second, or the other way round
@@ -89,12 +85,21 @@ func (r *Reconciler) ofSecret(ctx context.Context, obj client.Object) []reconcil
 			}
 		}
 	}
-	return requests(keys)
+	return wake.Requests(keys)
 }
 
 // worksOf are the works that carry the credential of a hub Secret. They have the same name on all clusters.
 func (r *Reconciler) worksOf(ctx context.Context, secret string) []types.NamespacedName {
 	return index.Works(ctx, r, index.ByCredential, dependency.CredentialKey("", secret).Name)
+}
+
+// RepositorySecrets selects the Secrets of repositories, and of their templates, among those of an Argo CD.
+func RepositorySecrets() labels.Selector {
+	of, err := labels.NewRequirement(apis.LabelSecretType, selection.In, []string{apis.SecretTypeRepository, apis.SecretTypeRepoCreds})
+	if err != nil {
+		panic(err) // all of it is constant
+	}
+	return labels.NewSelector().Add(*of)
 }
 
 // watchObjects wakes the works of Applications that name an object, whenever it changes. A cache of its own holds the
@@ -118,7 +123,7 @@ func (r *Reconciler) watchObjects(mgr ctrl.Manager, b *builder.Builder) error {
 		var watched client.Object = objectOf(kind)
 		b.WatchesRawSource(source.Kind(objects, watched, handler.EnqueueRequestsFromMapFunc(
 			func(ctx context.Context, obj client.Object) []reconcile.Request {
-				return requests(objectsKeys(index.Applications(ctx, r, index.ByObject, reference(obj, kind))))
+				return wake.Requests(objectsKeys(index.Applications(ctx, r, index.ByObject, reference(obj, kind))))
 			})))
 	}
 	return nil
@@ -164,4 +169,14 @@ func objectsKeys(apps []argocd.Application) []types.NamespacedName {
 		}
 	}
 	return keys
+}
+
+// objectOf is the metadata of a Secret or ConfigMap that is watched.
+func objectOf(kind dependency.ObjectKind) *metav1.PartialObjectMetadata {
+	return &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: string(kind)}}
+}
+
+// reference is how an Application of its namespace names an object.
+func reference(obj client.Object, kind dependency.ObjectKind) string {
+	return obj.GetNamespace() + "/" + strings.ToLower(string(kind)) + "/" + obj.GetName()
 }

@@ -52,8 +52,8 @@ type Reconciler struct {
 
 	// Dependencies tells what travels beside Applications; nil where nothing does.
 	Dependencies interface {
-		// Left tells whether what the Applications of a work use will stay on the cluster without it.
-		Left(ctx context.Context, w *workv1.ManifestWork) (bool, error)
+		// Released tells whether what the Applications of a work use will stay on the cluster without it.
+		Released(ctx context.Context, w *workv1.ManifestWork) (bool, error)
 	}
 
 	// Events records what people should see on the Application.

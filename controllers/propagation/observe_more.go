@@ -115,14 +115,14 @@ func (r *Reconciler) observeDependencies(ctx context.Context, seen *observation)
 		if !work.Released(w) {
 			continue
 		}
-		left := true
+		released := true
 		if r.Dependencies != nil {
 			var err error
-			if left, err = r.Dependencies.Left(ctx, w); err != nil {
+			if released, err = r.Dependencies.Released(ctx, w); err != nil {
 				return err
 			}
 		}
-		seen.Dependencies[w.UID] = left
+		seen.Dependencies[w.UID] = released
 	}
 	return nil
 }

@@ -101,6 +101,11 @@ func Propagates(annotations map[string]string) bool {
 	return annotations[apis.AnnotationPropagate] == "true"
 }
 
+// KeptOnHub tells whether the owner of an AppProject keeps it on the hub.
+func KeptOnHub(annotations map[string]string) bool {
+	return annotations[apis.AnnotationPropagate] == "false"
+}
+
 // CredentialName is the name of a hub Secret on a cluster: one that nobody there gives to a Secret of his own.
 func CredentialName(secret string) string { return fit("towline-"+secret, "", 253) }
 

@@ -81,7 +81,7 @@ func TestDependenciesTravelWithoutMarks(t *testing.T) {
 // TestMarksThatAnEarlierVersionSent: they go with whatever is said next of a dependency that is not rendered anew.
 func TestMarksThatAnEarlierVersionSent(t *testing.T) {
 	for title, next := range map[string]func(w *workv1.ManifestWork) (*workv1.ManifestWork, error){
-		"kept": func(w *workv1.ManifestWork) (*workv1.ManifestWork, error) { dependency.Keep(w); return w, nil },
+		"kept": func(w *workv1.ManifestWork) (*workv1.ManifestWork, error) { dependency.SetKept(w); return w, nil },
 		"left": func(w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 			dependency.Release(w, []types.NamespacedName{{Namespace: "argocd", Name: "guestbook"}})
 			return w, nil

@@ -77,3 +77,10 @@ func fit(name, suffix string, most int) string {
 	head := strings.TrimRight(name[:most-len(suffix)-1-hashLength], ".-")
 	return head + "-" + hex.EncodeToString(sum[:])[:hashLength] + suffix
 }
+
+// OwnOf is the Application's own work that objects belong to, and whether their name tells it: a long one was cut.
+func OwnOf(objects types.NamespacedName) (types.NamespacedName, bool) {
+	own, is := strings.CutSuffix(objects.Name, "."+string(Objects)+end)
+	key := types.NamespacedName{Namespace: objects.Namespace, Name: own}
+	return key, is && len(objects.Name) < work.MaxNameLength-2*hashLength
+}

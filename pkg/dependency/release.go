@@ -62,22 +62,22 @@ func Release(w *workv1.ManifestWork, to []types.NamespacedName) {
 }
 
 // Untouched changes a work so that the agent takes off no more than its mark of ownership, which it does not where it
-// would have to overwrite what somebody else has changed. It still says how to apply what it carries, for Keep and Take.
+// would have to overwrite what somebody else has changed. It still says how to apply what it carries, for SetKept and SetTaken.
 func Untouched(w *workv1.ManifestWork) { setStrategy(w, workv1.UpdateStrategyTypeCreateOnly) }
 
-// Keep changes a work so that it says nothing of an end any more. What was Untouched is applied again, without force: to
+// SetKept changes a work so that it says nothing of an end any more. What was Untouched is applied again, without force: to
 // own it and no more would have the deletion take what the cluster never let the agent have. Marks of the hub's controllers
 // that an earlier version sent go as well.
-func Keep(w *workv1.ManifestWork) {
+func SetKept(w *workv1.ManifestWork) {
 	work.Unmark(w)
 	w.Spec.DeleteOption = nil
 	delete(w.Annotations, apis.AnnotationReleasedTo)
 	setStrategy(w, workv1.UpdateStrategyTypeServerSideApply)
 }
 
-// Take changes a work so that its deletion takes what it carries off the cluster, whatever it said before.
-func Take(w *workv1.ManifestWork) {
-	Keep(w)
+// SetTaken changes a work so that its deletion takes what it carries off the cluster, whatever it said before.
+func SetTaken(w *workv1.ManifestWork) {
+	SetKept(w)
 	w.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeForeground}
 }
 

@@ -228,8 +228,8 @@ func (w *World) wakeAll() {
 // dependencies are what Applications use on clusters.
 type dependencies struct{ world *World }
 
-// Left tells whether that stays without the work.
-func (d dependencies) Left(_ context.Context, m *workv1.ManifestWork) (bool, error) {
+// Released tells whether that stays without the work.
+func (d dependencies) Released(_ context.Context, m *workv1.ManifestWork) (bool, error) {
 	return !d.world.entangled[m.Namespace], nil
 }
 

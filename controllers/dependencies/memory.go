@@ -1,0 +1,105 @@
+package dependencies
+
+import (
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/dependency"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// scopes keeps what the hub's repository Secrets are for, until one of them changes.
+type scopes struct {
+	mu    sync.Mutex
+	valid bool
+	known dependency.Credentials
+}
+
+// get is what they are for, by the Secrets where that is not known.
+func (s *scopes) get(secrets func() ([]corev1.Secret, error)) (dependency.Credentials, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.valid {
+		all, err := secrets()
+		if err != nil {
+			return nil, err
+		}
+		s.known, s.valid = dependency.ReadCredentials(all), true
+	}
+	return s.known, nil
+}
+
+// forget is called after a change has got into the cache.
+func (s *scopes) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.valid = false
+}
+
+// missing remembers since when the Secrets of works have been missing. After a restart that begins anew.
+type missing struct {
+	mu    sync.Mutex
+	since map[types.NamespacedName]time.Time
+}
+
+// note is since when the Secret of a work has been missing: now, if it was not before.
+func (m *missing) note(key types.NamespacedName, now time.Time) time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.since == nil {
+		m.since = map[types.NamespacedName]time.Time{}
+	}
+	if _, known := m.since[key]; !known {
+		m.since[key] = now
+	}
+	return m.since[key]
+}
+
+// forget drops the work of a Secret that is there, or a work that is not.
+func (m *missing) forget(key types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.since, key)
+}
+
+// refreshes remembers the last request for a refresh of each Application, by its objects work.
+type refreshes struct {
+	mu  sync.Mutex
+	all map[types.NamespacedName]dependency.Refresh
+}
+
+func (n *refreshes) last(key types.NamespacedName) dependency.Refresh {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.all[key]
+}
+
+// remember keeps the last request, or forgets that of an Application that needs none.
+func (n *refreshes) remember(key types.NamespacedName, last dependency.Refresh) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if last == (dependency.Refresh{}) {
+		delete(n.all, key)
+		return
+	}
+	if n.all == nil {
+		n.all = map[types.NamespacedName]dependency.Refresh{}
+	}
+	n.all[key] = last
+}
+
+// watched forgets the Applications that go. It lets everything through.
+func (n *refreshes) watched() predicate.Predicate {
+	return predicate.Funcs{DeleteFunc: func(e event.DeleteEvent) bool {
+		if app, ok := e.Object.(*argocd.Application); ok {
+			n.remember(dependency.ObjectsKey(work.Key(app)), dependency.Refresh{})
+		}
+		return true
+	}}
+}

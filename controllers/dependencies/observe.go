@@ -1,0 +1,233 @@
+package dependencies
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/controllers/internal/gone"
+	"github.com/towline-io/towline/controllers/internal/hubside"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/dependency"
+	"github.com/towline-io/towline/pkg/managedcluster"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// observation is what was observed of a work, and how. Objects are the cache's own: they are not to be changed.
+type observation struct {
+	dependency.Facts
+
+	// reader reads from the cache or past it.
+	reader client.Reader
+
+	// cluster is the ManagedCluster; nil when the hub has none.
+	cluster *clusterv1.ManagedCluster
+}
+
+// observe reads what most decisions about a work depend on. All of it is in the cache.
+func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (seen *observation, err error) {
+	seen = &observation{reader: r.Client}
+	seen.Now, seen.Key = time.Now(), key
+	if seen.Work, err = read(ctx, r.Client, key, &workv1.ManifestWork{}); err != nil {
+		return nil, err
+	}
+	if err := seen.observeCluster(ctx); err != nil {
+		return nil, err
+	}
+	if seen.TrackingLabel, err = r.Tracking.LabelKey(ctx); err != nil {
+		return nil, err
+	}
+	if seen.Credentials, err = r.credentials(ctx); err != nil {
+		return nil, err
+	}
+	if seen.Work != nil {
+		if err := seen.observeWorks(ctx); err != nil {
+			return nil, err
+		}
+	}
+	switch seen.Kind() {
+	case dependency.Project:
+		return seen, r.observeUsers(ctx, seen, index.ApplicationsOfProjectWork(ctx, r, key))
+	case dependency.Credential:
+		return seen, r.observeCredential(ctx, seen)
+	case dependency.Objects:
+		return seen, r.observeObjects(ctx, seen)
+	}
+	return seen, nil
+}
+
+// observeCluster reads the ManagedCluster.
+func (seen *observation) observeCluster(ctx context.Context) (err error) {
+	seen.cluster, err = read(ctx, seen.reader, types.NamespacedName{Name: seen.Key.Namespace}, &clusterv1.ManagedCluster{})
+	if err != nil {
+		return err
+	}
+	namespace, err := hubside.Read(ctx, seen.reader, seen.Key.Namespace)
+	if err != nil {
+		return err
+	}
+	seen.Cluster, seen.ClusterArgoCD = managedcluster.Of(seen.cluster, namespace), ""
+	if seen.cluster != nil {
+		seen.ClusterArgoCD = seen.cluster.Annotations[apis.AnnotationArgoCDNamespace]
+	}
+	return nil
+}
+
+// observeWorks reads all works of the cluster that are Towline's.
+func (seen *observation) observeWorks(ctx context.Context) error {
+	list := &workv1.ManifestWorkList{}
+	err := seen.reader.List(ctx, list, client.InNamespace(seen.Key.Namespace), client.HasLabels{apis.LabelPull}, client.UnsafeDisableDeepCopy)
+	seen.Works = make([]*workv1.ManifestWork, len(list.Items))
+	for i := range list.Items {
+		seen.Works[i] = &list.Items[i]
+	}
+	return err
+}
+
+// observeCredential reads the Secret that the work carries, and the Applications of the cluster that use it.
+func (r *Reconciler) observeCredential(ctx context.Context, seen *observation) (err error) {
+	if seen.Secrets, err = r.secrets(ctx); err != nil {
+		return err
+	}
+	seen.Secret = dependency.SecretOf(seen.Key, seen.Secrets)
+	if seen.Secret != nil || seen.Work == nil {
+		r.missing.forget(seen.Key)
+	} else {
+		seen.MissingSince = r.missing.note(seen.Key, seen.Now)
+	}
+	return r.observeUsers(ctx, seen, index.Applications(ctx, r, index.ByCluster, seen.Key.Namespace))
+}
+
+// observeUsers reads of the Applications whom the dependency concerns, up to the first that needs it.
+func (r *Reconciler) observeUsers(ctx context.Context, seen *observation, apps []argocd.Application) error {
+	for i := range apps {
+		if !dependency.Asks(&apps[i]) || !seen.Concerns(&apps[i]) {
+			continue
+		}
+		u, err := r.observeUser(ctx, seen, &apps[i])
+		if err != nil {
+			return err
+		}
+		if seen.Users = append(seen.Users, u); seen.Suffices(&u) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// observeUser reads of an Application whether it may be on its cluster, and is.
+func (r *Reconciler) observeUser(ctx context.Context, seen *observation, app *argocd.Application) (u dependency.User, err error) {
+	u.App = app
+	if u.Paused, err = r.Pauses.OnHub(ctx, app); err != nil || !dependency.Asks(app) {
+		return u, err
+	}
+	if u.Permitted, err = r.permitted(ctx, seen, app, authorization.ReadSpec); err != nil || !u.Permitted || seen.Kind() == dependency.Project {
+		return u, err
+	}
+	if seen.Kind() == dependency.Credential && app.Operation != nil {
+		if u.OperationPermitted, err = r.permitted(ctx, seen, app, authorization.Read); err != nil {
+			return u, err
+		}
+	}
+	u.Own, err = read(ctx, r.Client, work.Key(app), &workv1.ManifestWork{})
+	return u, err
+}
+
+// permitted tells whether an Application may have what is read of it, on the cluster that it names.
+func (r *Reconciler) permitted(
+	ctx context.Context, seen *observation, app *argocd.Application, asks func(*argocd.Application) (authorization.Request, error),
+) (bool, error) {
+	request, err := asks(app)
+	if err != nil || seen.cluster == nil {
+		return false, nil //nolint:nilerr // propagation says so on the Application
+	}
+	refusal, err := r.Grants.Check(ctx, app, request, seen.cluster)
+	return err == nil && refusal == nil, err
+}
+
+// observeObjects reads the Application that the objects are for, and how its other dependencies are.
+func (r *Reconciler) observeObjects(ctx context.Context, seen *observation) (err error) {
+	seen.Beside = len(index.WorksBesideObjects(ctx, r, seen.Key)) > 0
+	apps := index.ApplicationsOfObjectsWork(ctx, r, seen.Key)
+	if len(apps) == 0 {
+		return nil
+	}
+	u, err := r.observeUser(ctx, seen, &apps[0])
+	if err != nil {
+		return err
+	}
+	if seen.Users = []dependency.User{u}; !u.Sent() {
+		return nil
+	}
+	if err := r.observeProject(ctx, seen); err != nil {
+		return err
+	}
+	if seen.Secrets, err = r.secrets(ctx); err != nil {
+		return err
+	}
+	for _, key := range seen.Needed() {
+		w, err := read(ctx, r.Client, key, &workv1.ManifestWork{})
+		if err != nil {
+			return err
+		}
+		if w != nil {
+			seen.Dependencies = append(seen.Dependencies, w)
+		}
+	}
+	seen.Refresh = r.refreshes.last(seen.Key)
+	return nil
+}
+
+// observeProject reads the AppProject, and for objects the ServiceAccount that the Application itself is applied for, lest
+// what it names gets past its rights.
+func (r *Reconciler) observeProject(ctx context.Context, seen *observation) (err error) {
+	key := types.NamespacedName{Namespace: r.Options.ArgoCDNamespace, Name: seen.ProjectName()}
+	if seen.Project, err = read(ctx, seen.reader, key, &argocd.AppProject{}); err != nil {
+		return err
+	}
+	seen.Executor, seen.ExecutorInvalid = r.Executor, false
+	if seen.Project == nil || seen.Project.Annotations[apis.AnnotationExecutor] == "" {
+		return nil
+	}
+	named, err := authorization.ParseServiceAccount(seen.Project.Annotations[apis.AnnotationExecutor])
+	seen.Executor, seen.ExecutorInvalid = named, err != nil
+	return nil
+}
+
+// secrets are those of the hub's Argo CD that are a repository's. They are the cache's own.
+func (r *Reconciler) secrets(ctx context.Context) ([]corev1.Secret, error) {
+	list := &corev1.SecretList{}
+	err := r.List(ctx, list, client.InNamespace(r.Options.ArgoCDNamespace), client.UnsafeDisableDeepCopy)
+	return list.Items, err
+}
+
+// credentials are what the hub has for repositories.
+func (r *Reconciler) credentials(ctx context.Context) (dependency.Credentials, error) {
+	return r.scopes.get(func() ([]corev1.Secret, error) { return r.secrets(ctx) })
+}
+
+// object is one that can be read.
+type object[T any] interface {
+	*T
+	client.Object
+}
+
+// read is an object as a reader has it; nil when it says that there is none.
+func read[T any, P object[T]](ctx context.Context, from client.Reader, key types.NamespacedName, into P) (P, error) {
+	err := from.Get(ctx, key, into, client.UnsafeDisableDeepCopy)
+	if gone.Is(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return into, nil
+}

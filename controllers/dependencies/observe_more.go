@@ -1,0 +1,187 @@
+package dependencies
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/controllers/internal/gone"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/dependency"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// observeMore reads what a decision lacks.
+func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need dependency.Need) error {
+	for _, each := range []struct {
+		need dependency.Need
+		read func(context.Context, *observation) error
+	}{
+		{dependency.NeedProject, r.observeProject},
+		{dependency.NeedRequested, r.observeRequested},
+		{dependency.NeedObjects, r.observeNamed},
+	} {
+		if need&each.need == 0 {
+			continue
+		}
+		if err := each.read(ctx, seen); err != nil {
+			return err
+		}
+		seen.Known |= each.need
+	}
+	return nil
+}
+
+// observeRequested reads the specs of the Applications that must have the works which carry a request, as the hub has them.
+func (r *Reconciler) observeRequested(ctx context.Context, seen *observation) error {
+	seen.Requested = nil
+	for _, w := range seen.Works {
+		if _, request := dependency.Uses(w, nil); !request {
+			continue
+		}
+		for _, app := range index.OfWork(ctx, r, client.ObjectKeyFromObject(w)) {
+			seen.Requested = append(seen.Requested, dependency.ReadSpec(&app))
+		}
+	}
+	return nil
+}
+
+// observeNamed reads the objects that the Application names. The cache does not hold them.
+func (r *Reconciler) observeNamed(ctx context.Context, seen *observation) error {
+	seen.Named = map[dependency.Reference]dependency.Object{}
+	for _, ref := range seen.Wanted() {
+		var obj client.Object = &corev1.Secret{}
+		if ref.Kind == dependency.ConfigMapKind {
+			obj = &corev1.ConfigMap{}
+		}
+		key := types.NamespacedName{Namespace: seen.Users[0].App.Namespace, Name: ref.Name}
+		switch err := r.Live.Get(ctx, key, obj); {
+		case err == nil:
+			seen.Named[ref] = obj
+		case !gone.Is(err):
+			return err
+		}
+	}
+	return nil
+}
+
+// observeUnwatched reads the work past the cache, which does not show it: the cache is behind, or the cluster took the label
+// off. Nobody else has works of such a name.
+func (r *Reconciler) observeUnwatched(ctx context.Context, seen *observation) (err error) {
+	if seen.Work, err = read(ctx, r.Live, seen.Key, &workv1.ManifestWork{}); err != nil || seen.Work == nil {
+		return err
+	}
+	return seen.observeWorks(ctx)
+}
+
+// observeLive reads anew, past the cache, all that a plan depends on which destroys something. It tells whether the hub has the
+// same work as before. Of the Applications it reads the one that names objects: no credential goes as long as a work on the
+// cluster carries an Application that uses it, and these works are read; and an AppProject stays on its cluster.
+func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same bool, err error) {
+	before := seen.Work.UID
+	seen.Live, seen.reader, seen.Known = true, r.Live, 0
+	if seen.Work, err = read(ctx, r.Live, seen.Key, &workv1.ManifestWork{}); err != nil || seen.Work == nil || seen.Work.UID != before {
+		return false, err
+	}
+	if err := seen.observeCluster(ctx); err != nil {
+		return false, err
+	}
+	if seen.Kind() == dependency.Objects {
+		return r.observeLiveObjects(ctx, seen)
+	}
+	if err := seen.observeWorks(ctx); err != nil || seen.Kind() == dependency.Project {
+		return true, err
+	}
+	return true, r.observeLiveSecret(ctx, seen)
+}
+
+// observeLiveObjects reads the Application that names objects, its own work and its AppProject. All works of the cluster are
+// read only where the objects may be in use by Applications that were released: each Application has a work with objects, and
+// many may go at a time.
+func (r *Reconciler) observeLiveObjects(ctx context.Context, seen *observation) (same bool, err error) {
+	own, known := dependency.OwnOf(seen.Key)
+	if len(seen.Users) > 0 {
+		u := &seen.Users[0]
+		own, known = work.Key(u.App), true
+		app, err := read(ctx, r.Live, client.ObjectKeyFromObject(u.App), &argocd.Application{})
+		if err != nil || app != nil && app.UID != u.App.UID {
+			return false, err
+		}
+		if u.App = app; app == nil {
+			seen.Users = nil
+		}
+	}
+	if known {
+		w, err := read(ctx, r.Live, own, &workv1.ManifestWork{})
+		if err != nil {
+			return false, err
+		}
+		seen.Beside = w != nil
+		if len(seen.Users) > 0 {
+			u := &seen.Users[0]
+			sent := u.Sent()
+			if u.Own = w; u.Sent() != sent {
+				return false, nil // the cache is behind, and more depends on that than was read
+			}
+		}
+	}
+	if len(dependency.ReleasedTo(seen.Work)) > 0 {
+		if err := seen.observeWorks(ctx); err != nil {
+			return false, err
+		}
+	}
+	if len(seen.Users) == 0 || !seen.Users[0].Sent() {
+		return true, nil
+	}
+	return true, r.observeProject(ctx, seen)
+}
+
+// observeLiveSecret reads whether the Secret may travel, and nothing that is secret.
+func (r *Reconciler) observeLiveSecret(ctx context.Context, seen *observation) error {
+	live := &metav1.PartialObjectMetadataList{}
+	live.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
+	ofRepositories := client.MatchingLabelsSelector{Selector: RepositorySecrets()}
+	if err := r.Live.List(ctx, live, client.InNamespace(r.Options.ArgoCDNamespace), ofRepositories); err != nil {
+		return err
+	}
+	before := seen.Secret
+	seen.Secret, seen.SecretBehind = nil, false
+	for i := range live.Items {
+		if dependency.CredentialKey(seen.Key.Namespace, live.Items[i].Name) != seen.Key {
+			continue
+		}
+		if seen.SecretBehind = before == nil; before != nil {
+			now := before.DeepCopy()
+			now.Annotations = live.Items[i].Annotations
+			seen.Secret = now
+		}
+		r.missing.forget(seen.Key)
+		return nil
+	}
+	seen.MissingSince = r.missing.note(seen.Key, seen.Now)
+	return nil
+}
+
+// Released tells whether the dependencies of the Applications that a work carries will stay on the cluster without it, as its
+// agent has said. Propagation asks before it deletes the work of an Application that is being released.
+func (r *Reconciler) Released(ctx context.Context, w *workv1.ManifestWork) (bool, error) {
+	known, err := r.credentials(ctx)
+	if err != nil {
+		return false, err
+	}
+	uses, _ := dependency.Uses(w, known)
+	for _, use := range uses {
+		for _, key := range use.Dependencies {
+			c, err := read(ctx, r.Live, key, &workv1.ManifestWork{})
+			if err != nil || c != nil && !dependency.StaysFor(c, use.Application) {
+				return false, err
+			}
+		}
+	}
+	return true, nil
+}

@@ -1,0 +1,66 @@
+package dependency
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// SameApplication tells whether a change of an Application leaves all that is decided by as it is, and the conditions that
+// tell that something about it has been decided anew: by propagation, by its cluster, or by someone who dropped the one
+// about dependencies.
+func SameApplication(before, after *argocd.Application) bool {
+	return maps.Equal(before.Labels, after.Labels) &&
+		maps.Equal(before.Annotations, after.Annotations) &&
+		before.DeletionTimestamp.Equal(after.DeletionTimestamp) &&
+		bytes.Equal(before.Spec.Raw, after.Spec.Raw) &&
+		slices.Equal(telling(before), telling(after))
+}
+
+func telling(app *argocd.Application) []string {
+	var out []string
+	for _, c := range app.Status.Conditions {
+		switch c.Type {
+		case apis.ConditionPropagationForbiddenError, apis.ConditionDependencyError, InvalidSpec, NoComparison:
+			out = append(out, c.Type)
+		}
+	}
+	return out
+}
+
+// SameWork tells whether a change of a work leaves all that is decided by as it is: of a dependency's also what its cluster
+// says of it.
+func SameWork(before, after *workv1.ManifestWork) bool {
+	_, ours := KindOf(after.Name)
+	return before.Generation == after.Generation &&
+		before.DeletionTimestamp.Equal(after.DeletionTimestamp) &&
+		(!ours || maps.Equal(before.Labels, after.Labels) && maps.Equal(before.Annotations, after.Annotations) &&
+			Seen(before) == Seen(after) && Applied(before) == Applied(after))
+}
+
+// SameScope tells whether a change of a Secret leaves alone where it may go.
+func SameScope(a, b *corev1.Secret) bool {
+	x, one := ReadScope(a)
+	y, two := ReadScope(b)
+	return one && two && x == y && Propagates(a.Annotations) == Propagates(b.Annotations)
+}
+
+// Alone tells whether nothing travels beside an Application that these works are for, nor is anything said of it.
+func Alone(app *argocd.Application, keys []types.NamespacedName) bool {
+	return app.Annotations[apis.AnnotationWith] == "" && argocd.IndexCondition(app.Status.Conditions, apis.ConditionDependencyError) < 0 &&
+		!slices.ContainsFunc(keys, func(key types.NamespacedName) bool {
+			return key != ObjectsKey(work.Key(app)) && key != ProjectKey(app.Cluster(), argocd.DefaultProject)
+		})
+}
+
+func keyOf(w *workv1.ManifestWork) types.NamespacedName {
+	return types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
+}

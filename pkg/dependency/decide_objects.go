@@ -1,0 +1,117 @@
+package dependency
+
+import (
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// objects is what becomes of the work that carries what an Application names, and says on the Application what is wrong
+// with its dependencies, of all kinds. The work goes after the Application's own: what runs may need it to the end.
+func (d *decision) objects() Intent {
+	if len(d.Users) == 0 {
+		d.plan.Silent, d.plan.Refresh = false, &Refresh{}
+		return Unused
+	}
+	if d.held(Tell) {
+		return Keep
+	}
+	u := &d.Users[0]
+	if !u.Sent() {
+		d.plan.Refresh = &Refresh{}
+		if u.App.DeletionTimestamp.IsZero() { // nothing is wrong with what it does not need yet
+			d.show(u.App, nil)
+		}
+		return Unused
+	}
+	intent, problems := d.named(u.App)
+	problems = slices.Concat(problems, d.oversized(), d.refused())
+	if d.plan.Need != 0 || d.plan.Err != nil {
+		return Keep
+	}
+	d.show(u.App, problems)
+	d.refresh(u.App)
+	return intent
+}
+
+// named is what becomes of the work of what an Application names, and what is wrong with that.
+func (d *decision) named(app *argocd.Application) (Intent, []problem) {
+	refs, err := References(app.Annotations[apis.AnnotationWith])
+	switch {
+	case err != nil:
+		return Keep, []problem{withInvalid("%s", err)}
+	case len(refs) == 0:
+		return End, nil
+	case !d.Objects:
+		return End, []problem{withInvalid("objects do not travel from this hub: run Towline with --propagate-objects and the right to read them")}
+	case d.spec().Namespace == "":
+		return Keep, []problem{withInvalid(
+			"the objects go to the destination's namespace, and there is none: set spec.destination.namespace")}
+	case d.Cluster.Hub && d.spec().Namespace == app.Namespace:
+		return End, []problem{withInvalid(
+			"cluster %s is the hub itself, and the objects are in namespace %s already, where they would be laid over "+
+				"themselves: take the annotation off, or set spec.destination.namespace to another namespace", d.Cluster.Name, app.Namespace)}
+	case d.Project == nil, d.lacks(NeedObjects):
+		return Keep, nil // an Application without a project is not sent, and what it has stays
+	}
+	set, problems := d.collect(app, refs)
+	if len(set.Secrets)+len(set.ConfigMaps) == 0 {
+		return End, problems
+	}
+	d.carry(RenderObjects(work.Key(app), d.spec().Namespace, set))
+	if d.tooLarge != nil {
+		problems = append(problems, withInvalid("%s", d.tooLarge))
+	}
+	if d.desired != nil && !d.ExecutorInvalid {
+		work.ExecuteAs(d.desired, d.Executor)
+	}
+	return Carry, problems
+}
+
+// Wanted are the objects that the Application names and its project permits, to be read past the cache.
+func (f *Facts) Wanted() []Reference {
+	refs, err := References(f.Users[0].App.Annotations[apis.AnnotationWith])
+	if err != nil || f.Project == nil {
+		return nil
+	}
+	return slices.DeleteFunc(refs, func(ref Reference) bool { return !KindPermitted(f.Project, ref.Kind) })
+}
+
+// collect is what an Application names. What may not travel or is not permitted is left out. What is missing stays as the
+// work brought it: nobody has said that the cluster is not to have it any more, and what runs there uses it.
+func (d *decision) collect(app *argocd.Application, refs []Reference) (set ObjectSet, problems []problem) {
+	for _, ref := range refs {
+		obj := d.Named[ref]
+		switch {
+		case !KindPermitted(d.Project, ref.Kind):
+			problems = append(problems, problemf(apis.ReasonDependencyForbidden,
+				"%s: AppProject %s does not permit objects of kind %s: permit them in its spec.namespaceResourceWhitelist or "+
+					"namespaceResourceBlacklist", ref, d.spec().Project, ref.Kind))
+		case obj == nil:
+			problems = append(problems, problemf(apis.ReasonDependencyMissing,
+				"there is no %s in namespace %s of the hub: make it, or take it out of the annotation %s", ref, app.Namespace, apis.AnnotationWith))
+			if d.Work != nil {
+				set.Keep(d.Work, ref, d.spec().Namespace, app.Namespace)
+			}
+		case !Propagates(obj.GetAnnotations()):
+			problems = append(problems, about(obj, problemf(apis.ReasonDependencyMissing,
+				"%s in namespace %s may not travel: its owner can let it, by the annotation %s: \"true\"", ref, app.Namespace, apis.AnnotationPropagate)))
+		default:
+			set.add(obj)
+		}
+	}
+	return set, problems
+}
+
+func (s *ObjectSet) add(obj Object) {
+	switch o := obj.(type) {
+	case *corev1.Secret:
+		s.Secrets = append(s.Secrets, o)
+	case *corev1.ConfigMap:
+		s.ConfigMaps = append(s.ConfigMaps, o)
+	}
+}

@@ -1,0 +1,168 @@
+package dependency
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/feedback"
+)
+
+// maxNote is how long the text of an event may be (events.k8s.io/v1).
+const maxNote = 1024
+
+// problem is what is wrong with a dependency of an Application, in words for the one who can change it.
+type problem struct {
+	reason, message string
+
+	// origin is the object of the hub that it is about, whose owner looks there; nil for none.
+	origin Object
+}
+
+func problemf(reason, format string, args ...any) problem {
+	return problem{reason: reason, message: fmt.Sprintf(format, args...)}
+}
+
+func about(o Object, p problem) problem {
+	p.origin = o
+	return p
+}
+
+// withInvalid is a problem with the annotation that names objects.
+func withInvalid(format string, args ...any) problem {
+	return problemf(apis.ReasonDependencyInvalid, "annotation %s: %s", apis.AnnotationWith, fmt.Sprintf(format, args...))
+}
+
+// oversized are the AppProject and the credentials of the Application that cannot travel, because they are too large.
+func (d *decision) oversized() (out []problem) {
+	if !d.Cluster.Exists || d.shared(d.Options) {
+		return nil
+	}
+	if p := d.Project; LargeProject(p) && d.projectTravels(p) {
+		if err := d.fits(RenderProject(p, d.target(), d.argocdNamespace(d.Options))); err != nil {
+			out = append(out, about(p, problemf(apis.ReasonDependencyInvalid,
+				"AppProject %s cannot travel: %s: make it smaller, or split it", p.Name, err)))
+		}
+	}
+	needed := d.Needed()
+	for i := range d.Secrets {
+		s := &d.Secrets[i]
+		if !LargeSecret(s) || !Propagates(s.Annotations) || !slices.Contains(needed, CredentialKey(d.Key.Namespace, s.Name)) {
+			continue
+		}
+		if err := d.fits(RenderCredential(s, d.Key.Namespace, d.argocdNamespace(d.Options))); err != nil {
+			out = append(out, about(s, problemf(apis.ReasonDependencyInvalid, "Secret %s cannot travel: %s: make it smaller", s.Name, err)))
+		}
+	}
+	return out
+}
+
+// fits is why a work that was rendered so does not fit; nil where it does.
+func (d *decision) fits(_ *workv1.ManifestWork, err error) error {
+	if large, ok := errors.AsType[*TooLargeError](err); ok {
+		return large
+	}
+	d.plan.Err = errors.Join(d.plan.Err, err)
+	return nil
+}
+
+// refused are the dependencies of the Application that its cluster did not take.
+func (d *decision) refused() (out []problem) {
+	for _, w := range d.Dependencies {
+		if Seen(w) && !Applied(w) {
+			out = append(out, about(d.origin(w), refusal(w)))
+		}
+	}
+	return out
+}
+
+// origin is what a dependency is made from: the AppProject or the Secret; nil for objects, of which there are many.
+func (d *decision) origin(w *workv1.ManifestWork) Object {
+	switch kind, _ := KindOf(w.Name); kind {
+	case Project:
+		if d.Project != nil {
+			return d.Project
+		}
+	case Credential:
+		if s := SecretOf(keyOf(w), d.Secrets); s != nil {
+			return s
+		}
+	case Objects:
+	}
+	return nil
+}
+
+// refusal says why the cluster did not take a dependency. What an API server says of a Secret may quote it, so it stays
+// where it is.
+func refusal(w *workv1.ManifestWork) problem {
+	kind, _ := KindOf(w.Name)
+	if kind != Project {
+		return problemf(apis.ReasonDependencyRefused,
+			"cluster %s did not take all of what travels beside this Application: see the status of ManifestWork %s/%s "+
+				"for what was refused, and why", w.Namespace, w.Namespace, w.Name)
+	}
+	why := ""
+	for _, m := range w.Status.ResourceStatus.Manifests {
+		for _, c := range m.Conditions {
+			if c.Type == workv1.ManifestApplied && c.Status == metav1.ConditionFalse {
+				why = c.Message
+			}
+		}
+	}
+	return problemf(apis.ReasonDependencyRefused,
+		"cluster %s has an AppProject of that name that is not the hub's, or cannot take the hub's, and goes by its own: "+
+			"delete it there, or annotate the hub's with %s: \"false\" (ManifestWork %s/%s: %s)",
+		w.Namespace, apis.AnnotationPropagate, w.Namespace, w.Name, why)
+}
+
+// show makes the Application's condition say what is wrong with its dependencies, or that nothing is. Events come with new
+// words only: on the Application, and on what it is about.
+func (d *decision) show(app *argocd.Application, problems []problem) {
+	message := ""
+	d.plan.Silent, d.plan.Problem = false, ""
+	if len(problems) > 0 {
+		texts := make([]string, len(problems))
+		for i, p := range problems {
+			texts[i] = p.message
+		}
+		d.plan.Problem = problems[0].reason
+		message = feedback.Clean(strings.Join(texts, "; "), feedback.MaxMessage)
+	}
+	conditions := showing(app.Status.Conditions, message, metav1.NewTime(d.Now))
+	if argocd.SameConditions(app.Status.Conditions, conditions) {
+		return
+	}
+	d.hub().Conditions = conditions
+	if message != "" {
+		d.plan.Events = append(d.plan.Events, Event{Reason: d.plan.Problem, Note: feedback.Clean(message, maxNote)})
+	}
+	for _, p := range problems {
+		if p.origin != nil {
+			note := fmt.Sprintf("for Application %s/%s: %s", app.Namespace, app.Name, p.message)
+			d.plan.Events = append(d.plan.Events, Event{On: p.origin, Reason: p.reason, Note: feedback.Clean(note, maxNote)})
+		}
+	}
+}
+
+// hub is the patch of the Application.
+func (d *decision) hub() *argocd.Patch {
+	if d.plan.Hub == nil {
+		d.plan.Hub = &argocd.Patch{Exact: true}
+	}
+	return d.plan.Hub
+}
+
+// showing is a list of conditions with the one about dependencies saying that, or without it when there is nothing to say.
+func showing(before []argocd.Condition, message string, now metav1.Time) []argocd.Condition {
+	var wanted []argocd.Condition
+	if message != "" {
+		wanted = append(wanted, argocd.Condition{Type: apis.ConditionDependencyError, Message: message})
+	}
+	return argocd.SetConditions(before, wanted, func(t string) bool { return t == apis.ConditionDependencyError }, now)
+}
