@@ -64,6 +64,7 @@ func (w *World) rulers(s *Step) bool {
 	default:
 		return false
 	}
+	w.ruled = true
 	w.stats.verbs[s.Op]++
 	return true
 }
@@ -246,6 +247,9 @@ func odd(operation *runtime.RawExtension) bool {
 
 // reconciled ends all that those who rule have in the way of anything.
 func (w *World) reconciled() {
+	if !w.ruled {
+		return
+	}
 	w.rule("wide")
 	w.granting()
 	for _, c := range w.clusters {

@@ -131,6 +131,7 @@ func (o *oracle) asked(p *process, w *workv1.ManifestWork) {
 	if c == nil || r == nil {
 		return
 	}
+	o.leaves(r, c, w)
 	late := o.lastWord(r, c) || o.world.revocable(c)
 	if p.call != nil && !late {
 		app, mc := p.call.seen[applications][at], p.call.seen[managedClusters][key{Name: c.name}]
@@ -181,10 +182,7 @@ func (o *oracle) destroyed(c *cluster, w *workload, why string) {
 	r := o.apps[w.owner]
 	at := place{c.name, w.owner}
 	switch {
-	case o.late[at] || o.forfeited[at]:
-		return
-	case o.lastWord(r, c):
-		o.moved(r, c, w)
+	case o.late[at] || o.forfeited[at] || o.lastWord(r, c):
 		return
 	}
 	for _, m := range o.worksOf(w.owner) {
@@ -195,16 +193,21 @@ func (o *oracle) destroyed(c *cluster, w *workload, why string) {
 	o.world.fail("keep", "%s of %s on %s was destroyed by %s, and nobody asked for that", w.uid, w.owner, c.name, why)
 }
 
-// moved is called when a workload ends as its user asks: a move takes it off the old cluster when the new one has it, unless
-// it must not be on both.
-func (o *oracle) moved(r *record, c *cluster, w *workload) {
+// leaves is called when a process has asked for the deletion of a work: a move takes its Application off the old cluster when
+// the new one has it, unless it must not be on both.
+func (o *oracle) leaves(r *record, c *cluster, w *workv1.ManifestWork) {
 	app := r.app
-	if r.gone || app.DeletionTimestamp != nil || app.Annotations[apis.AnnotationMoveOrder] == apis.MoveOldFirst || app.Cluster() == c.name {
+	to := o.world.cluster(app.Cluster())
+	if r.gone || app.DeletionTimestamp != nil || released(app) || app.Annotations[apis.AnnotationMoveOrder] == apis.MoveOldFirst ||
+		to == nil || to == c || w.Name != work.Name(app) || o.world.disaster || o.world.revocable(c) || !work.Seen(w) {
 		return
 	}
-	if a := o.world.cluster(app.Cluster()).apps[key{Namespace: app.ClusterNamespace(), Name: app.Name}]; a == nil || len(a.owners) == 0 {
-		o.world.fail("somewhere", "%s of %s on %s went before %s had it", w.uid, w.owner, c.name, app.Cluster())
+	for _, a := range to.apps {
+		if a.owner() == client.ObjectKeyFromObject(app) && len(a.owners) > 0 {
+			return
+		}
 	}
+	o.world.fail("somewhere", "%s/%s is taken off %s before %s has it", app.Namespace, app.Name, c.name, to.name)
 }
 
 // owner is the hub Application that a cluster's Application speaks of.

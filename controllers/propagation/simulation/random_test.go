@@ -16,7 +16,7 @@ var (
 	schedules = flag.Int("simulation.schedules", 0, "how many schedules to run")
 	duration  = flag.Duration("simulation.time", 0, "how long to run, instead")
 	from      = flag.Uint64("simulation.seed", 0, "the first seed")
-	stride    = flag.Int64("simulation.stride", 600, "every how many pairs of verbs to run")
+	stride    = flag.Int64("simulation.stride", 60, "every how many pairs of verbs to run")
 	shrink    = flag.Bool("simulation.shrink", true, "whether to look for the shortest schedule that fails")
 	keepGoing = flag.Int("simulation.failures", 1, "after how many failures to stop")
 )
@@ -185,10 +185,10 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestPairs runs every pair of verbs, the second at every point after the first.
+// TestPairs runs every pair of verbs, the second at every point after the first; every 60th of them where nothing is said.
 func TestPairs(t *testing.T) {
 	run := newRunner(t)
-	if *duration > 0 {
+	if run.limit = 0; *duration > 0 {
 		*stride = 1
 	}
 	run.all(func() (func(int64) bool, []*Profile) {
@@ -283,6 +283,7 @@ func (r *runner) explore(count int, profiles ...func() *Profile) {
 type runner struct {
 	t        *testing.T
 	start    time.Time
+	limit    time.Duration
 	next     atomic.Int64
 	failures atomic.Int64
 
@@ -291,8 +292,8 @@ type runner struct {
 }
 
 func newRunner(t *testing.T) *runner {
-	t.Cleanup(func(before int) func() { return func() { debug.SetGCPercent(before) } }(debug.SetGCPercent(400)))
-	return &runner{t: t, start: time.Now(), met: newStats()}
+	t.Cleanup(func(before int) func() { return func() { debug.SetGCPercent(before) } }(debug.SetGCPercent(1000)))
+	return &runner{t: t, start: time.Now(), limit: *duration, met: newStats()}
 }
 
 // all calls what start returns with one number after the other, on all processors, until it has no more to do or time is over.
@@ -303,7 +304,7 @@ func (r *runner) all(start func() (func(n int64) bool, []*Profile)) {
 	for range runtime.GOMAXPROCS(0) {
 		group.Go(func() {
 			do, profiles := start()
-			for r.failures.Load() < int64(*keepGoing) && (*duration == 0 || time.Since(r.start) < *duration) && do(r.next.Add(1)-1) {
+			for r.failures.Load() < int64(*keepGoing) && (r.limit == 0 || time.Since(r.start) < r.limit) && do(r.next.Add(1)-1) {
 			}
 			r.mu.Lock()
 			defer r.mu.Unlock()

@@ -33,6 +33,7 @@ func (w *World) restore(velero bool) {
 	if s == nil {
 		return
 	}
+	w.disaster = true
 	h := w.hub
 	h.namespaces = maps.Clone(s.namespaces)
 	if velero {

@@ -100,6 +100,13 @@ func TestScripts(t *testing.T) {
 			reconcile a argocd/one
 			deliver a applications
 			reconcile a argocd/one`,
+		"moved to a cluster that is away for long": `create argocd/one c1 cascade
+			settle
+			disconnect c2
+			move argocd/one c2
+			settle
+			wait 6m
+			settle`,
 		"absence that is not known": `create argocd/one c1 cascade old-first
 			settle
 			fail c1

@@ -198,6 +198,7 @@ func (w *World) wrong(s *Step) bool {
 	case "restart-agent":
 		w.cluster(s.Who).restartAgent()
 	case "rebuild":
+		w.disaster = true
 		c := w.cluster(s.Who)
 		c.version = 0
 		c.empty()
@@ -209,6 +210,7 @@ func (w *World) wrong(s *Step) bool {
 	case "restore-velero":
 		w.restore(true)
 	case "detach":
+		w.disaster = true
 		w.detach(w.cluster(s.Who))
 	case "join":
 		if w.hub.objects[managedClusters][key{Name: s.Who}] == nil {

@@ -72,6 +72,12 @@ type World struct {
 	refusing  map[string]refusal
 	entangled map[string]bool
 
+	// disaster is set when a cluster or the hub has lost what it had.
+	disaster bool
+
+	// ruled is set when those who rule the hub have done something.
+	ruled bool
+
 	// rules are what Towline is started with: which namespaces Applications may choose.
 	rules []authorization.NamespaceRule
 
