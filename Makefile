@@ -67,6 +67,7 @@ test: ## Everything that must pass.
 	go -C e2e run ./cmd/fleet build
 	go test -race -c -o /dev/null ./controllers # compiled once, for both halves
 	@$(MAKE) --no-print-directory -j3 $(IN_TURN) step-envtest-half step-envtest-rest step-beside
+	$(call step,test-simulation)
 	$(call step,e2e)
 	@printf '\n==> all tests passed\n'
 
@@ -104,8 +105,12 @@ test-unit: ## The tests that need no API server.
 TIME ?= 1m
 SEED ?= 0
 .PHONY: simulate
-simulate: ## Run propagation in a simulated fleet with users and faults for TIME.
-	go test ./controllers/propagation/simulation -count=1 -v -timeout 0 -run '^TestSimulate$$' -simulation.time $(TIME) -simulation.seed $(SEED)
+simulate: ## Run propagation in a simulated fleet with users and faults for TIME, and all pairs of what users do.
+	go test ./controllers/propagation/simulation -count=1 -v -timeout 0 -run '^Test(Simulate|Pairs)$$' -simulation.time $(TIME) -simulation.seed $(SEED)
+
+.PHONY: test-simulation
+test-simulation: ## Run as much of that as takes a minute.
+	go test ./controllers/propagation/simulation -count=1
 
 .PHONY: mutants
 mutants: ## Break propagation in one place at a time, and show that the simulation notices.

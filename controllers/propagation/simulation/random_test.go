@@ -188,14 +188,18 @@ func TestReplay(t *testing.T) {
 // TestPairs runs every pair of verbs, the second at every point after the first; every 60th of them where nothing is said.
 func TestPairs(t *testing.T) {
 	run := newRunner(t)
-	if run.limit = 0; *duration > 0 {
-		*stride = 1
+	every := *stride
+	switch run.limit = 0; {
+	case *duration > 0:
+		every = 1
+	case slowly:
+		every = 1000
 	}
 	run.all(func() (func(int64) bool, []*Profile) {
 		p := everything()
 		jobs := Pairs{p}.All()
 		return func(n int64) bool {
-			n *= *stride
+			n *= every
 			if n >= int64(len(jobs)) {
 				return false
 			}
@@ -220,8 +224,8 @@ func TestSimulate(t *testing.T) {
 	if n == 0 && *duration == 0 {
 		profiles, n = briefly(everyProfile), mass
 	}
-	if testing.Short() {
-		n = min(n, 2000)
+	if slowly && *duration == 0 {
+		n = min(n, 1000)
 	}
 	run := newRunner(t)
 	for _, tc := range gateScripts {
