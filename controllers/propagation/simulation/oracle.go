@@ -104,7 +104,8 @@ func released(app *argocd.Application) bool {
 
 // lastWord tells whether a user's last word asks for the end of a workload.
 func (o *oracle) lastWord(r *record, c *cluster) bool {
-	return r != nil && !(r.without && r.gone) && o.asksToDestroy(r.app, r.gone, c, o.world.hub.objects[managedClusters][key{Name: c.name}], o.setOf(r.app, nil))
+	mc := o.world.hub.objects[managedClusters][key{Name: c.name}]
+	return r != nil && !(r.without && r.gone) && o.asksToDestroy(r.app, r.gone, c, mc, o.setOf(r.app, nil))
 }
 
 // asksToDestroy tells whether this version of an Application asks for the end of a workload.

@@ -2,51 +2,50 @@ package simulation
 
 import "testing"
 
-// TestScripts are journeys, each of which has to end as its users ask: common ones, and those that did not once.
-func TestScripts(t *testing.T) {
-	for title, script := range map[string]string{
-		"delivered": "create argocd/one c1 cascade",
-		"moved": `create argocd/one c1 cascade
+// scripts are journeys, each of which has to end as its users ask: common ones, and those that did not once.
+var scripts = map[string]string{
+	"delivered": "create argocd/one c1 cascade",
+	"moved": `create argocd/one c1 cascade
 			settle
 			move argocd/one c2`,
-		"deleted": `create argocd/one c1 cascade
+	"deleted": `create argocd/one c1 cascade
 			settle
 			delete argocd/one`,
-		"deleted without a cascade": `create argocd/one c1 cascade
+	"deleted without a cascade": `create argocd/one c1 cascade
 			settle
 			finalizers argocd/one
 			delete argocd/one`,
-		"released": `create argocd/one c1 cascade
+	"released": `create argocd/one c1 cascade
 			settle
 			release argocd/one true`,
-		"another namespace": `create argocd/one c1 cascade
+	"another namespace": `create argocd/one c1 cascade
 			settle
 			namespace argocd/one apps`,
-		"operation": `create argocd/one c1 cascade
+	"operation": `create argocd/one c1 cascade
 			settle
 			operation argocd/one r1`,
-		"old-first": `create argocd/one c1 cascade old-first
+	"old-first": `create argocd/one c1 cascade old-first
 			settle
 			move argocd/one c2`,
-		"refresh": `create argocd/one c1 cascade
+	"refresh": `create argocd/one c1 cascade
 			settle
 			refresh argocd/one hard`,
-		"unlabelled": `create argocd/one c1 cascade
+	"unlabelled": `create argocd/one c1 cascade
 			settle
 			label argocd/one
 			delete argocd/one`,
-		"stale work in another namespace, restored": `create argocd/one c2 cascade
+	"stale work in another namespace, restored": `create argocd/one c2 cascade
 			settle
 			backup c2
 			restore-velero c2
 			namespace argocd/one apps`,
-		"stale work in another namespace, made again": `create argocd/one c1 cascade
+	"stale work in another namespace, made again": `create argocd/one c1 cascade
 			settle
 			finalizers argocd/one
 			delete argocd/one
 			create argocd/one c1 cascade
 			namespace argocd/one apps`,
-		"operation on two clusters": `create argocd/one c1
+	"operation on two clusters": `create argocd/one c1
 			settle
 			operation argocd/one r1
 			deliver a applications
@@ -54,22 +53,22 @@ func TestScripts(t *testing.T) {
 			deliver a applications
 			reconcile a argocd/one
 			move argocd/one c2`,
-		"deleted, unlabelled and without a cluster": `create argocd/one c2 cascade
+	"deleted, unlabelled and without a cluster": `create argocd/one c2 cascade
 			deliver a applications
 			reconcile a argocd/one at 4 { delete argocd/one; move argocd/one }
 			label argocd/one false`,
-		"deleted, unlabelled, without a cluster, on a paused one": `create argocd/one c2 cascade
+	"deleted, unlabelled, without a cluster, on a paused one": `create argocd/one c2 cascade
 			deliver a applications
 			pause-cluster c2 true
 			reconcile a argocd/one at 4 { delete argocd/one; move argocd/one }
 			label argocd/one false`,
-		"deleted without its label, released for want of a cluster": `create argocd/one c2 cascade
+	"deleted without its label, released for want of a cluster": `create argocd/one c2 cascade
 			settle
 			move argocd/one
 			settle
 			label argocd/one
 			delete argocd/one`,
-		"the own work is another's of the cache": `create argocd/one c2 cascade
+	"the own work is another's of the cache": `create argocd/one c2 cascade
 			settle
 			move argocd/one c1
 			lead-too b
@@ -78,43 +77,47 @@ func TestScripts(t *testing.T) {
 			reconcile a argocd/one at 13 { round c1; round c1 }
 			wait 6s
 			reconcile a argocd/one`,
-		"an operation that cannot be read, and a change of namespace": `create argocd/one c1 cascade
+	"an operation that cannot be read, and a change of namespace": `create argocd/one c1 cascade
 			settle
 			operation argocd/one invalid
 			namespace argocd/one apps`,
-		"deleted while its release was paused": `create argocd/one c1
+	"deleted while its release was paused": `create argocd/one c1
 			settle
 			pause argocd/one true
 			label argocd/one
 			settle
 			delete argocd/one`,
-		"paused after its deletion": `create argocd/one c1 cascade
+	"paused after its deletion": `create argocd/one c1 cascade
 			settle
 			delete argocd/one
 			pause argocd/one true
 			deliver a applications
 			reconcile a argocd/one`,
-		"moved before the cache shows its first work": `create argocd/one c1 cascade old-first
+	"moved before the cache shows its first work": `create argocd/one c1 cascade old-first
 			move argocd/one c2
 			deliver a applications
 			reconcile a argocd/one
 			deliver a applications
 			reconcile a argocd/one`,
-		"moved to a cluster that is away for long": `create argocd/one c1 cascade
+	"moved to a cluster that is away for long": `create argocd/one c1 cascade
 			settle
 			disconnect c2
 			move argocd/one c2
 			settle
 			wait 6m
 			settle`,
-		"absence that is not known": `create argocd/one c1 cascade old-first
+	"absence that is not known": `create argocd/one c1 cascade old-first
 			settle
 			fail c1
 			restart-agent c1
 			finalizers argocd/one
 			move argocd/one c2
 			settle`,
-	} {
+}
+
+// TestScripts runs them.
+func TestScripts(t *testing.T) {
+	for title, script := range scripts {
 		t.Run(title, func(t *testing.T) {
 			if w := Replay(Options{Names: []string{"c1", "c2"}}, Parse(script)); w.failure != nil {
 				t.Errorf("%s\n%s", w.failure, w)

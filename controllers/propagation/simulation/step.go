@@ -246,36 +246,48 @@ func keyNamed(name string) key {
 	return key{Namespace: namespace, Name: name}
 }
 
+// annotations are what users set by steps of that name.
+var annotations = map[string]string{
+	"move": apis.AnnotationCluster, "namespace": apis.AnnotationAppNamespace, "release": apis.AnnotationRelease,
+	"pause": apis.AnnotationPaused, "force": apis.AnnotationForceDelete, "skip": apis.AnnotationSkipReconcile,
+	"refresh": apis.AnnotationRefresh, "adopt": apis.AnnotationAdopt,
+}
+
 // user are the steps of users: the verbs of docs/lifecycle.md.
 func (w *World) user(s *Step) bool {
-	at := keyNamed(s.Who)
-	annotate := func(name, value string) {
-		w.edit(at, func(app *argocd.Application) {
-			app.Annotations = clone(app.Annotations)
-			if value == "" {
-				delete(app.Annotations, name)
-			} else {
-				app.Annotations[name] = value
-			}
-		})
+	if name, is := annotations[s.Op]; is {
+		value := s.What
+		if s.Op == "force" {
+			value = "true"
+		}
+		w.annotate(keyNamed(s.Who), name, value)
+	} else if !w.asks(s) && !w.thereOrForAll(s) {
+		return false
 	}
+	if !w.resting {
+		w.stats.verbs[s.Op]++
+	}
+	return true
+}
+
+// annotate sets an annotation, or takes it off for an empty value.
+func (w *World) annotate(at key, name, value string) {
+	w.edit(at, func(app *argocd.Application) {
+		app.Annotations = clone(app.Annotations)
+		if value == "" {
+			delete(app.Annotations, name)
+		} else {
+			app.Annotations[name] = value
+		}
+	})
+}
+
+// asks are those of an Application's owner.
+func (w *World) asks(s *Step) bool {
+	at := keyNamed(s.Who)
 	switch s.Op {
 	case "create":
 		w.createApplication(at, strings.Fields(s.What))
-	case "move":
-		annotate(apis.AnnotationCluster, s.What)
-	case "namespace":
-		annotate(apis.AnnotationAppNamespace, s.What)
-	case "release":
-		annotate(apis.AnnotationRelease, s.What)
-	case "pause":
-		annotate(apis.AnnotationPaused, s.What)
-	case "force":
-		annotate(apis.AnnotationForceDelete, "true")
-	case "skip":
-		annotate(apis.AnnotationSkipReconcile, s.What)
-	case "refresh":
-		annotate(apis.AnnotationRefresh, s.What)
 	case "label":
 		w.edit(at, func(app *argocd.Application) {
 			app.Labels = clone(app.Labels)
@@ -313,14 +325,21 @@ func (w *World) user(s *Step) bool {
 		})
 	case "delete":
 		_ = w.hub.remove(applications, at, nil)
+	default:
+		return false
+	}
+	return true
+}
+
+// thereOrForAll are those of people on clusters, and of who pauses more than one Application.
+func (w *World) thereOrForAll(s *Step) bool {
+	switch s.Op {
 	case "hand-finalizer":
 		if c := w.cluster(s.Who); c.apps[keyNamed(s.What)] != nil {
 			c.handFinalizer(c.apps[keyNamed(s.What)], true)
 		}
 	case "by-hand":
 		w.cluster(s.Who).byHand(keyNamed(strings.Fields(s.What)[0]), strings.HasSuffix(s.What, " equal"))
-	case "adopt":
-		annotate(apis.AnnotationAdopt, s.What)
 	case "pause-set":
 		w.setOf(s.Who, s.What)
 	case "pause-cluster":
@@ -332,9 +351,6 @@ func (w *World) user(s *Step) bool {
 		})
 	default:
 		return false
-	}
-	if !w.resting {
-		w.stats.verbs[s.Op]++
 	}
 	return true
 }
