@@ -45,3 +45,48 @@ func parseStep(line string) Step {
 	}
 	return s
 }
+
+// Case is a script with what is to be seen each time that all has settled.
+type Case struct {
+	// Title names it.
+	Title string
+
+	// Steps are the script, Observations what Observer says after each "settle".
+	Steps        []Step
+	Observations []string
+}
+
+// ParseCases reads cases: a title behind "==", steps a line, observations behind ">".
+func ParseCases(text string) []Case {
+	var out []Case
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		switch title, is := strings.CutPrefix(line, "== "); {
+		case is:
+			out = append(out, Case{Title: title})
+		case line == "" || strings.HasPrefix(line, "#"):
+		case strings.HasPrefix(line, "> "):
+			c := &out[len(out)-1]
+			c.Observations = append(c.Observations, line[2:])
+		default:
+			c := &out[len(out)-1]
+			c.Steps = append(c.Steps, parseStep(line))
+		}
+	}
+	return out
+}
+
+// String is the case as ParseCases reads it.
+func (c Case) String() string {
+	var b strings.Builder
+	b.WriteString("\n== " + c.Title + "\n")
+	seen := c.Observations
+	for i := range c.Steps {
+		b.WriteString(c.Steps[i].String() + "\n")
+		if c.Steps[i].Op == "settle" && len(seen) > 0 {
+			b.WriteString("> " + seen[0] + "\n")
+			seen = seen[1:]
+		}
+	}
+	return b.String()
+}
