@@ -336,7 +336,11 @@ func (o *oracle) restored() {
 		}
 	}
 	for at, i := range o.world.hub.objects[applications] {
-		o.apps[at] = &record{app: i.Object.(*argocd.Application)}
+		app := i.Object.(*argocd.Application)
+		o.apps[at] = &record{app: app}
+		if app.Operation != nil { // the hub asks for it again
+			delete(o.ran, revisionOf(string(app.Operation.Raw)))
+		}
 	}
 }
 
