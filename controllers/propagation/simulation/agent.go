@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -443,6 +444,14 @@ func (a *placed) read(name, path string) string {
 		return strconv.FormatInt(a.version, 10)
 	case "operationPending":
 		return requestID(a.operation)
+	case "refreshRequest":
+		return a.annotations[apis.AnnotationRefreshRequest]
+	case "refreshPending":
+		return a.annotations[apis.AnnotationRefresh]
+	case "brought":
+		return a.annotations[apis.AnnotationWork]
+	case "broughtOwner", "workOwner":
+		return strings.Join(a.owners, " ")
 	case "finalizersDropped":
 		return a.annotations[apis.AnnotationFinalizersDropped]
 	}

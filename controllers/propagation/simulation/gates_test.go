@@ -162,6 +162,11 @@ var gateScripts = map[string]struct {
 		operation team-a/one r1
 		turn a
 		turn a
+		round c1
+		turn a
+		turn a
+		round c1
+		turn a
 		rules off
 		namespace team-a/one
 		settle
@@ -242,6 +247,9 @@ var gateScripts = map[string]struct {
 		round c1
 		turn a
 		turn a
+		round c1
+		turn a
+		turn a
 		argo c1 argocd/one
 		round c1
 		delete argocd/one`},
@@ -253,6 +261,11 @@ var gateScripts = map[string]struct {
 		settle
 		operation argocd/one r1
 		turn a
+		turn a
+		round c1
+		turn a
+		turn a
+		round c1
 		turn a
 		project narrow
 		release argocd/one true

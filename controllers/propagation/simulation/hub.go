@@ -41,10 +41,11 @@ const (
 	clusterSets
 	decisions
 	applicationSets
+	clusterNamespaces
 	kinds
 )
 
-var kindNames = [kinds]string{"applications", "works", "clusters", "projects", "bindings", "sets", "decisions", "applicationsets"}
+var kindNames = [kinds]string{"applications", "works", "clusters", "projects", "bindings", "sets", "decisions", "applicationsets", "namespaces"}
 
 // kindOf is the kind of an object or of a list.
 func kindOf(obj any) kind {
@@ -64,8 +65,11 @@ func kindOf(obj any) kind {
 	case *clusterv1beta1.PlacementDecision, *clusterv1beta1.PlacementDecisionList:
 		return decisions
 	case *metav1.PartialObjectMetadata:
-		if o.Kind == argocd.Kind {
+		switch o.Kind {
+		case argocd.Kind:
 			return applications
+		case "Namespace":
+			return clusterNamespaces
 		}
 		return applicationSets
 	}

@@ -84,7 +84,7 @@ func (w *World) seen(at key) Seen {
 	if app, ok := w.hub.get(applications, at).(*argocd.Application); ok {
 		s.Hub, s.Deleting = true, app.DeletionTimestamp != nil
 		for _, c := range app.Status.Conditions {
-			if delivery.Shown(c) {
+			if delivery.Shown(c.Type) {
 				s.Conditions = append(s.Conditions, c.Type)
 			}
 		}

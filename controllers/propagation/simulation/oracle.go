@@ -51,7 +51,7 @@ type record struct {
 // reads notes what a reconcile reads of Applications and clusters, by which the oracle judges what it does then: from its
 // cache or, in a stricter world, from the hub only.
 func (p *process) reads(k kind, at key, found *item, live bool) {
-	if p.call == nil || k != applications && k != managedClusters && k != applicationSets || !live && !p.world.options.AsSeen {
+	if p.call == nil || k != applications && k != clusterNamespaces && k != applicationSets || !live && !p.world.options.AsSeen {
 		return
 	}
 	if p.call.seen[k] == nil {
@@ -104,14 +104,14 @@ func released(app *argocd.Application) bool {
 
 // lastWord tells whether a user's last word asks for the end of a workload.
 func (o *oracle) lastWord(r *record, c *cluster) bool {
-	mc := o.world.hub.objects[managedClusters][key{Name: c.name}]
-	return r != nil && !(r.without && r.gone) && o.asksToDestroy(r.app, r.gone, c, mc, o.setOf(r.app, nil))
+	ns := o.world.hub.objects[clusterNamespaces][key{Name: c.name}]
+	return r != nil && !(r.without && r.gone) && o.asksToDestroy(r.app, r.gone, c, ns, o.setOf(r.app, nil))
 }
 
 // asksToDestroy tells whether this version of an Application asks for the end of a workload.
-func (o *oracle) asksToDestroy(app *argocd.Application, gone bool, c *cluster, mc *item, set map[string]string) bool {
+func (o *oracle) asksToDestroy(app *argocd.Application, gone bool, c *cluster, ns *item, set map[string]string) bool {
 	switch {
-	case released(app) || argocd.Unreadable(app.Annotations, apis.AnnotationRelease) || !argocd.Destroys(app.Finalizers) || !gone && (paused(app, mc) || argocd.Paused(set)):
+	case released(app) || argocd.Unreadable(app.Annotations, apis.AnnotationRelease) || !argocd.Destroys(app.Finalizers) || !gone && (paused(app, ns) || argocd.Paused(set)):
 		return false
 	case gone || app.DeletionTimestamp != nil:
 		return true
@@ -120,8 +120,8 @@ func (o *oracle) asksToDestroy(app *argocd.Application, gone bool, c *cluster, m
 }
 
 // paused tells whether nothing is to happen to an Application on a cluster.
-func paused(app *argocd.Application, mc *item) bool {
-	return argocd.Paused(app.Annotations) || mc != nil && argocd.Paused(mc.GetAnnotations())
+func paused(app *argocd.Application, ns *item) bool {
+	return argocd.Paused(app.Annotations) || ns != nil && argocd.Paused(ns.GetAnnotations())
 }
 
 // asked is called when a process has asked for the deletion of a work: a user who changes their mind after that is too
@@ -135,16 +135,16 @@ func (o *oracle) asked(p *process, w *workv1.ManifestWork) {
 	o.leaves(r, c, w)
 	late := o.lastWord(r, c) || o.world.revocable(c)
 	if p.call != nil && !late {
-		app, mc := p.call.seen[applications][at], p.call.seen[managedClusters][key{Name: c.name}]
+		app, ns := p.call.seen[applications][at], p.call.seen[clusterNamespaces][key{Name: c.name}]
 		if app == nil {
 			app = o.world.hub.objects[applications][at]
 		}
-		if mc == nil {
-			mc = o.world.hub.objects[managedClusters][key{Name: c.name}]
+		if ns == nil {
+			ns = o.world.hub.objects[clusterNamespaces][key{Name: c.name}]
 		}
 		if app != nil {
 			a := app.Object.(*argocd.Application)
-			late = o.asksToDestroy(a, false, c, mc, o.setOf(a, p.call.seen[applicationSets]))
+			late = o.asksToDestroy(a, false, c, ns, o.setOf(a, p.call.seen[applicationSets]))
 		}
 	}
 	if late {

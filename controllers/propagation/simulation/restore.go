@@ -72,6 +72,7 @@ func (h *hub) recreate(s *snapshot) {
 func (w *World) detach(c *cluster) {
 	_ = w.hub.remove(managedClusters, key{Name: c.name}, nil)
 	delete(w.hub.namespaces, c.name)
+	_ = w.hub.remove(clusterNamespaces, key{Name: c.name}, nil)
 	for _, at := range sortedKeys(w.hub.objects[works]) {
 		if at.Namespace != c.name {
 			continue

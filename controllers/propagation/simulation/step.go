@@ -343,12 +343,11 @@ func (w *World) thereOrForAll(s *Step) bool {
 	case "pause-set":
 		w.setOf(s.Who, s.What)
 	case "pause-cluster":
-		w.editCluster(s.Who, func(mc *clusterv1.ManagedCluster) {
-			mc.Annotations = map[string]string{apis.AnnotationPaused: s.What}
-			if s.What == "" {
-				mc.Annotations = nil
-			}
-		})
+		annotations := map[string]string{apis.AnnotationPaused: s.What}
+		if s.What == "" {
+			annotations = nil
+		}
+		_ = w.hub.update(clusterNamespaces, func(o client.Object) { o.SetAnnotations(annotations) })(key{Name: s.Who}) // it may be gone
 	default:
 		return false
 	}

@@ -12,6 +12,7 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 
 	"github.com/towline-io/towline/controllers/grants"
+	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
@@ -150,6 +151,9 @@ func (w *World) join(name string) {
 		{Type: clusterv1.ManagedClusterConditionAvailable, Status: metav1.ConditionTrue, LastTransitionTime: w.metaNow()},
 	}
 	_ = w.hub.create(managedClusters, mc, false)
+	namespace := hubside.Namespace()
+	namespace.Name = name
+	_ = w.hub.create(clusterNamespaces, namespace, false)
 }
 
 func (w *World) metaNow() metav1.Time { return metav1.NewTime(w.now.Truncate(time.Second)) }
