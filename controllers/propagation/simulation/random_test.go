@@ -16,7 +16,7 @@ var (
 	schedules = flag.Int("simulation.schedules", 0, "how many schedules to run")
 	duration  = flag.Duration("simulation.time", 0, "how long to run, instead")
 	from      = flag.Uint64("simulation.seed", 0, "the first seed")
-	stride    = flag.Int64("simulation.stride", 15, "every how many pairs of verbs to run")
+	stride    = flag.Int64("simulation.stride", 60, "every how many pairs of verbs to run")
 	shrink    = flag.Bool("simulation.shrink", true, "whether to look for the shortest schedule that fails")
 	keepGoing = flag.Int("simulation.failures", 1, "after how many failures to stop")
 )
@@ -185,7 +185,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestPairs runs every pair of verbs, the second at every point after the first; every 15th of them where nothing is said.
+// TestPairs runs every pair of verbs, the second at every point after the first; every 60th of them where nothing is said.
 func TestPairs(t *testing.T) {
 	run := newRunner(t)
 	every := *stride
@@ -215,7 +215,7 @@ var everyProfile = []func() *Profile{
 }
 
 // mass is how many schedules TestSimulate runs where nothing is said.
-const mass = 60_000
+const mass = 50_000
 
 // TestSimulate runs schedules of all profiles, in turn: a number of them, or for the time that is given. Where nothing is said
 // they are brief. Together with the scripts every gate has to hold, and to open.
