@@ -5,6 +5,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -77,6 +78,8 @@ func (seen *observation) observeCluster(ctx context.Context) (err error) {
 	seen.Cluster, seen.ClusterArgoCD = managedcluster.Of(seen.cluster, namespace), ""
 	if seen.cluster != nil {
 		seen.ClusterArgoCD = seen.cluster.Annotations[apis.AnnotationArgoCDNamespace]
+	} else { // its name may tell that it is the hub, whose originals stay
+		seen.Cluster.Hub = authorization.IsHub(&clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: seen.Key.Namespace}})
 	}
 	return nil
 }

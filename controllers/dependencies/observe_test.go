@@ -164,3 +164,24 @@ func TestWhatIsDeletedIsReadAgain(t *testing.T) {
 		})
 	}
 }
+
+// TestTheHubIsKnownByItsName: also while its ManagedCluster is missing. What a work laid over its originals must stay then.
+func TestTheHubIsKnownByItsName(t *testing.T) {
+	for name, hub := range map[string]bool{"local-cluster": true, "cluster1": false} {
+		seen := &observation{reader: noCluster{&apiServer{}}}
+		seen.Key.Namespace = name
+		if err := seen.observeCluster(t.Context()); err != nil || seen.Cluster.Hub != hub || seen.Cluster.Exists {
+			t.Errorf("%s: %+v, %v", name, seen.Cluster, err)
+		}
+	}
+}
+
+// noCluster is an API server without ManagedClusters.
+type noCluster struct{ *apiServer }
+
+func (s noCluster) Get(ctx context.Context, key client.ObjectKey, obj client.Object, o ...client.GetOption) error {
+	if _, is := obj.(*clusterv1.ManagedCluster); is {
+		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+	}
+	return s.apiServer.Get(ctx, key, obj, o...)
+}

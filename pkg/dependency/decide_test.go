@@ -163,6 +163,10 @@ func TestObjects(t *testing.T) {
 			is: ofObjects(naming("secret/db").Spec(`{"project":"web","destination":{"namespace":"argocd"}}`), there(),
 				func(s *situation) { s.Cluster.Hub = true }),
 			want: []string{"final update", apis.ReasonDependencyInvalid}, after: orphans},
+		"originals of a hub whose ManagedCluster is missing": {
+			is: ofObjects(naming("secret/db").Spec(`{"project":"web","destination":{"namespace":"argocd"}}`), there(), noCluster,
+				func(s *situation) { s.Users, s.Beside, s.Cluster.Hub = nil, false, true }),
+			want: []string{"final update"}, after: orphans},
 		"without a project": {is: ofObjects(naming("secret/db"), there(), func(s *situation) { s.Project = nil }), want: []string{}},
 		"with an executor": {
 			is:   ofObjects(naming("secret/db"), func(s *situation) { s.Executor.Name = "deployer" }),

@@ -243,7 +243,7 @@ func (f *Facts) argocdNamespace(o Options) string {
 // shared tells whether the cluster's Argo CD is the hub's own, which has its AppProjects and credentials already: what
 // travels would be laid over what it was made from.
 func (f *Facts) shared(o Options) bool {
-	return f.Cluster.Hub && f.argocdNamespace(o) == o.ArgoCDNamespace
+	return f.Cluster.Exists && f.Cluster.Hub && f.argocdNamespace(o) == o.ArgoCDNamespace
 }
 
 // target is the cluster as AppProjects know it.
