@@ -141,7 +141,7 @@ func (r *conformance) seen(ctx context.Context) (s simulation.Seen, err error) {
 	if app != nil {
 		s.Hub, s.Deleting = true, app.DeletionTimestamp != nil
 		for _, c := range app.Status.Conditions {
-			if delivery.Shown(c) {
+			if delivery.Shown(c.Type) {
 				s.Conditions = append(s.Conditions, c.Type)
 			}
 		}

@@ -3,6 +3,8 @@ package argocd
 import "encoding/json"
 
 // Patch is a merge patch of a hub's Application. What is nil stays as it is.
+//
+// +kubebuilder:object:generate=false
 type Patch struct {
 	// Annotations are set; one that is nil is taken off.
 	Annotations map[string]*string
