@@ -171,7 +171,8 @@ func TestWhatAnAPIServerSaysOfAnotherVersion(t *testing.T) {
 	if renderErr != nil {
 		t.Fatal(renderErr)
 	}
-	w.Status = fixture.Feedback(work.Identifier(app)).Condition(workv1.WorkApplied, metav1.ConditionFalse, "Failed to apply manifest: "+err.Error()).Obj()
+	w.Status = fixture.Feedback(work.Identifier(app)).
+		Condition(workv1.WorkApplied, metav1.ConditionFalse, "Failed to apply manifest: "+err.Error()).Obj()
 	if !work.Outdated(w) {
 		t.Errorf("%q is taken for another reason", err)
 	}
@@ -432,10 +433,11 @@ func TestRefreshIsAnsweredByItsOwnComparison(t *testing.T) {
 	sent := refresh(t, app, "hard")
 	asked := func() map[string]string { return get(t, app).Annotations }
 	for title, b := range map[string]*fixture.FeedbackBuilder{
-		"before it was applied":     feedbackOf(app).Healthy("a").String("reconciledAt", "2026-01-02T03:05:00Z"),
-		"with an earlier refresh":   feedbackOf(app).Healthy("a").String("reconciledAt", "2026-01-02T03:05:00Z").String("refreshRequest", "earlier"),
-		"before Argo CD has begun":  feedbackOf(app).Healthy("a").String("refreshRequest", sent.ID).String("refreshPending", "hard"),
-		"by an agent that can't":    feedbackOf(app).Healthy("a").String("refreshRequest", sent.ID).Condition("StatusFeedbackSynced", metav1.ConditionFalse, "no"),
+		"before it was applied":    feedbackOf(app).Healthy("a").String("reconciledAt", "2026-01-02T03:05:00Z"),
+		"with an earlier refresh":  feedbackOf(app).Healthy("a").String("reconciledAt", "2026-01-02T03:05:00Z").String("refreshRequest", "earlier"),
+		"before Argo CD has begun": feedbackOf(app).Healthy("a").String("refreshRequest", sent.ID).String("refreshPending", "hard"),
+		"by an agent that can't": feedbackOf(app).Healthy("a").String("refreshRequest", sent.ID).
+			Condition("StatusFeedbackSynced", metav1.ConditionFalse, "no"),
 		"of an older version's way": feedbackOf(app).Healthy("a").String("reconciledAt", "2036-01-02T03:05:00Z"),
 	} {
 		reportHeld(t, app, b)

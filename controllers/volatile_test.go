@@ -266,7 +266,8 @@ func TestTheLaterOfTwoAccounts(t *testing.T) {
 	expectHealth(t, app, "Degraded")
 	a.stop()
 	uid := string(get(t, there).UID)
-	older := feedbackOf(app).String("uid", uid).String("healthStatus", "Healthy").String("syncStatus", "Synced").String("reconciledAt", "2026-01-02T03:04:08Z")
+	older := feedbackOf(app).String("uid", uid).String("healthStatus", "Healthy").String("syncStatus", "Synced").
+		String("reconciledAt", "2026-01-02T03:04:08Z")
 	report(t, app, older)
 	expectSettled(t, app)
 	settled(t)

@@ -168,7 +168,7 @@ var _ = Describe("An attack", Ordered, func() {
 				Annotation(apis.AnnotationAdopt, apis.AdoptAlways).Obj()
 			mine.UID = ""
 			Expect(hub.Create(ctx, mine)).To(Succeed())
-			expectHealthy(ctx, mine.Name)
+			expectAtRest(ctx, mine.Name)
 			w = workOf(mine)
 			// Its real agent would put things right at once.
 			Expect(f.Cluster("cluster1").StopAgent(ctx)).To(Succeed())

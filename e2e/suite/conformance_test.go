@@ -9,8 +9,8 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -94,11 +94,11 @@ func (r *conformance) do(ctx context.Context, s simulation.Step) {
 	case "spec":
 		patchHub(ctx, r.name, fmt.Sprintf(`{"spec":{"info":[{"name":"revision","value":%q}]}}`, s.What))
 	case "pause-cluster":
-		mc := &clusterv1.ManagedCluster{}
-		mc.Name = fleetClusters[s.Who]
-		Expect(hub.Patch(ctx, mc, client.RawPatch(types.MergePatchType, []byte(annotationPatch(apis.AnnotationPaused, s.What))))).To(Succeed())
+		ns := &corev1.Namespace{}
+		ns.Name = fleetClusters[s.Who]
+		Expect(hub.Patch(ctx, ns, client.RawPatch(types.MergePatchType, []byte(annotationPatch(apis.AnnotationPaused, s.What))))).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) {
-			Expect(hub.Patch(ctx, mc, client.RawPatch(types.MergePatchType, []byte(annotationPatch(apis.AnnotationPaused, ""))))).To(Succeed())
+			Expect(hub.Patch(ctx, ns, client.RawPatch(types.MergePatchType, []byte(annotationPatch(apis.AnnotationPaused, ""))))).To(Succeed())
 		})
 	default:
 		Fail("the fleet cannot do this step: " + s.String())

@@ -99,6 +99,18 @@ func expectHealthy(ctx context.Context, name string) *argocd.Application {
 	return app
 }
 
+// expectAtRest waits until an Application is healthy and nothing of it is on its way any more: its cluster's agent has answered
+// its work as it is, which asks for nothing more once the hub has shown the first comparison. From then on its work is
+// written for a reason that the spec gives.
+func expectAtRest(ctx context.Context, name string) *argocd.Application {
+	GinkgoHelper()
+	app := expectHealthy(ctx, name)
+	Eventually(ctx, read(hub, workOf(app))).Should(And(Not(BeNil()), Satisfy(func(w *workv1.ManifestWork) bool {
+		return answer(w) == "Applied=True Available=True " && !work.TellsVolatile(w)
+	})))
+	return app
+}
+
 // expectCondition waits until the hub Application has that condition with a message that says that.
 func expectCondition(ctx context.Context, name, conditionType, says string) {
 	GinkgoHelper()

@@ -23,7 +23,7 @@ import (
 var _ = Describe("A hub Application", func() {
 	It("is gone only when its cluster has removed the app", func(ctx SpecContext) {
 		app := standalone(ctx, "held", "cluster1")
-		expectHealthy(ctx, app.Name)
+		expectAtRest(ctx, app.Name)
 		deployment(ctx, "cluster1", app.Name)
 
 		Expect(f.Cluster("cluster1").StopAgent(ctx)).To(Succeed())

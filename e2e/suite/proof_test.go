@@ -240,13 +240,13 @@ var _ = Describe("An Application whose cluster is away", func() {
 	away := func(ctx context.Context) {
 		GinkgoHelper()
 		Expect(f.Cluster(on).StopAgent(ctx)).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster(on).StartAgent(ctx)).To(Succeed()) }) //nolint:contextcheck // one of its own
+		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster(on).StartAgent(ctx)).To(Succeed()) })
 	}
 
 	It("takes along what it deployed when its cascade is asked for while a request is on its way", func(ctx SpecContext) {
 		const name = "late-cascade"
 		app := standalone(ctx, name, on, func(b *fixture.ApplicationBuilder) { b.Finalizers() })
-		expectHealthy(ctx, name)
+		expectAtRest(ctx, name)
 		away(ctx)
 		patchHub(ctx, name, `{"operation":{"sync":{}}}`)
 		Eventually(ctx, read(hub, workOf(app))).Should(WithTransform(work.CarriesRequest, BeTrue()))
@@ -262,7 +262,7 @@ var _ = Describe("An Application whose cluster is away", func() {
 	It("leaves what it deployed when it is deleted before its agent has seen its new work", func(ctx SpecContext) {
 		const name = "made-anew"
 		app := standalone(ctx, name, on)
-		expectHealthy(ctx, name)
+		expectAtRest(ctx, name)
 		before := deployment(ctx, on, name)
 		away(ctx)
 		// As when its ManagedCluster was deleted, and imported again.

@@ -233,8 +233,9 @@ func TestDiffers(t *testing.T) {
 		poor []func(*Facts)
 		want bool
 	}{
-		"nothing":                     {},
-		"the same":                    {[]func(*Facts){complete, state("Healthy", ""), sync("Synced", "a"), operation("Succeeded", ""), condition("SyncError", "no")}, false},
+		"nothing": {},
+		"the same": {
+			[]func(*Facts){complete, state("Healthy", ""), sync("Synced", "a"), operation("Succeeded", ""), condition("SyncError", "no")}, false},
 		"the same of fewer sources":   {[]func(*Facts){sync("Synced", "", "x")}, false},
 		"less, without knowing all":   {[]func(*Facts){state("Healthy", "")}, false},
 		"another health":              {[]func(*Facts){state("Degraded", "")}, true},

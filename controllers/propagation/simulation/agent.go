@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -30,17 +31,7 @@ func (c *cluster) hear(name string) {
 	before := c.seen[name]
 	now, ok := c.world.hub.get(works, key{Namespace: c.name, Name: name}).(*workv1.ManifestWork)
 	if !ok {
-		delete(c.seen, name)
-		delete(c.todo, name)
-		delete(c.later, name)
-		if a := c.applied[name]; a != nil {
-			if a.evicts.IsZero() {
-				a.evicts = c.world.now.Add(evictionGrace)
-			}
-			if a.deleting {
-				c.todo[name] |= finalizeApplied
-			}
-		}
+		c.hearEnd(name)
 		return
 	}
 	c.seen[name] = now
@@ -160,39 +151,47 @@ func (c *cluster) applyOne(w *workv1.ManifestWork, p *payload, applied *appliedW
 		return there, nil
 	case workv1.UpdateStrategyTypeCreateOnly, workv1.UpdateStrategyTypeUpdate:
 		if there == nil {
-			there = c.place(p.key)
-			for _, f := range p.fields {
-				if f.isHash() {
-					continue
-				}
-				there.set(f.name, f.value)
-				if f.isFinalizer() { // nobody owns it by server-side apply: it is to be taken off there, by hand
-					there.managers[f.name] = map[string]bool{"kubectl": true}
-				}
-			}
-			c.world.oracle.applied(c, there, p, key{})
-			c.touched(there)
+			there = c.createOne(p)
 		} else if kind == workv1.UpdateStrategyTypeUpdate {
 			c.updateOne(there, p)
 		}
 	case workv1.UpdateStrategyTypeServerSideApply:
 		hash := p.value("annotation:" + workv1.ManifestConfigSpecHashAnnotationKey)
 		if there == nil || there.annotations[workv1.ManifestConfigSpecHashAnnotationKey] != hash {
-			manager, force := workv1.DefaultFieldManager, false
-			if s := option.UpdateStrategy.ServerSideApply; s != nil {
-				force = s.Force
-				if s.FieldManager != "" {
-					manager = s.FieldManager
-				}
-			}
 			var err error
-			if there, err = c.apply(p, manager, force); err != nil {
+			if there, err = c.applyAs(p, option.UpdateStrategy.ServerSideApply); err != nil {
 				return there, err
 			}
 		}
 	}
 	c.own(there, applied.uid, owns)
 	return there, nil
+}
+
+// createOne makes an Application of a manifest.
+func (c *cluster) createOne(p *payload) *placed {
+	a := c.place(p.key)
+	for _, f := range p.fields {
+		if f.isHash() {
+			continue
+		}
+		a.set(f.name, f.value)
+		if f.isFinalizer() { // nobody owns it by server-side apply: it is to be taken off there, by hand
+			a.managers[f.name] = map[string]bool{"kubectl": true}
+		}
+	}
+	c.world.oracle.applied(c, a, p, key{})
+	c.touched(a)
+	return a
+}
+
+// applyAs is a server-side apply as the work says; nil says nothing.
+func (c *cluster) applyAs(p *payload, as *workv1.ServerSideApplyConfig) (*placed, error) {
+	manager, force := workv1.DefaultFieldManager, false
+	if as != nil {
+		manager, force = cmp.Or(as.FieldManager, manager), as.Force
+	}
+	return c.apply(p, manager, force)
 }
 
 // updateOne is the strategy Update: labels and annotations are merged, finalizers are left, all else is replaced.
@@ -297,6 +296,41 @@ func (c *cluster) deleteTracked(applied *appliedWork, resources []tracked) []tra
 	return pending
 }
 
+// hearEnd is that of a work which the hub has no more.
+func (c *cluster) hearEnd(name string) {
+	delete(c.seen, name)
+	delete(c.todo, name)
+	delete(c.later, name)
+	a := c.applied[name]
+	if a == nil {
+		return
+	}
+	if a.evicts.IsZero() {
+		a.evicts = c.world.now.Add(evictionGrace)
+	}
+	if a.deleting {
+		c.todo[name] |= finalizeApplied
+	}
+}
+
+// endApplied asks for the deletion of an AppliedManifestWork, and says so on the work.
+func (c *cluster) endApplied(w *workv1.ManifestWork, applied *appliedWork) error {
+	status := w.Status.DeepCopy()
+	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
+		Type: workv1.WorkDeleting, Status: metav1.ConditionTrue, Reason: "WorkDeleting", Message: "ManifestWork is being deleted",
+		ObservedGeneration: w.Generation, LastTransitionTime: c.world.metaNow(),
+	})
+	if err := c.world.hub.setStatus(w, status); err != nil {
+		return err
+	}
+	if c.failing {
+		return errAPI
+	}
+	applied.deleting = true
+	c.todo[w.Name] |= finalizeApplied
+	return nil
+}
+
 // finalizeWork is the ManifestWorkFinalizeController.
 func (c *cluster) finalizeWork(w *workv1.ManifestWork) error {
 	if w.DeletionTimestamp.IsZero() {
@@ -304,19 +338,9 @@ func (c *cluster) finalizeWork(w *workv1.ManifestWork) error {
 	}
 	if applied := c.applied[w.Name]; applied != nil {
 		if !applied.deleting {
-			status := w.Status.DeepCopy()
-			meta.SetStatusCondition(&status.Conditions, metav1.Condition{
-				Type: workv1.WorkDeleting, Status: metav1.ConditionTrue, Reason: "WorkDeleting", Message: "ManifestWork is being deleted",
-				ObservedGeneration: w.Generation, LastTransitionTime: c.world.metaNow(),
-			})
-			if err := c.world.hub.setStatus(w, status); err != nil {
+			if err := c.endApplied(w, applied); err != nil {
 				return err
 			}
-			if c.failing {
-				return errAPI
-			}
-			applied.deleting = true
-			c.todo[w.Name] |= finalizeApplied
 		}
 		c.retry(w.Name, finalizeWork, time.Second)
 		return nil

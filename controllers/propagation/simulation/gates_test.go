@@ -294,11 +294,11 @@ const olderScript = `create argocd/one c1 cascade
 	move argocd/one c2`
 
 // optionsOf are those of a script.
-func optionsOf(make func() Options) Options {
-	if make == nil {
+func optionsOf(of func() Options) Options {
+	if of == nil {
 		return Options{Names: []string{"c1", "c2"}}
 	}
-	return make()
+	return of()
 }
 
 // TestOlder: what an older controller has brought is taken over, and moves.

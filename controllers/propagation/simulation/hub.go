@@ -124,7 +124,7 @@ func (h *hub) uid() types.UID {
 }
 
 // put stores an object that the hub may keep and change no more.
-func (h *hub) put(k kind, obj client.Object) *item {
+func (h *hub) put(k kind, obj client.Object) {
 	h.version++
 	h.writes++
 	obj.SetResourceVersion(strconv.FormatInt(h.version, 10))
@@ -139,7 +139,6 @@ func (h *hub) put(k kind, obj client.Object) *item {
 		h.log[k] = append(h.log[k], change{at, before, after})
 	}
 	h.world.told(k, at, before)
-	return after
 }
 
 func (h *hub) get(k kind, at key) client.Object {
@@ -216,24 +215,26 @@ func (h *hub) update(k kind, edit func(client.Object)) func(at key) error {
 
 // replace stores an object unless nothing has changed.
 func (h *hub) replace(k kind, before, after client.Object) error {
-	if w, ok := after.(*workv1.ManifestWork); ok {
-		old := before.(*workv1.ManifestWork)
-		same := sameSpec(&w.Spec, &old.Spec)
-		if !same {
-			w.Generation = old.Generation + 1
-		}
-		if same && maps.Equal(w.Labels, old.Labels) && maps.Equal(w.Annotations, old.Annotations) && slices.Equal(w.Finalizers, old.Finalizers) {
-			return nil
-		}
-	} else if app, ok := after.(*argocd.Application); ok {
-		if sameApplication(before.(*argocd.Application), app) {
-			return nil
-		}
-	} else if equality.Semantic.DeepEqual(before, after) {
-		return nil
+	if !h.same(before, after) {
+		h.put(k, after)
 	}
-	h.put(k, after)
 	return nil
+}
+
+// same tells whether nothing has changed. It counts the generation of a work whose spec has.
+func (h *hub) same(before, after client.Object) bool {
+	switch after := after.(type) {
+	case *workv1.ManifestWork:
+		old := before.(*workv1.ManifestWork)
+		if !sameSpec(&after.Spec, &old.Spec) {
+			after.Generation = old.Generation + 1
+			return false
+		}
+		return maps.Equal(after.Labels, old.Labels) && maps.Equal(after.Annotations, old.Annotations) && slices.Equal(after.Finalizers, old.Finalizers)
+	case *argocd.Application:
+		return sameApplication(before.(*argocd.Application), after)
+	}
+	return equality.Semantic.DeepEqual(before, after)
 }
 
 // sameApplication compares what can change of an Application, the cheap parts first.

@@ -49,7 +49,8 @@ func (o *Observer) Line(s Seen) string {
 		hub = "yes"
 	}
 	slices.Sort(s.Conditions)
-	out := fmt.Sprintf("hub %s [%s]", hub, strings.Join(s.Conditions, " "))
+	var out strings.Builder
+	fmt.Fprintf(&out, "hub %s [%s]", hub, strings.Join(s.Conditions, " "))
 	for _, c := range s.Clusters {
 		doing := "no work"
 		switch {
@@ -62,9 +63,9 @@ func (o *Observer) Line(s Seen) string {
 		if c.Managed {
 			managed = " managed"
 		}
-		out += fmt.Sprintf("; %s: %s, application %s%s, workload %s", c.Name, doing, o.number(c.Application), managed, o.number(c.Workload))
+		fmt.Fprintf(&out, "; %s: %s, application %s%s, workload %s", c.Name, doing, o.number(c.Application), managed, o.number(c.Workload))
 	}
-	return out
+	return out.String()
 }
 
 func (o *Observer) number(uid string) string {

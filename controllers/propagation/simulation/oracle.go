@@ -105,13 +105,14 @@ func released(app *argocd.Application) bool {
 // lastWord tells whether a user's last word asks for the end of a workload.
 func (o *oracle) lastWord(r *record, c *cluster) bool {
 	ns := o.world.hub.objects[clusterNamespaces][key{Name: c.name}]
-	return r != nil && !(r.without && r.gone) && o.asksToDestroy(r.app, r.gone, c, ns, o.setOf(r.app, nil))
+	return r != nil && (!r.without || !r.gone) && o.asksToDestroy(r.app, r.gone, c, ns, o.setOf(r.app, nil))
 }
 
 // asksToDestroy tells whether this version of an Application asks for the end of a workload.
 func (o *oracle) asksToDestroy(app *argocd.Application, gone bool, c *cluster, ns *item, set map[string]string) bool {
 	switch {
-	case released(app) || argocd.Unreadable(app.Annotations, apis.AnnotationRelease) || !argocd.Destroys(app.Finalizers) || !gone && (paused(app, ns) || argocd.Paused(set)):
+	case released(app) || argocd.Unreadable(app.Annotations, apis.AnnotationRelease) || !argocd.Destroys(app.Finalizers),
+		!gone && (paused(app, ns) || argocd.Paused(set)):
 		return false
 	case gone || app.DeletionTimestamp != nil:
 		return true
@@ -182,8 +183,7 @@ func sourceOf(m *workv1.ManifestWork) string {
 func (o *oracle) destroyed(c *cluster, w *workload, why string) {
 	r := o.apps[w.owner]
 	at := place{c.name, w.owner}
-	switch {
-	case o.late[at] || o.forfeited[at] || o.lastWord(r, c):
+	if o.late[at] || o.forfeited[at] || o.lastWord(r, c) {
 		return
 	}
 	for _, m := range o.worksOf(w.owner) {

@@ -72,12 +72,6 @@ type call struct {
 
 var errCrash = errors.New("the process ends here")
 
-func (w *World) newProcess(name string) *process {
-	p := &process{world: w, name: name}
-	p.start()
-	return p
-}
-
 // start is a start of the program: nothing is remembered, and the caches list what is there.
 func (p *process) start() {
 	p.call = nil

@@ -200,45 +200,56 @@ func (g *generator) mishap() Step {
 
 // candidates are the steps that can be made now; ends says whether an operation that runs ends.
 func (g *generator) candidates(ends func() bool) {
-	add := func(op, who, what string) { g.found = append(g.found, Step{Op: op, Who: who, What: what}) }
 	for _, p := range g.w.processes {
-		for s := range kinds + 1 {
-			if p.behind(stream(s)) {
-				add("deliver", p.name, stream(s).String())
-			}
-		}
-		if !p.leads {
-			continue
-		}
-		for _, at := range p.sends.ready {
-			add("reconcile", p.name, at.String())
-		}
-		for _, at := range p.reports.ready {
-			add("status", p.name, at.String())
-		}
+		g.ofProcess(p)
 	}
 	for _, c := range g.w.clusters {
-		if c.connected {
-			for _, name := range slices.Sorted(maps.Keys(c.news)) {
-				add("hear", c.name, name)
-			}
-			for _, name := range slices.Sorted(maps.Keys(c.todo)) {
-				add("agent", c.name, name)
-			}
+		g.ofCluster(c, ends)
+	}
+}
+
+func (g *generator) can(op, who, what string) {
+	g.found = append(g.found, Step{Op: op, Who: who, What: what})
+}
+
+func (g *generator) ofProcess(p *process) {
+	for s := range kinds + 1 {
+		if p.behind(stream(s)) {
+			g.can("deliver", p.name, stream(s).String())
 		}
-		if c.failing {
-			continue
+	}
+	if !p.leads {
+		return
+	}
+	for _, at := range p.sends.ready {
+		g.can("reconcile", p.name, at.String())
+	}
+	for _, at := range p.reports.ready {
+		g.can("status", p.name, at.String())
+	}
+}
+
+func (g *generator) ofCluster(c *cluster, ends func() bool) {
+	if c.connected {
+		for _, name := range slices.Sorted(maps.Keys(c.news)) {
+			g.can("hear", c.name, name)
 		}
-		for _, at := range sortedKeys(c.stirred) {
-			op := "argo"
-			if ends() {
-				op = "finish"
-			}
-			add(op, c.name, at.String())
+		for _, name := range slices.Sorted(maps.Keys(c.todo)) {
+			g.can("agent", c.name, name)
 		}
-		if c.garbage {
-			add("collect", c.name, "")
+	}
+	if c.failing {
+		return
+	}
+	for _, at := range sortedKeys(c.stirred) {
+		op := "argo"
+		if ends() {
+			op = "finish"
 		}
+		g.can(op, c.name, at.String())
+	}
+	if c.garbage {
+		g.can("collect", c.name, "")
 	}
 }
 

@@ -24,7 +24,7 @@ func parseStep(line string) Step {
 	var s Step
 	line, inner, nested := strings.Cut(line, " { ")
 	if nested {
-		for _, part := range strings.Split(strings.TrimSuffix(inner, " }"), "; ") {
+		for part := range strings.SplitSeq(strings.TrimSuffix(inner, " }"), "; ") {
 			s.Inner = append(s.Inner, parseStep(part))
 		}
 	}

@@ -37,7 +37,7 @@ func Shrink(o Options, steps []Step, failure *Failure) []Step {
 // simplify takes out of steps what disturbs them.
 func simplify(steps []Step, fails func([]Step) bool) []Step {
 	for i := range steps {
-		for j := len(steps[i].Inner) - 1; j >= 0; j-- {
+		for j := range slices.Backward(steps[i].Inner) {
 			less := slices.Clone(steps)
 			less[i].Inner = slices.Delete(slices.Clone(steps[i].Inner), j, j+1)
 			if fails(less) {

@@ -3,6 +3,7 @@ package simulation
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -90,6 +91,21 @@ func (w *World) do(s *Step) {
 // machinery are the steps of controllers and agents.
 func (w *World) machinery(s *Step) bool {
 	switch s.Op {
+	case "settle":
+		w.settle()
+	case "wait":
+		d, err := time.ParseDuration(s.Who)
+		must(err)
+		w.advance(d)
+	default:
+		return w.ofProcess(s) || w.ofCluster(s)
+	}
+	return true
+}
+
+// ofProcess are the steps of a process.
+func (w *World) ofProcess(s *Step) bool {
+	switch s.Op {
 	case "deliver":
 		if p, at := w.process(s.Who), streamNamed(s.What); p.behind(at) {
 			p.deliver(at)
@@ -104,18 +120,27 @@ func (w *World) machinery(s *Step) bool {
 		if p, at := w.process(s.Who), keyNamed(s.What); p.leads && slices.Contains(p.reports.ready, at) {
 			p.report(at)
 		}
+	case "catch-up":
+		w.process(s.Who).catchUp()
+	case "turn":
+		w.process(s.Who).catchUp()
+		w.process(s.Who).drain()
+	default:
+		return false
+	}
+	return true
+}
+
+// ofCluster are the steps of a cluster's agent and Argo CD.
+func (w *World) ofCluster(s *Step) bool {
+	switch s.Op {
 	case "hear":
 		if c := w.cluster(s.Who); c.connected && c.news[s.What] {
 			c.hear(s.What)
 		}
 	case "agent":
-		if c := w.cluster(s.Who); c.connected && c.todo[s.What] != 0 {
-			for what := addFinalizer; what <= finalizeApplied; what <<= 1 {
-				if c.todo[s.What]&what != 0 {
-					c.work(s.What, what)
-					break
-				}
-			}
+		if c := w.cluster(s.Who); c.connected {
+			c.workNext(s.What)
 		}
 	case "argo", "finish":
 		if c, at := w.cluster(s.Who), keyNamed(s.What); !c.failing && c.apps[at] != nil {
@@ -127,21 +152,20 @@ func (w *World) machinery(s *Step) bool {
 		}
 	case "round":
 		w.cluster(s.Who).round()
-	case "catch-up":
-		w.process(s.Who).catchUp()
-	case "turn":
-		w.process(s.Who).catchUp()
-		w.process(s.Who).drain()
-	case "settle":
-		w.settle()
-	case "wait":
-		d, err := time.ParseDuration(s.Who)
-		must(err)
-		w.advance(d)
 	default:
 		return false
 	}
 	return true
+}
+
+// workNext makes the first of the agent's controllers that have to do with a work look at it.
+func (c *cluster) workNext(name string) {
+	for what := addFinalizer; what <= finalizeApplied; what <<= 1 {
+		if c.todo[name]&what != 0 {
+			c.work(name, what)
+			return
+		}
+	}
 }
 
 // mishap are the steps of what goes wrong.
@@ -175,18 +199,7 @@ func (w *World) wrong(s *Step) bool {
 	case "skew":
 		w.process(s.Who).clock = 90 * time.Second
 	case "disconnect", "connect":
-		c := w.cluster(s.Who)
-		c.connected = s.Op == "connect"
-		w.editCluster(c.name, func(mc *clusterv1.ManagedCluster) {
-			for i := range mc.Status.Conditions {
-				if t := &mc.Status.Conditions[i]; t.Type == clusterv1.ManagedClusterConditionAvailable {
-					t.Status, t.LastTransitionTime = metav1.ConditionUnknown, w.metaNow()
-					if c.connected {
-						t.Status = metav1.ConditionTrue
-					}
-				}
-			}
-		})
+		w.connect(w.cluster(s.Who), s.Op == "connect")
 	case "fail":
 		w.cluster(s.Who).failing = true
 	case "mend":
@@ -199,10 +212,7 @@ func (w *World) wrong(s *Step) bool {
 		w.cluster(s.Who).restartAgent()
 	case "rebuild":
 		w.disaster = true
-		c := w.cluster(s.Who)
-		c.version = 0
-		c.empty()
-		c.restartAgent()
+		w.cluster(s.Who).rebuild()
 	case "backup":
 		w.backup = w.hub.snapshot()
 	case "restore-etcd":
@@ -220,6 +230,28 @@ func (w *World) wrong(s *Step) bool {
 		return false
 	}
 	return true
+}
+
+// connect makes a cluster heard of, or not any more.
+func (w *World) connect(c *cluster, connected bool) {
+	c.connected = connected
+	w.editCluster(c.name, func(mc *clusterv1.ManagedCluster) {
+		for i := range mc.Status.Conditions {
+			if t := &mc.Status.Conditions[i]; t.Type == clusterv1.ManagedClusterConditionAvailable {
+				t.Status, t.LastTransitionTime = metav1.ConditionUnknown, w.metaNow()
+				if connected {
+					t.Status = metav1.ConditionTrue
+				}
+			}
+		}
+	})
+}
+
+// rebuild is a cluster that is built anew under its name.
+func (c *cluster) rebuild() {
+	c.version = 0
+	c.empty()
+	c.restartAgent()
 }
 
 func (w *World) editCluster(name string, edit func(*clusterv1.ManagedCluster)) {
@@ -367,9 +399,7 @@ func (w *World) edit(at key, edit func(*argocd.Application)) {
 
 func clone(m map[string]string) map[string]string {
 	out := make(map[string]string, len(m)+1)
-	for k, v := range m {
-		out[k] = v
-	}
+	maps.Copy(out, m)
 	return out
 }
 
@@ -446,14 +476,15 @@ func revisionOf(operation string) string {
 
 func workText(obj client.Object) string {
 	m := obj.(*workv1.ManifestWork)
-	var raw string
+	var raw strings.Builder
 	for _, x := range m.Spec.Workload.Manifests {
-		raw += string(x.Raw)
+		raw.Write(x.Raw)
 	}
 	var conditions []string
 	for _, c := range m.Status.Conditions {
 		conditions = append(conditions, fmt.Sprintf("%s=%s@%d", c.Type, c.Status, c.ObservedGeneration))
 	}
-	return fmt.Sprintf("work %s/%s generation %d finalizers %v deleting %t annotations %v claim %v option %v %v\n  %s\n", m.Namespace, m.Name, m.Generation,
-		m.Finalizers, m.DeletionTimestamp != nil, m.Annotations, work.ClaimOf(m), m.Spec.DeleteOption, conditions, raw)
+	return fmt.Sprintf("work %s/%s generation %d finalizers %v deleting %t annotations %v claim %v option %v %v\n  %s\n",
+		m.Namespace, m.Name, m.Generation, m.Finalizers, m.DeletionTimestamp != nil, m.Annotations, work.ClaimOf(m), m.Spec.DeleteOption,
+		conditions, raw.String())
 }

@@ -452,7 +452,8 @@ func (w *World) String() string {
 	var b strings.Builder
 	for _, at := range sortedKeys(w.hub.objects[applications]) {
 		app := w.hub.get(applications, at).(*argocd.Application)
-		fmt.Fprintf(&b, "hub application %s uid %s finalizers %v deleting %t annotations %v\n", at, app.UID, app.Finalizers, app.DeletionTimestamp != nil, app.Annotations)
+		fmt.Fprintf(&b, "hub application %s uid %s finalizers %v deleting %t annotations %v\n",
+			at, app.UID, app.Finalizers, app.DeletionTimestamp != nil, app.Annotations)
 		for _, c := range app.Status.Conditions {
 			fmt.Fprintf(&b, "  %s: %s\n", c.Type, c.Message)
 		}
@@ -464,7 +465,8 @@ func (w *World) String() string {
 		fmt.Fprintf(&b, "cluster %s connected %t failing %t\n", c.name, c.connected, c.failing)
 		for _, at := range sortedKeys(c.apps) {
 			a := c.apps[at]
-			fmt.Fprintf(&b, "  application %s uid %s finalizers %v owners %v deleting %t operation %q state %v\n", at, a.uid, a.finalizers, a.owners, a.deleting, a.operation, a.state)
+			fmt.Fprintf(&b, "  application %s uid %s finalizers %v owners %v deleting %t operation %q state %v\n",
+				at, a.uid, a.finalizers, a.owners, a.deleting, a.operation, a.state)
 		}
 		for _, name := range slices.Sorted(maps.Keys(c.applied)) {
 			fmt.Fprintf(&b, "  applied work %s %+v\n", name, *c.applied[name])

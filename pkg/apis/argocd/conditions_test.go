@@ -38,11 +38,12 @@ func TestSetConditions(t *testing.T) {
 		"others' doubles stay": {list{c("x", "1", nil), c("x", "2", nil)}, nil, list{c("x", "1", nil), c("x", "2", nil)}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := argocd.SetConditions(tc.before, tc.wanted, func(conditionType string) bool { return conditionType == own }, now)
+			owned := func(conditionType string) bool { return conditionType == own }
+			got := argocd.SetConditions(tc.before, tc.wanted, owned, now)
 			if diff := cmp.Diff(append(list{}, tc.want...), got); diff != "" {
 				t.Error(diff)
 			}
-			if again := argocd.SetConditions(got, tc.wanted, func(conditionType string) bool { return conditionType == own }, now); !argocd.SameConditions(got, again) {
+			if again := argocd.SetConditions(got, tc.wanted, owned, now); !argocd.SameConditions(got, again) {
 				t.Errorf("a second time it is %v", again)
 			}
 		})
@@ -76,7 +77,8 @@ func TestConditionRules(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		seen[r.Type] = true
-		if _, line, ok := strings.Cut(string(doc), fmt.Sprintf("\n| `%s` |", r.Type)); !ok || !strings.HasSuffix(line[:strings.Index(line, "\n")+1], row(r)) {
+		_, line, _ := strings.Cut(string(doc), fmt.Sprintf("\n| `%s` |", r.Type))
+		if line, _, _ = strings.Cut(line, "\n"); !strings.HasSuffix(line+"\n", row(r)) {
 			t.Errorf("docs/reference.md does not say %q of %s", row(r), r.Type)
 		}
 		if r.Lasts && r.Owner != apis.OwnerPropagation {
