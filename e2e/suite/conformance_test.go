@@ -97,7 +97,7 @@ func (r *conformance) do(ctx context.Context, s simulation.Step) {
 		ns := &corev1.Namespace{}
 		ns.Name = fleetClusters[s.Who]
 		Expect(hub.Patch(ctx, ns, client.RawPatch(types.MergePatchType, []byte(annotationPatch(apis.AnnotationPaused, s.What))))).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) {
+		DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has a context of its own
 			Expect(hub.Patch(ctx, ns, client.RawPatch(types.MergePatchType, []byte(annotationPatch(apis.AnnotationPaused, ""))))).To(Succeed())
 		})
 	default:

@@ -122,7 +122,9 @@ func TestSent(t *testing.T) {
 			t.Errorf("%q was read as %+v", s, got)
 		}
 	}
-	for _, bad := range []string{"x", "sent a b", "other a b c", "sent a b c d", "failed a b c", "failed a b c d", "sent a b c " + now.Format(time.RFC3339)} {
+	for _, bad := range []string{
+		"x", "sent a b", "other a b c", "sent a b c d", "failed a b c", "failed a b c d", "sent a b c " + now.Format(time.RFC3339),
+	} {
 		if got := relay.ParseSent(bad); got != (relay.Sent{}) {
 			t.Errorf("%q was read as %+v", bad, got)
 		}
