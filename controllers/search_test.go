@@ -181,9 +181,6 @@ func TestSearchAfterARestart(t *testing.T) {
 
 // TestSearchIsDiscovered: a hub is ACM's once it has a MultiClusterHub, and search is where that is.
 func TestSearchIsDiscovered(t *testing.T) {
-	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
-		t.Fatal(err)
-	}
 	live, err := client.New(hub, client.Options{Scheme: scheme}) // which knows of no CRD of a test before
 	if err != nil {
 		t.Fatal(err)

@@ -70,7 +70,9 @@ func runSuite(m *testing.M) int {
 	logger := zap.New(zap.UseDevMode(true), zap.WriteTo(logs{}))
 	ctrl.SetLogger(logger)
 	klog.SetLogger(logger)
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, controllers.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{
+		clientgoscheme.AddToScheme, controllers.AddToScheme, apiextensionsv1.AddToScheme,
+	} {
 		if err := add(scheme); err != nil {
 			fmt.Println(err)
 			return 1
