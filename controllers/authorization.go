@@ -6,7 +6,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/grants"
+	"github.com/towline-io/towline/controllers/internal/grants"
 	"github.com/towline-io/towline/pkg/authorization"
 	"github.com/towline-io/towline/pkg/delivery"
 )
@@ -14,9 +14,12 @@ import (
 // DefaultArgoCDNamespace is where Argo CD is on a hub that says nothing else.
 const DefaultArgoCDNamespace = "argocd"
 
+// ClusterModes are what Authorization.Clusters may be; the first is the strictest.
+var ClusterModes = grants.ClusterModes
+
 // Authorization says who may send what where. The zero value is the strictest.
 type Authorization struct {
-	// Clusters is one of grants.ClusterModes; empty: the first.
+	// Clusters is one of ClusterModes; empty: the first.
 	Clusters string
 
 	// ArgoCDNamespace is the namespace of the hub's Argo CD; empty: DefaultArgoCDNamespace.

@@ -15,9 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/dependencies"
-	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/controllers/internal/index"
+	"github.com/towline-io/towline/controllers/internal/slim"
 	"github.com/towline-io/towline/controllers/internal/tracking"
-	"github.com/towline-io/towline/controllers/slim"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"

@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/towline-io/towline/controllers"
-	"github.com/towline-io/towline/controllers/grants"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/authorization"
 	"github.com/towline-io/towline/pkg/delivery"
@@ -48,7 +47,7 @@ const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespac
 
 func newAuthorizationOptions() authorizationOptions {
 	return authorizationOptions{
-		clusterAuthorization: grants.ClusterModes[0],
+		clusterAuthorization: controllers.ClusterModes[0],
 		argocdNamespace:      defaultArgoCDNamespace(podNamespaceFile),
 		onRevocation:         freeze,
 		revocationGrace:      delivery.DefaultRevocationGrace,
@@ -90,8 +89,8 @@ func (o *authorizationOptions) validate() error {
 	var errs []error
 	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
 
-	if !slices.Contains(grants.ClusterModes, o.clusterAuthorization) {
-		fail("--cluster-authorization: %q is not one of %s", o.clusterAuthorization, strings.Join(grants.ClusterModes, ", "))
+	if !slices.Contains(controllers.ClusterModes, o.clusterAuthorization) {
+		fail("--cluster-authorization: %q is not one of %s", o.clusterAuthorization, strings.Join(controllers.ClusterModes, ", "))
 	}
 	if len(validation.IsDNS1123Label(o.argocdNamespace)) > 0 {
 		fail("--argocd-namespace: %q cannot be a namespace", o.argocdNamespace)

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
-	"github.com/towline-io/towline/controllers/index"
+	"github.com/towline-io/towline/controllers/internal/index"
 )
 
 const (

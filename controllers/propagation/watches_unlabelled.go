@@ -14,9 +14,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/towline-io/towline/controllers/internal/slim"
 	"github.com/towline-io/towline/controllers/internal/standby"
 	"github.com/towline-io/towline/controllers/internal/wake"
-	"github.com/towline-io/towline/controllers/slim"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )

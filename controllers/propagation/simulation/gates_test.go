@@ -3,7 +3,7 @@ package simulation
 import (
 	"testing"
 
-	"github.com/towline-io/towline/controllers/grants"
+	"github.com/towline-io/towline/controllers/internal/grants"
 )
 
 // revoking is a hub where a right that is lost takes the Application away.
