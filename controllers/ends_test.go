@@ -4,11 +4,13 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -383,21 +385,27 @@ func TestACascadeThatIsNotNew(t *testing.T) {
 	expectDeleting(t, w)
 }
 
-// changedBeforeItsEnd puts an Application's finalizer back into its work when Towline has decided to delete that.
-func changedBeforeItsEnd(t *testing.T, towline *running, app *argocd.Application, w *workv1.ManifestWork) {
+// changedBeforeItsEnd puts an Application's finalizer back into its work when Towline has decided to delete that. It returns a
+// function that tells which generation the work had by that; 0 for not yet.
+func changedBeforeItsEnd(t *testing.T, towline *running, app *argocd.Application, w *workv1.ManifestWork) func() int64 {
 	t.Helper()
 	there := w.DeepCopy()
+	var generation atomic.Int64
 	back := sync.OnceValue(func() error {
 		full, err := work.Render(app, work.Requests{})
 		if err != nil {
 			return err
 		}
 		now := &workv1.ManifestWork{}
-		if err := k8s.Get(t.Context(), client.ObjectKeyFromObject(there), now); err != nil {
-			return err
-		}
-		now.Spec = full.Spec
-		return k8s.Update(t.Context(), now)
+		err = retry.RetryOnConflict(retry.DefaultRetry, func() error { // others write to it too
+			if err := k8s.Get(t.Context(), client.ObjectKeyFromObject(there), now); err != nil {
+				return err
+			}
+			now.Spec = full.Spec
+			return k8s.Update(t.Context(), now)
+		})
+		generation.Store(now.Generation)
+		return err
 	})
 	towline.writes.race(func(method, path string) {
 		if method == http.MethodDelete && strings.HasSuffix(path, "/"+there.Name) {
@@ -406,6 +414,7 @@ func changedBeforeItsEnd(t *testing.T, towline *running, app *argocd.Application
 			}
 		}
 	})
+	return generation.Load
 }
 
 // TestAnEndByAWorkThatHasChanged: the cache may be behind what the hub has, and the work have its finalizers again.
@@ -416,10 +425,10 @@ func TestAnEndByAWorkThatHasChanged(t *testing.T) {
 	w := workOf(t, app)
 	dropped(t, app)
 	expectAsking(t, w)
-	changedBeforeItsEnd(t, towline, before, w)
+	changed := changedBeforeItsEnd(t, towline, before, w)
 	applied(t, get(t, w))
-	generation := w.Generation
-	NewWithT(t).Eventually(func() int64 { return get(t, w.DeepCopy()).Generation }, soon, tick).Should(BeNumerically(">", generation+1))
+	NewWithT(t).Eventually(func() bool { return changed() != 0 && get(t, w.DeepCopy()).Generation > changed() }, soon, tick).
+		Should(BeTrue(), "the finalizers are not taken off again")
 	expectNoEnd(t, w)
 	if held, ok := work.Carried(get(t, w.DeepCopy())); !ok || len(held.Finalizers) > 0 {
 		t.Fatal("the cluster's Application keeps its finalizers")
