@@ -18,7 +18,6 @@ import (
 	"github.com/towline-io/towline/e2e/fleet"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -242,22 +241,6 @@ var _ = Describe("An Application whose cluster is away", func() {
 		Expect(f.Cluster(on).StopAgent(ctx)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster(on).StartAgent(ctx)).To(Succeed()) })
 	}
-
-	It("takes along what it deployed when its cascade is asked for while a request is on its way", func(ctx SpecContext) {
-		const name = "late-cascade"
-		app := standalone(ctx, name, on, func(b *fixture.ApplicationBuilder) { b.Finalizers() })
-		expectAtRest(ctx, name)
-		away(ctx)
-		patchHub(ctx, name, `{"operation":{"sync":{}}}`)
-		Eventually(ctx, read(hub, workOf(app))).Should(WithTransform(work.CarriesRequest, BeTrue()))
-		patchHub(ctx, name, fmt.Sprintf(`{"metadata":{"finalizers":[%q]}}`, apis.FinalizerResources))
-		Expect(hub.Delete(ctx, app)).To(Succeed())
-		Eventually(ctx, read(hub, workOf(app))).Should(WithTransform(work.CarriesRequest, BeFalse()))
-		Expect(f.Cluster(on).StartAgent(ctx)).To(Succeed())
-		Eventually(ctx, read(hub, app)).Should(BeNil())
-		Expect(read(cluster[on], guestbookOf(name))(ctx)).To(BeNil(), "the hub says gone")
-		Expect(read(cluster[on], named(name))(ctx)).To(BeNil())
-	})
 
 	It("leaves what it deployed when it is deleted before its agent has seen its new work", func(ctx SpecContext) {
 		const name = "made-anew"
