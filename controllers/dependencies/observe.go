@@ -11,7 +11,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/internal/gone"
+	"github.com/towline-io/towline/controllers/internal/fetch"
 	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/pkg/apis"
@@ -37,7 +37,7 @@ type observation struct {
 func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (seen *observation, err error) {
 	seen = &observation{reader: r.Client}
 	seen.Now, seen.Key = time.Now(), key
-	if seen.Work, err = read(ctx, r.Client, key, &workv1.ManifestWork{}); err != nil {
+	if seen.Work, err = fetch.Get(ctx, r.Client, key, &workv1.ManifestWork{}); err != nil {
 		return nil, err
 	}
 	if err := seen.observeCluster(ctx); err != nil {
@@ -67,7 +67,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (see
 
 // observeCluster reads the ManagedCluster.
 func (seen *observation) observeCluster(ctx context.Context) (err error) {
-	seen.cluster, err = read(ctx, seen.reader, types.NamespacedName{Name: seen.Key.Namespace}, &clusterv1.ManagedCluster{})
+	seen.cluster, err = fetch.Get(ctx, seen.reader, types.NamespacedName{Name: seen.Key.Namespace}, &clusterv1.ManagedCluster{})
 	if err != nil {
 		return err
 	}
@@ -140,7 +140,7 @@ func (r *Reconciler) observeUser(ctx context.Context, seen *observation, app *ar
 			return u, err
 		}
 	}
-	u.Own, err = read(ctx, r.Client, work.Key(app), &workv1.ManifestWork{})
+	u.Own, err = fetch.Get(ctx, r.Client, work.Key(app), &workv1.ManifestWork{})
 	return u, err
 }
 
@@ -177,7 +177,7 @@ func (r *Reconciler) observeObjects(ctx context.Context, seen *observation) (err
 		return err
 	}
 	for _, key := range seen.Needed() {
-		w, err := read(ctx, r.Client, key, &workv1.ManifestWork{})
+		w, err := fetch.Get(ctx, r.Client, key, &workv1.ManifestWork{})
 		if err != nil {
 			return err
 		}
@@ -193,7 +193,7 @@ func (r *Reconciler) observeObjects(ctx context.Context, seen *observation) (err
 // what it names gets past its rights.
 func (r *Reconciler) observeProject(ctx context.Context, seen *observation) (err error) {
 	key := types.NamespacedName{Namespace: r.Options.ArgoCDNamespace, Name: seen.ProjectName()}
-	if seen.Project, err = read(ctx, seen.reader, key, &argocd.AppProject{}); err != nil {
+	if seen.Project, err = fetch.Get(ctx, seen.reader, key, &argocd.AppProject{}); err != nil {
 		return err
 	}
 	seen.Executor, seen.ExecutorInvalid = r.Executor, false
@@ -215,22 +215,4 @@ func (r *Reconciler) secrets(ctx context.Context) ([]corev1.Secret, error) {
 // credentials are what the hub has for repositories.
 func (r *Reconciler) credentials(ctx context.Context) (dependency.Credentials, error) {
 	return r.scopes.get(func() ([]corev1.Secret, error) { return r.secrets(ctx) })
-}
-
-// object is one that can be read.
-type object[T any] interface {
-	*T
-	client.Object
-}
-
-// read is an object as a reader has it; nil when it says that there is none.
-func read[T any, P object[T]](ctx context.Context, from client.Reader, key types.NamespacedName, into P) (P, error) {
-	err := from.Get(ctx, key, into, client.UnsafeDisableDeepCopy)
-	if gone.Is(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return into, nil
 }

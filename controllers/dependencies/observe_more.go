@@ -9,6 +9,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/internal/fetch"
 	"github.com/towline-io/towline/controllers/internal/gone"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -73,7 +74,7 @@ func (r *Reconciler) observeNamed(ctx context.Context, seen *observation) error 
 // observeUnwatched reads the work past the cache, which does not show it: the cache is behind, or the cluster took the label
 // off. Nobody else has works of such a name.
 func (r *Reconciler) observeUnwatched(ctx context.Context, seen *observation) (err error) {
-	if seen.Work, err = read(ctx, r.Live, seen.Key, &workv1.ManifestWork{}); err != nil || seen.Work == nil {
+	if seen.Work, err = fetch.Get(ctx, r.Live, seen.Key, &workv1.ManifestWork{}); err != nil || seen.Work == nil {
 		return err
 	}
 	return seen.observeWorks(ctx)
@@ -85,7 +86,7 @@ func (r *Reconciler) observeUnwatched(ctx context.Context, seen *observation) (e
 func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same bool, err error) {
 	before := seen.Work.UID
 	seen.Live, seen.reader, seen.Known = true, r.Live, 0
-	if seen.Work, err = read(ctx, r.Live, seen.Key, &workv1.ManifestWork{}); err != nil || seen.Work == nil || seen.Work.UID != before {
+	if seen.Work, err = fetch.Get(ctx, r.Live, seen.Key, &workv1.ManifestWork{}); err != nil || seen.Work == nil || seen.Work.UID != before {
 		return false, err
 	}
 	if err := seen.observeCluster(ctx); err != nil {
@@ -108,7 +109,7 @@ func (r *Reconciler) observeLiveObjects(ctx context.Context, seen *observation) 
 	if len(seen.Users) > 0 {
 		u := &seen.Users[0]
 		own, known = work.Key(u.App), true
-		app, err := read(ctx, r.Live, client.ObjectKeyFromObject(u.App), &argocd.Application{})
+		app, err := fetch.Get(ctx, r.Live, client.ObjectKeyFromObject(u.App), &argocd.Application{})
 		if err != nil || app != nil && app.UID != u.App.UID {
 			return false, err
 		}
@@ -117,7 +118,7 @@ func (r *Reconciler) observeLiveObjects(ctx context.Context, seen *observation) 
 		}
 	}
 	if known {
-		w, err := read(ctx, r.Live, own, &workv1.ManifestWork{})
+		w, err := fetch.Get(ctx, r.Live, own, &workv1.ManifestWork{})
 		if err != nil {
 			return false, err
 		}
@@ -177,7 +178,7 @@ func (r *Reconciler) Released(ctx context.Context, w *workv1.ManifestWork) (bool
 	uses, _ := dependency.Uses(w, known)
 	for _, use := range uses {
 		for _, key := range use.Dependencies {
-			c, err := read(ctx, r.Live, key, &workv1.ManifestWork{})
+			c, err := fetch.Get(ctx, r.Live, key, &workv1.ManifestWork{})
 			if err != nil || c != nil && !dependency.StaysFor(c, use.Application) {
 				return false, err
 			}

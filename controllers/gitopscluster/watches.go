@@ -22,6 +22,7 @@ import (
 	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/controllers/internal/wake"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -157,7 +158,7 @@ func (r *Reconciler) ofCluster(ctx context.Context, obj client.Object) []reconci
 }
 
 func (r *Reconciler) ofApplication(_ context.Context, obj client.Object) []reconcile.Request {
-	return requests(r.held.of(obj.(*argocd.Application).Cluster()))
+	return wake.Requests(r.held.of(obj.(*argocd.Application).Cluster()))
 }
 
 // ofNamespace are those that name the Argo CD of a namespace, and those of the cluster that it is of.
@@ -172,7 +173,7 @@ func (r *Reconciler) ofScope(ctx context.Context, which scope, obj client.Object
 	}
 	out := r.requests(ctx, client.MatchingFields{byArgoNamespace: which.namespace})
 	if s, ok := obj.(*corev1.Secret); ok {
-		out = append(out, requests(clustersecret.Owners(s))...)
+		out = append(out, wake.Requests(clustersecret.Owners(s))...)
 	}
 	return out
 }
@@ -187,13 +188,5 @@ func (r *Reconciler) requests(ctx context.Context, match ...client.ListOption) [
 	for i := range list.Items {
 		keys[i] = client.ObjectKeyFromObject(&list.Items[i])
 	}
-	return requests(keys)
-}
-
-func requests(keys []types.NamespacedName) []reconcile.Request {
-	out := make([]reconcile.Request, len(keys))
-	for i, key := range keys {
-		out[i].NamespacedName = key
-	}
-	return out
+	return wake.Requests(keys)
 }

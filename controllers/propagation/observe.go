@@ -9,6 +9,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/internal/fetch"
 	"github.com/towline-io/towline/controllers/internal/gone"
 	"github.com/towline-io/towline/controllers/internal/grants"
 	"github.com/towline-io/towline/controllers/internal/hubside"
@@ -91,7 +92,7 @@ func (r *Reconciler) observeWorks(ctx context.Context, seen *observation) (err e
 	own := types.NamespacedName{}
 	if seen.App != nil && delivery.Named(seen.App) {
 		own = work.Key(seen.App)
-		if seen.Own, err = read(ctx, r.Client, own, &workv1.ManifestWork{}); err != nil {
+		if seen.Own, err = fetch.Get(ctx, r.Client, own, &workv1.ManifestWork{}); err != nil {
 			return err
 		}
 		if err := seen.observeOwner(ctx); err != nil {
@@ -129,13 +130,13 @@ func (r *Reconciler) observeWorks(ctx context.Context, seen *observation) (err e
 // where that matters.
 func (seen *observation) observeMade(ctx context.Context, made *made, own types.NamespacedName) error {
 	for _, key := range made.of(seen.Key) {
-		cached, err := read(ctx, seen.cache, key, &workv1.ManifestWork{})
+		cached, err := fetch.Get(ctx, seen.cache, key, &workv1.ManifestWork{})
 		if err != nil {
 			return err
 		}
 		var w *workv1.ManifestWork
 		if cached == nil {
-			if w, err = read(ctx, seen.live, key, &workv1.ManifestWork{}); err != nil {
+			if w, err = fetch.Get(ctx, seen.live, key, &workv1.ManifestWork{}); err != nil {
 				return err
 			}
 		}
@@ -159,7 +160,7 @@ func (seen *observation) observeOwner(ctx context.Context) error {
 	if !named || owner == seen.Key {
 		return nil
 	}
-	other, err := read(ctx, seen.cache, owner, &argocd.Application{})
+	other, err := fetch.Get(ctx, seen.cache, owner, &argocd.Application{})
 	if other != nil && work.Key(other) == work.Key(seen.App) {
 		seen.OwnOwner = owner // otherwise the annotations were changed, or its Application is gone
 	}
@@ -180,7 +181,7 @@ func (seen *observation) observeClusters(ctx context.Context) error {
 		if _, known := seen.Clusters[name]; known {
 			continue
 		}
-		cluster, err := read(ctx, seen.reader, types.NamespacedName{Name: name}, &clusterv1.ManagedCluster{})
+		cluster, err := fetch.Get(ctx, seen.reader, types.NamespacedName{Name: name}, &clusterv1.ManagedCluster{})
 		if err != nil {
 			return err
 		}
@@ -202,22 +203,4 @@ func (seen *observation) works() []*workv1.ManifestWork {
 		return seen.Others
 	}
 	return append([]*workv1.ManifestWork{seen.Own}, seen.Others...)
-}
-
-// object is one that can be read.
-type object[T any] interface {
-	*T
-	client.Object
-}
-
-// read is an object as a reader has it; nil when it says that there is none.
-func read[T any, P object[T]](ctx context.Context, from client.Reader, key types.NamespacedName, into P) (P, error) {
-	err := from.Get(ctx, key, into, client.UnsafeDisableDeepCopy)
-	if gone.Is(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return into, nil
 }

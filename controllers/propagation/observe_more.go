@@ -8,6 +8,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/internal/fetch"
 	"github.com/towline-io/towline/controllers/internal/gone"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -50,7 +51,7 @@ func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need de
 // observeOwn reads the work that the Application must have past the cache, which does not show it: the cache is behind, or
 // someone took the label off.
 func (seen *observation) observeOwn(ctx context.Context) (err error) {
-	if seen.Own, err = read(ctx, seen.live, work.Key(seen.App), &workv1.ManifestWork{}); err != nil {
+	if seen.Own, err = fetch.Get(ctx, seen.live, work.Key(seen.App), &workv1.ManifestWork{}); err != nil {
 		return err
 	}
 	seen.OwnUnwatched = seen.Own != nil
@@ -67,7 +68,7 @@ func (seen *observation) observeClaimantsWorks(ctx context.Context) (err error) 
 		if c.Work != nil {
 			continue
 		}
-		if c.Work, err = read(ctx, seen.live, work.Key(c.App), &workv1.ManifestWork{}); err != nil {
+		if c.Work, err = fetch.Get(ctx, seen.live, work.Key(c.App), &workv1.ManifestWork{}); err != nil {
 			return err
 		}
 	}
@@ -88,7 +89,7 @@ func (seen *observation) observeNeighbours(ctx context.Context) error {
 // observeHubCopy reads the Application at the target, where the hub is that cluster itself.
 func (seen *observation) observeHubCopy(ctx context.Context) (err error) {
 	target := types.NamespacedName{Namespace: seen.App.ClusterNamespace(), Name: seen.App.Name}
-	seen.HubCopy, err = read(ctx, seen.live, target, &argocd.Application{})
+	seen.HubCopy, err = fetch.Get(ctx, seen.live, target, &argocd.Application{})
 	return err
 }
 
@@ -149,7 +150,7 @@ func (r *Reconciler) observeIdentity(_ context.Context, seen *observation) error
 func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same bool, err error) {
 	seen.Live, seen.reader, seen.grants = true, r.Live, r.Grants.Past(r.Live)
 	if seen.App != nil {
-		app, err := read(ctx, r.Live, seen.Key, &argocd.Application{})
+		app, err := fetch.Get(ctx, r.Live, seen.Key, &argocd.Application{})
 		if err != nil || app == nil || app.UID != seen.App.UID {
 			return false, err
 		}
@@ -183,7 +184,7 @@ func (seen *observation) observeLiveWorks(ctx context.Context) (err error) {
 	seen.Own, seen.Others = nil, nil
 	if seen.App != nil && delivery.Named(seen.App) {
 		own = work.Key(seen.App)
-		if seen.Own, err = read(ctx, seen.live, own, &workv1.ManifestWork{}); err != nil {
+		if seen.Own, err = fetch.Get(ctx, seen.live, own, &workv1.ManifestWork{}); err != nil {
 			return err
 		}
 	}
@@ -191,7 +192,7 @@ func (seen *observation) observeLiveWorks(ctx context.Context) (err error) {
 		if client.ObjectKeyFromObject(w) == own {
 			continue
 		}
-		live, err := read(ctx, seen.live, client.ObjectKeyFromObject(w), &workv1.ManifestWork{})
+		live, err := fetch.Get(ctx, seen.live, client.ObjectKeyFromObject(w), &workv1.ManifestWork{})
 		if err != nil {
 			return err
 		}
@@ -218,7 +219,7 @@ func (r *Reconciler) noteRestore(ctx context.Context, seen *observation, made *w
 func (seen *observation) observeReported(ctx context.Context) error {
 	seen.Reported = map[types.UID]time.Time{}
 	for _, w := range seen.works() {
-		now, err := read(ctx, seen.live, client.ObjectKeyFromObject(w), &workv1.ManifestWork{})
+		now, err := fetch.Get(ctx, seen.live, client.ObjectKeyFromObject(w), &workv1.ManifestWork{})
 		if err != nil {
 			return err
 		}

@@ -10,8 +10,6 @@ import (
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
-const pausedType = apis.ConditionPausedWarning
-
 // Shown tells whether a type of condition is one that a plan lists: it says why the Application cannot be sent, what takes
 // its time, or what holds until somebody changes it. They are propagation's alone.
 func Shown(conditionType string) bool {

@@ -153,7 +153,7 @@ func (p *Plan) Destroys() []string {
 // Blocked is the reason for which the Application counts as one that cannot be sent; empty where it does not.
 func (p *Plan) Blocked() string {
 	for _, c := range p.Conditions {
-		if !c.notice() || c.Type == pausedType {
+		if !c.notice() || c.Type == paused {
 			return c.Reason
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 // fields is one level of a JSON object: what is not known here keeps its bytes.
@@ -31,7 +32,7 @@ func RenderProject(p *argocd.AppProject, c authorization.Cluster, namespace stri
 }
 
 func renderProject(key types.NamespacedName, project fields, meta payloadMeta) (*workv1.ManifestWork, error) {
-	raw, err := marshal(meta)
+	raw, err := work.Marshal(meta)
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +69,7 @@ func clusterSpec(p *argocd.AppProject, c authorization.Cluster) (json.RawMessage
 	if err := rewriteList(spec, "syncWindows", rewriteWindow(c)); err != nil {
 		return nil, err
 	}
-	return marshal(spec)
+	return work.Marshal(spec)
 }
 
 // rewriteList replaces a list by what rewrite makes of its items; nil drops one.
@@ -88,7 +89,7 @@ func rewriteList(spec fields, name string, rewrite func(fields) (fields, error))
 		if item == nil {
 			continue
 		}
-		raw, err := marshal(item)
+		raw, err := work.Marshal(item)
 		if err != nil {
 			return err
 		}
@@ -96,7 +97,7 @@ func rewriteList(spec fields, name string, rewrite func(fields) (fields, error))
 			out = append(out, raw) // two names of this cluster have become one
 		}
 	}
-	raw, err := marshal(out)
+	raw, err := work.Marshal(out)
 	spec[name] = raw
 	return err
 }
@@ -117,7 +118,7 @@ func FinalProject(w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 		delete(spec, "sourceNamespaces")
 	}
 	delete(spec, "roles")
-	raw, err := marshal(spec)
+	raw, err := work.Marshal(spec)
 	if err != nil {
 		return nil, err
 	}

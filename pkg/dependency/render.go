@@ -1,8 +1,6 @@
 package dependency
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"maps"
 
@@ -47,7 +45,7 @@ func render(key types.NamespacedName, kind Kind, objects ...object) (*workv1.Man
 	}}
 	size := 0
 	for _, o := range objects {
-		raw, err := marshal(o.manifest)
+		raw, err := work.Marshal(o.manifest)
 		if err != nil {
 			return nil, err
 		}
@@ -85,15 +83,4 @@ func metaFor(obj metav1.Object, namespace, name string) payloadMeta {
 	delete(meta.Annotations, apis.AnnotationPropagate)
 	delete(meta.Annotations, corev1.LastAppliedConfigAnnotation)
 	return meta
-}
-
-// marshal is json.Marshal but for the escaping of <, > and &, which would change the bytes of what is passed on.
-func marshal(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimRight(buf.Bytes(), "\n"), nil
 }

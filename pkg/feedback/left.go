@@ -50,12 +50,12 @@ func Left(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier, mark 
 		return nil, false
 	}
 	values := manifest.StatusFeedbacks.Values
-	if i := slices.IndexFunc(values, func(v workv1.FeedbackValue) bool { return v.Name == droppedName }); i >= 0 {
-		text, ok := value(values[i].Value).text()
+	if v, there := answer(values, droppedName); there {
+		text, ok := v.text()
 		known = ok && text == mark
 	}
 	for _, f := range argocd.DestructiveFinalizers {
-		if slices.ContainsFunc(values, func(v workv1.FeedbackValue) bool { return v.Name == leftName(f) }) {
+		if _, there := answer(values, leftName(f)); there {
 			left = append(left, f)
 		}
 	}
@@ -78,12 +78,19 @@ func ownerAs(as string, status *workv1.ManifestWorkStatus, id workv1.ResourceIde
 	if c == nil || c.Status != metav1.ConditionTrue && strings.Contains(c.Message, as) {
 		return "", false
 	}
-	for _, v := range manifest.StatusFeedbacks.Values {
-		if v.Name == as {
-			return value(v.Value).text()
-		}
+	if v, there := answer(manifest.StatusFeedbacks.Values, as); there {
+		return v.text()
 	}
 	return "", true
+}
+
+// answer is the value that comes back by a name, and whether one does.
+func answer(values []workv1.FeedbackValue, name string) (value, bool) {
+	i := slices.IndexFunc(values, func(v workv1.FeedbackValue) bool { return v.Name == name })
+	if i < 0 {
+		return value{}, false
+	}
+	return value(values[i].Value), true
 }
 
 // Unmapped tells whether the agent could not tell which resource the Application is that id names. It (v1.2.0) says so

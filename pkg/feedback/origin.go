@@ -27,11 +27,7 @@ func Origin(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) str
 	if owner, known := ownerAs(broughtOwnerName, status, id); manifest == nil || !known || owner != "" {
 		return ""
 	}
-	for _, v := range manifest.StatusFeedbacks.Values {
-		if v.Name == broughtName {
-			name, _ := value(v.Value).text()
-			return name
-		}
-	}
-	return ""
+	v, _ := answer(manifest.StatusFeedbacks.Values, broughtName)
+	name, _ := v.text()
+	return name
 }

@@ -125,7 +125,7 @@ func (f *Facts) allConditions() bool { return f.Complete || f.ConditionsComplete
 func union(first, others []argocd.Condition) []argocd.Condition {
 	out := slices.Clone(first)
 	for _, o := range others {
-		if !slices.ContainsFunc(first, func(c argocd.Condition) bool { return c.Type == o.Type }) {
+		if argocd.IndexCondition(first, o.Type) < 0 {
 			out = append(out, o)
 		}
 	}

@@ -36,7 +36,6 @@ func sameConditions(poor, rich []argocd.Condition, all bool) bool {
 		}
 	}
 	return !all || !slices.ContainsFunc(rich, func(r argocd.Condition) bool {
-		return slices.Contains(feedback.ConditionTypes, r.Type) &&
-			!slices.ContainsFunc(poor, func(c argocd.Condition) bool { return c.Type == r.Type })
+		return slices.Contains(feedback.ConditionTypes, r.Type) && argocd.IndexCondition(poor, r.Type) < 0
 	})
 }

@@ -63,7 +63,7 @@ func Terminating(w *workv1.ManifestWork, app *argocd.Application, there relay.Cl
 func carryOnly(w *workv1.ManifestWork, metadata map[string]string, manager string, fields map[string]any) error {
 	manifest := map[string]any{"apiVersion": argocd.GroupVersion.String(), "kind": argocd.Kind, "metadata": metadata}
 	maps.Copy(manifest, fields)
-	raw, err := marshal(manifest)
+	raw, err := Marshal(manifest)
 	if err != nil {
 		return err
 	}

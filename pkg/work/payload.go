@@ -48,11 +48,11 @@ func payload(app *argocd.Application, requests Requests) ([]byte, error) {
 		"kind":       argocd.Kind,
 		"metadata":   payloadMeta(app, requests),
 	} {
-		if out[field], err = marshal(value); err != nil {
+		if out[field], err = Marshal(value); err != nil {
 			return nil, fmt.Errorf("%s: %w", field, err)
 		}
 	}
-	return marshal(out)
+	return Marshal(out)
 }
 
 // payloadMetadata has just the metadata that travels. ObjectMeta would add a null creationTimestamp. Its fields are in
@@ -109,13 +109,13 @@ func inCluster(spec []byte) ([]byte, error) {
 		return nil, fmt.Errorf("spec.destination: %w", err)
 	}
 	delete(destination, "name")
-	if destination["server"], err = marshal(apis.InClusterServer); err != nil {
+	if destination["server"], err = Marshal(apis.InClusterServer); err != nil {
 		return nil, err
 	}
-	if fields["destination"], err = marshal(destination); err != nil {
+	if fields["destination"], err = Marshal(destination); err != nil {
 		return nil, err
 	}
-	return marshal(fields)
+	return Marshal(fields)
 }
 
 // object decodes one level of a JSON object. What is missing counts as empty.
@@ -133,8 +133,8 @@ func object(raw []byte) (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-// marshal is json.Marshal but for the escaping of <, > and &, which would change the bytes of what is passed on.
-func marshal(v any) ([]byte, error) {
+// Marshal is json.Marshal but for the escaping of <, > and &, which would change the bytes of what is passed on.
+func Marshal(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)

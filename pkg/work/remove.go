@@ -114,7 +114,7 @@ func withFinalizers(raw []byte, finalizers []string, mark string) ([]byte, error
 	); err != nil {
 		return nil, err
 	}
-	return marshal(fields)
+	return Marshal(fields)
 }
 
 // put sets a field of a JSON object, or takes it out.
@@ -123,7 +123,7 @@ func put(fields map[string]json.RawMessage, key string, value any, there bool) e
 	if !there {
 		return nil
 	}
-	raw, err := marshal(value)
+	raw, err := Marshal(value)
 	fields[key] = raw
 	return err
 }

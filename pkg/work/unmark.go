@@ -54,5 +54,5 @@ func unmarked(raw []byte, others []string) ([]byte, error) {
 	if err := put(fields, "metadata", meta, true); err != nil {
 		return nil, err
 	}
-	return marshal(fields)
+	return Marshal(fields)
 }

@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
-	"github.com/towline-io/towline/controllers/internal/gone"
+	"github.com/towline-io/towline/controllers/internal/fetch"
 	"github.com/towline-io/towline/pkg/managedcluster"
 )
 
@@ -29,12 +29,7 @@ func Namespace() *metav1.PartialObjectMetadata {
 // Read is the namespace of the cluster of that name; nil where it has none. It is the cache's own where the reader is one: not to
 // be changed.
 func Read(ctx context.Context, from client.Reader, cluster string) (*metav1.PartialObjectMetadata, error) {
-	ns := Namespace()
-	err := from.Get(ctx, types.NamespacedName{Name: cluster}, ns, client.UnsafeDisableDeepCopy)
-	if gone.Is(err) {
-		return nil, nil //nolint:nilnil // documented
-	}
-	return ns, err
+	return fetch.Get(ctx, from, types.NamespacedName{Name: cluster}, Namespace())
 }
 
 // Annotations are those of that namespace; none where there is no namespace.
