@@ -10,31 +10,25 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/internal/hubapp"
+	"github.com/towline-io/towline/controllers/internal/loop"
+	"github.com/towline-io/towline/controllers/internal/works"
 	"github.com/towline-io/towline/pkg/dependency"
+	"github.com/towline-io/towline/pkg/work"
 )
-
-// met is what writing met that no fact had told of.
-type met struct {
-	// exists is set when there was a work of that name already.
-	exists bool
-
-	// conflict is set when an object has changed since it was read.
-	conflict bool
-}
 
 // apply makes the writes of a plan: that of the work, and whatever becomes of it the patch of the Application, which tells of
 // more than this work.
-func (r *Reconciler) apply(ctx context.Context, seen *observation, plan dependency.Plan) (out met, err error) {
-	err = r.write(ctx, plan.Step, &out)
-	if out.exists {
-		return out, err
+func (r *Reconciler) apply(ctx context.Context, seen *observation, plan *dependency.Plan) (loop.Outcome, error) {
+	outcome, err := r.write(ctx, plan.Step)
+	if outcome == works.Exists {
+		return loop.Learned, errors.Join(err, r.observeUnwatched(ctx, seen))
 	}
-	told := false
+	conflict, told := outcome == works.Conflict, false
 	if plan.Hub != nil {
 		_, patchErr := hubapp.Write(ctx, r.Client, seen.Users[0].App, plan.Hub)
 		switch told = patchErr == nil; {
 		case apierrors.IsConflict(patchErr):
-			out.conflict = true
+			conflict = true
 		case client.IgnoreNotFound(patchErr) != nil:
 			err = errors.Join(err, patchErr)
 		}
@@ -48,40 +42,29 @@ func (r *Reconciler) apply(ctx context.Context, seen *observation, plan dependen
 	if !plan.Silent {
 		r.troubled.Set(troubledApplications, seen.Key, plan.Problem)
 	}
-	return out, err
+	if conflict {
+		return loop.Conflict, err
+	}
+	return loop.Done, err
 }
 
-// write makes the one write of the work. What it met that is no failure is in out.
-func (r *Reconciler) write(ctx context.Context, s *dependency.Step, out *met) (err error) {
+// write makes the one write of the work, if there is one.
+func (r *Reconciler) write(ctx context.Context, s *dependency.Step) (works.Outcome, error) {
 	if s == nil {
-		return nil
+		return works.Written, nil
 	}
-	w := s.Work
-	switch s.Verb {
-	case dependency.Create:
-		err = r.Create(ctx, w)
-	case dependency.Update:
-		err = r.Patch(ctx, w, client.MergeFromWithOptions(s.Was, client.MergeFromWithOptimisticLock{}))
-	case dependency.Delete: // exactly the work that was read, not one that has taken its name since
-		w = s.Was
-		err = r.Delete(ctx, w, client.Preconditions{UID: &w.UID, ResourceVersion: &w.ResourceVersion})
-	}
+	outcome, err := works.Write(ctx, r.Client, &s.Write)
 	switch {
-	case err == nil:
-		writes.WithLabelValues(string(kindOf(w)), string(s.Verb)).Inc()
-		if s.Verb == dependency.Delete {
-			ctrl.LoggerFrom(ctx).Info("Deleted ManifestWork", "work", client.ObjectKeyFromObject(w).String())
-		}
-	case s.Verb == dependency.Create && apierrors.IsAlreadyExists(err):
-		out.exists = true
-		return nil
-	case apierrors.IsConflict(err):
-		out.conflict = true
-		return nil
-	case apierrors.IsNotFound(err), s.Verb == dependency.Create && apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
-		return nil // there is no such cluster, as the Application says; or the work is gone, and its end wakes this
+	case apierrors.IsNotFound(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		return works.Gone, nil // there is no such cluster, as the Application says
+	case err != nil || outcome != works.Written:
+		return outcome, err
 	}
-	return err
+	writes.WithLabelValues(string(kindOf(s.Target())), string(s.Verb)).Inc()
+	if s.Verb == work.VerbDelete {
+		ctrl.LoggerFrom(ctx).Info("Deleted ManifestWork", "work", client.ObjectKeyFromObject(s.Was).String())
+	}
+	return works.Written, nil
 }
 
 // tell records events.

@@ -1,7 +1,6 @@
 package dependencies
 
 import (
-	"context"
 	"errors"
 	"slices"
 	"testing"
@@ -15,43 +14,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/dependency"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// hubThat answers writes, by what they are of, and remembers them.
-type hubThat struct {
-	client.Client
-	answers map[string]error
-	written []string
-}
-
-func (h *hubThat) answer(obj client.Object) error {
-	of := "work"
+// kind names a write by what it is of.
+func kind(obj client.Object) string {
 	if _, is := obj.(*argocd.Application); is {
-		of = "application"
+		return "application"
 	}
-	h.written = append(h.written, of)
-	return h.answers[of]
-}
-
-func (h *hubThat) Create(_ context.Context, obj client.Object, _ ...client.CreateOption) error {
-	return h.answer(obj)
-}
-
-func (h *hubThat) Patch(_ context.Context, obj client.Object, _ client.Patch, _ ...client.PatchOption) error {
-	return h.answer(obj)
-}
-
-func (h *hubThat) Delete(_ context.Context, obj client.Object, options ...client.DeleteOption) error {
-	var o client.DeleteOptions
-	o.ApplyOptions(options)
-	if p := o.Preconditions; p == nil || p.UID == nil || p.ResourceVersion == nil {
-		return errors.New("it would delete whatever has that name")
-	}
-	return h.answer(obj)
+	return "work"
 }
 
 func objectsWork() *workv1.ManifestWork {
@@ -67,46 +42,46 @@ func TestApply(t *testing.T) {
 	conflict, missing := apierrors.NewConflict(resource, "x", nil), apierrors.NewNotFound(resource, "x")
 	exists := apierrors.NewAlreadyExists(resource, "x")
 	w := objectsWork()
-	steps := map[dependency.Verb]*dependency.Step{
-		dependency.Create: {Verb: dependency.Create, Work: w},
-		dependency.Update: {Verb: dependency.Update, Was: w, Work: w},
-		dependency.Delete: {Verb: dependency.Delete, Was: w},
+	steps := map[work.Verb]*dependency.Step{
+		work.VerbCreate: {Write: work.Creation(w)},
+		work.VerbUpdate: {Write: work.Change(w, w)},
+		work.VerbDelete: {Write: work.Deletion(w)},
 	}
 	for title, tc := range map[string]struct {
-		verb              dependency.Verb
+		verb              work.Verb
 		work, application error
-		want              met
+		want              loop.Outcome
 		fails, silent     bool
 		untold            bool
 	}{
-		"created":                        {verb: dependency.Create},
-		"changed":                        {verb: dependency.Update},
-		"deleted":                        {verb: dependency.Delete},
+		"created":                        {verb: work.VerbCreate},
+		"changed":                        {verb: work.VerbUpdate},
+		"deleted":                        {verb: work.VerbDelete},
 		"no work is written":             {},
-		"there already":                  {verb: dependency.Create, work: exists, want: met{exists: true}, silent: true, untold: true},
-		"no such cluster":                {verb: dependency.Create, work: missing},
-		"changed meanwhile":              {verb: dependency.Update, work: conflict, want: met{conflict: true}},
-		"gone meanwhile":                 {verb: dependency.Update, work: missing},
-		"deleted meanwhile":              {verb: dependency.Delete, work: missing},
-		"a failure":                      {verb: dependency.Update, work: errors.New("no"), fails: true},
-		"the Application changed":        {verb: dependency.Update, application: conflict, want: met{conflict: true}, silent: true},
-		"the Application is gone":        {verb: dependency.Update, application: missing, silent: true},
-		"the Application is not written": {verb: dependency.Update, application: errors.New("no"), fails: true, silent: true},
+		"there already":                  {verb: work.VerbCreate, work: exists, want: loop.Learned, silent: true, untold: true},
+		"no such cluster":                {verb: work.VerbCreate, work: missing},
+		"changed meanwhile":              {verb: work.VerbUpdate, work: conflict, want: loop.Conflict},
+		"gone meanwhile":                 {verb: work.VerbUpdate, work: missing},
+		"deleted meanwhile":              {verb: work.VerbDelete, work: missing},
+		"a failure":                      {verb: work.VerbUpdate, work: errors.New("no"), fails: true},
+		"the Application changed":        {verb: work.VerbUpdate, application: conflict, want: loop.Conflict, silent: true},
+		"the Application is gone":        {verb: work.VerbUpdate, application: missing, silent: true},
+		"the Application is not written": {verb: work.VerbUpdate, application: errors.New("no"), fails: true, silent: true},
 	} {
 		t.Run(title, func(t *testing.T) {
-			hub, recorder := &hubThat{answers: map[string]error{"work": tc.work, "application": tc.application}}, events.NewFakeRecorder(10)
-			r := &Reconciler{Client: hub, Events: recorder}
+			hub, recorder := &fixture.Hub{Name: kind, Answers: map[string]error{"work": tc.work, "application": tc.application}}, events.NewFakeRecorder(10)
+			r := &Reconciler{Client: hub, Live: &apiServer{}, Events: recorder}
 			seen := &observation{}
 			seen.Key, seen.Users = client.ObjectKeyFromObject(w), []dependency.User{{App: fixture.Application("web").Obj()}}
-			got, err := r.apply(t.Context(), seen, dependency.Plan{
+			got, err := r.apply(t.Context(), seen, &dependency.Plan{
 				Step: steps[tc.verb], Hub: &argocd.Patch{Conditions: []argocd.Condition{}},
 				Events: []dependency.Event{{Reason: "DependencyMissing"}, {Reason: "DependencyMissing", On: &argocd.AppProject{}}},
 			})
 			if got != tc.want || (err != nil) != tc.fails {
-				t.Errorf("got %+v, %v", got, err)
+				t.Errorf("got %d, %v", got, err)
 			}
-			if slices.Contains(hub.written, "application") == tc.untold || len(recorder.Events) != map[bool]int{false: 2}[tc.silent] {
-				t.Errorf("written: %v; %d events", hub.written, len(recorder.Events))
+			if slices.Contains(hub.Written, "application") == tc.untold || len(recorder.Events) != map[bool]int{false: 2}[tc.silent] {
+				t.Errorf("written: %v; %d events", hub.Written, len(recorder.Events))
 			}
 		})
 	}
@@ -114,33 +89,34 @@ func TestApply(t *testing.T) {
 
 // TestRefreshThatMeetsAConflict is requested again: others write to the Application as well.
 func TestRefreshThatMeetsAConflict(t *testing.T) {
-	hub := &hubThat{answers: map[string]error{"application": apierrors.NewConflict(schema.GroupResource{}, "x", nil)}}
+	hub := &fixture.Hub{Name: kind, Answers: map[string]error{"application": apierrors.NewConflict(schema.GroupResource{}, "x", nil)}}
 	r := &Reconciler{Client: hub}
 	now := time.Unix(1_700_000_000, 0)
 	arrived := &workv1.ManifestWork{}
 	arrived.Namespace, arrived.Name, arrived.UID = "cluster1", dependency.ProjectKey("cluster1", "default").Name, "uid"
 	arrived.Status = fixture.Feedback(workv1.ResourceIdentifier{}).Condition(workv1.WorkApplied, "True", "").Obj()
 	app := fixture.Application("web").Condition(dependency.InvalidSpec, "no project").Obj()
-	look := func(at time.Duration) met {
+	look := func(at time.Duration) loop.Outcome {
 		seen := &observation{}
 		seen.Now, seen.Key, seen.Cluster.Exists = now.Add(at), dependency.ObjectsKey(work.Key(app)), true
 		seen.Users = []dependency.User{{App: app, Permitted: true, Own: &workv1.ManifestWork{}}}
 		seen.Dependencies, seen.Refresh = []*workv1.ManifestWork{arrived}, r.refreshes.last(seen.Key)
-		got, err := r.apply(t.Context(), seen, dependency.Decide(seen.Facts, dependency.Options{}))
+		plan := dependency.Decide(seen.Facts, dependency.Options{})
+		got, err := r.apply(t.Context(), seen, &plan)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return got
 	}
 	look(0)
-	if got := look(time.Minute); !got.conflict {
-		t.Fatalf("the case that this is about is another one: %+v", got)
+	if got := look(time.Minute); got != loop.Conflict {
+		t.Fatalf("the case that this is about is another one: %d", got)
 	}
-	hub.answers = nil
+	hub.Answers = nil
 	look(time.Minute)
 	look(time.Hour)
-	if len(hub.written) != 2 {
-		t.Errorf("the refresh was requested %d times, one of them in vain", len(hub.written))
+	if len(hub.Written) != 2 {
+		t.Errorf("the refresh was requested %d times, one of them in vain", len(hub.Written))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/internal/fetch"
+	"github.com/towline-io/towline/controllers/internal/grants"
 	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/pkg/apis"
@@ -132,11 +133,11 @@ func (r *Reconciler) observeUser(ctx context.Context, seen *observation, app *ar
 	if u.Paused, err = r.Pauses.OnHub(ctx, app); err != nil || !dependency.Asks(app) {
 		return u, err
 	}
-	if u.Permitted, err = r.permitted(ctx, seen, app, authorization.ReadSpec); err != nil || !u.Permitted || seen.Kind() == dependency.Project {
+	if u.Permitted, err = seen.permitted(ctx, r.Grants, app, authorization.ReadSpec); err != nil || !u.Permitted || seen.Kind() == dependency.Project {
 		return u, err
 	}
 	if seen.Kind() == dependency.Credential && app.Operation != nil {
-		if u.OperationPermitted, err = r.permitted(ctx, seen, app, authorization.Read); err != nil {
+		if u.OperationPermitted, err = seen.permitted(ctx, r.Grants, app, authorization.Read); err != nil {
 			return u, err
 		}
 	}
@@ -145,14 +146,14 @@ func (r *Reconciler) observeUser(ctx context.Context, seen *observation, app *ar
 }
 
 // permitted tells whether an Application may have what is read of it, on the cluster that it names.
-func (r *Reconciler) permitted(
-	ctx context.Context, seen *observation, app *argocd.Application, asks func(*argocd.Application) (authorization.Request, error),
+func (seen *observation) permitted(
+	ctx context.Context, checker *grants.Checker, app *argocd.Application, asks func(*argocd.Application) (authorization.Request, error),
 ) (bool, error) {
 	request, err := asks(app)
 	if err != nil || seen.cluster == nil {
 		return false, nil //nolint:nilerr // propagation says so on the Application
 	}
-	refusal, err := r.Grants.Check(ctx, app, request, seen.cluster)
+	refusal, err := checker.Check(ctx, app, request, seen.cluster)
 	return err == nil && refusal == nil, err
 }
 

@@ -14,6 +14,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/dependency"
@@ -154,12 +155,18 @@ func TestWhatIsDeletedIsReadAgain(t *testing.T) {
 				r.missing.note(seen.Key, seen.Now.Add(-time.Hour))
 				seen.MissingSince = seen.Now.Add(-time.Hour)
 			}
-			plan, agreed, err := r.decide(t.Context(), seen)
-			if err != nil {
+			var applied *dependency.Plan
+			phases := r.phases(seen)
+			phases.Apply = func(_ context.Context, p *dependency.Plan) (loop.Outcome, error) {
+				applied = p
+				return loop.Done, nil
+			}
+			if _, err := phases.Run(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			if deletes := plan.Destroys() != "" && agreed; deletes != tc.deletes || agreed != tc.agreed || tc.live.lists != tc.lists {
-				t.Errorf("deletes: %t, agreed: %t, lists: %d; %+v", deletes, agreed, tc.live.lists, plan)
+			agreed := applied != nil
+			if deletes := agreed && len(applied.Destroys()) > 0; deletes != tc.deletes || agreed != tc.agreed || tc.live.lists != tc.lists {
+				t.Errorf("deletes: %t, agreed: %t, lists: %d; %+v", deletes, agreed, tc.live.lists, applied)
 			}
 		})
 	}

@@ -7,4 +7,4 @@ import (
 )
 
 // TestShape: only apply.go writes, only observe*.go reads, and watches*.go look up whom a change wakes.
-func TestShape(t *testing.T) { shape.Check(t, 40) }
+func TestShape(t *testing.T) { shape.Check(t, 35) }

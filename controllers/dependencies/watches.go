@@ -52,7 +52,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 		WatchesMetadata(hubside.Namespace(), handler.EnqueueRequestsFromMapFunc(r.ofCluster),
 			builder.WithPredicates(hubside.FactsChanged()))
 	if r.Options.Objects {
-		if err := r.watchObjects(mgr, b); err != nil {
+		if err := watchObjects(mgr, b); err != nil {
 			return err
 		}
 	}
@@ -107,7 +107,7 @@ func (r *Reconciler) ofApplication(ctx context.Context, obj client.Object) []rec
 		ctrl.LoggerFrom(ctx).Error(err, "The repository Secrets cannot be listed from the cache")
 	}
 	needed := func(key types.NamespacedName) bool { return slices.Contains(keys, key) }
-	if dependency.Alone(app, keys) && !slices.ContainsFunc(r.dependenciesOn(ctx, app.Cluster()), needed) {
+	if dependency.Alone(app, keys) && !slices.ContainsFunc(dependenciesOn(ctx, r, app.Cluster()), needed) {
 		return nil // should there be one that the cache does not have yet, that one wakes itself
 	}
 	return wake.Requests(keys)
@@ -152,7 +152,7 @@ func (r *Reconciler) ofWork(ctx context.Context, obj client.Object) []reconcile.
 // usedBy are the dependencies on a cluster that an Application's work has to do with. While it carries a request, that may
 // be all of them.
 func (r *Reconciler) usedBy(ctx context.Context, w *workv1.ManifestWork) []types.NamespacedName {
-	there := r.dependenciesOn(ctx, w.Namespace)
+	there := dependenciesOn(ctx, r, w.Namespace)
 	if len(there) == 0 {
 		return nil
 	}
@@ -182,7 +182,7 @@ func (r *Reconciler) ofProject(ctx context.Context, obj client.Object) []reconci
 	}))
 	for i := range apps {
 		key := dependency.ProjectKey(apps[i].Cluster(), obj.GetName())
-		if key.Namespace != "" && (obj.GetName() != argocd.DefaultProject || slices.Contains(r.dependenciesOn(ctx, key.Namespace), key)) {
+		if key.Namespace != "" && (obj.GetName() != argocd.DefaultProject || slices.Contains(dependenciesOn(ctx, r, key.Namespace), key)) {
 			keys = append(keys, key)
 		}
 	}
@@ -191,7 +191,7 @@ func (r *Reconciler) ofProject(ctx context.Context, obj client.Object) []reconci
 
 // ofCluster are all dependencies of a cluster, and those that its Applications may need.
 func (r *Reconciler) ofCluster(ctx context.Context, obj client.Object) []reconcile.Request {
-	return append(wake.Requests(r.dependenciesOn(ctx, obj.GetName())), r.ofApplications(ctx, index.ByCluster, obj.GetName())...)
+	return append(wake.Requests(dependenciesOn(ctx, r, obj.GetName())), r.ofApplications(ctx, index.ByCluster, obj.GetName())...)
 }
 
 // ofSet are those that the Applications of an ApplicationSet may need.
@@ -224,6 +224,7 @@ func (r *Reconciler) everything(ctx context.Context, _ client.Object) []reconcil
 	return wake.Requests(keys)
 }
 
-func (r *Reconciler) dependenciesOn(ctx context.Context, cluster string) []types.NamespacedName {
-	return index.Works(ctx, r, index.ByDependencies, cluster)
+// dependenciesOn are the works of a cluster that carry dependencies.
+func dependenciesOn(ctx context.Context, from client.Reader, cluster string) []types.NamespacedName {
+	return index.Works(ctx, from, index.ByDependencies, cluster)
 }

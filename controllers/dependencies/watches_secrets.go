@@ -46,7 +46,7 @@ func (r *Reconciler) secretHandler() handler.Funcs {
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
 			before, after := e.ObjectOld.(*corev1.Secret), e.ObjectNew.(*corev1.Secret)
 			if dependency.SameScope(before, after) && !dependency.LargeSecret(before) && !dependency.LargeSecret(after) {
-				enqueue(q, wake.Requests(r.worksOf(ctx, after.Name)))
+				enqueue(q, wake.Requests(worksOf(ctx, r, after.Name)))
 				return
 			}
 			enqueue(q, slices.Concat(r.ofSecret(ctx, before), r.ofSecret(ctx, after)))
@@ -58,17 +58,16 @@ func (r *Reconciler) secretHandler() handler.Funcs {
 // credentials that Applications of its host may use.
 func (r *Reconciler) ofSecret(ctx context.Context, obj client.Object) []reconcile.Request {
 	s := obj.(*corev1.Secret)
+	r.scopes.forget()
 	scope, ok := dependency.ReadScope(s)
 	if !ok {
-		r.scopes.forget()
-		return wake.Requests(r.worksOf(ctx, s.Name))
+		return wake.Requests(worksOf(ctx, r, s.Name))
 	}
-	r.scopes.forget()
 	known, err := r.credentials(ctx)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "The repository Secrets cannot be listed from the cache")
 	}
-	keys := r.worksOf(ctx, s.Name)
+	keys := worksOf(ctx, r, s.Name)
 	value := scope.URL
 	if scope.Prefix {
 		value = dependency.Host(scope.URL)
@@ -89,8 +88,8 @@ func (r *Reconciler) ofSecret(ctx context.Context, obj client.Object) []reconcil
 }
 
 // worksOf are the works that carry the credential of a hub Secret. They have the same name on all clusters.
-func (r *Reconciler) worksOf(ctx context.Context, secret string) []types.NamespacedName {
-	return index.Works(ctx, r, index.ByCredential, dependency.CredentialKey("", secret).Name)
+func worksOf(ctx context.Context, from client.Reader, secret string) []types.NamespacedName {
+	return index.Works(ctx, from, index.ByCredential, dependency.CredentialKey("", secret).Name)
 }
 
 // RepositorySecrets selects the Secrets of repositories, and of their templates, among those of an Argo CD.
@@ -104,7 +103,7 @@ func RepositorySecrets() labels.Selector {
 
 // watchObjects wakes the works of Applications that name an object, whenever it changes. A cache of its own holds the
 // marks of all Secrets and ConfigMaps of the hub, and nothing else of them: the shared one holds Argo CD's alone.
-func (r *Reconciler) watchObjects(mgr ctrl.Manager, b *builder.Builder) error {
+func watchObjects(mgr ctrl.Manager, b *builder.Builder) error {
 	objects, err := cache.New(mgr.GetConfig(), cache.Options{
 		Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), HTTPClient: mgr.GetHTTPClient(), DefaultTransform: marksOnly,
 	})
@@ -123,7 +122,7 @@ func (r *Reconciler) watchObjects(mgr ctrl.Manager, b *builder.Builder) error {
 		var watched client.Object = objectOf(kind)
 		b.WatchesRawSource(source.Kind(objects, watched, handler.EnqueueRequestsFromMapFunc(
 			func(ctx context.Context, obj client.Object) []reconcile.Request {
-				return wake.Requests(objectsKeys(index.Applications(ctx, r, index.ByObject, reference(obj, kind))))
+				return wake.Requests(objectsKeys(index.Applications(ctx, mgr.GetClient(), index.ByObject, reference(obj, kind))))
 			})))
 	}
 	return nil

@@ -11,10 +11,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/internal/hubapp"
+	"github.com/towline-io/towline/controllers/internal/loop"
+	"github.com/towline-io/towline/controllers/internal/works"
 	"github.com/towline-io/towline/pkg/delivery"
+	"github.com/towline-io/towline/pkg/work"
 )
 
-// met is what writing met that no fact had told of.
+// met is what writing works met that no fact had told of.
 type met struct {
 	// created is a work that was made; nil for none.
 	created *workv1.ManifestWork
@@ -22,7 +25,7 @@ type met struct {
 	// exists is set when there was a work of that name already.
 	exists bool
 
-	// conflict is set when an object has changed since it was read.
+	// conflict is set when a work has changed since it was read.
 	conflict bool
 
 	// refusal is the API server's refusal of the Application's work; nil for none.
@@ -31,22 +34,39 @@ type met struct {
 
 // apply makes the writes of a plan: those of works first, each whatever becomes of the others, then the patch of the hub's
 // Application, which tells of them.
-func (r *Reconciler) apply(ctx context.Context, seen *observation, plan delivery.Plan) (out met, err error) {
+func (r *Reconciler) apply(ctx context.Context, seen *observation, plan *delivery.Plan) (loop.Outcome, error) {
+	var met met
 	var failed []error
 	for i := range plan.Steps {
-		failed = append(failed, r.write(ctx, seen, &plan.Steps[i], &out))
+		failed = append(failed, r.write(ctx, seen, &plan.Steps[i], &met))
 	}
-	if err := errors.Join(failed...); err != nil || out.exists || out.conflict || out.refusal != nil {
-		return out, err
+	if met.created != nil {
+		r.made.note(seen.Key, client.ObjectKeyFromObject(met.created))
+		r.noteRestore(ctx, seen, met.created)
 	}
+	switch err := errors.Join(failed...); {
+	case err != nil:
+		return loop.Done, err
+	case met.conflict:
+		return loop.Conflict, nil
+	case met.exists:
+		return loop.Learned, seen.observeOwn(ctx)
+	case met.refusal != nil:
+		seen.Refusal = met.refusal
+		return loop.Learned, nil
+	}
+	return r.show(ctx, seen, plan)
+}
+
+// show writes on the hub's Application what became of it.
+func (r *Reconciler) show(ctx context.Context, seen *observation, plan *delivery.Plan) (loop.Outcome, error) {
 	if plan.Hub != nil {
 		_, err := hubapp.Write(ctx, r.Client, seen.App, plan.Hub)
 		switch {
 		case apierrors.IsConflict(err):
-			out.conflict = true
-			return out, nil
+			return loop.Conflict, nil
 		case client.IgnoreNotFound(err) != nil:
-			return out, err
+			return loop.Done, err
 		case err != nil:
 			plan.Events = nil // nobody sees them any more
 		}
@@ -58,41 +78,29 @@ func (r *Reconciler) apply(ctx context.Context, seen *observation, plan delivery
 	case !plan.Silent:
 		r.blocked.Set(blockedApplications, seen.Key, plan.Blocked())
 	}
-	return out, nil
+	return loop.Done, nil
 }
 
 // write makes one step. What it met that is no failure is in out.
 func (r *Reconciler) write(ctx context.Context, seen *observation, s *delivery.Step, out *met) error {
-	var err error
-	var w *workv1.ManifestWork
-	switch s.Verb {
-	case delivery.Create:
-		w = s.Work
-		err = r.Create(ctx, w)
-	case delivery.Update:
-		w = s.Work
-		err = r.Patch(ctx, w, client.MergeFromWithOptions(s.Was, client.MergeFromWithOptimisticLock{}))
-	case delivery.Delete: // exactly the work that was read
-		w = s.Was
-		err = r.Delete(ctx, w, client.Preconditions{UID: &w.UID, ResourceVersion: &w.ResourceVersion})
-	}
+	outcome, err := works.Write(ctx, r.Client, &s.Write)
+	w := s.Target()
 	switch {
-	case err == nil:
-	case s.Verb == delivery.Delete && apierrors.IsNotFound(err):
-		return nil
-	case s.Verb == delivery.Create && apierrors.IsAlreadyExists(err):
-		out.exists = true
-		return nil
-	case apierrors.IsConflict(err), s.Verb == delivery.Update && apierrors.IsNotFound(err):
-		out.conflict = true
-		return nil
-	case s.Rejects && rejection(err, w) != nil:
+	case err != nil && s.Rejects && rejection(err, w) != nil:
 		out.refusal = rejection(err, w)
 		return nil
-	default:
+	case err != nil:
 		return err
+	case outcome == works.Exists:
+		out.exists = true
+		return nil
+	case outcome == works.Conflict, outcome == works.Gone && s.Verb == work.VerbUpdate:
+		out.conflict = true
+		return nil
+	case outcome == works.Gone:
+		return nil
 	}
-	if s.Verb == delivery.Create {
+	if s.Verb == work.VerbCreate {
 		out.created = w
 	}
 	if s.Revokes {

@@ -14,43 +14,20 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/delivery"
 	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
 )
 
-// hubThat answers writes by the cluster that they are for, and remembers them.
-type hubThat struct {
-	client.Client
-	answers map[string]error
-	written []string
-}
-
-func (h *hubThat) answer(obj client.Object) error {
-	name := obj.GetNamespace()
+// clusterOf names a write by the cluster that it is for.
+func clusterOf(obj client.Object) string {
 	if _, is := obj.(*argocd.Application); is {
-		name = "hub"
+		return "hub"
 	}
-	h.written = append(h.written, name)
-	return h.answers[name]
-}
-
-func (h *hubThat) Create(_ context.Context, obj client.Object, _ ...client.CreateOption) error {
-	return h.answer(obj)
-}
-
-func (h *hubThat) Patch(_ context.Context, obj client.Object, _ client.Patch, _ ...client.PatchOption) error {
-	return h.answer(obj)
-}
-
-func (h *hubThat) Delete(_ context.Context, obj client.Object, options ...client.DeleteOption) error {
-	var o client.DeleteOptions
-	o.ApplyOptions(options)
-	if p := o.Preconditions; p == nil || p.UID == nil || p.ResourceVersion == nil {
-		return errors.New("it would delete whatever has that name")
-	}
-	return h.answer(obj)
+	return obj.GetNamespace()
 }
 
 // TestApply: a write that fails keeps no other work from being written, and the Application from being told.
@@ -61,42 +38,51 @@ func TestApply(t *testing.T) {
 	forbidden := apierrors.NewForbidden(resource, "x", nil)
 	for title, tc := range map[string]struct {
 		answers map[string]error
-		want    met
+		want    loop.Outcome
 		fails   bool
+		refused bool
+		unmade  bool
 		told    bool
 	}{
-		"all is well":             {told: true, want: met{created: workOn("new")}},
-		"a failure":               {answers: map[string]error{"changed": errors.New("no")}, want: met{created: workOn("new")}, fails: true},
-		"a conflict":              {answers: map[string]error{"going": conflict}, want: met{created: workOn("new"), conflict: true}},
-		"one that is gone":        {answers: map[string]error{"going": missing}, want: met{created: workOn("new")}, told: true},
-		"one to write is gone":    {answers: map[string]error{"changed": missing}, want: met{created: workOn("new"), conflict: true}},
-		"one is there already":    {answers: map[string]error{"new": apierrors.NewAlreadyExists(resource, "x")}, want: met{exists: true}},
-		"the hub refuses":         {answers: map[string]error{"new": forbidden}, want: met{refusal: &delivery.Rejection{}}},
-		"the Application changed": {answers: map[string]error{"hub": conflict}, want: met{created: workOn("new"), conflict: true}, told: true},
-		"the Application is gone": {answers: map[string]error{"hub": missing}, want: met{created: workOn("new")}, told: true},
+		"all is well":             {told: true},
+		"a failure":               {answers: map[string]error{"changed": errors.New("no")}, fails: true},
+		"a conflict":              {answers: map[string]error{"going": conflict}, want: loop.Conflict},
+		"one that is gone":        {answers: map[string]error{"going": missing}, told: true},
+		"one to write is gone":    {answers: map[string]error{"changed": missing}, want: loop.Conflict},
+		"one is there already":    {answers: map[string]error{"new": apierrors.NewAlreadyExists(resource, "x")}, want: loop.Learned, unmade: true},
+		"the hub refuses":         {answers: map[string]error{"new": forbidden}, want: loop.Learned, refused: true, unmade: true},
+		"the Application changed": {answers: map[string]error{"hub": conflict}, want: loop.Conflict, told: true},
+		"the Application is gone": {answers: map[string]error{"hub": missing}, told: true},
 	} {
 		t.Run(title, func(t *testing.T) {
-			hub := &hubThat{answers: tc.answers}
+			hub := &fixture.Hub{Name: clusterOf, Answers: tc.answers}
 			r := &Reconciler{Client: hub, Events: events.NewFakeRecorder(10)}
-			seen := &observation{}
+			seen := &observation{live: noWorks{}, reader: noWorks{}, cache: noWorks{}}
 			seen.App, seen.Presence = fixture.Application("guestbook").Obj(), delivery.Present
-			got, err := r.apply(t.Context(), seen, delivery.Plan{
+			seen.Key = client.ObjectKeyFromObject(seen.App)
+			got, err := r.apply(t.Context(), seen, &delivery.Plan{
 				Steps: []delivery.Step{
-					{Verb: delivery.Create, Work: workOn("new"), Rejects: true},
-					{Verb: delivery.Update, Was: workOn("changed"), Work: workOn("changed")},
-					{Verb: delivery.Delete, Was: workOn("going")},
+					{Write: work.Creation(workOn("new")), Rejects: true},
+					{Write: work.Change(workOn("changed"), workOn("changed"))},
+					{Write: work.Deletion(workOn("going"))},
 				},
 				Hub: &argocd.Patch{Annotations: map[string]*string{apis.AnnotationRefresh: nil}},
 			})
-			if (err != nil) != tc.fails || got.conflict != tc.want.conflict || got.exists != tc.want.exists ||
-				(got.created == nil) != (tc.want.created == nil) || (got.refusal == nil) != (tc.want.refusal == nil) {
-				t.Errorf("got %+v, %v", got, err)
+			if (err != nil) != tc.fails || got != tc.want || (seen.Refusal != nil) != tc.refused || (len(r.made.of(seen.Key)) == 0) != tc.unmade {
+				t.Errorf("got %d, %v; refused: %v", got, err, seen.Refusal)
 			}
-			if want := "new changed going"; !strings.HasPrefix(strings.Join(hub.written, " "), want) || slices.Contains(hub.written, "hub") != tc.told {
-				t.Errorf("written for %v", hub.written)
+			if want := "new changed going"; !strings.HasPrefix(strings.Join(hub.Written, " "), want) || slices.Contains(hub.Written, "hub") != tc.told {
+				t.Errorf("written for %v", hub.Written)
 			}
 		})
 	}
+}
+
+// noWorks is an API server that has none.
+type noWorks struct{ client.Reader }
+
+func (noWorks) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	return apierrors.NewNotFound(schema.GroupResource{Resource: "manifestworks"}, key.Name)
 }
 
 func workOn(cluster string) *workv1.ManifestWork {

@@ -2,7 +2,6 @@ package propagation
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -14,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
 	"github.com/towline-io/towline/controllers/internal/grants"
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/controllers/internal/pause"
-	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/controllers/internal/tally"
 	"github.com/towline-io/towline/controllers/internal/tracking"
 	"github.com/towline-io/towline/pkg/delivery"
@@ -25,13 +24,6 @@ import (
 // +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch;create;patch;delete
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
-
-// behind is how long to wait when the cache does not have yet what the API server has: the change itself wakes the
-// Application, unless it is one that does not.
-const behind = time.Second
-
-// rounds is how many plans are made of one Application at a time: each but the last meets something that was not known.
-const rounds = 4
 
 // Reconciler brings one Application to its cluster. What it remembers is only what the hub has told of while it ran.
 type Reconciler struct {
@@ -100,75 +92,32 @@ func (r *Reconciler) newIdentity() string {
 	return r.NewIdentity()
 }
 
-// Reconcile brings the Application that req names to its cluster, or off it: it observes, decides and applies. Something that
-// only the API server could tell makes it decide once more.
+// Reconcile brings the Application that req names to its cluster, or off it: it observes, decides and applies.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	seen, err := r.observe(ctx, req.NamespacedName)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	for range rounds {
-		plan, agreed, err := r.decide(ctx, seen)
-		if err != nil || !agreed {
-			return ctrl.Result{RequeueAfter: behind}, err
-		}
-		met, err := r.apply(ctx, seen, plan)
-		if met.created != nil {
-			r.made.note(seen.Key, client.ObjectKeyFromObject(met.created))
-			r.noteRestore(ctx, seen, met.created)
-		}
-		switch {
-		case err != nil:
-			return ctrl.Result{}, err
-		case met.conflict:
-			return ctrl.Result{RequeueAfter: retry.Conflict}, nil
-		case met.exists:
-			if err := seen.observeOwn(ctx); err != nil {
-				return ctrl.Result{}, err
-			}
-			continue
-		case met.refusal != nil:
-			seen.Refusal = met.refusal
-			continue
-		}
-		return result(plan.Wait), nil
-	}
-	return ctrl.Result{RequeueAfter: retry.Conflict}, nil
+	return loop.Phases[*delivery.Plan]{
+		Decide:      func(ctx context.Context) (*delivery.Plan, error) { return r.decide(ctx, seen) },
+		ObserveLive: func(ctx context.Context) (bool, error) { return r.observeLive(ctx, seen) },
+		Apply:       func(ctx context.Context, p *delivery.Plan) (loop.Outcome, error) { return r.apply(ctx, seen, p) },
+		Wait:        func(p *delivery.Plan) ctrl.Result { return result(p.Wait) },
+	}.Run(ctx)
 }
 
-// decide makes a plan of what was observed. One that destroys something is made twice: the second time from what the API
-// server has now, which seen is afterwards. It tells whether both come to the same, or the second destroys nothing.
-func (r *Reconciler) decide(ctx context.Context, seen *observation) (plan delivery.Plan, agreed bool, err error) {
-	plan, err = r.decideOnce(ctx, seen)
-	if err != nil || seen.Live || len(plan.Destroys()) == 0 {
-		return plan, true, err
-	}
-	if present, err := r.observeLive(ctx, seen); err != nil || !present {
-		return plan, false, err
-	}
-	second, err := r.decideOnce(ctx, seen)
-	if err != nil {
-		return second, false, err
-	}
-	same := slices.Equal(plan.Destroys(), second.Destroys())
-	if !same && (second.Wait.After == 0 || second.Wait.After > behind) {
-		second.Wait.After = behind
-	}
-	return second, same || len(second.Destroys()) == 0, nil
-}
-
-// decideOnce makes a plan, and reads what it lacks.
-func (r *Reconciler) decideOnce(ctx context.Context, seen *observation) (delivery.Plan, error) {
+// decide makes a plan, and reads what it lacks.
+func (r *Reconciler) decide(ctx context.Context, seen *observation) (*delivery.Plan, error) {
 	for {
 		plan := delivery.Decide(seen.Facts, r.Options)
 		if plan.Need == 0 {
 			if r.Decided != nil {
 				r.Decided(seen.Key, &plan)
 			}
-			return plan, nil
+			return &plan, nil
 		}
 		if err := r.observeMore(ctx, seen, plan.Need); err != nil {
-			return plan, err
+			return nil, err
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 // Intent is what an Application, or one of its works, is there for now.
@@ -176,19 +177,19 @@ func (d *decision) step(s Step) {
 	switch {
 	case i < 0:
 		d.plan.Steps = append(d.plan.Steps, s)
-	case s.Verb == Delete && d.plan.Steps[i].Verb != Delete:
+	case s.Verb == work.VerbDelete && d.plan.Steps[i].Verb != work.VerbDelete:
 		d.plan.Steps[i] = s
 	}
 }
 
 // update changes a work.
 func (d *decision) update(was, w *workv1.ManifestWork) {
-	d.step(Step{Verb: Update, Was: was, Work: w})
+	d.step(Step{Write: work.Change(was, w)})
 }
 
 // delete asks for the deletion of a work, and tells of it.
 func (d *decision) delete(w *workv1.ManifestWork, as ending) {
-	d.step(Step{Verb: Delete, Was: w, Log: as.log, Events: as.of(d, w)})
+	d.step(Step{Write: work.Deletion(w), Log: as.log, Events: as.of(d, w)})
 	d.going[w.UID] = true
 }
 

@@ -99,7 +99,7 @@ func (d *decision) write(desired *workv1.ManifestWork) (current *workv1.Manifest
 	case d.Own == nil:
 		d.claim(desired)
 		d.noteAnew(desired)
-		d.step(Step{Verb: Create, Work: desired, Rejects: true, Events: []Event{{
+		d.step(Step{Write: work.Creation(desired), Rejects: true, Events: []Event{{
 			Related: desired, Reason: apis.ReasonPropagated, Action: "Propagate",
 			Note: "created ManifestWork " + desired.Namespace + "/" + desired.Name,
 		}}})
@@ -116,7 +116,7 @@ func (d *decision) write(desired *workv1.ManifestWork) (current *workv1.Manifest
 		return d.Own, false
 	}
 	takes := targetIn(d.Own, d.to) != targetIn(updated, d.to)
-	d.step(Step{Verb: Update, Was: d.Own, Work: updated, Rejects: true, Takes: takes})
+	d.step(Step{Write: work.Change(d.Own, updated), Rejects: true, Takes: takes})
 	return updated, !equality.Semantic.DeepEqual(d.Own.Spec, updated.Spec)
 }
 

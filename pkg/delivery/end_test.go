@@ -359,7 +359,7 @@ func TestAWordOnAWorkThatWaits(t *testing.T) {
 			plan := Decide(tc.is.Facts, tc.is.Options)
 			var updated *workv1.ManifestWork
 			for _, s := range plan.Steps {
-				if s.Verb == Update {
+				if s.Verb == work.VerbUpdate {
 					updated = s.Work
 				}
 			}

@@ -109,7 +109,7 @@ func (d *decision) keep(w *workv1.ManifestWork) *hold {
 		return h
 	}
 	updated := annotated(w, apis.AnnotationOrphanedAt, d.Now.UTC().Format(time.RFC3339))
-	d.step(Step{Verb: Update, Was: w, Work: updated, Log: "Kept a ManifestWork whose Application the hub has lost", Events: []Event{{
+	d.step(Step{Write: work.Change(w, updated), Log: "Kept a ManifestWork whose Application the hub has lost", Events: []Event{{
 		On: updated, Warning: true, Reason: apis.ReasonOrphaned, Action: "Hold",
 		Note: fmt.Sprintf("the hub has no Application %s, and has not told of its end: was it restored? Cluster %s keeps it until the Application is "+
 			"there again, or the annotation %s of this work, or Towline's --after-restore, says %s or %s. Do not delete this work: "+

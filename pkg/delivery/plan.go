@@ -7,6 +7,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 // Plan is what is to be done about an Application.
@@ -61,25 +62,9 @@ func soonest(a, b time.Duration) time.Duration {
 	return a
 }
 
-// Verb is what a step does to a work.
-type Verb string
-
-// The verbs of steps.
-const (
-	Create Verb = "create"
-	Update Verb = "update"
-	Delete Verb = "delete"
-)
-
 // Step is one write of a work.
 type Step struct {
-	Verb Verb
-
-	// Was is the work as it was read; nil for one to be created. It is what a deletion is bound to, by UID and resourceVersion.
-	Was *workv1.ManifestWork
-
-	// Work is the work as it is to be; nil for one to be deleted.
-	Work *workv1.ManifestWork
+	work.Write
 
 	// Takes is set when the write makes the cluster's agent remove what the work has brought.
 	Takes bool
@@ -139,8 +124,8 @@ type Answer struct {
 func (p *Plan) Destroys() []string {
 	var out []string
 	for _, s := range p.Steps {
-		if s.Verb == Delete || s.Takes {
-			out = append(out, string(s.Verb)+" "+string(s.Was.UID))
+		if s.Verb == work.VerbDelete || s.Takes {
+			out = append(out, s.String())
 		}
 	}
 	slices.Sort(out)

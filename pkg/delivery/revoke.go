@@ -7,6 +7,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 // revocation is what becomes of a work that its Application has lost the right to.
@@ -80,7 +81,7 @@ func (d *decision) revokeWork(w *workv1.ManifestWork) revocation {
 		}
 		return revocation{hold: h, begun: true}
 	}
-	d.step(Step{Verb: Delete, Was: w, Log: removed.log, Revokes: true, Events: append(removed.of(d, w), Event{
+	d.step(Step{Write: work.Deletion(w), Log: removed.log, Revokes: true, Events: append(removed.of(d, w), Event{
 		Related: w, Warning: true, Reason: apis.ReasonRevoked, Action: "Revoke",
 		Note: fmt.Sprintf("cluster %s was asked to remove the Application, which may not be there any more: %s", w.Namespace, refusal.Message),
 	})})

@@ -123,7 +123,7 @@ func TestTerminationAtTheEnd(t *testing.T) {
 			s.own(t, quiet, runsAnOperation)
 		}
 		plan := Decide(s.Facts, s.Options)
-		if len(plan.Steps) != 1 || plan.Steps[0].Verb != Update {
+		if len(plan.Steps) != 1 || plan.Steps[0].Verb != work.VerbUpdate {
 			t.Fatalf("got %q", outline(&plan))
 		}
 		w := plan.Steps[0].Work

@@ -142,7 +142,7 @@ func (d *decision) follow() {
 	switch {
 	case d.plan.Intent == Carry && d.Work == nil:
 		d.unmark(d.desired)
-		d.plan.Step = &Step{Verb: Create, Work: d.desired}
+		d.plan.Step = &Step{Write: work.Creation(d.desired)}
 	case d.Work == nil:
 	case d.plan.Intent == Carry && !d.originals:
 		if len(d.released) > 0 {
@@ -161,7 +161,7 @@ func (d *decision) update(desired *workv1.ManifestWork, final bool) (changed boo
 	d.unmark(desired)
 	updated, changed := work.Update(d.Work, desired)
 	if changed {
-		d.plan.Step = &Step{Verb: Update, Was: d.Work, Work: updated, Final: final}
+		d.plan.Step = &Step{Write: work.Change(d.Work, updated), Final: final}
 	}
 	return changed
 }
@@ -175,7 +175,7 @@ func (d *decision) remove() {
 		return
 	}
 	if final == nil || !d.update(final, true) && !d.held(Remove) {
-		d.plan.Step = &Step{Verb: Delete, Was: d.Work}
+		d.plan.Step = &Step{Write: work.Deletion(d.Work)}
 	}
 }
 

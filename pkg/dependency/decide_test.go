@@ -309,7 +309,7 @@ func TestDestroys(t *testing.T) {
 		"delete":         {ofCredential(there()), "delete uid"},
 	} {
 		plan := Decide(tc.is.Facts, tc.is.Options)
-		if got := plan.Destroys(); got != tc.want {
+		if got := strings.Join(plan.Destroys(), ", "); got != tc.want {
 			t.Errorf("%s: %q", title, got)
 		}
 	}

@@ -3,9 +3,8 @@ package dependency
 import (
 	"time"
 
-	workv1 "open-cluster-management.io/api/work/v1"
-
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 // Plan is what is to be done about a dependency's work, and for objects about the Application that names them.
@@ -41,25 +40,9 @@ type Plan struct {
 	Trace []Answer
 }
 
-// Verb is what a step does to a work.
-type Verb string
-
-// The verbs of steps, as metrics name them.
-const (
-	Create Verb = "create"
-	Update Verb = "update"
-	Delete Verb = "delete"
-)
-
 // Step is one write of a work.
 type Step struct {
-	Verb Verb
-
-	// Was is the work as it was read; nil for one to be created. The write is bound to its UID and resourceVersion.
-	Was *workv1.ManifestWork
-
-	// Work is the work as it is to be; nil for one to be deleted.
-	Work *workv1.ManifestWork
+	work.Write
 
 	// Final is set for the last state of a work that is to be deleted after it.
 	Final bool
@@ -83,12 +66,12 @@ type Answer struct {
 	Holds string
 }
 
-// Destroys is the write by which something may go from the cluster, or nothing on the hub holds it any more; empty for a
+// Destroys is the write by which something may go from the cluster, or nothing on the hub holds it any more; none for a
 // plan that has none. Such a plan is to be made again from facts read past the cache, and to be applied only if it comes to
 // the same.
-func (p *Plan) Destroys() string {
-	if p.Step == nil || p.Step.Verb != Delete && !p.Step.Final {
-		return ""
+func (p *Plan) Destroys() []string {
+	if p.Step == nil || p.Step.Verb != work.VerbDelete && !p.Step.Final {
+		return nil
 	}
-	return string(p.Step.Verb) + " " + string(p.Step.Was.UID)
+	return []string{p.Step.String()}
 }

@@ -1,0 +1,2 @@
+// Package works makes all writes of the hub's controllers to ManifestWorks.
+package works
