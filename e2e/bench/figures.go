@@ -50,6 +50,7 @@ var Figures = []Figure{
 	{"change.hub_cpu", "… CPU of kube-apiserver and etcd", "ms", 1},
 	{"sync.application_writes", "one sync of a cluster's own: Application writes", "", 2},
 	{"sync.work_writes", "… ManifestWork writes of Towline", "", 2},
+	{"sync.work_conflicts", "… which the agent's report was ahead of, and which are made again", "", 2},
 	{"sync.agent_writes", "… and of the work agent", "", 2},
 	{"sync.report_writes", "… report writes", "", 2},
 	{"storm.rate", "storm: changes", "1/s", 0},

@@ -104,7 +104,9 @@ func (b *Bench) sync(ctx context.Context) error {
 	b.reports.take()
 	d, n := after.since(before), float64(b.Changes)
 	b.result.set("sync.application_writes", d.requests.of("applications", writing...)/n)
-	b.result.set("sync.work_writes", d.requests.of("manifestworks", writing...)/n)
+	conflicts := d.requests.of("manifestworks", conflict)
+	b.result.set("sync.work_writes", (d.requests.of("manifestworks", writing...)-conflicts)/n)
+	b.result.set("sync.work_conflicts", conflicts/n)
 	b.result.set("sync.agent_writes", d.requests.of("manifestworks/status", writing...)/n)
 	b.result.set("sync.report_writes", d.requests.of("multiclusterapplicationsetreports", writing...)/n)
 	return nil

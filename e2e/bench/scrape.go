@@ -71,7 +71,8 @@ var ofHub = []string{
 	"apps.open-cluster-management.io", "events.k8s.io",
 }
 
-// requests are the requests that the API server has served; a watch counts when it ends.
+// requests are the requests that the API server has served; a watch counts when it ends. Those that met a conflict, because
+// the object had changed since it was read, are counted once more as such.
 func (f families) requests() counts {
 	out := counts{}
 	for _, m := range f["apiserver_request_total"].GetMetric() {
@@ -84,6 +85,9 @@ func (f families) requests() counts {
 			what += "/" + l["subresource"]
 		}
 		out[l["verb"]+" "+what] += valueOf(m)
+		if l["code"] == "409" {
+			out[conflict+" "+what] += valueOf(m)
+		}
 	}
 	return out
 }
@@ -128,3 +132,6 @@ var (
 	listing = []string{"LIST"}
 	reading = []string{"GET"}
 )
+
+// conflict stands in place of a verb for writes that met one.
+const conflict = "CONFLICT"
