@@ -79,6 +79,7 @@ var phases = []phase{
 	{name: "storm", run: (*Bench).storm},
 	{name: "idle", run: (*Bench).idle},
 	{name: "restart", run: (*Bench).restart, restarts: true},
+	{name: "hostile", run: (*Bench).hostile},
 }
 
 // Run measures everything once, on a hub that it starts and stops.

@@ -79,6 +79,8 @@ var Figures = []Figure{
 	{"memory.restart", "… after a restart", "MiB", 0},
 	{"memory.restart_each", "… more than without, for each Application", "KiB", 1},
 	{"memory.restart_peak", "… at most during a restart", "MiB", 0},
+	{"memory.hostile", "… once so many works report statuses as large as can be", "MiB", 0},
+	{"memory.hostile_restart_peak", "… at most during a restart then", "MiB", 0},
 	{"storage.of_application", "stored: an Application", "B", 0},
 	{"storage.of_work", "… its ManifestWork", "B", 0},
 	{"storage.of_row", "… its row in the report", "B", 0},

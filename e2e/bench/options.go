@@ -34,6 +34,9 @@ type Options struct {
 	// Comparison is how often a cluster's Argo CD compares each of its Applications while nothing happens; 0 for never.
 	Comparison time.Duration
 
+	// Hostile is how many works report a status that is as large as can be, at the end; 0 for none.
+	Hostile int
+
 	// Profiles is a folder for CPU and heap profiles of every phase; empty for none.
 	Profiles string
 

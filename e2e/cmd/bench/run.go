@@ -36,6 +36,7 @@ func newRun() *cobra.Command {
 	f.IntVar(&o.Changes, "changes", o.Changes, "changes to make one at a time")
 	f.Float64Var(&o.StormRate, "storm-rate", o.StormRate, "changes per second in the storm (default: all Applications of 1 % of the clusters)")
 	f.DurationVar(&o.Storm, "storm", o.Storm, "length of the storm; 0: none")
+	f.IntVar(&o.Hostile, "hostile", o.Hostile, "how many works report a status of 1.3 MB at the end; 0: none")
 	f.DurationVar(&o.Idle, "idle", o.Idle, "how long to do nothing; 0: not at all")
 	f.DurationVar(&o.Comparison, "comparison", o.Comparison, "how often clusters compare each Application meanwhile, without finding anything; 0: never")
 	f.StringVar(&o.Profiles, "profiles", "", "folder for a CPU and a heap profile of every phase")
