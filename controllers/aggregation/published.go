@@ -3,11 +3,11 @@ package aggregation
 import (
 	"context"
 	"slices"
-	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
@@ -107,9 +107,8 @@ func metadata(key types.NamespacedName) *metav1.PartialObjectMetadata {
 // newer compares resourceVersions of the hub, which Kubernetes has declared to be comparable numbers (1.35). What
 // cannot be compared counts as newer: to look again is never wrong.
 func newer(a, b string) bool {
-	x, errX := strconv.ParseUint(a, 10, 64)
-	y, errY := strconv.ParseUint(b, 10, 64)
-	return errX != nil || errY != nil || x > y
+	order, err := resourceversion.CompareResourceVersion(a, b)
+	return err != nil || order > 0
 }
 
 // isGone tells whether the API server said that this one object does not exist. When the whole resource is not

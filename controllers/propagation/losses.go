@@ -1,11 +1,11 @@
 package propagation
 
 import (
-	"strconv"
 	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
@@ -191,7 +191,6 @@ func (m *losses) restore() {
 // wentBack tells whether a version is lower than one before it. Versions come from one counter of etcd's, which only
 // grows, unless its data is put back.
 func wentBack(before, after client.Object) bool {
-	old, errOld := strconv.ParseUint(before.GetResourceVersion(), 10, 64)
-	now, errNow := strconv.ParseUint(after.GetResourceVersion(), 10, 64)
-	return errOld == nil && errNow == nil && now < old
+	order, err := resourceversion.CompareResourceVersion(after.GetResourceVersion(), before.GetResourceVersion())
+	return err == nil && order < 0
 }

@@ -2,7 +2,8 @@ package observed
 
 import (
 	"slices"
-	"strconv"
+
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
@@ -142,10 +143,8 @@ func (f *Facts) isOther(g *Facts) bool {
 // Kubernetes has declared to be comparable numbers (1.35), tell exactly; the work agent reports them only while somebody waits
 // for what changes as often. Otherwise the times count at which both were read, by clocks of the same cluster.
 func (f *Facts) isNewer(g *Facts) bool {
-	x, errX := strconv.ParseUint(f.Version, 10, 64)
-	y, errY := strconv.ParseUint(g.Version, 10, 64)
-	if errX == nil && errY == nil {
-		return x > y
+	if order, err := resourceversion.CompareResourceVersion(f.Version, g.Version); err == nil {
+		return order > 0
 	}
 	return !f.ReadAt.IsZero() && !g.ReadAt.IsZero() && !f.ReadAt.Before(&g.ReadAt)
 }
