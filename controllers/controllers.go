@@ -24,6 +24,7 @@ import (
 	"github.com/towline-io/towline/controllers/resourcetree"
 	"github.com/towline-io/towline/controllers/status"
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/clusterimport"
 	"github.com/towline-io/towline/pkg/delivery"
 	"github.com/towline-io/towline/pkg/dependency"
 	"github.com/towline-io/towline/pkg/report"
@@ -78,7 +79,7 @@ type Options struct {
 	ClusterClaims []string
 
 	// ClusterGrace is how long a Placement must have passed over a cluster before its Secret goes; 0 stands for
-	// gitopscluster.DefaultGrace.
+	// clusterimport.DefaultGrace.
 	ClusterGrace time.Duration
 
 	// Redis is Argo CD's; ResourceTree does not run without its HostPort. PlainEntries is set where Argo CD does not
@@ -204,9 +205,8 @@ func gitOpsCluster(ctx context.Context, o Options, decisions func() error) func(
 			Client: mgr.GetClient(),
 			Live:   mgr.GetAPIReader(),
 			Events: mgr.GetEventRecorder("towline"),
-			Claims: o.ClusterClaims,
-			Grace:  o.ClusterGrace,
 
+			Options:        clusterimport.Options{Claims: o.ClusterClaims, Grace: o.ClusterGrace},
 			IndexDecisions: decisions,
 		}
 		return whenServed(mgr, GitOpsCluster, gitopscluster.Kinds, func() error { return r.SetupWithManager(ctx, mgr, concurrency) })

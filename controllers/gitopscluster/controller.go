@@ -1,21 +1,16 @@
 package gitopscluster
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/towline-io/towline/controllers/internal/retry"
-	"github.com/towline-io/towline/pkg/apis"
-	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
+	"github.com/towline-io/towline/pkg/clusterimport"
 )
 
 // Rights to Secrets, ConfigMaps and Roles are given by namespace: deploy/rbac/gitopscluster.yaml.
@@ -29,6 +24,13 @@ import (
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
+// rounds is how many plans are made of one GitOpsCluster at a time: each but the last meets something that was not known.
+const rounds = 5
+
+// behind is how long to wait when the cache does not have yet what the API server has: the change itself wakes the
+// GitOpsCluster, unless it is one that does not.
+const behind = time.Second
+
 // Reconciler keeps the cluster Secrets of one GitOpsCluster. What it remembers is rebuilt by the next reconcile.
 type Reconciler struct {
 	client.Client
@@ -39,111 +41,79 @@ type Reconciler struct {
 	// Events records what people should see on the GitOpsCluster.
 	Events events.EventRecorder
 
-	// Claims are the names of the ClusterClaims that go to the Secrets as labels.
-	Claims []string
+	// Options are what is said for all GitOpsClusters.
+	Options clusterimport.Options
 
 	// IndexDecisions registers index.ByDecision, if nobody has yet.
 	IndexDecisions func() error
 
-	// Grace is how long a cluster must not have been chosen before its Secret goes; 0 stands for DefaultGrace.
-	Grace time.Duration
-
 	scopes  scopes
-	held    held
+	waiting waiting
 	dropped dropped
-
 	pushers pushers
 }
 
-// errStale says that the cache is behind what was read from the API server: look again when it has caught up.
-var errStale = errors.New("the cache is behind the API server")
-
-// Reconcile brings the cluster Secrets of the GitOpsCluster that req names up to date.
+// Reconcile brings the cluster Secrets of the GitOpsCluster that req names up to date: it observes, decides and applies. Something
+// that only the API server could tell makes it decide once more.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	g := &v1beta1.GitOpsCluster{}
-	err := r.Get(ctx, req.NamespacedName, g)
-	switch {
-	case apierrors.IsNotFound(err):
-		r.held.set(req.NamespacedName, nil)
-		r.pushers.forget(req.NamespacedName)
-		r.dropped.forget(req.NamespacedName)
-		forget(req.NamespacedName)
-		return ctrl.Result{}, nil
-	case err != nil:
-	case !g.DeletionTimestamp.IsZero():
-		err = r.finalize(ctx, g)
-	default:
-		err = r.keep(ctx, g)
+	seen, err := r.observe(ctx, req.NamespacedName)
+	if err != nil || seen.GitOpsCluster == nil {
+		return ctrl.Result{}, err
 	}
-	if apierrors.IsConflict(err) || errors.Is(err, errStale) {
-		return ctrl.Result{RequeueAfter: retry.Conflict}, nil
+	for range rounds {
+		plan, agreed, err := r.decide(ctx, seen)
+		if err != nil || !agreed {
+			return ctrl.Result{RequeueAfter: behind}, err
+		}
+		met, err := r.apply(ctx, seen, plan)
+		switch {
+		case err != nil:
+			return ctrl.Result{}, err
+		case met.conflict:
+			return ctrl.Result{RequeueAfter: retry.Conflict}, nil
+		case met.more:
+			if err := r.observeTaken(ctx, seen, met.taken); err != nil {
+				return ctrl.Result{}, err
+			}
+			continue
+		case plan.Backoff:
+			return ctrl.Result{Requeue: true}, nil //nolint:staticcheck // the one way to the queue's own pace without an error
+		}
+		return ctrl.Result{RequeueAfter: plan.After}, nil
 	}
-	if after, is := errors.AsType[later](err); is {
-		return ctrl.Result{RequeueAfter: time.Duration(after)}, nil
-	}
-	return ctrl.Result{}, err
+	return ctrl.Result{RequeueAfter: retry.Conflict}, nil
 }
 
-// keep goes as far as it can, and says on the GitOpsCluster how far that was.
-func (r *Reconciler) keep(ctx context.Context, g *v1beta1.GitOpsCluster) error {
-	o := &outcome{}
-	if err := r.pass(ctx, g, o); err != nil {
-		return err
+// decide makes a plan of what was observed. One that destroys something is made twice: the second time from what the API
+// server has now, which seen is afterwards. It tells whether both come to the same, or the second destroys nothing.
+func (r *Reconciler) decide(ctx context.Context, seen *observation) (plan clusterimport.Plan, agreed bool, err error) {
+	plan, err = r.decideOnce(ctx, seen)
+	if err != nil || seen.Live || len(plan.Destroys()) == 0 {
+		return plan, true, err
 	}
-	return cmp.Or(r.report(ctx, g, o), o.again())
-}
-
-// pass is one attempt. What only people can mend is noted in the outcome; an error is for another attempt.
-func (r *Reconciler) pass(ctx context.Context, g *v1beta1.GitOpsCluster, o *outcome) error {
-	chosen, err := r.choose(ctx, r.Client, g)
-	if o.resolve(chosen, err); isFailure(err) {
-		return err
+	if same, err := r.observeLive(ctx, seen); err != nil || !same {
+		return plan, false, err
 	}
-	err = r.allowed(ctx, g)
-	if isFailure(err) {
-		return err
-	}
+	second, err := r.decideOnce(ctx, seen)
 	if err != nil {
-		o.refuse(err)
-		return r.withdraw(ctx, g, o, g.Status.ArgoNamespaces)
+		return second, false, err
 	}
-	if chosen == nil {
-		r.dropped.forget(client.ObjectKeyFromObject(g))
-		return nil
+	same := slices.Equal(plan.Destroys(), second.Destroys())
+	if !same && (second.After == 0 || second.After > behind) {
+		second.After = behind
 	}
-	namespace := g.Spec.ArgoServer.ArgoNamespace
-	argo, err := r.load(ctx, namespace)
-	if o.refuse(err); err != nil {
-		return failure(err)
-	}
-	if err := r.remember(ctx, g, namespace); err != nil {
-		return err
-	}
-	if err := r.prepareGenerator(ctx, namespace); err != nil {
-		return err
-	}
-	if err := r.bring(ctx, g, chosen, argo, o); err != nil {
-		return err
-	}
-	if err := r.prune(ctx, g, chosen, argo, o); err != nil {
-		return err
-	}
-	return r.withdraw(ctx, g, o, without(g.Status.ArgoNamespaces, namespace))
+	return second, same || len(second.Destroys()) == 0, nil
 }
 
-// remember notes on the GitOpsCluster, before there is a Secret, that and where it may have some.
-func (r *Reconciler) remember(ctx context.Context, g *v1beta1.GitOpsCluster, namespace string) error {
-	if !controllerutil.ContainsFinalizer(g, apis.FinalizerClusterSecrets) {
-		before := g.DeepCopy()
-		controllerutil.AddFinalizer(g, apis.FinalizerClusterSecrets)
-		if err := r.Patch(ctx, g, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{})); err != nil {
-			return err
+// decideOnce makes a plan, and reads what it lacks.
+func (r *Reconciler) decideOnce(ctx context.Context, seen *observation) (clusterimport.Plan, error) {
+	for {
+		plan := clusterimport.Decide(seen.Facts, r.Options)
+		if len(plan.Ask) == 0 {
+			return plan, nil
+		}
+		if err := r.observeUsers(ctx, seen, plan.Ask); err != nil {
+			return plan, err
 		}
 	}
-	if slices.Contains(g.Status.ArgoNamespaces, namespace) {
-		return nil
-	}
-	before := g.DeepCopy()
-	g.Status.ArgoNamespaces = append([]string{namespace}, g.Status.ArgoNamespaces...)
-	return r.Status().Patch(ctx, g, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }

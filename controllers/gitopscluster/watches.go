@@ -3,8 +3,6 @@ package gitopscluster
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -26,6 +24,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/clusterimport"
 	"github.com/towline-io/towline/pkg/clustersecret"
 )
 
@@ -59,10 +58,10 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, con
 	defer r.scopes.mu.Unlock()
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("gitopscluster").
-		For(&v1beta1.GitOpsCluster{}, builder.WithPredicates(gitOpsClusterChanged())).
-		Watches(&clusterv1beta1.Placement{}, handler.EnqueueRequestsFromMapFunc(r.ofPlacement), builder.WithPredicates(placementChanged())).
-		Watches(&clusterv1beta1.PlacementDecision{}, handler.EnqueueRequestsFromMapFunc(r.ofDecision)).
-		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(r.clusterChanged())).
+		For(&v1beta1.GitOpsCluster{}, builder.WithPredicates(changed(clusterimport.SameGitOpsCluster))).
+		Watches(&clusterv1beta1.Placement{}, handler.EnqueueRequestsFromMapFunc(r.ofPlacement), builder.WithPredicates(changed(clusterimport.SamePlacement))).
+		Watches(&clusterv1beta1.PlacementDecision{}, handler.EnqueueRequestsFromMapFunc(r.ofDecision), builder.WithPredicates(changed(clusterimport.SameDecision))).
+		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(changed(r.sameCluster))).
 		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.ofApplication), builder.WithPredicates(targetLeft())).
 		WatchesMetadata(hubside.Namespace(), handler.EnqueueRequestsFromMapFunc(r.ofNamespace),
 			builder.WithPredicates(hubside.Changed(apis.LabelArgoNamespace, apis.AnnotationServer))).
@@ -78,11 +77,10 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, con
 func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	for field, of := range map[string]func(*v1beta1.GitOpsCluster) string{
 		byPlacement: func(g *v1beta1.GitOpsCluster) string {
-			key, _ := placementOf(g)
-			return key.Name
+			return clusterimport.PlacementKey(g).Name
 		},
 		byArgoNamespace: func(g *v1beta1.GitOpsCluster) string { return g.Spec.ArgoServer.ArgoNamespace },
-		byAccount:       func(g *v1beta1.GitOpsCluster) string { return wishOf(g).account },
+		byAccount:       func(g *v1beta1.GitOpsCluster) string { return clusterimport.AccountOf(g) },
 	} {
 		one := func(obj client.Object) []string { return []string{of(obj.(*v1beta1.GitOpsCluster))} }
 		if err := indexer.IndexField(ctx, &v1beta1.GitOpsCluster{}, field, one); err != nil {
@@ -92,38 +90,9 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 	return nil
 }
 
-// gitOpsClusterChanged leaves out what the controller itself writes.
-func gitOpsClusterChanged() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
-			!e.ObjectOld.GetDeletionTimestamp().Equal(e.ObjectNew.GetDeletionTimestamp()) ||
-			!slices.Equal(e.ObjectOld.GetFinalizers(), e.ObjectNew.GetFinalizers())
-	}}
-}
-
-// placementChanged lets through what decides whether the decisions are complete, and what is said of them.
-func placementChanged() predicate.Predicate {
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, after := e.ObjectOld.(*clusterv1beta1.Placement), e.ObjectNew.(*clusterv1beta1.Placement)
-		return before.Status.NumberOfSelectedClusters != after.Status.NumberOfSelectedClusters ||
-			before.Annotations[clusterv1beta1.PlacementDisableAnnotation] != after.Annotations[clusterv1beta1.PlacementDisableAnnotation] ||
-			unsatisfied(before) != unsatisfied(after) || hadChoice(before) != hadChoice(after)
-	}}
-}
-
-// clusterChanged lets through what a Secret says of its cluster.
-func (r *Reconciler) clusterChanged() predicate.Predicate {
-	claims := func(c *clusterv1.ManagedCluster) []clusterv1.ManagedClusterClaim {
-		return slices.DeleteFunc(slices.Clone(c.Status.ClusterClaims), func(claim clusterv1.ManagedClusterClaim) bool {
-			return !slices.Contains(r.Claims, claim.Name)
-		})
-	}
-	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		before, after := e.ObjectOld.(*clusterv1.ManagedCluster), e.ObjectNew.(*clusterv1.ManagedCluster)
-		return !maps.Equal(before.Labels, after.Labels) ||
-			!slices.Equal(clustersecret.Servers(before), clustersecret.Servers(after)) ||
-			!slices.Equal(claims(before), claims(after))
-	}}
+// changed lets through the changes of an object of which a decision reads something else than before.
+func changed[T client.Object](same func(before, after T) bool) predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool { return !same(e.ObjectOld.(T), e.ObjectNew.(T)) }}
 }
 
 // targetLeft lets through that an Application does not target its cluster any more.
@@ -134,6 +103,10 @@ func targetLeft() predicate.Predicate {
 			return e.ObjectOld.(*argocd.Application).Cluster() != e.ObjectNew.(*argocd.Application).Cluster()
 		},
 	}
+}
+
+func (r *Reconciler) sameCluster(before, after *clusterv1.ManagedCluster) bool {
+	return clustersecret.SameCluster(before, after, r.Options.Claims)
 }
 
 func (r *Reconciler) ofPlacement(ctx context.Context, obj client.Object) []reconcile.Request {
@@ -158,7 +131,7 @@ func (r *Reconciler) ofCluster(ctx context.Context, obj client.Object) []reconci
 }
 
 func (r *Reconciler) ofApplication(_ context.Context, obj client.Object) []reconcile.Request {
-	return wake.Requests(r.held.of(obj.(*argocd.Application).Cluster()))
+	return wake.Requests(r.waiting.of(obj.(*argocd.Application).Cluster()))
 }
 
 // ofNamespace are those that name the Argo CD of a namespace, and those of the cluster that it is of.

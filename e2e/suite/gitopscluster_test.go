@@ -22,10 +22,10 @@ import (
 	clusterv1beta2 "open-cluster-management.io/api/cluster/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/controllers/gitopscluster"
 	"github.com/towline-io/towline/e2e/towline"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
+	"github.com/towline-io/towline/pkg/clusterimport"
 	"github.com/towline-io/towline/pkg/clustersecret"
 )
 
@@ -184,7 +184,7 @@ var _ = Describe("A GitOpsCluster", func() {
 		Eventually(ctx, func(g Gomega, ctx context.Context) {
 			g.Expect(read(hub, secretOf("cluster1"))(ctx)).To(BeNil())
 			Expect(read(hub, named(app))(ctx)).To(BeNil(), "the Secret went before the Application")
-		}).WithTimeout(gitopscluster.DefaultGrace + soon).Should(Succeed())
+		}).WithTimeout(clusterimport.DefaultGrace + soon).Should(Succeed())
 		Expect(deployed("prod")(ctx)).To(BeZero())
 		AddReportEntry(fmt.Sprintf("app and Secret gone after %.2f s", time.Since(began).Seconds()))
 	})
@@ -193,7 +193,7 @@ var _ = Describe("A GitOpsCluster", func() {
 		app := standalone(ctx, "lingering", "cluster2")
 		expectHealthy(ctx, app.Name)
 		chooseAllBut(ctx, "cluster2")
-		Eventually(ctx, read(hub, clusters())).WithTimeout(gitopscluster.DefaultGrace + soon).Should(
+		Eventually(ctx, read(hub, clusters())).WithTimeout(clusterimport.DefaultGrace + soon).Should(
 			says(apis.ConditionClustersRemoved, metav1.ConditionFalse, apis.ReasonApplicationsRemain, "Application argocd/lingering"))
 		show(ctx, "while an Application remains", "get", "gitopsclusters", "clusters", "--output", "yaml")
 		Expect(read(hub, secretOf("cluster2"))(ctx)).NotTo(BeNil())

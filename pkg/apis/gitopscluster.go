@@ -34,6 +34,10 @@ const (
 	AnnotationServiceAccount = Group + "/managed-serviceaccount"
 )
 
+// AnnotationArgoNamespaces are the namespaces in which a GitOpsCluster may have cluster Secrets, with commas between them. Towline
+// writes it before the first Secret, and a CRD of another project's does not prune it, as it does status.argoNamespaces.
+const AnnotationArgoNamespaces = Group + "/argo-namespaces"
+
 // Labels that decide what a GitOpsCluster may read and write.
 const (
 	// LabelArgoNamespace is "true" on a Namespace whose Argo CD may be given clusters by GitOpsClusters of other

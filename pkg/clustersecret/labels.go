@@ -39,6 +39,11 @@ func followed(cluster *clusterv1.ManagedCluster, claims []string) map[string]str
 	return out
 }
 
+// SameCluster tells whether the Secrets of two states of a ManagedCluster say the same.
+func SameCluster(a, b *clusterv1.ManagedCluster, claims []string) bool {
+	return maps.Equal(followed(a, claims), followed(b, claims)) && slices.Equal(Servers(a), Servers(b))
+}
+
 // follow is labels with those that come from the cluster brought up to date, and the keys of these. was are the keys of
 // those that were brought before, and adopted says that this is not known: then the cluster's come first, otherwise a
 // label that somebody set on the Secret does.

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/clusterimport"
 	"github.com/towline-io/towline/pkg/clustersecret"
 )
 
@@ -161,7 +162,7 @@ func (s scope) objects() map[client.Object]cache.ByObject {
 		return objects
 	}
 	for object, name := range map[client.Object]string{
-		&corev1.ConfigMap{}: generatorConfig, &rbacv1.Role{}: generatorRole, &rbacv1.RoleBinding{}: generatorRole,
+		&corev1.ConfigMap{}: clusterimport.GeneratorConfig, &rbacv1.Role{}: clusterimport.GeneratorRole, &rbacv1.RoleBinding{}: clusterimport.GeneratorRole,
 	} {
 		objects[object] = cache.ByObject{Field: fields.OneTermEqualSelector("metadata.name", name)}
 	}

@@ -1,0 +1,137 @@
+package gitopscluster
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/clusterimport"
+	"github.com/towline-io/towline/pkg/clustersecret"
+)
+
+// remember notes which Secrets of a GitOpsCluster stay, and for whom. No others do.
+func (r *Reconciler) remember(key types.NamespacedName, held []clusterimport.Held) {
+	clusters := make([]string, len(held))
+	users := map[types.NamespacedName]*clusterimport.User{}
+	for i := range held {
+		clusters[i] = clustersecret.Cluster(held[i].Secret)
+		users[client.ObjectKeyFromObject(held[i].Secret)] = &held[i].User
+	}
+	r.waiting.set(key, clusters)
+	r.pushers.set(key, users)
+}
+
+// forget drops all that is remembered of a GitOpsCluster that is gone.
+func (r *Reconciler) forget(key types.NamespacedName) {
+	r.remember(key, nil)
+	r.dropped.note(key, nil, time.Time{})
+	forget(key)
+}
+
+// dropped remembers since when clusters have not been chosen any more. After a restart that begins anew.
+type dropped struct {
+	mu    sync.Mutex
+	since map[types.NamespacedName]map[string]time.Time // by GitOpsCluster and cluster
+}
+
+// note is since when these clusters have not been chosen: now, for those that were before. No others are remembered.
+func (d *dropped) note(g types.NamespacedName, clusters []string, now time.Time) map[string]time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	before, since := d.since[g], make(map[string]time.Time, len(clusters))
+	for _, cluster := range clusters {
+		since[cluster] = now
+		if known, is := before[cluster]; is {
+			since[cluster] = known
+		}
+	}
+	delete(d.since, g)
+	if len(since) > 0 {
+		if d.since == nil {
+			d.since = map[types.NamespacedName]map[string]time.Time{}
+		}
+		d.since[g] = since
+	}
+	return since
+}
+
+// waiting remembers which GitOpsClusters wait for the Applications of a cluster to go. A restart looks at all of them anyway.
+type waiting struct {
+	mu  sync.Mutex
+	all map[string][]types.NamespacedName
+}
+
+// set notes that a GitOpsCluster waits for those clusters, and for no others.
+func (w *waiting) set(g types.NamespacedName, clusters []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for cluster, all := range w.all {
+		if all = slices.DeleteFunc(all, func(other types.NamespacedName) bool { return other == g }); len(all) == 0 {
+			delete(w.all, cluster)
+		} else {
+			w.all[cluster] = all
+		}
+	}
+	w.note(g, clusters)
+}
+
+// add notes that it waits for those clusters too.
+func (w *waiting) add(g types.NamespacedName, clusters []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.note(g, clusters)
+}
+
+func (w *waiting) note(g types.NamespacedName, clusters []string) {
+	if w.all == nil {
+		w.all = map[string][]types.NamespacedName{}
+	}
+	for _, cluster := range clusters {
+		if !slices.Contains(w.all[cluster], g) {
+			w.all[cluster] = append(w.all[cluster], g)
+		}
+	}
+}
+
+// of are the GitOpsClusters that wait for a cluster.
+func (w *waiting) of(cluster string) []types.NamespacedName {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.all[cluster])
+}
+
+// pushers remembers, by GitOpsCluster and Secret, the pushed Applications that Secrets are kept for.
+type pushers struct {
+	mu  sync.Mutex
+	all map[types.NamespacedName]map[types.NamespacedName]types.NamespacedName
+}
+
+// set notes for whom Secrets are kept. No others are.
+func (p *pushers) set(g types.NamespacedName, users map[types.NamespacedName]*clusterimport.User) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := map[types.NamespacedName]types.NamespacedName{}
+	for secret, user := range users {
+		if user != nil && user.Pushed {
+			now[secret] = user.Application
+		}
+	}
+	delete(p.all, g)
+	if len(now) > 0 {
+		if p.all == nil {
+			p.all = map[types.NamespacedName]map[types.NamespacedName]types.NamespacedName{}
+		}
+		p.all[g] = now
+	}
+}
+
+// last is the Application that a Secret was kept for.
+func (p *pushers) last(g, secret types.NamespacedName) (types.NamespacedName, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	app, known := p.all[g][secret]
+	return app, known
+}

@@ -1,0 +1,188 @@
+package gitopscluster
+
+import (
+	"context"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers/internal/fetch"
+	"github.com/towline-io/towline/controllers/internal/hubside"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
+	"github.com/towline-io/towline/pkg/clusterimport"
+	"github.com/towline-io/towline/pkg/clustersecret"
+)
+
+// observation is what was observed of a GitOpsCluster, and how. Objects are the cache's own: they are not to be changed.
+type observation struct {
+	clusterimport.Facts
+
+	// key names the GitOpsCluster, be it there or not.
+	key types.NamespacedName
+
+	// reader reads from the cache or past it.
+	reader client.Reader
+}
+
+// observe reads what most decisions about a GitOpsCluster depend on. All of it is in caches.
+func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (seen *observation, err error) {
+	seen = &observation{key: key, reader: r.Client}
+	seen.Now, seen.Argos = time.Now(), map[string]*clusterimport.Argo{}
+	if seen.GitOpsCluster, err = fetch.Get(ctx, r.Client, key, &v1beta1.GitOpsCluster{}); err != nil {
+		return nil, err
+	}
+	if seen.GitOpsCluster == nil {
+		r.forget(key)
+		return seen, nil
+	}
+	if err := seen.observeChoice(ctx); err != nil {
+		return nil, err
+	}
+	for _, namespace := range seen.Namespaces() {
+		if err := r.observeArgo(ctx, seen, namespace); err != nil {
+			return nil, err
+		}
+	}
+	if err := seen.observeOthers(ctx); err != nil {
+		return nil, err
+	}
+	if err := r.observeChosen(ctx, seen); err != nil {
+		return nil, err
+	}
+	seen.Since = r.dropped.note(key, seen.Dropped(), seen.Now)
+	return seen, nil
+}
+
+// observeChoice reads what the Placement has chosen, and whether the Argo CD may have it.
+func (seen *observation) observeChoice(ctx context.Context) (err error) {
+	seen.Placement, seen.Decisions, seen.Consent = nil, nil, false
+	g := seen.GitOpsCluster
+	ns, err := fetch.Get(ctx, seen.reader, types.NamespacedName{Name: g.Spec.ArgoServer.ArgoNamespace}, hubside.Namespace())
+	if err != nil {
+		return err
+	}
+	seen.Consent = ns != nil && ns.Labels[apis.LabelArgoNamespace] == "true"
+	key := clusterimport.PlacementKey(g)
+	if key.Name == "" {
+		return nil
+	}
+	if seen.Placement, err = fetch.Get(ctx, seen.reader, key, &clusterv1beta1.Placement{}); err != nil {
+		return err
+	}
+	list := &clusterv1beta1.PlacementDecisionList{}
+	ofPlacement := client.MatchingLabels{clusterv1beta1.PlacementLabel: key.Name}
+	err = seen.reader.List(ctx, list, client.InNamespace(key.Namespace), ofPlacement, client.UnsafeDisableDeepCopy)
+	seen.Decisions = list.Items
+	return err
+}
+
+// observeArgo reads what the Argo CD of a namespace has.
+func (r *Reconciler) observeArgo(ctx context.Context, seen *observation, namespace string) error {
+	cached, err := r.scopes.open(ctx, clusterSecretsIn(namespace))
+	if apierrors.IsForbidden(err) {
+		seen.Argos[namespace] = &clusterimport.Argo{Forbidden: true}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	list := &corev1.SecretList{}
+	if err := cached.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	secrets := make([]*corev1.Secret, len(list.Items))
+	for i := range list.Items {
+		secrets[i] = &list.Items[i]
+	}
+	argo := clusterimport.NewArgo(secrets)
+	seen.Argos[namespace] = argo
+	for _, obj := range clusterimport.GeneratorObjects(namespace) {
+		existing := obj.DeepCopyObject().(clusterimport.Object)
+		err := cached.Get(ctx, client.ObjectKeyFromObject(obj), existing)
+		if err == nil {
+			argo.Generator = append(argo.Generator, existing)
+		} else if !apierrors.IsNotFound(err) {
+			return err
+		}
+	}
+	all := &v1beta1.GitOpsClusterList{}
+	if err := r.List(ctx, all, client.MatchingFields{byArgoNamespace: namespace}, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	argo.Shared = seen.isShared(namespace, all.Items)
+	return nil
+}
+
+// isShared tells whether another GitOpsCluster that stays names the Argo CD of a namespace.
+func (seen *observation) isShared(namespace string, all []v1beta1.GitOpsCluster) bool {
+	for i := range all {
+		g := &all[i]
+		if g.UID != seen.GitOpsCluster.UID && g.DeletionTimestamp.IsZero() && g.Spec.ArgoServer.ArgoNamespace == namespace {
+			return true
+		}
+	}
+	return false
+}
+
+// observeOthers reads the other GitOpsClusters that want the same Secrets.
+func (seen *observation) observeOthers(ctx context.Context) (err error) {
+	seen.Others = map[types.NamespacedName]*v1beta1.GitOpsCluster{}
+	for _, key := range seen.Wanted() {
+		if seen.Others[key], err = fetch.Get(ctx, seen.reader, key, &v1beta1.GitOpsCluster{}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// observeChosen reads what the Secrets of the chosen clusters are to say.
+func (r *Reconciler) observeChosen(ctx context.Context, seen *observation) error {
+	seen.Clusters = map[string]*clusterv1.ManagedCluster{}
+	for _, name := range seen.Chosen() {
+		c, err := fetch.Get(ctx, r.Client, types.NamespacedName{Name: name}, &clusterv1.ManagedCluster{})
+		if err != nil {
+			return err
+		}
+		annotations, err := hubside.Annotations(ctx, r, name)
+		if err != nil {
+			return err
+		}
+		if c != nil {
+			seen.Clusters[name] = clustersecret.At(c, annotations[apis.AnnotationServer])
+		}
+	}
+	seen.Tokens = map[string]clusterimport.Tokens{}
+	for _, account := range seen.Accounts() {
+		var err error
+		if seen.Tokens[account], err = r.observeTokens(ctx, account); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// observeTokens reads the tokens of the ManagedServiceAccounts of one name.
+func (r *Reconciler) observeTokens(ctx context.Context, account string) (out clusterimport.Tokens, err error) {
+	cached, err := r.scopes.open(ctx, tokenSecretsOf(account))
+	if apierrors.IsForbidden(err) {
+		return clusterimport.Tokens{Forbidden: true}, nil
+	}
+	if err != nil {
+		return out, err
+	}
+	list := &corev1.SecretList{}
+	if err := cached.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return out, err
+	}
+	out.Secrets = make(map[string]*corev1.Secret, len(list.Items))
+	for i := range list.Items {
+		out.Secrets[list.Items[i].Namespace] = &list.Items[i]
+	}
+	return out, nil
+}

@@ -1,0 +1,180 @@
+package gitopscluster
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers/internal/fetch"
+	"github.com/towline-io/towline/controllers/internal/index"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/clusterimport"
+	"github.com/towline-io/towline/pkg/clustersecret"
+)
+
+// page is how many Applications are asked for at a time.
+const page = 500
+
+// observeLive reads anew, past the cache, all that a plan depends on which destroys something, and tells whether the
+// GitOpsCluster and its consent are the same as before. Secrets are not read again: each write is bound to the version that was.
+func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same bool, err error) {
+	before, allowed := seen.GitOpsCluster, seen.Allowed()
+	g, err := fetch.Get(ctx, r.Live, seen.key, &v1beta1.GitOpsCluster{})
+	if err != nil || g == nil || !clusterimport.SameGitOpsCluster(before, g) {
+		return false, err
+	}
+	seen.Live, seen.reader, seen.Users = true, r.Live, nil
+	if err := seen.observeChoice(ctx); err != nil || seen.Allowed() != allowed {
+		return false, err
+	}
+	if err := seen.observeOthers(ctx); err != nil {
+		return false, err
+	}
+	all := &v1beta1.GitOpsClusterList{}
+	if err := r.Live.List(ctx, all); err != nil {
+		return false, err
+	}
+	for namespace, argo := range seen.Argos {
+		argo.Shared = seen.isShared(namespace, all.Items)
+	}
+	return true, nil
+}
+
+// observeUsers reads which Applications use Secrets that are about to go: from the cache those for pull and those that pushed
+// Secrets were kept for last, and past it all of the hub.
+func (r *Reconciler) observeUsers(ctx context.Context, seen *observation, secrets []*corev1.Secret) error {
+	if seen.Users == nil {
+		seen.Users = map[types.NamespacedName]*clusterimport.User{}
+	}
+	clusters := make([]string, len(secrets))
+	for i, s := range secrets {
+		clusters[i] = clustersecret.Cluster(s)
+	}
+	r.waiting.add(seen.key, clusters) // before the Applications are looked for, so that the end of none is missed
+	all := clusterimport.Users{}
+	if seen.Live {
+		if err := r.observeApplications(ctx, all); err != nil {
+			return err
+		}
+	}
+	for _, s := range secrets {
+		user := all.Of(s)
+		if !seen.Live {
+			var err error
+			if user, err = r.observeUser(ctx, seen.key, s); err != nil {
+				return err
+			}
+		}
+		seen.Users[client.ObjectKeyFromObject(s)] = user
+	}
+	r.pushers.set(seen.key, seen.Users)
+	return nil
+}
+
+// observeUser reads which Application uses a Secret: one for pull, or the one that it was kept for last. To ask for one costs the
+// hub much less than to ask for all.
+func (r *Reconciler) observeUser(ctx context.Context, key types.NamespacedName, s *corev1.Secret) (*clusterimport.User, error) {
+	if apps := index.ApplicationsOfCluster(ctx, r, clustersecret.Cluster(s)); len(apps) > 0 {
+		return &clusterimport.User{Application: apps[0]}, nil
+	}
+	last, known := r.pushers.last(key, client.ObjectKeyFromObject(s))
+	if !known {
+		return nil, nil //nolint:nilnil // none that is known
+	}
+	app, err := fetch.Get(ctx, r.Live, last, &argocd.Application{})
+	if err != nil || app == nil || !clusterimport.IsPushedTo(app, s) {
+		return nil, err
+	}
+	return &clusterimport.User{Application: last, Pushed: true}, nil
+}
+
+// pulled and notPulled select the Applications for pull, of which the metadata tells the cluster, and all others. The values are
+// what strconv.ParseBool takes for true.
+var pulled, notPulled = selector(" in "), selector(" notin ")
+
+func selector(operator string) client.MatchingLabelsSelector {
+	s, err := labels.Parse(apis.LabelPull + operator + "(1,t,T,true,TRUE,True)")
+	if err != nil {
+		panic(err) // it is a constant
+	}
+	return client.MatchingLabelsSelector{Selector: s}
+}
+
+// observeApplications reads all Applications of the hub past the cache, page by page: of those for pull no more than the metadata,
+// unless an Argo CD of the hub deploys them as well.
+func (r *Reconciler) observeApplications(ctx context.Context, all clusterimport.Users) error {
+	outlines := func() client.ObjectList {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(argocd.GroupVersion.WithKind("ApplicationList"))
+		return list
+	}
+	err := r.observePages(ctx, outlines, pulled, func(list client.ObjectList) error {
+		for _, m := range list.(*metav1.PartialObjectMetadataList).Items {
+			app := &argocd.Application{ObjectMeta: m.ObjectMeta}
+			if !app.ReconcileSkipped() {
+				whole, err := fetch.Get(ctx, r.Live, client.ObjectKeyFromObject(app), &argocd.Application{})
+				if err != nil {
+					return err
+				}
+				if whole != nil {
+					app = whole
+				}
+			}
+			all.Add(app)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return r.observePages(ctx, func() client.ObjectList { return &argocd.ApplicationList{} }, notPulled, func(list client.ObjectList) error {
+		for i := range list.(*argocd.ApplicationList).Items {
+			all.Add(&list.(*argocd.ApplicationList).Items[i])
+		}
+		return nil
+	})
+}
+
+// observePages reads a list past the cache, page by page. Each is read into a new list: one that has been used would mix it with
+// what it has.
+func (r *Reconciler) observePages(
+	ctx context.Context, fresh func() client.ObjectList, which client.ListOption, each func(client.ObjectList) error,
+) error {
+	for token := ""; ; {
+		list := fresh()
+		if err := r.Live.List(ctx, list, which, client.Limit(page), client.Continue(token)); err != nil {
+			return err
+		}
+		if err := each(list); err != nil {
+			return err
+		}
+		accessor, err := meta.ListAccessor(list)
+		if err != nil {
+			return err
+		}
+		if token = accessor.GetContinue(); token == "" {
+			return nil
+		}
+	}
+}
+
+// observeTaken reads the Secrets whose names the API server knows and the cache does not: the cache is behind, or the Secret has
+// lost the labels by which it is found, or it is something else's.
+func (r *Reconciler) observeTaken(ctx context.Context, seen *observation, clusters []string) error {
+	for _, cluster := range clusters {
+		key := types.NamespacedName{Namespace: seen.GitOpsCluster.Spec.ArgoServer.ArgoNamespace, Name: clustersecret.Name(cluster)}
+		s, err := fetch.Get(ctx, r.Live, key, &corev1.Secret{})
+		if err != nil {
+			return err
+		}
+		seen.NoteTaken(cluster, s)
+	}
+	return nil
+}

@@ -1,0 +1,10 @@
+package gitopscluster
+
+import (
+	"testing"
+
+	"github.com/towline-io/towline/pkg/fixture/shape"
+)
+
+// TestShape: only apply.go writes, only observe*.go reads, and watches*.go look up whom a change wakes.
+func TestShape(t *testing.T) { shape.Check(t, 35) }

@@ -1,0 +1,510 @@
+package clusterimport
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
+	"github.com/towline-io/towline/pkg/clustersecret"
+	"github.com/towline-io/towline/pkg/fixture"
+)
+
+func reference(change func(*corev1.ObjectReference)) edit {
+	return spec(func(g *v1beta1.GitOpsCluster) {
+		g.Spec.PlacementRef = g.Spec.PlacementRef.DeepCopy()
+		change(g.Spec.PlacementRef)
+	})
+}
+
+func TestChoose(t *testing.T) {
+	none := func(s *situation) { s.Placement, s.Decisions = nil, nil }
+	invalid := []string{"False: PlacementRefInvalid", "Unknown: PlacementUnresolved"}
+	decides(t, map[string]row{
+		"chosen, and not claimed": {is: fresh(), want: []string{"claim argocd"}},
+		"chosen": {is: fresh(claimed), want: []string{"create *v1.ConfigMap", "create *v1.Role", "create *v1.RoleBinding",
+			"create a", "create b", "True: Resolved", "True: Imported", "True: Removed"}, says: "2 clusters imported"},
+		"imported": {is: imported(), want: []string{}},
+		"the Placement has a word": {is: imported().with(func(s *situation) {
+			c := &s.Placement.Status.Conditions[0]
+			c.Status, c.Reason, c.Message = metav1.ConditionFalse, "NotAllDecisionsScheduled", "1 more"
+		}), want: []string{}, says: "2 clusters (NotAllDecisionsScheduled: 1 more)"},
+		"no reference": {is: imported().with(spec(func(g *v1beta1.GitOpsCluster) { g.Spec.PlacementRef = nil })), want: invalid},
+		"no name":      {is: imported().with(reference(func(r *corev1.ObjectReference) { r.Name = "" })), want: append(invalid[:1:1], invalid[1])},
+		"no Placement": {is: imported().with(none), want: []string{"False: PlacementNotFound", "Unknown: PlacementUnresolved"},
+			says: "there is no Placement argocd/all"},
+		"no decision": {is: imported().with(func(s *situation) { s.Decisions = nil }),
+			want: []string{"False: PlacementPending", "Unknown: PlacementUnresolved"}},
+	})
+	for title, change := range map[string]func(*corev1.ObjectReference){
+		"kind":       func(r *corev1.ObjectReference) { r.Kind = "PlacementRule" },
+		"apiVersion": func(r *corev1.ObjectReference) { r.APIVersion = "v1" },
+		"namespace":  func(r *corev1.ObjectReference) { r.Namespace = "kube-system" },
+	} {
+		s := imported().with(reference(change))
+		if !strings.Contains(badReference(s.GitOpsCluster), "spec.placementRef."+title) || PlacementKey(s.GitOpsCluster).Name != "" {
+			t.Errorf("%s: %q", title, badReference(s.GitOpsCluster))
+		}
+	}
+}
+
+// claimed is one that has its marks.
+func claimed(s *situation) {
+	s.GitOpsCluster = s.GitOpsCluster.DeepCopy()
+	Marks{Finalizer: true, Namespaces: []string{s.namespace()}}.Put(s.GitOpsCluster)
+}
+
+func TestUse(t *testing.T) {
+	withdrawn := []string{"delete a", "delete b", "delete *v1.ConfigMap", "delete *v1.Role", "delete *v1.RoleBinding",
+		"False: ArgoNamespaceNotAllowed", "keep "}
+	elsewhere := func(edits ...edit) *situation {
+		return imported(into("other", true)).with(edits...)
+	}
+	decides(t, map[string]row{
+		"no namespace at all": {is: fresh(into("No Namespace", true)), want: []string{"True: Resolved", "False: ArgoNamespaceInvalid"},
+			says: `"No Namespace" cannot be a namespace`},
+		"another namespace": {is: fresh(into("other", false)), want: []string{"True: Resolved", "False: ArgoNamespaceNotAllowed"},
+			says: "kubectl label namespace other " + apis.LabelArgoNamespace + "=true"},
+		"another namespace, with consent": {is: elsewhere(), want: []string{}},
+		"consent withdrawn":               {is: elsewhere(into("other", false)), want: withdrawn},
+		"consent withdrawn, while Applications are there": {
+			is:   elsewhere(trusting("a", "b"), settled, into("other", false), used(false)),
+			want: []string{"delete a", "update b", "False: ArgoNamespaceNotAllowed", "False: ApplicationsRemain"}, writes: `{"tlsClientConfig":{"insecure":false}}`},
+		"consent withdrawn, and no rights": {is: elsewhere(into("other", false), forbidden("other")),
+			want: []string{"False: ArgoNamespaceNotAllowed", "False: ArgoNamespaceForbidden", "backoff"}},
+		"no rights": {is: fresh(forbidden(home)), want: []string{"True: Resolved", "False: ArgoNamespaceForbidden", "backoff"},
+			says: "RoleBinding"},
+		"moved back": {is: elsewhere(into(home, false)), want: []string{"claim other,argocd"}},
+		"moved back, and claimed": {is: elsewhere(into(home, false), func(s *situation) {
+			Marks{Finalizer: true, Namespaces: []string{home, "other"}}.Put(s.GitOpsCluster)
+		}), want: []string{"create *v1.ConfigMap", "create *v1.Role", "create *v1.RoleBinding", "create a", "create b",
+			"delete a", "delete b", "delete *v1.ConfigMap", "delete *v1.Role", "delete *v1.RoleBinding", "keep argocd"}},
+		"moved back, and another stays there": {is: elsewhere(into(home, false), claimed, func(s *situation) {
+			Marks{Finalizer: true, Namespaces: []string{home, "other"}}.Put(s.GitOpsCluster)
+			s.Argos["other"].Shared = true
+			s.Argos[home].Generator = GeneratorObjects(home)
+		}), want: []string{"create a", "create b", "delete a", "delete b", "keep argocd"}},
+	})
+}
+
+func settled(s *situation) { s.settle() }
+
+func TestImport(t *testing.T) {
+	hand := secret("hand-made", "a", "https://x", 0, false)
+	lost := func(labels map[string]string) edit {
+		return func(s *situation) {
+			taken := s.Argos[home].mine["a"].DeepCopy()
+			taken.Labels = labels
+			s.with(func(s *situation) { s.Argos[home] = argoOf(s, s.Argos[home].mine["b"]) })
+			s.NoteTaken("a", taken)
+		}
+	}
+	decides(t, map[string]row{
+		"a label of the cluster": {is: imported().with(func(s *situation) {
+			s.Clusters["a"] = fixture.Cluster("a").URL("https://a.example.com").Label("env", "prod").Obj()
+		}), want: []string{"update a"}, writes: "env:prod"},
+		"no such cluster": {is: imported().with(func(s *situation) { s.Clusters["a"] = nil }), want: []string{"False: ClusterNotFound"}},
+		"somebody else's": {is: fresh(claimed, prepared, secrets(hand)), want: []string{"create b", "True: Resolved", "False: SecretConflict", "True: Removed"},
+			says: "argocd/hand-made is for cluster a"},
+		"somebody else's as well": {is: imported().with(secrets(hand)), want: []string{"False: SecretConflict"}},
+		"two of ours": {is: imported().with(secrets(secret("new", "a", "https://a", -5, true))),
+			want: []string{"False: SecretConflict"}, says: "Secrets a-cluster-secret and new"},
+		"the name is somebody else's": {is: fresh(claimed, prepared, func(s *situation) { s.NoteTaken("a", &corev1.Secret{}) }),
+			want: []string{"create b", "True: Resolved", "False: SecretConflict", "True: Removed", "backoff"}, says: "is in the way"},
+		"the name is free again": {is: fresh(claimed, prepared, func(s *situation) { s.NoteTaken("a", nil) }),
+			want: []string{"create a", "create b", "True: Resolved", "True: Imported", "True: Removed"}},
+		"its labels are lost": {is: imported().with(lost(nil)), want: []string{"update a"}, writes: apis.LabelClusterName + ":a"},
+		"not in the cache yet": {is: imported().with(func(s *situation) {
+			lost(s.Argos[home].mine["a"].Labels)(s)
+		}), want: []string{}},
+		"refused": {is: fresh(claimed, prepared, func(s *situation) { s.Refused = map[string]string{"a": "the hub refused Secret a"} }),
+			want: []string{"create b", "True: Resolved", "False: SecretRejected", "True: Removed", "backoff"}, says: "the hub refused"},
+		"the generator was edited": {is: imported().with(func(s *situation) {
+			s.Argos[home].Generator[0].(*corev1.ConfigMap).Data = nil
+			s.Argos[home].Generator[1].(*rbacv1.Role).Rules = nil
+			s.Argos[home].Generator[2].(*rbacv1.RoleBinding).Subjects = nil
+		}), want: []string{"update *v1.ConfigMap", "update *v1.Role", "update *v1.RoleBinding"}},
+		"the generator is somebody else's": {is: imported().with(func(s *situation) {
+			s.Argos[home].Generator[0].(*corev1.ConfigMap).Data = nil
+			s.Argos[home].Generator[0].SetLabels(nil)
+		}), want: []string{}},
+	})
+}
+
+// argoOf is the Argo CD with those Secrets alone.
+func argoOf(s *situation, secrets ...*corev1.Secret) *Argo {
+	out := NewArgo(secrets)
+	out.Generator = s.Argos[home].Generator
+	return out
+}
+
+func prepared(s *situation) { s.Argos[home].Generator = GeneratorObjects(home) }
+
+func TestTrust(t *testing.T) {
+	withAccount := func(name string) func(*v1beta1.GitOpsCluster) {
+		return func(g *v1beta1.GitOpsCluster) { g.Spec.ManagedServiceAccountRef = name }
+	}
+	blank := func(g *v1beta1.GitOpsCluster) {
+		g.Spec.CreateBlankClusterSecrets = new(bool)
+		*g.Spec.CreateBlankClusterSecrets = true
+	}
+	noAddress := func(s *situation) { s.Clusters["a"] = fixture.Cluster("a").Obj() }
+	gone := func(g *v1beta1.GitOpsCluster) { g.DeletionTimestamp = &metav1.Time{Time: now} }
+	decides(t, map[string]row{
+		"tokens":            {is: imported().with(trusting("a", "b")), want: []string{"update a", "update b"}, writes: `"bearerToken":"t-b"`},
+		"one is missing":    {is: fresh(claimed, prepared, trusting("b")), want: []string{"create b", "True: Resolved", "False: CredentialsMissing", "True: Removed"}},
+		"one has gone":      {is: imported(trusting("a", "b")).with(trusting("b")), want: []string{"False: CredentialsMissing"}},
+		"none may be read":  {is: imported(trusting("a", "b")).with(func(s *situation) { s.Tokens[account] = Tokens{Forbidden: true} }), want: []string{"False: CredentialsForbidden", "backoff"}},
+		"no address":        {is: fresh(claimed, prepared, trusting("a", "b"), noAddress), want: []string{"create b", "True: Resolved", "False: ServerUnknown", "True: Removed"}},
+		"not wanted":        {is: imported(trusting("a", "b")).with(spec(withAccount(""))), want: []string{"update a", "update b"}, writes: `{"tlsClientConfig":{"insecure":false}}`},
+		"blank":             {is: imported(trusting("a", "b")).with(spec(blank)), want: []string{"update a", "update b"}},
+		"another wants one": {is: imported(trusting("a", "b")).with(beside("z")), want: []string{}},
+		"of two the first decides": {is: imported(trusting("a", "b")).with(beside("another", withAccount("theirs")), func(s *situation) {
+			s.Tokens["theirs"] = s.Tokens[account]
+			s.edit(func(secret *corev1.Secret) { secret.Annotations[apis.AnnotationServiceAccount] = account })
+		}), want: []string{"False: CredentialsConflict"}, says: "argocd/another imports a with ManagedServiceAccount theirs"},
+		"the first has no token": {is: imported(trusting("a", "b")).with(beside("another", withAccount("theirs"))), want: []string{"False: CredentialsMissing"}},
+		"the first goes":         {is: imported(trusting("a", "b")).with(beside("another", withAccount("theirs"), gone)), want: []string{}},
+		"another wants it blank": {is: imported().with(secretsTrusted, beside("another", blank)), want: []string{"update a", "update b"}},
+	})
+}
+
+// secretsTrusted have credentials that somebody else has put in.
+func secretsTrusted(s *situation) {
+	s.edit(func(secret *corev1.Secret) { secret.Data["config"] = []byte("theirs") })
+}
+
+func TestDrop(t *testing.T) {
+	moving := func(s *situation) { s.Placement.Status.NumberOfSelectedClusters = 2 }
+	decides(t, map[string]row{
+		"for long":                      {is: imported().with(passedOver(time.Hour)), want: []string{"delete b"}, says: "1 cluster imported"},
+		"for a moment":                  {is: imported().with(passedOver(time.Second)), want: []string{"False: SelectionUnsettled", "after 59s"}, says: "for 1m0s"},
+		"as of now":                     {is: imported().with(choosing("a")), want: []string{"False: SelectionUnsettled", "after 1m0s"}},
+		"with other grace":              {is: imported().with(passedOver(time.Second), func(s *situation) { s.Grace = time.Second }), want: []string{"delete b"}},
+		"one for long, one as of now":   {is: imported().with(passedOver(time.Hour), choosing()), want: []string{"delete b", "after 1m0s"}},
+		"decisions move":                {is: imported().with(passedOver(time.Hour), moving), want: []string{"False: SelectionUnsettled"}},
+		"an Application is there":       {is: imported().with(passedOver(time.Hour), used(false)), want: []string{"update b", "False: ApplicationsRemain"}, says: "for Application team/web"},
+		"an Application is there still": {is: imported().with(passedOver(time.Hour), used(false), settled), want: []string{}},
+		"one is pushed":                 {is: imported().with(passedOver(time.Hour), used(true)), want: []string{"update b", "False: ApplicationsRemain", "after 1m0s"}},
+		"another wants it":              {is: imported().with(beside("z"), passedOver(time.Hour), used(false)), want: []string{"update b"}, writes: apis.AnnotationGitOpsClusters + ":argocd/z "},
+		"another that is gone":          {is: imported().with(beside("z"), passedOver(time.Hour), nobody), want: []string{"delete b"}},
+		"chosen again":                  {is: imported().with(passedOver(time.Hour), used(false), settled, choosing("a", "b")), want: []string{"update b", "True: Removed"}, writes: "env:dev"},
+	})
+}
+
+func nobody(s *situation) {
+	for key := range s.Others {
+		s.Others[key] = nil
+	}
+}
+
+func TestFinalize(t *testing.T) {
+	all := []string{"delete a", "delete b", "delete *v1.ConfigMap", "delete *v1.Role", "delete *v1.RoleBinding", "keep nothing"}
+	decides(t, map[string]row{
+		"deleted":                 {is: imported().with(deleted), want: all},
+		"deleted, status pruned":  {is: imported().with(deleted, spec(func(g *v1beta1.GitOpsCluster) { g.Status.ArgoNamespaces = nil })), want: all},
+		"deleted, not noted":      {is: imported().with(deleted, spec(func(g *v1beta1.GitOpsCluster) { g.Annotations = nil })), want: all},
+		"an Application is there": {is: imported().with(deleted, used(false)), want: []string{"delete a", "False: ApplicationsRemain"}},
+		"another has the same":    {is: imported().with(deleted, beside("z"), func(s *situation) { s.Argos[home].Shared = true }), want: []string{"update a", "update b", "keep nothing"}},
+		"no rights":               {is: imported().with(deleted, forbidden(home)), want: []string{"False: ArgoNamespaceForbidden", "backoff"}},
+		"nothing was made":        {is: fresh(spec(func(g *v1beta1.GitOpsCluster) { g.Finalizers = []string{apis.FinalizerClusterSecrets} }), deleted), want: []string{"keep nothing"}},
+		"the finalizer was taken": {is: imported().with(deleted, spec(func(g *v1beta1.GitOpsCluster) { g.Finalizers = nil })), want: []string{}},
+	})
+	t.Run("every gate has held", func(t *testing.T) {
+		if len(gates) < len(Gates)/2 {
+			t.Skip("other tests have not run")
+		}
+		for _, g := range Gates {
+			if !gates[g.Name] {
+				t.Errorf("no row has gate %q hold", g.Name)
+			}
+		}
+	})
+}
+
+// TestDestroys: every write by which an Argo CD loses something takes two decisions, and no other does.
+func TestDestroys(t *testing.T) {
+	for title, tc := range map[string]struct {
+		is   *situation
+		want []string
+	}{
+		"an import": {fresh(claimed), nil},
+		"an update": {imported().with(trusting("a", "b")), nil},
+		"a deletion, and what another keeps": {imported().with(passedOver(time.Hour)),
+			[]string{"delete *v1.Secret/argocd/b-cluster-secret"}},
+		"labels that go": {imported().with(passedOver(time.Hour), used(false)), []string{"update *v1.Secret/argocd/b-cluster-secret"}},
+		"a name":         {imported().with(passedOver(time.Hour), beside("z")), []string{"update *v1.Secret/argocd/b-cluster-secret"}},
+		"an end": {imported().with(deleted, beside("z"), func(s *situation) { s.Argos[home].Shared = true }),
+			[]string{"finish", "keep ", "update *v1.Secret/argocd/a-cluster-secret", "update *v1.Secret/argocd/b-cluster-secret"}},
+		"a namespace": {imported(into("other", true)).with(into("other", false), func(s *situation) {
+			s.Argos["other"] = NewArgo(nil)
+		}), []string{"keep "}},
+	} {
+		t.Run(title, func(t *testing.T) {
+			plan := Decide(tc.is.Facts, tc.is.Options)
+			if len(plan.Ask) > 0 {
+				tc.is.answer(plan.Ask)
+				plan = Decide(tc.is.Facts, tc.is.Options)
+			}
+			if diff := cmp.Diff(tc.want, plan.Destroys()); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestSelection(t *testing.T) {
+	type decisions []clusterv1beta1.PlacementDecision
+	for title, tc := range map[string]struct {
+		decisions decisions
+		count     int32
+		edit      func(*clusterv1beta1.Placement)
+		want      []string
+		settled   bool
+	}{
+		"as the status says":                 {decisions{decision1("b", "a"), decision1("c")}, 3, nil, []string{"a", "b", "c"}, true},
+		"one is on its way between two":      {decisions{decision1("a"), decision1("c")}, 3, nil, []string{"a", "c"}, false},
+		"one is in two":                      {decisions{decision1("a", "b"), decision1("b")}, 3, nil, []string{"a", "b"}, false},
+		"the status is behind":               {decisions{decision1("a")}, 0, nil, []string{"a"}, false},
+		"a decision that has no cluster yet": {decisions{decision1("", "a")}, 1, nil, []string{"a"}, true},
+		"nothing":                            {decisions{decision1()}, 0, nil, nil, true},
+		"nothing to choose from": {decisions{decision1()}, 0, func(p *clusterv1beta1.Placement) {
+			p.Status.Conditions[0].Reason = "NoManagedClusterSetBindings"
+		}, nil, false},
+		"none of its sets is bound": {decisions{decision1()}, 0, func(p *clusterv1beta1.Placement) {
+			p.Status.Conditions[0].Reason = "NoIntersection"
+		}, nil, false},
+		"no cluster matches": {decisions{decision1()}, 0, func(p *clusterv1beta1.Placement) {
+			p.Status.Conditions[0].Reason = "NoManagedClusterMatched"
+		}, nil, true},
+		"nobody has looked": {decisions{decision1()}, 0, func(p *clusterv1beta1.Placement) { p.Status.Conditions = nil }, nil, false},
+		"somebody else decides": {decisions{decision1("a")}, 0, func(p *clusterv1beta1.Placement) {
+			p.Status.Conditions = nil
+			p.Annotations = map[string]string{clusterv1beta1.PlacementDisableAnnotation: "true"}
+		}, []string{"a"}, true},
+		"the Placement is going": {decisions{decision1("a")}, 1, func(p *clusterv1beta1.Placement) {
+			p.DeletionTimestamp = &metav1.Time{Time: now}
+		}, []string{"a"}, false},
+	} {
+		t.Run(title, func(t *testing.T) {
+			f := &Facts{Placement: placed(tc.count), Decisions: tc.decisions}
+			if tc.edit != nil {
+				tc.edit(f.Placement)
+			}
+			s := f.selection()
+			if diff := cmp.Diff(tc.want, s.clusters); diff != "" || s.settled != tc.settled {
+				t.Errorf("settled: %t\n%s", s.settled, diff)
+			}
+		})
+	}
+}
+
+func TestAddressesAreUnique(t *testing.T) {
+	const url = "https://api.example.com"
+	a, b := fixture.Cluster("a").URL(url).Obj(), fixture.Cluster("b").URL(url, "https://second.example.com").Obj()
+	for title, tc := range map[string]struct {
+		there []*corev1.Secret
+		a, b  string
+	}{
+		"the first gets it":            {nil, url, "https://second.example.com"},
+		"who has it keeps it":          {[]*corev1.Secret{secret("b", "b", url, 0, true)}, "https://a-control-plane", url},
+		"of two the older one":         {[]*corev1.Secret{secret("a", "a", url, 1, true), secret("b", "b", url, 2, true)}, "https://a-control-plane", url},
+		"somebody else's is not taken": {[]*corev1.Secret{secret("x", "x", url+"/", 0, false)}, "https://a-control-plane", "https://second.example.com"},
+	} {
+		t.Run(title, func(t *testing.T) {
+			free := NewArgo(tc.there).addresses()
+			gotA, _ := free.of(a)
+			gotB, _ := free.of(b)
+			if gotA != tc.a || gotB != tc.b {
+				t.Errorf("a: %s, b: %s", gotA, gotB)
+			}
+		})
+	}
+}
+
+func TestConflicts(t *testing.T) {
+	c := fixture.Cluster("a").URL("https://api.example.com").Obj()
+	type secrets []*corev1.Secret
+	for title, tc := range map[string]struct {
+		there secrets
+		says  string
+	}{
+		"none":                    {secrets{secret("x", "x", "https://x", 0, false), secret("a", "a", "https://a", 0, true)}, ""},
+		"the name of the cluster": {secrets{secret("x", "a", "https://x", 0, false)}, "label secret x "},
+		"its address":             {secrets{secret("x", "x", "https://api.example.com", 0, false)}, "label secret x "},
+		"the name of the Secret":  {secrets{secret(clustersecret.Name("a"), "x", "https://x", 0, false)}, "label secret a-cluster-secret "},
+		"two of ours":             {secrets{secret("new", "a", "https://a", 0, true), secret("old", "a", "https://b", 1, true)}, "Secrets old and new"},
+	} {
+		t.Run(title, func(t *testing.T) {
+			if got := NewArgo(tc.there).conflict(c); (got == "") != (tc.says == "") || !strings.Contains(got, tc.says) {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
+
+func TestUsers(t *testing.T) {
+	pushedTo := func(name, destination string) *fixture.ApplicationBuilder {
+		return fixture.Application(name).NoAnnotation(apis.AnnotationSkipReconcile).NoAnnotation(apis.AnnotationCluster).
+			NoLabel(apis.LabelPull).Spec(`{"destination":` + destination + `}`)
+	}
+	s := secret("s", "a", "https://a", 0, true)
+	for title, tc := range map[string]struct {
+		app  *fixture.ApplicationBuilder
+		want *User
+	}{
+		"for pull":                  {fixture.Application("web").Cluster("a"), &User{}},
+		"for pull elsewhere":        {fixture.Application("web").Cluster("b"), nil},
+		"pushed by name":            {pushedTo("web", `{"name":"a"}`), &User{Pushed: true}},
+		"pushed by address":         {pushedTo("web", `{"server":"https://a/"}`), &User{Pushed: true}},
+		"pushed to the hub":         {pushedTo("web", `{"server":"`+apis.InClusterServer+`"}`), nil},
+		"pushed nowhere":            {pushedTo("web", `{}`), nil},
+		"pushed elsewhere":          {pushedTo("web", `{"name":"b"}`), nil},
+		"not to be read":            {pushedTo("web", `[]`), nil},
+		"for pull, and pushed here": {pushedTo("web", `{"name":"a"}`).Label(apis.LabelPull, "true"), &User{Pushed: true}},
+	} {
+		t.Run(title, func(t *testing.T) {
+			app, all := tc.app.Obj(), Users{}
+			all.Add(app)
+			if tc.want != nil {
+				tc.want.Application = types.NamespacedName{Namespace: app.Namespace, Name: app.Name}
+			}
+			if diff := cmp.Diff(tc.want, all.Of(s)); diff != "" || IsPushedTo(app, s) != (tc.want != nil && tc.want.Pushed) {
+				t.Errorf("pushed: %t\n%s", IsPushedTo(app, s), diff)
+			}
+		})
+	}
+}
+
+// TestNeeds: what has to be read follows from what was.
+func TestNeeds(t *testing.T) {
+	s := imported(trusting("a", "b")).with(beside("another", func(g *v1beta1.GitOpsCluster) { g.Spec.ManagedServiceAccountRef = "theirs" }))
+	if got := s.Accounts(); !slices.Equal(got, []string{"theirs"}) {
+		t.Errorf("accounts %v", got)
+	}
+	if got := s.Wanted(); len(got) != 1 || got[0].Name != "another" {
+		t.Errorf("others %v", got)
+	}
+	if got := s.Dropped(); got != nil {
+		t.Errorf("dropped %v", got)
+	}
+	if got := s.with(choosing("a")).Dropped(); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("dropped %v", got)
+	}
+	s.Placement.Status.NumberOfSelectedClusters = 7
+	if got := s.Dropped(); got != nil {
+		t.Errorf("dropped, and not settled: %v", got)
+	}
+	if got := s.with(into("other", true)).Namespaces(); !slices.Equal(got, []string{home, "other"}) {
+		t.Errorf("namespaces %v", got)
+	}
+	if got := s.with(into("other", false)); got.Chosen() != nil || !slices.Equal(got.Namespaces(), []string{home}) {
+		t.Errorf("chosen %v, namespaces %v", got.Chosen(), got.Namespaces())
+	}
+	if s.with(deleted).Chosen() != nil {
+		t.Errorf("chosen %v", s.Chosen())
+	}
+}
+
+// TestMarks: others' finalizers and annotations stay, and nothing is taken for a namespace that is none.
+func TestMarks(t *testing.T) {
+	g := &v1beta1.GitOpsCluster{ObjectMeta: metav1.ObjectMeta{Finalizers: []string{"x/y"}, Annotations: map[string]string{"x": "y"}}}
+	Marks{Finalizer: true, Namespaces: []string{"b", "a"}}.Put(g)
+	g.Annotations[apis.AnnotationArgoNamespaces] += ",,Not/One"
+	g.Status.ArgoNamespaces = []string{"a", "c"}
+	if diff := cmp.Diff(Marks{Finalizer: true, Namespaces: []string{"a", "b", "c"}}, Marked(g)); diff != "" {
+		t.Error(diff)
+	}
+	Marks{}.Put(g)
+	if len(g.Finalizers) != 1 || len(g.Annotations) != 1 {
+		t.Errorf("left %v %v", g.Finalizers, g.Annotations)
+	}
+}
+
+// TestSame: what a decision reads wakes it, and nothing else does.
+func TestSame(t *testing.T) {
+	g := imported().GitOpsCluster
+	for title, tc := range map[string]struct {
+		change func(*v1beta1.GitOpsCluster)
+		same   bool
+	}{
+		"the status":    {func(g *v1beta1.GitOpsCluster) { g.Status = v1beta1.GitOpsClusterStatus{} }, true},
+		"a label":       {func(g *v1beta1.GitOpsCluster) { g.Labels = map[string]string{"x": "y"} }, true},
+		"the spec":      {func(g *v1beta1.GitOpsCluster) { g.Generation++ }, false},
+		"the marks":     {func(g *v1beta1.GitOpsCluster) { Marks{Finalizer: true}.Put(g) }, false},
+		"the end":       {func(g *v1beta1.GitOpsCluster) { g.DeletionTimestamp = &metav1.Time{Time: now} }, false},
+		"a finalizer":   {func(g *v1beta1.GitOpsCluster) { g.Finalizers = nil }, false},
+		"another's UID": {func(g *v1beta1.GitOpsCluster) { g.UID = "x" }, false},
+	} {
+		after := g.DeepCopy()
+		if tc.change(after); SameGitOpsCluster(g, after) != tc.same {
+			t.Errorf("%s: same %t", title, !tc.same)
+		}
+	}
+	p, q := placed(1), placed(1)
+	if q.Spec.NumberOfClusters = new(int32); !SamePlacement(p, q) || SamePlacement(p, placed(2)) {
+		t.Error("of a Placement")
+	}
+	x, y := decision1("a"), decision1("a", "")
+	if !SameDecision(&x, &y) {
+		t.Error("of a PlacementDecision that names the same")
+	}
+	y.Labels = map[string]string{clusterv1beta1.PlacementLabel: "all"}
+	if z := decision1("b"); SameDecision(&x, &y) || SameDecision(&x, &z) {
+		t.Error("of a PlacementDecision")
+	}
+}
+
+func TestStatusIsShort(t *testing.T) {
+	troubles := map[string]*hold{}
+	for i := 100; i < 5000; i++ {
+		name := fmt.Sprintf("cluster-%04d", i)
+		troubles[name] = &hold{apis.ReasonSecretConflict, "Secret of " + name + " is not Towline's"}
+	}
+	want := "not as they should be: cluster-0100, cluster-0101, cluster-0102, cluster-0103, cluster-0104 and 4895 more. " +
+		"Secret of cluster-0100 is not Towline's. Secret of cluster-0101 is not Towline's. Secret of cluster-0102 is not Towline's"
+	if got := importedAs(100, troubles); got.message != want || got.reason != apis.ReasonSecretConflict {
+		t.Error(got)
+	}
+}
+
+// TestStatusIsWrittenOnce: the same outcome changes nothing later, not even the times.
+func TestStatusIsWrittenOnce(t *testing.T) {
+	s := imported()
+	s.Now = now.Add(time.Hour)
+	if plan := Decide(s.Facts, s.Options); plan.Status != nil || len(plan.Events) > 0 {
+		t.Errorf("%v %v", plan.Status, plan.Events)
+	}
+	st := s.GitOpsCluster.Status
+	if st.Phase != v1beta1.PhaseSuccessful || len(st.Conditions) != 4 || *st.Clusters != 2 || !st.LastUpdateTime.Time.Equal(now) {
+		t.Errorf("%+v", st)
+	}
+}
+
+func TestEvents(t *testing.T) {
+	s := imported().with(func(s *situation) { s.Decisions = nil })
+	plan := Decide(s.Facts, s.Options)
+	if len(plan.Events) != 1 || plan.Events[0].Reason != apis.ReasonPlacementPending || plan.Events[0].Type != corev1.EventTypeWarning {
+		t.Errorf("told: %v", plan.Events)
+	}
+	var notes []string
+	for _, e := range Done(s.GitOpsCluster, []Step{
+		{Verb: Create, Cluster: "b"}, {Verb: Create, Cluster: "a"}, {Verb: Create}, {Verb: Update, Cluster: "c"},
+		{Verb: Update, Cluster: "d", Removal: true}, {Verb: Update, Cluster: "e", Removal: true, Frees: true}, {Verb: Delete, Cluster: "f", Removal: true, Frees: true},
+	}) {
+		notes = append(notes, e.Note)
+	}
+	if diff := cmp.Diff([]string{"made 2 clusters known to the Argo CD of namespace argocd: a, b", "removed 2 clusters: e, f"}, notes); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -1,0 +1,308 @@
+package clusterimport
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/clustersecret"
+)
+
+// Intent is something that a GitOpsCluster asks for.
+type Intent string
+
+// Intents.
+const (
+	// Choose takes what the Placement has chosen.
+	Choose Intent = "choose"
+	// Use gives clusters to the Argo CD that the GitOpsCluster names. Where that is held back, it leaves that Argo CD.
+	Use Intent = "use"
+	// Open sees and writes the Secrets of an Argo CD.
+	Open Intent = "open"
+	// Add makes the Secret of a chosen cluster that has none.
+	Add Intent = "add"
+	// Follow brings the Secret of a chosen cluster up to date.
+	Follow Intent = "follow"
+	// Trust puts credentials into a Secret.
+	Trust Intent = "trust"
+	// Agree is for what is told of a Secret that is written all the same.
+	Agree Intent = "agree"
+	// Drop removes the Secrets of clusters that are no longer chosen.
+	Drop Intent = "drop"
+	// Remove deletes a Secret that nobody wants.
+	Remove Intent = "remove"
+)
+
+// Ends is what ends a wait.
+type Ends string
+
+const (
+	// ByEvent means: the change of an object that is watched.
+	ByEvent Ends = "event"
+
+	// ByTime means: a time that is known, if no event comes before.
+	ByTime Ends = "time"
+
+	// ByBackoff means: nothing that is watched, and perhaps a person: it is looked at ever more seldom.
+	ByBackoff Ends = "backoff"
+)
+
+// pushedAgain is when to look again where Applications are pushed to a cluster, which are not watched.
+const pushedAgain = time.Minute
+
+// Gate is one reason to wait.
+type Gate struct {
+	// Name tells it from the others.
+	Name string
+
+	// Reason is that of the condition that shows it.
+	Reason string
+
+	// Holds are the intents that it holds back.
+	Holds []Intent
+
+	// Ends is what ends the wait.
+	Ends Ends
+
+	// ask is why it holds.
+	ask func(*decision, question) answer
+}
+
+// question is what a gate is asked about.
+type question struct {
+	// namespace is that of an Argo CD.
+	namespace string
+
+	// candidate is a chosen cluster.
+	candidate *candidate
+
+	// secret is one that nobody wants.
+	secret *corev1.Secret
+}
+
+// answer is why a gate holds, and how long at most; zero for a wait that only an event ends. The zero value: it is open.
+type answer struct {
+	words string
+	after time.Duration
+}
+
+var open answer
+
+func because(format string, args ...any) answer { return answer{words: fmt.Sprintf(format, args...)} }
+
+type intents = []Intent
+
+// Gates are all reasons to wait, in the order in which they are asked.
+var Gates = []Gate{
+	{"placement reference", apis.ReasonPlacementRefInvalid, intents{Choose}, ByEvent, askReference},
+	{"placement", apis.ReasonPlacementNotFound, intents{Choose}, ByEvent, askPlacement},
+	{"decisions", apis.ReasonPlacementPending, intents{Choose}, ByEvent, askDecisions},
+
+	{"namespace", apis.ReasonArgoNamespaceInvalid, intents{Use}, ByEvent, askNamespace},
+	{"consent", apis.ReasonArgoNamespaceNotAllowed, intents{Use}, ByEvent, askConsent},
+	{"rights", apis.ReasonArgoNamespaceForbidden, intents{Open}, ByBackoff, askRights},
+
+	{"cluster exists", apis.ReasonClusterNotFound, intents{Add, Follow}, ByEvent, askCluster},
+	{"another's Secret", apis.ReasonSecretConflict, intents{Add}, ByEvent, askRival},
+	{"name taken", apis.ReasonSecretConflict, intents{Add}, ByBackoff, askTaken},
+	{"refusal", apis.ReasonSecretRejected, intents{Add, Follow}, ByBackoff, askRefusal},
+	{"second Secret", apis.ReasonSecretConflict, intents{Agree}, ByEvent, askRival},
+
+	{"address", apis.ReasonServerUnknown, intents{Trust}, ByEvent, askAddress},
+	{"rights to tokens", apis.ReasonCredentialsForbidden, intents{Trust}, ByBackoff, askTokenRights},
+	{"token", apis.ReasonCredentialsMissing, intents{Trust}, ByEvent, askToken},
+	{"one account", apis.ReasonCredentialsConflict, intents{Agree}, ByEvent, askAccount},
+
+	{"settled", apis.ReasonSelectionUnsettled, intents{Drop}, ByEvent, askSettled},
+	{"grace", apis.ReasonSelectionUnsettled, intents{Drop}, ByTime, askGrace},
+	{"Application for pull", apis.ReasonApplicationsRemain, intents{Remove}, ByEvent, askPulled},
+	{"Application pushed", apis.ReasonApplicationsRemain, intents{Remove}, ByTime, askPushed},
+}
+
+// hold is what keeps a decision from going on, in words for the one who can change that.
+type hold struct{ reason, words string }
+
+// held asks the gates of an intent; nil when none holds.
+func (d *decision) held(i Intent, q question) *hold {
+	for n := range Gates {
+		g := &Gates[n]
+		if !slices.Contains(g.Holds, i) {
+			continue
+		}
+		if a := g.ask(d, q); a.words != "" {
+			d.plan.Trace = append(d.plan.Trace, Answer{Gate: g.Name, Holds: a.words})
+			d.plan.Backoff = d.plan.Backoff || g.Ends == ByBackoff
+			d.wait(a.after)
+			return &hold{g.Reason, a.words}
+		}
+	}
+	return nil
+}
+
+func askReference(d *decision, _ question) answer {
+	return answer{words: badReference(d.GitOpsCluster)}
+}
+
+// askPlacement: a Placement that is not there says nothing of its clusters.
+func askPlacement(d *decision, _ question) answer {
+	if d.Placement == nil {
+		return because("there is no Placement %s: create it, or correct spec.placementRef; what was imported before stays",
+			PlacementKey(d.GitOpsCluster))
+	}
+	return open
+}
+
+func askDecisions(d *decision, _ question) answer {
+	if len(d.Decisions) == 0 {
+		return because("Placement %s has no PlacementDecision yet: does OCM's placement controller run?", PlacementKey(d.GitOpsCluster))
+	}
+	return open
+}
+
+func askNamespace(d *decision, _ question) answer {
+	if bad := validNamespace(d.namespace()); bad != "" {
+		return because("spec.argoServer.argoNamespace: %.80q cannot be a namespace: %s", d.namespace(), bad)
+	}
+	return open
+}
+
+// validNamespace is why a name cannot be that of a namespace; empty where it can.
+func validNamespace(name string) string { return strings.Join(validation.IsDNS1123Label(name), "; ") }
+
+// askConsent: an administrator says so, for each namespace.
+func askConsent(d *decision, _ question) answer {
+	if !d.Allowed() {
+		return because("spec.argoServer.argoNamespace is %s, another namespace than the GitOpsCluster's own: an administrator may allow that "+
+			"with kubectl label namespace %s %s=true", d.namespace(), d.namespace(), apis.LabelArgoNamespace)
+	}
+	return open
+}
+
+func askRights(d *decision, q question) answer {
+	if d.Argos[q.namespace].Forbidden {
+		return because("Towline has no rights to the cluster Secrets of namespace %s: an administrator may give them with a RoleBinding "+
+			"there to the ClusterRole towline-gitopscluster", q.namespace)
+	}
+	return open
+}
+
+func askCluster(_ *decision, q question) answer {
+	if q.candidate.cluster == nil {
+		return because("the Placement has chosen %s, and there is no such ManagedCluster: is it being detached?", q.candidate.name)
+	}
+	return open
+}
+
+// askRival: a Secret of somebody else's is never touched, nor is another made beside it.
+func askRival(d *decision, q question) answer {
+	return answer{words: d.argo.conflict(q.candidate.cluster)}
+}
+
+// askTaken: the cache has only cluster Secrets. Anything may have the name.
+func askTaken(d *decision, q question) answer {
+	if s := d.Taken[q.candidate.name]; s != nil {
+		return because("Secret %s/%s is in the way and not Towline's: delete it or give it another name", s.Namespace, s.Name)
+	}
+	return open
+}
+
+func askRefusal(d *decision, q question) answer { return answer{words: d.Refused[q.candidate.name]} }
+
+func askAddress(_ *decision, q question) answer {
+	if !q.candidate.usable {
+		return because("ManagedCluster %s has no address in spec.managedClusterClientConfigs that is https and no other cluster's: "+
+			"an Argo CD that pushes needs one: give it in the annotation %s of Namespace %s",
+			q.candidate.name, apis.AnnotationServer, q.candidate.name)
+	}
+	return open
+}
+
+func askTokenRights(d *decision, q question) answer {
+	if d.Tokens[q.candidate.wish.account].Forbidden {
+		return because("Towline may not read the tokens of ManagedServiceAccounts named %s: install the kustomize component "+
+			"managed-serviceaccount with that name", q.candidate.wish.account)
+	}
+	return open
+}
+
+func askToken(d *decision, q question) answer {
+	if d.credentials(q.candidate.name, q.candidate.wish.account) == nil {
+		return because("there is no Secret with the token of ManagedServiceAccount %s/%s: create the ManagedServiceAccount, and see whether "+
+			"its add-on runs on the cluster", q.candidate.name, q.candidate.wish.account)
+	}
+	return open
+}
+
+// askAccount: of several GitOpsClusters for a cluster the first that names an account decides, and the others say so.
+func askAccount(d *decision, q question) answer {
+	mine, c := AccountOf(d.GitOpsCluster), q.candidate
+	if mine != "" && mine != c.wish.account {
+		return because("GitOpsCluster %s imports %s with ManagedServiceAccount %s, which comes first: use the same one in both",
+			c.decides, c.name, c.wish.account)
+	}
+	return open
+}
+
+// askSettled: the Placement's status and its decisions must agree, and it must have had something to choose from.
+func askSettled(d *decision, _ question) answer {
+	if !d.chosen.settled {
+		return d.unsettled()
+	}
+	return open
+}
+
+// askGrace: a binding or a set may be missing for a moment, as in a restore.
+func askGrace(d *decision, _ question) answer {
+	due, next := d.due()
+	d.wait(next)
+	if len(due) == 0 {
+		return d.unsettled()
+	}
+	return open
+}
+
+func (d *decision) unsettled() answer {
+	return because("%s no longer chosen, as it seems: their Secrets stay until the Placement, which must have something to choose from, "+
+		"and its decisions have agreed on that for %s", count(len(d.left)), d.grace())
+}
+
+func (d *decision) grace() time.Duration { return cmp.Or(d.Grace, DefaultGrace) }
+
+// due are the Secrets of clusters that have not been chosen for long enough, and next is how long it is until there are more;
+// zero for never.
+func (d *decision) due() (due []*corev1.Secret, next time.Duration) {
+	for _, s := range d.left {
+		since, known := d.Since[clustersecret.Cluster(s)]
+		if !known {
+			since = d.Now
+		}
+		if left := d.grace() - d.Now.Sub(since); left <= 0 {
+			due = append(due, s)
+		} else if next == 0 || left < next {
+			next = left
+		}
+	}
+	return due, next
+}
+
+// askPulled: without its Secret, generators would take a cluster for unknown, and its Applications off it.
+func askPulled(d *decision, q question) answer {
+	if u := d.Users[keyOf(q.secret)]; u != nil && !u.Pushed {
+		return because("Secret %s/%s for Application %s", q.secret.Namespace, q.secret.Name, u.Application)
+	}
+	return open
+}
+
+// askPushed: without it, the hub's Argo CD could neither deploy to the cluster nor remove anything there.
+func askPushed(d *decision, q question) answer {
+	if u := d.Users[keyOf(q.secret)]; u != nil {
+		return answer{fmt.Sprintf("Secret %s/%s for Application %s", q.secret.Namespace, q.secret.Name, u.Application), pushedAgain}
+	}
+	return open
+}

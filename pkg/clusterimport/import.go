@@ -1,0 +1,138 @@
+package clusterimport
+
+import (
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/clustersecret"
+)
+
+// candidate is a chosen cluster.
+type candidate struct {
+	name string
+
+	// cluster is the ManagedCluster; nil when the hub has none.
+	cluster *clusterv1.ManagedCluster
+
+	// existing is its Secret; nil when it has none.
+	existing *corev1.Secret
+
+	// server is the address that it is to have, and usable tells whether that is its real one.
+	server string
+	usable bool
+
+	// wish is what its Secret is to have for credentials, and decides is the GitOpsCluster that says so.
+	wish    wish
+	decides types.NamespacedName
+}
+
+// choose notes what the Placement has chosen.
+func (d *decision) choose() {
+	if h := d.held(Choose, question{}); h != nil {
+		d.resolved, d.imported = no(h), unresolved
+		return
+	}
+	d.chosen = d.selection()
+	d.resolved = yes(apis.ReasonResolved, "the Placement has chosen "+count(len(d.chosen.clusters)))
+	if d.chosen.why != "" {
+		d.resolved.message += " (" + d.chosen.why + ")"
+	}
+}
+
+// imports makes the Secrets of the chosen clusters say what they should. One cluster's trouble does not stop the others.
+func (d *decision) imports() (steps []Step) {
+	var n int32
+	troubles := map[string]*hold{}
+	free := d.argo.addresses()
+	for _, name := range d.chosen.clusters {
+		c := d.candidate(name)
+		step, trouble := d.importOne(c, free)
+		if trouble != nil {
+			troubles[name] = trouble
+		}
+		if step != nil {
+			steps = append(steps, *step)
+		}
+		if c.existing != nil || step != nil {
+			n++
+		}
+	}
+	d.clusters = &n
+	d.imported = importedAs(n, troubles)
+	return steps
+}
+
+func (d *decision) candidate(name string) *candidate {
+	c := &candidate{name: name, cluster: d.Clusters[name], existing: d.argo.mine[name]}
+	if s := d.Taken[name]; c.existing == nil && s != nil && isOurs(s, name) {
+		c.existing = s
+	}
+	c.wish, c.decides = d.wishFor(c.existing)
+	return c
+}
+
+// isOurs tells whether a Secret that the cache does not know is Towline's: the cache is behind, or somebody took off the labels by
+// which it is found.
+func isOurs(s *corev1.Secret, cluster string) bool {
+	_, written := s.Annotations[apis.AnnotationGitOpsClusters]
+	return written || clustersecret.Cluster(s) == cluster
+}
+
+// importOne is what has to be written for a cluster, nil when nothing, and what there is to tell about it. Without its
+// credentials a Secret keeps those that it has, and one without any is not made.
+func (d *decision) importOne(c *candidate, free *addresses) (*Step, *hold) {
+	ask, intent := question{candidate: c}, Follow
+	if c.existing == nil {
+		intent = Add
+	}
+	if c.cluster != nil && (c.existing != nil || d.argo.rival(c.cluster) == nil) {
+		c.server, c.usable = free.of(c.cluster)
+	}
+	if h := d.held(intent, ask); h != nil {
+		return nil, h
+	}
+	i := clustersecret.Import{
+		Cluster: c.cluster, Server: c.server, Owner: d.Key(), Claims: d.Claims, Blank: c.wish.blank,
+	}
+	var untrusted *hold
+	if c.wish.account != "" {
+		if untrusted = d.held(Trust, ask); untrusted == nil {
+			i.Credentials = d.credentials(c.name, c.wish.account)
+		}
+		i.Keep = untrusted != nil
+	}
+	if c.existing == nil {
+		if untrusted != nil {
+			return nil, untrusted
+		}
+		return &Step{Verb: Create, Object: clustersecret.New(d.namespace(), i), Cluster: c.name}, nil
+	}
+	told := d.held(Agree, ask)
+	if told == nil || untrusted != nil && told.reason != apis.ReasonSecretConflict {
+		told = untrusted
+	}
+	if after, changed := clustersecret.Update(c.existing, i); changed {
+		return &Step{Verb: Update, Was: c.existing, Object: after, Cluster: c.name}, told
+	}
+	return nil, told
+}
+
+// importedAs is what is said of so many clusters that have their Secret, and of those that are not as they should be.
+func importedAs(n int32, troubles map[string]*hold) verdict {
+	if len(troubles) == 0 {
+		return yes(apis.ReasonImported, count(int(n))+" imported")
+	}
+	clusters := slices.Sorted(maps.Keys(troubles))
+	var messages []string
+	for _, cluster := range clusters {
+		if words := troubles[cluster].words; len(messages) < 3 && !slices.Contains(messages, words) {
+			messages = append(messages, words)
+		}
+	}
+	return no(&hold{troubles[clusters[0]].reason, "not as they should be: " + some(clusters) + ". " + join(messages)})
+}

@@ -1,0 +1,48 @@
+package clusterimport
+
+import (
+	"slices"
+	"strings"
+
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
+)
+
+// SameGitOpsCluster tells whether a decision reads the same of two states of a GitOpsCluster. Of the status it reads what it has
+// written itself.
+func SameGitOpsCluster(a, b *v1beta1.GitOpsCluster) bool {
+	return a.UID == b.UID && a.Generation == b.Generation && a.DeletionTimestamp.Equal(b.DeletionTimestamp) &&
+		slices.Equal(a.Finalizers, b.Finalizers) && slices.Equal(noted(a), noted(b))
+}
+
+// SamePlacement tells the same of a Placement.
+func SamePlacement(a, b *clusterv1beta1.Placement) bool { return outlineOf(a) == outlineOf(b) }
+
+// SameDecision tells the same of a PlacementDecision.
+func SameDecision(a, b *clusterv1beta1.PlacementDecision) bool {
+	return a.Labels[clusterv1beta1.PlacementLabel] == b.Labels[clusterv1beta1.PlacementLabel] && slices.Equal(decided(a), decided(b))
+}
+
+// noted are the namespaces in the GitOpsCluster's annotation.
+func noted(g *v1beta1.GitOpsCluster) []string {
+	names := strings.Split(g.Annotations[apis.AnnotationArgoNamespaces], ",")
+	return slices.DeleteFunc(names, func(name string) bool { return validNamespace(name) != "" })
+}
+
+// Put sets marks on a GitOpsCluster.
+func (m Marks) Put(g *v1beta1.GitOpsCluster) {
+	g.Finalizers = without(g.Finalizers, apis.FinalizerClusterSecrets)
+	if m.Finalizer {
+		g.Finalizers = append(g.Finalizers, apis.FinalizerClusterSecrets)
+	}
+	delete(g.Annotations, apis.AnnotationArgoNamespaces)
+	if len(m.Namespaces) == 0 {
+		return
+	}
+	if g.Annotations == nil {
+		g.Annotations = map[string]string{}
+	}
+	g.Annotations[apis.AnnotationArgoNamespaces] = strings.Join(m.Namespaces, ",")
+}

@@ -1,0 +1,154 @@
+package clusterimport
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
+	"github.com/towline-io/towline/pkg/feedback"
+)
+
+// maxNote is how long the text of an event may be (events.k8s.io/v1).
+const maxNote = 1024
+
+// verdict is what a condition says. The zero value leaves the condition as it is.
+type verdict struct {
+	status          metav1.ConditionStatus
+	reason, message string
+}
+
+func yes(reason, message string) verdict { return verdict{metav1.ConditionTrue, reason, message} }
+
+func no(h *hold) verdict { return verdict{metav1.ConditionFalse, h.reason, h.words} }
+
+var unresolved = verdict{metav1.ConditionUnknown, apis.ReasonPlacementUnresolved, "which clusters to import is not known"}
+
+// report says in the status what came of the decision.
+func (d *decision) report() {
+	switch {
+	case len(d.plan.Held) > 0:
+		d.removed = remainingAs(d.plan.Held)
+	case d.removals && d.removed.status == "": // what else stands in the way of a removal has been noted
+		d.removed = yes(apis.ReasonRemoved, "no cluster has a Secret that should not have one")
+	}
+	was := &d.GitOpsCluster.Status
+	is := was.DeepCopy()
+	d.update(is)
+	if !equality.Semantic.DeepEqual(was, is) {
+		d.plan.Status = is
+	}
+	d.warn("Import", apis.ConditionReady, was, is)
+	d.warn("Remove", apis.ConditionClustersRemoved, was, is)
+}
+
+// update brings a status up to date.
+func (d *decision) update(s *v1beta1.GitOpsClusterStatus) {
+	now, ready := metav1.NewTime(d.Now), d.ready()
+	for conditionType, v := range map[string]verdict{
+		apis.ConditionPlacementResolved: d.resolved,
+		apis.ConditionClustersImported:  d.imported,
+		apis.ConditionClustersRemoved:   d.removed,
+		apis.ConditionReady:             ready,
+	} {
+		if v.status != "" {
+			meta.SetStatusCondition(&s.Conditions, metav1.Condition{
+				Type: conditionType, Status: v.status, Reason: v.reason, Message: feedback.Clean(v.message, feedback.MaxMessage),
+				ObservedGeneration: d.GitOpsCluster.Generation, LastTransitionTime: now,
+			})
+		}
+	}
+	slices.SortFunc(s.Conditions, byOrder)
+	s.ArgoNamespaces = without(Marked(d.GitOpsCluster).Namespaces, d.plan.Left...)
+	if d.clusters != nil {
+		s.Clusters = d.clusters
+	}
+	if ready.status == "" {
+		return
+	}
+	phase, message := v1beta1.PhaseSuccessful, feedback.Clean(ready.message, feedback.MaxMessage)
+	if ready.status != metav1.ConditionTrue {
+		phase = v1beta1.PhaseFailed
+	}
+	if s.Phase != phase || s.Message != message {
+		s.Phase, s.Message, s.LastUpdateTime = phase, message, &now
+	}
+}
+
+// ready is what the first two verdicts come to; nothing while the GitOpsCluster is being deleted.
+func (d *decision) ready() verdict {
+	for _, v := range []verdict{d.resolved, d.imported} {
+		if v.status == "" {
+			return verdict{}
+		}
+		if v.status != metav1.ConditionTrue {
+			return verdict{metav1.ConditionFalse, v.reason, v.message}
+		}
+	}
+	return d.imported
+}
+
+// order is that of the flow.
+var order = []string{apis.ConditionReady, apis.ConditionPlacementResolved, apis.ConditionClustersImported, apis.ConditionClustersRemoved}
+
+func byOrder(a, b metav1.Condition) int {
+	return slices.Index(order, a.Type) - slices.Index(order, b.Type)
+}
+
+// warn tells of a condition that has become False, or is for another reason or cause.
+func (d *decision) warn(action, conditionType string, was, is *v1beta1.GitOpsClusterStatus) {
+	now, before := meta.FindStatusCondition(is.Conditions, conditionType), meta.FindStatusCondition(was.Conditions, conditionType)
+	if now == nil || now.Status != metav1.ConditionFalse || before != nil && before.Reason == now.Reason && before.Message == now.Message {
+		return
+	}
+	d.plan.Events = append(d.plan.Events, Event{corev1.EventTypeWarning, now.Reason, action, feedback.Clean(now.Message, maxNote)})
+}
+
+// Done tells of the steps that were made.
+func Done(g *v1beta1.GitOpsCluster, steps []Step) (out []Event) {
+	var created, removed []string
+	for _, s := range steps {
+		switch {
+		case s.Cluster != "" && s.Verb == Create:
+			created = append(created, s.Cluster)
+		case s.Frees:
+			removed = append(removed, s.Cluster)
+		}
+	}
+	if len(created) > 0 {
+		slices.Sort(created)
+		out = append(out, Event{corev1.EventTypeNormal, apis.ReasonImported, "Import", fmt.Sprintf("made %s known to the Argo CD of namespace %s: %s",
+			count(len(created)), g.Spec.ArgoServer.ArgoNamespace, some(created))})
+	}
+	if len(removed) > 0 {
+		slices.Sort(removed)
+		out = append(out, Event{corev1.EventTypeNormal, apis.ReasonRemoved, "Remove", "removed " + count(len(removed)) + ": " + some(removed)})
+	}
+	return out
+}
+
+func count(n int) string {
+	if n == 1 {
+		return "1 cluster"
+	}
+	return fmt.Sprintf("%d clusters", n)
+}
+
+// shownAtOnce is how many of many are named.
+const shownAtOnce = 5
+
+// some names the first of many, and says how many more there are.
+func some(names []string) string {
+	if len(names) <= shownAtOnce {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:shownAtOnce], ", "), len(names)-shownAtOnce)
+}
+
+func join(sentences []string) string { return strings.Join(sentences, ". ") }
