@@ -1,6 +1,7 @@
 package gitopscluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,57 +10,49 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/pkg/clusterimport"
 )
 
 // writers is how many Secrets of one GitOpsCluster are written at a time.
 const writers = 8
 
-// met is what writing met that no fact had told of.
-type met struct {
-	// conflict is set when an object has changed since it was read.
-	conflict bool
-
-	// more is set when there is more to decide: after the GitOpsCluster was marked, or a Secret was refused. taken are
-	// the clusters for whose Secrets the names are taken.
-	more  bool
-	taken []string
-}
-
 // apply makes the writes of a plan in their order, and goes no further than where one fails.
-func (r *Reconciler) apply(ctx context.Context, seen *observation, plan clusterimport.Plan) (out met, err error) {
+func (r *Reconciler) apply(ctx context.Context, seen *observation, plan *clusterimport.Plan) (loop.Outcome, error) {
 	if plan.Claim != nil {
-		out.more = true
-		return out, r.mark(ctx, seen, *plan.Claim, &out)
+		if outcome, err := r.mark(ctx, seen, *plan.Claim); err != nil || outcome != loop.Done {
+			return outcome, err
+		}
+		return loop.Learned, nil
 	}
 	for _, stage := range plan.Stages {
-		if err := r.writeAll(ctx, seen, stage, &out); err != nil || out.conflict || out.more {
-			return out, err
+		if outcome, err := r.writeAll(ctx, seen, stage); err != nil || outcome != loop.Done {
+			return outcome, err
 		}
 	}
 	r.remember(seen.key, plan.Held)
 	if err := r.publish(ctx, seen, plan); err != nil || plan.Release == nil {
-		return out, err
+		return loop.Done, err
 	}
-	return out, r.mark(ctx, seen, *plan.Release, &out)
+	return r.mark(ctx, seen, *plan.Release)
 }
 
 // mark sets the marks of the GitOpsCluster, if nobody has written it meanwhile.
-func (r *Reconciler) mark(ctx context.Context, seen *observation, marks clusterimport.Marks, out *met) error {
-	before, after := seen.GitOpsCluster, seen.GitOpsCluster.DeepCopy()
+func (r *Reconciler) mark(ctx context.Context, seen *observation, marks clusterimport.Marks) (loop.Outcome, error) {
+	after := seen.GitOpsCluster.DeepCopy()
 	marks.Put(after)
-	err := r.Patch(ctx, after, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	err := r.Patch(ctx, after, client.MergeFromWithOptions(seen.GitOpsCluster, client.MergeFromWithOptimisticLock{}))
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return loop.Conflict, nil
+	}
 	if err == nil {
 		seen.GitOpsCluster = after
 	}
-	if out.conflict = apierrors.IsConflict(err) || apierrors.IsNotFound(err); out.conflict {
-		return nil
-	}
-	return err
+	return loop.Done, err
 }
 
 // publish writes the status, where it says something else, and then tells of it.
-func (r *Reconciler) publish(ctx context.Context, seen *observation, plan clusterimport.Plan) error {
+func (r *Reconciler) publish(ctx context.Context, seen *observation, plan *clusterimport.Plan) error {
 	if plan.Status != nil {
 		after := seen.GitOpsCluster.DeepCopy()
 		after.Status = *plan.Status
@@ -74,24 +67,50 @@ func (r *Reconciler) publish(ctx context.Context, seen *observation, plan cluste
 }
 
 // writeAll makes the writes of a stage, notes what they met, and tells of those that were made.
-func (r *Reconciler) writeAll(ctx context.Context, seen *observation, steps []clusterimport.Step, out *met) error {
+func (r *Reconciler) writeAll(ctx context.Context, seen *observation, steps []clusterimport.Step) (loop.Outcome, error) {
 	results := make([]error, len(steps))
 	workqueue.ParallelizeUntil(ctx, writers, len(steps), func(i int) { results[i] = r.write(ctx, &steps[i]) })
 	if err := ctx.Err(); err != nil {
-		return err
+		return loop.Done, err
 	}
-	var errs []error
+	outcome := loop.Done
 	var done []clusterimport.Step
+	var taken []string
+	var errs []error
 	for i := range steps {
-		if results[i] == nil {
-			done = append(done, steps[i])
-		} else if err := out.note(seen, &steps[i], results[i]); err != nil {
-			errs = append(errs, err)
+		s, err := &steps[i], results[i]
+		switch {
+		case err == nil:
+			done = append(done, *s)
+		case isBehind(s, err):
+			outcome = loop.Conflict
+		case s.Imports() && apierrors.IsAlreadyExists(err):
+			taken = append(taken, s.Cluster)
+		case s.Imports() && isRefusal(err):
+			seen.NoteRefused(s, err)
+			outcome = cmp.Or(outcome, loop.Learned)
+		default:
+			errs = append(errs, fmt.Errorf("%s %T %s/%s: %w", s.Verb, s.Target(), s.Target().GetNamespace(), s.Target().GetName(), err))
 		}
 	}
 	seen.Note(done)
 	r.tell(seen, clusterimport.Done(seen.GitOpsCluster, done))
-	return errors.Join(errs...)
+	if len(taken) > 0 {
+		errs = append(errs, r.observeTaken(ctx, seen, taken))
+		outcome = cmp.Or(outcome, loop.Learned)
+	}
+	return outcome, errors.Join(errs...)
+}
+
+// isBehind tells whether a write met another object than the cache has.
+func isBehind(s *clusterimport.Step, err error) bool {
+	return apierrors.IsConflict(err) || s.Verb == clusterimport.Update && apierrors.IsNotFound(err) ||
+		!s.Imports() && apierrors.IsAlreadyExists(err)
+}
+
+// isRefusal tells whether the API server will not have an object as it is.
+func isRefusal(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err)
 }
 
 // write makes one write, if nobody has written the object meanwhile. Rights to the generator's objects are to replace them.
@@ -111,31 +130,6 @@ func (r *Reconciler) write(ctx context.Context, s *clusterimport.Step) (err erro
 	}
 	if err == nil && s.Cluster != "" {
 		secretWrites.WithLabelValues(string(s.Verb)).Inc()
-	}
-	return err
-}
-
-// note sorts what a write met: what is a fact for another decision, and what is a failure.
-func (out *met) note(seen *observation, s *clusterimport.Step, err error) error {
-	switch {
-	case apierrors.IsConflict(err), s.Verb == clusterimport.Update && apierrors.IsNotFound(err),
-		s.Cluster == "" && apierrors.IsAlreadyExists(err):
-		out.conflict = true // the cache is behind
-		return nil
-	case s.Removal:
-		return fmt.Errorf("%s %s/%s: %w", s.Verb, s.Was.GetNamespace(), s.Was.GetName(), err)
-	case s.Cluster == "":
-		return err
-	case apierrors.IsAlreadyExists(err):
-		out.more, out.taken = true, append(out.taken, s.Cluster)
-		return nil
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsRequestEntityTooLargeError(err):
-		out.more = true
-		if seen.Refused == nil {
-			seen.Refused = map[string]string{}
-		}
-		seen.Refused[s.Cluster] = fmt.Sprintf("the hub refused Secret %s/%s: %v", s.Object.GetNamespace(), s.Object.GetName(), err)
-		return nil
 	}
 	return err
 }

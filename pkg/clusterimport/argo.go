@@ -63,10 +63,10 @@ func (f *Facts) Note(done []Step) {
 		var generator []Object
 		for i := range done {
 			s := &done[i]
-			if s.of().GetNamespace() != namespace {
+			if s.Target().GetNamespace() != namespace {
 				continue
 			}
-			written[kindOf(s.of())+s.of().GetName()] = true
+			written[kindOf(s.Target())+s.Target().GetName()] = true
 			if secret, is := s.Object.(*corev1.Secret); is {
 				secrets = append(secrets, slim(secret))
 			} else if s.Object != nil {
@@ -84,6 +84,14 @@ func (f *Facts) Note(done []Step) {
 
 func remaining[T Object](all []T, written map[string]bool) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(o T) bool { return written[kindOf(o)+o.GetName()] })
+}
+
+// NoteRefused takes over that the API server does not have a Secret as a step would write it.
+func (f *Facts) NoteRefused(s *Step, err error) {
+	if f.Refused == nil {
+		f.Refused = map[string]string{}
+	}
+	f.Refused[s.Cluster] = fmt.Sprintf("the hub refused Secret %s/%s: %v", s.Object.GetNamespace(), s.Object.GetName(), err)
 }
 
 // NoteTaken takes over a Secret that has the name of a cluster's and that the cache does not know; nil for none.

@@ -252,7 +252,7 @@ func outline(s *situation, p *Plan) []string {
 		for _, step := range stage {
 			what := step.Cluster
 			if what == "" {
-				what = kindOf(step.of())
+				what = kindOf(step.Target())
 			}
 			add("%s %s", step.Verb, what)
 		}

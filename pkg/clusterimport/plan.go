@@ -115,10 +115,13 @@ func (p *Plan) Destroys() []string {
 	return out
 }
 
-// of is the object that the step writes.
-func (s *Step) of() Object {
+// Target is the object that the step writes.
+func (s *Step) Target() Object {
 	if s.Object != nil {
 		return s.Object
 	}
 	return s.Was
 }
+
+// Imports tells whether the step makes the Secret of a chosen cluster what it is to be.
+func (s *Step) Imports() bool { return s.Cluster != "" && !s.Removal }
