@@ -60,6 +60,9 @@ func (r *Reconciler) publish(ctx context.Context, seen *observation, plan *clust
 			return client.IgnoreNotFound(err)
 		}
 		seen.GitOpsCluster = after
+		if clusterimport.IsPruned(plan.Status, &after.Status) && !r.pruned.Swap(true) {
+			r.tell(seen, []clusterimport.Event{clusterimport.Pruning()})
+		}
 	}
 	show(seen.GitOpsCluster)
 	r.tell(seen, plan.Events)

@@ -2,6 +2,7 @@ package gitopscluster
 
 import (
 	"context"
+	"sync/atomic"
 
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -37,6 +38,9 @@ type Reconciler struct {
 
 	// IndexDecisions registers index.ByDecision, if nobody has yet.
 	IndexDecisions func() error
+
+	// pruned is set once the API server has dropped a part of a status.
+	pruned atomic.Bool
 
 	scopes  scopes
 	waiting waiting

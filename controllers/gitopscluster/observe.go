@@ -33,6 +33,7 @@ type observation struct {
 // observe reads what most decisions about a GitOpsCluster depend on. All of it is in caches.
 func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (seen *observation, err error) {
 	seen = &observation{key: key, reader: r.Client}
+	seen.Pruned = r.pruned.Load()
 	seen.Now, seen.Argos = time.Now(), map[string]*clusterimport.Argo{}
 	if seen.GitOpsCluster, err = fetch.Get(ctx, r.Client, key, &v1beta1.GitOpsCluster{}); err != nil {
 		return nil, err
@@ -63,11 +64,13 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (see
 func (seen *observation) observeChoice(ctx context.Context) (err error) {
 	seen.Placement, seen.Decisions, seen.Consent = nil, nil, false
 	g := seen.GitOpsCluster
-	ns, err := fetch.Get(ctx, seen.reader, types.NamespacedName{Name: g.Spec.ArgoServer.ArgoNamespace}, hubside.Namespace())
-	if err != nil {
-		return err
+	if name := seen.ConsentOf(); name != "" {
+		ns, err := hubside.Read(ctx, seen.reader, name)
+		if err != nil {
+			return err
+		}
+		seen.Consent = ns != nil && ns.Labels[apis.LabelArgoNamespace] == "true"
 	}
-	seen.Consent = ns != nil && ns.Labels[apis.LabelArgoNamespace] == "true"
 	key := clusterimport.PlacementKey(g)
 	if key.Name == "" {
 		return nil

@@ -106,6 +106,8 @@ const (
 	ReasonRemoved = "Removed"
 	// ReasonApplicationsRemain: Applications still target clusters that are no longer selected.
 	ReasonApplicationsRemain = "ApplicationsRemain"
+	// ReasonStatusPruned: the CRD is another project's, and does not keep all of the status.
+	ReasonStatusPruned = "StatusPruned"
 	// ReasonSelectionUnsettled: the Placement's status and its decisions do not agree, so nothing is removed.
 	ReasonSelectionUnsettled = "SelectionUnsettled"
 )

@@ -76,6 +76,9 @@ type Facts struct {
 	// Refused is, by cluster, why the API server did not take a Secret.
 	Refused map[string]string
 
+	// Pruned is set where the CRD is another project's, and does not keep all of the status; see IsPruned.
+	Pruned bool
+
 	// Live is set when what a removal depends on was read past the cache.
 	Live bool
 }
@@ -98,6 +101,14 @@ func (f *Facts) going() bool { return !f.GitOpsCluster.DeletionTimestamp.IsZero(
 
 // namespace is that of the Argo CD which the GitOpsCluster names.
 func (f *Facts) namespace() string { return f.GitOpsCluster.Spec.ArgoServer.ArgoNamespace }
+
+// ConsentOf names the namespace whose consent it takes; empty where it takes none, or it is no namespace.
+func (f *Facts) ConsentOf() string {
+	if f.namespace() == f.GitOpsCluster.Namespace || validNamespace(f.namespace()) != "" {
+		return ""
+	}
+	return f.namespace()
+}
 
 // Allowed tells whether the GitOpsCluster may give clusters to the Argo CD that it names. Otherwise its author could write into
 // a namespace that is not the author's.

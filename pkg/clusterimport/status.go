@@ -41,11 +41,23 @@ func (d *decision) report() {
 	was := &d.GitOpsCluster.Status
 	is := was.DeepCopy()
 	d.update(is)
+	if d.Pruned {
+		is.Clusters, is.ArgoNamespaces = was.Clusters, was.ArgoNamespaces
+	}
 	if !equality.Semantic.DeepEqual(was, is) {
 		d.plan.Status = is
 	}
 	d.warn("Import", apis.ConditionReady, was, is)
 	d.warn("Remove", apis.ConditionClustersRemoved, was, is)
+}
+
+// IsPruned tells whether a status that was written lacks what the published CRD of the older controllers does not know.
+func IsPruned(written, kept *v1beta1.GitOpsClusterStatus) bool { return written.Clusters != nil && kept.Clusters == nil }
+
+// Pruning tells that the status is not all kept.
+func Pruning() Event {
+	return Event{corev1.EventTypeWarning, apis.ReasonStatusPruned, "Import",
+		"the CRD of GitOpsCluster is not Towline's and drops status.clusters and status.argoNamespaces: nothing but these columns is missing"}
 }
 
 // update brings a status up to date.

@@ -27,7 +27,7 @@ func Owners(s *corev1.Secret) []types.NamespacedName {
 	var out []types.NamespacedName
 	for owner := range strings.SplitSeq(s.Annotations[apis.AnnotationGitOpsClusters], ",") {
 		namespace, name, ok := strings.Cut(owner, "/")
-		if ok {
+		if ok && namespace != "" && name != "" {
 			out = append(out, types.NamespacedName{Namespace: namespace, Name: name})
 		}
 	}
