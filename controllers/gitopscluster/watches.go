@@ -99,9 +99,7 @@ func changed[T client.Object](same func(before, after T) bool) predicate.Predica
 func targetLeft() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			return e.ObjectOld.(*argocd.Application).Cluster() != e.ObjectNew.(*argocd.Application).Cluster()
-		},
+		UpdateFunc: changed(clusterimport.SameUser).Update,
 	}
 }
 

@@ -2,6 +2,7 @@ package clusterimport
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -260,6 +261,19 @@ func TestDestroys(t *testing.T) {
 				t.Error(diff)
 			}
 		})
+	}
+}
+
+// TestGatesAreDocumented: whoever sees a reason finds it in the documentation.
+func TestGatesAreDocumented(t *testing.T) {
+	doc, err := os.ReadFile("../../docs/gitopscluster.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range Gates {
+		if !strings.Contains(string(doc), "`"+g.Reason+"`") {
+			t.Errorf("docs/gitopscluster.md does not tell of %s (gate %q)", g.Reason, g.Name)
+		}
 	}
 }
 

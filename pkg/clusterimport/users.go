@@ -25,6 +25,9 @@ type User struct {
 // Users are the Applications of the hub by how they name their clusters. Of several for one cluster it has one.
 type Users map[string]User
 
+// SameUser tells whether an Application keeps the same Secrets as before, as far as it is watched.
+func SameUser(a, b *argocd.Application) bool { return a.Cluster() == b.Cluster() }
+
 // Add notes how an Application names its cluster: for pull by the name of the ManagedCluster, and where an Argo CD of the hub
 // deploys it by its destination. One for pull may be deployed by both: the annotation that keeps the hub's Argo CD away may
 // be missing.

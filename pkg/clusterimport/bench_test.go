@@ -1,0 +1,26 @@
+package clusterimport
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/towline-io/towline/pkg/fixture"
+)
+
+// BenchmarkDecide is what a look at a GitOpsCluster of 5,000 clusters costs when nothing has changed: each change of one takes it.
+func BenchmarkDecide(b *testing.B) {
+	var names []string
+	s := fresh()
+	for i := range 5000 {
+		name := fmt.Sprintf("cluster-%04d", i)
+		names = append(names, name)
+		s.Clusters[name] = fixture.Cluster(name).URL("https://"+name+".example.com").Label("env", "dev").Label("region", "eu").Obj()
+	}
+	s.with(choosing(names...)).settle()
+	b.ReportAllocs()
+	for b.Loop() {
+		if plan := Decide(s.Facts, s.Options); len(plan.Stages) > 0 || plan.Status != nil {
+			b.Fatal("something is to be done")
+		}
+	}
+}
