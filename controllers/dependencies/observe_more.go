@@ -2,6 +2,7 @@ package dependencies
 
 import (
 	"context"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +13,7 @@ import (
 	"github.com/towline-io/towline/controllers/internal/fetch"
 	"github.com/towline-io/towline/controllers/internal/gone"
 	"github.com/towline-io/towline/controllers/internal/index"
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/dependency"
 	"github.com/towline-io/towline/pkg/work"
@@ -26,6 +28,7 @@ func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need de
 		{dependency.NeedProject, r.observeProject},
 		{dependency.NeedRequested, r.observeRequested},
 		{dependency.NeedObjects, r.observeNamed},
+		{dependency.NeedBrought, r.observeBrought},
 	} {
 		if need&each.need == 0 {
 			continue
@@ -48,6 +51,29 @@ func (r *Reconciler) observeRequested(ctx context.Context, seen *observation) er
 		for _, app := range index.OfWork(ctx, r, client.ObjectKeyFromObject(w)) {
 			seen.Requested = append(seen.Requested, dependency.ReadSpec(&app))
 		}
+	}
+	return nil
+}
+
+// observeBrought reads whether an older controller has sent the AppProject to the cluster: the works that Towline has taken over
+// remember that, and others that it sent have no label by which the cache selects.
+func (r *Reconciler) observeBrought(ctx context.Context, seen *observation) error {
+	there := seen.ProjectThere(r.Options).String()
+	brings := func(w *workv1.ManifestWork) bool { return slices.Contains(work.BroughtProjects(w), there) }
+	if seen.Work == nil {
+		if err := seen.observeWorks(ctx); err != nil {
+			return err
+		}
+	}
+	if seen.Brought = slices.ContainsFunc(seen.Works, brings); seen.Brought {
+		return nil
+	}
+	older := &workv1.ManifestWorkList{}
+	if err := r.Live.List(ctx, older, client.InNamespace(seen.Key.Namespace), client.MatchingLabels{apis.LabelApplicationSet: "true"}); err != nil {
+		return err
+	}
+	for i := range older.Items {
+		seen.Brought = seen.Brought || brings(&older.Items[i])
 	}
 	return nil
 }

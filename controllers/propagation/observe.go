@@ -2,6 +2,7 @@ package propagation
 
 import (
 	"context"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -101,15 +102,7 @@ func (r *Reconciler) observeWorks(ctx context.Context, seen *observation) (err e
 	}
 	others, err := index.WorksNaming(ctx, r, seen.Key, func(w *workv1.ManifestWork) bool {
 		key := client.ObjectKeyFromObject(w)
-		if key == own || !work.NamedAfter(w.Name, seen.Key.Name) {
-			return false
-		}
-		for _, owner := range index.ApplicationsOfWork(ctx, r, key) {
-			if owner != seen.Key {
-				return false
-			}
-		}
-		return true
+		return key != own && seen.canHaveHad(ctx, key)
 	})
 	for i := range others {
 		seen.Others = append(seen.Others, &others[i])
@@ -126,8 +119,15 @@ func (r *Reconciler) observeWorks(ctx context.Context, seen *observation) (err e
 	return nil
 }
 
-// observeMade reads the works that were made for the Application and that the cache does not show yet. Its own it looks for
-// where that matters.
+// canHaveHad tells whether the Application, or an earlier one of its name, can have had a work, and no other Application must
+// have it.
+func (seen *observation) canHaveHad(ctx context.Context, key types.NamespacedName) bool {
+	return work.NamedAfter(key.Name, seen.Key.Name) &&
+		!slices.ContainsFunc(index.ApplicationsOfWork(ctx, seen.cache, key), func(owner types.NamespacedName) bool { return owner != seen.Key })
+}
+
+// observeMade reads the works that were made for the Application and that the cache does not show: it is behind, or an older
+// controller gave them no label.
 func (seen *observation) observeMade(ctx context.Context, made *made, own types.NamespacedName) error {
 	for _, key := range made.of(seen.Key) {
 		cached, err := fetch.Get(ctx, seen.cache, key, &workv1.ManifestWork{})
@@ -143,7 +143,12 @@ func (seen *observation) observeMade(ctx context.Context, made *made, own types.
 		switch {
 		case w == nil:
 			made.forget(seen.Key, key)
-		case key != own:
+		case key == own:
+			seen.Own, seen.OwnUnwatched = w, true
+			if err := seen.observeOwner(ctx); err != nil {
+				return err
+			}
+		case seen.canHaveHad(ctx, key):
 			seen.Others = append(seen.Others, w)
 		}
 	}

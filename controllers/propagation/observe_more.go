@@ -131,9 +131,12 @@ func (r *Reconciler) observeDependencies(ctx context.Context, seen *observation)
 // observeLoss asks the memory of ends whether the hub has lost the Application.
 func (r *Reconciler) observeLoss(_ context.Context, seen *observation) error {
 	for _, w := range seen.Others {
-		if w.Annotations[apis.AnnotationOrphanedAt] != "" {
+		switch {
+		case w.Annotations[apis.AnnotationOrphanedAt] != "":
 			seen.Loss.Held = r.losses.hold(seen.Key)
-		} else {
+		case work.ByOlder(w): // it left such works behind, with what they brought
+			seen.Loss.Lost = r.losses.hold(seen.Key)
+		default:
 			seen.Loss.Lost, seen.Loss.Left = r.losses.judge(seen.Key, seen.Now)
 		}
 	}

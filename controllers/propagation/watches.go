@@ -39,6 +39,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 		return err
 	}
 	r.running = running
+	if err := running.Watch(watchOlder(r)); err != nil {
+		return err
+	}
 	return r.watchUnlabelled(mgr)
 }
 

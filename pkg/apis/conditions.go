@@ -56,6 +56,10 @@ const ConditionDependencyError = "DependencyError"
 // controller writes it on the Application, where the work agent does not say what became of the operation.
 const ConditionOperationError = "OperationError"
 
+// ConditionAdditionalStatusReport is not Towline's: older pull controllers (multicloud-integrations) put it on the Applications of
+// ApplicationSets. The propagation controller takes it off.
+const ConditionAdditionalStatusReport = "AdditionalStatusReport"
+
 // ConditionOwner is the one that sets and clears conditions of a type. Nobody else touches them.
 type ConditionOwner string
 

@@ -90,6 +90,10 @@ const (
 	// made. What an earlier work of its name has brought may be there still.
 	AnnotationMadeAnew = Group + "/made-anew"
 
+	// AnnotationBroughtProjects names the AppProjects, as "<namespace>/<name>" and with commas between them, that an older pull
+	// controller sent to the cluster with this work. The hub's AppProjects may take their place there.
+	AnnotationBroughtProjects = Group + "/brought-appprojects"
+
 	// AnnotationApplicationSet is "<namespace>/<name>" of the ApplicationSet that made the Application.
 	AnnotationApplicationSet = Group + "/hosting-applicationset"
 )

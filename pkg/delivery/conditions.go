@@ -25,13 +25,19 @@ func (c Condition) shownBy(there argocd.Condition) bool {
 	return c.Type == there.Type && c.message() == there.Message
 }
 
-// showing is a list of conditions that shows just those of propagation's. All other conditions stay as they are.
+// showing is a list of conditions that shows just those of propagation's, and none that an older controller left. All other
+// conditions stay as they are.
 func showing(before []argocd.Condition, show []Condition, now metav1.Time) []argocd.Condition {
 	wanted := make([]argocd.Condition, len(show))
 	for i, c := range show {
 		wanted[i] = argocd.Condition{Type: c.Type, Message: c.message()}
 	}
-	return argocd.SetConditions(before, wanted, Shown, now)
+	return argocd.SetConditions(before, wanted, cleared, now)
+}
+
+// cleared tells whether conditions of a type go where none is wanted: propagation's own, and those that an older controller left.
+func cleared(conditionType string) bool {
+	return Shown(conditionType) || conditionType == apis.ConditionAdditionalStatusReport
 }
 
 // refreshing is a list of conditions with what became of a refresh; with none for an empty warning.

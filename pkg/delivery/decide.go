@@ -182,8 +182,12 @@ func (d *decision) step(s Step) {
 	}
 }
 
-// update changes a work.
+// update changes a work, a copy of what it was. It is found by its label from then on: older controllers gave none to the works of
+// ApplicationSets.
 func (d *decision) update(was, w *workv1.ManifestWork) {
+	if w.Labels[apis.LabelPull] == "" {
+		metav1.SetMetaDataLabel(&w.ObjectMeta, apis.LabelPull, "true")
+	}
 	d.step(Step{Write: work.Change(was, w)})
 }
 

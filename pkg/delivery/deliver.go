@@ -110,6 +110,7 @@ func (d *decision) write(desired *workv1.ManifestWork) (current *workv1.Manifest
 		}
 		return d.Own, false
 	}
+	work.TakeOver(desired, d.Own)
 	d.claim(desired)
 	updated, differs := work.Update(d.Own, desired)
 	if !differs {

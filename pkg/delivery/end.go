@@ -74,7 +74,8 @@ func (d *decision) earlier(w *workv1.ManifestWork) bool {
 
 // await ends an Application when no cluster of its works is waited for any more, and otherwise tells of those that are. The
 // deletion of works that waited for agents which are not waited for is asked for at once: nothing on the hub will wait for
-// them. Where what the Application deployed is to stay, they go on waiting without it.
+// them. Where what the Application deployed is to stay, or
+// something else in the work, they go on waiting without it.
 func (d *decision) await(ws works) {
 	reasons := d.notWaitedFor(clustersOf(ws))
 	var waited works
@@ -83,7 +84,7 @@ func (d *decision) await(ws works) {
 			waited = append(waited, w)
 			continue
 		}
-		if !argocd.Destroys(cascade(d.App)) {
+		if !argocd.Destroys(cascade(d.App)) || work.Seen(w) && !work.Bare(w) {
 			continue
 		}
 		if h := d.drop(w); h != nil {

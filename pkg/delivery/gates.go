@@ -66,6 +66,7 @@ func init() { // the gates of one intent ask those of another
 		{"revocation", forbidden, "", intents{Revoke}, ByEvent, nil},
 		{"running operation", "", "", intents{Remove}, ByEvent, askOperation},
 		{"finalizers", "", "", intents{Remove, Revoke}, ByEvent, askFinalizers},
+		{"held beside", "", "", intents{Remove, Revoke, Drop}, ByEvent, askBeside},
 
 		// Works that are released.
 		{"return of a request", forbidden, "", intents{Leave}, ByEvent, askReturned},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
@@ -109,6 +110,7 @@ func (d *decision) keep(w *workv1.ManifestWork) *hold {
 		return h
 	}
 	updated := annotated(w, apis.AnnotationOrphanedAt, d.Now.UTC().Format(time.RFC3339))
+	metav1.SetMetaDataLabel(&updated.ObjectMeta, apis.LabelPull, "true") // an older controller's may lack it
 	d.step(Step{Write: work.Change(w, updated), Log: "Kept a ManifestWork whose Application the hub has lost", Events: []Event{{
 		On: updated, Warning: true, Reason: apis.ReasonOrphaned, Action: "Hold",
 		Note: fmt.Sprintf("the hub has no Application %s, and has not told of its end: was it restored? Cluster %s keeps it until the Application is "+

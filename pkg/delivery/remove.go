@@ -100,6 +100,20 @@ func askFinalizers(d *decision, q question) answer {
 	return a
 }
 
+// askBeside is for a work that holds more than its Application, as older controllers made them, and with whose end that would go
+// from the cluster: a namespace, with all that is in it. The agent's answer wakes the decision that goes on.
+func askBeside(d *decision, q question) answer {
+	w := q.work
+	if !work.Seen(w) || work.Bare(w) {
+		return open
+	}
+	if updated, changed := work.Baring(w); changed {
+		d.update(w, updated)
+	}
+	return because("the work agent of cluster %s has not said that what ManifestWork %s holds beside the Application stays there",
+		w.Namespace, w.Name)
+}
+
 // prepared is a work changed so that its deletion comes to what the hub's Application asks for, and whether it had to be.
 // A request that it carries is taken back, which says nothing of finalizers.
 func (d *decision) prepared(w *workv1.ManifestWork, force bool) (*workv1.ManifestWork, bool, answer) {

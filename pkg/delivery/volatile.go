@@ -21,13 +21,22 @@ func (d *decision) volatile(seen *feedback.Observation) bool {
 		return true
 	}
 	asked, here, there := work.TellsVolatile(d.Own), &d.to.Status, &seen.Status
+	known := cmp.Or(there.ReconciledAt, here.ReconciledAt)
 	switch {
 	case work.Outcome(d.Own) != metav1.ConditionTrue:
 		return asked
-	case unsettled(d.to), uncompared(there.OperationState, cmp.Or(there.ReconciledAt, here.ReconciledAt)):
+	case !asked && known == "" && compared(here, there):
+		return runs(here.OperationState) || runs(there.OperationState)
+	case unsettled(d.to), uncompared(there.OperationState, known):
 		return true
 	}
 	return asked && (there.ReconciledAt != here.ReconciledAt || seen.Starting)
+}
+
+// compared tells whether the result of a comparison is known, be it that nobody knows its time: what an older controller has
+// brought, none of whose works asked for that. Nobody waits for it until an operation runs or a refresh is asked for.
+func compared(here, there *argocd.Status) bool {
+	return here.Sync != nil && here.Sync.Status != "" || there.Sync != nil && there.Sync.Status != ""
 }
 
 // unsettled tells whether the hub shows no comparison of the cluster, or none after an operation that it shows.

@@ -97,9 +97,9 @@ func isHere(w *workv1.ManifestWork, app *argocd.Application) bool {
 	return w.Namespace == app.Cluster() && targetIn(w, app).Namespace == app.ClusterNamespace()
 }
 
-// applied tells whether the work agent has applied the work as it is now. One that only looks, it has not.
+// applied tells whether the work agent has applied the work as it is now. One by which it changes nothing, it has not.
 func applied(w *workv1.ManifestWork) bool {
-	return work.Outcome(w) == metav1.ConditionTrue && work.ClaimOf(w) != work.Looks
+	return work.Outcome(w) == metav1.ConditionTrue && !work.IsReadOnly(w)
 }
 
 // unseen tells whether the work agent cannot have seen an Application's own work yet, so that nothing is there to be

@@ -128,6 +128,9 @@ func forbidden(u *User) { u.Permitted = false }
 func unsent(u *User)    { u.Own = nil }
 func pausedApp(u *User) { u.Paused = "this Application" }
 
+// brought lets an older controller have sent the AppProject.
+func brought(s *situation) { s.Brought = true }
+
 func sharedArgoCD(s *situation)  { s.Cluster.Hub, s.ClusterArgoCD = true, "argocd" }
 func noCluster(s *situation)     { s.Cluster = managedcluster.Facts{} }
 func pausedCluster(s *situation) { s.Cluster.Paused = "ManagedCluster cluster1" }
@@ -222,7 +225,7 @@ func requestFor(app *argocd.Application) *workv1.ManifestWork {
 func outline(p *Plan) []string {
 	out := []string{}
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
-	for i, name := range []string{"project", "requested", "objects"} {
+	for i, name := range []string{"project", "requested", "objects", "brought"} {
 		if p.Need&(1<<i) != 0 {
 			add("needs %s", name)
 		}
@@ -285,6 +288,9 @@ func decides(t *testing.T, table map[string]row) {
 		})
 	}
 }
+
+// unforced tells whether what others have set stays as it is.
+func unforced(w *workv1.ManifestWork) bool { return !Forced(w) }
 
 // orphans and removes tell what the deletion of a work does.
 func orphans(w *workv1.ManifestWork) bool {

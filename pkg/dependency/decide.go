@@ -74,7 +74,23 @@ func (d *decision) project() Intent {
 		return Orphan
 	}
 	d.carry(RenderProject(d.Project, d.target(), d.argocdNamespace(d.Options)))
+	if d.desired != nil && d.takes() {
+		Force(d.desired)
+	}
 	return Carry
+}
+
+// takes tells whether the AppProject takes the place of one that an older controller has sent to the cluster: that is the hub's own,
+// and the agent applied it without a word on how, so that where they differ they conflict. It is asked when the work is made, and
+// when the agent was refused; once it has been so it stays so.
+func (d *decision) takes() bool {
+	switch {
+	case d.Work != nil && Forced(d.Work):
+		return true
+	case d.Work != nil && (!Seen(d.Work) || Applied(d.Work)), d.lacks(NeedBrought):
+		return false
+	}
+	return d.Brought
 }
 
 func (d *decision) projectTravels(p *argocd.AppProject) bool {

@@ -56,6 +56,15 @@ func TestProject(t *testing.T) {
 		"a request, not read":           {is: ofProject(there(), asked, carrying(requestFor(webApp().Obj()))), want: []string{"needs requested"}},
 		"a request of another":          {is: ofProject(there(), carrying(requestFor(webApp().Obj()))), want: []string{}},
 		"a request of one that uses it": {is: ofProject(there(), carrying(requestFor(webApp().Obj())), requesting), want: []string{}},
+		"not brought":                   {is: ofProject(used(webApp())), want: []string{"create"}, after: unforced},
+		"brought":                       {is: ofProject(used(webApp()), brought), want: []string{"create"}, after: Forced},
+		"brought, and there":            {is: ofProject(used(webApp()), there(), brought), want: []string{}},
+		"brought, and refused":          {is: ofProject(used(webApp()), there(refusing), brought), want: []string{"update"}, after: Forced},
+		"brought, and not read":         {is: ofProject(used(webApp()), there(refusing), onlyProject), want: []string{"needs brought"}},
+		"refused":                       {is: ofProject(used(webApp()), there(refusing)), want: []string{}},
+		"taken": {is: ofProject(used(webApp()), there(Force, func(w *workv1.ManifestWork) { w.Labels = nil })),
+			want: []string{"update"}, after: Forced},
+		"taken, and unused": {is: ofProject(there(Force)), want: []string{"final update"}, after: Forced},
 		"too large": {is: ofProject(used(webApp()), func(s *situation) {
 			s.Project.Labels = map[string]string{"x": strings.Repeat("x", 600<<10)}
 		}), want: []string{}},
@@ -65,6 +74,8 @@ func TestProject(t *testing.T) {
 		"no dependency's": {is: of(ProjectKey(cluster, "web"), func(s *situation) { s.Key.Name = "web-12345" }), want: []string{}},
 	})
 }
+
+func onlyProject(s *situation) { s.Known = NeedProject }
 
 func requesting(s *situation) { s.Requested = []Spec{ReadSpec(webApp().Obj())} }
 

@@ -52,6 +52,9 @@ const (
 
 	// NeedObjects is the objects that Facts.Wanted names, past the cache.
 	NeedObjects
+
+	// NeedBrought is whether an older controller has sent the AppProject that Facts.ProjectThere names.
+	NeedBrought
 )
 
 // Object is an object of the hub.
@@ -95,6 +98,9 @@ type Facts struct {
 
 	// Project is the AppProject that the work is for, for objects the Application's; nil when the hub has none.
 	Project *argocd.AppProject
+
+	// Brought tells whether an older controller has sent the AppProject to the cluster.
+	Brought bool
 
 	// Secret is the hub's Secret that the work carries; nil when the hub has none. MissingSince is since when it has none,
 	// and SecretBehind is set when the API server has it and the cache has not.
@@ -205,6 +211,11 @@ func (f *Facts) ProjectName() string {
 		}
 	}
 	return ""
+}
+
+// ProjectThere is the AppProject as it is on the cluster, or is to be.
+func (f *Facts) ProjectThere(o Options) types.NamespacedName {
+	return types.NamespacedName{Namespace: f.argocdNamespace(o), Name: f.Project.Name}
 }
 
 // spec is that of the Application that names objects.

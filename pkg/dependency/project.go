@@ -127,6 +127,9 @@ func FinalProject(w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	if err == nil {
 		Release(out, left)
 	}
+	if err == nil && Forced(w) {
+		Force(out)
+	}
 	return out, err
 }
 

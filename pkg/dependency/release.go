@@ -81,6 +81,22 @@ func SetTaken(w *workv1.ManifestWork) {
 	w.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeForeground}
 }
 
+// Force has a work take what it carries, whoever has set it there.
+func Force(w *workv1.ManifestWork) {
+	for i := range w.Spec.ManifestConfigs {
+		if s := w.Spec.ManifestConfigs[i].UpdateStrategy; s != nil && s.ServerSideApply != nil {
+			s.ServerSideApply.Force = true
+		}
+	}
+}
+
+// Forced tells whether it does.
+func Forced(w *workv1.ManifestWork) bool {
+	return len(w.Spec.ManifestConfigs) > 0 && !slices.ContainsFunc(w.Spec.ManifestConfigs, func(c workv1.ManifestConfigOption) bool {
+		return c.UpdateStrategy == nil || c.UpdateStrategy.ServerSideApply == nil || !c.UpdateStrategy.ServerSideApply.Force
+	})
+}
+
 func setStrategy(w *workv1.ManifestWork, strategy workv1.UpdateStrategyType) {
 	for i := range w.Spec.ManifestConfigs {
 		config := &w.Spec.ManifestConfigs[i]

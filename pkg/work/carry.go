@@ -67,7 +67,7 @@ func carryOnly(w *workv1.ManifestWork, metadata map[string]string, manager strin
 	if err != nil {
 		return err
 	}
-	w.Spec.Workload.Manifests = []workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: raw}}}
+	w.Spec.Workload.Manifests = append([]workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: raw}}}, beside(w)...)
 	w.Spec.ManifestConfigs[0].UpdateStrategy.ServerSideApply.FieldManager = manager
 	return nil
 }

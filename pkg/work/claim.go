@@ -33,6 +33,9 @@ func ClaimOf(w *workv1.ManifestWork) Claim {
 	}
 	switch s := w.Spec.ManifestConfigs[0].UpdateStrategy; s.Type {
 	case workv1.UpdateStrategyTypeReadOnly:
+		if ByOlder(w) {
+			return Takes // it was disabled since
+		}
 		return Looks
 	case workv1.UpdateStrategyTypeCreateOnly:
 		return Leaves

@@ -27,6 +27,7 @@ func Release(w *workv1.ManifestWork, app *argocd.Application) (*workv1.ManifestW
 	if err := setFinalizers(out, nil, askLeft(out, false)); err != nil {
 		return nil, err
 	}
+	revive(out)
 	Unmark(out) // what stays on the cluster for good is not to go by a mark
 	switch {
 	case ClaimOf(w) == Looks, Refused(w) != "":
@@ -62,6 +63,10 @@ func PutBack(w *workv1.ManifestWork, app *argocd.Application) error {
 	}
 	delete(w.Annotations, apis.AnnotationRequestSent)
 	full.Spec.Executor = w.Spec.Executor
+	if others := beside(w); len(others) > 0 {
+		full.Spec.Workload.Manifests = append(full.Spec.Workload.Manifests, others...)
+		full.Spec.DeleteOption = w.Spec.DeleteOption
+	}
 	full.Spec.DeepCopyInto(&w.Spec)
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Removable is the work changed so that its deletion takes the Application off the cluster, and what that deployed as
-// these finalizers of Argo CD say: where none of them destroys it, it stays. A work that is changed asks what is Left, and
+// these finalizers of Argo CD say: where none of them destroys it, it stays. All that the work holds beside it stays as well. A work that is changed asks what is Left, and
 // whose the Application is, as does one that its agent cannot apply. It carries no other finalizers: an earlier version
 // sent some that nobody takes off there. Removable returns the work itself where that is so already,
 // where it carries a request or makes only what is not there, and where what it carries cannot be read.
@@ -28,11 +28,13 @@ func Removable(w *workv1.ManifestWork, finalizers []string) (*workv1.ManifestWor
 	}
 	own := OwnerOf(w) == OwnerSelf && ClaimOf(w) != Takes
 	applies := isFirst(w) || Outcome(w) != metav1.ConditionFalse && ClaimOf(w) != Looks
-	said := w.Spec.DeleteOption == nil && sameSet(held.Finalizers, finalizers) && (TellsLeft(w) || applies && argocd.Destroys(finalizers))
-	if said && !own {
+	said := sameDeletion(w) && sameSet(held.Finalizers, finalizers) && (TellsLeft(w) || applies && argocd.Destroys(finalizers))
+	disabled := IsReadOnly(w) && ByOlder(w)
+	if said && !own && !disabled {
 		return w, false
 	}
 	out := w.DeepCopy()
+	revive(out)
 	if len(out.Spec.ManifestConfigs) == 0 {
 		out.Spec.ManifestConfigs = []workv1.ManifestConfigOption{config(held, false)} // an older controller's
 	}
@@ -65,7 +67,7 @@ func Withdrawn(w *workv1.ManifestWork, app *argocd.Application, finalizers []str
 
 // ask gives the Application of a work that is to go just these finalizers, and asks what becomes of that.
 func ask(w *workv1.ManifestWork, finalizers []string) error {
-	w.Spec.DeleteOption = nil
+	w.Spec.DeleteOption = keeping(w)
 	return setFinalizers(w, finalizers, askLeft(w, true))
 }
 
@@ -79,6 +81,9 @@ func sameSet(a, b []string) bool {
 // setFinalizers gives what a work carries just these finalizers, and the mark of that; empty for none.
 func setFinalizers(w *workv1.ManifestWork, finalizers []string, mark string) error {
 	for i := range w.Spec.Workload.Manifests {
+		if _, other := otherThanApplication(w.Spec.Workload.Manifests[i].Raw); other {
+			continue
+		}
 		raw, err := withFinalizers(w.Spec.Workload.Manifests[i].Raw, finalizers, mark)
 		if err != nil {
 			return err

@@ -113,7 +113,7 @@ func (c *cluster) applyWork(w *workv1.ManifestWork) error {
 		applied = &appliedWork{uid: c.uid("applied")}
 		c.applied[w.Name] = applied
 	}
-	p, err := readPayload(w.Spec.Workload.Manifests[0].Raw)
+	p, err := readPayload(applicationIn(w))
 	must(err)
 	a, failed := c.applyOne(w, p, applied)
 	status := w.Status.DeepCopy()
@@ -124,6 +124,9 @@ func (c *cluster) applyWork(w *workv1.ManifestWork) error {
 		errs = failed
 	}
 	resources, err := c.track(applied, p, a)
+	if err == nil {
+		c.besides(w, applied)
+	}
 	errs = errors.Join(errs, err)
 	if err := c.world.hub.setStatus(w, status); err != nil {
 		return err
@@ -363,6 +366,9 @@ func (c *cluster) finalizeApplied(name string) error {
 	if len(applied.resources) > 0 {
 		c.retry(name, finalizeApplied, time.Second)
 		return nil
+	}
+	for _, other := range applied.others {
+		c.dropBeside(other, applied)
 	}
 	delete(c.applied, name)
 	c.garbage = true

@@ -60,7 +60,7 @@ func (w *World) rulers(s *Step) bool {
 			p.start()
 		}
 	case "older":
-		w.older(keyNamed(s.Who))
+		w.older(keyNamed(s.Who), s.What)
 	default:
 		return false
 	}
@@ -200,20 +200,6 @@ func (w *World) hubCopy(at key, on bool) {
 	}
 }
 
-// older makes the work of an Application as the controllers before Towline did: it does not say how it is applied.
-func (w *World) older(at key) {
-	app, ok := w.hub.get(applications, at).(*argocd.Application)
-	if !ok || app.Cluster() == "" || strings.Contains(app.Cluster(), "_") || len(w.oracle.worksOf(at)) > 0 || w.steps > 2 {
-		return // they are not there any more
-	}
-	m, err := work.Render(app, work.Requests{})
-	if err != nil {
-		return
-	}
-	m.Spec.ManifestConfigs = nil
-	_ = w.hub.create(works, m, false)
-}
-
 // wakeAll is what a change of the works beside an Application comes to.
 func (w *World) wakeAll() {
 	for _, p := range w.processes {
@@ -222,6 +208,11 @@ func (w *World) wakeAll() {
 		}
 		for _, at := range sortedKeys(p.hidden) {
 			p.sends.Add(request(at))
+		}
+		for _, at := range sortedKeys(p.cached[works]) { // of Applications that are gone
+			if app, named := work.HubApplication(p.cached[works][at].Object); named {
+				p.sends.Add(request(app))
+			}
 		}
 	}
 }

@@ -63,6 +63,7 @@ func (c *cluster) clone(w *World) *cluster {
 		b := *a
 		out.applied[name] = &b
 	}
+	out.others = maps.Clone(c.others)
 	out.seen, out.news = maps.Clone(c.seen), maps.Clone(c.news)
 	out.todo, out.later, out.stirred = maps.Clone(c.todo), maps.Clone(c.later), maps.Clone(c.stirred)
 	return &out

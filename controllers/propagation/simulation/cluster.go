@@ -22,6 +22,7 @@ type cluster struct {
 	apps     map[key]*placed
 	deployed map[key]*workload
 	applied  map[string]*appliedWork // by the name of their work
+	others   map[string][]string     // what works hold beside Applications, and the AppliedManifestWorks that own it
 
 	version, uids int64
 
@@ -63,6 +64,7 @@ type retry struct {
 type appliedWork struct {
 	uid       string
 	resources []tracked
+	others    []string // what it tracks beside Applications
 	deleting  bool
 	evicts    time.Time // zero while its work is there
 }
@@ -124,7 +126,7 @@ func (w *World) newCluster(name string) *cluster {
 // empty is a cluster that was built from nothing.
 func (c *cluster) empty() {
 	c.apps, c.deployed, c.applied = map[key]*placed{}, map[key]*workload{}, map[string]*appliedWork{}
-	c.stirred = map[key]bool{}
+	c.stirred, c.others = map[key]bool{}, map[string][]string{}
 	c.garbage = false
 }
 

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/towline-io/towline/controllers/internal/grants"
@@ -271,6 +272,10 @@ var gateScripts = map[string]struct {
 		release argocd/one true
 		turn a
 		project wide`},
+	"held beside": {nil, `create argocd/one c1
+		older argocd/one unruled
+		delete argocd/one
+		create argocd/one c1`},
 	"preparation": {nil, `create argocd/one c1 cascade
 		settle
 		release argocd/one true`},
@@ -289,7 +294,7 @@ var gateScripts = map[string]struct {
 
 // olderScript is a journey from an older controller, whose work did not say how it is applied.
 const olderScript = `create argocd/one c1 cascade
-	older argocd/one
+	older argocd/one early
 	settle
 	move argocd/one c2`
 
@@ -301,10 +306,32 @@ func optionsOf(of func() Options) Options {
 	return of()
 }
 
-// TestOlder: what an older controller has brought is taken over, and moves.
+// TestOlder: what an older controller has brought, in each of its ways, is taken over, and moves, ends or is released like any
+// other. What its works hold beside the Application stays.
 func TestOlder(t *testing.T) {
-	if w := Replay(optionsOf(nil), Parse(olderScript)); w.failure != nil || w.stats.verbs["older"] == 0 {
-		t.Errorf("%v\n%s", w.failure, w)
+	scripts := map[string]string{"early": olderScript}
+	for _, create := range []string{"c1 cascade", "c1", "c1 cascade of-set", "c1 of-set"} {
+		for _, how := range []string{"", "disabled", "early", "unruled"} {
+			begin := "create argocd/one " + create + "\nolder argocd/one " + how + "\n"
+			for name, end := range map[string]string{
+				"stays": "", "moves": "settle\nmove argocd/one c2", "moves at once": "move argocd/one c2",
+				"ends": "settle\ndelete argocd/one", "ends at once": "delete argocd/one", "ends while nobody leads": "delete argocd/one\ncrash a",
+				"is released": "settle\nrelease argocd/one true", "is released at once": "release argocd/one true",
+				"changes its namespace": "settle\nnamespace argocd/one apps", "changes its namespace at once": "namespace argocd/one apps",
+				"runs an operation": "operation argocd/one r1",
+				"is made again":     "finalizers argocd/one\ndelete argocd/one\ncreate argocd/one c1 cascade",
+				"ends by force":     "fail c1\nforce argocd/one\ndelete argocd/one\nsettle\nmend c1",
+			} {
+				scripts[strings.Join([]string{create, how, name}, ", ")] = begin + end
+			}
+		}
+	}
+	for name, script := range scripts {
+		t.Run(name, func(t *testing.T) {
+			if w := Replay(optionsOf(nil), Parse(script)); w.failure != nil || w.stats.verbs["older"] == 0 {
+				t.Errorf("%v\n%s", w.failure, w)
+			}
+		})
 	}
 }
 

@@ -174,7 +174,7 @@ func sourceOf(m *workv1.ManifestWork) string {
 	if len(m.Spec.Workload.Manifests) == 0 {
 		return ""
 	}
-	p, err := readPayload(m.Spec.Workload.Manifests[0].Raw)
+	p, err := readPayload(applicationIn(m))
 	must(err)
 	return p.value("spec:source")
 }
@@ -292,6 +292,7 @@ func (o *oracle) atRest() {
 			if app.Cascades() && (r.sent || len(works) > 0) {
 				o.world.fail("rest", "%s is still there, being deleted", at)
 			}
+		case r.gone && len(works) > 0 && !slices.ContainsFunc(works, notHeld): // an older controller had left it behind
 		case r.gone || released(app):
 			if len(works) > 0 {
 				o.world.fail("rest", "%s has the work %s left", at, works[0].Namespace+"/"+works[0].Name)
@@ -303,6 +304,9 @@ func (o *oracle) atRest() {
 		}
 	}
 }
+
+// notHeld tells whether a work is not one that is kept until somebody decides.
+func notHeld(w *workv1.ManifestWork) bool { return w.Annotations[apis.AnnotationOrphanedAt] == "" }
 
 // setOf are the annotations of an Application's ApplicationSet, as it was read or as it is.
 func (o *oracle) setOf(app *argocd.Application, seen map[key]*item) map[string]string {

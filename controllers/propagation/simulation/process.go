@@ -81,6 +81,7 @@ func (p *process) start() {
 	}
 	p.build()
 	p.relist()
+	p.findOlder()
 }
 
 // build makes the controllers.

@@ -109,11 +109,11 @@ func obstacles() *Profile {
 		"release":      {"true", "", "perhaps"},
 		"spec":         {"v1", "v2", "bad"},
 		"operation":    {"", "", "forbidden", "invalid"},
-		"create":       {"c1 cascade", "c1 cascade old-first", "c2 hooks", "c2 cascade hooks"},
+		"create":       {"c1 cascade", "c1 cascade old-first", "c2 hooks", "c2 cascade hooks", "c1 cascade of-set", "c2 of-set"},
 		"squat":        {"", "off"},
 		"no-namespace": {""},
 		"dependencies": {"hold", "free"},
-		"older":        {""},
+		"older":        {"", "disabled", "early", "unruled"},
 	})
 	return p
 }

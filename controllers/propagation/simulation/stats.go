@@ -168,7 +168,8 @@ func (d *digest) object(i *item) {
 			d.add(c.Type)
 		}
 	case *workv1.ManifestWork:
-		d.add(string(o.Spec.Workload.Manifests[0].Raw))
+		d.add(string(applicationIn(o)))
+		d.flag(len(o.Spec.Workload.Manifests) > 1)
 		d.flag(o.Spec.DeleteOption != nil)
 		for _, c := range o.Status.Conditions {
 			d.add(c.Type, string(c.Status))

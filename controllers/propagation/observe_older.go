@@ -1,0 +1,62 @@
+package propagation
+
+import (
+	"context"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+)
+
+const (
+	// olderPage is how many works are listed at a time: a hub may have a hundred times more than are Towline's.
+	olderPage = 500
+
+	// olderRetry is how long to wait after a list that failed.
+	olderRetry = 5 * time.Second
+)
+
+// observeOlder finds the works of older controllers that the cache, which selects by the pull label, does not show: those of
+// ApplicationSets, and of standalone Applications before multicloud-integrations 2.13. It runs once, at the start: nobody makes more
+// of them while Towline runs. Towline's first write of each gives it the label.
+func observeOlder(ctx context.Context, live client.Reader, found func(client.Object)) {
+	for {
+		err := listOlder(ctx, live, found)
+		if err == nil || ctx.Err() != nil {
+			return
+		}
+		ctrl.LoggerFrom(ctx).Error(err, "The works of older controllers cannot be listed; trying again")
+		select {
+		case <-ctx.Done():
+		case <-time.After(olderRetry):
+		}
+	}
+}
+
+// listOlder lists the metadata of all works without the pull label, page by page.
+func listOlder(ctx context.Context, live client.Reader, found func(client.Object)) error {
+	none, err := labels.NewRequirement(apis.LabelPull, selection.DoesNotExist, nil)
+	if err != nil {
+		return err
+	}
+	page := client.ListOptions{LabelSelector: labels.NewSelector().Add(*none), Limit: olderPage}
+	for {
+		list := &metav1.PartialObjectMetadataList{}
+		list.SetGroupVersionKind(workv1.SchemeGroupVersion.WithKind("ManifestWorkList"))
+		if err := live.List(ctx, list, &page); err != nil {
+			return err
+		}
+		for i := range list.Items {
+			found(&list.Items[i])
+		}
+		if page.Continue = list.Continue; page.Continue == "" {
+			return nil
+		}
+	}
+}

@@ -1,0 +1,240 @@
+package controllers_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// ofEach is how many works of each kind, and from each state, there are of older controllers: 1,000 in all.
+const ofEach = 250
+
+// olderOnes are Applications with works as an older controller made them, by name.
+type olderOnes struct {
+	set   appSet
+	apps  []*argocd.Application
+	works map[string]*workv1.ManifestWork
+}
+
+// each does something for each Application, some at a time.
+func (o *olderOnes) each(t *testing.T, do func(*argocd.Application) error) {
+	t.Helper()
+	var all sync.WaitGroup
+	next := make(chan *argocd.Application)
+	for range 8 {
+		all.Go(func() {
+			for app := range next {
+				if err := do(app); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	for _, app := range o.apps {
+		next <- app
+	}
+	close(next)
+	all.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+}
+
+// bring makes an Application and its work, applied by its agent.
+func (o *olderOnes) bring(ctx context.Context, app *argocd.Application, disabled bool, mu *sync.Mutex) error {
+	app.UID = ""
+	if err := k8s.Create(ctx, app); err != nil {
+		return err
+	}
+	w := fixture.OlderWork(app, disabled)
+	status := w.Status
+	if err := k8s.Create(ctx, w); err != nil {
+		return err
+	}
+	before := w.DeepCopy()
+	for i := range status.Conditions {
+		status.Conditions[i].ObservedGeneration = w.Generation
+	}
+	w.Status = status
+	if err := k8s.Status().Patch(ctx, w, client.MergeFrom(before)); err != nil {
+		return err
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	o.works[app.Name] = w
+	return nil
+}
+
+// applyAsWritten plays the agent of a work that Towline has written: it reports what the work asks for.
+func applyAsWritten(ctx context.Context, w *workv1.ManifestWork) error {
+	before := w.DeepCopy()
+	w.Status = fixture.Asked(w, fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier).
+		String("healthStatus", "Healthy").String("syncStatus", "Synced").String("syncRevision", "d859c372dcf4268fa630981b68b8631e9b54f5d2").
+		String("operationStatePhase", "Succeeded").String("operationStateStartedAt", "2026-11-22T12:16:37Z").
+		String("operationStateFinishedAt", "2026-11-22T12:16:39Z").String("reconciledAt", "2026-11-22T12:16:45Z").Obj())
+	for i := range w.Status.Conditions {
+		w.Status.Conditions[i].ObservedGeneration = w.Generation
+	}
+	return k8s.Status().Patch(ctx, w, client.MergeFrom(before))
+}
+
+// olderSet makes the Applications, of a set or not, with works from both states.
+func olderSet(t *testing.T) *olderOnes {
+	t.Helper()
+	o := &olderOnes{works: map[string]*workv1.ManifestWork{}}
+	o.set = applicationSetNamed(t, namespace(t, unique("older")), "old")
+	to, disabled := cluster(t), map[string]bool{}
+	for i := range 4 * ofEach {
+		b := fixture.Application(fmt.Sprintf("older-%04d", i)).Namespace(o.set.Namespace).Cluster(to.Name)
+		if i%2 == 0 {
+			b = o.set.application(to, fmt.Sprintf("older-%04d", i))
+		}
+		app := b.Finalizers(apis.FinalizerResources).Obj()
+		disabled[app.Name] = i%4 > 1
+		if i%2 == 0 { // it shows no more than its older controller knew
+			app.Status.Health.Status, app.Status.Sync = "Healthy", &argocd.Sync{Status: "Synced"}
+			app.Status.Conditions = []argocd.Condition{fixture.OlderCondition(app)}
+		}
+		o.apps = append(o.apps, app)
+	}
+	var mu sync.Mutex
+	o.each(t, func(app *argocd.Application) error { return o.bring(t.Context(), app, disabled[app.Name], &mu) })
+	t.Cleanup(func() {
+		ctx := context.WithoutCancel(t.Context())
+		o.each(t, func(app *argocd.Application) error {
+			for _, obj := range []client.Object{app, o.works[app.Name]} {
+				patch := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))
+				if err := client.IgnoreNotFound(k8s.Patch(ctx, obj, patch)); err != nil {
+					return err
+				}
+				if err := client.IgnoreNotFound(k8s.Delete(ctx, obj)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	return o
+}
+
+// TestTakeOver: works of both kinds that older controllers made, from both states, their controllers stopped and their pull model
+// disabled, are gone on with where they are: none is deleted or made again, and each is written once.
+func TestTakeOver(t *testing.T) {
+	o := olderSet(t)
+	begun := time.Now()
+	towline := start(t, func(o *controllers.Options) { o.Adopt = apis.AdoptNever })
+	now := func(app *argocd.Application) (*workv1.ManifestWork, error) {
+		w := &workv1.ManifestWork{}
+		return w, k8s.Get(t.Context(), client.ObjectKeyFromObject(o.works[app.Name]), w)
+	}
+	o.each(t, func(app *argocd.Application) error {
+		var w *workv1.ManifestWork
+		for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(tick) {
+			var err error
+			if w, err = now(app); err != nil {
+				return err
+			}
+			if !work.ByOlder(w) {
+				break
+			}
+			if time.Now().After(deadline) {
+				return fmt.Errorf("%s is not taken over: %+v", app.Name, get(t, app.DeepCopy()).Status.Conditions)
+			}
+		}
+		desired, err := work.Render(app, work.Requests{})
+		if err != nil {
+			return err
+		}
+		if _, differs := work.Update(w, desired); differs || w.Labels[apis.LabelPull] != "true" {
+			return fmt.Errorf("%s: the work says %+v", app.Name, w.Spec)
+		}
+		return applyAsWritten(t.Context(), w)
+	})
+	taken := time.Since(begun)
+	g := NewWithT(t)
+	g.Eventually(func() (wrong []string) {
+		list := &argocd.ApplicationList{}
+		if err := k8s.List(t.Context(), list, client.InNamespace(o.apps[0].Namespace)); err != nil {
+			return []string{err.Error()}
+		}
+		for _, app := range list.Items {
+			s := &app.Status
+			if s.OperationState == nil || s.OperationState.FinishedAt == "" || s.Health.Status != "Healthy" || len(s.Conditions) > 0 {
+				wrong = append(wrong, fmt.Sprintf("%s shows %+v", app.Name, s.Conditions))
+			}
+		}
+		return wrong
+	}, 3*time.Minute, time.Second).Should(BeEmpty())
+	o.set.expect(t, func(g Gomega, r *v1alpha1.MulticlusterApplicationSetReport) {
+		g.Expect(r.Statuses.Summary.Healthy).To(Equal(fmt.Sprint(2 * ofEach)))
+		g.Expect(r.Statuses.Summary.Synced).To(Equal(fmt.Sprint(2 * ofEach)))
+		g.Expect(r.Statuses.ClusterConditions).To(HaveLen(2 * ofEach))
+	})
+	o.each(t, func(app *argocd.Application) error {
+		w, err := now(app)
+		if err == nil && (w.UID != o.works[app.Name].UID || w.Generation != o.works[app.Name].Generation+1) {
+			err = fmt.Errorf("%s has generation %d after %d, UID %s after %s", w.Name, w.Generation, o.works[app.Name].Generation,
+				w.UID, o.works[app.Name].UID)
+		}
+		return err
+	})
+	requests := map[string]int{}
+	for _, made := range towline.writes.take() {
+		if method, path, _ := strings.Cut(made, " "); strings.Contains(path, "/manifestworks") {
+			requests[method]++
+		}
+	}
+	if requests[http.MethodPatch] != len(o.apps) || len(requests) != 1 {
+		t.Errorf("requests for works: %v", requests)
+	}
+	t.Logf("%d works taken over in %s; requests for works: %v", len(o.apps), taken.Round(time.Millisecond), requests)
+}
+
+// TestTakeOverOfWhatIsGone: the works of Applications that the hub does not have any more are found, whatever their labels, and
+// stay as they are, with what they brought: the older controllers left them behind. A person decides.
+func TestTakeOverOfWhatIsGone(t *testing.T) {
+	ns, to := namespace(t, unique("older")), cluster(t)
+	for title, b := range map[string]*fixture.ApplicationBuilder{
+		"standalone": fixture.Application("alone"),
+		"of a set":   fixture.Application("one-of-set").ApplicationSet("old"),
+		"unlabelled": fixture.Application("unlabelled"),
+	} {
+		t.Run(title, func(t *testing.T) {
+			app := b.Namespace(ns).Cluster(to.Name).Obj()
+			w := fixture.OlderWork(app, true)
+			if title == "unlabelled" {
+				w.Labels = nil
+			}
+			create(t, w)
+			towline := start(t)
+			NewWithT(t).Eventually(func() map[string]string { return get(t, w.DeepCopy()).Annotations }, soon, tick).
+				Should(HaveKey(apis.AnnotationOrphanedAt))
+			got := get(t, w.DeepCopy())
+			if got.Labels[apis.LabelPull] != "true" || got.Generation != w.Generation || !got.DeletionTimestamp.IsZero() {
+				t.Errorf("it is %+v", got)
+			}
+			towline.stop()
+			start(t, func(o *controllers.Options) { o.AfterRestore = "adopt" })
+			NewWithT(t).Eventually(func() bool { return work.Released(get(t, w.DeepCopy())) }, soon, tick).Should(BeTrue())
+			applied(t, get(t, w.DeepCopy()))
+			NewWithT(t).Eventually(func() *workv1.ManifestWork { return get(t, w.DeepCopy()) }, soon, tick).
+				Should(HaveField("DeletionTimestamp", Not(BeNil())))
+			release(t, w)
+		})
+	}
+}

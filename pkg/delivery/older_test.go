@@ -1,0 +1,173 @@
+package delivery
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// olderWork is a recorded work of an older controller for the Application.
+func olderWork(app *argocd.Application, disabled bool, edits ...func(*workv1.ManifestWork)) *workv1.ManifestWork {
+	w := fixture.OlderWork(app, disabled)
+	w.UID, w.ResourceVersion, w.Generation = types.UID("uid-"+w.Namespace+"-"+w.Name), "7", 1
+	appliedAsItIs(w)
+	for _, edit := range edits {
+		edit(w)
+	}
+	return w
+}
+
+// appliedAsItIs lets the agent have applied all of a work.
+func appliedAsItIs(w *workv1.ManifestWork) {
+	for i := range w.Status.Conditions {
+		w.Status.Conditions[i].ObservedGeneration = w.Generation
+	}
+	for i := range w.Status.ResourceStatus.Manifests {
+		for j := range w.Status.ResourceStatus.Manifests[i].Conditions {
+			w.Status.ResourceStatus.Manifests[i].Conditions[j].ObservedGeneration = w.Generation
+		}
+	}
+}
+
+// notApplied lets the agent have applied an earlier generation of it.
+func notApplied(w *workv1.ManifestWork) { w.Generation++ }
+
+// withoutRules lets the end of a work take all that it holds.
+func withoutRules(w *workv1.ManifestWork) { w.Spec.DeleteOption = nil }
+
+func (s *situation) older(disabled bool, edits ...func(*workv1.ManifestWork)) *situation {
+	s.Own = olderWork(s.App, disabled, edits...)
+	return s
+}
+
+func (s *situation) adopting(how string) *situation {
+	s.Adopt = how
+	return s
+}
+
+// kinds are what the older controllers make, before and after their pull model was disabled.
+var kinds = map[string]struct {
+	of       func() *fixture.ApplicationBuilder
+	disabled bool
+}{
+	"standalone":           {cascading, false},
+	"standalone, disabled": {cascading, true},
+	"of a set":             {ofSet, false},
+	"of a set, disabled":   {ofSet, true},
+}
+
+func ofSet() *fixture.ApplicationBuilder { return cascading().ApplicationSet("set") }
+
+// TestOlderGoesOn: an older controller's work is written once, whatever its strategy was and whatever is said of adoption. It
+// holds the Application alone from then on, applied with force.
+func TestOlderGoesOn(t *testing.T) {
+	for title, kind := range kinds {
+		for _, adopt := range []string{apis.AdoptNever, apis.AdoptMatching, apis.AdoptAlways} {
+			t.Run(title+", "+adopt, func(t *testing.T) {
+				s := of(kind.of()).older(kind.disabled).adopting(adopt)
+				s.App.Status.Conditions = []argocd.Condition{fixture.OlderCondition(s.App)}
+				plan := Decide(s.Facts, s.Options)
+				if len(plan.Steps) != 1 || plan.Steps[0].Verb != Update || len(plan.Destroys()) > 0 || len(plan.Conditions) > 0 {
+					t.Fatalf("%q, %v", outline(&plan), plan.Conditions)
+				}
+				if plan.Hub == nil || plan.Hub.Conditions == nil || len(plan.Hub.Conditions) > 0 {
+					t.Errorf("what the older controller left is shown still: %+v", plan.Hub)
+				}
+				w := plan.Steps[0].Work
+				desired, err := work.Render(s.App, work.Requests{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, differs := work.Update(w, desired); differs || work.ClaimOf(w) != work.Takes || work.IsReadOnly(w) {
+					t.Errorf("it says %+v", w)
+				}
+				if got := w.Annotations[apis.AnnotationBroughtProjects]; got != "argocd/default" {
+					t.Errorf("it brought %q", got)
+				}
+				w.Generation++
+				reports("Healthy", "syncStatus", "Synced", "operationStatePhase", "Succeeded", "operationStateStartedAt", "2026-11-22T12:16:37Z",
+					"operationStateFinishedAt", "2026-11-22T12:16:39Z")(w)
+				s.Own, s.App.Status.Conditions = w, nil
+				if again := Decide(s.Facts, s.Options); len(again.Steps) > 0 || len(again.Conditions) > 0 {
+					t.Errorf("it is written again: %q", outline(&again))
+				}
+			})
+		}
+	}
+}
+
+// TestOlder: nothing that an older controller's work holds beside its Application goes from the cluster. It is taken out of the
+// work, or goes with it, only when the agent has said that it does not own it.
+func TestOlder(t *testing.T) {
+	ends := func() *fixture.ApplicationBuilder { return deletedApp(cascading()) }
+	forced := func() *fixture.ApplicationBuilder { return ends().Annotation(apis.AnnotationForceDelete, "true") }
+	decides(t, map[string]row{
+		"not applied as it is": {is: of(cascading()).older(true, notApplied), want: []string{"update cluster1"}},
+		"it would take all":    {is: of(cascading()).older(false, withoutRules), want: []string{"update cluster1"}},
+		"no agent has seen it": {is: of(cascading()).older(true, unseenYet), want: []string{"update cluster1"}},
+		"deleted":              {is: of(ends()).older(false), want: []string{"delete cluster1", "  event WorkDeleted", deletionWaits}},
+		"deleted, disabled":    {is: of(ends()).older(true), want: []string{"update cluster1", deletionWaits}},
+		"deleted, and it would take all": {
+			is: of(ends()).older(false, withoutRules), want: []string{"update cluster1", deletionWaits}},
+		"deleted, and that is not applied": {
+			is: of(ends()).older(false, notApplied), want: []string{deletionWaits}},
+		"deleted by force, and that is not applied": {
+			is: of(forced()).older(false, notApplied), want: []string{letGo, "event LetGo"}},
+		"deleted by force": {
+			is: of(forced()).older(false), want: []string{"delete cluster1", "  event WorkDeleted", letGo, "event LetGo"}},
+		"replaced": {
+			is: of(cascading()).own(t).with(func(s *situation) {
+				earlier := s.App.DeepCopy()
+				earlier.UID = "12345678-0000-4000-8000-000000000000"
+				s.Others, s.Move.Timeout = works{olderWork(earlier, false, notApplied)}, 0
+			}),
+			want: []string{}},
+		"replaced, and that is applied": {
+			is: of(cascading()).own(t).with(func(s *situation) {
+				earlier := s.App.DeepCopy()
+				earlier.UID = "12345678-0000-4000-8000-000000000000"
+				s.Others, s.Move.Timeout = works{olderWork(earlier, true)}, 0
+			}),
+			want: []string{"delete cluster1", "  event WorkDeleted"}},
+		"released":           {is: of(cascading().Annotation(apis.AnnotationRelease, "true")).older(true), want: []string{"update cluster1", releaseWaits}},
+		"gone, and lost":     {is: of(ofSet()).older(true).gone().with(lostOne), want: []string{"update cluster1", "  event Orphaned"}},
+		"gone, told of":      {is: of(ofSet()).older(true).gone(), want: []string{"update cluster1"}},
+		"never, and refused": {is: of(cascading()).older(true).adopting(apis.AdoptNever), want: []string{"update cluster1"}},
+	})
+}
+
+func lostOne(s *situation) { s.Loss.Lost = true }
+
+// TestOlderKeepsWhatIsBeside: what a work holds beside its Application stays in it until it is safe, whatever the work says then.
+func TestOlderKeepsWhatIsBeside(t *testing.T) {
+	for title, edit := range map[string]func(*workv1.ManifestWork){
+		"not applied": notApplied, "it would take all": withoutRules,
+		"another rule": func(w *workv1.ManifestWork) { w.Spec.DeleteOption.SelectivelyOrphan.OrphaningRules[0].Name = "other" },
+	} {
+		t.Run(title, func(t *testing.T) {
+			s := of(cascading()).older(true, edit)
+			plan := Decide(s.Facts, s.Options)
+			w := plan.Steps[0].Work
+			w.Generation++
+			rules := w.Spec.DeleteOption
+			if len(w.Spec.Workload.Manifests) != 3 || rules == nil || len(rules.SelectivelyOrphan.OrphaningRules) != 2 || work.Bare(w) {
+				t.Fatalf("%d manifests, %+v", len(w.Spec.Workload.Manifests), rules)
+			}
+			if work.IsReadOnly(w) {
+				t.Error("it is still disabled")
+			}
+			reports("Healthy")(w)
+			s.Own = w
+			plan = Decide(s.Facts, s.Options)
+			if len(plan.Steps) != 1 || len(plan.Steps[0].Work.Spec.Workload.Manifests) != 1 || plan.Steps[0].Work.Spec.DeleteOption != nil {
+				t.Errorf("%q", outline(&plan))
+			}
+		})
+	}
+}
