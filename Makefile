@@ -16,8 +16,9 @@ IMAGE_OUTPUT ?= --load
 OVERLAY ?= argocd
 # Components of deploy/components to add to it, for example managed-serviceaccount.
 COMPONENTS ?=
-# CRDS=false leaves the CRDs out of it, for a hub that has them from elsewhere.
-CRDS ?= true
+# Which CRDs are in it: all; own, those that no other product has, for a hub
+# that has the others from elsewhere; none, where somebody else brings them all.
+CRDS ?= all
 # More flags for the end-to-end suite, for example
 # E2E_FLAGS='-ginkgo.focus=guestbook'.
 E2E_FLAGS ?=
@@ -185,13 +186,15 @@ image: ## Build the image IMAGE for PLATFORMS; IMAGE_OUTPUT=--push pushes it.
 	docker buildx build --platform $(PLATFORMS) --build-arg VERSION=$(VERSION) --tag $(IMAGE) $(IMAGE_OUTPUT) .
 
 .PHONY: install-manifest
-install-manifest: ## Write bin/install.yaml for IMAGE, from the overlay OVERLAY.
+install-manifest: ## Write bin/install.yaml for IMAGE, from the overlay OVERLAY, with the CRDs that CRDS says: all, own or none.
+	@case $(CRDS) in all|own|none) ;; *) echo 'CRDS is all, own or none, and not $(CRDS)' >&2; exit 1;; esac
 	rm -rf bin/install-manifest
 	mkdir -p bin/install-manifest
 	cd bin/install-manifest && \
 		$(KUSTOMIZE) create --resources ../../deploy/overlays/$(OVERLAY) && \
 		$(KUSTOMIZE) edit set image towline=$(IMAGE) && \
-		if [[ $(CRDS) == false ]]; then $(KUSTOMIZE) edit add component ../../deploy/components/without-crds; fi && \
+		if [[ $(CRDS) == own ]]; then $(KUSTOMIZE) edit add component ../../deploy/components/own-crds; fi && \
+		if [[ $(CRDS) == none ]]; then $(KUSTOMIZE) edit add component ../../deploy/components/without-crds; fi && \
 		for component in $(COMPONENTS); do $(KUSTOMIZE) edit add component ../../deploy/components/$$component; done
 	$(KUSTOMIZE) build bin/install-manifest > bin/install.yaml
 	@echo 'kubectl apply -f bin/install.yaml'

@@ -7,7 +7,10 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -131,6 +134,75 @@ func documents[T any](t *testing.T, kind string) []T {
 	}
 	if len(found) == 0 {
 		t.Fatalf("there is no %s", kind)
+	}
+	return found
+}
+
+// TestCRDs: which CRDs the manifest has for each word of CRDS, as `make install-manifest` writes it.
+func TestCRDs(t *testing.T) {
+	const group = ".apps.open-cluster-management.io"
+	const own, shared, report = "applicationreports" + group, "gitopsclusters" + group, "multiclusterapplicationsetreports" + group
+	for word, want := range map[string][]string{"all": {own, shared, report}, "own": {own}, "none": nil} {
+		t.Run(word, func(t *testing.T) {
+			found := names(t, render(t, component[word]), "CustomResourceDefinition")
+			slices.Sort(found)
+			if !slices.Equal(found, want) {
+				t.Errorf("got %v, want %v", found, want)
+			}
+		})
+	}
+	makefile, err := os.ReadFile("../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for word, name := range component {
+		if name != "" && !strings.Contains(string(makefile), "== "+word+" ]]; then $(KUSTOMIZE) edit add component ../../deploy/components/"+name+";") {
+			t.Errorf("make install-manifest CRDS=%s does not add %s", word, name)
+		}
+	}
+	out, err := exec.CommandContext(t.Context(), "make", "-C", "..", "install-manifest", "CRDS=false").CombinedOutput()
+	if err == nil || !bytes.Contains(out, []byte("CRDS is all, own or none")) {
+		t.Errorf("CRDS=false is not refused: %v\n%s", err, out)
+	}
+}
+
+// component is the kustomize component of each word of CRDS; empty for none.
+var component = map[string]string{"all": "", "own": "own-crds", "none": "without-crds"}
+
+// render is the overlay for Argo CD with a component more.
+func render(t *testing.T, component string) []byte {
+	t.Helper()
+	dir, err := os.MkdirTemp(".", "render-") // a kustomization may read below itself, and its neighbours by name only
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	text := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [../overlays/argocd]\n"
+	if component != "" {
+		text += "components: [../components/" + component + "]\n"
+	}
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "tool", "-modfile=../.ci/tools/go.mod", "kustomize", "build", dir)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("kustomize: %v", err)
+	}
+	return out
+}
+
+// names are those of the objects of a kind in a manifest.
+func names(t *testing.T, manifest []byte, kind string) (found []string) {
+	t.Helper()
+	for document := range bytes.SplitSeq(manifest, []byte("\n---\n")) {
+		var object metav1.PartialObjectMetadata
+		if err := sigsyaml.Unmarshal(document, &object); err != nil {
+			t.Fatal(err)
+		}
+		if object.Kind == kind {
+			found = append(found, object.Name)
+		}
 	}
 	return found
 }
