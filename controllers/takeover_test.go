@@ -2,6 +2,7 @@ package controllers_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net/http"
 	"strings"
@@ -21,8 +22,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// ofEach is how many works of each kind, and from each state, there are of older controllers: 1,000 in all.
-const ofEach = 250
+// ofEach is how many works of each kind, and from each state, there are of older controllers.
+var ofEach = flag.Int("takeover.each", 25, "how many works of older controllers there are, of each of two kinds and from each of two states")
 
 // olderOnes are Applications with works as an older controller made them, by name.
 type olderOnes struct {
@@ -99,7 +100,7 @@ func olderSet(t *testing.T) *olderOnes {
 	o := &olderOnes{works: map[string]*workv1.ManifestWork{}}
 	o.set = applicationSetNamed(t, namespace(t, unique("older")), "old")
 	to, disabled := cluster(t), map[string]bool{}
-	for i := range 4 * ofEach {
+	for i := range 4 * *ofEach {
 		b := fixture.Application(fmt.Sprintf("older-%04d", i)).Namespace(o.set.Namespace).Cluster(to.Name)
 		if i%2 == 0 {
 			b = o.set.application(to, fmt.Sprintf("older-%04d", i))
@@ -181,9 +182,9 @@ func TestTakeOver(t *testing.T) {
 		return wrong
 	}, 3*time.Minute, time.Second).Should(BeEmpty())
 	o.set.expect(t, func(g Gomega, r *v1alpha1.MulticlusterApplicationSetReport) {
-		g.Expect(r.Statuses.Summary.Healthy).To(Equal(fmt.Sprint(2 * ofEach)))
-		g.Expect(r.Statuses.Summary.Synced).To(Equal(fmt.Sprint(2 * ofEach)))
-		g.Expect(r.Statuses.ClusterConditions).To(HaveLen(2 * ofEach))
+		g.Expect(r.Statuses.Summary.Healthy).To(Equal(fmt.Sprint(2 * *ofEach)))
+		g.Expect(r.Statuses.Summary.Synced).To(Equal(fmt.Sprint(2 * *ofEach)))
+		g.Expect(r.Statuses.ClusterConditions).To(HaveLen(2 * *ofEach))
 	})
 	o.each(t, func(app *argocd.Application) error {
 		w, err := now(app)
