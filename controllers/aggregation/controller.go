@@ -44,6 +44,7 @@ type Reconciler struct {
 	running controller.Controller
 	sets    sets.Known
 	memory  memory
+	schema  schema
 }
 
 // Reconcile brings the report of the ApplicationSet that req names up to date, unless it was written a moment ago.

@@ -43,6 +43,15 @@ func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, s *set
 		s.dirty = false
 		return nil
 	}
+	same, err := r.sameOnceDropped(ctx, desired, before)
+	if err != nil {
+		return err
+	}
+	if same {
+		before.digest, before.current, before.read, before.conditions = digest, true, false, desired.Status.Conditions
+		s.dirty = false
+		return nil
+	}
 	report.Publish(desired, before.conditions, before.meta.Generation, metav1.Now())
 	began := time.Now()
 	now, err := r.send(ctx, desired, s)
@@ -89,6 +98,7 @@ func (r *Reconciler) send(ctx context.Context, desired *v1alpha1.MulticlusterApp
 	if err != nil {
 		return nil, err
 	}
+	r.noteSchema(desired)
 	reportWrites.WithLabelValues(operation).Inc()
 	ctrl.LoggerFrom(ctx).V(1).Info("Wrote the report", "operation", operation, "bytes", s.size)
 	return &published{meta: *kept(desired), ours: true, current: true, conditions: conditions}, nil

@@ -24,6 +24,9 @@ type published struct {
 	// current is set when its conditions are about its generation.
 	current bool
 
+	// read is set when it was read, rather than written.
+	read bool
+
 	digest     report.Digest
 	conditions []metav1.Condition
 }
@@ -76,6 +79,7 @@ func publishedOf(obj *v1alpha1.MulticlusterApplicationSetReport) *published {
 		meta:       *kept(obj),
 		ours:       obj.Labels[apis.LabelHostingApplicationSet] != "",
 		current:    report.Current(obj),
+		read:       true,
 		digest:     report.DigestOf(obj),
 		conditions: obj.Status.Conditions,
 	}

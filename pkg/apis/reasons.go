@@ -105,6 +105,8 @@ const (
 	ReasonProgressing = "Progressing"
 	// ReasonAllShown: nothing was left out of the report.
 	ReasonAllShown = "AllShown"
+	// ReasonSchemaNarrow: the hub's CRD of reports is another product's, and does not have all that a report says.
+	ReasonSchemaNarrow = "SchemaNarrow"
 	// ReasonTruncated: the report would have become too large.
 	ReasonTruncated = "Truncated"
 )

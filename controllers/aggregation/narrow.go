@@ -1,0 +1,67 @@
+package aggregation
+
+import (
+	"context"
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+	"github.com/towline-io/towline/pkg/report"
+)
+
+// schema is whether the hub's CRD of reports is the narrower one that other products bring. The zero value does not know.
+type schema struct {
+	mu            sync.Mutex
+	known, narrow bool
+}
+
+// learn notes what the API server made of a report that has conditions, and tells whether that is the first time that it dropped
+// them.
+func (s *schema) learn(got *v1alpha1.MulticlusterApplicationSetReport) (news bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	narrow := len(got.Status.Conditions) == 0
+	news = narrow && !s.narrow
+	s.known, s.narrow = true, narrow
+	return news
+}
+
+// says tells what is known.
+func (s *schema) says() (narrow, known bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.narrow, s.known
+}
+
+// sameOnceDropped tells whether a report that was read says all that the hub's CRD would keep of the desired one. Where that
+// is not known yet the API server is asked, once, without a write.
+func (r *Reconciler) sameOnceDropped(ctx context.Context, desired *v1alpha1.MulticlusterApplicationSetReport, before *published) (bool, error) {
+	if !before.exists() || !before.read || before.digest != report.DigestOf(report.Published(desired)) {
+		return false, nil
+	}
+	narrow, known := r.schema.says()
+	if known {
+		return narrow, nil
+	}
+	trial := desired.DeepCopy()
+	report.Over(trial, &before.meta)
+	if err := r.Update(ctx, trial, client.DryRunAll); err != nil {
+		return false, err
+	}
+	r.noteSchema(trial)
+	narrow, _ = r.schema.says()
+	return narrow, nil
+}
+
+// noteSchema learns from what the API server made of a report, and says once what cannot be shown.
+func (r *Reconciler) noteSchema(got *v1alpha1.MulticlusterApplicationSetReport) {
+	if !r.schema.learn(got) {
+		return
+	}
+	r.Events.Eventf(got, nil, corev1.EventTypeWarning, apis.ReasonSchemaNarrow, "Report", "%s",
+		"the hub's CRD of MulticlusterApplicationSetReport, which another product brings, has no status.conditions: kubectl wait does not "+
+			"return for any report, and what the published schema lacks is not shown. Wait for a value of statuses.summary instead")
+}

@@ -1,0 +1,61 @@
+package controllers_test
+
+import (
+	"net/http"
+	"slices"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	eventsv1 "k8s.io/api/events/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// TestAggregationUnderANarrowSchema: a report that an API server keeps no more of says the same to it: a restart writes none anew.
+// What cannot be shown is said once, on one of them.
+func TestAggregationUnderANarrowSchema(t *testing.T) {
+	if !*publishedCRDs {
+		t.Skip("with -published-crds only")
+	}
+	first := start(t)
+	sets := []appSet{applicationSet(t), applicationSet(t), applicationSet(t)}
+	var apps []*argocd.Application
+	for _, set := range sets {
+		app := set.application(cluster(t), "a").Obj()
+		create(t, app)
+		report(t, app, feedbackOf(app).Healthy("a"))
+		expectHealth(t, app, "Healthy")
+		set.expect(t, healths("Healthy"))
+		apps = append(apps, app)
+	}
+	NewWithT(t).Eventually(func() int { return narrowEvents(t, sets) }, soon, tick).Should(Equal(1))
+	first.stop()
+	second := start(t)
+	for i, set := range sets {
+		before := set.report(t)
+		NewWithT(t).Eventually(func() []string { return second.writes.takeReports(http.MethodGet, set.Namespace) }, soon, tick).ShouldNot(BeEmpty())
+		report(t, apps[i], feedbackOf(apps[i]).String("healthStatus", "Degraded").String("syncStatus", "Synced"))
+		after := set.expect(t, healths("Degraded"))
+		if made := second.writes.takeReports(http.MethodPut, set.Namespace); len(made) != 1 {
+			t.Errorf("a restart and a change took the writes %q", made)
+		}
+		if after.Generation != before.Generation+1 {
+			t.Errorf("generation %d after %d", after.Generation, before.Generation)
+		}
+	}
+}
+
+// narrowEvents is how many events say that the schema is narrow.
+func narrowEvents(t *testing.T, sets []appSet) (n int) {
+	t.Helper()
+	for _, set := range sets {
+		list := &eventsv1.EventList{}
+		if err := k8s.List(t.Context(), list, client.InNamespace(set.Namespace)); err != nil {
+			t.Fatal(err)
+		}
+		n += len(slices.DeleteFunc(list.Items, func(e eventsv1.Event) bool { return e.Reason != apis.ReasonSchemaNarrow }))
+	}
+	return n
+}
