@@ -93,7 +93,8 @@ func (seen *observation) observeHubCopy(ctx context.Context) (err error) {
 	return err
 }
 
-// observeReturn reads of works that carry a request whether the Application may be sent to where they brought it.
+// observeReturn reads of works that carry a request whether the Application may be sent to where they brought it. One that is
+// there as it is on the hub may: nothing is brought that the cluster does not have.
 func (seen *observation) observeReturn(ctx context.Context) error {
 	seen.Return = map[types.UID]*authorization.Refusal{}
 	for _, w := range seen.works() {
@@ -104,7 +105,9 @@ func (seen *observation) observeReturn(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		seen.Return[w.UID] = refusal
+		if refusal != nil && !work.StillBrings(w, seen.App) {
+			seen.Return[w.UID] = refusal
+		}
 	}
 	return nil
 }

@@ -148,7 +148,8 @@ const (
 	OperationInfo = Group + "/request"
 
 	// AnnotationRequestSent is on a ManifestWork that carries an operation or its termination, until it is over: how
-	// far it has come, its identity, the version of the cluster's Application that it was made for, and a digest.
+	// far it has come, its identity, the version of the cluster's Application that it was made for, and digests of the
+	// operation and of the Application in whose place the work carries it.
 	AnnotationRequestSent = Group + "/request-sent"
 
 	// AnnotationRefreshSent is on a ManifestWork that carries a refresh: its kind, its identity, and when it was sent.

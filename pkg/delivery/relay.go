@@ -112,7 +112,7 @@ func (d *decision) relayOperation(seen *feedback.Observation, there relay.Cluste
 	app := d.to
 	last, left := out.requests.Last.Retry(d.Now)
 	if s := app.Status.OperationState; s != nil && relay.Terminate(s, last, there) {
-		out.send(relay.Sent{ID: relay.TerminationID(s.StartedAt), Version: there.Version}, nil)
+		out.send(d.Own, relay.Sent{ID: relay.TerminationID(s.StartedAt), Version: there.Version}, nil)
 		return nil
 	}
 	var operation json.RawMessage
@@ -137,7 +137,7 @@ func (d *decision) relayOperation(seen *feedback.Observation, there relay.Cluste
 	case relay.Stamp:
 		return d.stamp(out)
 	case relay.Send:
-		out.send(relay.Sent{ID: relay.ID(operation), Version: there.Version, Digest: relay.Digest(operation)}, operation)
+		out.send(d.Own, relay.Sent{ID: relay.ID(operation), Version: there.Version, Digest: relay.Digest(operation)}, operation)
 	case relay.Clear:
 		if showsOperation(app, seen) { // otherwise the status controller is about to, and its write wakes this one
 			d.takeOperation(none, out)
@@ -217,8 +217,8 @@ func (d *decision) stamp(out *relayed) *hold {
 }
 
 // send lets the work carry a request.
-func (r *relayed) send(s relay.Sent, operation json.RawMessage) {
-	s.State = relay.OnItsWay
+func (r *relayed) send(w *workv1.ManifestWork, s relay.Sent, operation json.RawMessage) {
+	s.State, s.Instead = relay.OnItsWay, work.Brings(w)
 	r.requests.Last = s
 	r.carry = &work.Request{Operation: operation, Version: s.Version}
 }

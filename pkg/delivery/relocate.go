@@ -1,6 +1,8 @@
 package delivery
 
 import (
+	"strings"
+
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -15,14 +17,26 @@ func (d *decision) relocates() bool {
 		work.CarriesTo(d.Own, from) // otherwise the cluster has changed what the work carries
 }
 
-// askReturn is for an Application that is to change its namespace there while its work carries a request, and that may not be
-// where it was any more. An agent that has not answered a request yet is waited for as usual, with the Application where it was.
+// askReturn is for an Application that is to change its namespace there while its work carries a request. It has to be put back
+// where it was first, since the request says nothing of its finalizers. It may not be there any more, and has changed since: what
+// the cluster has is not known then. An agent that has not answered a request yet is waited for as usual, with the Application
+// where it was.
 func askReturn(d *decision, _ question) answer {
 	if !d.relocates() || !work.CarriesRequest(d.Own) || d.lacks(NeedReturn) {
 		return open
 	}
 	d.to = work.At(d.App, d.Own)
-	return refused(d.Return[d.Own.UID])
+	r := d.Return[d.Own.UID]
+	if r == nil {
+		return open
+	}
+	why, _, _ := strings.Cut(r.Message, ": ") // its advice is for one that asks to be there
+	a := because("moving from namespace %s to namespace %s of cluster %s: the Application there has to lose its finalizers first, so that what it "+
+		"deployed stays. It has changed on the hub since an operation was sent to it, and may not be sent there any more: %s. Take the "+
+		"change back until it has moved, or have it permitted there until then",
+		d.to.ClusterNamespace(), d.App.ClusterNamespace(), d.App.Cluster(), why)
+	a.reason = r.Reason
+	return a
 }
 
 // askRelocation is for an Application that is to change its namespace there. With the work's next word the agent removes the

@@ -116,6 +116,7 @@ func TestTerminate(t *testing.T) {
 func TestSent(t *testing.T) {
 	for _, s := range []relay.Sent{
 		{}, {State: relay.OnItsWay, ID: "1-a", Version: "7", Digest: "ab"}, {State: relay.Refused, ID: "x", Version: "7"},
+		{State: relay.OnItsWay, ID: "1-a", Version: "7", Digest: "ab", Instead: "cd"},
 		{State: relay.Failed, ID: "x", Version: "7", Since: now},
 	} {
 		if got := relay.ParseSent(s.String()); got != s {
@@ -123,7 +124,7 @@ func TestSent(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{
-		"x", "sent a b", "other a b c", "sent a b c d", "failed a b c", "failed a b c d", "sent a b c " + now.Format(time.RFC3339),
+		"x", "sent a b", "other a b c", "failed a b c", "failed a b c d", "delivered a b c d", "sent a b c d e",
 	} {
 		if got := relay.ParseSent(bad); got != (relay.Sent{}) {
 			t.Errorf("%q was read as %+v", bad, got)

@@ -47,6 +47,10 @@ type Sent struct {
 	// Digest is that of the operation; empty for a termination.
 	Digest string
 
+	// Instead is the digest of the Application that the work carried before, of a request that is on its way; empty where that is
+	// not known. The cluster has that Application already, so that it may be put back whatever rules say by then.
+	Instead string
+
 	// Since is when one that failed was found to have, to the second; zero for others.
 	Since time.Time
 }
@@ -74,6 +78,8 @@ func ParseSent(annotation string) Sent {
 	s := Sent{State: State(f[0]), ID: f[1], Version: f[2], Digest: f[3]}
 	switch {
 	case len(f) == 4 && (s.State == OnItsWay || s.State == Delivered || s.State == Refused):
+	case len(f) == 5 && s.State == OnItsWay:
+		s.Instead = f[4]
 	case len(f) == 5 && s.State == Failed:
 		var err error
 		if s.Since, err = time.Parse(time.RFC3339, f[4]); err != nil {
@@ -98,8 +104,11 @@ func (s Sent) String() string {
 		digest = noDigest
 	}
 	words := []string{string(s.State), s.ID, s.Version, digest}
-	if s.State == Failed {
+	switch {
+	case s.State == Failed:
 		words = append(words, s.Since.UTC().Format(time.RFC3339))
+	case s.State == OnItsWay && s.Instead != "":
+		words = append(words, s.Instead)
 	}
 	return strings.Join(words, " ")
 }

@@ -54,7 +54,7 @@ func Terminating(w *workv1.ManifestWork, app *argocd.Application, there relay.Cl
 		out.Annotations = map[string]string{}
 	}
 	out.Annotations[apis.AnnotationRequestSent] = relay.Sent{
-		State: relay.OnItsWay, ID: relay.TerminationID(there.StartedAt), Version: there.Version,
+		State: relay.OnItsWay, ID: relay.TerminationID(there.StartedAt), Version: there.Version, Instead: Brings(w),
 	}.String()
 	return out, Carry(out, At(app, w), Request{Version: there.Version})
 }

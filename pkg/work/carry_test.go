@@ -42,7 +42,7 @@ func TestTerminating(t *testing.T) {
 			if s := out.Spec.ManifestConfigs[0].UpdateStrategy.ServerSideApply; !s.Force || s.FieldManager != "work-agent-termination" {
 				t.Errorf("applied by %+v", s)
 			}
-			want := relay.Sent{State: relay.OnItsWay, ID: relay.TerminationID(there.StartedAt), Version: "7"}
+			want := relay.Sent{State: relay.OnItsWay, ID: relay.TerminationID(there.StartedAt), Version: "7", Instead: work.Brings(w)}
 			if got := work.Sent(out).Last; got != want {
 				t.Errorf("it remembers %+v", got)
 			}

@@ -169,6 +169,7 @@ var gateScripts = map[string]struct {
 		round c1
 		turn a
 		rules off
+		spec team-a/one v2
 		namespace team-a/one
 		settle
 		rules on`},
@@ -269,6 +270,7 @@ var gateScripts = map[string]struct {
 		round c1
 		turn a
 		project narrow
+		spec argocd/one v2
 		release argocd/one true
 		turn a
 		project wide`},

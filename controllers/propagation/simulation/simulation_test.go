@@ -106,6 +106,20 @@ var scripts = map[string]string{
 			settle
 			wait 6m
 			settle`,
+	"an operation on its way to a namespace that is closed": `rules on
+			create team-a/one c1 cascade
+			namespace team-a/one apps
+			settle
+			operation team-a/one r1
+			turn a
+			turn a
+			round c1
+			turn a
+			turn a
+			round c1
+			turn a
+			rules off
+			namespace team-a/one`,
 	"absence that is not known": `create argocd/one c1 cascade old-first
 			settle
 			fail c1
