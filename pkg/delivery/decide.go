@@ -76,10 +76,13 @@ type decision struct {
 	withheld *hold
 }
 
+// usualAnswers is about how many gates are asked for a decision.
+const usualAnswers = 32
+
 // Decide is what is to be done about an Application.
 func Decide(f Facts, o Options) Plan {
 	d := &decision{Facts: &f, Options: o, to: f.App, going: map[types.UID]bool{}}
-	d.plan.Trace = make([]Answer, 0, len(Gates))
+	d.plan.Trace = make([]Answer, 0, usualAnswers)
 	d.plan.Intent = d.intent()
 	kept, pending, stops := d.revoke() // whatever the Application's author decides does not keep what lost its right
 	if !stops {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -118,7 +117,7 @@ func (d *decision) write(desired *workv1.ManifestWork) (current *workv1.Manifest
 	}
 	takes := targetIn(d.Own, d.to) != targetIn(updated, d.to)
 	d.step(Step{Write: work.Change(d.Own, updated), Rejects: true, Takes: takes})
-	return updated, !equality.Semantic.DeepEqual(d.Own.Spec, updated.Spec)
+	return updated, !work.SameSpec(&d.Own.Spec, &updated.Spec)
 }
 
 // noteAnew marks a work that is made for an Application which a cluster has reported on, and which no other work has: an

@@ -161,13 +161,25 @@ var byName = func() map[string]int {
 
 // Rules are what the work agent is to report of an Application whose spec lists so many sources (0 when it has
 // the one source of spec.source). None of it changes while nothing happens to the Application.
+//
+// Works share the paths that are asked for: nobody changes them.
 func Rules(sources int) []workv1.FeedbackRule {
-	return []workv1.FeedbackRule{ruleOf(all[:len(all)-rulesOfSource*(MaxSources-min(sources, MaxSources))])}
+	return []workv1.FeedbackRule{rulesOf[min(sources, MaxSources)]}
 }
+
+// rulesOf are the rules by how many sources there are.
+var rulesOf = func() (out [MaxSources + 1]workv1.FeedbackRule) {
+	for sources := range out {
+		out[sources] = ruleOf(all[:len(all)-rulesOfSource*(MaxSources-sources)])
+	}
+	return out
+}()
 
 // VolatileRule asks beside Rules for what changes with every comparison of the cluster's Argo CD. Each answer is a write
 // of the work, so a work has it only while somebody waits for one.
-func VolatileRule() workv1.FeedbackRule { return ruleOf(volatile) }
+func VolatileRule() workv1.FeedbackRule { return volatileRule }
+
+var volatileRule = ruleOf(volatile)
 
 // VolatileNames are the names of the values that VolatileRule asks for.
 var VolatileNames = func() []string {

@@ -14,7 +14,9 @@ import (
 
 // TestStillBrings: an Application is what its work brings as long as it has not changed, wherever it asks to be by now.
 func TestStillBrings(t *testing.T) {
-	app := func() *fixture.ApplicationBuilder { return fixture.Application("guestbook").Finalizers(apis.FinalizerResources) }
+	app := func() *fixture.ApplicationBuilder {
+		return fixture.Application("guestbook").Finalizers(apis.FinalizerResources)
+	}
 	carrying := func(w *workv1.ManifestWork) {
 		last := relay.Sent{State: relay.OnItsWay, ID: "1-a", Version: "7", Digest: "d", Instead: work.Brings(w)}
 		if err := work.Carry(w, app().Obj(), work.Request{Operation: []byte(`{"sync":{}}`), Version: "7"}); err != nil {

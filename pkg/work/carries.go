@@ -2,8 +2,10 @@ package work
 
 import (
 	"encoding/json"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -18,7 +20,7 @@ func Carries(w *workv1.ManifestWork, app *argocd.Application) bool {
 	if w.Labels[apis.LabelPull] != "" || w.Annotations[apis.AnnotationHubName] != "" {
 		return true
 	}
-	return holds(w, func(held *metav1.PartialObjectMetadata) bool { return held.Name == app.Name })
+	return holds(w, func(held types.NamespacedName) bool { return held.Name == app.Name })
 }
 
 // HubApplication is the hub Application that a work's annotations name, and whether they name one. They are the cluster's to
@@ -31,32 +33,34 @@ func HubApplication(w metav1.Object) (types.NamespacedName, bool) {
 
 // CarriesTo tells whether a work carries an Application to that namespace and name of its cluster.
 func CarriesTo(w *workv1.ManifestWork, key types.NamespacedName) bool {
-	return holds(w, func(held *metav1.PartialObjectMetadata) bool {
-		return held.Name == key.Name && held.Namespace == key.Namespace
-	})
+	return holds(w, func(held types.NamespacedName) bool { return held == key })
 }
 
-// Carried is the Application that a work carries, and whether it carries one: not a request, and nothing that cannot be
-// read.
+// Carried is the Application that a work carries, its metadata and its spec, and whether it carries one: not a request, and
+// nothing that cannot be read.
 func Carried(w *workv1.ManifestWork) (*argocd.Application, bool) {
 	for _, m := range w.Spec.Workload.Manifests {
-		held := &argocd.Application{}
-		if json.Unmarshal(m.Raw, held) == nil && held.Kind == argocd.Kind &&
+		var held struct { // an Application is decoded twice, for the fields that it does not know
+			metav1.TypeMeta   `json:",inline"`
+			metav1.ObjectMeta `json:"metadata"`
+			Spec              runtime.RawExtension `json:"spec"`
+		}
+		if json.Unmarshal(m.Raw, &held) == nil && held.Kind == argocd.Kind &&
 			held.GroupVersionKind().Group == argocd.GroupVersion.Group && len(held.Spec.Raw) > 0 {
-			return held, true
+			return &argocd.Application{TypeMeta: held.TypeMeta, ObjectMeta: held.ObjectMeta, Spec: held.Spec}, true
 		}
 	}
 	return nil, false
 }
 
 // holds tells whether one of the Applications among a work's manifests is the one that is looked for.
-func holds(w *workv1.ManifestWork, wanted func(*metav1.PartialObjectMetadata) bool) bool {
-	for _, m := range w.Spec.Workload.Manifests {
-		var held metav1.PartialObjectMetadata
-		if json.Unmarshal(m.Raw, &held) == nil && held.Kind == argocd.Kind &&
-			held.GroupVersionKind().Group == argocd.GroupVersion.Group && wanted(&held) {
-			return true
+func holds(w *workv1.ManifestWork, wanted func(types.NamespacedName) bool) bool {
+	return slices.ContainsFunc(w.Spec.Workload.Manifests, func(m workv1.Manifest) bool {
+		var held struct {
+			metav1.TypeMeta `json:",inline"`
+			Metadata        struct{ Namespace, Name string }
 		}
-	}
-	return false
+		return json.Unmarshal(m.Raw, &held) == nil && held.Kind == argocd.Kind &&
+			held.GroupVersionKind().Group == argocd.GroupVersion.Group && wanted(held.Metadata)
+	})
 }

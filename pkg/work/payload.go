@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -42,17 +43,50 @@ func payload(app *argocd.Application, requests Requests) ([]byte, error) {
 	if out == nil {
 		out = map[string]json.RawMessage{}
 	}
-	out["spec"] = spec
-	for field, value := range map[string]any{
-		"apiVersion": argocd.GroupVersion.String(),
-		"kind":       argocd.Kind,
-		"metadata":   payloadMeta(app, requests),
-	} {
-		if out[field], err = Marshal(value); err != nil {
-			return nil, fmt.Errorf("%s: %w", field, err)
-		}
+	out["spec"], out["apiVersion"], out["kind"] = spec, apiVersion, kind
+	if out["metadata"], err = Marshal(payloadMeta(app, requests)); err != nil {
+		return nil, fmt.Errorf("metadata: %w", err)
 	}
-	return Marshal(out)
+	var compact bytes.Buffer
+	err = json.Compact(&compact, appendObject(nil, out))
+	return compact.Bytes(), err
+}
+
+// What is the same in every payload, in JSON.
+var (
+	apiVersion = quoted(argocd.GroupVersion.String())
+	kind       = quoted(argocd.Kind)
+	inTheirs   = quoted(apis.InClusterServer)
+)
+
+// quoted is a text in JSON.
+func quoted(s string) json.RawMessage {
+	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
+		return json.RawMessage(`"` + s + `"`)
+	}
+	out, err := Marshal(s)
+	if err != nil {
+		panic(err) // a string can always be encoded
+	}
+	return out
+}
+
+// appendObject appends the JSON of an object with those fields, in the order of their keys. Marshal would check and copy each
+// field once more for each object that it is in.
+func appendObject(to []byte, fields map[string]json.RawMessage) []byte {
+	to = append(to, '{')
+	keys := make([]string, 0, len(fields))
+	for key := range fields {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	for i, key := range keys {
+		if i > 0 {
+			to = append(to, ',')
+		}
+		to = append(append(append(to, quoted(key)...), ':'), fields[key]...)
+	}
+	return append(to, '}')
 }
 
 // payloadMetadata has just the metadata that travels. ObjectMeta would add a null creationTimestamp. Its fields are in
@@ -109,13 +143,9 @@ func inCluster(spec []byte) ([]byte, error) {
 		return nil, fmt.Errorf("spec.destination: %w", err)
 	}
 	delete(destination, "name")
-	if destination["server"], err = Marshal(apis.InClusterServer); err != nil {
-		return nil, err
-	}
-	if fields["destination"], err = Marshal(destination); err != nil {
-		return nil, err
-	}
-	return Marshal(fields)
+	destination["server"] = inTheirs
+	fields["destination"] = appendObject(nil, destination)
+	return appendObject(nil, fields), nil
 }
 
 // object decodes one level of a JSON object. What is missing counts as empty.

@@ -1,7 +1,10 @@
 package work
 
 import (
+	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -44,8 +47,28 @@ func Released(w *workv1.ManifestWork) bool {
 	if w.Spec.DeleteOption == nil || w.Spec.DeleteOption.PropagationPolicy != workv1.DeletePropagationPolicyTypeOrphan {
 		return false
 	}
-	out, err := Release(w, nil)
-	return err == nil && !CarriesRequest(w) && sameSpec(&w.Spec, &out.Spec)
+	if CarriesRequest(w) || TellsLeft(w) || ClaimOf(w) == Looks || Refused(w) != "" {
+		return false
+	}
+	return !slices.ContainsFunc(w.Spec.Workload.Manifests, func(m workv1.Manifest) bool { return !isReleased(m.Raw) })
+}
+
+// isReleased tells whether a manifest has nothing that Release takes off.
+func isReleased(raw []byte) bool {
+	var m struct {
+		Metadata struct {
+			Annotations map[string]json.RawMessage
+			Labels      json.RawMessage
+			Finalizers  json.RawMessage
+		}
+	}
+	if json.Unmarshal(raw, &m) != nil {
+		return false
+	}
+	_, marked := m.Metadata.Annotations[apis.AnnotationFinalizersDropped]
+	labels, err := object(m.Metadata.Labels)
+	return !marked && len(m.Metadata.Finalizers) == 0 &&
+		(err != nil || !argocd.AnyMark(m.Metadata.Annotations) && !argocd.AnyMark(labels)) // as for Unmark
 }
 
 // releaseManager is the field manager of a manifest that says nothing of an Application but its name.
@@ -71,17 +94,16 @@ func PutBack(w *workv1.ManifestWork, app *argocd.Application) error {
 	return nil
 }
 
-// At is the Application as it would be if it still named the place where the work brought it.
+// At is the Application as it would be if it still named the place where the work brought it. It shares all but its annotations
+// with app.
 func At(app *argocd.Application, w *workv1.ManifestWork) *argocd.Application {
-	there := app.DeepCopy()
-	if there.Annotations == nil {
-		there.Annotations = map[string]string{}
-	}
-	there.Annotations[apis.AnnotationCluster] = w.Namespace
+	there := *app
+	there.Annotations = maps.Clone(app.Annotations)
+	metav1.SetMetaDataAnnotation(&there.ObjectMeta, apis.AnnotationCluster, w.Namespace)
 	if len(w.Spec.ManifestConfigs) > 0 {
-		there.Annotations[apis.AnnotationAppNamespace] = w.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace
+		metav1.SetMetaDataAnnotation(&there.ObjectMeta, apis.AnnotationAppNamespace, w.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace)
 	}
-	return there
+	return &there
 }
 
 // nameOnly lets a work that carries a request carry just the name of its Application. It returns an error for one that

@@ -16,7 +16,7 @@ import (
 // Towline's as a whole. Of the labels and annotations only the keys that Render sets or could have set are;
 // those of others stay. Neither argument is changed; where nothing had to, existing itself is returned.
 func Update(existing, desired *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
-	same := sameSpec(&existing.Spec, &desired.Spec)
+	same := SameSpec(&existing.Spec, &desired.Spec)
 	if same && owned(existing.Labels, desired.Labels) && owned(existing.Annotations, desired.Annotations) {
 		return existing, false // as nearly always: nothing is copied for that
 	}
@@ -65,8 +65,8 @@ func own(existing, desired map[string]string) map[string]string {
 	return out
 }
 
-// sameSpec compares what desired asks for with what the API server returned for it.
-func sameSpec(existing, desired *workv1.ManifestWorkSpec) bool {
+// SameSpec compares what desired asks for with what the API server returned for it.
+func SameSpec(existing, desired *workv1.ManifestWorkSpec) bool {
 	return sameManifests(existing.Workload.Manifests, desired.Workload.Manifests) &&
 		slices.EqualFunc(existing.ManifestConfigs, desired.ManifestConfigs, sameConfig) &&
 		equality.Semantic.DeepEqual(existing.DeleteOption, desired.DeleteOption) &&
@@ -87,7 +87,9 @@ func sameConfig(existing, desired workv1.ManifestConfigOption) bool {
 }
 
 func sameRule(a, b workv1.FeedbackRule) bool {
-	return a.Type == b.Type && slices.Equal(a.JsonPaths, b.JsonPaths)
+	x, y := a.JsonPaths, b.JsonPaths
+	shared := len(x) == len(y) && len(x) > 0 && &x[0] == &y[0] // as the caches have it, and what Render makes
+	return a.Type == b.Type && (shared || slices.Equal(x, y))
 }
 
 func sameManifests(a, b []workv1.Manifest) bool {

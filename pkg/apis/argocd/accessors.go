@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -49,8 +50,12 @@ func PausedBy(object string, annotations map[string]string) string {
 
 // Unreadable tells whether an annotation that is true or false is neither. An empty one counts as not set.
 func Unreadable(annotations map[string]string, key string) bool {
-	_, err := strconv.ParseBool(annotations[key])
-	return annotations[key] != "" && err != nil
+	value := annotations[key]
+	if value == "" {
+		return false // most are, and an error costs
+	}
+	_, err := strconv.ParseBool(value)
+	return err != nil
 }
 
 // Cluster is the name of the ManagedCluster that the Application asks for; empty when it asks for none.
@@ -138,6 +143,9 @@ func Destroys(finalizers []string) bool {
 }
 
 func isTrue(s string) bool {
+	if s == "" {
+		return false
+	}
 	ok, err := strconv.ParseBool(s)
 	return err == nil && ok
 }
@@ -151,6 +159,9 @@ func (s *Status) Empty() bool {
 // SourceCount is how many entries spec.sources has; 0 for an Application with one source, and for a spec that
 // cannot be read.
 func SourceCount(spec []byte) int {
+	if !bytes.Contains(spec, []byte(`"sources"`)) {
+		return 0 // as most: it is asked for each decision
+	}
 	var s struct {
 		Sources []json.RawMessage `json:"sources"`
 	}

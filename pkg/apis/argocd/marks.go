@@ -29,6 +29,11 @@ var marks = []string{
 // tell either.
 func IsMark(key string) bool { return slices.Contains(marks, key) }
 
+// AnyMark tells whether there is a mark among labels or annotations.
+func AnyMark[V any](in map[string]V) bool {
+	return slices.ContainsFunc(marks, func(key string) bool { _, has := in[key]; return has })
+}
+
 // Unmarked is a copy of labels or annotations without marks.
 func Unmarked[V any](in map[string]V) map[string]V {
 	out := maps.Clone(in)
