@@ -62,12 +62,13 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*ob
 	return seen, r.observeTarget(ctx, seen)
 }
 
-func (r *Reconciler) observeApplication(ctx context.Context, seen *observation) error {
+func (r *Reconciler) observeApplication(ctx context.Context, seen *observation) (err error) {
 	app := &argocd.Application{}
-	err := r.Get(ctx, seen.Key, app)
+	err = r.Get(ctx, seen.Key, app, client.UnsafeDisableDeepCopy)
 	if err == nil {
-		seen.App, seen.Presence = app, delivery.Present
-		return r.Tracking.Unlabel(ctx, app)
+		seen.Presence = delivery.Present
+		seen.App, err = r.Tracking.Unlabelled(ctx, app)
+		return err
 	}
 	if !apierrors.IsNotFound(err) {
 		return err
@@ -78,8 +79,9 @@ func (r *Reconciler) observeApplication(ctx context.Context, seen *observation) 
 	case err == nil && app.Labels[apis.LabelPull] != "":
 		seen.Presence = delivery.Behind
 	case err == nil:
-		seen.App, seen.Presence = app, delivery.Unlabelled
-		return r.Tracking.Unlabel(ctx, app)
+		seen.Presence = delivery.Unlabelled
+		seen.App, err = r.Tracking.Unlabelled(ctx, app)
+		return err
 	case !gone.Is(err):
 		return err
 	}

@@ -160,8 +160,7 @@ func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same b
 		if err != nil || app == nil || app.UID != seen.App.UID {
 			return false, err
 		}
-		seen.App = app
-		if err := r.Tracking.Unlabel(ctx, app); err != nil {
+		if seen.App, err = r.Tracking.Unlabelled(ctx, app); err != nil {
 			return false, err
 		}
 	}

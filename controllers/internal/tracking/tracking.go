@@ -4,6 +4,7 @@ package tracking
 
 import (
 	"context"
+	"maps"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -46,11 +47,17 @@ func (r *Reader) LabelKey(ctx context.Context) (string, error) {
 	return key(cm), client.IgnoreNotFound(err)
 }
 
-// Unlabel takes the label off an Application that was read, so that what is made of it has none. It is not the cache's own.
-func (r *Reader) Unlabel(ctx context.Context, app *argocd.Application) error {
+// Unlabelled is the Application without the label, so that what is made of it has none: the one that was read, where that has
+// none, and otherwise a copy of it.
+func (r *Reader) Unlabelled(ctx context.Context, app *argocd.Application) (*argocd.Application, error) {
 	label, err := r.LabelKey(ctx)
-	delete(app.Labels, label)
-	return err
+	if _, has := app.Labels[label]; !has {
+		return app, err
+	}
+	out := *app
+	out.Labels = maps.Clone(app.Labels)
+	delete(out.Labels, label)
+	return &out, err
 }
 
 // Watches wake whom a change of the label concerns.
