@@ -1,6 +1,7 @@
 package propagation
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -19,8 +20,11 @@ import (
 // observeTarget reads what decides whether the Application may have its target: its grants, for whom it is applied, and who
 // else wants the target.
 func (r *Reconciler) observeTarget(ctx context.Context, seen *observation) (err error) {
-	if seen.Refused, err = seen.refusal(ctx, seen.App, authorization.ReadSpec); err != nil {
-		return err
+	request, err := authorization.ReadSpec(seen.App)
+	if seen.Unreadable = err; err == nil {
+		if seen.Refused, err = seen.refusalOf(ctx, seen.App, request); err != nil {
+			return err
+		}
 	}
 	if seen.App.Operation != nil {
 		if seen.OperationRefused, err = seen.refusal(ctx, seen.App, authorization.Read); err != nil {
@@ -30,7 +34,7 @@ func (r *Reconciler) observeTarget(ctx context.Context, seen *observation) (err 
 	if err := r.observeGrant(ctx, seen); err != nil {
 		return err
 	}
-	if err := r.observeExecutor(ctx, seen); err != nil {
+	if err := r.observeExecutor(ctx, seen, cmp.Or(request.Project, argocd.DefaultProject)); err != nil {
 		return err
 	}
 	return r.observeClaimants(ctx, seen)
@@ -41,30 +45,36 @@ func (r *Reconciler) observeTarget(ctx context.Context, seen *observation) (err 
 func (seen *observation) refusal(
 	ctx context.Context, app *argocd.Application, asks func(*argocd.Application) (authorization.Request, error),
 ) (*authorization.Refusal, error) {
-	cluster := seen.clusters[app.Cluster()]
-	if cluster == nil {
-		return nil, nil
-	}
 	request, err := asks(app)
 	if err != nil {
 		return nil, nil //nolint:nilerr // it is not sent, which a gate of its own says
+	}
+	return seen.refusalOf(ctx, app, request)
+}
+
+func (seen *observation) refusalOf(
+	ctx context.Context, app *argocd.Application, request authorization.Request,
+) (*authorization.Refusal, error) {
+	cluster := seen.clusters[app.Cluster()]
+	if cluster == nil {
+		return nil, nil
 	}
 	return seen.grants.Check(ctx, app, request, cluster)
 }
 
 // observeExecutor reads for whom the work is applied: the ServiceAccount of the AppProject, or the hub's.
-func (r *Reconciler) observeExecutor(ctx context.Context, seen *observation) error {
-	project, err := r.Grants.Project(ctx, seen.App.Project())
+func (r *Reconciler) observeExecutor(ctx context.Context, seen *observation, named string) error {
+	project, err := r.Grants.Project(ctx, named)
 	seen.Executor = r.Executor
 	if err != nil || project == nil || project.Annotations[apis.AnnotationExecutor] == "" {
 		return err
 	}
-	named, invalid := authorization.ParseServiceAccount(project.Annotations[apis.AnnotationExecutor])
+	account, invalid := authorization.ParseServiceAccount(project.Annotations[apis.AnnotationExecutor])
 	if invalid != nil {
 		seen.ExecutorInvalid = fmt.Sprintf("AppProject %s/%s, annotation %s: %s",
 			project.Namespace, project.Name, apis.AnnotationExecutor, invalid)
 	}
-	seen.Executor = named
+	seen.Executor = account
 	return nil
 }
 

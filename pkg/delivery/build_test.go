@@ -12,6 +12,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/authorization"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/managedcluster"
@@ -35,6 +36,7 @@ func of(b *fixture.ApplicationBuilder) *situation {
 	s := &situation{Options: Options{Adopt: apis.AdoptMatching, AfterRestore: AfterRestoreHold, Move: MoveOptions{Timeout: time.Hour}}}
 	s.Now, s.App, s.Known, s.Identity = now, app, everything, "identity"
 	s.Key = types.NamespacedName{Namespace: app.Namespace, Name: app.Name}
+	_, s.Unreadable = authorization.ReadSpec(app)
 	s.Presence = Present
 	if app.Labels[apis.LabelPull] == "" {
 		s.Presence = Unlabelled

@@ -94,6 +94,9 @@ type Facts struct {
 	// Paused names the object of the hub, other than a cluster, that pauses the Application; empty for none.
 	Paused string
 
+	// Unreadable is why what the spec asks for cannot be read; nil where it can. It is known for Applications that ask to be sent.
+	Unreadable error
+
 	// Refused is the refusal of what the spec asks for, and OperationRefused that of the requested operation beside it; nil
 	// where there is none. Both are known for Applications that ask to be sent.
 	Refused, OperationRefused *authorization.Refusal

@@ -28,8 +28,8 @@ func refused(r *authorization.Refusal) answer {
 
 // askSpec is for an Application of which cannot be read what it asks for.
 func askSpec(d *decision, _ question) answer {
-	if _, err := authorization.ReadSpec(d.App); err != nil {
-		return unrendered(err)
+	if d.Unreadable != nil {
+		return unrendered(d.Unreadable)
 	}
 	return open
 }
