@@ -3,6 +3,7 @@ package status
 import (
 	"bytes"
 	"encoding/json"
+	"reflect"
 	"slices"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
@@ -22,7 +23,7 @@ func merge(current *argocd.Status, facts *observed.Facts, troubles []argocd.Cond
 	if facts == nil {
 		facts = &observed.Facts{}
 	}
-	out := *current.DeepCopy()
+	out := *current // what is in it is replaced, and not changed
 	s := &facts.Status
 	if !facts.Complete {
 		s = withKnown(s, current)
@@ -70,6 +71,9 @@ func diff(app *argocd.Application, status argocd.Status) (*argocd.Patch, error) 
 		out.Conditions = status.Conditions
 	}
 	status.Conditions = app.Status.Conditions
+	if reflect.DeepEqual(&app.Status, &status) {
+		return out, nil // as nearly always
+	}
 	before, err := json.Marshal(&app.Status)
 	if err != nil {
 		return nil, err
