@@ -116,7 +116,7 @@ func (c *cluster) applyWork(w *workv1.ManifestWork) error {
 	p, err := readPayload(applicationIn(w))
 	must(err)
 	a, failed := c.applyOne(w, p, applied)
-	status := w.Status.DeepCopy()
+	status := copyStatus(&w.Status)
 	noteApplied(status, w, p, failed, c.world.metaNow())
 	var conflicted conflictError
 	var errs error
@@ -226,6 +226,18 @@ func optionOf(w *workv1.ManifestWork, at key) *workv1.ManifestConfigOption {
 	return nil
 }
 
+// copyStatus is a copy whose conditions can be set. Values are not copied: others take their place.
+func copyStatus(s *workv1.ManifestWorkStatus) *workv1.ManifestWorkStatus {
+	out := *s
+	out.Conditions = slices.Clone(s.Conditions)
+	out.ResourceStatus.Manifests = slices.Clone(s.ResourceStatus.Manifests)
+	for i := range out.ResourceStatus.Manifests {
+		m := &out.ResourceStatus.Manifests[i]
+		m.Conditions = slices.Clone(m.Conditions)
+	}
+	return &out
+}
+
 // noteApplied writes the conditions of an apply, and forgets what was reported of anything else.
 func noteApplied(status *workv1.ManifestWorkStatus, w *workv1.ManifestWork, p *payload, failed error, now metav1.Time) {
 	id := workv1.ManifestResourceMeta{
@@ -318,7 +330,7 @@ func (c *cluster) hearEnd(name string) {
 
 // endApplied asks for the deletion of an AppliedManifestWork, and says so on the work.
 func (c *cluster) endApplied(w *workv1.ManifestWork, applied *appliedWork) error {
-	status := w.Status.DeepCopy()
+	status := copyStatus(&w.Status)
 	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
 		Type: workv1.WorkDeleting, Status: metav1.ConditionTrue, Reason: "WorkDeleting", Message: "ManifestWork is being deleted",
 		ObservedGeneration: w.Generation, LastTransitionTime: c.world.metaNow(),
@@ -378,7 +390,7 @@ func (c *cluster) finalizeApplied(name string) error {
 
 // evict deletes the AppliedManifestWorks whose works have been gone for long.
 func (c *cluster) evict() {
-	for _, name := range slices.Sorted(maps.Keys(c.applied)) {
+	for _, name := range sortedNames(c.applied) {
 		if a := c.applied[name]; !a.deleting && !a.evicts.IsZero() && !a.evicts.After(c.world.now) {
 			a.deleting = true
 			c.todo[name] |= finalizeApplied
@@ -400,7 +412,7 @@ func (c *cluster) reportStatus(w *workv1.ManifestWork) error {
 	if !hasFinalizer(w) || meta.FindStatusCondition(w.Status.Conditions, workv1.WorkApplied) == nil {
 		return nil
 	}
-	status := w.Status.DeepCopy()
+	status := copyStatus(&w.Status)
 	available := metav1.Condition{
 		Type: workv1.ManifestAvailable, Status: metav1.ConditionTrue, Reason: "ResourceAvailable", Message: "Resource is available",
 		LastTransitionTime: c.world.metaNow(),
@@ -419,10 +431,7 @@ func (c *cluster) reportStatus(w *workv1.ManifestWork) error {
 			continue
 		}
 		c.polling = c.polling && c.failing
-		values := feedbackOf(a, optionOf(w, a.key))
-		if !sameValues(values, m.StatusFeedbacks.Values) {
-			m.StatusFeedbacks.Values = values
-		}
+		m.StatusFeedbacks.Values = feedbackOf(a, optionOf(w, a.key), m.StatusFeedbacks.Values)
 		meta.SetStatusCondition(&m.Conditions, metav1.Condition{
 			Type: "StatusFeedbackSynced", Status: metav1.ConditionTrue, Reason: "StatusFeedbackSynced", LastTransitionTime: c.world.metaNow(),
 		})
@@ -433,19 +442,32 @@ func (c *cluster) reportStatus(w *workv1.ManifestWork) error {
 	return c.world.hub.setStatus(w, status)
 }
 
-// feedbackOf are the values that the rules of a work ask for.
-func feedbackOf(a *placed, option *workv1.ManifestConfigOption) []workv1.FeedbackValue {
+// feedbackOf are the values that the rules of a work ask for: those of before where they are the same.
+func feedbackOf(a *placed, option *workv1.ManifestConfigOption, before []workv1.FeedbackValue) []workv1.FeedbackValue {
 	if option == nil {
 		return nil
 	}
+	n := 0 // how many are as before
 	var out []workv1.FeedbackValue
 	for i := range option.FeedbackRules {
 		for j := range option.FeedbackRules[i].JsonPaths {
 			p := &option.FeedbackRules[i].JsonPaths[j]
-			if text := a.read(p.Name, p.Path); text != "" {
-				out = append(out, workv1.FeedbackValue{Name: p.Name, Value: workv1.FieldValue{Type: workv1.String, String: &text}})
+			text := a.read(p.Name, p.Path)
+			switch {
+			case text == "":
+			case out == nil && n < len(before) && before[n].Name == p.Name && *before[n].Value.String == text:
+				n++
+			default:
+				if out == nil {
+					out = slices.Clone(before[:n:n])
+				}
+				said := text
+				out = append(out, workv1.FeedbackValue{Name: p.Name, Value: workv1.FieldValue{Type: workv1.String, String: &said}})
 			}
 		}
+	}
+	if out == nil {
+		return before[:n:n]
 	}
 	return out
 }

@@ -9,8 +9,8 @@ import (
 // changes, so that worlds of one origin are for one goroutine.
 func (w *World) clone() *World {
 	out := *w
-	out.holding = maps.Clone(w.holding)
-	out.refusing, out.entangled = maps.Clone(w.refusing), maps.Clone(w.entangled)
+	out.holding = copied(w.holding)
+	out.refusing, out.entangled = copied(w.refusing), copied(w.entangled)
 	out.hub = w.hub.clone(&out)
 	out.oracle = w.oracle.clone(&out)
 	out.clusters = make([]*cluster, len(w.clusters))
@@ -24,20 +24,28 @@ func (w *World) clone() *World {
 	return &out
 }
 
+// copied is a copy of a map. Most are empty, and an empty one that was copied as it is has room for eight.
+func copied[K comparable, V any](m map[K]V) map[K]V {
+	if len(m) == 0 {
+		return map[K]V{}
+	}
+	return maps.Clone(m)
+}
+
 func (h *hub) clone(w *World) *hub {
 	out := *h
 	out.world = w
-	out.namespaces = maps.Clone(h.namespaces)
+	out.namespaces = copied(h.namespaces)
 	for k := range h.objects {
 		out.log[k] = slices.Clip(h.log[k])
-		out.objects[k] = maps.Clone(h.objects[k])
+		out.objects[k] = copied(h.objects[k])
 	}
 	return &out
 }
 
 func (o *oracle) clone(w *World) *oracle {
 	out := &oracle{
-		world: w, apps: make(map[key]*record, len(o.apps)), ran: maps.Clone(o.ran), late: maps.Clone(o.late), forfeited: maps.Clone(o.forfeited),
+		world: w, apps: make(map[key]*record, len(o.apps)), ran: copied(o.ran), late: copied(o.late), forfeited: copied(o.forfeited),
 	}
 	for at, r := range o.apps {
 		known := *r
@@ -52,7 +60,7 @@ func (c *cluster) clone(w *World) *cluster {
 	out.apps, out.deployed, out.applied = map[key]*placed{}, map[key]*workload{}, map[string]*appliedWork{}
 	for at, a := range c.apps {
 		b := *a
-		b.annotations, b.labels, b.spec, b.managers = maps.Clone(a.annotations), maps.Clone(a.labels), maps.Clone(a.spec), maps.Clone(a.managers)
+		b.annotations, b.labels, b.spec, b.managers = copied(a.annotations), copied(a.labels), copied(a.spec), copied(a.managers)
 		out.apps[at] = &b
 	}
 	for at, l := range c.deployed {
@@ -63,8 +71,8 @@ func (c *cluster) clone(w *World) *cluster {
 		b := *a
 		out.applied[name] = &b
 	}
-	out.others = maps.Clone(c.others)
-	out.seen, out.news = maps.Clone(c.seen), maps.Clone(c.news)
-	out.todo, out.later, out.stirred = maps.Clone(c.todo), maps.Clone(c.later), maps.Clone(c.stirred)
+	out.others = copied(c.others)
+	out.seen, out.news = copied(c.seen), copied(c.news)
+	out.todo, out.later, out.stirred = copied(c.todo), copied(c.later), copied(c.stirred)
 	return &out
 }

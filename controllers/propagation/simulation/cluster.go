@@ -382,7 +382,7 @@ func (c *cluster) apply(p *payload, manager string, force bool) (*placed, error)
 			changed = true
 		}
 	}
-	for _, f := range slices.Sorted(maps.Keys(a.managers)) {
+	for _, f := range sortedNames(a.managers) {
 		if !a.managers[f][manager] || p.has(f) {
 			continue
 		}

@@ -1,7 +1,6 @@
 package simulation
 
 import (
-	"maps"
 	"slices"
 )
 
@@ -15,7 +14,7 @@ type Pairs struct {
 // All are the pairs to run, each with all the points at which the second verb can come.
 func (p Pairs) All() []Pair {
 	var verbs []Step
-	for _, op := range slices.Sorted(maps.Keys(p.Users)) {
+	for _, op := range sortedNames(p.Users) {
 		for _, what := range slices.Compact(slices.Sorted(slices.Values(p.Users[op]))) {
 			s := Step{Op: op, Who: p.Apps[0], What: what}
 			switch op {

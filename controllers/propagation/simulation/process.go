@@ -3,7 +3,6 @@ package simulation
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -99,6 +98,10 @@ func (p *process) build() {
 		must(checker.Setup(context.Background(), p.indexes, func() error { return index.AddDecisions(context.Background(), p.indexes) }))
 		p.world.indexes = p.indexes
 	}
+	if !p.leads {
+		p.sender, p.reporter, p.wakes = nil, nil, [kinds + 1][]wake.Watch{} // it is started when it is to lead
+		return
+	}
 	p.sender = &propagation.Reconciler{
 		Client: c, Live: live, Grants: checker, Pauses: &pause.Reader{Reader: c}, Events: noEvents{},
 		Options: delivery.Options{
@@ -122,18 +125,20 @@ func (p *process) build() {
 
 // clone is the process as it is, in a clone of its world.
 func (p *process) clone(w *World) *process {
-	out := &process{world: w, name: p.name, clock: p.clock, leads: p.leads, at: p.at, hidden: maps.Clone(p.hidden)}
+	out := &process{world: w, name: p.name, clock: p.clock, leads: p.leads, at: p.at, hidden: copied(p.hidden)}
 	for k := range p.cached {
-		out.cached[k] = maps.Clone(p.cached[k])
+		out.cached[k] = copied(p.cached[k])
 	}
 	out.build()
-	propagation.Remember(out.sender, p.sender)
+	if out.sender != nil && p.sender != nil {
+		propagation.Remember(out.sender, p.sender)
+	}
 	out.sends, out.reports = p.sends.clone(out), p.reports.clone(out)
 	return out
 }
 
 func (q *queue) clone(p *process) *queue {
-	return &queue{p: p, ready: slices.Clone(q.ready), later: maps.Clone(q.later), failures: maps.Clone(q.failures)}
+	return &queue{p: p, ready: slices.Clone(q.ready), later: copied(q.later), failures: copied(q.failures)}
 }
 
 func (p *process) now() time.Time { return p.world.now.Add(p.clock) }
@@ -347,12 +352,17 @@ func (c *cachedClient) Get(_ context.Context, at key, obj client.Object, opts ..
 	found := c.p.cached[k][at]
 	c.p.reads(k, at, found, false)
 	if found == nil {
-		return apierrors.NewNotFound(c.p.world.hub.resource(k), at.Name)
+		return notFound[k]
 	}
+	answer(found.Object, obj, shares(opts))
+	return nil
+}
+
+// shares tells whether who reads an object does not change it.
+func shares(opts []client.GetOption) bool {
 	var o client.GetOptions
 	o.ApplyOptions(opts)
-	answer(found.Object, obj, o.UnsafeDisableDeepCopy != nil && *o.UnsafeDisableDeepCopy)
-	return nil
+	return o.UnsafeDisableDeepCopy != nil && *o.UnsafeDisableDeepCopy
 }
 
 // List implements client.Reader.
@@ -409,15 +419,15 @@ func (c *cachedClient) Delete(_ context.Context, obj client.Object, opts ...clie
 type liveReader struct{ p *process }
 
 // Get implements client.Reader.
-func (l *liveReader) Get(_ context.Context, at key, obj client.Object, _ ...client.GetOption) error {
+func (l *liveReader) Get(_ context.Context, at key, obj client.Object, opts ...client.GetOption) error {
 	l.p.meanwhile()
 	k := kindOf(obj)
 	found := l.p.world.hub.objects[k][at]
 	l.p.reads(k, at, found, true)
 	if found == nil {
-		return apierrors.NewNotFound(l.p.world.hub.resource(k), at.Name)
+		return notFound[k]
 	}
-	answer(found.Object, obj, false)
+	answer(found.Object, obj, shares(opts))
 	return nil
 }
 
@@ -425,8 +435,8 @@ func (l *liveReader) Get(_ context.Context, at key, obj client.Object, _ ...clie
 func (l *liveReader) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	l.p.meanwhile()
 	k := kindOf(list)
-	found, _ := l.p.indexes.find(k, l.p.world.hub.objects[k], opts)
-	answerList(found, list, false)
+	found, shared := l.p.indexes.find(k, l.p.world.hub.objects[k], opts)
+	answerList(found, list, shared)
 	return nil
 }
 
@@ -536,6 +546,9 @@ func compareKeys(a, b key) int {
 }
 
 func sortedKeys[V any](m map[key]V) []key {
+	if len(m) == 0 {
+		return nil
+	}
 	out := make([]key, 0, len(m))
 	for at := range m {
 		out = append(out, at)
@@ -543,6 +556,19 @@ func sortedKeys[V any](m map[key]V) []key {
 	if len(out) > 1 {
 		slices.SortFunc(out, compareKeys)
 	}
+	return out
+}
+
+// sortedNames are the keys of a map in order.
+func sortedNames[V any](m map[string]V) []string {
+	if len(m) == 0 {
+		return nil
+	}
+	out := make([]string, 0, len(m))
+	for name := range m {
+		out = append(out, name)
+	}
+	slices.Sort(out)
 	return out
 }
 

@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"slices"
 )
@@ -33,6 +32,9 @@ type Profile struct {
 
 	// stats count what schedules come through.
 	stats *stats
+
+	// verbs are the names of Users.
+	verbs []string
 
 	// bases are worlds that schedules begin with, by their script.
 	bases map[string]*World
@@ -86,23 +88,44 @@ func (g *generator) begin() {
 
 // start is the world after these steps.
 func (g *generator) start(first []Step) {
-	text := Script(first)
-	base := g.bases[text]
-	if base == nil {
-		base = New(g.Options)
-		base.stats = g.stats
-		for i := range first {
-			s := first[i]
-			base.do(&s)
-		}
-		if g.bases == nil {
-			g.bases = map[string]*World{}
-		}
-		g.bases[text] = base
-	}
-	g.w = base.clone()
+	g.w = g.base(first).clone()
 	g.w.stats = g.stats
 	g.steps = first
+}
+
+// base is a world after these steps, which schedules can go on from. It goes on itself from the one before, where all had settled.
+func (g *generator) base(steps []Step) *World {
+	text := Script(steps)
+	if known := g.bases[text]; known != nil {
+		return known
+	}
+	var w *World
+	left := steps
+	if i := lastSettled(steps[:len(steps)-1]); i >= 0 {
+		w, left = g.base(steps[:i+1]).clone(), steps[i+1:]
+	} else {
+		w = New(g.Options)
+	}
+	w.stats = g.stats
+	for i := range left {
+		s := left[i]
+		w.do(&s)
+	}
+	if g.bases == nil {
+		g.bases = map[string]*World{}
+	}
+	g.bases[text] = w
+	return w
+}
+
+// lastSettled is where the last of some steps is that lets all settle; -1 for nowhere.
+func lastSettled(steps []Step) int {
+	for i, s := range slices.Backward(steps) {
+		if s.Op == "settle" {
+			return i
+		}
+	}
+	return -1
 }
 
 // Replay runs steps as they are.
@@ -142,8 +165,10 @@ func (g *generator) pick(from []string) string {
 
 // verb is what a user does.
 func (g *generator) verb() Step {
-	names := slices.Sorted(maps.Keys(g.Users))
-	op := names[g.r.IntN(len(names))]
+	if g.verbs == nil {
+		g.verbs = sortedNames(g.Users)
+	}
+	op := g.verbs[g.r.IntN(len(g.verbs))]
 	who := g.pick(g.Apps)
 	switch op {
 	case "pause-cluster", "by-hand", "set", "accept", "squat", "no-namespace", "dependencies":
@@ -231,10 +256,10 @@ func (g *generator) ofProcess(p *process) {
 
 func (g *generator) ofCluster(c *cluster, ends func() bool) {
 	if c.connected {
-		for _, name := range slices.Sorted(maps.Keys(c.news)) {
+		for _, name := range sortedNames(c.news) {
 			g.can("hear", c.name, name)
 		}
-		for _, name := range slices.Sorted(maps.Keys(c.todo)) {
+		for _, name := range sortedNames(c.todo) {
 			g.can("agent", c.name, name)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 
 var (
 	schedules = flag.Int("simulation.schedules", 0, "how many schedules to run")
+	mass      = flag.Int("simulation.brief", 50_000, "how many brief schedules to run where nothing else is said")
 	duration  = flag.Duration("simulation.time", 0, "how long to run, instead")
 	from      = flag.Uint64("simulation.seed", 0, "the first seed")
 	stride    = flag.Int64("simulation.stride", 60, "every how many pairs of verbs to run")
@@ -214,15 +215,12 @@ var everyProfile = []func() *Profile{
 	one, everything, two, adoption, disasters, authority, obstacles, away, moves, operations, pauses,
 }
 
-// mass is how many schedules TestSimulate runs where nothing is said.
-const mass = 50_000
-
 // TestSimulate runs schedules of all profiles, in turn: a number of them, or for the time that is given. Where nothing is said
 // they are brief. Together with the scripts every gate has to hold, and to open.
 func TestSimulate(t *testing.T) {
 	profiles, n := everyProfile, *schedules
 	if n == 0 && *duration == 0 {
-		profiles, n = briefly(everyProfile), mass
+		profiles, n = briefly(everyProfile), *mass
 	}
 	if slowly && *duration == 0 {
 		n = min(n, 1000)

@@ -103,7 +103,7 @@ func (s *stats) add(o *stats) {
 func (s *stats) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d schedules of %d steps, %d distinct states\nusers:", s.schedules, s.steps, len(s.states))
-	for _, v := range slices.Sorted(maps.Keys(s.verbs)) {
+	for _, v := range sortedNames(s.verbs) {
 		fmt.Fprintf(&b, " %s %d", v, s.verbs[v])
 	}
 	b.WriteString("\nfaults:")
@@ -111,7 +111,7 @@ func (s *stats) String() string {
 		fmt.Fprintf(&b, " %s %d", f, s.faults[f])
 	}
 	b.WriteString("\nintents:")
-	for _, i := range slices.Sorted(maps.Keys(s.intents)) {
+	for _, i := range sortedNames(s.intents) {
 		fmt.Fprintf(&b, " %s %d", cmp.Or(i, "await"), s.intents[i])
 	}
 	b.WriteString("\ngates, held and opened:")
@@ -140,7 +140,7 @@ func (w *World) state() uint64 {
 			d.add(a.owners...)
 			d.flag(a.deleting, a.state.runs(), c.deployed[at] != nil)
 		}
-		for _, name := range slices.Sorted(maps.Keys(c.applied)) {
+		for _, name := range sortedNames(c.applied) {
 			d.add(name)
 			d.flag(c.applied[name].deleting, c.applied[name].evicts.IsZero())
 		}
@@ -157,7 +157,7 @@ func (w *World) state() uint64 {
 func (d *digest) object(i *item) {
 	d.add(i.GetFinalizers()...)
 	d.flag(i.GetDeletionTimestamp() != nil)
-	for _, name := range slices.Sorted(maps.Keys(i.GetAnnotations())) {
+	for _, name := range sortedNames(i.GetAnnotations()) {
 		d.add(name, i.GetAnnotations()[name])
 	}
 	switch o := i.Object.(type) {

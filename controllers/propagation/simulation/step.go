@@ -304,6 +304,11 @@ func (w *World) user(s *Step) bool {
 
 // annotate sets an annotation, or takes it off for an empty value.
 func (w *World) annotate(at key, name, value string) {
+	if app, ok := w.hub.get(applications, at).(*argocd.Application); ok && app.Annotations[name] == value {
+		if _, has := app.Annotations[name]; has == (value != "") {
+			return
+		}
+	}
 	w.edit(at, func(app *argocd.Application) {
 		app.Annotations = clone(app.Annotations)
 		if value == "" {
@@ -378,6 +383,9 @@ func (w *World) thereOrForAll(s *Step) bool {
 		annotations := map[string]string{apis.AnnotationPaused: s.What}
 		if s.What == "" {
 			annotations = nil
+		}
+		if ns := w.hub.get(clusterNamespaces, key{Name: s.Who}); ns != nil && maps.Equal(ns.GetAnnotations(), annotations) {
+			return true
 		}
 		_ = w.hub.update(clusterNamespaces, func(o client.Object) { o.SetAnnotations(annotations) })(key{Name: s.Who}) // it may be gone
 	default:

@@ -3,13 +3,12 @@ package simulation
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/internal/grants"
 	"github.com/towline-io/towline/controllers/internal/hubside"
@@ -46,6 +45,9 @@ type Options struct {
 	// AsSeen judges what the controller destroys by what it has read of the user's word, not by the user's last word:
 	// the time between the two is the cache's, and is not held against it.
 	AsSeen bool
+
+	// stored is told of each version of an object that the hub stores; nil for nobody.
+	stored func(client.Object)
 }
 
 // World is a hub with clusters, users and one or more Towlines. Everything in it happens in steps, one after the other.
@@ -202,7 +204,7 @@ func (w *World) advance(d time.Duration) {
 	}
 	for _, c := range w.clusters {
 		c.evict()
-		for _, name := range slices.Sorted(maps.Keys(c.later)) {
+		for _, name := range sortedNames(c.later) {
 			if r := c.later[name]; !r.at.After(w.now) {
 				delete(c.later, name)
 				c.todo[name] |= r.what
@@ -285,11 +287,11 @@ func (w *World) tick() { w.advance(50 * time.Millisecond) }
 func (c *cluster) round() bool {
 	busy := false
 	if c.connected {
-		for _, name := range slices.Sorted(maps.Keys(c.news)) {
+		for _, name := range sortedNames(c.news) {
 			busy = true
 			c.hear(name)
 		}
-		for _, name := range slices.Sorted(maps.Keys(c.todo)) {
+		for _, name := range sortedNames(c.todo) {
 			for what := addFinalizer; what <= finalizeApplied; what <<= 1 {
 				if c.todo[name]&what != 0 {
 					busy = true
@@ -468,7 +470,7 @@ func (w *World) String() string {
 			fmt.Fprintf(&b, "  application %s uid %s finalizers %v owners %v deleting %t operation %q state %v\n",
 				at, a.uid, a.finalizers, a.owners, a.deleting, a.operation, a.state)
 		}
-		for _, name := range slices.Sorted(maps.Keys(c.applied)) {
+		for _, name := range sortedNames(c.applied) {
 			fmt.Fprintf(&b, "  applied work %s %+v\n", name, *c.applied[name])
 		}
 		for _, at := range sortedKeys(c.deployed) {
