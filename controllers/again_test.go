@@ -64,9 +64,9 @@ func TestMadeAgainInAnotherNamespace(t *testing.T) {
 // TestMadeAgainOnAnotherCluster: the first one was deleted without a cascade, and its cluster has not heard of that. What the
 // second one says of itself is not said of what the first one left there.
 func TestMadeAgainOnAnotherCluster(t *testing.T) {
+	start(t)
 	for title, order := range map[string]string{"new-first": apis.MoveNewFirst, "old-first": apis.MoveOldFirst, "deleted": ""} {
 		t.Run(title, func(t *testing.T) {
-			start(t)
 			app := deployed(t)
 			old := workOf(t, app)
 			dropped(t, app)

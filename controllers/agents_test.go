@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -58,23 +57,18 @@ func (a *agents) see(ctx context.Context, before, after *workv1.ManifestWork) {
 			delete(a.applied, after.UID)
 		}
 	}
-	for apierrors.IsConflict(a.answer(ctx, client.ObjectKeyFromObject(after), after.Generation)) {
-	}
+	a.answer(ctx, after.DeepCopy())
 }
 
-// answer brings the status of a work up to date, unless the work has changed since.
-func (a *agents) answer(ctx context.Context, key types.NamespacedName, generation int64) error {
-	w := &workv1.ManifestWork{}
-	if err := k8s.Get(ctx, key, w); err != nil || w.Generation != generation {
-		return err
-	}
+// answer brings the status of a work up to date, unless the work has changed since: the change is told of as well.
+func (a *agents) answer(ctx context.Context, w *workv1.ManifestWork) {
 	before := w.DeepCopy()
 	for i := range w.Status.Conditions {
-		if c := &w.Status.Conditions[i]; a.applied[w.UID] == generation {
-			c.ObservedGeneration = max(c.ObservedGeneration, generation)
+		if c := &w.Status.Conditions[i]; a.applied[w.UID] == w.Generation {
+			c.ObservedGeneration = max(c.ObservedGeneration, w.Generation)
 		}
 	}
-	if report, ok := a.reports.Load(key); ok && len(w.Status.ResourceStatus.Manifests) > 0 {
+	if report, ok := a.reports.Load(client.ObjectKeyFromObject(w)); ok && len(w.Status.ResourceStatus.Manifests) > 0 {
 		w.Status = fixture.Asked(w, w.Status)
 		manifest := &w.Status.ResourceStatus.Manifests[0]
 		values := &manifest.StatusFeedbacks.Values
@@ -88,9 +82,9 @@ func (a *agents) answer(ctx context.Context, key types.NamespacedName, generatio
 		}
 	}
 	if equality.Semantic.DeepEqual(before.Status, w.Status) {
-		return nil
+		return
 	}
-	return k8s.Status().Patch(ctx, w, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
+	_ = k8s.Status().Patch(ctx, w, client.MergeFromWithOptions(before, client.MergeFromWithOptimisticLock{}))
 }
 
 func isVolatile(v workv1.FeedbackValue) bool { return slices.Contains(feedback.VolatileNames, v.Name) }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -103,12 +102,11 @@ func TestOriginalsOfAHubKnownLate(t *testing.T) {
 			})
 			expectDependency(t, key, stays)
 			do(t, app)
-			NewWithT(t).Consistently(func(g Gomega) {
-				w := dependencyWork(t, key)
-				g.Expect(w).NotTo(BeNil(), "until the agent knows")
-				g.Expect(w.UID).To(Equal(sent.UID))
-				stays(g, w)
-			}, time.Second, tick).Should(Succeed())
+			settledBeside(t)
+			g, w := NewWithT(t), dependencyWork(t, key)
+			g.Expect(w).NotTo(BeNil(), "until the agent knows")
+			g.Expect(w.UID).To(Equal(sent.UID))
+			stays(g, w)
 		})
 	}
 }
@@ -141,9 +139,9 @@ func TestPausedDependencies(t *testing.T) {
 			expectNotice(t, app, apis.ConditionPausedWarning, "paused")
 			edit(t, settings, func(c *corev1.ConfigMap) { c.Data["color"] = "green" })
 			edit(t, s, func(s *corev1.Secret) { s.Data["password"] = []byte("rotated") })
-			NewWithT(t).Consistently(func() string {
-				return carriedBy(dependencyWork(t, objects)) + carriedBy(dependencyWork(t, credential))
-			}, time.Second, tick).Should(And(ContainSubstring("blue"), ContainSubstring(secretWith(t, password))))
+			settledBeside(t)
+			NewWithT(t).Expect(carriedBy(dependencyWork(t, objects)) + carriedBy(dependencyWork(t, credential))).
+				To(And(ContainSubstring("blue"), ContainSubstring(secretWith(t, password))))
 			pause(app, "")
 			expectDependency(t, objects, carries("green"))
 			expectDependency(t, credential, carries(secretWith(t, "rotated")))

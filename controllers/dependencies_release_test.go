@@ -3,7 +3,6 @@ package controllers_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
@@ -78,8 +77,8 @@ func TestReleaseLeavesDependencies(t *testing.T) {
 				})
 			}
 			applied(t, own)
-			NewWithT(t).Consistently(func() *workv1.ManifestWork { return workOf(t, before) }, time.Second, tick).
-				ShouldNot(BeNil(), "the cluster has not let go of the dependencies")
+			settledBeside(t)
+			NewWithT(t).Expect(workOf(t, before)).NotTo(BeNil(), "the cluster has not let go of the dependencies")
 			for _, key := range keys {
 				answer(t, key, metav1.ConditionTrue, "")
 			}
@@ -213,9 +212,9 @@ func TestDependenciesWhileARequestIsOnItsWay(t *testing.T) {
 	edit(t, app, func(a *argocd.Application) {
 		a.Spec = runtime.RawExtension{Raw: []byte(specOf("default", "https://x.example.com"))}
 	})
+	settledBeside(t)
 	for _, key := range []types.NamespacedName{project, credential} {
-		NewWithT(t).Consistently(func() string { return carriedBy(dependencyWork(t, key)) }, time.Second, tick).
-			Should(Or(ContainSubstring("sourceNamespaces"), ContainSubstring("password")))
+		NewWithT(t).Expect(carriedBy(dependencyWork(t, key))).To(Or(ContainSubstring("sourceNamespaces"), ContainSubstring("password")))
 	}
 	applied(t, workOf(t, app))
 	expectNoDependency(t, credential)

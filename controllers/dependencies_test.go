@@ -134,7 +134,10 @@ func neverDependency(t *testing.T, key types.NamespacedName, after ...*argocd.Ap
 	for _, app := range after {
 		expectWork(t, app)
 	}
-	NewWithT(t).Consistently(func() *workv1.ManifestWork { return dependencyWork(t, key) }, time.Second, tick).Should(BeNil())
+	settledBeside(t)
+	if w := dependencyWork(t, key); w != nil {
+		t.Fatalf("it was sent: %s", carriedBy(w))
+	}
 }
 
 // answer says of a work, as its agent would, whether it has been applied.
@@ -170,11 +173,10 @@ func TestProjectTravelsOnceToEachCluster(t *testing.T) {
 	for _, key := range keys {
 		expectDependency(t, key, carries("https://changed.example.com/*"))
 	}
-	var made []string
-	NewWithT(t).Consistently(func() []string {
-		made = append(made, towline.writes.take()...)
-		return made
-	}, time.Second, tick).Should(HaveLen(2), "the writes of a change of a project of four Applications on two clusters")
+	settledBeside(t)
+	if made := towline.writes.take(); len(made) != 2 {
+		t.Errorf("a change of a project of four Applications on two clusters took the writes %q", made)
+	}
 }
 
 func TestClusterWithAnotherArgoCDNamespace(t *testing.T) {
@@ -202,11 +204,12 @@ func TestProjectsThatStayOnTheHub(t *testing.T) {
 	edit(t, kept, func(p *argocd.AppProject) { p.Annotations = nil })
 	expectDependency(t, dependency.ProjectKey(c.Name, kept.Name), carries("sourceNamespaces"))
 	edit(t, kept, func(p *argocd.AppProject) { p.Annotations = map[string]string{apis.AnnotationPropagate: "false"} })
-	NewWithT(t).Consistently(func(g Gomega) {
-		w := dependencyWork(t, dependency.ProjectKey(c.Name, kept.Name))
-		g.Expect(w).NotTo(BeNil(), "until the cluster knows that the project stays")
-		stays(g, w)
-	}, time.Second, tick).Should(Succeed())
+	expectDependency(t, dependency.ProjectKey(c.Name, kept.Name), stays)
+	settledBeside(t)
+	g := NewWithT(t)
+	w := dependencyWork(t, dependency.ProjectKey(c.Name, kept.Name))
+	g.Expect(w).NotTo(BeNil(), "until the cluster knows that the project stays")
+	stays(g, w)
 	answer(t, dependency.ProjectKey(c.Name, kept.Name), metav1.ConditionTrue, "")
 	expectNoDependency(t, dependency.ProjectKey(c.Name, kept.Name)) // what is on the cluster stays as it is: its Applications run
 }
@@ -225,7 +228,8 @@ func TestProjectThatNobodyUsesAnyMore(t *testing.T) {
 	remove(t, one)
 	remove(t, two)
 	expectNoWork(t, one)
-	NewWithT(t).Consistently(func() string { return carriedBy(dependencyWork(t, key)) }, time.Second, tick).Should(ContainSubstring("sourceNamespaces"))
+	settledBeside(t)
+	NewWithT(t).Expect(carriedBy(dependencyWork(t, key))).To(ContainSubstring("sourceNamespaces"))
 	release(t, workOf(t, two))
 	w := expectDependency(t, key, func(g Gomega, w *workv1.ManifestWork) {
 		g.Expect(carriedBy(w)).NotTo(ContainSubstring("sourceNamespaces"), "rights that the hub does not take back any more")
@@ -234,8 +238,8 @@ func TestProjectThatNobodyUsesAnyMore(t *testing.T) {
 	if w.Spec.DeleteOption == nil || w.Spec.DeleteOption.PropagationPolicy != workv1.DeletePropagationPolicyTypeOrphan {
 		t.Error("the project would go with the work")
 	}
-	NewWithT(t).Consistently(func() *workv1.ManifestWork { return dependencyWork(t, key) }, time.Second, tick).
-		ShouldNot(BeNil(), "until the cluster knows")
+	settledBeside(t)
+	NewWithT(t).Expect(dependencyWork(t, key)).NotTo(BeNil(), "until the cluster knows")
 	answer(t, key, metav1.ConditionTrue, "")
 	expectNoDependency(t, key)
 }
@@ -274,7 +278,8 @@ func TestCredentialFollowsItsRepository(t *testing.T) {
 	expectWork(t, second)
 	remove(t, user)
 	expectNoWork(t, user)
-	NewWithT(t).Consistently(func() *workv1.ManifestWork { return dependencyWork(t, key) }, time.Second, tick).ShouldNot(BeNil())
+	settledBeside(t)
+	NewWithT(t).Expect(dependencyWork(t, key)).NotTo(BeNil())
 	edit(t, second, func(app *argocd.Application) {
 		app.Spec = runtime.RawExtension{Raw: []byte(specOf("default", "https://x.example.com"))}
 	})
@@ -357,12 +362,10 @@ func TestForgedUseOfARepository(t *testing.T) {
 	remove(t, user)
 	expectNoWork(t, user)
 	edit(t, s, func(s *corev1.Secret) { s.Data["password"] = []byte("rotated") })
-	NewWithT(t).Consistently(func() string {
-		if w := dependencyWork(t, key); w != nil {
-			return carriedBy(w)
-		}
-		return ""
-	}, time.Second, tick).ShouldNot(ContainSubstring(secretWith(t, "rotated")))
+	settledBeside(t)
+	if w := dependencyWork(t, key); w != nil {
+		NewWithT(t).Expect(carriedBy(w)).NotTo(ContainSubstring(secretWith(t, "rotated")))
+	}
 }
 
 // TestForbiddenApplicationPullsNothing: by naming a repository that its project does not permit, an Application gets
@@ -506,8 +509,8 @@ func TestObjectsTravelBesideTheirApplication(t *testing.T) {
 	hold(t, own)
 	remove(t, app)
 	NewWithT(t).Eventually(func() bool { return workOf(t, app).DeletionTimestamp.IsZero() }, soon, tick).Should(BeFalse())
-	NewWithT(t).Consistently(func() *workv1.ManifestWork { return dependencyWork(t, key) }, time.Second, tick).
-		ShouldNot(BeNil(), "what still runs needs it")
+	settledBeside(t)
+	NewWithT(t).Expect(dependencyWork(t, key)).NotTo(BeNil(), "what still runs needs it")
 	release(t, own)
 	expectNoDependency(t, key)
 }
@@ -556,7 +559,9 @@ func TestObjectsAreOffUnlessAskedFor(t *testing.T) {
 	app := objectsApp(t, cluster(t), "secret/db")
 	secretIn(t, app.Namespace, "db", true)
 	expectTrouble(t, app, "--propagate-objects")
-	neverDependency(t, dependency.ObjectsKey(work.Key(app)), app)
+	expectWork(t, app)
+	settled(t)
+	NewWithT(t).Expect(dependencyWork(t, dependency.ObjectsKey(work.Key(app)))).To(BeNil())
 }
 
 func TestClusterThatRefusesADependency(t *testing.T) {
@@ -611,9 +616,9 @@ func TestDependenciesAfterARestart(t *testing.T) {
 	expectWork(t, gone)
 	towline.stop()
 	towline = start(t)
-	NewWithT(t).Consistently(func() []string {
-		return slices.DeleteFunc(towline.writes.take(), func(made string) bool { return !strings.Contains(made, c.Name) })
-	}, time.Second, tick).Should(BeEmpty())
+	settledBeside(t)
+	of := slices.DeleteFunc(towline.writes.take(), func(made string) bool { return !strings.Contains(made, c.Name) })
+	NewWithT(t).Expect(of).To(BeEmpty())
 	towline.stop()
 	remove(t, app)
 	start(t)

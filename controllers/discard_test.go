@@ -3,12 +3,16 @@ package controllers_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/wait"
+	clusterv1beta2 "open-cluster-management.io/api/cluster/v1beta2"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -16,28 +20,60 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// discard takes what a test made away, whatever holds it: the controllers of every later test would work on it. A
-// namespace, of which an API server alone makes no end, is emptied of what controllers look at.
-func discard(t *testing.T, obj client.Object) {
+// madeBy are the objects that a test has made, by test. They go together when it ends.
+var madeBy sync.Map
+
+// discardLater takes an object away when the test ends.
+func discardLater(t *testing.T, obj client.Object) {
 	t.Helper()
-	if _, is := obj.(*corev1.Namespace); !is {
-		end(t, obj)
+	objects, others := madeBy.LoadOrStore(t, &[]client.Object{})
+	list := objects.(*[]client.Object)
+	*list = append(*list, obj)
+	if others {
 		return
 	}
-	ctx, in := context.WithoutCancel(t.Context()), client.InNamespace(obj.GetName())
-	for kind, list := range map[client.Object]client.ObjectList{
-		&argocd.Application{}:                        &argocd.ApplicationList{},
-		&workv1.ManifestWork{}:                       &workv1.ManifestWorkList{},
-		&v1alpha1.ApplicationReport{}:                &v1alpha1.ApplicationReportList{},
-		&v1alpha1.MulticlusterApplicationSetReport{}: &v1alpha1.MulticlusterApplicationSetReportList{},
-	} {
-		err := k8s.DeleteAllOf(ctx, kind, in)
-		if err == nil {
-			err = k8s.List(ctx, list, in)
+	t.Cleanup(func() {
+		madeBy.Delete(t)
+		discard(t, *list)
+	})
+}
+
+// discard takes what a test made away, whatever holds it: the controllers of every later test would work on it. A
+// namespace, of which an API server alone makes no end, is emptied of what controllers look at. Works go last: none is made
+// again of an Application that is gone.
+func discard(t *testing.T, objects []client.Object) {
+	t.Helper()
+	namespaces := map[string]bool{}
+	var first, last []client.Object
+	for _, obj := range objects {
+		switch obj.(type) {
+		case *corev1.Namespace:
+			namespaces[obj.GetName()] = true
+		case *workv1.ManifestWork:
+			last = append(last, obj)
+		default:
+			first = append(first, obj)
 		}
+	}
+	endAll(t, first)
+	endAll(t, last)
+	if len(namespaces) > 0 {
+		endAll(t, contents(t, namespaces))
+	}
+}
+
+// contents are the objects in some namespaces that controllers look at.
+func contents(t *testing.T, namespaces map[string]bool) (inside []client.Object) {
+	t.Helper()
+	for _, list := range []client.ObjectList{
+		&argocd.ApplicationList{}, &workv1.ManifestWorkList{}, &v1alpha1.ApplicationReportList{}, &v1alpha1.MulticlusterApplicationSetReportList{},
+	} {
+		err := k8s.List(context.WithoutCancel(t.Context()), list)
 		if err == nil {
 			err = meta.EachListItem(list, func(item runtime.Object) error {
-				end(t, item.(client.Object))
+				if obj := item.(client.Object); namespaces[obj.GetNamespace()] {
+					inside = append(inside, obj)
+				}
 				return nil
 			})
 		}
@@ -45,22 +81,46 @@ func discard(t *testing.T, obj client.Object) {
 			t.Error(err)
 		}
 	}
+	return inside
+}
+
+// endAll ends objects, a few at a time.
+func endAll(t *testing.T, objects []client.Object) {
+	t.Helper()
+	each(t, len(objects), func(i int) error {
+		var there error
+		err := wait.PollUntilContextTimeout(context.WithoutCancel(t.Context()), tick, soon, true, func(ctx context.Context) (bool, error) {
+			there = tryEnd(ctx, objects[i])
+			return there == nil, nil
+		})
+		if err != nil {
+			return fmt.Errorf("%T %s: %w: %w", objects[i], client.ObjectKeyFromObject(objects[i]), err, there)
+		}
+		return nil
+	})
 }
 
 // end deletes an object without its finalizers, and waits until it is gone.
 func end(t *testing.T, obj client.Object) {
 	t.Helper()
 	ctx := context.WithoutCancel(t.Context())
-	bare := client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`))
-	NewWithT(t).Eventually(func() error {
-		now := obj.DeepCopyObject().(client.Object)
-		err := k8s.Delete(ctx, now)
-		if err == nil {
-			err = k8s.Patch(ctx, now, bare)
-		}
-		if err == nil {
-			return errors.New("it is there")
-		}
+	NewWithT(t).Eventually(func() error { return tryEnd(ctx, obj) }, soon, tick).
+		Should(Succeed(), "%T %s/%s", obj, obj.GetNamespace(), obj.GetName())
+}
+
+// tryEnd deletes an object without its finalizers, and fails while it is there.
+func tryEnd(ctx context.Context, obj client.Object) error {
+	now := obj.DeepCopyObject().(client.Object)
+	err := k8s.Delete(ctx, now)
+	switch obj.(type) {
+	case *clusterv1beta2.ManagedClusterSetBinding, *corev1.Secret, *corev1.ConfigMap: // nobody gives them finalizers
 		return client.IgnoreNotFound(err)
-	}, soon, tick).Should(Succeed(), "%T %s/%s", obj, obj.GetNamespace(), obj.GetName())
+	}
+	if err == nil {
+		err = k8s.Patch(ctx, now, client.RawPatch("application/merge-patch+json", []byte(`{"metadata":{"finalizers":null}}`)))
+	}
+	if err == nil {
+		return errors.New("it is there")
+	}
+	return client.IgnoreNotFound(err)
 }

@@ -227,10 +227,10 @@ func TestAConflictOnWhatWasApplied(t *testing.T) {
 
 // TestAConflictOnWhatIsNotOwned: what a work has never brought stays as it is, and the work goes.
 func TestAConflictOnWhatIsNotOwned(t *testing.T) {
+	start(t)
 	for title, adopt := range map[string]string{"that asks": apis.AdoptMatching, "that looks": apis.AdoptNever} {
 		for how, end := range ends {
 			t.Run(title+", "+how, func(t *testing.T) {
-				start(t)
 				app := application(t, cluster(t)).Annotation(apis.AnnotationAdopt, adopt).Finalizers(apis.FinalizerResources).Obj()
 				create(t, app)
 				w := expectWork(t, app)
@@ -260,9 +260,9 @@ func TestAConflictOnWhatIsNotOwned(t *testing.T) {
 // TestALookThatFindsItsOwn: a work that is not to change anything may be the successor of one that brought what is there,
 // as after another import of the cluster.
 func TestALookThatFindsItsOwn(t *testing.T) {
+	start(t)
 	for how, end := range ends {
 		t.Run(how, func(t *testing.T) {
-			start(t)
 			app := application(t, cluster(t)).Annotation(apis.AnnotationAdopt, apis.AdoptNever).Finalizers(apis.FinalizerResources).Obj()
 			create(t, app)
 			w := expectWork(t, app)
@@ -282,6 +282,7 @@ func TestALookThatFindsItsOwn(t *testing.T) {
 
 // TestACascadeDuringARequest: a finalizer that is put on while a request is on its way has not come to the cluster.
 func TestACascadeDuringARequest(t *testing.T) {
+	start(t)
 	for title, tc := range map[string]struct {
 		order string
 		end   func(*testing.T, *argocd.Application)
@@ -300,7 +301,6 @@ func TestACascadeDuringARequest(t *testing.T) {
 		}},
 	} {
 		t.Run(title, func(t *testing.T) {
-			start(t)
 			app := application(t, cluster(t)).Annotation(apis.AnnotationMoveOrder, tc.order).Obj()
 			create(t, app)
 			seen(t, expectWork(t, app))

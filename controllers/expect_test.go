@@ -156,14 +156,17 @@ func eventReasons(t *testing.T, obj client.Object) []string {
 // report writes what the cluster's work agent would report of the Application.
 func report(t *testing.T, app *argocd.Application, b *fixture.FeedbackBuilder) {
 	t.Helper()
-	expectWork(t, app)
-	reportHeld(t, app, b)
+	reportOf(t, expectWork(t, app), b)
 }
 
 // reportHeld does the same without waiting for the work, which may be held for an operation.
 func reportHeld(t *testing.T, app *argocd.Application, b *fixture.FeedbackBuilder) {
 	t.Helper()
-	w := workOf(t, app)
+	reportOf(t, workOf(t, app), b)
+}
+
+func reportOf(t *testing.T, w *workv1.ManifestWork, b *fixture.FeedbackBuilder) {
+	t.Helper()
 	before := w.DeepCopy()
 	played.reports.Store(client.ObjectKeyFromObject(w), b.Obj())
 	w.Status = fixture.Asked(w, b.Obj())

@@ -7,10 +7,12 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta2 "open-cluster-management.io/api/cluster/v1beta2"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers"
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
@@ -28,6 +30,35 @@ func grantAll(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// The namespace and the cluster of the Applications that settled makes, for all tests. What is done there is no test's own.
+const (
+	barrierNamespace = "barriers"
+	barrierCluster   = "barrier-cluster"
+	barrierSecret    = "barrier"
+)
+
+// makeBarrierGround makes them.
+func makeBarrierGround(ctx context.Context) error {
+	c := managedCluster(barrierCluster)
+	c.Spec.HubAcceptsClient = true
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: barrierNamespace, Name: barrierSecret}}
+	secret.Annotations = map[string]string{apis.AnnotationPropagate: "true"}
+	for _, obj := range []client.Object{
+		namespaceOf(barrierNamespace), namespaceOf(barrierCluster), binding(barrierNamespace, globalSet), secret, c,
+	} {
+		if err := k8s.Create(ctx, obj); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{barrierNamespace, barrierCluster} {
+		owners.Store(name, "")
+	}
+	c.Status.Conditions = []metav1.Condition{{
+		Type: clusterv1.ManagedClusterConditionAvailable, Status: metav1.ConditionTrue, Reason: "Test", LastTransitionTime: metav1.Now(),
+	}}
+	return k8s.Status().Update(ctx, c)
 }
 
 // clusterSet is a set by a selector, or for nil one by the exclusive label.

@@ -41,9 +41,9 @@ func answeredUnread(t *testing.T, w *workv1.ManifestWork) {
 
 // TestAnOrphanThatOthersHold goes when they let it, and not before that has been read: its end would destroy what is to stay.
 func TestAnOrphanThatOthersHold(t *testing.T) {
+	start(t)
 	for title, finalizers := range map[string][]string{"finalizer taken off": {apis.FinalizerResources}, "never had one": nil} {
 		t.Run(title, func(t *testing.T) {
-			start(t)
 			app := application(t, cluster(t)).Finalizers(finalizers...).Obj()
 			create(t, app)
 			w := atWork(t, app)
@@ -64,9 +64,9 @@ func TestAnOrphanThatOthersHold(t *testing.T) {
 
 // TestAnotherNamespaceThatOthersHold: who looks is told what to do, and it goes on by itself, or ends where it was.
 func TestAnotherNamespaceThatOthersHold(t *testing.T) {
+	start(t)
 	for title, takenBack := range map[string]bool{"taken off": false, "taken back": true} {
 		t.Run(title, func(t *testing.T) {
-			towline := start(t)
 			app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
 			create(t, app)
 			w := atWork(t, app)
@@ -78,7 +78,6 @@ func TestAnotherNamespaceThatOthersHold(t *testing.T) {
 			if held, _ := work.Carried(workOf(t, app)); held.Namespace != app.Namespace {
 				t.Fatal("what it deployed would be gone")
 			}
-			towline.writes.take()
 			if takenBack {
 				edit(t, app, func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationAppNamespace) })
 			} else {

@@ -23,11 +23,11 @@ import (
 const agentFinalizer = workv1.ManifestWorkFinalizer
 
 func TestDeletionWaitsForTheCluster(t *testing.T) {
+	start(t)
 	for _, finalizer := range []string{
 		apis.FinalizerResources, apis.FinalizerResources + "/background", apis.FinalizerResources + "/foreground",
 	} {
 		t.Run(finalizer, func(t *testing.T) {
-			start(t)
 			app := application(t, cluster(t)).Finalizers(finalizer).Obj()
 			create(t, app)
 			w := expectWork(t, app)
@@ -178,7 +178,7 @@ func TestMoveBack(t *testing.T) {
 
 // TestMoveThatNeverGetsHealthy ends all the same.
 func TestMoveThatNeverGetsHealthy(t *testing.T) {
-	start(t, func(o *controllers.Options) { o.Move.Timeout = 3 * time.Second })
+	start(t, func(o *controllers.Options) { o.Move.Timeout = time.Second })
 	app := application(t, cluster(t)).Obj()
 	create(t, app)
 	old := expectWork(t, app)

@@ -17,23 +17,6 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// settled waits until everything that happened before has been looked at: as many Applications as there are workers
-// are made afterwards, sent and reported on.
-func settled(t *testing.T) {
-	t.Helper()
-	c := cluster(t)
-	var barriers []*argocd.Application
-	for range 2 * workers {
-		app := application(t, c).Obj()
-		create(t, app)
-		barriers = append(barriers, app)
-	}
-	for _, app := range barriers {
-		report(t, app, feedbackOf(app).Healthy("x"))
-		expectHealth(t, app, "Healthy")
-	}
-}
-
 // unmarked is a work of the Application's name as the first pull controllers made it: without a label.
 func unmarked(app *argocd.Application) *workv1.ManifestWork {
 	w := &workv1.ManifestWork{}
@@ -102,9 +85,9 @@ func TestUnmarkedWorkThatIsGoing(t *testing.T) {
 
 // TestLabelTakenOffThenDeleted: the Application is not watched any more, and its end is still found.
 func TestLabelTakenOffThenDeleted(t *testing.T) {
+	start(t)
 	for title, finalizers := range map[string][]string{"without finalizer": nil, "with it": {apis.FinalizerResources}} {
 		t.Run(title, func(t *testing.T) {
-			start(t)
 			app := application(t, cluster(t)).Finalizers(finalizers...).Obj()
 			create(t, app)
 			applied(t, expectWork(t, app))

@@ -42,18 +42,27 @@ func TestAReplicaThatWaitsRemembersNoEnds(t *testing.T) {
 	leader := start(t)
 	waits := startReplica(t, contends(lease))
 	c, ns := cluster(t), namespace(t, unique("apps"))
-	const count = 40
+	const count = 20
+	var sent, all []*argocd.Application
 	for range count {
-		sent := fixture.Application(unique("sent")).Namespace(ns).Cluster(c.Name).Obj()
+		app := fixture.Application(unique("sent")).Namespace(ns).Cluster(c.Name).Obj()
 		nowhere := fixture.Application(unique("nowhere")).Namespace(ns).NoAnnotation(apis.AnnotationCluster).Obj()
-		create(t, sent)
-		create(t, nowhere)
-		expectWork(t, sent)
-		for _, app := range []*argocd.Application{sent, nowhere} {
-			remove(t, app)
-			expectGone(t, app)
-		}
-		expectNoWork(t, sent)
+		sent, all = append(sent, app), append(all, app, nowhere)
+	}
+	for _, app := range all {
+		create(t, app)
+	}
+	for _, app := range sent {
+		expectWork(t, app)
+	}
+	for _, app := range all {
+		remove(t, app)
+	}
+	for _, app := range all {
+		expectGone(t, app)
+	}
+	for _, app := range sent {
+		expectNoWork(t, app)
 	}
 	leader.stop()
 	waits.readsOf(ns)

@@ -105,6 +105,10 @@ func runSuite(m *testing.M) int {
 		fmt.Println("grants:", err)
 		return 1
 	}
+	if err := makeBarrierGround(context.Background()); err != nil {
+		fmt.Println("barriers:", err)
+		return 1
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	if err := played.start(ctx); err != nil {
@@ -263,13 +267,14 @@ func startReplica(t *testing.T, replica func(*ctrl.Options), edits ...func(*cont
 	if err := controllers.Add(ctx, mgr, o); err != nil {
 		t.Fatal(err)
 	}
+	ended := began(t)
 	var done sync.WaitGroup
 	done.Go(func() {
 		if err := mgr.Start(ctx); err != nil {
 			t.Errorf("manager: %v", err)
 		}
 	})
-	r := &running{writes: w, stop: sync.OnceFunc(func() { cancel(); done.Wait() })}
+	r := &running{writes: w, stop: sync.OnceFunc(func() { cancel(); done.Wait(); ended() })}
 	t.Cleanup(r.stop)
 	if !mgr.GetCache().WaitForCacheSync(ctx) {
 		t.Fatal("the cache was not filled")
@@ -405,7 +410,8 @@ func namespace(t *testing.T, name string) string {
 // cluster makes a ManagedCluster that is accepted and available, with its namespace.
 func cluster(t *testing.T, edits ...func(*clusterv1.ManagedCluster)) *clusterv1.ManagedCluster {
 	t.Helper()
-	c := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: namespace(t, unique("cluster"))}}
+	c := managedCluster(unique("cluster"))
+	create(t, namespaceOf(c.Name))
 	c.Spec.HubAcceptsClient = true
 	for _, edit := range edits {
 		edit(c)
@@ -431,8 +437,7 @@ func create(t *testing.T, obj client.Object) {
 	if err := k8s.Create(t.Context(), obj); err != nil {
 		t.Fatalf("create %T %s: %v", obj, obj.GetName(), err)
 	}
-	left := obj.DeepCopyObject().(client.Object)
-	t.Cleanup(func() { discard(t, left) })
+	discardLater(t, obj.DeepCopyObject().(client.Object))
 }
 
 // edit changes an object as a user would, trying again when it was changed meanwhile.

@@ -114,9 +114,9 @@ func TestTheFirstComparisonThatCallsForASync(t *testing.T) {
 // TestTheComparisonAfterASync: the hub's CLI, notifications and RollingSync wait for one that is no older than the end of
 // the sync, whoever asked for that.
 func TestTheComparisonAfterASync(t *testing.T) {
+	start(t)
 	for title, dry := range map[string]bool{"a sync": false, "a dry run": true} {
 		t.Run(title, func(t *testing.T) {
-			start(t)
 			app := application(t, cluster(t)).Obj()
 			create(t, app)
 			report(t, app, compared(app, "1", "2026-01-02T03:04:08Z"))
