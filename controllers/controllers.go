@@ -69,6 +69,13 @@ type Options struct {
 	// AfterRestore is one of delivery.AfterRestoreModes; empty: the first.
 	AfterRestore string
 
+	// LossWindow is how long to look, after a start, whether so many Applications are missing that the hub has lost them; 0
+	// stands for that of propagation.Reconciler.
+	LossWindow time.Duration
+
+	// CRDInterval is how often to look whether a CRD has been installed that a controller waits for; 0 stands for 5 s.
+	CRDInterval time.Duration
+
 	// Dependencies say what travels beside the Applications.
 	Dependencies dependency.Options
 
@@ -122,15 +129,16 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			Revocation:   o.Authorization.Revocation,
 			AfterRestore: o.AfterRestore,
 		},
-		Executor: o.Authorization.Executor,
+		Executor:   o.Authorization.Executor,
+		LossWindow: o.LossWindow,
 	}
 	if slices.Contains(o.Enabled, Dependencies) {
 		sender.Dependencies = beside
 	}
 	setup := map[string]func(ctrl.Manager, int) error{
 		GitOpsCluster: gitOpsCluster(ctx, o, decisions),
-		Propagation:   watchingSets(sender),
-		Dependencies:  watchingSets(beside),
+		Propagation:   watchingSets(sender, o.CRDInterval),
+		Dependencies:  watchingSets(beside, o.CRDInterval),
 		Status:        (&status.Reconciler{Client: mgr.GetClient(), Inventory: inventory}).SetupWithManager,
 		Aggregation: watchingSets(&aggregation.Reconciler{
 			Client:    mgr.GetClient(),
@@ -138,7 +146,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			Inventory: inventory,
 			Events:    recorder,
 			MaxBytes:  o.ReportMaxBytes,
-		}),
+		}, o.CRDInterval),
 		ResourceTree: (&resourcetree.Reconciler{
 			Client:     mgr.GetClient(),
 			Store:      resourcetree.NewRedis(o.Redis),
@@ -189,12 +197,12 @@ func (o *Options) setDefaults() {
 func watchingSets(r interface {
 	SetupWithManager(mgr ctrl.Manager, concurrency int) error
 	WatchSets(mgr ctrl.Manager) error
-}) func(ctrl.Manager, int) error {
+}, interval time.Duration) func(ctrl.Manager, int) error {
 	return func(mgr ctrl.Manager, concurrency int) error {
 		if err := r.SetupWithManager(mgr, concurrency); err != nil {
 			return err
 		}
-		return whenServed(mgr, "watch of ApplicationSets", sets.Kinds, func() error { return r.WatchSets(mgr) })
+		return whenServed(mgr, interval, "watch of ApplicationSets", sets.Kinds, func() error { return r.WatchSets(mgr) })
 	}
 }
 
@@ -209,6 +217,6 @@ func gitOpsCluster(ctx context.Context, o Options, decisions func() error) func(
 			Options:        clusterimport.Options{Claims: o.ClusterClaims, Grace: o.ClusterGrace},
 			IndexDecisions: decisions,
 		}
-		return whenServed(mgr, GitOpsCluster, gitopscluster.Kinds, func() error { return r.SetupWithManager(ctx, mgr, concurrency) })
+		return whenServed(mgr, o.CRDInterval, GitOpsCluster, gitopscluster.Kinds, func() error { return r.SetupWithManager(ctx, mgr, concurrency) })
 	}
 }

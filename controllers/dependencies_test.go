@@ -621,7 +621,7 @@ func TestDependenciesAfterARestart(t *testing.T) {
 	NewWithT(t).Expect(of).To(BeEmpty())
 	towline.stop()
 	remove(t, app)
-	start(t)
+	start(t, hasty)
 	expectNoDependency(t, key)
 }
 

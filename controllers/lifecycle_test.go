@@ -121,7 +121,7 @@ func TestDeletionWhileTowlineIsDown(t *testing.T) {
 			kept := expectWork(t, other)
 			towline.stop()
 			remove(t, app)
-			start(t)
+			start(t, hasty)
 			expectNoWork(t, app)
 			expectGone(t, app)
 			if got := get(t, kept.DeepCopy()); got == nil || got.UID != kept.UID {

@@ -23,8 +23,9 @@ func (r *running) readsOf(namespace string) (n int) {
 	return n
 }
 
-// quiet is longer than Towline waits anywhere before it looks again at what has not changed.
-const quiet = 12 * time.Second
+// quiet is longer than Towline waits before it looks again at what the cache and the API server did not agree on. That it does not
+// look again later either is decided: see TestOrphan and TestRelease of package delivery, where a wait says how long it lasts.
+const quiet = 1500 * time.Millisecond
 
 // expectUnread waits until Towline has read no Application of that namespace for so long.
 func expectUnread(t *testing.T, towline *running, namespace string) {
@@ -35,14 +36,21 @@ func expectUnread(t *testing.T, towline *running, namespace string) {
 			last, reads = time.Now(), reads+n
 		}
 		return time.Since(last)
-	}, 4*quiet, tick).Should(BeNumerically(">", quiet), func() string { return fmt.Sprintf("%d reads of its Applications", reads) })
+	}, 20*quiet, tick).Should(BeNumerically(">", quiet), func() string { return fmt.Sprintf("%d reads of its Applications", reads) })
 }
+
+// few are the controllers that have to do with an Application's end.
+func few(o *controllers.Options) { o.Enabled = []string{controllers.Propagation, controllers.Status} }
 
 // TestOrphansOnAPausedClusterCostNothing while nothing changes, and go on when the pause ends.
 func TestOrphansOnAPausedClusterCostNothing(t *testing.T) {
-	for title, count := range map[string]int{"lost": 12, "some few": 3} {
+	for title, tc := range map[string]struct {
+		count int
+		looks func(*controllers.Options)
+	}{"lost": {12, patient}, "some few": {3, hasty}} {
 		t.Run(title, func(t *testing.T) {
-			towline := start(t, func(o *controllers.Options) { o.Enabled = []string{controllers.Propagation, controllers.Status} })
+			count := tc.count
+			towline := start(t, few)
 			apps, works := many(t)
 			towline.stop()
 			for _, w := range works[count:] {
@@ -52,7 +60,7 @@ func TestOrphansOnAPausedClusterCostNothing(t *testing.T) {
 			for _, app := range apps {
 				dropped(t, app)
 			}
-			towline = start(t, func(o *controllers.Options) { o.Enabled = []string{controllers.Propagation, controllers.Status} })
+			towline = start(t, few, tc.looks)
 			defer towline.stop()
 			expectUnread(t, towline, apps[0].Namespace)
 			annotate(t, managedCluster(apps[0].Cluster()), "false")
@@ -66,7 +74,7 @@ func TestOrphansOnAPausedClusterCostNothing(t *testing.T) {
 
 // TestWhatIsLetGoOfOnAPausedClusterCostsNothing either.
 func TestWhatIsLetGoOfOnAPausedClusterCostsNothing(t *testing.T) {
-	towline := start(t, func(o *controllers.Options) { o.Enabled = []string{controllers.Propagation, controllers.Status} })
+	towline := start(t, few)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
 	create(t, app)
 	w := atWork(t, app)

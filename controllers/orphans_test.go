@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,6 +29,12 @@ func atWork(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
 	return w
 }
 
+// hasty is a hub where little else is missing after a start, so that it looks for others for a moment only.
+func hasty(o *controllers.Options) { o.LossWindow = 300 * time.Millisecond }
+
+// patient looks for others for as long as a loaded machine takes to find them.
+func patient(o *controllers.Options) { o.LossWindow = 3 * time.Second }
+
 // dropped deletes an Application as `argocd app delete --cascade=false` does: it takes the finalizers off first.
 func dropped(t *testing.T, app *argocd.Application) {
 	t.Helper()
@@ -51,7 +58,7 @@ func TestAnOrphanDoesNotCascade(t *testing.T) {
 			}
 			towline.stop()
 			dropped(t, app)
-			start(t)
+			start(t, hasty)
 			g := NewWithT(t)
 			g.Eventually(func() string { return string(get(t, w).Spec.Workload.Manifests[0].Raw) }, soon, tick).
 				ShouldNot(Or(ContainSubstring(apis.FinalizerResources), ContainSubstring(`"operation"`)))
@@ -198,7 +205,7 @@ func TestALossInBulkIsHeld(t *testing.T) {
 	for _, app := range apps {
 		dropped(t, app)
 	}
-	towline = start(t)
+	towline = start(t, patient)
 	g := NewWithT(t)
 	for _, w := range works {
 		g.Eventually(func() string { return get(t, w).Annotations[apis.AnnotationOrphanedAt] }, soon, tick).ShouldNot(BeEmpty())
@@ -233,7 +240,7 @@ func TestALossInBulkIsHeld(t *testing.T) {
 	for _, w := range works[:9] {
 		end(t, w)
 	}
-	towline = start(t)
+	towline = start(t, patient)
 	for _, w := range works[9:] {
 		expectKept(t, w)
 	}
@@ -256,7 +263,7 @@ func TestALossWaitsForThePause(t *testing.T) {
 	for _, app := range apps {
 		dropped(t, app)
 	}
-	start(t)
+	start(t, patient)
 	settled(t)
 	expectKept(t, works[0])
 	if get(t, works[0]).Annotations[apis.AnnotationOrphanedAt] != "" {

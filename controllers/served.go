@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -10,12 +11,14 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 )
 
-// crdInterval is how often to look whether the CRDs that a controller waits for have been installed.
+// crdInterval is how often to look whether the CRDs that a controller waits for have been installed, where nothing else is said.
 const crdInterval = 5 * time.Second
 
 // whenServed sets a controller up once the hub serves all kinds that it needs: at once, or when their CRDs have been
-// installed. A hub may do without them, and everything else works there.
-func whenServed(mgr ctrl.Manager, controller string, kinds []schema.GroupVersionKind, setup func() error) error {
+// installed, for which it looks at that interval. A hub may do without them, and everything else works there.
+func whenServed(
+	mgr ctrl.Manager, interval time.Duration, controller string, kinds []schema.GroupVersionKind, setup func() error,
+) error {
 	missing, err := firstMissing(mgr.GetRESTMapper(), kinds)
 	if err != nil {
 		return err
@@ -26,7 +29,7 @@ func whenServed(mgr ctrl.Manager, controller string, kinds []schema.GroupVersion
 	ctrl.Log.Info("The hub lacks a CRD: the controller begins when it is installed",
 		"controller", controller, "kind", missing.Kind, "apiVersion", missing.GroupVersion().String())
 	return mgr.Add(waiter(func(ctx context.Context) error {
-		err := wait.PollUntilContextCancel(ctx, crdInterval, false, func(context.Context) (bool, error) {
+		err := wait.PollUntilContextCancel(ctx, cmp.Or(interval, crdInterval), false, func(context.Context) (bool, error) {
 			missing, err := firstMissing(mgr.GetRESTMapper(), kinds)
 			return missing == nil && err == nil, nil // what fails for now is asked again
 		})

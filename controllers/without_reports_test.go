@@ -40,7 +40,7 @@ func startWith(t *testing.T, serves func(meta.RESTMapper) meta.RESTMapper) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := controllers.Add(t.Context(), mgr, controllers.Options{Enabled: controllers.Names, Concurrency: concurrency()}); err != nil {
+	if err := controllers.Add(t.Context(), mgr, controllers.Options{Enabled: controllers.Names, Concurrency: concurrency(), CRDInterval: tick}); err != nil {
 		t.Fatal(err)
 	}
 	var done sync.WaitGroup

@@ -57,6 +57,10 @@ type Reconciler struct {
 	// Tracking knows the label by which the hub's Argo CD tracks what it deployed; nil where that is its default.
 	Tracking *tracking.Reader
 
+	// LossWindow is how long to look for others before a missing Application that nobody was told of is taken for one of a few;
+	// 0 stands for 5 s.
+	LossWindow time.Duration
+
 	// Now tells the time; nil for the clock of the machine.
 	Now func() time.Time
 

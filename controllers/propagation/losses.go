@@ -1,6 +1,7 @@
 package propagation
 
 import (
+	"cmp"
 	"sync"
 	"time"
 
@@ -27,6 +28,7 @@ const (
 // that nobody deleted, and what they deployed must stay. An end is told of by the API server's watch; after a start, and
 // after a broken watch, all that is known is that an Application is not there. The zero value knows of nothing.
 type losses struct {
+	window   time.Duration // 0 stands for settle
 	mu       sync.Mutex
 	ended    map[types.NamespacedName]bool      // told of, or taken for such
 	found    map[types.NamespacedName]time.Time // not told of and not decided yet, and since when that is known
@@ -124,7 +126,7 @@ func (m *losses) judge(app types.NamespacedName, now time.Time) (lost bool, left
 		m.gap++
 		m.show()
 	}
-	switch left := settle - now.Sub(since); {
+	switch left := cmp.Or(m.window, settle) - now.Sub(since); {
 	case m.gap > bulk || m.restored:
 		m.decide(app, &m.held)
 		return true, 0

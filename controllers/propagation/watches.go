@@ -31,6 +31,7 @@ import (
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	options := retry.Options(concurrency)
 	options.NewQueue = standby.Queue(mgr.Elected(), r.known)
+	r.losses.window = r.LossWindow
 	r.losses.waits = func() bool { return standby.Waits(mgr.Elected()) }
 	r.losses.spokenOf = func(app types.NamespacedName) bool { return spokenOf(r, app) }
 	b := ctrl.NewControllerManagedBy(mgr).Named("propagation").WithOptions(options)
