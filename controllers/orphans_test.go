@@ -147,35 +147,32 @@ func TestDeletionAfterARelease(t *testing.T) {
 	}
 }
 
-// TestAReleaseWaitsForThePause of the Application, its ApplicationSet or the cluster, whatever it is that lets go.
+// TestAReleaseWaitsForThePause of the Application, its ApplicationSet or the cluster, and goes on when that ends. Which slip meets
+// which pause makes no difference: see TestRelease of package delivery.
 func TestAReleaseWaitsForThePause(t *testing.T) {
 	start(t)
-	for _, slip := range []string{"the label is gone", "the label says false", "no cluster is named"} {
-		for cause, says := range map[string]string{
-			"Application": "this Application", "ApplicationSet": "ApplicationSet", "Namespace": "Namespace",
-		} {
-			t.Run(slip+", "+cause, func(t *testing.T) {
-				c, set := cluster(t), pausable(t)
-				app := application(t, c).Namespace(set.GetNamespace()).ApplicationSet(set.GetName()).Finalizers(apis.FinalizerResources).Obj()
-				create(t, app)
-				w := atWork(t, app)
-				pauses := map[string]client.Object{"Application": app.DeepCopy(), "ApplicationSet": set, "Namespace": namespaceOf(c.Name)}[cause]
-				annotate(t, pauses, "true")
-				expectNotice(t, app, apis.ConditionPausedWarning, "on "+says) // a pause that is not known yet keeps nothing
-				edit(t, app, slips[slip])
-				shownBy := apis.ConditionPausedWarning
-				if slip == "no cluster is named" && cause == "Namespace" {
-					shownBy = apis.ConditionPropagationError
-				}
-				expectNotice(t, app, shownBy, "paused by the annotation "+apis.AnnotationPaused+" on "+says)
-				settled(t)
-				if work.Released(get(t, w)) {
-					t.Fatal("the work was written")
-				}
-				annotate(t, pauses, "false")
-				NewWithT(t).Eventually(func() bool { return work.Released(get(t, w)) }, soon, tick).Should(BeTrue())
-			})
-		}
+	for slip, tc := range map[string]struct{ cause, says, shownBy string }{
+		"the label is gone":    {"Application", "this Application", apis.ConditionPausedWarning},
+		"the label says false": {"ApplicationSet", "ApplicationSet", apis.ConditionPausedWarning},
+		"no cluster is named":  {"Namespace", "Namespace", apis.ConditionPropagationError},
+	} {
+		t.Run(slip+", "+tc.cause, func(t *testing.T) {
+			c, set := cluster(t), pausable(t)
+			app := application(t, c).Namespace(set.GetNamespace()).ApplicationSet(set.GetName()).Finalizers(apis.FinalizerResources).Obj()
+			create(t, app)
+			w := atWork(t, app)
+			pauses := map[string]client.Object{"Application": app.DeepCopy(), "ApplicationSet": set, "Namespace": namespaceOf(c.Name)}[tc.cause]
+			annotate(t, pauses, "true")
+			expectNotice(t, app, apis.ConditionPausedWarning, "on "+tc.says) // a pause that is not known yet keeps nothing
+			edit(t, app, slips[slip])
+			expectNotice(t, app, tc.shownBy, "paused by the annotation "+apis.AnnotationPaused+" on "+tc.says)
+			settled(t)
+			if work.Released(get(t, w)) {
+				t.Fatal("the work was written")
+			}
+			annotate(t, pauses, "false")
+			NewWithT(t).Eventually(func() bool { return work.Released(get(t, w)) }, soon, tick).Should(BeTrue())
+		})
 	}
 }
 

@@ -151,6 +151,7 @@ func TestEnd(t *testing.T) {
 func TestRelease(t *testing.T) {
 	asks := func() *fixture.ApplicationBuilder { return cascading().Annotation(apis.AnnotationRelease, "true") }
 	yes := func(s *situation) { s.Dependencies = map[types.UID]bool{s.all()[0].UID: true} }
+	halted := func(s *situation) *situation { return s.with(func(s *situation) { s.Paused = "this Application" }) }
 	decides(t, map[string]row{
 		"sent":          {is: of(asks()).own(t), want: []string{"update cluster1", releaseWaits}},
 		"not applied":   {is: of(asks()).own(t, releasedAnd(false)), want: []string{releaseWaits}, says: "waiting for the work agent of cluster cluster1"},
@@ -169,6 +170,22 @@ func TestRelease(t *testing.T) {
 		"paused elsewhere": {
 			is:   of(asks()).own(t).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedCluster),
 			want: []string{"update cluster1", "PausedWarning Paused"}, says: "its release waits"},
+		"its label is gone, paused": {
+			is: halted(of(cascading().NoLabel(apis.LabelPull)).own(t)), want: []string{"PausedWarning Paused"}, says: "its release waits"},
+		"its label is gone, its cluster is paused": {
+			is:   of(cascading().NoLabel(apis.LabelPull)).own(t).cluster("cluster1", pausedCluster),
+			want: []string{"PausedWarning Paused"}, says: "its release waits"},
+		"its label is false, paused": {
+			is:   halted(of(cascading().Label(apis.LabelPull, "false")).own(t)),
+			want: []string{"PausedWarning Paused"}, says: "its release waits"},
+		"its label is false, its cluster is paused": {
+			is:   of(cascading().Label(apis.LabelPull, "false")).own(t).cluster("cluster1", pausedCluster),
+			want: []string{"PausedWarning Paused"}, says: "its release waits"},
+		"no cluster is named, paused": {
+			is: halted(of(cascading().Cluster("")).at(t, "cluster2", fixture.UID)), want: []string{"PausedWarning Paused"}},
+		"no cluster is named, the old one is paused": {
+			is:   of(cascading().Cluster("")).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedCluster),
+			want: []string{"PropagationError ClusterAnnotationMissing"}, says: "its release waits"},
 		"carries a request": {is: of(asks()).own(t, carriesRequest), want: []string{"update cluster1", releaseWaits}},
 		"carries a request that is not looked at": {
 			is: of(asks()).own(t, carriesRequest).with(func(s *situation) { s.Known = 0 }), want: []string{"needs return"}},
