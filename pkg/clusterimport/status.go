@@ -52,7 +52,9 @@ func (d *decision) report() {
 }
 
 // IsPruned tells whether a status that was written lacks what the published CRD of the older controllers does not know.
-func IsPruned(written, kept *v1beta1.GitOpsClusterStatus) bool { return written.Clusters != nil && kept.Clusters == nil }
+func IsPruned(written, kept *v1beta1.GitOpsClusterStatus) bool {
+	return written.Clusters != nil && kept.Clusters == nil
+}
 
 // Pruning tells that the status is not all kept.
 func Pruning() Event {

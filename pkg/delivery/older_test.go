@@ -73,7 +73,7 @@ func TestOlderGoesOn(t *testing.T) {
 				s := of(kind.of()).older(kind.disabled).adopting(adopt)
 				s.App.Status.Conditions = []argocd.Condition{fixture.OlderCondition(s.App)}
 				plan := Decide(s.Facts, s.Options)
-				if len(plan.Steps) != 1 || plan.Steps[0].Verb != Update || len(plan.Destroys()) > 0 || len(plan.Conditions) > 0 {
+				if len(plan.Steps) != 1 || plan.Steps[0].Verb != work.VerbUpdate || len(plan.Destroys()) > 0 || len(plan.Conditions) > 0 {
 					t.Fatalf("%q, %v", outline(&plan), plan.Conditions)
 				}
 				if plan.Hub == nil || plan.Hub.Conditions == nil || len(plan.Hub.Conditions) > 0 {

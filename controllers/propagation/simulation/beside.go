@@ -87,15 +87,6 @@ func (c *cluster) dropBeside(name string, applied *appliedWork) {
 	}
 }
 
-func sortedNames(m map[string]bool) []string {
-	out := make([]string, 0, len(m))
-	for name := range m {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
-}
-
 // older makes the work of an Application as the controllers before Towline did, in one of their ways: "early" does not say how it
 // is applied, and holds the Application alone; "disabled" is one that was set to ReadOnly; from one that is "unruled" the agent
 // would take all that it holds.
