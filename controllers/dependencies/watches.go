@@ -62,7 +62,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 
 // WatchSets lets ApplicationSets pause what travels beside their Applications; see propagation.Reconciler.
 func (r *Reconciler) WatchSets(mgr ctrl.Manager) error {
-	return r.Pauses.Watch(mgr, r.running, r.ofSet)
+	return r.Pauses.Watch(mgr, r.running, func(ctx context.Context, set client.Object) []reconcile.Request {
+		return r.ofApplications(ctx, index.BySet, client.ObjectKeyFromObject(set).String())
+	})
 }
 
 // applicationChanged lets through what is decided by.
@@ -192,11 +194,6 @@ func (r *Reconciler) ofProject(ctx context.Context, obj client.Object) []reconci
 // ofCluster are all dependencies of a cluster, and those that its Applications may need.
 func (r *Reconciler) ofCluster(ctx context.Context, obj client.Object) []reconcile.Request {
 	return append(wake.Requests(dependenciesOn(ctx, r, obj.GetName())), r.ofApplications(ctx, index.ByCluster, obj.GetName())...)
-}
-
-// ofSet are those that the Applications of an ApplicationSet may need.
-func (r *Reconciler) ofSet(ctx context.Context, obj client.Object) []reconcile.Request {
-	return r.ofApplications(ctx, index.BySet, client.ObjectKeyFromObject(obj).String())
 }
 
 // ofApplications are the works that the Applications may need that an index has for a value.
