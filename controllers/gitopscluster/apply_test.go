@@ -33,8 +33,8 @@ func kind(obj client.Object) string {
 // nobody is told.
 func TestApply(t *testing.T) {
 	resource := schema.GroupResource{Resource: "secrets"}
-	conflict, missing, exists := apierrors.NewConflict(resource, "x", nil), apierrors.NewNotFound(resource, "x"), apierrors.NewAlreadyExists(resource, "x")
-	refused := apierrors.NewForbidden(resource, "x", errors.New("quota"))
+	conflict, missing := apierrors.NewConflict(resource, "x", nil), apierrors.NewNotFound(resource, "x")
+	exists, refused := apierrors.NewAlreadyExists(resource, "x"), apierrors.NewForbidden(resource, "x", errors.New("quota"))
 	s, config := &corev1.Secret{}, &corev1.ConfigMap{}
 	s.Namespace, s.Name, s.UID, s.ResourceVersion = "argocd", "a-cluster-secret", "uid", "7"
 	imported := clusterimport.Step{Verb: clusterimport.Create, Object: s, Cluster: "a"}

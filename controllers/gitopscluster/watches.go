@@ -59,8 +59,10 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, con
 	c, err := ctrl.NewControllerManagedBy(mgr).
 		Named("gitopscluster").
 		For(&v1beta1.GitOpsCluster{}, builder.WithPredicates(changed(clusterimport.SameGitOpsCluster))).
-		Watches(&clusterv1beta1.Placement{}, handler.EnqueueRequestsFromMapFunc(r.ofPlacement), builder.WithPredicates(changed(clusterimport.SamePlacement))).
-		Watches(&clusterv1beta1.PlacementDecision{}, handler.EnqueueRequestsFromMapFunc(r.ofDecision), builder.WithPredicates(changed(clusterimport.SameDecision))).
+		Watches(&clusterv1beta1.Placement{}, handler.EnqueueRequestsFromMapFunc(r.ofPlacement),
+			builder.WithPredicates(changed(clusterimport.SamePlacement))).
+		Watches(&clusterv1beta1.PlacementDecision{}, handler.EnqueueRequestsFromMapFunc(r.ofDecision),
+			builder.WithPredicates(changed(clusterimport.SameDecision))).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(changed(r.sameCluster))).
 		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.ofApplication), builder.WithPredicates(targetLeft())).
 		WatchesMetadata(hubside.Namespace(), handler.EnqueueRequestsFromMapFunc(r.ofNamespace),

@@ -124,7 +124,9 @@ func choosing(clusters ...string) edit {
 func placed(selected int32) *clusterv1beta1.Placement {
 	p := &clusterv1beta1.Placement{}
 	p.Status.NumberOfSelectedClusters = selected
-	p.Status.Conditions = []metav1.Condition{{Type: clusterv1beta1.PlacementConditionSatisfied, Status: metav1.ConditionTrue, Reason: "AllDecisionsScheduled"}}
+	p.Status.Conditions = []metav1.Condition{{
+		Type: clusterv1beta1.PlacementConditionSatisfied, Status: metav1.ConditionTrue, Reason: "AllDecisionsScheduled",
+	}}
 	return p
 }
 

@@ -79,8 +79,9 @@ func TestUse(t *testing.T) {
 		"another namespace, with consent": {is: elsewhere(), want: []string{}},
 		"consent withdrawn":               {is: elsewhere(into("other", false)), want: withdrawn},
 		"consent withdrawn, while Applications are there": {
-			is:   elsewhere(trusting("a", "b"), settled, into("other", false), used(false)),
-			want: []string{"delete a", "update b", "False: ArgoNamespaceNotAllowed", "False: ApplicationsRemain"}, writes: `{"tlsClientConfig":{"insecure":false}}`},
+			is:     elsewhere(trusting("a", "b"), settled, into("other", false), used(false)),
+			want:   []string{"delete a", "update b", "False: ArgoNamespaceNotAllowed", "False: ApplicationsRemain"},
+			writes: `{"tlsClientConfig":{"insecure":false}}`},
 		"consent withdrawn, and no rights": {is: elsewhere(into("other", false), forbidden("other")),
 			want: []string{"False: ArgoNamespaceNotAllowed", "False: ArgoNamespaceForbidden", "backoff"}},
 		"no rights": {is: fresh(forbidden(home)), want: []string{"True: Resolved", "False: ArgoNamespaceForbidden", "backoff"},
@@ -115,7 +116,8 @@ func TestImport(t *testing.T) {
 			s.Clusters["a"] = fixture.Cluster("a").URL("https://a.example.com").Label("env", "prod").Obj()
 		}), want: []string{"update a"}, writes: "env:prod"},
 		"no such cluster": {is: imported().with(func(s *situation) { s.Clusters["a"] = nil }), want: []string{"False: ClusterNotFound"}},
-		"somebody else's": {is: fresh(claimed, prepared, secrets(hand)), want: []string{"create b", "True: Resolved", "False: SecretConflict", "True: Removed"},
+		"somebody else's": {is: fresh(claimed, prepared, secrets(hand)),
+			want: []string{"create b", "True: Resolved", "False: SecretConflict", "True: Removed"},
 			says: "argocd/hand-made is for cluster a"},
 		"somebody else's as well": {is: imported().with(secrets(hand)), want: []string{"False: SecretConflict"}},
 		"two of ours": {is: imported().with(secrets(secret("new", "a", "https://a", -5, true))),
@@ -162,19 +164,24 @@ func TestTrust(t *testing.T) {
 	noAddress := func(s *situation) { s.Clusters["a"] = fixture.Cluster("a").Obj() }
 	gone := func(g *v1beta1.GitOpsCluster) { g.DeletionTimestamp = &metav1.Time{Time: now} }
 	decides(t, map[string]row{
-		"tokens":            {is: imported().with(trusting("a", "b")), want: []string{"update a", "update b"}, writes: `"bearerToken":"t-b"`},
-		"one is missing":    {is: fresh(claimed, prepared, trusting("b")), want: []string{"create b", "True: Resolved", "False: CredentialsMissing", "True: Removed"}},
-		"one has gone":      {is: imported(trusting("a", "b")).with(trusting("b")), want: []string{"False: CredentialsMissing"}},
-		"none may be read":  {is: imported(trusting("a", "b")).with(func(s *situation) { s.Tokens[account] = Tokens{Forbidden: true} }), want: []string{"False: CredentialsForbidden", "backoff"}},
-		"no address":        {is: fresh(claimed, prepared, trusting("a", "b"), noAddress), want: []string{"create b", "True: Resolved", "False: ServerUnknown", "True: Removed"}},
-		"not wanted":        {is: imported(trusting("a", "b")).with(spec(withAccount(""))), want: []string{"update a", "update b"}, writes: `{"tlsClientConfig":{"insecure":false}}`},
+		"tokens": {is: imported().with(trusting("a", "b")), want: []string{"update a", "update b"}, writes: `"bearerToken":"t-b"`},
+		"one is missing": {is: fresh(claimed, prepared, trusting("b")),
+			want: []string{"create b", "True: Resolved", "False: CredentialsMissing", "True: Removed"}},
+		"one has gone": {is: imported(trusting("a", "b")).with(trusting("b")), want: []string{"False: CredentialsMissing"}},
+		"none may be read": {is: imported(trusting("a", "b")).with(func(s *situation) { s.Tokens[account] = Tokens{Forbidden: true} }),
+			want: []string{"False: CredentialsForbidden", "backoff"}},
+		"no address": {is: fresh(claimed, prepared, trusting("a", "b"), noAddress),
+			want: []string{"create b", "True: Resolved", "False: ServerUnknown", "True: Removed"}},
+		"not wanted": {is: imported(trusting("a", "b")).with(spec(withAccount(""))),
+			want: []string{"update a", "update b"}, writes: `{"tlsClientConfig":{"insecure":false}}`},
 		"blank":             {is: imported(trusting("a", "b")).with(spec(blank)), want: []string{"update a", "update b"}},
 		"another wants one": {is: imported(trusting("a", "b")).with(beside("z")), want: []string{}},
 		"of two the first decides": {is: imported(trusting("a", "b")).with(beside("another", withAccount("theirs")), func(s *situation) {
 			s.Tokens["theirs"] = s.Tokens[account]
 			s.edit(func(secret *corev1.Secret) { secret.Annotations[apis.AnnotationServiceAccount] = account })
 		}), want: []string{"False: CredentialsConflict"}, says: "argocd/another imports a with ManagedServiceAccount theirs"},
-		"the first has no token": {is: imported(trusting("a", "b")).with(beside("another", withAccount("theirs"))), want: []string{"False: CredentialsMissing"}},
+		"the first has no token": {is: imported(trusting("a", "b")).with(beside("another", withAccount("theirs"))),
+			want: []string{"False: CredentialsMissing"}},
 		"the first goes":         {is: imported(trusting("a", "b")).with(beside("another", withAccount("theirs"), gone)), want: []string{}},
 		"another wants it blank": {is: imported().with(secretsTrusted, beside("another", blank)), want: []string{"update a", "update b"}},
 	})
@@ -188,18 +195,24 @@ func secretsTrusted(s *situation) {
 func TestDrop(t *testing.T) {
 	moving := func(s *situation) { s.Placement.Status.NumberOfSelectedClusters = 2 }
 	decides(t, map[string]row{
-		"for long":                      {is: imported().with(passedOver(time.Hour)), want: []string{"delete b"}, says: "1 cluster imported"},
-		"for a moment":                  {is: imported().with(passedOver(time.Second)), want: []string{"False: SelectionUnsettled", "after 59s"}, says: "for 1m0s"},
-		"as of now":                     {is: imported().with(choosing("a")), want: []string{"False: SelectionUnsettled", "after 1m0s"}},
-		"with other grace":              {is: imported().with(passedOver(time.Second), func(s *situation) { s.Grace = time.Second }), want: []string{"delete b"}},
-		"one for long, one as of now":   {is: imported().with(passedOver(time.Hour), choosing()), want: []string{"delete b", "after 1m0s"}},
-		"decisions move":                {is: imported().with(passedOver(time.Hour), moving), want: []string{"False: SelectionUnsettled"}},
-		"an Application is there":       {is: imported().with(passedOver(time.Hour), used(false)), want: []string{"update b", "False: ApplicationsRemain"}, says: "for Application team/web"},
+		"for long": {is: imported().with(passedOver(time.Hour)), want: []string{"delete b"}, says: "1 cluster imported"},
+		"for a moment": {is: imported().with(passedOver(time.Second)),
+			want: []string{"False: SelectionUnsettled", "after 59s"}, says: "for 1m0s"},
+		"as of now": {is: imported().with(choosing("a")), want: []string{"False: SelectionUnsettled", "after 1m0s"}},
+		"with other grace": {is: imported().with(passedOver(time.Second), func(s *situation) { s.Grace = time.Second }),
+			want: []string{"delete b"}},
+		"one for long, one as of now": {is: imported().with(passedOver(time.Hour), choosing()), want: []string{"delete b", "after 1m0s"}},
+		"decisions move":              {is: imported().with(passedOver(time.Hour), moving), want: []string{"False: SelectionUnsettled"}},
+		"an Application is there": {is: imported().with(passedOver(time.Hour), used(false)),
+			want: []string{"update b", "False: ApplicationsRemain"}, says: "for Application team/web"},
 		"an Application is there still": {is: imported().with(passedOver(time.Hour), used(false), settled), want: []string{}},
-		"one is pushed":                 {is: imported().with(passedOver(time.Hour), used(true)), want: []string{"update b", "False: ApplicationsRemain", "after 1m0s"}},
-		"another wants it":              {is: imported().with(beside("z"), passedOver(time.Hour), used(false)), want: []string{"update b"}, writes: apis.AnnotationGitOpsClusters + ":argocd/z "},
-		"another that is gone":          {is: imported().with(beside("z"), passedOver(time.Hour), nobody), want: []string{"delete b"}},
-		"chosen again":                  {is: imported().with(passedOver(time.Hour), used(false), settled, choosing("a", "b")), want: []string{"update b", "True: Removed"}, writes: "env:dev"},
+		"one is pushed": {is: imported().with(passedOver(time.Hour), used(true)),
+			want: []string{"update b", "False: ApplicationsRemain", "after 1m0s"}},
+		"another wants it": {is: imported().with(beside("z"), passedOver(time.Hour), used(false)),
+			want: []string{"update b"}, writes: apis.AnnotationGitOpsClusters + ":argocd/z "},
+		"another that is gone": {is: imported().with(beside("z"), passedOver(time.Hour), nobody), want: []string{"delete b"}},
+		"chosen again": {is: imported().with(passedOver(time.Hour), used(false), settled, choosing("a", "b")),
+			want: []string{"update b", "True: Removed"}, writes: "env:dev"},
 	})
 }
 
@@ -216,9 +229,11 @@ func TestFinalize(t *testing.T) {
 		"deleted, status pruned":  {is: imported().with(deleted, spec(func(g *v1beta1.GitOpsCluster) { g.Status.ArgoNamespaces = nil })), want: all},
 		"deleted, not noted":      {is: imported().with(deleted, spec(func(g *v1beta1.GitOpsCluster) { g.Annotations = nil })), want: all},
 		"an Application is there": {is: imported().with(deleted, used(false)), want: []string{"delete a", "False: ApplicationsRemain"}},
-		"another has the same":    {is: imported().with(deleted, beside("z"), func(s *situation) { s.Argos[home].Shared = true }), want: []string{"update a", "update b", "keep nothing"}},
-		"no rights":               {is: imported().with(deleted, forbidden(home)), want: []string{"False: ArgoNamespaceForbidden", "backoff"}},
-		"nothing was made":        {is: fresh(spec(func(g *v1beta1.GitOpsCluster) { g.Finalizers = []string{apis.FinalizerClusterSecrets} }), deleted), want: []string{"keep nothing"}},
+		"another has the same": {is: imported().with(deleted, beside("z"), func(s *situation) { s.Argos[home].Shared = true }),
+			want: []string{"update a", "update b", "keep nothing"}},
+		"no rights": {is: imported().with(deleted, forbidden(home)), want: []string{"False: ArgoNamespaceForbidden", "backoff"}},
+		"nothing was made": {is: fresh(spec(func(g *v1beta1.GitOpsCluster) { g.Finalizers = []string{apis.FinalizerClusterSecrets} }), deleted),
+			want: []string{"keep nothing"}},
 		"the finalizer was taken": {is: imported().with(deleted, spec(func(g *v1beta1.GitOpsCluster) { g.Finalizers = nil })), want: []string{}},
 	})
 	t.Run("every gate has held", func(t *testing.T) {
@@ -514,7 +529,8 @@ func TestEvents(t *testing.T) {
 	var notes []string
 	for _, e := range Done(s.GitOpsCluster, []Step{
 		{Verb: Create, Cluster: "b"}, {Verb: Create, Cluster: "a"}, {Verb: Create}, {Verb: Update, Cluster: "c"},
-		{Verb: Update, Cluster: "d", Removal: true}, {Verb: Update, Cluster: "e", Removal: true, Frees: true}, {Verb: Delete, Cluster: "f", Removal: true, Frees: true},
+		{Verb: Update, Cluster: "d", Removal: true}, {Verb: Update, Cluster: "e", Removal: true, Frees: true},
+		{Verb: Delete, Cluster: "f", Removal: true, Frees: true},
 	}) {
 		notes = append(notes, e.Note)
 	}
