@@ -56,6 +56,9 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (see
 	if err := r.observeChosen(ctx, seen); err != nil {
 		return nil, err
 	}
+	if err := r.observeTokens(ctx, seen); err != nil {
+		return nil, err
+	}
 	seen.Since = r.dropped.note(key, seen.Dropped(), seen.Now)
 	return seen, nil
 }
@@ -144,7 +147,7 @@ func (seen *observation) observeOthers(ctx context.Context) (err error) {
 	return nil
 }
 
-// observeChosen reads what the Secrets of the chosen clusters are to say.
+// observeChosen reads the chosen ManagedClusters.
 func (r *Reconciler) observeChosen(ctx context.Context, seen *observation) error {
 	seen.Clusters = map[string]*clusterv1.ManagedCluster{}
 	for _, name := range seen.Chosen() {
@@ -160,32 +163,30 @@ func (r *Reconciler) observeChosen(ctx context.Context, seen *observation) error
 			seen.Clusters[name] = clustersecret.At(c, annotations[apis.AnnotationServer])
 		}
 	}
-	seen.Tokens = map[string]clusterimport.Tokens{}
-	for _, account := range seen.Accounts() {
-		var err error
-		if seen.Tokens[account], err = r.observeTokens(ctx, account); err != nil {
-			return err
-		}
-	}
 	return nil
 }
 
-// observeTokens reads the tokens of the ManagedServiceAccounts of one name.
-func (r *Reconciler) observeTokens(ctx context.Context, account string) (out clusterimport.Tokens, err error) {
-	cached, err := r.scopes.open(ctx, tokenSecretsOf(account))
-	if apierrors.IsForbidden(err) {
-		return clusterimport.Tokens{Forbidden: true}, nil
+// observeTokens reads the tokens of the ManagedServiceAccounts that Secrets are to have.
+func (r *Reconciler) observeTokens(ctx context.Context, seen *observation) error {
+	seen.Tokens = map[string]clusterimport.Tokens{}
+	for _, account := range seen.Accounts() {
+		cached, err := r.scopes.open(ctx, tokenSecretsOf(account))
+		if apierrors.IsForbidden(err) {
+			seen.Tokens[account] = clusterimport.Tokens{Forbidden: true}
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		list := &corev1.SecretList{}
+		if err := cached.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+			return err
+		}
+		tokens := clusterimport.Tokens{Secrets: make(map[string]*corev1.Secret, len(list.Items))}
+		for i := range list.Items {
+			tokens.Secrets[list.Items[i].Namespace] = &list.Items[i]
+		}
+		seen.Tokens[account] = tokens
 	}
-	if err != nil {
-		return out, err
-	}
-	list := &corev1.SecretList{}
-	if err := cached.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-		return out, err
-	}
-	out.Secrets = make(map[string]*corev1.Secret, len(list.Items))
-	for i := range list.Items {
-		out.Secrets[list.Items[i].Namespace] = &list.Items[i]
-	}
-	return out, nil
+	return nil
 }

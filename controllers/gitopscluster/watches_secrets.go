@@ -10,7 +10,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
-	toolscache "k8s.io/client-go/tools/cache"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -41,27 +40,6 @@ func clusterSecretsIn(namespace string) scope { return scope{namespace: namespac
 
 // tokenSecretsOf are the Secrets of the ManagedServiceAccounts of that name, in the namespaces of all clusters.
 func tokenSecretsOf(account string) scope { return scope{name: account} }
-
-func (s scope) label() labels.Selector {
-	if s.name != "" {
-		return labels.SelectorFromSet(labels.Set{apis.LabelServiceAccount: "true"})
-	}
-	return labels.SelectorFromSet(labels.Set{apis.LabelSecretType: apis.SecretTypeCluster})
-}
-
-func (s scope) field() fields.Selector {
-	if s.name != "" {
-		return fields.OneTermEqualSelector("metadata.name", s.name)
-	}
-	return fields.Everything()
-}
-
-func (s scope) transform() toolscache.TransformFunc {
-	if s.name != "" {
-		return clustersecret.SlimToken
-	}
-	return clustersecret.Slim
-}
 
 // scopes holds a cache for every scope that some GitOpsCluster has needed. Which these are is known only from the
 // GitOpsClusters, and no more of the hub's Secrets is to be seen: so the manager's own cache, whose limits are set at the
@@ -155,16 +133,22 @@ func (s *scopes) start(ctx context.Context, which scope) (cache.Cache, error) {
 
 // objects are what a scope holds: the Secrets, and in the namespace of an Argo CD what its generator needs.
 func (s scope) objects() map[client.Object]cache.ByObject {
-	objects := map[client.Object]cache.ByObject{
-		&corev1.Secret{}: {Label: s.label(), Field: s.field(), Transform: s.transform()},
-	}
 	if s.name != "" {
-		return objects
+		return map[client.Object]cache.ByObject{&corev1.Secret{}: {
+			Label:     labels.SelectorFromSet(labels.Set{apis.LabelServiceAccount: "true"}),
+			Field:     fields.OneTermEqualSelector("metadata.name", s.name),
+			Transform: clustersecret.SlimToken,
+		}}
 	}
-	for object, name := range map[client.Object]string{
-		&corev1.ConfigMap{}: clusterimport.GeneratorConfig, &rbacv1.Role{}: clusterimport.GeneratorRole, &rbacv1.RoleBinding{}: clusterimport.GeneratorRole,
-	} {
-		objects[object] = cache.ByObject{Field: fields.OneTermEqualSelector("metadata.name", name)}
+	config, role := clusterimport.GeneratorConfig, clusterimport.GeneratorRole
+	return map[client.Object]cache.ByObject{
+		&corev1.Secret{}: {
+			Label:     labels.SelectorFromSet(labels.Set{apis.LabelSecretType: apis.SecretTypeCluster}),
+			Field:     fields.Everything(),
+			Transform: clustersecret.Slim,
+		},
+		&corev1.ConfigMap{}:   {Field: fields.OneTermEqualSelector("metadata.name", config)},
+		&rbacv1.Role{}:        {Field: fields.OneTermEqualSelector("metadata.name", role)},
+		&rbacv1.RoleBinding{}: {Field: fields.OneTermEqualSelector("metadata.name", role)},
 	}
-	return objects
 }

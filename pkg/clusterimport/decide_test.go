@@ -1,6 +1,7 @@
 package clusterimport
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -127,11 +128,16 @@ func TestImport(t *testing.T) {
 		"the name is free again": {is: fresh(claimed, prepared, func(s *situation) { s.NoteTaken("a", nil) }),
 			want: []string{"create a", "create b", "True: Resolved", "True: Imported", "True: Removed"}},
 		"its labels are lost": {is: imported().with(lost(nil)), want: []string{"update a"}, writes: apis.LabelClusterName + ":a"},
+		"the name is another cluster's": {is: imported().with(lost(map[string]string{
+			apis.LabelSecretType: apis.SecretTypeCluster, apis.LabelImported: "true", apis.LabelClusterName: "c",
+		})), want: []string{"False: SecretConflict", "backoff"}},
 		"not in the cache yet": {is: imported().with(func(s *situation) {
 			lost(s.Argos[home].mine["a"].Labels)(s)
 		}), want: []string{}},
-		"refused": {is: fresh(claimed, prepared, func(s *situation) { s.Refused = map[string]string{"a": "the hub refused Secret a"} }),
-			want: []string{"create b", "True: Resolved", "False: SecretRejected", "True: Removed", "backoff"}, says: "the hub refused"},
+		"refused": {is: fresh(claimed, prepared, func(s *situation) {
+			s.NoteRefused(&Step{Object: secret("a", "a", "", 0, true), Cluster: "a"}, errors.New("quota"))
+		}),
+			want: []string{"create b", "True: Resolved", "False: SecretRejected", "True: Removed", "backoff"}, says: "the hub refused Secret argocd/a: quota"},
 		"the generator was edited": {is: imported().with(func(s *situation) {
 			s.Argos[home].Generator[0].(*corev1.ConfigMap).Data = nil
 			s.Argos[home].Generator[1].(*rbacv1.Role).Rules = nil
@@ -517,6 +523,26 @@ func TestStatusIsWrittenOnce(t *testing.T) {
 	st := s.GitOpsCluster.Status
 	if st.Phase != v1beta1.PhaseSuccessful || len(st.Conditions) != 4 || *st.Clusters != 2 || !st.LastUpdateTime.Time.Equal(now) {
 		t.Errorf("%+v", st)
+	}
+}
+
+// TestPruned: what the CRD does not keep is written once, and the rest as always.
+func TestPruned(t *testing.T) {
+	s := imported().with(func(s *situation) {
+		s.GitOpsCluster = s.GitOpsCluster.DeepCopy()
+		s.GitOpsCluster.Status.Clusters, s.GitOpsCluster.Status.ArgoNamespaces = nil, nil
+	})
+	plan := Decide(s.Facts, s.Options)
+	if plan.Status == nil || !IsPruned(plan.Status, &s.GitOpsCluster.Status) || Pruning().Reason != apis.ReasonStatusPruned {
+		t.Fatalf("it would write %v", plan.Status)
+	}
+	s.Pruned = true
+	if plan := Decide(s.Facts, s.Options); plan.Status != nil {
+		t.Errorf("it writes %v", plan.Status)
+	}
+	s.Decisions = nil
+	if plan := Decide(s.Facts, s.Options); plan.Status == nil || plan.Status.Clusters != nil {
+		t.Errorf("it writes %v", plan.Status)
 	}
 }
 

@@ -76,11 +76,12 @@ func (d *decision) candidate(name string) *candidate {
 	return c
 }
 
-// isOurs tells whether a Secret that the cache does not know is Towline's: the cache is behind, or somebody took off the labels by
-// which it is found.
+// isOurs tells whether a Secret that the cache does not know is Towline's for a cluster: the cache is behind, or somebody took off
+// the labels by which it is found.
 func isOurs(s *corev1.Secret, cluster string) bool {
 	_, written := s.Annotations[apis.AnnotationGitOpsClusters]
-	return written || clustersecret.Cluster(s) == cluster
+	of := clustersecret.Cluster(s)
+	return of == cluster || of == "" && written
 }
 
 // importOne is what has to be written for a cluster, nil when nothing, and what there is to tell about it. Without its
