@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/memo"
 )
 
 // Request is what an Application asks for.
@@ -57,25 +59,39 @@ func Read(app *argocd.Application) (Request, error) {
 
 // ReadSpec is what an Application's spec asks for, whatever it requests beside that.
 func ReadSpec(app *argocd.Application) (Request, error) {
-	var spec struct {
+	out := specs.Get(app.Spec.Raw, readSpec)
+	return out.Request, out.err
+}
+
+// specs are those that were read.
+var specs memo.Texts[spec]
+
+// spec is what a spec asks for, or why it cannot be read.
+type spec struct {
+	Request
+	err error
+}
+
+func readSpec(raw []byte) spec {
+	var read struct {
 		sources
 		Project     string `json:"project"`
 		Destination struct {
 			Namespace string `json:"namespace"`
 		} `json:"destination"`
 	}
-	found, err := decode(app.Spec.Raw, &spec)
+	found, err := decode(raw, &read)
 	if err != nil {
-		return Request{}, fmt.Errorf("spec: %w", err)
+		return spec{err: fmt.Errorf("spec: %w", err)}
 	}
 	if len(found) == 0 {
 		found = []string{""}
 	}
-	return Request{
-		Project:   cmp.Or(spec.Project, argocd.DefaultProject),
-		Sources:   found,
-		Namespace: spec.Destination.Namespace,
-	}, nil
+	return spec{Request: Request{
+		Project:   cmp.Or(read.Project, argocd.DefaultProject),
+		Sources:   slices.Clip(found), // others append to it
+		Namespace: read.Destination.Namespace,
+	}}
 }
 
 // decode reads JSON as the API server does, where keys that differ in case are different keys, and returns the addresses

@@ -10,6 +10,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/memo"
 )
 
 // hubOnly are the annotations and labels that steer the hub and mean something else, or harm, on the cluster:
@@ -35,18 +36,20 @@ var hubOnly = []string{
 
 // payload is the Application as it is to be on the cluster, in JSON.
 func payload(app *argocd.Application, requests Requests) ([]byte, error) {
-	spec, err := inCluster(app.Spec.Raw)
-	if err != nil {
-		return nil, err
+	there := specs.Get(app.Spec.Raw, inCluster)
+	if there.err != nil {
+		return nil, there.err
 	}
 	out := maps.Clone(app.Unknown)
 	if out == nil {
 		out = map[string]json.RawMessage{}
 	}
-	out["spec"], out["apiVersion"], out["kind"] = spec, apiVersion, kind
-	if out["metadata"], err = Marshal(payloadMeta(app, requests)); err != nil {
+	out["spec"], out["apiVersion"], out["kind"] = there.json, apiVersion, kind
+	meta, err := Marshal(payloadMeta(app, requests))
+	if err != nil {
 		return nil, fmt.Errorf("metadata: %w", err)
 	}
+	out["metadata"] = meta
 	var compact bytes.Buffer
 	err = json.Compact(&compact, appendObject(nil, out))
 	return compact.Bytes(), err
@@ -131,21 +134,30 @@ func without(in map[string]string) map[string]string {
 	return out
 }
 
+// specs are those that were read, as they are to be on their clusters.
+var specs memo.Texts[spec]
+
+// spec is a spec in JSON, or why it is none.
+type spec struct {
+	json []byte
+	err  error
+}
+
 // inCluster is the spec with its destination pointed at the cluster that it lands on. All other fields, known or
 // not, keep their bytes.
-func inCluster(spec []byte) ([]byte, error) {
-	fields, err := object(spec)
+func inCluster(raw []byte) spec {
+	fields, err := object(raw)
 	if err != nil {
-		return nil, fmt.Errorf("spec: %w", err)
+		return spec{err: fmt.Errorf("spec: %w", err)}
 	}
 	destination, err := object(fields["destination"])
 	if err != nil {
-		return nil, fmt.Errorf("spec.destination: %w", err)
+		return spec{err: fmt.Errorf("spec.destination: %w", err)}
 	}
 	delete(destination, "name")
 	destination["server"] = inTheirs
 	fields["destination"] = appendObject(nil, destination)
-	return appendObject(nil, fields), nil
+	return spec{json: appendObject(nil, fields)}
 }
 
 // object decodes one level of a JSON object. What is missing counts as empty.
