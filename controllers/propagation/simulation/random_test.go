@@ -14,7 +14,7 @@ import (
 
 var (
 	schedules = flag.Int("simulation.schedules", 0, "how many schedules to run")
-	mass      = flag.Int("simulation.brief", 50_000, "how many brief schedules to run where nothing else is said")
+	mass      = flag.Int("simulation.brief", 200_000, "how many brief schedules to run where nothing else is said")
 	duration  = flag.Duration("simulation.time", 0, "how long to run, instead")
 	from      = flag.Uint64("simulation.seed", 0, "the first seed")
 	stride    = flag.Int64("simulation.stride", 60, "every how many pairs of verbs to run")
@@ -215,6 +215,9 @@ var everyProfile = []func() *Profile{
 	one, everything, two, adoption, disasters, authority, obstacles, away, moves, operations, pauses,
 }
 
+// patience is how long TestSimulate goes on where nothing is said: beside other load it runs fewer schedules.
+const patience = 3 * time.Minute
+
 // TestSimulate runs schedules of all profiles, in turn: a number of them, or for the time that is given. Where nothing is said
 // they are brief. Together with the scripts every gate has to hold, and to open.
 func TestSimulate(t *testing.T) {
@@ -226,6 +229,9 @@ func TestSimulate(t *testing.T) {
 		n = min(n, 1000)
 	}
 	run := newRunner(t)
+	if *schedules == 0 && *duration == 0 {
+		run.limit = patience
+	}
 	for _, tc := range gateScripts {
 		run.met.add(Replay(optionsOf(tc.options), Parse(tc.script)).stats)
 	}
