@@ -100,7 +100,7 @@ func (d *decision) write(desired *workv1.ManifestWork) (current *workv1.Manifest
 	case d.Own == nil:
 		d.claim(desired)
 		d.noteAnew(desired)
-		d.step(Step{Write: work.Creation(desired), Rejects: true, Events: []Event{{
+		d.step(Step{Write: work.Creation(desired), Rejects: true, Alone: d.Move.oldFirst(d.App), Events: []Event{{
 			Related: desired, Reason: apis.ReasonPropagated, Action: "Propagate",
 			Note: "created ManifestWork " + desired.Namespace + "/" + desired.Name,
 		}}})

@@ -398,9 +398,10 @@ func TestDestroys(t *testing.T) {
 		is   *situation
 		want int
 	}{
-		"a new one":  {of(app()), 0},
-		"a deletion": {of(deletedApp(cascading())).own(t), 1},
-		"the end":    {of(deletedApp(cascading())), 1},
+		"a new one":                    {of(app()), 0},
+		"a new one that must be alone": {of(app().Annotation(apis.AnnotationMoveOrder, apis.MoveOldFirst)), 1},
+		"a deletion":                   {of(deletedApp(cascading())).own(t), 1},
+		"the end":                      {of(deletedApp(cascading())), 1},
 		"another place": {
 			of(cascading().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) { s.Own = workFor(t, app().Obj(), unseenYet) }),
 			1,

@@ -69,6 +69,9 @@ type Step struct {
 	// Takes is set when the write makes the cluster's agent remove what the work has brought.
 	Takes bool
 
+	// Alone is set for the making of a work of an Application that must not run on two clusters.
+	Alone bool
+
 	// Revokes is set for the deletion of a work that its Application has lost the right to.
 	Revokes bool
 
@@ -118,14 +121,17 @@ type Answer struct {
 	Holds string
 }
 
-// Destroys are the writes by which something may go from a cluster, or nothing on the hub holds it any more. It is empty for
-// a plan that has none. Such a plan is to be made again from facts read past the cache, and to be applied only if it comes to
+// Destroys are the writes by which something may go from a cluster, or nothing on the hub holds it any more, or an Application may
+// come to run on two clusters that must not: another process may have led, and have moved it. It is empty for a plan that has none. Such a plan is to be made again from facts read past the cache, and to be applied only if it comes to
 // the same.
 func (p *Plan) Destroys() []string {
 	var out []string
 	for _, s := range p.Steps {
-		if s.Verb == work.VerbDelete || s.Takes {
+		switch {
+		case s.Verb == work.VerbDelete || s.Takes:
 			out = append(out, s.String())
+		case s.Alone:
+			out = append(out, string(s.Verb)+" "+s.Work.Namespace)
 		}
 	}
 	slices.Sort(out)

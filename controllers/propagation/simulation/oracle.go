@@ -23,6 +23,9 @@ type oracle struct {
 	// last at rest.
 	late map[place]bool
 
+	// raced are the clusters that were sent to by the word of a moment ago, while another process led too.
+	raced map[place]bool
+
 	// forfeited are those of whose end nobody has to be asked any more.
 	forfeited map[place]bool
 }
@@ -156,6 +159,9 @@ func (o *oracle) asked(p *process, w *workv1.ManifestWork) {
 // sends is called when a process has written an object: what a rule refuses that it knows of is not sent.
 func (o *oracle) sends(p *process, before, after client.Object) {
 	m, ok := after.(*workv1.ManifestWork)
+	if ok && before == nil {
+		o.races(p, m)
+	}
 	r, known := o.world.refusing["project"]
 	if !ok || !known || !r.until.IsZero() || p.behind(stream(projects)) {
 		return
@@ -166,6 +172,20 @@ func (o *oracle) sends(p *process, before, after client.Object) {
 	}
 	if now != "" && now != was && (was != "" || before == nil) {
 		o.world.fail("grant", "ManifestWork %s/%s carries what its AppProject refuses", m.Namespace, m.Name)
+	}
+}
+
+// races notes a work that was made by the last word as it was read past the cache, and is not any more. Of two processes that lead
+// neither knows what the other does between that and its write.
+func (o *oracle) races(p *process, w *workv1.ManifestWork) {
+	at := key{Namespace: w.Annotations[apis.AnnotationHubNamespace], Name: w.Annotations[apis.AnnotationHubName]}
+	alone := !slices.ContainsFunc(o.world.processes, func(other *process) bool { return other != p && other.leads })
+	if p.call == nil || alone || p.call.seen[applications][at] == nil {
+		return
+	}
+	read := p.call.seen[applications][at].Object.(*argocd.Application)
+	if r := o.apps[at]; r != nil && read.Cluster() == w.Namespace && (r.gone || r.app.Cluster() != w.Namespace) {
+		o.raced[place{w.Namespace, at}] = true
 	}
 }
 
@@ -239,7 +259,8 @@ func (o *oracle) applied(c *cluster, a *placed, p *payload, before key) {
 			continue
 		}
 		for _, b := range other.apps {
-			if b.owner() == at && len(b.owners) > 0 && !o.forfeited[place{other.name, at}] {
+			raced := o.raced[place{c.name, at}] || o.raced[place{other.name, at}]
+			if b.owner() == at && len(b.owners) > 0 && !o.forfeited[place{other.name, at}] && !raced {
 				o.world.fail("old-first", "%s came to %s while %s has it", at, c.name, other.name)
 			}
 		}

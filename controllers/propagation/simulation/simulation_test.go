@@ -120,6 +120,10 @@ var scripts = map[string]string{
 			turn a
 			rules off
 			namespace team-a/one`,
+	"moved, and two processes make its first work": `create argocd/one c1 cascade old-first
+			move argocd/one c2
+			deliver a applications
+			reconcile a argocd/one at 2 { lead-too b; turn b }`,
 	"absence that is not known": `create argocd/one c1 cascade old-first
 			settle
 			fail c1
