@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
@@ -136,6 +137,32 @@ var _ = Describe("A work of an older controller with its Namespace and AppProjec
 		Entry("of an ApplicationSet, its pull model disabled", "older-set-off", true, true),
 	)
 
+	It("has brought an AppProject, which was changed there since: the hub's takes its place", func(ctx SpecContext) {
+		const name = "older-project"
+		agentMay(ctx, on)
+		tow.Stop()
+		project := projectNamed(name)
+		project.Spec.Raw = []byte(`{"sourceRepos":["*"],"destinations":[{"server":"*","namespace":"*"}],"clusterResourceWhitelist":[{"group":"*","kind":"*"}]}`)
+		Expect(json.Unmarshal(project.Spec.Raw, &project.Spec)).To(Succeed())
+		Expect(hub.Create(ctx, project)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(hub.Delete(ctx, project)).To(Succeed()) })
+		app := standalone(ctx, name, on, func(b *fixture.ApplicationBuilder) { b.Spec(specOf(name, "guestbook", name)) })
+		DeferCleanup(func(ctx SpecContext) { Expect(tow.Restart(context.WithoutCancel(ctx))).To(Succeed()) })
+		w := fixture.OlderWork(app, false)
+		w.Finalizers = nil
+		Expect(hub.Create(ctx, w)).To(Succeed())
+		deployment(ctx, on, name)
+		applied(ctx, w)
+		disable(ctx, w) // the Application alone: the AppProject is applied still
+		before := must(read(cluster[on], projectNamed(name))(ctx))
+		change(ctx, hub, project, `{"spec":{"description":"of the hub","sourceRepos":["*","https://git.example.com/*"]}}`)
+		Expect(tow.Restart(ctx)).To(Succeed())
+		Eventually(ctx, read(cluster[on], projectNamed(name))).Should(HaveField("Spec.SourceRepos", ConsistOf("*", "https://git.example.com/*")))
+		Expect(must(read(cluster[on], projectNamed(name))(ctx)).UID).To(Equal(before.UID))
+		expectNoCondition(ctx, name, apis.ConditionDependencyError)
+		expectHealthy(ctx, name)
+	})
+
 	It("goes with its Application, and what it holds beside it stays", func(ctx SpecContext) {
 		const name = "older-ends"
 		agentMay(ctx, on)
@@ -159,7 +186,9 @@ var _ = Describe("A work of an older controller with its Namespace and AppProjec
 })
 
 // said is what the agent of a work has said of its Application.
-func said(w *workv1.ManifestWork) string { return feedback.Text(&w.Status, "healthStatus", "operationStatePhase") }
+func said(w *workv1.ManifestWork) string {
+	return feedback.Text(&w.Status, "healthStatus", "operationStatePhase")
+}
 
 // agentMay lets the work agent of a cluster do everything there, as the product's may.
 func agentMay(ctx context.Context, on string) {
