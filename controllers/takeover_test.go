@@ -81,6 +81,43 @@ func (o *olderOnes) bring(ctx context.Context, app *argocd.Application, disabled
 	return nil
 }
 
+// now is the work of an Application as the hub has it.
+func (o *olderOnes) now(ctx context.Context, app *argocd.Application) (*workv1.ManifestWork, error) {
+	w := &workv1.ManifestWork{}
+	return w, k8s.Get(ctx, client.ObjectKeyFromObject(o.works[app.Name]), w)
+}
+
+// expectTaken waits until all works say what Towline renders, and has their agents apply that.
+func (o *olderOnes) expectTaken(t *testing.T) {
+	t.Helper()
+	NewWithT(t).Eventually(func() (left []string) {
+		list := &workv1.ManifestWorkList{}
+		if err := k8s.List(t.Context(), list, client.InNamespace(o.apps[0].Cluster())); err != nil {
+			return []string{err.Error()}
+		}
+		for i := range list.Items {
+			if w := &list.Items[i]; work.ByOlder(w) {
+				left = append(left, w.Name)
+			}
+		}
+		return left
+	}, 4*time.Minute, time.Second).Should(BeEmpty(), "they are not taken over")
+	o.each(t, func(app *argocd.Application) error {
+		w, err := o.now(t.Context(), app)
+		if err != nil {
+			return err
+		}
+		desired, err := work.Render(app, work.Requests{})
+		if err != nil {
+			return err
+		}
+		if _, differs := work.Update(w, desired); differs || w.Labels[apis.LabelPull] != "true" {
+			return fmt.Errorf("%s: the work says %+v", app.Name, w.Spec)
+		}
+		return applyAsWritten(t.Context(), w)
+	})
+}
+
 // applyAsWritten plays the agent of a work that Towline has written: it reports what the work asks for.
 func applyAsWritten(ctx context.Context, w *workv1.ManifestWork) error {
 	before := w.DeepCopy()
@@ -139,33 +176,7 @@ func TestTakeOver(t *testing.T) {
 	o := olderSet(t)
 	begun := time.Now()
 	towline := start(t, func(o *controllers.Options) { o.Adopt = apis.AdoptNever })
-	now := func(app *argocd.Application) (*workv1.ManifestWork, error) {
-		w := &workv1.ManifestWork{}
-		return w, k8s.Get(t.Context(), client.ObjectKeyFromObject(o.works[app.Name]), w)
-	}
-	o.each(t, func(app *argocd.Application) error {
-		var w *workv1.ManifestWork
-		for deadline := time.Now().Add(3 * time.Minute); ; time.Sleep(tick) {
-			var err error
-			if w, err = now(app); err != nil {
-				return err
-			}
-			if !work.ByOlder(w) {
-				break
-			}
-			if time.Now().After(deadline) {
-				return fmt.Errorf("%s is not taken over: %+v", app.Name, get(t, app.DeepCopy()).Status.Conditions)
-			}
-		}
-		desired, err := work.Render(app, work.Requests{})
-		if err != nil {
-			return err
-		}
-		if _, differs := work.Update(w, desired); differs || w.Labels[apis.LabelPull] != "true" {
-			return fmt.Errorf("%s: the work says %+v", app.Name, w.Spec)
-		}
-		return applyAsWritten(t.Context(), w)
-	})
+	o.expectTaken(t)
 	taken := time.Since(begun)
 	g := NewWithT(t)
 	g.Eventually(func() (wrong []string) {
@@ -187,7 +198,7 @@ func TestTakeOver(t *testing.T) {
 		g.Expect(r.Statuses.ClusterConditions).To(HaveLen(2 * *ofEach))
 	})
 	o.each(t, func(app *argocd.Application) error {
-		w, err := now(app)
+		w, err := o.now(t.Context(), app)
 		if err == nil && (w.UID != o.works[app.Name].UID || w.Generation != o.works[app.Name].Generation+1) {
 			err = fmt.Errorf("%s has generation %d after %d, UID %s after %s", w.Name, w.Generation, o.works[app.Name].Generation,
 				w.UID, o.works[app.Name].UID)
