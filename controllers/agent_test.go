@@ -79,7 +79,7 @@ func startAgent(t *testing.T, cluster string, edits ...func(*agentRun)) *agentRu
 	mgr, err := ctrl.NewManager(hub, ctrl.Options{
 		Scheme: s, Cache: agent.ClusterCache([]string{onCluster(cluster)}),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
-		Controller: settings(),
+		Controller: settings(), MapperProvider: knownMapper,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -51,7 +51,8 @@ func barrier(t *testing.T, beside bool) {
 // expectIdle waits until no controller works on anything, or has anything to begin with at once.
 func expectIdle(t *testing.T) {
 	t.Helper()
-	NewWithT(t).Eventually(func() float64 { return busyness(t) - abandoned.busyness }, soon, tick).Should(BeZero(), "the controllers do not come to rest")
+	NewWithT(t).Eventually(func() float64 { return busyness(t) - abandoned.busyness }, soon, tick).
+		Should(BeZero(), "the controllers do not come to rest")
 }
 
 // abandoned is the work that managers left which do not run any more: one that never led began with nothing.

@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"github.com/towline-io/towline/controllers"
@@ -30,17 +29,15 @@ func startWith(t *testing.T, serves func(meta.RESTMapper) meta.RESTMapper) {
 	t.Helper()
 	mgr, err := ctrl.NewManager(hub, ctrl.Options{
 		Scheme: scheme, Cache: controllers.Cache(controllers.DefaultArgoCDNamespace),
-		Metrics:    metricsserver.Options{BindAddress: "0"},
-		Controller: settings(),
-		MapperProvider: func(c *rest.Config, h *http.Client) (meta.RESTMapper, error) {
-			mapper, err := apiutil.NewDynamicRESTMapper(c, h)
-			return serves(mapper), err
-		},
+		Metrics:        metricsserver.Options{BindAddress: "0"},
+		Controller:     settings(),
+		MapperProvider: func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return serves(mapper), nil },
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := controllers.Add(t.Context(), mgr, controllers.Options{Enabled: controllers.Names, Concurrency: concurrency(), CRDInterval: tick}); err != nil {
+	o := controllers.Options{Enabled: controllers.Names, Concurrency: concurrency(), CRDInterval: tick}
+	if err := controllers.Add(t.Context(), mgr, o); err != nil {
 		t.Fatal(err)
 	}
 	var done sync.WaitGroup
