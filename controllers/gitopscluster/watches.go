@@ -82,7 +82,7 @@ func addIndexes(ctx context.Context, indexer client.FieldIndexer) error {
 			return clusterimport.PlacementKey(g).Name
 		},
 		byArgoNamespace: func(g *v1beta1.GitOpsCluster) string { return g.Spec.ArgoServer.ArgoNamespace },
-		byAccount:       func(g *v1beta1.GitOpsCluster) string { return clusterimport.AccountOf(g) },
+		byAccount:       clusterimport.AccountOf,
 	} {
 		one := func(obj client.Object) []string { return []string{of(obj.(*v1beta1.GitOpsCluster))} }
 		if err := indexer.IndexField(ctx, &v1beta1.GitOpsCluster{}, field, one); err != nil {

@@ -48,7 +48,7 @@ func listOlder(ctx context.Context, live client.Reader, found func(client.Object
 	page := client.ListOptions{LabelSelector: labels.NewSelector().Add(*none), Limit: olderPage}
 	for {
 		list := &metav1.PartialObjectMetadataList{}
-		list.SetGroupVersionKind(workv1.SchemeGroupVersion.WithKind("ManifestWorkList"))
+		list.APIVersion, list.Kind = workv1.GroupVersion.String(), "ManifestWorkList"
 		if err := live.List(ctx, list, &page); err != nil {
 			return err
 		}

@@ -122,8 +122,8 @@ type Answer struct {
 }
 
 // Destroys are the writes by which something may go from a cluster, or nothing on the hub holds it any more, or an Application may
-// come to run on two clusters that must not: another process may have led, and have moved it. It is empty for a plan that has none. Such a plan is to be made again from facts read past the cache, and to be applied only if it comes to
-// the same.
+// come to run on two clusters that must not: another process may have led, and have moved it. It is empty for a plan that has
+// none. Such a plan is to be made again from facts read past the cache, and to be applied only if it comes to the same.
 func (p *Plan) Destroys() []string {
 	var out []string
 	for _, s := range p.Steps {

@@ -94,7 +94,9 @@ var documented = map[string][]string{
 	"to an unreachable cluster":         {"TestRelay/on its way"},
 	"to a cluster that cannot apply it": {"TestARequestThatIsRefused/an operation, by a failing cluster"},
 	"to any | withdrawn":                {"TestRelay/on its way, withdrawn"},
-	"to any | another namespace there":  {"TestRelay/another namespace there, and on its way", "TestRelay/another namespace there, on its way, and not permitted"},
+	"to any | another namespace there": {
+		"TestRelay/another namespace there, and on its way", "TestRelay/another namespace there, on its way, and not permitted",
+	},
 	"to any, or running | moved":        {"TestRelay/sent to another cluster", "TestRelay/sent to another cluster, old first"},
 	"running | the Application changes": {"TestRelay/over, and forgotten"},
 	"running | another is asked for":    {"TestRelay/taken, not shown"},

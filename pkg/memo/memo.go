@@ -18,10 +18,10 @@ type Texts[V any] struct {
 	known map[string]V
 }
 
-// Get is what make makes of a text, which depends on nothing else.
-func (m *Texts[V]) Get(text []byte, make func([]byte) V) V {
+// Get is what read makes of a text, which depends on nothing else.
+func (m *Texts[V]) Get(text []byte, read func([]byte) V) V {
 	if len(text) > maxBytes {
-		return make(text)
+		return read(text)
 	}
 	m.mu.RLock()
 	out, ok := m.known[string(text)]
@@ -29,7 +29,7 @@ func (m *Texts[V]) Get(text []byte, make func([]byte) V) V {
 	if ok {
 		return out
 	}
-	out = make(text)
+	out = read(text)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.known == nil || len(m.known) >= maxTexts {

@@ -82,7 +82,7 @@ func keeping(w *workv1.ManifestWork) *workv1.DeleteOption {
 	}
 	rules := make([]workv1.OrphaningRule, len(others))
 	for i, id := range others {
-		rules[i] = workv1.OrphaningRule{Group: id.Group, Resource: id.Resource, Namespace: id.Namespace, Name: id.Name}
+		rules[i] = workv1.OrphaningRule(id)
 	}
 	return &workv1.DeleteOption{
 		PropagationPolicy: workv1.DeletePropagationPolicyTypeSelectivelyOrphan,
@@ -103,7 +103,7 @@ func keeps(w *workv1.ManifestWork, id workv1.ResourceIdentifier) bool {
 		return false
 	}
 	return slices.Contains(o.SelectivelyOrphan.OrphaningRules,
-		workv1.OrphaningRule{Group: id.Group, Resource: id.Resource, Namespace: id.Namespace, Name: id.Name})
+		workv1.OrphaningRule(id))
 }
 
 // Bare tells whether nothing but its Application goes from the cluster with a work, or with what is taken out of it. The agent

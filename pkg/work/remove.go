@@ -14,10 +14,10 @@ import (
 )
 
 // Removable is the work changed so that its deletion takes the Application off the cluster, and what that deployed as
-// these finalizers of Argo CD say: where none of them destroys it, it stays. All that the work holds beside it stays as well. A work that is changed asks what is Left, and
-// whose the Application is, as does one that its agent cannot apply. It carries no other finalizers: an earlier version
-// sent some that nobody takes off there. Removable returns the work itself where that is so already,
-// where it carries a request or makes only what is not there, and where what it carries cannot be read.
+// these finalizers of Argo CD say: where none of them destroys it, it stays. All that the work holds beside it stays as well. A
+// work that is changed asks what is Left, and whose the Application is, as does one that its agent cannot apply. It carries no
+// other finalizers: an earlier version sent some that nobody takes off there. Removable returns the work itself where that is so
+// already, where it carries a request or makes only what is not there, and where what it carries cannot be read.
 //
 // A work that is known to have brought the Application takes it, whatever others have changed there since. One that the
 // agent has yet to take up looks first: it is not to make anew what is to go.

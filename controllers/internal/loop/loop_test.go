@@ -31,19 +31,21 @@ func TestRun(t *testing.T) {
 		after   time.Duration
 		fails   bool
 	}{
-		"nothing is destroyed":          {plans: []plan{""}, applied: []plan{""}, after: time.Hour},
-		"both agree":                    {plans: []plan{"a", "a"}, applied: []plan{"a"}, looked: 1, after: time.Hour},
-		"the second destroys more":      {plans: []plan{"a", "a b"}, looked: 1, after: Behind},
-		"the second destroys another":   {plans: []plan{"a", "b"}, looked: 1, after: Behind},
-		"the second destroys nothing":   {plans: []plan{"a", ""}, applied: []plan{""}, looked: 1, after: Behind},
-		"the object is another":         {plans: []plan{"a"}, gone: true, looked: 1, after: Behind},
-		"the second look fails":         {plans: []plan{"a"}, failing: no, looked: 1, fails: true},
-		"the first decision fails":      {fails: true},
-		"the second decision fails":     {plans: []plan{"a"}, looked: 1, fails: true},
-		"a conflict":                    {plans: []plan{""}, met: []Outcome{Conflict}, applied: []plan{""}, after: retry.Conflict},
-		"something was learned":         {plans: []plan{"", ""}, met: []Outcome{Learned}, applied: []plan{"", ""}, after: time.Hour},
-		"learned past the cache":        {plans: []plan{"a", "a", "a"}, met: []Outcome{Learned}, applied: []plan{"a", "a"}, looked: 1, after: time.Hour},
-		"ever more is learned":          {plans: []plan{"", "", "", ""}, met: []Outcome{Learned, Learned, Learned, Learned}, applied: []plan{"", "", "", ""}, after: retry.Conflict},
+		"nothing is destroyed":        {plans: []plan{""}, applied: []plan{""}, after: time.Hour},
+		"both agree":                  {plans: []plan{"a", "a"}, applied: []plan{"a"}, looked: 1, after: time.Hour},
+		"the second destroys more":    {plans: []plan{"a", "a b"}, looked: 1, after: Behind},
+		"the second destroys another": {plans: []plan{"a", "b"}, looked: 1, after: Behind},
+		"the second destroys nothing": {plans: []plan{"a", ""}, applied: []plan{""}, looked: 1, after: Behind},
+		"the object is another":       {plans: []plan{"a"}, gone: true, looked: 1, after: Behind},
+		"the second look fails":       {plans: []plan{"a"}, failing: no, looked: 1, fails: true},
+		"the first decision fails":    {fails: true},
+		"the second decision fails":   {plans: []plan{"a"}, looked: 1, fails: true},
+		"a conflict":                  {plans: []plan{""}, met: []Outcome{Conflict}, applied: []plan{""}, after: retry.Conflict},
+		"something was learned":       {plans: []plan{"", ""}, met: []Outcome{Learned}, applied: []plan{"", ""}, after: time.Hour},
+		"learned past the cache":      {plans: []plan{"a", "a", "a"}, met: []Outcome{Learned}, applied: []plan{"a", "a"}, looked: 1, after: time.Hour},
+		"ever more is learned": {
+			plans: []plan{"", "", "", ""}, met: []Outcome{Learned, Learned, Learned, Learned},
+			applied: []plan{"", "", "", ""}, after: retry.Conflict},
 		"learned, and then it destroys": {plans: []plan{"", "a", "a"}, met: []Outcome{Learned}, applied: []plan{"", "a"}, looked: 1, after: time.Hour},
 	} {
 		t.Run(title, func(t *testing.T) {
