@@ -251,7 +251,8 @@ func (o *oracle) applied(c *cluster, a *placed, p *payload, before key) {
 	if before.Name != "" && before != at {
 		o.taken(c, a, before, r)
 	}
-	if a.version != 0 || r == nil || r.gone || r.app.Annotations[apis.AnnotationMoveOrder] != apis.MoveOldFirst || released(r.app) {
+	if a.version != 0 || r == nil || r.gone || r.app.Annotations[apis.AnnotationMoveOrder] != apis.MoveOldFirst || released(r.app) ||
+		p.value("annotation:"+apis.AnnotationWork) != work.Name(r.app) { // an earlier Application of that name comes by its own word
 		return
 	}
 	for _, other := range o.world.clusters {

@@ -124,6 +124,15 @@ var scripts = map[string]string{
 			move argocd/one c2
 			deliver a applications
 			reconcile a argocd/one at 2 { lead-too b; turn b }`,
+	"made anew with old-first, while the former one moves": `create argocd/one c1
+			settle
+			move argocd/one c2
+			deliver a applications
+			reconcile a argocd/one
+			delete argocd/one
+			hear c2 one-00006
+			agent c2 one-00006
+			create argocd/one c1 cascade old-first`,
 	"absence that is not known": `create argocd/one c1 cascade old-first
 			settle
 			fail c1
