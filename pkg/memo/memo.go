@@ -1,6 +1,5 @@
 // Package memo remembers what was made of texts. A decision about an Application reads the JSON of its spec, and of what its work
-// carries, several times, and the next decision mostly reads the same: to remember it takes a quarter off the time of propagation
-// in the simulation, and a third of what it allocates.
+// carries, several times, and the next decision mostly reads the same: to remember it makes the whole simulation a tenth faster.
 package memo
 
 import "sync"
