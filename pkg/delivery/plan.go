@@ -131,7 +131,8 @@ func (p *Plan) Destroys() []string {
 		case s.Verb == work.VerbDelete || s.Takes:
 			out = append(out, s.String())
 		case s.Alone:
-			out = append(out, string(s.Verb)+" "+s.Work.Namespace)
+			there := s.Work.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace // others go by the target that the cache has
+			out = append(out, string(s.Verb)+" "+s.Work.Namespace+"/"+there)
 		}
 	}
 	slices.Sort(out)

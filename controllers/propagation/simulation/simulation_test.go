@@ -124,6 +124,13 @@ var scripts = map[string]string{
 			move argocd/one c2
 			deliver a applications
 			reconcile a argocd/one at 2 { lead-too b; turn b }`,
+	"two of one target, one of them changed before the cache shows it": `create argocd/one c1 cascade old-first
+			create team-a/one c1
+			deliver a applications
+			deliver a applications
+			namespace argocd/one team-a
+			reconcile a argocd/one
+			reconcile a team-a/one`,
 	"made anew with old-first, while the former one moves": `create argocd/one c1
 			settle
 			move argocd/one c2
