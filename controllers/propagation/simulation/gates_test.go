@@ -320,9 +320,10 @@ func TestOlder(t *testing.T) {
 				"ends": "settle\ndelete argocd/one", "ends at once": "delete argocd/one", "ends while nobody leads": "delete argocd/one\ncrash a",
 				"is released": "settle\nrelease argocd/one true", "is released at once": "release argocd/one true",
 				"changes its namespace": "settle\nnamespace argocd/one apps", "changes its namespace at once": "namespace argocd/one apps",
-				"runs an operation": "operation argocd/one r1",
-				"is made again":     "finalizers argocd/one\ndelete argocd/one\ncreate argocd/one c1 cascade",
-				"ends by force":     "fail c1\nforce argocd/one\ndelete argocd/one\nsettle\nmend c1",
+				"changes, and nothing is to be adopted": "adopt argocd/one never\nspec argocd/one v2",
+				"runs an operation":                     "operation argocd/one r1",
+				"is made again":                         "finalizers argocd/one\ndelete argocd/one\ncreate argocd/one c1 cascade",
+				"ends by force":                         "fail c1\nforce argocd/one\ndelete argocd/one\nsettle\nmend c1",
 			} {
 				scripts[strings.Join([]string{create, how, name}, ", ")] = begin + end
 			}
