@@ -19,13 +19,13 @@ const conflict = `Failed to apply manifest: Apply failed with 1 conflict: confli
 	`using argoproj.io/v1alpha1: .spec.source.path`
 
 // expectClaim waits until the Application's work does that with what is on the cluster already.
-func expectClaim(t *testing.T, app *argocd.Application, want work.Claim) *workv1.ManifestWork {
+func expectClaim(t *testing.T, app *argocd.Application, want work.UpdateMode) *workv1.ManifestWork {
 	t.Helper()
 	var w *workv1.ManifestWork
 	NewWithT(t).Eventually(func(g Gomega) {
 		w = workOf(t, app)
 		g.Expect(w).NotTo(BeNil())
-		g.Expect(work.ClaimOf(w)).To(Equal(want))
+		g.Expect(work.UpdateModeOf(w)).To(Equal(want))
 	}, soon, tick).Should(Succeed())
 	return w
 }
@@ -36,7 +36,7 @@ func TestAdoptionAsks(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
 	create(t, app)
-	w := expectClaim(t, app, work.Asks)
+	w := expectClaim(t, app, work.Apply)
 	report(t, app, feedbackOf(app).String("healthStatus", "Healthy")) // and has not been compared: that is waited for
 	expectHealth(t, app, "Healthy")
 	settled(t)
@@ -44,7 +44,7 @@ func TestAdoptionAsks(t *testing.T) {
 		t.Errorf("the work was written again: %+v", got.Spec.ManifestConfigs[0].UpdateStrategy)
 	}
 	edit(t, app, func(a *argocd.Application) { a.Annotations["note"] = "x" })
-	expectClaim(t, app, work.Takes)
+	expectClaim(t, app, work.ForceApply)
 	expectWork(t, app)
 }
 
@@ -60,11 +60,11 @@ func TestAdoptionRefused(t *testing.T) {
 	request(t, app, `{"sync":{}}`)
 	edit(t, app, func(a *argocd.Application) { a.Annotations["note"] = "x" })
 	w := expectWork(t, app)
-	if work.ClaimOf(w) != work.Asks || strings.Contains(string(w.Spec.Workload.Manifests[0].Raw), `"operation"`) {
+	if work.UpdateModeOf(w) != work.Apply || strings.Contains(string(w.Spec.Workload.Manifests[0].Raw), `"operation"`) {
 		t.Errorf("what is not Towline's got %+v", w.Spec)
 	}
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationAdopt] = apis.AdoptAlways })
-	applied(t, expectClaim(t, app, work.Takes))
+	applied(t, expectClaim(t, app, work.ForceApply))
 	expectNoProblem(t, app)
 }
 
@@ -73,7 +73,7 @@ func TestAdoptionNever(t *testing.T) {
 	start(t, func(o *controllers.Options) { o.Adopt = apis.AdoptNever })
 	app := application(t, cluster(t)).Annotation(apis.AnnotationAdopt, apis.AdoptAlways).Obj()
 	create(t, app)
-	expectClaim(t, app, work.Looks)
+	expectClaim(t, app, work.ReadOnly)
 	reportHeld(t, app, feedbackOf(app).Healthy("a"))
 	expectProblem(t, app, apis.ReasonAdoptionRefused, "delete it there")
 	request(t, app, `{"sync":{}}`)
@@ -82,7 +82,7 @@ func TestAdoptionNever(t *testing.T) {
 		t.Error("what is not Towline's was asked to sync")
 	}
 	reportHeld(t, app, feedbackOf(app).Condition(workv1.WorkAvailable, metav1.ConditionFalse, "Resource is not available"))
-	expectClaim(t, app, work.Asks)
+	expectClaim(t, app, work.Apply)
 	expectNoProblem(t, app)
 }
 
@@ -107,22 +107,22 @@ func TestAdoptionIsNotAskedFor(t *testing.T) {
 	w.Spec.ManifestConfigs = nil
 	create(t, w)
 	start(t)
-	expectClaim(t, second, work.Takes)
+	expectClaim(t, second, work.ForceApply)
 	expectWork(t, older)
-	expectClaim(t, older, work.Takes)
+	expectClaim(t, older, work.ForceApply)
 }
 
-// TestReleaseOfWhatWasNotTaken: what others have on the cluster is not changed by letting go of it.
+// TestReleaseOfWhatWasNotTaken: what others have on the cluster is not changed by releasing it.
 func TestReleaseOfWhatWasNotTaken(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
 	create(t, app)
 	report(t, app, feedbackOf(app).Condition(workv1.WorkApplied, metav1.ConditionFalse, conflict))
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "true" })
-	expectClaim(t, app, work.Leaves)
+	expectClaim(t, app, work.CreateOnly)
 	expectReleasing(t, app)
 	edit(t, app, func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationRelease) })
-	expectClaim(t, app, work.Asks)
+	expectClaim(t, app, work.Apply)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "true" })
 	applied(t, expectReleasing(t, app))
 	expectNoWork(t, app)

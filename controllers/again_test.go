@@ -134,11 +134,11 @@ func TestAWorkMadeAnewIsNotUnseen(t *testing.T) {
 		}
 		expectKept(t, w)
 		seen(t, w) // the agent comes, and is not to make what was deleted where that is not there
-		if work.ClaimOf(w) != work.Looks {
+		if work.UpdateModeOf(w) != work.ReadOnly {
 			t.Fatal("what is not there is made anew")
 		}
 		agentSays(t, w, agentOf(t, w).String("workOwner", owner(w)))
-		NewWithT(t).Eventually(func() work.Claim { return work.ClaimOf(get(t, w.DeepCopy())) }, soon, tick).Should(Equal(work.Takes))
+		NewWithT(t).Eventually(func() work.UpdateMode { return work.UpdateModeOf(get(t, w.DeepCopy())) }, soon, tick).Should(Equal(work.ForceApply))
 		expectKept(t, w)
 		applied(t, get(t, w))
 		expectDeleting(t, w)
@@ -240,7 +240,7 @@ func TestForceDeleteOfWhatIsToStay(t *testing.T) {
 	expectDeleting(t, w)
 }
 
-// TestGivingWayToOneThatIsReleased: that one's agent has let go of the Application, so this one's work is its only owner.
+// TestGivingWayToOneThatIsReleased: that one's agent has released the Application, so this one's work is its only owner.
 func TestGivingWayToOneThatIsReleased(t *testing.T) {
 	c := cluster(t)
 	inPlace := func() *argocd.Application {
@@ -349,13 +349,13 @@ func TestAReleaseThatBecomesAMove(t *testing.T) {
 	seen(t, w)
 	agentSays(t, w, agentOf(t, w).Refused(refusedFields, metav1.ConditionTrue))
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "true" })
-	expectClaim(t, app, work.Leaves)
+	expectClaim(t, app, work.CreateOnly)
 	edit(t, app, func(a *argocd.Application) {
 		delete(a.Annotations, apis.AnnotationRelease)
 		a.Finalizers, a.Annotations[apis.AnnotationCluster] = nil, cluster(t).Name
 	})
 	settled(t)
-	if now := get(t, w); now != nil && work.ClaimOf(now) == work.Leaves && now.Spec.DeleteOption == nil {
+	if now := get(t, w); now != nil && work.UpdateModeOf(now) == work.CreateOnly && now.Spec.DeleteOption == nil {
 		t.Fatal("somebody else's Application becomes the work's own, and goes with it")
 	}
 	expectKept(t, w)

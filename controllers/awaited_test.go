@@ -56,7 +56,7 @@ func TestDeletionAfterAnotherTarget(t *testing.T) {
 	}
 }
 
-// TestDeletionAfterTheTargetWasEmptied: the cluster that has it is to let go first.
+// TestDeletionAfterTheTargetWasEmptied: the cluster that has it is to release it first.
 func TestDeletionAfterTheTargetWasEmptied(t *testing.T) {
 	start(t)
 	c := cluster(t)
@@ -101,7 +101,7 @@ func TestDeletionWhileTwoClustersHaveIt(t *testing.T) {
 	}
 	edit(t, from, func(c *clusterv1.ManagedCluster) { c.Spec.HubAcceptsClient = false })
 	expectGone(t, app) // and so does the cluster that it does not name
-	NewWithT(t).Eventually(func() []string { return eventReasons(t, app) }, soon, tick).Should(ContainElement(apis.ReasonLetGo))
+	NewWithT(t).Eventually(func() []string { return eventReasons(t, app) }, soon, tick).Should(ContainElement(apis.ReasonDeletedUnconfirmed))
 	expectDeleting(t, old)
 }
 

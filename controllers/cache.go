@@ -16,8 +16,8 @@ import (
 
 	"github.com/towline-io/towline/controllers/dependencies"
 	"github.com/towline-io/towline/controllers/internal/index"
-	"github.com/towline-io/towline/controllers/internal/slim"
 	"github.com/towline-io/towline/controllers/internal/tracking"
+	"github.com/towline-io/towline/controllers/internal/trim"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
@@ -50,11 +50,11 @@ func Cache(argocdNamespace string) cache.Options {
 		NewInformer:                 index.NewInformer,
 		DefaultTransform:            cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&argocd.Application{}:       {Label: pulled, Transform: slim.Application},
+			&argocd.Application{}:       {Label: pulled, Transform: trim.Application},
 			&argocd.AppProject{}:        {Field: ofArgoCD},
-			&workv1.ManifestWork{}:      {Label: pulled, Transform: slim.Work},
-			&clusterv1.ManagedCluster{}: {Transform: slim.Cluster},
-			&corev1.Namespace{}:         {Transform: slim.Namespace},
+			&workv1.ManifestWork{}:      {Label: pulled, Transform: trim.Work},
+			&clusterv1.ManagedCluster{}: {Transform: trim.Cluster},
+			&corev1.Namespace{}:         {Transform: trim.Namespace},
 			&corev1.Secret{}:            {Field: ofArgoCD, Label: dependencies.RepositorySecrets()},
 			&corev1.ConfigMap{}:         tracking.Cache(argocdNamespace),
 		},

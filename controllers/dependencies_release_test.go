@@ -60,7 +60,7 @@ func sentBeside(t *testing.T) (app *argocd.Application, dependencies []types.Nam
 	return app, dependencies
 }
 
-// TestReleaseLeavesDependencies: what the Application uses stays on its cluster with it, whichever way it is let go of. Its own work
+// TestReleaseLeavesDependencies: what the Application uses stays on its cluster with it, whichever way it is released. Its own work
 // goes last, so that it is known until then what it uses.
 func TestReleaseLeavesDependencies(t *testing.T) {
 	start(t)
@@ -78,7 +78,7 @@ func TestReleaseLeavesDependencies(t *testing.T) {
 			}
 			applied(t, own)
 			settledBeside(t)
-			NewWithT(t).Expect(workOf(t, before)).NotTo(BeNil(), "the cluster has not let go of the dependencies")
+			NewWithT(t).Expect(workOf(t, before)).NotTo(BeNil(), "the cluster has not released the dependencies")
 			for _, key := range keys {
 				answer(t, key, metav1.ConditionTrue, "")
 			}
@@ -90,7 +90,7 @@ func TestReleaseLeavesDependencies(t *testing.T) {
 	}
 }
 
-// TestDependenciesOfAReleasedNeighbour: what an Application that was let go of shares with others outlives those too. It
+// TestDependenciesOfAReleasedNeighbour: what an Application that was released shares with others outlives those too. It
 // is forgotten when the Application is managed again.
 func TestDependenciesOfAReleasedNeighbour(t *testing.T) {
 	start(t)
@@ -126,7 +126,7 @@ func TestDependenciesOfAReleasedNeighbour(t *testing.T) {
 	expectNoDependency(t, credential)
 }
 
-// TestWithdrawnCredentialGoes: its owner's word counts, also for an Application that was let go of.
+// TestWithdrawnCredentialGoes: its owner's word counts, also for an Application that was released.
 func TestWithdrawnCredentialGoes(t *testing.T) {
 	start(t)
 	app, keys := beside(t)
@@ -143,7 +143,7 @@ func TestWithdrawnCredentialGoes(t *testing.T) {
 	expectNoDependency(t, keys[1])
 }
 
-// TestReleaseOfWhatTheClusterRefused: the agent cannot apply it, and lets go of it all the same.
+// TestReleaseOfWhatTheClusterRefused: the agent cannot apply it, and releases it all the same.
 func TestReleaseOfWhatTheClusterRefused(t *testing.T) {
 	start(t)
 	app, keys := beside(t)

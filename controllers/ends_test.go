@@ -212,12 +212,12 @@ func TestAConflictOnWhatWasApplied(t *testing.T) {
 			end(t, app)
 			expectAsking(t, w)
 			expectNoEnd(t, w)
-			if work.ClaimOf(get(t, w.DeepCopy())) != work.Asks {
+			if work.UpdateModeOf(get(t, w.DeepCopy())) != work.Apply {
 				t.Fatal("what may be somebody else's is overwritten")
 			}
 			agentSays(t, w, agentOf(t, w).Refused(refusedFields, metav1.ConditionTrue).String("workOwner", owner(w)))
-			NewWithT(t).Eventually(func() work.Claim { return work.ClaimOf(get(t, w.DeepCopy())) }, soon, tick).
-				Should(Equal(work.Takes), "what is the hub's own is not prepared for its end")
+			NewWithT(t).Eventually(func() work.UpdateMode { return work.UpdateModeOf(get(t, w.DeepCopy())) }, soon, tick).
+				Should(Equal(work.ForceApply), "what is the hub's own is not prepared for its end")
 			expectNoEnd(t, w)
 			applied(t, get(t, w))
 			expectEnd(t, w)
@@ -249,7 +249,7 @@ func TestAConflictOnWhatIsNotOwned(t *testing.T) {
 				expectNoEnd(t, w) // others own it, and perhaps this one too
 				agentSays(t, w, refuses())
 				expectEnd(t, w)
-				if now := get(t, w); now != nil && work.ClaimOf(now) == work.Takes {
+				if now := get(t, w); now != nil && work.UpdateModeOf(now) == work.ForceApply {
 					t.Error("somebody else's Application was changed")
 				}
 			})
@@ -273,7 +273,7 @@ func TestALookThatFindsItsOwn(t *testing.T) {
 			expectAsking(t, w)
 			expectNoEnd(t, w)
 			agentSays(t, w, agentOf(t, w).String("workOwner", owner(w)))
-			NewWithT(t).Eventually(func() work.Claim { return work.ClaimOf(get(t, w.DeepCopy())) }, soon, tick).Should(Equal(work.Takes))
+			NewWithT(t).Eventually(func() work.UpdateMode { return work.UpdateModeOf(get(t, w.DeepCopy())) }, soon, tick).Should(Equal(work.ForceApply))
 			applied(t, get(t, w))
 			expectEnd(t, w)
 		})

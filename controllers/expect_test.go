@@ -52,7 +52,7 @@ func expectWork(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
 		g.Expect(w.DeletionTimestamp.IsZero()).To(BeTrue())
 		desired, err := work.Render(get(t, app), work.Requests{Volatile: work.TellsVolatile(w)})
 		g.Expect(err).NotTo(HaveOccurred())
-		work.SetClaim(desired, work.ClaimOf(w))                    // how a work asks for what is there is another matter
+		work.SetUpdateMode(desired, work.UpdateModeOf(w))          // how a work asks for what is there is another matter
 		if by, ok := w.Annotations[apis.AnnotationGrantedBy]; ok { // as is by whose grant it is sent
 			desired.Annotations[apis.AnnotationGrantedBy] = by
 		}

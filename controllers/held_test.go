@@ -198,7 +198,7 @@ func TestDeletionLetsGo(t *testing.T) {
 			letGo(app)
 			g := NewWithT(t)
 			g.Eventually(func() []string { return get(t, app).Finalizers }, soon, tick).Should(Equal([]string{"example.com/mine"}))
-			g.Eventually(func() []string { return eventReasons(t, app) }, soon, tick).Should(ContainElement(apis.ReasonLetGo))
+			g.Eventually(func() []string { return eventReasons(t, app) }, soon, tick).Should(ContainElement(apis.ReasonDeletedUnconfirmed))
 			edit(t, app, func(a *argocd.Application) { a.Finalizers = nil })
 			expectGone(t, app)
 		})

@@ -383,7 +383,7 @@ func TestAnotherNamespaceOfAWorkMadeAnew(t *testing.T) {
 	w := expectStaying(t, app, app.Namespace)
 	seen(t, w)
 	agentSays(t, w, agentOf(t, w).String("workOwner", owner(w)))
-	expectClaim(t, app, work.Takes)
+	expectClaim(t, app, work.ForceApply)
 	applied(t, expectStaying(t, app, app.Namespace))
 	expectWork(t, app)
 }

@@ -351,7 +351,7 @@ func TestTakenOffLabelLeavesWhatRunsAlone(t *testing.T) {
 	start(t)
 	settled(t)
 	if got := get(t, w.DeepCopy()); got == nil || !got.DeletionTimestamp.IsZero() || !work.Released(got) {
-		t.Error("the work went before the agent could let go of what it brought")
+		t.Error("the work went before the agent could release what it brought")
 	}
 }
 

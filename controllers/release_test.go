@@ -56,7 +56,7 @@ func TestRelease(t *testing.T) {
 			expectNotice(t, app, conditionType, "waiting for the work agent of cluster "+held.Namespace)
 			settled(t)
 			if got := workOf(t, w); got == nil || !got.DeletionTimestamp.IsZero() {
-				t.Fatal("the work went before the agent could let go")
+				t.Fatal("the work went before the agent could release it")
 			}
 			if title == "asked for" { // also not a restart
 				towline.stop()
@@ -97,7 +97,7 @@ func TestReleaseTakenBack(t *testing.T) {
 	}
 }
 
-// TestReleaseOfAnApplicationThatIsDeletedMeanwhile: what was being let go of is not destroyed.
+// TestReleaseOfAnApplicationThatIsDeletedMeanwhile: what was being released is not destroyed.
 func TestReleaseOfAnApplicationThatIsDeletedMeanwhile(t *testing.T) {
 	start(t)
 	for title, letGo := range map[string]func(*argocd.Application){
@@ -113,7 +113,7 @@ func TestReleaseOfAnApplicationThatIsDeletedMeanwhile(t *testing.T) {
 			remove(t, app)
 			settled(t)
 			if got := workOf(t, app); got == nil || !got.DeletionTimestamp.IsZero() {
-				t.Fatal("the work went before the agent could let go")
+				t.Fatal("the work went before the agent could release it")
 			}
 			applied(t, w)
 			expectNoWork(t, app)

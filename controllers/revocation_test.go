@@ -113,7 +113,7 @@ func TestAPausedClusterHoldsRevocation(t *testing.T) {
 	expectDeleting(t, w)
 }
 
-// TestForceDeleteInARevocation: an Application whose revocation its cluster does not answer can still be let go of.
+// TestForceDeleteInARevocation: an Application whose revocation its cluster does not answer can still be released.
 func TestForceDeleteInARevocation(t *testing.T) {
 	start(t, deleting)
 	s, w := ruled(t)

@@ -57,7 +57,7 @@ func seenBeforeItsEnd(t *testing.T, towline *running, w *workv1.ManifestWork) {
 	})
 }
 
-// TestReleaseThatTheAgentComesBefore: when the agent has the work at the last moment, all is let go of as usual.
+// TestReleaseThatTheAgentComesBefore: when the agent has the work at the last moment, all is released as usual.
 func TestReleaseThatTheAgentComesBefore(t *testing.T) {
 	towline := start(t)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()

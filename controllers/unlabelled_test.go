@@ -60,7 +60,7 @@ func TestForcedAfterItsLabelWasLost(t *testing.T) {
 	expectNotice(t, app, apis.ConditionReleaseWarning, "set the annotation "+apis.AnnotationForceDelete)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationForceDelete] = "true" })
 	expectGone(t, app)
-	NewWithT(t).Eventually(func() []string { return eventReasons(t, app) }, soon, tick).Should(ContainElement(apis.ReasonLetGo))
+	NewWithT(t).Eventually(func() []string { return eventReasons(t, app) }, soon, tick).Should(ContainElement(apis.ReasonDeletedUnconfirmed))
 	expectKept(t, w)
 	applied(t, w)
 	expectDeleting(t, w)
@@ -149,7 +149,7 @@ func TestDeletionLeftToTheHubsOwnArgoCD(t *testing.T) {
 			expectProblem(t, app, apis.ReasonSkipReconcileMissing, apis.AnnotationSkipReconcile)
 			remove(t, app)
 			expectNotice(t, app, apis.ConditionDeletionWarning, "left to the hub's own Argo CD")
-			if sent { // what it let go of goes on
+			if sent { // what it released goes on
 				expectNotice(t, app, apis.ConditionDeletionWarning, "waiting for the work agent of cluster "+app.Cluster())
 				applied(t, workOf(t, app))
 				expectDeleting(t, workOf(t, app))

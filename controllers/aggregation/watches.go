@@ -16,8 +16,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"github.com/towline-io/towline/controllers/internal/index"
+	"github.com/towline-io/towline/controllers/internal/leaderless"
 	"github.com/towline-io/towline/controllers/internal/retry"
-	"github.com/towline-io/towline/controllers/internal/standby"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/managedcluster"
@@ -27,7 +27,7 @@ import (
 // SetupWithManager registers the controller. concurrency is how many ApplicationSets are worked on at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	measured.Store(&r.memory)
-	err := standby.Hold(mgr.GetCache(), &argocd.Application{}, &clusterv1.ManagedCluster{}, metadata(types.NamespacedName{}))
+	err := leaderless.Hold(mgr.GetCache(), &argocd.Application{}, &clusterv1.ManagedCluster{}, metadata(types.NamespacedName{}))
 	if err != nil {
 		return err
 	}

@@ -9,10 +9,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
+	"github.com/towline-io/towline/controllers/internal/gauge"
 	"github.com/towline-io/towline/controllers/internal/grants"
 	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/controllers/internal/pause"
-	"github.com/towline-io/towline/controllers/internal/tally"
 	"github.com/towline-io/towline/controllers/internal/tracking"
 	"github.com/towline-io/towline/pkg/dependency"
 )
@@ -54,7 +54,7 @@ type Reconciler struct {
 	scopes    scopes
 	missing   missing
 	refreshes refreshes
-	troubled  tally.Reasons
+	troubled  gauge.Reasons
 }
 
 // Reconcile looks at the work that req names: it observes, decides and applies.

@@ -20,8 +20,8 @@ import (
 
 	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/index"
+	"github.com/towline-io/towline/controllers/internal/leaderless"
 	"github.com/towline-io/towline/controllers/internal/retry"
-	"github.com/towline-io/towline/controllers/internal/standby"
 	"github.com/towline-io/towline/controllers/internal/wake"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -36,7 +36,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 		return err
 	}
 	// Applications and works ask for Secrets as soon as they are told of, which may be before the watch of those has begun.
-	err := standby.Hold(mgr.GetCache(),
+	err := leaderless.Hold(mgr.GetCache(),
 		&corev1.Secret{}, &argocd.Application{}, &workv1.ManifestWork{}, &argocd.AppProject{}, &clusterv1.ManagedCluster{})
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/towline-io/towline/controllers/internal/index"
-	"github.com/towline-io/towline/controllers/internal/standby"
+	"github.com/towline-io/towline/controllers/internal/leaderless"
 	"github.com/towline-io/towline/controllers/internal/wake"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -111,7 +111,7 @@ func watchObjects(mgr ctrl.Manager, b *builder.Builder) error {
 		return err
 	}
 	if err := errors.Join(
-		standby.Hold(objects, objectOf(dependency.SecretKind), objectOf(dependency.ConfigMapKind)), mgr.Add(standby.Cache{Cache: objects}),
+		leaderless.Hold(objects, objectOf(dependency.SecretKind), objectOf(dependency.ConfigMapKind)), mgr.Add(leaderless.Cache{Cache: objects}),
 	); err != nil {
 		return err
 	}

@@ -12,10 +12,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
 
+	"github.com/towline-io/towline/controllers/internal/gauge"
 	"github.com/towline-io/towline/controllers/internal/grants"
 	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/controllers/internal/pause"
-	"github.com/towline-io/towline/controllers/internal/tally"
 	"github.com/towline-io/towline/controllers/internal/tracking"
 	"github.com/towline-io/towline/pkg/delivery"
 )
@@ -73,7 +73,7 @@ type Reconciler struct {
 	// others reads the metadata of Applications without the pull label from a cache.
 	others client.Reader
 
-	blocked     tally.Reasons
+	blocked     gauge.Reasons
 	losses      losses
 	revocations revocations
 	made        made

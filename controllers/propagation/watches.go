@@ -16,8 +16,8 @@ import (
 
 	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/index"
+	"github.com/towline-io/towline/controllers/internal/leaderless"
 	"github.com/towline-io/towline/controllers/internal/retry"
-	"github.com/towline-io/towline/controllers/internal/standby"
 	"github.com/towline-io/towline/controllers/internal/wake"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -30,9 +30,9 @@ import (
 // SetupWithManager registers the controller. concurrency is how many Applications are worked on at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	options := retry.Options(concurrency)
-	options.NewQueue = standby.Queue(mgr.Elected(), r.known)
+	options.NewQueue = leaderless.Queue(mgr.Elected(), r.known)
 	r.losses.window = r.LossWindow
-	r.losses.waits = func() bool { return standby.Waits(mgr.Elected()) }
+	r.losses.waits = func() bool { return leaderless.Waits(mgr.Elected()) }
 	r.losses.spokenOf = func(app types.NamespacedName) bool { return spokenOf(r, app) }
 	b := ctrl.NewControllerManagedBy(mgr).Named("propagation").WithOptions(options)
 	running, err := wake.Register(b, r.Watches()).Build(r)
@@ -114,7 +114,7 @@ func clusterChanged() predicate.Predicate {
 }
 
 // applicationsOfWork are the Applications that must have this work, and the one that its annotations name: the
-// first may have to repair it, the second may be gone. The Applications that are being let go of wait for the dependencies
+// first may have to repair it, the second may be gone. The Applications that are being released wait for the dependencies
 // of their cluster.
 func (r *Reconciler) applicationsOfWork(ctx context.Context, obj client.Object) []reconcile.Request {
 	if _, is := dependency.KindOf(obj.GetName()); is {
@@ -138,7 +138,7 @@ func (r *Reconciler) waitingFor(ctx context.Context, w *workv1.ManifestWork) []t
 	return index.ApplicationsOfTarget(ctx, r, target)
 }
 
-// releasing are the Applications that a cluster is to let go of.
+// releasing are the Applications that a cluster is to release.
 func (r *Reconciler) releasing(ctx context.Context, cluster string) []reconcile.Request {
 	list := &workv1.ManifestWorkList{}
 	if err := r.List(ctx, list, client.InNamespace(cluster), client.UnsafeDisableDeepCopy); err != nil {

@@ -14,8 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/towline-io/towline/controllers/internal/slim"
-	"github.com/towline-io/towline/controllers/internal/standby"
+	"github.com/towline-io/towline/controllers/internal/leaderless"
+	"github.com/towline-io/towline/controllers/internal/trim"
 	"github.com/towline-io/towline/controllers/internal/wake"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -32,13 +32,13 @@ func (r *Reconciler) watchUnlabelled(mgr ctrl.Manager) error {
 	apps, err := cache.New(mgr.GetConfig(), cache.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
 		ByObject: map[client.Object]cache.ByObject{
-			applicationMetadata(): {Label: labels.NewSelector().Add(*none), Transform: slim.Outline},
+			applicationMetadata(): {Label: labels.NewSelector().Add(*none), Transform: trim.Outline},
 		},
 	})
 	if err != nil {
 		return err
 	}
-	if err := mgr.Add(standby.Cache{Cache: apps}); err != nil {
+	if err := mgr.Add(leaderless.Cache{Cache: apps}); err != nil {
 		return err
 	}
 	r.others = apps

@@ -11,8 +11,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
+	"github.com/towline-io/towline/controllers/internal/leaderless"
 	"github.com/towline-io/towline/controllers/internal/sieve"
-	"github.com/towline-io/towline/controllers/internal/standby"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 )
 
@@ -31,7 +31,7 @@ func NewAgent(ctx context.Context, mgr ctrl.Manager) (*Agent, error) {
 	if _, err := a.reports.GetInformer(ctx, &v1alpha1.ApplicationReport{}); err != nil {
 		return nil, err
 	}
-	return a, errors.Join(mgr.Add(standby.Cache{Cache: a.reports}), mgr.AddReadyzCheck("reports", a.filled))
+	return a, errors.Join(mgr.Add(leaderless.Cache{Cache: a.reports}), mgr.AddReadyzCheck("reports", a.filled))
 }
 
 // newInformer makes an informer of no more than is to be held. A transform of the cache could leave nothing out.
@@ -39,7 +39,7 @@ func (a *Agent) newInformer(
 	lw toolscache.ListerWatcher, obj runtime.Object, resync time.Duration, by toolscache.Indexers,
 ) toolscache.SharedIndexInformer {
 	held := sieve.New(lw)
-	held.Transform, held.Begin, held.Gone, held.Watches = a.hold, a.held.begin, a.letGo, true
+	held.Transform, held.Begin, held.Gone, held.Watches = a.hold, a.held.begin, a.forget, true
 	return toolscache.NewSharedIndexInformer(held, obj, resync, by)
 }
 

@@ -128,7 +128,7 @@ func TestHowManyReportsAreHeld(t *testing.T) {
 	if n := count("cluster2", 0, 10); n != 10 {
 		t.Errorf("another cluster has room for %d", n)
 	}
-	a.letGo(invented(app.Cluster(), 7))
+	a.forget(invented(app.Cluster(), 7))
 	if n := count(app.Cluster(), 5000, 5002); n != 1 {
 		t.Errorf("%d are held in the place of one that is gone", n)
 	}
@@ -137,8 +137,8 @@ func TestHowManyReportsAreHeld(t *testing.T) {
 		t.Errorf("%d of 10 are held when all are read anew", n)
 	}
 	for i := range 5000 {
-		a.letGo(invented(app.Cluster(), i))
-		a.letGo(invented("cluster2", i))
+		a.forget(invented(app.Cluster(), i))
+		a.forget(invented("cluster2", i))
 	}
 	if n := len(a.held.clusters); n > 0 {
 		t.Errorf("%d clusters are remembered that have no reports", n)
@@ -195,7 +195,7 @@ func TestHowMuchIsHeldOfReports(t *testing.T) {
 		t.Error("it takes the room of another cluster")
 	}
 	for _, r := range reports {
-		a.letGo(r)
+		a.forget(r)
 	}
 	if r := hold(t, a, wide(&in.apps[n-1])); len(r.Status.Resources) == 0 || value(t, briefReports) != 0 {
 		t.Error("there is room again, and it is not used")

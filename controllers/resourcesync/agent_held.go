@@ -152,8 +152,8 @@ func (a *Agent) hold(obj any) (any, error) {
 	return out, nil
 }
 
-// letGo notes that a report is deleted.
-func (a *Agent) letGo(obj runtime.Object) {
+// forget notes that a report is deleted.
+func (a *Agent) forget(obj runtime.Object) {
 	if r, ok := obj.(*v1alpha1.ApplicationReport); ok {
 		a.held.gone(client.ObjectKeyFromObject(r))
 	}

@@ -8,14 +8,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
+	"github.com/towline-io/towline/controllers/internal/leaderless"
 	"github.com/towline-io/towline/controllers/internal/retry"
-	"github.com/towline-io/towline/controllers/internal/standby"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
 // SetupWithManager registers the controller. concurrency is how many Applications are worked on at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
-	if err := standby.Hold(mgr.GetCache(), &argocd.Application{}); err != nil {
+	if err := leaderless.Hold(mgr.GetCache(), &argocd.Application{}); err != nil {
 		return err
 	}
 	return ctrl.NewControllerManagedBy(mgr).

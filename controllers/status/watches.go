@@ -13,8 +13,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/towline-io/towline/controllers/internal/index"
+	"github.com/towline-io/towline/controllers/internal/leaderless"
 	"github.com/towline-io/towline/controllers/internal/retry"
-	"github.com/towline-io/towline/controllers/internal/standby"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/managedcluster"
 )
@@ -24,7 +24,7 @@ import (
 // Every change of an Application is looked at, our own writes included: a comparison in memory finds that there is
 // nothing to do, and what someone else wrote over is put right. The cache's own resync, every few hours, is no change.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
-	if err := standby.Hold(mgr.GetCache(), &argocd.Application{}, &clusterv1.ManagedCluster{}); err != nil {
+	if err := leaderless.Hold(mgr.GetCache(), &argocd.Application{}, &clusterv1.ManagedCluster{}); err != nil {
 		return err
 	}
 	clusters := newOutages(func(ctx context.Context, cluster string) []types.NamespacedName {

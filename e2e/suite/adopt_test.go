@@ -58,7 +58,7 @@ var _ = Describe("An Application that its cluster has already", func() {
 		// It is managed from now on as any other is, its users' changes included, and deleted as any other.
 		patchHub(ctx, name, fmt.Sprintf(`{"spec":%s}`, spec("kustomize-guestbook/overlays/dev", name)))
 		Eventually(ctx, read(cluster[on], named(name))).Should(HaveField("Spec.Raw", ContainSubstring("overlays/dev")))
-		Expect(read(hub, workOf(app))(ctx)).To(WithTransform(work.ClaimOf, Equal(work.Takes)))
+		Expect(read(hub, workOf(app))(ctx)).To(WithTransform(work.UpdateModeOf, Equal(work.ForceApply)))
 		Expect(hub.Delete(ctx, app)).To(Succeed())
 		Eventually(ctx, read(hub, app)).Should(BeNil())
 		Expect(read(cluster[on], named(name))(ctx)).To(BeNil())
@@ -130,7 +130,7 @@ var _ = Describe("An Application that its cluster has already", func() {
 	It("is looked for before anything is sent where it is never to be taken over", func(ctx SpecContext) {
 		app := standalone(ctx, "nobodys", on, func(b *fixture.ApplicationBuilder) { b.Annotation(apis.AnnotationAdopt, apis.AdoptNever) })
 		expectAtRest(ctx, app.Name)
-		Expect(read(hub, workOf(app))(ctx)).To(WithTransform(work.ClaimOf, Not(Equal(work.Looks))))
+		Expect(read(hub, workOf(app))(ctx)).To(WithTransform(work.UpdateModeOf, Not(Equal(work.ReadOnly))))
 
 		By("a release that is taken back")
 		before, there := uids(ctx, on, app.Name), named(app.Name)

@@ -121,7 +121,7 @@ var _ = Describe("What an Application needs on its cluster", Ordered, func() {
 		})
 	})
 
-	It("sends the AppProject along, and no credential that nobody let go", func(ctx SpecContext) {
+	It("sends the AppProject along, and no credential that nobody let travel", func(ctx SpecContext) {
 		Eventually(ctx, read(cluster[on], project)).Should(HaveField("Spec.Destinations",
 			Equal([]argocd.ProjectDestination{{Server: apis.InClusterServer, Namespace: "web*"}})))
 		Eventually(ctx, func(ctx context.Context) (string, error) {

@@ -235,7 +235,7 @@ var _ = Describe("A move", func() {
 })
 
 var _ = Describe("A deletion", func() {
-	It("names a cluster that is not heard of, and lets go when told to", func(ctx SpecContext) {
+	It("names a cluster that is not heard of, and releases it when told to", func(ctx SpecContext) {
 		app := standalone(ctx, "forced", "cluster2", func(b *fixture.ApplicationBuilder) { b.Spec(spec("guestbook", "forced")) })
 		expectAtRest(ctx, app.Name)
 		Expect(f.Cluster("cluster2").StopAgent(ctx)).To(Succeed())

@@ -71,7 +71,7 @@ var _ = Describe("A work whose Application the hub has lost", func() {
 		Eventually(ctx, read(hub, app)).Should(BeNil())
 	}
 
-	It("is kept, and let go of when somebody says so", func(ctx SpecContext) {
+	It("is kept, and released when somebody says so", func(ctx SpecContext) {
 		app := standalone(ctx, "lost", "cluster1")
 		expectHealthy(ctx, app.Name)
 		before := uids(ctx, "cluster1", app.Name)

@@ -18,7 +18,7 @@ const (
 	// them or of the two above, never more.
 	ConditionPausedWarning = "PausedWarning"
 
-	// ConditionReleaseWarning: the Application is being let go of, or has been: what runs on the cluster stays there.
+	// ConditionReleaseWarning: the Application is being released, or has been: what runs on the cluster stays there.
 	ConditionReleaseWarning = "ReleaseWarning"
 
 	// ConditionMoveWarning: the Application changes clusters, or its namespace on one. The message says what is being

@@ -62,16 +62,16 @@ const (
 
 	// ReasonPaused: the annotation that pauses is on the Application, its ApplicationSet or its cluster's namespace.
 	ReasonPaused = "Paused"
-	// ReasonReleasing: the cluster has been asked to let go of the Application and leave it running.
+	// ReasonReleasing: the cluster has been asked to release the Application and leave it running.
 	ReasonReleasing = "Releasing"
-	// ReasonReleased: the cluster has let go of the Application.
+	// ReasonReleased: the cluster has released the Application.
 	ReasonReleased = "Released"
 	// ReasonMoving: the Application's target has changed, and an earlier one still has it.
 	ReasonMoving = "Moving"
 	// ReasonDeleting: the Application is being deleted, and its cluster still has it.
 	ReasonDeleting = "Deleting"
-	// ReasonLetGo: the hub's Application was let go of though its cluster may still have what it deployed.
-	ReasonLetGo = "LetGo"
+	// ReasonDeletedUnconfirmed: the hub's Application was deleted though its cluster may still have what it deployed.
+	ReasonDeletedUnconfirmed = "DeletedUnconfirmed"
 
 	// ReasonRevoked: the Application lost the right to be on a cluster, which was asked to remove it.
 	ReasonRevoked = "Revoked"

@@ -14,7 +14,7 @@ const (
 	// asItIs changes nothing: its GitOpsCluster is being deleted, which says nothing about the Applications.
 	asItIs manner = iota
 
-	// leaving takes the labels of its cluster off, so that generators that select by them let go of it.
+	// leaving takes the labels of its cluster off, so that generators that select by them drop it.
 	leaving
 
 	// revoked takes the credentials out as well: the right to import was withdrawn.

@@ -21,8 +21,8 @@ func (d *decision) adoption() string {
 }
 
 // claims are what a new work does, by what is to become of an Application that is there.
-var claims = map[string]work.Claim{
-	apis.AdoptNever: work.Looks, apis.AdoptMatching: work.Asks, apis.AdoptAlways: work.Takes,
+var claims = map[string]work.UpdateMode{
+	apis.AdoptNever: work.ReadOnly, apis.AdoptMatching: work.Apply, apis.AdoptAlways: work.ForceApply,
 }
 
 // claim makes a work that Render made, and that takes the Application's target on its cluster whatever is there, ask
@@ -37,29 +37,29 @@ func (d *decision) claim(desired *workv1.ManifestWork) {
 	}
 	if mine == nil {
 		if !d.broughtBefore() {
-			work.SetClaim(desired, claims[d.adoption()])
+			work.SetUpdateMode(desired, claims[d.adoption()])
 		}
 		return
 	}
-	claim := work.ClaimOf(d.Own)
+	claim := work.UpdateModeOf(d.Own)
 	switch {
-	case claim == work.Takes:
-	case claim == work.Asks && applied(d.Own):
-		work.SetClaim(desired, work.Asks)
+	case claim == work.ForceApply:
+	case claim == work.Apply && applied(d.Own):
+		work.SetUpdateMode(desired, work.Apply)
 		if _, changed := work.Update(d.Own, desired); changed {
-			work.SetClaim(desired, work.Takes)
+			work.SetUpdateMode(desired, work.ForceApply)
 		}
-	case claim == work.Looks && !missing(d.Own) && !work.LetGo(d.Own):
-		work.SetClaim(desired, claims[d.adoption()])
+	case claim == work.ReadOnly && !missing(d.Own) && !work.FoundReleased(d.Own):
+		work.SetUpdateMode(desired, claims[d.adoption()])
 	case d.adoption() != apis.AdoptAlways:
-		work.SetClaim(desired, work.Asks) // also where there was nothing, or its own: something may have come since
+		work.SetUpdateMode(desired, work.Apply) // also where there was nothing, or its own: something may have come since
 	}
 }
 
 // broughtBefore tells whether the work of an earlier Application of the same name has brought what the cluster has there.
 func (d *decision) broughtBefore() bool {
 	return slices.ContainsFunc(d.Others, func(w *workv1.ManifestWork) bool {
-		return w.Namespace == d.to.Cluster() && sentTo(d.to, w) != nil && (work.ClaimOf(w) == work.Takes || applied(w))
+		return w.Namespace == d.to.Cluster() && sentTo(d.to, w) != nil && (work.UpdateModeOf(w) == work.ForceApply || applied(w))
 	})
 }
 
@@ -70,7 +70,7 @@ func (d *decision) askAdoption(w *workv1.ManifestWork) answer {
 		return open
 	}
 	a := because("cluster %s has an Application %s/%s already, which stays as it is", w.Namespace, d.to.ClusterNamespace(), d.to.Name)
-	if work.ClaimOf(w) == work.Looks {
+	if work.UpdateModeOf(w) == work.ReadOnly {
 		a.words += ": delete it there, give this one another name, or allow to take it over (" + apis.AnnotationAdopt + ", --adopt)"
 		return a
 	}
@@ -85,17 +85,19 @@ func (d *decision) askAdoption(w *workv1.ManifestWork) answer {
 
 // refusedBy is why the agent has not taken over what is there; empty when nothing is, or it has not said.
 func refusedBy(w *workv1.ManifestWork) string {
-	switch work.ClaimOf(w) {
-	case work.Asks:
+	switch work.UpdateModeOf(w) {
+	case work.Apply:
 		return work.Refused(w)
-	case work.Looks:
+	case work.ReadOnly:
 		if found(w) == metav1.ConditionTrue {
 			return "it is there"
 		}
-	case work.Takes, work.Leaves:
+	case work.ForceApply, work.CreateOnly:
 	}
 	return ""
 }
 
 // missing tells whether the agent of a work that only looks has found no Application.
-func missing(w *workv1.ManifestWork) bool { return work.ClaimOf(w) == work.Looks && notThere(w) }
+func missing(w *workv1.ManifestWork) bool {
+	return work.UpdateModeOf(w) == work.ReadOnly && notThere(w)
+}

@@ -84,7 +84,7 @@ func badAnnotation(app *argocd.Application) string {
 		}
 	}
 	if argocd.Unreadable(app.Annotations, apis.AnnotationRelease) {
-		return misread(app, apis.AnnotationRelease, "true", "false") + ": nothing is sent or let go of until it is"
+		return misread(app, apis.AnnotationRelease, "true", "false") + ": nothing is sent or released until it is"
 	}
 	return ""
 }

@@ -158,8 +158,8 @@ func releasedAnd(applied bool) func(*workv1.ManifestWork) {
 }
 
 // claims lets a work claim what is there in that way.
-func claimsBy(c work.Claim) func(*workv1.ManifestWork) {
-	return func(w *workv1.ManifestWork) { work.SetClaim(w, c) }
+func claimsBy(c work.UpdateMode) func(*workv1.ManifestWork) {
+	return func(w *workv1.ManifestWork) { work.SetUpdateMode(w, c) }
 }
 
 func deletedApp(b *fixture.ApplicationBuilder) *fixture.ApplicationBuilder { return b.Deleted(now) }

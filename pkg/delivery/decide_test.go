@@ -60,7 +60,7 @@ func TestDeliver(t *testing.T) {
 		"an odd word on adoption": {
 			is: of(app().Annotation(apis.AnnotationAdopt, "no")), want: []string{anError + "AnnotationInvalid"}, says: "nothing is sent until"},
 		"an odd word on release": {
-			is: of(app().Annotation(apis.AnnotationRelease, "no?")), want: []string{anError + "AnnotationInvalid"}, says: "let go of"},
+			is: of(app().Annotation(apis.AnnotationRelease, "no?")), want: []string{anError + "AnnotationInvalid"}, says: "sent or released"},
 		"no such cluster": {is: of(app()).cluster("cluster1", missingCluster), want: []string{anError + "ClusterNotFound"}},
 		"no such cluster, and on another": {
 			is:   of(app()).cluster("cluster1", missingCluster).at(t, "cluster2", fixture.UID),
@@ -159,40 +159,40 @@ var largeText = func() string {
 }()
 
 func TestAdopt(t *testing.T) {
-	asks, looks := claimsBy(work.Asks), claimsBy(work.Looks)
+	asks, looks := claimsBy(work.Apply), claimsBy(work.ReadOnly)
 	never := func(b *fixture.ApplicationBuilder) *situation {
 		return of(b).with(func(s *situation) { s.Adopt = apis.AdoptNever })
 	}
 	looksAnd := func(values ...string) func(*workv1.ManifestWork) {
 		return func(w *workv1.ManifestWork) {
-			work.SetClaim(w, work.Looks)
+			work.SetUpdateMode(w, work.ReadOnly)
 			w.Generation++
 			reports("Healthy", values...)(w)
 		}
 	}
-	claimed := func(p Plan) work.Claim { return work.ClaimOf(p.Steps[0].Work) }
+	claimed := func(p Plan) work.UpdateMode { return work.UpdateModeOf(p.Steps[0].Work) }
 	for title, tc := range map[string]struct {
 		is   *situation
-		want work.Claim
+		want work.UpdateMode
 	}{
-		"a new one":        {of(app()), work.Asks},
-		"a new one, never": {of(app()).with(func(s *situation) { s.Adopt = apis.AdoptNever }), work.Looks},
+		"a new one":        {of(app()), work.Apply},
+		"a new one, never": {of(app()).with(func(s *situation) { s.Adopt = apis.AdoptNever }), work.ReadOnly},
 		"a new one, never, and asked": {
 			of(app().Annotation(apis.AnnotationAdopt, "always")).with(func(s *situation) { s.Adopt = apis.AdoptNever }),
-			work.Looks,
+			work.ReadOnly,
 		},
-		"a new one, always": {of(app().Annotation(apis.AnnotationAdopt, "always")), work.Takes},
-		"brought before":    {of(app()).at(t, "cluster1", "22222", claimsBy(work.Takes)), work.Takes},
+		"a new one, always": {of(app().Annotation(apis.AnnotationAdopt, "always")), work.ForceApply},
+		"brought before":    {of(app()).at(t, "cluster1", "22222", claimsBy(work.ForceApply)), work.ForceApply},
 		"asked, applied, changed": {
 			of(app().Label("x", "y")).own(t, asks, func(w *workv1.ManifestWork) { delete(w.Labels, apis.LabelPull) }),
-			work.Takes,
+			work.ForceApply,
 		},
-		"asked, not applied, changed": {of(app()).own(t, asks, refuses("x"), func(w *workv1.ManifestWork) { delete(w.Labels, apis.LabelPull) }), work.Asks},
+		"asked, not applied, changed": {of(app()).own(t, asks, refuses("x"), func(w *workv1.ManifestWork) { delete(w.Labels, apis.LabelPull) }), work.Apply},
 		"looked, and found nothing": {of(app()).own(t, looks, func(w *workv1.ManifestWork) {
 			w.Status = fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier).Condition(workv1.WorkAvailable, metav1.ConditionFalse, "").Obj()
-		}), work.Asks},
+		}), work.Apply},
 		"looked, and found its own": {
-			never(app()).own(t, looksAnd("brought", work.Name(app().Obj()))), work.Asks},
+			never(app()).own(t, looksAnd("brought", work.Name(app().Obj()))), work.Apply},
 	} {
 		t.Run(title, func(t *testing.T) {
 			cased[t.Name()] = true

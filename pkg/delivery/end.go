@@ -129,7 +129,7 @@ func (d *decision) away(clusters []string, others string) string {
 		}
 	}
 	if b.Len() > 0 {
-		b.WriteString("; to let go all the same, set the annotation " + apis.AnnotationForceDelete + " to \"true\"")
+		b.WriteString("; to delete it without confirmation, set the annotation " + apis.AnnotationForceDelete + " to \"true\"")
 	}
 	return b.String()
 }
@@ -145,7 +145,7 @@ func (d *decision) giveUp(reasons map[string]string) {
 	d.dropFinalizers()
 	for _, cluster := range slices.Sorted(maps.Keys(reasons)) {
 		d.plan.Events = append(d.plan.Events, Event{
-			Warning: true, Reason: apis.ReasonLetGo, Action: "Delete",
+			Warning: true, Reason: apis.ReasonDeletedUnconfirmed, Action: "Delete",
 			Note: fmt.Sprintf("gone from the hub without the word of cluster %s: %s; Application %s/%s and what it deployed may remain there",
 				cluster, reasons[cluster], d.App.ClusterNamespace(), d.App.Name),
 		})

@@ -18,7 +18,7 @@ import (
 const (
 	deletionWaits = "DeletionWarning Deleting"
 	releaseWaits  = "ReleaseWarning Releasing"
-	letGo         = "hub: no finalizers of Argo CD's"
+	noFinalizers  = "hub: no finalizers of Argo CD's"
 )
 
 // carriesRequest lets a work carry a request that the agent has not answered.
@@ -54,7 +54,7 @@ func TestEnd(t *testing.T) {
 	decides(t, map[string]row{
 		"sent":       {is: of(ends()).own(t), want: []string{"delete cluster1", "  event WorkDeleted", deletionWaits}},
 		"going":      {is: of(ends()).own(t, goingAway), want: []string{deletionWaits}, says: "waiting for cluster cluster1"},
-		"never sent": {is: of(ends()), want: []string{letGo}},
+		"never sent": {is: of(ends()), want: []string{noFinalizers}},
 		"never sent, and looked for": {
 			is: of(ends()).with(func(s *situation) { s.Known = 0 }), want: []string{"needs own"}},
 		"sent, and not in the cache": {
@@ -72,24 +72,24 @@ func TestEnd(t *testing.T) {
 		}), want: []string{deletionWaits}},
 		"put on just before": {is: of(ends()).with(func(s *situation) { s.Own = workFor(t, app().Obj()) }),
 			want: []string{"update cluster1", deletionWaits}},
-		"away":   {is: of(ends()).own(t, goingAway).cluster("cluster1", away), want: []string{deletionWaits}, says: "to let go all the same"},
-		"forced": {is: of(forced(ends())).own(t, goingAway), want: []string{letGo, "event LetGo"}},
+		"away":   {is: of(ends()).own(t, goingAway).cluster("cluster1", away), want: []string{deletionWaits}, says: "to delete it without confirmation"},
+		"forced": {is: of(forced(ends())).own(t, goingAway), want: []string{noFinalizers, "event DeletedUnconfirmed"}},
 		"forced, not gone": {
 			is:   of(forced(ends())).own(t, runsAnOperation),
-			want: []string{"delete cluster1", "  event WorkDeleted", letGo, "event LetGo"}},
+			want: []string{"delete cluster1", "  event WorkDeleted", noFinalizers, "event DeletedUnconfirmed"}},
 		"forced with an odd word": {
 			is:   of(ends().Annotation(apis.AnnotationForceDelete, "yes!")).own(t, goingAway),
 			want: []string{deletionWaits}, says: "nothing is forced"},
 		"an odd word on release": {
 			is: of(ends().Annotation(apis.AnnotationRelease, "no!")).own(t), want: []string{deletionWaits}, says: "until then the cluster keeps all"},
-		"no such cluster any more": {is: of(ends()).own(t, goingAway).cluster("cluster1", missingCluster), want: []string{letGo, "event LetGo"}},
-		"not accepted any more":    {is: of(ends()).own(t, goingAway).cluster("cluster1", notAccepted), want: []string{letGo, "event LetGo"}},
-		"a cluster that goes":      {is: of(ends()).own(t, goingAway).cluster("cluster1", dying), want: []string{letGo, "event LetGo"}},
+		"no such cluster any more": {is: of(ends()).own(t, goingAway).cluster("cluster1", missingCluster), want: []string{noFinalizers, "event DeletedUnconfirmed"}},
+		"not accepted any more":    {is: of(ends()).own(t, goingAway).cluster("cluster1", notAccepted), want: []string{noFinalizers, "event DeletedUnconfirmed"}},
+		"a cluster that goes":      {is: of(ends()).own(t, goingAway).cluster("cluster1", dying), want: []string{noFinalizers, "event DeletedUnconfirmed"}},
 		"on two, one of which goes": {
 			is:   of(ends()).own(t, goingAway).at(t, "cluster2", fixture.UID).cluster("cluster1", dying),
 			want: []string{"delete cluster2", "  event WorkDeleted", deletionWaits}, says: "waiting for cluster cluster2 to remove"},
 		"of an earlier one of its name, elsewhere": {
-			is: of(ends()).at(t, "cluster2", "22222", goingAway), want: []string{letGo}},
+			is: of(ends()).at(t, "cluster2", "22222", goingAway), want: []string{noFinalizers}},
 		"of an earlier one of its name, at its own target": {
 			is: of(ends()).at(t, "cluster1", "22222", goingAway), want: []string{deletionWaits}},
 		"paused": {
@@ -137,14 +137,14 @@ func TestEnd(t *testing.T) {
 			is:   of(ends().Annotation(apis.AnnotationRelease, "true")).own(t),
 			want: []string{"update cluster1", releaseWaits}},
 		"while it is released":  {is: of(ends()).own(t, releasedAnd(true)), want: []string{"update cluster1", deletionWaits}},
-		"released, and nowhere": {is: of(ends().Annotation(apis.AnnotationRelease, "true")), want: []string{letGo}},
+		"released, and nowhere": {is: of(ends().Annotation(apis.AnnotationRelease, "true")), want: []string{noFinalizers}},
 		"released, and forced": {
 			is:   of(forced(ends()).Annotation(apis.AnnotationRelease, "true")).own(t),
-			want: []string{"update cluster1", letGo, "event LetGo"}},
+			want: []string{"update cluster1", noFinalizers, "event DeletedUnconfirmed"}},
 		"no cluster named": {is: of(ends().Cluster("")).at(t, "cluster2", fixture.UID), want: []string{"update cluster2", releaseWaits}},
 		"no cluster named, and away": {
 			is:   of(ends().Cluster("")).at(t, "cluster2", fixture.UID).cluster("cluster2", away),
-			want: []string{"update cluster2", releaseWaits}, says: "to let go all the same"},
+			want: []string{"update cluster2", releaseWaits}, says: "to delete it without confirmation"},
 	})
 }
 
@@ -199,7 +199,7 @@ func TestRelease(t *testing.T) {
 		"its label is false": {is: of(cascading().Label(apis.LabelPull, "false")).own(t), want: []string{"update cluster1", releaseWaits}},
 		"its label is false, and it is nowhere": {
 			is: of(cascading().Label(apis.LabelPull, "false").Condition("ReleaseWarning", "old")), want: []string{"hub: conditions go"}},
-		"its label is false, and it goes": {is: of(deletedApp(cascading().Label(apis.LabelPull, "false"))), want: []string{letGo}},
+		"its label is false, and it goes": {is: of(deletedApp(cascading().Label(apis.LabelPull, "false"))), want: []string{noFinalizers}},
 		"its label is false, and Argo CD ends it": {
 			is:   of(deletedApp(cascading().Label(apis.LabelPull, "false").NoAnnotation(apis.AnnotationSkipReconcile))).own(t),
 			want: []string{"update cluster1", releaseWaits}},
@@ -225,7 +225,7 @@ func TestRelease(t *testing.T) {
 				Condition(apis.ConditionPropagationError, "names no cluster")),
 			want: []string{"ReleaseWarning "}, says: "is not there"},
 		"its label is gone, and it goes": {
-			is: of(deletedApp(cascading().NoLabel(apis.LabelPull))), want: []string{letGo, "event Released"}},
+			is: of(deletedApp(cascading().NoLabel(apis.LabelPull))), want: []string{noFinalizers, "event Released"}},
 		"its label is gone, and it goes without finalizers": {
 			is:   of(deletedApp(app().NoLabel(apis.LabelPull))).with(func(s *situation) { s.Known = 0 }),
 			want: []string{"needs own"}},

@@ -84,7 +84,7 @@ func TestOlderGoesOn(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, differs := work.Update(w, desired); differs || work.ClaimOf(w) != work.Takes || work.IsReadOnly(w) {
+				if _, differs := work.Update(w, desired); differs || work.UpdateModeOf(w) != work.ForceApply || work.IsReadOnly(w) {
 					t.Errorf("it says %+v", w)
 				}
 				if got := w.Annotations[apis.AnnotationBroughtProjects]; got != "argocd/default" {
@@ -118,9 +118,9 @@ func TestOlder(t *testing.T) {
 		"deleted, and that is not applied": {
 			is: of(ends()).older(false, notApplied), want: []string{deletionWaits}},
 		"deleted by force, and that is not applied": {
-			is: of(forced()).older(false, notApplied), want: []string{letGo, "event LetGo"}},
+			is: of(forced()).older(false, notApplied), want: []string{noFinalizers, "event DeletedUnconfirmed"}},
 		"deleted by force": {
-			is: of(forced()).older(false), want: []string{"delete cluster1", "  event WorkDeleted", letGo, "event LetGo"}},
+			is: of(forced()).older(false), want: []string{"delete cluster1", "  event WorkDeleted", noFinalizers, "event DeletedUnconfirmed"}},
 		"replaced": {
 			is: of(cascading()).own(t).with(func(s *situation) {
 				earlier := s.App.DeepCopy()

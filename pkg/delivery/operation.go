@@ -17,7 +17,7 @@ import (
 // work is being deleted: so the work stays until then, and can carry its termination.
 //
 // A cluster that is not heard of is not waited for: what it said last may be long over, and the work that is to go should
-// be gone before it comes back, made anew perhaps. Nor is one that the hub has let go of.
+// be gone before it comes back, made anew perhaps. Nor is one that the hub has released.
 func (d *decision) underway(w *workv1.ManifestWork) *relay.Cluster {
 	if len(cascade(d.App)) == 0 || notThere(w) || refusedBy(w) != "" { // the operation of somebody else's Application
 		return nil

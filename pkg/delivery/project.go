@@ -89,14 +89,14 @@ type reported struct {
 	found          metav1.ConditionStatus
 	refused        string
 	progress, left string
-	letGo          bool
+	foundReleased  bool
 }
 
 func reportedBy(w *workv1.ManifestWork) reported {
 	return reported{
 		outcome: work.Outcome(w), absent: work.Absent(w), found: found(w), refused: refusedBy(w),
 		progress: progress(w), left: left(w),
-		letGo: work.LetGo(w),
+		foundReleased: work.FoundReleased(w),
 	}
 }
 

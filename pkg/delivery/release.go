@@ -94,7 +94,7 @@ func (d *decision) releaseAll(ws works) (first *hold) {
 	}
 	if first == nil {
 		first = d.met("release", because(
-			"being released: waiting for the work agent of cluster %s to let go of the Application, which goes on running",
+			"being released: waiting for the work agent of cluster %s to release the Application, which goes on running",
 			strings.Join(clustersOf(ws), ", ")))
 	}
 	if d.OwnUnwatched {
@@ -149,7 +149,7 @@ func askPrepared(d *decision, q question) answer {
 		}
 		d.update(w, updated)
 	}
-	return because("the work agent of cluster %s has not let go of the Application", w.Namespace)
+	return because("the work agent of cluster %s has not released the Application", w.Namespace)
 }
 
 // askDependencies is for a work whose Application uses what would go from the cluster with it. The change of what carries that

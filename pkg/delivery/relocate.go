@@ -52,7 +52,7 @@ func askRelocation(d *decision, _ question) answer {
 	switch {
 	case changed:
 		d.update(d.Own, updated)
-	case work.Heeded(d.Own, false):
+	case work.FinalizersDropped(d.Own, false):
 		return open
 	case blocker(d.Own) != "":
 		a.words += "; but " + blocker(d.Own) + ". To change the Application there, take the change of namespace back"

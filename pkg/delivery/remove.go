@@ -82,7 +82,7 @@ func askFinalizers(d *decision, q question) answer {
 	if d.plan.Need != 0 || refusal.words != "" {
 		return refusal
 	}
-	if !changed && (force && tried(w) || work.Heeded(w, argocd.Destroys(cascade(d.App)))) {
+	if !changed && (force && tried(w) || work.FinalizersDropped(w, argocd.Destroys(cascade(d.App)))) {
 		return open
 	}
 	if d.App == nil && w.Annotations[apis.AnnotationOrphaned] != AfterRestoreDelete {
@@ -190,13 +190,13 @@ func annotated(w *workv1.ManifestWork, key, value string) *workv1.ManifestWork {
 func blocker(w *workv1.ManifestWork) string {
 	destroys := takesAlong(w)
 	switch outcome := work.Outcome(w); {
-	case outcome == "" || work.Heeded(w, destroys):
+	case outcome == "" || work.FinalizersDropped(w, destroys):
 	case work.Unread(w, destroys):
 		return fmt.Sprintf("cluster %s cannot tell whether the Application is there: %s. When that has lasted for %s, and is said once more, "+
 			"it is taken to be gone", w.Namespace, whyNotApplied(w), unreadLasts)
 	case outcome == metav1.ConditionFalse:
 		return "cluster " + w.Namespace + " refuses that: " + whyNotApplied(w)
-	case work.ClaimOf(w) == work.Looks:
+	case work.UpdateModeOf(w) == work.ReadOnly:
 		return "cluster " + w.Namespace + " does not say yet whether the Application there was brought by this hub"
 	case !destroys:
 		if left, known := work.Left(w); known && len(left) > 0 {

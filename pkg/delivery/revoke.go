@@ -107,7 +107,7 @@ func askTooMany(d *decision, q question) answer {
 		return open
 	}
 	return because("cluster %s keeps it as it is: more than %d Applications lost their right at a time, and all of them are held "+
-		"until each has it back. To let go of those that are to go, delete them, or raise Towline's --revocation-limit: %s",
+		"until each has it back. To remove those that lost their right, delete them, or raise Towline's --revocation-limit: %s",
 		q.work.Namespace, d.Revocation.WithDefaults().Limit, r.Refusal.Message)
 }
 

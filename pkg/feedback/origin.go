@@ -20,7 +20,7 @@ func OriginRule() workv1.FeedbackRule {
 	}}
 }
 
-// Origin is the name of the work that has brought an Application and let go of it, by the answer to OriginRule. It is empty
+// Origin is the name of the work that has brought an Application and released it, by the answer to OriginRule. It is empty
 // for one that no work has brought, that a work agent owns now, or of which that could not be read.
 func Origin(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) string {
 	manifest := Manifest(status, id)

@@ -77,7 +77,7 @@ func Of(c *clusterv1.ManagedCluster, namespace *metav1.PartialObjectMetadata) Fa
 	return f
 }
 
-// Detached is why the hub has let go of a cluster that it still has; empty where it has not.
+// Detached is why the hub has released a cluster that it still has; empty where it has not.
 func (f Facts) Detached() string {
 	switch {
 	case f.Deleting:

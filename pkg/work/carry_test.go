@@ -18,7 +18,7 @@ func TestTerminating(t *testing.T) {
 	there := relay.Cluster{StartedAt: "2026-01-02T03:04:05Z", Version: "7"}
 	for title, edit := range map[string]func(*workv1.ManifestWork){
 		"as it was made":     func(*workv1.ManifestWork) {},
-		"asks":               func(w *workv1.ManifestWork) { work.SetClaim(w, work.Asks) },
+		"asks":               func(w *workv1.ManifestWork) { work.SetUpdateMode(w, work.Apply) },
 		"without a strategy": func(w *workv1.ManifestWork) { w.Spec.ManifestConfigs[0].UpdateStrategy = nil },
 		"without manifests":  func(w *workv1.ManifestWork) { w.Annotations, w.Spec.Workload.Manifests = nil, nil },
 	} {

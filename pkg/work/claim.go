@@ -11,58 +11,58 @@ import (
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
-// Claim is what a work does with an Application that its cluster has already.
-type Claim int
+// UpdateMode is what a work does with an Application that its cluster has already.
+type UpdateMode int
 
 const (
-	// Takes is to apply the Application over whatever is there.
-	Takes Claim = iota
-	// Asks is to apply it unless that would change a field that someone else set: the agent (v1.2.0) then says which,
+	// ForceApply is to apply the Application over whatever is there.
+	ForceApply UpdateMode = iota
+	// Apply is to apply it unless that would change a field that someone else set: the agent (v1.2.0) then says which,
 	// changes nothing and does not become an owner.
-	Asks
-	// Looks is to change nothing, and to tell whether it is there.
-	Looks
-	// Leaves is to make it where there is none. The work of an Application that is let go of before it was taken.
-	Leaves
+	Apply
+	// ReadOnly is to change nothing, and to tell whether it is there.
+	ReadOnly
+	// CreateOnly is to make it where there is none. The work of an Application that is released before it was taken.
+	CreateOnly
 )
 
-// ClaimOf is what the work does with an Application that is there.
-func ClaimOf(w *workv1.ManifestWork) Claim {
+// UpdateModeOf is what the work does with an Application that is there.
+func UpdateModeOf(w *workv1.ManifestWork) UpdateMode {
 	if len(w.Spec.ManifestConfigs) == 0 || w.Spec.ManifestConfigs[0].UpdateStrategy == nil {
-		return Takes // an older controller's
+		return ForceApply // an older controller's
 	}
 	switch s := w.Spec.ManifestConfigs[0].UpdateStrategy; s.Type {
 	case workv1.UpdateStrategyTypeReadOnly:
 		if ByOlder(w) {
-			return Takes // it was disabled since
+			return ForceApply // it was disabled since
 		}
-		return Looks
+		return ReadOnly
 	case workv1.UpdateStrategyTypeCreateOnly:
-		return Leaves
+		return CreateOnly
 	case workv1.UpdateStrategyTypeServerSideApply:
 		if s.ServerSideApply == nil || !s.ServerSideApply.Force {
-			return Asks
+			return Apply
 		}
 	}
-	return Takes
+	return ForceApply
 }
 
-// SetClaim changes what a work does with an Application that is there; the work is one that Render made.
-func SetClaim(w *workv1.ManifestWork, c Claim) {
+// SetUpdateMode changes what a work does with an Application that is there; the work is one that Render made.
+func SetUpdateMode(w *workv1.ManifestWork, c UpdateMode) {
 	config := &w.Spec.ManifestConfigs[0]
 	switch c {
-	case Looks:
+	case ReadOnly:
 		config.UpdateStrategy = &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeReadOnly}
 		if !slices.ContainsFunc(config.FeedbackRules, isOriginRule) {
 			config.FeedbackRules = append(config.FeedbackRules, originRule)
 		}
-	case Leaves:
+	case CreateOnly:
 		config.UpdateStrategy = &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeCreateOnly}
 	default:
 		if config.UpdateStrategy.ServerSideApply == nil {
 			config.UpdateStrategy = Strategy()
 		}
-		config.UpdateStrategy.ServerSideApply.Force = c == Takes
+		config.UpdateStrategy.ServerSideApply.Force = c == ForceApply
 	}
 }
 
@@ -70,10 +70,10 @@ var originRule = feedback.OriginRule()
 
 func isOriginRule(r workv1.FeedbackRule) bool { return sameRule(r, originRule) }
 
-// LetGo tells whether the agent of a work that looks has found the Application there to be what this work, or an earlier one
-// of its name, has brought and let go of: that name follows from the UID of the hub's Application. No other agent owns it.
-func LetGo(w *workv1.ManifestWork) bool {
-	return ClaimOf(w) == Looks && found(w, metav1.ConditionTrue) &&
+// FoundReleased tells whether the agent of a work that looks has found the Application there to be what this work, or an earlier one
+// of its name, has brought and released: that name follows from the UID of the hub's Application. No other agent owns it.
+func FoundReleased(w *workv1.ManifestWork) bool {
+	return UpdateModeOf(w) == ReadOnly && found(w, metav1.ConditionTrue) &&
 		feedback.Origin(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier) == w.Name
 }
 
@@ -81,7 +81,7 @@ func LetGo(w *workv1.ManifestWork) bool {
 // a server-side apply without force. It is empty when there are none, or the agent has not said, and for every other
 // reason why a work cannot be applied: those come and go with what the work has brought.
 func Refused(w *workv1.ManifestWork) string {
-	if ClaimOf(w) != Asks || len(w.Spec.ManifestConfigs) == 0 || Outcome(w) != metav1.ConditionFalse {
+	if UpdateModeOf(w) != Apply || len(w.Spec.ManifestConfigs) == 0 || Outcome(w) != metav1.ConditionFalse {
 		return ""
 	}
 	c := feedback.WorkCondition(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier, workv1.WorkApplied)

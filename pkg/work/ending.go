@@ -40,33 +40,33 @@ func Seen(w *workv1.ManifestWork) bool {
 // an earlier work of the same name has brought, and removes that an hour after it finds no work.
 func MadeAnew(w *workv1.ManifestWork) bool { return w.Annotations[apis.AnnotationMadeAnew] != "" }
 
-// Heeded tells whether the deletion of a work comes to what its Application's finalizers on the hub ask for, destroys for
+// FinalizersDropped tells whether the deletion of a work comes to what its Application's finalizers on the hub ask for, destroys for
 // those by which what it deployed goes along. It is asked of a work that Removable has no change for.
 //
 // The deletion needs proof: that the cluster's Application has just those finalizers, is not there, or is not the work's. An
 // error of the agent is none, for what it cannot apply it may have applied before, and what it cannot read may be there.
 // Where all is to go, a first work is not waited for: nothing else can have brought anything. Nor is for ever an Application
 // that cannot be read: what it deployed goes with it if it has had a finalizer before.
-func Heeded(w *workv1.ManifestWork, destroys bool) bool {
+func FinalizersDropped(w *workv1.ManifestWork, destroys bool) bool {
 	switch outcome := Outcome(w); {
 	case CarriesRequest(w):
 		return false
-	case destroys && (isFirst(w) || ClaimOf(w) == Leaves):
+	case destroys && (isFirst(w) || UpdateModeOf(w) == CreateOnly):
 		return true
 	case outcome == "":
 		return false
-	case outcome == metav1.ConditionTrue && ClaimOf(w) != Looks:
+	case outcome == metav1.ConditionTrue && UpdateModeOf(w) != ReadOnly:
 		left, known := Left(w)
 		return destroys || known && len(left) == 0
 	}
-	kept := ClaimOf(w) == Looks || Refused(w) != "" // others answer for it, not a failure that may be over any moment
+	kept := UpdateModeOf(w) == ReadOnly || Refused(w) != "" // others answer for it, not a failure that may be over any moment
 	return Absent(w) || kept && OwnerOf(w) == OwnerNone || destroys && Cascades(w) || AskedAgain(w) && Unread(w, destroys)
 }
 
 // Absent tells whether the agent has looked for the Application where the work as it is has it, after it could not or was
 // not to apply that, and found none. What it could not read is not absent: the API server of the cluster may fail.
 func Absent(w *workv1.ManifestWork) bool {
-	tried := Outcome(w) == metav1.ConditionFalse || Outcome(w) != "" && ClaimOf(w) == Looks
+	tried := Outcome(w) == metav1.ConditionFalse || Outcome(w) != "" && UpdateModeOf(w) == ReadOnly
 	return tried && found(w, metav1.ConditionFalse)
 }
 

@@ -26,14 +26,14 @@ func told(w *workv1.ManifestWork, b *fixture.FeedbackBuilder) *workv1.ManifestWo
 }
 
 // ending is the n-th version of a work that is to go with these finalizers, and asks what becomes of that.
-func ending(t *testing.T, claim work.Claim, finalizers ...string) *workv1.ManifestWork {
+func ending(t *testing.T, claim work.UpdateMode, finalizers ...string) *workv1.ManifestWork {
 	t.Helper()
 	first := render(t, fixture.Application("guestbook"))
-	work.SetClaim(first, claim)
+	work.SetUpdateMode(first, claim)
 	first.Generation = 7
 	first.Finalizers = []string{workv1.ManifestWorkFinalizer}
 	out, changed := work.Removable(first, finalizers)
-	if !changed || !work.TellsLeft(out) || work.ClaimOf(out) != claim {
+	if !changed || !work.TellsLeft(out) || work.UpdateModeOf(out) != claim {
 		t.Fatalf("changed: %t, %+v", changed, out.Spec)
 	}
 	out.Generation++
@@ -50,46 +50,46 @@ func TestHeeded(t *testing.T) {
 	const yes, no, unknown = metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown
 	type builder = *fixture.FeedbackBuilder
 	for title, tc := range map[string]struct {
-		claim       work.Claim
+		claim       work.UpdateMode
 		says        func(builder) builder
 		stays, goes bool // whether it may go where what the Application deployed is to stay, and where it is to go
 	}{
-		"applied, and read since": {work.Takes, func(b builder) builder { return b.String("finalizersDropped", "7") }, true, true},
-		"applied, and not read":   {work.Takes, func(b builder) builder { return b }, false, true},
-		"applied, and held by others": {work.Takes, func(b builder) builder {
+		"applied, and read since": {work.ForceApply, func(b builder) builder { return b.String("finalizersDropped", "7") }, true, true},
+		"applied, and not read":   {work.ForceApply, func(b builder) builder { return b }, false, true},
+		"applied, and held by others": {work.ForceApply, func(b builder) builder {
 			return b.String("finalizersDropped", "7").String("finalizerLeft", "x")
 		}, false, true},
-		"not there":              {work.Takes, func(b builder) builder { return b.Refused("forbidden", no) }, true, true},
-		"not to be read":         {work.Takes, func(b builder) builder { return b.Refused("connection refused", unknown) }, false, false},
-		"of no known kind":       {work.Takes, builder.Unmapped, false, false},
-		"refused, it is there":   {work.Takes, func(b builder) builder { return b.Refused("forbidden", yes) }, false, false},
-		"refused, it cascades":   {work.Takes, func(b builder) builder { return b.Refused("forbidden", yes).String("finalizerLeft", "x") }, false, true},
-		"in conflict, nobody's":  {work.Asks, func(b builder) builder { return b.Refused(conflict, yes) }, true, true},
-		"in conflict, its own":   {work.Asks, func(b builder) builder { return b.Refused(conflict, yes).String("workOwner", self) }, false, false},
-		"in conflict, another's": {work.Asks, func(b builder) builder { return b.Refused(conflict, yes).String("workOwner", other) }, false, false},
-		"in conflict, not read":  {work.Asks, func(b builder) builder { return b.Refused(conflict, unknown) }, false, false},
-		"in conflict, unread": {work.Asks, func(b builder) builder {
+		"not there":              {work.ForceApply, func(b builder) builder { return b.Refused("forbidden", no) }, true, true},
+		"not to be read":         {work.ForceApply, func(b builder) builder { return b.Refused("connection refused", unknown) }, false, false},
+		"of no known kind":       {work.ForceApply, builder.Unmapped, false, false},
+		"refused, it is there":   {work.ForceApply, func(b builder) builder { return b.Refused("forbidden", yes) }, false, false},
+		"refused, it cascades":   {work.ForceApply, func(b builder) builder { return b.Refused("forbidden", yes).String("finalizerLeft", "x") }, false, true},
+		"in conflict, nobody's":  {work.Apply, func(b builder) builder { return b.Refused(conflict, yes) }, true, true},
+		"in conflict, its own":   {work.Apply, func(b builder) builder { return b.Refused(conflict, yes).String("workOwner", self) }, false, false},
+		"in conflict, another's": {work.Apply, func(b builder) builder { return b.Refused(conflict, yes).String("workOwner", other) }, false, false},
+		"in conflict, not read":  {work.Apply, func(b builder) builder { return b.Refused(conflict, unknown) }, false, false},
+		"in conflict, unread": {work.Apply, func(b builder) builder {
 			return b.Refused(conflict, yes).Condition("StatusFeedbackSynced", no, "failed to find value for workOwner")
 		}, false, false},
-		"in conflict, something else unread": {work.Asks, func(b builder) builder {
+		"in conflict, something else unread": {work.Apply, func(b builder) builder {
 			return b.Refused(conflict, yes).Condition("StatusFeedbackSynced", no, "failed to find value for healthStatus")
 		}, true, true},
-		"a failure, nobody's":     {work.Asks, func(b builder) builder { return b.Refused("timeout", yes) }, false, false},
-		"looked for, nobody's":    {work.Looks, func(b builder) builder { return b }, true, true},
-		"looked for, its own":     {work.Looks, func(b builder) builder { return b.String("workOwner", self) }, false, false},
-		"looked for, not there":   {work.Looks, func(b builder) builder { return b.Condition(workv1.WorkAvailable, no, "") }, true, true},
-		"looked for, not to read": {work.Looks, func(b builder) builder { return b.Condition(workv1.WorkAvailable, unknown, "") }, false, false},
+		"a failure, nobody's":     {work.Apply, func(b builder) builder { return b.Refused("timeout", yes) }, false, false},
+		"looked for, nobody's":    {work.ReadOnly, func(b builder) builder { return b }, true, true},
+		"looked for, its own":     {work.ReadOnly, func(b builder) builder { return b.String("workOwner", self) }, false, false},
+		"looked for, not there":   {work.ReadOnly, func(b builder) builder { return b.Condition(workv1.WorkAvailable, no, "") }, true, true},
+		"looked for, not to read": {work.ReadOnly, func(b builder) builder { return b.Condition(workv1.WorkAvailable, unknown, "") }, false, false},
 	} {
 		t.Run(title, func(t *testing.T) {
 			stays, goes := ending(t, tc.claim), ending(t, tc.claim, apis.FinalizerResources)
-			if got := work.Heeded(told(stays, tc.says(report(stays))), false); got != tc.stays {
+			if got := work.FinalizersDropped(told(stays, tc.says(report(stays))), false); got != tc.stays {
 				t.Errorf("to stay: %t", got)
 			}
-			if got := work.Heeded(told(goes, tc.says(report(goes))), true); got != tc.goes {
+			if got := work.FinalizersDropped(told(goes, tc.says(report(goes))), true); got != tc.goes {
 				t.Errorf("to go: %t", got)
 			}
 			late := told(stays, tc.says(report(stays)))
-			if late.Generation++; work.Heeded(late, false) || work.Heeded(late, true) {
+			if late.Generation++; work.FinalizersDropped(late, false) || work.FinalizersDropped(late, true) {
 				t.Error("the answer to an earlier version counts")
 			}
 		})
@@ -112,7 +112,7 @@ func TestHeededAtOnce(t *testing.T) {
 		w := render(t, fixture.Application("guestbook").Finalizers(apis.FinalizerResources))
 		w.Generation = 1
 		tc.edit(w)
-		if stays, goes := work.Heeded(w, false), work.Heeded(w, true); stays != tc.stays || goes != tc.goes {
+		if stays, goes := work.FinalizersDropped(w, false), work.FinalizersDropped(w, true); stays != tc.stays || goes != tc.goes {
 			t.Errorf("%s: to stay %t, to go %t", title, stays, goes)
 		}
 	}
@@ -120,7 +120,7 @@ func TestHeededAtOnce(t *testing.T) {
 
 // TestAskAgain: the agent has to answer anew, and nothing else changes.
 func TestAskAgain(t *testing.T) {
-	w := ending(t, work.Takes)
+	w := ending(t, work.ForceApply)
 	silent := told(w, report(w).Unmapped())
 	if !work.Unread(silent, false) || work.AskedAgain(silent) {
 		t.Fatal("the case that this is about is another one")
@@ -132,10 +132,10 @@ func TestAskAgain(t *testing.T) {
 	if _, changed := work.Removable(out, nil); changed {
 		t.Error("it is asked once more")
 	}
-	if out.Generation++; work.Heeded(out, false) {
+	if out.Generation++; work.FinalizersDropped(out, false) {
 		t.Error("the answer to the first question counts")
 	}
-	if !work.Heeded(told(out, report(out).Unmapped()), false) {
+	if !work.FinalizersDropped(told(out, report(out).Unmapped()), false) {
 		t.Error("the answer to the second one does not count")
 	}
 }
@@ -145,28 +145,28 @@ func TestAskAgain(t *testing.T) {
 func TestRemovableTakesItsOwn(t *testing.T) {
 	for title, tc := range map[string]struct {
 		owner string
-		want  work.Claim
+		want  work.UpdateMode
 	}{
-		"its own":   {strings.Repeat("a", 64) + "-guestbook-4a491", work.Takes},
-		"nobody's":  {"", work.Asks},
-		"another's": {strings.Repeat("a", 64) + "-another-4a491", work.Asks},
+		"its own":   {strings.Repeat("a", 64) + "-guestbook-4a491", work.ForceApply},
+		"nobody's":  {"", work.Apply},
+		"another's": {strings.Repeat("a", 64) + "-another-4a491", work.Apply},
 	} {
-		w := ending(t, work.Asks)
+		w := ending(t, work.Apply)
 		b := report(w).Refused(conflict, metav1.ConditionTrue)
 		if tc.owner != "" {
 			b.String("workOwner", tc.owner)
 		}
 		out, changed := work.Removable(told(w, b), nil)
-		if work.ClaimOf(out) != tc.want || changed != (tc.want == work.Takes) {
-			t.Errorf("%s: changed %t, it does %d", title, changed, work.ClaimOf(out))
+		if work.UpdateModeOf(out) != tc.want || changed != (tc.want == work.ForceApply) {
+			t.Errorf("%s: changed %t, it does %d", title, changed, work.UpdateModeOf(out))
 		}
 	}
 	unseen := render(t, fixture.Application("guestbook"))
-	if out, _ := work.Removable(unseen, nil); work.ClaimOf(out) != work.Looks {
+	if out, _ := work.Removable(unseen, nil); work.UpdateModeOf(out) != work.ReadOnly {
 		t.Error("an agent that comes late makes what is to go")
 	}
 	left := render(t, fixture.Application("guestbook"))
-	work.SetClaim(left, work.Leaves)
+	work.SetUpdateMode(left, work.CreateOnly)
 	if _, changed := work.Removable(left, nil); changed {
 		t.Error("a work that only makes what is not there would own what is")
 	}
@@ -239,12 +239,12 @@ func TestUnreadThatLasts(t *testing.T) {
 			if destroys {
 				finalizers = []string{apis.FinalizerResources}
 			}
-			w, err := work.AskAgain(ending(t, work.Takes, finalizers...))
+			w, err := work.AskAgain(ending(t, work.ForceApply, finalizers...))
 			if err != nil {
 				t.Fatal(err)
 			}
 			w.Generation++
-			if got := work.Heeded(told(w, tc.says(report(w))), destroys); got != want {
+			if got := work.FinalizersDropped(told(w, tc.says(report(w))), destroys); got != want {
 				t.Errorf("%s, to go %t: %t", title, destroys, got)
 			}
 		}

@@ -33,10 +33,10 @@ func Release(w *workv1.ManifestWork, app *argocd.Application) (*workv1.ManifestW
 	revive(out)
 	Unmark(out) // what stays on the cluster for good is not to go by a mark
 	switch {
-	case ClaimOf(w) == Looks, Refused(w) != "":
-		SetClaim(out, Leaves) // of what is not Towline's, nothing is to change
-	case ClaimOf(w) == Asks && Outcome(w) == metav1.ConditionTrue && w.Spec.DeleteOption == nil:
-		SetClaim(out, Takes) // it is Towline's: what others changed there since must not keep it from being let go of
+	case UpdateModeOf(w) == ReadOnly, Refused(w) != "":
+		SetUpdateMode(out, CreateOnly) // of what is not Towline's, nothing is to change
+	case UpdateModeOf(w) == Apply && Outcome(w) == metav1.ConditionTrue && w.Spec.DeleteOption == nil:
+		SetUpdateMode(out, ForceApply) // it is Towline's: what others changed there since must not keep it from being released
 	}
 	out.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
 	return out, nil

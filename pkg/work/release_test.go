@@ -96,25 +96,25 @@ func TestReleaseDropsMarks(t *testing.T) {
 	}
 }
 
-// TestReleaseOfAClaim: what is not Towline's is not changed by letting go of it, and what is, is let go of for certain.
+// TestReleaseOfAClaim: what is not Towline's is not changed by releasing it, and what is, is released for certain.
 func TestReleaseOfAClaim(t *testing.T) {
 	for title, tc := range map[string]struct {
-		claim   work.Claim
+		claim   work.UpdateMode
 		applied metav1.ConditionStatus
 		says    string
-		want    work.Claim
+		want    work.UpdateMode
 	}{
-		"taken":        {work.Takes, metav1.ConditionTrue, "", work.Takes},
-		"not answered": {work.Asks, "", "", work.Asks},
-		"refused":      {work.Asks, metav1.ConditionFalse, "Apply failed with 1 conflict: …", work.Leaves},
+		"taken":        {work.ForceApply, metav1.ConditionTrue, "", work.ForceApply},
+		"not answered": {work.Apply, "", "", work.Apply},
+		"refused":      {work.Apply, metav1.ConditionFalse, "Apply failed with 1 conflict: …", work.CreateOnly},
 		"not allowed, perhaps not any more": {
-			work.Asks, metav1.ConditionFalse, "not allowed to apply the resource", work.Asks},
-		"asked and given": {work.Asks, metav1.ConditionTrue, "", work.Takes},
-		"looked for":      {work.Looks, metav1.ConditionTrue, "", work.Leaves},
+			work.Apply, metav1.ConditionFalse, "not allowed to apply the resource", work.Apply},
+		"asked and given": {work.Apply, metav1.ConditionTrue, "", work.ForceApply},
+		"looked for":      {work.ReadOnly, metav1.ConditionTrue, "", work.CreateOnly},
 	} {
 		t.Run(title, func(t *testing.T) {
 			w := rendered(t, work.Requests{})
-			work.SetClaim(w, tc.claim)
+			work.SetUpdateMode(w, tc.claim)
 			if tc.applied != "" {
 				w.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: tc.applied, Message: tc.says}}
 			}
@@ -122,7 +122,7 @@ func TestReleaseOfAClaim(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := work.ClaimOf(out); got != tc.want {
+			if got := work.UpdateModeOf(out); got != tc.want {
 				t.Errorf("it does %d", got)
 			}
 			for _, answer := range []metav1.ConditionStatus{metav1.ConditionTrue, metav1.ConditionFalse} {

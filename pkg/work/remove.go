@@ -23,11 +23,11 @@ import (
 // agent has yet to take up looks first: it is not to make anew what is to go.
 func Removable(w *workv1.ManifestWork, finalizers []string) (*workv1.ManifestWork, bool) {
 	held, ok := Carried(w)
-	if !ok || CarriesRequest(w) || ClaimOf(w) == Leaves {
+	if !ok || CarriesRequest(w) || UpdateModeOf(w) == CreateOnly {
 		return w, false
 	}
-	own := OwnerOf(w) == OwnerSelf && ClaimOf(w) != Takes
-	applies := isFirst(w) || Outcome(w) != metav1.ConditionFalse && ClaimOf(w) != Looks
+	own := OwnerOf(w) == OwnerSelf && UpdateModeOf(w) != ForceApply
+	applies := isFirst(w) || Outcome(w) != metav1.ConditionFalse && UpdateModeOf(w) != ReadOnly
 	said := sameDeletion(w) && sameSet(held.Finalizers, finalizers) && (TellsLeft(w) || applies && argocd.Destroys(finalizers))
 	disabled := IsReadOnly(w) && ByOlder(w)
 	if said && !own && !disabled {
@@ -39,10 +39,10 @@ func Removable(w *workv1.ManifestWork, finalizers []string) (*workv1.ManifestWor
 		out.Spec.ManifestConfigs = []workv1.ManifestConfigOption{config(held, false)} // an older controller's
 	}
 	switch {
-	case own, ClaimOf(w) == Asks && Outcome(w) == metav1.ConditionTrue:
-		SetClaim(out, Takes)
+	case own, UpdateModeOf(w) == Apply && Outcome(w) == metav1.ConditionTrue:
+		SetUpdateMode(out, ForceApply)
 	case !Seen(w):
-		SetClaim(out, Looks)
+		SetUpdateMode(out, ReadOnly)
 	}
 	if ask(out, finalizers) != nil {
 		return w, false

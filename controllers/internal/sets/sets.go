@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/towline-io/towline/controllers/internal/standby"
+	"github.com/towline-io/towline/controllers/internal/leaderless"
 	"github.com/towline-io/towline/controllers/internal/wake"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
@@ -40,7 +40,7 @@ type Known struct{ served atomic.Bool }
 // Watch wakes a controller for what the ApplicationSets are mapped to of which the predicate lets a change through.
 func (k *Known) Watch(mgr ctrl.Manager, c controller.Controller, to handler.MapFunc, changed predicate.Predicate) error {
 	// The informer comes first: a cache without one refuses reads instead of waiting until they can be answered.
-	if err := standby.Hold(mgr.GetCache(), Object()); err != nil {
+	if err := leaderless.Hold(mgr.GetCache(), Object()); err != nil {
 		return err
 	}
 	w := k.Of(to, changed)

@@ -49,6 +49,9 @@ type record struct {
 
 	// always is set when it has ever been allowed to take over what is there.
 	always bool
+
+	// freed is set when it has ever been released: its cluster may have it as nobody's since.
+	freed bool
 }
 
 // reads notes what a reconcile reads of Applications and clusters, by which the oracle judges what it does then: from its
@@ -76,6 +79,7 @@ func (o *oracle) changed(at key, before *item) {
 		return
 	}
 	r.gone, r.app = false, now
+	r.freed = r.freed || released(now)
 	r.always = r.always || now.Annotations[apis.AnnotationAdopt] == apis.AdoptAlways
 }
 
@@ -163,7 +167,7 @@ func (o *oracle) sends(p *process, before, after client.Object) {
 		o.races(p, m)
 	}
 	r, known := o.world.refusing["project"]
-	if !ok || !known || !r.until.IsZero() || p.behind(stream(projects)) {
+	if !ok || !known || !r.until.IsZero() || p.behind(stream(projects)) || p.call != nil && p.call.behind {
 		return
 	}
 	now, was := sourceOf(m), ""
@@ -279,7 +283,11 @@ func (o *oracle) taken(c *cluster, a *placed, before key, r *record) {
 		}
 		return
 	}
-	if first := o.apps[before]; first != nil && !first.gone && !released(first.app) && first.app.Cluster() == c.name &&
+	first := o.apps[before]
+	if first != nil && first.freed && len(a.owners) <= 1 && o.world.hub.get(works, work.Key(first.app)) == nil {
+		return // its release was taken back when nobody had it, and another came before it was sent again
+	}
+	if first != nil && !first.gone && !released(first.app) && first.app.Cluster() == c.name &&
 		first.app.ClusterNamespace() == a.Namespace || len(a.owners) > 1 {
 		o.world.fail("tenants", "%s took over what %s has on %s", a.owner(), before, c.name)
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/towline-io/towline/controllers/internal/grants"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/controllers/internal/pause"
-	"github.com/towline-io/towline/controllers/internal/slim"
+	"github.com/towline-io/towline/controllers/internal/trim"
 	"github.com/towline-io/towline/controllers/internal/wake"
 	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/controllers/resourcesync"
@@ -66,6 +66,9 @@ type call struct {
 	step  *Step
 	reads int
 	seen  [kinds]map[key]*item // what it has read of what users say
+
+	// behind is set where its cache did not have the AppProjects yet when it began.
+	behind bool
 }
 
 var errCrash = errors.New("the process ends here")
@@ -216,7 +219,7 @@ func (p *process) tellHidden(c change) {
 	var after *item
 	if c.after != nil && !selected(applications, c.after) {
 		m := &metav1.PartialObjectMetadata{ObjectMeta: *objectMeta(c.after.Object)}
-		out, err := slim.Outline(m)
+		out, err := trim.Outline(m)
 		must(err)
 		after = &item{Object: out.(client.Object)}
 		p.hidden[c.key] = after
@@ -280,7 +283,7 @@ func request(at key) reconcile.Request { return reconcile.Request{NamespacedName
 // reconcile runs one request of propagation to its end, or to where the step says that the process ends.
 func (p *process) reconcile(at key, s *Step) (crashed bool) {
 	p.sends.take(at)
-	p.call = &call{step: s}
+	p.call = &call{step: s, behind: p.behind(stream(projects))}
 	defer func() {
 		p.call = nil
 		if r := recover(); r != nil {

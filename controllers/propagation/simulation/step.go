@@ -493,6 +493,6 @@ func workText(obj client.Object) string {
 		conditions = append(conditions, fmt.Sprintf("%s=%s@%d", c.Type, c.Status, c.ObservedGeneration))
 	}
 	return fmt.Sprintf("work %s/%s generation %d finalizers %v deleting %t annotations %v claim %v option %v %v\n  %s\n",
-		m.Namespace, m.Name, m.Generation, m.Finalizers, m.DeletionTimestamp != nil, m.Annotations, work.ClaimOf(m), m.Spec.DeleteOption,
+		m.Namespace, m.Name, m.Generation, m.Finalizers, m.DeletionTimestamp != nil, m.Annotations, work.UpdateModeOf(m), m.Spec.DeleteOption,
 		conditions, raw.String())
 }

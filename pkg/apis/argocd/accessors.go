@@ -25,7 +25,7 @@ func (a *Application) ReconcileSkipped() bool {
 	return isTrue(a.Annotations[apis.AnnotationSkipReconcile])
 }
 
-// ToBeReleased tells whether the Application asks to be let go of.
+// ToBeReleased tells whether the Application asks to be released.
 func (a *Application) ToBeReleased() bool { return isTrue(a.Annotations[apis.AnnotationRelease]) }
 
 // ToBeForced tells whether the Application's deletion is not to wait for its cluster.

@@ -1,4 +1,4 @@
-package standby_test
+package leaderless_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/towline-io/towline/controllers/internal/standby"
+	"github.com/towline-io/towline/controllers/internal/leaderless"
 )
 
 func request(name string) reconcile.Request {
@@ -18,7 +18,7 @@ func request(name string) reconcile.Request {
 // TestQueue holds what is added until the replica leads, without what has gone by then.
 func TestQueue(t *testing.T) {
 	elected, there, asked := make(chan struct{}), map[string]bool{"a": true, "b": true}, 0
-	q := standby.Queue(elected, func(req reconcile.Request) bool { asked++; return there[req.Name] })("test",
+	q := leaderless.Queue(elected, func(req reconcile.Request) bool { asked++; return there[req.Name] })("test",
 		workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	q.Add(request("a"))
 	const gone = 100_000
@@ -51,7 +51,7 @@ func TestQueue(t *testing.T) {
 
 // TestQueueOfAReplicaThatNeverLeads ends with it.
 func TestQueueOfAReplicaThatNeverLeads(t *testing.T) {
-	q := standby.Queue(make(chan struct{}), func(reconcile.Request) bool { return true })("test",
+	q := leaderless.Queue(make(chan struct{}), func(reconcile.Request) bool { return true })("test",
 		workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	q.Add(request("a"))
 	q.ShutDown()

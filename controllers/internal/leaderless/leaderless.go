@@ -1,6 +1,6 @@
-// Package standby has what a replica that waits to lead must run as well as the one that leads, and keeps that from growing
+// Package leaderless has what a replica that waits to lead must run as well as the one that leads, and keeps that from growing
 // while nobody works on it. The controllers with a cache of their own use it, and propagation for its queue.
-package standby
+package leaderless
 
 import (
 	"context"

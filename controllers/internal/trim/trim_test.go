@@ -1,4 +1,4 @@
-package slim_test
+package trim_test
 
 import (
 	"encoding/json"
@@ -12,7 +12,7 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"github.com/towline-io/towline/controllers/internal/slim"
+	"github.com/towline-io/towline/controllers/internal/trim"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
@@ -62,7 +62,7 @@ func TestNothingIsLost(t *testing.T) {
 	}, cmp.Ignore())
 
 	w := reported(t)
-	got, err := slim.Work(decoded(t, w))
+	got, err := trim.Work(decoded(t, w))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestNothingIsLost(t *testing.T) {
 	app.Status.Sync = &argocd.Sync{Status: "Synced", Revisions: []string{"a", "b"}}
 	app.Status.OperationState = &argocd.OperationState{Phase: "Succeeded", StartedAt: "2026-01-02T03:04:05Z", FinishedAt: "2026-01-02T03:04:06Z",
 		SyncResult: &argocd.SyncResult{Revision: "a"}}
-	if got, err = slim.Application(decoded(t, app)); err != nil {
+	if got, err = trim.Application(decoded(t, app)); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(decoded(t, app), got, dropped); diff != "" {
@@ -97,7 +97,7 @@ func TestRulesAreShared(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := slim.Work(decoded(t, w))
+			got, err := trim.Work(decoded(t, w))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,13 +121,13 @@ func TestTwice(t *testing.T) {
 	apps := [2]*argocd.Application{decoded(t, app), decoded(t, app)}
 	works := [2]*workv1.ManifestWork{reported(t), reported(t)}
 	for i := range 2 {
-		again(apps[i], slim.Application)
-		again(works[i], slim.Work)
+		again(apps[i], trim.Application)
+		again(works[i], trim.Work)
 	}
 	var done sync.WaitGroup
 	for i := range 2 {
-		done.Go(func() { again(apps[i], slim.Application) })
-		done.Go(func() { again(works[i], slim.Work) })
+		done.Go(func() { again(apps[i], trim.Application) })
+		done.Go(func() { again(works[i], trim.Work) })
 	}
 	done.Wait()
 }
@@ -139,7 +139,7 @@ func TestCluster(t *testing.T) {
 	cluster.Status.Conditions = []metav1.Condition{{Type: clusterv1.ManagedClusterConditionAvailable, Status: metav1.ConditionTrue}}
 	want := decoded(t, cluster)
 	cluster.Status.Version.Kubernetes = "v1.35.4"
-	got, err := slim.Cluster(decoded(t, cluster))
+	got, err := trim.Cluster(decoded(t, cluster))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestNamespace(t *testing.T) {
 		Annotations: map[string]string{apis.AnnotationPaused: "true", apis.AnnotationServer: "https://c1"},
 		Labels:      map[string]string{apis.LabelArgoNamespace: "true"},
 	}}
-	got, err := slim.Namespace(full)
+	got, err := trim.Namespace(full)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestNamespace(t *testing.T) {
 
 // TestOthers: what is not an object of the type, as an informer's tombstone, passes through.
 func TestOthers(t *testing.T) {
-	for _, transform := range []func(any) (any, error){slim.Application, slim.Work, slim.Cluster, slim.Namespace, slim.Outline} {
+	for _, transform := range []func(any) (any, error){trim.Application, trim.Work, trim.Cluster, trim.Namespace, trim.Outline} {
 		if got, err := transform("tombstone"); got != "tombstone" || err != nil {
 			t.Errorf("%v, %v", got, err)
 		}
@@ -186,7 +186,7 @@ func TestOutline(t *testing.T) {
 		Annotations: map[string]string{apis.AnnotationSkipReconcile: "true", lastApplied: "{}"}, Finalizers: []string{"x"},
 	}}
 	outline := func() *metav1.PartialObjectMetadata {
-		got, err := slim.Outline(decoded(t, m))
+		got, err := trim.Outline(decoded(t, m))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +223,7 @@ func TestForeignWork(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.DeepCopyInto(want)
-		if got, err := slim.Work(w); err != nil || !cmp.Equal(want, got) {
+		if got, err := trim.Work(w); err != nil || !cmp.Equal(want, got) {
 			t.Errorf("%s: %v\n%s", text, err, cmp.Diff(want, got))
 		}
 	}
@@ -240,7 +240,7 @@ func BenchmarkWork(b *testing.B) {
 		if err := json.Unmarshal(data, w); err != nil {
 			b.Fatal(err)
 		}
-		if _, err := slim.Work(w); err != nil {
+		if _, err := trim.Work(w); err != nil {
 			b.Fatal(err)
 		}
 	}

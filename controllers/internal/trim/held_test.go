@@ -1,4 +1,4 @@
-package slim_test
+package trim_test
 
 import (
 	"encoding/json"
@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"github.com/towline-io/towline/controllers/internal/slim"
+	"github.com/towline-io/towline/controllers/internal/trim"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
@@ -29,8 +29,8 @@ func BenchmarkHeld(b *testing.B) {
 		bodies [][]byte
 		decode func([]byte) any
 	}{
-		{"applications", apps, func(data []byte) any { return slimmed(b, data, &argocd.Application{}, slim.Application) }},
-		{"works", works, func(data []byte) any { return slimmed(b, data, &workv1.ManifestWork{}, slim.Work) }},
+		{"applications", apps, func(data []byte) any { return slimmed(b, data, &argocd.Application{}, trim.Application) }},
+		{"works", works, func(data []byte) any { return slimmed(b, data, &workv1.ManifestWork{}, trim.Work) }},
 	} {
 		b.Run(bc.name, func(b *testing.B) {
 			for b.Loop() {

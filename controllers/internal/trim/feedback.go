@@ -1,4 +1,4 @@
-package slim
+package trim
 
 import (
 	"reflect"

@@ -1,4 +1,4 @@
-// Package slim makes the objects that the shared cache holds small, as they enter it: a hub has two for every
+// Package trim makes the objects that the shared cache holds small, as they enter it: a hub has two for every
 // Application. What nobody reads is dropped, and what is the same in many objects is held once. No value that a
 // controller reads changes.
 //
@@ -10,4 +10,4 @@
 //
 // Objects of the cache are shared already and must not be changed by those who read them; with parts that several
 // objects share, this counts twice.
-package slim
+package trim

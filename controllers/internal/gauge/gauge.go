@@ -1,5 +1,5 @@
-// Package tally counts the Applications that something is wrong with, by what it is.
-package tally
+// Package gauge counts the Applications that something is wrong with, by what it is.
+package gauge
 
 import (
 	"sync"

@@ -1,4 +1,4 @@
-package slim_test
+package trim_test
 
 import (
 	"encoding/json"
@@ -14,7 +14,7 @@ import (
 	clusterv1beta2 "open-cluster-management.io/api/cluster/v1beta2"
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"github.com/towline-io/towline/controllers/internal/slim"
+	"github.com/towline-io/towline/controllers/internal/trim"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/dependency"
 	"github.com/towline-io/towline/pkg/fixture"
@@ -153,7 +153,7 @@ func managed() *clusterv1.ManagedCluster {
 func TestWhatIsHeldOfStuffedObjects(t *testing.T) {
 	for title, stuff := range stuffedWorks {
 		t.Run("work: "+title, func(t *testing.T) {
-			heldOf(t, &workv1.ManifestWork{}, slim.Work, func(i int) any {
+			heldOf(t, &workv1.ManifestWork{}, trim.Work, func(i int) any {
 				w := reported(t)
 				stuff(w, i)
 				return w
@@ -162,7 +162,7 @@ func TestWhatIsHeldOfStuffedObjects(t *testing.T) {
 	}
 	for title, stuff := range stuffedClusters {
 		t.Run("cluster: "+title, func(t *testing.T) {
-			heldOf(t, &clusterv1.ManagedCluster{}, slim.Cluster, func(i int) any {
+			heldOf(t, &clusterv1.ManagedCluster{}, trim.Cluster, func(i int) any {
 				c := managed()
 				stuff(c, i)
 				return c
@@ -202,7 +202,7 @@ func TestWhatIsReadOfStuffedWorks(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			w := reported(t)
 			stuff(w, 1)
-			got, err := slim.Work(decoded(t, w))
+			got, err := trim.Work(decoded(t, w))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -230,7 +230,7 @@ func TestWhatIsReadOfStuffedClusters(t *testing.T) {
 	for _, stuff := range stuffedClusters {
 		stuff(c, 1)
 	}
-	got, err := slim.Cluster(decoded(t, c))
+	got, err := trim.Cluster(decoded(t, c))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +248,7 @@ func TestWhatDependenciesAreReleasedTo(t *testing.T) {
 	w := reported(t)
 	w.Name = dependency.ObjectsKey(work.Key(fixture.Application("guestbook").Obj())).Name
 	w.Annotations[apis.AnnotationReleasedTo] = strings.Repeat("a/b,", 10_000)
-	got, err := slim.Work(decoded(t, w))
+	got, err := trim.Work(decoded(t, w))
 	if err != nil {
 		t.Fatal(err)
 	}
