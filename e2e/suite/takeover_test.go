@@ -142,7 +142,8 @@ var _ = Describe("A work of an older controller with its Namespace and AppProjec
 		agentMay(ctx, on)
 		tow.Stop()
 		project := projectNamed(name)
-		project.Spec.Raw = []byte(`{"sourceRepos":["*"],"destinations":[{"server":"*","namespace":"*"}],"clusterResourceWhitelist":[{"group":"*","kind":"*"}]}`)
+		project.Spec.Raw = []byte(`{"sourceRepos":["*"],"destinations":[{"server":"*","namespace":"*"}],` +
+			`"clusterResourceWhitelist":[{"group":"*","kind":"*"}]}`)
 		Expect(json.Unmarshal(project.Spec.Raw, &project.Spec)).To(Succeed())
 		Expect(hub.Create(ctx, project)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(hub.Delete(ctx, project)).To(Succeed()) })

@@ -187,7 +187,9 @@ func TestAdopt(t *testing.T) {
 			of(app().Label("x", "y")).own(t, asks, func(w *workv1.ManifestWork) { delete(w.Labels, apis.LabelPull) }),
 			work.ForceApply,
 		},
-		"asked, not applied, changed": {of(app()).own(t, asks, refuses("x"), func(w *workv1.ManifestWork) { delete(w.Labels, apis.LabelPull) }), work.Apply},
+		"asked, not applied, changed": {
+			of(app()).own(t, asks, refuses("x"), func(w *workv1.ManifestWork) { delete(w.Labels, apis.LabelPull) }), work.Apply,
+		},
 		"looked, and found nothing": {of(app()).own(t, looks, func(w *workv1.ManifestWork) {
 			w.Status = fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier).Condition(workv1.WorkAvailable, metav1.ConditionFalse, "").Obj()
 		}), work.Apply},

@@ -19,6 +19,7 @@ const (
 	deletionWaits = "DeletionWarning Deleting"
 	releaseWaits  = "ReleaseWarning Releasing"
 	noFinalizers  = "hub: no finalizers of Argo CD's"
+	unconfirmed   = "event DeletedUnconfirmed"
 )
 
 // carriesRequest lets a work carry a request that the agent has not answered.
@@ -73,18 +74,18 @@ func TestEnd(t *testing.T) {
 		"put on just before": {is: of(ends()).with(func(s *situation) { s.Own = workFor(t, app().Obj()) }),
 			want: []string{"update cluster1", deletionWaits}},
 		"away":   {is: of(ends()).own(t, goingAway).cluster("cluster1", away), want: []string{deletionWaits}, says: "to delete it without confirmation"},
-		"forced": {is: of(forced(ends())).own(t, goingAway), want: []string{noFinalizers, "event DeletedUnconfirmed"}},
+		"forced": {is: of(forced(ends())).own(t, goingAway), want: []string{noFinalizers, unconfirmed}},
 		"forced, not gone": {
 			is:   of(forced(ends())).own(t, runsAnOperation),
-			want: []string{"delete cluster1", "  event WorkDeleted", noFinalizers, "event DeletedUnconfirmed"}},
+			want: []string{"delete cluster1", "  event WorkDeleted", noFinalizers, unconfirmed}},
 		"forced with an odd word": {
 			is:   of(ends().Annotation(apis.AnnotationForceDelete, "yes!")).own(t, goingAway),
 			want: []string{deletionWaits}, says: "nothing is forced"},
 		"an odd word on release": {
 			is: of(ends().Annotation(apis.AnnotationRelease, "no!")).own(t), want: []string{deletionWaits}, says: "until then the cluster keeps all"},
-		"no such cluster any more": {is: of(ends()).own(t, goingAway).cluster("cluster1", missingCluster), want: []string{noFinalizers, "event DeletedUnconfirmed"}},
-		"not accepted any more":    {is: of(ends()).own(t, goingAway).cluster("cluster1", notAccepted), want: []string{noFinalizers, "event DeletedUnconfirmed"}},
-		"a cluster that goes":      {is: of(ends()).own(t, goingAway).cluster("cluster1", dying), want: []string{noFinalizers, "event DeletedUnconfirmed"}},
+		"no such cluster any more": {is: of(ends()).own(t, goingAway).cluster("cluster1", missingCluster), want: []string{noFinalizers, unconfirmed}},
+		"not accepted any more":    {is: of(ends()).own(t, goingAway).cluster("cluster1", notAccepted), want: []string{noFinalizers, unconfirmed}},
+		"a cluster that goes":      {is: of(ends()).own(t, goingAway).cluster("cluster1", dying), want: []string{noFinalizers, unconfirmed}},
 		"on two, one of which goes": {
 			is:   of(ends()).own(t, goingAway).at(t, "cluster2", fixture.UID).cluster("cluster1", dying),
 			want: []string{"delete cluster2", "  event WorkDeleted", deletionWaits}, says: "waiting for cluster cluster2 to remove"},
@@ -140,7 +141,7 @@ func TestEnd(t *testing.T) {
 		"released, and nowhere": {is: of(ends().Annotation(apis.AnnotationRelease, "true")), want: []string{noFinalizers}},
 		"released, and forced": {
 			is:   of(forced(ends()).Annotation(apis.AnnotationRelease, "true")).own(t),
-			want: []string{"update cluster1", noFinalizers, "event DeletedUnconfirmed"}},
+			want: []string{"update cluster1", noFinalizers, unconfirmed}},
 		"no cluster named": {is: of(ends().Cluster("")).at(t, "cluster2", fixture.UID), want: []string{"update cluster2", releaseWaits}},
 		"no cluster named, and away": {
 			is:   of(ends().Cluster("")).at(t, "cluster2", fixture.UID).cluster("cluster2", away),

@@ -59,11 +59,13 @@ func TestHeeded(t *testing.T) {
 		"applied, and held by others": {work.ForceApply, func(b builder) builder {
 			return b.String("finalizersDropped", "7").String("finalizerLeft", "x")
 		}, false, true},
-		"not there":              {work.ForceApply, func(b builder) builder { return b.Refused("forbidden", no) }, true, true},
-		"not to be read":         {work.ForceApply, func(b builder) builder { return b.Refused("connection refused", unknown) }, false, false},
-		"of no known kind":       {work.ForceApply, builder.Unmapped, false, false},
-		"refused, it is there":   {work.ForceApply, func(b builder) builder { return b.Refused("forbidden", yes) }, false, false},
-		"refused, it cascades":   {work.ForceApply, func(b builder) builder { return b.Refused("forbidden", yes).String("finalizerLeft", "x") }, false, true},
+		"not there":            {work.ForceApply, func(b builder) builder { return b.Refused("forbidden", no) }, true, true},
+		"not to be read":       {work.ForceApply, func(b builder) builder { return b.Refused("connection refused", unknown) }, false, false},
+		"of no known kind":     {work.ForceApply, builder.Unmapped, false, false},
+		"refused, it is there": {work.ForceApply, func(b builder) builder { return b.Refused("forbidden", yes) }, false, false},
+		"refused, it cascades": {
+			work.ForceApply, func(b builder) builder { return b.Refused("forbidden", yes).String("finalizerLeft", "x") }, false, true,
+		},
 		"in conflict, nobody's":  {work.Apply, func(b builder) builder { return b.Refused(conflict, yes) }, true, true},
 		"in conflict, its own":   {work.Apply, func(b builder) builder { return b.Refused(conflict, yes).String("workOwner", self) }, false, false},
 		"in conflict, another's": {work.Apply, func(b builder) builder { return b.Refused(conflict, yes).String("workOwner", other) }, false, false},
