@@ -11,6 +11,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	towlinereport "github.com/towline-io/towline/pkg/report"
 )
 
 // TestAggregationUnderANarrowSchema: a report that an API server keeps no more of says the same to it: a restart writes none anew.
@@ -58,4 +59,26 @@ func narrowEvents(t *testing.T, sets []appSet) (n int) {
 		n += len(slices.DeleteFunc(list.Items, func(e eventsv1.Event) bool { return e.Reason != apis.ReasonSchemaNarrow }))
 	}
 	return n
+}
+
+// TestAggregationOverAReportThatWasCut: a report that a narrower schema has cut is written anew once the hub has the full one, and
+// is not refused for what it lacked.
+func TestAggregationOverAReportThatWasCut(t *testing.T) {
+	if *publishedCRDs {
+		t.Skip("not with -published-crds")
+	}
+	first := start(t)
+	set := applicationSet(t)
+	app := set.application(cluster(t), "a").Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	expectHealth(t, app, "Healthy")
+	set.expect(t, healths("Healthy"))
+	first.stop()
+	cut := towlinereport.Published(set.report(t))
+	if err := k8s.Update(t.Context(), cut); err != nil {
+		t.Fatal(err)
+	}
+	start(t)
+	NewWithT(t).Eventually(func() int { return len(set.report(t).Status.Conditions) }, soon, tick).Should(BeNumerically(">", 0))
 }

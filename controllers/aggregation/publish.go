@@ -43,6 +43,7 @@ func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, s *set
 		s.dirty = false
 		return nil
 	}
+	report.Publish(desired, before.conditions, before.meta.Generation, metav1.Now()) // a schema that has conditions asks for their times
 	same, err := r.sameOnceDropped(ctx, desired, before)
 	if err != nil {
 		return err
@@ -52,7 +53,6 @@ func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, s *set
 		s.dirty = false
 		return nil
 	}
-	report.Publish(desired, before.conditions, before.meta.Generation, metav1.Now())
 	began := time.Now()
 	now, err := r.send(ctx, desired, s)
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
