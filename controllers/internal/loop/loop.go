@@ -64,8 +64,12 @@ func (p Phases[P]) Run(ctx context.Context) (ctrl.Result, error) {
 		soon := false
 		if destroys := plan.Destroys(); len(destroys) > 0 && !live {
 			live = true
-			if same, err := p.ObserveLive(ctx); err != nil || !same {
-				return ctrl.Result{RequeueAfter: Behind}, err
+			same, err := p.ObserveLive(ctx)
+			switch {
+			case err != nil:
+				return ctrl.Result{}, err
+			case !same:
+				return ctrl.Result{RequeueAfter: Behind}, nil
 			}
 			if plan, err = p.Decide(ctx); err != nil {
 				return ctrl.Result{}, err
