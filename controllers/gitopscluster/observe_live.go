@@ -37,6 +37,9 @@ func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same b
 	if err := seen.observeOthers(ctx); err != nil {
 		return false, err
 	}
+	if err := r.observeChosen(ctx, seen); err != nil {
+		return false, err
+	}
 	all := &v1beta1.GitOpsClusterList{}
 	if err := r.Live.List(ctx, all); err != nil {
 		return false, err
@@ -176,5 +179,5 @@ func (r *Reconciler) observeTaken(ctx context.Context, seen *observation, cluste
 		}
 		seen.NoteTaken(cluster, s)
 	}
-	return nil
+	return seen.observeOthers(ctx) // of two that want one Secret the order counts; it keeps credentials of which no token is known
 }

@@ -97,6 +97,13 @@ func TestUse(t *testing.T) {
 			s.Argos["other"].Shared = true
 			s.Argos[home].Generator = GeneratorObjects(home)
 		}), want: []string{"create a", "create b", "delete a", "delete b", "keep argocd"}},
+		"moved back, and another has Secrets there": {is: elsewhere(into(home, false), claimed, func(s *situation) {
+			Marks{Finalizer: true, Namespaces: []string{home, "other"}}.Put(s.GitOpsCluster)
+			theirs := secret("theirs", "c", "https://c", 0, true)
+			theirs.Annotations = map[string]string{apis.AnnotationGitOpsClusters: "another/fleet"}
+			s.Argos["other"].ours = append(s.Argos["other"].ours, theirs)
+			s.Argos[home].Generator = GeneratorObjects(home)
+		}), want: []string{"create a", "create b", "delete a", "delete b", "keep argocd"}},
 	})
 }
 
@@ -399,6 +406,7 @@ func TestUsers(t *testing.T) {
 		want *User
 	}{
 		"for pull":                  {fixture.Application("web").Cluster("a"), &User{}},
+		"switched off by its label": {fixture.Application("web").Cluster("a").Label(apis.LabelPull, "false"), &User{}},
 		"for pull elsewhere":        {fixture.Application("web").Cluster("b"), nil},
 		"pushed by name":            {pushedTo("web", `{"name":"a"}`), &User{Pushed: true}},
 		"pushed by address":         {pushedTo("web", `{"server":"https://a/"}`), &User{Pushed: true}},
@@ -429,6 +437,12 @@ func TestNeeds(t *testing.T) {
 	}
 	if got := s.Wanted(); len(got) != 1 || got[0].Name != "another" {
 		t.Errorf("others %v", got)
+	}
+	fresh, theirs := fresh(), secret("a-cluster-secret", "a", "https://a", 0, true)
+	theirs.Annotations = map[string]string{apis.AnnotationGitOpsClusters: "argocd/first"}
+	fresh.NoteTaken("a", theirs)
+	if got := fresh.Wanted(); len(got) != 1 || got[0].Name != "first" {
+		t.Errorf("others of a Secret that the cache does not have yet: %v", got)
 	}
 	if got := s.Dropped(); got != nil {
 		t.Errorf("dropped %v", got)

@@ -177,6 +177,9 @@ func (f *Facts) Wanted() []types.NamespacedName {
 			add(s)
 		}
 	}
+	for _, s := range f.Taken {
+		add(s)
+	}
 	return out
 }
 

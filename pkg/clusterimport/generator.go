@@ -9,9 +9,11 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/clustersecret"
 )
 
 const (
@@ -62,10 +64,14 @@ func (d *decision) prepare(namespace string) (steps []Step) {
 	return steps
 }
 
-// unprepare removes what was made for the generator, unless another GitOpsCluster has the same Argo CD.
+// unprepare removes what was made for the generator, unless another GitOpsCluster has the same Argo CD, or still has Secrets
+// there. It is not enough that the annotation of this one names the namespace: its author can write that.
 func (d *decision) unprepare(namespace string) (steps []Step) {
 	argo := d.Argos[namespace]
-	if argo.Shared {
+	another := func(owner types.NamespacedName) bool { return owner != d.Key() }
+	if argo.Shared || slices.ContainsFunc(argo.ours, func(s *corev1.Secret) bool {
+		return slices.ContainsFunc(clustersecret.Owners(s), another)
+	}) {
 		return nil
 	}
 	for _, existing := range argo.Generator {

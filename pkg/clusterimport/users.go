@@ -30,10 +30,10 @@ func SameUser(a, b *argocd.Application) bool { return a.Cluster() == b.Cluster()
 
 // Add notes how an Application names its cluster: for pull by the name of the ManagedCluster, and where an Argo CD of the hub
 // deploys it by its destination. One for pull may be deployed by both: the annotation that keeps the hub's Argo CD away may
-// be missing.
+// be missing. One whose pull label says false counts as well, as it does in the cache: both looks have to come to the same.
 func (u Users) Add(app *argocd.Application) {
 	key := types.NamespacedName{Namespace: app.Namespace, Name: app.Name}
-	if app.Pulled() {
+	if _, labelled := app.Labels[apis.LabelPull]; labelled && app.Cluster() != "" {
 		u["cluster "+app.Cluster()] = User{Application: key}
 	}
 	if by := destinationOf(app); by != "" {
