@@ -46,6 +46,30 @@ func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same b
 	}
 	for namespace, argo := range seen.Argos {
 		argo.Shared = seen.isShared(namespace, all.Items)
+		if known, err := r.knowsAll(ctx, seen.key, namespace, argo); err != nil || !known {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// knowsAll tells whether the cache has every Secret that a namespace has on behalf of the GitOpsCluster. One that was just made may
+// not have arrived: nobody would remove it once the namespace is left.
+func (r *Reconciler) knowsAll(ctx context.Context, key types.NamespacedName, namespace string, argo *clusterimport.Argo) (bool, error) {
+	if argo.Forbidden {
+		return true, nil
+	}
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
+	asCached := client.MatchingLabels{apis.LabelSecretType: apis.SecretTypeCluster}
+	if err := r.Live.List(ctx, list, client.InNamespace(namespace), asCached); err != nil {
+		return false, err
+	}
+	for i := range list.Items {
+		s := &corev1.Secret{ObjectMeta: list.Items[i].ObjectMeta}
+		if clustersecret.OwnedBy(s, key) && !argo.Has(s.Name) {
+			return false, nil
+		}
 	}
 	return true, nil
 }

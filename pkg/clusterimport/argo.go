@@ -129,6 +129,11 @@ func older(a, b *corev1.Secret) int {
 	return strings.Compare(a.Name, b.Name)
 }
 
+// Has tells whether the Argo CD has a cluster Secret of that name.
+func (a *Argo) Has(name string) bool {
+	return slices.ContainsFunc(a.secrets, func(s *corev1.Secret) bool { return s.Name == name })
+}
+
 // owned are the Secrets that a GitOpsCluster wants, sorted by cluster.
 func (a *Argo) owned(owner types.NamespacedName) []*corev1.Secret {
 	if a == nil {
