@@ -3,6 +3,7 @@ package delivery
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,7 +102,11 @@ func askOldCluster(d *decision, _ question) answer {
 		d.wait(h.Wait)
 		return answer{words: h.Message, kind: h.Type, reason: h.Reason}
 	}
-	return because("%s%s", d.moving(old, "it is sent there when %s has removed it"), d.running(old))
+	words := d.moving(old, "it is sent there when %s has removed it") + d.running(old)
+	if kept := d.keptByOlder(); kept != "" {
+		words += "; " + kept
+	}
+	return answer{words: words, after: d.keptAgain()}
 }
 
 // moving is what to tell of an Application that other clusters have as well; empty where none has. format has a place for
@@ -117,28 +122,63 @@ func (d *decision) moving(others works, format string) string {
 	return fmt.Sprintf("moving to cluster %s: "+format, d.App.Cluster(), strings.Join(names, ", ")) + d.blockers(others)
 }
 
-// moves is the notice of that; nil for none.
+// moves is the notice of that, and of what an older controller left elsewhere; nil for none.
 func (d *decision) moves(words string) *hold {
+	switch kept := d.keptByOlder(); {
+	case words == "":
+		words = kept
+	case kept != "":
+		words += "; " + kept
+	}
 	if words == "" {
 		return nil
 	}
-	return d.met("move", answer{words: words})
+	return d.met("move", answer{words: words, after: d.keptAgain()})
+}
+
+// leftByOlder tells whether a work is on another cluster than the Application names, as an older controller left it when the
+// Application moved. That never deleted such works, and whoever moved the Application may count on what runs there since.
+func (d *decision) leftByOlder(w *workv1.ManifestWork) bool {
+	return w.Namespace != d.App.Cluster() && work.ByOlder(w) && !d.leaving(w)
+}
+
+// keptByOlder tells of those works, and of what a person can do; empty where there are none.
+func (d *decision) keptByOlder() string {
+	var names, clusters []string
+	for _, w := range only(d.Others, d.leftByOlder) {
+		names, clusters = append(names, w.Namespace+"/"+w.Name), append(clusters, "cluster "+w.Namespace)
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s has it too, as an older controller left it, and keeps it. To remove it there, with what it deployed, delete ManifestWork %s",
+		strings.Join(clusters, ", "), strings.Join(names, ", "))
+}
+
+// keptAgain is when to look whether somebody has deleted such a work, of those that are not watched; zero for never.
+func (d *decision) keptAgain() time.Duration {
+	unwatched := func(w *workv1.ManifestWork) bool { return d.leftByOlder(w) && w.Labels[apis.LabelPull] == "" }
+	if slices.ContainsFunc(d.Others, unwatched) {
+		return time.Minute
+	}
+	return 0
 }
 
 // clear deletes the works that carried this Application before, once current has taken their place: on the same cluster when
 // it has been applied, so that the Application there has a new owner before it loses the old one; on another one when it is
 // healthy where it is now, or has not become so in time. changed is set when current is to be written first.
 func (d *decision) clear(current *workv1.ManifestWork, changed bool) *hold {
-	others := d.elsewhere()
+	kept := func(w *workv1.ManifestWork) bool { return !d.leftByOlder(w) }
+	others, former := only(d.elsewhere(), kept), only(d.Others, kept)
 	switch {
-	case len(d.Others) == 0:
-		return nil
+	case len(former) == 0:
+		return d.moves("")
 	case changed || !applied(current):
 		return d.moves(d.moving(others, "%s keeps it until then"))
 	}
 	left := d.Move.left(d.App, current, d.Now)
 	d.wait(Wait{After: left})
-	first := d.removeFormer(d.Others, left)
+	first := d.removeFormer(former, left)
 	switch {
 	case first != nil:
 		return first
@@ -161,6 +201,7 @@ func (d *decision) removeFormer(ws works, left time.Duration) (first *hold) {
 		switch {
 		case isHere(w, d.App):
 			h = d.drop(w)
+		case d.leftByOlder(w):
 		case left > 0 && w.Namespace != d.App.Cluster():
 		case w.Name != work.Name(d.App):
 			h = d.endEarlier(w)

@@ -171,3 +171,44 @@ func TestOlderKeepsWhatIsBeside(t *testing.T) {
 		})
 	}
 }
+
+// TestOlderMoved: what a move under an older controller left on the former cluster stays there, and is told of.
+func TestOlderMoved(t *testing.T) {
+	const told = "MoveWarning Moving"
+	left := func(b *fixture.ApplicationBuilder, disabled bool, edits ...func(*workv1.ManifestWork)) func(*situation) {
+		return func(s *situation) {
+			s.Others = append(s.Others, olderWork(b.Annotation(apis.AnnotationCluster, "cluster2").Obj(), disabled, edits...))
+		}
+	}
+	oldFirst := func() *fixture.ApplicationBuilder {
+		return cascading().Annotation(apis.AnnotationMoveOrder, apis.MoveOldFirst)
+	}
+	earlier := func(w *workv1.ManifestWork) { w.Name = "guestbook-99999" }
+	decides(t, map[string]row{
+		"healthy": {
+			is:   of(cascading()).own(t, reports("Healthy")).with(left(cascading(), false)),
+			want: []string{told}, says: "delete ManifestWork cluster2/"},
+		"healthy, disabled": {
+			is: of(cascading()).own(t, reports("Healthy")).with(left(cascading(), true)), want: []string{told}, says: "cluster cluster2 has it too"},
+		"not healthy in time": {
+			is: of(cascading()).own(t).with(left(cascading(), false), func(s *situation) { s.Move.Timeout = 0 }), want: []string{told}},
+		"of a set, without the label": {
+			is:   of(ofSet()).own(t, reports("Healthy")).with(left(ofSet(), false)),
+			want: []string{told, "after 1m0s"}},
+		"of an earlier one": {
+			is: of(cascading()).own(t, reports("Healthy")).with(left(cascading(), false, earlier)), want: []string{told}},
+		"going": {
+			is: of(cascading()).own(t, reports("Healthy")).with(left(cascading(), false, goingAway)), want: []string{told}, says: "waiting for cluster"},
+		"both by an older": {
+			is: of(cascading()).older(true).with(left(cascading(), true)), want: []string{"update cluster1", told}},
+		"not sent": {
+			is: of(cascading()).with(left(cascading(), false)), want: []string{"create cluster1", "  event Propagated", told}},
+		"old first": {is: of(oldFirst()).with(left(oldFirst(), false)), want: []string{told}, says: "delete ManifestWork cluster2/"},
+		"beside one of Towline's": {
+			is:   of(cascading()).own(t, reports("Healthy")).at(t, "cluster3", fixture.UID).cluster("cluster3").with(left(cascading(), false)),
+			want: []string{"delete cluster3", "  event WorkDeleted", told}, says: "cluster cluster2 has it too"},
+		"deleted": {
+			is:   of(deletedApp(cascading())).own(t).with(left(deletedApp(cascading()), false)),
+			want: []string{"delete cluster2", "  event WorkDeleted", "delete cluster1", "  event WorkDeleted", deletionWaits}},
+	})
+}

@@ -15,6 +15,8 @@ var documented = map[string][]string{
 	"moving to B | B is unreachable":                   {"TestMove/sent, not applied"},
 	"moving, old-first | B is known to be unreachable": {"TestMove/old first, and the new one is away"},
 	"moving, old-first | A is unreachable":             {"TestMove/old first"},
+	"delivered to B, and on A by what an older controller left": {
+		"TestOlderMoved/healthy", "TestOlderMoved/not healthy in time", "TestOlderMoved/old first"},
 	"delivered | `release: \"true\"`": {"TestRelease/sent", "TestRelease/its label is gone", "TestRelease/its label is false",
 		"TestRelease/its label is false, and Argo CD ends it",
 		"TestDeliver/the hub's own Argo CD", "TestEnd/no cluster named"},

@@ -412,6 +412,10 @@ func (w *World) onHub(app *argocd.Application) bool {
 // nothingManaged is where no cluster is to have an Application that Towline manages, but for one.
 func (o *oracle) nothingManaged(at key, but *placed) {
 	for _, c := range o.world.clusters {
+		left := func(w *workv1.ManifestWork) bool { return w.Namespace == c.name && work.ByOlder(w) }
+		if but != nil && slices.ContainsFunc(o.worksOf(at), left) {
+			continue
+		}
 		for _, a := range c.apps {
 			if a != but && a.owner() == at && len(a.owners) > 0 {
 				o.world.fail("rest", "cluster %s still has %s, with the owners %v", c.name, at, a.owners)
@@ -475,12 +479,15 @@ func revisionIn(source string) string {
 	return revision
 }
 
-// delivered is where an Application runs where it is to run, and nowhere else.
+// delivered is where an Application runs where it is to run, and nowhere else but where an older controller left it.
 func (o *oracle) delivered(app *argocd.Application, works []*workv1.ManifestWork) {
 	at := key{Namespace: app.Namespace, Name: app.Name}
 	if c := o.world.cluster(app.Cluster()); o.refused(c, app) {
 		return
 	}
+	works = slices.DeleteFunc(slices.Clone(works), func(w *workv1.ManifestWork) bool {
+		return w.Namespace != app.Cluster() && work.ByOlder(w)
+	})
 	if len(works) != 1 || works[0].Namespace != app.Cluster() || works[0].Name != work.Name(app) || works[0].DeletionTimestamp != nil {
 		o.world.fail("rest", "%s has %d works", at, len(works))
 		return
