@@ -71,6 +71,9 @@ func spokenOf(cached client.Reader, app types.NamespacedName) bool {
 // known tells whether the hub has an Application, by what is cached, or a work that names it. Of others there is nothing to
 // do.
 func (r *Reconciler) known(req reconcile.Request) bool {
+	if len(r.made.of(req.NamespacedName)) > 0 {
+		return true // also one that the cache does not show
+	}
 	ctx := context.Background()
 	app := &argocd.Application{}
 	if err := r.Get(ctx, req.NamespacedName, app, client.UnsafeDisableDeepCopy); !apierrors.IsNotFound(err) {

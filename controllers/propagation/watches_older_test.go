@@ -1,0 +1,25 @@
+package propagation
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/fixture"
+)
+
+// TestOlderIsKnown: an Application of which only an unlabelled work is left is looked at by a replica that begins to lead.
+func TestOlderIsKnown(t *testing.T) {
+	w := fixture.OlderWork(fixture.Application("guestbook").ApplicationSet("set").Obj(), false)
+	delete(w.Labels, apis.LabelPull)
+	r := &Reconciler{}
+	app, is := NoteOlder(r, w)
+	if !is || app == (types.NamespacedName{}) {
+		t.Fatalf("%v is not noted", w)
+	}
+	if !r.known(reconcile.Request{NamespacedName: app}) {
+		t.Error("nobody looks at it")
+	}
+}
