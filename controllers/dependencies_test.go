@@ -166,6 +166,7 @@ func TestProjectTravelsOnceToEachCluster(t *testing.T) {
 	for _, key := range keys {
 		expectDependency(t, key, carries(`"namespace":"`+clusterArgoCD+`"`))
 	}
+	settledBeside(t) // a work can be seen before its making is counted
 	towline.writes.take()
 	edit(t, p, func(p *argocd.AppProject) {
 		p.Spec.Raw, p.Spec.SourceRepos = nil, []string{"*", "https://changed.example.com/*"}
