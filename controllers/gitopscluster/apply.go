@@ -89,7 +89,7 @@ func (r *Reconciler) writeAll(ctx context.Context, seen *observation, steps []cl
 			outcome = loop.Conflict
 		case s.Imports() && apierrors.IsAlreadyExists(err):
 			taken = append(taken, s.Cluster)
-		case s.Imports() && isRefusal(err):
+		case s.Imports() && loop.IsRefusal(err):
 			seen.NoteRefused(s, err)
 			outcome = cmp.Or(outcome, loop.Learned)
 		default:
@@ -109,11 +109,6 @@ func (r *Reconciler) writeAll(ctx context.Context, seen *observation, steps []cl
 func isBehind(s *clusterimport.Step, err error) bool {
 	return apierrors.IsConflict(err) || s.Verb == clusterimport.Update && apierrors.IsNotFound(err) ||
 		!s.Imports() && apierrors.IsAlreadyExists(err)
-}
-
-// isRefusal tells whether the API server will not have an object as it is.
-func isRefusal(err error) bool {
-	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err)
 }
 
 // write makes one write, if nobody has written the object meanwhile. Rights to the generator's objects are to replace them.

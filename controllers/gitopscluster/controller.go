@@ -63,7 +63,7 @@ func (r *Reconciler) phases(seen *observation) loop.Phases[*clusterimport.Plan] 
 		Decide:      func(ctx context.Context) (*clusterimport.Plan, error) { return r.decide(ctx, seen) },
 		ObserveLive: func(ctx context.Context) (bool, error) { return r.observeLive(ctx, seen) },
 		Apply:       func(ctx context.Context, p *clusterimport.Plan) (loop.Outcome, error) { return r.apply(ctx, seen, p) },
-		Wait:        wait,
+		Wait:        func(p *clusterimport.Plan) ctrl.Result { return loop.Again(p.After, p.Backoff) },
 	}
 }
 
@@ -78,12 +78,4 @@ func (r *Reconciler) decide(ctx context.Context, seen *observation) (*clusterimp
 			return nil, err
 		}
 	}
-}
-
-// wait is when to look again.
-func wait(p *clusterimport.Plan) ctrl.Result {
-	if p.Backoff {
-		return ctrl.Result{Requeue: true} //nolint:staticcheck // the one way to the queue's own pace without an error
-	}
-	return ctrl.Result{RequeueAfter: p.After}
 }

@@ -155,8 +155,7 @@ func (r *Reconciler) rehearse(ctx context.Context, seen *observation) error {
 // rejection is the API server's refusal of a work; nil for any other error.
 func rejection(err error, w *workv1.ManifestWork) *delivery.Rejection {
 	missing := apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
-	if !missing && !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) && !apierrors.IsBadRequest(err) &&
-		!apierrors.IsRequestEntityTooLargeError(err) {
+	if !missing && !loop.IsRefusal(err) {
 		return nil
 	}
 	return &delivery.Rejection{Key: client.ObjectKeyFromObject(w), Namespace: missing, Message: err.Error()}

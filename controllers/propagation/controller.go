@@ -106,7 +106,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		Decide:      func(ctx context.Context) (*delivery.Plan, error) { return r.decide(ctx, seen) },
 		ObserveLive: func(ctx context.Context) (bool, error) { return r.observeLive(ctx, seen) },
 		Apply:       func(ctx context.Context, p *delivery.Plan) (loop.Outcome, error) { return r.apply(ctx, seen, p) },
-		Wait:        func(p *delivery.Plan) ctrl.Result { return result(p.Wait) },
+		Wait:        func(p *delivery.Plan) ctrl.Result { return loop.Again(p.Wait.After, p.Wait.Backoff) },
 	}.Run(ctx)
 }
 
@@ -124,12 +124,4 @@ func (r *Reconciler) decide(ctx context.Context, seen *observation) (*delivery.P
 			return nil, err
 		}
 	}
-}
-
-// result is when to look again.
-func result(w delivery.Wait) ctrl.Result {
-	if w.Backoff {
-		return ctrl.Result{Requeue: true} //nolint:staticcheck // the one way to the queue's own pace without an error
-	}
-	return ctrl.Result{RequeueAfter: w.After}
 }

@@ -74,8 +74,7 @@ func (d *decision) earlier(w *workv1.ManifestWork) bool {
 
 // await ends an Application when no cluster of its works is waited for any more, and otherwise tells of those that are. The
 // deletion of works that waited for agents which are not waited for is asked for at once: nothing on the hub will wait for
-// them. Where what the Application deployed is to stay, or
-// something else in the work, they go on waiting without it.
+// them. Where what the Application deployed is to stay, or something else in the work, they go on waiting without it.
 func (d *decision) await(ws works) {
 	reasons := d.notWaitedFor(clustersOf(ws))
 	var waited works

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/towline-io/towline/controllers/internal/retry"
@@ -93,6 +94,19 @@ func (p Phases[P]) Run(ctx context.Context) (ctrl.Result, error) {
 		return p.Wait(plan), nil
 	}
 	return ctrl.Result{RequeueAfter: retry.Conflict}, nil
+}
+
+// Again is when to look again: after so long, where zero is never, or at the pace of the queue, which becomes ever slower.
+func Again(after time.Duration, backoff bool) ctrl.Result {
+	if backoff {
+		return ctrl.Result{Requeue: true} //nolint:staticcheck // the one way to the queue's own pace without an error
+	}
+	return ctrl.Result{RequeueAfter: after}
+}
+
+// IsRefusal tells whether the API server will not have an object as it is: to write the same again changes nothing.
+func IsRefusal(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) || apierrors.IsRequestEntityTooLargeError(err)
 }
 
 // sooner is a wait that lasts no longer than the cache may be behind.

@@ -548,30 +548,22 @@ func compareKeys(a, b key) int {
 	return strings.Compare(a.Name, b.Name)
 }
 
-func sortedKeys[V any](m map[key]V) []key {
+func sortedKeys[V any](m map[key]V) []key { return sorted(m, compareKeys) }
+
+func sortedNames[V any](m map[string]V) []string { return sorted(m, strings.Compare) }
+
+// sorted are the keys of a map in order. Most maps have one or none.
+func sorted[K comparable, V any](m map[K]V, compare func(K, K) int) []K {
 	if len(m) == 0 {
 		return nil
 	}
-	out := make([]key, 0, len(m))
-	for at := range m {
-		out = append(out, at)
+	out := make([]K, 0, len(m))
+	for k := range m {
+		out = append(out, k)
 	}
 	if len(out) > 1 {
-		slices.SortFunc(out, compareKeys)
+		slices.SortFunc(out, compare)
 	}
-	return out
-}
-
-// sortedNames are the keys of a map in order.
-func sortedNames[V any](m map[string]V) []string {
-	if len(m) == 0 {
-		return nil
-	}
-	out := make([]string, 0, len(m))
-	for name := range m {
-		out = append(out, name)
-	}
-	slices.Sort(out)
 	return out
 }
 
