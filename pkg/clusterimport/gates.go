@@ -3,7 +3,6 @@ package clusterimport
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/clustersecret"
+	"github.com/towline-io/towline/pkg/gate"
 )
 
 // Intent is something that a GitOpsCluster asks for.
@@ -39,40 +39,8 @@ const (
 	Remove Intent = "remove"
 )
 
-// Ends is what ends a wait.
-type Ends string
-
-const (
-	// ByEvent means: the change of an object that is watched.
-	ByEvent Ends = "event"
-
-	// ByTime means: a time that is known, if no event comes before.
-	ByTime Ends = "time"
-
-	// ByBackoff means: nothing that is watched, and perhaps a person: it is looked at ever more seldom.
-	ByBackoff Ends = "backoff"
-)
-
 // pushedAgain is when to look again where Applications are pushed to a cluster, which are not watched.
 const pushedAgain = time.Minute
-
-// Gate is one reason to wait.
-type Gate struct {
-	// Name tells it from the others.
-	Name string
-
-	// Reason is that of the condition that shows it.
-	Reason string
-
-	// Holds are the intents that it holds back.
-	Holds []Intent
-
-	// Ends is what ends the wait.
-	Ends Ends
-
-	// ask is why it holds.
-	ask func(*decision, question) answer
-}
 
 // question is what a gate is asked about.
 type question struct {
@@ -86,43 +54,42 @@ type question struct {
 	secret *corev1.Secret
 }
 
-// answer is why a gate holds, and how long at most; zero for a wait that only an event ends. The zero value: it is open.
-type answer struct {
-	words string
-	after time.Duration
-}
+type (
+	answer = gate.Answer
+	rule   = func(*decision, question) answer
+)
 
 var open answer
 
-func because(format string, args ...any) answer { return answer{words: fmt.Sprintf(format, args...)} }
+func because(format string, args ...any) answer { return gate.Because(format, args...) }
 
 type intents = []Intent
 
 // Gates are all reasons to wait, in the order in which they are asked.
-var Gates = []Gate{
-	{"placement reference", apis.ReasonPlacementRefInvalid, intents{Choose}, ByEvent, askReference},
-	{"placement", apis.ReasonPlacementNotFound, intents{Choose}, ByEvent, askPlacement},
-	{"decisions", apis.ReasonPlacementPending, intents{Choose}, ByEvent, askDecisions},
+var Gates = gate.Table[Intent, rule]{
+	{Name: "placement reference", Reason: apis.ReasonPlacementRefInvalid, Holds: intents{Choose}, Ask: askReference},
+	{Name: "placement", Reason: apis.ReasonPlacementNotFound, Holds: intents{Choose}, Ask: askPlacement},
+	{Name: "decisions", Reason: apis.ReasonPlacementPending, Holds: intents{Choose}, Ask: askDecisions},
 
-	{"namespace", apis.ReasonArgoNamespaceInvalid, intents{Use}, ByEvent, askNamespace},
-	{"consent", apis.ReasonArgoNamespaceNotAllowed, intents{Use}, ByEvent, askConsent},
-	{"rights", apis.ReasonArgoNamespaceForbidden, intents{Open}, ByBackoff, askRights},
+	{Name: "namespace", Reason: apis.ReasonArgoNamespaceInvalid, Holds: intents{Use}, Ask: askNamespace},
+	{Name: "consent", Reason: apis.ReasonArgoNamespaceNotAllowed, Holds: intents{Use}, Ask: askConsent},
+	{Name: "rights", Reason: apis.ReasonArgoNamespaceForbidden, Holds: intents{Open}, Ends: gate.ByBackoff, Ask: askRights},
 
-	{"cluster exists", apis.ReasonClusterNotFound, intents{Add, Follow}, ByEvent, askCluster},
-	{"another's Secret", apis.ReasonSecretConflict, intents{Add}, ByEvent, askRival},
-	{"name taken", apis.ReasonSecretConflict, intents{Add}, ByBackoff, askTaken},
-	{"refusal", apis.ReasonSecretRejected, intents{Add, Follow}, ByBackoff, askRefusal},
-	{"second Secret", apis.ReasonSecretConflict, intents{Agree}, ByEvent, askRival},
+	{Name: "cluster exists", Reason: apis.ReasonClusterNotFound, Holds: intents{Add, Follow}, Ask: askCluster},
+	{Name: "another's Secret", Reason: apis.ReasonSecretConflict, Holds: intents{Add}, Ask: askRival},
+	{Name: "name taken", Reason: apis.ReasonSecretConflict, Holds: intents{Add}, Ends: gate.ByBackoff, Ask: askTaken},
+	{Name: "refusal", Reason: apis.ReasonSecretRejected, Holds: intents{Add, Follow}, Ends: gate.ByBackoff, Ask: askRefusal},
+	{Name: "second Secret", Reason: apis.ReasonSecretConflict, Holds: intents{Agree}, Ask: askRival},
 
-	{"address", apis.ReasonServerUnknown, intents{Trust}, ByEvent, askAddress},
-	{"rights to tokens", apis.ReasonCredentialsForbidden, intents{Trust}, ByBackoff, askTokenRights},
-	{"token", apis.ReasonCredentialsMissing, intents{Trust}, ByEvent, askToken},
-	{"one account", apis.ReasonCredentialsConflict, intents{Agree}, ByEvent, askAccount},
+	{Name: "address", Reason: apis.ReasonServerUnknown, Holds: intents{Trust}, Ask: askAddress},
+	{Name: "rights to tokens", Reason: apis.ReasonCredentialsForbidden, Holds: intents{Trust}, Ends: gate.ByBackoff, Ask: askTokenRights},
+	{Name: "token", Reason: apis.ReasonCredentialsMissing, Holds: intents{Trust}, Ask: askToken},
+	{Name: "one account", Reason: apis.ReasonCredentialsConflict, Holds: intents{Agree}, Ask: askAccount},
 
-	{"settled", apis.ReasonSelectionUnsettled, intents{Drop}, ByEvent, askSettled},
-	{"grace", apis.ReasonSelectionUnsettled, intents{Drop}, ByTime, askGrace},
-	{"Application for pull", apis.ReasonApplicationsRemain, intents{Remove}, ByEvent, askPulled},
-	{"Application pushed", apis.ReasonApplicationsRemain, intents{Remove}, ByTime, askPushed},
+	{Name: "settled", Reason: apis.ReasonSelectionUnsettled, Holds: intents{Drop}, Ask: askSettled},
+	{Name: "grace", Reason: apis.ReasonSelectionUnsettled, Holds: intents{Drop}, Ends: gate.ByTime, Ask: askGrace},
+	{Name: "Application for pull", Reason: apis.ReasonApplicationsRemain, Holds: intents{Remove}, Ask: askPulled},
+	{Name: "Application pushed", Reason: apis.ReasonApplicationsRemain, Holds: intents{Remove}, Ends: gate.ByTime, Ask: askPushed},
 }
 
 // hold is what keeps a decision from going on, in words for the one who can change that.
@@ -130,23 +97,19 @@ type hold struct{ reason, words string }
 
 // held asks the gates of an intent; nil when none holds.
 func (d *decision) held(i Intent, q question) *hold {
-	for n := range Gates {
-		g := &Gates[n]
-		if !slices.Contains(g.Holds, i) {
-			continue
-		}
-		if a := g.ask(d, q); a.words != "" {
-			d.plan.Trace = append(d.plan.Trace, Answer{Gate: g.Name, Holds: a.words})
-			d.plan.Backoff = d.plan.Backoff || g.Ends == ByBackoff
-			d.wait(a.after)
-			return &hold{g.Reason, a.words}
+	for g := range Gates.Of(i) {
+		if a := g.Ask(d, q); a.Words != "" {
+			d.plan.Trace = append(d.plan.Trace, gate.Said{Gate: g.Name, Holds: a.Words})
+			d.plan.Backoff = d.plan.Backoff || g.Ends == gate.ByBackoff
+			d.wait(a.After)
+			return &hold{g.Reason, a.Words}
 		}
 	}
 	return nil
 }
 
 func askReference(d *decision, _ question) answer {
-	return answer{words: badReference(d.GitOpsCluster)}
+	return answer{Words: badReference(d.GitOpsCluster)}
 }
 
 // askPlacement: a Placement that is not there says nothing of its clusters.
@@ -201,7 +164,7 @@ func askCluster(_ *decision, q question) answer {
 
 // askRival: a Secret of somebody else's is never touched, nor is another made beside it.
 func askRival(d *decision, q question) answer {
-	return answer{words: d.argo.conflict(q.candidate.cluster)}
+	return answer{Words: d.argo.conflict(q.candidate.cluster)}
 }
 
 // askTaken: the cache has only cluster Secrets. Anything may have the name.
@@ -212,7 +175,7 @@ func askTaken(d *decision, q question) answer {
 	return open
 }
 
-func askRefusal(d *decision, q question) answer { return answer{words: d.Refused[q.candidate.name]} }
+func askRefusal(d *decision, q question) answer { return answer{Words: d.Refused[q.candidate.name]} }
 
 func askAddress(_ *decision, q question) answer {
 	if !q.candidate.usable {
@@ -302,7 +265,7 @@ func askPulled(d *decision, q question) answer {
 // askPushed: without it, the hub's Argo CD could neither deploy to the cluster nor remove anything there.
 func askPushed(d *decision, q question) answer {
 	if u := d.Users[keyOf(q.secret)]; u != nil {
-		return answer{fmt.Sprintf("Secret %s/%s for Application %s", q.secret.Namespace, q.secret.Name, u.Application), pushedAgain}
+		return answer{Words: fmt.Sprintf("Secret %s/%s for Application %s", q.secret.Namespace, q.secret.Name, u.Application), After: pushedAgain}
 	}
 	return open
 }

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
+	"github.com/towline-io/towline/pkg/gate"
 )
 
 // Plan is what is to be done about a GitOpsCluster. Its parts are made in this order.
@@ -40,7 +41,7 @@ type Plan struct {
 	Backoff bool
 
 	// Trace are the gates that held, in order.
-	Trace []Answer
+	Trace []gate.Said
 }
 
 // Verb is what a step does to an object.
@@ -82,15 +83,6 @@ type Held struct {
 type Event struct {
 	// Type, Reason, Action and Note are those of events.k8s.io/v1.
 	Type, Reason, Action, Note string
-}
-
-// Answer is what a gate said that held.
-type Answer struct {
-	// Gate is its name.
-	Gate string
-
-	// Holds is why it holds.
-	Holds string
 }
 
 // Destroys are the writes by which an Argo CD loses a cluster, or the hub forgets that it has one; none for a plan that has no

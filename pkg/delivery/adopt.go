@@ -71,15 +71,15 @@ func (d *decision) askAdoption(w *workv1.ManifestWork) answer {
 	}
 	a := because("cluster %s has an Application %s/%s already, which stays as it is", w.Namespace, d.to.ClusterNamespace(), d.to.Name)
 	if work.UpdateModeOf(w) == work.ReadOnly {
-		a.words += ": delete it there, give this one another name, or allow to take it over (" + apis.AnnotationAdopt + ", --adopt)"
+		a.Words += ": delete it there, give this one another name, or allow to take it over (" + apis.AnnotationAdopt + ", --adopt)"
 		return a
 	}
-	a.words += ", since others set fields of it differently: make them equal, or "
+	a.Words += ", since others set fields of it differently: make them equal, or "
 	if d.Adopt == apis.AdoptNever {
-		a.words += "delete it there. " + why // no annotation lifts that
+		a.Words += "delete it there. " + why // no annotation lifts that
 		return a
 	}
-	a.words += "set the annotation " + apis.AnnotationAdopt + " to \"always\". " + why
+	a.Words += "set the annotation " + apis.AnnotationAdopt + " to \"always\". " + why
 	return a
 }
 

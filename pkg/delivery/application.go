@@ -14,7 +14,7 @@ import (
 
 // ofApplication is a gate that looks at the Application alone.
 func ofApplication(check func(*argocd.Application) string) func(*decision, question) answer {
-	return func(d *decision, _ question) answer { return answer{words: check(d.App)} }
+	return func(d *decision, _ question) answer { return answer{Words: check(d.App)} }
 }
 
 // Fit tells whether nothing that can be seen from the Application alone keeps it from being sent.

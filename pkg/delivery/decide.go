@@ -11,6 +11,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/gate"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -82,7 +83,7 @@ const usualAnswers = 32
 // Decide is what is to be done about an Application.
 func Decide(f Facts, o Options) Plan {
 	d := &decision{Facts: &f, Options: o, to: f.App, going: map[types.UID]bool{}}
-	d.plan.Trace = make([]Answer, 0, usualAnswers)
+	d.plan.Trace = make([]gate.Said, 0, usualAnswers)
 	d.plan.Intent = d.intent()
 	kept, pending, stops := d.revoke() // whatever the Application's author decides does not keep what lost its right
 	if !stops {

@@ -87,7 +87,7 @@ func (d *decision) send() *hold {
 	}
 	d.wait(Wait{After: r.after})
 	current, changed := d.write(desired)
-	if a := d.askAdoption(current); !changed && a.words != "" {
+	if a := d.askAdoption(current); !changed && a.Words != "" {
 		return d.met("adoption", a)
 	}
 	return d.clear(current, changed)

@@ -1,6 +1,9 @@
 package delivery
 
-import "github.com/towline-io/towline/pkg/apis"
+import (
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/gate"
+)
 
 // Short forms for the table.
 const (
@@ -13,67 +16,67 @@ const (
 )
 
 // Gates are all reasons to wait, in the order in which they are asked.
-var Gates []Gate
+var Gates gate.Table[Intent, rule]
 
 type intents = []Intent
 
 func init() { // the gates of one intent ask those of another
-	Gates = []Gate{
-		{"paused", paused, apis.ReasonPaused, intents{Deliver, Release, End, HandBack}, ByEvent, askPaused},
-		{"cluster paused", paused, apis.ReasonPaused, intents{Remove, Drop, Keep}, ByEvent, askClusterPaused},
-		{"release paused", paused, apis.ReasonPaused, intents{Leave}, ByEvent, askReleasePaused},
-		{"release undecided", deleting, apis.ReasonDeleting, intents{End}, ByEvent, askReleaseUndecided},
+	Gates = gate.Table[Intent, rule]{
+		{Name: "paused", Type: paused, Reason: apis.ReasonPaused, Holds: intents{Deliver, Release, End, HandBack}, Ask: askPaused},
+		{Name: "cluster paused", Type: paused, Reason: apis.ReasonPaused, Holds: intents{Remove, Drop, Keep}, Ask: askClusterPaused},
+		{Name: "release paused", Type: paused, Reason: apis.ReasonPaused, Holds: intents{Leave}, Ask: askReleasePaused},
+		{Name: "release undecided", Type: deleting, Reason: apis.ReasonDeleting, Holds: intents{End}, Ask: askReleaseUndecided},
 
-		{"cluster named", problem, apis.ReasonClusterAnnotationMissing, intents{Deliver}, ByEvent, ofApplication(noCluster)},
-		{"cluster name", problem, apis.ReasonClusterNameInvalid, intents{Deliver}, ByEvent, ofApplication(badCluster)},
-		{"namespace", problem, apis.ReasonNamespaceInvalid, intents{Deliver}, ByEvent, ofApplication(badNamespace)},
-		{"reconcile skipped", problem, apis.ReasonSkipReconcileMissing, intents{Deliver}, ByEvent, ofApplication(notSkipped)},
-		{"annotations", problem, apis.ReasonAnnotationInvalid, intents{Deliver}, ByEvent, ofApplication(badAnnotation)},
-		{"cluster exists", problem, apis.ReasonClusterNotFound, intents{Deliver}, ByEvent, askClusterExists},
-		{"cluster stays", problem, apis.ReasonClusterDeleting, intents{Deliver}, ByEvent, askClusterStays},
-		{"cluster accepted", problem, apis.ReasonClusterNotAccepted, intents{Deliver}, ByEvent, askClusterAccepted},
-		{"own copy", problem, apis.ReasonLocalClusterConflict, intents{Deliver}, ByEvent, askOwnCopy},
-		{"spec", problem, apis.ReasonSpecInvalid, intents{Deliver}, ByEvent, askSpec},
-		{"grant", forbidden, "", intents{Deliver}, ByEvent, askGrant},
-		{"claimants", problem, apis.ReasonTargetConflict, intents{Deliver}, ByBackoff, askClaimants},
-		{"target free", problem, apis.ReasonTargetConflict, intents{Deliver}, ByBackoff, askTargetFree},
-		{"hub copy", problem, apis.ReasonLocalClusterConflict, intents{Deliver}, ByBackoff, askHubCopy},
-		{"executor", problem, apis.ReasonExecutorInvalid, intents{Deliver}, ByEvent, askExecutor},
-		{"own work", problem, apis.ReasonWorkConflict, intents{Deliver}, ByBackoff, askOwnWork},
-		{"another's work", problem, apis.ReasonWorkConflict, intents{Deliver}, ByEvent, askOthersWork},
-		{"predecessor", moving, apis.ReasonMoving, intents{Deliver}, ByEvent, askPredecessor},
-		{"rehearsal", problem, "", intents{Deliver}, ByBackoff, askRehearsal},
-		{"new cluster", moving, apis.ReasonMoving, intents{Deliver}, ByEvent, askNewCluster},
-		{"old cluster", moving, apis.ReasonMoving, intents{Deliver}, ByEvent, askOldCluster},
-		{"return", forbidden, "", intents{Deliver}, ByEvent, askReturn},
-		{"relocation", moving, apis.ReasonMoving, intents{Deliver}, ByEvent, askRelocation},
+		{Name: "cluster named", Type: problem, Reason: apis.ReasonClusterAnnotationMissing, Holds: intents{Deliver}, Ask: ofApplication(noCluster)},
+		{Name: "cluster name", Type: problem, Reason: apis.ReasonClusterNameInvalid, Holds: intents{Deliver}, Ask: ofApplication(badCluster)},
+		{Name: "namespace", Type: problem, Reason: apis.ReasonNamespaceInvalid, Holds: intents{Deliver}, Ask: ofApplication(badNamespace)},
+		{Name: "reconcile skipped", Type: problem, Reason: apis.ReasonSkipReconcileMissing, Holds: intents{Deliver}, Ask: ofApplication(notSkipped)},
+		{Name: "annotations", Type: problem, Reason: apis.ReasonAnnotationInvalid, Holds: intents{Deliver}, Ask: ofApplication(badAnnotation)},
+		{Name: "cluster exists", Type: problem, Reason: apis.ReasonClusterNotFound, Holds: intents{Deliver}, Ask: askClusterExists},
+		{Name: "cluster stays", Type: problem, Reason: apis.ReasonClusterDeleting, Holds: intents{Deliver}, Ask: askClusterStays},
+		{Name: "cluster accepted", Type: problem, Reason: apis.ReasonClusterNotAccepted, Holds: intents{Deliver}, Ask: askClusterAccepted},
+		{Name: "own copy", Type: problem, Reason: apis.ReasonLocalClusterConflict, Holds: intents{Deliver}, Ask: askOwnCopy},
+		{Name: "spec", Type: problem, Reason: apis.ReasonSpecInvalid, Holds: intents{Deliver}, Ask: askSpec},
+		{Name: "grant", Type: forbidden, Holds: intents{Deliver}, Ask: askGrant},
+		{Name: "claimants", Type: problem, Reason: apis.ReasonTargetConflict, Holds: intents{Deliver}, Ends: gate.ByBackoff, Ask: askClaimants},
+		{Name: "target free", Type: problem, Reason: apis.ReasonTargetConflict, Holds: intents{Deliver}, Ends: gate.ByBackoff, Ask: askTargetFree},
+		{Name: "hub copy", Type: problem, Reason: apis.ReasonLocalClusterConflict, Holds: intents{Deliver}, Ends: gate.ByBackoff, Ask: askHubCopy},
+		{Name: "executor", Type: problem, Reason: apis.ReasonExecutorInvalid, Holds: intents{Deliver}, Ask: askExecutor},
+		{Name: "own work", Type: problem, Reason: apis.ReasonWorkConflict, Holds: intents{Deliver}, Ends: gate.ByBackoff, Ask: askOwnWork},
+		{Name: "another's work", Type: problem, Reason: apis.ReasonWorkConflict, Holds: intents{Deliver}, Ask: askOthersWork},
+		{Name: "predecessor", Type: moving, Reason: apis.ReasonMoving, Holds: intents{Deliver}, Ask: askPredecessor},
+		{Name: "rehearsal", Type: problem, Holds: intents{Deliver}, Ends: gate.ByBackoff, Ask: askRehearsal},
+		{Name: "new cluster", Type: moving, Reason: apis.ReasonMoving, Holds: intents{Deliver}, Ask: askNewCluster},
+		{Name: "old cluster", Type: moving, Reason: apis.ReasonMoving, Holds: intents{Deliver}, Ask: askOldCluster},
+		{Name: "return", Type: forbidden, Holds: intents{Deliver}, Ask: askReturn},
+		{Name: "relocation", Type: moving, Reason: apis.ReasonMoving, Holds: intents{Deliver}, Ask: askRelocation},
 
 		// They are met while the work is written, and beside it.
-		{"operation grant", forbidden, "", intents{Deliver}, ByEvent, nil},
-		{"operation", problem, apis.ReasonOperationInvalid, intents{Deliver}, ByEvent, nil},
-		{"payload", problem, apis.ReasonPayloadTooLarge, intents{Deliver, Remove, Leave}, ByEvent, nil},
-		{"write", problem, apis.ReasonWorkRejected, intents{Deliver}, ByBackoff, nil},
-		{"adoption", problem, apis.ReasonAdoptionRefused, intents{Deliver}, ByEvent, nil},
-		{"move", moving, apis.ReasonMoving, intents{Deliver}, ByEvent, nil},
-		{"release", releasing, apis.ReasonReleasing, intents{Release, Disown, HandBack, End}, ByEvent, nil},
-		{"released", releasing, "", intents{Release, Disown}, ByEvent, nil},
-		{"deletion", deleting, apis.ReasonDeleting, intents{End, HandBack}, ByEvent, nil},
+		{Name: "operation grant", Type: forbidden, Holds: intents{Deliver}},
+		{Name: "operation", Type: problem, Reason: apis.ReasonOperationInvalid, Holds: intents{Deliver}},
+		{Name: "payload", Type: problem, Reason: apis.ReasonPayloadTooLarge, Holds: intents{Deliver, Remove, Leave}},
+		{Name: "write", Type: problem, Reason: apis.ReasonWorkRejected, Holds: intents{Deliver}, Ends: gate.ByBackoff},
+		{Name: "adoption", Type: problem, Reason: apis.ReasonAdoptionRefused, Holds: intents{Deliver}},
+		{Name: "move", Type: moving, Reason: apis.ReasonMoving, Holds: intents{Deliver}},
+		{Name: "release", Type: releasing, Reason: apis.ReasonReleasing, Holds: intents{Release, Disown, HandBack, End}},
+		{Name: "released", Type: releasing, Holds: intents{Release, Disown}},
+		{Name: "deletion", Type: deleting, Reason: apis.ReasonDeleting, Holds: intents{End, HandBack}},
 
 		// Works that go.
-		{"grant missing", forbidden, "", intents{Missing}, ByEvent, askMissing},
-		{"too many revocations", forbidden, apis.ReasonRevocationHeld, intents{Refused}, ByEvent, askTooMany},
-		{"grace", forbidden, "", intents{Refused}, ByTime, askGrace},
-		{"revocation", forbidden, "", intents{Revoke}, ByEvent, nil},
-		{"running operation", "", "", intents{Remove}, ByEvent, askOperation},
-		{"finalizers", "", "", intents{Remove, Revoke}, ByEvent, askFinalizers},
-		{"held beside", "", "", intents{Remove, Revoke, Drop}, ByEvent, askBeside},
+		{Name: "grant missing", Type: forbidden, Holds: intents{Missing}, Ask: askMissing},
+		{Name: "too many revocations", Type: forbidden, Reason: apis.ReasonRevocationHeld, Holds: intents{Refused}, Ask: askTooMany},
+		{Name: "grace", Type: forbidden, Holds: intents{Refused}, Ends: gate.ByTime, Ask: askGrace},
+		{Name: "revocation", Type: forbidden, Holds: intents{Revoke}},
+		{Name: "running operation", Holds: intents{Remove}, Ask: askOperation},
+		{Name: "finalizers", Holds: intents{Remove, Revoke}, Ask: askFinalizers},
+		{Name: "held beside", Holds: intents{Remove, Revoke, Drop}, Ask: askBeside},
 
 		// Works that are released.
-		{"return of a request", forbidden, "", intents{Leave}, ByEvent, askReturned},
-		{"preparation", "", "", intents{Leave}, ByEvent, askPrepared},
-		{"dependencies", "", "", intents{Leave}, ByEvent, askDependencies},
+		{Name: "return of a request", Type: forbidden, Holds: intents{Leave}, Ask: askReturned},
+		{Name: "preparation", Holds: intents{Leave}, Ask: askPrepared},
+		{Name: "dependencies", Holds: intents{Leave}, Ask: askDependencies},
 
 		// Works whose Application is gone.
-		{"loss", "", "", intents{Orphan}, ByTime, askLoss},
+		{Name: "loss", Holds: intents{Orphan}, Ends: gate.ByTime, Ask: askLoss},
 	}
 }

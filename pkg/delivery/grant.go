@@ -15,7 +15,7 @@ func unrendered(err error) answer {
 	if large, ok := errors.AsType[*work.TooLargeError](err); ok {
 		return because("%s: move inline values and manifests into the Git repository, or split the Application", large)
 	}
-	return answer{words: fmt.Sprintf("the Application cannot be read: %s: correct the field", err), reason: apis.ReasonSpecInvalid}
+	return answer{Words: fmt.Sprintf("the Application cannot be read: %s: correct the field", err), Reason: apis.ReasonSpecInvalid}
 }
 
 // refused is a refusal of who gives rights.
@@ -23,7 +23,7 @@ func refused(r *authorization.Refusal) answer {
 	if r == nil {
 		return open
 	}
-	return answer{words: r.Message, reason: r.Reason}
+	return answer{Words: r.Message, Reason: r.Reason}
 }
 
 // askSpec is for an Application of which cannot be read what it asks for.
@@ -38,7 +38,7 @@ func askSpec(d *decision, _ question) answer {
 // revoke looks at what that one carries.
 func askGrant(d *decision, _ question) answer { return refused(d.Refused) }
 
-func askExecutor(d *decision, _ question) answer { return answer{words: d.ExecutorInvalid} }
+func askExecutor(d *decision, _ question) answer { return answer{Words: d.ExecutorInvalid} }
 
 // withhold finds out whether the operation that a permitted Application requests may travel. It is held where it is, so that
 // it can be taken back or terminated, or go when it is permitted; all else of the Application goes on.
@@ -56,7 +56,7 @@ func (d *decision) withhold() {
 	}
 	if r := d.OperationRefused; r != nil {
 		d.withheld = d.met("operation grant",
-			answer{words: "the requested operation is held back, and can be terminated: " + r.Message, reason: r.Reason})
+			answer{Words: "the requested operation is held back, and can be terminated: " + r.Message, Reason: r.Reason})
 	}
 }
 

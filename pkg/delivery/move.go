@@ -56,7 +56,7 @@ func askRehearsal(d *decision, _ question) answer {
 	}
 	if _, err := Rehearsal(d.Facts); err != nil {
 		a := unrendered(err)
-		a.reason = cmp.Or(a.reason, apis.ReasonPayloadTooLarge)
+		a.Reason = cmp.Or(a.Reason, apis.ReasonPayloadTooLarge)
 		return a
 	}
 	if d.lacks(NeedRehearsal) {
@@ -71,10 +71,10 @@ func rejected(r *Rejection) answer {
 	case r == nil:
 		return open
 	case r.Namespace:
-		return answer{reason: apis.ReasonClusterNamespaceMissing,
-			words: fmt.Sprintf("ManifestWork %s: the cluster's namespace on the hub is missing or going: %s", r.Key, r.Message)}
+		return answer{Reason: apis.ReasonClusterNamespaceMissing,
+			Words: fmt.Sprintf("ManifestWork %s: the cluster's namespace on the hub is missing or going: %s", r.Key, r.Message)}
 	}
-	return answer{reason: apis.ReasonWorkRejected, words: fmt.Sprintf("the hub refused ManifestWork %s: %s", r.Key, r.Message)}
+	return answer{Reason: apis.ReasonWorkRejected, Words: fmt.Sprintf("the hub refused ManifestWork %s: %s", r.Key, r.Message)}
 }
 
 // askNewCluster is for an Application that stays where it is because the cluster that it is to go to cannot take it. It is open
@@ -100,13 +100,13 @@ func askOldCluster(d *decision, _ question) answer {
 	}
 	if h := d.removeFormer(old, 0); h != nil {
 		d.wait(h.Wait)
-		return answer{words: h.Message, kind: h.Type, reason: h.Reason}
+		return answer{Words: h.Message, Type: h.Type, Reason: h.Reason}
 	}
 	words := d.moving(old, "it is sent there when %s has removed it") + d.running(old)
 	if kept := d.keptByOlder(); kept != "" {
 		words += "; " + kept
 	}
-	return answer{words: words, after: d.keptAgain()}
+	return answer{Words: words, After: d.keptAgain()}
 }
 
 // moving is what to tell of an Application that other clusters have as well; empty where none has. format has a place for
@@ -133,7 +133,7 @@ func (d *decision) moves(words string) *hold {
 	if words == "" {
 		return nil
 	}
-	return d.met("move", answer{words: words, after: d.keptAgain()})
+	return d.met("move", answer{Words: words, After: d.keptAgain()})
 }
 
 // leftByOlder tells whether a work is on another cluster than the Application names, as an older controller left it when the

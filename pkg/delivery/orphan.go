@@ -84,7 +84,7 @@ func askLoss(d *decision, q question) answer {
 		return open
 	}
 	a := because("others may have been lost with it")
-	a.after = d.Loss.Left
+	a.After = d.Loss.Left
 	return a
 }
 

@@ -7,6 +7,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/gate"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -37,7 +38,7 @@ type Plan struct {
 	Wait Wait
 
 	// Trace are the gates that were asked, in order.
-	Trace []Answer
+	Trace []gate.Said
 }
 
 // Wait is when to look again. The zero value: when something changes.
@@ -107,18 +108,6 @@ type Event struct {
 
 	// Reason, Action and Note are those of events.k8s.io/v1.
 	Reason, Action, Note string
-}
-
-// Answer is what a gate said.
-type Answer struct {
-	// Gate is its name.
-	Gate string
-
-	// Work names the work that it was asked of; empty for the Application.
-	Work string
-
-	// Holds is why it holds; empty where it is open.
-	Holds string
 }
 
 // Destroys are the writes by which something may go from a cluster, or nothing on the hub holds it any more, or an Application may

@@ -35,7 +35,7 @@ func askReturn(d *decision, _ question) answer {
 		"deployed stays. It has changed on the hub since an operation was sent to it, and may not be sent there any more: %s. Take the "+
 		"change back until it has moved, or have it permitted there until then",
 		d.to.ClusterNamespace(), d.App.ClusterNamespace(), d.App.Cluster(), why)
-	a.reason = r.Reason
+	a.Reason = r.Reason
 	return a
 }
 
@@ -55,10 +55,10 @@ func askRelocation(d *decision, _ question) answer {
 	case work.FinalizersDropped(d.Own, false):
 		return open
 	case blocker(d.Own) != "":
-		a.words += "; but " + blocker(d.Own) + ". To change the Application there, take the change of namespace back"
+		a.Words += "; but " + blocker(d.Own) + ". To change the Application there, take the change of namespace back"
 	}
 	if !changed {
-		a.after = d.askAgain(d.Own)
+		a.After = d.askAgain(d.Own)
 	}
 	return a
 }

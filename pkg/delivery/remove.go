@@ -79,7 +79,7 @@ func askFinalizers(d *decision, q question) answer {
 		return open
 	}
 	updated, changed, refusal := d.prepared(w, force)
-	if d.plan.Need != 0 || refusal.words != "" {
+	if d.plan.Need != 0 || refusal.Words != "" {
 		return refusal
 	}
 	if !changed && (force && tried(w) || work.FinalizersDropped(w, argocd.Destroys(cascade(d.App)))) {
@@ -96,7 +96,7 @@ func askFinalizers(d *decision, q question) answer {
 	if d.App == nil {
 		d.tellOfBlocker(w)
 	}
-	a.after = d.askAgain(w)
+	a.After = d.askAgain(w)
 	return a
 }
 
@@ -174,8 +174,8 @@ func takesAlong(w *workv1.ManifestWork) bool {
 // unsent is shown where an Application cannot be put back into a work that is to go.
 func unsent(err error) answer {
 	a := unrendered(err)
-	h := gateOf("payload").hold(a)
-	return answer{words: h.Message, kind: h.Type, reason: h.Reason}
+	h := holdOf(Gates.Named("payload"), a)
+	return answer{Words: h.Message, Type: h.Type, Reason: h.Reason}
 }
 
 // annotated is the work with that annotation.

@@ -77,7 +77,7 @@ func (d *decision) revokeWork(w *workv1.ManifestWork) revocation {
 	}
 	if h := d.held(Revoke, w); h != nil {
 		if h.Type == "" {
-			h = d.met("revocation", answer{words: "being taken off cluster " + w.Namespace + ": " + refusal.Message, reason: refusal.Reason})
+			h = d.met("revocation", answer{Words: "being taken off cluster " + w.Namespace + ": " + refusal.Message, Reason: refusal.Reason})
 		}
 		return revocation{hold: h, begun: true}
 	}
@@ -96,7 +96,7 @@ func askMissing(d *decision, q question) answer {
 		return open
 	}
 	a := because("cluster %s keeps what it has, as it is, since nothing is removed for what is missing: %s", q.work.Namespace, r.Missing)
-	a.reason = r.Reason
+	a.Reason = r.Reason
 	return a
 }
 
@@ -120,6 +120,6 @@ func askGrace(d *decision, q question) answer {
 	}
 	a := because("cluster %s is asked to remove the Application at %s, unless it may be there again by then: %s",
 		q.work.Namespace, when.UTC().Format(time.RFC3339), r.Refusal.Message)
-	a.reason, a.after = r.Refusal.Reason, max(when.Sub(d.Now), time.Millisecond)
+	a.Reason, a.After = r.Refusal.Reason, max(when.Sub(d.Now), time.Millisecond)
 	return a
 }

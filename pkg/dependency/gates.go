@@ -2,9 +2,10 @@ package dependency
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
+
+	"github.com/towline-io/towline/pkg/gate"
 )
 
 // Intent is what becomes of a dependency's work.
@@ -36,78 +37,47 @@ const (
 	Remove Intent = "remove"
 )
 
-// Ends is what ends a wait.
-type Ends string
-
-const (
-	// ByEvent means: the change of an object that is watched.
-	ByEvent Ends = "event"
-
-	// ByTime means: a time that is known.
-	ByTime Ends = "time"
-)
-
 // behind is how long to wait when the cache does not have yet what the API server has.
 const behind = 100 * time.Millisecond
 
-// Gate is one reason to wait.
-type Gate struct {
-	// Name tells it from the others.
-	Name string
-
-	// Holds are the intents that it holds back.
-	Holds []Intent
-
-	// Ends is what ends the wait.
-	Ends Ends
-
-	// ask is why it holds.
-	ask func(*decision) answer
-}
-
-// answer is why a gate holds, and how long at most; zero for a wait that only an event ends. The zero value: it is open.
-type answer struct {
-	words string
-	after time.Duration
-}
+type (
+	answer = gate.Answer
+	rule   = func(*decision) answer
+)
 
 var open answer
 
-func because(format string, args ...any) answer { return answer{words: fmt.Sprintf(format, args...)} }
+func because(format string, args ...any) answer { return gate.Because(format, args...) }
 
 // Gates are all reasons to wait, in the order in which they are asked.
-var Gates []Gate
+var Gates gate.Table[Intent, rule]
 
 type intents = []Intent
 
 func init() { // they call what asks them
-	Gates = []Gate{
-		{"application paused", intents{Tell}, ByEvent, askPaused},
-		{"cluster paused", intents{Tell, Write}, ByEvent, askClusterPaused},
-		{"deletion", intents{Write}, ByEvent, askDeletion},
-		{"cluster exists", intents{Carry}, ByEvent, askCluster},
-		{"payload", intents{Carry}, ByEvent, askPayload},
-		{"executor", intents{Carry}, ByEvent, askExecutor},
-		{"secret behind", intents{Withdraw}, ByTime, askBehind},
-		{"secret missing", intents{Withdraw}, ByTime, askMissing},
-		{"request", intents{Unused}, ByEvent, askRequest},
-		{"used there", intents{Unused}, ByEvent, askUsed},
-		{"own work", intents{Unused}, ByEvent, askOwnWork},
-		{"last state", intents{Remove}, ByEvent, askLastState},
+	Gates = gate.Table[Intent, rule]{
+		{Name: "application paused", Holds: intents{Tell}, Ask: askPaused},
+		{Name: "cluster paused", Holds: intents{Tell, Write}, Ask: askClusterPaused},
+		{Name: "deletion", Holds: intents{Write}, Ask: askDeletion},
+		{Name: "cluster exists", Holds: intents{Carry}, Ask: askCluster},
+		{Name: "payload", Holds: intents{Carry}, Ask: askPayload},
+		{Name: "executor", Holds: intents{Carry}, Ask: askExecutor},
+		{Name: "secret behind", Holds: intents{Withdraw}, Ends: gate.ByTime, Ask: askBehind},
+		{Name: "secret missing", Holds: intents{Withdraw}, Ends: gate.ByTime, Ask: askMissing},
+		{Name: "request", Holds: intents{Unused}, Ask: askRequest},
+		{Name: "used there", Holds: intents{Unused}, Ask: askUsed},
+		{Name: "own work", Holds: intents{Unused}, Ask: askOwnWork},
+		{Name: "last state", Holds: intents{Remove}, Ask: askLastState},
 	}
 }
 
 // held asks the gates of an intent, and tells whether one holds.
 func (d *decision) held(i Intent) bool {
-	for n := range Gates {
-		g := &Gates[n]
-		if !slices.Contains(g.Holds, i) {
-			continue
-		}
-		a := g.ask(d)
-		d.plan.Trace = append(d.plan.Trace, Answer{Gate: g.Name, Holds: a.words})
-		if a.words != "" {
-			d.wait(a.after)
+	for g := range Gates.Of(i) {
+		a := g.Ask(d)
+		d.plan.Trace = append(d.plan.Trace, gate.Said{Gate: g.Name, Holds: a.Words})
+		if a.Words != "" {
+			d.wait(a.After)
 			return true
 		}
 	}
@@ -165,7 +135,7 @@ func askExecutor(d *decision) answer {
 // askBehind: the API server has the Secret.
 func askBehind(d *decision) answer {
 	if d.Secret == nil && d.SecretBehind {
-		return answer{"the cache is behind the API server", behind}
+		return answer{Words: "the cache is behind the API server", After: behind}
 	}
 	return open
 }
@@ -174,7 +144,7 @@ func askBehind(d *decision) answer {
 func askMissing(d *decision) answer {
 	left := cmp.Or(d.Grace, DefaultGrace) - d.Now.Sub(d.MissingSince)
 	if d.Secret == nil && left > 0 {
-		return answer{"the Secret has been missing for a short while", left}
+		return answer{Words: "the Secret has been missing for a short while", After: left}
 	}
 	return open
 }

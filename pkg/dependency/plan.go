@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/gate"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -37,7 +38,7 @@ type Plan struct {
 	After time.Duration
 
 	// Trace are the gates that were asked, in order.
-	Trace []Answer
+	Trace []gate.Said
 }
 
 // Step is one write of a work.
@@ -55,15 +56,6 @@ type Event struct {
 
 	// Reason and Note are those of events.k8s.io/v1.
 	Reason, Note string
-}
-
-// Answer is what a gate said.
-type Answer struct {
-	// Gate is its name.
-	Gate string
-
-	// Holds is why it holds; empty where it is open.
-	Holds string
 }
 
 // Destroys is the write by which something may go from the cluster, or nothing on the hub holds it any more; none for a

@@ -12,6 +12,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/delivery"
+	"github.com/towline-io/towline/pkg/gate"
 )
 
 // stats count what a world has seen.
@@ -68,7 +69,7 @@ func (w *World) decided(app key, p *delivery.Plan) {
 		}
 	}
 	for h := range w.holding {
-		said := func(a delivery.Answer) bool { return a.Gate == h.gate && a.Work == h.work }
+		said := func(a gate.Said) bool { return a.Gate == h.gate && a.Work == h.work }
 		if h.app == app && delivery.Unasked(h.gate) && !slices.ContainsFunc(p.Trace, said) {
 			w.stats.opened[h.gate]++
 			delete(w.holding, h)

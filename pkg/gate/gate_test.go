@@ -1,0 +1,40 @@
+package gate_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/towline-io/towline/pkg/gate"
+)
+
+// TestTable: gates are asked in the order of their table, and only those of the intent.
+func TestTable(t *testing.T) {
+	table := gate.Table[string, func() gate.Answer]{
+		{Name: "first", Holds: []string{"send"}},
+		{Name: "second", Holds: []string{"remove"}},
+		{Name: "third", Holds: []string{"remove", "send"}, Ends: gate.ByTime},
+	}
+	var names []string
+	for g := range table.Of("send") {
+		names = append(names, g.Name)
+	}
+	if want := []string{"first", "third"}; !slices.Equal(names, want) {
+		t.Errorf("gates of the intent: %v, want %v", names, want)
+	}
+	for g := range table.Of("remove") {
+		if g.Name != "second" {
+			t.Errorf("a loop that has ended is at %q", g.Name)
+		}
+		break
+	}
+	if g := table.Named("third"); g != &table[2] {
+		t.Errorf("Named is %q", g.Name)
+	}
+}
+
+// TestBecause: an answer with words holds.
+func TestBecause(t *testing.T) {
+	if got := gate.Because("cluster %s is away", "c1"); got != (gate.Answer{Words: "cluster c1 is away"}) {
+		t.Errorf("got %+v", got)
+	}
+}
