@@ -29,7 +29,7 @@ func AddToScheme(s *runtime.Scheme) error {
 func ClusterCache(namespaces []string) cache.Options {
 	apps := cache.ByObject{
 		Label:     labels.SelectorFromSet(labels.Set{apis.LabelPulled: "true"}),
-		Transform: slim,
+		Transform: trimmed,
 	}
 	for _, ns := range namespaces {
 		if apps.Namespaces == nil {
@@ -43,8 +43,8 @@ func ClusterCache(namespaces []string) cache.Options {
 	}
 }
 
-// slim drops what no report says.
-func slim(obj any) (any, error) {
+// trimmed drops what no report says.
+func trimmed(obj any) (any, error) {
 	app, ok := obj.(*argocd.Application)
 	if !ok {
 		return obj, nil

@@ -137,7 +137,7 @@ func (s scope) objects() map[client.Object]cache.ByObject {
 		return map[client.Object]cache.ByObject{&corev1.Secret{}: {
 			Label:     labels.SelectorFromSet(labels.Set{apis.LabelServiceAccount: "true"}),
 			Field:     fields.OneTermEqualSelector("metadata.name", s.name),
-			Transform: clustersecret.SlimToken,
+			Transform: clustersecret.TrimToken,
 		}}
 	}
 	config, role := clusterimport.GeneratorConfig, clusterimport.GeneratorRole
@@ -145,7 +145,7 @@ func (s scope) objects() map[client.Object]cache.ByObject {
 		&corev1.Secret{}: {
 			Label:     labels.SelectorFromSet(labels.Set{apis.LabelSecretType: apis.SecretTypeCluster}),
 			Field:     fields.Everything(),
-			Transform: clustersecret.Slim,
+			Transform: clustersecret.Trim,
 		},
 		&corev1.ConfigMap{}:   {Field: fields.OneTermEqualSelector("metadata.name", config)},
 		&rbacv1.Role{}:        {Field: fields.OneTermEqualSelector("metadata.name", role)},

@@ -68,7 +68,7 @@ func (f *Facts) Note(done []Step) {
 			}
 			written[kindOf(s.Target())+s.Target().GetName()] = true
 			if secret, is := s.Object.(*corev1.Secret); is {
-				secrets = append(secrets, slim(secret))
+				secrets = append(secrets, trimmed(secret))
 			} else if s.Object != nil {
 				generator = append(generator, s.Object)
 			}
@@ -101,12 +101,12 @@ func (f *Facts) NoteTaken(cluster string, s *corev1.Secret) {
 	}
 	delete(f.Taken, cluster)
 	if s != nil {
-		f.Taken[cluster] = slim(s)
+		f.Taken[cluster] = trimmed(s)
 	}
 }
 
-func slim(s *corev1.Secret) *corev1.Secret {
-	out, err := clustersecret.Slim(s)
+func trimmed(s *corev1.Secret) *corev1.Secret {
+	out, err := clustersecret.Trim(s)
 	if err != nil {
 		panic(err) // it is a Secret
 	}

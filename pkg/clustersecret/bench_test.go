@@ -12,7 +12,7 @@ import (
 // these for every change of one.
 func BenchmarkUpdate(b *testing.B) {
 	i := of(cluster1().Label("region", "eu").Label("zone", "a").Label("vendor", "x").Label("tier", "1"))
-	existing, err := clustersecret.Slim(clustersecret.New("argocd", i))
+	existing, err := clustersecret.Trim(clustersecret.New("argocd", i))
 	if err != nil {
 		b.Fatal(err)
 	}

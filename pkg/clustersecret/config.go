@@ -66,10 +66,10 @@ func (c *Credentials) text() []byte {
 	return data
 }
 
-// Slim leaves of a Secret's data what Update compares, and of its config a digest. It is for caches: the cluster
+// Trim leaves of a Secret's data what Update compares, and of its config a digest. It is for caches: the cluster
 // Secrets of an Argo CD that somebody else made hold credentials that are none of Towline's business. Any other object
 // is returned as it is.
-func Slim(obj any) (any, error) {
+func Trim(obj any) (any, error) {
 	s, ok := obj.(*corev1.Secret)
 	if !ok {
 		return obj, nil
@@ -96,9 +96,9 @@ func Slim(obj any) (any, error) {
 // maxCredential is how many bytes a token or the authorities of a cluster may have.
 const maxCredential = 128 << 10
 
-// SlimToken leaves of a Secret what CredentialsOf reads. It is for caches: the Secret of a ManagedServiceAccount is written
+// TrimToken leaves of a Secret what CredentialsOf reads. It is for caches: the Secret of a ManagedServiceAccount is written
 // by its cluster. Any other object is returned as it is.
-func SlimToken(obj any) (any, error) {
+func TrimToken(obj any) (any, error) {
 	s, ok := obj.(*corev1.Secret)
 	if !ok {
 		return obj, nil

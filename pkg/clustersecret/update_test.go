@@ -72,10 +72,10 @@ func TestNewGolden(t *testing.T) {
 	}
 }
 
-// slim is a Secret as a cache has it.
-func slim(t *testing.T, s *corev1.Secret) *corev1.Secret {
+// trimmed is a Secret as a cache has it.
+func trimmed(t *testing.T, s *corev1.Secret) *corev1.Secret {
 	t.Helper()
-	obj, err := clustersecret.Slim(s)
+	obj, err := clustersecret.Trim(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func TestUpdateChangesNothingThatIsAsItShouldBe(t *testing.T) {
 	for title, i := range map[string]clustersecret.Import{
 		"without credentials": of(cluster1()), "with credentials": of(cluster1(), push("token-1")),
 	} {
-		if after, changed := clustersecret.Update(slim(t, clustersecret.New("argocd", i)), i); changed {
+		if after, changed := clustersecret.Update(trimmed(t, clustersecret.New("argocd", i)), i); changed {
 			t.Errorf("%s: changed to %v", title, after)
 		}
 	}
@@ -126,7 +126,7 @@ func TestLabelsFollow(t *testing.T) {
 			for _, edit := range tc.edits {
 				edit(s)
 			}
-			got, _ := clustersecret.Update(slim(t, s), of(tc.cluster))
+			got, _ := clustersecret.Update(trimmed(t, s), of(tc.cluster))
 			for key, value := range tc.want {
 				if got.Labels[key] != value {
 					t.Errorf("%s is %q, want %q", key, got.Labels[key], value)
@@ -137,7 +137,7 @@ func TestLabelsFollow(t *testing.T) {
 					t.Errorf("%s is still there: %q", key, value)
 				}
 			}
-			if again, changed := clustersecret.Update(slim(t, got), of(tc.cluster)); changed {
+			if again, changed := clustersecret.Update(trimmed(t, got), of(tc.cluster)); changed {
 				t.Errorf("the next update changes it again:\n%s", cmp.Diff(got, again))
 			}
 		})
@@ -171,7 +171,7 @@ func TestCredentials(t *testing.T) {
 			if tc.edit != nil {
 				tc.edit(s)
 			}
-			existing := slim(t, s)
+			existing := trimmed(t, s)
 			got, _ := clustersecret.Update(existing, tc.i)
 			if tc.says == "" && string(got.Data["config"]) != string(existing.Data["config"]) {
 				t.Error("the config was touched")
@@ -186,18 +186,18 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-func TestSlimKeepsNoCredentials(t *testing.T) {
+func TestTrimKeepsNoCredentials(t *testing.T) {
 	s := clustersecret.New("argocd", of(cluster1(), push("hidden")))
 	s.Data["password"] = []byte("hidden")
 	s.Annotations[corev1.LastAppliedConfigAnnotation] = `{"stringData":{"config":"hidden"}}`
-	text, err := yaml.Marshal(slim(t, s))
+	text, err := yaml.Marshal(trimmed(t, s))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, value := range slim(t, s).Data {
+	for _, value := range trimmed(t, s).Data {
 		text = append(text, value...)
 	}
-	if strings.Contains(string(text), "hidden") || len(slim(t, s).Data) != 3 {
+	if strings.Contains(string(text), "hidden") || len(trimmed(t, s).Data) != 3 {
 		t.Errorf("kept:\n%s", text)
 	}
 	if !strings.Contains(string(s.Data["config"]), "hidden") {
@@ -205,14 +205,14 @@ func TestSlimKeepsNoCredentials(t *testing.T) {
 	}
 }
 
-// TestSlimToken: of a Secret that a cluster writes, the credentials are held and nothing else.
-func TestSlimToken(t *testing.T) {
+// TestTrimToken: of a Secret that a cluster writes, the credentials are held and nothing else.
+func TestTrimToken(t *testing.T) {
 	long := strings.Repeat("x", 200<<10)
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "cluster1", Name: "argocd-manager", Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"a": long},
 	}, Data: map[string][]byte{"token": []byte("t"), "ca.crt": []byte("ca"), "other": []byte(long)}}
 	held := func() *corev1.Secret {
-		obj, err := clustersecret.SlimToken(s.DeepCopy())
+		obj, err := clustersecret.TrimToken(s.DeepCopy())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -228,14 +228,14 @@ func TestSlimToken(t *testing.T) {
 	if got := clustersecret.CredentialsOf(held()); got != nil {
 		t.Errorf("a token of %d bytes is held", len(got.Token))
 	}
-	if got, err := clustersecret.SlimToken("tombstone"); got != "tombstone" || err != nil {
+	if got, err := clustersecret.TrimToken("tombstone"); got != "tombstone" || err != nil {
 		t.Errorf("%v, %v", got, err)
 	}
 }
 
 func TestOwners(t *testing.T) {
 	second := types.NamespacedName{Namespace: "team", Name: "apps"}
-	s := slim(t, clustersecret.New("argocd", of(cluster1())))
+	s := trimmed(t, clustersecret.New("argocd", of(cluster1())))
 	both, changed := clustersecret.Update(s, of(cluster1(), func(i *clustersecret.Import) { i.Owner = second }))
 	if !changed || !clustersecret.OwnedBy(both, owner) || !clustersecret.OwnedBy(both, second) {
 		t.Fatalf("owned by %v", clustersecret.Owners(both))
@@ -252,7 +252,7 @@ func TestOwners(t *testing.T) {
 func TestLeaving(t *testing.T) {
 	s := clustersecret.New("argocd", of(cluster1(), push("token-1")))
 	s.Labels["team"] = "a"
-	existing := slim(t, s)
+	existing := trimmed(t, s)
 	got, changed := clustersecret.Leaving(existing, false)
 	want := maps.Clone(s.Labels)
 	delete(want, "env")
@@ -270,7 +270,7 @@ func TestLeaving(t *testing.T) {
 	if strings.Contains(string(got.Data["config"]), "token-1") || got.Annotations[apis.AnnotationServiceAccount] != "" {
 		t.Errorf("not revoked: %v", got)
 	}
-	if _, again := clustersecret.Leaving(slim(t, got), true); again {
+	if _, again := clustersecret.Leaving(trimmed(t, got), true); again {
 		t.Error("it changes again")
 	}
 }

@@ -17,8 +17,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// TestReleaseOfWhatItsClusterHasNotHeardOf leaves nothing there: not for an agent that comes later, nor beside it.
-func TestReleaseOfWhatItsClusterHasNotHeardOf(t *testing.T) {
+// TestReleaseBeforeTheAgentHasSeenIt leaves nothing there: not for an agent that comes later, nor beside it.
+func TestReleaseBeforeTheAgentHasSeenIt(t *testing.T) {
 	start(t)
 	for title, slip := range slips {
 		t.Run(title, func(t *testing.T) {
