@@ -1,9 +1,7 @@
 package delivery
 
 import (
-	"bytes"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -119,13 +117,7 @@ func (d *decision) write(desired *workv1.ManifestWork) (current *workv1.Manifest
 	}
 	takes := targetIn(d.Own, d.to) != targetIn(updated, d.to)
 	d.step(Step{Write: work.Change(d.Own, updated), Rejects: true, Takes: takes})
-	return updated, !sameBytes(d.Own, updated) || !work.SameSpec(&d.Own.Spec, &updated.Spec)
-}
-
-// sameBytes tells whether two works carry the same to the byte.
-func sameBytes(a, b *workv1.ManifestWork) bool {
-	same := func(x, y workv1.Manifest) bool { return bytes.Equal(x.Raw, y.Raw) }
-	return slices.EqualFunc(a.Spec.Workload.Manifests, b.Spec.Workload.Manifests, same)
+	return updated, !work.SameSpec(&d.Own.Spec, &updated.Spec)
 }
 
 // noteAnew marks a work that is made for an Application which a cluster has reported on, and which no other work has: an
