@@ -217,6 +217,47 @@ func TestTakeOver(t *testing.T) {
 	t.Logf("%d works taken over in %s; requests for works: %v", len(o.apps), taken.Round(time.Millisecond), requests)
 }
 
+// disableWork is what an older controller makes of a work at its start while its pull model is disabled.
+func disableWork(t *testing.T, w *workv1.ManifestWork) {
+	t.Helper()
+	edit(t, w, func(w *workv1.ManifestWork) {
+		w.Spec.ManifestConfigs[0].UpdateStrategy = &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeReadOnly}
+	})
+}
+
+// TestDisabledAgain: a work of Towline's that an older controller sets to ReadOnly, while Towline runs or not, goes back to how it was
+// applied, by one write, and nothing is said to be refused.
+func TestDisabledAgain(t *testing.T) {
+	towline := start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	expectHealth(t, app, "Healthy")
+	settled(t)
+	for _, again := range []func(){
+		func() { disableWork(t, workOf(t, app)) },
+		func() {
+			towline.stop()
+			disableWork(t, workOf(t, app))
+			applied(t, workOf(t, app)) // it says so, and has applied nothing
+			start(t, func(o *controllers.Options) { o.Adopt = apis.AdoptNever })
+		},
+	} {
+		before := workOf(t, app)
+		again()
+		NewWithT(t).Eventually(func() bool { return work.IsReadOnly(workOf(t, app)) }, soon, tick).Should(BeFalse())
+		applied(t, workOf(t, app))
+		settled(t)
+		now := workOf(t, app)
+		if now.Generation != before.Generation+2 || work.UpdateModeOf(now) != work.UpdateModeOf(before) || !work.SameSpec(&now.Spec, &before.Spec) {
+			t.Errorf("it has generation %d after %d, and says %+v", now.Generation, before.Generation, now.Spec.ManifestConfigs[0].UpdateStrategy)
+		}
+		if shown := get(t, app.DeepCopy()).Status.Conditions; len(shown) > 0 {
+			t.Errorf("it shows %v", shown)
+		}
+	}
+}
+
 // TestTakeOverOfWhatIsGone: the works of Applications that the hub does not have any more are found, whatever their labels, and
 // stay as they are, with what they brought: the older controllers left them behind. A person decides.
 func TestTakeOverOfWhatIsGone(t *testing.T) {

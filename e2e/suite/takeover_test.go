@@ -119,6 +119,14 @@ var _ = Describe("A work of an older controller with its Namespace and AppProjec
 			Expect(work.IsReadOnly(now)).To(BeFalse())
 			expectNoCondition(ctx, name, apis.ConditionPropagationError)
 
+			By("a start of the older controllers' pod while their pull model is disabled")
+			disable(ctx, w)
+			Eventually(ctx, read(hub, w)).Should(Not(Satisfy(work.IsReadOnly)))
+			applied(ctx, w)
+			Expect(there(ctx, name)).To(Equal(before))
+			Expect(must(read(hub, w)(ctx)).Generation).To(Equal(now.Generation+2), "it was written more than once")
+			expectNoCondition(ctx, name, apis.ConditionPropagationError)
+
 			By("the older controllers again")
 			never.Stop()
 			rewritten(ctx, app)

@@ -94,6 +94,10 @@ const (
 	// controller sent to the cluster with this work. The hub's AppProjects may take their place there.
 	AnnotationBroughtProjects = Group + "/brought-appprojects"
 
+	// AnnotationUpdateMode is how Towline has the work applied: ForceApply, Apply, ReadOnly or CreateOnly. An older pull controller
+	// whose pull model is disabled sets every work to ReadOnly at its start, and the work goes back to what it was by this.
+	AnnotationUpdateMode = Group + "/update-mode"
+
 	// AnnotationApplicationSet is "<namespace>/<name>" of the ApplicationSet that made the Application.
 	AnnotationApplicationSet = Group + "/hosting-applicationset"
 )

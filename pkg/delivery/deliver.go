@@ -19,7 +19,11 @@ func (d *decision) deliver() {
 		return
 	}
 	h := d.held(Deliver, nil)
-	if d.plan.Need != 0 {
+	switch {
+	case d.plan.Need != 0:
+		return
+	case h != nil && h.Type == "": // nothing is shown while its work goes back to what it was
+		d.plan.Silent = true
 		return
 	}
 	if h == nil || h.notice() && h.Type != paused {

@@ -41,6 +41,9 @@ func (r *relayed) render(d *decision) (*workv1.ManifestWork, error) {
 		return nil, err
 	case r.hold:
 		d.Own.Spec.DeepCopyInto(&desired.Spec)
+		if mode := work.UpdateModeOf(d.Own); mode != work.ForceApply {
+			work.SetUpdateMode(desired, mode)
+		}
 	case r.carry != nil:
 		err = work.Carry(desired, d.to, *r.carry)
 	}

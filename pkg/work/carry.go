@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -41,6 +42,26 @@ func Carry(w *workv1.ManifestWork, app *argocd.Application, r Request) error {
 	}, manager, fields)
 }
 
+// manager is the field manager by which the agent applies what a work carries.
+func manager(w *workv1.ManifestWork) string {
+	for i := range w.Spec.Workload.Manifests {
+		fields, err := object(w.Spec.Workload.Manifests[i].Raw)
+		_, other := otherThanApplication(w.Spec.Workload.Manifests[i].Raw)
+		switch {
+		case err != nil || other:
+			continue
+		case len(fields["spec"]) > 0:
+		case len(fields["operation"]) > 0:
+			return operationManager
+		case len(fields["status"]) > 0:
+			return terminationManager
+		default:
+			return releaseManager
+		}
+	}
+	return workv1.DefaultFieldManager
+}
+
 // Terminating is a work changed so that it carries, instead of what it carries now, the request to stop the operation that
 // runs there. All else that it says stays: it is about to go. It is the work itself where somebody has changed it so
 // that it does not say how its Application is applied.
@@ -50,12 +71,10 @@ func Terminating(w *workv1.ManifestWork, app *argocd.Application, there relay.Cl
 	}
 	out := w.DeepCopy()
 	out.Spec.ManifestConfigs[0].UpdateStrategy = Strategy()
-	if out.Annotations == nil {
-		out.Annotations = map[string]string{}
-	}
-	out.Annotations[apis.AnnotationRequestSent] = relay.Sent{
+	noteMode(out, ForceApply)
+	metav1.SetMetaDataAnnotation(&out.ObjectMeta, apis.AnnotationRequestSent, relay.Sent{
 		State: relay.OnItsWay, ID: relay.TerminationID(there.StartedAt), Version: there.Version, Instead: Brings(w),
-	}.String()
+	}.String())
 	return out, Carry(out, At(app, w), Request{Version: there.Version})
 }
 

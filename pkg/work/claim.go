@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
@@ -26,7 +27,26 @@ const (
 	CreateOnly
 )
 
-// UpdateModeOf is what the work does with an Application that is there.
+// modes are the words for update modes in AnnotationUpdateMode.
+var modes = map[UpdateMode]string{ForceApply: "ForceApply", Apply: "Apply", ReadOnly: "ReadOnly", CreateOnly: "CreateOnly"}
+
+// noteMode lets a work remember how it is applied.
+func noteMode(w *workv1.ManifestWork, m UpdateMode) {
+	metav1.SetMetaDataAnnotation(&w.ObjectMeta, apis.AnnotationUpdateMode, modes[m])
+}
+
+// notedMode is what a work remembers, and whether it does.
+func notedMode(w *workv1.ManifestWork) (UpdateMode, bool) {
+	noted := w.Annotations[apis.AnnotationUpdateMode]
+	for m, word := range modes {
+		if word == noted {
+			return m, true
+		}
+	}
+	return ReadOnly, false
+}
+
+// UpdateModeOf is what the work is to do with an Application that is there. One that was Disabled has the mode that it had before.
 func UpdateModeOf(w *workv1.ManifestWork) UpdateMode {
 	if len(w.Spec.ManifestConfigs) == 0 || w.Spec.ManifestConfigs[0].UpdateStrategy == nil {
 		return ForceApply // an older controller's
@@ -36,7 +56,8 @@ func UpdateModeOf(w *workv1.ManifestWork) UpdateMode {
 		if ByOlder(w) {
 			return ForceApply // it was disabled since
 		}
-		return ReadOnly
+		noted, _ := notedMode(w)
+		return noted
 	case workv1.UpdateStrategyTypeCreateOnly:
 		return CreateOnly
 	case workv1.UpdateStrategyTypeServerSideApply:
@@ -49,6 +70,7 @@ func UpdateModeOf(w *workv1.ManifestWork) UpdateMode {
 
 // SetUpdateMode changes what a work does with an Application that is there; the work is one that Render made.
 func SetUpdateMode(w *workv1.ManifestWork, c UpdateMode) {
+	noteMode(w, c)
 	config := &w.Spec.ManifestConfigs[0]
 	switch c {
 	case ReadOnly:
@@ -106,8 +128,17 @@ func Outdated(w *workv1.ManifestWork) bool {
 	return c != nil && strings.Contains(c.Message, outdated)
 }
 
-// Outcome is what the work agent says of applying the work as it is now; empty while it has not said.
+// Outcome is what the work agent says of applying the work as it is now; empty while it has not said. It says nothing of a work
+// that was Disabled: it has applied none of that.
 func Outcome(w *workv1.ManifestWork) metav1.ConditionStatus {
+	if Disabled(w) {
+		return ""
+	}
+	return outcome(w)
+}
+
+// outcome is that of all that a work holds, each in its way.
+func outcome(w *workv1.ManifestWork) metav1.ConditionStatus {
 	c := meta.FindStatusCondition(w.Status.Conditions, workv1.WorkApplied)
 	if c == nil || c.ObservedGeneration != w.Generation {
 		return ""

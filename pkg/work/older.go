@@ -35,7 +35,28 @@ func IsReadOnly(w *workv1.ManifestWork) bool {
 func revive(w *workv1.ManifestWork) {
 	if IsReadOnly(w) && ByOlder(w) {
 		w.Spec.ManifestConfigs[0].UpdateStrategy = Strategy()
+		noteMode(w, ForceApply)
 	}
+}
+
+// Disabled tells whether an older controller has set a work that Towline wrote to ReadOnly. It does so at each start, with every
+// pulled Application's work, while its own pull model is disabled (multicloud-integrations as of August 2026).
+func Disabled(w *workv1.ManifestWork) bool {
+	if !IsReadOnly(w) {
+		return false
+	}
+	noted, known := notedMode(w)
+	return known && noted != ReadOnly
+}
+
+// Enabled is a work that was Disabled as it was before: it carries the same, and asks no more of its cluster.
+func Enabled(w *workv1.ManifestWork) *workv1.ManifestWork {
+	out := w.DeepCopy()
+	config := &out.Spec.ManifestConfigs[0]
+	config.UpdateStrategy = Strategy()
+	config.UpdateStrategy.ServerSideApply.FieldManager = manager(w)
+	SetUpdateMode(out, UpdateModeOf(w))
+	return out
 }
 
 // beside are what a work holds beside its Application: older controllers (multicloud-integrations 2.15 and later) put its
@@ -111,7 +132,7 @@ func keeps(w *workv1.ManifestWork, id workv1.ResourceIdentifier) bool {
 // applies that, so only a work that it has applied as it is proves anything.
 func Bare(w *workv1.ManifestWork) bool {
 	for _, id := range identifiers(beside(w)) {
-		if !keeps(w, id) || Outcome(w) != metav1.ConditionTrue && !appliedNow(w, id) {
+		if !keeps(w, id) || outcome(w) != metav1.ConditionTrue && !appliedNow(w, id) {
 			return false
 		}
 	}

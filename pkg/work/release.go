@@ -47,7 +47,7 @@ func Released(w *workv1.ManifestWork) bool {
 	if w.Spec.DeleteOption == nil || w.Spec.DeleteOption.PropagationPolicy != workv1.DeletePropagationPolicyTypeOrphan {
 		return false
 	}
-	if CarriesRequest(w) || TellsLeft(w) || IsReadOnly(w) || Refused(w) != "" {
+	if CarriesRequest(w) || TellsLeft(w) || IsReadOnly(w) && !Disabled(w) || Refused(w) != "" {
 		return false
 	}
 	return !slices.ContainsFunc(w.Spec.Workload.Manifests, func(m workv1.Manifest) bool { return !isReleased(m.Raw) })
@@ -91,6 +91,7 @@ func PutBack(w *workv1.ManifestWork, app *argocd.Application) error {
 		full.Spec.DeleteOption = w.Spec.DeleteOption
 	}
 	full.Spec.DeepCopyInto(&w.Spec)
+	noteMode(w, ForceApply)
 	return nil
 }
 

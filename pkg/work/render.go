@@ -88,6 +88,7 @@ func annotations(app *argocd.Application, requests Requests) map[string]string {
 	out := map[string]string{
 		apis.AnnotationHubNamespace: app.Namespace,
 		apis.AnnotationHubName:      app.Name,
+		apis.AnnotationUpdateMode:   modes[ForceApply],
 	}
 	if set, ok := app.ApplicationSet(); ok {
 		out[apis.AnnotationApplicationSet] = app.Namespace + "/" + set

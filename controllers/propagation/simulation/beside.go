@@ -100,6 +100,7 @@ func (w *World) older(at key, how string) {
 		return
 	}
 	m.Spec.Workload.Manifests[0].Raw = unmarked(m.Spec.Workload.Manifests[0].Raw)
+	delete(m.Annotations, apis.AnnotationUpdateMode)
 	if _, ofSet := app.ApplicationSet(); ofSet {
 		delete(m.Labels, apis.LabelPull)
 	}
@@ -128,12 +129,27 @@ func (w *World) older(at key, how string) {
 	}
 	w.bring(m)
 	if how == "disabled" {
-		must(w.hub.update(works, func(o client.Object) {
-			o.(*workv1.ManifestWork).Spec.ManifestConfigs[0].UpdateStrategy = &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeReadOnly}
-		})(key{Namespace: m.Namespace, Name: m.Name}))
+		w.disable(m.Namespace)
 	}
 	for _, p := range w.processes {
 		p.findOlder()
+	}
+}
+
+// disable is what an older controller does at its start while its pull model is disabled: it sets the works of a cluster to ReadOnly,
+// those of Towline too.
+func (w *World) disable(cluster string) {
+	for _, at := range sortedKeys(w.hub.objects[works]) {
+		m := w.hub.get(works, at).(*workv1.ManifestWork)
+		pulled := m.Labels[apis.LabelApplicationSet] == "true" || m.Labels[apis.LabelPull] == "true"
+		if at.Namespace != cluster || !pulled || m.Annotations[apis.AnnotationHubName] == "" || len(m.Spec.ManifestConfigs) == 0 || work.IsReadOnly(m) {
+			continue
+		}
+		must(w.hub.update(works, func(o client.Object) {
+			spec := &o.(*workv1.ManifestWork).Spec
+			spec.ManifestConfigs = slices.Clone(spec.ManifestConfigs)
+			spec.ManifestConfigs[0].UpdateStrategy = &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeReadOnly}
+		})(at))
 	}
 }
 

@@ -133,6 +133,9 @@ var gateScripts = map[string]struct {
 		create team-a/one c1 cascade
 		settle
 		delete argocd/one`},
+	"disabled": {nil, `create argocd/one c1 cascade
+		settle
+		disable c1`},
 	"predecessor": {nil, `create argocd/one c1
 		settle
 		delete argocd/one

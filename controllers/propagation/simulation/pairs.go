@@ -26,7 +26,7 @@ func (p Pairs) All() []Pair {
 			verbs = append(verbs, s)
 		}
 	}
-	for _, op := range []string{"fail", "disconnect", "restart-agent"} {
+	for _, op := range []string{"fail", "disconnect", "restart-agent", "disable"} {
 		verbs = append(verbs, Step{Op: op, Who: p.Names[0]})
 	}
 	var out []Pair

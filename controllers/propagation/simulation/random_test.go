@@ -57,7 +57,7 @@ func everything() *Profile {
 		"pause-cluster": {"true", ""},
 	})
 	p.Mishaps = []string{
-		"crash", "relist", "lead", "lead-too", "disconnect", "connect", "fail", "mend", "restart-agent", "skew", "sync",
+		"crash", "relist", "lead", "lead-too", "disconnect", "connect", "fail", "mend", "restart-agent", "skew", "sync", "disable",
 	}
 	return p
 }
@@ -149,7 +149,7 @@ func operations() *Profile {
 	for _, verb := range []string{"pause", "label", "skip", "force", "pause-cluster", "release", "refresh"} {
 		delete(p.Users, verb)
 	}
-	p.Mishaps = []string{"crash", "lead-too", "restart-agent", "sync", "sync", "relist"}
+	p.Mishaps = []string{"crash", "lead-too", "restart-agent", "sync", "sync", "relist", "disable"}
 	return p
 }
 

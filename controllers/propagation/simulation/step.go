@@ -208,6 +208,8 @@ func (w *World) wrong(s *Step) bool {
 		for _, at := range sortedKeys(w.cluster(s.Who).apps) {
 			w.cluster(s.Who).sync(w.cluster(s.Who).apps[at])
 		}
+	case "disable":
+		w.disable(s.Who)
 	case "restart-agent":
 		w.cluster(s.Who).restartAgent()
 	case "rebuild":
