@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -91,6 +92,15 @@ func Trim(obj any) (any, error) {
 		out.Data[keyConfig] = digest(value)
 	}
 	return out, nil
+}
+
+// without are the digests of configs that hold no credentials.
+var without = [][]byte{digest(nil), digest([]byte("{}")), digest((*Credentials)(nil).text())}
+
+// hasCredentials tells whether a Secret has credentials, or anything else that Towline does not put into a config without.
+func hasCredentials(s *corev1.Secret) bool {
+	config, there := s.Data[keyConfig]
+	return there && !slices.ContainsFunc(without, func(d []byte) bool { return bytes.Equal(d, config) })
 }
 
 // maxCredential is how many bytes a token or the authorities of a cluster may have.

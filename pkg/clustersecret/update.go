@@ -18,7 +18,8 @@ type Import struct {
 	// Cluster is the ManagedCluster.
 	Cluster *clusterv1.ManagedCluster
 
-	// Server is the address that it has in Argo CD, one that no other cluster has there.
+	// Server is the address that it is to have in Argo CD, one that no other cluster has there. A Secret that keeps credentials
+	// keeps the address that they are for.
 	Server string
 
 	// Owner is the GitOpsCluster that wants the Secret. Those that want it already stay.
@@ -50,9 +51,13 @@ func New(namespace string, i Import) *corev1.Secret {
 func Update(existing *corev1.Secret, i Import) (*corev1.Secret, bool) {
 	out := existing.DeepCopy()
 	_, known := existing.Annotations[apis.AnnotationGitOpsClusters]
+	server := i.Server
+	if i.keepsConnection(existing) {
+		server = string(existing.Data[keyServer])
+	}
 	labels, keys := follow(existing.Labels, followedKeys(existing), !known, followed(i.Cluster, i.Claims))
 	delete(labels, apis.LabelClusterServer)
-	maps.Copy(labels, fixed(i.Cluster.Name, i.Server))
+	maps.Copy(labels, fixed(i.Cluster.Name, server))
 	out.Labels = labels
 
 	annotate(out, apis.AnnotationGitOpsClusters, ownersText(append(Owners(existing), i.Owner)))
@@ -60,17 +65,29 @@ func Update(existing *corev1.Secret, i Import) (*corev1.Secret, bool) {
 	if out.Data == nil {
 		out.Data = map[string][]byte{}
 	}
-	out.Data[keyName], out.Data[keyServer] = []byte(i.Cluster.Name), []byte(i.Server)
+	out.Data[keyName], out.Data[keyServer] = []byte(i.Cluster.Name), []byte(server)
 	i.configure(existing, out)
 	return out, differs(existing, out)
 }
 
+// keepsConnection tells whether the Secret keeps its address and its credentials. The two are one: a token and authorities of one
+// address, as that of a proxy, are of no use at another.
+func (i Import) keepsConnection(existing *corev1.Secret) bool {
+	return i.keepsConfig(existing) && hasCredentials(existing)
+}
+
+// keepsConfig tells whether the config stays as it is.
+func (i Import) keepsConfig(existing *corev1.Secret) bool {
+	_, there := existing.Data[keyConfig]
+	mine := existing.Annotations[apis.AnnotationServiceAccount] != ""
+	return there && (i.Keep || i.Credentials == nil && !mine && !i.Blank)
+}
+
 // configure sets the config, unless it is to stay as it is.
 func (i Import) configure(existing, out *corev1.Secret) {
-	current, there := existing.Data[keyConfig]
-	mine := existing.Annotations[apis.AnnotationServiceAccount] != ""
+	current := existing.Data[keyConfig]
 	switch {
-	case there && i.Keep, there && i.Credentials == nil && !mine && !i.Blank:
+	case i.keepsConfig(existing):
 		return
 	case i.Credentials != nil:
 		annotate(out, apis.AnnotationServiceAccount, i.Credentials.Account)

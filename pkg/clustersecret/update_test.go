@@ -186,6 +186,63 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
+// TestAConnectionIsOne: an address goes with the credentials for it. What an older controller wrote stays whole, and is taken over
+// whole. Its Secrets are those of multicloud-integrations (August 2026), by where they come from.
+func TestAConnectionIsOne(t *testing.T) {
+	const proxy, direct = "https://cluster-proxy-addon-user.multicluster-engine.svc.cluster.local:9092/cluster1", "https://api.cluster1.example.com:6443"
+	older := func(source, server, config string) *corev1.Secret {
+		s := &corev1.Secret{Data: map[string][]byte{"name": []byte("cluster1"), "server": []byte(server)}}
+		if config != "" {
+			s.Data["config"] = []byte(config)
+		}
+		s.Namespace, s.Name = "openshift-gitops", "cluster1-application-manager-cluster-secret"
+		s.Labels = map[string]string{
+			apis.LabelSecretType: apis.SecretTypeCluster, apis.LabelImported: "true", apis.LabelClusterName: "cluster1",
+			apis.LabelClusterServer: "theirs", "apps.open-cluster-management.io/data-source": source,
+		}
+		return s
+	}
+	theirs := `{"bearerToken":"theirs","tlsClientConfig":{"caData":"QQ==","insecure":false}}`
+	mine := clustersecret.New("argocd", of(cluster1(), push("token-1")))
+	mine.Data["server"] = []byte("https://before.example.com")
+	for title, tc := range map[string]struct {
+		existing *corev1.Secret
+		i        clustersecret.Import
+		server   string
+		host     string
+		whole    bool // the config was not touched
+	}{
+		"by the cluster proxy": {older("cluster-proxy", proxy, theirs), of(cluster1()), proxy,
+			"cluster-proxy-addon-user.multicluster-engine.svc.cluster.local", true},
+		"by a service account": {older("managed-service-account", "https://old.example.com", theirs), of(cluster1()),
+			"https://old.example.com", "old.example.com", true},
+		"without verification": {older("legacy", "https://old.example.com", `{"tlsClientConfig":{"insecure":true}}`), of(cluster1()),
+			"https://old.example.com", "old.example.com", true},
+		"the token is missing": {older("cluster-proxy", proxy, theirs), of(cluster1(), keep), proxy,
+			"cluster-proxy-addon-user.multicluster-engine.svc.cluster.local", true},
+		"taken over, with a token": {older("cluster-proxy", proxy, theirs), of(cluster1(), push("token-1")), direct, "api.cluster1.example.com", false},
+		"taken over, without":      {older("cluster-proxy", proxy, theirs), of(cluster1(), blank), direct, "api.cluster1.example.com", false},
+		"without credentials":      {older("blank", "https://cluster1-control-plane", ""), of(cluster1()), direct, "api.cluster1.example.com", false},
+		"with none in it":          {older("blank", "https://cluster1-control-plane", "{}"), of(cluster1()), direct, "api.cluster1.example.com", true},
+		"ours, the token missing":  {mine, of(cluster1(), keep), "https://before.example.com", "before.example.com", true},
+		"ours, not wanted":         {mine, of(cluster1()), direct, "api.cluster1.example.com", false},
+	} {
+		t.Run(title, func(t *testing.T) {
+			existing := trimmed(t, tc.existing)
+			got, changed := clustersecret.Update(existing, tc.i)
+			if !changed || clustersecret.ServerOf(got) != tc.server || got.Labels[apis.LabelClusterServer] != tc.host {
+				t.Errorf("the address is %s, of host %q", clustersecret.ServerOf(got), got.Labels[apis.LabelClusterServer])
+			}
+			if whole := string(got.Data["config"]) == string(existing.Data["config"]); whole != tc.whole {
+				t.Errorf("the config was kept: %t", whole)
+			}
+			if again, changed := clustersecret.Update(trimmed(t, got), tc.i); changed && !tc.whole {
+				t.Errorf("the next update changes it again:\n%s", cmp.Diff(got, again))
+			}
+		})
+	}
+}
+
 func TestTrimKeepsNoCredentials(t *testing.T) {
 	s := clustersecret.New("argocd", of(cluster1(), push("hidden")))
 	s.Data["password"] = []byte("hidden")
