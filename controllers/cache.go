@@ -1,6 +1,7 @@
 package controllers
 
 import (
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/fields"
@@ -26,7 +27,7 @@ import (
 
 // AddToScheme registers every type that the controllers read or write.
 func AddToScheme(s *runtime.Scheme) error {
-	builder := runtime.NewSchemeBuilder(corev1.AddToScheme, rbacv1.AddToScheme, argocd.AddToScheme, workv1.Install,
+	builder := runtime.NewSchemeBuilder(corev1.AddToScheme, coordinationv1.AddToScheme, rbacv1.AddToScheme, argocd.AddToScheme, workv1.Install,
 		v1alpha1.AddToScheme, v1beta1.AddToScheme,
 		clusterv1.Install, clusterv1beta1.Install, clusterv1beta2.Install)
 	return builder.AddToScheme(s)

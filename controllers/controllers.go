@@ -89,6 +89,9 @@ type Options struct {
 	// clusterimport.DefaultGrace.
 	ClusterGrace time.Duration
 
+	// TakeOverGitOpsClusters says that the older controller of GitOpsClusters has stopped for good.
+	TakeOverGitOpsClusters bool
+
 	// Redis is Argo CD's; ResourceTree does not run without its HostPort. PlainEntries is set where Argo CD does not
 	// compress what it keeps there.
 	Redis        resourcetree.Address
@@ -214,7 +217,7 @@ func gitOpsCluster(ctx context.Context, o Options, decisions func() error) func(
 			Live:   mgr.GetAPIReader(),
 			Events: mgr.GetEventRecorder("towline"),
 
-			Options:        clusterimport.Options{Claims: o.ClusterClaims, Grace: o.ClusterGrace},
+			Options:        clusterimport.Options{Claims: o.ClusterClaims, Grace: o.ClusterGrace, TakeOver: o.TakeOverGitOpsClusters},
 			IndexDecisions: decisions,
 		}
 		return whenServed(mgr, o.CRDInterval, GitOpsCluster, gitopscluster.Kinds, func() error { return r.SetupWithManager(ctx, mgr, concurrency) })

@@ -2,16 +2,20 @@ package controllers_test
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	. "github.com/onsi/gomega"
+	dto "github.com/prometheus/client_model/go"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/yaml"
 
 	"github.com/towline-io/towline/pkg/apis"
@@ -19,8 +23,8 @@ import (
 )
 
 // withPublishedCRD has the hub serve GitOpsClusters by the CRD of the older controllers, until the test ends. It prunes what it does
-// not know.
-func withPublishedCRD(t *testing.T) {
+// not know. It gives what serves them by Towline's again.
+func withPublishedCRD(t *testing.T) (restore func()) {
 	t.Helper()
 	data, err := os.ReadFile("../pkg/apis/apps/testdata/published/gitopsclusters.crd.yaml")
 	if err != nil {
@@ -58,6 +62,42 @@ func withPublishedCRD(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+	return func() { serve(ours, false) }
+}
+
+// clustersShown is the gauge of a namespace's GitOpsClusters; empty where there is none.
+func clustersShown(t *testing.T, ns string) string {
+	t.Helper()
+	families, err := metrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		for _, m := range family.GetMetric() {
+			if family.GetName() == "towline_gitopscluster_clusters" && slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetValue() == ns }) {
+				return fmt.Sprint(m.GetGauge().GetValue())
+			}
+		}
+	}
+	return ""
+}
+
+// TestGitOpsClusterWhoseCRDIsReplaced: what the status cannot keep under one CRD, it has again under the next, without a restart.
+func TestGitOpsClusterWhoseCRDIsReplaced(t *testing.T) {
+	restore := withPublishedCRD(t)
+	start(t)
+	ns := namespace(t, unique("argo"))
+	a, b := cluster(t), cluster(t)
+	decide(t, ns, a)
+	g := gitOpsCluster(t, ns)
+	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "1 cluster imported")
+	w := NewWithT(t)
+	w.Expect(get(t, g.DeepCopy()).Status.Clusters).To(BeNil())
+	w.Expect(clustersShown(t, ns)).To(Equal("1"))
+	restore()
+	decide(t, ns, a, b)
+	w.Eventually(func() *int32 { return get(t, g.DeepCopy()).Status.Clusters }, soon, tick).Should(HaveValue(BeEquivalentTo(2)))
+	w.Expect(get(t, g.DeepCopy()).Status.ArgoNamespaces).To(Equal([]string{ns}))
 }
 
 // TestGitOpsClusterUnderThePublishedCRD: what its status cannot keep is remembered all the same, over a restart too: a consent that
@@ -80,6 +120,7 @@ func TestGitOpsClusterUnderThePublishedCRD(t *testing.T) {
 		t.Fatalf("the CRD is another one: %v", now.Status)
 	}
 	w.Eventually(func() []string { return eventReasons(t, g) }, soon, tick).Should(ContainElement(apis.ReasonStatusPruned))
+	settle(t, tow, home) // a watch begins anew some time after the CRD was replaced
 	tow.writes.take()
 	edit(t, c, withLabel("env", "prod"))
 	w.Eventually(secretOf(t, ns, c), soon, tick).Should(labelled("env", "prod"))

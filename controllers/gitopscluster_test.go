@@ -234,10 +234,10 @@ func TestGitOpsClusterLeavesForeignSecretsAlone(t *testing.T) {
 	decide(t, ns, named, addressed, inTheWay, fine)
 	g := gitOpsCluster(t, ns)
 	w := NewWithT(t)
-	for _, says := range []string{"Secret " + ns + "/hand-made is for cluster " + named.Name, "/elsewhere is for cluster", " is in the way"} {
+	for _, says := range []string{"/elsewhere is for cluster", " is in the way"} {
 		expectVerdict(t, g, apis.ConditionClustersImported, metav1.ConditionFalse, apis.ReasonSecretConflict, says)
 	}
-	w.Expect(*get(t, g.DeepCopy()).Status.Clusters).To(Equal(int32(1)))
+	w.Expect(*get(t, g.DeepCopy()).Status.Clusters).To(Equal(int32(2)))
 	w.Expect(secretOf(t, ns, fine)()).NotTo(BeNil())
 	for _, s := range secrets {
 		w.Expect(get(t, s.DeepCopy()).ResourceVersion).To(Equal(s.ResourceVersion))
@@ -249,13 +249,41 @@ func TestGitOpsClusterLeavesForeignSecretsAlone(t *testing.T) {
 	})
 	owner := func() string { return get(t, secrets[0].DeepCopy()).Annotations[apis.AnnotationGitOpsClusters] }
 	w.Eventually(owner, soon, tick).Should(Equal(ns + "/fleet"))
-	w.Expect(string(get(t, secrets[0].DeepCopy()).Data["config"])).To(ContainSubstring("bearerToken"))
+	handed := get(t, secrets[0].DeepCopy())
+	w.Expect(handed).To(And(says("config", Equal(`{"bearerToken":"t"}`)), says("server", Equal("https://a"))))
 	w.Expect(secretOf(t, ns, named)()).To(BeNil())
 	w.Expect(k8s.Delete(t.Context(), secrets[1])).To(Succeed())
 	w.Expect(k8s.Delete(t.Context(), secrets[2])).To(Succeed())
 	w.Eventually(secretOf(t, ns, addressed), soon, tick).Should(says("server", Equal(url)))
 	w.Eventually(secretOf(t, ns, inTheWay), soon, tick).ShouldNot(BeNil())
 	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "4 clusters")
+}
+
+// TestGitOpsClusterBesideASecretMadeByHand: the Argo CD knows the cluster, which is all that generators need. A token has to go
+// into a Secret of Towline's.
+func TestGitOpsClusterBesideASecretMadeByHand(t *testing.T) {
+	start(t)
+	ns := namespace(t, unique("argo"))
+	c := cluster(t)
+	byHand := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+		Namespace: ns, Name: c.Name + "-secret", Labels: map[string]string{apis.LabelSecretType: apis.SecretTypeCluster},
+	}, StringData: map[string]string{"name": c.Name, "server": "https://" + c.Name + "-control-plane:6443"}}
+	create(t, byHand)
+	decide(t, ns, c)
+	g := gitOpsCluster(t, ns)
+	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, c.Name+" by "+byHand.Name)
+	w := NewWithT(t)
+	w.Expect(get(t, g.DeepCopy()).Status).To(And(HaveField("Phase", v1beta1.PhaseSuccessful), HaveField("Clusters", HaveValue(Equal(int32(1))))))
+	w.Expect(secretOf(t, ns, c)()).To(BeNil())
+	edit(t, g, func(g *v1beta1.GitOpsCluster) { g.Spec.ManagedServiceAccountRef = unique("manager") })
+	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionFalse, apis.ReasonSecretConflict, byHand.Name)
+	edit(t, g, func(g *v1beta1.GitOpsCluster) { g.Spec.ManagedServiceAccountRef = "" })
+	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, c.Name+" by "+byHand.Name)
+	w.Expect(get(t, byHand.DeepCopy()).ResourceVersion).To(Equal(byHand.ResourceVersion))
+
+	// When it goes, Towline makes one.
+	w.Expect(k8s.Delete(t.Context(), byHand)).To(Succeed())
+	w.Eventually(secretOf(t, ns, c), soon, tick).ShouldNot(BeNil())
 }
 
 func TestGitOpsClusterRemovesWhatIsNoLongerChosen(t *testing.T) {

@@ -19,6 +19,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/towline-io/towline/controllers"
 )
 
 const namespace = "argocd"
@@ -169,15 +171,71 @@ func TestCRDs(t *testing.T) {
 // component is the kustomize component of each word of CRDS; empty for none.
 var component = map[string]string{"all": "", "own": "own-crds", "none": "without-crds"}
 
+// TestOverlays: each can be built, and names one namespace throughout.
+func TestOverlays(t *testing.T) {
+	overlays, err := os.ReadDir("overlays")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, overlay := range overlays {
+		if found := names(t, renderOverlay(t, overlay.Name(), ""), "Deployment"); !slices.Equal(found, []string{"towline-controller"}) {
+			t.Errorf("%s: Deployments %v", overlay.Name(), found)
+		}
+	}
+}
+
+// TestACM: where another product keeps the GitOpsClusters, Towline has no controller of them, and none of its rights.
+func TestACM(t *testing.T) {
+	whole, manifest := renderOverlay(t, "openshift-gitops", ""), renderOverlay(t, "acm", "own-crds")
+	for _, word := range []string{"gitopsclusters", "- placements\n", "- leases\n  verbs:\n  - get\n- apiGroups", "name: towline-gitopscluster"} {
+		rights := strings.Count(withoutCRDs(whole), word)
+		if left := strings.Count(withoutCRDs(manifest), word); rights == 0 || left > 0 {
+			t.Errorf("%q is there %d times, in the other overlay %d", word, left, rights)
+		}
+	}
+	for _, role := range names(t, whole, "ClusterRole") {
+		if role != byNamespace && !slices.Contains(names(t, manifest, "ClusterRole"), role) {
+			t.Errorf("ClusterRole %s is missing", role)
+		}
+	}
+	flag, enabled := "--controllers=", ""
+	for line := range strings.Lines(string(manifest)) {
+		if _, names, found := strings.Cut(strings.TrimSpace(line), flag); found {
+			enabled = names
+		}
+	}
+	want := slices.DeleteFunc(slices.Clone(controllers.Names), func(name string) bool { return name == controllers.GitOpsCluster })
+	if enabled != strings.Join(want, ",") {
+		t.Errorf("%s%s, want %v", flag, enabled, want)
+	}
+}
+
+// withoutCRDs is a manifest without those.
+func withoutCRDs(manifest []byte) string {
+	var kept []string
+	for document := range strings.SplitSeq(string(manifest), "\n---\n") {
+		if !strings.Contains(document, "kind: CustomResourceDefinition") {
+			kept = append(kept, document)
+		}
+	}
+	return strings.Join(kept, "\n---\n")
+}
+
 // render is the overlay for Argo CD with a component more.
 func render(t *testing.T, component string) []byte {
+	t.Helper()
+	return renderOverlay(t, "argocd", component)
+}
+
+// renderOverlay is an overlay with a component more; empty for none.
+func renderOverlay(t *testing.T, overlay, component string) []byte {
 	t.Helper()
 	dir, err := os.MkdirTemp(".", "render-") // a kustomization may read below itself, and its neighbours by name only
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	text := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [../overlays/argocd]\n"
+	text := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [../overlays/" + overlay + "]\n"
 	if component != "" {
 		text += "components: [../components/" + component + "]\n"
 	}

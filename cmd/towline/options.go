@@ -34,9 +34,11 @@ type options struct {
 	reportMaxBytes int
 
 	clusterClaims []string
-	move          delivery.MoveOptions
-	adopt         string
-	afterRestore  string
+
+	takeOverGitOpsClusters bool
+	move                   delivery.MoveOptions
+	adopt                  string
+	afterRestore           string
 }
 
 // defaultConcurrency keeps some requests on their way to the API server all the time; what the controllers do
@@ -106,6 +108,9 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 		"how large the report of an ApplicationSet may be; rows that do not fit are counted and left out")
 	fs.StringSliceVar(&o.clusterClaims, "cluster-claims", o.clusterClaims,
 		"names of the ClusterClaims that go to Argo CD's cluster Secrets as labels, beside the ManagedCluster's own labels")
+	fs.BoolVar(&o.takeOverGitOpsClusters, "take-over-gitopsclusters", false,
+		"go on with the GitOpsClusters and cluster Secrets of the controller of multicluster-integrations, which has stopped for good; "+
+			"without it they are left as they are")
 	fs.StringVar(&o.move.Order, "move-order", o.move.Order,
 		"what comes first when the target of an Application changes: "+apis.MoveNewFirst+" or "+apis.MoveOldFirst)
 	fs.DurationVar(&o.move.Timeout, "move-timeout", o.move.Timeout,

@@ -81,6 +81,8 @@ func TestFlagsDoSomething(t *testing.T) {
 		"cluster-claims": {
 			"--cluster-claims=region.example.com,zone", func(o *options) any { return controllerOptions(o).ClusterClaims },
 			[]string{"region.example.com", "zone"}},
+		"take-over-gitopsclusters": {
+			"--take-over-gitopsclusters", func(o *options) any { return controllerOptions(o).TakeOverGitOpsClusters }, true},
 		"propagation-concurrency": {
 			"--propagation-concurrency=3", func(o *options) any { return controllerOptions(o).Concurrency["propagation"] }, 3},
 		"status-concurrency": {

@@ -70,7 +70,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) phases(seen *observation) loop.Phases[*dependency.Plan] {
 	return loop.Phases[*dependency.Plan]{
 		Decide:      func(ctx context.Context) (*dependency.Plan, error) { return r.decide(ctx, seen) },
-		ObserveLive: func(ctx context.Context) (bool, error) { return r.observeLive(ctx, seen) },
+		ObserveLive: func(ctx context.Context, _ *dependency.Plan) (bool, error) { return r.observeLive(ctx, seen) },
 		Apply:       func(ctx context.Context, p *dependency.Plan) (loop.Outcome, error) { return r.apply(ctx, seen, p) },
 		Wait:        func(p *dependency.Plan) ctrl.Result { return ctrl.Result{RequeueAfter: p.After} },
 	}

@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/internal/loop"
+	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
 	"github.com/towline-io/towline/pkg/clusterimport"
 )
 
@@ -31,8 +32,8 @@ func (r *Reconciler) apply(ctx context.Context, seen *observation, plan *cluster
 		}
 	}
 	r.remember(seen.key, plan.Held)
-	if err := r.publish(ctx, seen, plan); err != nil || plan.Release == nil {
-		return loop.Done, err
+	if outcome, err := r.publish(ctx, seen, plan); err != nil || outcome != loop.Done || plan.Release == nil {
+		return outcome, err
 	}
 	return r.mark(ctx, seen, *plan.Release)
 }
@@ -51,22 +52,37 @@ func (r *Reconciler) mark(ctx context.Context, seen *observation, marks clusteri
 	return loop.Done, err
 }
 
-// publish writes the status, where it says something else, and then tells of it.
-func (r *Reconciler) publish(ctx context.Context, seen *observation, plan *clusterimport.Plan) error {
+// publish writes the status, where it says something else and nobody has written the GitOpsCluster meanwhile, and then tells of it.
+// The marks that are released after it are bound to the version that this leaves behind.
+func (r *Reconciler) publish(ctx context.Context, seen *observation, plan *clusterimport.Plan) (loop.Outcome, error) {
 	if plan.Status != nil {
 		after := seen.GitOpsCluster.DeepCopy()
 		after.Status = *plan.Status
-		if err := r.Status().Patch(ctx, after, client.MergeFrom(seen.GitOpsCluster)); err != nil {
-			return client.IgnoreNotFound(err)
+		err := r.Status().Patch(ctx, after, client.MergeFromWithOptions(seen.GitOpsCluster, client.MergeFromWithOptimisticLock{}))
+		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+			return loop.Conflict, nil
+		}
+		if err != nil {
+			return loop.Done, err
 		}
 		seen.GitOpsCluster = after
-		if clusterimport.IsPruned(plan.Status, &after.Status) && !r.pruned.Swap(true) {
-			r.tell(seen, []clusterimport.Event{clusterimport.Pruning()})
-		}
+		r.learn(seen, plan.Status)
 	}
-	show(seen.GitOpsCluster)
+	show(seen.GitOpsCluster, plan.Clusters)
 	r.tell(seen, plan.Events)
-	return nil
+	return loop.Done, nil
+}
+
+// learn notes whether the API server keeps all of a status that was written: another product may bring its CRD at any time, or take
+// it away.
+func (r *Reconciler) learn(seen *observation, written *v1beta1.GitOpsClusterStatus) {
+	if written.Clusters == nil {
+		return
+	}
+	pruned := clusterimport.IsPruned(written, &seen.GitOpsCluster.Status)
+	if was := r.pruned.Swap(pruned); pruned && !was {
+		r.tell(seen, []clusterimport.Event{clusterimport.Pruning()})
+	}
 }
 
 // writeAll makes the writes of a stage, notes what they met, and tells of those that were made.

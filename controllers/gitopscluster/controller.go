@@ -39,13 +39,14 @@ type Reconciler struct {
 	// IndexDecisions registers index.ByDecision, if nobody has yet.
 	IndexDecisions func() error
 
-	// pruned is set once the API server has dropped a part of a status.
+	// pruned is set while the API server drops a part of each status.
 	pruned atomic.Bool
 
 	scopes  scopes
 	waiting waiting
 	dropped dropped
 	pushers pushers
+	older   older
 }
 
 // Reconcile brings the cluster Secrets of the GitOpsCluster that req names up to date: it observes, decides and applies.
@@ -61,7 +62,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 func (r *Reconciler) phases(seen *observation) loop.Phases[*clusterimport.Plan] {
 	return loop.Phases[*clusterimport.Plan]{
 		Decide:      func(ctx context.Context) (*clusterimport.Plan, error) { return r.decide(ctx, seen) },
-		ObserveLive: func(ctx context.Context) (bool, error) { return r.observeLive(ctx, seen) },
+		ObserveLive: func(ctx context.Context, p *clusterimport.Plan) (bool, error) { return r.observeLive(ctx, seen, p) },
 		Apply:       func(ctx context.Context, p *clusterimport.Plan) (loop.Outcome, error) { return r.apply(ctx, seen, p) },
 		Wait:        func(p *clusterimport.Plan) ctrl.Result { return loop.Again(p.After, p.Backoff) },
 	}

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -134,4 +135,25 @@ func (p *pushers) last(g, secret types.NamespacedName) (types.NamespacedName, bo
 	defer p.mu.Unlock()
 	app, known := p.all[g][secret]
 	return app, known
+}
+
+// older remembers what was read last of the Lease of the older controller.
+type older struct {
+	mu    sync.Mutex
+	lease *coordinationv1.Lease
+	at    time.Time
+}
+
+// set notes what was read, and when; nil for no Lease.
+func (o *older) set(lease *coordinationv1.Lease, at time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.lease, o.at = lease, at
+}
+
+// last is what was noted.
+func (o *older) last() (*coordinationv1.Lease, time.Time) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.lease, o.at
 }

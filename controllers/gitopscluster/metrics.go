@@ -31,10 +31,10 @@ func init() {
 	metrics.Registry.MustRegister(importedClusters, readyGitOpsClusters, secretWrites)
 }
 
-// show sets the gauges of a GitOpsCluster.
-func show(g *v1beta1.GitOpsCluster) {
-	if g.Status.Clusters != nil {
-		importedClusters.WithLabelValues(g.Namespace, g.Name).Set(float64(*g.Status.Clusters))
+// show sets the gauges of a GitOpsCluster that has so many clusters; nil where that is not known.
+func show(g *v1beta1.GitOpsCluster, clusters *int32) {
+	if clusters != nil {
+		importedClusters.WithLabelValues(g.Namespace, g.Name).Set(float64(*clusters))
 	}
 	ready := 0.0
 	if meta.IsStatusConditionTrue(g.Status.Conditions, apis.ConditionReady) {

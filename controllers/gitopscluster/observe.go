@@ -45,6 +45,15 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (see
 	if err := seen.observeChoice(ctx); err != nil {
 		return nil, err
 	}
+	if err := r.observeOlder(ctx, seen); err != nil {
+		return nil, err
+	}
+	if err := r.observeConsenting(ctx, seen); err != nil {
+		return nil, err
+	}
+	if err := seen.observeFound(ctx, r.scopes.argos()); err != nil {
+		return nil, err
+	}
 	for _, namespace := range seen.Namespaces() {
 		if err := r.observeArgo(ctx, seen, namespace); err != nil {
 			return nil, err
@@ -108,9 +117,16 @@ func (r *Reconciler) observeArgo(ctx context.Context, seen *observation, namespa
 	}
 	argo := clusterimport.NewArgo(secrets)
 	seen.Argos[namespace] = argo
+	config, err := r.scopes.open(ctx, configIn(namespace, clusterimport.GeneratorConfigACM))
+	if err != nil {
+		return err
+	}
 	for _, obj := range clusterimport.GeneratorObjects(namespace) {
-		existing := obj.DeepCopyObject().(clusterimport.Object)
-		err := cached.Get(ctx, client.ObjectKeyFromObject(obj), existing)
+		existing, from := obj.DeepCopyObject().(clusterimport.Object), cached
+		if obj.GetName() == clusterimport.GeneratorConfigACM {
+			from = config
+		}
+		err := from.Get(ctx, client.ObjectKeyFromObject(obj), existing)
 		if err == nil {
 			argo.Generator = append(argo.Generator, existing)
 		} else if !apierrors.IsNotFound(err) {

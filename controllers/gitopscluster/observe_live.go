@@ -2,6 +2,7 @@ package gitopscluster
 
 import (
 	"context"
+	"errors"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -24,13 +25,16 @@ const page = 500
 
 // observeLive reads anew, past the cache, all that a plan depends on which destroys something, and tells whether the
 // GitOpsCluster and its consent are the same as before. Secrets are not read again: each write is bound to the version that was.
-func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same bool, err error) {
+func (r *Reconciler) observeLive(ctx context.Context, seen *observation, plan *clusterimport.Plan) (same bool, err error) {
 	before, allowed := seen.GitOpsCluster, seen.Allowed()
 	g, err := fetch.Get(ctx, r.Live, seen.key, &v1beta1.GitOpsCluster{})
 	if err != nil || g == nil || !clusterimport.SameGitOpsCluster(before, g) {
 		return false, err
 	}
 	seen.Live, seen.reader, seen.Users = true, r.Live, nil
+	if err := r.observeOlder(ctx, seen); err != nil {
+		return false, err
+	}
 	if err := seen.observeChoice(ctx); err != nil || seen.Allowed() != allowed {
 		return false, err
 	}
@@ -46,6 +50,9 @@ func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same b
 	}
 	for namespace, argo := range seen.Argos {
 		argo.Shared = seen.isShared(namespace, all.Items)
+	}
+	for _, namespace := range plan.Left {
+		argo := seen.Argos[namespace]
 		if known, err := r.knowsAll(ctx, seen.key, namespace, argo); err != nil || !known {
 			return false, err
 		}
@@ -54,7 +61,7 @@ func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same b
 }
 
 // knowsAll tells whether the cache has every Secret that a namespace has on behalf of the GitOpsCluster. One that was just made may
-// not have arrived: nobody would remove it once the namespace is left.
+// not have arrived: nobody would remove it once the namespace is left. No other plan depends on that.
 func (r *Reconciler) knowsAll(ctx context.Context, key types.NamespacedName, namespace string, argo *clusterimport.Argo) (bool, error) {
 	if argo.Forbidden {
 		return true, nil
@@ -135,51 +142,57 @@ func selector(operator string) client.MatchingLabelsSelector {
 }
 
 // observeApplications reads all Applications of the hub past the cache, page by page: of those for pull no more than the metadata,
-// unless an Argo CD of the hub deploys them as well.
+// unless an Argo CD of the hub deploys one of a page as well. Then the page is read once more, as a whole.
 func (r *Reconciler) observeApplications(ctx context.Context, all clusterimport.Users) error {
 	outlines := func() client.ObjectList {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(argocd.GroupVersion.WithKind("ApplicationList"))
 		return list
 	}
-	err := r.observePages(ctx, outlines, pulled, func(list client.ObjectList) error {
-		for _, m := range list.(*metav1.PartialObjectMetadataList).Items {
-			app := &argocd.Application{ObjectMeta: m.ObjectMeta}
-			if !app.ReconcileSkipped() {
-				whole, err := fetch.Get(ctx, r.Live, client.ObjectKeyFromObject(app), &argocd.Application{})
-				if err != nil {
-					return err
-				}
-				if whole != nil {
-					app = whole
-				}
-			}
-			all.Add(app)
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	return r.observePages(ctx, func() client.ObjectList { return &argocd.ApplicationList{} }, notPulled, func(list client.ObjectList) error {
+	whole := func() client.ObjectList { return &argocd.ApplicationList{} }
+	add := func(list client.ObjectList, _ string) error {
 		for i := range list.(*argocd.ApplicationList).Items {
 			all.Add(&list.(*argocd.ApplicationList).Items[i])
 		}
 		return nil
+	}
+	err := r.observePages(ctx, outlines, pulled, func(list client.ObjectList, token string) error {
+		deployed := false
+		for _, m := range list.(*metav1.PartialObjectMetadataList).Items {
+			app := &argocd.Application{ObjectMeta: m.ObjectMeta}
+			deployed = deployed || !app.ReconcileSkipped()
+			all.Add(app)
+		}
+		if !deployed {
+			return nil
+		}
+		again, err := readPage(ctx, r.Live, whole(), pulled, token)
+		return errors.Join(err, add(again, ""))
 	})
+	if err != nil {
+		return err
+	}
+	return r.observePages(ctx, whole, notPulled, add)
+}
+
+// readPage reads one page of a list.
+func readPage(
+	ctx context.Context, from client.Reader, into client.ObjectList, which client.ListOption, token string,
+) (client.ObjectList, error) {
+	return into, from.List(ctx, into, which, client.Limit(page), client.Continue(token))
 }
 
 // observePages reads a list past the cache, page by page. Each is read into a new list: one that has been used would mix it with
 // what it has.
 func (r *Reconciler) observePages(
-	ctx context.Context, fresh func() client.ObjectList, which client.ListOption, each func(client.ObjectList) error,
+	ctx context.Context, fresh func() client.ObjectList, which client.ListOption, each func(list client.ObjectList, token string) error,
 ) error {
 	for token := ""; ; {
-		list := fresh()
-		if err := r.Live.List(ctx, list, which, client.Limit(page), client.Continue(token)); err != nil {
+		list, err := readPage(ctx, r.Live, fresh(), which, token)
+		if err != nil {
 			return err
 		}
-		if err := each(list); err != nil {
+		if err := each(list, token); err != nil {
 			return err
 		}
 		accessor, err := meta.ListAccessor(list)

@@ -22,6 +22,7 @@ type hub struct {
 	t     *testing.T
 	apps  []*argocd.Application
 	lists int
+	gets  int
 }
 
 // List is that of the cache.
@@ -31,6 +32,7 @@ func (h *hub) List(context.Context, client.ObjectList, ...client.ListOption) err
 type live struct{ *hub }
 
 func (l live) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	l.gets++
 	for _, app := range l.apps {
 		if client.ObjectKeyFromObject(app) == key {
 			app.DeepCopyInto(obj.(*argocd.Application))
@@ -89,7 +91,7 @@ func TestWhoKeepsASecret(t *testing.T) {
 	r := &Reconciler{Client: h, Live: live{h}}
 	step := func(past bool, want string) {
 		t.Helper()
-		h.lists = 0
+		h.lists, h.gets = 0, 0
 		seen := &observation{key: types.NamespacedName{Namespace: "argocd", Name: "fleet"}}
 		seen.Live = past
 		err := r.observeUsers(t.Context(), seen, []*corev1.Secret{s})
@@ -99,6 +101,9 @@ func TestWhoKeepsASecret(t *testing.T) {
 		}
 		if err != nil || got != want || past != (h.lists > 0) {
 			t.Errorf("kept for %q after %d lists, want %q: %v", got, h.lists, want, err)
+		}
+		if past && h.gets > 0 {
+			t.Errorf("%d Applications are read one by one", h.gets)
 		}
 	}
 	step(false, "")

@@ -141,7 +141,7 @@ func (r *Reconciler) ofNamespace(ctx context.Context, obj client.Object) []recon
 
 // ofScope are the GitOpsClusters to look at after a change of an object in a scope.
 func (r *Reconciler) ofScope(ctx context.Context, which scope, obj client.Object) []reconcile.Request {
-	if which.name != "" {
+	if which.namespace == "" {
 		return r.requests(ctx, client.MatchingFields{byAccount: which.name})
 	}
 	out := r.requests(ctx, client.MatchingFields{byArgoNamespace: which.namespace})

@@ -26,7 +26,7 @@ import (
 	"github.com/towline-io/towline/pkg/clustersecret"
 )
 
-// scope is a part of the hub's Secrets: those that are watched together, and that a right can be given to.
+// scope is a part of the hub's objects: those that are watched together, and that a right can be given to.
 type scope struct {
 	// namespace is where they are; empty: anywhere.
 	namespace string
@@ -35,11 +35,17 @@ type scope struct {
 	name string
 }
 
+// byOwner finds the cluster Secrets of a namespace that a GitOpsCluster wants.
+const byOwner = "secret.gitopscluster"
+
 // clusterSecretsIn are the cluster Secrets of the Argo CD in a namespace.
 func clusterSecretsIn(namespace string) scope { return scope{namespace: namespace} }
 
 // tokenSecretsOf are the Secrets of the ManagedServiceAccounts of that name, in the namespaces of all clusters.
 func tokenSecretsOf(account string) scope { return scope{name: account} }
+
+// configIn is the ConfigMap of that name in the namespace of an Argo CD: one for itself, since a watch goes by one name.
+func configIn(namespace, name string) scope { return scope{namespace: namespace, name: name} }
 
 // scopes holds a cache for every scope that some GitOpsCluster has needed. Which these are is known only from the
 // GitOpsClusters, and no more of the hub's Secrets is to be seen: so the manager's own cache, whose limits are set at the
@@ -117,6 +123,11 @@ func (s *scopes) start(ctx context.Context, which scope) (cache.Cache, error) {
 	if err != nil {
 		return nil, err
 	}
+	if which.name == "" {
+		if err := c.IndexField(ctx, &corev1.Secret{}, byOwner, ownersOf); err != nil {
+			return nil, err
+		}
+	}
 	for object := range objects {
 		if _, err := c.GetInformer(ctx, object); err != nil {
 			return nil, err
@@ -131,8 +142,32 @@ func (s *scopes) start(ctx context.Context, which scope) (cache.Cache, error) {
 	return c, s.manager.Add(manager.RunnableFunc(c.Start))
 }
 
+func ownersOf(obj client.Object) []string {
+	var out []string
+	for _, owner := range clustersecret.Owners(obj.(*corev1.Secret)) {
+		out = append(out, owner.String())
+	}
+	return out
+}
+
+// argos are the caches of cluster Secrets that are open, by namespace.
+func (s *scopes) argos() map[string]client.Reader {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	out := map[string]client.Reader{}
+	for which, c := range s.opened {
+		if which.name == "" {
+			out[which.namespace] = c
+		}
+	}
+	return out
+}
+
 // objects are what a scope holds: the Secrets, and in the namespace of an Argo CD what its generator needs.
 func (s scope) objects() map[client.Object]cache.ByObject {
+	if s.name != "" && s.namespace != "" {
+		return map[client.Object]cache.ByObject{&corev1.ConfigMap{}: {Field: fields.OneTermEqualSelector("metadata.name", s.name)}}
+	}
 	if s.name != "" {
 		return map[client.Object]cache.ByObject{&corev1.Secret{}: {
 			Label:     labels.SelectorFromSet(labels.Set{apis.LabelServiceAccount: "true"}),

@@ -66,10 +66,19 @@ const (
 
 	// ConditionClustersRemoved: no other cluster has one on behalf of this GitOpsCluster any more.
 	ConditionClustersRemoved = "ClustersRemoved"
+
+	// ConditionStandingBack is True where an older controller of GitOpsClusters has this one: Towline writes nothing else for it. It
+	// is there as long as that is so.
+	ConditionStandingBack = "StandingBack"
 )
 
 // Reasons of those conditions, and of the events on a GitOpsCluster.
 const (
+	// ReasonOlderControllerRuns: the controller of GitOpsClusters of multicloud-integrations runs on the hub.
+	ReasonOlderControllerRuns = "OlderControllerRuns"
+	// ReasonOlderControllerWrote: it has written the status, and nobody has said that it has stopped for good.
+	ReasonOlderControllerWrote = "OlderControllerWrote"
+
 	// ReasonResolved: the Placement's decisions have been read.
 	ReasonResolved = "Resolved"
 	// ReasonPlacementRefInvalid: spec.placementRef does not name a Placement of the same namespace.
@@ -89,6 +98,8 @@ const (
 	ReasonArgoNamespaceNotAllowed = "ArgoNamespaceNotAllowed"
 	// ReasonArgoNamespaceForbidden: Towline has no rights in the Argo CD's namespace.
 	ReasonArgoNamespaceForbidden = "ArgoNamespaceForbidden"
+	// ReasonArgoNamespacesExceeded: there may be Secrets in so many other namespaces that no further one is taken.
+	ReasonArgoNamespacesExceeded = "ArgoNamespacesExceeded"
 	// ReasonCredentialsForbidden: Towline may not read the tokens of the ManagedServiceAccount.
 	ReasonCredentialsForbidden = "CredentialsForbidden"
 	// ReasonCredentialsMissing: some clusters have no token of the ManagedServiceAccount.

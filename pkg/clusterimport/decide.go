@@ -35,6 +35,10 @@ type decision struct {
 // Decide is what is to be done about a GitOpsCluster.
 func Decide(f Facts, o Options) Plan {
 	d := &decision{Facts: &f, Options: o}
+	if h := d.held(Serve, question{}); h != nil {
+		d.standBack(h)
+		return d.plan
+	}
 	switch {
 	case !d.going():
 		d.keep()
@@ -55,7 +59,7 @@ func (d *decision) keep() {
 	namespace := d.namespace()
 	if h := d.held(Use, question{}); h != nil {
 		d.imported = no(h)
-		d.leave(Marked(d.GitOpsCluster).Namespaces, revoked)
+		d.leave(d.Namespaces(), revoked)
 		return
 	}
 	if d.chosen == nil {
@@ -65,6 +69,11 @@ func (d *decision) keep() {
 		d.imported = no(h)
 		return
 	}
+	if h := d.held(Claim, question{}); h != nil {
+		d.imported = no(h)
+		d.leave(without(d.Namespaces(), namespace), revoked)
+		return
+	}
 	if d.claim(namespace); d.plan.Claim != nil {
 		return
 	}
@@ -72,13 +81,14 @@ func (d *decision) keep() {
 	d.left = d.argo.passedOver(d.Key(), d.chosen)
 	d.stage(d.prepare(namespace))
 	d.stage(append(d.imports(), d.drop()...))
-	d.leave(without(Marked(d.GitOpsCluster).Namespaces, namespace), revoked)
+	d.leave(without(d.Namespaces(), namespace), revoked)
 }
 
 // claim notes on the GitOpsCluster, before there is a Secret, that and where it may have some.
 func (d *decision) claim(namespace string) {
-	want := Marked(d.GitOpsCluster)
-	if want.Finalizer && slices.Contains(noted(d.GitOpsCluster), namespace) {
+	want, known := d.marked(), noted(d.GitOpsCluster)
+	unknown := func(name string) bool { return !slices.Contains(known, name) }
+	if want.Finalizer && !unknown(namespace) && !slices.ContainsFunc(d.Found, unknown) {
 		return
 	}
 	want.Finalizer = true
@@ -92,9 +102,8 @@ func (d *decision) claim(namespace string) {
 // Applications target their clusters they stay as they are: without them, the ApplicationSets of a Placement that still
 // stands would take its clusters for unknown, and their Applications off them.
 func (d *decision) finalize() {
-	namespaces := Marked(d.GitOpsCluster).Namespaces
-	d.leave(namespaces, asItIs)
-	if len(d.plan.Left) == len(namespaces) {
+	d.leave(d.Namespaces(), asItIs)
+	if len(d.plan.Left) == len(d.marked().Namespaces) {
 		d.plan.Release = &Marks{}
 	}
 }
@@ -105,7 +114,7 @@ func (d *decision) conclude() {
 		return // it goes
 	}
 	d.report()
-	if marked := Marked(d.GitOpsCluster); len(d.plan.Left) > 0 {
+	if marked := d.marked(); len(d.plan.Left) > 0 {
 		d.plan.Release = &Marks{Finalizer: marked.Finalizer, Namespaces: without(marked.Namespaces, d.plan.Left...)}
 	}
 }

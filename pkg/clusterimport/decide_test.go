@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
@@ -34,7 +36,7 @@ func TestChoose(t *testing.T) {
 	invalid := []string{"False: PlacementRefInvalid", "Unknown: PlacementUnresolved"}
 	decides(t, map[string]row{
 		"chosen, and not claimed": {is: fresh(), want: []string{"claim argocd"}},
-		"chosen": {is: fresh(claimed), want: []string{"create *v1.ConfigMap", "create *v1.Role", "create *v1.RoleBinding",
+		"chosen": {is: fresh(claimed), want: []string{"create *v1.ConfigMap", "create *v1.Role", "create *v1.RoleBinding", "create *v1.ConfigMap",
 			"create a", "create b", "True: Resolved", "True: Imported", "True: Removed"}, says: "2 clusters imported"},
 		"imported": {is: imported(), want: []string{}},
 		"the Placement has a word": {is: imported().with(func(s *situation) {
@@ -67,7 +69,7 @@ func claimed(s *situation) {
 }
 
 func TestUse(t *testing.T) {
-	withdrawn := []string{"delete a", "delete b", "delete *v1.ConfigMap", "delete *v1.Role", "delete *v1.RoleBinding",
+	withdrawn := []string{"delete a", "delete b", "delete *v1.ConfigMap", "delete *v1.Role", "delete *v1.RoleBinding", "delete *v1.ConfigMap",
 		"False: ArgoNamespaceNotAllowed", "keep "}
 	elsewhere := func(edits ...edit) *situation {
 		return imported(into("other", true)).with(edits...)
@@ -90,8 +92,8 @@ func TestUse(t *testing.T) {
 		"moved back": {is: elsewhere(into(home, false)), want: []string{"claim other,argocd"}},
 		"moved back, and claimed": {is: elsewhere(into(home, false), func(s *situation) {
 			Marks{Finalizer: true, Namespaces: []string{home, "other"}}.Put(s.GitOpsCluster)
-		}), want: []string{"create *v1.ConfigMap", "create *v1.Role", "create *v1.RoleBinding", "create a", "create b",
-			"delete a", "delete b", "delete *v1.ConfigMap", "delete *v1.Role", "delete *v1.RoleBinding", "keep argocd"}},
+		}), want: []string{"create *v1.ConfigMap", "create *v1.Role", "create *v1.RoleBinding", "create *v1.ConfigMap", "create a", "create b",
+			"delete a", "delete b", "delete *v1.ConfigMap", "delete *v1.Role", "delete *v1.RoleBinding", "delete *v1.ConfigMap", "keep argocd"}},
 		"moved back, and another stays there": {is: elsewhere(into(home, false), claimed, func(s *situation) {
 			Marks{Finalizer: true, Namespaces: []string{home, "other"}}.Put(s.GitOpsCluster)
 			s.Argos["other"].Shared = true
@@ -125,8 +127,14 @@ func TestImport(t *testing.T) {
 		}), want: []string{"update a"}, writes: "env:prod"},
 		"no such cluster": {is: imported().with(func(s *situation) { s.Clusters["a"] = nil }), want: []string{"False: ClusterNotFound"}},
 		"somebody else's": {is: fresh(claimed, prepared, secrets(hand)),
+			want: []string{"create b", "True: Resolved", "True: Imported", "True: Removed"},
+			says: "2 clusters imported, of which the Argo CD knows 1 cluster by Secrets that are not Towline's, and that stay as they are: a by hand-made"},
+		"somebody else's, and a token is wanted": {is: fresh(claimed, prepared, trusting("a", "b"), secrets(hand)),
 			want: []string{"create b", "True: Resolved", "False: SecretConflict", "True: Removed"},
 			says: "argocd/hand-made is for cluster a"},
+		"somebody else's address": {is: fresh(claimed, prepared, secrets(secret("elsewhere", "x", "https://a.example.com", 0, false))),
+			want: []string{"create b", "True: Resolved", "False: SecretConflict", "True: Removed"},
+			says: "argocd/elsewhere is for cluster a"},
 		"somebody else's as well": {is: imported().with(secrets(hand)), want: []string{"False: SecretConflict"}},
 		"two of ours": {is: imported().with(secrets(secret("new", "a", "https://a", -5, true))),
 			want: []string{"False: SecretConflict"}, says: "Secrets a-cluster-secret and new"},
@@ -149,7 +157,11 @@ func TestImport(t *testing.T) {
 			s.Argos[home].Generator[0].(*corev1.ConfigMap).Data = nil
 			s.Argos[home].Generator[1].(*rbacv1.Role).Rules = nil
 			s.Argos[home].Generator[2].(*rbacv1.RoleBinding).Subjects = nil
-		}), want: []string{"update *v1.ConfigMap", "update *v1.Role", "update *v1.RoleBinding"}},
+			s.Argos[home].Generator[3].(*corev1.ConfigMap).Data = nil
+		}), want: []string{"update *v1.ConfigMap", "update *v1.Role", "update *v1.RoleBinding", "update *v1.ConfigMap"}},
+		"the console's config is not there": {is: imported().with(func(s *situation) {
+			s.Argos[home].Generator = s.Argos[home].Generator[:3]
+		}), want: []string{"create *v1.ConfigMap"}},
 		"the generator is somebody else's": {is: imported().with(func(s *situation) {
 			s.Argos[home].Generator[0].(*corev1.ConfigMap).Data = nil
 			s.Argos[home].Generator[0].SetLabels(nil)
@@ -235,8 +247,117 @@ func nobody(s *situation) {
 	}
 }
 
+// lease is the older controller's, renewed so long ago.
+func lease(holder string, age time.Duration) edit {
+	return func(s *situation) {
+		renewed := metav1.NewMicroTime(now.Add(-age))
+		s.Lease = &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{HolderIdentity: &holder, RenewTime: &renewed}}
+	}
+}
+
+// writtenByOlder has the status as the older controller writes it.
+func writtenByOlder(conditions ...string) edit {
+	return func(s *situation) {
+		s.GitOpsCluster = s.GitOpsCluster.DeepCopy()
+		s.GitOpsCluster.Status = v1beta1.GitOpsClusterStatus{Phase: v1beta1.PhaseSuccessful, Message: "Added managed clusters"}
+		for _, c := range conditions {
+			meta.SetStatusCondition(&s.GitOpsCluster.Status.Conditions, metav1.Condition{Type: c, Status: metav1.ConditionTrue, Reason: "Success"})
+		}
+	}
+}
+
+func takenOver(s *situation) { s.TakeOver = true }
+
+// TestStandBack: nothing is written but the condition while the older controller runs, or may come back.
+func TestStandBack(t *testing.T) {
+	runs, stopped := lease("pod_1", time.Minute), lease("pod_1", time.Hour)
+	theirs := writtenByOlder("Ready", "PlacementResolved", "ClustersRegistered")
+	wrote := []string{"True: OlderControllerWrote"}
+	afresh := []string{"create *v1.ConfigMap", "create *v1.Role", "create *v1.RoleBinding", "create *v1.ConfigMap", "create a", "create b",
+		"True: Resolved", "True: Imported", "True: Removed"}
+	decides(t, map[string]row{
+		"it runs":                                   {is: fresh(runs), want: []string{"True: OlderControllerRuns", "after 3m34s"}, says: OlderLease.String()},
+		"it runs, and has the status":               {is: fresh(theirs, runs), want: []string{"True: OlderControllerRuns", "after 3m34s"}},
+		"it runs, whatever the flag":                {is: fresh(takenOver, runs), want: []string{"True: OlderControllerRuns", "after 3m34s"}},
+		"it came later":                             {is: imported().with(runs), want: []string{"True: OlderControllerRuns", "after 3m34s"}},
+		"it runs still":                             {is: fresh(runs, settled), want: []string{"after 3m34s"}},
+		"it runs, and this one goes":                {is: imported().with(runs, deleted), want: []string{"keep nothing", "after 3m34s"}},
+		"it runs, and one goes that is not claimed": {is: fresh(runs, deleted), want: []string{"after 3m34s"}},
+		"it has stopped":                            {is: fresh(theirs, stopped), want: wrote, says: "--take-over-gitopsclusters"},
+		"no Lease can be read":                      {is: fresh(theirs), want: wrote},
+		"before it had conditions":                  {is: fresh(writtenByOlder()), want: wrote},
+		"it has stopped, and the flag":              {is: fresh(takenOver, claimed, theirs, stopped), want: afresh},
+		"a Lease that nobody holds":                 {is: imported().with(lease("", 0)), want: []string{}},
+		"a Lease, and nothing else of it":           {is: fresh(claimed, stopped), want: afresh},
+	})
+	s := fresh(takenOver, theirs, stopped, settled)
+	for _, c := range s.GitOpsCluster.Status.Conditions {
+		if c.Type == "ClustersRegistered" || c.Type == apis.ConditionStandingBack {
+			t.Errorf("condition %s is left", c.Type)
+		}
+	}
+	if s.TakeOver = false; len(Decide(s.Facts, s.Options).Stages) > 0 || IsOlders(s.GitOpsCluster) {
+		t.Error("it would begin again without the flag")
+	}
+	if plan := Decide(fresh(runs).Facts, Options{}); len(plan.Events) != 1 || plan.Events[0].Reason != apis.ReasonOlderControllerRuns {
+		t.Errorf("told: %v", plan.Events)
+	}
+	if plan := Decide(imported().with(runs).Facts, Options{}); meta.FindStatusCondition(plan.Status.Conditions, apis.ConditionClustersImported) != nil {
+		t.Error("it says what it does not know any more")
+	}
+}
+
+// TestNamespaces: how many are looked at is bounded, none is forgotten for that, and one is found again that is not noted any more.
+func TestNamespaces(t *testing.T) {
+	named := func(n int) edit {
+		return func(s *situation) {
+			names := []string{home}
+			for i := range n {
+				names = append(names, fmt.Sprintf("argo-%03d", i))
+				s.Argos[names[i+1]] = NewArgo(nil)
+			}
+			s.GitOpsCluster = s.GitOpsCluster.DeepCopy()
+			Marks{Finalizer: true, Namespaces: names}.Put(s.GitOpsCluster)
+		}
+	}
+	many := imported().with(named(100))
+	if got := many.Namespaces(); len(got) != maxNamespaces || !slices.Contains(got, home) {
+		t.Errorf("%d namespaces are looked at: %v", len(got), got)
+	}
+	if plan := Decide(many.Facts, many.Options); len(plan.Release.Namespaces) != 101-(maxNamespaces-1) || plan.Status != nil {
+		t.Errorf("%d stay noted", len(plan.Release.Namespaces))
+	}
+	many.settle()
+	if got := Marked(many.GitOpsCluster).Namespaces; !slices.Equal(got, []string{home}) {
+		t.Errorf("in the end %v", got)
+	}
+	gone := imported().with(deleted, named(100))
+	if plan := Decide(gone.Facts, gone.Options); !plan.Release.Finalizer {
+		t.Error("it goes before all were looked at")
+	}
+	decides(t, map[string]row{
+		"one more than the most": {is: fresh(named(maxNamespaces), into("other", true), func(s *situation) {
+			for i := range maxNamespaces {
+				s.Argos[fmt.Sprintf("argo-%03d", i)] = &Argo{Forbidden: true}
+			}
+		}), want: []string{"True: Resolved", "False: ArgoNamespacesExceeded", "False: ArgoNamespaceForbidden", "backoff"},
+			says: "is other, and there may be Secrets in 17 other namespaces"},
+		"one that is not noted": {is: imported().with(into("other", true), lostMarks("other"), func(s *situation) { s.Found = []string{home} }),
+			want: []string{"claim argocd,other"}},
+	})
+}
+
+// lostMarks has the annotation name that namespace alone.
+func lostMarks(namespace string) edit {
+	return func(s *situation) {
+		s.GitOpsCluster = s.GitOpsCluster.DeepCopy()
+		s.GitOpsCluster.Status.ArgoNamespaces = nil
+		Marks{Finalizer: true, Namespaces: []string{namespace}}.Put(s.GitOpsCluster)
+	}
+}
+
 func TestFinalize(t *testing.T) {
-	all := []string{"delete a", "delete b", "delete *v1.ConfigMap", "delete *v1.Role", "delete *v1.RoleBinding", "keep nothing"}
+	all := []string{"delete a", "delete b", "delete *v1.ConfigMap", "delete *v1.Role", "delete *v1.RoleBinding", "delete *v1.ConfigMap", "keep nothing"}
 	decides(t, map[string]row{
 		"deleted":                 {is: imported().with(deleted), want: all},
 		"deleted, status pruned":  {is: imported().with(deleted, spec(func(g *v1beta1.GitOpsCluster) { g.Status.ArgoNamespaces = nil })), want: all},
@@ -487,12 +608,15 @@ func TestSame(t *testing.T) {
 		change func(*v1beta1.GitOpsCluster)
 		same   bool
 	}{
-		"the status":    {func(g *v1beta1.GitOpsCluster) { g.Status = v1beta1.GitOpsClusterStatus{} }, true},
-		"a label":       {func(g *v1beta1.GitOpsCluster) { g.Labels = map[string]string{"x": "y"} }, true},
-		"the spec":      {func(g *v1beta1.GitOpsCluster) { g.Generation++ }, false},
-		"the marks":     {func(g *v1beta1.GitOpsCluster) { Marks{Finalizer: true}.Put(g) }, false},
-		"the end":       {func(g *v1beta1.GitOpsCluster) { g.DeletionTimestamp = &metav1.Time{Time: now} }, false},
-		"a finalizer":   {func(g *v1beta1.GitOpsCluster) { g.Finalizers = nil }, false},
+		"the status":  {func(g *v1beta1.GitOpsCluster) { g.Status = v1beta1.GitOpsClusterStatus{} }, true},
+		"a label":     {func(g *v1beta1.GitOpsCluster) { g.Labels = map[string]string{"x": "y"} }, true},
+		"the spec":    {func(g *v1beta1.GitOpsCluster) { g.Generation++ }, false},
+		"the marks":   {func(g *v1beta1.GitOpsCluster) { Marks{Finalizer: true}.Put(g) }, false},
+		"the end":     {func(g *v1beta1.GitOpsCluster) { g.DeletionTimestamp = &metav1.Time{Time: now} }, false},
+		"a finalizer": {func(g *v1beta1.GitOpsCluster) { g.Finalizers = nil }, false},
+		"another's hand": {func(g *v1beta1.GitOpsCluster) {
+			g.Status.Conditions = append(g.Status.Conditions, metav1.Condition{Type: "ClustersRegistered"})
+		}, false},
 		"another's UID": {func(g *v1beta1.GitOpsCluster) { g.UID = "x" }, false},
 	} {
 		after := g.DeepCopy()
@@ -522,7 +646,7 @@ func TestStatusIsShort(t *testing.T) {
 	}
 	want := "not as they should be: cluster-0100, cluster-0101, cluster-0102, cluster-0103, cluster-0104 and 4895 more. " +
 		"Secret of cluster-0100 is not Towline's. Secret of cluster-0101 is not Towline's. Secret of cluster-0102 is not Towline's"
-	if got := importedAs(100, troubles); got.message != want || got.reason != apis.ReasonSecretConflict {
+	if got := importedAs(100, troubles, nil); got.message != want || got.reason != apis.ReasonSecretConflict {
 		t.Error(got)
 	}
 }
@@ -547,6 +671,9 @@ func TestPruned(t *testing.T) {
 		s.GitOpsCluster.Status.Clusters, s.GitOpsCluster.Status.ArgoNamespaces = nil, nil
 	})
 	plan := Decide(s.Facts, s.Options)
+	if plan.Clusters == nil || *plan.Clusters != 2 {
+		t.Errorf("for the gauge: %v", plan.Clusters)
+	}
 	if plan.Status == nil || !IsPruned(plan.Status, &s.GitOpsCluster.Status) || Pruning().Reason != apis.ReasonStatusPruned {
 		t.Fatalf("it would write %v", plan.Status)
 	}
@@ -555,8 +682,8 @@ func TestPruned(t *testing.T) {
 		t.Errorf("it writes %v", plan.Status)
 	}
 	s.Decisions = nil
-	if plan := Decide(s.Facts, s.Options); plan.Status == nil || plan.Status.Clusters != nil {
-		t.Errorf("it writes %v", plan.Status)
+	if plan := Decide(s.Facts, s.Options); plan.Status == nil || plan.Status.ArgoNamespaces == nil {
+		t.Errorf("it writes %v, and the CRD may be another one by now", plan.Status)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -23,6 +24,9 @@ type Options struct {
 
 	// Grace is how long a cluster must not have been chosen before its Secret goes; 0 stands for DefaultGrace.
 	Grace time.Duration
+
+	// TakeOver says that the older controller of GitOpsClusters has stopped for good.
+	TakeOver bool
 }
 
 // DefaultGrace is how long a Placement must have passed over a cluster before Argo CD forgets it. Without the Secret, or the
@@ -43,6 +47,12 @@ type Facts struct {
 
 	// GitOpsCluster is the one that is decided about.
 	GitOpsCluster *v1beta1.GitOpsCluster
+
+	// Lease is that of the older controller, OlderLease; nil where the hub has none, or it may not be read.
+	Lease *coordinationv1.Lease
+
+	// Found are the namespaces of the Argo CDs that were looked at for any GitOpsCluster, and have Secrets on behalf of this one.
+	Found []string
 
 	// Placement is the one that it names, nil when the hub has none, and Decisions are the Placement's.
 	Placement *clusterv1beta1.Placement
@@ -116,13 +126,29 @@ func (f *Facts) Allowed() bool {
 	return validNamespace(f.namespace()) == "" && (f.Consent || f.namespace() == f.GitOpsCluster.Namespace)
 }
 
-// Namespaces are those of the Argo CDs that a decision is about: where there may be Secrets already, and where some are wanted.
+// maxNamespaces is how many Argo CDs one decision is about: the one that the GitOpsCluster names, and others as long as it has
+// Secrets there. Its author can write as many names into its annotation as go into one; the rest wait for their turn.
+const maxNamespaces = 16
+
+// Namespaces are those of the Argo CDs that a decision is about, sorted: where some Secrets are wanted, and where there may be some.
 func (f *Facts) Namespaces() []string {
-	out := Marked(f.GitOpsCluster).Namespaces
-	if f.going() || !f.Allowed() || slices.Contains(out, f.namespace()) {
-		return out
+	out := f.marked().Namespaces
+	if !f.going() && f.Allowed() {
+		out = append([]string{f.namespace()}, without(out, f.namespace())...)
 	}
-	return append(out, f.namespace())
+	out = out[:min(len(out), maxNamespaces)]
+	slices.Sort(out)
+	return out
+}
+
+// marked are the marks of the GitOpsCluster, with the namespaces that it has Secrets in though it does not say so: its annotation
+// was lost, as where somebody replaced the whole object.
+func (f *Facts) marked() Marks {
+	out := Marked(f.GitOpsCluster)
+	out.Namespaces = slices.Concat(out.Namespaces, f.Found)
+	slices.Sort(out.Namespaces)
+	out.Namespaces = slices.Compact(out.Namespaces)
+	return out
 }
 
 // target is the Argo CD that gets clusters; nil where none does.

@@ -3,6 +3,7 @@ package clusterimport
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,10 +20,14 @@ type Intent string
 
 // Intents.
 const (
+	// Serve does anything at all for the GitOpsCluster.
+	Serve Intent = "serve"
 	// Choose takes what the Placement has chosen.
 	Choose Intent = "choose"
 	// Use gives clusters to the Argo CD that the GitOpsCluster names. Where that is held back, it leaves that Argo CD.
 	Use Intent = "use"
+	// Claim notes one more Argo CD on the GitOpsCluster, before it has a Secret there.
+	Claim Intent = "claim"
 	// Open sees and writes the Secrets of an Argo CD.
 	Open Intent = "open"
 	// Add makes the Secret of a chosen cluster that has none.
@@ -67,12 +72,16 @@ type intents = []Intent
 
 // Gates are all reasons to wait, in the order in which they are asked.
 var Gates = gate.Table[Intent, rule]{
+	{Name: "older controller", Reason: apis.ReasonOlderControllerRuns, Holds: intents{Serve}, Ends: gate.ByTime, Ask: askOlderRuns},
+	{Name: "older status", Reason: apis.ReasonOlderControllerWrote, Holds: intents{Serve}, Ask: askOlderWrote},
+
 	{Name: "placement reference", Reason: apis.ReasonPlacementRefInvalid, Holds: intents{Choose}, Ask: askReference},
 	{Name: "placement", Reason: apis.ReasonPlacementNotFound, Holds: intents{Choose}, Ask: askPlacement},
 	{Name: "decisions", Reason: apis.ReasonPlacementPending, Holds: intents{Choose}, Ask: askDecisions},
 
 	{Name: "namespace", Reason: apis.ReasonArgoNamespaceInvalid, Holds: intents{Use}, Ask: askNamespace},
 	{Name: "consent", Reason: apis.ReasonArgoNamespaceNotAllowed, Holds: intents{Use}, Ask: askConsent},
+	{Name: "number of namespaces", Reason: apis.ReasonArgoNamespacesExceeded, Holds: intents{Claim}, Ask: askNumber},
 	{Name: "rights", Reason: apis.ReasonArgoNamespaceForbidden, Holds: intents{Open}, Ends: gate.ByBackoff, Ask: askRights},
 
 	{Name: "cluster exists", Reason: apis.ReasonClusterNotFound, Holds: intents{Add, Follow}, Ask: askCluster},
@@ -143,6 +152,16 @@ func askConsent(d *decision, _ question) answer {
 	if !d.Allowed() {
 		return because("spec.argoServer.argoNamespace is %s, another namespace than the GitOpsCluster's own: an administrator may allow that "+
 			"with kubectl label namespace %s %s=true", d.namespace(), d.namespace(), apis.LabelArgoNamespace)
+	}
+	return open
+}
+
+// askNumber bounds what one author may have Towline look at, and the length of the annotation.
+func askNumber(d *decision, _ question) answer {
+	if noted := d.marked().Namespaces; len(noted) >= maxNamespaces && !slices.Contains(noted, d.namespace()) {
+		return because("spec.argoServer.argoNamespace is %s, and there may be Secrets in %d other namespaces, which is the most: %s. Wait until "+
+			"they are gone there, or take those that have none out of the annotation %s",
+			d.namespace(), len(noted), some(noted), apis.AnnotationArgoNamespaces)
 	}
 	return open
 }

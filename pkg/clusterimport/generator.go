@@ -20,6 +20,9 @@ const (
 	// GeneratorConfig is the ConfigMap that a clusterDecisionResource generator names as its configMapRef.
 	GeneratorConfig = "ocm-placement-generator"
 
+	// GeneratorConfigACM is the same under the name that the console of Advanced Cluster Management writes into ApplicationSets.
+	GeneratorConfigACM = "acm-placement"
+
 	// GeneratorRole is the Role, and its RoleBinding, by which the ApplicationSet controller may read decisions.
 	GeneratorRole = "ocm-placement-consumer"
 )
@@ -31,11 +34,14 @@ func GeneratorObjects(namespace string) []Object {
 	named := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{apis.LabelGenerator: "true"}}
 	}
-	return []Object{
-		&corev1.ConfigMap{ObjectMeta: named(GeneratorConfig), Data: map[string]string{
+	config := func(name string) *corev1.ConfigMap {
+		return &corev1.ConfigMap{ObjectMeta: named(name), Data: map[string]string{
 			"apiVersion": clusterv1beta1.GroupVersion.String(), "kind": "placementdecisions",
 			"statusListKey": "decisions", "matchKey": "clusterName",
-		}},
+		}}
+	}
+	return []Object{
+		config(GeneratorConfig),
 		&rbacv1.Role{ObjectMeta: named(GeneratorRole), Rules: []rbacv1.PolicyRule{{
 			APIGroups: []string{clusterv1beta1.GroupVersion.Group}, Resources: []string{"placementdecisions"}, Verbs: []string{"list"},
 		}}},
@@ -46,6 +52,7 @@ func GeneratorObjects(namespace string) []Object {
 				APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: "system:serviceaccounts:" + namespace,
 			}},
 		},
+		config(GeneratorConfigACM),
 	}
 }
 
@@ -84,7 +91,7 @@ func (d *decision) unprepare(namespace string) (steps []Step) {
 
 // generator is the object that an Argo CD has under the name of another of the same kind; nil for none.
 func (a *Argo) generator(desired Object) Object {
-	i := slices.IndexFunc(a.Generator, func(o Object) bool { return kindOf(o) == kindOf(desired) })
+	i := slices.IndexFunc(a.Generator, func(o Object) bool { return kindOf(o) == kindOf(desired) && o.GetName() == desired.GetName() })
 	if i < 0 {
 		return nil
 	}

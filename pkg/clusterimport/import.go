@@ -48,9 +48,15 @@ func (d *decision) choose() {
 func (d *decision) imports() (steps []Step) {
 	var n int32
 	troubles := map[string]*hold{}
+	var others []string
 	free := d.argo.addresses()
 	for _, name := range d.chosen.clusters {
 		c := d.candidate(name)
+		if s := d.knownBy(c); s != nil {
+			others = append(others, name+" by "+s.Name)
+			n++
+			continue
+		}
 		step, trouble := d.importOne(c, free)
 		if trouble != nil {
 			troubles[name] = trouble
@@ -63,8 +69,17 @@ func (d *decision) imports() (steps []Step) {
 		}
 	}
 	d.clusters = &n
-	d.imported = importedAs(n, troubles)
+	d.imported = importedAs(n, troubles, others)
 	return steps
+}
+
+// knownBy is a Secret of somebody else's by which the Argo CD knows a chosen cluster already, as one made by hand: all that generators
+// need, and all that there is to do where no credentials are asked for. Nil for none.
+func (d *decision) knownBy(c *candidate) *corev1.Secret {
+	if c.cluster == nil || c.existing != nil || c.wish.account != "" {
+		return nil
+	}
+	return d.argo.called[c.name]
 }
 
 func (d *decision) candidate(name string) *candidate {
@@ -123,10 +138,16 @@ func (d *decision) importOne(c *candidate, free *addresses) (*Step, *hold) {
 	return nil, told
 }
 
-// importedAs is what is said of so many clusters that have their Secret, and of those that are not as they should be.
-func importedAs(n int32, troubles map[string]*hold) verdict {
+// importedAs is what is said of so many clusters that have their Secret, of those that are not as they should be, and of those that
+// have one of somebody else's.
+func importedAs(n int32, troubles map[string]*hold, others []string) verdict {
 	if len(troubles) == 0 {
-		return yes(apis.ReasonImported, count(int(n))+" imported")
+		message := count(int(n)) + " imported"
+		if len(others) > 0 {
+			message += ", of which the Argo CD knows " + count(len(others)) + " by Secrets that are not Towline's, and that stay as they are: " +
+				some(others)
+		}
+		return yes(apis.ReasonImported, message)
 	}
 	clusters := slices.Sorted(maps.Keys(troubles))
 	var messages []string

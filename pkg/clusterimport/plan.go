@@ -26,6 +26,9 @@ type Plan struct {
 	Status *v1beta1.GitOpsClusterStatus
 	Events []Event
 
+	// Clusters is how many of the chosen clusters have their Secret; nil where that is not known.
+	Clusters *int32
+
 	// Release are the marks that the GitOpsCluster keeps once all that is done; nil where those stay as they are.
 	Release *Marks
 

@@ -11,10 +11,10 @@ import (
 )
 
 // SameGitOpsCluster tells whether a decision reads the same of two states of a GitOpsCluster. Of the status it reads what it has
-// written itself.
+// written itself, and whether another has.
 func SameGitOpsCluster(a, b *v1beta1.GitOpsCluster) bool {
 	return a.UID == b.UID && a.Generation == b.Generation && a.DeletionTimestamp.Equal(b.DeletionTimestamp) &&
-		slices.Equal(a.Finalizers, b.Finalizers) && slices.Equal(noted(a), noted(b))
+		slices.Equal(a.Finalizers, b.Finalizers) && slices.Equal(noted(a), noted(b)) && IsOlders(a) == IsOlders(b)
 }
 
 // SamePlacement tells the same of a Placement.

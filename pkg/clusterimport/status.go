@@ -41,12 +41,14 @@ func (d *decision) report() {
 	was := &d.GitOpsCluster.Status
 	is := was.DeepCopy()
 	d.update(is)
-	if d.Pruned {
-		is.Clusters, is.ArgoNamespaces = was.Clusters, was.ArgoNamespaces
+	kept := is.DeepCopy()
+	if d.Pruned { // they are no reason to write, and are tried with what is: the CRD may be another one by then
+		kept.Clusters, kept.ArgoNamespaces = was.Clusters, was.ArgoNamespaces
 	}
-	if !equality.Semantic.DeepEqual(was, is) {
+	if !equality.Semantic.DeepEqual(was, kept) {
 		d.plan.Status = is
 	}
+	d.plan.Clusters = d.clusters
 	d.warn("Import", apis.ConditionReady, was, is)
 	d.warn("Remove", apis.ConditionClustersRemoved, was, is)
 }
@@ -65,6 +67,7 @@ func Pruning() Event {
 // update brings a status up to date.
 func (d *decision) update(s *v1beta1.GitOpsClusterStatus) {
 	now, ready := metav1.NewTime(d.Now), d.ready()
+	takeOver(s)
 	for conditionType, v := range map[string]verdict{
 		apis.ConditionPlacementResolved: d.resolved,
 		apis.ConditionClustersImported:  d.imported,
@@ -78,8 +81,8 @@ func (d *decision) update(s *v1beta1.GitOpsClusterStatus) {
 			})
 		}
 	}
-	slices.SortFunc(s.Conditions, byOrder)
-	s.ArgoNamespaces = without(Marked(d.GitOpsCluster).Namespaces, d.plan.Left...)
+	slices.SortStableFunc(s.Conditions, byOrder)
+	s.ArgoNamespaces = without(d.Namespaces(), d.plan.Left...)
 	if d.clusters != nil {
 		s.Clusters = d.clusters
 	}

@@ -43,8 +43,9 @@ type Phases[P Plan] struct {
 	// Decide makes a plan of what is known, and reads what it lacks for that.
 	Decide func(context.Context) (P, error)
 
-	// ObserveLive reads past the cache what was observed before. It tells whether the object is the same still.
-	ObserveLive func(context.Context) (same bool, err error)
+	// ObserveLive reads past the cache what was observed before, as far as the plan depends on it. It tells whether the object is the
+	// same still.
+	ObserveLive func(context.Context, P) (same bool, err error)
 
 	// Apply makes the writes of a plan.
 	Apply func(context.Context, P) (Outcome, error)
@@ -65,7 +66,7 @@ func (p Phases[P]) Run(ctx context.Context) (ctrl.Result, error) {
 		soon := false
 		if destroys := plan.Destroys(); len(destroys) > 0 && !live {
 			live = true
-			same, err := p.ObserveLive(ctx)
+			same, err := p.ObserveLive(ctx, plan)
 			switch {
 			case err != nil:
 				return ctrl.Result{}, err

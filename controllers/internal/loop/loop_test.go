@@ -60,7 +60,7 @@ func TestRun(t *testing.T) {
 					tc.plans = tc.plans[1:]
 					return next, nil
 				},
-				ObserveLive: func(context.Context) (bool, error) {
+				ObserveLive: func(context.Context, plan) (bool, error) {
 					looked++
 					return !tc.gone, tc.failing
 				},

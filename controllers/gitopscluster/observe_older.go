@@ -1,0 +1,70 @@
+package gitopscluster
+
+import (
+	"context"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers/internal/fetch"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/clusterimport"
+)
+
+// +kubebuilder:rbac:groups=coordination.k8s.io,resources=leases,resourceNames=multicloud-operators-gitopscluster-leader.open-cluster-management.io,verbs=get
+
+// leaseInterval is for how long what was read of the older controller's Lease counts. Its first write of a status ends that.
+const leaseInterval = time.Minute
+
+// observeOlder reads whether the older controller of GitOpsClusters runs. Where the Lease may not be read, its marks tell.
+func (r *Reconciler) observeOlder(ctx context.Context, seen *observation) error {
+	if lease, at := r.older.last(); !seen.Live && !clusterimport.IsOlders(seen.GitOpsCluster) && seen.Now.Sub(at) < leaseInterval {
+		seen.Lease = lease
+		return nil
+	}
+	lease, err := fetch.Get(ctx, r.Live, clusterimport.OlderLease, &coordinationv1.Lease{})
+	if err != nil && !apierrors.IsForbidden(err) {
+		return err
+	}
+	r.older.set(lease, seen.Now)
+	seen.Lease = lease
+	return nil
+}
+
+// observeFound finds the namespaces that have Secrets on behalf of the GitOpsCluster, among the Argo CDs that are looked at: its
+// annotation may not name them any more.
+func (seen *observation) observeFound(ctx context.Context, argos map[string]client.Reader) error {
+	for namespace, cached := range argos {
+		list := &corev1.SecretList{}
+		err := cached.List(ctx, list, client.MatchingFields{byOwner: seen.key.String()}, client.Limit(1), client.UnsafeDisableDeepCopy)
+		if err != nil {
+			return err
+		}
+		if len(list.Items) > 0 {
+			seen.Found = append(seen.Found, namespace)
+		}
+	}
+	return nil
+}
+
+// observeConsenting has all Argo CDs looked at that may have clusters of any GitOpsCluster, where this one has lost its annotation.
+func (r *Reconciler) observeConsenting(ctx context.Context, seen *observation) error {
+	if marks := clusterimport.Marked(seen.GitOpsCluster); !marks.Finalizer || len(marks.Namespaces) > 0 {
+		return nil
+	}
+	all := &metav1.PartialObjectMetadataList{}
+	all.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NamespaceList"))
+	if err := r.List(ctx, all, client.MatchingLabels{apis.LabelArgoNamespace: "true"}, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	for i := range all.Items {
+		if _, err := r.scopes.open(ctx, clusterSecretsIn(all.Items[i].Name)); err != nil && !apierrors.IsForbidden(err) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,107 @@
+package clusterimport
+
+import (
+	"slices"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
+	"github.com/towline-io/towline/pkg/feedback"
+)
+
+// OlderLease is held by the controller of GitOpsClusters of multicloud-integrations while it runs in a cluster: by that name since
+// August 2021. Advanced Cluster Management has it in the Deployment multicluster-integrations.
+var OlderLease = types.NamespacedName{
+	Namespace: "kube-system", Name: "multicloud-operators-gitopscluster-leader.open-cluster-management.io",
+}
+
+// olderLeaseDuration is for how long that controller's Lease counts where the Lease does not say so itself.
+const olderLeaseDuration = 137 * time.Second
+
+// olderConditions are the types of conditions that the older controller alone writes (August 2026).
+var olderConditions = []string{
+	"ArgoServerVerified", "ApplicationSetResourcesReady", "PolicyTemplateReady", "ClustersRegistered", "AddOnTemplateReady",
+	"AddOnDeploymentConfigsReady", "ManagedClusterAddOnsReady", "ArgoCDAgentPrereqsReady", "GitOpsAddonPrereqsReady",
+	"CertificatesReady", "ManifestWorksApplied", "OLMSubscriptionReady", "ArgoCDPolicyReady",
+}
+
+// IsOlders tells whether the status of a GitOpsCluster is the older controller's: it has one of its conditions, or, as before
+// September 2025, a success without any.
+func IsOlders(g *v1beta1.GitOpsCluster) bool {
+	return slices.ContainsFunc(g.Status.Conditions, isOlders) ||
+		g.Status.Phase == v1beta1.PhaseSuccessful && len(g.Status.Conditions) == 0 && !Marked(g).Finalizer
+}
+
+func isOlders(c metav1.Condition) bool { return slices.Contains(olderConditions, c.Type) }
+
+// heldUntil is when the older controller counts as stopped, if its Lease is not renewed: clocks may differ by the duration of the
+// Lease. Zero for a Lease that nobody holds.
+func heldUntil(lease *coordinationv1.Lease) time.Time {
+	if lease == nil || lease.Spec.RenewTime == nil || lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" {
+		return time.Time{}
+	}
+	duration := olderLeaseDuration
+	if s := lease.Spec.LeaseDurationSeconds; s != nil && *s > 0 {
+		duration = time.Duration(*s) * time.Second
+	}
+	return lease.Spec.RenewTime.Add(2 * duration)
+}
+
+// askOlderRuns: two controllers undo each other's Secrets. The older one deletes all others for a cluster that it has one for.
+func askOlderRuns(d *decision, _ question) answer {
+	left := heldUntil(d.Lease).Sub(d.Now)
+	if left <= 0 {
+		return open
+	}
+	a := because("the GitOpsCluster controller of multicluster-integrations runs on this hub, and holds the Lease %s: this GitOpsCluster and "+
+		"its cluster Secrets are left to it. Stop it, or leave %q out of Towline's --controllers", OlderLease, "gitopscluster")
+	a.After = max(left, time.Minute)
+	return a
+}
+
+// askOlderWrote: the older controller may come back, as after an upgrade of its product.
+func askOlderWrote(d *decision, _ question) answer {
+	if d.TakeOver || !IsOlders(d.GitOpsCluster) {
+		return open
+	}
+	return because("the GitOpsCluster controller of multicluster-integrations has written this status, and may come back: this " +
+		"GitOpsCluster and its cluster Secrets are left as they are. Where it has stopped for good, start Towline with --take-over-gitopsclusters")
+}
+
+// standBack leaves the GitOpsCluster to the older controller, and says so. One that is being deleted goes without a change.
+func (d *decision) standBack(h *hold) {
+	if d.going() {
+		if Marked(d.GitOpsCluster).Finalizer {
+			d.plan.Release = &Marks{}
+		}
+		return
+	}
+	was := &d.GitOpsCluster.Status
+	is := was.DeepCopy()
+	for _, own := range []string{apis.ConditionClustersImported, apis.ConditionClustersRemoved} {
+		meta.RemoveStatusCondition(&is.Conditions, own)
+	}
+	message := feedback.Clean(h.words, feedback.MaxMessage)
+	if !meta.SetStatusCondition(&is.Conditions, metav1.Condition{
+		Type: apis.ConditionStandingBack, Status: metav1.ConditionTrue, Reason: h.reason, Message: message,
+		ObservedGeneration: d.GitOpsCluster.Generation, LastTransitionTime: metav1.NewTime(d.Now),
+	}) && len(is.Conditions) == len(was.Conditions) {
+		return
+	}
+	d.plan.Status = is
+	if before := meta.FindStatusCondition(was.Conditions, apis.ConditionStandingBack); before == nil || before.Reason != h.reason {
+		d.plan.Events = append(d.plan.Events, Event{corev1.EventTypeWarning, h.reason, "Import", feedback.Clean(message, maxNote)})
+	}
+}
+
+// takeOver takes from a status what the older controller wrote, and that Towline stood back.
+func takeOver(s *v1beta1.GitOpsClusterStatus) {
+	s.Conditions = slices.DeleteFunc(s.Conditions, isOlders)
+	meta.RemoveStatusCondition(&s.Conditions, apis.ConditionStandingBack)
+}
