@@ -70,6 +70,10 @@ const (
 	// ConditionStandingBack is True where an older controller of GitOpsClusters has this one: Towline writes nothing else for it. It
 	// is there as long as that is so.
 	ConditionStandingBack = "StandingBack"
+
+	// ConditionFieldsIgnored is True where the spec asks for something that Towline does not do. Nothing else depends on it. It is
+	// there as long as that is so.
+	ConditionFieldsIgnored = "FieldsIgnored"
 )
 
 // Reasons of those conditions, and of the events on a GitOpsCluster.
@@ -112,6 +116,9 @@ const (
 	ReasonSecretConflict = "SecretConflict"
 	// ReasonSecretRejected: the hub refused some Secrets.
 	ReasonSecretRejected = "SecretRejected"
+
+	// ReasonNotServed: some fields of the spec have no effect.
+	ReasonNotServed = "NotServed"
 
 	// ReasonRemoved: no cluster that is not selected has a Secret.
 	ReasonRemoved = "Removed"

@@ -664,6 +664,30 @@ func TestStatusIsWrittenOnce(t *testing.T) {
 	}
 }
 
+// TestFieldsThatAreNotServed are named as long as they ask for something, and change nothing else.
+func TestFieldsThatAreNotServed(t *testing.T) {
+	policy := spec(func(g *v1beta1.GitOpsCluster) { g.Spec.CreatePolicyTemplate = new(true) })
+	addon := func(enabled bool) edit {
+		return spec(func(g *v1beta1.GitOpsCluster) { g.Spec.GitOpsAddon = &v1beta1.GitOpsAddonSpec{Enabled: &enabled} })
+	}
+	agent := spec(func(g *v1beta1.GitOpsCluster) {
+		g.Spec.GitOpsAddon = &v1beta1.GitOpsAddonSpec{ArgoCDAgent: &v1beta1.ArgoCDAgentSpec{Enabled: new(true)}}
+	})
+	decides(t, map[string]row{
+		"a policy":              {is: imported().with(policy), want: []string{"True: NotServed"}, says: "act on spec.createPolicyTemplate: it"},
+		"an add-on":             {is: imported().with(addon(true)), want: []string{"True: NotServed"}, says: "act on spec.gitopsAddon: it"},
+		"an agent":              {is: imported().with(agent), want: []string{"True: NotServed"}, says: "spec.gitopsAddon"},
+		"both":                  {is: imported().with(policy, addon(true)), want: []string{"True: NotServed"}, says: "spec.createPolicyTemplate and spec.gitopsAddon"},
+		"both, told already":    {is: imported(policy, addon(true)), want: []string{}},
+		"an add-on that is off": {is: imported(addon(false)), want: []string{}},
+	})
+	s := imported(policy).with(spec(func(g *v1beta1.GitOpsCluster) { g.Spec.CreatePolicyTemplate = nil }))
+	s.settle()
+	if meta.FindStatusCondition(s.GitOpsCluster.Status.Conditions, apis.ConditionFieldsIgnored) != nil || s.GitOpsCluster.Status.Phase != v1beta1.PhaseSuccessful {
+		t.Errorf("%+v", s.GitOpsCluster.Status)
+	}
+}
+
 // TestPruned: what the CRD does not keep is written once, and the rest as always.
 func TestPruned(t *testing.T) {
 	s := imported().with(func(s *situation) {

@@ -81,11 +81,11 @@ func (d *decision) update(s *v1beta1.GitOpsClusterStatus) {
 			})
 		}
 	}
-	slices.SortStableFunc(s.Conditions, byOrder)
 	s.ArgoNamespaces = without(d.Namespaces(), d.plan.Left...)
 	if d.clusters != nil {
 		s.Clusters = d.clusters
 	}
+	d.nameUnserved(s)
 	if ready.status == "" {
 		return
 	}
@@ -97,6 +97,37 @@ func (d *decision) update(s *v1beta1.GitOpsClusterStatus) {
 		s.Phase, s.Message, s.LastUpdateTime = phase, message, &now
 	}
 }
+
+// nameUnserved says which fields of the spec have no effect, and sorts the conditions.
+func (d *decision) nameUnserved(s *v1beta1.GitOpsClusterStatus) {
+	meta.RemoveStatusCondition(&s.Conditions, apis.ConditionFieldsIgnored)
+	if fields := unserved(d.GitOpsCluster.Spec); len(fields) > 0 {
+		condition := metav1.Condition{
+			Type: apis.ConditionFieldsIgnored, Status: metav1.ConditionTrue, Reason: apis.ReasonNotServed,
+			Message: "Towline does not act on " + strings.Join(fields, " and ") + ": it makes no Policy and installs no add-on. " +
+				"Take them out, or leave this GitOpsCluster to the controller that serves them",
+			ObservedGeneration: d.GitOpsCluster.Generation, LastTransitionTime: metav1.NewTime(d.Now),
+		}
+		if was := meta.FindStatusCondition(d.GitOpsCluster.Status.Conditions, condition.Type); was != nil {
+			condition.LastTransitionTime = was.LastTransitionTime
+		}
+		s.Conditions = append(s.Conditions, condition)
+	}
+	slices.SortStableFunc(s.Conditions, byOrder)
+}
+
+// unserved are the fields that ask for what Towline does not do.
+func unserved(spec v1beta1.GitOpsClusterSpec) (out []string) {
+	if isTrue(spec.CreatePolicyTemplate) {
+		out = append(out, "spec.createPolicyTemplate")
+	}
+	if addon := spec.GitOpsAddon; addon != nil && (isTrue(addon.Enabled) || addon.ArgoCDAgent != nil && isTrue(addon.ArgoCDAgent.Enabled)) {
+		out = append(out, "spec.gitopsAddon")
+	}
+	return out
+}
+
+func isTrue(b *bool) bool { return b != nil && *b }
 
 // ready is what the first two verdicts come to; nothing while the GitOpsCluster is being deleted.
 func (d *decision) ready() verdict {
@@ -112,7 +143,8 @@ func (d *decision) ready() verdict {
 }
 
 // order is that of the flow.
-var order = []string{apis.ConditionReady, apis.ConditionPlacementResolved, apis.ConditionClustersImported, apis.ConditionClustersRemoved}
+var order = []string{apis.ConditionReady, apis.ConditionPlacementResolved, apis.ConditionClustersImported, apis.ConditionClustersRemoved,
+	apis.ConditionFieldsIgnored}
 
 func byOrder(a, b metav1.Condition) int {
 	return slices.Index(order, a.Type) - slices.Index(order, b.Type)
