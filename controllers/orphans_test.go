@@ -72,6 +72,45 @@ func TestAnOrphanDoesNotCascade(t *testing.T) {
 	}
 }
 
+// TestAnOrphanThatNoBackupHas: the console of Advanced Cluster Management keeps Applications of ApplicationSets out of backups. A hub
+// that was restored has the sets and no Applications, until the sets have run again. A work of one of them is kept until then, however
+// few there are, and taken over. Once the set has an Application, one that is missing was deleted.
+func TestAnOrphanThatNoBackupHas(t *testing.T) {
+	towline := start(t)
+	set := unique("set")
+	c := cluster(t)
+	made := func(name string, b *fixture.ApplicationBuilder) *argocd.Application {
+		app := b.ApplicationSet(set).Label(apis.LabelExcludedFromBackup, "true").Finalizers(apis.FinalizerResources).Obj()
+		app.Name = name
+		create(t, app)
+		return app
+	}
+	app := made("first", application(t, c))
+	w := atWork(t, app)
+	again := app.DeepCopy()
+	again.UID, again.ResourceVersion = "", ""
+	towline.stop()
+	dropped(t, app)
+	towline = start(t, hasty)
+	g := NewWithT(t)
+	g.Eventually(func() string { return get(t, w).Annotations[apis.AnnotationOrphanedAt] }, soon, tick).ShouldNot(BeEmpty())
+	settled(t)
+	g.Expect(work.Released(get(t, w))).To(BeFalse(), "the Application is taken off its cluster")
+	expectKept(t, w)
+	create(t, again)
+	atWork(t, again)
+	expectDeleting(t, w) // the Application of the new work has taken over in place
+
+	other := made("second", application(t, c).Namespace(app.Namespace))
+	gone := atWork(t, other)
+	towline.stop()
+	dropped(t, other)
+	start(t, hasty)
+	g.Eventually(func() string { return string(get(t, gone).Spec.Workload.Manifests[0].Raw) }, soon, tick).
+		ShouldNot(ContainSubstring(apis.FinalizerResources))
+	g.Expect(gone.Annotations[apis.AnnotationOrphanedAt]).To(BeEmpty())
+}
+
 // TestAnOrphanThatItsClusterRefuses is told of, and kept until the Application is not there any more: the cluster's copy
 // may cascade.
 func TestAnOrphanThatItsClusterRefuses(t *testing.T) {

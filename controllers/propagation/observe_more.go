@@ -2,6 +2,7 @@ package propagation
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/towline-io/towline/controllers/internal/fetch"
 	"github.com/towline-io/towline/controllers/internal/gone"
+	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
@@ -132,18 +134,27 @@ func (r *Reconciler) observeDependencies(ctx context.Context, seen *observation)
 }
 
 // observeLoss asks the memory of ends whether the hub has lost the Application.
-func (r *Reconciler) observeLoss(_ context.Context, seen *observation) error {
+func (r *Reconciler) observeLoss(ctx context.Context, seen *observation) error {
 	for _, w := range seen.Others {
 		switch {
 		case w.Annotations[apis.AnnotationOrphanedAt] != "":
 			seen.Loss.Held = r.losses.hold(seen.Key)
 		case work.ByOlder(w): // it left such works behind, with what they brought
 			seen.Loss.Lost = r.losses.hold(seen.Key)
+		case work.IsExcludedFromBackup(w) && !hasRun(ctx, seen.cache, w):
+			seen.Loss.Lost = r.losses.hold(seen.Key)
 		default:
 			seen.Loss.Lost, seen.Loss.Left = r.losses.judge(seen.Key, seen.Now)
 		}
 	}
 	return nil
+}
+
+// hasRun tells whether the ApplicationSet that a work names has Applications on the hub. On a hub that was restored it has none until
+// it has run again, where no backup has its Applications.
+func hasRun(ctx context.Context, cache client.Reader, w *workv1.ManifestWork) bool {
+	namespace, name, named := strings.Cut(w.Annotations[apis.AnnotationApplicationSet], "/")
+	return !named || len(index.ApplicationsOfSet(ctx, cache, types.NamespacedName{Namespace: namespace, Name: name})) > 0
 }
 
 func (r *Reconciler) observeIdentity(_ context.Context, seen *observation) error {

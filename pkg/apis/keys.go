@@ -25,6 +25,9 @@ const (
 	LabelLocalCluster = "local-cluster"
 )
 
+// LabelExcludedFromBackup is Velero's: an object with it, where it is "true", is in no backup.
+const LabelExcludedFromBackup = "velero.io/exclude-from-backup"
+
 // Annotations of the hub Application.
 const (
 	// AnnotationCluster names the ManagedCluster that the Application is delivered to.

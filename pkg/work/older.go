@@ -24,6 +24,13 @@ func ByOlder(w *workv1.ManifestWork) bool {
 	return ok && held.Annotations[apis.AnnotationWork] == ""
 }
 
+// IsExcludedFromBackup tells whether a work carries an Application that no backup of Velero's has: the console of Advanced Cluster
+// Management labels those of ApplicationSets so.
+func IsExcludedFromBackup(w *workv1.ManifestWork) bool {
+	held, ok := Carried(w)
+	return ok && held.Labels[apis.LabelExcludedFromBackup] == "true"
+}
+
 // IsReadOnly tells whether the agent changes nothing by a work. Towline's own says so while it looks first, and an older
 // controller's after its pull model was disabled.
 func IsReadOnly(w *workv1.ManifestWork) bool {
