@@ -13,7 +13,8 @@ import (
 
 // Observation is what a cluster reports of one Application.
 type Observation struct {
-	// Status holds what was reported and believed; the zero value of a field means that it was not.
+	// Status holds what was reported and believed; the zero value of a field means that it was not. Of the resources it has
+	// at most one that is Degraded.
 	Status argocd.Status
 
 	// UID is that of the Application on its cluster. Version is its resourceVersion; empty where VolatileRule does not ask.
@@ -119,6 +120,10 @@ func (p *parsed) assemble() argocd.Status {
 		if p.by != (argocd.Initiator{}) {
 			s.OperationState.Operation.InitiatedBy = &p.by
 		}
+	}
+	if d := p.degraded; d.Kind != "" && d.Name != "" {
+		d.Health = &argocd.Health{Status: "Degraded", Message: p.degradedMessage}
+		s.Resources = []argocd.ResourceStatus{d}
 	}
 	slices.SortFunc(s.Conditions, func(a, b argocd.Condition) int { return strings.Compare(a.Type, b.Type) })
 	return s

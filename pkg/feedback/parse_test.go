@@ -1,6 +1,7 @@
 package feedback_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -69,10 +70,15 @@ func TestParseOfASourceThatIsNew(t *testing.T) {
 		begins = "Sync status feedback failed with error "
 		synced = "failed to find value for operationStateSyncRevisions2 with error: array index out of bounds: index 2, length 2"
 		both   = "[failed to find value for syncRevisions2 with error: array index out of bounds: index 2, length 2, " + synced + "]"
+		long   = "the length of returned json raw string for name degradedMessage is larger than the maximum length 1024"
+		health = "the length of returned json raw string for name healthMessage is larger than the maximum length 1024"
+		typed  = "the type map[string]interface {} of the value for healthStatus is not found"
 		other  = "failed to find value for conditionSyncError with error: conditions is not array or slice and cannot be filtered"
 	)
 	for message, complete := range map[string]bool{
 		begins + synced: true, begins + both: true, begins + other: false, begins + "[" + other + ", " + synced + "]": false,
+		begins + long: true, begins + "[" + long + ", " + synced + "]": true, begins + health: false,
+		begins + "[" + health + ", " + synced + "]": false, begins + "[" + typed + ", " + synced + "]": false,
 		begins + "it was too long": false, "": false, synced: false,
 	} {
 		got := parse(fixture.Feedback(id).Healthy("a").Condition("StatusFeedbackSynced", metav1.ConditionFalse, message))
@@ -295,6 +301,9 @@ func FuzzParse(f *testing.F) {
 func check(t *testing.T, s argocd.Status) {
 	t.Helper()
 	shown := []string{s.Health.Message}
+	for _, r := range s.Resources {
+		shown = append(shown, r.Kind, r.Name, r.Health.Message)
+	}
 	for _, c := range s.Conditions {
 		shown = append(shown, c.Message)
 	}
@@ -308,5 +317,61 @@ func check(t *testing.T, s argocd.Status) {
 		if len(text) > feedback.MaxMessage || !utf8.ValidString(text) || strings.ContainsAny(text, "\x00\x1b\x7f\u202e") {
 			t.Errorf("%q is not fit to be shown", text)
 		}
+	}
+}
+
+// TestDegradedResource: of resources with and without health, as Argo CD 2 and 3 keep them, the first that does not work comes
+// back with its message.
+func TestDegradedResource(t *testing.T) {
+	const healthy = `{"kind":"Service","name":"ui","status":"Synced","health":{"status":"Healthy","message":"fine"}},{"kind":"ConfigMap","name":"c"}`
+	for title, tc := range map[string]struct {
+		status, want string
+	}{
+		"no status":    {`{}`, ""},
+		"no resources": {`{"resources":[]}`, ""},
+		"Argo CD 3":    {`{"resources":[{"kind":"Deployment","name":"ui","status":"Synced"}]}`, ""},
+		"all is well":  {`{"resources":[` + healthy + `]}`, ""},
+		"one": {`{"resources":[` + healthy + `,{"kind":"Deployment","name":"ui","health":{"status":"Degraded","message":"no progress"}}]}`,
+			"Deployment ui: no progress"},
+		"two": {`{"resources":[{"kind":"Job","name":"a","health":{"status":"Degraded","message":"first"}},` +
+			`{"kind":"Deployment","name":"b","health":{"status":"Degraded","message":"second"}}]}`, "Job a: first"},
+		"no message": {`{"resources":[{"kind":"Job","name":"a","health":{"status":"Degraded"}}]}`, "Job a: "},
+	} {
+		t.Run(title, func(t *testing.T) {
+			object := map[string]any{}
+			if err := json.Unmarshal([]byte(`{"status":`+tc.status+`}`), &object); err != nil {
+				t.Fatal(err)
+			}
+			b := fixture.Feedback(id)
+			answer(t, feedback.Rules(0)[0], object, b)
+			seen := parse(b)
+			if len(seen.Rejected) > 0 || !seen.Complete {
+				t.Errorf("rejected %v, complete %t", seen.Rejected, seen.Complete)
+			}
+			got := ""
+			for _, r := range seen.Status.Resources {
+				got += r.Kind + " " + r.Name + ": " + r.Health.Message
+			}
+			if got != tc.want {
+				t.Errorf("got %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestDegradedResourceOfAHostileCluster: what cannot be a name is left out with the resource, a message is made fit to be shown, and neither
+// is taken where the other is missing.
+func TestDegradedResourceOfAHostileCluster(t *testing.T) {
+	b := fixture.Feedback(id).String("degradedKind", "Deployment").String("degradedName", "a\nb").String("degradedMessage", "x")
+	if got := parse(b); len(got.Status.Resources) > 0 || !slices.Equal(got.Rejected, []string{"degradedName"}) {
+		t.Errorf("got %+v, rejected %v", got.Status.Resources, got.Rejected)
+	}
+	b = fixture.Feedback(id).String("degradedKind", "Deployment").String("degradedName", "ui").
+		String("degradedMessage", "\x1b[31m"+strings.Repeat("x", 1<<20))
+	if got := parse(b).Status.Resources; len(got) != 1 || len(got[0].Health.Message) > feedback.MaxMessage || strings.Contains(got[0].Health.Message, "\x1b") {
+		t.Errorf("got %.100v", got)
+	}
+	if got := parse(fixture.Feedback(id).String("degradedMessage", "x")).Status.Resources; len(got) > 0 {
+		t.Errorf("a message of nothing: %+v", got)
 	}
 }

@@ -46,6 +46,10 @@ type parsed struct {
 	version   string
 	uid       string
 
+	// degraded is the first resource that is Degraded; its health has the message.
+	degraded        argocd.ResourceStatus
+	degradedMessage string
+
 	taken, pending string
 
 	refreshRequest           string
@@ -73,6 +77,12 @@ var scalars = []rule{
 	{"operationStateInitiatedBy", ".status.operationState.operation.initiatedBy.username", func(p *parsed, v value) bool { return v.word(&p.by.Username) }},
 	{"operationStateAutomated", ".status.operationState.operation.initiatedBy.automated", func(p *parsed, v value) bool { return v.boolean(&p.by.Automated) }},
 	{"operationStateDryRun", ".status.operationState.operation.sync.dryRun", func(p *parsed, v value) bool { return v.boolean(&p.operation.Operation.Sync.DryRun) }},
+	// Argo CD 2 keeps each resource's health in the status; Argo CD 3 only with controller.resource.health.persist. Several
+	// matches give the first, and a path of its own gives each part: should the first of several Degraded resources have no
+	// message, the next one's is taken.
+	{"degradedKind", degradedPath("kind"), func(p *parsed, v value) bool { return v.word(&p.degraded.Kind) }},
+	{"degradedName", degradedPath("name"), func(p *parsed, v value) bool { return v.word(&p.degraded.Name) }},
+	{"degradedMessage", degradedPath("health.message"), func(p *parsed, v value) bool { return v.message(&p.degradedMessage) }},
 }
 
 // volatile are the rules of values that change with every comparison, though nothing else does: Argo CD (2 and 3) writes
@@ -91,6 +101,11 @@ var volatile = []rule{
 // annotationPath is where an Application has an annotation.
 func annotationPath(key string) string {
 	return ".metadata.annotations['" + strings.ReplaceAll(key, ".", `\.`) + "']"
+}
+
+// degradedPath is where a part of the first Degraded resource is.
+func degradedPath(part string) string {
+	return `.status.resources[?(@.health.status=="Degraded")].` + part
 }
 
 // requestPath is where an operation has the identity that the hub gave it.
