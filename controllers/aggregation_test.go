@@ -405,7 +405,7 @@ func TestAggregationRepairsWhatOthersWrite(t *testing.T) {
 			r.Statuses.ClusterConditions[0].HealthStatus = "Degraded"
 		},
 		"resources": func(r *v1alpha1.MulticlusterApplicationSetReport) {
-			r.Statuses.Resources = []v1alpha1.ResourceRef{{Kind: "Pod"}}
+			r.Statuses.Resources = []v1alpha1.ReportedResource{{ResourceRef: v1alpha1.ResourceRef{Kind: "Pod"}}}
 		},
 		"marks":      func(r *v1alpha1.MulticlusterApplicationSetReport) { r.Labels, r.OwnerReferences = nil, nil },
 		"conditions": func(r *v1alpha1.MulticlusterApplicationSetReport) { r.Status.Conditions = nil },
@@ -438,7 +438,7 @@ func TestAggregationTakesOver(t *testing.T) {
 	old.Namespace, old.Name = set.Namespace, set.Name
 	old.Labels = map[string]string{apis.LabelHostingApplicationSet: "x", "team": "a"}
 	old.Statuses.ClusterConditions = []v1alpha1.ClusterCondition{{Cluster: "gone", HealthStatus: "Degraded"}}
-	old.Statuses.Resources = []v1alpha1.ResourceRef{{APIVersion: "v1", Kind: "Service", Name: "gone"}}
+	old.Statuses.Resources = []v1alpha1.ReportedResource{{ResourceRef: v1alpha1.ResourceRef{APIVersion: "v1", Kind: "Service", Name: "gone"}}}
 	create(t, old)
 	stray := &v1alpha1.MulticlusterApplicationSetReport{}
 	stray.Namespace, stray.Name = foreign.Namespace, foreign.Name

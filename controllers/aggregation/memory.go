@@ -37,7 +37,7 @@ type set struct {
 	// before are the rows that the report had at the start, by what they call their Application, until all have been
 	// looked at; resources are those that it listed.
 	before    map[string]v1alpha1.ClusterCondition
-	resources []v1alpha1.ResourceRef
+	resources []v1alpha1.ReportedResource
 
 	// published is the report as the hub has it; nil when that is not known.
 	published *published

@@ -2,6 +2,8 @@ package status
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,6 +16,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/managedcluster"
+	"github.com/towline-io/towline/pkg/observed"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -70,4 +73,28 @@ func unreachable(cluster *clusterv1.ManagedCluster) *argocd.Condition {
 	return &argocd.Condition{
 		Type: apis.ConditionClusterUnreachableWarning, Message: feedback.Clean(message, feedback.MaxMessage), LastTransitionTime: &since,
 	}
+}
+
+// age are the conditions that tell how old is what is known of the Application. Their times are when that was last known to
+// be so.
+func age(app *argocd.Application, facts *observed.Facts) []argocd.Condition {
+	if facts == nil {
+		return nil
+	}
+	var out []argocd.Condition
+	add := func(conditionType string, since metav1.Time, format string) {
+		if since.IsZero() {
+			return
+		}
+		since = since.Rfc3339Copy() // as the API server keeps it
+		message := fmt.Sprintf(format, app.Cluster(), since.UTC().Format(time.RFC3339))
+		out = append(out, argocd.Condition{
+			Type: conditionType, Message: feedback.Clean(message, feedback.MaxMessage), LastTransitionTime: &since,
+		})
+	}
+	add(apis.ConditionNotCompared, facts.NotComparedSince, "the Argo CD of cluster %s has not compared the Application with Git since %s; "+
+		"what is shown was so then. Look whether its application controller runs")
+	add(apis.ConditionResourcesStale, facts.StaleSince, "ACM Search has not answered for cluster %s since %s; "+
+		"the resources that are shown were so then. Look at the log of towline-controller")
+	return out
 }

@@ -44,7 +44,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	status := merge(&app.Status, facts, ofHub, metav1.Now())
+	status := merge(&app.Status, facts, append(ofHub, age(app, facts)...), metav1.Now())
 	if err := r.keepTermination(ctx, app, &status); err != nil {
 		return ctrl.Result{}, err
 	}

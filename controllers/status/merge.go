@@ -46,20 +46,29 @@ func merge(current *argocd.Status, facts *observed.Facts, troubles []argocd.Cond
 	if len(s.History) > 0 {
 		out.History = s.History
 	}
-	known := facts.Complete || facts.ConditionsComplete
-	out.Conditions = argocd.SetConditions(current.Conditions, slices.Concat(s.Conditions, troubles),
-		func(conditionType string) bool { return ends(conditionType, known) }, now)
+	out.Conditions = argocd.SetConditions(current.Conditions, slices.Concat(s.Conditions, ofResources(s), troubles),
+		func(conditionType string) bool { return ends(conditionType, facts, &out) }, now)
 	return out
 }
 
-// ends tells whether a condition goes when it is not seen: those of the way to the cluster always do; those of the
-// cluster's Argo CD only when the observation is complete.
-func ends(conditionType string, known bool) bool {
+// ofResources is why the Application is Degraded, where that is known.
+func ofResources(s *argocd.Status) []argocd.Condition {
+	why := observed.WhyDegraded(s)
+	if why == "" {
+		return nil
+	}
+	return []argocd.Condition{{Type: apis.ConditionResourcesDegraded, Message: feedback.Clean(why, feedback.MaxMessage)}}
+}
+
+// ends tells whether a condition goes when it is not seen, by what was seen and what is shown with it: those of the way to the
+// cluster always do; those of the cluster's Argo CD only when the observation is complete.
+func ends(conditionType string, facts *observed.Facts, shown *argocd.Status) bool {
+	known := facts.Complete || facts.ConditionsComplete
 	switch apis.ConditionRuleOf(conditionType).Owner {
 	case apis.OwnerStatus:
 		return true
 	case apis.OwnerCluster:
-		return known
+		return known || conditionType == apis.ConditionResourcesDegraded && shown.Health.Status != "Degraded"
 	}
 	return known && slices.Contains(feedback.ConditionTypes, conditionType)
 }

@@ -1,12 +1,16 @@
 package status
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/observed"
 )
 
@@ -58,5 +62,82 @@ func TestMergeOfWhatCouldNotAllBeRead(t *testing.T) {
 				t.Errorf("what was known is changed in place:\n%s", diff)
 			}
 		})
+	}
+}
+
+// TestWhyDegraded: the condition comes with the health that it explains, and goes with it, also where not all could be read.
+func TestWhyDegraded(t *testing.T) {
+	facts := func(health string, complete bool, reasons ...string) *observed.Facts {
+		f := &observed.Facts{Status: argocd.Status{Health: argocd.Health{Status: health}}, Complete: complete}
+		for _, why := range reasons {
+			f.Status.Resources = append(f.Status.Resources, argocd.ResourceStatus{
+				Kind: "Deployment", Name: "ui", Health: &argocd.Health{Status: "Degraded", Message: why},
+			})
+		}
+		return f
+	}
+	before := merge(&argocd.Status{}, facts("Degraded", true, "no progress"), nil, metav1.Now())
+	for title, tc := range map[string]struct {
+		facts *observed.Facts
+		want  string
+	}{
+		"nothing known":               {nil, "Deployment ui: no progress"},
+		"the same":                    {facts("Degraded", true, "no progress"), "Deployment ui: no progress"},
+		"another reason":              {facts("Degraded", true, "no such image"), "Deployment ui: no such image"},
+		"no reason any more":          {facts("Degraded", true), ""},
+		"no reason, as far as read":   {facts("Degraded", false), "Deployment ui: no progress"},
+		"healthy":                     {facts("Healthy", true), ""},
+		"healthy, as far as read":     {facts("Healthy", false), ""},
+		"healthy, and old resources":  {facts("Healthy", true, "no progress"), ""},
+		"nothing there":               {facts("", true), ""},
+		"nothing that could be read":  {facts("", false), "Deployment ui: no progress"},
+		"of an Argo CD that persists": {facts("Progressing", true, "no progress"), ""},
+	} {
+		t.Run(title, func(t *testing.T) {
+			got := merge(&before, tc.facts, nil, metav1.Now())
+			message := ""
+			if i := argocd.IndexCondition(got.Conditions, apis.ConditionResourcesDegraded); i >= 0 {
+				message = got.Conditions[i].Message
+			}
+			if message != tc.want {
+				t.Errorf("got %q, want %q", message, tc.want)
+			}
+			if len(got.Resources) > 0 {
+				t.Errorf("one resource passes for all: %+v", got.Resources)
+			}
+		})
+	}
+}
+
+// TestAge: what is known only of a time ago is said to be, with that time, and once.
+func TestAge(t *testing.T) {
+	app := fixture.Application("guestbook").Cluster("cluster1").Obj()
+	facts := &observed.Facts{Complete: true, NotComparedSince: metav1.Unix(1_700_000_000, 0), StaleSince: metav1.Unix(1_700_000_060, 999)}
+	app.Status = merge(&app.Status, facts, age(app, facts), metav1.Now())
+	for conditionType, want := range map[string]struct {
+		says  string
+		since int64
+	}{
+		apis.ConditionNotCompared:    {"cluster cluster1 has not compared the Application with Git since 2023-11-14T22:13:20Z", 1_700_000_000},
+		apis.ConditionResourcesStale: {"has not answered for cluster cluster1 since 2023-11-14T22:14:20Z", 1_700_000_060},
+	} {
+		i := argocd.IndexCondition(app.Status.Conditions, conditionType)
+		if i < 0 {
+			t.Errorf("no %s", conditionType)
+			continue
+		}
+		if c := app.Status.Conditions[i]; !strings.Contains(c.Message, want.says) || c.LastTransitionTime.Unix() != want.since {
+			t.Errorf("got %+v", c)
+		}
+	}
+	data, err := json.Marshal(app.Status)
+	if err != nil || json.Unmarshal(data, &app.Status) != nil { // as the API server keeps it
+		t.Fatal(err)
+	}
+	if patch, err := diff(app, merge(&app.Status, facts, age(app, facts), metav1.Now())); err != nil || patch.Data(app) != nil {
+		t.Errorf("the same is written again: %+v, %v", patch, err)
+	}
+	if got := merge(&app.Status, &observed.Facts{}, nil, metav1.Now()); len(got.Conditions) > 0 {
+		t.Errorf("left: %+v", got.Conditions)
 	}
 }

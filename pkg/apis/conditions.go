@@ -51,10 +51,25 @@ const (
 // Written by the dependencies controller.
 const ConditionDependencyError = "DependencyError"
 
-// ConditionOperationError is on the rows of a report whose last operation failed, where no SyncError tells why: Argo CD
-// sets that for automated syncs only. Written by the aggregation controller. ACM Search tells of it too; then the status
+// ConditionOperationError is on the rows of a report whose last operation failed, or failed and is tried again, where no
+// SyncError tells why: Argo CD sets that for automated syncs only, when it has given up. Written by the aggregation controller. ACM Search tells of it too; then the status
 // controller writes it on the Application, where the work agent does not say what became of the operation.
 const ConditionOperationError = "OperationError"
+
+// ConditionResourcesDegraded is on a hub Application that is Degraded, and on its row: the message names the resources that
+// do not work, and says why. Written by the status and aggregation controllers from what the cluster's Argo CD says of the
+// resources, where a source tells of that.
+const ConditionResourcesDegraded = "ResourcesDegradedWarning"
+
+// Conditions that tell how old is what the status says. Written by the status controller.
+const (
+	// ConditionNotCompared: the cluster's Argo CD does not compare the Application with Git any more. The message says since
+	// when; the rest of the status is what was so then.
+	ConditionNotCompared = "NotComparedWarning"
+
+	// ConditionResourcesStale: the source of the resources does not answer, since when the message says.
+	ConditionResourcesStale = "ResourcesStaleWarning"
+)
 
 // ConditionAdditionalStatusReport is not Towline's: older pull controllers (multicloud-integrations) put it on the Applications of
 // ApplicationSets. The propagation controller takes it off.
@@ -94,7 +109,7 @@ type ConditionRule struct {
 }
 
 // ConditionRules are the rules of all types that Towline writes on hub Applications. Types of the cluster's own Argo CD are
-// not among them, but for ConditionOperationError, which Towline finds out for it.
+// not among them, but for ConditionOperationError and ConditionResourcesDegraded, which Towline finds out for it.
 var ConditionRules = []ConditionRule{
 	{Type: ConditionPropagationError, Owner: OwnerPropagation, Row: ConditionPropagationError},
 	{Type: ConditionPropagationForbiddenError, Owner: OwnerPropagation, Row: ConditionPropagationForbiddenError},
@@ -107,7 +122,10 @@ var ConditionRules = []ConditionRule{
 	{Type: ConditionWorkApplyError, Owner: OwnerStatus, Row: ConditionWorkApplyError},
 	{Type: ConditionWorkAvailableWarning, Owner: OwnerStatus, Row: ConditionWorkAvailableWarning},
 	{Type: ConditionClusterUnreachableWarning, Owner: OwnerStatus, Row: ConditionClusterUnreachable},
+	{Type: ConditionNotCompared, Owner: OwnerStatus, Row: ConditionNotCompared},
+	{Type: ConditionResourcesStale, Owner: OwnerStatus, Row: ConditionResourcesStale},
 	{Type: ConditionOperationError, Owner: OwnerCluster, Row: ConditionOperationError},
+	{Type: ConditionResourcesDegraded, Owner: OwnerCluster, Row: ConditionResourcesDegraded},
 }
 
 // ConditionRuleOf is the rule of a type; the zero value for a type that Towline does not write.

@@ -97,6 +97,8 @@ const (
 	ReasonNotPropagated = "NotPropagated"
 	// ReasonClustersUnreachable: some Applications are on clusters that are not available.
 	ReasonClustersUnreachable = "ClustersUnreachable"
+	// ReasonNotCompared: of some Applications the Argo CD of their cluster has not looked for long.
+	ReasonNotCompared = "NotCompared"
 	// ReasonNotSynced: some Applications do not run what is in Git.
 	ReasonNotSynced = "NotSynced"
 	// ReasonNotHealthy: some Applications are not healthy, and not on their way to be.

@@ -2,7 +2,9 @@ package observed
 
 import (
 	"slices"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -32,6 +34,7 @@ func Combine(rich, poor *Facts) *Facts {
 	c.operation()
 	c.conditions()
 	c.resources()
+	c.compared()
 	if c.newer {
 		c.out.Version, c.out.ObservedAt, c.out.ReadAt, c.out.Complete = poor.Version, poor.ObservedAt, poor.ReadAt, poor.Complete
 	}
@@ -91,8 +94,51 @@ func (c *combination) conditions() {
 func (c *combination) resources() {
 	if c.takes(c.rich.Detailed, c.poor.Detailed) {
 		c.out.Status.Resources, c.out.Status.Summary = c.poor.Status.Resources, c.poor.Status.Summary
+		if !c.rich.Detailed && !c.newer {
+			c.out.Status.Resources = withHealth(c.poor.Status.Resources, c.rich.Status.Resources)
+		}
 		c.out.Detailed, c.out.Origin.Resources, c.out.StaleSince = true, c.poor.Origin.Resources, c.poor.StaleSince
+		return
 	}
+	switch rich, poor := c.rich.Status.Resources, c.poor.Status.Resources; {
+	case c.poor.Detailed:
+	case c.rich.Detailed && c.newer:
+		c.out.Status.Resources = withHealth(rich, poor)
+	case !c.rich.Detailed && c.takes(len(rich) > 0, len(poor) > 0):
+		c.out.Status.Resources = poor
+	}
+}
+
+// compared drops since when nothing was compared, where the other source shows that something was: it tells of a later
+// comparison, or has seen a change later.
+func (c *combination) compared() {
+	since := c.out.NotComparedSince
+	if since.IsZero() {
+		return
+	}
+	at, err := time.Parse(time.RFC3339, c.out.Status.ReconciledAt)
+	if c.newer || err == nil && at.After(since.Time) {
+		c.out.NotComparedSince = metav1.Time{}
+	}
+}
+
+// withHealth are all resources with the health of those that a source knows which does not know all. That source, the work
+// agent's feedback, names them by kind and name.
+func withHealth(all, some []argocd.ResourceStatus) []argocd.ResourceStatus {
+	if len(some) == 0 {
+		return all
+	}
+	all = slices.Clone(all)
+	for i := range some {
+		at := slices.IndexFunc(all, func(r argocd.ResourceStatus) bool {
+			return r.Kind == some[i].Kind && r.Name == some[i].Name
+		})
+		if at < 0 {
+			continue // the source of all does not list its kind, or has not seen it yet
+		}
+		all[at].Health = some[i].Health
+	}
+	return all
 }
 
 // attributed are facts that name the source of each part. Those that were put together already do.

@@ -1,7 +1,9 @@
 package observed
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -286,5 +288,72 @@ func TestCombineThree(t *testing.T) {
 	}
 	if agent.Status.Health.Status != "Degraded" || agent.Origin != (Origin{}) {
 		t.Error("what a source knows was changed in place")
+	}
+}
+
+// degraded is a resource of which a source tells that it does not work.
+func degraded(name string) func(*Facts) {
+	return func(f *Facts) {
+		f.Status.Resources = append(f.Status.Resources, argocd.ResourceStatus{Name: name, Health: &argocd.Health{Status: "Degraded", Message: "by " + f.Source}})
+	}
+}
+
+// TestWhatIsKnownOfSomeResources: the work agent tells of one Degraded resource; others list all, and may not know the health.
+func TestWhatIsKnownOfSomeResources(t *testing.T) {
+	for title, tc := range map[string]struct {
+		rich, poor *Facts
+		want       string
+	}{
+		"feedback alone":                       {poor: facts("feedback", "5", degraded("a")), want: "a by feedback"},
+		"search lists all":                     {rich: facts("feedback", "5", degraded("a")), poor: facts("search", "", resources("a", "b")), want: "a by feedback, b"},
+		"search does not list it":              {rich: facts("feedback", "5", degraded("c")), poor: facts("search", "", resources("a")), want: "a"},
+		"an agent that could not read them":    {rich: facts("agent", "5"), poor: facts("feedback", "5", degraded("a")), want: "a by feedback"},
+		"an agent that knows better":           {rich: facts("agent", "5", resources("a")), poor: facts("feedback", "5", degraded("a")), want: "a"},
+		"an agent that has not looked since":   {rich: facts("agent", "5", resources("a", "b")), poor: facts("feedback", "6", state("Degraded", ""), degraded("a")), want: "a by feedback, b"},
+		"an agent that looked when it was so":  {rich: facts("agent", "6", resources("b"), degraded("a")), poor: facts("feedback", "5", degraded("b")), want: "b, a by agent"},
+		"feedback that has seen the end of it": {rich: facts("agent", "5", resources("b")), poor: facts("feedback", "6", state("Healthy", "")), want: "b"},
+	} {
+		t.Run(title, func(t *testing.T) {
+			var got []string
+			for _, r := range Combine(tc.rich, tc.poor).Status.Resources {
+				text := r.Name
+				if r.Health != nil {
+					text += " " + r.Health.Message
+				}
+				got = append(got, text)
+			}
+			if diff := cmp.Diff(tc.want, strings.Join(got, ", ")); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestNotCompared: what an agent says of an Argo CD that does not compare holds until another source shows that it did.
+func TestNotCompared(t *testing.T) {
+	const before, since, later = "2026-01-02T03:04:04Z", "2026-01-02T03:04:05Z", "2026-01-02T03:04:06Z"
+	at, err := time.Parse(time.RFC3339, since)
+	if err != nil {
+		t.Fatal(err)
+	}
+	silent := func(f *Facts) { f.NotComparedSince = metav1.NewTime(at) }
+	agent := facts("agent", "5", complete, state("Healthy", "Synced"), reconciled(since), silent)
+	for title, tc := range map[string]struct {
+		poor *Facts
+		want bool
+	}{
+		"nobody else":                     {nil, true},
+		"feedback of the same":            {facts("feedback", "5", complete, state("Healthy", "Synced"), reconciled(since)), true},
+		"feedback of before":              {facts("feedback", "4", complete, state("Degraded", "Synced"), reconciled(before)), true},
+		"feedback that looked again only": {facts("feedback", "6", complete, state("Healthy", "Synced")), true},
+		"a comparison since":              {facts("feedback", "6", complete, state("Healthy", "Synced"), reconciled(later)), false},
+		"a change since":                  {facts("feedback", "6", complete, state("Degraded", "Synced")), false},
+		"another Application of the name": {facts("feedback", "1", complete, uid("new"), state("Healthy", "Synced")), false},
+	} {
+		rich := *agent
+		rich.UID = "old"
+		if got := !Combine(&rich, tc.poor).NotComparedSince.IsZero(); got != tc.want {
+			t.Errorf("%s: %t", title, got)
+		}
 	}
 }

@@ -25,8 +25,13 @@ type Facts struct {
 	// a source has no Version, it says which of two is the newer one.
 	ReadAt metav1.Time
 
-	// StaleSince is since when the source that knows the resources cannot be asked; zero while it can.
+	// StaleSince is since when the source that knows the resources cannot be asked; zero while it can, or has not failed for
+	// long.
 	StaleSince metav1.Time
+
+	// NotComparedSince is when the cluster's Argo CD last compared the Application, where that is longer ago than it should
+	// be; zero otherwise.
+	NotComparedSince metav1.Time
 
 	// Status is what was observed. The zero value of a field means that the source does not know.
 	Status argocd.Status
@@ -44,6 +49,6 @@ type Facts struct {
 	ConditionsComplete bool
 
 	// Detailed is set when Status holds the resources and the summary, and their absence means that there are
-	// none.
+	// none. Otherwise the resources are some of which something is known.
 	Detailed bool
 }

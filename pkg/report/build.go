@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -33,33 +34,80 @@ func (s *Set) Build(set types.NamespacedName, owner types.UID, maxBytes int) *v1
 		}}
 	}
 	room := maxBytes - overhead
-	resources, used := fit(s.resources(), max(room/4, room-s.rowBytes), func(r v1alpha1.ResourceRef) int { return size(&r) })
+	all := s.resources()
+	resources, used := fitResources(all, max(room/4, room-s.rowBytes))
 	rows, _ := fit(s.order, room-used, func(e *entry) int { return e.size })
 
-	out.Statuses.Resources = slices.Clone(resources)
+	out.Statuses.Resources = resources
 	out.Statuses.ClusterConditions = make([]v1alpha1.ClusterCondition, len(rows))
 	for i, e := range rows {
 		e.Row.DeepCopyInto(&out.Statuses.ClusterConditions[i])
 	}
-	c := cut{rows: len(s.order) - len(rows), resources: len(s.resources()) - len(resources), maxBytes: maxBytes}
+	c := cut{
+		rows: len(s.order) - len(rows), resources: len(all) - len(resources), ofRows: len(s.order), ofResources: len(all), maxBytes: maxBytes,
+	}
 	out.Statuses.Summary = s.tally.summary()
 	out.Statuses.Summary.Omitted, out.Statuses.Summary.OmittedResources = strconv.Itoa(c.rows), strconv.Itoa(c.resources)
-	out.Status.Conditions = []metav1.Condition{c.complete(s), s.tally.ready()}
+	out.Status.Conditions = []metav1.Condition{c.complete(), s.tally.ready()}
 	return out
 }
 
-// resources are all resources of the set, with those that are kept from an earlier report as long as some
-// Application has not been heard of.
-func (s *Set) resources() []v1alpha1.ResourceRef {
+// resources are all resources of the set, those that failed somewhere first, with those that are kept from an earlier report
+// as long as some Application has not been heard of.
+func (s *Set) resources() []v1alpha1.ReportedResource {
 	if s.waiting == 0 {
 		s.kept = nil
 	}
-	if len(s.kept) == 0 {
-		return s.union.list()
+	known := s.union.list()
+	all := make([]v1alpha1.ReportedResource, 0, len(known)+len(s.kept))
+	for _, ref := range known {
+		all = append(all, s.failures.of(ref))
 	}
-	all := slices.Concat(s.union.list(), s.kept)
-	slices.SortFunc(all, compareRefs)
-	return slices.Compact(all)
+	all = withKept(all, s.kept)
+	slices.SortStableFunc(all, func(a, b v1alpha1.ReportedResource) int {
+		return cmp.Or(cmp.Compare(min(b.Failing, 1), min(a.Failing, 1)), compareRefs(a.ResourceRef, b.ResourceRef))
+	})
+	return all
+}
+
+// withKept are resources with those that an earlier report listed. Where that says more of a resource's failures, they may be
+// those of Applications that have not been heard of.
+func withKept(all, kept []v1alpha1.ReportedResource) []v1alpha1.ReportedResource {
+	if len(kept) == 0 {
+		return all
+	}
+	places := make(map[v1alpha1.ResourceRef]int, len(all))
+	for i := range all {
+		places[all[i].ResourceRef] = i
+	}
+	for i := range kept {
+		at, known := places[kept[i].ResourceRef]
+		switch {
+		case !known:
+			all = append(all, *kept[i].DeepCopy())
+		case kept[i].Failing > all[at].Failing:
+			all[at] = *kept[i].DeepCopy()
+		}
+	}
+	return all
+}
+
+// fitResources are as many of the first resources as there is room for, and as many of the failures of the first of those as
+// there is room for then; and what all take.
+func fitResources(all []v1alpha1.ReportedResource, room int) ([]v1alpha1.ReportedResource, int) {
+	short := slices.Clone(all)
+	for i := range short {
+		short[i].Failures = nil
+	}
+	short, used := fit(short, room, func(r v1alpha1.ReportedResource) int { return size(&r) })
+	for i := range short {
+		more := size(&all[i]) - size(&short[i])
+		if more == 0 || used+more > room {
+			break
+		}
+		short[i], used = all[i], used+more
+	}
+	return short, used
 }
 
 // fit is as many of the first items as there is room for, and what they take.

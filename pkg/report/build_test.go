@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -42,7 +43,7 @@ func TestThreeClusters(t *testing.T) {
 	got := s.Build(set, owner, report.DefaultMaxBytes)
 	equal(t, "three-clusters", got)
 	summary := got.Statuses.Summary
-	summary.Applications, summary.Unreachable, summary.Omitted, summary.OmittedResources = "", "", "", ""
+	summary.Applications, summary.Unreachable, summary.NotCompared, summary.Omitted, summary.OmittedResources = "", "", "", "", ""
 	want := v1alpha1.ReportSummary{Clusters: "3", Healthy: "0", InProgress: "2", NotHealthy: "3", NotSynced: "1", Synced: "2"}
 	if diff := cmp.Diff(want, summary); diff != "" {
 		t.Errorf("the counts of the example (-want +got):\n%s", diff)
@@ -62,8 +63,14 @@ func TestGolden(t *testing.T) {
 				Resource("apps/v1/Deployment/guestbook/ui", "Synced", "Healthy").
 				Resource("/v1/ConfigMap/guestbook/settings", "Synced", "").By("agent", 1_700_000_000).Obj(), "")
 			put(s, app("red").Obj(), seen("Degraded", "OutOfSync").Revision("abc").Operation("Failed", "no such image").
-				Resource("apps/v1/Deployment/guestbook/ui", "OutOfSync", "Degraded").
-				Resource("/v1/Service/guestbook/ui", "OutOfSync", "Missing").By("agent", 1_700_000_001).Obj(), "")
+				Resource("apps/v1/Deployment/guestbook/ui", "OutOfSync", "Degraded").Message("no progress").
+				Resource("/v1/Service/guestbook/ui", "OutOfSync", "Missing").
+				SyncFailed("/v1/Service/guestbook/ui", "services is forbidden").By("agent", 1_700_000_001).Obj(), "")
+			put(s, app("again").Obj(), seen("Missing", "OutOfSync").Revision("abc").Retries(1, "services is forbidden. Retrying attempt #1").
+				Resource("/v1/Service/guestbook/ui", "OutOfSync", "Missing").
+				SyncFailed("/v1/Service/guestbook/ui", "services is forbidden").By("agent", 1_700_000_001).Obj(), "")
+			put(s, app("silent").Condition(apis.ConditionNotCompared, "nothing compared since noon").Obj(),
+				seen("Healthy", "Synced").Revision("abc").Obj(), "")
 			put(s, app("dark").Obj(), seen("Healthy", "Synced").Revision("abc").Obj(), "cluster dark has not been available since yesterday")
 			put(s, app("").Condition(apis.ConditionPropagationError, "no cluster is named").Obj(), nil, "")
 		},
@@ -157,9 +164,56 @@ func TestBudgetOfResources(t *testing.T) {
 	}
 }
 
+// TestBudgetOfFailures: a resource that fails everywhere takes a few lines of a report, and of many that fail the names come before
+// the reasons.
+func TestBudgetOfFailures(t *testing.T) {
+	s := report.NewSet(nil)
+	why := strings.Repeat("services is forbidden, ", 100)
+	for i := range 1000 {
+		put(s, app(fmt.Sprintf("cluster%04d", i)).Obj(), seen("Degraded", "OutOfSync").
+			Resource("/v1/Service/guestbook/ui", "OutOfSync", "Missing").SyncFailed("/v1/Service/guestbook/ui", why).Obj(), "")
+	}
+	got := build(s).Statuses.Resources
+	if len(got) != 1 || got[0].Failing != 1000 || len(got[0].Failures) != 10 || got[0].Failures[0].Cluster != "cluster0000" ||
+		got[0].Failures[9].Cluster != "cluster0009" || len(got[0].Failures[0].Message) > 256 {
+		t.Errorf("got %+v", got)
+	}
+	for i := range 1000 {
+		put(s, app(fmt.Sprintf("cluster%04d", i)).Obj(), seen("Healthy", "Synced").Resource("/v1/Service/guestbook/ui", "Synced", "Healthy").Obj(), "")
+	}
+	if got := build(s).Statuses.Resources; len(got) != 1 || got[0].Failing != 0 || got[0].Failures != nil {
+		t.Errorf("what was mended still fails: %+v", got)
+	}
+
+	for i := range 100 {
+		b := seen("Degraded", "OutOfSync")
+		for j := range 100 {
+			path := fmt.Sprintf("apps/v1/Deployment/ns%d/name%d", i, j)
+			b.Resource(path, "OutOfSync", "Missing").SyncFailed(path, why)
+		}
+		put(s, app(fmt.Sprintf("cluster%04d", i)).Obj(), b.Obj(), "")
+	}
+	const most = 256 << 10
+	r := s.Build(guestbook, owner, most)
+	report.Publish(r, nil, 0, metav1.Now())
+	if data, err := json.Marshal(r); err != nil || len(data) > most {
+		t.Errorf("%d bytes are more than %d: %v", len(data), most, err)
+	}
+	reasons := slices.IndexFunc(r.Statuses.Resources, func(r v1alpha1.ReportedResource) bool { return len(r.Failures) == 0 })
+	fine := slices.IndexFunc(r.Statuses.Resources, func(r v1alpha1.ReportedResource) bool { return r.Failing == 0 })
+	t.Logf("%d rows, %d resources, reasons of %d", len(r.Statuses.ClusterConditions), len(r.Statuses.Resources), reasons)
+	if fine >= 0 && fine < 2000 { // 20 of each of 100 Applications fail as far as a report tells
+		t.Errorf("resource %d, which has not failed, is before some that have", fine)
+	}
+	if len(r.Statuses.ClusterConditions) < 100 {
+		t.Errorf("resources have pushed out all but %d rows", len(r.Statuses.ClusterConditions))
+	}
+}
+
 func TestReady(t *testing.T) {
 	healthy := seen("Healthy", "Synced").Obj()
 	tests := map[string]struct {
+		notCompared string
 		other       *observed.Facts
 		problem     string
 		forbidden   string
@@ -172,6 +226,7 @@ func TestReady(t *testing.T) {
 		"degraded":        {other: seen("Degraded", "Synced").Obj(), want: apis.ReasonNotHealthy},
 		"not heard of":    {other: nil, want: apis.ReasonNotHealthy},
 		"unreachable":     {other: healthy, unreachable: "gone", want: apis.ReasonClustersUnreachable},
+		"not compared":    {other: healthy, notCompared: "since noon", want: apis.ReasonNotCompared},
 		"cannot be sent":  {other: healthy, problem: "no such cluster", want: apis.ReasonNotPropagated},
 		"may not be sent": {other: healthy, forbidden: "no binding", want: apis.ReasonNotPropagated},
 	}
@@ -182,6 +237,9 @@ func TestReady(t *testing.T) {
 			b := app("cluster2")
 			if tc.problem != "" {
 				b.Condition(apis.ConditionPropagationError, tc.problem)
+			}
+			if tc.notCompared != "" {
+				b.Condition(apis.ConditionNotCompared, tc.notCompared)
 			}
 			if tc.forbidden != "" {
 				b.Condition(apis.ConditionPropagationForbiddenError, tc.forbidden)

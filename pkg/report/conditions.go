@@ -21,8 +21,8 @@ func ofHub(conditionType string) bool {
 	})
 }
 
-// clusterConditions are the cluster's conditions by what is seen now and what was known before.
-func clusterConditions(known []v1alpha1.Condition, seen *observed.Facts) []v1alpha1.Condition {
+// clusterConditions are the cluster's conditions by what is seen now and by the row that was known before.
+func clusterConditions(before *v1alpha1.ClusterCondition, seen *observed.Facts) []v1alpha1.Condition {
 	out := make([]v1alpha1.Condition, 0, len(seen.Status.Conditions)+1)
 	add := func(conditionType, message string) {
 		taken := func(c v1alpha1.Condition) bool { return c.Type == conditionType }
@@ -33,10 +33,13 @@ func clusterConditions(known []v1alpha1.Condition, seen *observed.Facts) []v1alp
 	for _, c := range seen.Status.Conditions {
 		add(c.Type, c.Message)
 	}
-	if o := seen.Status.OperationState; o != nil && failed(o.Phase) && o.Message != "" && !has(out, "SyncError") {
-		add(apis.ConditionOperationError, o.Message)
+	if why := operationError(before, seen.Status.OperationState); why != "" && !has(out, "SyncError") {
+		add(apis.ConditionOperationError, why)
 	}
-	for _, c := range known {
+	if why := observed.WhyDegraded(&seen.Status); why != "" {
+		add(apis.ConditionResourcesDegraded, why)
+	}
+	for _, c := range before.Conditions {
 		if !over(c.Type, seen) {
 			add(c.Type, c.Message)
 		}
@@ -44,10 +47,27 @@ func clusterConditions(known []v1alpha1.Condition, seen *observed.Facts) []v1alp
 	return out
 }
 
+// operationError is why an operation failed; empty where it did not. While Argo CD 3 tries it again, the message tells only
+// that: then the one of the attempt before stays.
+func operationError(before *v1alpha1.ClusterCondition, o *argocd.OperationState) string {
+	if o == nil || !failed(o.Phase) && !observed.Retrying(o) {
+		return ""
+	}
+	if observed.Retrying(o) && o.FinishedAt == "" && before.OperationStateStartedAt == o.StartedAt {
+		for _, c := range before.Conditions {
+			if c.Type == apis.ConditionOperationError {
+				return c.Message
+			}
+		}
+	}
+	return o.Message
+}
+
 // over tells whether a condition of the cluster that is not seen now has ended.
 func over(conditionType string, seen *observed.Facts) bool {
 	return seen.Complete || seen.ConditionsComplete ||
-		conditionType == apis.ConditionOperationError && seen.Status.OperationState != nil
+		conditionType == apis.ConditionOperationError && seen.Status.OperationState != nil ||
+		conditionType == apis.ConditionResourcesDegraded && seen.Status.Health.Status != "" && seen.Status.Health.Status != "Degraded"
 }
 
 // hubConditions are what the hub itself knows to be wrong with the Application or its way to the cluster.

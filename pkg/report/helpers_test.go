@@ -83,6 +83,47 @@ func (b *seenBuilder) Resource(path, sync, health string) *seenBuilder {
 	return b
 }
 
+// Degraded is what the work agent tells of one resource, where it knows no other.
+func (b *seenBuilder) Degraded(kind, name, why string) *seenBuilder {
+	b.seen.Status.Resources = []argocd.ResourceStatus{{Kind: kind, Name: name, Health: &argocd.Health{Status: "Degraded", Message: why}}}
+	return b
+}
+
+// Message is why the health of the last resource is what it is.
+func (b *seenBuilder) Message(why string) *seenBuilder {
+	b.seen.Status.Resources[len(b.seen.Status.Resources)-1].Health.Message = why
+	return b
+}
+
+// Started is when the operation did.
+func (b *seenBuilder) Started(at string) *seenBuilder {
+	b.seen.Status.OperationState.StartedAt = at
+	return b
+}
+
+// Retries makes the operation one that has failed so often with that message, and is tried again.
+func (b *seenBuilder) Retries(times int64, message string) *seenBuilder {
+	b.Operation("Running", message)
+	b.seen.Status.OperationState.RetryCount = times
+	return b
+}
+
+// SyncFailed adds a resource, given as for Resource, that the last sync could not apply.
+func (b *seenBuilder) SyncFailed(path, why string) *seenBuilder {
+	if b.seen.Status.OperationState == nil {
+		b.Operation("Failed", "one or more objects failed to apply")
+	}
+	o := b.seen.Status.OperationState
+	if o.SyncResult == nil {
+		o.SyncResult = &argocd.SyncResult{}
+	}
+	p := strings.Split(path, "/")
+	o.SyncResult.Resources = append(o.SyncResult.Resources, argocd.ResourceResult{
+		Group: p[0], Version: p[1], Kind: p[2], Namespace: p[3], Name: p[4], Status: "SyncFailed", Message: why,
+	})
+	return b
+}
+
 func (b *seenBuilder) Obj() *observed.Facts { return &b.seen }
 
 // put observes an Application into a set, as the controller does.

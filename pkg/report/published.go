@@ -13,9 +13,7 @@ func Published(r *v1alpha1.MulticlusterApplicationSetReport) *v1alpha1.Multiclus
 		Clusters: s.Clusters, Synced: s.Synced, NotSynced: s.NotSynced, Healthy: s.Healthy, NotHealthy: s.NotHealthy, InProgress: s.InProgress,
 	}
 	for _, ref := range r.Statuses.Resources {
-		out.Statuses.Resources = append(out.Statuses.Resources, v1alpha1.ResourceRef{
-			APIVersion: ref.APIVersion, Kind: ref.Kind, Name: ref.Name, Namespace: ref.Namespace,
-		})
+		out.Statuses.Resources = append(out.Statuses.Resources, v1alpha1.ReportedResource{ResourceRef: ref.ResourceRef})
 	}
 	for _, row := range r.Statuses.ClusterConditions {
 		kept := v1alpha1.ClusterCondition{

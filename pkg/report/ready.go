@@ -29,6 +29,7 @@ func (t *Tally) ready() metav1.Condition {
 	}{
 		{t.Blocked, apis.ReasonNotPropagated, "cannot be sent"},
 		{t.Unreachable, apis.ReasonClustersUnreachable, "on clusters that are not available"},
+		{t.NotCompared, apis.ReasonNotCompared, "not compared with Git for long"},
 		{notHealthy, apis.ReasonNotHealthy, "not healthy"},
 		{notSynced, apis.ReasonNotSynced, "not synced"},
 		{inProgress, apis.ReasonProgressing, "progressing"},
@@ -46,10 +47,10 @@ func (t *Tally) ready() metav1.Condition {
 }
 
 // cut is what did not fit into a report.
-type cut struct{ rows, resources, maxBytes int }
+type cut struct{ rows, resources, ofRows, ofResources, maxBytes int }
 
 // complete is the condition that tells whether anything was left out.
-func (c cut) complete(s *Set) metav1.Condition {
+func (c cut) complete() metav1.Condition {
 	if c.rows == 0 && c.resources == 0 {
 		return metav1.Condition{
 			Type: apis.ConditionComplete, Status: metav1.ConditionTrue, Reason: apis.ReasonAllShown,
@@ -60,6 +61,6 @@ func (c cut) complete(s *Set) metav1.Condition {
 		Type: apis.ConditionComplete, Status: metav1.ConditionFalse, Reason: apis.ReasonTruncated,
 		Message: fmt.Sprintf("%d of %d Applications, those that need the least attention, and %d of %d resources are left out: "+
 			"a report takes %d bytes at most; the counts include them",
-			c.rows, s.Len(), c.resources, len(s.resources()), c.maxBytes),
+			c.rows, c.ofRows, c.resources, c.ofResources, c.maxBytes),
 	}
 }

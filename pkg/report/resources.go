@@ -11,19 +11,25 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// refs are the names of an Application's resources, what failed or is missing included. Hooks are not among them:
+// refs are the names of an Application's resources, those that failed or are missing included. Hooks are not among them:
 // they run and are done.
-func refs(resources []argocd.ResourceStatus) []v1alpha1.ResourceRef {
-	out := make([]v1alpha1.ResourceRef, 0, len(resources))
+func refs(resources []argocd.ResourceStatus, failures []Failure) []v1alpha1.ResourceRef {
+	out := make([]v1alpha1.ResourceRef, 0, len(resources)+len(failures))
 	for i := range resources {
-		r := &resources[i]
-		if !r.Hook {
-			apiVersion := schema.GroupVersion{Group: r.Group, Version: r.Version}.String()
-			out = append(out, v1alpha1.ResourceRef{APIVersion: apiVersion, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name})
+		if !resources[i].Hook {
+			out = append(out, refOf(&resources[i]))
 		}
+	}
+	for _, f := range failures {
+		out = append(out, f.Ref)
 	}
 	slices.SortFunc(out, compareRefs)
 	return slices.Compact(out)
+}
+
+func refOf(r *argocd.ResourceStatus) v1alpha1.ResourceRef {
+	apiVersion := schema.GroupVersion{Group: r.Group, Version: r.Version}.String()
+	return v1alpha1.ResourceRef{APIVersion: apiVersion, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
 }
 
 // counts are an Application's resources by status.

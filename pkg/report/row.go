@@ -30,6 +30,9 @@ type Entry struct {
 	// Resources are what the Application deploys.
 	Resources []v1alpha1.ResourceRef
 
+	// Failures are those of them that failed or are missing.
+	Failures []Failure
+
 	// Detailed is set when Resources is all there is. When it is not, a row that counts resources counts those
 	// that an earlier report listed.
 	Detailed bool
@@ -60,11 +63,12 @@ func Observe(app *argocd.Application, seen *observed.Facts, unreachable string, 
 	state(&out.Row, seen)
 	if seen.Detailed {
 		out.Detailed = true
-		out.Resources, out.Row.ResourceCounts = refs(seen.Status.Resources), counts(seen.Status.Resources)
+		out.Failures = failuresOf(&seen.Status)
+		out.Resources, out.Row.ResourceCounts = refs(seen.Status.Resources, out.Failures), counts(seen.Status.Resources)
 	}
-	var known []v1alpha1.Condition
+	known := &v1alpha1.ClusterCondition{}
 	if before != nil && before.Row.App == out.Row.App {
-		known = before.Row.Conditions
+		known = &before.Row
 	}
 	out.Row.Conditions = slices.Concat(clusterConditions(known, seen), hubConditions(app, unreachable))
 	slices.SortStableFunc(out.Row.Conditions, func(a, b v1alpha1.Condition) int { return strings.Compare(a.Type, b.Type) })

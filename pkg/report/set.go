@@ -18,15 +18,16 @@ type Set struct {
 	// order is all entries, those that need attention first.
 	order []*entry
 
-	tally Tally
-	union union
+	tally    Tally
+	union    union
+	failures failures
 
 	// rowBytes is the size of all rows.
 	rowBytes int
 
 	// kept are the resources that an earlier report listed; waiting is how many Applications may have some of
 	// them, as no source has told of their resources since.
-	kept    []v1alpha1.ResourceRef
+	kept    []v1alpha1.ReportedResource
 	waiting int
 }
 
@@ -39,12 +40,13 @@ type entry struct {
 
 // NewSet is an empty set. kept are the resources that the report listed before anything was known here: they stay
 // until a source has told of the resources of every Application whose row counts some.
-func NewSet(kept []v1alpha1.ResourceRef) *Set {
+func NewSet(kept []v1alpha1.ReportedResource) *Set {
 	return &Set{
-		entries: map[types.NamespacedName]*entry{},
-		tally:   newTally(),
-		union:   union{users: map[v1alpha1.ResourceRef]int{}},
-		kept:    kept,
+		entries:  map[types.NamespacedName]*entry{},
+		tally:    newTally(),
+		union:    union{users: map[v1alpha1.ResourceRef]int{}},
+		failures: failures{},
+		kept:     kept,
 	}
 }
 
@@ -100,6 +102,7 @@ func (s *Set) remove(e *entry) {
 func (s *Set) count(e *entry, n int) {
 	s.tally.add(&e.Row, n)
 	s.union.add(e.Resources, n)
+	s.failures.count(e, n)
 	s.rowBytes += n * e.size
 	if !e.Detailed && e.Row.ResourceCounts != nil {
 		s.waiting += n

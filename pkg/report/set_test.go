@@ -25,6 +25,8 @@ func TestObserve(t *testing.T) {
 	}
 	healthy := report.Observe(plain, seen("Healthy", "Synced").Revision("a").Operation("Succeeded", "").
 		Resource("apps/v1/Deployment/x/y", "Synced", "Healthy").Condition("OrphanedResourceWarning", "w").Obj(), "", nil)
+	degraded := report.Observe(plain, seen("Degraded", "Synced").Degraded("Deployment", "ui", "no progress").Obj(), "", nil)
+	retried := report.Observe(plain, seen("Missing", "OutOfSync").Retries(1, "no rights. Retrying attempt #1 at 3:04PM.").Obj(), "", nil)
 	tests := map[string]struct {
 		app         *fixture.ApplicationBuilder
 		seen        *observed.Facts
@@ -69,6 +71,55 @@ func TestObserve(t *testing.T) {
 				r.HealthStatus, r.SyncStatus, r.OperationStatePhase, r.OperationStateStartedAt = "Missing", "OutOfSync", "Failed", "2026-01-02T03:04:05Z"
 				r.Conditions = []v1alpha1.Condition{{Type: "OperationError", Message: "no rights"}}
 			}),
+		},
+		"an operation that failed and is tried again": {
+			seen: seen("Missing", "OutOfSync").Retries(1, "no rights. Retrying attempt #1 at 3:04PM.").Obj(),
+			want: row(func(r *v1alpha1.ClusterCondition) {
+				r.HealthStatus, r.SyncStatus, r.OperationStatePhase, r.OperationStateStartedAt = "Missing", "OutOfSync", "Running", "2026-01-02T03:04:05Z"
+				r.Conditions = []v1alpha1.Condition{{Type: "OperationError", Message: "no rights. Retrying attempt #1 at 3:04PM."}}
+			}),
+		},
+		"an operation that is being tried again": {
+			seen: seen("Missing", "OutOfSync").Retries(1, "Retrying operation. Attempt #1").Obj(), before: &retried, want: retried.Row,
+		},
+		"another operation that is being tried again": {
+			seen: seen("Missing", "OutOfSync").Retries(1, "Retrying operation. Attempt #1").Started("2026-01-02T03:04:06Z").Obj(), before: &retried,
+			want: func() v1alpha1.ClusterCondition {
+				r := retried.Row
+				r.OperationStateStartedAt = "2026-01-02T03:04:06Z"
+				r.Conditions = []v1alpha1.Condition{{Type: "OperationError", Message: "Retrying operation. Attempt #1"}}
+				return r
+			}(),
+		},
+		"an operation that was tried again and went well": {
+			seen: seen("Healthy", "Synced").Operation("Succeeded", "all tasks run").Obj(), before: &retried,
+			want: row(func(r *v1alpha1.ClusterCondition) {
+				r.HealthStatus, r.SyncStatus, r.OperationStatePhase, r.OperationStateStartedAt = "Healthy", "Synced", "Succeeded", "2026-01-02T03:04:05Z"
+			}),
+		},
+		"an operation that runs for the first time": {
+			seen: seen("Progressing", "OutOfSync").Operation("Running", "waiting for healthy state of apps/Deployment/ui").Obj(),
+			want: row(func(r *v1alpha1.ClusterCondition) {
+				r.HealthStatus, r.SyncStatus, r.OperationStatePhase, r.OperationStateStartedAt = "Progressing", "OutOfSync", "Running", "2026-01-02T03:04:05Z"
+			}),
+		},
+		"degraded, with the resource that feedback tells of": {
+			seen: seen("Degraded", "Synced").Degraded("Deployment", "ui", "no progress").Obj(),
+			want: row(func(r *v1alpha1.ClusterCondition) {
+				r.HealthStatus, r.SyncStatus = "Degraded", "Synced"
+				r.Conditions = []v1alpha1.Condition{{Type: "ResourcesDegradedWarning", Message: "Deployment ui: no progress"}}
+			}),
+		},
+		"degraded, as far as could be read": {
+			seen: seen("Degraded", "").Partial().Obj(), before: &degraded, want: degraded.Row,
+		},
+		"not degraded any more, as far as could be read": {
+			seen: seen("Healthy", "").Partial().Obj(), before: &degraded,
+			want: func() v1alpha1.ClusterCondition {
+				r := degraded.Row
+				r.HealthStatus, r.Conditions = "Healthy", nil
+				return r
+			}(),
 		},
 		"failed operation that Argo CD tells of": {
 			seen: seen("Missing", "").Operation("Error", "no rights").Condition("SyncError", "no rights").Obj(),
@@ -178,6 +229,31 @@ func TestKeptResources(t *testing.T) {
 	put(second, two, seen("Healthy", "Synced").Resource("apps/v1/Deployment/x/two", "Synced", "Healthy").Obj(), "")
 	if got := len(build(second).Statuses.Resources); got != 2 {
 		t.Errorf("got %d resources, want one of each", got)
+	}
+}
+
+// TestKeptFailures: what an earlier report said of failures stays until the Applications that may have them have been heard of.
+func TestKeptFailures(t *testing.T) {
+	first := report.NewSet(nil)
+	const service = "/v1/Service/x/ui"
+	failing := seen("Missing", "OutOfSync").Resource(service, "OutOfSync", "Missing").SyncFailed(service, "no rights").Obj()
+	put(first, app("cluster1").Obj(), failing, "")
+	put(first, app("cluster2").Obj(), failing, "")
+	before := build(first)
+
+	second := report.NewSet(before.Statuses.Resources)
+	for i, a := range []*fixture.ApplicationBuilder{app("cluster1"), app("cluster2")} {
+		key := types.NamespacedName{Namespace: a.Obj().Namespace, Name: a.Obj().Name}
+		feedback := seen("Missing", "OutOfSync").Operation("Failed", "one or more objects failed to apply").Obj()
+		second.Put(key, report.Observe(a.Obj(), feedback, "", &report.Entry{Row: before.Statuses.ClusterConditions[i]}))
+	}
+	if after := build(second); !report.Equal(before, after) {
+		t.Errorf("a restart has changed the report:\n%s", cmp.Diff(before, after))
+	}
+	put(second, app("cluster1").Obj(), seen("Healthy", "Synced").Resource(service, "Synced", "Healthy").Obj(), "")
+	put(second, app("cluster2").Obj(), failing, "")
+	if got := build(second).Statuses.Resources; len(got) != 1 || got[0].Failing != 1 || got[0].Failures[0].Cluster != "cluster2" {
+		t.Errorf("got %+v", got)
 	}
 }
 

@@ -19,11 +19,15 @@ type Tally struct {
 	// ByHealth and BySync count them by the code that their cluster reports.
 	ByHealth, BySync map[string]int
 
-	// Good are those that are synced and healthy, were sent as they are now, and are on an available cluster.
+	// Good are those that are synced and healthy, were sent as they are now, and are on an available cluster that compares
+	// them.
 	Good int
 
 	// Unreachable are those on clusters that are not available.
 	Unreachable int
+
+	// NotCompared are those that the Argo CD of their cluster has not compared for long.
+	NotCompared int
 
 	// Blocked are those that cannot be sent.
 	Blocked int
@@ -51,7 +55,11 @@ func (t *Tally) add(row *v1alpha1.ClusterCondition, n int) {
 	if blocked {
 		t.Blocked += n
 	}
-	if !unreachable && !blocked && row.SyncStatus == "Synced" && row.HealthStatus == "Healthy" {
+	notCompared := has(row.Conditions, apis.ConditionNotCompared)
+	if notCompared {
+		t.NotCompared += n
+	}
+	if !unreachable && !blocked && !notCompared && row.SyncStatus == "Synced" && row.HealthStatus == "Healthy" {
 		t.Good += n
 	}
 }
@@ -81,6 +89,7 @@ func (t *Tally) summary() v1alpha1.ReportSummary {
 		NotHealthy:   strconv.Itoa(t.Applications - healthy),
 		InProgress:   strconv.Itoa(t.ByHealth["Progressing"]),
 		Unreachable:  strconv.Itoa(t.Unreachable),
+		NotCompared:  strconv.Itoa(t.NotCompared),
 	}
 }
 
@@ -103,7 +112,7 @@ func rankOf(row *v1alpha1.ClusterCondition) rank {
 	switch {
 	case failed(row.OperationStatePhase), row.HealthStatus == "Degraded", row.HealthStatus == "Missing":
 		return failing
-	case has(row.Conditions, apis.ConditionClusterUnreachable):
+	case has(row.Conditions, apis.ConditionClusterUnreachable), has(row.Conditions, apis.ConditionNotCompared):
 		return unreachable
 	case row.SyncStatus != "Synced", row.HealthStatus != "Healthy":
 		return underway

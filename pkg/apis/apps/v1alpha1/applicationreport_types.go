@@ -47,6 +47,13 @@ type ApplicationReport struct {
 	// +optional
 	Status argocd.Status `json:"status,omitzero"`
 
+	// notComparedSince is when the cluster's Argo CD last compared the
+	// Application with Git, where that is longer ago than it should be. It is
+	// not there while Argo CD compares.
+	// +optional
+	// +kubebuilder:validation:Format=date-time
+	NotComparedSince string `json:"notComparedSince,omitempty"`
+
 	// unreadable names the fields of the Application's status that are there
 	// and that this agent cannot read, as a newer Argo CD may write them. What
 	// the hub knows of them stays.

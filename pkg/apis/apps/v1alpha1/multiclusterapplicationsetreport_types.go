@@ -54,9 +54,10 @@ type ReportStatus struct {
 // ReportStatuses is the content of a report: what is deployed, where it
 // stands on every cluster, and the counts.
 type ReportStatuses struct {
-	// resources lists what the ApplicationSet's Applications deploy.
+	// resources lists what the ApplicationSet's Applications deploy, first
+	// what failed or is missing on some cluster.
 	// +optional
-	Resources []ResourceRef `json:"resources,omitempty"`
+	Resources []ReportedResource `json:"resources,omitempty"`
 
 	// summary counts the Applications by health and by sync status.
 	// +optional
@@ -109,6 +110,12 @@ type ReportSummary struct {
 	// available. They are counted by what was last known of them as well.
 	// +optional
 	Unreachable string `json:"unreachable,omitempty"`
+
+	// notCompared is the number of Applications that the Argo CD of their
+	// cluster has not compared with Git for long. They are counted by what
+	// was last known of them as well.
+	// +optional
+	NotCompared string `json:"notCompared,omitempty"`
 
 	// omitted is the number of Applications that have no row, because the
 	// report would have become too large. All counts include them.
@@ -225,6 +232,39 @@ type Condition struct {
 	Type string `json:"type,omitempty"`
 
 	// message is the error or warning itself.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// ReportedResource is a resource that an Application deploys, and where it
+// failed.
+type ReportedResource struct {
+	ResourceRef `json:",inline"`
+
+	// failing is the number of Applications in which the resource failed or is
+	// missing.
+	// +optional
+	Failing int32 `json:"failing,omitempty"`
+
+	// failures tells of some of them, by cluster: ten at most, and fewer where
+	// the report has no room.
+	// +optional
+	Failures []ResourceFailure `json:"failures,omitempty"`
+}
+
+// ResourceFailure is a resource that failed or is missing on one cluster.
+type ResourceFailure struct {
+	// cluster is the name of the ManagedCluster.
+	// +optional
+	Cluster string `json:"cluster,omitempty"`
+
+	// state is Missing, when the resource should be on the cluster and is
+	// not; SyncFailed, when the last sync could not bring it to what Git says;
+	// or Degraded, when it is there and does not work.
+	// +optional
+	State string `json:"state,omitempty"`
+
+	// message says why, where the cluster's Argo CD gives a reason.
 	// +optional
 	Message string `json:"message,omitempty"`
 }
