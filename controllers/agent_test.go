@@ -52,6 +52,9 @@ type agentRun struct {
 	stop   func()
 	writes *writes
 
+	// notComparedAfter is the agent's.
+	notComparedAfter time.Duration
+
 	// away makes every request to the hub fail.
 	away atomic.Bool
 }
@@ -89,7 +92,7 @@ func startAgent(t *testing.T, cluster string, edits ...func(*agentRun)) *agentRu
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := agent.Add(ctx, mgr, hubSide, cluster); err != nil {
+	if err := agent.Add(ctx, mgr, hubSide, cluster, a.notComparedAfter); err != nil {
 		t.Fatal(err)
 	}
 	var done sync.WaitGroup

@@ -3,9 +3,18 @@ package main
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
+
+	"github.com/towline-io/towline/controllers/agent"
+)
+
+// The bounds of --not-compared-after.
+const (
+	minNotComparedAfter = 10 * time.Second
+	maxNotComparedAfter = 168 * time.Hour
 )
 
 // agentOptions are the flags of `towline agent`.
@@ -15,9 +24,13 @@ type agentOptions struct {
 	hubKubeconfig string
 	clusterName   string
 	namespaces    []string
+
+	notComparedAfter time.Duration
 }
 
-func newAgentOptions() *agentOptions { return &agentOptions{common: newCommon()} }
+func newAgentOptions() *agentOptions {
+	return &agentOptions{common: newCommon(), notComparedAfter: agent.DefaultNotComparedAfter}
+}
 
 // addFlags registers a flag for every option.
 func (o *agentOptions) addFlags(fs *pflag.FlagSet) {
@@ -28,6 +41,8 @@ func (o *agentOptions) addFlags(fs *pflag.FlagSet) {
 		"name of the ManagedCluster, which is that of its namespace on the hub; needed")
 	fs.StringSliceVar(&o.namespaces, "application-namespaces", o.namespaces,
 		"namespaces of the cluster to look for Applications in; default: all")
+	fs.DurationVar(&o.notComparedAfter, "not-compared-after", o.notComparedAfter,
+		"how long after its last comparison with Git an Application is said not to be compared any more; 0: never")
 }
 
 // validate returns every mistake in the options, each with the flag and what it takes.
@@ -44,6 +59,9 @@ func (o *agentOptions) validate() error {
 		if len(validation.IsDNS1123Label(ns)) > 0 {
 			fail("--application-namespaces: %q cannot be a namespace", ns)
 		}
+	}
+	if o.notComparedAfter != 0 && (o.notComparedAfter < minNotComparedAfter || o.notComparedAfter > maxNotComparedAfter) {
+		fail("--not-compared-after: %s is not between %s and %s, nor 0", o.notComparedAfter, minNotComparedAfter, maxNotComparedAfter)
 	}
 	return errors.Join(errs...)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"github.com/towline-io/towline/controllers/agent"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
@@ -26,7 +27,7 @@ func parseAgent(t *testing.T, args ...string) *agentOptions {
 func TestAgentFlagsDoSomething(t *testing.T) {
 	hub := kubeconfig(t, "https://hub.example.com")
 	o := parseAgent(t, "--hub-kubeconfig="+hub, "--cluster-name=cluster1", "--application-namespaces=argocd,team-a",
-		"--health-probe-bind-address=:7", "--metrics-bind-address=:9")
+		"--health-probe-bind-address=:7", "--metrics-bind-address=:9", "--not-compared-after=0")
 	if err := o.validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -55,6 +56,9 @@ func TestAgentFlagsDoSomething(t *testing.T) {
 	if diff := cmp.Diff([]string{":7", ":9"}, []string{m.HealthProbeBindAddress, m.Metrics.BindAddress}); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
+	if o.notComparedAfter != 0 || newAgentOptions().notComparedAfter != agent.DefaultNotComparedAfter {
+		t.Errorf("not compared after %s", o.notComparedAfter)
+	}
 	if m.LeaderElection {
 		t.Error("the agent would need rights to elect a leader")
 	}
@@ -70,6 +74,8 @@ func TestAgentValidate(t *testing.T) {
 		"--cluster-name=":                "--cluster-name",
 		"--cluster-name=A":               "--cluster-name",
 		"--application-namespaces=a,b/c": "--application-namespaces",
+		"--not-compared-after=9s":        "--not-compared-after",
+		"--not-compared-after=169h":      "--not-compared-after",
 		"--log-format=xml":               "--log-format",
 	} {
 		err := parseAgent(t, append(good, flag)...).validate()

@@ -11,12 +11,17 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/appreport"
 )
 
 // Interval is how long the reports on one Application are apart at least. What changes meanwhile is in the next.
 const Interval = 200 * time.Millisecond
+
+// DefaultNotComparedAfter is more than three times as long as Argo CD (2 and 3) with its own settings takes between two
+// comparisons of an Application: six minutes at most, by a timeout.reconciliation of three.
+const DefaultNotComparedAfter = 20 * time.Minute
 
 // Reconciler keeps the report on one Application of the cluster.
 type Reconciler struct {
@@ -32,11 +37,15 @@ type Reconciler struct {
 	// Namespace is the cluster's namespace on the hub.
 	Namespace string
 
+	// NotComparedAfter is how long the last comparison of an Application may lie back before the hub is told; 0 for ever.
+	NotComparedAfter time.Duration
+
 	pace   pace
 	owners owners
 }
 
-// Reconcile writes the report on the Application that req names, unless the hub has it already.
+// Reconcile writes the report on the Application that req names, unless the hub has it already. It comes back when the
+// Application should have been compared again.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	app := &argocd.Application{}
 	if err := r.Cluster.Get(ctx, req.NamespacedName, app); err != nil {
@@ -44,14 +53,27 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		r.owners.forget(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	name := app.Annotations[apis.AnnotationWork]
+	if app.Annotations[apis.AnnotationWork] == "" {
+		return ctrl.Result{}, nil
+	}
 	report := appreport.Build(app, time.Now())
-	if name == "" || report.Status.Empty() {
+	again := appreport.NotCompared(report, time.Now(), r.NotComparedAfter)
+	if report.Status.Empty() {
 		return ctrl.Result{}, nil
 	}
 	if wait := r.pace.wait(req.NamespacedName); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
+	result, err := r.tell(ctx, app, report)
+	if err == nil && result.RequeueAfter == 0 {
+		result.RequeueAfter = again
+	}
+	return result, err
+}
+
+// tell writes the report on the Application, unless the hub has it already.
+func (r *Reconciler) tell(ctx context.Context, app *argocd.Application, report *v1alpha1.ApplicationReport) (ctrl.Result, error) {
+	name, key := app.Annotations[apis.AnnotationWork], client.ObjectKeyFromObject(app)
 	current, err := r.current(ctx, name)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -60,14 +82,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if says(current, digest) {
 		return ctrl.Result{}, nil
 	}
-	uid, err := r.owner(ctx, name, req.NamespacedName, current)
+	uid, err := r.owner(ctx, name, key, current)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	if uid == "" {
 		return ctrl.Result{RequeueAfter: ownerRetry}, nil
 	}
-	r.pace.wrote(req.NamespacedName)
+	r.pace.wrote(key)
 	return ctrl.Result{}, r.write(ctx, name, uid, digest, report)
 }
 

@@ -8,5 +8,8 @@
 // The marks on a cluster's Application are anyone's to copy there. Before it first writes a report, the agent reads
 // the ManifestWork on the hub and makes sure that it carries that very Application.
 //
+// An Argo CD that stands still changes nothing on its Applications. The agent tells the hub once when an Application was
+// not compared for long, and once when it was: that Argo CD compares in time costs the hub nothing.
+//
 // It never changes anything on its cluster, and never deletes: reports go with their ManifestWorks.
 package agent

@@ -37,8 +37,9 @@ const (
 	impatience = 30 * time.Second
 )
 
-// Add registers the agent of that cluster namespace with a manager of the managed cluster. hub must be from NewHub.
-func Add(ctx context.Context, mgr ctrl.Manager, hub cluster.Cluster, namespace string) error {
+// Add registers the agent of that cluster namespace with a manager of the managed cluster. hub must be from NewHub, and
+// notComparedAfter is the Reconciler's.
+func Add(ctx context.Context, mgr ctrl.Manager, hub cluster.Cluster, namespace string, notComparedAfter time.Duration) error {
 	if err := mgr.Add(hub); err != nil {
 		return err
 	}
@@ -48,7 +49,9 @@ func Add(ctx context.Context, mgr ctrl.Manager, hub cluster.Cluster, namespace s
 	if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return sayWhenAway(ctx, hub) })); err != nil {
 		return err
 	}
-	r := &Reconciler{Cluster: mgr.GetClient(), Hub: hub.GetClient(), Works: hub.GetAPIReader(), Namespace: namespace}
+	r := &Reconciler{
+		Cluster: mgr.GetClient(), Hub: hub.GetClient(), Works: hub.GetAPIReader(), Namespace: namespace, NotComparedAfter: notComparedAfter,
+	}
 	return r.setup(mgr, hub)
 }
 

@@ -52,7 +52,7 @@ func (a *Agent) Facts(ctx context.Context, app *argocd.Application) (*observed.F
 	}
 	return &observed.Facts{
 		Source: a.Name(), UID: seen.UID, Version: seen.Version, ObservedAt: seen.ObservedAt, ReadAt: seen.ObservedAt,
-		Status: seen.Status, Complete: seen.Complete, Detailed: seen.Detailed,
+		NotComparedSince: seen.NotComparedSince, Status: seen.Status, Complete: seen.Complete, Detailed: seen.Detailed,
 	}, nil
 }
 

@@ -143,7 +143,7 @@ func (a *Agent) hold(obj any) (any, error) {
 		}
 		return out, nil
 	}
-	out.Application, out.ObservedAt = r.Application, r.ObservedAt
+	out.Application, out.ObservedAt, out.NotComparedSince = r.Application, r.ObservedAt, r.NotComparedSince
 	out.Status, out.Unreadable, out.Truncated = r.Status, r.Unreadable, r.Truncated
 	appreport.Bound(out)
 	if !a.held.whole(key, size.Of(out)) {

@@ -18,6 +18,10 @@ const (
 
 	// lastBackoff is how long a page that fails again and again is left alone at the most.
 	lastBackoff = 2 * time.Minute
+
+	// patience is how long a page may fail before its facts are said to be stale: to tell of it is a write for each Application,
+	// and another one at the end.
+	patience = 2 * time.Minute
 )
 
 // page is some clusters that are asked for together, and how that went. Its identity is its clusters.
@@ -102,7 +106,7 @@ func (s *Search) succeeded(p *page, w wanted) []types.NamespacedName {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	p.failures, p.err, p.since, p.next = 0, nil, time.Time{}, time.Time{}
-	return s.stale(p, w, metav1.Time{})
+	return s.stale(p, w, false)
 }
 
 // failed notes that a page does not work, and returns the Applications whose facts are stale from now on. It is
@@ -120,18 +124,22 @@ func (s *Search) failed(p *page, err error, w wanted) []types.NamespacedName {
 	p.failures++
 	// Less than a whole wait, so that the round at its end finds the page due.
 	p.next = now.Add(time.Duration(float64(wait) * (0.5 + s.jitter()*0.49)))
-	return s.stale(p, w, metav1.NewTime(p.since))
+	return s.stale(p, w, true)
 }
 
-// stale marks what is known of a page's Applications, and returns those of which that is new. A condition that is not
-// among old facts may be there by now.
-func (s *Search) stale(p *page, w wanted, since metav1.Time) []types.NamespacedName {
+// stale marks what is known of a page's Applications while it fails, and returns those of which that is new. A condition that
+// is not among old facts may be there by now.
+func (s *Search) stale(p *page, w wanted, fails bool) []types.NamespacedName {
+	var since metav1.Time
+	if fails && s.clock.Since(p.since) >= patience {
+		since = metav1.NewTime(p.since)
+	}
 	var changed []types.NamespacedName
 	for _, key := range p.wanted {
 		for _, app := range w[key] {
-			if h, ok := s.facts[app]; ok && !h.facts.StaleSince.Equal(&since) {
+			if h, ok := s.facts[app]; ok && (!h.facts.StaleSince.Equal(&since) || h.facts.ConditionsComplete == fails) {
 				f := *h.facts
-				f.StaleSince, f.ConditionsComplete = since, since.IsZero()
+				f.StaleSince, f.ConditionsComplete = since, !fails
 				s.facts[app] = heard{of: h.of, facts: &f}
 				changed = append(changed, app)
 			}

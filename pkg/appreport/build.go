@@ -26,6 +26,21 @@ func Build(app *argocd.Application, seen time.Time) *v1alpha1.ApplicationReport 
 	return r
 }
 
+// NotCompared notes in a report since when the Application has not been compared, where that is longer than after, and tells
+// after how long it will be otherwise: 0 for never. What the cluster compares in time leaves the report as it is.
+func NotCompared(r *v1alpha1.ApplicationReport, now time.Time, after time.Duration) (again time.Duration) {
+	r.NotComparedSince = ""
+	at, err := time.Parse(time.RFC3339, r.Status.ReconciledAt)
+	if err != nil || after == 0 {
+		return 0
+	}
+	if wait := at.Add(after).Sub(now); wait > 0 {
+		return wait
+	}
+	r.NotComparedSince = r.Status.ReconciledAt
+	return 0
+}
+
 // Digest is the same for two reports that say the same, whenever that was observed. When the cluster's Argo CD last compared
 // does not count, nor the version that came of it: it compares every few minutes, and a report would be written each time.
 func Digest(r *v1alpha1.ApplicationReport) string {
@@ -34,7 +49,8 @@ func Digest(r *v1alpha1.ApplicationReport) string {
 		Status      argocd.Status
 		Unreadable  []string
 		Truncated   *v1alpha1.Truncated
-	}{r.Application, r.Status, r.Unreadable, r.Truncated}
+		NotCompared string `json:",omitempty"`
+	}{r.Application, r.Status, r.Unreadable, r.Truncated, r.NotComparedSince}
 	said.Application.ResourceVersion, said.Status.ReconciledAt = "", ""
 	data, err := json.Marshal(said)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 const (
 	fieldApplication = "application"
 	fieldObservedAt  = "observedAt"
+	fieldNotCompared = "notComparedSince"
 	fieldStatus      = "status"
 	fieldHealth      = "health"
 	fieldSync        = "sync"

@@ -25,6 +25,9 @@ type Observation struct {
 	// ObservedAt is when the agent saw it so.
 	ObservedAt metav1.Time
 
+	// NotComparedSince is when the cluster's Argo CD last compared the Application; zero while it does.
+	NotComparedSince metav1.Time
+
 	// Complete is set when everything could be read and fit: what Status does not have, the cluster's Application does
 	// not have either.
 	Complete bool
@@ -57,7 +60,8 @@ func Read(r *v1alpha1.ApplicationReport, key types.NamespacedName) Observation {
 	o := Observation{UID: r.Application.UID, Version: r.Application.ResourceVersion, Truncated: r.Truncated}
 	c.line(fieldApplication, &o.UID, feedback.MaxWord)
 	c.revision(fieldApplication, &o.Version)
-	o.ObservedAt = c.observed(r.ObservedAt)
+	o.ObservedAt = c.moment(fieldObservedAt, r.ObservedAt)
+	o.NotComparedSince = c.moment(fieldNotCompared, r.NotComparedSince)
 	if cut := fit(status, v1alpha1.MaxReportSize); cut != nil {
 		o.Truncated = cut
 	}
@@ -70,8 +74,9 @@ func Read(r *v1alpha1.ApplicationReport, key types.NamespacedName) Observation {
 	return o
 }
 
-func (c *checker) observed(s string) metav1.Time {
-	c.time(fieldObservedAt, &s)
+// moment is a time; zero for none, and for one that does not fit.
+func (c *checker) moment(field, s string) metav1.Time {
+	c.time(field, &s)
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
 		return metav1.Time{}

@@ -352,3 +352,43 @@ func walk(t *testing.T, path string, v any) {
 		}
 	}
 }
+
+// TestNotCompared: a report tells since when nothing was compared only where that is long ago, and the hub believes no more of it
+// than a time.
+func TestNotCompared(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 8, 0, time.UTC) // of whole
+	for title, tc := range map[string]struct {
+		status string
+		now    time.Time
+		after  time.Duration
+		since  string
+		again  time.Duration
+	}{
+		"just compared":         {whole, at, time.Minute, "", time.Minute},
+		"compared in time":      {whole, at.Add(59 * time.Second), time.Minute, "", time.Second},
+		"not compared any more": {whole, at.Add(time.Minute), time.Minute, "2026-01-02T03:04:08Z", 0},
+		"not asked":             {whole, at.Add(time.Hour), 0, "", 0},
+		"never compared":        {`{"health":{"status":"Healthy"}}`, at, time.Minute, "", 0},
+		"a clock that is late":  {whole, at.Add(-time.Hour), time.Minute, "", time.Hour + time.Minute},
+	} {
+		t.Run(title, func(t *testing.T) {
+			report := appreport.Build(cluster(t, tc.status), tc.now)
+			before := appreport.Digest(report)
+			if again := appreport.NotCompared(report, tc.now, tc.after); report.NotComparedSince != tc.since || again != tc.again {
+				t.Errorf("got %q, and again after %s", report.NotComparedSince, again)
+			}
+			if (appreport.Digest(report) != before) != (tc.since != "") {
+				t.Error("the hub is told when nothing is to be told, or is not told")
+			}
+			got := appreport.Read(report, key).NotComparedSince
+			if got.IsZero() != (tc.since == "") || !got.IsZero() && !got.Time.Equal(at) {
+				t.Errorf("read %s", got)
+			}
+		})
+	}
+	report := appreport.Build(cluster(t, whole), seen)
+	report.NotComparedSince = "since noon"
+	if got := appreport.Read(report, key); !got.NotComparedSince.IsZero() || got.Complete || got.Rejected[0] != "notComparedSince" {
+		t.Errorf("got %+v", got)
+	}
+}

@@ -1,0 +1,198 @@
+package controllers_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/towline-io/towline/controllers/agent"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// agentReport writes what the agent of the Application's cluster would report of that status.
+func agentReport(t *testing.T, app *argocd.Application, status string) {
+	t.Helper()
+	expectWork(t, app)
+	key := work.Key(app)
+	r := &v1alpha1.ApplicationReport{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	now := get(t, r)
+	if now != nil {
+		r = now
+	}
+	r.Application = v1alpha1.ReportedApplication{Namespace: app.ClusterNamespace(), Name: app.Name, ResourceVersion: fmt.Sprint(number.Add(1))}
+	r.ObservedAt, r.Status = "2026-01-02T03:04:09Z", statusOf(t, status)
+	if now == nil {
+		create(t, r)
+		return
+	}
+	if err := k8s.Update(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// expectMessage waits until a condition of the Application says that; empty for none.
+func expectMessage(t *testing.T, app *argocd.Application, conditionType, says string) {
+	t.Helper()
+	NewWithT(t).Eventually(func() string { message, _ := condition(t, app, conditionType); return message }, soon, tick).Should(Equal(says), conditionType)
+}
+
+// rowSays waits until the Application's row has just these conditions, as "type: message".
+func rowSays(app *argocd.Application, want ...string) func(Gomega, *v1alpha1.MulticlusterApplicationSetReport) {
+	return func(g Gomega, r *v1alpha1.MulticlusterApplicationSetReport) {
+		var got []string
+		for _, c := range rowOf(r, app).Conditions {
+			got = append(got, c.Type+": "+c.Message)
+		}
+		g.Expect(got).To(Equal(want))
+	}
+}
+
+// TestReportTellsWhatFailed: resources that failed or are missing, on which cluster and why, in the report of the set; and why
+// an Application is Degraded, on that and in its row.
+func TestReportTellsWhatFailed(t *testing.T) {
+	start(t)
+	set := applicationSet(t)
+	bad, good := set.application(cluster(t), "bad").Obj(), set.application(cluster(t), "good").Obj()
+	create(t, bad)
+	create(t, good)
+	const deployment = `{"group":"apps","version":"v1","kind":"Deployment","namespace":"guestbook","name":"ui","status":"Synced","health":`
+	agentReport(t, bad, `{"health":{"status":"Degraded"},"sync":{"status":"OutOfSync","revision":"a"},
+		"operationState":{"operation":{},"phase":"Running","retryCount":1,"startedAt":"2026-01-02T03:04:05Z","finishedAt":"2026-01-02T03:04:07Z",
+		 "message":"one or more objects failed to apply, reason: services is forbidden. Retrying attempt #1 at 3:04AM.",
+		 "syncResult":{"revision":"a","resources":[{"group":"","version":"v1","kind":"Service","namespace":"guestbook","name":"ui","status":"SyncFailed",
+		  "message":"services is forbidden","syncPhase":"Sync"}]}},
+		"resources":[`+deployment+`{"status":"Degraded","message":"no progress"}},
+		 {"version":"v1","kind":"Service","namespace":"guestbook","name":"ui","status":"OutOfSync","health":{"status":"Missing"}}]}`)
+	agentReport(t, good, `{"health":{"status":"Healthy"},"sync":{"status":"Synced","revision":"a"},
+		"resources":[`+deployment+`{"status":"Healthy"}},{"version":"v1","kind":"Service","namespace":"guestbook","name":"ui","status":"Synced"}]}`)
+	expectMessage(t, bad, apis.ConditionResourcesDegraded, "Deployment guestbook/ui: no progress")
+	set.expect(t, rowSays(bad,
+		"OperationError: one or more objects failed to apply, reason: services is forbidden. Retrying attempt #1 at 3:04AM.",
+		"ResourcesDegradedWarning: Deployment guestbook/ui: no progress"))
+	got := set.expect(t, func(g Gomega, r *v1alpha1.MulticlusterApplicationSetReport) {
+		g.Expect(r.Statuses.ClusterConditions).To(HaveLen(2))
+		g.Expect(r.Statuses.Resources).To(HaveLen(2))
+	})
+	ref := func(apiVersion, kind string) v1alpha1.ResourceRef {
+		return v1alpha1.ResourceRef{APIVersion: apiVersion, Kind: kind, Namespace: "guestbook", Name: "ui"}
+	}
+	want := []v1alpha1.ReportedResource{
+		{ResourceRef: ref("apps/v1", "Deployment"), Failing: 1, Failures: []v1alpha1.ResourceFailure{
+			{Cluster: bad.Cluster(), State: "Degraded", Message: "no progress"}}},
+		{ResourceRef: ref("v1", "Service"), Failing: 1, Failures: []v1alpha1.ResourceFailure{
+			{Cluster: bad.Cluster(), State: "Missing", Message: "services is forbidden"}}},
+	}
+	if *publishedCRDs { // which know of names only
+		want = []v1alpha1.ReportedResource{{ResourceRef: want[0].ResourceRef}, {ResourceRef: want[1].ResourceRef}}
+	}
+	if diff := cmp.Diff(want, got.Statuses.Resources); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+
+	agentReport(t, bad, `{"health":{"status":"Healthy"},"sync":{"status":"Synced","revision":"b"},
+		"operationState":{"operation":{},"phase":"Succeeded","startedAt":"2026-01-02T03:04:05Z"},
+		"resources":[`+deployment+`{"status":"Healthy"}},{"version":"v1","kind":"Service","namespace":"guestbook","name":"ui","status":"Synced"}]}`)
+	expectMessage(t, bad, apis.ConditionResourcesDegraded, "")
+	got = set.expect(t, rowSays(bad))
+	if r := got.Statuses.Resources; len(r) != 2 || r[0].Failing+r[1].Failing > 0 {
+		t.Errorf("what was mended still fails: %+v", r)
+	}
+}
+
+// TestFeedbackTellsWhyAnApplicationIsDegraded: without the agent the work agent tells of one resource.
+func TestFeedbackTellsWhyAnApplicationIsDegraded(t *testing.T) {
+	towline := start(t)
+	set := applicationSet(t)
+	app := set.application(cluster(t), "a").Obj()
+	create(t, app)
+	asked := string(mustMarshal(t, expectWork(t, app).Spec.ManifestConfigs))
+	if !strings.Contains(asked, "degradedMessage") {
+		t.Errorf("nobody asks why: %s", asked)
+	}
+	report(t, app, feedbackOf(app).Healthy("a"))
+	expectHealth(t, app, "Healthy")
+	expectSettled(t, app)
+	set.expect(t, healths("Healthy"))
+	towline.writes.take()
+	report(t, app, feedbackOf(app).Healthy("a").String("healthStatus", "Degraded").
+		String("degradedKind", "Deployment").String("degradedName", "ui").String("degradedMessage", "no progress"))
+	expectMessage(t, app, apis.ConditionResourcesDegraded, "Deployment ui: no progress")
+	set.expect(t, rowSays(app, "ResourcesDegradedWarning: Deployment ui: no progress"))
+	onApplication := slices.DeleteFunc(towline.writes.take(), func(made string) bool { return !strings.Contains(made, "/applications/") })
+	if len(onApplication) != 1 {
+		t.Errorf("the health and its reason took the writes %q", onApplication)
+	}
+	if got := get(t, app).Status.Resources; len(got) > 0 {
+		t.Errorf("one resource passes for all: %+v", got)
+	}
+	report(t, app, feedbackOf(app).Healthy("a"))
+	expectMessage(t, app, apis.ConditionResourcesDegraded, "")
+	set.expect(t, rowSays(app))
+}
+
+func mustMarshal(t *testing.T, v any) []byte {
+	t.Helper()
+	data, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}
+
+// TestAgentTellsOfAnArgoCDThatStandsStill: comparisons in time cost the hub nothing; that there are none any more is told once, and
+// so is the next one.
+func TestAgentTellsOfAnArgoCDThatStandsStill(t *testing.T) {
+	const patience = 4 * time.Second
+	towline := start(t)
+	set := applicationSet(t)
+	c := cluster(t)
+	app := set.application(c, "a").Annotation(apis.AnnotationAppNamespace, namespace(t, onCluster(c.Name))).Obj()
+	create(t, app)
+	there := deliver(t, app)
+	a := startAgent(t, c.Name, func(a *agentRun) { a.notComparedAfter = patience })
+	compared := func() string {
+		at := time.Now().UTC().Format(time.RFC3339)
+		observe(t, there, `{"reconciledAt":"`+at+`"}`)
+		return at
+	}
+	observe(t, there, `{"health":{"status":"Healthy"},"sync":{"status":"Synced","revision":"a"}}`)
+	compared()
+	set.expect(t, healths("Healthy"))
+	g := NewWithT(t)
+	g.Eventually(func() string { return get(t, app).Status.ReconciledAt }, soon, tick).ShouldNot(BeEmpty())
+	g.Eventually(func() []string { return slices.Concat(a.writes.take(), towline.writes.take()) }, soon, 20*tick).Should(BeEmpty())
+
+	last := ""
+	g.Consistently(func() []string {
+		last = compared()
+		return slices.Concat(a.writes.take(), towline.writes.take())
+	}, patience+time.Second, 25*tick).Should(BeEmpty(), "comparisons in time")
+
+	g.Eventually(func() string { m, _ := condition(t, app, apis.ConditionNotCompared); return m }, soon, tick).
+		Should(ContainSubstring("cluster " + c.Name + " has not compared the Application with Git since " + last))
+	r := set.expect(t, func(g Gomega, r *v1alpha1.MulticlusterApplicationSetReport) {
+		g.Expect(rowOf(r, app).Conditions).To(ContainElement(HaveField("Type", apis.ConditionNotCompared)))
+	})
+	if row := rowOf(r, app); row.HealthStatus != "Healthy" || !*publishedCRDs && (r.Statuses.Summary.NotCompared != "1" ||
+		r.Status.Conditions[1].Reason != apis.ReasonNotCompared) {
+		t.Errorf("got %+v, %+v", r.Statuses, r.Status)
+	}
+	if made := a.writes.take(); len(made) != 1 {
+		t.Errorf("the agent wrote %q", made)
+	}
+	g.Consistently(func() []string { return a.writes.take() }, 2*agent.Interval, tick).Should(BeEmpty())
+
+	compared()
+	expectMessage(t, app, apis.ConditionNotCompared, "")
+	set.expect(t, rowSays(app))
+}
