@@ -19,6 +19,10 @@ COMPONENTS ?=
 # Which CRDs are in it: all; own, those that no other product has, for a hub
 # that has the others from elsewhere; none, where somebody else brings them all.
 CRDS ?= all
+# Which clusters get the agent by `make addon-manifest`: placement for all that
+# the Placement towline-clusters chooses; otherwise those with a
+# ManagedClusterAddOn.
+AGENT ?=
 # More flags for the end-to-end suite, for example
 # E2E_FLAGS='-ginkgo.focus=guestbook'.
 E2E_FLAGS ?=
@@ -204,12 +208,16 @@ install-manifest: ## Write bin/install.yaml for IMAGE, from the overlay OVERLAY,
 	$(KUSTOMIZE) build bin/install-manifest > bin/install.yaml
 	@echo 'kubectl apply -f bin/install.yaml'
 
+# The folder of the add-ons for OVERLAY.
+ADDON = $(or $(patsubst %/,%,$(dir $(wildcard deploy/overlays/$(OVERLAY)/addon/kustomization.yaml))),deploy/addon)
+
 .PHONY: addon-manifest
-addon-manifest: ## Write bin/addon.yaml, the agent add-on for the hub, for IMAGE.
+addon-manifest: ## Write bin/addon.yaml, the add-ons for the hub, for IMAGE and OVERLAY; AGENT=placement puts the agent on all clusters.
 	rm -rf bin/addon-manifest
 	mkdir -p bin/addon-manifest
 	cd bin/addon-manifest && \
-		$(KUSTOMIZE) create --resources ../../deploy/addon && \
+		$(KUSTOMIZE) create --resources ../../$(ADDON) && \
+		if [[ "$(AGENT)" == placement ]]; then $(KUSTOMIZE) edit add component ../../deploy/components/agent-by-placement; fi && \
 		printf 'configurations: [../../deploy/addon/images.yaml]\n' >> kustomization.yaml && \
 		$(KUSTOMIZE) edit set image towline=$(IMAGE)
 	$(KUSTOMIZE) build --load-restrictor LoadRestrictionsNone bin/addon-manifest > bin/addon.yaml

@@ -3,11 +3,13 @@ package deploy_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -30,16 +32,16 @@ func read[T any](t *testing.T, name string) T {
 	return object
 }
 
-// onCluster decodes what the template puts on a cluster, of one kind.
-func onCluster[T any](t *testing.T, kind string) T {
+// onCluster decodes what a template puts on a cluster, of one kind and name.
+func onCluster[T any](t *testing.T, template, kind, name string) T {
 	t.Helper()
 	var object T
-	for _, m := range read[addonv1alpha1.AddOnTemplate](t, "addontemplate.yaml").Spec.AgentSpec.Workload.Manifests {
-		var meta metav1.TypeMeta
+	for _, m := range read[addonv1alpha1.AddOnTemplate](t, template).Spec.AgentSpec.Workload.Manifests {
+		var meta metav1.PartialObjectMetadata
 		if err := json.Unmarshal(m.Raw, &meta); err != nil {
 			t.Fatal(err)
 		}
-		if meta.Kind != kind {
+		if meta.Kind != kind || meta.Name != name {
 			continue
 		}
 		decoder := json.NewDecoder(bytes.NewReader(m.Raw))
@@ -49,8 +51,50 @@ func onCluster[T any](t *testing.T, kind string) T {
 		}
 		return object
 	}
-	t.Fatalf("there is no %s", kind)
+	t.Fatalf("there is no %s %s", kind, name)
 	return object
+}
+
+const agentTemplate, rightsTemplate = "addontemplate.yaml", "rights_addontemplate.yaml"
+
+// TestRightsOfTheClusters: those of the add-on are the ones of example/managed, for the ServiceAccounts that the default config
+// names, in the namespace where the agent looks.
+func TestRightsOfTheClusters(t *testing.T) {
+	config := read[addonv1alpha1.AddOnDeploymentConfig](t, "rights_addondeploymentconfig.yaml").Spec
+	var example struct {
+		role    rbacv1.ClusterRole
+		binding rbacv1.RoleBinding
+	}
+	data, err := os.ReadFile("../example/managed/work-agent-rbac.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	role, binding, _ := strings.Cut(string(data), "---\n")
+	if err := errors.Join(yaml.UnmarshalStrict([]byte(role), &example.role), yaml.UnmarshalStrict([]byte(binding), &example.binding)); err != nil {
+		t.Fatal(err)
+	}
+	got := onCluster[rbacv1.Role](t, rightsTemplate, "Role", "towline:work-agent:applications")
+	if diff := cmp.Diff(example.role.Rules, got.Rules); diff != "" {
+		t.Errorf("the work agent's rights differ from example/managed (-want +got):\n%s", diff)
+	}
+	if config.AgentInstallNamespace != example.binding.Namespace {
+		t.Errorf("they are for namespace %s", config.AgentInstallNamespace)
+	}
+	workAgent := example.binding.Subjects[0]
+	agent := onCluster[corev1.ServiceAccount](t, agentTemplate, "ServiceAccount", "towline-agent")
+	want := []addonv1alpha1.CustomizedVariable{
+		{Name: "WORK_AGENT", Value: "system:serviceaccount:" + workAgent.Namespace + ":" + workAgent.Name},
+		{Name: "TOWLINE_AGENT", Value: "system:serviceaccount:" + agent.Namespace + ":" + agent.Name},
+	}
+	if diff := cmp.Diff(want, config.CustomizedVariables); diff != "" {
+		t.Errorf("the variables (-want +got):\n%s", diff)
+	}
+	for name, subject := range map[string]string{"towline:work-agent": "{{WORK_AGENT}}", "towline-agent": "{{TOWLINE_AGENT}}"} {
+		b := onCluster[rbacv1.RoleBinding](t, rightsTemplate, "RoleBinding", name)
+		if b.Subjects[0].Kind != rbacv1.UserKind || b.Subjects[0].Name != subject {
+			t.Errorf("%s is for %v", name, b.Subjects)
+		}
+	}
 }
 
 func TestAddOnIsOne(t *testing.T) {
@@ -76,7 +120,7 @@ func TestAgentMayLittle(t *testing.T) {
 			t.Errorf("on the hub: %v", rule)
 		}
 	}
-	for _, rule := range onCluster[rbacv1.Role](t, "Role").Rules {
+	for _, rule := range onCluster[rbacv1.Role](t, rightsTemplate, "Role", "towline-agent").Rules {
 		if !slices.Equal(rule.Resources, []string{"applications"}) || !slices.Equal(rule.Verbs, []string{"get", "list", "watch"}) {
 			t.Errorf("on the cluster: %v", rule)
 		}
@@ -84,8 +128,9 @@ func TestAgentMayLittle(t *testing.T) {
 }
 
 func TestAgentDeployment(t *testing.T) {
-	deployment, account := onCluster[appsv1.Deployment](t, "Deployment"), onCluster[corev1.ServiceAccount](t, "ServiceAccount")
-	role, binding := onCluster[rbacv1.Role](t, "Role"), onCluster[rbacv1.RoleBinding](t, "RoleBinding")
+	deployment := onCluster[appsv1.Deployment](t, agentTemplate, "Deployment", "towline-agent")
+	account := onCluster[corev1.ServiceAccount](t, agentTemplate, "ServiceAccount", "towline-agent")
+	config := read[addonv1alpha1.AddOnDeploymentConfig](t, "addondeploymentconfig.yaml").Spec
 	pod := deployment.Spec.Template.Spec
 	container := pod.Containers[0]
 	for what, good := range map[string]bool{
@@ -97,8 +142,8 @@ func TestAgentDeployment(t *testing.T) {
 		"memory limit":       !container.Resources.Limits.Memory().IsZero(),
 		"probes":             container.LivenessProbe != nil && container.ReadinessProbe != nil,
 		"its account":        pod.ServiceAccountName == account.Name && deployment.Namespace == account.Namespace,
-		"its rights":         binding.Subjects[0].Name == account.Name && binding.Subjects[0].Namespace == account.Namespace,
-		"where it may look":  strings.Contains(strings.Join(container.Args, " "), "--application-namespaces="+role.Namespace),
+		"where it runs":      config.AgentInstallNamespace == account.Namespace,
+		"where it may look":  slices.Contains(container.Args, "--application-namespaces={{ARGOCD_NAMESPACE}}"),
 		"the cluster's name": slices.Contains(container.Args, "--cluster-name={{CLUSTER_NAME}}"),
 	} {
 		if !good {

@@ -16,6 +16,8 @@ const clusterNamespaces = `
 {apiVersion: v1, kind: Namespace, metadata: {name: argocd}}
 ---
 {apiVersion: v1, kind: Namespace, metadata: {name: open-cluster-management-agent}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: open-cluster-management-agent-addon}}
 `
 
 // startCluster brings up a managed cluster, and joins it to the hub as soon as that is there.

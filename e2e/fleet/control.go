@@ -28,6 +28,8 @@ const (
 	actRebuild = "rebuild"
 	actImport  = "import"
 	actDown    = "down"
+	actJoin    = "join"
+	actLeave   = "leave"
 )
 
 // localControl asks the supervisor of this process.
@@ -45,6 +47,10 @@ func (c localControl) act(ctx context.Context, action, plane, what string) error
 		return c.s.stopProcess(ctx, plane, what)
 	case actStart:
 		return c.s.startProcess(ctx, plane, what)
+	case actJoin:
+		return c.s.addCluster(ctx, plane)
+	case actLeave:
+		return c.s.removeCluster(ctx, plane)
 	case actRebuild, actImport:
 		return c.s.clusterAction(ctx, action, plane)
 	}

@@ -31,6 +31,7 @@
 //	….StopAPIServer(ctx), .StartAPIServer(ctx)              on the hub as well
 //	….StopProcess(ctx, "etcd"), .StartProcess(ctx, …)       any process, or the group argocd
 //	f.Cluster("cluster1").Rebuild(ctx), .Import(ctx)        empty under the same name; a ManagedCluster anew
+//	f.Join(ctx, "another"), f.Leave(ctx, "another")         one more cluster, which registers itself
 //	f.Git.URL(fleet.AppsRepo), .Commit, .Remove, .Read, .Head, .Tag, .Branch, .Create
 //	f.Hub.ArgoCDURL(), .ArgoCDPassword(ctx)                 argocd-server, user admin; .RedisAddress() its cache
 //	f.Logs(), f.Hub.Log("kube-apiserver"), f.Hub.AuditLog()

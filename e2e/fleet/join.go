@@ -13,6 +13,9 @@ import (
 
 // join imports the cluster into the hub and starts its agents.
 func (p *plane) join(ctx context.Context) error {
+	if p.registers {
+		return p.register(ctx)
+	}
 	if err := p.importCluster(ctx); err != nil {
 		return err
 	}

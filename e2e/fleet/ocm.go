@@ -13,13 +13,13 @@ const (
 )
 
 // startOCMController runs one of OCM's controllers on the hub.
-func (p *plane) startOCMController(ctx context.Context, program string) error {
+func (p *plane) startOCMController(ctx context.Context, program string, more ...string) error {
 	kubeconfig, err := p.componentKubeconfig(program + "-controller")
 	if err != nil {
 		return err
 	}
 	return p.startOCM(ctx, program, program+"-controller", "controller",
-		"--kubeconfig="+kubeconfig, "--namespace="+hubNamespace)
+		append([]string{"--kubeconfig=" + kubeconfig, "--namespace=" + hubNamespace}, more...)...)
 }
 
 // startAddOnManager runs OCM's add-on manager on the hub. It hands out rights to add-ons, so unlike the others it has
@@ -79,7 +79,7 @@ aggregationRule:
 `)
 }
 
-func (p *plane) startRegistrationAgent(ctx context.Context, hubConfig string) error {
+func (p *plane) startRegistrationAgent(ctx context.Context, hubConfig string, more ...string) error {
 	kubeconfig, err := p.serviceAccountKubeconfig(ctx, agentNamespace, joinAccount)
 	if err != nil {
 		return err
@@ -88,10 +88,11 @@ func (p *plane) startRegistrationAgent(ctx context.Context, hubConfig string) er
 	if err != nil {
 		return err
 	}
-	return p.startOCM(ctx, "registration", "registration-agent", "agent",
-		"--spoke-cluster-name="+p.name, "--agent-id="+agentID, "--namespace="+agentNamespace,
-		"--kubeconfig="+kubeconfig, "--bootstrap-kubeconfig="+hubConfig, "--hub-kubeconfig-dir="+dir,
-		"--cluster-healthcheck-period="+p.opts.HealthCheckPeriod.String())
+	return p.startOCM(ctx, "registration", "registration-agent", "agent", append([]string{
+		"--spoke-cluster-name=" + p.name, "--agent-id=" + agentID, "--namespace=" + agentNamespace,
+		"--kubeconfig=" + kubeconfig, "--bootstrap-kubeconfig=" + hubConfig, "--hub-kubeconfig-dir=" + dir,
+		"--cluster-healthcheck-period=" + p.opts.HealthCheckPeriod.String(),
+	}, more...)...)
 }
 
 func (p *plane) startWorkAgent(ctx context.Context, hubConfig string) error {

@@ -31,6 +31,8 @@ type plane struct {
 	rest   *rest.Config
 	client client.Client
 	redis  *redisServer
+	// registers is set for a cluster that joins by itself.
+	registers bool
 
 	portsMu sync.Mutex
 	ports   map[string]int

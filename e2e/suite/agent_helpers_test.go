@@ -36,17 +36,24 @@ func create(ctx context.Context, name, on string) {
 	Expect(hub.Create(ctx, app)).To(Succeed())
 }
 
-// removeAddOn takes the add-on off all clusters. What OCM has made for it goes after it, and would go from under an agent
-// of a spec that asks for the add-on again before that.
+// removeAddOn takes the add-ons off all clusters. What OCM has made for them goes after them, and would go from under an agent
+// of a spec that asks for the add-on again before that. The work agents keep the rights of example/managed and no others: a spec
+// that takes those away means it.
 func removeAddOn(ctx context.Context) {
 	GinkgoHelper()
-	_, err := f.Hub.Kubectl(ctx, "delete", "managedclusteraddons.addon.open-cluster-management.io", "--all", "--all-namespaces", "--wait=false")
+	_, err := f.Hub.Kubectl(ctx, "delete", "clustermanagementaddons.addon.open-cluster-management.io", towline.RightsAddOn, "--wait=false")
+	Expect(err).NotTo(HaveOccurred())
+	_, err = f.Hub.Kubectl(ctx, "delete", "managedclusteraddons.addon.open-cluster-management.io", "--all", "--all-namespaces", "--wait=false")
 	Expect(err).NotTo(HaveOccurred())
 	for _, c := range f.Clusters() {
-		deploys := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: c.Name(), Name: "addon-" + towline.AddOn + "-deploy-0"}}
-		Eventually(ctx, read(hub, deploys)).Should(BeNil(), c.Name())
+		for _, addOn := range []string{towline.AddOn, towline.RightsAddOn} {
+			deploys := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: c.Name(), Name: "addon-" + addOn + "-deploy-0"}}
+			Eventually(ctx, read(hub, deploys)).Should(BeNil(), c.Name())
+		}
 		identity := secretOn(towline.AddOnNamespace, towline.AddOn+"-hub-kubeconfig")
 		Eventually(ctx, read(cluster[c.Name()], identity)).Should(BeNil(), c.Name())
+		_, err := c.Kubectl(ctx, "delete", "rolebinding", "towline:work-agent", "--namespace", argocdNamespace, "--ignore-not-found")
+		Expect(err).NotTo(HaveOccurred())
 	}
 }
 

@@ -21,6 +21,9 @@ const (
 	// AddOn is the name of the agent's add-on, its ServiceAccount and its Deployment.
 	AddOn = "towline-agent"
 
+	// RightsAddOn is the add-on by which a cluster's agents get their rights to Applications.
+	RightsAddOn = "towline-rights"
+
 	// AddOnNamespace is where add-ons live on a cluster. OCM's klusterlet operator makes it.
 	AddOnNamespace = "open-cluster-management-agent-addon"
 )
@@ -36,12 +39,24 @@ type Agent struct {
 	Metrics, Probes string
 }
 
-// InstallAddOn makes the add-on known on the hub and asks for it on every cluster, as docs/agent.md says.
-func InstallAddOn(ctx context.Context, f *fleet.Fleet) error {
-	for _, file := range []string{"clustermanagementaddon", "addontemplate", "hub_role", "addon_manager_role"} {
+// ApplyAddOns applies deploy/addon to the hub: the clusters get their rights by a Placement, and the agent is known.
+func ApplyAddOns(ctx context.Context, f *fleet.Fleet) error {
+	for _, file := range []string{
+		"hub_role", "addon_manager_role",
+		"addondeploymentconfig", "addontemplate", "clustermanagementaddon",
+		"rights_addondeploymentconfig", "rights_addontemplate", "rights_clustermanagementaddon", "placement",
+	} {
 		if err := Apply(ctx, f, &f.Hub.ControlPlane, "deploy/addon/"+file+".yaml"); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// InstallAddOn makes the add-ons known on the hub and asks for the agent on every cluster, as docs/agent.md says.
+func InstallAddOn(ctx context.Context, f *fleet.Fleet) error {
+	if err := ApplyAddOns(ctx, f); err != nil {
+		return err
 	}
 	for _, cluster := range f.Clusters() {
 		clients, err := kubernetes.NewForConfig(cluster.RESTConfig())

@@ -1,0 +1,201 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	api "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// bootstrapAccount is whose token a cluster joins with, in bootstrapNamespace, as `clusteradm init` makes it.
+const (
+	bootstrapNamespace = "open-cluster-management"
+	bootstrapAccount   = "agent-registration-bootstrap"
+)
+
+// bootstrapObjects let whoever has the token ask to join, and nothing else.
+const bootstrapObjects = `
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: agent-registration-bootstrap, namespace: open-cluster-management}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: "open-cluster-management:bootstrap"}
+rules:
+- {apiGroups: [certificates.k8s.io], resources: [certificatesigningrequests], verbs: [create, get, list, watch]}
+- {apiGroups: [cluster.open-cluster-management.io], resources: [managedclusters], verbs: [create, get]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: "open-cluster-management:bootstrap"}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "open-cluster-management:bootstrap"}
+subjects: [{kind: ServiceAccount, name: agent-registration-bootstrap, namespace: open-cluster-management}]
+`
+
+// autoApproval makes the registration controller accept clusters that come with that token.
+var autoApproval = []string{
+	"--feature-gates=ManagedClusterAutoApproval=true",
+	"--auto-approved-csr-users=system:serviceaccount:" + bootstrapNamespace + ":" + bootstrapAccount,
+}
+
+// addCluster starts one more managed cluster, which registers itself: its agent has a bootstrap token and nothing else, and the
+// hub accepts it by itself. Nobody makes its ManagedCluster.
+func (s *supervisor) addCluster(ctx context.Context, name string) error {
+	if err := s.hub.restartRegistration(ctx, autoApproval...); err != nil {
+		return err
+	}
+	if err := s.hub.apply(ctx, "", bootstrapObjects); err != nil {
+		return err
+	}
+	p, err := s.newCluster(name)
+	if err != nil {
+		return err
+	}
+	ready := make(chan struct{})
+	close(ready)
+	return p.startCluster(ctx, ready)
+}
+
+func (s *supervisor) newCluster(name string) (*plane, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known := map[string]bool{hubName: true}
+	for _, c := range s.clusters {
+		known[c.name] = true
+	}
+	if err := validateClusterName(name, known); err != nil {
+		return nil, err
+	}
+	p, err := s.newPlane(name)
+	if err != nil {
+		return nil, err
+	}
+	p.registers = true
+	s.clusters = append(slices.Clip(s.clusters), p)
+	return p, nil
+}
+
+// removeCluster ends a cluster that addCluster started, and its ManagedCluster with it.
+func (s *supervisor) removeCluster(ctx context.Context, name string) error {
+	i := slices.IndexFunc(s.clusters, func(p *plane) bool { return p.name == name && p.registers })
+	if i < 0 {
+		return fmt.Errorf("no cluster %q has joined this fleet: it has %v", name, s.planeNames()[1:])
+	}
+	p := s.clusters[i]
+	if err := s.hub.detach(ctx, name); err != nil {
+		return err
+	}
+	s.stopPlane(p)
+	s.mu.Lock()
+	s.clusters = slices.Delete(slices.Clone(s.clusters), i, i+1)
+	s.processes = slices.DeleteFunc(slices.Clone(s.processes), func(q *process) bool { return q.spec.owner == name })
+	s.mu.Unlock()
+	if err := removeAll(s.paths.data(name)); err != nil {
+		return fmt.Errorf("removing the data of %s: %w", name, err)
+	}
+	s.save()
+	return s.hub.restartRegistration(ctx)
+}
+
+// detach deletes a ManagedCluster while its agents are there to clean up, and waits until it is gone.
+func (p *plane) detach(ctx context.Context, name string) error {
+	cluster := &unstructured.Unstructured{}
+	cluster.SetGroupVersionKind(managedClusterKind)
+	cluster.SetName(name)
+	if err := client.IgnoreNotFound(p.client.Delete(ctx, cluster)); err != nil {
+		return err
+	}
+	ctx, cancel := p.limit(ctx, "the hub has not let go of ManagedCluster "+name)
+	defer cancel()
+	return poll(ctx, 100*time.Millisecond, func(ctx context.Context) error {
+		err := p.client.Get(ctx, client.ObjectKeyFromObject(cluster), cluster)
+		switch {
+		case client.IgnoreNotFound(err) != nil:
+			return err
+		case err == nil:
+			return fmt.Errorf("ManagedCluster %s is still there", name)
+		}
+		return nil
+	})
+}
+
+// restartRegistration runs the hub's registration controller with more arguments than those of the fleet, or without.
+func (p *plane) restartRegistration(ctx context.Context, args ...string) error {
+	if err := p.stopProcess(ctx, hubName, "registration-controller"); err != nil {
+		return err
+	}
+	return p.startOCMController(ctx, "registration", args...)
+}
+
+// register has the cluster's agents join with the bootstrap token, as after `clusteradm join`.
+func (p *plane) register(ctx context.Context) error {
+	bootstrap, err := p.hub.serviceAccountKubeconfig(ctx, bootstrapNamespace, bootstrapAccount)
+	if err != nil {
+		return err
+	}
+	if err := p.startRegistrationAgent(ctx, bootstrap, "--spoke-external-server-urls="+p.server); err != nil {
+		return err
+	}
+	hubConfig, err := p.registered(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.startWorkAgent(ctx, hubConfig); err != nil {
+		return err
+	}
+	return p.waitAvailable(ctx)
+}
+
+// registered waits until the registration agent has its own identity on the hub, and makes it the kubeconfig of the agents.
+func (p *plane) registered(ctx context.Context) (string, error) {
+	dir, err := p.dir("hub-kubeconfig")
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := p.limit(ctx, fmt.Sprintf("the hub gave %s no identity (see %s and %s)", p.name,
+		p.paths.log(p.name+"-registration-agent"), p.paths.log("hub-registration-controller")))
+	defer cancel()
+	err = poll(ctx, 100*time.Millisecond, func(context.Context) error {
+		for _, name := range []string{"kubeconfig", "tls.crt", "tls.key"} {
+			if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return "", err
+	}
+	path := p.paths.kubeconfig(p.name + "-agent")
+	return path, writeKubeconfig(path, renderKubeconfig(hubName, p.hub.server, p.hub.ca.certPEM, &api.AuthInfo{
+		ClientCertificate: filepath.Join(dir, "tls.crt"), ClientKey: filepath.Join(dir, "tls.key")}))
+}
+
+// Join starts one more managed cluster, which registers itself with the hub by a bootstrap token, and returns when it is
+// Available. Nobody touches the hub for it.
+func (f *Fleet) Join(ctx context.Context, name string) (*Cluster, error) {
+	if err := f.control.act(ctx, actJoin, name, ""); err != nil {
+		return nil, err
+	}
+	config, err := loadRESTConfig(f.paths.kubeconfig(name))
+	if err != nil {
+		return nil, err
+	}
+	c := &Cluster{ControlPlane: ControlPlane{name: name, fleet: f, config: config}}
+	f.clusters = append(slices.Clip(f.clusters), c)
+	return c, nil
+}
+
+// Leave deletes the ManagedCluster of a cluster that joined, waits until the hub has let go of it, and ends the cluster.
+func (f *Fleet) Leave(ctx context.Context, name string) error {
+	if err := f.control.act(ctx, actLeave, name, ""); err != nil {
+		return err
+	}
+	f.clusters = slices.DeleteFunc(slices.Clone(f.clusters), func(c *Cluster) bool { return c.name == name })
+	return nil
+}

@@ -1,0 +1,141 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/towline-io/towline/e2e/towline"
+)
+
+// agentByPlacement is what deploy/components/agent-by-placement says of the agent's add-on.
+const agentByPlacement = `{"spec": {"installStrategy": {"type": "Placements", "placements": [
+	{"name": "towline-clusters", "namespace": "argocd"}]}}}`
+
+// fromMirror has clusters pull the agent's image from a mirror.
+const fromMirror = `{"spec": {"registries": [{"mirror": "mirror.local/edge"}]}}`
+
+// rightsElsewhere gives clusters of another Placement their rights in another namespace.
+const rightsElsewhere = `{"spec": {"installStrategy": {"placements": [
+	{"name": "towline-clusters", "namespace": "argocd"},
+	{"name": "elsewhere", "namespace": "argocd", "configs": [
+		{"group": "addon.open-cluster-management.io", "resource": "addondeploymentconfigs", "name": "elsewhere", "namespace": "argocd"}]}]}}}`
+
+// joinedSet deploys the guestbook to every cluster that the Placement of example/hub chooses.
+const joinedSet = `
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: joined-app-set, namespace: argocd}
+spec:
+  generators:
+  - clusterDecisionResource:
+      configMapRef: ocm-placement-generator
+      labelSelector: {matchLabels: {cluster.open-cluster-management.io/placement: guestbook-app-placement}}
+      requeueAfterSeconds: 3
+  template:
+    metadata:
+      name: 'joined-{{name}}'
+      labels: {apps.open-cluster-management.io/pull-to-ocm-managed-cluster: "true"}
+      annotations:
+        apps.open-cluster-management.io/ocm-managed-cluster: '{{name}}'
+        argocd.argoproj.io/skip-reconcile: "true"
+    spec: %s
+`
+
+var _ = Describe("A cluster that joins a running fleet", Ordered, Serial, func() {
+	const newcomer, app = "newcomer", "joined-newcomer"
+	var began time.Time
+
+	BeforeAll(func(ctx SpecContext) {
+		Expect(towline.ApplyAddOns(ctx, f)).To(Succeed())
+		patchAddOn(ctx, "clustermanagementaddon", towline.AddOn, agentByPlacement)
+		patchAddOn(ctx, "addondeploymentconfig", towline.AddOn, fromMirror)
+		DeferCleanup(removeAddOn)
+		apply(ctx, fmt.Sprintf(joinedSet, spec("guestbook", "joined")))
+		DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has its own
+			_, err := f.Hub.Kubectl(ctx, "delete", "applicationsets.argoproj.io", "joined-app-set", "--namespace", argocdNamespace)
+			Expect(err).NotTo(HaveOccurred())
+			for _, c := range f.Clusters() {
+				Eventually(ctx, read(hub, named("joined-"+c.Name()))).Should(BeNil())
+			}
+			By("detaching it, which its agents end well")
+			Expect(f.Leave(ctx, newcomer)).To(Succeed())
+			delete(cluster, newcomer)
+		}, NodeTimeout(3*time.Minute))
+
+		By("starting a cluster that has a bootstrap token, an Argo CD, and nothing of Towline")
+		began = time.Now()
+		joined, err := f.Join(ctx, newcomer)
+		Expect(err).NotTo(HaveOccurred())
+		cluster[newcomer] = clientOf(&joined.ControlPlane)
+		AddReportEntry(fmt.Sprintf("started and Available after %.1f s", time.Since(began).Seconds()))
+		began = time.Now()
+	}, NodeTimeout(5*time.Minute))
+
+	It("gets its Secret, its rights and its Application by objects on the hub", func(ctx SpecContext) {
+		expectHealthy(ctx, app)
+		AddReportEntry(fmt.Sprintf("Healthy %.1f s after it was Available", time.Since(began).Seconds()))
+		deployment(ctx, newcomer, "joined")
+		Expect(read(cluster[newcomer], &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{
+			Namespace: argocdNamespace, Name: "towline:work-agent:applications"}})(ctx)).To(BeNil(), "somebody applied example/managed")
+		expectAddOnAvailable(ctx, newcomer, towline.RightsAddOn)
+	})
+
+	It("gets the agent, from a mirror", func(ctx SpecContext) {
+		agent, err := towline.RunAgent(ctx, f, binary, newcomer, "agent-"+newcomer)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(agent.Stop)
+		expectSameDetail(ctx, newcomer, app)
+		Expect(f.Cluster(newcomer).Kubectl(ctx, "get", "deployment", towline.AddOn, "--namespace", towline.AddOnNamespace,
+			"--output", "jsonpath={.spec.template.spec.containers[0].image}")).To(Equal("mirror.local/edge/towline:latest"))
+	})
+
+	It("gets its rights where its Argo CD is", func(ctx SpecContext) {
+		const elsewhere = "argocd-elsewhere"
+		namespaceOn(ctx, cluster[newcomer], elsewhere)
+		apply(ctx, `
+apiVersion: addon.open-cluster-management.io/v1alpha1
+kind: AddOnDeploymentConfig
+metadata: {name: elsewhere, namespace: argocd}
+spec:
+  agentInstallNamespace: argocd-elsewhere
+  customizedVariables:
+  - {name: WORK_AGENT, value: "system:serviceaccount:open-cluster-management-agent:klusterlet-work-sa"}
+  - {name: TOWLINE_AGENT, value: "system:serviceaccount:open-cluster-management-agent-addon:towline-agent"}
+---
+apiVersion: cluster.open-cluster-management.io/v1beta1
+kind: Placement
+metadata: {name: elsewhere, namespace: argocd}
+spec:
+  predicates: [{requiredClusterSelector: {labelSelector: {matchLabels: {argocd: elsewhere}}}}]
+`)
+		patchAddOn(ctx, "clustermanagementaddon", towline.RightsAddOn, rightsElsewhere)
+		label(ctx, newcomer, "argocd", "elsewhere")
+		Eventually(ctx, func(ctx context.Context) string {
+			may, _ := f.Cluster(newcomer).Kubectl(ctx, "auth", "can-i", "patch", "applications.argoproj.io", "--namespace", elsewhere,
+				"--as", "system:serviceaccount:open-cluster-management-agent:klusterlet-work-sa") // "no" is an error of kubectl's
+			return may
+		}).Should(HavePrefix("yes"))
+	})
+})
+
+// expectAddOnAvailable waits until the add-on manager says that a cluster has an add-on.
+func expectAddOnAvailable(ctx context.Context, on, addOn string) {
+	GinkgoHelper()
+	Eventually(ctx, func(ctx context.Context) (string, error) {
+		return f.Hub.Kubectl(ctx, "get", "managedclusteraddons.addon.open-cluster-management.io", addOn, "--namespace", on,
+			"--output", `jsonpath={.status.conditions[?(@.type=="Available")].status}`)
+	}).Should(Equal("True"))
+}
+
+func patchAddOn(ctx context.Context, kind, name, patch string) {
+	GinkgoHelper()
+	_, err := f.Hub.Kubectl(ctx, "patch", kind+"s.addon.open-cluster-management.io", name, "--namespace", argocdNamespace,
+		"--type", "merge", "--patch", patch)
+	Expect(err).NotTo(HaveOccurred())
+}
