@@ -61,6 +61,7 @@ type agentRun struct {
 
 func startAgent(t *testing.T, cluster string, edits ...func(*agentRun)) *agentRun {
 	t.Helper()
+	unshared(t)
 	a := &agentRun{writes: &writes{}}
 	for _, edit := range edits {
 		edit(a)

@@ -629,6 +629,7 @@ func TestDependenciesAfterARestart(t *testing.T) {
 // TestSecretsAreKnownFromTheStart: what is told of first asks for the Secrets of the hub's Argo CD, when the watch of
 // them may not have begun.
 func TestSecretsAreKnownFromTheStart(t *testing.T) {
+	unshared(t)
 	mgr, err := ctrl.NewManager(hub, ctrl.Options{
 		Scheme: scheme, Cache: controllers.Cache(argocdNamespace),
 		Metrics:    metricsserver.Options{BindAddress: "0"},

@@ -26,6 +26,7 @@ import (
 // not know. It gives what serves them by Towline's again.
 func withPublishedCRD(t *testing.T) (restore func()) {
 	t.Helper()
+	unshared(t)
 	data, err := os.ReadFile("../pkg/apis/apps/testdata/published/gitopsclusters.crd.yaml")
 	if err != nil {
 		t.Fatal(err)

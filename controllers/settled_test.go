@@ -1,51 +1,134 @@
 package controllers_test
 
 import (
+	"context"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/dependency"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// settled waits until everything that happened before has been looked at, and what came of that as well. An Application that is
-// made afterwards is sent, and later reported on: the watches tell of both after all that was before. Each time the controllers
-// end what they have begun by then.
+// settled waits until everything that happened before has been looked at, and what came of that as well. A change of an
+// Application that is made afterwards is sent, and later reported on: the watches tell of both after all that was before. Each
+// time the controllers end what they have begun by then.
 func settled(t *testing.T) {
 	t.Helper()
-	barrier(t, false)
+	b := barrierOf(t, false)
+	b.send(t)
+	b.hear(t)
 }
 
 // settledBeside does the same for what travels beside Applications.
 func settledBeside(t *testing.T) {
 	t.Helper()
-	barrier(t, true)
+	b := barrierOf(t, true)
+	b.send(t)
+	b.hear(t)
 }
 
-func barrier(t *testing.T, beside bool) {
+// sent waits until what happened before has been looked at, where no controller shows what is reported.
+func sent(t *testing.T) {
 	t.Helper()
-	b := fixture.Application(unique("barrier")).Namespace(barrierNamespace).Cluster(barrierCluster)
-	if beside {
-		b.Annotation(apis.AnnotationWith, "secret/"+barrierSecret)
+	barrierOf(t, false).send(t)
+}
+
+// barrier is an Application that a test changes, and whose change it waits for. The lasting Towline has one for all tests: making
+// one and taking it away costs some twenty requests.
+type barrier struct {
+	app    *argocd.Application
+	beside bool
+	rounds int
+}
+
+// barrierOf is the barrier of the lasting Towline, or one for this time.
+func barrierOf(t *testing.T, beside bool) *barrier {
+	t.Helper()
+	if !worksForATest() {
+		b := &barrier{beside: beside}
+		t.Cleanup(func() {
+			if err := b.end(); err != nil {
+				t.Error(err)
+			}
+		})
+		return b
 	}
-	app := b.Obj()
-	create(t, app)
-	discardLater(t, &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: barrierCluster, Name: work.Name(app)}})
-	expectWork(t, app)
+	b := &lasting.barriers[0]
 	if beside {
-		discardLater(t, expectDependency(t, dependency.ObjectsKey(work.Key(app)), func(Gomega, *workv1.ManifestWork) {}))
+		b = &lasting.barriers[1]
+	}
+	b.beside = beside
+	return b
+}
+
+// send changes the Application, or makes it, and waits until its cluster would get the change.
+func (b *barrier) send(t *testing.T) {
+	t.Helper()
+	b.rounds++
+	round := fmt.Sprint("round-", b.rounds)
+	spec := runtime.RawExtension{Raw: []byte(strings.ReplaceAll(specOf(argocd.DefaultProject, "https://x.example.com"), "web", round))}
+	if b.app == nil {
+		app := fixture.Application(unique("barrier")).Namespace(barrierNamespace).Cluster(barrierCluster).Obj()
+		if b.beside {
+			app.Annotations[apis.AnnotationWith] = "secret/" + barrierSecret
+		}
+		app.UID, app.Spec = "", spec
+		if err := k8s.Create(t.Context(), app); err != nil {
+			t.Fatal(err)
+		}
+		b.app = app
+	} else {
+		edit(t, b.app, func(a *argocd.Application) { a.Spec = spec })
+	}
+	expectWork(t, b.app)
+	if b.beside {
+		expectDependency(t, dependency.ObjectsKey(work.Key(b.app)), carries(`"namespace":"`+round+`"`))
 	}
 	expectIdle(t)
-	report(t, app, feedbackOf(app).Healthy("x"))
-	expectHealth(t, app, "Healthy")
+}
+
+// hear reports on the Application, and waits until it shows that.
+func (b *barrier) hear(t *testing.T) {
+	t.Helper()
+	round := fmt.Sprint("round-", b.rounds)
+	report(t, b.app, feedbackOf(b.app).Healthy(round))
+	NewWithT(t).Eventually(func() bool {
+		synced := get(t, b.app).Status.Sync
+		return synced != nil && synced.Revision == round
+	}, soon, tick).Should(BeTrue(), "what is reported is not shown")
 	expectIdle(t)
+}
+
+// end takes the Application away, and what Towline has made of it.
+func (b *barrier) end() error {
+	if b.app == nil {
+		return nil
+	}
+	key := work.Key(b.app)
+	objects := []client.Object{b.app, &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}}
+	if b.beside {
+		key = dependency.ObjectsKey(key)
+		objects = append(objects, &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})
+	}
+	*b = barrier{}
+	for _, obj := range objects {
+		if err := endSoon(context.Background(), obj); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // expectIdle waits until no controller works on anything, or has anything to begin with at once.

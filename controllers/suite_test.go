@@ -123,6 +123,7 @@ func runSuite(m *testing.M) int {
 		fmt.Println("agents:", err)
 		return 1
 	}
+	defer endUnclaimed()
 	return m.Run()
 }
 
@@ -252,18 +253,55 @@ func settings() config.Controller {
 type running struct {
 	stop   func()
 	writes *writes
+	failed chan error // what its manager or its end failed with, for the test
 }
 
-// start runs all controllers until the test ends or stop is called.
+// start runs all controllers until stop is called. They may go on after the test for the next one: see lasting.
 func start(t *testing.T, edits ...func(*controllers.Options)) *running {
 	t.Helper()
-	return startReplica(t, func(*ctrl.Options) {}, edits...)
+	o := options(edits)
+	if r := goOn(t, o); r != nil {
+		return r
+	}
+	if worksForATest() { // which wants another one beside it
+		return startReplica(t, func(*ctrl.Options) {}, edits...)
+	}
+	r := run(context.WithoutCancel(t.Context()), t, func(*ctrl.Options) {}, o)
+	r.last(t, o)
+	return r
 }
 
-// startReplica does the same with other options of its manager.
+// startReplica runs controllers in a manager with other options until the test ends or stop is called.
 func startReplica(t *testing.T, replica func(*ctrl.Options), edits ...func(*controllers.Options)) *running {
 	t.Helper()
-	w := &writes{test: root(t)}
+	unshared(t)
+	r := run(t.Context(), t, replica, options(edits))
+	t.Cleanup(func() {
+		r.stop()
+		r.expectNoFailure(t)
+	})
+	return r
+}
+
+// options are the defaults of the tests with some edits.
+func options(edits []func(*controllers.Options)) controllers.Options {
+	o := controllers.Options{
+		Enabled: controllers.Names, Concurrency: concurrency(),
+		Move:         delivery.MoveOptions{Order: apis.MoveNewFirst, Timeout: time.Hour},
+		ClusterGrace: time.Millisecond,
+	}
+	o.Authorization.NamespaceRules = []authorization.NamespaceRule{{From: "*", To: "*"}}
+	o.Dependencies = dependency.Options{ClusterNamespace: clusterArgoCD, Projects: true, Objects: true, Grace: time.Millisecond}
+	for _, edit := range edits {
+		edit(&o)
+	}
+	return o
+}
+
+// run runs controllers until ctx ends or stop is called, and returns when their cache is filled.
+func run(ctx context.Context, t *testing.T, replica func(*ctrl.Options), o controllers.Options) *running {
+	t.Helper()
+	w := &writes{test: t.Name()}
 	cfg := rest.CopyConfig(hub)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return w.count(next) })
 	options := ctrl.Options{
@@ -277,33 +315,42 @@ func startReplica(t *testing.T, replica func(*ctrl.Options), edits ...func(*cont
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	o := controllers.Options{
-		Enabled: controllers.Names, Concurrency: concurrency(),
-		Move:         delivery.MoveOptions{Order: apis.MoveNewFirst, Timeout: time.Hour},
-		ClusterGrace: time.Millisecond,
-	}
-	o.Authorization.NamespaceRules = []authorization.NamespaceRule{{From: "*", To: "*"}}
-	o.Dependencies = dependency.Options{ClusterNamespace: clusterArgoCD, Projects: true, Objects: true, Grace: time.Millisecond}
-	for _, edit := range edits {
-		edit(&o)
-	}
+	ctx, cancel := context.WithCancel(ctx)
 	if err := controllers.Add(ctx, mgr, o); err != nil {
 		t.Fatal(err)
 	}
 	ended := began(t)
+	r := &running{writes: w, failed: make(chan error, 1)}
 	var done sync.WaitGroup
 	done.Go(func() {
-		if err := mgr.Start(ctx); err != nil {
-			t.Errorf("manager: %v", err)
-		}
+		r.fail(mgr.Start(ctx))
 	})
-	r := &running{writes: w, stop: sync.OnceFunc(func() { cancel(); done.Wait(); ended() })}
-	t.Cleanup(r.stop)
+	r.stop = sync.OnceFunc(func() { cancel(); done.Wait(); ended() })
 	if !mgr.GetCache().WaitForCacheSync(ctx) {
 		t.Fatal("the cache was not filled")
 	}
 	return r
+}
+
+// fail has the test fail with an error.
+func (r *running) fail(err error) {
+	if err == nil {
+		return
+	}
+	select {
+	case r.failed <- err:
+	default: // there is one already
+	}
+}
+
+// expectNoFailure fails the test where the manager has failed.
+func (r *running) expectNoFailure(t *testing.T) {
+	t.Helper()
+	select {
+	case err := <-r.failed:
+		t.Errorf("Towline: %v", err)
+	default:
+	}
 }
 
 // writes counts the requests that change something, by "<method> <path>", but for events. Those for reports, reads
@@ -321,14 +368,7 @@ type writes struct {
 // owners are the tests that made namespaces.
 var owners sync.Map
 
-// root is the name of a test without its parts.
-func root(t *testing.T) string {
-	t.Helper()
-	name, _, _ := strings.Cut(t.Name(), "/")
-	return name
-}
-
-// foreign tells whether a request was for something in a namespace of another test.
+// foreign tells whether a request was for something in a namespace of another test, or of another part of the same one.
 func (w *writes) foreign(path string) bool {
 	_, rest, ok := strings.Cut(path, "/namespaces/")
 	if !ok {
@@ -336,7 +376,7 @@ func (w *writes) foreign(path string) bool {
 	}
 	namespace, _, _ := strings.Cut(rest, "/")
 	owner, made := owners.Load(namespace)
-	return made && w.test != "" && owner != w.test
+	return made && w.test != "" && !related(owner.(string), w.test)
 }
 
 type transport func(*http.Request) (*http.Response, error)
@@ -351,6 +391,13 @@ func (w *writes) count(next http.RoundTripper) http.RoundTripper {
 		}
 		return next.RoundTrip(r)
 	})
+}
+
+// begin begins to count for another test.
+func (w *writes) begin(test string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.test, w.made, w.reports, w.reads = test, nil, nil, nil
 }
 
 // race lets something happen between Towline's decision to make a request and its arrival.
@@ -454,9 +501,10 @@ func application(t *testing.T, c *clusterv1.ManagedCluster) *fixture.Application
 // create makes an object for the time of the test.
 func create(t *testing.T, obj client.Object) {
 	t.Helper()
+	endUnclaimed()
 	obj.SetUID("")
 	if _, is := obj.(*corev1.Namespace); is {
-		owners.Store(obj.GetName(), root(t))
+		owners.Store(obj.GetName(), t.Name())
 	}
 	if err := k8s.Create(t.Context(), obj); err != nil {
 		t.Fatalf("create %T %s: %v", obj, obj.GetName(), err)

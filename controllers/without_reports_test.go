@@ -27,6 +27,7 @@ func (m withoutReports) RESTMapping(kind schema.GroupKind, versions ...string) (
 // startWith runs all controllers on a hub that serves what a mapper says, until the test ends.
 func startWith(t *testing.T, serves func(meta.RESTMapper) meta.RESTMapper) {
 	t.Helper()
+	unshared(t)
 	mgr, err := ctrl.NewManager(hub, ctrl.Options{
 		Scheme: scheme, Cache: controllers.Cache(controllers.DefaultArgoCDNamespace),
 		Metrics:        metricsserver.Options{BindAddress: "0"},
