@@ -205,7 +205,10 @@ func TestAggregationOfOneChange(t *testing.T) {
 	for _, app := range apps {
 		expectHealth(t, app, "Healthy")
 	}
-	towline.writes.take()
+	for _, app := range apps {
+		expectSettled(t, app)
+	}
+	towline.countAnew(t)
 	towline.writes.takeReports(http.MethodPut, set.Namespace)
 	towline.writes.takeReports(http.MethodGet, set.Namespace)
 
@@ -216,14 +219,15 @@ func TestAggregationOfOneChange(t *testing.T) {
 		set.expect(t, healths(want...))
 		expectHealth(t, apps[1], health)
 	}
+	made := towline.made(t)
 	if got := towline.writes.takeReports(http.MethodPut, set.Namespace); len(got) != 3 {
 		t.Errorf("three changes took the report writes %q", got)
 	}
 	if got := towline.writes.takeReports(http.MethodGet, set.Namespace); len(got) != 0 {
 		t.Errorf("three changes took the report reads %q", got)
 	}
-	if got := towline.writes.take(); len(got) != 3 {
-		t.Errorf("three changes took the other writes %q", got)
+	if len(made) != 3 {
+		t.Errorf("three changes took the other writes %q", made)
 	}
 }
 

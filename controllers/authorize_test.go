@@ -367,10 +367,10 @@ func TestClusterAuthorizationModes(t *testing.T) {
 	}
 }
 
-// TestReevaluationReadsNothing: when the one binding of some hundred Applications goes, each is looked at again, and
+// TestReevaluationReadsNothing: when the one binding of a hundred Applications goes, each is looked at again, and
 // nothing is asked of the API server for it.
 func TestReevaluationReadsNothing(t *testing.T) {
-	const count = 300
+	const count = 100
 	towline := start(t, strict, func(o *controllers.Options) {
 		o.Enabled = []string{controllers.Propagation}
 		o.Concurrency[controllers.Propagation] = 16
@@ -405,11 +405,13 @@ func TestReevaluationReadsNothing(t *testing.T) {
 	}
 	g := NewWithT(t)
 	g.Eventually(works, 2*soon, 10*tick).Should(Equal(count))
+	sent(t)
 	towline.writes.take()
 	towline.writes.takeReads()
 
 	take(t, b)
 	g.Eventually(refused, 2*soon, 10*tick).Should(Equal(count))
+	sent(t)
 	if reads := towline.writes.takeReads(); len(reads) > 0 {
 		t.Errorf("one binding's end took %d reads: %.300q", len(reads), reads)
 	}

@@ -166,16 +166,14 @@ func TestProjectTravelsOnceToEachCluster(t *testing.T) {
 	for _, key := range keys {
 		expectDependency(t, key, carries(`"namespace":"`+clusterArgoCD+`"`))
 	}
-	settledBeside(t) // a work can be seen before its making is counted
-	towline.writes.take()
+	towline.countAnew(t)
 	edit(t, p, func(p *argocd.AppProject) {
 		p.Spec.Raw, p.Spec.SourceRepos = nil, []string{"*", "https://changed.example.com/*"}
 	})
 	for _, key := range keys {
 		expectDependency(t, key, carries("https://changed.example.com/*"))
 	}
-	settledBeside(t)
-	if made := towline.writes.take(); len(made) != 2 {
+	if made := towline.made(t); len(made) != 2 {
 		t.Errorf("a change of a project of four Applications on two clusters took the writes %q", made)
 	}
 }
@@ -265,12 +263,12 @@ func TestCredentialFollowsItsRepository(t *testing.T) {
 	}
 	neverDependency(t, dependency.CredentialKey(b.Name, s.Name), other)
 
-	towline.writes.take()
+	towline.countAnew(t)
 	began := time.Now()
 	edit(t, s, func(s *corev1.Secret) { s.Data["password"] = []byte("rotated") })
 	expectDependency(t, key, carries(secretWith(t, "rotated")))
 	t.Logf("a rotation reached the work after %s", time.Since(began))
-	if made := towline.writes.take(); len(made) != 1 {
+	if made := towline.made(t); len(made) != 1 {
 		t.Errorf("a rotation made the writes %q", made)
 	}
 
@@ -617,8 +615,7 @@ func TestDependenciesAfterARestart(t *testing.T) {
 	expectWork(t, gone)
 	towline.stop()
 	towline = start(t)
-	settledBeside(t)
-	of := slices.DeleteFunc(towline.writes.take(), func(made string) bool { return !strings.Contains(made, c.Name) })
+	of := slices.DeleteFunc(towline.made(t), func(made string) bool { return !strings.Contains(made, c.Name) })
 	NewWithT(t).Expect(of).To(BeEmpty())
 	towline.stop()
 	remove(t, app)

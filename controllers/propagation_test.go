@@ -24,7 +24,7 @@ func TestPropagation(t *testing.T) {
 	expectWork(t, app)
 	NewWithT(t).Eventually(func() []string { return eventReasons(t, app) }, soon, tick).
 		Should(ConsistOf(apis.ReasonPropagated))
-	if got := towline.writes.take(); len(got) != 1 {
+	if got := towline.made(t); len(got) != 1 {
 		t.Errorf("one Application took the writes %q", got)
 	}
 
@@ -33,7 +33,7 @@ func TestPropagation(t *testing.T) {
 	if raw := string(w.Spec.Workload.Manifests[0].Raw); !strings.Contains(raw, `"targetRevision":"v2"`) {
 		t.Errorf("the work does not carry the change: %s", raw)
 	}
-	if got := towline.writes.take(); len(got) != 1 || !strings.HasPrefix(got[0], "PATCH ") {
+	if got := towline.made(t); len(got) != 1 || !strings.HasPrefix(got[0], "PATCH ") {
 		t.Errorf("one change took the writes %q", got)
 	}
 }
@@ -373,8 +373,7 @@ func TestRestartWritesNothing(t *testing.T) {
 	first.stop()
 
 	second := start(t)
-	settled(t)
-	for _, made := range second.writes.take() {
+	for _, made := range second.made(t) {
 		for _, app := range append(apps, blocked) {
 			if strings.Contains(made, "/namespaces/"+app.Namespace+"/") || strings.Contains(made, "/namespaces/"+c.Name+"/") {
 				t.Errorf("a restart wrote %s", made)

@@ -81,7 +81,8 @@ func TestSearchAddsResources(t *testing.T) {
 		t.Errorf("search has a say in what the work agent knows better: %+v", got)
 	}
 
-	towline.writes.take()
+	expectSettled(t, app)
+	towline.countAnew(t)
 	before := get(t, app).Status
 	for _, broken := range []searchtest.Interference{
 		func(w http.ResponseWriter, _ *http.Request, _ []string) bool {
@@ -103,7 +104,7 @@ func TestSearchAddsResources(t *testing.T) {
 	if diff := cmp.Diff(before, get(t, app).Status); diff != "" {
 		t.Errorf("what was known is lost:\n%s", diff)
 	}
-	if got := towline.writes.take(); len(got) > 0 {
+	if got := towline.made(t); len(got) > 0 {
 		t.Errorf("writes while nothing is new: %q", got)
 	}
 
@@ -170,7 +171,7 @@ func TestSearchAfterARestart(t *testing.T) {
 	second := asking(t, s)
 	asks(t, s, app.Cluster())
 	asks(t, s, app.Cluster())
-	if got := second.writes.take(); len(got) > 0 {
+	if got := second.made(t); len(got) > 0 {
 		t.Errorf("writes without news: %q", got)
 	}
 	expectResources(t, app, "Service/ui  ")

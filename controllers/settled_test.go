@@ -131,6 +131,21 @@ func (b *barrier) end() error {
 	return nil
 }
 
+// countAnew forgets what has been written, once the controllers have ended what they had begun: an object can be seen while they
+// are about to write another one.
+func (r *running) countAnew(t *testing.T) {
+	t.Helper()
+	settledBeside(t)
+	r.writes.take()
+}
+
+// made is what has been written since countAnew, once the controllers have ended what they had begun.
+func (r *running) made(t *testing.T) []string {
+	t.Helper()
+	settledBeside(t)
+	return r.writes.take()
+}
+
 // expectIdle waits until no controller works on anything, or has anything to begin with at once.
 func expectIdle(t *testing.T) {
 	t.Helper()

@@ -19,6 +19,7 @@ import (
 	"github.com/towline-io/towline/controllers"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
 )
 
 func TestStatus(t *testing.T) {
@@ -32,7 +33,7 @@ func TestStatus(t *testing.T) {
 			app := b.Obj()
 			create(t, app)
 			expectWork(t, app)
-			towline.writes.take()
+			towline.countAnew(t)
 
 			report(t, app, feedbackOf(app).String("healthStatus", "Progressing").String("syncStatus", "OutOfSync"))
 			expectHealth(t, app, "Progressing")
@@ -52,7 +53,7 @@ func TestStatus(t *testing.T) {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			expectSettled(t, app)
-			got := towline.writes.take()
+			got := towline.made(t)
 			works := slices.DeleteFunc(slices.Clone(got), func(w string) bool { return !strings.Contains(w, "/manifestworks/") })
 			if len(got) != 3 || len(works) != 1 {
 				t.Errorf("two changes, and the first comparison, took the writes %q", got)
@@ -132,8 +133,11 @@ func TestStatusOfAnUnreachableCluster(t *testing.T) {
 	create(t, elsewhere)
 	report(t, elsewhere, feedbackOf(elsewhere).Healthy("a"))
 	expectHealth(t, elsewhere, "Healthy")
+	for _, app := range apps {
+		expectSettled(t, app)
+	}
+	towline.countAnew(t)
 	before := get(t, apps[0].DeepCopy()).Status
-	towline.writes.take()
 
 	availability(t, c, metav1.ConditionUnknown, "Registration agent stopped updating its lease.")
 	lost := meta.FindStatusCondition(c.Status.Conditions, clusterv1.ManagedClusterConditionAvailable).LastTransitionTime
@@ -158,7 +162,7 @@ func TestStatusOfAnUnreachableCluster(t *testing.T) {
 	for _, app := range apps {
 		g.Eventually(func() []argocd.Condition { return get(t, app).Status.Conditions }, soon, tick).Should(HaveLen(1))
 	}
-	if got := towline.writes.take(); len(got) != 2*len(apps) {
+	if got := towline.made(t); len(got) != 2*len(apps) {
 		t.Errorf("an outage of %d Applications took the writes %q", len(apps), got)
 	}
 }
@@ -167,18 +171,26 @@ func TestStatusOfAnUnreachableCluster(t *testing.T) {
 func TestStatusBesideAClusterThatToggles(t *testing.T) {
 	start(t, func(o *controllers.Options) { o.Enabled = []string{controllers.Status} })
 	noisy, quiet := cluster(t), cluster(t)
-	for range 100 {
-		create(t, application(t, noisy).Obj())
+	ns := namespace(t, unique("apps"))
+	for range 50 {
+		create(t, fixture.Application(unique("app")).Namespace(ns).Cluster(noisy.Name).Obj())
 	}
 	app := application(t, quiet).Obj()
 	create(t, app)
-	for i := range 300 {
-		status := []metav1.ConditionStatus{metav1.ConditionFalse, metav1.ConditionTrue}[i%2]
-		availability(t, noisy, status, "")
+	toggle := func(n int) {
+		availability(t, noisy, []metav1.ConditionStatus{metav1.ConditionFalse, metav1.ConditionTrue}[n%2], "")
+	}
+	for n := range 100 {
+		toggle(n)
 	}
 	availability(t, quiet, metav1.ConditionUnknown, "Registration agent stopped updating its lease.")
-	NewWithT(t).Eventually(func() bool { _, there := condition(t, app, apis.ConditionClusterUnreachableWarning); return there }, 5*time.Second, tick).
-		Should(BeTrue(), "it waits for the other cluster's")
+	n := 0
+	NewWithT(t).Eventually(func() bool {
+		toggle(n)
+		n++
+		_, there := condition(t, app, apis.ConditionClusterUnreachableWarning)
+		return there
+	}, 5*time.Second, tick).Should(BeTrue(), "it waits for the other cluster's")
 }
 
 // TestStatusWhenAClustersMessageChanges: only that a cluster has come or gone, and since when, is a reason to look at all
@@ -192,12 +204,11 @@ func TestStatusWhenAClustersMessageChanges(t *testing.T) {
 	availability(t, c, metav1.ConditionFalse, "first")
 	message := func() string { m, _ := condition(t, app, apis.ConditionClusterUnreachableWarning); return m }
 	NewWithT(t).Eventually(message, soon, tick).Should(ContainSubstring("first"))
-	towline.writes.take()
+	towline.countAnew(t)
 	for i := range 20 {
 		availability(t, c, metav1.ConditionFalse, fmt.Sprint("message ", i))
 	}
-	settled(t)
-	if of := slices.DeleteFunc(towline.writes.take(), func(w string) bool { return !strings.Contains(w, "/"+app.Namespace+"/") }); len(of) > 0 {
+	if of := slices.DeleteFunc(towline.made(t), func(w string) bool { return !strings.Contains(w, "/"+app.Namespace+"/") }); len(of) > 0 {
 		t.Errorf("a text took the writes %q", of)
 	}
 	availability(t, c, metav1.ConditionTrue, "")

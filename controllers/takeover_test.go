@@ -206,7 +206,7 @@ func TestTakeOver(t *testing.T) {
 		return err
 	})
 	requests := map[string]int{}
-	for _, made := range towline.writes.take() {
+	for _, made := range towline.made(t) {
 		if method, path, _ := strings.Cut(made, " "); strings.Contains(path, "/manifestworks") {
 			requests[method]++
 		}

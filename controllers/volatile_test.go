@@ -7,6 +7,7 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/controllers"
@@ -21,6 +22,17 @@ func expectAwaited(t *testing.T, app *argocd.Application) {
 	t.Helper()
 	NewWithT(t).Eventually(func() bool { w := workOf(t, app); return w != nil && work.TellsVolatile(w) }, soon, tick).
 		Should(BeTrue(), "nobody waits for anything")
+}
+
+// expectAnswered waits until the agent has applied the Application's work as it is, and returns that.
+func expectAnswered(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
+	t.Helper()
+	var w *workv1.ManifestWork
+	NewWithT(t).Eventually(func() bool {
+		w = workOf(t, app)
+		return !slices.ContainsFunc(w.Status.Conditions, func(c metav1.Condition) bool { return c.ObservedGeneration != w.Generation })
+	}, soon, tick).Should(BeTrue(), "its agent has not answered")
+	return w
 }
 
 // reconciledAt waits until the hub shows a comparison at that time.
@@ -43,9 +55,8 @@ func TestAnApplicationAtRest(t *testing.T) {
 	report(t, app, compared(app, "1", "2026-01-02T03:04:08Z"))
 	reconciledAt(t, app, "2026-01-02T03:04:08Z")
 	expectSettled(t, app)
-	settled(t)
-	w, here := expectWork(t, app), get(t, app.DeepCopy())
-	towline.writes.take()
+	towline.countAnew(t)
+	w, here := expectAnswered(t, app), get(t, app.DeepCopy())
 	for version, at := range map[string]string{"2": "2026-01-02T03:10:08Z", "3": "2026-01-02T03:16:08Z"} {
 		report(t, app, compared(app, version, at))
 	}
@@ -56,7 +67,7 @@ func TestAnApplicationAtRest(t *testing.T) {
 	if got := get(t, app.DeepCopy()); got.ResourceVersion != here.ResourceVersion {
 		t.Errorf("the hub has written %+v", got.Status)
 	}
-	for _, made := range towline.writes.take() {
+	for _, made := range towline.made(t) {
 		if strings.Contains(made, "/"+app.Namespace+"/") || strings.Contains(made, "/"+app.Cluster()+"/") {
 			t.Errorf("%s", made)
 		}
@@ -90,7 +101,6 @@ func TestTheFirstComparisonThatCallsForASync(t *testing.T) {
 	towline := start(t)
 	app := application(t, cluster(t)).Obj()
 	create(t, app)
-	towline.writes.take()
 	report(t, app, feedbackOf(app).String("healthStatus", "Missing").String("syncStatus", "OutOfSync").
 		String("reconciledAt", "2026-01-02T03:04:01Z").Boolean("operationStarting", true))
 	reconciledAt(t, app, "2026-01-02T03:04:01Z")
@@ -103,7 +113,7 @@ func TestTheFirstComparisonThatCallsForASync(t *testing.T) {
 	report(t, app, compared(app, "5", "2026-01-02T03:04:08Z"))
 	reconciledAt(t, app, "2026-01-02T03:04:08Z")
 	expectSettled(t, app)
-	of := slices.DeleteFunc(towline.writes.take(), func(w string) bool {
+	of := slices.DeleteFunc(towline.made(t), func(w string) bool {
 		return !strings.HasPrefix(w, "PATCH") || !strings.Contains(w, "/"+app.Cluster()+"/")
 	})
 	if len(of) != 1 {
@@ -226,9 +236,8 @@ func TestTheAgentReportsNoComparison(t *testing.T) {
 	}
 	report(t, app, same("2026-01-02T03:04:08Z"))
 	expectSettled(t, app)
-	settled(t)
+	towline.countAnew(t)
 	a.writes.take()
-	towline.writes.take()
 	observe(t, there, `{"reconciledAt":"2026-01-02T03:10:08Z"}`)
 	reportHeld(t, app, same("2026-01-02T03:10:08Z"))
 	settled(t)
@@ -239,16 +248,15 @@ func TestTheAgentReportsNoComparison(t *testing.T) {
 	// What the work agent was asked for stays, though the report of the other knows of an earlier one only.
 	reportHeld(t, app, same("2026-01-02T03:16:08Z").String("refreshRequest", refresh(t, app, "normal").ID))
 	expectRefreshed(t, app, "2026-01-02T03:16:08Z")
+	towline.countAnew(t)
 	a.writes.take()
-	towline.writes.take()
-	settled(t)
 	observe(t, there, `{"summary":{"images":["gcr.io/guestbook:v2"]}}`)
 	NewWithT(t).Eventually(func() []string { return get(t, app).Status.Summary.Images }, soon, tick).Should(ContainElement("gcr.io/guestbook:v2"))
-	settled(t)
+	made := towline.made(t)
 	if got := get(t, app).Status.ReconciledAt; got != "2026-01-02T03:16:08Z" {
 		t.Errorf("the hub shows a comparison at %q", got)
 	}
-	of := slices.DeleteFunc(towline.writes.take(), func(w string) bool {
+	of := slices.DeleteFunc(made, func(w string) bool {
 		return !strings.Contains(w, "/"+app.Namespace+"/") && !strings.Contains(w, "/"+app.Cluster()+"/")
 	})
 	if len(of) != 1 {
