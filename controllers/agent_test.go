@@ -307,11 +307,19 @@ func TestAgentDoesNotBelieveMarks(t *testing.T) {
 	a := startAgent(t, app.Cluster())
 	observe(t, forged, `{"health":{"status":"Missing"}}`)
 	observe(t, unmarked, `{"health":{"status":"Missing"}}`)
-	NewWithT(t).Consistently(a.writes.take, time.Second, tick).Should(BeEmpty())
-	observe(t, there, detailed)
+	observe(t, there, detailed) // of which the agent is told after that
 	expectReport(t, app, "Degraded")
+	expectIdle(t)
 	observe(t, forged, `{"health":{"status":"Healthy"}}`)
-	NewWithT(t).Consistently(func() string { return reportOn(t, app).Status.Health.Status }, time.Second, tick).Should(Equal("Degraded"))
+	observe(t, there, `{"summary":{"images":["gcr.io/guestbook:v2"]}}`)
+	NewWithT(t).Eventually(func() []string { return reportOn(t, app).Status.Summary.Images }, soon, tick).Should(ContainElement("gcr.io/guestbook:v2"))
+	expectIdle(t)
+	if got := reportOn(t, app).Status.Health.Status; got != "Degraded" {
+		t.Errorf("the report says %s", got)
+	}
+	if got := a.writes.take(); len(got) != 2 {
+		t.Errorf("two changes of what is marked rightly took the writes %q", got)
+	}
 }
 
 // TestReportsOfAHostileAgent writes reports as an agent that is not ours could, past the agent's own checks.
@@ -354,7 +362,24 @@ func TestReportOnAnotherApplicationSaysNothing(t *testing.T) {
 	create(t, r)
 	report(t, app, feedbackOf(app).Healthy("a"))
 	expectHealth(t, app, "Healthy")
-	NewWithT(t).Consistently(func() int { return len(get(t, app).Status.Resources) }, time.Second, tick).Should(BeZero())
+	known := application(t, cluster(t)).Obj()
+	create(t, known)
+	reported(t, known, detailed) // one watch brings both, in this order
+	expectHealth(t, known, "Degraded")
+	expectIdle(t)
+	if got := get(t, app).Status; len(got.Resources) > 0 || got.Health.Status != "Healthy" {
+		t.Errorf("it says %+v", got)
+	}
+}
+
+// reported makes a report on the Application as its cluster's agent would.
+func reported(t *testing.T, app *argocd.Application, status string) {
+	t.Helper()
+	key := work.Key(app)
+	r := &v1alpha1.ApplicationReport{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	r.Application = v1alpha1.ReportedApplication{Namespace: app.ClusterNamespace(), Name: app.Name, ResourceVersion: "7"}
+	r.ObservedAt, r.Status = "2026-01-02T03:04:05Z", statusOf(t, status)
+	create(t, r)
 }
 
 // TestAReportThatWasThereFirst: of a report that no Application accounted for, the hub holds nothing. It is read when
@@ -367,11 +392,7 @@ func TestAReportThatWasThereFirst(t *testing.T) {
 	known := application(t, c).Obj()
 	create(t, known)
 	for _, app := range []*argocd.Application{app, known} { // one watch brings both, in this order
-		key := work.Key(app)
-		r := &v1alpha1.ApplicationReport{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
-		r.Application = v1alpha1.ReportedApplication{Namespace: app.ClusterNamespace(), Name: app.Name, ResourceVersion: "7"}
-		r.ObservedAt, r.Status = "2026-01-02T03:04:05Z", statusOf(t, detailed)
-		create(t, r)
+		reported(t, app, detailed)
 	}
 	expectHealth(t, known, "Degraded")
 	edit(t, app, func(a *argocd.Application) { a.Labels[apis.LabelPull] = "true" })

@@ -594,12 +594,13 @@ func TestApplicationThatCameBeforeItsProject(t *testing.T) {
 	expectDependency(t, key, carries("sourceRepos"))
 	const missing = "Application referencing project x which does not exist"
 	report(t, app, feedbackOf(app).String("healthStatus", "Unknown").String("conditionInvalidSpecError", missing))
-	NewWithT(t).Consistently(func() string { return get(t, app).Annotations[apis.AnnotationRefresh] }, time.Second, tick).
-		Should(BeEmpty(), "there is nothing new to see yet")
+	settledBeside(t)
+	NewWithT(t).Expect(get(t, app).Annotations).NotTo(HaveKey(apis.AnnotationRefresh), "there is nothing new to see yet")
 	answer(t, key, metav1.ConditionTrue, "")
 	NewWithT(t).Eventually(func() string { return get(t, app).Annotations[apis.AnnotationRefresh] }, soon, tick).Should(Equal("normal"))
 	edit(t, app, func(app *argocd.Application) { delete(app.Annotations, apis.AnnotationRefresh) })
-	NewWithT(t).Consistently(func() string { return get(t, app).Annotations[apis.AnnotationRefresh] }, time.Second, tick).Should(BeEmpty(), "asked once")
+	settledBeside(t)
+	NewWithT(t).Expect(get(t, app).Annotations).NotTo(HaveKey(apis.AnnotationRefresh), "asked once")
 }
 
 func TestDependenciesAfterARestart(t *testing.T) {

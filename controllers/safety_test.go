@@ -78,6 +78,7 @@ func TestUnmarkedWorkThatIsGoing(t *testing.T) {
 	start(t)
 	settled(t)
 	release(t, old)
+	edit(t, app, func(a *argocd.Application) { a.Annotations["note"] = "look again" })
 	if w := expectWork(t, app); w.UID == old.UID {
 		t.Error("it is still the old one")
 	}

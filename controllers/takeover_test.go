@@ -23,7 +23,7 @@ import (
 )
 
 // ofEach is how many works of each kind, and from each state, there are of older controllers.
-var ofEach = flag.Int("takeover.each", 25, "how many works of older controllers there are, of each of two kinds and from each of two states")
+var ofEach = flag.Int("takeover.each", 10, "how many works of older controllers there are, of each of two kinds and from each of two states")
 
 // olderOnes are Applications with works as an older controller made them, by name.
 type olderOnes struct {
@@ -101,7 +101,7 @@ func (o *olderOnes) expectTaken(t *testing.T) {
 			}
 		}
 		return left
-	}, 4*time.Minute, time.Second).Should(BeEmpty(), "they are not taken over")
+	}, 4*time.Minute, 10*tick).Should(BeEmpty(), "they are not taken over")
 	o.each(t, func(app *argocd.Application) error {
 		w, err := o.now(t.Context(), app)
 		if err != nil {
@@ -191,7 +191,7 @@ func TestTakeOver(t *testing.T) {
 			}
 		}
 		return wrong
-	}, 3*time.Minute, time.Second).Should(BeEmpty())
+	}, 3*time.Minute, 10*tick).Should(BeEmpty())
 	o.set.expect(t, func(g Gomega, r *v1alpha1.MulticlusterApplicationSetReport) {
 		g.Expect(r.Statuses.Summary.Healthy).To(Equal(fmt.Sprint(2 * *ofEach)))
 		g.Expect(r.Statuses.Summary.Synced).To(Equal(fmt.Sprint(2 * *ofEach)))
