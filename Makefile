@@ -26,6 +26,10 @@ AGENT ?=
 # More flags for the end-to-end suite, for example
 # E2E_FLAGS='-ginkgo.focus=guestbook'.
 E2E_FLAGS ?=
+# The versions of Argo CD that run: the hub has the first, and the clusters have
+# them in turn. Default: 3,2.14, and 3 for the demo.
+ARGOCD ?=
+export TOWLINE_FLEET_ARGOCD = $(ARGOCD)
 E2E_TIMEOUT ?= 60m
 ENVTEST_TIMEOUT ?= 25m
 # The size of `make bench`, and more of its flags, for example
@@ -44,6 +48,10 @@ step = +@printf '\n==> %s\n' "$(1)" && $(MAKE) --no-print-directory $(1)
 # Has two jobs print one after the other, where make can (GNU make 4).
 IN_TURN := $(if $(filter output-sync,$(.FEATURES)),--output-sync=recurse)
 
+# Runs a command of e2e until Ctrl-C, which is for it alone: `go run` and make
+# would call that an error.
+until_interrupted = @go -C e2e build -o ../bin/$(1) ./cmd/$(1) && set -m && bin/$(1) $(2); exit
+
 ##@ Try
 
 .PHONY: help
@@ -54,11 +62,11 @@ help: ## List the targets.
 
 .PHONY: demo
 demo: ## Run a hub and two clusters here, and the guestbook on them, until Ctrl-C.
-	go -C e2e run ./cmd/demo
+	$(call until_interrupted,demo)
 
 .PHONY: fleet-up
 fleet-up: ## Start a hub and two clusters, without Towline.
-	go -C e2e run ./cmd/fleet up
+	$(call until_interrupted,fleet,up)
 
 .PHONY: fleet-down
 fleet-down: ## Stop them.

@@ -2,8 +2,11 @@ package fleet
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -32,7 +35,7 @@ spec:
 // prepareArgoCD applies Argo CD's configuration and the ServiceAccounts and rights of the named components.
 func (p *plane) prepareArgoCD(ctx context.Context, components ...string) error {
 	for _, folder := range append([]string{"config"}, components...) {
-		if err := p.applyManifests(ctx, ArgoCDNamespace, "argocd", folder, nil); err != nil {
+		if err := p.applyManifests(ctx, ArgoCDNamespace, p.argo.set.name, folder, nil); err != nil {
 			return err
 		}
 	}
@@ -60,7 +63,7 @@ func (p *plane) address(purpose string) string {
 
 // startArgoHub runs the hub's part of Argo CD: ApplicationSets, the API, and the repo server both need.
 func (p *plane) startArgoHub(ctx context.Context) error {
-	if err := p.startRedis(); err != nil {
+	if err := errors.Join(p.startRedis(), p.writeArgoCertificates()); err != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
@@ -72,7 +75,7 @@ func (p *plane) startArgoHub(ctx context.Context) error {
 
 // startArgoCluster runs a managed cluster's part of Argo CD.
 func (p *plane) startArgoCluster(ctx context.Context) error {
-	if err := p.startRedis(); err != nil {
+	if err := errors.Join(p.startRedis(), p.writeArgoCertificates()); err != nil {
 		return err
 	}
 	group, ctx := errgroup.WithContext(ctx)
@@ -81,13 +84,67 @@ func (p *plane) startArgoCluster(ctx context.Context) error {
 	return group.Wait()
 }
 
+// argoConfig is what the folder /app/config is to the pods of Argo CD.
+func (p *plane) argoConfig() string { return filepath.Join(p.paths.data(p.name), "argocd-config") }
+
+// argoFile is a file in that folder.
+func (p *plane) argoFile(name string) string {
+	return filepath.Join(p.argoConfig(), "reposerver", filepath.FromSlash(name))
+}
+
+// writeArgoCertificates writes what the Secrets argocd-repo-server-tls and argocd-repo-server-mtls are for: the repo
+// server's certificate, and the one that its clients show.
+func (p *plane) writeArgoCertificates() error {
+	if !p.argo.mutualTLS {
+		return nil
+	}
+	server, err := p.ca.issue(identity{user: "argocd-repo-server", server: true})
+	if err != nil {
+		return err
+	}
+	client, err := p.ca.issue(identity{user: "argocd-repo-server-client"})
+	if err != nil {
+		return err
+	}
+	for name, data := range map[string][]byte{
+		"tls/tls.crt": server.cert, "tls/tls.key": server.key, "tls/ca.crt": p.ca.certPEM,
+		"mtls/client-ca.crt": p.ca.certPEM, "mtls/client.crt": client.cert, "mtls/client.key": client.key,
+	} {
+		err := errors.Join(os.MkdirAll(filepath.Dir(p.argoFile(name)), 0o700), os.WriteFile(p.argoFile(name), data, 0o600))
+		if err != nil {
+			return fmt.Errorf("certificates of Argo CD's repo server: %w", err)
+		}
+	}
+	return nil
+}
+
+// repoServerSecurity is what the repo server asks of its clients.
+func (p *plane) repoServerSecurity() string {
+	if p.argo.mutualTLS {
+		return "--client-ca-path=" + p.argoFile("mtls/client-ca.crt")
+	}
+	return "--disable-tls"
+}
+
+// repoServerAccess is how a client meets that.
+func (p *plane) repoServerAccess() []string {
+	if p.argo.mutualTLS {
+		return []string{
+			"--repo-server-ca-cert-path=" + p.argoFile("tls/ca.crt"),
+			"--repo-server-client-cert-path=" + p.argoFile("mtls/client.crt"),
+			"--repo-server-client-cert-key-path=" + p.argoFile("mtls/client.key"),
+		}
+	}
+	return []string{"--repo-server-plaintext"}
+}
+
 func (p *plane) startRepoServer(ctx context.Context) error {
 	addresses, err := p.addresses("repo-server", "repo-server-metrics")
 	if err != nil {
 		return err
 	}
 	return p.startArgo(ctx, "argocd-repo-server", "", httpProbe("http://"+addresses[1]+"/healthz"),
-		"--address=127.0.0.1", "--port="+portOf(addresses[0]), "--disable-tls", "--redis="+p.address("redis"),
+		"--address=127.0.0.1", "--port="+portOf(addresses[0]), p.repoServerSecurity(), "--redis="+p.address("redis"),
 		"--metrics-address=127.0.0.1", "--metrics-port="+portOf(addresses[1]))
 }
 
@@ -97,9 +154,9 @@ func (p *plane) startApplicationController(ctx context.Context) error {
 		return err
 	}
 	return p.startArgo(ctx, "argocd-application-controller", "argocd-application-controller",
-		httpProbe("http://"+metrics[0]+"/healthz"),
-		"--namespace="+ArgoCDNamespace, "--redis="+p.address("redis"), "--metrics-port="+portOf(metrics[0]),
-		"--repo-server="+metrics[1], "--repo-server-plaintext")
+		httpProbe("http://"+metrics[0]+"/healthz"), append(p.repoServerAccess(),
+			"--namespace="+ArgoCDNamespace, "--redis="+p.address("redis"), "--metrics-port="+portOf(metrics[0]),
+			"--repo-server="+metrics[1])...)
 }
 
 func (p *plane) startApplicationSetController(ctx context.Context) error {
@@ -109,10 +166,10 @@ func (p *plane) startApplicationSetController(ctx context.Context) error {
 	}
 	// Its probe address has no checks behind it.
 	return p.startArgo(ctx, "argocd-applicationset-controller", "argocd-applicationset-controller",
-		httpProbe("http://"+addresses[0]+"/metrics"),
-		"--namespace="+ArgoCDNamespace, "--enable-progressive-syncs",
-		"--metrics-addr="+addresses[0], "--probe-addr="+addresses[1], "--webhook-addr="+addresses[2],
-		"--argocd-repo-server="+addresses[3], "--repo-server-plaintext")
+		httpProbe("http://"+addresses[0]+"/metrics"), append(p.repoServerAccess(),
+			"--namespace="+ArgoCDNamespace, "--enable-progressive-syncs",
+			"--metrics-addr="+addresses[0], "--probe-addr="+addresses[1], "--webhook-addr="+addresses[2],
+			"--argocd-repo-server="+addresses[3])...)
 }
 
 func (p *plane) startArgoServer(ctx context.Context) error {
@@ -121,9 +178,10 @@ func (p *plane) startArgoServer(ctx context.Context) error {
 		return err
 	}
 	return p.startArgo(ctx, "argocd-server", "argocd-server", httpProbe("http://"+addresses[0]+"/healthz"),
-		"--namespace="+ArgoCDNamespace, "--address=127.0.0.1", "--port="+portOf(addresses[0]), "--insecure",
-		"--metrics-address=127.0.0.1", "--metrics-port="+portOf(addresses[1]), "--redis="+p.address("redis"),
-		"--repo-server="+addresses[2], "--repo-server-plaintext")
+		append(p.repoServerAccess(),
+			"--namespace="+ArgoCDNamespace, "--address=127.0.0.1", "--port="+portOf(addresses[0]), "--insecure",
+			"--metrics-address=127.0.0.1", "--metrics-port="+portOf(addresses[1]), "--redis="+p.address("redis"),
+			"--repo-server="+addresses[2])...)
 }
 
 // startArgo runs one of Argo CD's programs with its ServiceAccount's rights, or with no cluster at all.
@@ -132,7 +190,12 @@ func (p *plane) startArgo(ctx context.Context, name, account string, ready probe
 	if err != nil {
 		return err
 	}
+	program := p.programs.of(p.argo.set, name)
+	folder := filepath.Dir(program)
 	env, err := p.environment(name,
+		// The repo server has its own version answer Git's questions for passwords.
+		"PATH="+strings.Join([]string{folder, filepath.Join(folder, scriptsFolder), p.paths.bin(), os.Getenv("PATH")}, string(os.PathListSeparator)),
+		"ARGOCD_APP_CONF_PATH="+p.argoConfig(),
 		// https://kubernetes.default.svc means the cluster of the kubeconfig.
 		"ARGOCD_FAKE_IN_CLUSTER=true",
 		"ARGOCD_GPG_ENABLED=false", "ARGOCD_TLS_DATA_PATH="+empty, "ARGOCD_SSH_DATA_PATH="+empty,
@@ -151,7 +214,7 @@ func (p *plane) startArgo(ctx context.Context, name, account string, ready probe
 		env, args = append(env, "KUBECONFIG="+kubeconfig), append(args, "--kubeconfig="+kubeconfig)
 	}
 	return p.run(ctx, spec{
-		owner: p.name, name: name, path: p.programs.Path(name), args: args, env: env,
+		owner: p.name, name: name, path: program, args: args, env: env,
 		layer: layerControllers, restart: true, ready: ready,
 	})
 }

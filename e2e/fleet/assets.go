@@ -12,7 +12,7 @@ import (
 // kube-apiserver and kubectl, with a folder crds that holds the CRDs of Argo CD and OCM.
 func (b *Builder) Assets(ctx context.Context) (string, error) {
 	// Only the manifests of these two: their programs are not needed, and take minutes to build.
-	ocm, argo := ocmSet, argoSet
+	ocm, argo := ocmSet, argoCDOf("2.14").set
 	ocm.programs, argo.programs, argo.links = nil, nil, nil
 	programs, err := b.build(ctx, etcdSet, controlPlaneSet, ocm, argo)
 	if err != nil {

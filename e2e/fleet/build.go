@@ -22,6 +22,8 @@ const CacheEnv = "TOWLINE_CACHE"
 type Builder struct {
 	// CacheDir and SourceDir are as in Options.
 	CacheDir, SourceDir string
+	// ArgoCD are the versions of Argo CD to build. Default: all.
+	ArgoCD []string
 	// Progress receives a line when a program is built. Default: nothing is printed.
 	Progress io.Writer
 }
@@ -32,8 +34,13 @@ type Programs struct {
 	paths   map[string]string // by program
 }
 
-// Path is the file of a program.
+// Path is the file of a program. Of Argo CD, whose versions have programs of the same names, it is one of them.
 func (p *Programs) Path(name string) string { return p.paths[name] }
+
+// of is the file of a program of a set.
+func (p *Programs) of(set programSet, name string) string {
+	return filepath.Join(p.folders[set.name], name)
+}
 
 // Names lists the programs.
 func (p *Programs) Names() []string { return sortedKeys(p.paths) }
@@ -48,7 +55,16 @@ func (p *Programs) Manifests(set, folder string) ([]string, error) {
 }
 
 // Build builds what is missing of every program.
-func (b *Builder) Build(ctx context.Context) (*Programs, error) { return b.build(ctx, allSets...) }
+func (b *Builder) Build(ctx context.Context) (*Programs, error) {
+	versions := b.ArgoCD
+	if versions == nil {
+		versions = ArgoCDVersions()
+	}
+	if err := validateArgoCD(versions); err != nil {
+		return nil, err
+	}
+	return b.build(ctx, setsFor(versions)...)
+}
 
 func (b *Builder) build(ctx context.Context, sets ...programSet) (*Programs, error) {
 	if err := b.complete(); err != nil {

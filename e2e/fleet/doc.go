@@ -19,6 +19,9 @@
 //	f, err := fleet.Connect(ctx, "") // the default state directory
 //	defer f.Stop()                   // ends what Run started; the fleet stays up
 //
+// Options.ArgoCD says which versions of Argo CD there are, and ArgoCDVersion which a plane has. From 3.5 on its
+// components and its repo server know each other by certificates.
+//
 // Both give the same:
 //
 //	f.Hub.RESTConfig(), f.Hub.Kubeconfig()                  the hub's admin

@@ -31,9 +31,9 @@ func newFleet(dirs paths, status Status, c control) (*Fleet, error) {
 		if err != nil {
 			return nil, err
 		}
-		common := ControlPlane{name: plane.Name, fleet: f, config: config}
+		common := ControlPlane{name: plane.Name, fleet: f, config: config, argocd: plane.ArgoCD}
 		if plane.Name == hubName {
-			f.Hub = &Hub{ControlPlane: common, argocd: status.ArgoCD, redis: status.Redis}
+			f.Hub = &Hub{ControlPlane: common, url: status.ArgoCD, redis: status.Redis}
 		} else {
 			f.clusters = append(f.clusters, &Cluster{ControlPlane: common})
 		}

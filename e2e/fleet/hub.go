@@ -65,7 +65,7 @@ func (p *plane) installCRDs(ctx context.Context, wanted func(file string) bool) 
 	if err != nil {
 		return err
 	}
-	argo, err := p.programs.Manifests("argocd", "crds")
+	argo, err := p.programs.Manifests(p.argo.set.name, "crds")
 	if err != nil {
 		return err
 	}

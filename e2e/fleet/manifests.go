@@ -73,5 +73,8 @@ func copyFile(from, to string) error {
 	if err != nil {
 		return err
 	}
+	if filepath.Ext(to) == ".sh" {
+		return os.WriteFile(to, data, 0o755)
+	}
 	return os.WriteFile(to, data, 0o644)
 }

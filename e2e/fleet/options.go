@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -13,6 +15,9 @@ import (
 
 // DirEnv names the environment variable that overrides the default state directory.
 const DirEnv = "TOWLINE_FLEET_DIR"
+
+// ArgoCDEnv names the environment variable that overrides the default versions of Argo CD, with commas between them.
+const ArgoCDEnv = "TOWLINE_FLEET_ARGOCD"
 
 // Options say what Start brings up. The zero value is a hub and two managed clusters.
 type Options struct {
@@ -22,6 +27,9 @@ type Options struct {
 	Clusters []string
 	// ClusterLabels are extra labels of a ManagedCluster, by its name (for example env=dev).
 	ClusterLabels map[string]map[string]string
+	// ArgoCD are versions of Argo CD, of ArgoCDVersions. The hub has the first, and the clusters have one after the
+	// other in turn, beginning with the first again. Default: $TOWLINE_FLEET_ARGOCD, else 3 and 2.14.
+	ArgoCD []string
 	// HubControlPlaneOnly starts etcd and kube-apiserver of the hub, with every CRD, and nothing else.
 	HubControlPlaneOnly bool
 	// BasePort makes the ports predictable: they are numbered from it, and one in use is an error.
@@ -57,6 +65,14 @@ func ClusterNames(n int) []string {
 	return names
 }
 
+// ArgoCDOr gives the versions of Argo CD that the environment asks for, or those given.
+func ArgoCDOr(versions ...string) []string {
+	if list := os.Getenv(ArgoCDEnv); list != "" {
+		return strings.Split(list, ",")
+	}
+	return versions
+}
+
 // DefaultDir is the state directory used when none is named.
 func DefaultDir() (string, error) {
 	if dir := os.Getenv(DirEnv); dir != "" {
@@ -78,6 +94,9 @@ func (o *Options) complete() error {
 	}
 	if o.HubControlPlaneOnly {
 		o.Clusters = nil
+	}
+	if o.ArgoCD == nil {
+		o.ArgoCD = ArgoCDOr("3", "2.14")
 	}
 	if o.LeaseSeconds == 0 {
 		o.LeaseSeconds = 2
@@ -118,6 +137,7 @@ func (o *Options) validate() error {
 			errs = append(errs, fmt.Errorf("labels are given for %q, which is not among the clusters %v", name, o.Clusters))
 		}
 	}
+	errs = append(errs, validateArgoCD(o.ArgoCD))
 	if o.BasePort != 0 && (o.BasePort < 1024 || o.BasePort > 65000) {
 		errs = append(errs, fmt.Errorf("base port %d is out of range: choose one from 1024 to 65000", o.BasePort))
 	}
@@ -125,6 +145,24 @@ func (o *Options) validate() error {
 		errs = append(errs, fmt.Errorf("lease duration %d s is negative: give 1 or more", o.LeaseSeconds))
 	}
 	return errors.Join(errs...)
+}
+
+func validateArgoCD(versions []string) error {
+	if len(versions) == 0 {
+		return fmt.Errorf("no version of Argo CD is given: name one of %v or more", ArgoCDVersions())
+	}
+	for _, version := range versions {
+		if !slices.Contains(ArgoCDVersions(), version) {
+			return fmt.Errorf("version %q of Argo CD is not among those of a fleet: name some of %v", version, ArgoCDVersions())
+		}
+	}
+	return nil
+}
+
+// argoCDOn is the Argo CD of the hub, or of a managed cluster.
+func (o *Options) argoCDOn(plane string) argoCD {
+	i := max(slices.Index(o.Clusters, plane), 0)
+	return argoCDOf(o.ArgoCD[i%len(o.ArgoCD)])
 }
 
 func validateClusterName(name string, seen map[string]bool) error {

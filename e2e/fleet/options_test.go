@@ -24,6 +24,43 @@ func TestOptionsDefaults(t *testing.T) {
 	}
 }
 
+func TestVersionsOfArgoCDTakeTurns(t *testing.T) {
+	for environment, tc := range map[string]struct{ given, want []string }{
+		"":       {nil, []string{"3", "3", "2.14", "3"}},
+		"3":      {nil, []string{"3", "3", "3", "3"}},
+		"2.14,3": {nil, []string{"2.14", "2.14", "3", "2.14"}},
+		"2.14":   {[]string{"3"}, []string{"3", "3", "3", "3"}},
+	} {
+		t.Run(environment, func(t *testing.T) {
+			t.Setenv(ArgoCDEnv, environment)
+			o := Options{Dir: t.TempDir(), Clusters: ClusterNames(3), ArgoCD: tc.given}
+			if err := o.complete(); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, plane := range append([]string{hubName}, o.Clusters...) {
+				got = append(got, o.argoCDOn(plane).version)
+			}
+			if !slices.Equal(got, tc.want) {
+				t.Errorf("got %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestOnlyTheVersionsThatRunAreBuilt(t *testing.T) {
+	has := func(versions []string, name string) bool {
+		return slices.ContainsFunc(setsFor(versions), func(s programSet) bool { return s.name == name })
+	}
+	for _, a := range argoCDs {
+		for _, b := range argoCDs {
+			if has([]string{a.version, a.version}, b.set.name) != (a.version == b.version) {
+				t.Errorf("with Argo CD %s, that of version %s is built, or is not", a.version, b.version)
+			}
+		}
+	}
+}
+
 func TestOptionsThatAreWrongSayWhatToDo(t *testing.T) {
 	tests := map[string]struct {
 		opts Options
@@ -37,6 +74,8 @@ func TestOptionsThatAreWrongSayWhatToDo(t *testing.T) {
 		"privileged port": {Options{BasePort: 80}, "choose one from 1024 to 65000"},
 		"port too high":   {Options{BasePort: 65001}, "out of range"},
 		"lease":           {Options{LeaseSeconds: -1}, "give 1 or more"},
+		"Argo CD":         {Options{ArgoCD: []string{"2.13"}}, "name some of [3 2.14]"},
+		"no Argo CD":      {Options{ArgoCD: []string{}}, "name one of [3 2.14] or more"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -26,6 +26,7 @@ const (
 type plane struct {
 	*supervisor
 	name   string
+	argo   argoCD
 	ca     *authority
 	server string
 	rest   *rest.Config
@@ -43,7 +44,7 @@ func (s *supervisor) newPlane(name string) (*plane, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &plane{supervisor: s, name: name, ca: ca, ports: map[string]int{}}, nil
+	return &plane{supervisor: s, name: name, argo: s.opts.argoCDOn(name), ca: ca, ports: map[string]int{}}, nil
 }
 
 // port gives the port for a purpose: the same one each time it is asked for.

@@ -1,5 +1,7 @@
 package fleet
 
+import "slices"
+
 // A programSet is a Go module under e2e/programs: its programs share one dependency graph.
 type programSet struct {
 	name     string
@@ -23,8 +25,12 @@ type manifest struct {
 const (
 	apiModule  = "open-cluster-management.io/api"
 	ocmModule  = "open-cluster-management.io/ocm"
-	argoModule = "github.com/argoproj/argo-cd/v2"
 	kwokModule = "sigs.k8s.io/kwok"
+
+	argo3Module = "github.com/argoproj/argo-cd/v3"
+	// scriptsFolder is the folder of an Argo CD's scripts, which its repo server looks for on PATH: without them it
+	// answers "permission denied".
+	scriptsFolder = "scripts"
 )
 
 var (
@@ -56,26 +62,6 @@ var (
 		},
 	}
 
-	argoSet = programSet{
-		name:     "argocd",
-		programs: []program{{"argocd", "github.com/argoproj/argo-cd/v2/cmd"}},
-		links: []string{
-			"argocd-application-controller", "argocd-applicationset-controller", "argocd-repo-server", "argocd-server",
-		},
-		manifests: []manifest{
-			{argoModule, "manifests/crds/*-crd.yaml", "crds"},
-			{argoModule, "manifests/base/config/argocd-*.yaml", "config"},
-			{argoModule, "manifests/base/applicationset-controller/*-role*.yaml", "applicationset-controller"},
-			{argoModule, "manifests/base/applicationset-controller/*-sa.yaml", "applicationset-controller"},
-			{argoModule, "manifests/cluster-rbac/applicationset-controller/argocd-*.yaml", "applicationset-controller"},
-			{argoModule, "manifests/base/server/*-role*.yaml", "server"},
-			{argoModule, "manifests/base/server/*-sa.yaml", "server"},
-			{argoModule, "manifests/cluster-rbac/server/argocd-*.yaml", "server"},
-			{argoModule, "manifests/base/application-controller-roles/argocd-*.yaml", "application-controller"},
-			{argoModule, "manifests/cluster-rbac/application-controller/argocd-*.yaml", "application-controller"},
-		},
-	}
-
 	kwokSet = programSet{
 		name:     "kwok",
 		programs: []program{{"kwok", "sigs.k8s.io/kwok/cmd/kwok"}},
@@ -88,8 +74,70 @@ var (
 	kustomizeSet = programSet{name: "kustomize", programs: []program{{"kustomize", "sigs.k8s.io/kustomize/kustomize/v5"}}}
 )
 
-// allSets are in the order in which they are built: what `assets` needs comes first.
-var allSets = []programSet{etcdSet, kubernetesSet, ocmSet, argoSet, kwokSet, kustomizeSet}
+// argoSet is the set of an Argo CD from the module that it is published as.
+func argoSet(name, module string, more ...manifest) programSet {
+	return programSet{
+		name:     name,
+		programs: []program{{"argocd", module + "/cmd"}},
+		links: []string{
+			"argocd-application-controller", "argocd-applicationset-controller", "argocd-repo-server", "argocd-server",
+		},
+		manifests: append([]manifest{
+			{module, "manifests/crds/*-crd.yaml", "crds"},
+			{module, "manifests/base/config/argocd-*.yaml", "config"},
+			{module, "manifests/base/applicationset-controller/*-role*.yaml", "applicationset-controller"},
+			{module, "manifests/base/applicationset-controller/*-sa.yaml", "applicationset-controller"},
+			{module, "manifests/cluster-rbac/applicationset-controller/argocd-*.yaml", "applicationset-controller"},
+			{module, "manifests/base/server/*-role*.yaml", "server"},
+			{module, "manifests/base/server/*-sa.yaml", "server"},
+			{module, "manifests/cluster-rbac/server/argocd-*.yaml", "server"},
+			{module, "manifests/base/application-controller-roles/argocd-*.yaml", "application-controller"},
+			{module, "manifests/cluster-rbac/application-controller/argocd-*.yaml", "application-controller"},
+		}, more...),
+	}
+}
+
+// An argoCD is a version of Argo CD that a fleet can run.
+type argoCD struct {
+	version string
+	set     programSet
+	// mutualTLS is set where components show the repo server a certificate (3.5 and later).
+	mutualTLS bool
+}
+
+// argoCDs are the versions that Options.ArgoCD may name.
+var argoCDs = []argoCD{
+	{version: "3", set: argoSet("argocd3", argo3Module, manifest{argo3Module, "hack/*-wrapper.sh", scriptsFolder}), mutualTLS: true},
+	{version: "2.14", set: argoSet("argocd", "github.com/argoproj/argo-cd/v2")},
+}
+
+// ArgoCDVersions are the versions of Argo CD that Options.ArgoCD may name.
+func ArgoCDVersions() []string {
+	var versions []string
+	for _, a := range argoCDs {
+		versions = append(versions, a.version)
+	}
+	return versions
+}
+
+// argoCDOf gives a version of Argo CD; there is one for each name that Options.validate lets through.
+func argoCDOf(version string) argoCD {
+	i := slices.IndexFunc(argoCDs, func(a argoCD) bool { return a.version == version })
+	return argoCDs[i]
+}
+
+// allSets are all sets there are.
+var allSets = setsFor(ArgoCDVersions())
+
+// setsFor are the sets of a fleet with those versions of Argo CD, in the order in which they are built: what `assets`
+// needs comes first.
+func setsFor(versions []string) []programSet {
+	sets := []programSet{etcdSet, kubernetesSet, ocmSet}
+	for _, version := range slices.Compact(slices.Sorted(slices.Values(versions))) {
+		sets = append(sets, argoCDOf(version).set)
+	}
+	return append(sets, kwokSet, kustomizeSet)
+}
 
 // controlPlaneSet is the part of Kubernetes that a bare control plane needs.
 var controlPlaneSet = programSet{name: "kubernetes", programs: kubernetesSet.programs[:2]}

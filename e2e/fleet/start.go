@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -54,7 +55,7 @@ func (s *supervisor) prepare(ctx context.Context) (err error) {
 	if _, err := gitBackend(ctx); err != nil {
 		return err
 	}
-	builder := Builder{CacheDir: s.opts.CacheDir, SourceDir: s.opts.SourceDir, Progress: s.opts.Progress}
+	builder := Builder{CacheDir: s.opts.CacheDir, SourceDir: s.opts.SourceDir, ArgoCD: s.opts.ArgoCD, Progress: s.opts.Progress}
 	if s.programs, err = builder.Build(ctx); err != nil {
 		return err
 	}
@@ -107,11 +108,23 @@ func (s *supervisor) takeWellKnownPorts() (err error) {
 	return nil
 }
 
-// linkPrograms makes a folder that serves as PATH: for the repo servers, and for a user's shell.
+// linkPrograms makes a folder that serves as PATH: for the repo servers, and for a user's shell. Argo CD's programs in
+// it are the hub's; its CLI is there in each version too, as argocd-<version>.
 func (s *supervisor) linkPrograms() error {
+	links := map[string]string{}
 	for _, name := range s.programs.Names() {
-		link := filepath.Join(s.paths.bin(), name)
-		if err := os.Symlink(s.programs.Path(name), link); err != nil && !errors.Is(err, os.ErrExist) {
+		links[name] = s.programs.Path(name)
+	}
+	for _, a := range argoCDs {
+		if slices.Contains(s.opts.ArgoCD, a.version) {
+			links["argocd-"+a.version] = s.programs.of(a.set, "argocd")
+		}
+	}
+	for _, name := range append([]string{"argocd"}, s.hub.argo.set.links...) {
+		links[name] = s.programs.of(s.hub.argo.set, name)
+	}
+	for name, target := range links {
+		if err := os.Symlink(target, filepath.Join(s.paths.bin(), name)); err != nil && !errors.Is(err, os.ErrExist) {
 			return fmt.Errorf("linking programs: %w", err)
 		}
 	}

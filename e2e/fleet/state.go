@@ -25,6 +25,8 @@ type PlaneStatus struct {
 	Name       string `json:"name"`
 	Server     string `json:"server"`
 	Kubeconfig string `json:"kubeconfig"`
+	// ArgoCD is the version of its Argo CD, by the name that Options has for it.
+	ArgoCD string `json:"argocd,omitempty"`
 	// Available is the status of the ManagedCluster's condition; it is asked for, not kept.
 	Available string          `json:"available,omitempty"`
 	Processes []ProcessStatus `json:"processes"`
@@ -65,7 +67,9 @@ func (s *supervisor) status() Status {
 }
 
 func (s *supervisor) planeStatus(p *plane) PlaneStatus {
-	status := PlaneStatus{Name: p.name, Server: "https://" + p.address("kube-apiserver"), Kubeconfig: s.paths.kubeconfig(p.name)}
+	status := PlaneStatus{
+		Name: p.name, Server: "https://" + p.address("kube-apiserver"), Kubeconfig: s.paths.kubeconfig(p.name), ArgoCD: p.argo.version,
+	}
 	for _, proc := range s.processes {
 		if proc.spec.owner == p.name {
 			status.Processes = append(status.Processes, proc.status())

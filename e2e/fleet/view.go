@@ -18,13 +18,14 @@ type ControlPlane struct {
 	name   string
 	fleet  *Fleet
 	config *rest.Config
+	argocd string
 }
 
 // A Hub is the Open Cluster Management hub.
 type Hub struct {
 	ControlPlane
-	argocd string
-	redis  string
+	url   string
+	redis string
 }
 
 // A Cluster is a managed cluster.
@@ -34,6 +35,9 @@ type Cluster struct {
 
 // Name is hub, or the name of the ManagedCluster.
 func (c *ControlPlane) Name() string { return c.name }
+
+// ArgoCDVersion is the version of its Argo CD: one of ArgoCDVersions.
+func (c *ControlPlane) ArgoCDVersion() string { return c.argocd }
 
 // Kubeconfig is the file of a user who may do everything.
 func (c *ControlPlane) Kubeconfig() string { return c.fleet.paths.kubeconfig(c.name) }
@@ -116,7 +120,7 @@ func (c *ControlPlane) Kubectl(ctx context.Context, args ...string) (string, err
 func (h *Hub) AuditLog() string { return filepath.Join(h.fleet.paths.logs(), "hub-audit.log") }
 
 // ArgoCDURL is the address of argocd-server.
-func (h *Hub) ArgoCDURL() string { return h.argocd }
+func (h *Hub) ArgoCDURL() string { return h.url }
 
 // RedisAddress is where argocd-server's Redis is, which needs neither TLS nor a password.
 func (h *Hub) RedisAddress() string { return h.redis }

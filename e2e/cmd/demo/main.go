@@ -37,7 +37,10 @@ func run() int {
 }
 
 func demo(ctx context.Context) error {
-	f, err := fleet.Start(ctx, fleet.Options{Clusters: fleet.ClusterNames(2), Progress: os.Stdout})
+	f, err := fleet.Start(ctx, fleet.Options{
+		Clusters: fleet.ClusterNames(2), Progress: os.Stdout,
+		ArgoCD: fleet.ArgoCDOr("3"), // one version is built sooner than two
+	})
 	if err != nil {
 		return err
 	}

@@ -9,12 +9,13 @@ import (
 )
 
 func newBuild() *cobra.Command {
-	return &cobra.Command{
+	var versions []string
+	cmd := &cobra.Command{
 		Use:   "build",
-		Short: "Build the programs that are missing in the cache (about 12 minutes on 2 cores the first time)",
+		Short: "Build the programs that are missing in the cache (minutes the first time)",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			builder := fleet.Builder{Progress: cmd.ErrOrStderr()}
+			builder := fleet.Builder{ArgoCD: versions, Progress: cmd.ErrOrStderr()}
 			programs, err := builder.Build(cmd.Context())
 			if err != nil {
 				return err
@@ -25,6 +26,8 @@ func newBuild() *cobra.Command {
 			return nil
 		},
 	}
+	cmd.Flags().StringSliceVar(&versions, "argocd", fleet.ArgoCDOr(fleet.ArgoCDVersions()...), "versions of Argo CD to build")
+	return cmd
 }
 
 func newAssets() *cobra.Command {
