@@ -312,7 +312,10 @@ func TestAgentDoesNotBelieveMarks(t *testing.T) {
 	expectIdle(t)
 	observe(t, forged, `{"health":{"status":"Healthy"}}`)
 	observe(t, there, `{"summary":{"images":["gcr.io/guestbook:v2"]}}`)
-	NewWithT(t).Eventually(func() []string { return reportOn(t, app).Status.Summary.Images }, soon, tick).Should(ContainElement("gcr.io/guestbook:v2"))
+	NewWithT(t).Eventually(func() bool {
+		summary := reportOn(t, app).Status.Summary
+		return summary != nil && slices.Contains(summary.Images, "gcr.io/guestbook:v2")
+	}, soon, tick).Should(BeTrue())
 	expectIdle(t)
 	if got := reportOn(t, app).Status.Health.Status; got != "Degraded" {
 		t.Errorf("the report says %s", got)
