@@ -7,13 +7,17 @@ import (
 
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/gate"
 )
 
 // poll is how often to look at what is not in the cache.
 const poll = 5 * time.Second
 
-// Gate is one reason to wait. One without a function that rule it is met while the work is written.
+// seldom is how often to look at what waits for a person and is not in the cache.
+const seldom = time.Minute
+
+// Gate is one reason to wait. One without a function that asks it is met while the work is written.
 type Gate = gate.Gate[Intent, rule]
 
 type rule = func(*decision, question) answer
@@ -66,10 +70,23 @@ func (d *decision) held(i Intent, w *workv1.ManifestWork) *hold {
 		}
 		d.trace(g.Name, w, a.Words)
 		if a.Words != "" {
+			d.watch(g, w, &a)
 			return holdOf(g, a)
 		}
 	}
 	return nil
+}
+
+// watch lets the end of a wait for a work be noticed. The cache selects works by the pull label, which older controllers did not
+// give to those of ApplicationSets: one that is waited for gets it. Where that is paused nothing is written.
+func (d *decision) watch(g *Gate, w *workv1.ManifestWork, a *answer) {
+	switch {
+	case w == nil || g.Ends != gate.ByEvent || d.leaving(w) || w.Labels[apis.LabelPull] != "":
+	case g.Type == paused:
+		a.After = soonest(a.After, seldom)
+	default:
+		d.update(w, w.DeepCopy())
+	}
 }
 
 // met is the hold of a gate that is met on the way.

@@ -159,7 +159,7 @@ func (d *decision) keptByOlder() string {
 func (d *decision) keptAgain() time.Duration {
 	unwatched := func(w *workv1.ManifestWork) bool { return d.leftByOlder(w) && w.Labels[apis.LabelPull] == "" }
 	if slices.ContainsFunc(d.Others, unwatched) {
-		return time.Minute
+		return seldom
 	}
 	return 0
 }

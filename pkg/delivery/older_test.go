@@ -3,6 +3,7 @@ package delivery
 import (
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -211,4 +212,52 @@ func TestOlderMoved(t *testing.T) {
 			is:   of(deletedApp(cascading())).own(t).with(left(deletedApp(cascading()), false)),
 			want: []string{"delete cluster2", "  event WorkDeleted", "delete cluster1", "  event WorkDeleted", deletionWaits}},
 	})
+}
+
+// unlabelled is a work without the label by which the cache selects.
+func unlabelled(w *workv1.ManifestWork) { delete(w.Labels, apis.LabelPull) }
+
+// TestOlderIsWaitedFor: a work that is waited for gets the label by which the cache selects, so that what ends the wait is noticed. Where
+// that is paused, it is looked at again instead.
+func TestOlderIsWaitedFor(t *testing.T) {
+	ends := func() *fixture.ApplicationBuilder { return deletedApp(ofSet()) }
+	released := func(w *workv1.ManifestWork) {
+		releasedAnd(false)(w)
+		unlabelled(w)
+	}
+	for title, s := range map[string]*situation{
+		"deleted, and what it holds beside is not applied": of(ends()).older(false, notApplied),
+		"gone, and what it holds beside is not applied":    of(ofSet()).older(false, notApplied).gone(),
+		"told to be released":                              of(ofSet().Annotation(apis.AnnotationRelease, "true")).older(false, released),
+	} {
+		t.Run(title, func(t *testing.T) {
+			plan := Decide(s.Facts, s.Options)
+			if len(plan.Steps) != 1 || plan.Steps[0].Verb != work.VerbUpdate || plan.Steps[0].Work.Labels[apis.LabelPull] != "true" {
+				t.Errorf("nobody sees its end: %q", outline(&plan))
+			}
+		})
+	}
+	decides(t, map[string]row{
+		"gone, told of, on a paused cluster": {is: of(ofSet()).older(false).cluster("cluster1", pausedCluster).gone(), want: []string{"after 1m0s"}},
+		"gone, lost, on a paused cluster": {
+			is: of(ofSet()).older(false).cluster("cluster1", pausedCluster).gone().with(lostOne), want: []string{"after 1m0s"}},
+	})
+}
+
+// TestSameWorkOfAnOlder: the agent's word on one manifest wakes the decision that waits for it, whatever became of the others.
+func TestSameWorkOfAnOlder(t *testing.T) {
+	before := olderWork(cascading().Obj(), false, notApplied)
+	before.Status.Conditions[0].Status, before.Status.Conditions[0].ObservedGeneration = metav1.ConditionFalse, before.Generation
+	after := before.DeepCopy()
+	for _, m := range after.Status.ResourceStatus.Manifests[:2] {
+		for j := range m.Conditions {
+			m.Conditions[j].ObservedGeneration = after.Generation
+		}
+	}
+	if work.Bare(before) || !work.Bare(after) {
+		t.Fatalf("bare: %t, then %t", work.Bare(before), work.Bare(after))
+	}
+	if SameWork(before, after) {
+		t.Error("nothing wakes what waits for that")
+	}
 }

@@ -90,13 +90,16 @@ type reported struct {
 	refused        string
 	progress, left string
 	foundReleased  bool
+
+	// bare changes with what the agent says of one manifest alone, where it was refused another.
+	bare bool
 }
 
 func reportedBy(w *workv1.ManifestWork) reported {
 	return reported{
 		outcome: work.Outcome(w), absent: work.Absent(w), found: found(w), refused: refusedBy(w),
 		progress: progress(w), left: left(w),
-		foundReleased: work.FoundReleased(w),
+		foundReleased: work.FoundReleased(w), bare: work.Bare(w),
 	}
 }
 
