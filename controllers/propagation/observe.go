@@ -167,8 +167,8 @@ func (seen *observation) observeOwner(ctx context.Context) error {
 	if !named || owner == seen.Key {
 		return nil
 	}
-	other, err := fetch.Get(ctx, seen.cache, owner, &argocd.Application{})
-	if other != nil && work.Key(other) == work.Key(seen.App) {
+	other, err := fetch.Get(ctx, seen.reader, owner, &argocd.Application{})
+	if other != nil && other.Labels[apis.LabelPull] != "" && work.Key(other) == work.Key(seen.App) {
 		seen.OwnOwner = owner // otherwise the annotations were changed, or its Application is gone
 	}
 	return err

@@ -165,7 +165,7 @@ func (r *Reconciler) observeIdentity(_ context.Context, seen *observation) error
 // observeLive reads anew, past the cache, all that a plan depends on which destroys something. It tells whether the hub has the
 // same Application as before.
 func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same bool, err error) {
-	seen.Live, seen.reader, seen.grants = true, r.Live, r.Grants.Past(r.Live)
+	seen.Live, seen.reader, seen.grants, seen.Known = true, r.Live, r.Grants.Past(r.Live), 0
 	if seen.App != nil {
 		app, err := fetch.Get(ctx, r.Live, seen.Key, &argocd.Application{})
 		if err != nil || app == nil || app.UID != seen.App.UID {
@@ -184,7 +184,7 @@ func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same b
 	if seen.App == nil {
 		return true, nil
 	}
-	if seen.Paused, err = r.Pauses.OnHub(ctx, seen.App); err != nil {
+	if seen.Paused, err = r.Pauses.OnHubOf(ctx, r.Live, seen.App); err != nil {
 		return false, err
 	}
 	if err := r.observeRevoked(ctx, seen); err != nil || !delivery.Sent(seen.App) {
@@ -197,10 +197,10 @@ func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same b
 // it for another cluster. One whose annotations name another Application now is none of them any more.
 func (seen *observation) observeLiveWorks(ctx context.Context) (err error) {
 	before, own := seen.works(), types.NamespacedName{}
-	seen.Own, seen.Others = nil, nil
+	seen.Own, seen.OwnUnwatched, seen.Others = nil, false, nil
 	if seen.App != nil && delivery.Named(seen.App) {
 		own = work.Key(seen.App)
-		if seen.Own, err = fetch.Get(ctx, seen.live, own, &workv1.ManifestWork{}); err != nil {
+		if err := seen.observeLiveOwn(ctx, own); err != nil {
 			return err
 		}
 	}
@@ -220,6 +220,19 @@ func (seen *observation) observeLiveWorks(ctx context.Context) (err error) {
 		}
 	}
 	return nil
+}
+
+// observeLiveOwn reads the own work anew, whether the cache shows it, and whose it is besides.
+func (seen *observation) observeLiveOwn(ctx context.Context, own types.NamespacedName) (err error) {
+	if seen.Own, err = fetch.Get(ctx, seen.live, own, &workv1.ManifestWork{}); err != nil {
+		return err
+	}
+	cached, err := fetch.Get(ctx, seen.cache, own, &workv1.ManifestWork{})
+	if err != nil {
+		return err
+	}
+	seen.OwnUnwatched = seen.Own != nil && cached == nil
+	return seen.observeOwner(ctx)
 }
 
 // noteRestore notes that the hub was restored, if a work that has just been made for an Application shows that: it has

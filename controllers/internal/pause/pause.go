@@ -45,6 +45,11 @@ func (r *Reader) By(ctx context.Context, app *argocd.Application) (string, error
 
 // OnHub names the object of the hub's that pauses the Application wherever it is; empty for none.
 func (r *Reader) OnHub(ctx context.Context, app *argocd.Application) (string, error) {
+	return r.OnHubOf(ctx, r, app)
+}
+
+// OnHubOf does so as another reader has it, such as the API server past the cache.
+func (r *Reader) OnHubOf(ctx context.Context, from client.Reader, app *argocd.Application) (string, error) {
 	if by := argocd.PausedBy("this Application", app.Annotations); by != "" {
 		return by, nil
 	}
@@ -52,7 +57,7 @@ func (r *Reader) OnHub(ctx context.Context, app *argocd.Application) (string, er
 	if !ok {
 		return "", nil
 	}
-	set, err := r.sets.Get(ctx, r, types.NamespacedName{Namespace: app.Namespace, Name: name})
+	set, err := r.sets.Get(ctx, from, types.NamespacedName{Namespace: app.Namespace, Name: name})
 	if set == nil || err != nil {
 		return "", err
 	}

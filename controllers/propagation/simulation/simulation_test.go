@@ -140,6 +140,17 @@ var scripts = map[string]string{
 			hear c2 one-00006
 			agent c2 one-00006
 			create argocd/one c1 cascade old-first`,
+	"deleted, and its ApplicationSet was paused before the cache shows it": `create argocd/one c1 cascade of-set
+			settle
+			delete argocd/one
+			deliver a applications
+			pause-set argocd true
+			reconcile a argocd/one`,
+	"deleted, and its ApplicationSet is paused meanwhile": `create argocd/one c1 cascade of-set
+			settle
+			delete argocd/one
+			deliver a applications
+			reconcile a argocd/one at 9 { pause-set argocd true }`,
 	"absence that is not known": `create argocd/one c1 cascade old-first
 			settle
 			fail c1

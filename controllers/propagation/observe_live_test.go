@@ -1,0 +1,102 @@
+package propagation
+
+import (
+	"context"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers/internal/grants"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/delivery"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// objects are what an API server, or a cache, has.
+type objects struct {
+	client.Reader
+	works []*workv1.ManifestWork
+	apps  []*argocd.Application
+}
+
+func (o objects) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	switch into := into.(type) {
+	case *workv1.ManifestWork:
+		for _, w := range o.works {
+			if client.ObjectKeyFromObject(w) == key {
+				w.DeepCopyInto(into)
+				return nil
+			}
+		}
+	case *argocd.Application:
+		for _, app := range o.apps {
+			if client.ObjectKeyFromObject(app) == key {
+				app.DeepCopyInto(into)
+				return nil
+			}
+		}
+	}
+	return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+}
+
+// TestOwnIsReadAgain: before something is destroyed, whose the own work is, and whether its changes are told of, is what the API
+// server has, not what the cache had.
+func TestOwnIsReadAgain(t *testing.T) {
+	app := fixture.Application("guestbook").Obj()
+	other := fixture.Application("guestbook").Namespace("team-b").Annotation(apis.AnnotationAppNamespace, "apps").Obj()
+	own, err := work.Render(app, work.Requests{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	theirs, err := work.Render(other, work.Requests{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for title, tc := range map[string]struct {
+		cached, live *workv1.ManifestWork
+		owner        types.NamespacedName
+		unwatched    bool
+	}{
+		"its own":                             {cached: own, live: own},
+		"another's by now":                    {cached: own, live: theirs, owner: client.ObjectKeyFromObject(other)},
+		"its own by now":                      {cached: theirs, live: own},
+		"not in the cache":                    {live: own, unwatched: true},
+		"gone by now":                         {cached: own},
+		"another's, which the cache does not": {live: theirs, owner: client.ObjectKeyFromObject(other), unwatched: true},
+	} {
+		t.Run(title, func(t *testing.T) {
+			cache, live := objects{apps: []*argocd.Application{app, other}}, objects{apps: []*argocd.Application{app, other}}
+			if tc.cached != nil {
+				cache.works = append(cache.works, tc.cached)
+			}
+			if tc.live != nil {
+				live.works = append(live.works, tc.live)
+			}
+			seen := &observation{cache: cache, live: live, reader: live}
+			seen.App, seen.Key, seen.Own = app, client.ObjectKeyFromObject(app), tc.cached
+			seen.OwnUnwatched = tc.cached != nil && !tc.unwatched // as it was not
+			if err := seen.observeLiveWorks(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if seen.OwnOwner != tc.owner || seen.OwnUnwatched != tc.unwatched || (seen.Own == nil) != (tc.live == nil) {
+				t.Errorf("it is %v's, unwatched: %t", seen.OwnOwner, seen.OwnUnwatched)
+			}
+		})
+	}
+}
+
+// TestWhatWasAskedForIsAskedForAgain past the cache.
+func TestWhatWasAskedForIsAskedForAgain(t *testing.T) {
+	r := &Reconciler{Live: objects{}, Grants: &grants.Checker{}}
+	seen := &observation{cache: objects{}, live: objects{}}
+	seen.Known = delivery.NeedLoss | delivery.NeedDependencies
+	if _, err := r.observeLive(t.Context(), seen); err != nil || seen.Known != 0 {
+		t.Errorf("%b counts as known still: %v", seen.Known, err)
+	}
+}
