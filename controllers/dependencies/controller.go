@@ -53,6 +53,7 @@ type Reconciler struct {
 	running   controller.Controller
 	scopes    scopes
 	missing   missing
+	unbrought unbrought
 	refreshes refreshes
 	troubled  gauge.Reasons
 }

@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
@@ -66,6 +68,48 @@ func (m *missing) forget(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.since, key)
+}
+
+// unbrought remembers the works of AppProjects of which no older controller has sent theirs to the cluster. Nobody sends more of them
+// while Towline runs, and the agent's words on a refusal may change with each try: so this is read once for each version of a work.
+type unbrought struct {
+	mu  sync.Mutex
+	all map[types.NamespacedName]version
+}
+
+// version is one of what a work says.
+type version struct {
+	uid        types.UID
+	generation int64
+}
+
+// knows tells whether that is known of a work; it is not of one that is to be made.
+func (u *unbrought) knows(w *workv1.ManifestWork) bool {
+	if w == nil {
+		return false
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.all[client.ObjectKeyFromObject(w)] == version{w.UID, w.Generation}
+}
+
+func (u *unbrought) note(w *workv1.ManifestWork) {
+	if w == nil {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.all == nil {
+		u.all = map[types.NamespacedName]version{}
+	}
+	u.all[client.ObjectKeyFromObject(w)] = version{w.UID, w.Generation}
+}
+
+// forget drops a work that is not there.
+func (u *unbrought) forget(key types.NamespacedName) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.all, key)
 }
 
 // refreshes remembers the last request for a refresh of each Application, by its objects work.

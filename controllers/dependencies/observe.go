@@ -50,10 +50,10 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (see
 	if seen.Credentials, err = r.credentials(ctx); err != nil {
 		return nil, err
 	}
-	if seen.Work != nil {
-		if err := seen.observeWorks(ctx); err != nil {
-			return nil, err
-		}
+	if seen.Work == nil {
+		r.unbrought.forget(key)
+	} else if err := seen.observeWorks(ctx); err != nil {
+		return nil, err
 	}
 	switch seen.Kind() {
 	case dependency.Project:

@@ -6,6 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -65,17 +67,43 @@ func (r *Reconciler) observeBrought(ctx context.Context, seen *observation) erro
 			return err
 		}
 	}
-	if seen.Brought = slices.ContainsFunc(seen.Works, brings); seen.Brought {
+	if seen.Brought = slices.ContainsFunc(seen.Works, brings); seen.Brought || r.unbrought.knows(seen.Work) {
 		return nil
 	}
-	older := &workv1.ManifestWorkList{}
-	if err := r.Live.List(ctx, older, client.InNamespace(seen.Key.Namespace), client.MatchingLabels{apis.LabelApplicationSet: "true"}); err != nil {
-		return err
+	found, err := anyOlder(ctx, r.Live, seen.Key.Namespace, brings)
+	if seen.Brought = found; err == nil && !found {
+		r.unbrought.note(seen.Work)
 	}
-	for i := range older.Items {
-		seen.Brought = seen.Brought || brings(&older.Items[i])
+	return err
+}
+
+// olderPage is how many works are read at a time past the cache.
+const olderPage = 100
+
+// anyOlder tells whether one of the works of ApplicationSets is like that which an older controller has sent to the cluster, and
+// which Towline has not taken over yet.
+func anyOlder(ctx context.Context, live client.Reader, cluster string, like func(*workv1.ManifestWork) bool) (bool, error) {
+	none, err := labels.NewRequirement(apis.LabelPull, selection.DoesNotExist, nil)
+	if err != nil {
+		return false, err
 	}
-	return nil
+	page := client.ListOptions{
+		Namespace: cluster, LabelSelector: labels.SelectorFromSet(labels.Set{apis.LabelApplicationSet: "true"}).Add(*none), Limit: olderPage,
+	}
+	for {
+		list := &workv1.ManifestWorkList{}
+		if err := live.List(ctx, list, &page); err != nil {
+			return false, err
+		}
+		for i := range list.Items {
+			if like(&list.Items[i]) {
+				return true, nil
+			}
+		}
+		if page.Continue = list.Continue; page.Continue == "" {
+			return false, nil
+		}
+	}
 }
 
 // observeNamed reads the objects that the Application names. The cache does not hold them.
