@@ -7,11 +7,14 @@ import (
 
 	. "github.com/onsi/gomega"
 	eventsv1 "k8s.io/api/events/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	towlinereport "github.com/towline-io/towline/pkg/report"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 // TestAggregationUnderANarrowSchema: a report that an API server keeps no more of says the same to it: a restart writes none anew.
@@ -46,6 +49,29 @@ func TestAggregationUnderANarrowSchema(t *testing.T) {
 			t.Errorf("generation %d after %d", after.Generation, before.Generation)
 		}
 	}
+	t.Run("what it does not have changes", func(t *testing.T) {
+		set, app := sets[0], apps[0]
+		key := work.Key(app)
+		r := &v1alpha1.ApplicationReport{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+		r.Application = v1alpha1.ReportedApplication{Namespace: app.ClusterNamespace(), Name: app.Name, ResourceVersion: "7"}
+		says := func(rest string) argocd.Status {
+			return statusOf(t, `{"health":{"status":"Degraded"},"sync":{"status":"Synced"},"resources":[{"kind":"Service","name":"a",`+rest+`}]}`)
+		}
+		r.ObservedAt, r.Status = "2026-01-02T03:04:05Z", says(`"status":"Synced"`)
+		create(t, r)
+		set.expect(t, func(g Gomega, r *v1alpha1.MulticlusterApplicationSetReport) {
+			g.Expect(r.Statuses.Resources).To(HaveLen(1))
+		})
+		second.writes.takeReports(http.MethodPut, set.Namespace)
+		edit(t, r, func(r *v1alpha1.ApplicationReport) {
+			r.Application.ResourceVersion, r.ObservedAt, r.Status = "8", "2026-01-02T03:05:05Z", says(`"status":"OutOfSync"`)
+		})
+		NewWithT(t).Eventually(func() string { return get(t, app.DeepCopy()).Status.Resources[0].Status }, soon, tick).Should(Equal("OutOfSync"))
+		settled(t)
+		if made := second.writes.takeReports(http.MethodPut, set.Namespace); len(made) > 0 {
+			t.Errorf("the report says nothing else, and took the writes %q", made)
+		}
+	})
 }
 
 // narrowEvents is how many events say that the schema is narrow.

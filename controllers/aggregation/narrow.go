@@ -36,15 +36,15 @@ func (s *schema) says() (narrow, known bool) {
 	return s.narrow, s.known
 }
 
-// sameOnceDropped tells whether a report that was read says all that the hub's CRD would keep of the desired one. Where that
-// is not known yet the API server is asked, once, without a write.
+// sameOnceDropped tells whether a report says all that the hub's CRD would keep of the desired one. Where it is not known which CRD
+// that is the API server is asked, once, without a write.
 func (r *Reconciler) sameOnceDropped(ctx context.Context, desired *v1alpha1.MulticlusterApplicationSetReport, before *published) (bool, error) {
-	if !before.exists() || !before.read || before.digest != report.DigestOf(report.Published(desired)) {
+	narrow, known := r.schema.says()
+	if !before.exists() || known && !narrow || before.cut != report.DigestOf(report.Published(desired)) {
 		return false, nil
 	}
-	narrow, known := r.schema.says()
 	if known {
-		return narrow, nil
+		return true, nil
 	}
 	trial := desired.DeepCopy()
 	report.Over(trial, &before.meta)

@@ -49,7 +49,7 @@ func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, s *set
 		return err
 	}
 	if same {
-		before.digest, before.current, before.read, before.conditions = digest, true, false, desired.Status.Conditions
+		before.digest, before.current, before.conditions = digest, true, desired.Status.Conditions
 		s.dirty = false
 		return nil
 	}
@@ -101,7 +101,11 @@ func (r *Reconciler) send(ctx context.Context, desired *v1alpha1.MulticlusterApp
 	r.noteSchema(desired)
 	reportWrites.WithLabelValues(operation).Inc()
 	ctrl.LoggerFrom(ctx).V(1).Info("Wrote the report", "operation", operation, "bytes", s.size)
-	return &published{meta: *kept(desired), ours: true, current: true, conditions: conditions}, nil
+	now := &published{meta: *kept(desired), ours: true, current: true, conditions: conditions}
+	if narrow, _ := r.schema.says(); narrow {
+		now.cut = report.DigestOf(desired)
+	}
+	return now, nil
 }
 
 // tell records what has become of the set where people look for it.

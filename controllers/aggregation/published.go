@@ -24,8 +24,9 @@ type published struct {
 	// current is set when its conditions are about its generation.
 	current bool
 
-	// read is set when it was read, rather than written.
-	read bool
+	// cut is the digest of what the hub has of it, where that may be less than was written: of one that was read, and of one that
+	// a narrower schema has cut.
+	cut report.Digest
 
 	digest     report.Digest
 	conditions []metav1.Condition
@@ -75,12 +76,13 @@ func (r *Reconciler) knows(ctx context.Context, key types.NamespacedName, p *pub
 }
 
 func publishedOf(obj *v1alpha1.MulticlusterApplicationSetReport) *published {
+	digest := report.DigestOf(obj)
 	return &published{
 		meta:       *kept(obj),
 		ours:       obj.Labels[apis.LabelHostingApplicationSet] != "",
 		current:    report.Current(obj),
-		read:       true,
-		digest:     report.DigestOf(obj),
+		cut:        digest,
+		digest:     digest,
 		conditions: obj.Status.Conditions,
 	}
 }
