@@ -81,8 +81,9 @@ func InstallAddOn(ctx context.Context, f *fleet.Fleet) error {
 }
 
 // RunAgent starts the program as the Deployment on the cluster would, with the identity on the hub that the add-on
-// manager gave it and the rights on the cluster that the AddOnTemplate grants. name tells several apart.
-func RunAgent(ctx context.Context, f *fleet.Fleet, binary, cluster, name string) (*Agent, error) {
+// manager gave it and the rights on the cluster that the AddOnTemplate grants. name tells several apart; more are arguments
+// beside those of the AddOnTemplate.
+func RunAgent(ctx context.Context, f *fleet.Fleet, binary, cluster, name string, more ...string) (*Agent, error) {
 	c := f.Cluster(cluster)
 	hubKubeconfig, err := addOnKubeconfig(ctx, f, c)
 	if err != nil {
@@ -105,7 +106,7 @@ func RunAgent(ctx context.Context, f *fleet.Fleet, binary, cluster, name string)
 	args = append(args, "--kubeconfig="+kubeconfig, "--hub-kubeconfig="+hubKubeconfig,
 		fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", ports[0]), fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d", ports[1]))
 	a.Process, err = f.Run(ctx, fleet.Command{
-		Name: name, Path: binary, Args: args, Env: AgentEnv, Ready: fleet.HTTPReady(a.Probes + "/readyz"),
+		Name: name, Path: binary, Args: append(args, more...), Env: AgentEnv, Ready: fleet.HTTPReady(a.Probes + "/readyz"),
 	})
 	return a, err
 }
