@@ -62,7 +62,7 @@ func expectAllowed(t *testing.T, app *argocd.Application) {
 func choose(t *testing.T, d *clusterv1beta1.PlacementDecision, clusters ...string) {
 	t.Helper()
 	before := d.DeepCopy()
-	d.Status.Decisions = nil
+	d.Status.Decisions = []clusterv1beta1.ClusterDecision{} // as OCM writes none
 	for _, c := range clusters {
 		d.Status.Decisions = append(d.Status.Decisions, clusterv1beta1.ClusterDecision{ClusterName: c, Reason: "Test"})
 	}

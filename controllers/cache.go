@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/dependencies"
+	"github.com/towline-io/towline/controllers/internal/home"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/controllers/internal/tracking"
 	"github.com/towline-io/towline/controllers/internal/trim"
@@ -37,8 +38,8 @@ func AddToScheme(s *runtime.Scheme) error {
 // works than are Towline's. Of a type that is not listed here, everything is held once a controller watches it; reading
 // a type that none watches is an error. ApplicationReports have a cache of their own: see resourcesync.NewAgent.
 // argocdNamespace is where the AppProjects are, Argo CD's settings, and the Secrets, of which those for repositories are
-// held.
-func Cache(argocdNamespace string) cache.Options {
+// held. homes are the AppNamespaces of Options.
+func Cache(argocdNamespace string, homes home.Namespaces) cache.Options {
 	exists, err := labels.NewRequirement(apis.LabelPull, selection.Exists, nil)
 	if err != nil {
 		panic(err) // the key is a constant
@@ -51,7 +52,7 @@ func Cache(argocdNamespace string) cache.Options {
 		NewInformer:                 index.NewInformer,
 		DefaultTransform:            cache.TransformStripManagedFields(),
 		ByObject: map[client.Object]cache.ByObject{
-			&argocd.Application{}:       {Label: pulled, Transform: trim.Application},
+			&argocd.Application{}:       {Label: pulled, Transform: homes.Transform(trim.Application)},
 			&argocd.AppProject{}:        {Field: ofArgoCD},
 			&workv1.ManifestWork{}:      {Label: pulled, Transform: trim.Work},
 			&clusterv1.ManagedCluster{}: {Transform: trim.Cluster},

@@ -15,10 +15,12 @@ import (
 	"github.com/towline-io/towline/controllers/gitopscluster"
 	"github.com/towline-io/towline/controllers/internal/events"
 	"github.com/towline-io/towline/controllers/internal/grants"
+	"github.com/towline-io/towline/controllers/internal/home"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/controllers/internal/pause"
 	"github.com/towline-io/towline/controllers/internal/sets"
 	"github.com/towline-io/towline/controllers/internal/tracking"
+	"github.com/towline-io/towline/controllers/placement"
 	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/controllers/resourcesync"
 	"github.com/towline-io/towline/controllers/resourcetree"
@@ -31,11 +33,12 @@ import (
 )
 
 // Names are the controllers in the order of the data flow, as --controllers takes them.
-var Names = []string{GitOpsCluster, Propagation, Dependencies, Status, Aggregation, ResourceTree}
+var Names = []string{GitOpsCluster, Placement, Propagation, Dependencies, Status, Aggregation, ResourceTree}
 
 // The names of the controllers.
 const (
 	GitOpsCluster = "gitopscluster"
+	Placement     = "placement"
 	Propagation   = "propagation"
 	Dependencies  = "dependencies"
 	Status        = "status"
@@ -59,6 +62,10 @@ type Options struct {
 
 	// Search says how ACM Search is asked, where Sources has it.
 	Search SearchOptions
+
+	// AppNamespaces are the namespaces on clusters, by the cluster's name, of Applications that name none themselves. Cache must
+	// have been given the same.
+	AppNamespaces home.Namespaces
 
 	// Move says how Applications change clusters.
 	Move delivery.MoveOptions
@@ -123,7 +130,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Client:   mgr.GetClient(),
 		Pauses:   pauses,
 		Tracking: marks,
-		Live:     mgr.GetAPIReader(),
+		Live:     o.AppNamespaces.Reader(mgr.GetAPIReader()),
 		Grants:   checker,
 		Events:   recorder,
 		Options: delivery.Options{
@@ -140,12 +147,16 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	}
 	setup := map[string]func(ctrl.Manager, int) error{
 		GitOpsCluster: gitOpsCluster(ctx, o, decisions),
-		Propagation:   watchingSets(sender, o.CRDInterval),
-		Dependencies:  watchingSets(beside, o.CRDInterval),
-		Status:        (&status.Reconciler{Client: mgr.GetClient(), Inventory: inventory}).SetupWithManager,
+		Placement: func(mgr ctrl.Manager, concurrency int) error {
+			r := &placement.Reconciler{Client: mgr.GetClient(), Events: recorder}
+			return whenServed(mgr, o.CRDInterval, Placement, placement.Kinds, func() error { return r.SetupWithManager(ctx, mgr, concurrency) })
+		},
+		Propagation:  watchingSets(sender, o.CRDInterval),
+		Dependencies: watchingSets(beside, o.CRDInterval),
+		Status:       (&status.Reconciler{Client: mgr.GetClient(), Inventory: inventory}).SetupWithManager,
 		Aggregation: watchingSets(&aggregation.Reconciler{
 			Client:    mgr.GetClient(),
-			Live:      mgr.GetAPIReader(),
+			Live:      o.AppNamespaces.Reader(mgr.GetAPIReader()),
 			Inventory: inventory,
 			Events:    recorder,
 			MaxBytes:  o.ReportMaxBytes,
@@ -172,7 +183,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 func (o Options) dependencies(mgr ctrl.Manager) *dependencies.Reconciler {
 	return &dependencies.Reconciler{
 		Client:   mgr.GetClient(),
-		Live:     mgr.GetAPIReader(),
+		Live:     o.AppNamespaces.Reader(mgr.GetAPIReader()),
 		Options:  o.Dependencies,
 		Executor: o.Authorization.Executor,
 	}

@@ -629,7 +629,7 @@ func TestDependenciesAfterARestart(t *testing.T) {
 func TestSecretsAreKnownFromTheStart(t *testing.T) {
 	unshared(t)
 	mgr, err := ctrl.NewManager(hub, ctrl.Options{
-		Scheme: scheme, Cache: controllers.Cache(argocdNamespace),
+		Scheme: scheme, Cache: controllers.Cache(argocdNamespace, nil),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: settings(),
 	})

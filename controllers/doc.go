@@ -2,6 +2,7 @@
 // data flow:
 //
 //	gitopscluster  Placement        → Argo CD cluster Secret
+//	placement      PlacementDecision → the cluster of a hub Application
 //	propagation    hub Application  → ManifestWork
 //	dependencies   what Applications need there → ManifestWorks
 //	status         ManifestWork     → hub Application

@@ -306,7 +306,7 @@ func run(ctx context.Context, t *testing.T, replica func(*ctrl.Options), o contr
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return w.count(next) })
 	options := ctrl.Options{
 		Scheme:     scheme,
-		Cache:      controllers.Cache(controllers.DefaultArgoCDNamespace),
+		Cache:      controllers.Cache(controllers.DefaultArgoCDNamespace, nil),
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: settings(), MapperProvider: knownMapper,
 	}

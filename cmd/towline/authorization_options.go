@@ -23,6 +23,7 @@ type authorizationOptions struct {
 	clusterAuthorization string
 	argocdNamespace      string
 	allowedAppNamespaces []string
+	appNamespaces        map[string]string
 	onRevocation         string
 	revocationGrace      time.Duration
 	revocationLimit      int
@@ -72,6 +73,9 @@ func (o *authorizationOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&o.allowedAppNamespaces, "allowed-app-namespaces", o.allowedAppNamespaces,
 		"<hub>=<cluster>: Applications of these namespaces of the hub may choose these namespaces on a cluster; both are globs; "+
 			"those of --argocd-namespace may choose any")
+	fs.StringToStringVar(&o.appNamespaces, "app-namespaces", o.appNamespaces,
+		"<cluster>=<namespace>: where Applications land on a cluster that name no namespace themselves; for the hub as a managed "+
+			"cluster, another one than theirs")
 	fs.StringVar(&o.onRevocation, "on-revocation", o.onRevocation,
 		"what becomes of a work when its Application loses the right to it: freeze (it stays as it is) or delete (the app goes where a "+
 			"rule refuses it; it stays where an object is only missing)")
@@ -97,6 +101,11 @@ func (o *authorizationOptions) validate() error {
 	}
 	if _, err := o.namespaceRules(); err != nil {
 		fail("--allowed-app-namespaces: %w", err)
+	}
+	for cluster, namespace := range o.appNamespaces {
+		if len(validation.IsDNS1123Label(cluster)) > 0 || len(validation.IsDNS1123Label(namespace)) > 0 {
+			fail("--app-namespaces: %q is not <cluster>=<namespace>", cluster+"="+namespace)
+		}
 	}
 	if o.onRevocation != freeze && o.onRevocation != deleteIt {
 		fail("--on-revocation: %q is not %s or %s", o.onRevocation, freeze, deleteIt)

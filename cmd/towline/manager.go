@@ -38,7 +38,7 @@ const (
 
 func managerOptions(scheme *runtime.Scheme, o *options) ctrl.Options {
 	m := commonManagerOptions(scheme, &o.common)
-	m.Cache = controllers.Cache(o.argocdNamespace)
+	m.Cache = controllers.Cache(o.argocdNamespace, o.appNamespaces)
 	m.LeaderElection = o.leaderElect
 	m.LeaderElectionID = leaseName
 	m.LeaderElectionNamespace = o.leaderElectionNamespace

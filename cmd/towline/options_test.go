@@ -83,6 +83,8 @@ func TestFlagsDoSomething(t *testing.T) {
 			[]string{"region.example.com", "zone"}},
 		"take-over-gitopsclusters": {
 			"--take-over-gitopsclusters", func(o *options) any { return controllerOptions(o).TakeOverGitOpsClusters }, true},
+		"placement-concurrency": {
+			"--placement-concurrency=4", func(o *options) any { return controllerOptions(o).Concurrency["placement"] }, 4},
 		"propagation-concurrency": {
 			"--propagation-concurrency=3", func(o *options) any { return controllerOptions(o).Concurrency["propagation"] }, 3},
 		"status-concurrency": {
@@ -135,6 +137,9 @@ func TestFlagsDoSomething(t *testing.T) {
 			"--propagate-objects", func(o *options) any { return controllerOptions(o).Dependencies.Objects }, true},
 		"dependencies-concurrency": {
 			"--dependencies-concurrency=7", func(o *options) any { return controllerOptions(o).Concurrency["dependencies"] }, 7},
+		"app-namespaces": {
+			"--app-namespaces=local-cluster=local,c=d", func(o *options) any { return map[string]string(controllerOptions(o).AppNamespaces) },
+			map[string]string{"local-cluster": "local", "c": "d"}},
 		"allowed-app-namespaces": {
 			"--allowed-app-namespaces=a-*=b,c=d", func(o *options) any { return controllerOptions(o).Authorization.NamespaceRules },
 			[]authorization.NamespaceRule{{From: "a-*", To: "b"}, {From: "c", To: "d"}}},
@@ -256,7 +261,7 @@ func TestValidate(t *testing.T) {
 	}
 	file := kubeconfig(t, "x")
 	for flag, says := range map[string]string{
-		"--controllers=nonsense":                      `"nonsense": use gitopscluster, propagation, dependencies, status, aggregation, resourcetree`,
+		"--controllers=nonsense":                      `"nonsense": use gitopscluster, placement, propagation, dependencies, status, aggregation, resourcetree`,
 		"--controllers=":                              "name at least one",
 		"--propagation-concurrency=0":                 "not between 1 and 1000",
 		"--gitopscluster-concurrency=0":               "not between 1 and 1000",

@@ -30,6 +30,7 @@ const (
 	actDown    = "down"
 	actJoin    = "join"
 	actLeave   = "leave"
+	actHubArgo = "hub-argocd"
 )
 
 // localControl asks the supervisor of this process.
@@ -47,6 +48,8 @@ func (c localControl) act(ctx context.Context, action, plane, what string) error
 		return c.s.stopProcess(ctx, plane, what)
 	case actStart:
 		return c.s.startProcess(ctx, plane, what)
+	case actHubArgo:
+		return c.s.hub.startHubArgo(ctx, what)
 	case actJoin:
 		return c.s.addCluster(ctx, plane)
 	case actLeave:

@@ -6,11 +6,15 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/e2e/towline"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
@@ -26,7 +30,10 @@ func manageHub(ctx context.Context, name string) {
 	crd.SetResourceVersion("")
 	crd.SetUID("")
 	Expect(hub.Create(ctx, crd)).To(Succeed())
-	DeferCleanup(func(ctx SpecContext) { Expect(hub.Delete(ctx, crd)).To(Succeed()) }) //nolint:contextcheck // a clean-up has its own
+	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has its own
+		Expect(hub.Delete(ctx, crd)).To(Succeed())
+		Eventually(ctx, read(hub, crd)).Should(BeNil())
+	})
 
 	workAgent(ctx, name, f.Hub.Kubeconfig(), func(b *fixture.ClusterBuilder) { b.Label(apis.LabelLocalCluster, "true") })
 }
@@ -77,4 +84,97 @@ var _ = Describe("The hub as a managed cluster", func() {
 		Expect(hub.Delete(ctx, app)).To(Succeed())
 		Eventually(ctx, read(hub, landed)).Should(BeNil())
 	})
+
+	It("gets what a Placement chose it for, by a template that knows nothing of it, and its Argo CD deploys it", Serial, func(ctx SpecContext) {
+		const there, folder = "towline-local", "local-settings"
+		namespaceOn(ctx, hub, there)
+		namespaceOn(ctx, hub, folder)
+		manageHub(ctx, "local-cluster")
+		_, err := f.Git.Commit(ctx, fleet.AppsRepo, map[string]string{
+			folder + "/settings.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n"}, "Add settings")
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has its own
+			_, err := f.Git.Remove(ctx, fleet.AppsRepo, []string{folder + "/settings.yaml"}, "Remove settings")
+			Expect(err).NotTo(HaveOccurred())
+		})
+
+		By("running Argo CD on the hub for one more namespace, and Towline with the setting for it")
+		Expect(f.Hub.StartArgoCD(ctx, there)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(f.Hub.StopArgoCD(ctx)).To(Succeed()) }) //nolint:contextcheck // the same
+		tow.Stop()
+		DeferCleanup(func(ctx SpecContext) { Expect(tow.Restart(ctx)).To(Succeed()) }) //nolint:contextcheck // the same
+		setting, err := towline.Run(ctx, f, binary, "towline-local", "--propagate-objects", "--app-namespaces=local-cluster="+there)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(setting.Stop)
+
+		apply(ctx, fmt.Sprintf(everywhere, there, specOf("everywhere", folder, folder)))
+		DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // the same
+			_, err := f.Hub.Kubectl(ctx, "delete", "-n", argocdNamespace, "placement/everywhere", "appproject/everywhere")
+			Expect(err).NotTo(HaveOccurred())
+		})
+		withoutApplicationSet("everywhere")
+		for _, on := range []string{"cluster1", "local-cluster"} {
+			expectHealthy(ctx, on+"-everywhere")
+		}
+		settings := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: folder, Name: "settings"}}
+		for _, c := range []client.Client{hub, cluster["cluster1"]} {
+			Expect(read(c, settings)(ctx)).NotTo(BeNil())
+		}
+		landed := &argocd.Application{}
+		landed.Namespace, landed.Name = there, "local-cluster-everywhere"
+		Expect(read(hub, landed)(ctx)).To(HaveField("Status.Health.Status", "Healthy"))
+
+		By("deleting the ApplicationSet")
+		_, err = f.Hub.Kubectl(ctx, "delete", "applicationsets.argoproj.io", "everywhere", "--namespace", argocdNamespace, "--wait=false")
+		Expect(err).NotTo(HaveOccurred())
+		for _, gone := range []client.Object{named("local-cluster-everywhere"), named("cluster1-everywhere"), landed, settings} {
+			Eventually(ctx, func(ctx context.Context) error { return hub.Get(ctx, client.ObjectKeyFromObject(gone), gone) }).
+				Should(Satisfy(apierrors.IsNotFound), gone.GetName())
+		}
+	})
 })
+
+// everywhere is an ApplicationSet as in the README, for a Placement of two clusters, one of which is the hub; and its AppProject,
+// by which the hub's Argo CD lets Applications of one more namespace use it.
+const everywhere = `
+apiVersion: argoproj.io/v1alpha1
+kind: AppProject
+metadata: {name: everywhere, namespace: argocd}
+spec:
+  sourceRepos: ['*']
+  sourceNamespaces: [%s]
+  destinations: [{server: '*', namespace: '*'}]
+  clusterResourceWhitelist: [{group: "", kind: Namespace}]
+---
+apiVersion: cluster.open-cluster-management.io/v1beta1
+kind: Placement
+metadata: {name: everywhere, namespace: argocd}
+spec:
+  clusterSets: [global]
+  predicates:
+  - requiredClusterSelector:
+      labelSelector: {matchLabels: {name: cluster1}}
+  - requiredClusterSelector:
+      labelSelector: {matchLabels: {local-cluster: "true"}}
+  tolerations:
+  - {key: cluster.open-cluster-management.io/unreachable, operator: Exists}
+  - {key: cluster.open-cluster-management.io/unavailable, operator: Exists}
+---
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: everywhere, namespace: argocd}
+spec:
+  generators:
+  - clusterDecisionResource:
+      configMapRef: ocm-placement-generator
+      labelSelector: {matchLabels: {cluster.open-cluster-management.io/placement: everywhere}}
+      requeueAfterSeconds: 3
+  template:
+    metadata:
+      name: '{{name}}-everywhere'
+      labels: {apps.open-cluster-management.io/pull-to-ocm-managed-cluster: "true"}
+      annotations:
+        apps.open-cluster-management.io/ocm-managed-cluster: '{{name}}'
+        argocd.argoproj.io/skip-reconcile: "true"
+    spec: %s
+`

@@ -51,8 +51,13 @@ const (
 // Written by the dependencies controller.
 const ConditionDependencyError = "DependencyError"
 
+// ConditionPlacementWarning is on a hub Application that follows a Placement, by AnnotationPlacement, which has not chosen just
+// one cluster for it. The message says what to do. Written by the placement controller.
+const ConditionPlacementWarning = "PlacementWarning"
+
 // ConditionOperationError is on the rows of a report whose last operation failed, or failed and is tried again, where no
-// SyncError tells why: Argo CD sets that for automated syncs only, when it has given up. Written by the aggregation controller. ACM Search tells of it too; then the status
+// SyncError tells why: Argo CD sets that for automated syncs only, when it has given up. Written by the aggregation
+// controller. ACM Search tells of it too; then the status
 // controller writes it on the Application, where the work agent does not say what became of the operation.
 const ConditionOperationError = "OperationError"
 
@@ -86,6 +91,9 @@ const (
 	// OwnerDependencies sends what an Application needs beside itself.
 	OwnerDependencies ConditionOwner = "dependencies"
 
+	// OwnerPlacement has Applications follow their Placements.
+	OwnerPlacement ConditionOwner = "placement"
+
 	// OwnerStatus tells of the way between hub and cluster.
 	OwnerStatus ConditionOwner = "status"
 
@@ -118,6 +126,7 @@ var ConditionRules = []ConditionRule{
 	{Type: ConditionMoveWarning, Owner: OwnerPropagation, Row: ConditionMoveWarning, Lasts: true},
 	{Type: ConditionDeletionWarning, Owner: OwnerPropagation, Row: ConditionDeletionWarning, Lasts: true},
 	{Type: ConditionDependencyError, Owner: OwnerDependencies, Row: ConditionDependencyError},
+	{Type: ConditionPlacementWarning, Owner: OwnerPlacement, Row: ConditionPlacementWarning},
 	{Type: ConditionRefreshWarning, Owner: OwnerPropagation},
 	{Type: ConditionWorkApplyError, Owner: OwnerStatus, Row: ConditionWorkApplyError},
 	{Type: ConditionWorkAvailableWarning, Owner: OwnerStatus, Row: ConditionWorkAvailableWarning},

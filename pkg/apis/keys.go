@@ -37,6 +37,10 @@ const (
 	// namespace of the hub Application.
 	AnnotationAppNamespace = Group + "/ocm-managed-cluster-app-namespace"
 
+	// AnnotationPlacement names a Placement in the Application's own namespace: AnnotationCluster is kept to the cluster that it has
+	// chosen.
+	AnnotationPlacement = Group + "/placement"
+
 	// AnnotationRelease ends the management of an Application when it is true, and leaves everything on the cluster.
 	AnnotationRelease = Group + "/release"
 

@@ -15,6 +15,10 @@ const (
 	ReasonClusterDeleting = "ClusterDeleting"
 	// ReasonClusterNamespaceMissing: the ManagedCluster's namespace is not there, or is going.
 	ReasonClusterNamespaceMissing = "ClusterNamespaceMissing"
+	// ReasonPlaced: the Placement that the Application follows has chosen a cluster. It is no problem.
+	ReasonPlaced = "Placed"
+	// ReasonPlacementUnclear: that Placement has not chosen just one cluster.
+	ReasonPlacementUnclear = "PlacementUnclear"
 	// ReasonLocalClusterConflict: on the hub itself the work would overwrite the Application that it is made from.
 	ReasonLocalClusterConflict = "LocalClusterConflict"
 	// ReasonSkipReconcileMissing: the hub's own Argo CD would act on the Application too.

@@ -39,6 +39,10 @@ func noCluster(app *argocd.Application) string {
 	if app.Cluster() != "" {
 		return ""
 	}
+	if app.Placement() != "" {
+		return fmt.Sprintf("Placement %s/%s, which the annotation %s names, has not chosen a cluster yet",
+			app.Namespace, app.Placement(), apis.AnnotationPlacement)
+	}
 	return fmt.Sprintf("the pull label is set but no cluster is named: set the annotation %s to the name of a ManagedCluster",
 		apis.AnnotationCluster)
 }
@@ -126,5 +130,6 @@ func askOwnCopy(d *decision, _ question) answer {
 		return open
 	}
 	return because("ManagedCluster %q is the hub itself, where this Application would overwrite its own copy in namespace %q: "+
-		"set the annotation %s to another namespace", d.App.Cluster(), d.App.Namespace, apis.AnnotationAppNamespace)
+		"set the annotation %s to another namespace, or have Towline's --app-namespaces name one for the cluster",
+		d.App.Cluster(), d.App.Namespace, apis.AnnotationAppNamespace)
 }

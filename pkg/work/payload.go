@@ -20,6 +20,7 @@ var hubOnly = []string{
 	apis.LabelPull,
 	apis.AnnotationCluster,
 	apis.AnnotationAppNamespace,
+	apis.AnnotationPlacement,
 	apis.AnnotationSkipReconcile,
 	apis.AnnotationWith,
 	apis.AnnotationRefresh,

@@ -63,10 +63,18 @@ func (a *Application) Cluster() string {
 	return a.Annotations[apis.AnnotationCluster]
 }
 
+// Placement is the name of the Placement, in the Application's own namespace, that chooses its cluster; empty for none.
+func (a *Application) Placement() string {
+	return a.Annotations[apis.AnnotationPlacement]
+}
+
 // ClusterNamespace is the namespace that the Application is to have on its cluster.
 func (a *Application) ClusterNamespace() string {
 	if ns := a.Annotations[apis.AnnotationAppNamespace]; ns != "" {
 		return ns
+	}
+	if a.Home != "" {
+		return a.Home
 	}
 	return a.Namespace
 }

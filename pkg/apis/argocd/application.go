@@ -29,6 +29,10 @@ type Application struct {
 
 	// Unknown holds top-level fields of newer Argo CDs, untouched.
 	Unknown map[string]json.RawMessage `json:"-"`
+
+	// Home is the namespace that administrators chose for Applications on this one's cluster; empty where they chose none. It is
+	// no part of the object: whoever reads Applications sets it.
+	Home string `json:"-"`
 }
 
 // ApplicationList is a list of Applications.

@@ -1,0 +1,84 @@
+package controllers_test
+
+import (
+	"testing"
+
+	. "github.com/onsi/gomega"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/towline-io/towline/controllers"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// homes starts a Towline whose administrators chose a namespace for Applications of a cluster, and lets no Application choose one.
+func homes(t *testing.T, cluster, namespace string) *running {
+	t.Helper()
+	chosen := map[string]string{cluster: namespace}
+	return startReplica(t,
+		func(o *ctrl.Options) { o.Cache = controllers.Cache(controllers.DefaultArgoCDNamespace, chosen) },
+		func(o *controllers.Options) {
+			o.AppNamespaces = chosen
+			o.Authorization.NamespaceRules = nil
+		})
+}
+
+// landsIn is the namespace to which the Application's work brings it.
+func landsIn(t *testing.T, app *argocd.Application) string {
+	t.Helper()
+	NewWithT(t).Eventually(func() bool { return workOf(t, app) == nil }, soon, tick).Should(BeFalse())
+	there, ok := work.Carried(workOf(t, app))
+	if !ok {
+		t.Fatal("the work carries no Application")
+	}
+	return there.Namespace
+}
+
+// TestHomeOnTheHub: on the hub as a managed cluster, an Application without a namespace of its own lands in the one that
+// administrators chose, and needs no annotation and no rule for that. Neither does its end.
+func TestHomeOnTheHub(t *testing.T) {
+	c := cluster(t, func(c *clusterv1.ManagedCluster) { c.Labels = map[string]string{apis.LabelLocalCluster: "true"} })
+	homes(t, c.Name, "local-apps")
+	app, elsewhere := application(t, c).Obj(), application(t, cluster(t)).Obj()
+	create(t, app)
+	create(t, elsewhere)
+	g := NewWithT(t)
+	g.Expect(landsIn(t, app)).To(Equal("local-apps"))
+	g.Expect(landsIn(t, elsewhere)).To(Equal(elsewhere.Namespace))
+	expectNoProblem(t, app)
+
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationAppNamespace] = "chosen" })
+	expectForbidden(t, app, apis.ReasonNamespaceForbidden, "may not have namespace \"chosen\"")
+	edit(t, app, func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationAppNamespace) })
+	g.Eventually(func() bool {
+		_, there := condition(t, app, apis.ConditionPropagationForbiddenError)
+		return there
+	}, soon, tick).Should(BeFalse())
+
+	reportOf(t, workOf(t, app), feedbackOf(homed(app, "local-apps")).Healthy("a"))
+	expectHealth(t, app, "Healthy")
+	remove(t, app)
+	expectGone(t, app)
+	g.Eventually(func() bool { return workOf(t, app) == nil }, soon, tick).Should(BeTrue())
+}
+
+// TestHomeIsShared: two Applications of a name, from two namespaces of the hub, cannot have one home.
+func TestHomeIsShared(t *testing.T) {
+	c := cluster(t)
+	homes(t, c.Name, "shared")
+	first := application(t, c).Obj()
+	create(t, first)
+	landsIn(t, first)
+	second := application(t, c).Obj()
+	create(t, second)
+	expectProblem(t, second, apis.ReasonTargetConflict, "the same namespace and name")
+}
+
+// homed is the Application with a home, as the controllers see it.
+func homed(app *argocd.Application, namespace string) *argocd.Application {
+	app = app.DeepCopy()
+	app.Home = namespace
+	return app
+}

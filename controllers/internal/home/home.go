@@ -1,0 +1,66 @@
+// Package home tells Applications which namespace administrators chose on their cluster, for those that name none themselves.
+//
+// It does so wherever Applications are read, in the cache and past it: index, decision, rights and payload then all go by the same
+// namespace. Nothing of it is written to the hub.
+package home
+
+import (
+	"context"
+
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// Namespaces are the chosen namespaces, by the name of the cluster.
+type Namespaces map[string]string
+
+// Set gives an Application the namespace that was chosen for its cluster.
+func (n Namespaces) Set(app *argocd.Application) { app.Home = n[app.Cluster()] }
+
+// Transform does so for what a cache is to hold, after another transform.
+func (n Namespaces) Transform(before toolscache.TransformFunc) toolscache.TransformFunc {
+	if len(n) == 0 {
+		return before
+	}
+	return func(obj any) (any, error) {
+		obj, err := before(obj)
+		if app, ok := obj.(*argocd.Application); ok {
+			n.Set(app)
+		}
+		return obj, err
+	}
+}
+
+// Reader does so for what is read from the API server.
+func (n Namespaces) Reader(live client.Reader) client.Reader {
+	if len(n) == 0 {
+		return live
+	}
+	return reader{live, n}
+}
+
+type reader struct {
+	client.Reader
+
+	chosen Namespaces
+}
+
+func (r reader) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	err := r.Reader.Get(ctx, key, obj, opts...)
+	if app, ok := obj.(*argocd.Application); ok && err == nil {
+		r.chosen.Set(app)
+	}
+	return err
+}
+
+func (r reader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	err := r.Reader.List(ctx, list, opts...)
+	if apps, ok := list.(*argocd.ApplicationList); ok && err == nil {
+		for i := range apps.Items {
+			r.chosen.Set(&apps.Items[i])
+		}
+	}
+	return err
+}

@@ -1,0 +1,78 @@
+package placement
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/towline-io/towline/controllers/internal/index"
+	"github.com/towline-io/towline/controllers/internal/leaderless"
+	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/controllers/internal/wake"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// Kinds are those that the controller works with and that a hub may lack.
+var Kinds = []schema.GroupVersionKind{schema.GroupVersion(clusterv1beta1.GroupVersion).WithKind("PlacementDecision")}
+
+// SetupWithManager registers the controller. concurrency is how many Applications are worked on at a time.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, concurrency int) error {
+	if err := leaderless.Hold(mgr.GetCache(), &argocd.Application{}, &clusterv1beta1.PlacementDecision{}); err != nil {
+		return err
+	}
+	if err := index.AddFollowers(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	b := ctrl.NewControllerManagedBy(mgr).Named("placement").WithOptions(retry.WhenLeading(concurrency))
+	return wake.Register(b, []wake.Watch{
+		wake.Self(&argocd.Application{}, changed()),
+		wake.Of(&clusterv1beta1.PlacementDecision{}, r.followers),
+	}).Complete(r)
+}
+
+// followers are the Applications that follow the Placement of a PlacementDecision.
+func (r *Reconciler) followers(ctx context.Context, decision client.Object) []reconcile.Request {
+	name := decision.GetLabels()[clusterv1beta1.PlacementLabel]
+	if name == "" {
+		return nil
+	}
+	return wake.Requests(index.Followers(ctx, r, decision.GetNamespace(), name))
+}
+
+// facts are what the decision reads of an Application, and what it writes there.
+type facts struct {
+	placement, cluster string
+	pulled, deleting   bool
+	warning            string
+}
+
+func factsOf(app *argocd.Application) facts {
+	f := facts{placement: app.Placement(), cluster: app.Cluster(), pulled: app.Pulled(), deleting: !app.DeletionTimestamp.IsZero()}
+	if i := argocd.IndexCondition(app.Status.Conditions, apis.ConditionPlacementWarning); i >= 0 {
+		f.warning = app.Status.Conditions[i].Message
+	}
+	return f
+}
+
+// concerned tells whether the controller has, or had, something to do with an Application.
+func (f facts) concerned() bool { return f.placement != "" || f.warning != "" }
+
+// changed lets through the Applications that follow a Placement, or did, when what is decided by changes.
+func changed() predicate.Predicate {
+	of := func(obj client.Object) facts { return factsOf(obj.(*argocd.Application)) }
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return of(e.Object).concerned() },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			before, after := of(e.ObjectOld), of(e.ObjectNew)
+			return before != after && (before.concerned() || after.concerned())
+		},
+		DeleteFunc: func(event.DeleteEvent) bool { return false },
+	}
+}

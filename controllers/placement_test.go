@@ -1,0 +1,161 @@
+package controllers_test
+
+import (
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// decided makes a PlacementDecision of a Placement that has chosen those clusters.
+func decided(t *testing.T, namespace, placement, name string, clusters ...string) *clusterv1beta1.PlacementDecision {
+	t.Helper()
+	d := &clusterv1beta1.PlacementDecision{ObjectMeta: metav1.ObjectMeta{
+		Namespace: namespace, Name: name, Labels: map[string]string{clusterv1beta1.PlacementLabel: placement}}}
+	create(t, d)
+	choose(t, d, clusters...)
+	return d
+}
+
+// expectCluster waits until the Application names that cluster.
+func expectCluster(t *testing.T, app *argocd.Application, cluster string) {
+	t.Helper()
+	NewWithT(t).Eventually(func() string { return get(t, app).Cluster() }, soon, tick).Should(Equal(cluster))
+}
+
+// expectPlacement waits until the Application says of its Placement what contains those words; nothing for empty words.
+func expectPlacement(t *testing.T, app *argocd.Application, says string) {
+	t.Helper()
+	match := ContainSubstring(says)
+	if says == "" {
+		match = BeEmpty()
+	}
+	NewWithT(t).Eventually(func() string {
+		message, _ := condition(t, app, apis.ConditionPlacementWarning)
+		return message
+	}, soon, tick).Should(match)
+}
+
+// following starts an Application that follows the Placement "best", and names no cluster.
+func following(t *testing.T, namespace string) *argocd.Application {
+	t.Helper()
+	app := application(t, cluster(t)).Namespace(namespace).Annotation(apis.AnnotationPlacement, "best").Obj()
+	delete(app.Annotations, apis.AnnotationCluster)
+	create(t, app)
+	return app
+}
+
+// TestPlacementIsFollowed from nothing to one cluster and the next, and back from what somebody else wrote. The Placement of
+// another namespace, and another Placement, mean nothing.
+func TestPlacementIsFollowed(t *testing.T) {
+	towline := start(t)
+	ns, a, b := namespace(t, unique("apps")), cluster(t), cluster(t)
+	decided(t, namespace(t, unique("others")), "best", "d", b.Name)
+	decided(t, ns, "other", "other", b.Name)
+	app := following(t, ns)
+	expectPlacement(t, app, "has chosen no cluster")
+	expectProblem(t, app, apis.ReasonClusterAnnotationMissing, "has not chosen a cluster yet")
+
+	d := decided(t, ns, "best", "d", a.Name)
+	expectCluster(t, app, a.Name)
+	expectPlacement(t, app, "")
+	expectWork(t, app)
+	edit(t, app, func(app *argocd.Application) { app.Annotations[apis.AnnotationCluster] = b.Name })
+	expectCluster(t, app, a.Name)
+
+	report(t, app, feedbackOf(app).Healthy("a"))
+	expectHealth(t, app, "Healthy")
+	settled(t)
+	towline.writes.take()
+	settled(t)
+	for _, write := range towline.writes.take() {
+		if strings.Contains(write, ns) {
+			t.Errorf("written at rest: %s", write)
+		}
+	}
+
+	first := expectWork(t, app)
+	choose(t, d, b.Name)
+	expectCluster(t, app, b.Name)
+	NewWithT(t).Eventually(func() string { return workOf(t, get(t, app)).Namespace }, soon, tick).Should(Equal(b.Name))
+	if w := get(t, first); w == nil || !w.DeletionTimestamp.IsZero() {
+		t.Error("the first cluster lost it before the second had it")
+	}
+}
+
+// TestPlacementThatDoesNotDecide takes nothing away.
+func TestPlacementThatDoesNotDecide(t *testing.T) {
+	start(t)
+	ns, a, b := namespace(t, unique("apps")), cluster(t), cluster(t)
+	d := decided(t, ns, "best", "d", a.Name)
+	app := following(t, ns)
+	expectCluster(t, app, a.Name)
+	w := expectWork(t, app)
+	stays := func(says string) {
+		t.Helper()
+		expectPlacement(t, app, says)
+		if now := workOf(t, get(t, app)); now == nil || now.UID != w.UID {
+			t.Errorf("its work did not stay: %v", now)
+		}
+	}
+	choose(t, d)
+	stays("stays on cluster " + a.Name)
+	choose(t, d, a.Name, b.Name)
+	stays("numberOfClusters to 1")
+	choose(t, d, a.Name)
+	stays("")
+	more := decided(t, ns, "best", "d-2", b.Name)
+	stays("2 clusters")
+	discard(t, []client.Object{more})
+	stays("")
+	discard(t, []client.Object{d})
+	stays("or there is none of that name")
+	edit(t, app, func(app *argocd.Application) { delete(app.Annotations, apis.AnnotationPlacement) })
+	stays("")
+}
+
+// TestPlacementOfAnApplicationSet: its controller would undo what is written. Nothing is, and the Application says why.
+func TestPlacementOfAnApplicationSet(t *testing.T) {
+	start(t)
+	ns, a := namespace(t, unique("apps")), cluster(t)
+	decided(t, ns, "best", "d", a.Name)
+	app := application(t, cluster(t)).Namespace(ns).ApplicationSet("set").Annotation(apis.AnnotationPlacement, "best").Obj()
+	create(t, app)
+	expectPlacement(t, app, "ApplicationSet set")
+	settled(t)
+	if got := get(t, app).Cluster(); got != app.Cluster() {
+		t.Errorf("it goes to %s", got)
+	}
+}
+
+// TestPlacementUnderTheAdmissionPolicies: Towline's token names clusters for those that follow a Placement, and for no others.
+func TestPlacementUnderTheAdmissionPolicies(t *testing.T) {
+	applyPolicy(t, "applications.yaml")
+	towline, ns := asTowline(t, "argocd", "towline-controller"), namespace(t, unique("apps"))
+	name := func(app *argocd.Application, annotations string) error {
+		return towline.Patch(t.Context(), app.DeepCopy(), client.RawPatch(types.MergePatchType,
+			[]byte(`{"metadata":{"annotations":`+annotations+`}}`)), client.DryRunAll)
+	}
+	const another = `{"apps.open-cluster-management.io/ocm-managed-cluster":"b"}`
+	fixed, follows := makeApplication(t, ns), makeApplication(t, ns)
+	edit(t, follows, func(app *argocd.Application) { app.Annotations = map[string]string{apis.AnnotationPlacement: "best"} })
+	g := NewWithT(t)
+	g.Eventually(func() error { return name(fixed, another) }, soon, tick).Should(MatchError(ContainSubstring("follows a Placement")))
+	g.Expect(name(follows, another)).To(Succeed())
+	for _, refused := range []string{
+		`{"apps.open-cluster-management.io/placement":"other"}`,
+		`{"apps.open-cluster-management.io/placement":null}`,
+		`{"apps.open-cluster-management.io/adopt":"always"}`,
+	} {
+		g.Expect(name(follows, refused)).To(MatchError(ContainSubstring("of an Application's annotations")), refused)
+	}
+	g.Expect(name(fixed, `{"apps.open-cluster-management.io/placement":"best","apps.open-cluster-management.io/ocm-managed-cluster":"b"}`)).
+		To(MatchError(ContainSubstring("of an Application's annotations")))
+}
