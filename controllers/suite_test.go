@@ -50,8 +50,8 @@ const (
 	tick = 20 * time.Millisecond
 )
 
-// publishedCRDs has the API server serve the CRD of reports that other products bring, which is narrower and prunes.
-var publishedCRDs = flag.Bool("published-crds", false, "run with the published CRD of reports in place of Towline's")
+// publishedCRDs has the API server serve the CRDs that other products bring, which are narrower and prune.
+var publishedCRDs = flag.Bool("published-crds", false, "run with the CRDs that other products bring in place of Towline's")
 
 var (
 	hub    *rest.Config
@@ -143,6 +143,23 @@ func connect() error {
 // knownMapper is the mapper for a manager.
 func knownMapper(*rest.Config, *http.Client) (meta.RESTMapper, error) { return mapper, nil }
 
+// published is where the CRDs are that other products bring.
+const published = "../pkg/apis/apps/testdata/published"
+
+// publishedOr is the file of the CRD that other products bring in the place of one of Towline's, or that one where they bring none.
+func publishedOr(file string) string {
+	name := strings.TrimPrefix(strings.TrimSuffix(filepath.Base(file), ".yaml"), apis.Group+"_")
+	if narrow := filepath.Join(published, name+".crd.yaml"); exists(narrow) {
+		return narrow
+	}
+	return file
+}
+
+func exists(file string) bool {
+	_, err := os.Stat(file)
+	return err == nil
+}
+
 // loadCRDs reads Towline's CRDs and those that the controllers need, and makes Application's accept fields that it does not know,
 // as the CRD of a newer Argo CD on the hub would.
 func loadCRDs(dir string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
@@ -165,11 +182,8 @@ func loadCRDs(dir string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	}
 	var crds []*apiextensionsv1.CustomResourceDefinition
 	for _, file := range files {
-		if narrow := filepath.Join("testdata", "published", strings.TrimPrefix(filepath.Base(file), apis.Group+"_")); *publishedCRDs {
-			narrow = strings.TrimSuffix(narrow, ".yaml") + ".crd.yaml"
-			if _, err := os.Stat(narrow); err == nil {
-				file = narrow
-			}
+		if *publishedCRDs {
+			file = publishedOr(file)
 		}
 		data, err := os.ReadFile(file)
 		if err != nil {
