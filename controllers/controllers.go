@@ -11,6 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/towline-io/towline/controllers/aggregation"
+	"github.com/towline-io/towline/controllers/decisions"
 	"github.com/towline-io/towline/controllers/dependencies"
 	"github.com/towline-io/towline/controllers/gitopscluster"
 	"github.com/towline-io/towline/controllers/internal/events"
@@ -33,11 +34,12 @@ import (
 )
 
 // Names are the controllers in the order of the data flow, as --controllers takes them.
-var Names = []string{GitOpsCluster, Placement, Propagation, Dependencies, Status, Aggregation, ResourceTree}
+var Names = []string{GitOpsCluster, Decisions, Placement, Propagation, Dependencies, Status, Aggregation, ResourceTree}
 
 // The names of the controllers.
 const (
 	GitOpsCluster = "gitopscluster"
+	Decisions     = "decisions"
 	Placement     = "placement"
 	Propagation   = "propagation"
 	Dependencies  = "dependencies"
@@ -117,8 +119,8 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	inventory := &resourcesync.Inventory{Sources: known}
 	o.setDefaults()
 	checker := o.Authorization.checker(mgr.GetClient())
-	decisions := sync.OnceValue(func() error { return index.AddDecisions(ctx, mgr.GetFieldIndexer()) })
-	if err := indexGrants(ctx, mgr, o, checker, decisions); err != nil {
+	indexDecisions := sync.OnceValue(func() error { return index.AddDecisions(ctx, mgr.GetFieldIndexer()) })
+	if err := indexGrants(ctx, mgr, o, checker, indexDecisions); err != nil {
 		return err
 	}
 	recorder := events.Sparing(mgr.GetEventRecorder("towline"))
@@ -146,7 +148,8 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		sender.Dependencies = beside
 	}
 	setup := map[string]func(ctrl.Manager, int) error{
-		GitOpsCluster: gitOpsCluster(ctx, o, decisions),
+		GitOpsCluster: gitOpsCluster(ctx, o, indexDecisions),
+		Decisions:     decisionsOf(o),
 		Placement: func(mgr ctrl.Manager, concurrency int) error {
 			r := &placement.Reconciler{Client: mgr.GetClient(), Events: recorder}
 			return whenServed(mgr, o.CRDInterval, Placement, placement.Kinds, func() error { return r.SetupWithManager(ctx, mgr, concurrency) })
@@ -232,5 +235,15 @@ func gitOpsCluster(ctx context.Context, o Options, decisions func() error) func(
 			IndexDecisions: decisions,
 		}
 		return whenServed(mgr, o.CRDInterval, GitOpsCluster, gitopscluster.Kinds, func() error { return r.SetupWithManager(ctx, mgr, concurrency) })
+	}
+}
+
+// decisionsOf sets up the controller of decisions on a hub that has what it works with.
+func decisionsOf(o Options) func(ctrl.Manager, int) error {
+	return func(mgr ctrl.Manager, concurrency int) error {
+		r := &decisions.Reconciler{
+			Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Home: cmp.Or(o.Authorization.ArgoCDNamespace, DefaultArgoCDNamespace),
+		}
+		return whenServed(mgr, o.CRDInterval, Decisions, decisions.Kinds, func() error { return r.SetupWithManager(mgr, concurrency) })
 	}
 }

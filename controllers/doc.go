@@ -2,6 +2,7 @@
 // data flow:
 //
 //	gitopscluster  Placement        → Argo CD cluster Secret
+//	decisions      PlacementDecision → ApplicationSets, which look again
 //	placement      PlacementDecision → the cluster of a hub Application
 //	propagation    hub Application  → ManifestWork
 //	dependencies   what Applications need there → ManifestWorks

@@ -27,7 +27,8 @@ func newControllerCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "controller",
 		Short: "Run the hub's controllers",
-		Long: "Run the hub's controllers: gitopscluster makes the clusters of a Placement known to Argo CD, propagation " +
+		Long: "Run the hub's controllers: gitopscluster makes the clusters of a Placement known to Argo CD, decisions has " +
+			"ApplicationSets follow it at once, propagation " +
 			"wraps the Applications that are marked for pull in ManifestWorks, dependencies sends along what they need on their clusters, " +
 			"status brings what the clusters report back into them, and aggregation keeps a report for every ApplicationSet.",
 		Args: cobra.NoArgs,

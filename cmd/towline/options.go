@@ -98,6 +98,8 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 			objects = "ApplicationSets"
 		case controllers.GitOpsCluster:
 			objects = "GitOpsClusters"
+		case controllers.Decisions:
+			objects = "Placements"
 		case controllers.Dependencies:
 			objects = "ManifestWorks"
 		}

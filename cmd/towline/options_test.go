@@ -78,6 +78,8 @@ func TestFlagsDoSomething(t *testing.T) {
 			"--after-restore=adopt", func(o *options) any { return controllerOptions(o).AfterRestore }, "adopt"},
 		"gitopscluster-concurrency": {
 			"--gitopscluster-concurrency=2", func(o *options) any { return controllerOptions(o).Concurrency["gitopscluster"] }, 2},
+		"decisions-concurrency": {
+			"--decisions-concurrency=2", func(o *options) any { return controllerOptions(o).Concurrency["decisions"] }, 2},
 		"cluster-claims": {
 			"--cluster-claims=region.example.com,zone", func(o *options) any { return controllerOptions(o).ClusterClaims },
 			[]string{"region.example.com", "zone"}},
@@ -261,7 +263,7 @@ func TestValidate(t *testing.T) {
 	}
 	file := kubeconfig(t, "x")
 	for flag, says := range map[string]string{
-		"--controllers=nonsense":                      `"nonsense": use gitopscluster, placement, propagation, dependencies, status, aggregation, resourcetree`,
+		"--controllers=nonsense":                      `"nonsense": use gitopscluster, decisions, placement, propagation, dependencies, status, aggregation, resourcetree`,
 		"--controllers=":                              "name at least one",
 		"--propagation-concurrency=0":                 "not between 1 and 1000",
 		"--gitopscluster-concurrency=0":               "not between 1 and 1000",

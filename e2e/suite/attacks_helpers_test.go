@@ -241,10 +241,10 @@ func withoutPolicies(ctx context.Context, agent client.Client, w *workv1.Manifes
 	}
 	Eventually(ctx, change).ShouldNot(Succeed())
 	_, err := f.Hub.Kubectl(ctx, "delete", "validatingadmissionpolicybindings",
-		"towline-works", "towline-reports", "towline-applications", "towline-clusters")
+		"towline-works", "towline-reports", "towline-applications", "towline-applicationsets", "towline-clusters")
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has a context of its own
-		for _, file := range []string{"applications", "reports", "clusters", "works"} { // that of works last: it shows below that all are back
+		for _, file := range []string{"applications", "applicationsets", "reports", "clusters", "works"} { // that of works last: it shows below that all are back
 			Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "deploy/admission/"+file+".yaml")).To(Succeed())
 		}
 		Eventually(ctx, change).ShouldNot(Succeed())

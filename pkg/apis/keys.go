@@ -62,6 +62,9 @@ const (
 	// AnnotationSkipReconcile is Argo CD's: "true" keeps the hub's own application controller off it.
 	AnnotationSkipReconcile = "argocd.argoproj.io/skip-reconcile"
 
+	// AnnotationSetRefresh is Argo CD's request on an ApplicationSet to look again. Argo CD takes it off when it has (2.6 and later).
+	AnnotationSetRefresh = "argocd.argoproj.io/application-set-refresh"
+
 	// AnnotationRefresh is Argo CD's request to compare again: "hard", or any other value for a normal one.
 	AnnotationRefresh = "argocd.argoproj.io/refresh"
 )

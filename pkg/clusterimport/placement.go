@@ -62,7 +62,7 @@ func (f *Facts) selection() *selection {
 	}
 	p, s := outlineOf(f.Placement), &selection{}
 	for i := range f.Decisions {
-		s.clusters = append(s.clusters, decided(&f.Decisions[i])...)
+		s.clusters = append(s.clusters, Decided(&f.Decisions[i])...)
 	}
 	slices.Sort(s.clusters)
 	named := len(s.clusters)
@@ -72,8 +72,8 @@ func (f *Facts) selection() *selection {
 	return s
 }
 
-// decided are the clusters that a PlacementDecision names.
-func decided(d *clusterv1beta1.PlacementDecision) []string {
+// Decided are the clusters that a PlacementDecision names.
+func Decided(d *clusterv1beta1.PlacementDecision) []string {
 	var out []string
 	for _, decision := range d.Status.Decisions {
 		if decision.ClusterName != "" {

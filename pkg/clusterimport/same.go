@@ -22,7 +22,7 @@ func SamePlacement(a, b *clusterv1beta1.Placement) bool { return outlineOf(a) ==
 
 // SameDecision tells the same of a PlacementDecision.
 func SameDecision(a, b *clusterv1beta1.PlacementDecision) bool {
-	return a.Labels[clusterv1beta1.PlacementLabel] == b.Labels[clusterv1beta1.PlacementLabel] && slices.Equal(decided(a), decided(b))
+	return a.Labels[clusterv1beta1.PlacementLabel] == b.Labels[clusterv1beta1.PlacementLabel] && slices.Equal(Decided(a), Decided(b))
 }
 
 // noted are the namespaces in the GitOpsCluster's annotation.

@@ -1,0 +1,53 @@
+package decisions
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/pkg/clusterimport"
+)
+
+// SetupWithManager registers the controller. concurrency is how many Placements are worked on at a time.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("decisions").
+		Watches(&clusterv1beta1.PlacementDecision{}, r.changes()).
+		WithOptions(retry.WhenLeading(concurrency)).
+		Complete(r)
+}
+
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
+// changes queues the Placement of decisions that name other clusters than before. Those that are there at a start are no change.
+func (r *Reconciler) changes() handler.EventHandler {
+	add := func(q queue, obj client.Object) {
+		key := types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetLabels()[clusterv1beta1.PlacementLabel]}
+		if key.Name != "" {
+			r.asked.changed(key)
+			q.AddAfter(reconcile.Request{NamespacedName: key}, burst)
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, q queue) {
+			if !e.IsInInitialList && len(clusterimport.Decided(e.Object.(*clusterv1beta1.PlacementDecision))) > 0 {
+				add(q, e.Object)
+			}
+		},
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, q queue) {
+			before, after := e.ObjectOld.(*clusterv1beta1.PlacementDecision), e.ObjectNew.(*clusterv1beta1.PlacementDecision)
+			if !clusterimport.SameDecision(before, after) {
+				add(q, after)
+			}
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, q queue) { add(q, e.Object) },
+	}
+}

@@ -1,0 +1,105 @@
+package controllers_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// setFollowing makes an ApplicationSet with a generator that follows the Placement of that name.
+func setFollowing(t *testing.T, ns, placement string) *unstructured.Unstructured {
+	t.Helper()
+	set := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"generators": []any{map[string]any{
+		"clusterDecisionResource": map[string]any{"configMapRef": "acm-placement", "labelSelector": map[string]any{
+			"matchLabels": map[string]any{"cluster.open-cluster-management.io/placement": placement}}},
+	}}}}}
+	set.SetGroupVersionKind(argocd.GroupVersion.WithKind("ApplicationSet"))
+	set.SetNamespace(ns)
+	set.SetName(unique("set"))
+	create(t, set)
+	return set
+}
+
+// looks plays Argo CD: it takes the request off, and tells whether there was one.
+func looks(t *testing.T, set *unstructured.Unstructured) func() bool {
+	return func() bool {
+		now := get(t, set.DeepCopy())
+		if now.GetAnnotations()[apis.AnnotationSetRefresh] != "true" {
+			return false
+		}
+		patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, apis.AnnotationSetRefresh)
+		if err := k8s.Patch(t.Context(), now, client.RawPatch(types.MergePatchType, []byte(patch))); err != nil {
+			t.Fatal(err)
+		}
+		return true
+	}
+}
+
+// TestApplicationSetsFollowDecisionsAtOnce: those that follow the Placement, once for a burst and once more, and only when other
+// clusters are named than before.
+func TestApplicationSetsFollowDecisionsAtOnce(t *testing.T) {
+	ns, elsewhere := namespace(t, unique("argo")), namespace(t, unique("argo"))
+	a, b := cluster(t), cluster(t)
+	decide(t, ns, a)
+	follows, other, far := setFollowing(t, ns, "all"), setFollowing(t, ns, "other"), setFollowing(t, elsewhere, "all")
+	tow := start(t, func(o *controllers.Options) { o.Enabled = []string{controllers.Decisions} })
+	asked := func() int {
+		n := 0
+		for _, w := range tow.writes.take() {
+			if strings.HasPrefix(w, http.MethodPatch) && strings.Contains(w, "/applicationsets/") {
+				n++
+			}
+		}
+		return n
+	}
+	w := NewWithT(t)
+	w.Consistently(looks(t, follows), 10*tick, tick).Should(BeFalse(), "nothing has changed since before the start")
+
+	began := time.Now()
+	decide(t, ns, a, b)
+	decide(t, ns, b)
+	decide(t, ns, a, b)
+	w.Eventually(looks(t, follows), soon, tick).Should(BeTrue())
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("that took %s", took)
+	}
+	w.Eventually(looks(t, follows), soon, tick).Should(BeTrue(), "once more: a cluster may not have had its Secret")
+	w.Expect(asked()).To(Equal(2))
+	count(t, ns, 2) // the Placement's status alone
+	w.Consistently(looks(t, follows), 1500*time.Millisecond, tick).Should(BeFalse())
+	for _, set := range []*unstructured.Unstructured{other, far} {
+		w.Expect(get(t, set.DeepCopy()).GetResourceVersion()).To(Equal(set.GetResourceVersion()))
+	}
+}
+
+// TestWhatTowlinesTokenMayDoToAnApplicationSet: ask it to look again.
+func TestWhatTowlinesTokenMayDoToAnApplicationSet(t *testing.T) {
+	applyPolicy(t, "applicationsets.yaml")
+	set := setFollowing(t, namespace(t, unique("argo")), "all")
+	towline := asTowline(t, "argocd", "towline-controller")
+	change := func(patch string) error {
+		return towline.Patch(t.Context(), set.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(patch)), client.DryRunAll)
+	}
+	w := NewWithT(t)
+	for title, tc := range map[string]struct{ patch, denied string }{
+		"the spec":            {`{"spec":{"goTemplate":true}}`, "does not change the spec"},
+		"another annotation":  {`{"metadata":{"annotations":{"x":"y"}}}`, "and nothing else"},
+		"a label":             {`{"metadata":{"labels":{"x":"y"}}}`, "does not change labels"},
+		"a finalizer":         {`{"metadata":{"finalizers":["example.com/x"]}}`, "does not change labels, finalizers"},
+		"another word for it": {`{"metadata":{"annotations":{"` + apis.AnnotationSetRefresh + `":"x"}}}`, "and nothing else"},
+	} {
+		w.Eventually(func() error { return change(tc.patch) }, soon, tick).Should(MatchError(ContainSubstring(tc.denied)), title)
+	}
+	w.Expect(change(`{"metadata":{"annotations":{"` + apis.AnnotationSetRefresh + `":"true"}}}`)).To(Succeed())
+}
