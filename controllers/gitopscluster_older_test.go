@@ -50,13 +50,19 @@ func standsBack(t *testing.T, g *v1beta1.GitOpsCluster, reason string) {
 // TestGitOpsClusterBesideAnOlderController: while that one runs, or may come back, its Secrets stay as they are, and the GitOpsCluster
 // gets a condition and nothing else. When it has stopped for good, they are taken over whole: what is pushed by them goes on.
 func TestGitOpsClusterBesideAnOlderController(t *testing.T) {
-	const proxy, config = "https://cluster-proxy-addon-user.multicluster-engine.svc.cluster.local:9092/", `{"bearerToken":"theirs","tlsClientConfig":{"insecure":false,"caData":"QQ=="}}`
+	const (
+		host   = "cluster-proxy-addon-user.multicluster-engine.svc.cluster.local"
+		proxy  = "https://" + host + ":9092/"
+		config = `{"bearerToken":"theirs","tlsClientConfig":{"insecure":false,"caData":"QQ=="}}`
+	)
 	ns, gone := namespace(t, unique("argo")), namespace(t, unique("argo"))
 	c, d := cluster(t, withURL("https://"+unique("api")+".example.com"), withLabel("env", "dev")), cluster(t)
-	theirs := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: c.Name + "-application-manager-cluster-secret", Labels: map[string]string{
+	theirs := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: c.Name + "-application-manager-cluster-secret"}}
+	theirs.Labels = map[string]string{
 		apis.LabelSecretType: apis.SecretTypeCluster, apis.LabelImported: "true", apis.LabelClusterName: c.Name,
-		apis.LabelClusterServer: "cluster-proxy-addon-user.multicluster-engine.svc.cluster.local", "apps.open-cluster-management.io/data-source": "cluster-proxy",
-	}}, StringData: map[string]string{"name": c.Name, "server": proxy + c.Name, "config": config}}
+		apis.LabelClusterServer: host, "apps.open-cluster-management.io/data-source": "cluster-proxy",
+	}
+	theirs.StringData = map[string]string{"name": c.Name, "server": proxy + c.Name, "config": config}
 	create(t, theirs)
 	decide(t, ns, c, d)
 	decide(t, gone, c)
@@ -97,7 +103,7 @@ func TestGitOpsClusterBesideAnOlderController(t *testing.T) {
 	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "2 clusters imported")
 	w.Expect(get(t, g.DeepCopy()).Status.Conditions).NotTo(ContainElement(HaveField("Type", BeElementOf("ClustersRegistered", "ArgoServerVerified"))))
 	w.Expect(get(t, theirs.DeepCopy())).To(And(HaveField("UID", theirs.UID), says("server", Equal(proxy+c.Name)), says("config", Equal(config)),
-		labelled("env", "dev"), labelled(apis.LabelClusterServer, "cluster-proxy-addon-user.multicluster-engine.svc.cluster.local")))
+		labelled("env", "dev"), labelled(apis.LabelClusterServer, host)))
 	w.Expect(get(t, theirs.DeepCopy()).Annotations).To(HaveKeyWithValue(apis.AnnotationGitOpsClusters, ns+"/fleet"))
 	w.Expect(secretOf(t, ns, c)()).To(BeNil(), "a second Secret for the cluster")
 	settle(t, tow, ns)

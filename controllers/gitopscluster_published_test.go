@@ -84,7 +84,8 @@ func clustersShown(t *testing.T, ns string) string {
 	}
 	for _, family := range families {
 		for _, m := range family.GetMetric() {
-			if family.GetName() == "towline_gitopscluster_clusters" && slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetValue() == ns }) {
+			ofNamespace := slices.ContainsFunc(m.GetLabel(), func(l *dto.LabelPair) bool { return l.GetValue() == ns })
+			if family.GetName() == "towline_gitopscluster_clusters" && ofNamespace {
 				return fmt.Sprint(m.GetGauge().GetValue())
 			}
 		}

@@ -263,7 +263,7 @@ func TestValidate(t *testing.T) {
 	}
 	file := kubeconfig(t, "x")
 	for flag, says := range map[string]string{
-		"--controllers=nonsense":                      `"nonsense": use gitopscluster, decisions, placement, propagation, dependencies, status, aggregation, resourcetree`,
+		"--controllers=nonsense":                      `"nonsense": use gitopscluster, decisions, placement, propagation`,
 		"--controllers=":                              "name at least one",
 		"--propagation-concurrency=0":                 "not between 1 and 1000",
 		"--gitopscluster-concurrency=0":               "not between 1 and 1000",

@@ -2,7 +2,6 @@ package gitopscluster
 
 import (
 	"context"
-	"errors"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -150,11 +149,10 @@ func (r *Reconciler) observeApplications(ctx context.Context, all clusterimport.
 		return list
 	}
 	whole := func() client.ObjectList { return &argocd.ApplicationList{} }
-	add := func(list client.ObjectList, _ string) error {
+	add := func(list client.ObjectList) {
 		for i := range list.(*argocd.ApplicationList).Items {
 			all.Add(&list.(*argocd.ApplicationList).Items[i])
 		}
-		return nil
 	}
 	err := r.observePages(ctx, outlines, pulled, func(list client.ObjectList, token string) error {
 		deployed := false
@@ -167,12 +165,18 @@ func (r *Reconciler) observeApplications(ctx context.Context, all clusterimport.
 			return nil
 		}
 		again, err := readPage(ctx, r.Live, whole(), pulled, token)
-		return errors.Join(err, add(again, ""))
+		if err == nil {
+			add(again)
+		}
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	return r.observePages(ctx, whole, notPulled, add)
+	return r.observePages(ctx, whole, notPulled, func(list client.ObjectList, _ string) error {
+		add(list)
+		return nil
+	})
 }
 
 // readPage reads one page of a list.

@@ -189,6 +189,47 @@ var _ = Describe("A GitOpsCluster", func() {
 		AddReportEntry(fmt.Sprintf("app and Secret gone after %.2f s", time.Since(began).Seconds()))
 	})
 
+	It("has ApplicationSets follow its Placement at once, by the ConfigMap that the console names", func(ctx SpecContext) {
+		apps := []string{"cluster1-followed", "cluster2-followed", "cluster3-followed"}
+		withoutApplicationSet("followed", apps...)
+		apply(ctx, `apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: followed, namespace: argocd}
+spec:
+  generators:
+  - clusterDecisionResource:
+      configMapRef: acm-placement
+      labelSelector: {matchLabels: {cluster.open-cluster-management.io/placement: all-clusters}}
+      requeueAfterSeconds: 3600
+  template:
+    metadata:
+      name: '{{name}}-followed'
+      labels: {apps.open-cluster-management.io/pull-to-ocm-managed-cluster: "true"}
+      annotations: {apps.open-cluster-management.io/ocm-managed-cluster: '{{name}}', argocd.argoproj.io/skip-reconcile: "true"}
+    spec:
+      project: default
+      source: {repoURL: https://github.com/argoproj/argocd-example-apps.git, targetRevision: HEAD, path: guestbook}
+      destination: {server: https://kubernetes.default.svc, namespace: followed}
+`)
+		for _, app := range apps {
+			Eventually(ctx, read(hub, named(app))).ShouldNot(BeNil())
+		}
+		began := time.Now()
+		chooseAllBut(ctx, "cluster3")
+		Eventually(ctx, read(hub, named(apps[2]))).Should(BeNil())
+		AddReportEntry(fmt.Sprintf("an Application went %.1f s after its cluster was passed over", time.Since(began).Seconds()))
+		Eventually(ctx, read(hub, secretOf("cluster3"))).WithTimeout(clusterimport.DefaultGrace + soon).Should(BeNil())
+
+		began = time.Now()
+		chooseAllBut(ctx, "") // the Secret is made anew, and the generator needs it
+		Eventually(ctx, read(hub, named(apps[2]))).ShouldNot(BeNil())
+		AddReportEntry(fmt.Sprintf("an Application came %.1f s after its cluster was chosen", time.Since(began).Seconds()))
+		Eventually(ctx, func(ctx context.Context) (string, error) {
+			return f.Hub.Kubectl(ctx, "get", "applicationset", "--namespace", argocdNamespace, "followed",
+				"--output", `jsonpath={.metadata.annotations.argocd\.argoproj\.io/application-set-refresh}`)
+		}).Should(BeEmpty())
+	})
+
 	It("keeps a cluster known that has left its Placement while an Application targets it", func(ctx SpecContext) {
 		app := standalone(ctx, "lingering", "cluster2")
 		expectHealthy(ctx, app.Name)

@@ -276,7 +276,8 @@ func TestStandBack(t *testing.T) {
 	afresh := []string{"create *v1.ConfigMap", "create *v1.Role", "create *v1.RoleBinding", "create *v1.ConfigMap", "create a", "create b",
 		"True: Resolved", "True: Imported", "True: Removed"}
 	decides(t, map[string]row{
-		"it runs":                                   {is: fresh(runs), want: []string{"True: OlderControllerRuns", "after 3m34s"}, says: OlderLease.String()},
+		"it runs": {is: fresh(runs), want: []string{"True: OlderControllerRuns", "after 3m34s"},
+			says: OlderLease.String()},
 		"it runs, and has the status":               {is: fresh(theirs, runs), want: []string{"True: OlderControllerRuns", "after 3m34s"}},
 		"it runs, whatever the flag":                {is: fresh(takenOver, runs), want: []string{"True: OlderControllerRuns", "after 3m34s"}},
 		"it came later":                             {is: imported().with(runs), want: []string{"True: OlderControllerRuns", "after 3m34s"}},
@@ -674,17 +675,19 @@ func TestFieldsThatAreNotServed(t *testing.T) {
 		g.Spec.GitOpsAddon = &v1beta1.GitOpsAddonSpec{ArgoCDAgent: &v1beta1.ArgoCDAgentSpec{Enabled: new(true)}}
 	})
 	decides(t, map[string]row{
-		"a policy":              {is: imported().with(policy), want: []string{"True: NotServed"}, says: "act on spec.createPolicyTemplate: it"},
-		"an add-on":             {is: imported().with(addon(true)), want: []string{"True: NotServed"}, says: "act on spec.gitopsAddon: it"},
-		"an agent":              {is: imported().with(agent), want: []string{"True: NotServed"}, says: "spec.gitopsAddon"},
-		"both":                  {is: imported().with(policy, addon(true)), want: []string{"True: NotServed"}, says: "spec.createPolicyTemplate and spec.gitopsAddon"},
+		"a policy":  {is: imported().with(policy), want: []string{"True: NotServed"}, says: "act on spec.createPolicyTemplate: it"},
+		"an add-on": {is: imported().with(addon(true)), want: []string{"True: NotServed"}, says: "act on spec.gitopsAddon: it"},
+		"an agent":  {is: imported().with(agent), want: []string{"True: NotServed"}, says: "spec.gitopsAddon"},
+		"both": {is: imported().with(policy, addon(true)), want: []string{"True: NotServed"},
+			says: "spec.createPolicyTemplate and spec.gitopsAddon"},
 		"both, told already":    {is: imported(policy, addon(true)), want: []string{}},
 		"an add-on that is off": {is: imported(addon(false)), want: []string{}},
 	})
 	s := imported(policy).with(spec(func(g *v1beta1.GitOpsCluster) { g.Spec.CreatePolicyTemplate = nil }))
 	s.settle()
-	if meta.FindStatusCondition(s.GitOpsCluster.Status.Conditions, apis.ConditionFieldsIgnored) != nil || s.GitOpsCluster.Status.Phase != v1beta1.PhaseSuccessful {
-		t.Errorf("%+v", s.GitOpsCluster.Status)
+	st := s.GitOpsCluster.Status
+	if meta.FindStatusCondition(st.Conditions, apis.ConditionFieldsIgnored) != nil || st.Phase != v1beta1.PhaseSuccessful {
+		t.Errorf("%+v", st)
 	}
 }
 

@@ -16,6 +16,9 @@ func TestFollows(t *testing.T) {
 	}}}
 	const by = `{"clusterDecisionResource":{"configMapRef":"acm-placement","requeueAfterSeconds":180,"labelSelector":{"matchLabels":{` +
 		`"cluster.open-cluster-management.io/placement":"all"}}}}`
+	expression := func(e string) string {
+		return `{"generators":[{"clusterDecisionResource":{"labelSelector":{"matchExpressions":[` + e + `]}}}]}`
+	}
 	for title, tc := range map[string]struct {
 		spec string
 		want bool
@@ -24,8 +27,8 @@ func TestFollows(t *testing.T) {
 		"another Placement":   {strings.Replace(`{"generators":[`+by+`]}`, `"all"`, `"other"`, 1), false},
 		"by name":             {`{"generators":[{"clusterDecisionResource":{"name":"all-decision-1"}}]}`, true},
 		"another name":        {`{"generators":[{"clusterDecisionResource":{"name":"all-decision-2"}}]}`, false},
-		"by an expression":    {`{"generators":[{"clusterDecisionResource":{"labelSelector":{"matchExpressions":[{"key":"cluster.open-cluster-management.io/placement","operator":"In","values":["all","x"]}]}}}]}`, true},
-		"by a bad expression": {`{"generators":[{"clusterDecisionResource":{"labelSelector":{"matchExpressions":[{"key":"a","operator":"Near"}]}}}]}`, false},
+		"by an expression":    {expression(`{"key":"cluster.open-cluster-management.io/placement","operator":"In","values":["all","x"]}`), true},
+		"by a bad expression": {expression(`{"key":"a","operator":"Near"}`), false},
 		"by nothing":          {`{"generators":[{"clusterDecisionResource":{}}]}`, false},
 		"in a matrix":         {`{"generators":[{"list":{}},{"matrix":{"generators":[{"git":{}},` + by + `]}}]}`, true},
 		"in a merge in one":   {`{"generators":[{"matrix":{"generators":[{"merge":{"generators":[` + by + `]}}]}}]}`, true},
