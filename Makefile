@@ -145,6 +145,7 @@ test-envtest: ## Those, and the tests against a real API server.
 .PHONY: test-contract
 test-contract: ## What Towline writes, read by Argo CD's and OCM's own code.
 	CGO_ENABLED=0 go -C e2e/programs/argocd test -trimpath ./...
+	CGO_ENABLED=0 go -C e2e/programs/argocd3 test -trimpath ./...
 	CGO_ENABLED=0 go -C e2e/programs/ocm test -trimpath ./...
 
 .PHONY: test-fleet
@@ -186,8 +187,9 @@ build: ## Build bin/towline.
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/towline ./cmd/towline
 
 .PHONY: generate
-generate: ## Generate the deep copies of the API types.
+generate: ## Generate the deep copies of the API types, and the contract tests of Argo CD 3.
 	$(CONTROLLER_GEN) object paths=./pkg/apis/...
+	.ci/contract-tests
 
 .PHONY: manifests
 manifests: ## Generate the CRDs, the role and deploy/install.yaml.

@@ -52,7 +52,7 @@ func TestProjectsPermitWhatTheTableSays(t *testing.T) {
 	for _, tc := range cases.Destinations {
 		p := v1alpha1.AppProject{Spec: v1alpha1.AppProjectSpec{Destinations: tc.Entries}}
 		to := v1alpha1.ApplicationDestination{Name: tc.Name, Server: tc.Server, Namespace: tc.Namespace}
-		if got, err := p.IsDestinationPermitted(to, nil); err != nil || got != tc.Permitted {
+		if got, err := destinationPermitted(p, to); err != nil || got != tc.Permitted {
 			t.Errorf("%v on %v: Argo CD says %t, %v", tc.Entries, to, got, err)
 		}
 	}

@@ -20,9 +20,6 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// methods are the ways in which an Argo CD of a cluster may track what it deployed: empty for its default.
-var methods = []v1alpha1.TrackingMethod{"", argo.TrackingMethodLabel, argo.TrackingMethodAnnotation, argo.TrackingMethodAnnotationAndLabel}
-
 // marks are the keys that Towline keeps on the hub.
 func marks(t *testing.T) []string {
 	t.Helper()
@@ -77,7 +74,7 @@ func TestNothingThatTravelsIsTracked(t *testing.T) {
 				}
 			}
 			marked := obj.DeepCopy()
-			if err := tracking.SetAppInstance(marked, common.LabelKeyAppInstance, "apps", "argocd", argo.TrackingMethodAnnotationAndLabel, ""); err != nil {
+			if err := tracking.SetAppInstance(marked, common.LabelKeyAppInstance, "apps", "argocd", trackingMethodBoth, ""); err != nil {
 				t.Fatal(err)
 			}
 			for _, method := range methods {

@@ -1,0 +1,110 @@
+// Code generated from ../argocd by make generate. DO NOT EDIT.
+
+package argocd
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/argoproj/argo-cd/gitops-engine/pkg/health"
+	"github.com/argoproj/argo-cd/v3/pkg/apis/application/v1alpha1"
+	cacheutil "github.com/argoproj/argo-cd/v3/util/cache"
+	"github.com/argoproj/argo-cd/v3/util/cache/appstate"
+	"github.com/redis/go-redis/v9"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// entry is pkg/tree/testdata/entry.golden.json: what Towline writes into Argo CD's cache.
+type entry struct {
+	Key, Value, CompressedKey string
+	Compressed                []byte
+	Channel                   string
+	OtherNamespaceKey         string
+}
+
+func written(t *testing.T) (entry, *redis.Client) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(root, "pkg/tree/testdata/entry.golden.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e entry
+	if err := json.Unmarshal(data, &e); err != nil {
+		t.Fatal(err)
+	}
+	server := miniredis.RunT(t)
+	for key, value := range map[string]string{e.Key: e.Value, e.CompressedKey: string(e.Compressed), e.OtherNamespaceKey: e.Value} {
+		if err := server.Set(key, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
+	t.Cleanup(func() { client.Close() })
+	return e, client
+}
+
+func appState(client *redis.Client, compression cacheutil.RedisCompressionType) *appstate.Cache {
+	return appstate.NewCache(cacheutil.NewCache(cacheutil.NewRedisCache(client, time.Hour, compression)), time.Hour)
+}
+
+// TestArgoCDReadsTheTree reads what Towline writes through the cache package of argocd-server.
+func TestArgoCDReadsTheTree(t *testing.T) {
+	_, client := written(t)
+	home := &v1alpha1.Application{ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: "guestbook"}}
+	elsewhere := &v1alpha1.Application{ObjectMeta: metav1.ObjectMeta{Namespace: "team-a", Name: "guestbook"}}
+	for title, tc := range map[string]struct {
+		app         *v1alpha1.Application
+		compression cacheutil.RedisCompressionType
+	}{
+		"plain":                {home, cacheutil.RedisCompressionNone},
+		"compressed":           {home, cacheutil.RedisCompressionGZip},
+		"in another namespace": {elsewhere, cacheutil.RedisCompressionNone},
+	} {
+		t.Run(title, func(t *testing.T) {
+			var got v1alpha1.ApplicationTree
+			if err := appState(client, tc.compression).GetAppResourcesTree(tc.app.InstanceName("argocd"), &got); err != nil {
+				t.Fatal(err)
+			}
+			node := got.FindNode("apps", "Deployment", "guestbook", "guestbook-ui")
+			if len(got.Nodes) != 3 || node == nil || node.Version != "v1" || node.Health == nil || node.Health.Status != health.HealthStatusDegraded {
+				t.Errorf("got %+v", got)
+			}
+			for _, n := range got.Nodes {
+				if n.UID != "" {
+					t.Errorf("argocd-server would act on the hub's %s of that name", n.FullName())
+				}
+			}
+		})
+	}
+}
+
+// TestArgoCDHearsOfTheTree: a user who has the tree before him sees it change.
+func TestArgoCDHearsOfTheTree(t *testing.T) {
+	e, client := written(t)
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	heard := make(chan struct{})
+	go func() {
+		_ = appState(client, cacheutil.RedisCompressionGZip).OnAppResourcesTreeChanged(ctx, "guestbook", func() error {
+			close(heard)
+			return context.Canceled
+		})
+	}()
+	for {
+		if n, err := client.Publish(ctx, e.Channel, "").Result(); err != nil {
+			t.Fatal(err)
+		} else if n > 0 {
+			break
+		}
+	}
+	select {
+	case <-heard:
+	case <-ctx.Done():
+		t.Error("nobody heard")
+	}
+}
