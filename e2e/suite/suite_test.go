@@ -91,7 +91,7 @@ func startFleet(ctx context.Context) *fleet.Fleet {
 	f, err := fleet.Start(ctx, fleet.Options{
 		Dir: GinkgoT().TempDir(), Clusters: fleet.ClusterNames(3), AuditLog: true, Progress: GinkgoWriter,
 		// On one cluster Argo CD compares more often than every three minutes.
-		ExtraArgs: map[string][]string{busyCluster + "/argocd-application-controller": {"--app-resync=15"}},
+		ExtraArgs: map[string][]string{busyCluster + "/argocd-application-controller": {"--app-resync=15", "--app-resync-jitter=0"}},
 	})
 	Expect(err).NotTo(HaveOccurred())
 	return f
