@@ -514,6 +514,39 @@ func TestObjectsTravelBesideTheirApplication(t *testing.T) {
 	expectNoDependency(t, key)
 }
 
+// TestObjectsWithTargets land under another name, and in another namespace that the AppProject permits. Two Applications of a
+// namespace cannot overwrite each other's.
+func TestObjectsWithTargets(t *testing.T) {
+	start(t)
+	c := cluster(t)
+	app := objectsApp(t, c, "secret/db=other/credentials,secret/db")
+	secretIn(t, app.Namespace, "db", true)
+	expectDependency(t, dependency.ObjectsKey(work.Key(app)), func(g Gomega, w *workv1.ManifestWork) {
+		g.Expect(carriedBy(w)).To(MatchRegexp(`"name":"credentials","namespace":"other"`))
+		g.Expect(carriedBy(w)).To(MatchRegexp(`"name":"db","namespace":"guestbook"`))
+	})
+	w := dependencyWork(t, dependency.ObjectsKey(work.Key(app)))
+	expectTrouble(t, app, "")
+	managers := map[string]bool{}
+	for _, config := range w.Spec.ManifestConfigs {
+		if config.UpdateStrategy.ServerSideApply.Force {
+			t.Errorf("%v overwrites what others have", config.ResourceIdentifier)
+		}
+		managers[config.UpdateStrategy.ServerSideApply.FieldManager] = true
+	}
+	if len(managers) != 2 {
+		t.Errorf("what is named anew has the manager of what has that name on the hub: %v", managers)
+	}
+	only := appProject(t, func(p *argocd.AppProject) {
+		p.Spec.Destinations = []argocd.ProjectDestination{{Server: "*", Namespace: "web"}}
+	})
+	edit(t, app, func(a *argocd.Application) { a.Spec.Raw = []byte(specOf(only.Name, "https://x")) })
+	expectTrouble(t, app, "does not permit namespace other of cluster "+c.Name)
+	expectDependency(t, dependency.ObjectsKey(work.Key(app)), func(g Gomega, w *workv1.ManifestWork) {
+		g.Expect(carriedBy(w)).NotTo(ContainSubstring("credentials"))
+	})
+}
+
 func TestObjectsThatCannotTravel(t *testing.T) {
 	start(t)
 	c := cluster(t)

@@ -25,7 +25,8 @@ const (
 	AnnotationPropagate = Group + "/propagate"
 
 	// AnnotationWith, on a hub Application, names Secrets and ConfigMaps of its namespace that travel beside it into its
-	// destination namespace: "secret/a,configmap/b".
+	// destination namespace: "secret/a,configmap/b". After a "=" each can have another name there, and another namespace:
+	// "secret/a=name,configmap/b=namespace/name".
 	AnnotationWith = Group + "/with"
 
 	// AnnotationArgoCDNamespace is on a ManagedCluster whose Argo CD is in another namespace than most clusters'.

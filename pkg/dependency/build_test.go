@@ -88,11 +88,11 @@ func ofObjects(b *fixture.ApplicationBuilder, edits ...edit) *situation {
 	s.Named = map[Reference]Object{}
 	for _, name := range []string{"db", "tls"} {
 		secret := secretOf(name, "")
-		s.Named[Reference{SecretKind, name}] = &secret
+		s.Named[Reference{Kind: SecretKind, Name: name}] = &secret
 	}
 	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "argocd", Name: "settings"}}
 	config.Annotations = map[string]string{apis.AnnotationPropagate: "true"}
-	s.Named[Reference{ConfigMapKind, "settings"}] = config
+	s.Named[Reference{Kind: ConfigMapKind, Name: "settings"}] = config
 	return s.with(edits...)
 }
 

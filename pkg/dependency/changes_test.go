@@ -119,7 +119,7 @@ func TestWanted(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	s.Project.Spec.Raw = []byte(`{"namespaceResourceBlacklist":[{"group":"","kind":"Secret"}]}`)
-	if got := s.Wanted(); !slices.Equal(got, []Reference{{ConfigMapKind, "settings"}}) {
+	if got := s.Wanted(); !slices.Equal(got, []Reference{{Kind: ConfigMapKind, Name: "settings"}}) {
 		t.Errorf("%v", got)
 	}
 	if got := ofObjects(naming("pod/x")).Wanted(); got != nil {

@@ -3,10 +3,11 @@ package dependency
 import (
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/authorization"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -48,10 +49,14 @@ func (d *decision) named(app *argocd.Application) (Intent, []problem) {
 		return End, nil
 	case !d.Objects:
 		return End, []problem{withInvalid("objects do not travel from this hub: run Towline with --propagate-objects and the right to read them")}
-	case d.spec().Namespace == "":
+	case slices.ContainsFunc(refs, func(ref Reference) bool { return d.to(ref).Namespace == "" }):
 		return Keep, []problem{withInvalid(
 			"the objects go to the destination's namespace, and there is none: set spec.destination.namespace")}
-	case d.Cluster.Hub && d.spec().Namespace == app.Namespace:
+	case clash(refs, d.spec().Namespace) != nil:
+		both := clash(refs, d.spec().Namespace)
+		return Keep, []problem{withInvalid("%s and %s would both be %s on the cluster: give one of them another name there, as in %s=NAME",
+			both[0], both[1], d.to(both[0]), both[1])}
+	case d.Cluster.Hub && slices.ContainsFunc(refs, func(ref Reference) bool { return d.to(ref).Namespace == app.Namespace }):
 		return End, []problem{withInvalid(
 			"cluster %s is the hub itself, and the objects are in namespace %s already, where they would be laid over "+
 				"themselves: take the annotation off, or set spec.destination.namespace to another namespace", d.Cluster.Name, app.Namespace)}
@@ -59,10 +64,10 @@ func (d *decision) named(app *argocd.Application) (Intent, []problem) {
 		return Keep, nil // an Application without a project is not sent, and what it has stays
 	}
 	set, problems := d.collect(app, refs)
-	if len(set.Secrets)+len(set.ConfigMaps) == 0 {
+	if len(set) == 0 {
 		return End, problems
 	}
-	d.carry(RenderObjects(work.Key(app), d.spec().Namespace, set))
+	d.carry(RenderObjects(work.Key(app), set))
 	if d.tooLarge != nil {
 		problems = append(problems, withInvalid("%s", d.tooLarge))
 	}
@@ -78,15 +83,25 @@ func (f *Facts) Wanted() []Reference {
 	if err != nil || f.Project == nil {
 		return nil
 	}
-	return slices.DeleteFunc(refs, func(ref Reference) bool { return !KindPermitted(f.Project, ref.Kind) })
+	var out []Reference
+	for _, ref := range refs {
+		if KindPermitted(f.Project, ref.Kind) && !slices.Contains(out, ref.source()) {
+			out = append(out, ref.source())
+		}
+	}
+	return out
 }
 
 // collect is what an Application names. What may not travel or is not permitted is left out. What is missing stays as the
 // work brought it: nobody has said that the cluster is not to have it any more, and what runs there uses it.
-func (d *decision) collect(app *argocd.Application, refs []Reference) (set ObjectSet, problems []problem) {
+func (d *decision) collect(app *argocd.Application, refs []Reference) (set []Placed, problems []problem) {
 	for _, ref := range refs {
-		obj := d.Named[ref]
+		obj, to := d.Named[ref.source()], d.to(ref)
 		switch {
+		case to.Namespace != d.spec().Namespace && !authorization.Permits(d.Project, d.target(), to.Namespace):
+			problems = append(problems, problemf(apis.ReasonDependencyForbidden,
+				"%s: AppProject %s does not permit namespace %s of cluster %s, where it is to go: permit it in its spec.destinations, or name "+
+					"another one in the annotation %s", ref, d.spec().Project, to.Namespace, d.Cluster.Name, apis.AnnotationWith))
 		case !KindPermitted(d.Project, ref.Kind):
 			problems = append(problems, problemf(apis.ReasonDependencyForbidden,
 				"%s: AppProject %s does not permit objects of kind %s: permit them in its spec.namespaceResourceWhitelist or "+
@@ -94,24 +109,21 @@ func (d *decision) collect(app *argocd.Application, refs []Reference) (set Objec
 		case obj == nil:
 			problems = append(problems, problemf(apis.ReasonDependencyMissing,
 				"there is no %s in namespace %s of the hub: make it, or take it out of the annotation %s", ref, app.Namespace, apis.AnnotationWith))
-			if d.Work != nil {
-				set.Keep(d.Work, ref, d.spec().Namespace, app.Namespace)
+			if d.Work == nil {
+				continue
+			}
+			if there := kept(d.Work, ref, to, app.Namespace); there != nil {
+				set = append(set, Placed{there, to})
 			}
 		case !Propagates(obj.GetAnnotations()):
 			problems = append(problems, about(obj, problemf(apis.ReasonDependencyMissing,
 				"%s in namespace %s may not travel: its owner can let it, by the annotation %s: \"true\"", ref, app.Namespace, apis.AnnotationPropagate)))
 		default:
-			set.add(obj)
+			set = append(set, Placed{obj, to})
 		}
 	}
 	return set, problems
 }
 
-func (s *ObjectSet) add(obj Object) {
-	switch o := obj.(type) {
-	case *corev1.Secret:
-		s.Secrets = append(s.Secrets, o)
-	case *corev1.ConfigMap:
-		s.ConfigMaps = append(s.ConfigMaps, o)
-	}
-}
+// to is where an object goes on the cluster.
+func (d *decision) to(ref Reference) types.NamespacedName { return ref.Target(d.spec().Namespace) }

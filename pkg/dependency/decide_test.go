@@ -1,6 +1,7 @@
 package dependency
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -137,7 +138,25 @@ func TestObjects(t *testing.T) {
 		s.Project.Spec.Raw = []byte(`{"namespaceResourceBlacklist":[{"group":"","kind":"Secret"}]}`)
 	}
 	decides(t, map[string]row{
-		"named":               {is: ofObjects(naming("secret/db,configmap/settings")), want: []string{"create"}},
+		"named": {is: ofObjects(naming("secret/db,configmap/settings")), want: []string{"create"}},
+		"under another name": {
+			is: ofObjects(naming("secret/db=credentials,secret/db")), want: []string{"create"}, after: lands("web/credentials", "web/db")},
+		"in another namespace": {
+			is: ofObjects(naming("secret/db=other/db,configmap/settings=other/config")), want: []string{"create"}, after: lands("other/db", "other/config")},
+		"in a namespace that the project does not permit": {
+			is:   ofObjects(naming("secret/db=kube-system/db,configmap/settings"), onlyWeb),
+			want: []string{"create", apis.ReasonDependencyForbidden}, says: "does not permit namespace kube-system of cluster cluster1", after: lands("web/settings")},
+		"no destination namespace, and none is needed": {
+			is: ofObjects(naming("secret/db=other/db").Spec(`{"project":"web"}`)), want: []string{"create"}, after: lands("other/db")},
+		"two at one target": {
+			is:   ofObjects(naming("secret/db"), there(), func(s *situation) { s.Users[0].App = naming("secret/db,secret/tls=db").Obj() }),
+			want: []string{apis.ReasonDependencyInvalid}, says: "secret/db and secret/tls would both be web/db on the cluster"},
+		"missing now, under another name": {
+			is:   ofObjects(naming("secret/db=other/credentials,configmap/settings"), there(), missing),
+			want: []string{apis.ReasonDependencyMissing}},
+		"of the hub, in their own namespace by a target": {
+			is:   ofObjects(naming("secret/db=argocd/copy"), func(s *situation) { s.Cluster.Hub = true }),
+			want: []string{apis.ReasonDependencyInvalid}, says: "laid over"},
 		"named, and not read": {is: ofObjects(naming("secret/db"), asked), want: []string{"needs objects"}},
 		"there":               {is: ofObjects(naming("secret/db"), there()), want: []string{}},
 		"another is named": {
@@ -158,7 +177,7 @@ func TestObjects(t *testing.T) {
 			is:   ofObjects(naming("secret/db"), there(), unpermitted),
 			want: []string{"delete", apis.ReasonDependencyForbidden}},
 		"one may not travel": {
-			is:   ofObjects(naming("secret/db"), func(s *situation) { s.Named[Reference{SecretKind, "db"}].SetAnnotations(nil) }),
+			is:   ofObjects(naming("secret/db"), func(s *situation) { s.Named[Reference{Kind: SecretKind, Name: "db"}].SetAnnotations(nil) }),
 			want: []string{apis.ReasonDependencyMissing}, says: "may not travel"},
 		"an odd word": {is: ofObjects(naming("pod/x")), want: []string{apis.ReasonDependencyInvalid}, says: "neither secret"},
 		"where none travel": {
@@ -217,11 +236,25 @@ func TestObjects(t *testing.T) {
 	})
 }
 
+// onlyWeb has the project permit one namespace.
+func onlyWeb(s *situation) { s.Project.Spec.Destinations[0].Namespace = "web" }
+
+// lands tells whether a work brings just these objects, by namespace and name.
+func lands(want ...string) func(*workv1.ManifestWork) bool {
+	return func(w *workv1.ManifestWork) bool {
+		var got []string
+		for _, c := range w.Spec.ManifestConfigs {
+			got = append(got, c.ResourceIdentifier.Namespace+"/"+c.ResourceIdentifier.Name)
+		}
+		return slices.Equal(got, want)
+	}
+}
+
 // unsentApp takes the Application's own work away as far as it counts, not the one that is there.
 func unsentApp(s *situation) { s.Users[0].Own = nil }
 
 func largeObject(s *situation) {
-	s.Named[Reference{SecretKind, "db"}].(*corev1.Secret).Data["x"] = make([]byte, 600<<10)
+	s.Named[Reference{Kind: SecretKind, Name: "db"}].(*corev1.Secret).Data["x"] = make([]byte, 600<<10)
 }
 
 // oldApp is another Application that uses the same as the first.

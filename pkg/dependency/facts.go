@@ -111,7 +111,7 @@ type Facts struct {
 	// Beside tells whether the cluster has the work of the Application that the objects are for.
 	Beside bool
 
-	// Named are the objects that the Application names; one that is missing is not among them.
+	// Named are the objects that the Application names, by references without targets; one that is missing is not among them.
 	Named map[Reference]Object
 
 	// Dependencies are the works that the Application needs, of all kinds, as far as there are such.

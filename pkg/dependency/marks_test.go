@@ -41,7 +41,7 @@ func dependencies(t *testing.T) map[string]*workv1.ManifestWork {
 		"project":    func() (*workv1.ManifestWork, error) { return dependency.RenderProject(p, c1, "argocd") },
 		"credential": func() (*workv1.ManifestWork, error) { return dependency.RenderCredential(credential, "c1", "argocd") },
 		"objects": func() (*workv1.ManifestWork, error) {
-			return dependency.RenderObjects(own, "apps", dependency.ObjectSet{Secrets: []*corev1.Secret{secret}, ConfigMaps: []*corev1.ConfigMap{config}})
+			return dependency.RenderObjects(own, placed("apps", secret, config))
 		},
 	} {
 		w, err := render()

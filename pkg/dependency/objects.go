@@ -1,6 +1,7 @@
 package dependency
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -30,15 +31,29 @@ const (
 	ConfigMapKind ObjectKind = "ConfigMap"
 )
 
-// Reference names an object in the Application's own namespace.
+// Reference names an object in the Application's own namespace, and where it goes on the cluster.
 type Reference struct {
 	Kind ObjectKind
 	Name string
+
+	// Namespace and As are the namespace and the name that it is to have on the cluster; empty for the destination's namespace,
+	// and for its own name.
+	Namespace, As string
 }
 
+// Target is where the object goes, of an Application with that destination.
+func (r Reference) Target(destination string) types.NamespacedName {
+	return types.NamespacedName{Namespace: cmp.Or(r.Namespace, destination), Name: cmp.Or(r.As, r.Name)}
+}
+
+// source is the reference without a target: the object on the hub.
+func (r Reference) source() Reference { return Reference{Kind: r.Kind, Name: r.Name} }
+
+// String is what the annotation says of the object on the hub.
 func (r Reference) String() string { return strings.ToLower(string(r.Kind)) + "/" + r.Name }
 
-// References reads the annotation apis.AnnotationWith: "secret/a,configmap/b". Each object is named once.
+// References reads the annotation apis.AnnotationWith: "secret/a,configmap/b=name,secret/c=namespace/name". Each object is named
+// once for a target.
 func References(annotation string) ([]Reference, error) {
 	var out []Reference
 	for entry := range strings.SplitSeq(annotation, ",") {
@@ -60,7 +75,8 @@ func References(annotation string) ([]Reference, error) {
 }
 
 func reference(entry string) (Reference, error) {
-	kind, name, _ := strings.Cut(entry, "/")
+	from, to, aims := strings.Cut(entry, "=")
+	kind, name, _ := strings.Cut(from, "/")
 	ref := Reference{Name: name}
 	switch strings.ToLower(kind) {
 	case "secret":
@@ -70,52 +86,85 @@ func reference(entry string) (Reference, error) {
 	default:
 		return ref, fmt.Errorf("%.80q is neither secret/NAME nor configmap/NAME", entry)
 	}
-	if errs := validation.IsDNS1123Subdomain(name); len(errs) > 0 {
+	if aims {
+		ref.As = to
+		if namespace, name, within := strings.Cut(to, "/"); within {
+			ref.Namespace, ref.As = namespace, name
+			if errs := validation.IsDNS1123Label(namespace); len(errs) > 0 {
+				return ref, fmt.Errorf("%.80q: there can be no such namespace on a cluster", entry)
+			}
+		}
+	}
+	if len(validation.IsDNS1123Subdomain(name)) > 0 || aims && len(validation.IsDNS1123Subdomain(ref.As)) > 0 {
 		return ref, fmt.Errorf("%.80q: no %s can have that name", entry, ref.Kind)
 	}
 	return ref, nil
 }
 
-// ObjectSet are the objects that an Application names, as they are on the hub.
-type ObjectSet struct {
-	Secrets    []*corev1.Secret
-	ConfigMaps []*corev1.ConfigMap
+// clash are two references that would lay one object over another; none where there is no such pair.
+func clash(refs []Reference, destination string) []Reference {
+	type target struct {
+		kind ObjectKind
+		at   types.NamespacedName
+	}
+	taken := map[target]Reference{}
+	for _, ref := range refs {
+		at := target{ref.Kind, ref.Target(destination)}
+		if other, ok := taken[at]; ok && other.Name != ref.Name {
+			return []Reference{other, ref}
+		}
+		taken[at] = ref
+	}
+	return nil
 }
 
-// RenderObjects is the work that carries what an Application names into a namespace of its cluster. own is the key of
-// the Application's own work. It returns a TooLargeError for what does not fit.
-func RenderObjects(own types.NamespacedName, namespace string, set ObjectSet) (*workv1.ManifestWork, error) {
-	var objects []object
-	for _, s := range set.Secrets {
-		objects = append(objects, secretObject(s, namespace, s.Name, managerOf(s.Namespace)))
-	}
-	for _, c := range set.ConfigMaps {
-		objects = append(objects, configMapObject(c, namespace, managerOf(c.Namespace)))
-	}
-	return render(ObjectsKey(own), Objects, objects...)
+// Placed is an object of the hub, and where it goes on the cluster.
+type Placed struct {
+	Object Object
+	To     types.NamespacedName
 }
 
-// Keep adds the object of that name that a work brings to a namespace of its cluster, as if it were still in the namespace
-// of the hub that it came from. It adds nothing where the work brings none.
-func (s *ObjectSet) Keep(w *workv1.ManifestWork, ref Reference, namespace, hubNamespace string) {
-	for _, m := range w.Spec.Workload.Manifests {
-		secret, config := &corev1.Secret{}, &corev1.ConfigMap{}
-		switch {
-		case ref.Kind == SecretKind && brings(m, ref, namespace, secret):
-			secret.Namespace = hubNamespace
-			s.Secrets = append(s.Secrets, secret)
-		case ref.Kind == ConfigMapKind && brings(m, ref, namespace, config):
-			config.Namespace = hubNamespace
-			s.ConfigMaps = append(s.ConfigMaps, config)
+// RenderObjects is the work that carries what an Application names to its cluster. own is the key of the Application's own
+// work. It returns a TooLargeError for what does not fit.
+func RenderObjects(own types.NamespacedName, set []Placed) (*workv1.ManifestWork, error) {
+	var secrets, configMaps []object
+	for _, p := range set {
+		manager := managerOf(p.Object.GetNamespace())
+		if p.To.Name != p.Object.GetName() { // not the same as what has that name on the hub
+			manager = managerOf(p.Object.GetNamespace() + "/" + p.Object.GetName())
+		}
+		switch o := p.Object.(type) {
+		case *corev1.Secret:
+			secrets = append(secrets, secretObject(o, p.To.Namespace, p.To.Name, manager))
+		case *corev1.ConfigMap:
+			configMaps = append(configMaps, configMapObject(o, p.To.Namespace, p.To.Name, manager))
 		}
 	}
+	return render(ObjectsKey(own), Objects, append(secrets, configMaps...)...)
 }
 
-// brings reads a manifest, and tells whether it is the object of that name in a namespace.
-func brings(m workv1.Manifest, ref Reference, namespace string, into metav1.Object) bool {
+// kept is the object that a work brings to a target, as if it were still on the hub where it came from; nil where the work brings
+// none.
+func kept(w *workv1.ManifestWork, ref Reference, to types.NamespacedName, hubNamespace string) Object {
+	for _, m := range w.Spec.Workload.Manifests {
+		var obj Object = &corev1.Secret{}
+		if ref.Kind == ConfigMapKind {
+			obj = &corev1.ConfigMap{}
+		}
+		if brings(m, ref.Kind, to, obj) {
+			obj.SetNamespace(hubNamespace)
+			obj.SetName(ref.Name)
+			return obj
+		}
+	}
+	return nil
+}
+
+// brings reads a manifest, and tells whether it is the object of that kind at a target.
+func brings(m workv1.Manifest, want ObjectKind, to types.NamespacedName, into metav1.Object) bool {
 	kind := metav1.TypeMeta{}
-	return json.Unmarshal(m.Raw, &kind) == nil && kind.Kind == string(ref.Kind) && json.Unmarshal(m.Raw, into) == nil &&
-		into.GetName() == ref.Name && into.GetNamespace() == namespace
+	return json.Unmarshal(m.Raw, &kind) == nil && kind.Kind == string(want) && json.Unmarshal(m.Raw, into) == nil &&
+		into.GetName() == to.Name && into.GetNamespace() == to.Namespace
 }
 
 // managerOf is under whose name objects of a hub namespace are applied. Applications of one namespace may name the same
@@ -149,9 +198,9 @@ func secretObject(s *corev1.Secret, namespace, name, manager string) object {
 	}
 }
 
-func configMapObject(c *corev1.ConfigMap, namespace, manager string) object {
+func configMapObject(c *corev1.ConfigMap, namespace, name, manager string) object {
 	return object{
-		resource: workv1.ResourceIdentifier{Resource: "configmaps", Namespace: namespace, Name: c.Name},
+		resource: workv1.ResourceIdentifier{Resource: "configmaps", Namespace: namespace, Name: name},
 		manager:  manager,
 		manifest: struct {
 			APIVersion string            `json:"apiVersion"`
@@ -160,7 +209,7 @@ func configMapObject(c *corev1.ConfigMap, namespace, manager string) object {
 			Immutable  *bool             `json:"immutable,omitempty"`
 			Data       map[string]string `json:"data,omitempty"`
 			BinaryData map[string][]byte `json:"binaryData,omitempty"`
-		}{"v1", string(ConfigMapKind), metaFor(c, namespace, c.Name), c.Immutable, c.Data, c.BinaryData},
+		}{"v1", string(ConfigMapKind), metaFor(c, namespace, name), c.Immutable, c.Data, c.BinaryData},
 	}
 }
 

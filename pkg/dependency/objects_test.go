@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/dependency"
@@ -33,9 +34,16 @@ func TestReferences(t *testing.T) {
 		"one twice":         {annotation: "secret/a,Secret/a", want: []dependency.Reference{secret("a")}},
 		"another kind":      {annotation: "deployment/a", says: `"deployment/a" is neither`},
 		"another namespace": {annotation: "secret/other/a", says: `no Secret can have that name`},
-		"no kind":           {annotation: "a", says: `"a" is neither`},
-		"no name":           {annotation: "secret/", says: `no Secret can have that name`},
-		"too many":          {annotation: strings.Join(many, ","), says: "it names 51 objects and may name 50"},
+		"another name": {annotation: "secret/a=b",
+			want: []dependency.Reference{{Kind: dependency.SecretKind, Name: "a", As: "b"}}},
+		"another namespace there": {annotation: "secret/a=ns/b,secret/a",
+			want: []dependency.Reference{{Kind: dependency.SecretKind, Name: "a", Namespace: "ns", As: "b"}, secret("a")}},
+		"no name there":      {annotation: "secret/a=", says: "no Secret can have that name"},
+		"no namespace there": {annotation: "secret/a=/b", says: "no such namespace"},
+		"too deep":           {annotation: "secret/a=b/c/d", says: "no Secret can have that name"},
+		"no kind":            {annotation: "a", says: `"a" is neither`},
+		"no name":            {annotation: "secret/", says: `no Secret can have that name`},
+		"too many":           {annotation: strings.Join(many, ","), says: "it names 51 objects and may name 50"},
 	} {
 		got, err := dependency.References(tc.annotation)
 		if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {
@@ -55,16 +63,25 @@ func FuzzReferences(f *testing.F) {
 			t.Errorf("an error of %d bytes", len(err.Error()))
 		}
 		for _, ref := range refs {
-			if strings.ContainsAny(ref.Name, "/,") {
+			if strings.ContainsAny(ref.Name+ref.Namespace+ref.As, "/,=") {
 				t.Errorf("%q reaches %q", annotation, ref.Name)
 			}
 		}
 	})
 }
 
+// placed are objects that go to a namespace under their own names.
+func placed(namespace string, objects ...dependency.Object) []dependency.Placed {
+	out := make([]dependency.Placed, len(objects))
+	for i, o := range objects {
+		out[i] = dependency.Placed{Object: o, To: types.NamespacedName{Namespace: namespace, Name: o.GetName()}}
+	}
+	return out
+}
+
 func TestObjectsThatDoNotFit(t *testing.T) {
 	c := &corev1.ConfigMap{Data: map[string]string{"a": strings.Repeat("x", work.MaxPayload)}}
-	_, err := dependency.RenderObjects(work.Key(fixture.Application("a").Obj()), "apps", dependency.ObjectSet{ConfigMaps: []*corev1.ConfigMap{c}})
+	_, err := dependency.RenderObjects(work.Key(fixture.Application("a").Obj()), placed("apps", c))
 	if large, ok := errors.AsType[*dependency.TooLargeError](err); !ok || large.Size <= work.MaxPayload {
 		t.Errorf("got %v", err)
 	}
@@ -75,7 +92,7 @@ func TestObjectsOfTwoNamespaces(t *testing.T) {
 	manager := func(namespace string) string {
 		s := &corev1.Secret{}
 		s.Namespace, s.Name = namespace, "db"
-		w, err := dependency.RenderObjects(work.Key(fixture.Application("a").Obj()), "apps", dependency.ObjectSet{Secrets: []*corev1.Secret{s}})
+		w, err := dependency.RenderObjects(work.Key(fixture.Application("a").Obj()), placed("apps", s))
 		if err != nil {
 			t.Fatal(err)
 		}

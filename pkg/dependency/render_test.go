@@ -109,8 +109,7 @@ func TestRenderGolden(t *testing.T) {
 			return dependency.RenderCredential(&credential, "c1", "openshift-gitops")
 		},
 		"objects": func() (*workv1.ManifestWork, error) {
-			return dependency.RenderObjects(work.Key(fixture.Application("guestbook").Obj()), "guestbook",
-				dependency.ObjectSet{Secrets: []*corev1.Secret{secret}, ConfigMaps: []*corev1.ConfigMap{config}})
+			return dependency.RenderObjects(work.Key(fixture.Application("guestbook").Obj()), placed("guestbook", config, secret))
 		},
 	} {
 		t.Run(title, func(t *testing.T) {
