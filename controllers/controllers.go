@@ -152,7 +152,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Decisions:     decisionsOf(o),
 		Placement: func(mgr ctrl.Manager, concurrency int) error {
 			r := &placement.Reconciler{Client: mgr.GetClient(), Events: recorder}
-			return whenServed(mgr, o.CRDInterval, Placement, placement.Kinds, func() error { return r.SetupWithManager(ctx, mgr, concurrency) })
+			return whenServed(mgr, o.CRDInterval, Placement, placement.Kinds, func() error { return r.SetupWithManager(mgr, concurrency) })
 		},
 		Propagation:  watchingSets(sender, o.CRDInterval),
 		Dependencies: watchingSets(beside, o.CRDInterval),

@@ -23,11 +23,8 @@ import (
 var Kinds = []schema.GroupVersionKind{schema.GroupVersion(clusterv1beta1.GroupVersion).WithKind("PlacementDecision")}
 
 // SetupWithManager registers the controller. concurrency is how many Applications are worked on at a time.
-func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, concurrency int) error {
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	if err := leaderless.Hold(mgr.GetCache(), &argocd.Application{}, &clusterv1beta1.PlacementDecision{}); err != nil {
-		return err
-	}
-	if err := index.AddFollowers(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
 	b := ctrl.NewControllerManagedBy(mgr).Named("placement").WithOptions(retry.WhenLeading(concurrency))

@@ -32,6 +32,10 @@ const (
 	// coarse.
 	ByTarget = "target"
 
+	// ByPlacement finds the Applications that follow a given Placement, by its "<namespace>/<name>": that of their own
+	// namespace.
+	ByPlacement = "placement"
+
 	// ByHubApplication finds the ManifestWorks whose annotations name a given hub Application. The annotations are the
 	// cluster's to change: good for finding candidates for removal from that cluster's own namespace, and for nothing
 	// else. It is coarse.
@@ -46,6 +50,7 @@ func Add(ctx context.Context, indexer client.FieldIndexer) error {
 		{&argocd.Application{}, BySet, setOf},
 		{&argocd.Application{}, ByProject, projectOf},
 		{&argocd.Application{}, ByTarget, coarse(targetOf)},
+		{&argocd.Application{}, ByPlacement, placementOf},
 		{&workv1.ManifestWork{}, ByHubApplication, coarse(hubApplicationOf)},
 	})
 }
@@ -84,6 +89,18 @@ func clusterOf(obj client.Object) []string {
 
 func projectOf(obj client.Object) []string {
 	return []string{obj.(*argocd.Application).Project()}
+}
+
+func placementOf(obj client.Object) []string {
+	if name := obj.(*argocd.Application).Placement(); name != "" {
+		return []string{obj.GetNamespace() + "/" + name}
+	}
+	return nil
+}
+
+// Followers are the Applications of a namespace that follow the Placement of that name.
+func Followers(ctx context.Context, c client.Reader, namespace, placement string) []types.NamespacedName {
+	return lookUp(ctx, c, client.MatchingFields{ByPlacement: namespace + "/" + placement})
 }
 
 func setOf(obj client.Object) []string {
