@@ -144,8 +144,8 @@ type spec struct {
 	err  error
 }
 
-// inCluster is the spec with its destination pointed at the cluster that it lands on. All other fields, known or
-// not, keep their bytes.
+// inCluster is the spec with its destination pointed at the cluster that it lands on, and automation said as every Argo
+// CD reads it. All other fields, known or not, keep their bytes.
 func inCluster(raw []byte) spec {
 	fields, err := object(raw)
 	if err != nil {
@@ -158,7 +158,29 @@ func inCluster(raw []byte) spec {
 	delete(destination, "name")
 	destination["server"] = inTheirs
 	fields["destination"] = appendObject(nil, destination)
+	spellAutomation(fields)
 	return spec{json: appendObject(nil, fields)}
+}
+
+// spellAutomation says without syncPolicy.automated.enabled (Argo CD 3.1 and later) whether syncs are automated: an Argo
+// CD that lacks the field takes any `automated` for a yes, and its CRD refuses the whole Application. On the hub the
+// ApplicationSet controller sets it to false for a RollingSync.
+func spellAutomation(fields map[string]json.RawMessage) {
+	policy, err := object(fields["syncPolicy"])
+	if err != nil {
+		return
+	}
+	automated, err := object(policy["automated"])
+	if err != nil || automated["enabled"] == nil {
+		return
+	}
+	if string(automated["enabled"]) == "false" {
+		delete(policy, "automated")
+	} else {
+		delete(automated, "enabled")
+		policy["automated"] = appendObject(nil, automated)
+	}
+	fields["syncPolicy"] = appendObject(nil, policy)
 }
 
 // object decodes one level of a JSON object. What is missing counts as empty.

@@ -1,0 +1,41 @@
+package work_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// TestAutomationIsSaidAsEveryArgoCDReadsIt: Argo CD 2.14 has no field `enabled`, and takes any `automated` for a yes.
+func TestAutomationIsSaidAsEveryArgoCDReadsIt(t *testing.T) {
+	for name, tc := range map[string]struct{ policy, want string }{
+		"off":              {`{"automated":{"enabled":false,"prune":true},"retry":{"limit":0}}`, `{"retry":{"limit":0}}`},
+		"on":               {`{"automated":{"enabled":true,"prune":true}}`, `{"automated":{"prune":true}}`},
+		"on alone":         {`{"automated":{"enabled":true}}`, `{"automated":{}}`},
+		"by default":       {`{"automated":{"prune":true}}`, `{"automated":{"prune":true}}`},
+		"null":             {`{"automated":{"enabled":null}}`, `{"automated":{}}`},
+		"not automated":    {`{"syncOptions":["a=b"]}`, `{"syncOptions":["a=b"]}`},
+		"of another shape": {`{"automated":"yes"}`, `{"automated":"yes"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			app := fixture.Application("guestbook").Cluster("cluster1").Spec(`{"destination":{},"syncPolicy":` + tc.policy + `}`).Obj()
+			w, err := work.Render(app, work.Requests{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got struct {
+				Spec struct{ SyncPolicy json.RawMessage }
+			}
+			if err := json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, &got); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, string(got.Spec.SyncPolicy)); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
