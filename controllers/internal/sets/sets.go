@@ -53,7 +53,8 @@ func (k *Known) Of(to handler.MapFunc, changed predicate.Predicate) wake.Watch {
 	return wake.Of(Object(), to, changed)
 }
 
-// Get is the ApplicationSet of that name as the cache has it, or the API server for another reader; nil when there is none, and on a hub that does without.
+// Get is the ApplicationSet of that name, as the cache has it or as the API server has it; nil when there is none, and on a hub that
+// does without.
 func (k *Known) Get(ctx context.Context, c client.Reader, key types.NamespacedName) (*metav1.PartialObjectMetadata, error) {
 	if !k.served.Load() {
 		return nil, nil //nolint:nilnil // documented
