@@ -43,7 +43,10 @@ func agentReport(t *testing.T, app *argocd.Application, status string) {
 // expectMessage waits until a condition of the Application says that; empty for none.
 func expectMessage(t *testing.T, app *argocd.Application, conditionType, says string) {
 	t.Helper()
-	NewWithT(t).Eventually(func() string { message, _ := condition(t, app, conditionType); return message }, soon, tick).Should(Equal(says), conditionType)
+	NewWithT(t).Eventually(func() string {
+		message, _ := condition(t, app, conditionType)
+		return message
+	}, soon, tick).Should(Equal(says), conditionType)
 }
 
 // rowSays waits until the Application's row has just these conditions, as "type: message".

@@ -368,7 +368,8 @@ func TestDegradedResourceOfAHostileCluster(t *testing.T) {
 	}
 	b = fixture.Feedback(id).String("degradedKind", "Deployment").String("degradedName", "ui").
 		String("degradedMessage", "\x1b[31m"+strings.Repeat("x", 1<<20))
-	if got := parse(b).Status.Resources; len(got) != 1 || len(got[0].Health.Message) > feedback.MaxMessage || strings.Contains(got[0].Health.Message, "\x1b") {
+	got := parse(b).Status.Resources
+	if len(got) != 1 || len(got[0].Health.Message) > feedback.MaxMessage || strings.Contains(got[0].Health.Message, "\x1b") {
 		t.Errorf("got %.100v", got)
 	}
 	if got := parse(fixture.Feedback(id).String("degradedMessage", "x")).Status.Resources; len(got) > 0 {

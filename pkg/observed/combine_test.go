@@ -294,7 +294,8 @@ func TestCombineThree(t *testing.T) {
 // degraded is a resource of which a source tells that it does not work.
 func degraded(name string) func(*Facts) {
 	return func(f *Facts) {
-		f.Status.Resources = append(f.Status.Resources, argocd.ResourceStatus{Name: name, Health: &argocd.Health{Status: "Degraded", Message: "by " + f.Source}})
+		health := &argocd.Health{Status: "Degraded", Message: "by " + f.Source}
+		f.Status.Resources = append(f.Status.Resources, argocd.ResourceStatus{Name: name, Health: health})
 	}
 }
 
@@ -304,13 +305,16 @@ func TestWhatIsKnownOfSomeResources(t *testing.T) {
 		rich, poor *Facts
 		want       string
 	}{
-		"feedback alone":                       {poor: facts("feedback", "5", degraded("a")), want: "a by feedback"},
-		"search lists all":                     {rich: facts("feedback", "5", degraded("a")), poor: facts("search", "", resources("a", "b")), want: "a by feedback, b"},
-		"search does not list it":              {rich: facts("feedback", "5", degraded("c")), poor: facts("search", "", resources("a")), want: "a"},
-		"an agent that could not read them":    {rich: facts("agent", "5"), poor: facts("feedback", "5", degraded("a")), want: "a by feedback"},
-		"an agent that knows better":           {rich: facts("agent", "5", resources("a")), poor: facts("feedback", "5", degraded("a")), want: "a"},
-		"an agent that has not looked since":   {rich: facts("agent", "5", resources("a", "b")), poor: facts("feedback", "6", state("Degraded", ""), degraded("a")), want: "a by feedback, b"},
-		"an agent that looked when it was so":  {rich: facts("agent", "6", resources("b"), degraded("a")), poor: facts("feedback", "5", degraded("b")), want: "b, a by agent"},
+		"feedback alone": {poor: facts("feedback", "5", degraded("a")), want: "a by feedback"},
+		"search lists all": {
+			rich: facts("feedback", "5", degraded("a")), poor: facts("search", "", resources("a", "b")), want: "a by feedback, b"},
+		"search does not list it":           {rich: facts("feedback", "5", degraded("c")), poor: facts("search", "", resources("a")), want: "a"},
+		"an agent that could not read them": {rich: facts("agent", "5"), poor: facts("feedback", "5", degraded("a")), want: "a by feedback"},
+		"an agent that knows better":        {rich: facts("agent", "5", resources("a")), poor: facts("feedback", "5", degraded("a")), want: "a"},
+		"an agent that has not looked since": {
+			rich: facts("agent", "5", resources("a", "b")), poor: facts("feedback", "6", state("Degraded", ""), degraded("a")), want: "a by feedback, b"},
+		"an agent that looked when it was so": {
+			rich: facts("agent", "6", resources("b"), degraded("a")), poor: facts("feedback", "5", degraded("b")), want: "b, a by agent"},
 		"feedback that has seen the end of it": {rich: facts("agent", "5", resources("b")), poor: facts("feedback", "6", state("Healthy", "")), want: "b"},
 	} {
 		t.Run(title, func(t *testing.T) {
