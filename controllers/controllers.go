@@ -150,13 +150,10 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	setup := map[string]func(ctrl.Manager, int) error{
 		GitOpsCluster: gitOpsCluster(ctx, o, indexDecisions),
 		Decisions:     decisionsOf(o),
-		Placement: func(mgr ctrl.Manager, concurrency int) error {
-			r := &placement.Reconciler{Client: mgr.GetClient(), Events: recorder}
-			return whenServed(mgr, o.CRDInterval, Placement, placement.Kinds, func() error { return r.SetupWithManager(mgr, concurrency) })
-		},
-		Propagation:  watchingSets(sender, o.CRDInterval),
-		Dependencies: watchingSets(beside, o.CRDInterval),
-		Status:       (&status.Reconciler{Client: mgr.GetClient(), Inventory: inventory}).SetupWithManager,
+		Placement:     placements(o, &placement.Reconciler{Client: mgr.GetClient(), Events: recorder}),
+		Propagation:   watchingSets(sender, o.CRDInterval),
+		Dependencies:  watchingSets(beside, o.CRDInterval),
+		Status:        (&status.Reconciler{Client: mgr.GetClient(), Inventory: inventory}).SetupWithManager,
 		Aggregation: watchingSets(&aggregation.Reconciler{
 			Client:    mgr.GetClient(),
 			Live:      o.AppNamespaces.Reader(mgr.GetAPIReader()),
@@ -180,6 +177,13 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		}
 	}
 	return nil
+}
+
+// placements is the controller of Applications that follow a Placement; a hub may get Placements later.
+func placements(o Options, r *placement.Reconciler) func(ctrl.Manager, int) error {
+	return func(mgr ctrl.Manager, concurrency int) error {
+		return whenServed(mgr, o.CRDInterval, Placement, placement.Kinds, func() error { return r.SetupWithManager(mgr, concurrency) })
+	}
 }
 
 // dependencies is the controller of what travels beside Applications, without what it shares with others.

@@ -55,7 +55,7 @@ func shell(t *testing.T, commands, namespace string) string {
 	if err := clientcmd.WriteToFile(*config, file); err != nil {
 		t.Fatal(err)
 	}
-	run := exec.CommandContext(context.WithoutCancel(t.Context()), "bash", "-euo", "pipefail", "-c", //nolint:gosec // they are the document's
+	run := exec.CommandContext(context.WithoutCancel(t.Context()), "bash", "-euo", "pipefail", "-c",
 		strings.ReplaceAll(commands, " -A", " -n "+namespace))
 	run.Env = append(os.Environ(), "KUBECONFIG="+file)
 	out, err := run.CombinedOutput()

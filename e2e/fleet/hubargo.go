@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 )
 
@@ -18,9 +19,7 @@ func (p *plane) startHubArgo(ctx context.Context, namespaces string) error {
 	}
 	p.mu.Lock()
 	args := map[string][]string{hubName + "/" + applicationController: {"--application-namespaces=" + namespaces}}
-	for key, value := range p.opts.ExtraArgs {
-		args[key] = value
-	}
+	maps.Copy(args, p.opts.ExtraArgs)
 	p.opts.ExtraArgs = args
 	p.mu.Unlock()
 	return p.startApplicationController(ctx)

@@ -244,7 +244,8 @@ func withoutPolicies(ctx context.Context, agent client.Client, w *workv1.Manifes
 		"towline-works", "towline-reports", "towline-applications", "towline-applicationsets", "towline-clusters")
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has a context of its own
-		for _, file := range []string{"applications", "applicationsets", "reports", "clusters", "works"} { // that of works last: it shows below that all are back
+		// That of works is the last: it shows below that all are back.
+	for _, file := range []string{"applications", "applicationsets", "reports", "clusters", "works"} {
 			Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "deploy/admission/"+file+".yaml")).To(Succeed())
 		}
 		Eventually(ctx, change).ShouldNot(Succeed())

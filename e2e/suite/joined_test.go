@@ -57,7 +57,7 @@ var _ = Describe("A cluster that joins a running fleet", Ordered, Serial, func()
 		patchAddOn(ctx, "addondeploymentconfig", towline.AddOn, fromMirror)
 		DeferCleanup(removeAddOn)
 		apply(ctx, fmt.Sprintf(joinedSet, spec("guestbook", "joined")))
-		DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has its own
+		DeferCleanup(func(ctx SpecContext) {
 			_, err := f.Hub.Kubectl(ctx, "delete", "applicationsets.argoproj.io", "joined-app-set", "--namespace", argocdNamespace)
 			Expect(err).NotTo(HaveOccurred())
 			for _, c := range f.Clusters() {

@@ -93,22 +93,22 @@ var _ = Describe("The hub as a managed cluster", func() {
 		_, err := f.Git.Commit(ctx, fleet.AppsRepo, map[string]string{
 			folder + "/settings.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: settings}\n"}, "Add settings")
 		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has its own
+		DeferCleanup(func(ctx SpecContext) {
 			_, err := f.Git.Remove(ctx, fleet.AppsRepo, []string{folder + "/settings.yaml"}, "Remove settings")
 			Expect(err).NotTo(HaveOccurred())
 		})
 
 		By("running Argo CD on the hub for one more namespace, and Towline with the setting for it")
 		Expect(f.Hub.StartArgoCD(ctx, there)).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) { Expect(f.Hub.StopArgoCD(ctx)).To(Succeed()) }) //nolint:contextcheck // the same
+		DeferCleanup(func(ctx SpecContext) { Expect(f.Hub.StopArgoCD(ctx)).To(Succeed()) })
 		tow.Stop()
-		DeferCleanup(func(ctx SpecContext) { Expect(tow.Restart(ctx)).To(Succeed()) }) //nolint:contextcheck // the same
+		DeferCleanup(func(ctx SpecContext) { Expect(tow.Restart(ctx)).To(Succeed()) })
 		setting, err := towline.Run(ctx, f, binary, "towline-local", "--propagate-objects", "--app-namespaces=local-cluster="+there)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(setting.Stop)
 
 		apply(ctx, fmt.Sprintf(everywhere, there, specOf("everywhere", folder, folder)))
-		DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // the same
+		DeferCleanup(func(ctx SpecContext) {
 			_, err := f.Hub.Kubectl(ctx, "delete", "-n", argocdNamespace, "placement/everywhere", "appproject/everywhere")
 			Expect(err).NotTo(HaveOccurred())
 		})

@@ -36,7 +36,7 @@ var _ = Describe("An Application that follows a Placement", Serial, func() {
 	It("goes to the best cluster under one name, and to the next when that is lost", func(ctx SpecContext) {
 		const name = "best-guestbook"
 		scores(ctx, map[string]int32{"cluster1": 10, "cluster2": 50, "cluster3": 30})
-		DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has its own
+		DeferCleanup(func(ctx SpecContext) {
 			for _, kind := range []string{"applications.argoproj.io/" + name, "placement/best-cluster-application"} {
 				_, err := f.Hub.Kubectl(ctx, "delete", "--namespace", argocdNamespace, kind, "--wait=false")
 				Expect(err).NotTo(HaveOccurred())
@@ -46,7 +46,7 @@ var _ = Describe("An Application that follows a Placement", Serial, func() {
 			Expect(err).NotTo(HaveOccurred())
 		})
 		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "example/best-cluster-application.yaml")).To(Succeed())
-		at := func(on string) { //nolint:contextcheck // the spec's own
+		at := func(on string) {
 			GinkgoHelper()
 			Eventually(ctx, read(hub, named(name))).Should(And(
 				WithTransform((*argocd.Application).Cluster, Equal(on)), HaveField("Status.Health.Status", "Healthy")))

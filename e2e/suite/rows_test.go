@@ -148,7 +148,7 @@ var _ = Describe("The seed's ApplicationSet, broken on one cluster", Ordered, Se
 		GinkgoHelper()
 		why := "images of registry.example.net are not allowed on " + on
 		allow := forbidImages(ctx, on, "registry.example.net")
-		DeferCleanup(allow) //nolint:contextcheck // a clean-up has a context of its own
+		DeferCleanup(allow)
 		began := change(ctx, "Take the image from elsewhere", image)
 		Eventually(ctx, read(hub, named(on+"-guestbook-app"))).WithPolling(20 * time.Millisecond).Should(HaveField("Status.OperationState", And(
 			HaveField("Phase", "Running"), HaveField("Message", ContainSubstring(why)))))
@@ -178,7 +178,7 @@ var _ = Describe("The seed's ApplicationSet, broken on one cluster", Ordered, Se
 			Expect(err).NotTo(HaveOccurred())
 		}
 		label(ctx, "type-")
-		DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has a context of its own
+		DeferCleanup(func(ctx SpecContext) {
 			_, err := c.Kubectl(ctx, "label", "--overwrite", "node", broken+"-node", "type=kwok")
 			Expect(err).NotTo(HaveOccurred())
 		})

@@ -145,7 +145,8 @@ func TestObjects(t *testing.T) {
 			is: ofObjects(naming("secret/db=other/db,configmap/settings=other/config")), want: []string{"create"}, after: lands("other/db", "other/config")},
 		"in a namespace that the project does not permit": {
 			is:   ofObjects(naming("secret/db=kube-system/db,configmap/settings"), onlyWeb),
-			want: []string{"create", apis.ReasonDependencyForbidden}, says: "does not permit namespace kube-system of cluster cluster1", after: lands("web/settings")},
+			want: []string{"create", apis.ReasonDependencyForbidden}, says: "does not permit namespace kube-system of cluster cluster1",
+			after: lands("web/settings")},
 		"no destination namespace, and none is needed": {
 			is: ofObjects(naming("secret/db=other/db").Spec(`{"project":"web"}`)), want: []string{"create"}, after: lands("other/db")},
 		"two at one target": {

@@ -52,7 +52,7 @@ func payload(app *argocd.Application, requests Requests) ([]byte, error) {
 	}
 	out["metadata"] = meta
 	var compact bytes.Buffer
-	err = json.Compact(&compact, appendObject(nil, out))
+	err = json.Compact(&compact, jsonOf(out))
 	return compact.Bytes(), err
 }
 
@@ -75,10 +75,10 @@ func quoted(s string) json.RawMessage {
 	return out
 }
 
-// appendObject appends the JSON of an object with those fields, in the order of their keys. Marshal would check and copy each
+// jsonOf is the JSON of an object with those fields, in the order of their keys. Marshal would check and copy each
 // field once more for each object that it is in.
-func appendObject(to []byte, fields map[string]json.RawMessage) []byte {
-	to = append(to, '{')
+func jsonOf(fields map[string]json.RawMessage) []byte {
+	to := []byte{'{'}
 	keys := make([]string, 0, len(fields))
 	for key := range fields {
 		keys = append(keys, key)
@@ -157,9 +157,9 @@ func inCluster(raw []byte) spec {
 	}
 	delete(destination, "name")
 	destination["server"] = inTheirs
-	fields["destination"] = appendObject(nil, destination)
+	fields["destination"] = jsonOf(destination)
 	spellAutomation(fields)
-	return spec{json: appendObject(nil, fields)}
+	return spec{json: jsonOf(fields)}
 }
 
 // spellAutomation says without syncPolicy.automated.enabled (Argo CD 3.1 and later) whether syncs are automated: an Argo
@@ -178,9 +178,9 @@ func spellAutomation(fields map[string]json.RawMessage) {
 		delete(policy, "automated")
 	} else {
 		delete(automated, "enabled")
-		policy["automated"] = appendObject(nil, automated)
+		policy["automated"] = jsonOf(automated)
 	}
-	fields["syncPolicy"] = appendObject(nil, policy)
+	fields["syncPolicy"] = jsonOf(policy)
 }
 
 // object decodes one level of a JSON object. What is missing counts as empty.

@@ -200,10 +200,8 @@ func (w *World) wrong(s *Step) bool {
 		w.process(s.Who).clock = 90 * time.Second
 	case "disconnect", "connect":
 		w.connect(w.cluster(s.Who), s.Op == "connect")
-	case "fail":
-		w.cluster(s.Who).failing = true
-	case "mend":
-		w.cluster(s.Who).failing = false
+	case "fail", "mend":
+		w.cluster(s.Who).failing = s.Op == "fail"
 	case "sync":
 		for _, at := range sortedKeys(w.cluster(s.Who).apps) {
 			w.cluster(s.Who).sync(w.cluster(s.Who).apps[at])
