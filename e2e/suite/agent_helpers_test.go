@@ -95,8 +95,14 @@ func addConfigMap(ctx context.Context, name string) {
 	})
 }
 
-// login gives the argocd CLI of the fleet, logged in to the hub's argocd-server.
+// login gives the argocd CLI of the hub's version, logged in to the hub's argocd-server.
 func login(ctx context.Context) func(ctx context.Context, args ...string) string {
+	GinkgoHelper()
+	return loginWith(ctx, "argocd")
+}
+
+// loginWith gives one of the fleet's argocd CLIs, logged in.
+func loginWith(ctx context.Context, program string) func(ctx context.Context, args ...string) string {
 	GinkgoHelper()
 	password, err := f.Hub.ArgoCDPassword(ctx)
 	Expect(err).NotTo(HaveOccurred())
@@ -109,7 +115,7 @@ func login(ctx context.Context) func(ctx context.Context, args ...string) string
 	run := func(ctx context.Context, args ...string) string {
 		ctx, cancel := context.WithTimeout(ctx, time.Minute)
 		defer cancel()
-		cmd := exec.CommandContext(ctx, f.Program("argocd"), append(args, flags...)...)
+		cmd := exec.CommandContext(ctx, f.Program(program), append(args, flags...)...)
 		out, err := cmd.CombinedOutput()
 		Expect(ctx.Err()).NotTo(HaveOccurred(), "argocd %v hangs: %s", args, out)
 		return string(out) + errorText(err)

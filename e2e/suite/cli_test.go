@@ -1,0 +1,53 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/towline-io/towline/pkg/fixture"
+)
+
+// useCLI does with an Application what docs/agent.md says of the argocd CLI.
+func useCLI(ctx context.Context, argo func(ctx context.Context, args ...string) string, name, on string) {
+	GinkgoHelper()
+	app := standalone(ctx, name, on, func(b *fixture.ApplicationBuilder) { b.Spec(manual("guestbook", name)) })
+	Eventually(ctx, read(hub, app)).Should(HaveField("Status.Sync", HaveField("Status", "OutOfSync")))
+	run := func(args ...string) string {
+		began := time.Now()
+		out := argo(ctx, append([]string{"app"}, args...)...)
+		AddReportEntry(fmt.Sprintf("argocd app %v on %s, after %.1f s", args, on, time.Since(began).Seconds()), out)
+		return out
+	}
+	good := func(args ...string) string {
+		GinkgoHelper()
+		out := run(args...)
+		Expect(out).NotTo(ContainSubstring("exit status"), "%v", args)
+		return out
+	}
+	Expect(good("list")).To(MatchRegexp(`argocd/` + name + `\s.*OutOfSync`))
+	Expect(good("sync", name, "--timeout", "50")).To(MatchRegexp(`Phase:\s+Succeeded`))
+	good("wait", name, "--sync", "--health", "--operation", "--timeout", "50")
+	Expect(good("get", name, "--refresh")).To(MatchRegexp(`Health Status:\s+Healthy`))
+	good("get", name, "--hard-refresh")
+	Eventually(ctx, read(hub, app)).Should(HaveField("Status.History", HaveLen(1)))
+	Expect(good("history", name)).To(MatchRegexp(`(?m)^0\s`))
+	Expect(good("rollback", name, "0", "--timeout", "50")).To(MatchRegexp(`Phase:\s+Succeeded`))
+	Eventually(ctx, read(hub, app)).Should(HaveField("Status.History", HaveLen(2)))
+
+	// What needs more than the hub has says so at once.
+	Expect(run("terminate-op", name)).To(ContainSubstring("No operation is in progress"))
+	for _, args := range [][]string{{"manifests", name}, {"diff", name}, {"resources", name}} {
+		Expect(run(args...)).To(ContainSubstring("cache: key is missing"))
+	}
+
+	good("set", name, "--sync-option", "CreateNamespace=true", "--sync-option", "Validate=false")
+	Eventually(ctx, read(cluster[on], named(name))).Should(HaveField("Spec.Raw", ContainSubstring("Validate=false")))
+	good("delete", name, "--yes")
+	Eventually(ctx, read(hub, app)).Should(BeNil())
+	Expect(read(cluster[on], named(name))(ctx)).To(BeNil())
+	Expect(read(cluster[on], guestbookOf(name))(ctx)).To(BeNil())
+}
