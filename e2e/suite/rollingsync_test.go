@@ -126,7 +126,11 @@ var _ = Describe("A RollingSync", Ordered, func() {
 		// lets the next step begin, and begin with the second.
 		mended := version(ctx, "three")
 		mended["refused.yaml"] = "# Nothing is refused any more.\n"
-		inOrder(ctx, commit(ctx, mended, apps...))
+		sha := commit(ctx, mended, apps...)
+		// Argo CD 3 does not look at the set for a revision alone: the canary was OutOfSync, and still is.
+		_, err := f.Hub.Kubectl(ctx, "annotate", "applicationset", "--namespace", argocdNamespace, set, "argocd.argoproj.io/application-set-refresh=true")
+		Expect(err).NotTo(HaveOccurred())
+		inOrder(ctx, sha)
 	})
 
 	It("waits for a cluster that is not healthy or not heard of, and goes on after restarts of the hub, its Argo CD and Towline", func(ctx SpecContext) {
