@@ -128,7 +128,8 @@ func (s *Search) failed(p *page, err error, w wanted) []types.NamespacedName {
 }
 
 // stale marks what is known of a page's Applications while it fails, and returns those of which that is new. A condition that
-// is not among old facts may be there by now.
+// is not among old facts may be there by now. What is stale stays so, and since then, until a page succeeds: clusters come and go,
+// and their pages with them.
 func (s *Search) stale(p *page, w wanted, fails bool) []types.NamespacedName {
 	var since metav1.Time
 	if fails && s.clock.Since(p.since) >= patience {
@@ -137,9 +138,14 @@ func (s *Search) stale(p *page, w wanted, fails bool) []types.NamespacedName {
 	var changed []types.NamespacedName
 	for _, key := range p.wanted {
 		for _, app := range w[key] {
-			if h, ok := s.facts[app]; ok && (!h.facts.StaleSince.Equal(&since) || h.facts.ConditionsComplete == fails) {
+			h, ok := s.facts[app]
+			mark := since
+			if ok && fails && !h.facts.StaleSince.IsZero() {
+				mark = h.facts.StaleSince
+			}
+			if ok && (!h.facts.StaleSince.Equal(&mark) || h.facts.ConditionsComplete == fails) {
 				f := *h.facts
-				f.StaleSince, f.ConditionsComplete = since, !fails
+				f.StaleSince, f.ConditionsComplete = mark, !fails
 				s.facts[app] = heard{of: h.of, facts: &f}
 				changed = append(changed, app)
 			}

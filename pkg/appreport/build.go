@@ -26,12 +26,17 @@ func Build(app *argocd.Application, seen time.Time) *v1alpha1.ApplicationReport 
 	return r
 }
 
+// syncUnknown is Argo CD's code for what it cannot compare.
+const syncUnknown = "Unknown"
+
 // NotCompared notes in a report since when the Application has not been compared, where that is longer than after, and tells
-// after how long it will be otherwise: 0 for never. What the cluster compares in time leaves the report as it is.
+// after how long it will be otherwise: 0 for never. What the cluster compares in time leaves the report as it is. Nor is it noted
+// of an Application whose sync is Unknown: its Argo CD looks at it, and says why it cannot compare (appcontroller.go of 2.14 and
+// 3.5 sets no reconciledAt then).
 func NotCompared(r *v1alpha1.ApplicationReport, now time.Time, after time.Duration) (again time.Duration) {
 	r.NotComparedSince = ""
 	at, err := time.Parse(time.RFC3339, r.Status.ReconciledAt)
-	if err != nil || after == 0 {
+	if err != nil || after == 0 || r.Status.Sync != nil && r.Status.Sync.Status == syncUnknown {
 		return 0
 	}
 	if wait := at.Add(after).Sub(now); wait > 0 {

@@ -369,6 +369,8 @@ func TestNotCompared(t *testing.T) {
 		"not compared any more": {whole, at.Add(time.Minute), time.Minute, "2026-01-02T03:04:08Z", 0},
 		"not asked":             {whole, at.Add(time.Hour), 0, "", 0},
 		"never compared":        {`{"health":{"status":"Healthy"}}`, at, time.Minute, "", 0},
+		"cannot be compared": {
+			`{"sync":{"status":"Unknown"},"reconciledAt":"2026-01-02T03:04:08Z"}`, at.Add(time.Hour), time.Minute, "", 0},
 		"a clock that is late":  {whole, at.Add(-time.Hour), time.Minute, "", time.Hour + time.Minute},
 	} {
 		t.Run(title, func(t *testing.T) {

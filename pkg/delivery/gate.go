@@ -57,7 +57,7 @@ func (h *hold) meanwhile(notice *hold) *hold {
 	return h
 }
 
-// held rule the gates of an intent, of the Application for a nil work, and is what the first one says that is not open; nil
+// held asks the gates of an intent, of the Application for a nil work, and is what the first one says that is not open; nil
 // when all are.
 func (d *decision) held(i Intent, w *workv1.ManifestWork) *hold {
 	for g := range Gates.Of(i) {

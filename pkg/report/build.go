@@ -63,33 +63,46 @@ func (s *Set) resources() []v1alpha1.ReportedResource {
 	for _, ref := range known {
 		all = append(all, s.failures.of(ref))
 	}
-	all = withKept(all, s.kept)
+	all = s.withKept(all)
 	slices.SortStableFunc(all, func(a, b v1alpha1.ReportedResource) int {
 		return cmp.Or(cmp.Compare(min(b.Failing, 1), min(a.Failing, 1)), compareRefs(a.ResourceRef, b.ResourceRef))
 	})
 	return all
 }
 
-// withKept are resources with those that an earlier report listed. Where that says more of a resource's failures, they may be
-// those of Applications that have not been heard of.
-func withKept(all, kept []v1alpha1.ReportedResource) []v1alpha1.ReportedResource {
-	if len(kept) == 0 {
+// withKept are resources with those that an earlier report listed. Of the failures that it told of, those count of which the
+// Applications have not been heard of since.
+func (s *Set) withKept(all []v1alpha1.ReportedResource) []v1alpha1.ReportedResource {
+	if len(s.kept) == 0 {
 		return all
 	}
 	places := make(map[v1alpha1.ResourceRef]int, len(all))
 	for i := range all {
 		places[all[i].ResourceRef] = i
 	}
-	for i := range kept {
-		at, known := places[kept[i].ResourceRef]
-		switch {
-		case !known:
-			all = append(all, *kept[i].DeepCopy())
-		case kept[i].Failing > all[at].Failing:
-			all[at] = *kept[i].DeepCopy()
+	for i := range s.kept {
+		at, known := places[s.kept[i].ResourceRef]
+		if !known {
+			at, all = len(all), append(all, v1alpha1.ReportedResource{ResourceRef: s.kept[i].ResourceRef})
 		}
+		s.addKept(&all[at], &s.kept[i])
 	}
 	return all
+}
+
+// addKept adds the failures of a resource of which nothing has been heard since.
+func (s *Set) addKept(r, kept *v1alpha1.ReportedResource) {
+	if kept.Failing <= r.Failing {
+		return
+	}
+	r.Failing = min(kept.Failing, r.Failing+int32(s.waiting)) //nolint:gosec // as many as Applications
+	for _, f := range kept.Failures {
+		if s.waitingOn[f.Cluster] > 0 && !slices.Contains(r.Failures, f) {
+			r.Failures = append(r.Failures, f)
+		}
+	}
+	slices.SortStableFunc(r.Failures, func(a, b v1alpha1.ResourceFailure) int { return cmp.Compare(a.Cluster, b.Cluster) })
+	r.Failures = r.Failures[:min(len(r.Failures), maxFailures)]
 }
 
 // fitResources are as many of the first resources as there is room for, and as many of the failures of the first of those as

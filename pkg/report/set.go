@@ -26,9 +26,10 @@ type Set struct {
 	rowBytes int
 
 	// kept are the resources that an earlier report listed; waiting is how many Applications may have some of
-	// them, as no source has told of their resources since.
-	kept    []v1alpha1.ReportedResource
-	waiting int
+	// them, as no source has told of their resources since, and waitingOn how many of those a cluster has.
+	kept      []v1alpha1.ReportedResource
+	waiting   int
+	waitingOn map[string]int
 }
 
 type entry struct {
@@ -47,6 +48,8 @@ func NewSet(kept []v1alpha1.ReportedResource) *Set {
 		union:    union{users: map[v1alpha1.ResourceRef]int{}},
 		failures: failures{},
 		kept:     kept,
+
+		waitingOn: map[string]int{},
 	}
 }
 
@@ -106,6 +109,7 @@ func (s *Set) count(e *entry, n int) {
 	s.rowBytes += n * e.size
 	if !e.Detailed && e.Row.ResourceCounts != nil {
 		s.waiting += n
+		s.waitingOn[e.Row.Cluster] += n
 	}
 }
 

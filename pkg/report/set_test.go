@@ -251,6 +251,9 @@ func TestKeptFailures(t *testing.T) {
 		t.Errorf("a restart has changed the report:\n%s", cmp.Diff(before, after))
 	}
 	put(second, app("cluster1").Obj(), seen("Healthy", "Synced").Resource(service, "Synced", "Healthy").Obj(), "")
+	if got := build(second).Statuses.Resources; got[0].Failing != 1 || len(got[0].Failures) != 1 || got[0].Failures[0].Cluster != "cluster2" {
+		t.Errorf("mended on cluster1, while nothing has been heard of cluster2: %+v", got)
+	}
 	put(second, app("cluster2").Obj(), failing, "")
 	if got := build(second).Statuses.Resources; len(got) != 1 || got[0].Failing != 1 || got[0].Failures[0].Cluster != "cluster2" {
 		t.Errorf("got %+v", got)
