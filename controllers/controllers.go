@@ -119,6 +119,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	inventory := &resourcesync.Inventory{Sources: known}
 	o.setDefaults()
 	checker := o.Authorization.checker(mgr.GetClient())
+	checker.Homes = o.AppNamespaces
 	indexDecisions := sync.OnceValue(func() error { return index.AddDecisions(ctx, mgr.GetFieldIndexer()) })
 	if err := indexGrants(ctx, mgr, o, checker, indexDecisions); err != nil {
 		return err
@@ -150,7 +151,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	setup := map[string]func(ctrl.Manager, int) error{
 		GitOpsCluster: gitOpsCluster(ctx, o, indexDecisions),
 		Decisions:     decisionsOf(o),
-		Placement:     placements(o, &placement.Reconciler{Client: mgr.GetClient(), Events: recorder}),
+		Placement:     placements(o, &placement.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: recorder}),
 		Propagation:   watchingSets(sender, o.CRDInterval),
 		Dependencies:  watchingSets(beside, o.CRDInterval),
 		Status:        (&status.Reconciler{Client: mgr.GetClient(), Inventory: inventory}).SetupWithManager,

@@ -2,6 +2,7 @@ package controllers_test
 
 import (
 	"testing"
+	"time"
 
 	. "github.com/onsi/gomega"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
@@ -14,12 +15,15 @@ import (
 )
 
 // homes starts a Towline whose administrators chose a namespace for Applications of a cluster, and lets no Application choose one.
-func homes(t *testing.T, cluster, namespace string) *running {
+func homes(t *testing.T, cluster, namespace string, edits ...func(*controllers.Options)) *running {
 	t.Helper()
 	chosen := map[string]string{cluster: namespace}
 	return startReplica(t,
 		func(o *ctrl.Options) { o.Cache = controllers.Cache(controllers.DefaultArgoCDNamespace, chosen) },
 		func(o *controllers.Options) {
+			for _, e := range edits {
+				e(o)
+			}
 			o.AppNamespaces = chosen
 			o.Authorization.NamespaceRules = nil
 		})
@@ -74,6 +78,26 @@ func TestHomeIsShared(t *testing.T) {
 	second := application(t, c).Obj()
 	create(t, second)
 	expectProblem(t, second, apis.ReasonTargetConflict, "the same namespace and name")
+}
+
+// TestMoveFromAHome: what runs in the home of the old cluster is there by right, though the new cluster has no such home, and stays
+// until the new one has the Application.
+func TestMoveFromAHome(t *testing.T) {
+	from, to := cluster(t), cluster(t)
+	homes(t, from.Name, "shared", deleting)
+	app := application(t, from).Obj()
+	create(t, app)
+	g := NewWithT(t)
+	g.Expect(landsIn(t, app)).To(Equal("shared"))
+	old := workOf(t, app)
+	reportOf(t, old, feedbackOf(homed(app, "shared")).Healthy("a"))
+	expectHealth(t, app, "Healthy")
+	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = to.Name })
+	expectNotice(t, app, apis.ConditionMoveWarning, "cluster "+from.Name+" keeps it")
+	g.Consistently(func() bool {
+		now := get(t, old.DeepCopy())
+		return now != nil && now.DeletionTimestamp.IsZero()
+	}, time.Second, tick).Should(BeTrue(), "it was taken off its old cluster")
 }
 
 // homed is the Application with a home, as the controllers see it.

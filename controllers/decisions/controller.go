@@ -8,25 +8,29 @@ package decisions
 import (
 	"context"
 	"encoding/json"
-	"sync"
+	"errors"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/internal/gone"
+	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/controllers/internal/sets"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/generator"
+	"github.com/towline-io/towline/pkg/managedcluster"
 )
 
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=placementdecisions,verbs=list;watch
 // +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=list;patch
+// +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
 
 const (
 	// burst is how long to wait for more: OCM's placement controller writes decisions one by one.
@@ -42,7 +46,7 @@ const (
 // Kinds are those that have to be served.
 var Kinds = append([]schema.GroupVersionKind{schema.GroupVersion(clusterv1beta1.GroupVersion).WithKind("PlacementDecision")}, sets.Kinds...)
 
-// Reconciler asks the ApplicationSets that follow one Placement to look again. What it remembers is for five seconds.
+// Reconciler asks the ApplicationSets that follow one Placement to look again. What it remembers is for seconds.
 type Reconciler struct {
 	client.Client
 
@@ -52,39 +56,16 @@ type Reconciler struct {
 	// Home is the namespace of the hub's Argo CD: decisions there may be read by ApplicationSets of all namespaces.
 	Home string
 
-	asked asked
+	changed changes
 }
 
-// asked remembers the Placements whose ApplicationSets are to be asked once more.
-type asked struct {
-	mu  sync.Mutex
-	all map[types.NamespacedName]bool
-}
-
-// again tells whether that was the first time since the decisions changed.
-func (a *asked) again(key types.NamespacedName) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.all[key] {
-		delete(a.all, key)
-		return false
-	}
-	if a.all == nil {
-		a.all = map[types.NamespacedName]bool{}
-	}
-	a.all[key] = true
-	return true
-}
-
-// changed begins anew: the decisions have changed.
-func (a *asked) changed(key types.NamespacedName) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.all, key)
-}
-
-// Reconcile asks the ApplicationSets that follow the Placement of that key to look again, now and once more.
+// Reconcile asks the ApplicationSets that follow the Placement of that key to look again, now and once more. Where a Placement has
+// only lost clusters, and one of them does not respond, nobody is hurried: an outage may pass before the generators look by themselves.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	c := r.changed.of(req.NamespacedName)
+	if wait, err := r.away(ctx, c); c == nil || wait || err != nil {
+		return ctrl.Result{}, err
+	}
 	decisions := &clusterv1beta1.PlacementDecisionList{}
 	ofPlacement := client.MatchingLabels{clusterv1beta1.PlacementLabel: req.Name}
 	if err := r.List(ctx, decisions, client.InNamespace(req.Namespace), ofPlacement, client.UnsafeDisableDeepCopy); err != nil {
@@ -94,12 +75,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
+	var failed error
 	for i := range following {
-		if err := r.ask(ctx, &following[i]); err != nil {
-			return ctrl.Result{}, err
-		}
+		failed = errors.Join(failed, r.ask(ctx, &following[i]))
 	}
-	if again := r.asked.again(req.NamespacedName); !again || len(following) == 0 {
+	if failed != nil {
+		return ctrl.Result{}, failed
+	}
+	if again := r.changed.asked(req.NamespacedName, c); !again || len(following) == 0 {
 		return ctrl.Result{}, nil
 	}
 	return ctrl.Result{RequeueAfter: second}, nil
@@ -130,14 +113,39 @@ func (r *Reconciler) following(
 	}
 }
 
-// ask puts the annotation on an ApplicationSet, which Argo CD takes off when it has looked.
+// away tells whether a change takes nothing but clusters away, and one of them does not respond.
+func (r *Reconciler) away(ctx context.Context, c *change) (bool, error) {
+	if c == nil || len(without(c.gained, c.lost)) > 0 {
+		return false, nil
+	}
+	for _, name := range without(c.lost, c.gained) {
+		cluster := &clusterv1.ManagedCluster{}
+		err := r.Get(ctx, types.NamespacedName{Name: name}, cluster, client.UnsafeDisableDeepCopy)
+		switch {
+		case gone.Is(err): // it was detached
+		case err != nil:
+			return false, err
+		case managedcluster.Unreachable(cluster) != "":
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// ask puts the annotation on an ApplicationSet, which Argo CD takes off when it has looked. One that the API server will not have
+// changed looks by itself later, and keeps no other from being asked.
 func (r *Reconciler) ask(ctx context.Context, set *unstructured.Unstructured) error {
 	if !set.GetDeletionTimestamp().IsZero() || set.GetAnnotations()[apis.AnnotationSetRefresh] != "" {
 		return nil
 	}
 	patch := []byte(`{"metadata":{"annotations":{"` + apis.AnnotationSetRefresh + `":"true"}}}`)
-	if err := r.Patch(ctx, set, client.RawPatch(types.MergePatchType, patch)); err != nil && !gone.Is(err) {
-		return err
+	err := r.Patch(ctx, set, client.RawPatch(types.MergePatchType, patch))
+	if loop.IsRefusal(err) {
+		ctrl.LoggerFrom(ctx).Error(err, "An ApplicationSet cannot be asked to look again", "applicationSet", client.ObjectKeyFromObject(set))
+		return nil
 	}
-	return nil
+	if gone.Is(err) {
+		return nil
+	}
+	return err
 }

@@ -28,6 +28,9 @@ import (
 type Reconciler struct {
 	client.Client
 
+	// Live reads from the API server, past the cache. It is asked before an Application moves.
+	Live client.Reader
+
 	// Events tells of new clusters.
 	Events events.EventRecorder
 }
@@ -38,11 +41,18 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.Get(ctx, req.NamespacedName, app, client.UnsafeDisableDeepCopy); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	chosen, err := r.chosen(ctx, app)
+	chosen, err := r.chosen(ctx, r.Client, app)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	err = r.apply(ctx, app, placement.Decide(app, chosen))
+	plan := placement.Decide(app, chosen)
+	if plan.Cluster != "" && app.Cluster() != "" { // a move: by what the API server has, since a cache may go back at a start
+		if chosen, err = r.chosen(ctx, r.Live, app); err != nil {
+			return ctrl.Result{}, err
+		}
+		plan = placement.Decide(app, chosen)
+	}
+	err = r.apply(ctx, app, plan)
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: retry.Conflict}, nil
 	}
@@ -50,12 +60,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 }
 
 // chosen are the clusters that the Application's Placement has chosen.
-func (r *Reconciler) chosen(ctx context.Context, app *argocd.Application) ([]string, error) {
+func (r *Reconciler) chosen(ctx context.Context, reader client.Reader, app *argocd.Application) ([]string, error) {
 	if !placement.Follows(app) {
 		return nil, nil
 	}
 	decisions := &clusterv1beta1.PlacementDecisionList{}
-	err := r.List(ctx, decisions, client.InNamespace(app.Namespace),
+	err := reader.List(ctx, decisions, client.InNamespace(app.Namespace),
 		client.MatchingLabels{clusterv1beta1.PlacementLabel: app.Placement()}, client.UnsafeDisableDeepCopy)
 	var out []string
 	for i := range decisions.Items {

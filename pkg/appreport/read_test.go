@@ -371,7 +371,7 @@ func TestNotCompared(t *testing.T) {
 		"never compared":        {`{"health":{"status":"Healthy"}}`, at, time.Minute, "", 0},
 		"cannot be compared": {
 			`{"sync":{"status":"Unknown"},"reconciledAt":"2026-01-02T03:04:08Z"}`, at.Add(time.Hour), time.Minute, "", 0},
-		"a clock that is late":  {whole, at.Add(-time.Hour), time.Minute, "", time.Hour + time.Minute},
+		"a clock that is late": {whole, at.Add(-time.Hour), time.Minute, "", time.Hour + time.Minute},
 	} {
 		t.Run(title, func(t *testing.T) {
 			report := appreport.Build(cluster(t, tc.status), tc.now)

@@ -34,11 +34,11 @@ func ParseNamespaceRule(s string) (NamespaceRule, error) {
 }
 
 // Namespace is the refusal of the namespace that an Application is to have on its cluster; nil when it may have it:
-// it is the one that it has on the hub, or that administrators chose for the cluster, the Application is one of Argo CD's own
-// namespace, or a rule lets it.
-func Namespace(app *argocd.Application, argocdNamespace string, rules []NamespaceRule) *Refusal {
+// it is the one that it has on the hub, or home, which administrators chose for the cluster, the Application is one of Argo CD's
+// own namespace, or a rule lets it.
+func Namespace(app *argocd.Application, argocdNamespace, home string, rules []NamespaceRule) *Refusal {
 	from, to := app.Namespace, app.ClusterNamespace()
-	if from == to || from == argocdNamespace || to == app.Home {
+	if from == to || from == argocdNamespace || to == home {
 		return nil
 	}
 	for _, rule := range rules {

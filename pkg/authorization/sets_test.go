@@ -112,19 +112,22 @@ func TestNamespace(t *testing.T) {
 	}
 	for title, tc := range map[string]struct {
 		from, to string
+		home     string
 		rules    []authorization.NamespaceRule
 		want     bool
 	}{
 		"the same":                   {from: "team-a", to: "team-a", want: true},
 		"of Argo CD's namespace":     {from: "argocd", to: "other", want: true},
 		"an escape":                  {from: "team-a", to: "argocd"},
+		"chosen for the cluster":     {from: "team-a", to: "apps", home: "apps", want: true},
+		"chosen, and another named":  {from: "team-a", to: "argocd", home: "apps"},
 		"a rule":                     {from: "team-a", to: "apps-a", rules: rule("team-*=apps-*"), want: true},
 		"a rule for others":          {from: "x", to: "apps-a", rules: rule("team-*=apps-*")},
 		"a rule for other targets":   {from: "team-a", to: "argocd", rules: rule("team-*=apps-*")},
 		"all, as a single tenant is": {from: "x", to: "argocd", rules: rule("*=*"), want: true},
 	} {
 		app := fixture.Application("a").Namespace(tc.from).Annotation(apis.AnnotationAppNamespace, tc.to).Obj()
-		got := authorization.Namespace(app, "argocd", tc.rules)
+		got := authorization.Namespace(app, "argocd", tc.home, tc.rules)
 		if (got == nil) != tc.want || got != nil && !strings.Contains(got.Message, tc.from+"="+tc.to) {
 			t.Errorf("%s: got %+v", title, got)
 		}

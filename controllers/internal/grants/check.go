@@ -11,6 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/internal/gone"
+	"github.com/towline-io/towline/controllers/internal/home"
 	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -53,6 +54,10 @@ type Checker struct {
 
 	// NamespaceRules let Applications choose their namespace on a cluster.
 	NamespaceRules []authorization.NamespaceRule
+
+	// Homes are the namespaces that administrators chose for Applications on a cluster. What an Application has been sent to
+	// goes by its own cluster, which may be another one than the Application names now.
+	Homes home.Namespaces
 
 	// Carried is set where it matters what works carry, beside what Applications ask for: a change of their rights
 	// wakes the Applications of those works too.
@@ -108,7 +113,7 @@ func (c *Checker) CheckSent(
 type check func(context.Context, *argocd.Application, *clusterv1.ManagedCluster) (*authorization.Refusal, error)
 
 func (c *Checker) namespace(_ context.Context, app *argocd.Application, _ *clusterv1.ManagedCluster) (*authorization.Refusal, error) {
-	return authorization.Namespace(app, c.ArgoCDNamespace, c.NamespaceRules), nil
+	return authorization.Namespace(app, c.ArgoCDNamespace, c.Homes[app.Cluster()], c.NamespaceRules), nil
 }
 
 func (c *Checker) project(request authorization.Request) check {
