@@ -41,6 +41,7 @@ func create(ctx context.Context, name, on string) {
 // that takes those away means it.
 func removeAddOn(ctx context.Context) {
 	GinkgoHelper()
+	patchAddOn(ctx, "clustermanagementaddon", towline.AddOn, installedByHand) // otherwise a Placement brings it back
 	_, err := f.Hub.Kubectl(ctx, "delete", "clustermanagementaddons.addon.open-cluster-management.io", towline.RightsAddOn, "--wait=false")
 	Expect(err).NotTo(HaveOccurred())
 	_, err = f.Hub.Kubectl(ctx, "delete", "managedclusteraddons.addon.open-cluster-management.io", "--all", "--all-namespaces", "--wait=false")

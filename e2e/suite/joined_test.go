@@ -17,6 +17,9 @@ import (
 const agentByPlacement = `{"spec": {"installStrategy": {"type": "Placements", "placements": [
 	{"name": "towline-clusters", "namespace": "argocd"}]}}}`
 
+// installedByHand is what deploy/addon says of it.
+const installedByHand = `{"spec": {"installStrategy": {"type": "Manual", "placements": null}}}`
+
 // fromMirror has clusters pull the agent's image from a mirror.
 const fromMirror = `{"spec": {"registries": [{"mirror": "mirror.local/edge"}]}}`
 
