@@ -116,7 +116,7 @@ func TestPlacementThatDoesNotDecide(t *testing.T) {
 	discard(t, []client.Object{more})
 	stays("")
 	discard(t, []client.Object{d})
-	stays("or there is none of that name")
+	stays("or does not exist")
 	edit(t, app, func(app *argocd.Application) { delete(app.Annotations, apis.AnnotationPlacement) })
 	stays("")
 }

@@ -74,8 +74,8 @@ func (o *authorizationOptions) addFlags(fs *pflag.FlagSet) {
 		"<hub>=<cluster>: Applications of these namespaces of the hub may choose these namespaces on a cluster; both are globs; "+
 			"those of --argocd-namespace may choose any")
 	fs.StringToStringVar(&o.appNamespaces, "app-namespaces", o.appNamespaces,
-		"<cluster>=<namespace>: where Applications land on a cluster that name no namespace themselves; for the hub as a managed "+
-			"cluster, another one than theirs")
+		"<cluster>=<namespace>: the namespace on that cluster of Applications that have no annotation for it; on the hub as a "+
+			"managed cluster it must differ from their own")
 	fs.StringVar(&o.onRevocation, "on-revocation", o.onRevocation,
 		"what becomes of a work when its Application loses the right to it: freeze (it stays as it is) or delete (the app goes where a "+
 			"rule refuses it; it stays where an object is only missing)")

@@ -93,8 +93,8 @@ func age(app *argocd.Application, facts *observed.Facts) []argocd.Condition {
 		})
 	}
 	add(apis.ConditionNotCompared, facts.NotComparedSince, "the Argo CD of cluster %s has not compared the Application with Git since %s; "+
-		"what is shown was so then. Look whether its application controller runs")
+		"what is shown is from that time. Check that the application controller of that cluster is running")
 	add(apis.ConditionResourcesStale, facts.StaleSince, "ACM Search has not answered for cluster %s since %s; "+
-		"the resources that are shown were so then. Look at the log of towline-controller")
+		"the resources that are shown are from that time. Check the log of towline-controller for the cause")
 	return out
 }

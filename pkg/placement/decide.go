@@ -41,7 +41,7 @@ func Decide(app *argocd.Application, chosen []string) Plan {
 	chosen = slices.Compact(slices.Sorted(slices.Values(chosen)))
 	switch {
 	case len(chosen) == 0:
-		return Plan{Warning: fmt.Sprintf("Placement %s/%s has chosen no cluster, or there is none of that name: %s",
+		return Plan{Warning: fmt.Sprintf("Placement %s/%s has chosen no cluster, or does not exist. %s",
 			app.Namespace, app.Placement(), stays(app))}
 	case len(chosen) > 1:
 		return Plan{Warning: fmt.Sprintf("Placement %s/%s has chosen %d clusters (%s), and an Application goes to one: set the Placement's "+
