@@ -148,10 +148,11 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 	if slices.Contains(o.Enabled, Dependencies) {
 		sender.Dependencies = beside
 	}
+	follower := &placement.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: recorder}
 	setup := map[string]func(ctrl.Manager, int) error{
 		GitOpsCluster: gitOpsCluster(ctx, o, indexDecisions),
-		Decisions:     decisionsOf(o),
-		Placement:     placements(o, &placement.Reconciler{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Events: recorder}),
+		Decisions:     decisionsOf(o),          //nolint:contextcheck // watches run for as long as the manager
+		Placement:     placements(o, follower), //nolint:contextcheck // the same
 		Propagation:   watchingSets(sender, o.CRDInterval),
 		Dependencies:  watchingSets(beside, o.CRDInterval),
 		Status:        (&status.Reconciler{Client: mgr.GetClient(), Inventory: inventory}).SetupWithManager,

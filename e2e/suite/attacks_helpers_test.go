@@ -245,7 +245,7 @@ func withoutPolicies(ctx context.Context, agent client.Client, w *workv1.Manifes
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has a context of its own
 		// That of works is the last: it shows below that all are back.
-	for _, file := range []string{"applications", "applicationsets", "reports", "clusters", "works"} {
+		for _, file := range []string{"applications", "applicationsets", "reports", "clusters", "works"} {
 			Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "deploy/admission/"+file+".yaml")).To(Succeed())
 		}
 		Eventually(ctx, change).ShouldNot(Succeed())
