@@ -18,6 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
@@ -276,4 +277,24 @@ func TestWhatAnAgentMayDoToItsManagedCluster(t *testing.T) {
 	for patch := range refused {
 		g.Expect(change(as(t, "admin", administrators), c, patch)).To(Succeed(), "an administrator: "+patch)
 	}
+}
+
+// TestAnAgentReportsForItsCluster: whatever RBAC lets the agents of all clusters do.
+func TestAnAgentReportsForItsCluster(t *testing.T) {
+	applyPolicy(t, "applicationreports.yaml")
+	a, b := cluster(t), cluster(t)
+	const all = "system:open-cluster-management:addon:towline-agent"
+	mayDo(t, rbacv1.Subject{Kind: rbacv1.GroupKind, APIGroup: rbacv1.GroupName, Name: all}, rbacv1.PolicyRule{
+		APIGroups: []string{v1alpha1.GroupVersion.Group}, Resources: []string{"applicationreports"}, Verbs: []string{"create"}})
+	own := "system:open-cluster-management:cluster:" + a.Name + ":addon:towline-agent"
+	agent := as(t, own+":agent:x", own, all)
+	report := func(namespace string) error {
+		r := &v1alpha1.ApplicationReport{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "x"}}
+		r.Application.Namespace, r.Application.Name, r.Application.UID, r.Application.ResourceVersion = "argocd", "x", "0", "1"
+		r.ObservedAt = "2026-01-02T03:04:05Z"
+		return agent.Create(t.Context(), r, client.DryRunAll)
+	}
+	w := NewWithT(t)
+	w.Eventually(func() error { return report(b.Name) }, soon, tick).Should(MatchError(ContainSubstring("is not of cluster " + b.Name)))
+	w.Expect(report(a.Name)).To(Succeed())
 }

@@ -95,6 +95,13 @@ kind: RoleBinding
 metadata: {name: attack-agent, namespace: cluster1}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: towline-agent}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: "system:open-cluster-management:cluster:cluster1:addon:towline-agent"}]
+---
+# As Open Cluster Management 1.2 makes it: for the group of the agents of all clusters too.
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: attack-agent, namespace: cluster2}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: towline-agent}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: "system:open-cluster-management:addon:towline-agent"}]
 `, f.Git.URL(fleet.AppsRepo), allowedAddress)
 }
 
@@ -241,11 +248,11 @@ func withoutPolicies(ctx context.Context, agent client.Client, w *workv1.Manifes
 	}
 	Eventually(ctx, change).ShouldNot(Succeed())
 	_, err := f.Hub.Kubectl(ctx, "delete", "validatingadmissionpolicybindings",
-		"towline-works", "towline-reports", "towline-applications", "towline-applicationsets", "towline-clusters")
+		"towline-works", "towline-reports", "towline-applicationreports", "towline-applications", "towline-applicationsets", "towline-clusters")
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has a context of its own
 		// That of works is the last: it shows below that all are back.
-		for _, file := range []string{"applications", "applicationsets", "reports", "clusters", "works"} {
+		for _, file := range []string{"applications", "applicationsets", "applicationreports", "reports", "clusters", "works"} {
 			Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "deploy/admission/"+file+".yaml")).To(Succeed())
 		}
 		Eventually(ctx, change).ShouldNot(Succeed())

@@ -54,7 +54,7 @@ var _ = Describe("An attack", Ordered, func() {
 		Expect(err).NotTo(HaveOccurred())
 		for _, what := range [][]string{
 			{"managedclusterset", "tenant-a"}, {"namespace", tenantNamespace}, {"appproject", "tenant-a", "by-address", "--namespace", argocdNamespace},
-			{"rolebinding", "attack-agent", "--namespace", "cluster1"},
+			{"rolebinding", "attack-agent", "--namespace", "cluster1"}, {"rolebinding", "attack-agent", "--namespace", "cluster2"},
 		} {
 			_, err := f.Hub.Kubectl(ctx, append([]string{"delete", "--wait=false"}, what...)...)
 			Expect(err).NotTo(HaveOccurred())
@@ -357,6 +357,8 @@ var _ = Describe("An attack", Ordered, func() {
 				}
 				there := lie.DeepCopy()
 				there.Namespace, there.ResourceVersion, there.UID = "cluster2", "", ""
+				denied(addon.Create(ctx, there), "is not of cluster cluster2")
+				there.Namespace = "cluster3"
 				denied(addon.Create(ctx, there), "cannot create")
 			})
 		})
