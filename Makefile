@@ -182,6 +182,10 @@ lint-fix: ## Let the linters mend what they can.
 
 ##@ Build
 
+.PHONY: plugin
+plugin: ## Build bin/kubectl-towline, a plugin of kubectl.
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubectl-towline ./cmd/kubectl-towline
+
 .PHONY: build
 build: ## Build bin/towline.
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/towline ./cmd/towline

@@ -7,12 +7,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/internal/grants"
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/authorization"
 	"github.com/towline-io/towline/pkg/delivery"
 )
 
 // DefaultArgoCDNamespace is where Argo CD is on a hub that says nothing else.
-const DefaultArgoCDNamespace = "argocd"
+const DefaultArgoCDNamespace = apis.DefaultArgoCDNamespace
 
 // ClusterModes are what Authorization.Clusters may be; the first is the strictest.
 var ClusterModes = grants.ClusterModes

@@ -102,7 +102,7 @@ func (r *Reconciler) observeWorks(ctx context.Context, seen *observation) (err e
 			return err
 		}
 	}
-	others, err := index.WorksNaming(ctx, r, seen.Key, func(w *workv1.ManifestWork) bool {
+	others, err := index.WorksNaming(ctx, r.Client, seen.Key, func(w *workv1.ManifestWork) bool {
 		key := client.ObjectKeyFromObject(w)
 		return key != own && seen.canHaveHad(ctx, key)
 	})

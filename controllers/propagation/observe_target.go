@@ -81,7 +81,7 @@ func (r *Reconciler) observeExecutor(ctx context.Context, seen *observation, nam
 // observeClaimants reads the other Applications with the same target.
 func (r *Reconciler) observeClaimants(ctx context.Context, seen *observation) error {
 	seen.Claimants = nil
-	for _, key := range index.ApplicationsOfTarget(ctx, r, seen.App) {
+	for _, key := range index.ApplicationsOfTarget(ctx, r.Client, seen.App) {
 		if key == seen.Key {
 			continue
 		}

@@ -24,13 +24,20 @@ type Towline struct {
 }
 
 // Build compiles the program from the checkout into the fleet's folder.
-func Build(ctx context.Context, f *fleet.Fleet) (string, error) {
-	binary := filepath.Join(f.Dir(), "towline")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, "./cmd/towline")
+func Build(ctx context.Context, f *fleet.Fleet) (string, error) { return build(ctx, f, "towline") }
+
+// BuildPlugin builds the plugin of kubectl and returns where it is.
+func BuildPlugin(ctx context.Context, f *fleet.Fleet) (string, error) {
+	return build(ctx, f, "kubectl-towline")
+}
+
+func build(ctx context.Context, f *fleet.Fleet, name string) (string, error) {
+	binary := filepath.Join(f.Dir(), name)
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, "./cmd/"+name)
 	cmd.Dir = Root()
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as in the image
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build towline: %w\n%s", err, out)
+		return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
 	}
 	return binary, nil
 }

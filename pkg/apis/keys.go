@@ -228,3 +228,6 @@ const (
 
 // InClusterServer is the address by which an Argo CD means the cluster that it runs on.
 const InClusterServer = "https://kubernetes.default.svc"
+
+// DefaultArgoCDNamespace is where Argo CD is on a hub that says nothing else.
+const DefaultArgoCDNamespace = "argocd"

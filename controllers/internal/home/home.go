@@ -41,6 +41,25 @@ func (n Namespaces) Reader(live client.Reader) client.Reader {
 	return reader{live, n}
 }
 
+// Client is a client that reads so.
+func (n Namespaces) Client(c client.Client) client.Client { return homed{c, n.Reader(c)} }
+
+type homed struct {
+	client.Client
+
+	reader client.Reader
+}
+
+// Get implements client.Reader.
+func (h homed) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	return h.reader.Get(ctx, key, obj, opts...)
+}
+
+// List implements client.Reader.
+func (h homed) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	return h.reader.List(ctx, list, opts...)
+}
+
 type reader struct {
 	client.Reader
 

@@ -44,7 +44,11 @@ func coarse(values client.IndexerFunc) client.IndexerFunc {
 // inBucket are the Applications that a coarse index finds for a value, and which are the ones that are looked for. They
 // are the cache's own: not to be changed.
 func inBucket(ctx context.Context, c client.Reader, name, value string, wanted func(*argocd.Application) bool) []argocd.Application {
-	found := list(ctx, c, client.MatchingFields{name: bucket(value)})
+	return only(list(ctx, c, client.MatchingFields{name: bucket(value)}), wanted)
+}
+
+// only are those that are looked for. The list is used for them.
+func only(found []argocd.Application, wanted func(*argocd.Application) bool) []argocd.Application {
 	out := found[:0]
 	for i := range found {
 		if wanted(&found[i]) {

@@ -144,6 +144,9 @@ func targetOf(obj client.Object) []string {
 // ApplicationsOfTarget are the Applications with the same target as this one, itself included.
 func ApplicationsOfTarget(ctx context.Context, c client.Reader, app *argocd.Application) []types.NamespacedName {
 	target := Target(app)
+	if d, ok := c.(*Direct); ok {
+		return keysOf(only(d.applications(ctx, app.Name), func(other *argocd.Application) bool { return Target(other) == target }))
+	}
 	return keysOf(inBucket(ctx, c, ByTarget, target, func(other *argocd.Application) bool { return Target(other) == target }))
 }
 
@@ -158,9 +161,11 @@ func ApplicationsOfWork(ctx context.Context, c client.Reader, key types.Namespac
 
 // OfWork are the same Applications themselves. They are the cache's own: not to be changed.
 func OfWork(ctx context.Context, c client.Reader, key types.NamespacedName) []argocd.Application {
-	return inBucket(ctx, c, ByWork, dependency.ObjectsKey(key).String(), func(app *argocd.Application) bool {
-		return work.Key(app) == key
-	})
+	wanted := func(app *argocd.Application) bool { return work.Key(app) == key }
+	if d, ok := c.(*Direct); ok {
+		return only(d.owners(ctx, key.Name), wanted)
+	}
+	return inBucket(ctx, c, ByWork, dependency.ObjectsKey(key).String(), wanted)
 }
 
 // WorksNaming are the ManifestWorks whose annotations name the hub Application, of those that are wanted, which is asked of
@@ -168,8 +173,11 @@ func OfWork(ctx context.Context, c client.Reader, key types.NamespacedName) []ar
 func WorksNaming(
 	ctx context.Context, c client.Reader, app types.NamespacedName, wanted func(*workv1.ManifestWork) bool,
 ) ([]workv1.ManifestWork, error) {
-	list := &workv1.ManifestWorkList{}
-	err := c.List(ctx, list, client.MatchingFields{ByHubApplication: bucket(app.String())}, client.UnsafeDisableDeepCopy)
+	list, match := &workv1.ManifestWorkList{}, client.MatchingFields{ByHubApplication: bucket(app.String())}
+	if d, ok := c.(*Direct); ok {
+		match = client.MatchingFields{"metadata.name": d.Work}
+	}
+	err := c.List(ctx, list, match, client.UnsafeDisableDeepCopy)
 	var out []workv1.ManifestWork
 	for i := range list.Items {
 		if named, ok := HubApplication(&list.Items[i]); ok && named == app && wanted(&list.Items[i]) {

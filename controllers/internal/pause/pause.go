@@ -26,6 +26,13 @@ type Reader struct {
 	sets sets.Known
 }
 
+// Direct reads by a reader that needs no watch.
+func Direct(c client.Reader) *Reader {
+	r := &Reader{Reader: c}
+	r.sets.Serve()
+	return r
+}
+
 // Watch lets ApplicationSets pause their Applications, and wakes in a controller what they are mapped to when one pauses
 // or goes on. A hub may do without them, or get them later.
 func (r *Reader) Watch(mgr ctrl.Manager, c controller.Controller, to handler.MapFunc) error {

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -47,6 +48,9 @@ func (k *Known) Watch(mgr ctrl.Manager, c controller.Controller, to handler.MapF
 	return c.Watch(source.Kind(mgr.GetCache(), w.Object, w.Handler, w.Changed...))
 }
 
+// Serve has Get ask a reader that needs no watch.
+func (k *Known) Serve() { k.served.Store(true) }
+
 // Of is that watch as data, from when ApplicationSets can be read.
 func (k *Known) Of(to handler.MapFunc, changed predicate.Predicate) wake.Watch {
 	k.served.Store(true)
@@ -61,7 +65,7 @@ func (k *Known) Get(ctx context.Context, c client.Reader, key types.NamespacedNa
 	}
 	set := Object()
 	err := c.Get(ctx, key, set, client.UnsafeDisableDeepCopy)
-	if apierrors.IsNotFound(err) {
+	if apierrors.IsNotFound(err) || meta.IsNoMatchError(err) {
 		return nil, nil //nolint:nilnil // documented
 	}
 	return set, err

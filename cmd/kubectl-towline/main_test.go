@@ -1,0 +1,103 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/yaml"
+
+	"github.com/towline-io/towline/pkg/why"
+)
+
+// TestExitCode: scripts go by it.
+func TestExitCode(t *testing.T) {
+	for title, tc := range map[string]struct {
+		err   error
+		code  int
+		shown string
+	}{
+		"good":      {nil, 0, ""},
+		"blocked":   {found(why.Blocked), 2, ""},
+		"waiting":   {found(why.Waiting), 3, ""},
+		"unread":    {found(why.Unknown), 4, ""},
+		"forbidden": {apierrors.NewForbidden(schema.GroupResource{Resource: "applications"}, "a", errors.New("no")), 4, "error: applications"},
+		"an error":  {errors.New("no route to host"), 1, "error: no route to host"},
+	} {
+		var out bytes.Buffer
+		if code := exitCode(tc.err, &out); code != tc.code || !strings.HasPrefix(out.String(), tc.shown) || tc.shown == "" && out.Len() > 0 {
+			t.Errorf("%s: %d, %q", title, code, out.String())
+		}
+	}
+}
+
+// TestApplicationSet: generators are found wherever they are, and what is no ApplicationSet has none.
+func TestApplicationSet(t *testing.T) {
+	read := func(text string) *applicationSet {
+		s := newApplicationSet()
+		if err := yaml.Unmarshal([]byte(text), &s.Object); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	s := read(`
+spec:
+  generators:
+  - clusterDecisionResource: {labelSelector: {matchLabels: {cluster.open-cluster-management.io/placement: a}}}
+  - matrix: {generators: [{git: {}}, {clusterDecisionResource: {labelSelector: {matchLabels: {cluster.open-cluster-management.io/placement: b}}}}]}
+status:
+  resources: [{}, {}]
+  conditions: [{type: ErrorOccurred, status: "True", message: bad, lastTransitionTime: "2026-01-02T03:04:05Z"}, 7]
+`)
+	if g := s.decisionGenerators(); len(g) != 2 || s.applications() != 2 {
+		t.Errorf("got %v, %d Applications", g, s.applications())
+	}
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	if c := s.conditions(); len(c) != 1 || c[0].Message != "bad" || !c[0].LastTransitionTime.Time.Equal(at) {
+		t.Errorf("got %+v", c)
+	}
+	odd := read(`{spec: {generators: {}}, status: 7}`)
+	if len(odd.decisionGenerators()) > 0 || len(odd.conditions()) > 0 || odd.applications() != 0 {
+		t.Errorf("got %+v", odd)
+	}
+}
+
+// TestPrintLadder: what a cluster says cannot steer a terminal.
+func TestPrintLadder(t *testing.T) {
+	var out bytes.Buffer
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	since := now.Add(-5 * time.Minute)
+	o := newOptions(genericiooptions.IOStreams{Out: &out})
+	err := o.printLadder(&why.Ladder{Application: "argocd/a", Cluster: "c1", Unread: []string{"get managedclusters"}, Links: []why.Link{
+		{Name: why.LinkKeys, State: why.OK, Message: "fine"},
+		{Name: why.LinkArgoCD, State: why.Blocked, Message: "no\x1b[31m \u202eway", Reason: "SyncError", Since: &since, Who: "you", Do: "kubectl edit"},
+	}}, now)
+	want := `Application argocd/a on c1
+
+✓ Application        fine
+✗ cluster's Argo CD  no [31m  way (for 5m)
+    reason  SyncError
+    who     you
+    do      kubectl edit
+?                    not allowed: get managedclusters
+
+It is stopped at: cluster's Argo CD.
+`
+	if err != nil || out.String() != want {
+		t.Errorf("%v:\n%s", err, out.String())
+	}
+	out.Reset()
+	o.output = "name"
+	if err := o.printLadder(&why.Ladder{Set: "argocd/s"}, now); err != nil || out.String() != "applicationset.argoproj.io/argocd/s\n" {
+		t.Errorf("%v: %q", err, out.String())
+	}
+	o.output = "xml"
+	if err := o.validate(); err == nil || !strings.Contains(err.Error(), `--output: "xml" is not one of table`) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// formats are the values of --output.
+var formats = []string{"table", "wide", "json", "yaml", "name"}
+
+// options are the flags of all commands.
+type options struct {
+	genericiooptions.IOStreams
+
+	config  *genericclioptions.ConfigFlags
+	output  string
+	noColor bool
+	towline towline
+}
+
+func newOptions(streams genericiooptions.IOStreams) *options {
+	return &options{IOStreams: streams, config: genericclioptions.NewConfigFlags(true), output: formats[0]}
+}
+
+func (o *options) addFlags(fs *pflag.FlagSet) {
+	o.config.AddFlags(fs)
+	fs.StringVarP(&o.output, "output", "o", o.output, "one of "+strings.Join(formats, ", "))
+	fs.BoolVar(&o.noColor, "no-color", o.noColor, "print without colours, also on a terminal")
+	o.towline.addFlags(fs)
+}
+
+func (o *options) validate() error {
+	if !slices.Contains(formats, o.output) {
+		return fmt.Errorf("--output: %q is not one of %s", o.output, strings.Join(formats, ", "))
+	}
+	return nil
+}
+
+// namespace is that of the flags, or of the kubeconfig's context.
+func (o *options) namespace() (string, error) {
+	ns, _, err := o.config.ToRawKubeConfigLoader().Namespace()
+	return ns, err
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode"
+
+	"golang.org/x/term"
+	"k8s.io/apimachinery/pkg/util/duration"
+	"sigs.k8s.io/yaml"
+
+	"github.com/towline-io/towline/pkg/why"
+)
+
+// glyphs and colours of states.
+var (
+	glyphs  = map[why.State]string{why.OK: "✓", why.Waiting: "…", why.Blocked: "✗", why.Unknown: "?", why.Later: "·"}
+	colours = map[why.State]string{why.OK: "32", why.Waiting: "33", why.Blocked: "31", why.Unknown: "35", why.Later: "90"}
+)
+
+// verdicts are how a way ends, in words.
+var verdicts = map[why.State]string{
+	why.OK:      "It is on its cluster, and healthy.",
+	why.Waiting: "It is under way, and waits at: ",
+	why.Blocked: "It is stopped at: ",
+	why.Unknown: "What may be read shows nothing wrong.",
+}
+
+// printed prints anything that is not a table; false for a table.
+func (o *options) printed(v any, name string) (bool, error) {
+	switch o.output {
+	case "name":
+		_, err := fmt.Fprintln(o.Out, name)
+		return true, err
+	case "json":
+		e := json.NewEncoder(o.Out)
+		e.SetIndent("", "  ")
+		return true, e.Encode(v)
+	case "yaml":
+		data, err := yaml.Marshal(v)
+		if err == nil {
+			_, err = o.Out.Write(data)
+		}
+		return true, err
+	}
+	return false, nil
+}
+
+// coloured tells whether to print colours: on a terminal, unless told otherwise.
+func (o *options) coloured() bool {
+	f, ok := o.Out.(*os.File)
+	return ok && !o.noColor && os.Getenv("NO_COLOR") == "" && term.IsTerminal(int(f.Fd()))
+}
+
+// glyph is the sign of a state.
+func (o *options) glyph(s why.State) string {
+	if !o.coloured() {
+		return glyphs[s]
+	}
+	return "\x1b[" + colours[s] + "m" + glyphs[s] + "\x1b[0m"
+}
+
+func (o *options) printLadder(l *why.Ladder, now time.Time) error {
+	name := "application.argoproj.io/" + l.Application
+	if l.Application == "" {
+		name = "applicationset.argoproj.io/" + l.Set
+	}
+	if done, err := o.printed(l, name); done || err != nil {
+		return err
+	}
+	out := &printer{to: o.Out}
+	out.line("%s", heading(l))
+	out.line("")
+	for _, k := range l.Links {
+		since := ""
+		if k.Since != nil {
+			since = " (for " + duration.HumanDuration(now.Sub(*k.Since)) + ")"
+		}
+		out.line("%s %-18s %s%s", o.glyph(k.State), k.Name, plain(k.Message), since)
+		if k.State == why.Blocked || k.State == why.Waiting {
+			out.detail("reason", k.Reason)
+			out.detail("who", k.Who)
+			out.detail("do", k.Do)
+		}
+	}
+	for _, u := range l.Unread {
+		out.line("%s %-18s not allowed: %s", o.glyph(why.Unknown), "", u)
+	}
+	out.line("")
+	verdict := verdicts[l.Verdict()]
+	if b := l.Broken(); b != nil {
+		verdict += b.Name + "."
+	}
+	out.line("%s", verdict)
+	return out.err
+}
+
+func heading(l *why.Ladder) string {
+	switch {
+	case l.Application == "":
+		return "ApplicationSet " + l.Set + " on " + l.Cluster
+	case l.Cluster == "":
+		return "Application " + l.Application
+	}
+	return "Application " + l.Application + " on " + l.Cluster
+}
+
+// plain is text without what could steer a terminal: part of it comes from clusters.
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// printer prints lines until one fails.
+type printer struct {
+	to  io.Writer
+	err error
+}
+
+func (p *printer) line(format string, args ...any) {
+	if p.err == nil {
+		_, p.err = fmt.Fprintf(p.to, format+"\n", args...)
+	}
+}
+
+// detail is a line of what there is to say about a link.
+func (p *printer) detail(name, value string) {
+	if value != "" {
+		p.line("    %-7s %s", name, plain(value))
+	}
+}

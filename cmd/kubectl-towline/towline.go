@@ -1,0 +1,100 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/pflag"
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers/propagation"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/delivery"
+)
+
+// towline are the flags of the hub's `towline controller` that decide what becomes of an Application.
+type towline struct {
+	argocdNamespace      string
+	clusterAuthorization string
+	allowedAppNamespaces []string
+	appNamespaces        map[string]string
+	executor             string
+	moveOrder            string
+	adopt                string
+	onRevocation         string
+}
+
+// towlineLabel selects Towline's Deployment, as deploy/base has it.
+var towlineLabel = client.MatchingLabels{"app.kubernetes.io/name": "towline"}
+
+// addFlags adds what `towline controller` has too.
+func (t *towline) addFlags(fs *pflag.FlagSet) {
+	fs.StringVar(&t.argocdNamespace, "argocd-namespace", "", "namespace of the hub's Argo CD; default: as Towline's Deployment says")
+}
+
+// read reads the flags of the hub's Towline from its Deployment, where that may be read and is there.
+func (t *towline) read(ctx context.Context, c client.Reader) error {
+	list := &appsv1.DeploymentList{}
+	if err := c.List(ctx, list, towlineLabel); err != nil {
+		return err
+	}
+	for i := range list.Items {
+		for _, container := range list.Items[i].Spec.Template.Spec.Containers {
+			fs := pflag.NewFlagSet("towline controller", pflag.ContinueOnError)
+			fs.ParseErrorsWhitelist.UnknownFlags = true
+			t.controllerFlags(fs, list.Items[i].Namespace)
+			if args := container.Args; len(args) > 0 && args[0] == "controller" {
+				if err := fs.Parse(args[1:]); err != nil {
+					return fmt.Errorf("arguments of Deployment %s/%s: %w", list.Items[i].Namespace, list.Items[i].Name, err)
+				}
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// controllerFlags are those of the controller that count here. One that the user has set stays.
+func (t *towline) controllerFlags(fs *pflag.FlagSet, namespace string) {
+	argocd := t.argocdNamespace
+	if argocd == "" {
+		t.argocdNamespace, argocd = namespace, namespace
+		fs.StringVar(&t.argocdNamespace, "argocd-namespace", argocd, "")
+	}
+	fs.StringVar(&t.clusterAuthorization, "cluster-authorization", "", "")
+	fs.StringSliceVar(&t.allowedAppNamespaces, "allowed-app-namespaces", nil, "")
+	fs.StringToStringVar(&t.appNamespaces, "app-namespaces", nil, "")
+	fs.StringVar(&t.executor, "work-executor-service-account", "", "")
+	fs.StringVar(&t.moveOrder, "move-order", "", "")
+	fs.StringVar(&t.adopt, "adopt", "", "")
+	fs.StringVar(&t.onRevocation, "on-revocation", "", "")
+}
+
+// explainer is one with the flags of the hub's Towline.
+func (t *towline) explainer(c client.Client) (*propagation.Explainer, error) {
+	e := &propagation.Explainer{
+		Client: c, Clusters: t.clusterAuthorization, ArgoCDNamespace: t.argocdNamespace, AppNamespaces: t.appNamespaces,
+		Options: delivery.Options{Move: delivery.MoveOptions{Order: t.moveOrder}, Adopt: t.adopt},
+	}
+	if e.ArgoCDNamespace == "" {
+		e.ArgoCDNamespace = apis.DefaultArgoCDNamespace
+	}
+	e.Options.Revocation.Delete = t.onRevocation == "delete"
+	if t.executor != "" {
+		account, err := authorization.ParseServiceAccount(t.executor)
+		if err != nil {
+			return nil, fmt.Errorf("--work-executor-service-account of Towline's Deployment: %w", err)
+		}
+		e.Executor = account
+	}
+	for _, r := range t.allowedAppNamespaces {
+		rule, err := authorization.ParseNamespaceRule(r)
+		if err != nil {
+			return nil, fmt.Errorf("--allowed-app-namespaces of Towline's Deployment: %w", err)
+		}
+		e.NamespaceRules = append(e.NamespaceRules, rule)
+	}
+	return e, nil
+}

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/managedcluster"
+	"github.com/towline-io/towline/pkg/why"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// whyOptions are those of `kubectl towline why`.
+type whyOptions struct {
+	*options
+
+	cluster string
+}
+
+func newWhyCommand(o *options) *cobra.Command {
+	w := &whyOptions{options: o}
+	cmd := &cobra.Command{
+		Use:   "why (APPLICATION | APPLICATIONSET --cluster CLUSTER)",
+		Short: "Show how far an Application has come, what stops it, and who can change that",
+		Example: "  # Why is the Application not on its cluster?\n" +
+			"  kubectl towline why -n argocd cluster1-guestbook-app\n\n" +
+			"  # Why has the ApplicationSet nothing on cluster7?\n" +
+			"  kubectl towline why -n argocd guestbook-app-set --cluster cluster7",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return w.run(cmd.Context(), args[0]) },
+	}
+	cmd.Flags().StringVar(&w.cluster, "cluster", "", "the cluster on which an ApplicationSet's Application is missing")
+	return cmd
+}
+
+func (o *whyOptions) run(ctx context.Context, name string) error {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	namespace, err := o.namespace()
+	if err != nil {
+		return err
+	}
+	h, err := o.connect()
+	if err != nil {
+		return err
+	}
+	facts, err := h.facts(ctx, &o.towline, types.NamespacedName{Namespace: namespace, Name: name}, o.cluster)
+	if err != nil {
+		return err
+	}
+	ladder := why.Of(facts)
+	if err := o.printLadder(ladder, facts.Now); err != nil {
+		return err
+	}
+	if v := ladder.Verdict(); v != why.OK {
+		return found(v)
+	}
+	return nil
+}
+
+// facts reads the way of an Application, or of what an ApplicationSet is to have on a cluster.
+func (h *hub) facts(ctx context.Context, t *towline, key types.NamespacedName, cluster string) (*why.Facts, error) {
+	f := &why.Facts{Now: time.Now(), Cluster: cluster}
+	var err error
+	if cluster != "" {
+		f.App, err = h.applicationOn(ctx, key, cluster)
+	} else {
+		f.App, err = read(ctx, h, key, &argocd.Application{})
+		if err == nil && f.App == nil {
+			err = fmt.Errorf("there is no Application %s: to ask for what an ApplicationSet is to have on a cluster, add --cluster", key)
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := h.set(ctx, f, key); err != nil {
+		return nil, err
+	}
+	if f.App != nil {
+		if err := h.decide(ctx, f, t); err != nil {
+			return nil, err
+		}
+	}
+	f.Unread = slices.Sorted(slices.Values(h.unread))
+	return f, nil
+}
+
+// applicationOn is the Application of an ApplicationSet on a cluster; nil where it has made none.
+func (h *hub) applicationOn(ctx context.Context, set types.NamespacedName, cluster string) (*argocd.Application, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(argocd.GroupVersion.WithKind("ApplicationList"))
+	if err := h.List(ctx, list, client.InNamespace(set.Namespace), client.HasLabels{apis.LabelPull}); err != nil {
+		return nil, err
+	}
+	for i := range list.Items {
+		m := &argocd.Application{ObjectMeta: list.Items[i].ObjectMeta}
+		if name, ok := m.ApplicationSet(); ok && name == set.Name && m.Cluster() == cluster {
+			return read(ctx, h, client.ObjectKeyFromObject(m), &argocd.Application{})
+		}
+	}
+	return nil, nil //nolint:nilnil // documented
+}
+
+// decide reads what becomes of the Application, and how far it has come.
+func (h *hub) decide(ctx context.Context, f *why.Facts, t *towline) error {
+	if err := t.read(ctx, h); err != nil && !apierrors.IsForbidden(err) {
+		return err
+	}
+	explainer, err := t.explainer(h)
+	if err != nil {
+		return err
+	}
+	facts, plan, err := explainer.Explain(ctx, f.App)
+	switch {
+	case err == nil && len(h.unread) == 0:
+		managed := facts.Clusters[f.App.Cluster()]
+		f.Plan, f.Work, f.Managed = plan, facts.Own, &managed
+		return nil
+	case err != nil && !apierrors.IsForbidden(err):
+		return err
+	}
+	return h.rest(ctx, f)
+}
+
+// rest reads what can be read without the rights to decide.
+func (h *hub) rest(ctx context.Context, f *why.Facts) error {
+	if f.App.Cluster() == "" {
+		return nil
+	}
+	var err error
+	if f.Work, err = read(ctx, h, work.Key(f.App), &workv1.ManifestWork{}); apierrors.IsForbidden(err) {
+		f.WorkUnread = true
+	} else if err != nil {
+		return err
+	}
+	cluster, err := read(ctx, h, types.NamespacedName{Name: f.App.Cluster()}, &clusterv1.ManagedCluster{})
+	if err == nil && cluster != nil {
+		managed := managedcluster.Of(cluster, nil)
+		f.Managed = &managed
+	}
+	if apierrors.IsForbidden(err) {
+		return nil
+	}
+	return err
+}
+
+// set reads the ApplicationSet: that of the Application, or the one that was asked for.
+func (h *hub) set(ctx context.Context, f *why.Facts, asked types.NamespacedName) error {
+	key := asked
+	if f.App != nil {
+		name, ok := f.App.ApplicationSet()
+		if !ok {
+			return nil
+		}
+		key = types.NamespacedName{Namespace: f.App.Namespace, Name: name}
+	}
+	set, err := read(ctx, h, key, newApplicationSet())
+	if apierrors.IsForbidden(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.Set = &why.Set{Namespace: key.Namespace, Name: key.Name, Missing: set == nil}
+	if set == nil {
+		return nil
+	}
+	f.Set.Applications, f.Set.Conditions = set.applications(), set.conditions()
+	if f.App != nil {
+		return nil
+	}
+	return h.generators(ctx, f, set)
+}
+
+// generators reads what the ApplicationSet's generators go by.
+func (h *hub) generators(ctx context.Context, f *why.Facts, set *applicationSet) error {
+	for _, g := range set.decisionGenerators() {
+		decisions := &clusterv1beta1.PlacementDecisionList{}
+		if err := h.List(ctx, decisions, client.InNamespace(f.Set.Namespace), client.MatchingLabels(g)); err != nil && !apierrors.IsForbidden(err) {
+			return err
+		}
+		p := why.Placement{Name: g[clusterv1beta1.PlacementLabel], Missing: len(decisions.Items) == 0}
+		for i := range decisions.Items {
+			for _, d := range decisions.Items[i].Status.Decisions {
+				p.Clusters++
+				p.Chosen = p.Chosen || d.ClusterName == f.Cluster
+			}
+		}
+		f.Set.Placements = append(f.Set.Placements, p)
+	}
+	if len(f.Set.Placements) == 0 {
+		return nil
+	}
+	return h.secret(ctx, f)
+}
+
+// secret reads whether Argo CD knows the cluster. Of Secrets, metadata alone is asked for.
+func (h *hub) secret(ctx context.Context, f *why.Facts) error {
+	secrets := &metav1.PartialObjectMetadataList{}
+	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
+	err := h.List(ctx, secrets, client.InNamespace(f.Set.Namespace), client.MatchingLabels{apis.LabelSecretType: apis.SecretTypeCluster})
+	switch {
+	case apierrors.IsForbidden(err):
+		f.Set.Secret = why.SecretUnread
+		return nil
+	case err != nil:
+		return err
+	}
+	f.Set.Secret = why.SecretMissing
+	for i := range secrets.Items {
+		switch secrets.Items[i].Labels[apis.LabelClusterName] {
+		case f.Cluster:
+			f.Set.Secret = why.SecretFound
+			return nil
+		case "": // one made by hand says in its data for which cluster it is, which is not asked for
+			f.Set.Secret = why.SecretUnread
+		}
+	}
+	return nil
+}
+
+// read is the object of that name; nil where there is none.
+func read[T client.Object](ctx context.Context, c client.Reader, key types.NamespacedName, into T) (T, error) {
+	err := c.Get(ctx, key, into)
+	if err != nil {
+		var none T
+		if apierrors.IsNotFound(err) {
+			err = nil
+		}
+		return none, err
+	}
+	return into, nil
+}

@@ -1,0 +1,278 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/delivery"
+)
+
+// Of is the way of an Application, by what is known of it.
+func Of(f *Facts) *Ladder {
+	l := &Ladder{Cluster: f.Cluster, Unread: f.Unread}
+	if f.App != nil {
+		l.Application = f.App.Namespace + "/" + f.App.Name
+		if l.Cluster == "" {
+			l.Cluster = f.App.Cluster()
+		}
+	}
+	if f.Set != nil {
+		l.Set = f.Set.Namespace + "/" + f.Set.Name
+		f.set(l)
+	}
+	if f.App == nil {
+		return l
+	}
+	f.decision(l)
+	if !f.stopped(l) {
+		f.work(l)
+		f.agent(l)
+		f.argoCD(l)
+		f.resources(l)
+	}
+	return l
+}
+
+// set adds the links from the ApplicationSet to its Application.
+func (f *Facts) set(l *Ladder) {
+	s := f.Set
+	show := fmt.Sprintf("kubectl -n %s get applicationsets.argoproj.io %s -o yaml", s.Namespace, s.Name)
+	k := Link{Name: LinkSet, State: OK, Message: fmt.Sprintf("%s has %s", l.Set, count(s.Applications, "Application"))}
+	failed := meta.FindStatusCondition(s.Conditions, "ErrorOccurred")
+	switch {
+	case s.Missing:
+		k = Link{Name: LinkSet, State: Blocked, Message: "there is no ApplicationSet " + l.Set, Who: "its author"}
+	case failed != nil && failed.Status == metav1.ConditionTrue:
+		k = Link{Name: LinkSet, State: Blocked, Message: failed.Message, Reason: failed.Reason, Since: &failed.LastTransitionTime.Time,
+			Who: "its author", Do: show}
+	}
+	l.add(k)
+	if f.App != nil {
+		return // it was made, whatever its Placement says now
+	}
+	f.placements(l)
+	switch s.Secret {
+	case SecretFound:
+		l.add(Link{Name: LinkSecret, State: OK, Message: "Argo CD knows " + l.Cluster})
+	case SecretUnread:
+		l.add(Link{Name: LinkSecret, State: Unknown, Message: "Secrets may not be read"})
+	case SecretMissing:
+		l.add(Link{Name: LinkSecret, State: Blocked, Who: "an administrator of the hub", Do: "kubectl get gitopsclusters -A",
+			Message: fmt.Sprintf("namespace %s has no cluster Secret for %s, which the generator asks for: a GitOpsCluster makes one",
+				s.Namespace, l.Cluster)})
+	}
+	l.add(Link{Name: LinkKeys, State: Blocked, Who: "the author of the ApplicationSet", Do: show,
+		Message: fmt.Sprintf("%s has made no Application for %s: look at its generators, and at its template's annotation %s",
+			l.Set, l.Cluster, apis.AnnotationCluster)})
+}
+
+func (f *Facts) placements(l *Ladder) {
+	for _, p := range f.Set.Placements {
+		k := Link{Name: LinkPlacement, State: OK, Message: fmt.Sprintf("%s has chosen %s", p.Name, l.Cluster)}
+		do := fmt.Sprintf("kubectl -n %s describe placement %s", f.Set.Namespace, p.Name)
+		switch {
+		case p.Missing:
+			k = Link{Name: LinkPlacement, State: Blocked, Who: "the author of the ApplicationSet", Do: do,
+				Message: fmt.Sprintf("Placement %s/%s has no PlacementDecision: create it, or correct the generator", f.Set.Namespace, p.Name)}
+		case !p.Chosen:
+			k = Link{Name: LinkPlacement, State: Blocked, Who: "who owns the Placement", Do: do,
+				Message: fmt.Sprintf("Placement %s/%s has chosen %s, and not %s", f.Set.Namespace, p.Name, count(p.Clusters, "cluster"), l.Cluster)}
+		}
+		l.add(k)
+	}
+}
+
+// decision adds the links that Towline decides: by its plan, or where that is not known, by what Towline has said on the
+// Application.
+func (f *Facts) decision(l *Ladder) {
+	said := f.told()
+	for _, k := range []Link{
+		{Name: LinkKeys, State: OK, Message: l.Application + " names " + l.Cluster},
+		{Name: LinkRights, State: OK, Message: "it may be sent there"},
+		{Name: LinkTarget, State: OK, Message: "nothing is in its way"},
+		{Name: LinkBeside, State: OK, Message: "nothing is wrong with them"},
+	} {
+		if f.Plan == nil && (k.Name == LinkRights || k.Name == LinkTarget) {
+			k.State, k.Message = Unknown, "Towline says nothing against it on the Application"
+		}
+		if i := slices.IndexFunc(said, func(s Link) bool { return s.Name == k.Name }); i >= 0 {
+			k = said[i]
+		}
+		l.add(k)
+	}
+}
+
+// told are the links of which Towline has something to say.
+func (f *Facts) told() []Link {
+	var out []Link
+	if !f.App.Pulled() && f.App.Labels[apis.LabelPull] == "" {
+		out = append(out, f.link(delivery.Condition{Type: apis.ConditionPropagationError, Reason: reasonNoLabel,
+			Message: "the Application has no label " + apis.LabelPull}))
+	}
+	if f.Plan != nil {
+		for _, c := range f.Plan.Conditions {
+			out = append(out, f.link(c))
+		}
+	}
+	for _, c := range f.App.Status.Conditions {
+		owner := apis.ConditionRuleOf(c.Type).Owner
+		if owner == apis.OwnerDependencies || f.Plan == nil && owner == apis.OwnerPropagation && c.Type != apis.ConditionRefreshWarning {
+			out = append(out, f.link(delivery.Condition{Type: c.Type, Message: c.Message}))
+		}
+	}
+	return out
+}
+
+// link is that of a condition, with what its reason asks for.
+func (f *Facts) link(c delivery.Condition) Link {
+	r := remedyOf(c)
+	k := Link{Name: r.link, State: r.state, Message: c.Message, Reason: c.Reason, Who: r.who, Do: f.command(r.do)}
+	if i := argocd.IndexCondition(f.App.Status.Conditions, c.Type); i >= 0 {
+		k.Since = timeOf(f.App.Status.Conditions[i].LastTransitionTime)
+	}
+	return k
+}
+
+// command puts the names of the Application into a command.
+func (f *Facts) command(do string) string {
+	return strings.NewReplacer("NAMESPACE", f.App.Namespace, "APP", f.App.Name, "CLUSTER", f.App.Cluster(), "PROJECT", f.App.Project()).Replace(do)
+}
+
+// stopped tells whether Towline sends the Application nowhere: it is released, or gone.
+func (f *Facts) stopped(*Ladder) bool { return f.Plan != nil && !delivery.Sent(f.App) }
+
+func (f *Facts) work(l *Ladder) {
+	switch {
+	case f.WorkUnread:
+		l.add(Link{Name: LinkWork, State: Unknown, Message: "ManifestWorks of " + l.Cluster + " may not be read"})
+	case f.Work == nil:
+		l.add(Link{Name: LinkWork, State: Waiting, Message: "it has not been made yet", Who: "if this lasts: an administrator of the hub",
+			Do: "kubectl towline check"})
+	default:
+		l.add(Link{Name: LinkWork, State: OK, Message: f.Work.Namespace + "/" + f.Work.Name})
+	}
+}
+
+func (f *Facts) agent(l *Ladder) {
+	k := Link{Name: LinkAgent, State: OK, Message: "has applied the latest state"}
+	applied := f.applied()
+	refused := argocd.IndexCondition(f.App.Status.Conditions, apis.ConditionWorkApplyError)
+	away := argocd.IndexCondition(f.App.Status.Conditions, apis.ConditionClusterUnreachableWarning)
+	switch {
+	case f.Managed != nil && f.Managed.Unreachable != "":
+		k = f.away(f.Managed.Unreachable)
+	case f.Managed == nil && away >= 0:
+		k = f.away(f.App.Status.Conditions[away].Message)
+	case refused >= 0:
+		c := f.App.Status.Conditions[refused]
+		k = Link{Name: LinkAgent, State: Blocked, Message: c.Message, Since: timeOf(c.LastTransitionTime),
+			Who: "an administrator of cluster " + l.Cluster, Do: "kubectl apply -f example/managed # on the cluster: rights of the work agent"}
+	case f.Work == nil && applied == nil:
+		k = Link{Name: LinkAgent, State: Unknown}
+	case applied == nil || applied.ObservedGeneration != f.Work.Generation:
+		k = Link{Name: LinkAgent, State: Waiting, Message: "has not applied the latest state yet",
+			Who: "if this lasts: an administrator of cluster " + l.Cluster,
+			Do:  "kubectl -n open-cluster-management-agent logs deployment/klusterlet-work-agent # on the cluster"}
+	case applied.Status != metav1.ConditionTrue:
+		k = Link{Name: LinkAgent, State: Blocked, Message: applied.Message, Since: &applied.LastTransitionTime.Time,
+			Who: "an administrator of cluster " + l.Cluster}
+	}
+	l.add(k)
+}
+
+// applied is the work agent's word on the work; nil where there is none, or where it may not be read.
+func (f *Facts) applied() *metav1.Condition {
+	if f.Work == nil {
+		return nil
+	}
+	return meta.FindStatusCondition(f.Work.Status.Conditions, workv1.WorkApplied)
+}
+
+func (f *Facts) away(message string) Link {
+	return Link{Name: LinkAgent, State: Blocked, Message: message + "; what is shown of the Application is what was known last",
+		Who: "an administrator of cluster " + f.App.Cluster(), Do: "kubectl describe managedcluster " + f.App.Cluster()}
+}
+
+func (f *Facts) argoCD(l *Ladder) {
+	s := &f.App.Status
+	k := Link{Name: LinkArgoCD, State: OK}
+	there := fmt.Sprintf("kubectl -n %s get applications.argoproj.io %s -o yaml # on the cluster", f.App.ClusterNamespace(), f.App.Name)
+	wrong := slices.IndexFunc(s.Conditions, func(c argocd.Condition) bool {
+		owner := apis.ConditionRuleOf(c.Type).Owner
+		return (owner == "" || owner == apis.OwnerCluster) && strings.HasSuffix(c.Type, "Error")
+	})
+	operation := s.OperationState
+	switch {
+	case wrong >= 0:
+		k.State, k.Message, k.Reason = Blocked, s.Conditions[wrong].Message, s.Conditions[wrong].Type
+		k.Since, k.Who, k.Do = timeOf(s.Conditions[wrong].LastTransitionTime), "the author of the Application", there
+	case operation != nil && (operation.Phase == "Failed" || operation.Phase == "Error"):
+		k.State, k.Message, k.Who = Blocked, "the last sync failed: "+operation.Message, "the author of the Application"
+		k.Do = there
+	case operation != nil && (operation.Phase == "Running" || operation.Phase == "Terminating"):
+		k.State, k.Message = Waiting, "a sync is "+strings.ToLower(operation.Phase)+suffix(operation.Message)
+	case s.Sync == nil || s.Sync.Status == "":
+		k.State, k.Message, k.Do = Waiting, "has not compared the Application yet", there
+		k.Who = "if this lasts: an administrator of cluster " + l.Cluster
+	case s.Sync.Status != "Synced":
+		k.State, k.Message = Blocked, "the cluster does not have what Git has ("+s.Sync.Status+")"
+		k.Who, k.Do = "the author of the Application", f.command("kubectl towline sync -n NAMESPACE APP")
+	default:
+		k.Message = "Synced" + suffix(s.Sync.Revision)
+	}
+	l.add(k)
+}
+
+func (f *Facts) resources(l *Ladder) {
+	s := &f.App.Status
+	k := Link{Name: LinkResources, State: OK, Message: s.Health.Status}
+	switch s.Health.Status {
+	case "Healthy":
+	case "Progressing":
+		k.State = Waiting
+	case "":
+		k.State, k.Message = Waiting, "their health is not known yet"
+	default:
+		k.State, k.Who = Blocked, "the author of the Application"
+		k.Message += suffix(s.Health.Message)
+	}
+	if t, err := time.Parse(time.RFC3339, s.Health.LastTransitionTime); err == nil && k.State != OK {
+		k.Since = &t
+	}
+	for _, r := range s.Resources {
+		if k.State == Blocked && r.Health != nil && r.Health.Status != "Healthy" && r.Health.Message != "" {
+			k.Message += fmt.Sprintf("; %s %s: %s", r.Kind, r.Name, r.Health.Message)
+			break
+		}
+	}
+	l.add(k)
+}
+
+func suffix(words string) string {
+	if words == "" {
+		return ""
+	}
+	return ": " + words
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func timeOf(t *metav1.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t.Time
+}
