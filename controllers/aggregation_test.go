@@ -136,7 +136,7 @@ func TestAggregationOfThreeClusters(t *testing.T) {
 	want := v1alpha1.ReportStatuses{
 		Summary: v1alpha1.ReportSummary{
 			Clusters: "3", Applications: "3", Synced: "2", NotSynced: "1", Healthy: "0", NotHealthy: "3", InProgress: "2",
-			Unreachable: "0", Omitted: "0", OmittedResources: "0",
+			Unreachable: "0", NotCompared: "0", Omitted: "0", OmittedResources: "0",
 		},
 		ClusterConditions: []v1alpha1.ClusterCondition{
 			row(red, "Missing", "OutOfSync", v1alpha1.Condition{Type: "SyncError", Message: forbidden}),
