@@ -1,11 +1,13 @@
 package main
 
 import (
+	"encoding/json"
+
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/generator"
 )
 
 // applicationSet is an ApplicationSet, of which only what is looked at is known.
@@ -47,22 +49,9 @@ func (s *applicationSet) conditions() []metav1.Condition {
 
 // decisionGenerators are the labels by which its generators find PlacementDecisions, wherever they are in matrix and merge.
 func (s *applicationSet) decisionGenerators() []map[string]string {
-	list, _, _ := unstructured.NestedSlice(s.Object, "spec", "generators")
-	return decisions(list)
-}
-
-func decisions(generators []any) []map[string]string {
-	var out []map[string]string
-	for _, item := range generators {
-		g, _ := item.(map[string]any)
-		labels, ok, _ := unstructured.NestedStringMap(g, "clusterDecisionResource", "labelSelector", "matchLabels")
-		if ok && labels[clusterv1beta1.PlacementLabel] != "" {
-			out = append(out, labels)
-		}
-		for _, nesting := range []string{"matrix", "merge"} {
-			nested, _, _ := unstructured.NestedSlice(g, nesting, "generators")
-			out = append(out, decisions(nested)...)
-		}
+	spec, err := json.Marshal(s.Object["spec"])
+	if err != nil {
+		return nil // as the API server gave it, it can be encoded
 	}
-	return out
+	return generator.Labels(spec)
 }

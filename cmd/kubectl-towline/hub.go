@@ -28,9 +28,6 @@ type hub struct {
 
 	// unread are the reads that were refused.
 	unread []string
-
-	// requests counts them.
-	requests int
 }
 
 // connect is a client for the hub of the kubeconfig. It asks for no discovery: it knows the kinds that it reads.
@@ -84,13 +81,11 @@ func newMapper() meta.RESTMapper {
 
 // Get implements client.Reader.
 func (h *hub) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-	h.requests++
 	return h.note("get", obj, key.Namespace, h.Client.Get(ctx, key, obj, opts...))
 }
 
 // List implements client.Reader. A kind that the hub does not serve has no objects.
 func (h *hub) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
-	h.requests++
 	o := client.ListOptions{}
 	o.ApplyOptions(opts)
 	return client.IgnoreNotFound(h.note("list", list, o.Namespace, h.Client.List(ctx, list, opts...)))

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 	"sigs.k8s.io/yaml"
 
+	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/why"
 )
 
@@ -109,14 +110,14 @@ func heading(l *why.Ladder) string {
 	return "Application " + l.Application + " on " + l.Cluster
 }
 
-// plain is text without what could steer a terminal: part of it comes from clusters.
+// plain is text on one line, without what could steer a terminal: part of it comes from clusters.
 func plain(text string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+		if unicode.IsSpace(r) {
 			return ' '
 		}
 		return r
-	}, text)
+	}, feedback.Clean(text, len(text)))
 }
 
 // printer prints lines until one fails.

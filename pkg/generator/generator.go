@@ -1,8 +1,10 @@
-// Package generator tells which ApplicationSets follow the decisions of a Placement. It is pure. controllers/decisions calls it.
+// Package generator tells which ApplicationSets follow the decisions of a Placement. It is pure. controllers/decisions calls it, and
+// kubectl towline.
 package generator
 
 import (
 	"encoding/json"
+	"iter"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,20 +32,46 @@ type nested struct {
 // Follows tells whether an ApplicationSet with that spec has a clusterDecisionResource generator, be it nested, that reads one of those
 // PlacementDecisions. A spec that cannot be read follows none.
 func Follows(spec []byte, decisions []clusterv1beta1.PlacementDecision) bool {
-	var parsed nested
-	if json.Unmarshal(spec, &parsed) != nil {
-		return false
+	for g := range all(spec) {
+		if g.reads(decisions) {
+			return true
+		}
 	}
-	return parsed.follows(decisions, deepest)
+	return false
 }
 
-func (n *nested) follows(decisions []clusterv1beta1.PlacementDecision, depth int) bool {
-	if n == nil || depth == 0 {
-		return false
+// Labels are those by which clusterDecisionResource generators of a spec, be they nested, select the decisions of a Placement that
+// they name. A spec that cannot be read has none.
+func Labels(spec []byte) (out []map[string]string) {
+	for g := range all(spec) {
+		if c := g.ClusterDecisionResource; c != nil && c.LabelSelector.MatchLabels[clusterv1beta1.PlacementLabel] != "" {
+			out = append(out, c.LabelSelector.MatchLabels)
+		}
 	}
-	return slices.ContainsFunc(n.Generators, func(g one) bool {
-		return g.reads(decisions) || g.Matrix.follows(decisions, depth-1) || g.Merge.follows(decisions, depth-1)
-	})
+	return out
+}
+
+// all are the generators of a spec, those that are nested behind the one that they are in.
+func all(spec []byte) iter.Seq[*one] {
+	return func(yield func(*one) bool) {
+		var parsed nested
+		if json.Unmarshal(spec, &parsed) == nil {
+			parsed.walk(deepest, yield)
+		}
+	}
+}
+
+func (n *nested) walk(depth int, yield func(*one) bool) bool {
+	if n == nil || depth == 0 {
+		return true
+	}
+	for i := range n.Generators {
+		g := &n.Generators[i]
+		if !yield(g) || !g.Matrix.walk(depth-1, yield) || !g.Merge.walk(depth-1, yield) {
+			return false
+		}
+	}
+	return true
 }
 
 // reads tells whether the generator itself reads one of them: by name, or by labels.

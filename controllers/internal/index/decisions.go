@@ -5,6 +5,8 @@ import (
 
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/clusterimport"
 )
 
 // ByDecision finds the PlacementDecisions that name a given ManagedCluster.
@@ -17,10 +19,5 @@ func AddDecisions(ctx context.Context, indexer client.FieldIndexer) error {
 
 // DecidedBy are the clusters that a PlacementDecision names.
 func DecidedBy(decision client.Object) []string {
-	decisions := decision.(*clusterv1beta1.PlacementDecision).Status.Decisions
-	out := make([]string, len(decisions))
-	for i := range decisions {
-		out[i] = decisions[i].ClusterName
-	}
-	return out
+	return clusterimport.Decided(decision.(*clusterv1beta1.PlacementDecision))
 }
