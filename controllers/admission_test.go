@@ -2,6 +2,7 @@ package controllers_test
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -78,7 +79,7 @@ func mayDo(t *testing.T, subject rbacv1.Subject, rules ...rbacv1.PolicyRule) {
 // asTowline is a client of Towline's ServiceAccount, which is installed under that name and has its rights.
 func asTowline(t *testing.T, namespace, name string) client.Client {
 	t.Helper()
-	for _, obj := range documents(t, "rbac/role.yaml") {
+	for _, obj := range slices.Concat(documents(t, "rbac/role.yaml"), documents(t, "rbac/decisions.yaml")) {
 		if role := (&rbacv1.ClusterRole{}); obj.GetKind() == "ClusterRole" {
 			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, role); err != nil {
 				t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
+	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -27,6 +28,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/appreport"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -181,9 +183,7 @@ func TestAgentBringsTheDetailToTheHub(t *testing.T) {
 	a := startAgent(t, app.Cluster())
 	observe(t, there, detailed)
 	r := expectReport(t, app, "Degraded")
-	if w := workOf(t, app); len(r.OwnerReferences) != 1 || r.OwnerReferences[0].UID != w.UID || r.OwnerReferences[0].Kind != "ManifestWork" {
-		t.Errorf("the report does not go with its work: %+v", r.OwnerReferences)
-	}
+	expectOwned(t, app)
 	if r.Application.ResourceVersion != get(t, there).ResourceVersion || r.Truncated != nil {
 		t.Errorf("got %+v, %+v", r.Application, r.Truncated)
 	}
@@ -201,6 +201,60 @@ func TestAgentBringsTheDetailToTheHub(t *testing.T) {
 		got = slices.Concat(got, a.writes.take(), towline.writes.take())
 		return got
 	}, 3*agent.Interval, tick).Should(HaveLen(2), "the writes of one change")
+}
+
+// expectOwned waits until the report on the Application goes with its work, and with nothing else.
+func expectOwned(t *testing.T, app *argocd.Application) {
+	t.Helper()
+	w := workOf(t, app)
+	NewWithT(t).Eventually(func() []metav1.OwnerReference { return reportOn(t, app).OwnerReferences }, soon, tick).
+		Should(ConsistOf(appreport.OwnerOf(&w.ObjectMeta)))
+}
+
+// TestAReportGetsItsOwner: the hub sets it, whatever an agent has put there, in one write, and for a work that is there before the report
+// as for one that comes later. An agent that sets it itself, as the one of an earlier version, makes the hub write nothing.
+func TestAReportGetsItsOwner(t *testing.T) {
+	towline := start(t)
+	app, _ := pulled(t)
+	w := workOf(t, app)
+	bare := func(name string, owners ...metav1.OwnerReference) *v1alpha1.ApplicationReport {
+		r := &v1alpha1.ApplicationReport{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: name, OwnerReferences: owners}}
+		r.Application = v1alpha1.ReportedApplication{Namespace: "argocd", Name: "x", ResourceVersion: "7"}
+		r.ObservedAt = "2026-01-02T03:04:05Z"
+		return r
+	}
+	towline.countAnew(t)
+	owned := appreport.OwnerOf(&w.ObjectMeta)
+	r := bare(w.Name, owned)
+	create(t, r)
+	expectIdle(t)
+	if got := ofReports(towline.writes.take()); len(got) > 0 {
+		t.Errorf("the owner is there already, and the hub wrote %q", got)
+	}
+	wrong := owned
+	wrong.UID = "another"
+	for title, owners := range map[string][]metav1.OwnerReference{"none": nil, "another": {wrong}, "two": {owned, wrong}} {
+		edit(t, r, func(r *v1alpha1.ApplicationReport) { r.OwnerReferences = owners })
+		expectOwned(t, app)
+		expectIdle(t)
+		if got := ofReports(towline.writes.take()); len(got) != 1 {
+			t.Errorf("%s: the hub wrote %q", title, got)
+		}
+	}
+
+	later := unique("later")
+	create(t, bare(later))
+	expectIdle(t)
+	made := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: w.Namespace, Name: later, Labels: map[string]string{apis.LabelPull: "false"}}}
+	create(t, made)
+	NewWithT(t).Eventually(func() []metav1.OwnerReference {
+		return get(t, bare(later)).OwnerReferences
+	}, soon, tick).Should(ConsistOf(appreport.OwnerOf(&made.ObjectMeta)))
+}
+
+// ofReports are those of the requests that are for ApplicationReports.
+func ofReports(made []string) []string {
+	return slices.DeleteFunc(made, func(request string) bool { return !strings.Contains(request, "/applicationreports/") })
 }
 
 func TestAgentCoalesces(t *testing.T) {
@@ -229,6 +283,7 @@ func TestAgentAndHubStartAnewWithoutAWrite(t *testing.T) {
 	expectHealth(t, app, "Degraded")
 	report(t, app, feedbackOf(app).Healthy("53e28ff").String("uid", string(there.UID))) // older than the agent's
 	expectSettled(t, app)
+	expectOwned(t, app)
 	a.stop()
 	towline.stop()
 	before := get(t, app).ResourceVersion

@@ -9,8 +9,10 @@ import (
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/towline-io/towline/controllers/aggregation"
+	"github.com/towline-io/towline/controllers/appinfo"
 	"github.com/towline-io/towline/controllers/decisions"
 	"github.com/towline-io/towline/controllers/dependencies"
 	"github.com/towline-io/towline/controllers/gitopscluster"
@@ -101,10 +103,11 @@ type Options struct {
 	// TakeOverGitOpsClusters says that the older controller of GitOpsClusters has stopped for good.
 	TakeOverGitOpsClusters bool
 
-	// Redis is Argo CD's; ResourceTree does not run without its HostPort. PlainEntries is set where Argo CD does not
-	// compress what it keeps there.
-	Redis        resourcetree.Address
-	PlainEntries bool
+	// AppInfo serves Argo CD's metric argocd_app_info for Applications for pull.
+	AppInfo bool
+
+	// Redis is Argo CD's; without its HostPort it is found by the objects of Argo CD's namespace.
+	Redis resourcetree.Address
 }
 
 // Add registers the enabled controllers, and the indexes that they share, with a manager.
@@ -163,15 +166,15 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			Events:    recorder,
 			MaxBytes:  o.ReportMaxBytes,
 		}, o.CRDInterval),
-		ResourceTree: (&resourcetree.Reconciler{
-			Client:     mgr.GetClient(),
-			Store:      resourcetree.NewRedis(o.Redis),
-			Home:       cmp.Or(o.Authorization.ArgoCDNamespace, DefaultArgoCDNamespace),
-			Compressed: !o.PlainEntries,
-		}).SetupWithManager,
+		ResourceTree: o.resourceTree(mgr).SetupWithManager,
+	}
+	if o.AppInfo {
+		if err := metrics.Registry.Register(&appinfo.Collector{Reader: mgr.GetClient(), Leads: mgr.Elected()}); err != nil {
+			return fmt.Errorf("metric argocd_app_info: %w", err)
+		}
 	}
 	for _, name := range Names {
-		if !slices.Contains(o.Enabled, name) || name == ResourceTree && o.Redis.HostPort == "" {
+		if !slices.Contains(o.Enabled, name) {
 			continue
 		}
 		if err := setup[name](mgr, o.Concurrency[name]); err != nil {
@@ -186,6 +189,16 @@ func placements(o Options, r *placement.Reconciler) func(ctrl.Manager, int) erro
 	return func(mgr ctrl.Manager, concurrency int) error {
 		return whenServed(mgr, o.CRDInterval, Placement, placement.Kinds, func() error { return r.SetupWithManager(mgr, concurrency) })
 	}
+}
+
+// resourceTree is the controller of what argocd-server is shown.
+func (o Options) resourceTree(mgr ctrl.Manager) *resourcetree.Reconciler {
+	home := cmp.Or(o.Authorization.ArgoCDNamespace, DefaultArgoCDNamespace)
+	var source resourcetree.Source = o.Redis
+	if o.Redis.HostPort == "" {
+		source = &resourcetree.Found{Reader: mgr.GetAPIReader(), Namespace: home}
+	}
+	return &resourcetree.Reconciler{Client: mgr.GetClient(), Store: resourcetree.NewRedis(source), Home: home}
 }
 
 // dependencies is the controller of what travels beside Applications, without what it shares with others.

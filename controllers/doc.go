@@ -8,7 +8,7 @@
 //	dependencies   what Applications need there → ManifestWorks
 //	status         ManifestWork     → hub Application
 //	aggregation    ManifestWork     → MulticlusterApplicationSetReport
-//	resourcetree   hub Application  → Argo CD's cache on the hub, where --argocd-redis names one
+//	resourcetree   hub Application  → Argo CD's cache on the hub, where its Redis is found
 //
 // All run over one cache, which holds only Applications and works with the pull label, ManagedClusters, and what package
 // grants reads of who may use them. Secrets are not in it: see package gitopscluster.

@@ -117,6 +117,7 @@ func TestGitOpsClusterBesideAnOlderController(t *testing.T) {
 	meta.SetStatusCondition(&now.Status.Conditions, metav1.Condition{Type: "ClustersRegistered", Status: metav1.ConditionTrue, Reason: "Success"})
 	w.Expect(k8s.Status().Update(t.Context(), now)).To(Succeed())
 	standsBack(t, g, apis.ReasonOlderControllerWrote)
+	w.Eventually(func() string { return clustersShown(t, ns) }, soon, tick).Should(BeEmpty(), "what the other one has imported is shown as Towline's")
 	end(t, g)
 	w.Eventually(func() *v1beta1.GitOpsCluster { return get(t, g.DeepCopy()) }, soon, tick).Should(BeNil())
 	w.Expect(get(t, theirs.DeepCopy())).To(says("config", Equal(config)))

@@ -1,9 +1,7 @@
 package controllers_test
 
 import (
-	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -12,12 +10,11 @@ import (
 	gomegatypes "github.com/onsi/gomega/types"
 	dto "github.com/prometheus/client_model/go"
 	corev1 "k8s.io/api/core/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/utils/ptr"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
-	"sigs.k8s.io/yaml"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
@@ -35,44 +32,24 @@ func unlessPruned(m gomegatypes.GomegaMatcher) gomegatypes.GomegaMatcher {
 // not know. It gives what serves them by Towline's again.
 func withPublishedCRD(t *testing.T) (restore func()) {
 	t.Helper()
-	unshared(t)
-	data, err := os.ReadFile("../pkg/apis/apps/testdata/published/gitopsclusters.crd.yaml")
-	if err != nil {
-		t.Fatal(err)
-	}
-	published, crd := &apiextensionsv1.CustomResourceDefinition{}, &apiextensionsv1.CustomResourceDefinition{}
-	if err := yaml.Unmarshal(data, published); err != nil {
-		t.Fatal(err)
-	}
-	crd.Name = published.Name
+	serve := gitOpsClusterCRD(t)
+	serve(true)
+	return func() { serve(*publishedCRDs) }
+}
+
+// gitOpsClusterCRD gives what has the hub serve GitOpsClusters by the published CRD or by Towline's, until the test ends.
+func gitOpsClusterCRD(t *testing.T) (serve func(published bool)) {
+	t.Helper()
 	probe := gitOpsCluster(t, namespace(t, unique("argo")))
-	prunes := func() bool {
+	return replacingCRD(t, "gitopsclusters", func() bool {
 		now := get(t, probe.DeepCopy())
 		before := now.DeepCopy()
 		before.Status.Clusters, now.Status.Clusters = nil, ptr.To[int32](7)
-		if err := k8s.Status().Patch(t.Context(), now, client.MergeFrom(before)); err != nil {
+		if err := k8s.Status().Patch(t.Context(), now, client.MergeFrom(before), client.DryRunAll); err != nil {
 			t.Fatal(err)
 		}
 		return now.Status.Clusters == nil
-	}
-	serve := func(versions []apiextensionsv1.CustomResourceDefinitionVersion, pruning bool) {
-		edit(t, crd, func(crd *apiextensionsv1.CustomResourceDefinition) { crd.Spec.Versions = versions })
-		NewWithT(t).Eventually(prunes, soon, tick).Should(Equal(pruning))
-	}
-	ours := get(t, crd).Spec.Versions
-	serve(published.Spec.Versions, true)
-	t.Cleanup(func() {
-		ctx := context.WithoutCancel(t.Context())
-		live := &apiextensionsv1.CustomResourceDefinition{}
-		if err := k8s.Get(ctx, client.ObjectKeyFromObject(crd), live); err != nil {
-			t.Fatal(err)
-		}
-		live.Spec.Versions = ours
-		if err := k8s.Update(ctx, live); err != nil {
-			t.Fatal(err)
-		}
 	})
-	return func() { serve(ours, *publishedCRDs) }
 }
 
 // clustersShown is the gauge of a namespace's GitOpsClusters; empty where there is none.
@@ -109,6 +86,44 @@ func TestGitOpsClusterWhoseCRDIsReplaced(t *testing.T) {
 	decide(t, ns, a, b)
 	w.Eventually(func() *int32 { return get(t, g.DeepCopy()).Status.Clusters }, soon, tick).Should(unlessPruned(HaveValue(BeEquivalentTo(2))))
 	w.Expect(get(t, g.DeepCopy()).Status.ArgoNamespaces).To(unlessPruned(Equal([]string{ns})))
+}
+
+// TestGitOpsClusterWhoseCRDIsReplacedAtRest: with nothing else that changes, the status has what the CRD keeps, whichever comes over
+// the other, and the Secrets stay. What is missing is said once, and nothing is written again and again.
+func TestGitOpsClusterWhoseCRDIsReplacedAtRest(t *testing.T) {
+	serve := gitOpsClusterCRD(t)
+	serve(false)
+	tow := start(t)
+	ns := namespace(t, unique("argo"))
+	c := cluster(t)
+	chosen := []*clusterv1.ManagedCluster{c}
+	decide(t, ns, c)
+	g := gitOpsCluster(t, ns)
+	w := NewWithT(t)
+	status := func() v1beta1.GitOpsClusterStatus { return get(t, g.DeepCopy()).Status }
+	whole := func() gomegatypes.GomegaMatcher {
+		return And(HaveField("Clusters", HaveValue(BeEquivalentTo(len(chosen)))), HaveField("ArgoNamespaces", Equal([]string{ns})))
+	}
+	w.Eventually(status, soon, tick).Should(whole())
+	secret := secretOf(t, ns, c)().UID
+	writes := func() []string {
+		return slices.DeleteFunc(tow.made(t), func(made string) bool { return !strings.Contains(made, "/"+ns+"/gitopsclusters/") })
+	}
+	tow.countAnew(t)
+	serve(true)
+	w.Eventually(func() []string { return eventReasons(t, g) }, soon, tick).Should(ContainElement(apis.ReasonStatusPruned))
+	w.Expect(status()).To(And(HaveField("Clusters", BeNil()), HaveField("ArgoNamespaces", BeEmpty())))
+	w.Expect(get(t, g.DeepCopy()).Annotations).To(HaveKeyWithValue(apis.AnnotationArgoNamespaces, ns))
+	w.Expect(len(writes())).To(BeNumerically("<=", 1), "of a status that the CRD cuts")
+	chosen = append(chosen, cluster(t))
+	decide(t, ns, chosen...) // from now on the hub's etcd has no more either
+	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, fmt.Sprint(len(chosen), " clusters imported"))
+	settle(t, tow, ns)
+	tow.countAnew(t)
+	serve(false)
+	w.Eventually(status, soon, tick).Should(whole())
+	w.Expect(writes()).To(HaveLen(1), "of a status that was cut")
+	w.Expect(secretOf(t, ns, c)().UID).To(Equal(secret), "the Secret was made again")
 }
 
 // TestGitOpsClusterUnderThePublishedCRD: what its status cannot keep is remembered all the same, over a restart too: a consent that

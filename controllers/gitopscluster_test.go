@@ -259,8 +259,8 @@ func TestGitOpsClusterLeavesForeignSecretsAlone(t *testing.T) {
 	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "4 clusters")
 }
 
-// TestGitOpsClusterBesideASecretMadeByHand: the Argo CD knows the cluster, which is all that generators need. A token has to go
-// into a Secret of Towline's.
+// TestGitOpsClusterBesideASecretMadeByHand: the Argo CD knows the cluster, which is all that generators need. Where a token is asked
+// for, it counts too, stays as it is, and the condition says how to hand it over.
 func TestGitOpsClusterBesideASecretMadeByHand(t *testing.T) {
 	start(t)
 	ns := namespace(t, unique("argo"))
@@ -278,7 +278,9 @@ func TestGitOpsClusterBesideASecretMadeByHand(t *testing.T) {
 	w.Expect(status.Clusters).To(unlessPruned(HaveValue(Equal(int32(1)))))
 	w.Expect(secretOf(t, ns, c)()).To(BeNil())
 	edit(t, g, func(g *v1beta1.GitOpsCluster) { g.Spec.ManagedServiceAccountRef = unique("manager") })
-	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionFalse, apis.ReasonSecretConflict, byHand.Name)
+	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "puts no token into these")
+	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "kubectl -n "+ns+" label secret "+byHand.Name)
+	w.Expect(get(t, g.DeepCopy()).Status.Phase).To(Equal(v1beta1.PhaseSuccessful))
 	edit(t, g, func(g *v1beta1.GitOpsCluster) { g.Spec.ManagedServiceAccountRef = "" })
 	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, c.Name+" by "+byHand.Name)
 	w.Expect(get(t, byHand.DeepCopy()).ResourceVersion).To(Equal(byHand.ResourceVersion))

@@ -1,6 +1,7 @@
 package controllers_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -78,6 +79,19 @@ func TestHomeIsShared(t *testing.T) {
 	second := application(t, c).Obj()
 	create(t, second)
 	expectProblem(t, second, apis.ReasonTargetConflict, "the same namespace and name")
+}
+
+// TestHomeThatIsTooLong: the hub's namespace fits, and what is made of it does not. The Application says so before anything is sent.
+func TestHomeThatIsTooLong(t *testing.T) {
+	c := cluster(t)
+	homes(t, c.Name, "local-"+controllers.NamespaceOfHub)
+	ns := namespace(t, unique(strings.Repeat("x", 54)))
+	app := application(t, c).Namespace(ns).Obj()
+	create(t, app)
+	expectProblem(t, app, apis.ReasonNamespaceInvalid, "--app-namespaces has Applications of namespace "+ns)
+	if w := workOf(t, app); w != nil {
+		t.Errorf("it is sent: %s", w.Name)
+	}
 }
 
 // TestMoveFromAHome: what runs in the home of the old cluster is there by right, though the new cluster has no such home, and stays

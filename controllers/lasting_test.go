@@ -1,6 +1,7 @@
 package controllers_test
 
 import (
+	"errors"
 	"reflect"
 	"strings"
 	"sync"
@@ -19,6 +20,7 @@ var lasting struct {
 	by       *testing.T // the test that it works for; nil between two
 	unshared string     // the last test whose Towline is for no other
 	barriers [2]barrier // what its tests wait with; the second has something that travels beside it
+	failures []error    // with which it ended between two tests: the run fails with them
 }
 
 // goOn is the lasting Towline, if it has these options and works for no test yet, which it does then. It ends if it has others.
@@ -31,7 +33,7 @@ func goOn(t *testing.T, o controllers.Options) *running {
 	case r == nil || by != nil:
 		return nil
 	case !same:
-		r.stop()
+		r.endBetween()
 		return nil
 	}
 	r.writes.begin(t.Name())
@@ -94,8 +96,40 @@ func endUnclaimed() {
 	r, by := lasting.is, lasting.by
 	lasting.mu.Unlock()
 	if r != nil && by == nil {
-		r.stop()
+		r.endBetween()
 	}
+}
+
+// endBetween ends a Towline that works for no test, and notes what it failed with.
+func (r *running) endBetween() {
+	r.stop()
+	select {
+	case err := <-r.failed:
+		lasting.mu.Lock()
+		defer lasting.mu.Unlock()
+		lasting.failures = append(lasting.failures, err)
+	default:
+	}
+}
+
+// failedBetween is what the lasting ones failed with while they worked for no test.
+func failedBetween() error {
+	lasting.mu.Lock()
+	defer lasting.mu.Unlock()
+	return errors.Join(lasting.failures...)
+}
+
+// TestATowlineThatFailsBetweenTwoTests: its error is not lost.
+func TestATowlineThatFailsBetweenTwoTests(t *testing.T) {
+	r := &running{failed: make(chan error, 1)}
+	r.stop = func() { r.fail(errors.New("the cache did not end")) }
+	r.endBetween()
+	lasting.mu.Lock()
+	defer lasting.mu.Unlock()
+	if n := len(lasting.failures); n == 0 || !strings.Contains(lasting.failures[n-1].Error(), "did not end") {
+		t.Fatalf("noted: %v", lasting.failures)
+	}
+	lasting.failures = lasting.failures[:len(lasting.failures)-1]
 }
 
 // unshared ends the lasting Towline, and has that of this test end with it: another manager runs beside it, or the hub is another.

@@ -7,7 +7,9 @@ import (
 	. "github.com/onsi/gomega"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
@@ -43,6 +45,18 @@ func expectPlacement(t *testing.T, app *argocd.Application, says string) {
 	}, soon, tick).Should(match)
 }
 
+// expectStay waits until an Application that was sent to another cluster for a moment has nothing there and is not on its way: the move may
+// have begun before its cluster was put right, and takes some writes to go back.
+func expectStay(t *testing.T, app *argocd.Application, from string) {
+	t.Helper()
+	there := app.DeepCopy()
+	there.Annotations = map[string]string{apis.AnnotationCluster: from}
+	NewWithT(t).Eventually(func() bool {
+		_, moves := condition(t, app, apis.ConditionMoveWarning)
+		return moves || workOf(t, there) != nil
+	}, soon, tick).Should(BeFalse(), "it is on its way still")
+}
+
 // following starts an Application that follows the Placement "best", and names no cluster.
 func following(t *testing.T, namespace string) *argocd.Application {
 	t.Helper()
@@ -72,19 +86,15 @@ func TestPlacementIsFollowed(t *testing.T) {
 
 	report(t, app, feedbackOf(app).Healthy("a"))
 	expectHealth(t, app, "Healthy")
-	settled(t)
-	towline.writes.take()
-	settled(t)
-	for _, write := range towline.writes.take() {
-		if strings.Contains(write, ns) {
-			t.Errorf("written at rest: %s", write)
-		}
-	}
+	expectSettled(t, app)
+	expectStay(t, app, b.Name)
+	settle(t, towline, ns) // nothing is written at rest
 
 	first := expectWork(t, app)
 	choose(t, d, b.Name)
 	expectCluster(t, app, b.Name)
-	NewWithT(t).Eventually(func() string { return workOf(t, get(t, app)).Namespace }, soon, tick).Should(Equal(b.Name))
+	NewWithT(t).Eventually(func() *workv1.ManifestWork { return workOf(t, get(t, app)) }, soon, tick).
+		Should(HaveValue(HaveField("Namespace", b.Name)))
 	if w := get(t, first); w == nil || !w.DeletionTimestamp.IsZero() {
 		t.Error("the first cluster lost it before the second had it")
 	}
@@ -133,6 +143,61 @@ func TestPlacementOfAnApplicationSet(t *testing.T) {
 	if got := get(t, app).Cluster(); got != app.Cluster() {
 		t.Errorf("it goes to %s", got)
 	}
+}
+
+// TestPlacementThatAnotherUndoes: it is put right some times, and then held, with a word.
+func TestPlacementThatAnotherUndoes(t *testing.T) {
+	towline := start(t)
+	ns, a, b := namespace(t, unique("apps")), cluster(t), cluster(t)
+	decided(t, ns, "best", "d", a.Name)
+	app := following(t, ns)
+	expectCluster(t, app, a.Name)
+	undo := func() {
+		edit(t, app, func(app *argocd.Application) { app.Annotations[apis.AnnotationCluster] = b.Name })
+	}
+	for range 3 {
+		undo()
+		expectCluster(t, app, a.Name)
+	}
+	undo()
+	expectPlacement(t, app, "another client writes the annotation")
+	towline.countAnew(t)
+	settled(t)
+	if got := get(t, app).Cluster(); got != b.Name {
+		t.Errorf("it goes to %s", got)
+	}
+	for _, write := range towline.made(t) {
+		if strings.Contains(write, "/namespaces/"+ns+"/applications/") {
+			t.Errorf("written while it is held: %s", write)
+		}
+	}
+	edit(t, app, func(app *argocd.Application) { delete(app.Annotations, apis.AnnotationPlacement) })
+	expectPlacement(t, app, "")
+}
+
+// TestPlacementOfWhatIsNotForPull: the warning goes with the pull label, set to false or taken off, and comes with an ApplicationSet that
+// takes the Application over.
+func TestPlacementOfWhatIsNotForPull(t *testing.T) {
+	start(t)
+	ns, a := namespace(t, unique("apps")), cluster(t)
+	decided(t, ns, "other", "d", a.Name)
+	app := following(t, ns)
+	for title, label := range map[string]func(map[string]string){
+		"false": func(l map[string]string) { l[apis.LabelPull] = "false" }, "none": func(l map[string]string) { delete(l, apis.LabelPull) },
+	} {
+		t.Run(title, func(t *testing.T) {
+			expectPlacement(t, app, "has chosen no cluster")
+			edit(t, app, func(app *argocd.Application) { label(app.Labels) })
+			expectPlacement(t, app, "")
+			edit(t, app, func(app *argocd.Application) { app.Labels = map[string]string{apis.LabelPull: "true"} })
+		})
+	}
+	expectPlacement(t, app, "has chosen no cluster")
+	edit(t, app, func(app *argocd.Application) {
+		app.OwnerReferences = []metav1.OwnerReference{{
+			APIVersion: "argoproj.io/v1alpha1", Kind: "ApplicationSet", Name: "set", UID: "0", Controller: ptr.To(true)}}
+	})
+	expectPlacement(t, app, "ApplicationSet set")
 }
 
 // TestPlacementUnderTheAdmissionPolicies: Towline's token names clusters for those that follow a Placement, and for no others.

@@ -19,7 +19,7 @@ import (
 func TestTheTreeInArgoCDsCache(t *testing.T) {
 	redis := miniredis.RunT(t)
 	start(t, func(o *controllers.Options) {
-		o.Redis, o.PlainEntries = resourcetree.Address{HostPort: redis.Addr()}, true
+		o.Redis = resourcetree.Address{HostPort: redis.Addr(), Plain: true}
 	})
 	app, there := pulled(t)
 	startAgent(t, app.Cluster())

@@ -80,7 +80,7 @@ func TestReportTellsWhatFailed(t *testing.T) {
 		"resources":[`+deployment+`{"status":"Healthy"}},{"version":"v1","kind":"Service","namespace":"guestbook","name":"ui","status":"Synced"}]}`)
 	expectMessage(t, bad, apis.ConditionResourcesDegraded, "Deployment guestbook/ui: no progress")
 	set.expect(t, rowSays(bad,
-		"OperationError: one or more objects failed to apply, reason: services is forbidden. Retrying attempt #1 at 3:04AM.",
+		"OperationError: one or more objects failed to apply, reason: services is forbidden. Argo CD tries it again.",
 		"ResourcesDegradedWarning: Deployment guestbook/ui: no progress"))
 	got := set.expect(t, func(g Gomega, r *v1alpha1.MulticlusterApplicationSetReport) {
 		g.Expect(r.Statuses.ClusterConditions).To(HaveLen(2))

@@ -18,6 +18,7 @@ import (
 
 	"github.com/towline-io/towline/controllers"
 	"github.com/towline-io/towline/controllers/resourcesync"
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/search/searchtest"
@@ -130,6 +131,52 @@ func TestSearchTellsConditions(t *testing.T) {
 	report(t, app, feedbackOf(app).Healthy("a").String("conditionSyncError", "services is forbidden: in full"))
 	g.Eventually(func() string { m, _ := condition(t, app, "SyncError"); return m }, soon, tick).Should(Equal("services is forbidden: in full"))
 	g.Eventually(func() bool { _, there := condition(t, app, "OperationError"); return there }, soon, tick).Should(BeFalse())
+}
+
+// TestSearchThatDoesNotAnswer: the hub Application and its row say so after a while, and since when; once, whatever search answers
+// next. The resources stay, and the rest goes on. It ends with the first answer.
+func TestSearchThatDoesNotAnswer(t *testing.T) {
+	s := searchtest.New(t)
+	towline := start(t, func(o *controllers.Options) {
+		o.Sources = []string{controllers.SourceSearch}
+		o.Search = controllers.SearchOptions{
+			URL: s.URL(), CAFile: s.CAFile, TokenFile: s.TokenFile, Interval: 50 * time.Millisecond, Patience: 200 * time.Millisecond,
+		}
+	})
+	set := applicationSet(t)
+	app := set.application(cluster(t), "guestbook").Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	s.Put(indexed(app), searchtest.Resource(indexed(app), "", "v1", "Service", "guestbook", "ui"))
+	expectResources(t, app, "Service/ui  ")
+	expectSettled(t, app)
+	began := time.Now().Truncate(time.Second)
+	s.Interfere(func(w http.ResponseWriter, _ *http.Request, _ []string) bool {
+		w.WriteHeader(http.StatusBadGateway)
+		return true
+	})
+	expectNotice(t, app, apis.ConditionResourcesStale, "ACM Search has not answered for cluster "+app.Cluster()+" since ")
+	i := argocd.IndexCondition(get(t, app).Status.Conditions, apis.ConditionResourcesStale)
+	if since := get(t, app).Status.Conditions[i].LastTransitionTime; since == nil || since.Time.Before(began) || since.After(time.Now()) {
+		t.Errorf("stale since %v, and it began %v", since, began)
+	}
+	set.expect(t, func(g Gomega, r *v1alpha1.MulticlusterApplicationSetReport) {
+		g.Expect(rowOf(r, app).Conditions).To(ContainElement(HaveField("Type", apis.ConditionResourcesStale)))
+	})
+	towline.countAnew(t)
+	asks(t, s, app.Cluster())
+	if got := towline.made(t); len(got) > 0 {
+		t.Errorf("writes while it goes on: %q", got)
+	}
+	report(t, app, feedbackOf(app).String("healthStatus", "Degraded").String("syncStatus", "Synced"))
+	expectHealth(t, app, "Degraded")
+	expectResources(t, app, "Service/ui  ")
+
+	s.Interfere(nil)
+	expectNoNotice(t, app, apis.ConditionResourcesStale)
+	set.expect(t, func(g Gomega, r *v1alpha1.MulticlusterApplicationSetReport) {
+		g.Expect(rowOf(r, app).Conditions).NotTo(ContainElement(HaveField("Type", apis.ConditionResourcesStale)))
+	})
 }
 
 // TestSearchOfAHostileCluster: a cluster's items speak for its own Applications only.

@@ -3,6 +3,8 @@ package controllers
 import (
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/config"
+
+	"github.com/towline-io/towline/controllers/internal/home"
 )
 
 // Settings are what every controller of a manager has in common.
@@ -15,3 +17,9 @@ func Settings() config.Controller {
 		UsePriorityQueue: ptr.To(false),
 	}
 }
+
+// NamespaceOfHub stands for the Application's namespace on the hub in one of Options.AppNamespaces.
+const NamespaceOfHub = home.OfHub
+
+// IsAppNamespace tells whether that may be one of Options.AppNamespaces.
+func IsAppNamespace(namespace string) bool { return home.Valid(namespace) }

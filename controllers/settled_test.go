@@ -78,7 +78,9 @@ func (b *barrier) send(t *testing.T) {
 	t.Helper()
 	b.rounds++
 	round := fmt.Sprint("round-", b.rounds)
-	spec := runtime.RawExtension{Raw: []byte(strings.ReplaceAll(specOf(argocd.DefaultProject, "https://x.example.com"), "web", round))}
+	// Automated: of another one the hub would say that its change has not been compared.
+	automated := strings.Replace(specOf(argocd.DefaultProject, "https://x.example.com"), "{", `{"syncPolicy":{"automated":{}},`, 1)
+	spec := runtime.RawExtension{Raw: []byte(strings.ReplaceAll(automated, "web", round))}
 	if b.app == nil {
 		app := fixture.Application(unique("barrier")).Namespace(barrierNamespace).Cluster(barrierCluster).Obj()
 		if b.beside {

@@ -49,6 +49,9 @@ type SearchOptions struct {
 
 	// Interval is how often it is asked; 0: DefaultSearchInterval.
 	Interval time.Duration
+
+	// Patience is that of resourcesync.Search; 0: resourcesync.DefaultPatience.
+	Patience time.Duration
 }
 
 // sources are where the facts of the inventory come from, the richest first.
@@ -104,5 +107,7 @@ func searchSource(mgr ctrl.Manager, o SearchOptions) *resourcesync.Search {
 	if _, err := os.Stat(serviceCAFile); config.CAFile == "" && err == nil {
 		config.CAFile = serviceCAFile
 	}
-	return resourcesync.NewSearch(mgr.GetClient(), search.New(config), cmp.Or(o.Interval, DefaultSearchInterval))
+	s := resourcesync.NewSearch(mgr.GetClient(), search.New(config), cmp.Or(o.Interval, DefaultSearchInterval))
+	s.Patience = cmp.Or(o.Patience, s.Patience)
+	return s
 }

@@ -123,8 +123,13 @@ func runSuite(m *testing.M) int {
 		fmt.Println("agents:", err)
 		return 1
 	}
-	defer endUnclaimed()
-	return m.Run()
+	code := m.Run()
+	endUnclaimed()
+	if err := failedBetween(); err != nil {
+		fmt.Println("FAIL: a Towline failed between two tests:", err)
+		return max(code, 1)
+	}
+	return code
 }
 
 // connect makes the client of the tests, and learns what the hub serves for all managers.

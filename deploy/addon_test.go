@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
@@ -16,9 +17,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
 	"sigs.k8s.io/yaml"
+
+	"github.com/towline-io/towline/controllers/agent"
 )
 
-// read decodes a file of the add-on, which must have no field that its type does not know.
+// read decodes a file, named from the folder of the add-on, which must have no field that its type does not know.
 func read[T any](t *testing.T, name string) T {
 	t.Helper()
 	data, err := os.ReadFile("addon/" + name)
@@ -113,7 +116,6 @@ func TestAddOnIsOne(t *testing.T) {
 func TestAgentMayLittle(t *testing.T) {
 	want := map[string][]string{
 		"applicationreports": {"list", "watch", "create", "patch"},
-		"manifestworks":      {"get"},
 	}
 	for _, rule := range read[rbacv1.ClusterRole](t, "hub_role.yaml").Rules {
 		if len(rule.Resources) != 1 || !slices.Equal(rule.Verbs, want[rule.Resources[0]]) {
@@ -134,16 +136,20 @@ func TestAgentDeployment(t *testing.T) {
 	pod := deployment.Spec.Template.Spec
 	container := pod.Containers[0]
 	for what, good := range map[string]bool{
-		"not root":           *pod.SecurityContext.RunAsNonRoot,
-		"seccomp":            pod.SecurityContext.SeccompProfile.Type == "RuntimeDefault",
-		"no escalation":      !*container.SecurityContext.AllowPrivilegeEscalation,
-		"read-only root":     *container.SecurityContext.ReadOnlyRootFilesystem,
-		"no capabilities":    slices.Equal(container.SecurityContext.Capabilities.Drop, []corev1.Capability{"ALL"}),
-		"memory limit":       !container.Resources.Limits.Memory().IsZero(),
-		"probes":             container.LivenessProbe != nil && container.ReadinessProbe != nil,
-		"its account":        pod.ServiceAccountName == account.Name && deployment.Namespace == account.Namespace,
-		"where it runs":      config.AgentInstallNamespace == account.Namespace,
-		"where it may look":  slices.Contains(container.Args, "--application-namespaces={{ARGOCD_NAMESPACE}}"),
+		"not root":          *pod.SecurityContext.RunAsNonRoot,
+		"seccomp":           pod.SecurityContext.SeccompProfile.Type == "RuntimeDefault",
+		"no escalation":     !*container.SecurityContext.AllowPrivilegeEscalation,
+		"read-only root":    *container.SecurityContext.ReadOnlyRootFilesystem,
+		"no capabilities":   slices.Equal(container.SecurityContext.Capabilities.Drop, []corev1.Capability{"ALL"}),
+		"memory limit":      !container.Resources.Limits.Memory().IsZero(),
+		"probes":            container.LivenessProbe != nil && container.ReadinessProbe != nil,
+		"its account":       pod.ServiceAccountName == account.Name && deployment.Namespace == account.Namespace,
+		"where it runs":     config.AgentInstallNamespace == account.Namespace,
+		"where it may look": slices.Contains(container.Args, "--application-namespaces={{ARGOCD_NAMESPACE}}"),
+		"how long it may stand": slices.ContainsFunc(config.CustomizedVariables, func(v addonv1alpha1.CustomizedVariable) bool {
+			after, err := time.ParseDuration(v.Value)
+			return v.Name == "NOT_COMPARED_AFTER" && err == nil && after == agent.DefaultNotComparedAfter
+		}),
 		"the cluster's name": slices.Contains(container.Args, "--cluster-name={{CLUSTER_NAME}}"),
 	} {
 		if !good {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -27,7 +28,7 @@ func newAgentCommand() *cobra.Command {
 			"came from the hub look like on the cluster, with all their resources.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := o.validate(); err != nil {
+			if err := errors.Join(o.fromEnvironment(os.LookupEnv, cmd.Flags()), o.validate()); err != nil {
 				return err
 			}
 			return runAgent(cmd.Context(), o)

@@ -45,6 +45,24 @@ func (o *agentOptions) addFlags(fs *pflag.FlagSet) {
 		"how long after its last comparison with Git an Application is said not to be compared any more; 0: never")
 }
 
+// notComparedVariable is the variable of the add-on's AddOnDeploymentConfig, which Open Cluster Management puts into the environment. It
+// cannot be in the arguments of the AddOnTemplate: a config of a user's own may lack it.
+const notComparedVariable = "NOT_COMPARED_AFTER"
+
+// fromEnvironment takes from the environment what no flag says.
+func (o *agentOptions) fromEnvironment(lookup func(string) (string, bool), fs *pflag.FlagSet) error {
+	value, ok := lookup(notComparedVariable)
+	if !ok || value == "" || fs.Changed("not-compared-after") {
+		return nil
+	}
+	after, err := time.ParseDuration(value)
+	if err != nil {
+		return fmt.Errorf("variable %s of the AddOnDeploymentConfig: %w", notComparedVariable, err)
+	}
+	o.notComparedAfter = after
+	return nil
+}
+
 // validate returns every mistake in the options, each with the flag and what it takes.
 func (o *agentOptions) validate() error {
 	errs := []error{o.common.validate()}

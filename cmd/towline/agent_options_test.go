@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/spf13/pflag"
@@ -81,6 +82,33 @@ func TestAgentValidate(t *testing.T) {
 		err := parseAgent(t, append(good, flag)...).validate()
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", flag, err)
+		}
+	}
+}
+
+// TestNotComparedByVariable: the add-on's config says it, a flag goes before it, and a config without it changes nothing.
+func TestNotComparedByVariable(t *testing.T) {
+	for title, tc := range map[string]struct {
+		value string
+		args  []string
+		want  time.Duration
+		fails bool
+	}{
+		"none":       {"", nil, agent.DefaultNotComparedAfter, false},
+		"long":       {"2h", nil, 2 * time.Hour, false},
+		"never":      {"0", nil, 0, false},
+		"and flag":   {"2h", []string{"--not-compared-after=1h"}, time.Hour, false},
+		"no time":    {"soon", nil, agent.DefaultNotComparedAfter, true},
+		"unreplaced": {"{{NOT_COMPARED_AFTER}}", nil, agent.DefaultNotComparedAfter, true},
+	} {
+		o, fs := newAgentOptions(), pflag.NewFlagSet("agent", pflag.ContinueOnError)
+		o.addFlags(fs)
+		if err := fs.Parse(tc.args); err != nil {
+			t.Fatal(err)
+		}
+		err := o.fromEnvironment(func(name string) (string, bool) { return tc.value, name == "NOT_COMPARED_AFTER" && tc.value != "" }, fs)
+		if o.notComparedAfter != tc.want || (err != nil) != tc.fails {
+			t.Errorf("%s: %s, %v", title, o.notComparedAfter, err)
 		}
 	}
 }

@@ -74,8 +74,8 @@ func (o *authorizationOptions) addFlags(fs *pflag.FlagSet) {
 		"<hub>=<cluster>: Applications of these namespaces of the hub may choose these namespaces on a cluster; both are globs; "+
 			"those of --argocd-namespace may choose any")
 	fs.StringToStringVar(&o.appNamespaces, "app-namespaces", o.appNamespaces,
-		"<cluster>=<namespace>: the namespace on that cluster of Applications that have no annotation for it; on the hub as a "+
-			"managed cluster it must differ from their own")
+		"<cluster>=<namespace>: the namespace on that cluster of Applications that have no annotation for it, with "+controllers.NamespaceOfHub+
+			" for the one that they have on the hub; on the hub as a managed cluster it must differ from that")
 	fs.StringVar(&o.onRevocation, "on-revocation", o.onRevocation,
 		"what becomes of a work when its Application loses the right to it: freeze (it stays as it is) or delete (the app goes where a "+
 			"rule refuses it; it stays where an object is only missing)")
@@ -103,8 +103,8 @@ func (o *authorizationOptions) validate() error {
 		fail("--allowed-app-namespaces: %w", err)
 	}
 	for cluster, namespace := range o.appNamespaces {
-		if len(validation.IsDNS1123Label(cluster)) > 0 || len(validation.IsDNS1123Label(namespace)) > 0 {
-			fail("--app-namespaces: %q is not <cluster>=<namespace>", cluster+"="+namespace)
+		if len(validation.IsDNS1123Label(cluster)) > 0 || !controllers.IsAppNamespace(namespace) {
+			fail("--app-namespaces: %q is not <cluster>=<namespace>, with %s for the one on the hub", cluster+"="+namespace, controllers.NamespaceOfHub)
 		}
 	}
 	if o.onRevocation != freeze && o.onRevocation != deleteIt {

@@ -13,7 +13,7 @@ func TestValidateAuthorization(t *testing.T) {
 		"--argocd-namespace=a.b":                  `"a.b" cannot be a namespace`,
 		"--argocd-namespace=":                     "cannot be a namespace",
 		"--allowed-app-namespaces=team-a":         `"team-a" is not <namespaces on the hub>=<namespaces on the cluster>`,
-		"--app-namespaces=local-cluster=No":       `"local-cluster=No" is not <cluster>=<namespace>`,
+		"--app-namespaces=local-cluster=No":       `"local-cluster=No" is not <cluster>=<namespace>, with {namespace} for the one on the hub`,
 		"--allowed-app-namespaces=a=[":            "unexpected end of input",
 		"--work-executor-service-account=applier": `"applier" is not <namespace>/<name> of a ServiceAccount`,
 		"--on-revocation=ask":                     `"ask" is not freeze or delete`,

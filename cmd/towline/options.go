@@ -35,6 +35,7 @@ type options struct {
 
 	clusterClaims []string
 
+	appInfo                bool
 	takeOverGitOpsClusters bool
 	move                   delivery.MoveOptions
 	adopt                  string
@@ -110,6 +111,8 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 		"how large the report of an ApplicationSet may be; rows that do not fit are counted and left out")
 	fs.StringSliceVar(&o.clusterClaims, "cluster-claims", o.clusterClaims,
 		"names of the ClusterClaims that go to Argo CD's cluster Secrets as labels, beside the ManagedCluster's own labels")
+	fs.BoolVar(&o.appInfo, "argocd-app-info", o.appInfo,
+		"serve Argo CD's metric argocd_app_info for Applications for pull, one series for each")
 	fs.BoolVar(&o.takeOverGitOpsClusters, "take-over-gitopsclusters", false,
 		"go on with the GitOpsClusters and cluster Secrets of the controller of multicluster-integrations, which has stopped for good; "+
 			"without it they are left as they are")
@@ -148,9 +151,6 @@ func (o *options) validate() error {
 		if n := *o.concurrency[name]; n < 1 || n > 1000 {
 			fail("--%s-concurrency: %d is not between 1 and 1000", name, n)
 		}
-	}
-	if slices.Contains(o.controllers, controllers.ResourceTree) && o.redis.HostPort == "" {
-		fail("--controllers: %s needs --argocd-redis", controllers.ResourceTree)
 	}
 	if o.reportMaxBytes < minReportBytes || o.reportMaxBytes > maxReportBytes {
 		fail("--report-max-bytes: %d is not between %d and %d", o.reportMaxBytes, minReportBytes, maxReportBytes)

@@ -106,7 +106,7 @@ func TestFlagsDoSomething(t *testing.T) {
 			"--argocd-redis=r:6379 --argocd-redis-password-file=" + file,
 			func(o *options) any { return controllerOptions(o).Redis.PasswordFile }, file},
 		"argocd-redis-compress": {
-			"--argocd-redis=r:6379 --argocd-redis-compress=none", func(o *options) any { return controllerOptions(o).PlainEntries }, true},
+			"--argocd-redis=r:6379 --argocd-redis-compress=none", func(o *options) any { return controllerOptions(o).Redis.Plain }, true},
 		"report-max-bytes": {
 			"--report-max-bytes=500000", func(o *options) any { return controllerOptions(o).ReportMaxBytes }, 500000},
 		"move-order": {
@@ -135,13 +135,15 @@ func TestFlagsDoSomething(t *testing.T) {
 			"--cluster-argocd-namespace=gitops", func(o *options) any { return controllerOptions(o).Dependencies.ClusterNamespace }, "gitops"},
 		"propagate-app-projects": {
 			"--propagate-app-projects=false", func(o *options) any { return controllerOptions(o).Dependencies.Projects }, false},
+		"argocd-app-info": {
+			"--argocd-app-info", func(o *options) any { return controllerOptions(o).AppInfo }, true},
 		"propagate-objects": {
 			"--propagate-objects", func(o *options) any { return controllerOptions(o).Dependencies.Objects }, true},
 		"dependencies-concurrency": {
 			"--dependencies-concurrency=7", func(o *options) any { return controllerOptions(o).Concurrency["dependencies"] }, 7},
 		"app-namespaces": {
-			"--app-namespaces=local-cluster=local,c=d", func(o *options) any { return map[string]string(controllerOptions(o).AppNamespaces) },
-			map[string]string{"local-cluster": "local", "c": "d"}},
+			"--app-namespaces=local-cluster=local-{namespace},c=d", func(o *options) any { return map[string]string(controllerOptions(o).AppNamespaces) },
+			map[string]string{"local-cluster": "local-{namespace}", "c": "d"}},
 		"allowed-app-namespaces": {
 			"--allowed-app-namespaces=a-*=b,c=d", func(o *options) any { return controllerOptions(o).Authorization.NamespaceRules },
 			[]authorization.NamespaceRule{{From: "a-*", To: "b"}, {From: "c", To: "d"}}},
@@ -276,7 +278,6 @@ func TestValidate(t *testing.T) {
 		"--move-order=first":                          "neither new-first nor old-first",
 		"--adopt=yes":                                 "none of never, matching, always",
 		"--move-timeout=-1s":                          "not between 0 and",
-		"--controllers=resourcetree":                  "resourcetree needs --argocd-redis",
 		"--argocd-redis=redis":                        "is not host:port",
 		"--argocd-redis-use-tls":                      "only with --argocd-redis",
 		"--argocd-redis-compress=zip":                 `"zip" is not gzip or none`,

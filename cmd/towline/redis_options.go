@@ -27,7 +27,7 @@ func newRedisOptions() redisOptions { return redisOptions{compress: gzipped} }
 
 func (o *redisOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.redis.HostPort, "argocd-redis", o.redis.HostPort,
-		"host:port of the Redis of the hub's Argo CD, to show there what Applications consist of; default: it is not shown")
+		"host:port of the Redis of the hub's Argo CD, to show there what Applications consist of; default: the one that Argo CD's own objects tell of")
 	fs.BoolVar(&o.redis.TLS, "argocd-redis-use-tls", o.redis.TLS, "use TLS, and verify that Redis")
 	fs.StringVar(&o.redis.CAFile, "argocd-redis-ca-certificate", o.redis.CAFile,
 		"file with the authorities that vouch for that Redis, in PEM; default: the system's")
@@ -64,6 +64,13 @@ func (o *redisOptions) validate() error {
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// address is the Redis that is named.
+func (o *redisOptions) address() resourcetree.Address {
+	a := o.redis
+	a.Plain = o.compress == plain
+	return a
 }
 
 // unused are the flags that were given for nothing.

@@ -7,9 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
-	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/cluster"
@@ -20,8 +18,7 @@ import (
 
 // AddToScheme registers every type that the agent reads.
 func AddToScheme(s *runtime.Scheme) error {
-	builder := runtime.NewSchemeBuilder(argocd.AddToScheme, workv1.Install)
-	return builder.AddToScheme(s)
+	return argocd.AddToScheme(s)
 }
 
 // ClusterCache limits the cache of the managed cluster to the Applications that came from the hub, in those
@@ -52,6 +49,7 @@ func trimmed(obj any) (any, error) {
 	return &argocd.Application{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: app.Namespace, Name: app.Name, UID: app.UID, ResourceVersion: app.ResourceVersion,
+			CreationTimestamp: app.CreationTimestamp, DeletionTimestamp: app.DeletionTimestamp, OwnerReferences: app.OwnerReferences,
 			Annotations: map[string]string{apis.AnnotationWork: app.Annotations[apis.AnnotationWork]},
 		},
 		Status: app.Status,
@@ -63,7 +61,6 @@ func trimmed(obj any) (any, error) {
 func NewHub(config *rest.Config, scheme *runtime.Scheme, namespace string) (cluster.Cluster, error) {
 	kinds := meta.NewDefaultRESTMapper(nil)
 	kinds.Add(reportKind, meta.RESTScopeNamespace)
-	kinds.Add(schema.GroupVersionKind{Group: workv1.GroupName, Version: workv1.GroupVersion.Version, Kind: "ManifestWork"}, meta.RESTScopeNamespace)
 	return cluster.New(config, func(o *cluster.Options) {
 		o.Scheme = scheme
 		o.MapperProvider = func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return kinds, nil }

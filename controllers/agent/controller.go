@@ -31,17 +31,13 @@ type Reconciler struct {
 	// Hub reads the cached metadata of the reports, and writes reports.
 	Hub client.Client
 
-	// Works reads ManifestWorks from the hub's API server.
-	Works client.Reader
-
 	// Namespace is the cluster's namespace on the hub.
 	Namespace string
 
 	// NotComparedAfter is how long the last comparison of an Application may lie back before the hub is told; 0 for ever.
 	NotComparedAfter time.Duration
 
-	pace   pace
-	owners owners
+	pace pace
 }
 
 // Reconcile writes the report on the Application that req names, unless the hub has it already. It comes back when the
@@ -50,10 +46,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	app := &argocd.Application{}
 	if err := r.Cluster.Get(ctx, req.NamespacedName, app); err != nil {
 		r.pace.forget(req.NamespacedName)
-		r.owners.forget(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if app.Annotations[apis.AnnotationWork] == "" {
+	name := app.Annotations[apis.AnnotationWork]
+	if name == "" {
+		return ctrl.Result{}, nil
+	}
+	marked, err := r.marked(ctx, name)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if speaker := appreport.Speaker(name, marked); speaker == nil || client.ObjectKeyFromObject(speaker) != req.NamespacedName {
+		ctrl.LoggerFrom(ctx).V(1).Info("The Application has the mark of a ManifestWork that another one was sent with, and is not reported",
+			"manifestWork", name)
 		return ctrl.Result{}, nil
 	}
 	report := appreport.Build(app, time.Now())
@@ -61,36 +66,32 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if report.Status.Empty() {
 		return ctrl.Result{}, nil
 	}
-	if wait := r.pace.wait(req.NamespacedName); wait > 0 {
+	if wait := r.pace.wait(req.NamespacedName, name); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
-	result, err := r.tell(ctx, app, report)
-	if err == nil && result.RequeueAfter == 0 {
-		result.RequeueAfter = again
-	}
-	return result, err
+	return ctrl.Result{RequeueAfter: again}, r.tell(ctx, app, report)
+}
+
+// marked are the cluster's Applications that have the mark of a ManifestWork of that name.
+func (r *Reconciler) marked(ctx context.Context, name string) ([]argocd.Application, error) {
+	list := &argocd.ApplicationList{}
+	err := r.Cluster.List(ctx, list, client.MatchingFields{byWork: name}, client.UnsafeDisableDeepCopy)
+	return list.Items, err
 }
 
 // tell writes the report on the Application, unless the hub has it already.
-func (r *Reconciler) tell(ctx context.Context, app *argocd.Application, report *v1alpha1.ApplicationReport) (ctrl.Result, error) {
-	name, key := app.Annotations[apis.AnnotationWork], client.ObjectKeyFromObject(app)
+func (r *Reconciler) tell(ctx context.Context, app *argocd.Application, report *v1alpha1.ApplicationReport) error {
+	name := app.Annotations[apis.AnnotationWork]
 	current, err := r.current(ctx, name)
 	if err != nil {
-		return ctrl.Result{}, err
+		return err
 	}
 	digest := appreport.Digest(report)
 	if says(current, digest) {
-		return ctrl.Result{}, nil
+		return nil
 	}
-	uid, err := r.owner(ctx, name, key, current)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
-	if uid == "" {
-		return ctrl.Result{RequeueAfter: ownerRetry}, nil
-	}
-	r.pace.wrote(key)
-	return ctrl.Result{}, r.write(ctx, name, uid, digest, report)
+	r.pace.wrote(client.ObjectKeyFromObject(app), name)
+	return r.write(ctx, name, digest, report)
 }
 
 // current is the metadata of the report that the hub has; nil when it has none.
@@ -105,6 +106,5 @@ func (r *Reconciler) current(ctx context.Context, name string) (*metav1.PartialO
 
 // says tells whether a report is there to stay and says what has that digest.
 func says(report *metav1.PartialObjectMetadata, digest string) bool {
-	return report != nil && report.DeletionTimestamp.IsZero() && len(report.OwnerReferences) > 0 &&
-		report.Annotations[apis.AnnotationDigest] == digest
+	return report != nil && report.DeletionTimestamp.IsZero() && report.Annotations[apis.AnnotationDigest] == digest
 }

@@ -5,8 +5,9 @@
 // no queue of reports: what waits is an Application's name, and what is written is what the Application looks like
 // by then. So a hub that cannot be reached for hours costs nothing, and afterwards each report is written once.
 //
-// The marks on a cluster's Application are anyone's to copy there. Before it first writes a report, the agent reads
-// the ManifestWork on the hub and makes sure that it carries that very Application.
+// The marks on a cluster's Application are anyone's to copy there. Of several with the same mark, one is reported, and the
+// hub believes a report only on the Application that it has sent. The agent reads no ManifestWork: the hub makes that the
+// owner of its report.
 //
 // An Argo CD that stands still changes nothing on its Applications. The agent tells the hub once when an Application was
 // not compared for long, and once when it was: that Argo CD compares in time costs the hub nothing.

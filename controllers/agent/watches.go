@@ -5,6 +5,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -13,7 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
@@ -37,6 +37,8 @@ const (
 	impatience = 30 * time.Second
 )
 
+type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+
 // Add registers the agent of that cluster namespace with a manager of the managed cluster. hub must be from NewHub, and
 // notComparedAfter is the Reconciler's.
 func Add(ctx context.Context, mgr ctrl.Manager, hub cluster.Cluster, namespace string, notComparedAfter time.Duration) error {
@@ -49,9 +51,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, hub cluster.Cluster, namespace s
 	if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return sayWhenAway(ctx, hub) })); err != nil {
 		return err
 	}
-	r := &Reconciler{
-		Cluster: mgr.GetClient(), Hub: hub.GetClient(), Works: hub.GetAPIReader(), Namespace: namespace, NotComparedAfter: notComparedAfter,
-	}
+	r := &Reconciler{Cluster: mgr.GetClient(), Hub: hub.GetClient(), Namespace: namespace, NotComparedAfter: notComparedAfter}
 	return r.setup(mgr, hub)
 }
 
@@ -74,7 +74,8 @@ func (r *Reconciler) setup(mgr ctrl.Manager, hub cluster.Cluster) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("agent").
 		For(&argocd.Application{}).
-		WatchesRawSource(source.Kind(hub.GetCache(), reportMetadata(), r.applicationsOfReport(), changedByOthers())).
+		Watches(&argocd.Application{}, r.sameMark()).
+		WatchesRawSource(source.Kind(hub.GetCache(), reportMetadata(), r.applicationsOfReport())).
 		WithOptions(controller.Options{
 			MaxConcurrentReconciles: 4,
 			CacheSyncTimeout:        hubPatience,
@@ -85,25 +86,47 @@ func (r *Reconciler) setup(mgr ctrl.Manager, hub cluster.Cluster) error {
 
 func workOf(obj client.Object) []string { return []string{obj.GetAnnotations()[apis.AnnotationWork]} }
 
-// applicationsOfReport asks for the reconcile of the Applications that a report may be on.
-func (r *Reconciler) applicationsOfReport() handler.TypedEventHandler[*metav1.PartialObjectMetadata, reconcile.Request] {
-	return handler.TypedEnqueueRequestsFromMapFunc(func(ctx context.Context, report *metav1.PartialObjectMetadata) []reconcile.Request {
-		apps := &argocd.ApplicationList{}
-		if err := r.Cluster.List(ctx, apps, client.MatchingFields{byWork: report.Name}); err != nil {
-			panic(err) // the index was never registered
-		}
-		requests := make([]reconcile.Request, len(apps.Items))
-		for i := range apps.Items {
-			requests[i].NamespacedName = client.ObjectKeyFromObject(&apps.Items[i])
-		}
-		return requests
-	})
+// sameMark asks for the reconcile of the other Applications that have the mark of one that goes: one of them may speak now.
+func (r *Reconciler) sameMark() handler.EventHandler {
+	return handler.Funcs{
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) {
+			r.ask(ctx, e.Object.GetAnnotations()[apis.AnnotationWork], q)
+		},
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			before, after := e.ObjectOld.GetAnnotations()[apis.AnnotationWork], e.ObjectNew.GetAnnotations()[apis.AnnotationWork]
+			if before != after || e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero() {
+				r.ask(ctx, before, q)
+			}
+		},
+	}
 }
 
-// changedByOthers lets through what makes a report need to be written again: that it is gone, or says another thing.
-// When the agent starts, the Applications themselves ask for a comparison.
-func changedByOthers() predicate.TypedPredicate[*metav1.PartialObjectMetadata] {
-	return predicate.TypedFuncs[*metav1.PartialObjectMetadata]{
-		CreateFunc: func(event.TypedCreateEvent[*metav1.PartialObjectMetadata]) bool { return false },
+// applicationsOfReport asks for the reconcile of the Applications that a report may be on, when it needs to be written again: it is
+// gone, or says another thing. When the agent starts, the Applications themselves ask for a comparison.
+func (r *Reconciler) applicationsOfReport() handler.TypedEventHandler[*metav1.PartialObjectMetadata, reconcile.Request] {
+	type object = *metav1.PartialObjectMetadata
+	return handler.TypedFuncs[object, reconcile.Request]{
+		UpdateFunc: func(ctx context.Context, e event.TypedUpdateEvent[object], q queue) { r.ask(ctx, e.ObjectNew.Name, q) },
+		DeleteFunc: func(ctx context.Context, e event.TypedDeleteEvent[object], q queue) {
+			r.ask(ctx, e.Object.Name, q, func(app types.NamespacedName) { r.pace.lost(app, e.Object.Name) })
+		},
+	}
+}
+
+// ask puts the Applications with the mark of a ManifestWork of that name into the queue, after something that is to be done with each first.
+func (r *Reconciler) ask(ctx context.Context, name string, q queue, first ...func(app types.NamespacedName)) {
+	if name == "" {
+		return
+	}
+	marked, err := r.marked(ctx, name)
+	if err != nil {
+		panic(err) // the index was never registered
+	}
+	for i := range marked {
+		app := client.ObjectKeyFromObject(&marked[i])
+		for _, do := range first {
+			do(app)
+		}
+		q.Add(reconcile.Request{NamespacedName: app})
 	}
 }

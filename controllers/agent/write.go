@@ -6,7 +6,6 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
@@ -26,14 +25,11 @@ func reportMetadata() *metav1.PartialObjectMetadata {
 	return m
 }
 
-// write applies the report as a whole in one request, whether the hub has one or not.
-func (r *Reconciler) write(ctx context.Context, name string, owner types.UID, digest string, report *v1alpha1.ApplicationReport) error {
+// write applies the report as a whole in one request, whether the hub has one or not. Its owner is set by the hub.
+func (r *Reconciler) write(ctx context.Context, name, digest string, report *v1alpha1.ApplicationReport) error {
 	report.SetGroupVersionKind(reportKind)
 	report.Namespace, report.Name = r.Namespace, name
 	report.Annotations = map[string]string{apis.AnnotationDigest: digest}
-	report.OwnerReferences = []metav1.OwnerReference{{
-		APIVersion: workv1.GroupVersion.String(), Kind: "ManifestWork", Name: name, UID: owner,
-	}}
 	data, err := json.Marshal(report)
 	if err != nil {
 		return err

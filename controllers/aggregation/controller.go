@@ -20,6 +20,7 @@ import (
 // +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=get;list;watch
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=multiclusterapplicationsetreports,verbs=get;list;watch;create;update;delete
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=multiclusterapplicationsetreports.apps.open-cluster-management.io,verbs=list;watch
 // The admission policy for reports asks for this verb.
 // +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=multiclusterapplicationsetreports,verbs=publish
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch

@@ -1,6 +1,8 @@
 package aggregation
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,8 +41,10 @@ type set struct {
 	before    map[string]v1alpha1.ClusterCondition
 	resources []v1alpha1.ReportedResource
 
-	// published is the report as the hub has it; nil when that is not known.
+	// published is the report as the hub has it; nil when that is not known. It is of the CRD that was the hub's before it was
+	// replaced so many times.
 	published *published
+	replaced  int
 
 	// size is how large the report was when it was last written, and paid when that has been paid for; see pace.go.
 	size int
@@ -66,6 +70,13 @@ func (m *memory) set(key types.NamespacedName) *set {
 }
 
 func newSet() *set { return &set{changed: map[types.NamespacedName]struct{}{}} }
+
+// all are the sets that are kept.
+func (m *memory) all() []types.NamespacedName {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Collect(maps.Keys(m.sets))
+}
 
 // forget drops what is kept of a set. Should there be a change that nobody has looked at, its reconcile is on its way
 // and starts from nothing, which is to look at everything.

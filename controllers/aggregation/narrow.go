@@ -16,6 +16,24 @@ import (
 type schema struct {
 	mu            sync.Mutex
 	known, narrow bool
+
+	// replaced counts how often the CRD may have become another one.
+	replaced int
+}
+
+// forget has the schema learned anew. What was said of it stays said.
+func (s *schema) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.known = false
+	s.replaced++
+}
+
+// times is how often it was forgotten.
+func (s *schema) times() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.replaced
 }
 
 // learn notes what the API server made of a report that has conditions, and tells whether that is the first time that it dropped
@@ -33,7 +51,7 @@ func (s *schema) learn(got *v1alpha1.MulticlusterApplicationSetReport) (news boo
 func (s *schema) says() (narrow, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.narrow, s.known
+	return s.narrow && s.known, s.known
 }
 
 // sameOnceDropped tells whether a report says all that the hub's CRD would keep of the desired one. Where it is not known which CRD

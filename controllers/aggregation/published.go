@@ -41,6 +41,9 @@ func (p *published) mayStayWith(owner types.UID) bool {
 
 // load finds out what the report says where that is not known: at the start, and when somebody else has written it.
 func (r *Reconciler) load(ctx context.Context, key types.NamespacedName, s *set) error {
+	if times := r.schema.times(); s.replaced != times {
+		s.published, s.replaced = nil, times
+	}
 	if known, err := r.knows(ctx, key, s.published); known || err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package aggregation
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -9,6 +10,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/internal/fetch"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -44,21 +46,23 @@ func (r *Reconciler) remove(ctx context.Context, key types.NamespacedName, s *se
 // anyLeft asks the API server whether there is an Application of the set, page by page until there is one. It happens
 // when a set has ended, not while it lives.
 func (r *Reconciler) anyLeft(ctx context.Context, key types.NamespacedName) (bool, error) {
+	left := false
+	err := fetch.Pages(ctx, r.Live, pageOfApplications, func(page *metav1.PartialObjectMetadataList, _ string) error {
+		left = slices.ContainsFunc(page.Items, func(app metav1.PartialObjectMetadata) bool {
+			of, ok := index.SetOf(&argocd.Application{ObjectMeta: app.ObjectMeta})
+			return ok && of == key
+		})
+		if left {
+			return fetch.ErrEnough
+		}
+		return nil
+	}, client.InNamespace(key.Namespace), client.HasLabels{apis.LabelPull}, client.Limit(page))
+	return left, err
+}
+
+// pageOfApplications is a list to read a page of Applications into, without their specs.
+func pageOfApplications() *metav1.PartialObjectMetadataList {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(argocd.GroupVersion.WithKind(argocd.Kind + "List"))
-	for {
-		err := r.Live.List(ctx, list, client.InNamespace(key.Namespace), client.HasLabels{apis.LabelPull},
-			client.Limit(page), client.Continue(list.Continue))
-		if err != nil {
-			return false, err
-		}
-		for i := range list.Items {
-			if of, ok := index.SetOf(&argocd.Application{ObjectMeta: list.Items[i].ObjectMeta}); ok && of == key {
-				return true, nil
-			}
-		}
-		if list.Continue == "" {
-			return false, nil
-		}
-	}
+	return list
 }

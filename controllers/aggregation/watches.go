@@ -15,14 +15,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/towline-io/towline/controllers/internal/crd"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/controllers/internal/leaderless"
 	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/controllers/internal/wake"
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/managedcluster"
 	"github.com/towline-io/towline/pkg/report"
 )
+
+// crdName is the CRD of reports.
+const crdName = "multiclusterapplicationsetreports." + apis.Group
 
 // SetupWithManager registers the controller. concurrency is how many ApplicationSets are worked on at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
@@ -38,12 +44,19 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 			builder.WithPredicates(applicationChanged())).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.setsOfCluster),
 			builder.WithPredicates(availabilityChanged())).
+		WatchesRawSource(crd.Changes(mgr, crdName, r.ofReplacedCRD)).
 		WithOptions(retry.WhenLeading(concurrency))
 	for _, s := range r.Inventory.Sources {
 		b.WatchesRawSource(s.Changes(r.ofSource))
 	}
 	r.running, err = b.Build(r)
 	return err
+}
+
+// ofReplacedCRD has all reports looked at anew: the hub may keep more of them now, or less.
+func (r *Reconciler) ofReplacedCRD(context.Context) []reconcile.Request {
+	r.schema.forget()
+	return wake.Requests(r.memory.all())
 }
 
 // WatchSets lets reports be made, each of an ApplicationSet that is there. It comes after SetupWithManager, and once the hub

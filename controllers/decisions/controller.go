@@ -19,6 +19,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/internal/fetch"
 	"github.com/towline-io/towline/controllers/internal/gone"
 	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/controllers/internal/sets"
@@ -28,6 +29,8 @@ import (
 	"github.com/towline-io/towline/pkg/managedcluster"
 )
 
+// They go to a ClusterRole of their own, so that nothing else may change ApplicationSets.
+//
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=placementdecisions,verbs=list;watch
 // +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=list;patch
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
@@ -95,22 +98,21 @@ func (r *Reconciler) following(
 	if namespace == r.Home {
 		namespace = ""
 	}
-	for token := ""; ; {
+	fresh := func() *unstructured.UnstructuredList {
 		list := &unstructured.UnstructuredList{}
 		list.SetGroupVersionKind(argocd.GroupVersion.WithKind("ApplicationSetList"))
-		if err := r.Live.List(ctx, list, client.InNamespace(namespace), client.Limit(page), client.Continue(token)); err != nil {
-			return nil, err
-		}
+		return list
+	}
+	err = fetch.Pages(ctx, r.Live, fresh, func(list *unstructured.UnstructuredList, _ string) error {
 		for i := range list.Items {
 			spec, err := json.Marshal(list.Items[i].Object["spec"])
 			if err == nil && generator.Follows(spec, decisions) {
 				out = append(out, list.Items[i])
 			}
 		}
-		if token = list.GetContinue(); token == "" {
-			return out, nil
-		}
-	}
+		return nil
+	}, client.InNamespace(namespace), client.Limit(page))
+	return out, err
 }
 
 // away tells whether a change takes nothing but clusters away, and one of them does not respond.

@@ -87,23 +87,19 @@ func anyOlder(ctx context.Context, live client.Reader, cluster string, like func
 	if err != nil {
 		return false, err
 	}
-	page := client.ListOptions{
-		Namespace: cluster, LabelSelector: labels.SelectorFromSet(labels.Set{apis.LabelApplicationSet: "true"}).Add(*none), Limit: olderPage,
-	}
-	for {
-		list := &workv1.ManifestWorkList{}
-		if err := live.List(ctx, list, &page); err != nil {
-			return false, err
-		}
+	found := false
+	fresh := func() *workv1.ManifestWorkList { return &workv1.ManifestWorkList{} }
+	err = fetch.Pages(ctx, live, fresh, func(list *workv1.ManifestWorkList, _ string) error {
 		for i := range list.Items {
-			if like(&list.Items[i]) {
-				return true, nil
+			if found = like(&list.Items[i]); found {
+				return fetch.ErrEnough
 			}
 		}
-		if page.Continue = list.Continue; page.Continue == "" {
-			return false, nil
-		}
-	}
+		return nil
+	}, &client.ListOptions{
+		Namespace: cluster, LabelSelector: labels.SelectorFromSet(labels.Set{apis.LabelApplicationSet: "true"}).Add(*none), Limit: olderPage,
+	})
+	return found, err
 }
 
 // observeNamed reads the objects that the Application names. The cache does not hold them.

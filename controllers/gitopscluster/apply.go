@@ -68,7 +68,11 @@ func (r *Reconciler) publish(ctx context.Context, seen *observation, plan *clust
 		seen.GitOpsCluster = after
 		r.learn(seen, plan.Status)
 	}
-	show(seen.GitOpsCluster, plan.Clusters)
+	if r.stood.note(seen.key, plan.StandsBack); plan.StandsBack != "" {
+		forget(seen.key) // what another controller says of it is not Towline's to show
+	} else {
+		show(seen.GitOpsCluster, plan.Clusters)
+	}
 	r.tell(seen, plan.Events)
 	return loop.Done, nil
 }
@@ -80,7 +84,8 @@ func (r *Reconciler) learn(seen *observation, written *v1beta1.GitOpsClusterStat
 		return
 	}
 	pruned := clusterimport.IsPruned(written, &seen.GitOpsCluster.Status)
-	if was := r.pruned.Swap(pruned); pruned && !was {
+	r.pruned.Store(pruned)
+	if told := r.told.Swap(pruned); pruned && !told {
 		r.tell(seen, []clusterimport.Event{clusterimport.Pruning()})
 	}
 }

@@ -21,6 +21,7 @@ import (
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=get;list;watch
 // +kubebuilder:rbac:groups="",resources=namespaces,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,resourceNames=gitopsclusters.apps.open-cluster-management.io,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 // Reconciler keeps the cluster Secrets of one GitOpsCluster. What it remembers is rebuilt by the next reconcile.
@@ -39,14 +40,16 @@ type Reconciler struct {
 	// IndexDecisions registers index.ByDecision, if nobody has yet.
 	IndexDecisions func() error
 
-	// pruned is set while the API server drops a part of each status.
-	pruned atomic.Bool
+	// pruned is set while the API server drops a part of each status, and told once that has been said. What is known ends when the
+	// CRD is replaced; what was said stays said until the API server keeps all.
+	pruned, told atomic.Bool
 
 	scopes  scopes
 	waiting waiting
 	dropped dropped
 	pushers pushers
 	older   older
+	stood   stood
 }
 
 // Reconcile brings the cluster Secrets of the GitOpsCluster that req names up to date: it observes, decides and applies.

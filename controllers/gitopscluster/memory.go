@@ -29,7 +29,42 @@ func (r *Reconciler) remember(key types.NamespacedName, held []clusterimport.Hel
 func (r *Reconciler) forget(key types.NamespacedName) {
 	r.remember(key, nil)
 	r.dropped.note(key, nil, time.Time{})
+	r.stood.note(key, "")
 	forget(key)
+}
+
+// stood remembers which GitOpsClusters were left to another controller, and for which reason: a CRD without conditions keeps no word of it.
+type stood struct {
+	mu  sync.Mutex
+	why map[types.NamespacedName]string
+}
+
+// note notes the reason; none for an empty one.
+func (s *stood) note(g types.NamespacedName, reason string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if reason == "" {
+		delete(s.why, g)
+		return
+	}
+	if s.why == nil {
+		s.why = map[types.NamespacedName]string{}
+	}
+	s.why[g] = reason
+}
+
+// of is the reason that was noted.
+func (s *stood) of(g types.NamespacedName) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.why[g]
+}
+
+// forget drops all that was noted.
+func (s *stood) forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.why = nil
 }
 
 // dropped remembers since when clusters have not been chosen any more. After a restart that begins anew.

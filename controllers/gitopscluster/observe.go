@@ -33,8 +33,9 @@ type observation struct {
 // observe reads what most decisions about a GitOpsCluster depend on. All of it is in caches.
 func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (seen *observation, err error) {
 	seen = &observation{key: key, reader: r.Client}
-	seen.Pruned = r.pruned.Load()
+	seen.Pruned, seen.StoodBack = r.pruned.Load(), r.stood.of(key)
 	seen.Now, seen.Argos = time.Now(), map[string]*clusterimport.Argo{}
+	seen.Turn = clusterimport.TurnAt(seen.Now)
 	if seen.GitOpsCluster, err = fetch.Get(ctx, r.Client, key, &v1beta1.GitOpsCluster{}); err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (see
 	if err := r.observeConsenting(ctx, seen); err != nil {
 		return nil, err
 	}
-	if err := seen.observeFound(ctx, r.scopes.argos()); err != nil {
+	if err := seen.observeFound(ctx, r.scopes.argos(ctx)); err != nil {
 		return nil, err
 	}
 	for _, namespace := range seen.Namespaces() {
@@ -118,6 +119,10 @@ func (r *Reconciler) observeArgo(ctx context.Context, seen *observation, namespa
 	argo := clusterimport.NewArgo(secrets)
 	seen.Argos[namespace] = argo
 	config, err := r.scopes.open(ctx, configIn(namespace, clusterimport.GeneratorConfigACM))
+	if apierrors.IsForbidden(err) {
+		seen.Argos[namespace] = &clusterimport.Argo{Forbidden: true}
+		return nil
+	}
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -143,20 +142,20 @@ func selector(operator string) client.MatchingLabelsSelector {
 // observeApplications reads all Applications of the hub past the cache, page by page: of those for pull no more than the metadata,
 // unless an Argo CD of the hub deploys one of a page as well. Then the page is read once more, as a whole.
 func (r *Reconciler) observeApplications(ctx context.Context, all clusterimport.Users) error {
-	outlines := func() client.ObjectList {
+	outlines := func() *metav1.PartialObjectMetadataList {
 		list := &metav1.PartialObjectMetadataList{}
 		list.SetGroupVersionKind(argocd.GroupVersion.WithKind("ApplicationList"))
 		return list
 	}
-	whole := func() client.ObjectList { return &argocd.ApplicationList{} }
-	add := func(list client.ObjectList) {
-		for i := range list.(*argocd.ApplicationList).Items {
-			all.Add(&list.(*argocd.ApplicationList).Items[i])
+	whole := func() *argocd.ApplicationList { return &argocd.ApplicationList{} }
+	add := func(list *argocd.ApplicationList) {
+		for i := range list.Items {
+			all.Add(&list.Items[i])
 		}
 	}
-	err := r.observePages(ctx, outlines, pulled, func(list client.ObjectList, token string) error {
+	err := fetch.Pages(ctx, r.Live, outlines, func(list *metav1.PartialObjectMetadataList, token string) error {
 		deployed := false
-		for _, m := range list.(*metav1.PartialObjectMetadataList).Items {
+		for _, m := range list.Items {
 			app := &argocd.Application{ObjectMeta: m.ObjectMeta}
 			deployed = deployed || !app.ReconcileSkipped()
 			all.Add(app)
@@ -164,49 +163,20 @@ func (r *Reconciler) observeApplications(ctx context.Context, all clusterimport.
 		if !deployed {
 			return nil
 		}
-		again, err := readPage(ctx, r.Live, whole(), pulled, token)
-		if err == nil {
-			add(again)
+		again := whole()
+		if err := r.Live.List(ctx, again, pulled, client.Limit(page), client.Continue(token)); err != nil {
+			return err
 		}
-		return err
-	})
+		add(again)
+		return nil
+	}, pulled, client.Limit(page))
 	if err != nil {
 		return err
 	}
-	return r.observePages(ctx, whole, notPulled, func(list client.ObjectList, _ string) error {
+	return fetch.Pages(ctx, r.Live, whole, func(list *argocd.ApplicationList, _ string) error {
 		add(list)
 		return nil
-	})
-}
-
-// readPage reads one page of a list.
-func readPage(
-	ctx context.Context, from client.Reader, into client.ObjectList, which client.ListOption, token string,
-) (client.ObjectList, error) {
-	return into, from.List(ctx, into, which, client.Limit(page), client.Continue(token))
-}
-
-// observePages reads a list past the cache, page by page. Each is read into a new list: one that has been used would mix it with
-// what it has.
-func (r *Reconciler) observePages(
-	ctx context.Context, fresh func() client.ObjectList, which client.ListOption, each func(list client.ObjectList, token string) error,
-) error {
-	for token := ""; ; {
-		list, err := readPage(ctx, r.Live, fresh(), which, token)
-		if err != nil {
-			return err
-		}
-		if err := each(list, token); err != nil {
-			return err
-		}
-		accessor, err := meta.ListAccessor(list)
-		if err != nil {
-			return err
-		}
-		if token = accessor.GetContinue(); token == "" {
-			return nil
-		}
-	}
+	}, notPulled, client.Limit(page))
 }
 
 // observeTaken reads the Secrets whose names the API server knows and the cache does not: the cache is behind, or the Secret has

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/towline-io/towline/controllers/internal/crd"
 	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/controllers/internal/retry"
@@ -47,6 +48,9 @@ var Kinds = []schema.GroupVersionKind{
 	schema.GroupVersion(clusterv1beta1.GroupVersion).WithKind("PlacementDecision"),
 }
 
+// crdName is the CRD of GitOpsClusters.
+const crdName = "gitopsclusters." + apis.Group
+
 // SetupWithManager registers the controller and its indexes. concurrency is how many GitOpsClusters are worked on at a
 // time.
 func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, concurrency int) error {
@@ -67,6 +71,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, con
 		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.ofApplication), builder.WithPredicates(targetLeft())).
 		WatchesMetadata(hubside.Namespace(), handler.EnqueueRequestsFromMapFunc(r.ofNamespace),
 			builder.WithPredicates(hubside.Changed(apis.LabelArgoNamespace, apis.AnnotationServer))).
+		WatchesRawSource(crd.Changes(mgr, crdName, r.ofReplacedCRD)).
 		WithOptions(retry.Options(concurrency)).
 		Build(r)
 	if err != nil {
@@ -107,6 +112,13 @@ func targetLeft() predicate.Predicate {
 
 func (r *Reconciler) sameCluster(before, after *clusterv1.ManagedCluster) bool {
 	return clustersecret.SameCluster(before, after, r.Options.Claims)
+}
+
+// ofReplacedCRD has all statuses looked at anew: the hub may keep more of them now, or less.
+func (r *Reconciler) ofReplacedCRD(ctx context.Context) []reconcile.Request {
+	r.pruned.Store(false)
+	r.stood.forget()
+	return r.requests(ctx)
 }
 
 func (r *Reconciler) ofPlacement(ctx context.Context, obj client.Object) []reconcile.Request {

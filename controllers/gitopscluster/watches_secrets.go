@@ -3,7 +3,9 @@ package gitopscluster
 import (
 	"context"
 	"fmt"
+	"maps"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -67,10 +69,21 @@ func (s *scopes) open(ctx context.Context, which scope) (client.Reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !c.WaitForCacheSync(ctx) {
-		return nil, fmt.Errorf("the cache of the Secrets of %+v was not filled: %w", which, ctx.Err())
+	if !filled(ctx, c, patience) {
+		return nil, fmt.Errorf("what is watched in namespace %q by name %q has not been read within %s: may Towline still list it?",
+			which.namespace, which.name, patience)
 	}
 	return c, nil
+}
+
+// patience is how long to wait for a cache before the next try: a right may be taken away between the probe and the first list.
+const patience = 10 * time.Second
+
+// filled tells whether a cache holds what it is for, at once or within that time.
+func filled(ctx context.Context, c cache.Cache, within time.Duration) bool {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	return c.WaitForCacheSync(ctx)
 }
 
 func (s *scopes) get(ctx context.Context, which scope) (cache.Cache, error) {
@@ -150,13 +163,14 @@ func ownersOf(obj client.Object) []string {
 	return out
 }
 
-// argos are the caches of cluster Secrets that are open, by namespace.
-func (s *scopes) argos() map[string]client.Reader {
+// argos are the caches of cluster Secrets that are open and filled, by namespace. A read of one that is not would wait for ever.
+func (s *scopes) argos(ctx context.Context) map[string]client.Reader {
 	s.mu.Lock()
-	defer s.mu.Unlock()
+	opened := maps.Clone(s.opened)
+	s.mu.Unlock()
 	out := map[string]client.Reader{}
-	for which, c := range s.opened {
-		if which.name == "" {
+	for which, c := range opened {
+		if which.name == "" && filled(ctx, c, time.Second) {
 			out[which.namespace] = c
 		}
 	}

@@ -2,10 +2,12 @@ package placement
 
 import (
 	"context"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -24,7 +26,7 @@ import (
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=placementdecisions,verbs=list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconciler keeps the cluster of one Application in step with its Placement. It holds no state of its own.
+// Reconciler keeps the cluster of one Application in step with its Placement. What it remembers is for the brake.
 type Reconciler struct {
 	client.Client
 
@@ -33,13 +35,18 @@ type Reconciler struct {
 
 	// Events tells of new clusters.
 	Events events.EventRecorder
+
+	brakes brakes
 }
 
 // Reconcile has the Application that req names go where its Placement says.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	app := &argocd.Application{} // the cache's own: not to be changed
-	if err := r.Get(ctx, req.NamespacedName, app, client.UnsafeDisableDeepCopy); err != nil {
-		return ctrl.Result{}, client.IgnoreNotFound(err)
+	if err := r.Get(ctx, req.NamespacedName, app, client.UnsafeDisableDeepCopy); apierrors.IsNotFound(err) {
+		r.brakes.forget(req.NamespacedName)
+		return ctrl.Result{}, r.withdraw(ctx, req.NamespacedName)
+	} else if err != nil {
+		return ctrl.Result{}, err
 	}
 	chosen, err := r.chosen(ctx, r.Client, app)
 	if err != nil {
@@ -52,11 +59,24 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		}
 		plan = placement.Decide(app, chosen)
 	}
+	plan, again := r.brakes.of(req.NamespacedName).Apply(plan, app, time.Now())
 	err = r.apply(ctx, app, plan)
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: retry.Conflict}, nil
 	}
-	return ctrl.Result{}, client.IgnoreNotFound(err)
+	return ctrl.Result{RequeueAfter: again}, client.IgnoreNotFound(err)
+}
+
+// withdraw takes the warning off an Application that is not for pull any more: without the label, the cache does not have it.
+func (r *Reconciler) withdraw(ctx context.Context, key types.NamespacedName) error {
+	app := &argocd.Application{}
+	if err := r.Live.Get(ctx, key, app); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if app.Pulled() {
+		return nil // it is again, which is an event of its own
+	}
+	return client.IgnoreNotFound(r.apply(ctx, app, placement.Plan{}))
 }
 
 // chosen are the clusters that the Application's Placement has chosen.
@@ -90,6 +110,7 @@ func (r *Reconciler) apply(ctx context.Context, app *argocd.Application, plan pl
 	}
 	switch {
 	case plan.Cluster != "":
+		r.brakes.wrote(client.ObjectKeyFromObject(app), plan.Cluster)
 		r.Events.Eventf(app, nil, corev1.EventTypeNormal, apis.ReasonPlaced, "Place", "Placement %s has chosen cluster %s", app.Placement(), plan.Cluster)
 	case patch.Conditions != nil && plan.Warning != "":
 		r.Events.Eventf(app, nil, corev1.EventTypeWarning, apis.ReasonPlacementUnclear, "Place", "%s", feedback.Clean(plan.Warning, feedback.MaxMessage))

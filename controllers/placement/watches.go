@@ -45,13 +45,14 @@ func (r *Reconciler) followers(ctx context.Context, decision client.Object) []re
 
 // facts are what the decision reads of an Application, and what it writes there.
 type facts struct {
-	placement, cluster string
-	pulled, deleting   bool
-	warning            string
+	placement, cluster, set string
+	pulled, deleting        bool
+	warning                 string
 }
 
 func factsOf(app *argocd.Application) facts {
 	f := facts{placement: app.Placement(), cluster: app.Cluster(), pulled: app.Pulled(), deleting: !app.DeletionTimestamp.IsZero()}
+	f.set, _ = app.ApplicationSet()
 	if i := argocd.IndexCondition(app.Status.Conditions, apis.ConditionPlacementWarning); i >= 0 {
 		f.warning = app.Status.Conditions[i].Message
 	}
@@ -70,6 +71,6 @@ func changed() predicate.Predicate {
 			before, after := of(e.ObjectOld), of(e.ObjectNew)
 			return before != after && (before.concerned() || after.concerned())
 		},
-		DeleteFunc: func(event.DeleteEvent) bool { return false },
+		DeleteFunc: func(e event.DeleteEvent) bool { return of(e.Object).concerned() }, // it may be there still, without the pull label
 	}
 }

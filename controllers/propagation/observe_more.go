@@ -38,6 +38,7 @@ func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need de
 		{delivery.NeedLoss, of(r.observeLoss)},
 		{delivery.NeedIdentity, of(r.observeIdentity)},
 		{delivery.NeedReported, seen.observeReported},
+		{delivery.NeedChoice, of(r.observeChoice)},
 	} {
 		if need&each.need == 0 {
 			continue

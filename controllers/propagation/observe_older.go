@@ -11,6 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/internal/fetch"
 	"github.com/towline-io/towline/pkg/apis"
 )
 
@@ -45,18 +46,15 @@ func listOlder(ctx context.Context, live client.Reader, found func(client.Object
 	if err != nil {
 		return err
 	}
-	page := client.ListOptions{LabelSelector: labels.NewSelector().Add(*none), Limit: olderPage}
-	for {
+	fresh := func() *metav1.PartialObjectMetadataList {
 		list := &metav1.PartialObjectMetadataList{}
 		list.APIVersion, list.Kind = workv1.GroupVersion.String(), "ManifestWorkList"
-		if err := live.List(ctx, list, &page); err != nil {
-			return err
-		}
+		return list
+	}
+	return fetch.Pages(ctx, live, fresh, func(list *metav1.PartialObjectMetadataList, _ string) error {
 		for i := range list.Items {
 			found(&list.Items[i])
 		}
-		if page.Continue = list.Continue; page.Continue == "" {
-			return nil
-		}
-	}
+		return nil
+	}, &client.ListOptions{LabelSelector: labels.NewSelector().Add(*none), Limit: olderPage})
 }

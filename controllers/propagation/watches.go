@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/index"
@@ -55,7 +56,7 @@ func (r *Reconciler) Watches() []wake.Watch {
 		wake.Of(&workv1.ManifestWork{}, r.applicationsOfWork, r.losses.worksWatched(), workChanged()),
 		wake.Of(&clusterv1.ManagedCluster{}, r.applicationsOfCluster, clusterChanged()),
 		wake.Of(hubside.Namespace(), r.applicationsOfCluster, hubside.FactsChanged()),
-	}, r.Grants.Watches(), r.Tracking.Watches(r.everything))
+	}, watchesOfOutages(r, followsDecisions(r.Grants)), r.Grants.Watches(), r.Tracking.Watches(r.everything))
 }
 
 // spokenOf tells whether a work names an Application, as the cache has it.
@@ -121,7 +122,7 @@ func clusterChanged() predicate.Predicate {
 // of their cluster.
 func (r *Reconciler) applicationsOfWork(ctx context.Context, obj client.Object) []reconcile.Request {
 	if _, is := dependency.KindOf(obj.GetName()); is {
-		return r.releasing(ctx, obj.GetNamespace())
+		return releasing(ctx, r, obj.GetNamespace())
 	}
 	keys := index.ApplicationsOfWork(ctx, r, client.ObjectKeyFromObject(obj))
 	if key, ok := index.HubApplication(obj); ok && !slices.Contains(keys, key) {
@@ -142,9 +143,9 @@ func (r *Reconciler) waitingFor(ctx context.Context, w *workv1.ManifestWork) []t
 }
 
 // releasing are the Applications that a cluster is to release.
-func (r *Reconciler) releasing(ctx context.Context, cluster string) []reconcile.Request {
+func releasing(ctx context.Context, cached client.Reader, cluster string) []reconcile.Request {
 	list := &workv1.ManifestWorkList{}
-	if err := r.List(ctx, list, client.InNamespace(cluster), client.UnsafeDisableDeepCopy); err != nil {
+	if err := cached.List(ctx, list, client.InNamespace(cluster), client.UnsafeDisableDeepCopy); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "The works of a cluster cannot be listed from the cache")
 	}
 	var keys []types.NamespacedName
@@ -182,14 +183,20 @@ func (r *Reconciler) claimants(ctx context.Context, obj client.Object) []reconci
 	return wake.Requests(slices.DeleteFunc(keys, func(key types.NamespacedName) bool { return key == client.ObjectKeyFromObject(obj) }))
 }
 
-// WatchSets lets ApplicationSets pause their Applications. It comes after SetupWithManager, and once the hub serves
-// sets.Kinds: a hub may do without them, or get them later.
+// WatchSets lets ApplicationSets pause their Applications, and decide about their end. It comes after SetupWithManager, and once the
+// hub serves sets.Kinds: a hub may do without them, or get them later.
 func (r *Reconciler) WatchSets(mgr ctrl.Manager) error {
-	return r.Pauses.Watch(mgr, r.running, r.applicationsOfSet)
+	if err := r.Pauses.Watch(mgr, r.running, r.applicationsOfSet); err != nil {
+		return err
+	}
+	w := endsOfSets(r)
+	return r.running.Watch(source.Kind(mgr.GetCache(), w.Object, w.Handler, w.Changed...))
 }
 
-// Sets is the watch of ApplicationSets as data, for a hub that has them.
-func Sets(r *Reconciler) wake.Watch { return r.Pauses.Sets(r.applicationsOfSet) }
+// Sets are the watches of ApplicationSets as data, for a hub that has them.
+func Sets(r *Reconciler) []wake.Watch {
+	return []wake.Watch{r.Pauses.Sets(r.applicationsOfSet), endsOfSets(r)}
+}
 
 // applicationsOfSet are the Applications of an ApplicationSet, and those that have works and are not for pull any more.
 func (r *Reconciler) applicationsOfSet(ctx context.Context, obj client.Object) []reconcile.Request {

@@ -31,7 +31,8 @@ func NewAgent(ctx context.Context, mgr ctrl.Manager) (*Agent, error) {
 	if _, err := a.reports.GetInformer(ctx, &v1alpha1.ApplicationReport{}); err != nil {
 		return nil, err
 	}
-	return a, errors.Join(mgr.Add(leaderless.Cache{Cache: a.reports}), mgr.AddReadyzCheck("reports", a.filled))
+	o := &owners{Client: mgr.GetClient(), reports: a.reports, live: a.live}
+	return a, errors.Join(mgr.Add(leaderless.Cache{Cache: a.reports}), mgr.AddReadyzCheck("reports", a.filled), o.setup(mgr))
 }
 
 // newInformer makes an informer of no more than is to be held. A transform of the cache could leave nothing out.

@@ -136,7 +136,11 @@ func (a *Agent) hold(obj any) (any, error) {
 	key := client.ObjectKeyFromObject(r)
 	out := &v1alpha1.ApplicationReport{ObjectMeta: metav1.ObjectMeta{
 		Namespace: r.Namespace, Name: r.Name, UID: r.UID, ResourceVersion: r.ResourceVersion, Generation: r.Generation,
+		CreationTimestamp: r.CreationTimestamp,
 	}}
+	if appreport.Owner(r) != "" {
+		out.OwnerReferences = r.OwnerReferences
+	}
 	if len(index.ApplicationsOfWork(context.Background(), a.apps, key)) == 0 {
 		if !a.held.name(key) {
 			return nil, nil //nolint:nilnil // documented

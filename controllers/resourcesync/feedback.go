@@ -49,7 +49,7 @@ func (f *Feedback) Facts(ctx context.Context, app *argocd.Application) (*observe
 	}
 	return &observed.Facts{
 		Source: f.Name(), UID: seen.UID, Version: seen.Version, ReadAt: seen.ReadAt, Status: seen.Status, Complete: seen.Complete,
-		Compared: seen.Status.ReconciledAt != "" || seen.Complete && seen.Version != "",
+		Hydrating: seen.Hydrating, Compared: seen.Status.ReconciledAt != "" || seen.Complete && seen.Version != "",
 	}, nil
 }
 

@@ -28,6 +28,9 @@ type Asker interface {
 //
 // It runs on the replica that leads, and tells controllers only of Applications of which it knows something new.
 type Search struct {
+	// Patience is how long the clusters of a page may not be answered for before what is known of them is said to be stale.
+	Patience time.Duration
+
 	client   client.Reader
 	asker    Asker
 	interval time.Duration
@@ -59,7 +62,8 @@ var (
 // NewSearch makes the source. c reads the shared cache.
 func NewSearch(c client.Reader, asker Asker, interval time.Duration) *Search {
 	return &Search{
-		client: c, asker: asker, interval: interval, clock: clock.RealClock{}, jitter: rand.Float64,
+		Patience: DefaultPatience,
+		client:   c, asker: asker, interval: interval, clock: clock.RealClock{}, jitter: rand.Float64,
 		facts: map[types.NamespacedName]heard{}, pages: map[string]*page{},
 	}
 }

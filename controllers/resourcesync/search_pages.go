@@ -18,11 +18,11 @@ const (
 
 	// lastBackoff is how long a page that fails again and again is left alone at the most.
 	lastBackoff = 2 * time.Minute
-
-	// patience is how long a page may fail before its facts are said to be stale: to tell of it is a write for each Application,
-	// and another one at the end.
-	patience = 2 * time.Minute
 )
+
+// DefaultPatience is how long a page may fail before its facts are said to be stale: to tell of it is a write for each Application,
+// and another one at the end.
+const DefaultPatience = 2 * time.Minute
 
 // page is some clusters that are asked for together, and how that went. Its identity is its clusters.
 type page struct {
@@ -132,7 +132,7 @@ func (s *Search) failed(p *page, err error, w wanted) []types.NamespacedName {
 // and their pages with them.
 func (s *Search) stale(p *page, w wanted, fails bool) []types.NamespacedName {
 	var since metav1.Time
-	if fails && s.clock.Since(p.since) >= patience {
+	if fails && s.clock.Since(p.since) >= s.Patience {
 		since = metav1.NewTime(p.since)
 	}
 	var changed []types.NamespacedName

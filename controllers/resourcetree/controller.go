@@ -34,9 +34,6 @@ type Reconciler struct {
 	// Home is the namespace of Argo CD on the hub.
 	Home string
 
-	// Compressed is set where Argo CD compresses its entries, as it does unless told otherwise.
-	Compressed bool
-
 	memory memory
 	outage outage
 }
@@ -77,20 +74,7 @@ func (r *Reconciler) show(ctx context.Context, key types.NamespacedName, app *ar
 	if fresh := time.Until(known.at.Add(renewal)); same && fresh > 0 && app.Refresh() == "" {
 		return fresh, nil
 	}
-	place := tree.Key(key, r.Home, r.Compressed)
-	there, err := false, error(nil)
-	if same {
-		there, err = r.Store.Renew(ctx, place, expiry)
-	}
-	if err == nil && !there {
-		if r.Compressed {
-			data = tree.Compress(data)
-		}
-		if err = r.Store.Set(ctx, place, tree.Channel(key, r.Home), data, expiry); err == nil {
-			written.WithLabelValues("set").Inc()
-		}
-	}
-	if err != nil {
+	if err := r.write(ctx, key, data, same); err != nil {
 		return 0, err
 	}
 	r.outage.ended(ctx)
@@ -98,12 +82,38 @@ func (r *Reconciler) show(ctx context.Context, key types.NamespacedName, app *ar
 	return wait.Jitter(renewal, 0.1), nil
 }
 
+// write makes the entry live on where it is said to be there, and otherwise, or where it is not, writes it.
+func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, data []byte, same bool) error {
+	plain, err := r.Store.Plain(ctx)
+	if err != nil {
+		return err
+	}
+	place := tree.Key(key, r.Home, !plain)
+	if same {
+		if there, err := r.Store.Renew(ctx, place, expiry); there || err != nil {
+			return err
+		}
+	}
+	if !plain {
+		data = tree.Compress(data)
+	}
+	if err := r.Store.Set(ctx, place, tree.Channel(key, r.Home), data, expiry); err != nil {
+		return err
+	}
+	written.WithLabelValues("set").Inc()
+	return nil
+}
+
 // end removes the entry, if it was written from here.
 func (r *Reconciler) end(ctx context.Context, key types.NamespacedName) error {
 	if r.memory.get(key) == (entry{}) {
 		return nil
 	}
-	if err := r.Store.Remove(ctx, tree.Key(key, r.Home, r.Compressed), tree.Channel(key, r.Home)); err != nil {
+	plain, err := r.Store.Plain(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.Store.Remove(ctx, tree.Key(key, r.Home, !plain), tree.Channel(key, r.Home)); err != nil {
 		return err
 	}
 	written.WithLabelValues("delete").Inc()

@@ -1,5 +1,6 @@
 // Package resourcetree shows in Argo CD's cache on the hub what the Applications for pull consist of: the arrow from
-// what is known of a cluster's resources to the Redis that argocd-server reads. It runs where --argocd-redis names one.
+// what is known of a cluster's resources to the Redis that argocd-server reads. --argocd-redis names it;
+// otherwise it is found by Argo CD's own objects.
 //
 // It follows the status of hub Applications, writes the entry of one whose resources have changed, renews entries
 // before they expire, and removes those that it wrote when their Application ends or is not for pull any more. An

@@ -6,8 +6,6 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -19,6 +17,10 @@ const patience = 3 * time.Second
 // connections is how many are open to Redis at most.
 const connections = 8
 
+// lifetime is for how long a connection is used: after that the source is asked again, so that a change of the address is noticed
+// where the Redis of before goes on to answer.
+const lifetime = 10 * time.Minute
+
 // Store is a cache with entries that expire.
 type Store interface {
 	// Set writes an entry and tells those who listen to the channel.
@@ -29,24 +31,16 @@ type Store interface {
 
 	// Remove takes an entry away, which need not be there, and tells those who listen to the channel.
 	Remove(ctx context.Context, key, channel string) error
-}
 
-// Address says where Argo CD's Redis is, and how to be let in.
-type Address struct {
-	// HostPort is host:port.
-	HostPort string
-
-	// TLS has the connection encrypted, and the server verified: by the authorities in CAFile, in PEM, or by the
-	// system's where that is empty. The file is read for every connection.
-	TLS    bool
-	CAFile string
-
-	// PasswordFile holds the password; empty for a Redis without one. It is read for every connection.
-	PasswordFile string
+	// Plain tells whether Argo CD does not compress what it keeps there.
+	Plain(ctx context.Context) (bool, error)
 }
 
 // Redis is a Store.
-type Redis struct{ client *redis.Client }
+type Redis struct {
+	source Source
+	client *redis.Client
+}
 
 var _ Store = &Redis{}
 
@@ -55,14 +49,22 @@ type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
 
-// NewRedis connects to nothing yet.
-func NewRedis(a Address) *Redis {
+// NewRedis connects to nothing yet. The source is asked for every connection.
+func NewRedis(source Source) *Redis {
 	redis.SetLogger(silent{})
-	return &Redis{redis.NewClient(&redis.Options{
-		Addr: a.HostPort, PoolSize: connections, MaxRetries: 1, DisableIdentity: true,
+	r := &Redis{source: source}
+	r.client = redis.NewClient(&redis.Options{
+		PoolSize: connections, ConnMaxLifetime: lifetime, MaxRetries: 1, DisableIdentity: true,
 		DialTimeout: patience, ReadTimeout: patience, WriteTimeout: patience, PoolTimeout: patience, ContextTimeoutEnabled: true,
-		Dialer: a.dial, CredentialsProviderContext: a.credentials,
-	})}
+		Dialer: r.dial, CredentialsProviderContext: r.credentials, OnConnect: r.choose,
+	})
+	return r
+}
+
+// Plain implements Store.
+func (r *Redis) Plain(ctx context.Context) (bool, error) {
+	e, err := r.source.Endpoint(ctx)
+	return e.Plain, err
 }
 
 // Set implements Store, in one round trip.
@@ -90,34 +92,37 @@ func (r *Redis) Remove(ctx context.Context, key, channel string) error {
 	return err
 }
 
-func (a Address) dial(ctx context.Context, network, address string) (net.Conn, error) {
+func (r *Redis) dial(ctx context.Context, network, _ string) (net.Conn, error) {
+	e, err := r.source.Endpoint(ctx)
+	if err != nil {
+		return nil, err
+	}
 	dialer := &net.Dialer{Timeout: patience}
-	if !a.TLS {
-		return dialer.DialContext(ctx, network, address)
+	if !e.TLS {
+		return dialer.DialContext(ctx, network, e.HostPort)
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
-	if a.CAFile != "" {
-		pem, err := os.ReadFile(a.CAFile)
-		if err != nil {
-			return nil, err
-		}
+	if len(e.CA) > 0 {
 		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s holds no certificate", a.CAFile)
+		if !config.RootCAs.AppendCertsFromPEM(e.CA) {
+			return nil, fmt.Errorf("%s: the authority that should vouch for it holds no certificate", e.HostPort)
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return (&tls.Dialer{NetDialer: dialer, Config: config}).DialContext(ctx, network, address)
+	return (&tls.Dialer{NetDialer: dialer, Config: config}).DialContext(ctx, network, e.HostPort)
 }
 
-func (a Address) credentials(context.Context) (user, password string, err error) {
-	if a.PasswordFile == "" {
-		return "", "", nil
+func (r *Redis) credentials(ctx context.Context) (user, password string, err error) {
+	e, err := r.source.Endpoint(ctx)
+	return "", e.Password, err
+}
+
+// choose turns to Argo CD's database.
+func (r *Redis) choose(ctx context.Context, conn *redis.Conn) error {
+	e, err := r.source.Endpoint(ctx)
+	if err != nil || e.DB == 0 {
+		return err
 	}
-	data, err := os.ReadFile(a.PasswordFile)
-	if err != nil {
-		return "", "", err
-	}
-	return "", strings.TrimRight(string(data), "\r\n"), nil
+	return conn.Select(ctx, e.DB).Err()
 }

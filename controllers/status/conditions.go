@@ -21,11 +21,7 @@ import (
 )
 
 // hubConditions are the troubles with the way to the cluster, for people who look at the Application.
-func (r *Reconciler) hubConditions(ctx context.Context, app *argocd.Application) ([]argocd.Condition, error) {
-	w := &workv1.ManifestWork{}
-	if err := r.Get(ctx, work.Key(app), w, client.UnsafeDisableDeepCopy); client.IgnoreNotFound(err) != nil {
-		return nil, err
-	}
+func (r *Reconciler) hubConditions(ctx context.Context, app *argocd.Application, w *workv1.ManifestWork) ([]argocd.Condition, error) {
 	conditions := workConditions(w, app)
 	cluster := &clusterv1.ManagedCluster{}
 	err := r.Get(ctx, types.NamespacedName{Name: app.Cluster()}, cluster, client.UnsafeDisableDeepCopy)

@@ -5,6 +5,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/controllers/resourcesync"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 // +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=get;list;watch;patch
@@ -40,11 +42,16 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	ofHub, err := r.hubConditions(ctx, app)
+	w := &workv1.ManifestWork{}
+	if err := r.Get(ctx, work.Key(app), w, client.UnsafeDisableDeepCopy); client.IgnoreNotFound(err) != nil {
+		return ctrl.Result{}, err
+	}
+	ofHub, err := r.hubConditions(ctx, app, w)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
 	status := merge(&app.Status, facts, append(ofHub, age(app, facts)...), metav1.Now())
+	status.Sync = compared(app, status.Sync, work.Sent(w))
 	if err := r.keepTermination(ctx, app, &status); err != nil {
 		return ctrl.Result{}, err
 	}

@@ -63,6 +63,9 @@ func ofResources(s *argocd.Status) []argocd.Condition {
 // ends tells whether a condition goes when it is not seen, by what was seen and what is shown with it: those of the way to the
 // cluster always do; those of the cluster's Argo CD only when the observation is complete.
 func ends(conditionType string, facts *observed.Facts, shown *argocd.Status) bool {
+	if facts.Hydrating && conditionType == apis.ConditionHydrationError {
+		return false
+	}
 	known := facts.Complete || facts.ConditionsComplete
 	switch apis.ConditionRuleOf(conditionType).Owner {
 	case apis.OwnerStatus:

@@ -141,3 +141,21 @@ func TestAge(t *testing.T) {
 		t.Errorf("left: %+v", got.Conditions)
 	}
 }
+
+// TestAHydrationIsTriedAgain: that it failed stays while Argo CD tries it again, and goes when it has succeeded.
+func TestAHydrationIsTriedAgain(t *testing.T) {
+	failed := []argocd.Condition{{Type: apis.ConditionHydrationError, Message: "no path"}}
+	for title, tc := range map[string]struct {
+		facts observed.Facts
+		stays bool
+	}{
+		"tried again":                  {observed.Facts{Complete: true, Hydrating: true}, true},
+		"tried again, told of in part": {observed.Facts{Hydrating: true}, true},
+		"hydrated":                     {observed.Facts{Complete: true}, false},
+	} {
+		got := merge(&argocd.Status{Conditions: failed}, observed.Combine(&observed.Facts{Source: "agent", Complete: true}, &tc.facts), nil, metav1.Now())
+		if stays := len(got.Conditions) == 1 && got.Conditions[0].Message == "no path"; stays != tc.stays {
+			t.Errorf("%s: got %v", title, got.Conditions)
+		}
+	}
+}

@@ -61,6 +61,10 @@ const ConditionPlacementWarning = "PlacementWarning"
 // controller writes it on the Application, where the work agent does not say what became of the operation.
 const ConditionOperationError = "OperationError"
 
+// ConditionHydrationError is on a hub Application, and on its row, whose manifests the source hydrator of the cluster's Argo CD could not
+// render or commit. That Argo CD goes on with what was hydrated before, and shows nothing else.
+const ConditionHydrationError = "HydrationError"
+
 // ConditionResourcesDegraded is on a hub Application that is Degraded, and on its row: the message names the resources that
 // do not work, and says why. Written by the status and aggregation controllers from what the cluster's Argo CD says of the
 // resources, where a source tells of that.
@@ -117,7 +121,7 @@ type ConditionRule struct {
 }
 
 // ConditionRules are the rules of all types that Towline writes on hub Applications. Types of the cluster's own Argo CD are
-// not among them, but for ConditionOperationError and ConditionResourcesDegraded, which Towline finds out for it.
+// not among them, but for ConditionOperationError, ConditionHydrationError and ConditionResourcesDegraded, which Towline finds out for it.
 var ConditionRules = []ConditionRule{
 	{Type: ConditionPropagationError, Owner: OwnerPropagation, Row: ConditionPropagationError},
 	{Type: ConditionPropagationForbiddenError, Owner: OwnerPropagation, Row: ConditionPropagationForbiddenError},
@@ -134,6 +138,7 @@ var ConditionRules = []ConditionRule{
 	{Type: ConditionNotCompared, Owner: OwnerStatus, Row: ConditionNotCompared},
 	{Type: ConditionResourcesStale, Owner: OwnerStatus, Row: ConditionResourcesStale},
 	{Type: ConditionOperationError, Owner: OwnerCluster, Row: ConditionOperationError},
+	{Type: ConditionHydrationError, Owner: OwnerCluster, Row: ConditionHydrationError},
 	{Type: ConditionResourcesDegraded, Owner: OwnerCluster, Row: ConditionResourcesDegraded},
 }
 

@@ -52,6 +52,10 @@ const (
 	// true.
 	AnnotationForceDelete = Group + "/force-delete"
 
+	// AnnotationDeleteOnOutage, true on an Application that its ApplicationSet deletes because its Placement has dropped a cluster
+	// that is not available, has the Application go from that cluster all the same. Otherwise the outage is waited for.
+	AnnotationDeleteOnOutage = Group + "/delete-on-outage"
+
 	// AnnotationMoveOrder says which comes first when the target changes: MoveNewFirst or MoveOldFirst.
 	AnnotationMoveOrder = Group + "/move-order"
 
@@ -68,6 +72,13 @@ const (
 	// AnnotationRefresh is Argo CD's request to compare again: "hard", or any other value for a normal one.
 	AnnotationRefresh = "argocd.argoproj.io/refresh"
 )
+
+// RefreshSpecChanged is the value of AnnotationRefresh by which Towline itself asks: what the Application deploys has changed on
+// the hub, and its cluster has not compared that yet. Argo CD takes it for a normal refresh.
+const RefreshSpecChanged = "spec-changed"
+
+// ChangedUncompared begins AnnotationChangedAt while the cluster has not compared the change.
+const ChangedUncompared = "uncompared"
 
 // AnnotationServer is on the namespace of a managed cluster on the hub: the address by which AppProjects and the hub's Argo
 // CD know the cluster. The cluster may write whatever it likes to its ManagedCluster, and nothing to that namespace.
@@ -90,6 +101,10 @@ const (
 	// --after-restore: a person decides so for one work. Towline itself writes "delete" where the end was told of and
 	// the work has to wait for its cluster, so that a restart does not take it for a loss.
 	AnnotationOrphaned = Group + "/orphaned"
+
+	// AnnotationReturnsBy is on a work whose Application ended on the hub by an outage that is over: until then its ApplicationSet
+	// is expected to have made the Application anew, and the work stays as it is. A time (RFC 3339).
+	AnnotationReturnsBy = Group + "/returns-by"
 
 	// AnnotationGrantedBy is the name of the ManagedClusterSetBinding, in the Application's namespace, by which the
 	// Application came to its cluster. It is there with --on-revocation=delete only, which asks that binding whether it was
@@ -165,6 +180,11 @@ const (
 	// far it has come, its identity, the version of the cluster's Application that it was made for, and digests of the
 	// operation and of the Application in whose place the work carries it.
 	AnnotationRequestSent = Group + "/request-sent"
+
+	// AnnotationChangedAt is on a ManifestWork from a change of what its Application deploys. It begins with ChangedUncompared until
+	// the cluster has compared the change. For an ApplicationSet's Application it has, until that is synced, the revision that the
+	// cluster had compared before, or those of its sources with commas between them.
+	AnnotationChangedAt = Group + "/changed-at"
 
 	// AnnotationRefreshSent is on a ManifestWork that carries a refresh: its kind, its identity, and when it was sent.
 	AnnotationRefreshSent = Group + "/refresh-sent"

@@ -45,6 +45,11 @@ const (
 	// ReasonWorkRejected: the hub's API server refused the ManifestWork.
 	ReasonWorkRejected = "WorkRejected"
 
+	// ReasonHeldInOutage: the deletion waits, since an outage has taken the cluster from its Placement. It is no problem.
+	ReasonHeldInOutage = "HeldInOutage"
+	// ReasonOutageOver: the outage is over, and the ApplicationSet makes the Application anew. It is no problem.
+	ReasonOutageOver = "OutageOver"
+
 	// ReasonExecutorInvalid: the AppProject names an executor that is no ServiceAccount.
 	ReasonExecutorInvalid = "ExecutorInvalid"
 
@@ -83,6 +88,9 @@ const (
 	ReasonRevocationHeld = "RevocationHeld"
 	// ReasonOrphaned: the hub has lost the Application of a ManifestWork, which is kept. The event is on the work.
 	ReasonOrphaned = "Orphaned"
+	// ReasonLeftByOutage: an Application that an outage had held is not made anew, and what it deployed stays without an owner. The event is
+	// on the work, which goes.
+	ReasonLeftByOutage = "LeftByOutage"
 	// ReasonRemovalRefused: an Application is gone, and its end on its cluster would destroy what it deployed and is to
 	// stay. The event is on the work, which is kept.
 	ReasonRemovalRefused = "RemovalRefused"

@@ -105,6 +105,8 @@ func (d *decision) finalize() {
 	d.leave(d.Namespaces(), asItIs)
 	if len(d.plan.Left) == len(d.marked().Namespaces) {
 		d.plan.Release = &Marks{}
+	} else if d.tooMany() {
+		d.wait(turn)
 	}
 }
 
@@ -114,6 +116,9 @@ func (d *decision) conclude() {
 		return // it goes
 	}
 	d.report()
+	if d.tooMany() {
+		d.wait(turn)
+	}
 	if marked := d.marked(); len(d.plan.Left) > 0 {
 		d.plan.Release = &Marks{Finalizer: marked.Finalizer, Namespaces: without(marked.Namespaces, d.plan.Left...)}
 	}

@@ -130,8 +130,15 @@ func TestImport(t *testing.T) {
 			want: []string{"create b", "True: Resolved", "True: Imported", "True: Removed"},
 			says: "2 clusters imported, of which the Argo CD knows 1 cluster by Secrets that are not Towline's, and that stay as they are: a by hand-made"},
 		"somebody else's, and a token is wanted": {is: fresh(claimed, prepared, trusting("a", "b"), secrets(hand)),
-			want: []string{"create b", "True: Resolved", "False: SecretConflict", "True: Removed"},
-			says: "argocd/hand-made is for cluster a"},
+			want: []string{"create b", "True: Resolved", "True: Imported", "True: Removed"},
+			says: "a by hand-made. Towline puts no token into these: what is pushed there goes by what their makers put in. To have tokens there, " +
+				"hand each over: kubectl -n argocd label secret hand-made apps.open-cluster-management.io/acm-cluster=true " +
+				"apps.open-cluster-management.io/cluster-name=a"},
+		"somebody else's, more than one": {is: fresh(claimed, prepared, trusting("a", "b"), secrets(hand, secret("made-too", "b", "https://y", 0, false))),
+			want: []string{"True: Resolved", "True: Imported", "True: Removed"},
+			says: "hand each over, the first of 2 by: kubectl -n argocd label secret hand-made "},
+		"somebody else's, and all lack tokens": {is: fresh(claimed, prepared, trusting(), secrets(hand)),
+			want: []string{"True: Resolved", "False: CredentialsMissing", "True: Removed"}},
 		"somebody else's address": {is: fresh(claimed, prepared, secrets(secret("elsewhere", "x", "https://a.example.com", 0, false))),
 			want: []string{"create b", "True: Resolved", "False: SecretConflict", "True: Removed"},
 			says: "argocd/elsewhere is for cluster a"},
@@ -278,6 +285,8 @@ func TestStandBack(t *testing.T) {
 	decides(t, map[string]row{
 		"it runs": {is: fresh(runs), want: []string{"True: OlderControllerRuns", "after 3m34s"},
 			says: OlderLease.String()},
+		"it runs, and the CRD keeps no conditions": {is: fresh(runs, func(s *situation) { s.StoodBack = apis.ReasonOlderControllerRuns }),
+			want: []string{"after 3m34s"}},
 		"it runs, and has the status":               {is: fresh(theirs, runs), want: []string{"True: OlderControllerRuns", "after 3m34s"}},
 		"it runs, whatever the flag":                {is: fresh(takenOver, runs), want: []string{"True: OlderControllerRuns", "after 3m34s"}},
 		"it came later":                             {is: imported().with(runs), want: []string{"True: OlderControllerRuns", "after 3m34s"}},
@@ -325,6 +334,16 @@ func TestNamespaces(t *testing.T) {
 	if got := many.Namespaces(); len(got) != maxNamespaces || !slices.Contains(got, home) {
 		t.Errorf("%d namespaces are looked at: %v", len(got), got)
 	}
+	turns := map[string]bool{}
+	for turn := range 101 {
+		many.Turn = turn
+		for _, name := range many.Namespaces() {
+			turns[name] = true
+		}
+	}
+	if many.Turn = 0; len(turns) != len(many.marked().Namespaces) {
+		t.Errorf("%d namespaces have their turn", len(turns))
+	}
 	if plan := Decide(many.Facts, many.Options); len(plan.Release.Namespaces) != 101-(maxNamespaces-1) || plan.Status != nil {
 		t.Errorf("%d stay noted", len(plan.Release.Namespaces))
 	}
@@ -341,7 +360,7 @@ func TestNamespaces(t *testing.T) {
 			for i := range maxNamespaces {
 				s.Argos[fmt.Sprintf("argo-%03d", i)] = &Argo{Forbidden: true}
 			}
-		}), want: []string{"True: Resolved", "False: ArgoNamespacesExceeded", "False: ArgoNamespaceForbidden", "backoff"},
+		}), want: []string{"True: Resolved", "False: ArgoNamespacesExceeded", "False: ArgoNamespaceForbidden", "after 10m0s", "backoff"},
 			says: "is other, and there may be Secrets in 17 other namespaces"},
 		"one that is not noted": {is: imported().with(into("other", true), lostMarks("other"), func(s *situation) { s.Found = []string{home} }),
 			want: []string{"claim argocd,other"}},
@@ -647,7 +666,7 @@ func TestStatusIsShort(t *testing.T) {
 	}
 	want := "not as they should be: cluster-0100, cluster-0101, cluster-0102, cluster-0103, cluster-0104 and 4895 more. " +
 		"Secret of cluster-0100 is not Towline's. Secret of cluster-0101 is not Towline's. Secret of cluster-0102 is not Towline's"
-	if got := importedAs(100, troubles, nil); got.message != want || got.reason != apis.ReasonSecretConflict {
+	if got := importedAs(100, troubles, nil, nil); got.message != want || got.reason != apis.ReasonSecretConflict {
 		t.Error(got)
 	}
 }

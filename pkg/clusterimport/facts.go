@@ -86,6 +86,12 @@ type Facts struct {
 	// Refused is, by cluster, why the API server did not take a Secret.
 	Refused map[string]string
 
+	// StoodBack is the reason that was last written for standing back; empty where it did not, and after a restart.
+	StoodBack string
+
+	// Turn counts up, one at each end of a turn. Of more namespaces than one decision is about, each has its turn.
+	Turn int
+
 	// Pruned is set where the CRD is another project's, and does not keep all of the status; see IsPruned.
 	Pruned bool
 
@@ -130,16 +136,28 @@ func (f *Facts) Allowed() bool {
 // Secrets there. Its author can write as many names into its annotation as go into one; the rest wait for their turn.
 const maxNamespaces = 16
 
+// turn is how long some of more namespaces are looked at: what they say is in the status, which is not to be written all the time.
+const turn = 10 * time.Minute
+
+// TurnAt is the turn at a time.
+func TurnAt(now time.Time) int { return int(now.Unix() / int64(turn/time.Second)) }
+
 // Namespaces are those of the Argo CDs that a decision is about, sorted: where some Secrets are wanted, and where there may be some.
 func (f *Facts) Namespaces() []string {
 	out := f.marked().Namespaces
 	if !f.going() && f.Allowed() {
 		out = append([]string{f.namespace()}, without(out, f.namespace())...)
 	}
-	out = out[:min(len(out), maxNamespaces)]
+	if n := len(out) - 1; n >= maxNamespaces { // the first one is always in it
+		from := f.Turn % n * (maxNamespaces - 1) % n
+		out = append(out[:1], slices.Concat(out[1+from:], out[1:1+from])[:maxNamespaces-1]...)
+	}
 	slices.Sort(out)
 	return out
 }
+
+// tooMany tells whether some namespaces wait for their turn.
+func (f *Facts) tooMany() bool { return len(f.marked().Namespaces) > maxNamespaces }
 
 // marked are the marks of the GitOpsCluster, with the namespaces that it has Secrets in though it does not say so: its annotation
 // was lost, as where somebody replaced the whole object.

@@ -1,6 +1,7 @@
 package clusterimport
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -48,12 +49,15 @@ func (d *decision) choose() {
 func (d *decision) imports() (steps []Step) {
 	var n int32
 	troubles := map[string]*hold{}
-	var others []string
+	var others, untrusted []string
 	free := d.argo.addresses()
 	for _, name := range d.chosen.clusters {
 		c := d.candidate(name)
 		if s := d.knownBy(c); s != nil {
 			others = append(others, name+" by "+s.Name)
+			if c.wish.account != "" {
+				untrusted = append(untrusted, handOver(s, name))
+			}
 			n++
 			continue
 		}
@@ -69,14 +73,15 @@ func (d *decision) imports() (steps []Step) {
 		}
 	}
 	d.clusters = &n
-	d.imported = importedAs(n, troubles, others)
+	d.imported = importedAs(n, troubles, others, untrusted)
 	return steps
 }
 
 // knownBy is a Secret of somebody else's by which the Argo CD knows a chosen cluster already, as one made by hand: all that generators
-// need, and all that there is to do where no credentials are asked for. Nil for none.
+// need. Where credentials are asked for it counts too: whoever made it has put in those that are to be used, and no token of Towline's is
+// to take their place unasked. Nil for none.
 func (d *decision) knownBy(c *candidate) *corev1.Secret {
-	if c.cluster == nil || c.existing != nil || c.wish.account != "" {
+	if c.cluster == nil || c.existing != nil {
 		return nil
 	}
 	return d.argo.called[c.name]
@@ -138,14 +143,27 @@ func (d *decision) importOne(c *candidate, free *addresses) (*Step, *hold) {
 	return nil, told
 }
 
+// handOver is the command by which a Secret of somebody else's becomes Towline's.
+func handOver(s *corev1.Secret, cluster string) string {
+	return fmt.Sprintf("kubectl -n %s label secret %s %s=true %s=%s", s.Namespace, s.Name, apis.LabelImported, apis.LabelClusterName, cluster)
+}
+
 // importedAs is what is said of so many clusters that have their Secret, of those that are not as they should be, and of those that
-// have one of somebody else's.
-func importedAs(n int32, troubles map[string]*hold, others []string) verdict {
+// have one of somebody else's. untrusted are the commands that hand over those that would get a token then.
+func importedAs(n int32, troubles map[string]*hold, others, untrusted []string) verdict {
 	if len(troubles) == 0 {
 		message := count(int(n)) + " imported"
 		if len(others) > 0 {
 			message += ", of which the Argo CD knows " + count(len(others)) + " by Secrets that are not Towline's, and that stay as they are: " +
 				some(others)
+		}
+		if len(untrusted) > 0 {
+			over := "hand each over"
+			if n := len(untrusted); n > 1 {
+				over += fmt.Sprintf(", the first of %d by", n)
+			}
+			message += ". Towline puts no token into these: what is pushed there goes by what their makers put in. To have tokens there, " + over +
+				": " + untrusted[0]
 		}
 		return yes(apis.ReasonImported, message)
 	}

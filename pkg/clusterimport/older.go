@@ -76,6 +76,7 @@ func askOlderWrote(d *decision, _ question) answer {
 
 // standBack leaves the GitOpsCluster to the older controller, and says so. One that is being deleted goes without a change.
 func (d *decision) standBack(h *hold) {
+	d.plan.StandsBack = h.reason
 	if d.going() {
 		if Marked(d.GitOpsCluster).Finalizer {
 			d.plan.Release = &Marks{}
@@ -83,6 +84,9 @@ func (d *decision) standBack(h *hold) {
 		return
 	}
 	was := &d.GitOpsCluster.Status
+	if d.StoodBack == h.reason && len(was.Conditions) == 0 {
+		return // a CRD without conditions has dropped the word on it
+	}
 	is := was.DeepCopy()
 	for _, own := range []string{apis.ConditionClustersImported, apis.ConditionClustersRemoved} {
 		meta.RemoveStatusCondition(&is.Conditions, own)

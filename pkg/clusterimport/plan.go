@@ -38,6 +38,9 @@ type Plan struct {
 	// Held are the Secrets that stay for the sake of Applications.
 	Held []Held
 
+	// StandsBack is the reason for which the GitOpsCluster is left to another controller; empty where it is not.
+	StandsBack string
+
 	// After is when to look again though nothing has changed, zero for never; Backoff is set where nothing tells when: ever
 	// slower, then.
 	After   time.Duration

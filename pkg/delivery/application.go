@@ -61,6 +61,11 @@ func badNamespace(app *argocd.Application) string {
 	if len(errs) == 0 {
 		return ""
 	}
+	if app.Annotations[apis.AnnotationAppNamespace] == "" && app.Home != "" {
+		return fmt.Sprintf("Towline's --app-namespaces has Applications of namespace %s go to namespace %q on cluster %s, which cannot be one: %s. "+
+			"Choose a shorter one there, or name one in the annotation %s, where that is allowed",
+			app.Namespace, app.Home, app.Cluster(), strings.Join(errs, "; "), apis.AnnotationAppNamespace)
+	}
 	return fmt.Sprintf("annotation %s: %.80q cannot be a namespace: %s",
 		apis.AnnotationAppNamespace, app.ClusterNamespace(), strings.Join(errs, "; "))
 }

@@ -191,7 +191,7 @@ func outline(p *Plan) []string {
 			name string
 			is   bool
 		}{
-			{"operation " + string(h.Operation), h.Operation != nil}, {"no refresh", h.Annotations != nil},
+			{"operation " + string(h.Operation), h.Operation != nil}, {refreshOf(h), h.Annotations != nil},
 			{"no finalizers of Argo CD's", h.Finalizers != nil}, {"no operationState", h.Status != nil},
 			{"conditions go", h.Conditions != nil && len(p.Conditions) == 0},
 		} {
@@ -217,7 +217,15 @@ func outline(p *Plan) []string {
 	return out
 }
 
-var needs = []string{"own", "claimants", "neighbours", "hub copy", "rehearsal", "return", "dependencies", "loss", "identity", "reports"}
+// refreshOf is what becomes of the refresh that the hub's Application asks for.
+func refreshOf(h *argocd.Patch) string {
+	if kind := h.Annotations[apis.AnnotationRefresh]; kind != nil {
+		return "refresh " + *kind
+	}
+	return "no refresh"
+}
+
+var needs = []string{"own", "claimants", "neighbours", "hub copy", "rehearsal", "return", "dependencies", "loss", "identity", "reports", "choice"}
 
 // row is a case of a table: what is, and what is to be done.
 type row struct {

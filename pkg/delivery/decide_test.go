@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -54,6 +55,9 @@ func TestDeliver(t *testing.T) {
 		"no name of a cluster": {is: of(app().Cluster("A/B")), want: []string{anError + "ClusterNameInvalid"}},
 		"no namespace": {
 			is: of(app().Annotation(apis.AnnotationAppNamespace, "A")), want: []string{anError + "NamespaceInvalid"}},
+		"no namespace, by what administrators chose": {
+			is:   of(app()).with(func(s *situation) { s.App.Home = strings.Repeat("x", 64) }),
+			want: []string{anError + "NamespaceInvalid"}, says: "Towline's --app-namespaces has Applications of namespace argocd go to namespace \"xxx"},
 		"the hub's own Argo CD": {
 			is:   of(app().NoAnnotation(apis.AnnotationSkipReconcile)).own(t),
 			want: []string{"update cluster1", anError + "SkipReconcileMissing"}, says: "meanwhile it is being released"},

@@ -62,6 +62,9 @@ const (
 
 	// NeedReported is when the agents of works last reported, which the cache does not hold.
 	NeedReported
+
+	// NeedChoice is what the ApplicationSet of the Application says of its cluster.
+	NeedChoice
 )
 
 // Facts are all that a decision depends on. Objects are the cache's own: nobody changes them.
@@ -143,11 +146,26 @@ type Facts struct {
 	// cluster's clock may be wrong. One that the hub does not tell of is not among them.
 	Reported map[types.UID]time.Time
 
+	// Choice is what the ApplicationSet of the Application says of its cluster.
+	Choice Choice
+
 	// Identity is a word that no operation has had.
 	Identity string
 
 	// Loss is what is known of the end of an Application that is gone.
 	Loss Loss
+}
+
+// Choice is what the ApplicationSet of an Application says of its cluster now.
+type Choice struct {
+	// Set names the ApplicationSet where it is there, stays there, and takes clusters from Placements; empty otherwise.
+	Set string
+
+	// Chosen is set when one of those Placements has chosen the Application's cluster.
+	Chosen bool
+
+	// Unwatched is set when a change of what they have chosen wakes nobody.
+	Unwatched bool
 }
 
 // Claimant is another Application with the same target.

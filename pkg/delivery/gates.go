@@ -26,6 +26,7 @@ func init() { // the gates of one intent ask those of another
 		{Name: "cluster paused", Type: paused, Reason: apis.ReasonPaused, Holds: intents{Remove, Drop, Keep}, Ask: askClusterPaused},
 		{Name: "release paused", Type: paused, Reason: apis.ReasonPaused, Holds: intents{Leave}, Ask: askReleasePaused},
 		{Name: "release undecided", Type: deleting, Reason: apis.ReasonDeleting, Holds: intents{End}, Ask: askReleaseUndecided},
+		{Name: "outage", Type: deleting, Reason: apis.ReasonHeldInOutage, Holds: intents{End}, Ask: askOutage},
 
 		{Name: "cluster named", Type: problem, Reason: apis.ReasonClusterAnnotationMissing, Holds: intents{Deliver}, Ask: ofApplication(noCluster)},
 		{Name: "cluster name", Type: problem, Reason: apis.ReasonClusterNameInvalid, Holds: intents{Deliver}, Ask: ofApplication(badCluster)},
@@ -78,6 +79,7 @@ func init() { // the gates of one intent ask those of another
 		{Name: "dependencies", Holds: intents{Leave}, Ask: askDependencies},
 
 		// Works whose Application is gone.
+		{Name: "return after an outage", Holds: intents{Orphan}, Ends: gate.ByTime, Ask: askMadeAnew},
 		{Name: "loss", Holds: intents{Orphan}, Ends: gate.ByTime, Ask: askLoss},
 	}
 }

@@ -43,7 +43,9 @@ func (d *decision) orphanWork(w *workv1.ManifestWork) *hold {
 	case lost:
 		return d.keep(w)
 	}
-	return d.endOrphan(w)
+	h := d.endOrphan(w)
+	d.tellOfLeft(w)
+	return h
 }
 
 // endOrphan takes off its cluster what a work has there of an Application that has ended, and leaves what that deployed. One

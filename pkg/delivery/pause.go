@@ -22,7 +22,7 @@ func askPaused(d *decision, _ question) answer {
 	switch {
 	case by == "":
 		return open
-	case d.App.Refresh() != "":
+	case d.App.Refresh() != "" && !d.App.SpecChanged():
 		d.dropRefresh("a refresh was asked for and dropped: " + pausedBy(by))
 	}
 	if !d.App.DeletionTimestamp.IsZero() {

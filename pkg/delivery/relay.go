@@ -6,6 +6,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
@@ -60,10 +61,21 @@ func (d *decision) relay() (out relayed, h *hold) {
 		sent = work.Sent(d.Own)
 		seen = feedback.Parse(&d.Own.Status, work.Identifier(d.to))
 		out = answered(d.Own, sent.Last, d.wanted(&seen, sent.Last), operations(&seen), d.Now)
+		respecified := work.Respecified(d.Own, d.to)
+		out.requests.Uncompared = d.uncompared(sent, respecified, &seen)
+		out.requests.ChangedAt = d.changedAt(sent.ChangedAt, respecified, out.requests.Uncompared, seen.Status.Sync)
+		if out.requests.Uncompared && d.to.Refresh() == "" {
+			d.hub().Annotations = map[string]*string{apis.AnnotationRefresh: ptr.To(apis.RefreshSpecChanged)}
+			out.done = true
+			return out, nil
+		}
+		if respecified && !out.hold { // an answer to the refresh that the work carries is about another spec
+			sent.Refresh = relay.Refresh{}
+		}
 	}
 	if !out.hold {
 		there := operations(&seen)
-		there.Ready = d.Own != nil && applied(d.Own) && sent.Last.State != relay.OnItsWay
+		there.Ready = d.Own != nil && applied(d.Own) && sent.Last.State != relay.OnItsWay && !work.Behind(d.Own, d.to)
 		if h := d.relayOperation(&seen, there, &out); h != nil || out.done {
 			return out, h
 		}
@@ -276,6 +288,37 @@ func (d *decision) relayRefresh(sent relay.Refresh, seen *feedback.Observation, 
 	}
 	out.done = true // the end of the hub's annotation wakes the decision that takes it out of the work
 	return nil
+}
+
+// uncompared tells whether the cluster has not compared what the Application deploys now, though the hub says, or would go on saying,
+// that all is synced. A RollingSync (Argo CD 3.5) takes an Application that is Synced and Healthy for done, and would go on to the
+// next step, or forget this one (argo-cd#29410). So the hub says so before the change goes out, and asks for a comparison, until
+// one has been made: a refresh that somebody else asks for tells of that too. An Application of a set may be synced there already,
+// though the hub still shows it OutOfSync.
+func (d *decision) uncompared(sent work.Requests, respecified bool, seen *feedback.Observation) bool {
+	s := d.to.Status.Sync
+	if respecified {
+		_, ofSet := d.to.ApplicationSet()
+		return s != nil && (s.Status == "Synced" || ofSet) || sent.Uncompared || d.to.SpecChanged()
+	}
+	return sent.Uncompared && (sent.Refresh.Kind == "" || !refreshed(sent.Refresh, seen))
+}
+
+// changedAt is the revision at which what an ApplicationSet's Application deploys has changed, while it is not synced: the
+// status controller hides it. reported is the comparison that its cluster tells of.
+func (d *decision) changedAt(before string, respecified, uncompared bool, reported *argocd.Sync) string {
+	_, ofSet := d.to.ApplicationSet()
+	switch {
+	case !ofSet:
+		return ""
+	case reported == nil:
+		return before
+	case respecified:
+		return reported.At()
+	case reported.At() != before, reported.Status == "Synced" && !uncompared:
+		return ""
+	}
+	return before
 }
 
 // refreshed tells whether the cluster's Argo CD has answered a refresh: the Application there was read with its identity, and

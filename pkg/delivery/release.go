@@ -26,8 +26,14 @@ func (d *decision) release() {
 // releasedWhile is what to tell of an Application that has been released, for as long as something holds. Of the end of each
 // of its works an event has told.
 func (d *decision) releasedWhile(holds string) *hold {
-	return d.met("released", because("released: what runs on a cluster stays there and is not managed as long as %s", holds))
+	return d.met("released", because(releasedWords+"what runs on a cluster stays there and is not managed as long as %s", holds))
 }
+
+// releasedWords begin what is told of an Application that has been released.
+const releasedWords = "released: "
+
+// TellsReleased tells whether the message of a ReleaseWarning says that the Application has been released: it waits for nothing more.
+func TellsReleased(message string) bool { return strings.HasPrefix(message, releasedWords) }
 
 // endsRelease tells whether nothing that happens on a cluster is shown any more.
 func (c Condition) endsRelease() bool { return c.Type == releasing && c.Reason == "" }

@@ -68,6 +68,13 @@ var documented = map[string][]string{
 	"a finalizer of somebody else beside those":            {"TestEnd/with one of others and Argo CD's for hooks"},
 	"the cluster's namespace on the hub is going":          {"TestEnd/going", "TestEnd/never sent"},
 	"deleted, cluster unreachable":                         {"TestEnd/away"},
+	"its Placement drops a cluster":                        {"TestOutage/away", "TestOutage/back, and not looked at yet"},
+	"held in an outage | the cluster is available again, and chosen": {
+		"TestOutage/back, and chosen", "TestOutage/back, chosen, and that is remembered",
+		"TestOutage/gone, and to be made anew", "TestOutage/made anew, and applied"},
+	"held in an outage | the cluster is available again, and not": {"TestOutage/back, and not chosen"},
+	"held in an outage | `delete-on-outage":                       {"TestOutage/away, and asked to go", "TestOutage/away, and by no Placement"},
+	"let go after an outage":                                      {"TestOutage/gone, and not made anew"},
 	"deleted, waiting | `force-delete": {"TestEnd/forced", "TestEnd/forced, not gone", "TestEnd/no such cluster any more",
 		"TestEnd/not accepted any more", "TestEnd/a cluster that goes"},
 	"deleted, waiting, paused":                                             {"TestEnd/paused"},

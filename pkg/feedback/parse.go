@@ -36,6 +36,9 @@ type Observation struct {
 	// Starting is set while an automated sync waits to begin; where VolatileRule asks.
 	Starting bool
 
+	// Hydrating is set while the cluster's Argo CD hydrates the Application, also where it tries again what has failed.
+	Hydrating bool
+
 	// Complete is set when the agent could evaluate every rule: what Status does not have, the cluster's
 	// Application does not have either, but for reconciledAt, which is not always asked for. When it is not set, what
 	// is missing is simply not known. The agent's condition alone does not tell: it may be about the rules of an older
@@ -83,6 +86,7 @@ func Parse(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) Obse
 		RefreshRequest: p.refreshRequest,
 		RefreshPending: p.refreshPending,
 		Starting:       p.starting,
+		Hydrating:      p.hydration == hydrating,
 		Status:         p.assemble(),
 		Complete:       p.uid != "" && len(rejected) == 0 && evaluated(manifest.Conditions),
 		Rejected:       rejected,
@@ -125,6 +129,7 @@ func (p *parsed) assemble() argocd.Status {
 		d.Health = &argocd.Health{Status: "Degraded", Message: p.degradedMessage}
 		s.Resources = []argocd.ResourceStatus{d}
 	}
+	s.Conditions = append(s.Conditions, p.hydrationError()...)
 	slices.SortFunc(s.Conditions, func(a, b argocd.Condition) int { return strings.Compare(a.Type, b.Type) })
 	return s
 }

@@ -52,6 +52,8 @@ type parsed struct {
 
 	taken, pending string
 
+	hydration, hydrationMessage string
+
 	refreshRequest           string
 	refreshPending, starting bool
 }
@@ -164,7 +166,7 @@ var all = func() []rule {
 }()
 
 // known are all rules that a value can come from, and byName their places in it.
-var known = slices.Concat(all, volatile)
+var known = slices.Concat(all, volatile, hydration)
 
 var byName = func() map[string]int {
 	out := make(map[string]int, len(known))

@@ -40,6 +40,17 @@ func Follows(spec []byte, decisions []clusterv1beta1.PlacementDecision) bool {
 	return false
 }
 
+// Chooses tells whether an ApplicationSet with that spec has a clusterDecisionResource generator at all, be it nested. A spec that
+// cannot be read has none.
+func Chooses(spec []byte) bool {
+	for g := range all(spec) {
+		if g.ClusterDecisionResource != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // Labels are those by which clusterDecisionResource generators of a spec, be they nested, select the decisions of a Placement that
 // they name. A spec that cannot be read has none.
 func Labels(spec []byte) (out []map[string]string) {

@@ -41,6 +41,14 @@ func TestFollows(t *testing.T) {
 			t.Errorf("%s: %t", title, got)
 		}
 	}
+	for spec, want := range map[string]bool{
+		`{"generators":[` + by + `]}`: true, `{"generators":[{"matrix":{"generators":[{"git":{}},` + by + `]}}]}`: true,
+		`{"generators":[{"clusters":{}}]}`: false, `[]`: false,
+	} {
+		if got := generator.Chooses([]byte(spec)); got != want {
+			t.Errorf("Chooses %s: %t", spec, got)
+		}
+	}
 	if generator.Follows([]byte(`{"generators":[`+by+`]}`), nil) {
 		t.Error("it follows no decision")
 	}

@@ -41,6 +41,10 @@ type Facts struct {
 	// Unreachable says since when, and why, nothing can be heard of it; empty when it is available.
 	Unreachable string
 
+	// Since is since when it is available, or is not, in seconds as Unix counts them; zero where that is not known. The cluster may
+	// have written it.
+	Since int64
+
 	// Paused names its namespace, with a remark on an odd value, when nothing is to be written for it; empty otherwise. The pause
 	// of a namespace holds without the ManagedCluster too.
 	Paused string
@@ -66,6 +70,7 @@ func Of(c *clusterv1.ManagedCluster, namespace *metav1.PartialObjectMetadata) Fa
 			Accepted:    c.Spec.HubAcceptsClient,
 			Ready:       meta.IsStatusConditionTrue(c.Status.Conditions, clusterv1.ManagedClusterConditionHubAccepted),
 			Unreachable: Unreachable(c),
+			Since:       since(c),
 			Hub:         authorization.IsHub(c),
 			Labels:      canonical(c.Labels),
 		}
@@ -125,7 +130,7 @@ func CameOrWent(before, after *clusterv1.ManagedCluster) bool {
 // Changed tells whether any of the facts about a cluster differs, but for the words of its condition.
 func Changed(before, after *clusterv1.ManagedCluster) bool {
 	x, y := Of(before, nil), Of(after, nil)
-	x.Unreachable, y.Unreachable = "", ""
+	x.Unreachable, y.Unreachable, x.Since, y.Since = "", "", 0, 0
 	return x != y || CameOrWent(before, after)
 }
 
@@ -137,6 +142,13 @@ func NamespaceChanged(before, after *metav1.PartialObjectMetadata) bool {
 
 func available(c *clusterv1.ManagedCluster) *metav1.Condition {
 	return meta.FindStatusCondition(c.Status.Conditions, clusterv1.ManagedClusterConditionAvailable)
+}
+
+func since(c *clusterv1.ManagedCluster) int64 {
+	if a := available(c); a != nil && !a.LastTransitionTime.IsZero() {
+		return a.LastTransitionTime.Unix()
+	}
+	return 0
 }
 
 func utc(t metav1.Time) string { return t.UTC().Format(time.RFC3339) }

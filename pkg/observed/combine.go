@@ -7,6 +7,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
@@ -88,6 +89,11 @@ func (c *combination) conditions() {
 		c.out.Status.Conditions, c.out.Origin.Conditions = union(poor, rich), c.poor.Origin.Conditions
 	case !richAll && len(poor) > 0:
 		c.out.Status.Conditions = union(rich, poor)
+	}
+	// Only the work agent tells of it.
+	c.out.Hydrating = c.rich.Hydrating || c.poor.Hydrating
+	if i := argocd.IndexCondition(poor, apis.ConditionHydrationError); i >= 0 {
+		c.out.Status.Conditions = union(c.out.Status.Conditions, poor[i:i+1])
 	}
 }
 

@@ -129,6 +129,13 @@ func TestCombine(t *testing.T) {
 			want: &said{Health: "Degraded", Sync: "Synced", Resources: []string{"a"}, Version: "5", Complete: true, All: true, Detailed: true,
 				Origin: Origin{Health: "agent", Sync: "agent", Operation: "agent", Conditions: "agent", Resources: "agent"}},
 		},
+		"a hydration that failed is the poorer one's to tell": {
+			rich: agent("5", state("Healthy", "Synced"), conditions(true, "SyncError")),
+			poor: facts("feedback", "4", complete, state("Healthy", "Synced"), conditions(true, "SyncError", "HydrationError")),
+			want: &said{Health: "Healthy", Sync: "Synced", Conditions: []string{"SyncError by agent", "HydrationError by feedback"},
+				Resources: []string{"a"}, Version: "5", Complete: true, All: true, Detailed: true,
+				Origin: Origin{Health: "agent", Sync: "agent", Operation: "agent", Conditions: "agent", Resources: "agent"}},
+		},
 		"a newer poorer one counts where it can tell": {
 			rich: agent("5", state("Degraded", "OutOfSync"), operation("Running", "agent"), conditions(false, "SyncError")),
 			poor: facts("feedback", "10", complete, state("Healthy", "Synced")),

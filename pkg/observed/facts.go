@@ -48,6 +48,10 @@ type Facts struct {
 	// says so too.
 	ConditionsComplete bool
 
+	// Hydrating is set while the cluster's Argo CD hydrates the Application: whether that failed before is not told meanwhile, and
+	// HydrationError stays as it is.
+	Hydrating bool
+
 	// Detailed is set when Status holds the resources and the summary, and their absence means that there are
 	// none. Otherwise the resources are some of which something is known.
 	Detailed bool

@@ -48,7 +48,7 @@ type Cluster struct {
 	// StartedAt is when the operation that runs or ended last began, in RFC 3339.
 	StartedAt string
 
-	// Ready is set when the agent has applied the work as it is, and the work carries the Application.
+	// Ready is set when the agent has applied the work as it is, and the work carries the Application with the spec of the hub.
 	Ready bool
 }
 

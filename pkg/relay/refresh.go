@@ -3,6 +3,8 @@ package relay
 import (
 	"strings"
 	"time"
+
+	"github.com/towline-io/towline/pkg/apis"
 )
 
 // RefreshDeadline is how long a hub Application waits for its cluster to have refreshed. Then the request is
@@ -11,7 +13,7 @@ const RefreshDeadline = time.Minute
 
 // Refresh is a refresh that is on its way. The zero value: there is none.
 type Refresh struct {
-	// Kind is normal or hard.
+	// Kind is normal, hard, or apis.RefreshSpecChanged.
 	Kind string
 
 	// ID is its identity. The cluster's Application carries it beside the refresh, so that an Application which was
@@ -61,15 +63,23 @@ const (
 // look again though nothing has changed; zero for never. answered tells that the cluster has compared since this one was
 // applied, and id is the identity of a new one. The hub's annotation goes with Done and TimedOut, and the work's when the
 // hub's is gone.
+//
+// Nobody waits for the one that Towline asks for itself after a change: it has no deadline.
 func (r Refresh) Next(kind, id string, answered bool, now time.Time) (Refresh, Outcome, time.Duration) {
-	left := RefreshDeadline - now.Sub(r.Since)
+	deadline := RefreshDeadline
+	if kind == apis.RefreshSpecChanged {
+		deadline = 0
+	}
+	left := deadline - now.Sub(r.Since)
 	switch {
 	case kind == "":
 		return Refresh{}, Waiting, 0
 	case r.Kind != kind:
-		return Refresh{Kind: kind, ID: id, Since: now.UTC().Truncate(time.Second)}, Waiting, RefreshDeadline
+		return Refresh{Kind: kind, ID: id, Since: now.UTC().Truncate(time.Second)}, Waiting, deadline
 	case answered:
 		return r, Done, 0
+	case deadline == 0:
+		return r, Waiting, 0
 	case left <= 0:
 		return r, TimedOut, 0
 	}

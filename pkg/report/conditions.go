@@ -1,6 +1,7 @@
 package report
 
 import (
+	"regexp"
 	"slices"
 
 	"github.com/towline-io/towline/pkg/apis"
@@ -60,11 +61,22 @@ func operationError(before *v1alpha1.ClusterCondition, o *argocd.OperationState)
 			}
 		}
 	}
-	return o.Message
+	return steady(o.Message)
+}
+
+// again is what Argo CD (2 and 3) appends to the message of an attempt that it will make again: which attempt, and when.
+var again = regexp.MustCompile(`\. Retrying attempt #[^\n]*$`)
+
+// steady is the message without the number and the time of the next attempt: the row would be written anew for each.
+func steady(message string) string {
+	return again.ReplaceAllString(message, ". Argo CD tries it again.")
 }
 
 // over tells whether a condition of the cluster that is not seen now has ended.
 func over(conditionType string, seen *observed.Facts) bool {
+	if seen.Hydrating && conditionType == apis.ConditionHydrationError {
+		return false
+	}
 	return seen.Complete || seen.ConditionsComplete ||
 		conditionType == apis.ConditionOperationError && seen.Status.OperationState != nil ||
 		conditionType == apis.ConditionResourcesDegraded && seen.Status.Health.Status != "" && seen.Status.Health.Status != "Degraded"

@@ -85,7 +85,7 @@ func state(row *v1alpha1.ClusterCondition, seen *observed.Facts) {
 		row.HealthStatus = s.Health.Status
 	}
 	if s.Sync != nil {
-		if r := revision(s.Sync); r != "" || seen.Complete || row.SyncStatus != s.Sync.Status {
+		if r := s.Sync.At(); r != "" || seen.Complete || row.SyncStatus != s.Sync.Status {
 			row.SyncRevision = r
 		}
 		row.SyncStatus = s.Sync.Status
@@ -95,14 +95,6 @@ func state(row *v1alpha1.ClusterCondition, seen *observed.Facts) {
 	} else if seen.Complete {
 		row.OperationStatePhase, row.OperationStateStartedAt = "", ""
 	}
-}
-
-// revision is the one compared revision, or those of all sources in their order.
-func revision(s *argocd.Sync) string {
-	if s.Revision != "" {
-		return s.Revision
-	}
-	return strings.Join(s.Revisions, ",")
 }
 
 // sameRow tells whether two rows say the same, whoever saw it and when.

@@ -26,7 +26,16 @@ func TestObserve(t *testing.T) {
 	healthy := report.Observe(plain, seen("Healthy", "Synced").Revision("a").Operation("Succeeded", "").
 		Resource("apps/v1/Deployment/x/y", "Synced", "Healthy").Condition("OrphanedResourceWarning", "w").Obj(), "", nil)
 	degraded := report.Observe(plain, seen("Degraded", "Synced").Degraded("Deployment", "ui", "no progress").Obj(), "", nil)
+	second := report.Observe(plain, seen("Missing", "OutOfSync").Retries(2, "no rights. Retrying attempt #2 at 3:05PM.").Obj(), "", nil)
 	retried := report.Observe(plain, seen("Missing", "OutOfSync").Retries(1, "no rights. Retrying attempt #1 at 3:04PM.").Obj(), "", nil)
+	unhydrated := report.Observe(plain, seen("Healthy", "Synced").Condition("HydrationError", "no path").Obj(), "", nil)
+	hydrates := func(f *observed.Facts) *observed.Facts {
+		f.Hydrating = true
+		return f
+	}
+	if diff := cmp.Diff(retried.Row, second.Row); diff != "" {
+		t.Errorf("each attempt writes the row (-first +second):\n%s", diff)
+	}
 	tests := map[string]struct {
 		app         *fixture.ApplicationBuilder
 		seen        *observed.Facts
@@ -76,7 +85,7 @@ func TestObserve(t *testing.T) {
 			seen: seen("Missing", "OutOfSync").Retries(1, "no rights. Retrying attempt #1 at 3:04PM.").Obj(),
 			want: row(func(r *v1alpha1.ClusterCondition) {
 				r.HealthStatus, r.SyncStatus, r.OperationStatePhase, r.OperationStateStartedAt = "Missing", "OutOfSync", "Running", "2026-01-02T03:04:05Z"
-				r.Conditions = []v1alpha1.Condition{{Type: "OperationError", Message: "no rights. Retrying attempt #1 at 3:04PM."}}
+				r.Conditions = []v1alpha1.Condition{{Type: "OperationError", Message: "no rights. Argo CD tries it again."}}
 			}),
 		},
 		"an operation that is being tried again": {
@@ -102,6 +111,13 @@ func TestObserve(t *testing.T) {
 			want: row(func(r *v1alpha1.ClusterCondition) {
 				r.HealthStatus, r.SyncStatus, r.OperationStatePhase, r.OperationStateStartedAt = "Progressing", "OutOfSync", "Running", "2026-01-02T03:04:05Z"
 			}),
+		},
+		"a hydration that failed and is tried again": {
+			seen: hydrates(seen("Healthy", "Synced").Obj()), before: &unhydrated, want: unhydrated.Row,
+		},
+		"a hydration that was tried again and went well": {
+			seen: seen("Healthy", "Synced").Obj(), before: &unhydrated,
+			want: row(func(r *v1alpha1.ClusterCondition) { r.HealthStatus, r.SyncStatus = "Healthy", "Synced" }),
 		},
 		"degraded, with the resource that feedback tells of": {
 			seen: seen("Degraded", "Synced").Degraded("Deployment", "ui", "no progress").Obj(),

@@ -2,11 +2,16 @@
 // `argocd app resources`, and the tree in its UI. On a hub nobody else writes it for Applications for pull, as the
 // Argo CD that deploys them is on their cluster.
 //
-// The entry names resources, and gives none of them a UID, as Argo CD itself does with what is missing on the cluster.
-// That is what keeps argocd-server from anything but showing them: the Application's destination is its own cluster,
-// which to the hub's argocd-server is the hub. With a UID, a user who opens, deletes or patches a resource, or reads a
-// pod's logs, would do so with the hub's resource of that name, and which names there are is for a cluster to say.
+// The Application's destination is its own cluster, which to the hub's argocd-server is the hub. A user who opens,
+// deletes or patches a resource of the tree would do so with the hub's resource of that name, and which names there are
+// is for a cluster to say. So argocd-server must refuse all that:
 //
-// Keys and format are those of Argo CD 2.14 (util/cache, util/cache/appstate). It is pure; controllers/resourcetree
+//   - argocd-server looks for the first node with the name that it is asked for, and refuses one without a UID. So each
+//     resource has two nodes. The first has no UID. It has a parent, so that the CLI does not list it.
+//   - The second node has a UID, of which the CLI makes its tree. The UID is made of the resource's name: it is nobody's
+//     on the hub. The version is one that no API has. That alone would not do, as a user may ask for another version.
+//   - A Pod has one node, without a UID: argocd-server shows the logs of every Pod that has one.
+//
+// Keys and format are those of Argo CD 2.14 and 3.5 (util/cache, util/cache/appstate). It is pure; controllers/resourcetree
 // writes the entries.
 package tree

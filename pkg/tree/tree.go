@@ -6,6 +6,7 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -43,32 +44,75 @@ type tree struct {
 }
 
 type node struct {
-	Group     string         `json:"group,omitempty"`
-	Version   string         `json:"version,omitempty"`
-	Kind      string         `json:"kind,omitempty"`
-	Namespace string         `json:"namespace,omitempty"`
-	Name      string         `json:"name,omitempty"`
-	Health    *argocd.Health `json:"health,omitempty"`
+	Group      string         `json:"group,omitempty"`
+	Version    string         `json:"version,omitempty"`
+	Kind       string         `json:"kind,omitempty"`
+	Namespace  string         `json:"namespace,omitempty"`
+	Name       string         `json:"name,omitempty"`
+	UID        string         `json:"uid,omitempty"`
+	ParentRefs []parent       `json:"parentRefs,omitempty"`
+	Health     *argocd.Health `json:"health,omitempty"`
 }
+
+type parent struct {
+	UID string `json:"uid"`
+}
+
+const (
+	// nobody is the parent of the first node of each resource. No node has this UID, so nothing lists what is below.
+	nobody = "none"
+
+	// elsewhere ends the version of nodes with a UID. No API has such a version, as a version cannot have a dot.
+	elsewhere = ".on-its-cluster"
+)
 
 // Encode is the tree of an Application with those resources, in JSON: the same for the same resources, in whatever
 // order they are. Hooks are not among them: they run and are done.
 func Encode(resources []argocd.ResourceStatus) []byte {
-	t := tree{}
+	var guards, shown, pods []node
 	for i := range resources {
-		if r := &resources[i]; !r.Hook {
-			t.Nodes = append(t.Nodes, node{r.Group, r.Version, r.Kind, r.Namespace, r.Name, r.Health})
+		r := &resources[i]
+		n := node{Group: r.Group, Version: r.Version, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Health: r.Health}
+		switch {
+		case r.Hook:
+		case n.pod():
+			pods = append(pods, n)
+		default:
+			guards, shown = append(guards, n.guard()), append(shown, n.identified())
 		}
 	}
-	slices.SortFunc(t.Nodes, func(a, b node) int {
-		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind),
-			cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
-	})
+	t := tree{}
+	for _, nodes := range [][]node{guards, shown, pods} {
+		slices.SortFunc(nodes, node.compare)
+		t.Nodes = append(t.Nodes, nodes...)
+	}
 	data, err := json.Marshal(t)
 	if err != nil {
 		panic(err) // strings always encode
 	}
 	return data
+}
+
+// pod tells of a node of which argocd-server would show the logs of the hub's pod, if it had a UID.
+func (n node) pod() bool { return n.Group == "" && n.Kind == "Pod" }
+
+// guard is the node that argocd-server finds when it is asked for a resource, and refuses, as it has no UID.
+func (n node) guard() node {
+	n.Health, n.ParentRefs = nil, []parent{{nobody}}
+	return n
+}
+
+// identified is the node with a UID, which the CLI needs for its tree. Argo CD's UI gives a node without a UID the same
+// key as this UID, and so draws a resource once.
+func (n node) identified() node {
+	n.UID = strings.Join([]string{n.Group, n.Kind, n.Namespace, n.Name}, "/")
+	n.Version += elsewhere
+	return n
+}
+
+func (n node) compare(o node) int {
+	return cmp.Or(cmp.Compare(n.Group, o.Group), cmp.Compare(n.Kind, o.Kind),
+		cmp.Compare(n.Namespace, o.Namespace), cmp.Compare(n.Name, o.Name))
 }
 
 // Compress is an entry under a compressed key.

@@ -54,9 +54,59 @@ func TestTheOrderDoesNotCount(t *testing.T) {
 	}
 }
 
-// TestNoUID: with one, argocd-server would take the hub's own resource of that name for the cluster's.
-func TestNoUID(t *testing.T) {
-	if got := string(tree.Encode(resources())); strings.Contains(strings.ToLower(got), "uid") {
-		t.Errorf("got %s", got)
+// node is what argocd-server reads of an entry.
+type node struct {
+	Group, Version, Kind, Namespace, Name, UID string
+	ParentRefs                                 []struct{ UID string }
+}
+
+func nodes(t *testing.T, of ...argocd.ResourceStatus) []node {
+	t.Helper()
+	var out struct{ Nodes []node }
+	if err := json.Unmarshal(tree.Encode(of), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out.Nodes
+}
+
+// TestTheFirstOfEachNameHasNoUID: with one, argocd-server would take the hub's own resource of that name for the cluster's.
+func TestTheFirstOfEachNameHasNoUID(t *testing.T) {
+	seen := map[[4]string]bool{}
+	for _, n := range nodes(t, resources()...) {
+		key := [4]string{n.Group, n.Kind, n.Namespace, n.Name}
+		if !seen[key] && n.UID != "" {
+			t.Errorf("argocd-server would find %+v", n)
+		}
+		if n.UID != "" && !strings.Contains(n.Version, ".") {
+			t.Errorf("an API may have the version of %+v", n)
+		}
+		seen[key] = true
+	}
+	if len(seen) != 3 {
+		t.Errorf("got %v", seen)
+	}
+}
+
+// TestPodsHaveNoUID: with one, argocd-server would show the logs of the hub's pod of that name.
+func TestPodsHaveNoUID(t *testing.T) {
+	pod := argocd.ResourceStatus{Version: "v1", Kind: "Pod", Namespace: "guestbook", Name: "alone"}
+	got := nodes(t, append(resources(), pod)...)
+	last := got[len(got)-1]
+	if want := (node{Version: "v1", Kind: "Pod", Namespace: "guestbook", Name: "alone"}); cmp.Diff(want, last) != "" {
+		t.Errorf("got %+v", last)
+	}
+}
+
+// TestListedOnce: what the CLI lists are the nodes without a parent, and its tree has a row for each of their UIDs.
+func TestListedOnce(t *testing.T) {
+	uids := map[string]int{}
+	for _, n := range nodes(t, resources()...) {
+		if len(n.ParentRefs) == 0 {
+			uids[n.UID]++
+		}
+	}
+	want := map[string]int{"/Namespace//guestbook": 1, "/Service/guestbook/guestbook-ui": 1, "apps/Deployment/guestbook/guestbook-ui": 1}
+	if diff := cmp.Diff(want, uids); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -1,6 +1,9 @@
 package why
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/delivery"
 )
@@ -32,6 +35,7 @@ const (
 	bindings   = "kubectl -n NAMESPACE get managedclustersetbindings,placementdecisions"
 	project    = "kubectl get appprojects.argoproj.io -A --field-selector metadata.name=PROJECT -o yaml"
 	works      = "kubectl -n CLUSTER get manifestworks"
+	placements = "kubectl -n NAMESPACE describe placement PLACEMENT"
 	applicants = "kubectl get applications.argoproj.io -A --field-selector metadata.name=APP"
 )
 
@@ -76,6 +80,9 @@ var remedies = map[string]remedy{
 	apis.ReasonReleasing: {LinkTarget, Waiting, "", show},
 	apis.ReasonReleased:  {LinkTarget, Blocked, author, edit},
 	apis.ReasonDeleting:  {LinkTarget, Waiting, operator, show},
+
+	apis.ReasonHeldInOutage: {LinkTarget, Waiting, operator, cluster},
+	apis.ReasonOutageOver:   {LinkTarget, Waiting, "", show},
 }
 
 // byType are the remedies where only the type of a condition is known, as an Application tells it.
@@ -86,6 +93,7 @@ var byType = map[string]remedy{
 	apis.ConditionMoveWarning:               remedies[apis.ReasonMoving],
 	apis.ConditionReleaseWarning:            remedies[apis.ReasonReleasing],
 	apis.ConditionDeletionWarning:           remedies[apis.ReasonDeleting],
+	apis.ConditionPlacementWarning:          {LinkKeys, Blocked, "who owns the Placement", placements},
 	apis.ConditionDependencyError:           {LinkBeside, Blocked, author, show},
 }
 
@@ -94,4 +102,9 @@ func remedyOf(c delivery.Condition) remedy {
 		return r
 	}
 	return byType[c.Type]
+}
+
+// Reasons are all for which an Application is not sent, or waits, sorted.
+func Reasons() []string {
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(remedies)), func(r string) bool { return r == reasonNoLabel })
 }

@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -110,22 +111,27 @@ func (f *Facts) decision(l *Ladder) {
 	}
 }
 
-// told are the links of which Towline has something to say.
+// told are the links of which Towline has something to say: by its plan, and where that has nothing against it, by the Application.
+// Towline meets some problems only when it writes the work, as when that is too large.
 func (f *Facts) told() []Link {
 	var out []Link
 	if !f.App.Pulled() && f.App.Labels[apis.LabelPull] == "" {
 		out = append(out, f.link(delivery.Condition{Type: apis.ConditionPropagationError, Reason: reasonNoLabel,
 			Message: "the Application has no label " + apis.LabelPull}))
 	}
-	if f.Plan != nil {
+	decided := f.Plan != nil && len(f.Plan.Conditions) > 0
+	if decided {
 		for _, c := range f.Plan.Conditions {
 			out = append(out, f.link(c))
 		}
 	}
 	for _, c := range f.App.Status.Conditions {
-		owner := apis.ConditionRuleOf(c.Type).Owner
-		if owner == apis.OwnerDependencies || f.Plan == nil && owner == apis.OwnerPropagation && c.Type != apis.ConditionRefreshWarning {
-			out = append(out, f.link(delivery.Condition{Type: c.Type, Message: c.Message}))
+		k := f.link(delivery.Condition{Type: c.Type, Message: c.Message})
+		switch owner := apis.ConditionRuleOf(c.Type).Owner; {
+		case owner == apis.OwnerPlacement && f.App.Cluster() == "": // it is why no cluster is named
+			out = slices.Insert(out, 0, k)
+		case owner == apis.OwnerDependencies, !decided && owner == apis.OwnerPropagation && c.Type != apis.ConditionRefreshWarning:
+			out = append(out, k)
 		}
 	}
 	return out
@@ -133,8 +139,11 @@ func (f *Facts) told() []Link {
 
 // link is that of a condition, with what its reason asks for.
 func (f *Facts) link(c delivery.Condition) Link {
+	if c.Type == apis.ConditionReleaseWarning && delivery.TellsReleased(c.Message) {
+		c.Reason = apis.ReasonReleased // that condition has none, as it waits for nothing
+	}
 	r := remedyOf(c)
-	k := Link{Name: r.link, State: r.state, Message: c.Message, Reason: c.Reason, Who: r.who, Do: f.command(r.do)}
+	k := Link{Name: r.link, State: r.state, Message: c.Message, Reason: cmp.Or(c.Reason, c.Type), Who: f.command(r.who), Do: f.command(r.do)}
 	if i := argocd.IndexCondition(f.App.Status.Conditions, c.Type); i >= 0 {
 		k.Since = timeOf(f.App.Status.Conditions[i].LastTransitionTime)
 	}
@@ -143,7 +152,8 @@ func (f *Facts) link(c delivery.Condition) Link {
 
 // command puts the names of the Application into a command.
 func (f *Facts) command(do string) string {
-	return strings.NewReplacer("NAMESPACE", f.App.Namespace, "APP", f.App.Name, "CLUSTER", f.App.Cluster(), "PROJECT", f.App.Project()).Replace(do)
+	return strings.NewReplacer("NAMESPACE", f.App.Namespace, "APP", f.App.Name, "CLUSTER", f.App.Cluster(), "PROJECT", f.App.Project(),
+		"PLACEMENT", f.App.Placement()).Replace(do)
 }
 
 // stopped tells whether Towline sends the Application nowhere: it is released, or gone.
@@ -164,17 +174,20 @@ func (f *Facts) work(l *Ladder) {
 func (f *Facts) agent(l *Ladder) {
 	k := Link{Name: LinkAgent, State: OK, Message: "has applied the latest state"}
 	applied := f.applied()
-	refused := argocd.IndexCondition(f.App.Status.Conditions, apis.ConditionWorkApplyError)
-	away := argocd.IndexCondition(f.App.Status.Conditions, apis.ConditionClusterUnreachableWarning)
+	refused := f.condition(apis.ConditionWorkApplyError)
+	away := f.condition(apis.ConditionClusterUnreachableWarning)
+	lost := f.condition(apis.ConditionWorkAvailableWarning)
 	switch {
 	case f.Managed != nil && f.Managed.Unreachable != "":
 		k = f.away(f.Managed.Unreachable)
-	case f.Managed == nil && away >= 0:
-		k = f.away(f.App.Status.Conditions[away].Message)
-	case refused >= 0:
-		c := f.App.Status.Conditions[refused]
-		k = Link{Name: LinkAgent, State: Blocked, Message: c.Message, Since: timeOf(c.LastTransitionTime),
+	case f.Managed == nil && away != nil:
+		k = f.away(away.Message)
+	case refused != nil:
+		k = Link{Name: LinkAgent, State: Blocked, Message: refused.Message, Reason: refused.Type, Since: timeOf(refused.LastTransitionTime),
 			Who: "an administrator of cluster " + l.Cluster, Do: "kubectl apply -f example/managed # on the cluster: rights of the work agent"}
+	case lost != nil:
+		k = Link{Name: LinkAgent, State: Blocked, Message: lost.Message, Reason: lost.Type, Since: timeOf(lost.LastTransitionTime),
+			Who: "an administrator of cluster " + l.Cluster, Do: "kubectl get applications.argoproj.io -A # on the cluster: who deleted it?"}
 	case f.Work == nil && applied == nil:
 		k = Link{Name: LinkAgent, State: Unknown}
 	case applied == nil || applied.ObservedGeneration != f.Work.Generation:
@@ -188,6 +201,14 @@ func (f *Facts) agent(l *Ladder) {
 	l.add(k)
 }
 
+// condition is that of a type on the Application; nil for none.
+func (f *Facts) condition(conditionType string) *argocd.Condition {
+	if i := argocd.IndexCondition(f.App.Status.Conditions, conditionType); i >= 0 {
+		return &f.App.Status.Conditions[i]
+	}
+	return nil
+}
+
 // applied is the work agent's word on the work; nil where there is none, or where it may not be read.
 func (f *Facts) applied() *metav1.Condition {
 	if f.Work == nil {
@@ -198,7 +219,8 @@ func (f *Facts) applied() *metav1.Condition {
 
 func (f *Facts) away(message string) Link {
 	return Link{Name: LinkAgent, State: Blocked, Message: message + "; what is shown of the Application is what was known last",
-		Who: "an administrator of cluster " + f.App.Cluster(), Do: "kubectl describe managedcluster " + f.App.Cluster()}
+		Reason: apis.ConditionClusterUnreachableWarning,
+		Who:    "an administrator of cluster " + f.App.Cluster(), Do: "kubectl describe managedcluster " + f.App.Cluster()}
 }
 
 func (f *Facts) argoCD(l *Ladder) {
@@ -209,21 +231,26 @@ func (f *Facts) argoCD(l *Ladder) {
 		owner := apis.ConditionRuleOf(c.Type).Owner
 		return (owner == "" || owner == apis.OwnerCluster) && strings.HasSuffix(c.Type, "Error")
 	})
-	operation := s.OperationState
+	operation, still := s.OperationState, f.condition(apis.ConditionNotCompared)
 	switch {
+	case still != nil:
+		k.State, k.Message, k.Reason, k.Since = Blocked, still.Message, still.Type, timeOf(still.LastTransitionTime)
+		k.Who, k.Do = "an administrator of cluster "+l.Cluster, there
 	case wrong >= 0:
 		k.State, k.Message, k.Reason = Blocked, s.Conditions[wrong].Message, s.Conditions[wrong].Type
 		k.Since, k.Who, k.Do = timeOf(s.Conditions[wrong].LastTransitionTime), "the author of the Application", there
 	case operation != nil && (operation.Phase == "Failed" || operation.Phase == "Error"):
-		k.State, k.Message, k.Who = Blocked, "the last sync failed: "+operation.Message, "the author of the Application"
-		k.Do = there
+		k.State, k.Message, k.Who = Blocked, "the last sync failed"+suffix(operation.Message), "the author of the Application"
+		k.Do, k.Reason = there, operation.Phase
 	case operation != nil && (operation.Phase == "Running" || operation.Phase == "Terminating"):
 		k.State, k.Message = Waiting, "a sync is "+strings.ToLower(operation.Phase)+suffix(operation.Message)
+		k.Reason = operation.Phase
 	case s.Sync == nil || s.Sync.Status == "":
 		k.State, k.Message, k.Do = Waiting, "has not compared the Application yet", there
 		k.Who = "if this lasts: an administrator of cluster " + l.Cluster
 	case s.Sync.Status != "Synced":
 		k.State, k.Message = Blocked, "the cluster does not have what Git has ("+s.Sync.Status+")"
+		k.Reason = s.Sync.Status
 		k.Who, k.Do = "the author of the Application", f.command("kubectl towline sync -n NAMESPACE APP")
 	default:
 		k.Message = "Synced" + suffix(s.Sync.Revision)
@@ -242,18 +269,34 @@ func (f *Facts) resources(l *Ladder) {
 		k.State, k.Message = Waiting, "their health is not known yet"
 	default:
 		k.State, k.Who = Blocked, "the author of the Application"
-		k.Message += suffix(s.Health.Message)
+		k.Message = joined(k.Message, s.Health.Message)
 	}
 	if t, err := time.Parse(time.RFC3339, s.Health.LastTransitionTime); err == nil && k.State != OK {
 		k.Since = &t
 	}
+	if k.State != OK {
+		k.Reason = s.Health.Status
+	}
+	if c := f.condition(apis.ConditionResourcesDegraded); c != nil && k.State == Blocked {
+		k.Message = joined(k.Message, c.Message)
+		l.add(k)
+		return
+	}
 	for _, r := range s.Resources {
-		if k.State == Blocked && r.Health != nil && r.Health.Status != "Healthy" && r.Health.Message != "" {
+		if k.State == Blocked && r.Health != nil && r.Health.Status != "Healthy" && !strings.Contains(k.Message, r.Health.Message) {
 			k.Message += fmt.Sprintf("; %s %s: %s", r.Kind, r.Name, r.Health.Message)
 			break
 		}
 	}
 	l.add(k)
+}
+
+// joined is what is known and what more is said, unless that says it already.
+func joined(known, more string) string {
+	if strings.Contains(known, more) {
+		return known
+	}
+	return known + suffix(more)
 }
 
 func suffix(words string) string {

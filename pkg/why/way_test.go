@@ -1,8 +1,12 @@
 package why_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +73,7 @@ func TestOf(t *testing.T) {
 		verdict why.State
 		broken  string
 		says    string
+		exactly string // what it says, and nothing more
 		do      string
 	}{
 		"all is well": {is: good(), verdict: why.OK},
@@ -94,6 +99,39 @@ func TestOf(t *testing.T) {
 		"a comparison that failed": {is: good(status(func(s *argocd.Status) {
 			s.Conditions = []argocd.Condition{{Type: "ComparisonError", Message: "no such path"}}
 		})), verdict: why.Blocked, broken: why.LinkArgoCD, says: "no such path"},
+		"met while the work is written": {is: good(status(func(s *argocd.Status) {
+			s.Conditions = []argocd.Condition{{Type: apis.ConditionPropagationError, Message: "it is too large"}}
+		})), verdict: why.Blocked, broken: why.LinkTarget, says: "it is too large"},
+		"a Placement that is unclear": {is: good(func(f *why.Facts) {
+			f.App = fixture.Application("guestbook").NoAnnotation(apis.AnnotationCluster).Annotation(apis.AnnotationPlacement, "best").
+				Condition(apis.ConditionPlacementWarning, "has chosen 2 clusters").Obj()
+			blocked(apis.ConditionPropagationError, apis.ReasonClusterAnnotationMissing, "no cluster")(f)
+		}), verdict: why.Blocked, broken: why.LinkKeys, says: "has chosen 2", do: "kubectl -n argocd describe placement best"},
+		"not compared for long": {is: good(status(func(s *argocd.Status) {
+			s.Conditions = []argocd.Condition{{Type: apis.ConditionNotCompared, Message: "since noon"}}
+		})), verdict: why.Blocked, broken: why.LinkArgoCD, says: "since noon", do: "# on the cluster"},
+		"lost on the cluster": {is: good(status(func(s *argocd.Status) {
+			s.Conditions = []argocd.Condition{{Type: apis.ConditionWorkAvailableWarning, Message: "not found"}}
+		})), verdict: why.Blocked, broken: why.LinkAgent, says: "not found", do: "# on the cluster"},
+		"degraded, as Towline puts it": {is: good(status(func(s *argocd.Status) {
+			s.Health.Status = "Degraded"
+			s.Conditions = []argocd.Condition{{Type: apis.ConditionResourcesDegraded, Message: "Deployment ui: no image"}}
+		})), verdict: why.Blocked, broken: why.LinkResources, says: "Degraded: Deployment ui: no image"},
+		"released": {is: good(func(f *why.Facts) {
+			f.Plan.Conditions = []delivery.Condition{{Type: apis.ConditionReleaseWarning, Message: "released: what runs on a cluster stays there"}}
+		}), verdict: why.Blocked, broken: why.LinkTarget, says: "stays there"},
+		"a tenant of what is released": {is: good(func(f *why.Facts) {
+			f.Plan, f.WorkUnread, f.Work = nil, true, nil
+			f.App.Status.Conditions = []argocd.Condition{{Type: apis.ConditionReleaseWarning, Message: "released: what runs on a cluster stays there"}}
+		}), verdict: why.Blocked, broken: why.LinkTarget, says: "stays there"},
+		"a tenant of what is being released": {is: good(func(f *why.Facts) {
+			f.Plan, f.WorkUnread, f.Work = nil, true, nil
+			f.App.Status.Conditions = []argocd.Condition{{Type: apis.ConditionReleaseWarning, Message: "the cluster is asked to keep it"}}
+		}), verdict: why.Waiting, broken: why.LinkTarget, says: "asked to keep"},
+		"degraded, said thrice": {is: good(status(func(s *argocd.Status) {
+			s.Health = argocd.Health{Status: "Degraded", Message: "Degraded"}
+			s.Resources = []argocd.ResourceStatus{{Kind: "Deployment", Name: "ui", Health: &argocd.Health{Status: "Degraded", Message: "Degraded"}}}
+		})), verdict: why.Blocked, broken: why.LinkResources, exactly: "Degraded"},
 		"out of sync":  {is: good(status(func(s *argocd.Status) { s.Sync.Status = "OutOfSync" })), verdict: why.Blocked, broken: why.LinkArgoCD},
 		"not compared": {is: good(status(func(s *argocd.Status) { *s = argocd.Status{} })), verdict: why.Waiting, broken: why.LinkArgoCD},
 		"degraded": {is: good(status(func(s *argocd.Status) {
@@ -130,7 +168,8 @@ func TestOf(t *testing.T) {
 			case (b == nil) != (tc.broken == ""):
 				t.Fatalf("broken: %+v", b)
 			case b == nil:
-			case b.Name != tc.broken || !strings.Contains(b.Message, tc.says) || !strings.Contains(b.Do, tc.do):
+			case b.Name != tc.broken || !strings.Contains(b.Message, tc.says) || !strings.Contains(b.Do, tc.do),
+				tc.exactly != "" && b.Message != tc.exactly:
 				t.Errorf("got %+v", b)
 			}
 			behind := false
@@ -172,8 +211,94 @@ func TestReasons(t *testing.T) {
 			f.Plan.Conditions = []delivery.Condition{{Type: apis.ConditionPropagationError, Reason: reason}}
 		})
 		b := why.Of(f).Broken()
-		if b == nil || b.Reason != reason || b.Do == "" || b.State == why.Blocked && b.Who == "" || strings.Contains(b.Do, "CLUSTER") {
+		if b == nil || b.Reason != reason || b.Do == "" || b.State == why.Blocked && b.Who == "" || strings.Contains(b.Do+b.Who, "CLUSTER") {
 			t.Errorf("%s: %+v", reason, b)
+		}
+	}
+}
+
+// events are the reasons of events alone: they stop nothing.
+var events = map[string]string{
+	apis.ReasonPlaced:              "no problem",
+	apis.ReasonPropagated:          "no problem",
+	apis.ReasonWorkDeleted:         "no problem",
+	apis.ReasonOperationWithdrawn:  "the Application goes on without the operation",
+	apis.ReasonDeletedUnconfirmed:  "the Application is gone",
+	apis.ReasonOrphaned:            "the Application is gone: the event is on the work",
+	apis.ReasonLeftByOutage:        "the Application is gone: the event is on the work",
+	apis.ReasonRemovalRefused:      "the Application is gone: the event is on the work",
+	apis.ReasonPlacementUnclear:    "the condition PlacementWarning tells",
+	apis.ReasonDependencyInvalid:   "the condition DependencyError tells",
+	apis.ReasonDependencyMissing:   "the condition DependencyError tells",
+	apis.ReasonDependencyForbidden: "the condition DependencyError tells",
+	apis.ReasonDependencyRefused:   "the condition DependencyError tells",
+}
+
+// constants are the values of the constants of pkg/apis in a file whose names begin so; of the first so many groups of constants.
+func constants(t *testing.T, file, prefix string, groups int) []string {
+	t.Helper()
+	parsed, err := parser.ParseFile(token.NewFileSet(), "../apis/"+file, nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, d := range parsed.Decls {
+		group, ok := d.(*ast.GenDecl)
+		if !ok || group.Tok != token.CONST {
+			continue
+		}
+		if groups--; groups < 0 {
+			break
+		}
+		for _, s := range group.Specs {
+			c := s.(*ast.ValueSpec)
+			if value, ok := c.Values[0].(*ast.BasicLit); ok && strings.HasPrefix(c.Names[0].Name, prefix) {
+				text, err := strconv.Unquote(value.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				out = append(out, text)
+			}
+		}
+	}
+	return out
+}
+
+// TestEveryReason: each reason constant of the way to a cluster stops it somewhere, or is that of an event alone.
+func TestEveryReason(t *testing.T) {
+	all := append(constants(t, "reasons.go", "Reason", 1), constants(t, "dependencies.go", "Reason", 9)...)
+	if len(all) < 40 {
+		t.Fatalf("there are %d reasons", len(all))
+	}
+	for _, reason := range all {
+		f := good(func(f *why.Facts) { f.Plan.Conditions = []delivery.Condition{{Type: "NotOne", Reason: reason}} })
+		b := why.Of(f).Broken()
+		switch known := b != nil; {
+		case known == (events[reason] != ""):
+			t.Errorf("%s: %+v, %q: a reason has a remedy in remedies.go, or is one of an event alone", reason, b, events[reason])
+		case known && (b.Reason != reason || b.Do == "" || b.State == why.Blocked && b.Who == ""):
+			t.Errorf("%s: %+v", reason, b)
+		}
+	}
+}
+
+// TestEveryCondition: each condition that Towline writes stops an Application that has it alone, but for these.
+func TestEveryCondition(t *testing.T) {
+	harmless := map[string]string{
+		apis.ConditionRefreshWarning:    "the rest of the status holds",
+		apis.ConditionResourcesStale:    "the rest of the status holds",
+		apis.ConditionResourcesDegraded: "the health tells",
+		apis.ConditionPlacementWarning:  "it is on the cluster that it had before",
+	}
+	for _, r := range apis.ConditionRules {
+		f := good(status(func(s *argocd.Status) { s.Conditions = []argocd.Condition{{Type: r.Type, Message: "this is wrong"}} }))
+		f.Managed = nil
+		b := why.Of(f).Broken()
+		switch {
+		case (b == nil) != (harmless[r.Type] != ""):
+			t.Errorf("%s: %+v, %q", r.Type, b, harmless[r.Type])
+		case b != nil && (b.Reason != r.Type || !strings.Contains(b.Message, "this is wrong") || b.Do == ""):
+			t.Errorf("%s: %+v", r.Type, b)
 		}
 	}
 }

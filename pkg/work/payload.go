@@ -27,6 +27,7 @@ var hubOnly = []string{
 	apis.AnnotationRelease,
 	apis.AnnotationPaused,
 	apis.AnnotationForceDelete,
+	apis.AnnotationDeleteOnOutage,
 	apis.AnnotationMoveOrder,
 	apis.AnnotationAdopt,
 	apis.AnnotationFinalizersDropped,
@@ -116,6 +117,11 @@ func payloadMeta(app *argocd.Application, requests Requests) payloadMetadata {
 	if requests.Refresh.Kind != "" {
 		meta.Annotations[apis.AnnotationRefresh] = requests.Refresh.Kind
 		meta.Annotations[apis.AnnotationRefreshRequest] = requests.Refresh.ID
+		if argocd.Hydrates(app.Spec.Raw) && requests.Refresh.Kind != apis.RefreshSpecChanged {
+			// Argo CD's own refresh asks for both: by the first alone the cluster's hydrates a new commit, but tries what failed
+			// again after minutes only.
+			meta.Annotations[apis.AnnotationHydrate] = requests.Refresh.Kind
+		}
 	}
 	if set, ok := app.ApplicationSet(); ok {
 		meta.Labels[apis.LabelApplicationSet] = "true"

@@ -4,6 +4,7 @@ import (
 	"crypto/sha1" //nolint:gosec // names an ApplicationSet, as older controllers do; it protects nothing
 	"encoding/hex"
 	"fmt"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -41,6 +42,11 @@ type Requests struct {
 	// Volatile is set while somebody waits for what the cluster's Argo CD writes with every comparison; see
 	// feedback.VolatileRule.
 	Volatile bool
+
+	// ChangedAt is the revision that AnnotationChangedAt has; empty for none. Uncompared is set while the cluster has not compared
+	// what the Application deploys now.
+	ChangedAt  string
+	Uncompared bool
 }
 
 // Render is the ManifestWork that carries an Application, and requests, to its cluster. It returns a TooLargeError
@@ -99,6 +105,11 @@ func annotations(app *argocd.Application, requests Requests) map[string]string {
 	if last := requests.Last.String(); last != "" {
 		out[apis.AnnotationRequestSent] = last
 	}
+	if requests.Uncompared {
+		out[apis.AnnotationChangedAt] = strings.TrimSpace(apis.ChangedUncompared + " " + requests.ChangedAt)
+	} else if requests.ChangedAt != "" {
+		out[apis.AnnotationChangedAt] = requests.ChangedAt
+	}
 	return out
 }
 
@@ -106,6 +117,9 @@ func annotations(app *argocd.Application, requests Requests) map[string]string {
 // users and the relay of requests set and clear operation and refresh: that must not count as drift.
 func config(app *argocd.Application, volatile bool) workv1.ManifestConfigOption {
 	rules := feedback.Rules(argocd.SourceCount(app.Spec.Raw))
+	if argocd.Hydrates(app.Spec.Raw) {
+		rules = append(rules, feedback.HydrationRule())
+	}
 	if volatile {
 		rules = append(rules, feedback.VolatileRule())
 	}

@@ -216,3 +216,25 @@ func TestRenderSizeLimit(t *testing.T) {
 		t.Error("an Application one byte too large was rendered")
 	}
 }
+
+// TestRenderAsksToHydrate: a refresh of a user asks for both, as Argo CD's own does; nothing else does.
+func TestRenderAsksToHydrate(t *testing.T) {
+	const hydrated = `{"project":"default","sourceHydrator":{"drySource":{"path":"a"}},"destination":{"name":"cluster1"}}`
+	for title, tc := range map[string]struct{ spec, refresh, want string }{
+		"normal":                  {hydrated, "normal", "normal"},
+		"hard":                    {hydrated, "hard", "hard"},
+		"Towline's own":           {hydrated, apis.RefreshSpecChanged, ""},
+		"no refresh":              {hydrated, "", ""},
+		"no hydrator":             {`{"destination":{"name":"cluster1"}}`, "hard", ""},
+		"a hydrator that is null": {`{"sourceHydrator":null,"destination":{"name":"cluster1"}}`, "hard", ""},
+	} {
+		app := fixture.Application("guestbook").Spec(tc.spec).Obj()
+		w, err := work.Render(app, work.Requests{Refresh: relay.Refresh{Kind: tc.refresh, ID: "one"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := payloadOf(t, w).Annotations[apis.AnnotationHydrate]; got != tc.want {
+			t.Errorf("%s: asks for %q, want %q", title, got, tc.want)
+		}
+	}
+}

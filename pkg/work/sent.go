@@ -1,6 +1,8 @@
 package work
 
 import (
+	"strings"
+
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
@@ -9,8 +11,11 @@ import (
 
 // Sent are the requests that a work remembers.
 func Sent(w *workv1.ManifestWork) Requests {
+	at, uncompared := strings.CutPrefix(w.Annotations[apis.AnnotationChangedAt], apis.ChangedUncompared)
+	at = strings.TrimSpace(at)
 	return Requests{
-		Refresh: relay.ParseRefresh(w.Annotations[apis.AnnotationRefreshSent]),
-		Last:    relay.ParseSent(w.Annotations[apis.AnnotationRequestSent]),
+		Refresh:   relay.ParseRefresh(w.Annotations[apis.AnnotationRefreshSent]),
+		Last:      relay.ParseSent(w.Annotations[apis.AnnotationRequestSent]),
+		ChangedAt: at, Uncompared: uncompared,
 	}
 }

@@ -33,8 +33,9 @@ func Update(existing, desired *workv1.ManifestWork) (*workv1.ManifestWork, bool)
 var ownKeys = []string{
 	apis.LabelPull, apis.LabelApplicationSet, apis.LabelApplicationSetHash,
 	apis.AnnotationHubNamespace, apis.AnnotationHubName, apis.AnnotationApplicationSet,
-	apis.AnnotationRefreshSent, apis.AnnotationRequestSent, apis.AnnotationUpdateMode,
+	apis.AnnotationRefreshSent, apis.AnnotationRequestSent, apis.AnnotationChangedAt, apis.AnnotationUpdateMode,
 	apis.AnnotationOrphanedAt, apis.AnnotationOrphaned, apis.AnnotationReleasedTo, apis.AnnotationGrantedBy,
+	apis.AnnotationReturnsBy,
 }
 
 // owned tells whether own would change nothing.

@@ -1,4 +1,4 @@
-// Package fetch reads single objects of which it matters whether they are there.
+// Package fetch reads single objects of which it matters whether they are there, and lists page by page.
 package fetch
 
 import (

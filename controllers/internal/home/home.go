@@ -6,18 +6,31 @@ package home
 
 import (
 	"context"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// Namespaces are the chosen namespaces, by the name of the cluster.
+// OfHub stands for the Application's namespace on the hub in a chosen namespace.
+const OfHub = "{namespace}"
+
+// Namespaces are the chosen namespaces, by the name of the cluster. With OfHub in it, the Applications of each namespace of the hub have
+// one of their own, and tenants no names in common.
 type Namespaces map[string]string
 
 // Set gives an Application the namespace that was chosen for its cluster.
-func (n Namespaces) Set(app *argocd.Application) { app.Home = n[app.Cluster()] }
+func (n Namespaces) Set(app *argocd.Application) {
+	app.Home = strings.ReplaceAll(n[app.Cluster()], OfHub, app.Namespace)
+}
+
+// Valid tells whether that may be a chosen namespace.
+func Valid(namespace string) bool {
+	return len(validation.IsDNS1123Label(strings.ReplaceAll(namespace, OfHub, "x"))) == 0
+}
 
 // Transform does so for what a cache is to hold, after another transform.
 func (n Namespaces) Transform(before toolscache.TransformFunc) toolscache.TransformFunc {

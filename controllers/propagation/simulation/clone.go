@@ -10,6 +10,7 @@ import (
 func (w *World) clone() *World {
 	out := *w
 	out.holding = copied(w.holding)
+	out.follower.dropped = copied(w.follower.dropped)
 	out.refusing, out.entangled = copied(w.refusing), copied(w.entangled)
 	out.hub = w.hub.clone(&out)
 	out.oracle = w.oracle.clone(&out)

@@ -161,6 +161,7 @@ func (c *cluster) touched(a *placed) {
 		}
 	}
 	if a.deleting && len(a.finalizers) == 0 {
+		c.world.oracle.removed(c, a)
 		delete(c.apps, a.key)
 		delete(c.stirred, a.key)
 		c.garbage = true

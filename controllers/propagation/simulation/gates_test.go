@@ -49,6 +49,27 @@ var gateScripts = map[string]struct {
 		delete argocd/one
 		settle
 		release argocd/one`},
+	"outage": {nil, `create argocd/one c1 cascade followed
+		settle
+		disconnect c1
+		settle
+		drop c1
+		connect c1
+		wait 70s
+		wait 70s
+		settle
+		drop c1 off`},
+	"return after an outage": {nil, `create argocd/one c1 cascade followed
+		settle
+		disconnect c1
+		settle
+		set-controller off
+		connect c1
+		settle
+		wait 6m
+		settle
+		wait 6m
+		settle`},
 	"cluster named": {nil, `create argocd/one c1 cascade
 		settle
 		move argocd/one

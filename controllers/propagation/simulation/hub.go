@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -64,6 +65,8 @@ func kindOf(obj any) kind {
 		return clusterSets
 	case *clusterv1beta1.PlacementDecision, *clusterv1beta1.PlacementDecisionList:
 		return decisions
+	case *unstructured.Unstructured:
+		return applicationSets
 	case *metav1.PartialObjectMetadata:
 		switch o.Kind {
 		case argocd.Kind:
@@ -526,6 +529,12 @@ func answer(from client.Object, into client.Object, shared bool) {
 	}
 	if m, ok := into.(*metav1.PartialObjectMetadata); ok {
 		m.ObjectMeta = *objectMeta(from)
+		return
+	}
+	if u, ok := into.(*unstructured.Unstructured); ok {
+		u.SetUID(from.GetUID())
+		u.SetDeletionTimestamp(from.GetDeletionTimestamp())
+		u.Object["spec"] = specOfSet(from)
 		return
 	}
 	reflect.ValueOf(into).Elem().Set(reflect.ValueOf(from).Elem())

@@ -44,6 +44,9 @@ type record struct {
 	gone    bool
 	without bool
 
+	// outage is set when its ApplicationSet has deleted it since its Placement had dropped a cluster that was not available.
+	outage bool
+
 	// sent is set when it has had a cluster to go to for as long as it took to be seen.
 	sent bool
 
@@ -118,7 +121,8 @@ func (o *oracle) lastWord(r *record, c *cluster) bool {
 // asksToDestroy tells whether this version of an Application asks for the end of a workload.
 func (o *oracle) asksToDestroy(app *argocd.Application, gone bool, c *cluster, ns *item, set map[string]string) bool {
 	switch {
-	case released(app) || argocd.Unreadable(app.Annotations, apis.AnnotationRelease) || !argocd.Destroys(app.Finalizers),
+	case o.lostByOutage(app, c),
+		released(app) || argocd.Unreadable(app.Annotations, apis.AnnotationRelease) || !argocd.Destroys(app.Finalizers),
 		!gone && (paused(app, ns) || argocd.Paused(set)):
 		return false
 	case gone || app.DeletionTimestamp != nil:
@@ -152,7 +156,7 @@ func (o *oracle) asked(p *process, w *workv1.ManifestWork) {
 		}
 		if app != nil {
 			a := app.Object.(*argocd.Application)
-			late = o.asksToDestroy(a, false, c, ns, o.setOf(a, p.call.seen[applicationSets]))
+			late = o.asksToDestroy(a, false, c, ns, o.setOf(a, p.call.seen[applicationSets])) || a.DeletionTimestamp != nil && p.call.dropped[c.name]
 		}
 	}
 	if late {

@@ -67,6 +67,9 @@ type call struct {
 	reads int
 	seen  [kinds]map[key]*item // what it has read of what users say
 
+	// dropped are the clusters that a Placement was told to drop when its decisions were read.
+	dropped map[string]bool
+
 	// behind is set where its cache did not have the AppProjects yet when it began.
 	behind bool
 }
@@ -122,7 +125,7 @@ func (p *process) build() {
 		k := kindOf(s.Object)
 		p.wakes[k] = append(p.wakes[k], s)
 	}
-	p.wakes[applicationSets] = []wake.Watch{propagation.Sets(p.sender)}
+	p.wakes[applicationSets] = propagation.Sets(p.sender)
 	p.wakes[unlabelled] = []wake.Watch{propagation.Unlabelled()}
 }
 
@@ -438,6 +441,9 @@ func (l *liveReader) Get(_ context.Context, at key, obj client.Object, opts ...c
 func (l *liveReader) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	l.p.meanwhile()
 	k := kindOf(list)
+	if k == decisions && l.p.call != nil {
+		l.p.call.dropped = copied(l.p.world.follower.dropped)
+	}
 	found, shared := l.p.indexes.find(k, l.p.world.hub.objects[k], opts)
 	answerList(found, list, shared)
 	return nil

@@ -171,13 +171,13 @@ func (g *generator) verb() Step {
 	op := g.verbs[g.r.IntN(len(g.verbs))]
 	who := g.pick(g.Apps)
 	switch op {
-	case "pause-cluster", "by-hand", "set", "accept", "squat", "no-namespace", "dependencies":
+	case "pause-cluster", "by-hand", "set", "accept", "squat", "no-namespace", "dependencies", "drop":
 		who = g.pick(g.Names)
 	case "disconnect", "connect", "fail", "mend":
 		return Step{Op: op, Who: g.pick(g.Names)}
 	case "bind":
 		who = argoNamespace
-	case "project", "wait":
+	case "project", "wait", "unfollow", "set-controller":
 		return Step{Op: op, Who: g.pick(g.Users[op])}
 	case "pause-set":
 		who = argoNamespace
@@ -225,6 +225,12 @@ func (g *generator) mishap() Step {
 
 // candidates are the steps that can be made now; ends says whether an operation that runs ends.
 func (g *generator) candidates(ends func() bool) {
+	if g.w.unplaced() {
+		g.can("place", "", "")
+	}
+	if g.w.ungenerated() {
+		g.can("generate", "", "")
+	}
 	for _, p := range g.w.processes {
 		g.ofProcess(p)
 	}

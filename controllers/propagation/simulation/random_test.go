@@ -160,6 +160,19 @@ func pauses() *Profile {
 	return p
 }
 
+// outages are those of a cluster that a Placement drops, and of whatever goes on beside that.
+func outages() *Profile {
+	p := one()
+	p.Users = map[string][]string{
+		"create": {"c1 cascade followed"}, "delete": {""}, "spec": {"v1", "v2"}, "disconnect": {""}, "connect": {""}, "wait": {"6m", "70s"},
+		"delete-on-outage": {"true", ""}, "force": {""}, "drop": {"", "off"}, "unfollow": {""}, "set-controller": {"off", "on"},
+		"pause": {"true", ""},
+	}
+	p.Mishaps = []string{"disconnect", "disconnect", "connect", "connect", "crash", "relist", "lead", "lead-too", "restart-agent"}
+	return p
+}
+
+func TestOutages(t *testing.T)    { explore(t, outages) }
 func TestMoves(t *testing.T)      { explore(t, moves) }
 func TestOperations(t *testing.T) { explore(t, operations) }
 func TestPauses(t *testing.T)     { explore(t, pauses) }
@@ -212,7 +225,7 @@ func TestPairs(t *testing.T) {
 
 // everyProfile are the profiles, those of much at once and those of one thing.
 var everyProfile = []func() *Profile{
-	one, everything, two, adoption, disasters, authority, obstacles, away, moves, operations, pauses,
+	one, everything, two, adoption, disasters, authority, obstacles, away, moves, operations, pauses, outages,
 }
 
 // patience is how long TestSimulate goes on where nothing is said: beside other load it runs fewer schedules.

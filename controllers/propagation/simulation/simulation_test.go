@@ -151,6 +151,37 @@ var scripts = map[string]string{
 			delete argocd/one
 			deliver a applications
 			reconcile a argocd/one at 9 { pause-set argocd true }`,
+	"made anew late, after an outage": `create argocd/one c1 cascade followed
+			settle
+			disconnect c1
+			settle
+			set-controller off
+			connect c1
+			settle
+			wait 70s
+			settle
+			set-controller on`,
+	"two outages": `create argocd/one c1 cascade followed
+			settle
+			disconnect c1
+			settle
+			set-controller off
+			connect c1
+			settle
+			disconnect c1
+			wait 6m
+			wait 6m
+			set-controller on
+			connect c1`,
+	"an outage, and Towline starts anew": `create argocd/one c1 cascade followed
+			settle
+			disconnect c1
+			place
+			generate
+			crash a
+			connect c1
+			place
+			crash a`,
 	"absence that is not known": `create argocd/one c1 cascade old-first
 			settle
 			fail c1

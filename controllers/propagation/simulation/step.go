@@ -97,6 +97,10 @@ func (w *World) machinery(s *Step) bool {
 		d, err := time.ParseDuration(s.Who)
 		must(err)
 		w.advance(d)
+	case "place":
+		w.place()
+	case "generate":
+		w.generate()
 	default:
 		return w.ofProcess(s) || w.ofCluster(s)
 	}
@@ -283,6 +287,7 @@ var annotations = map[string]string{
 	"move": apis.AnnotationCluster, "namespace": apis.AnnotationAppNamespace, "release": apis.AnnotationRelease,
 	"pause": apis.AnnotationPaused, "force": apis.AnnotationForceDelete, "skip": apis.AnnotationSkipReconcile,
 	"refresh": apis.AnnotationRefresh, "adopt": apis.AnnotationAdopt,
+	"delete-on-outage": apis.AnnotationDeleteOnOutage,
 }
 
 // user are the steps of users: the verbs of docs/lifecycle.md.
@@ -361,6 +366,7 @@ func (w *World) asks(s *Step) bool {
 			}
 		})
 	case "delete":
+		w.oracle.deletes(at, false)
 		_ = w.hub.remove(applications, at, nil)
 	default:
 		return false
@@ -377,6 +383,12 @@ func (w *World) thereOrForAll(s *Step) bool {
 		}
 	case "by-hand":
 		w.cluster(s.Who).byHand(keyNamed(strings.Fields(s.What)[0]), strings.HasSuffix(s.What, " equal"))
+	case "drop":
+		w.drop(s.Who, s.What != "off")
+	case "unfollow":
+		w.unfollow()
+	case "set-controller":
+		w.stopSets(s.Who == "off")
 	case "pause-set":
 		w.setOf(s.Who, s.What)
 	case "pause-cluster":
@@ -456,6 +468,11 @@ func (w *World) createApplication(at key, words []string) {
 		app.OwnerReferences = []metav1.OwnerReference{{
 			APIVersion: argocd.GroupVersion.String(), Kind: "ApplicationSet", Name: "set", UID: "5e7", Controller: ptr.To(true),
 		}}
+	}
+	if slices.Contains(words, "followed") {
+		if app = w.follow(at, words, app); app == nil {
+			return
+		}
 	}
 	w.oracle.creates(at)
 	_ = w.hub.create(applications, app, false)

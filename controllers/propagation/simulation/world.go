@@ -68,6 +68,9 @@ type World struct {
 	// holding are the gates that hold.
 	holding map[holding]bool
 
+	// follower is an ApplicationSet that follows a Placement, with what is known of both.
+	follower follower
+
 	// backup is the last one of the hub.
 	backup *snapshot
 
@@ -199,6 +202,9 @@ func (w *World) told(k kind, at key, before *item) {
 // advance lets time pass.
 func (w *World) advance(d time.Duration) {
 	w.now = w.now.Add(d)
+	if d >= time.Second { // OCM's placement controller hears of a cluster that comes or goes
+		w.place()
+	}
 	for _, p := range w.processes {
 		p.sends.due()
 		p.reports.due()
@@ -244,7 +250,8 @@ func (w *World) settle() bool {
 
 // round is one turn of everybody. It tells whether anybody had anything to do.
 func (w *World) round() bool {
-	busy := false
+	busy := w.place()
+	busy = w.generate() || busy
 	for _, p := range w.processes {
 		busy = p.catchUp() || busy
 		busy = p.drain() || busy
@@ -429,6 +436,7 @@ func (w *World) unpause() bool {
 
 // heal ends what goes wrong.
 func (w *World) heal() {
+	w.stopSets(false)
 	for _, c := range w.clusters {
 		if w.goes(c) {
 			w.editCluster(c.name, func(mc *clusterv1.ManagedCluster) { mc.Finalizers = nil })

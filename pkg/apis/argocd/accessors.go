@@ -31,6 +31,11 @@ func (a *Application) ToBeReleased() bool { return isTrue(a.Annotations[apis.Ann
 // ToBeForced tells whether the Application's deletion is not to wait for its cluster.
 func (a *Application) ToBeForced() bool { return isTrue(a.Annotations[apis.AnnotationForceDelete]) }
 
+// DeletedOnOutage tells whether an outage of its cluster may delete the Application there.
+func (a *Application) DeletedOnOutage() bool {
+	return isTrue(a.Annotations[apis.AnnotationDeleteOnOutage])
+}
+
 // Paused tells whether the annotations of an object pause what belongs to it. A value that is neither true nor false does:
 // whoever set it did not want things to go on.
 func Paused(annotations map[string]string) bool {
@@ -79,18 +84,21 @@ func (a *Application) ClusterNamespace() string {
 	return a.Namespace
 }
 
-// Refresh is the kind of refresh that the Application asks for, normal or hard; empty when it asks for none. Argo CD
-// takes every value of the annotation but "hard" for normal, an empty one too.
+// Refresh is the kind of refresh that the Application asks for: normal, hard, or apis.RefreshSpecChanged; empty when it asks
+// for none. Argo CD takes every value of the annotation but "hard" for normal, an empty one too.
 func (a *Application) Refresh() string {
 	kind, asked := a.Annotations[apis.AnnotationRefresh]
 	switch {
 	case !asked:
 		return ""
-	case kind != "hard":
+	case kind != "hard" && kind != apis.RefreshSpecChanged:
 		return "normal"
 	}
 	return kind
 }
+
+// SpecChanged tells whether what the Application deploys has changed on the hub, and its cluster has not compared that yet.
+func (a *Application) SpecChanged() bool { return a.Refresh() == apis.RefreshSpecChanged }
 
 // Project is the name of the Application's AppProject; that of Argo CD's default one where the spec names none, or
 // cannot be read.
@@ -162,6 +170,17 @@ func isTrue(s string) bool {
 func (s *Status) Empty() bool {
 	return s.Health == (Health{}) && s.Sync == nil && s.OperationState == nil && s.ReconciledAt == "" &&
 		len(s.Conditions) == 0 && len(s.Resources) == 0 && s.Summary == nil && len(s.History) == 0
+}
+
+// Hydrates tells whether a spec asks Argo CD's source hydrator for its manifests; not one that cannot be read.
+func Hydrates(spec []byte) bool {
+	if !bytes.Contains(spec, []byte(`"sourceHydrator"`)) {
+		return false // as nearly all
+	}
+	var s struct {
+		SourceHydrator *struct{} `json:"sourceHydrator"`
+	}
+	return json.Unmarshal(spec, &s) == nil && s.SourceHydrator != nil
 }
 
 // SourceCount is how many entries spec.sources has; 0 for an Application with one source, and for a spec that

@@ -3,6 +3,7 @@ package argocd
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -143,6 +144,14 @@ type Sync struct {
 	// +kubebuilder:validation:MaxItems=64
 	// +kubebuilder:validation:items:MaxLength=256
 	Revisions []string `json:"revisions,omitempty"`
+}
+
+// At is the one compared revision, or those of all sources in their order with commas between them.
+func (s *Sync) At() string {
+	if s.Revision != "" {
+		return s.Revision
+	}
+	return strings.Join(s.Revisions, ",")
 }
 
 // Condition is an error or a warning. The schema requires Type and Message.

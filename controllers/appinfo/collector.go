@@ -1,0 +1,55 @@
+package appinfo
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/appinfo"
+)
+
+// patience is how long one collection may take.
+const patience = 10 * time.Second
+
+// Collector is the metric.
+type Collector struct {
+	// Reader is a cache of Applications.
+	Reader client.Reader
+
+	// Leads is closed once this process leads.
+	Leads <-chan struct{}
+}
+
+var (
+	_    prometheus.Collector = &Collector{}
+	info                      = prometheus.NewDesc(appinfo.Name, appinfo.Help, appinfo.Labels, nil)
+)
+
+// Describe implements prometheus.Collector.
+func (c *Collector) Describe(ch chan<- *prometheus.Desc) { ch <- info }
+
+// Collect implements prometheus.Collector.
+func (c *Collector) Collect(ch chan<- prometheus.Metric) {
+	select {
+	case <-c.Leads:
+	default:
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	list := &argocd.ApplicationList{}
+	if err := c.Reader.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.Log.WithName("appinfo").Error(err, "argocd_app_info is not served: Applications cannot be listed")
+		return
+	}
+	for i := range list.Items {
+		// The hub's own Argo CD tells of those that it does not skip.
+		if app := &list.Items[i]; app.Pulled() && app.ReconcileSkipped() {
+			ch <- prometheus.MustNewConstMetric(info, prometheus.GaugeValue, 1, appinfo.Values(app)...)
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package appinfo
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+)
+
+// cache has those Applications.
+type cache struct {
+	client.Reader
+	apps []argocd.Application
+}
+
+func (c *cache) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
+	list.(*argocd.ApplicationList).Items = c.apps
+	return nil
+}
+
+func gather(t *testing.T, c *Collector) []*dto.Metric {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(c)
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var metrics []*dto.Metric
+	for _, family := range families {
+		metrics = append(metrics, family.GetMetric()...)
+	}
+	return metrics
+}
+
+func closed() <-chan struct{} {
+	ch := make(chan struct{})
+	close(ch)
+	return ch
+}
+
+func TestCollect(t *testing.T) {
+	c := &cache{apps: []argocd.Application{
+		*fixture.Application("pulled").Obj(),
+		*fixture.Application("pushed").Label(apis.LabelPull, "false").Obj(),
+		*fixture.Application("the-hub-s-own").NoAnnotation(apis.AnnotationSkipReconcile).Obj(),
+	}}
+	got := gather(t, &Collector{Reader: c, Leads: closed()})
+	if len(got) != 1 || got[0].GetGauge().GetValue() != 1 {
+		t.Fatalf("got %v", got)
+	}
+	for _, label := range got[0].GetLabel() {
+		if label.GetName() == "name" && label.GetValue() != "pulled" {
+			t.Errorf("got %v", label)
+		}
+	}
+	if got := gather(t, &Collector{Reader: c, Leads: make(chan struct{})}); len(got) > 0 {
+		t.Errorf("a replica that does not lead tells of %v", got)
+	}
+}
+
+// TestTenThousand: a scrape of a large hub tells of each Application once. How long it takes is logged: Prometheus waits for ten
+// seconds, and a machine that is busy says nothing of that.
+func TestTenThousand(t *testing.T) {
+	c := &cache{}
+	for i := range 10_000 {
+		c.apps = append(c.apps, *fixture.Application(fmt.Sprintf("app-%05d", i)).Obj())
+	}
+	began := time.Now()
+	got := gather(t, &Collector{Reader: c, Leads: closed()})
+	t.Logf("%d Applications in %s", len(got), time.Since(began))
+	if len(got) != len(c.apps) {
+		t.Errorf("got %d series of %d Applications", len(got), len(c.apps))
+	}
+}

@@ -1,0 +1,74 @@
+package propagation
+
+import (
+	"context"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/towline-io/towline/controllers/internal/index"
+	"github.com/towline-io/towline/controllers/internal/sets"
+	"github.com/towline-io/towline/controllers/internal/wake"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// watchesOfOutages wake the Applications whose end waits for an outage when their cluster is chosen again, in whatever namespace.
+func watchesOfOutages(cached client.Reader, follows bool) []wake.Watch {
+	if !follows {
+		return nil // they are looked at every minute
+	}
+	return []wake.Watch{{Object: &clusterv1beta1.PlacementDecision{}, Handler: onChosen(cached)}}
+}
+
+// onChosen wakes the Applications that go from clusters which a decision names and did not name before: most changes of a large
+// one are of one cluster.
+func onChosen(cached client.Reader) handler.Funcs {
+	enqueue := func(ctx context.Context, before, after []string, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		for _, cluster := range after {
+			if slices.Contains(before, cluster) {
+				continue
+			}
+			for _, request := range wake.Requests(going(ctx, cached, index.ApplicationsOfCluster(ctx, cached, cluster))) {
+				q.Add(request)
+			}
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			enqueue(ctx, nil, index.DecidedBy(e.Object), q)
+		},
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			enqueue(ctx, index.DecidedBy(e.ObjectOld), index.DecidedBy(e.ObjectNew), q)
+		},
+	}
+}
+
+// endsOfSets wakes the Applications that go when their ApplicationSet does, or says something else: nobody takes the outage of a
+// cluster for the reason then.
+func endsOfSets(cached client.Reader) wake.Watch {
+	whom := func(ctx context.Context, set client.Object) []reconcile.Request {
+		return wake.Requests(going(ctx, cached, index.ApplicationsOfSet(ctx, cached, client.ObjectKeyFromObject(set))))
+	}
+	return wake.Of(sets.Object(), whom, predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
+				e.ObjectOld.GetDeletionTimestamp().IsZero() != e.ObjectNew.GetDeletionTimestamp().IsZero()
+		},
+	})
+}
+
+// going are those of some Applications that are being deleted.
+func going(ctx context.Context, cached client.Reader, keys []types.NamespacedName) []types.NamespacedName {
+	return slices.DeleteFunc(keys, func(key types.NamespacedName) bool {
+		app := &argocd.Application{}
+		return cached.Get(ctx, key, app, client.UnsafeDisableDeepCopy) != nil || app.DeletionTimestamp.IsZero()
+	})
+}

@@ -1,0 +1,150 @@
+package resourcesync
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/towline-io/towline/controllers/internal/retry"
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+	"github.com/towline-io/towline/pkg/appreport"
+)
+
+// +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=applicationreports,verbs=patch;delete
+// +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch
+
+// ownerWorkers is how many reports get their owners at a time.
+const ownerWorkers = 2
+
+// owners makes each ManifestWork the owner of its report, so that the garbage collector takes the report with it. Agents may not
+// read works, and so cannot do this themselves: their rights reach into the namespaces of other clusters.
+type owners struct {
+	client.Client
+
+	reports cache.Cache
+	live    client.Reader
+}
+
+// Reconcile gives the report that req names its owner. One that has none to get is deleted.
+func (o *owners) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	report := &v1alpha1.ApplicationReport{} // the cache's own: not to be changed
+	if err := o.reports.Get(ctx, req.NamespacedName, report, client.UnsafeDisableDeepCopy); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	w := &workv1.ManifestWork{}
+	known, err := found(&w.ObjectMeta, o.Get(ctx, req.NamespacedName, w, client.UnsafeDisableDeepCopy))
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	age := time.Since(report.CreationTimestamp.Time)
+	step := appreport.DecideOwner(appreport.Owner(report), age, known)
+	if step == appreport.OwnerDelete { // unless there is one that is not marked as Towline's
+		unmarked := &metav1.PartialObjectMetadata{}
+		unmarked.SetGroupVersionKind(schema.GroupVersionKind{Group: workv1.GroupName, Version: workv1.GroupVersion.Version, Kind: "ManifestWork"})
+		if known, err = found(&unmarked.ObjectMeta, o.live.Get(ctx, req.NamespacedName, unmarked)); err != nil {
+			return ctrl.Result{}, err
+		}
+		step = appreport.DecideOwner(appreport.Owner(report), age, known)
+	}
+	switch step {
+	case appreport.OwnerSet:
+		return ctrl.Result{}, o.set(ctx, report, appreport.OwnerOf(known))
+	case appreport.OwnerDelete:
+		return ctrl.Result{}, o.delete(ctx, report)
+	case appreport.OwnerAwait:
+		return ctrl.Result{RequeueAfter: appreport.OwnerGrace - age}, nil
+	case appreport.OwnerKeep:
+	}
+	return ctrl.Result{}, nil
+}
+
+// found is the metadata of what was read; nil when it is not there.
+func found(m *metav1.ObjectMeta, err error) (*metav1.ObjectMeta, error) {
+	if err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return m, nil
+}
+
+// set patches the owner of a report, unless the report is another one by now.
+func (o *owners) set(ctx context.Context, r *v1alpha1.ApplicationReport, owner metav1.OwnerReference) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": r.UID, "ownerReferences": []metav1.OwnerReference{owner}}})
+	if err != nil {
+		return err
+	}
+	target := metadataOf(r)
+	err = o.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch))
+	if apierrors.IsConflict(err) || apierrors.IsNotFound(err) {
+		return nil // the one that took its place comes by itself
+	}
+	return err
+}
+
+func (o *owners) delete(ctx context.Context, r *v1alpha1.ApplicationReport) error {
+	ctrl.LoggerFrom(ctx).V(1).Info("Deleting an ApplicationReport without an owner: its ManifestWork is gone")
+	err := o.Delete(ctx, metadataOf(r), client.Preconditions{UID: &r.UID})
+	if apierrors.IsConflict(err) {
+		return nil
+	}
+	return client.IgnoreNotFound(err)
+}
+
+// metadataOf names a report, for a request whose answer nobody needs in full.
+func metadataOf(r *v1alpha1.ApplicationReport) *metav1.PartialObjectMetadata {
+	m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: r.Name}}
+	m.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("ApplicationReport"))
+	return m
+}
+
+// setup registers the controller. A report wakes it when it comes and when its owners change; a work when it comes and goes.
+func (o *owners) setup(mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("reportowners").
+		WatchesRawSource(source.Kind(o.reports, &v1alpha1.ApplicationReport{}, &handler.TypedEnqueueRequestForObject[*v1alpha1.ApplicationReport]{},
+			ownersChanged())).
+		WatchesRawSource(source.Kind(mgr.GetCache(), &workv1.ManifestWork{}, handler.TypedEnqueueRequestsFromMapFunc(o.reportOf),
+			cameOrWent())).
+		WithOptions(retry.WhenLeading(ownerWorkers)).
+		Complete(o)
+}
+
+// reportOf asks for the reconcile of a work's report, where there is one.
+func (o *owners) reportOf(ctx context.Context, w *workv1.ManifestWork) []reconcile.Request {
+	key := client.ObjectKeyFromObject(w)
+	if o.reports.Get(ctx, key, &v1alpha1.ApplicationReport{}, client.UnsafeDisableDeepCopy) != nil {
+		return nil // it asks itself when it comes
+	}
+	return []reconcile.Request{{NamespacedName: key}}
+}
+
+// ownersChanged lets through reports that come, and those whose owner is another than before.
+func ownersChanged() predicate.TypedPredicate[*v1alpha1.ApplicationReport] {
+	return predicate.TypedFuncs[*v1alpha1.ApplicationReport]{
+		UpdateFunc: func(e event.TypedUpdateEvent[*v1alpha1.ApplicationReport]) bool {
+			return e.ObjectOld.UID != e.ObjectNew.UID || appreport.Owner(e.ObjectOld) != appreport.Owner(e.ObjectNew)
+		},
+		DeleteFunc: func(event.TypedDeleteEvent[*v1alpha1.ApplicationReport]) bool { return false },
+	}
+}
+
+// cameOrWent lets through works that come or go. Those that are there at the start are looked at for their reports.
+func cameOrWent() predicate.TypedPredicate[*workv1.ManifestWork] {
+	return predicate.TypedFuncs[*workv1.ManifestWork]{
+		CreateFunc: func(e event.TypedCreateEvent[*workv1.ManifestWork]) bool { return !e.IsInInitialList },
+		UpdateFunc: func(e event.TypedUpdateEvent[*workv1.ManifestWork]) bool { return e.ObjectOld.UID != e.ObjectNew.UID },
+	}
+}

@@ -1,0 +1,107 @@
+package resourcetree
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/argoredis"
+)
+
+// +kubebuilder:rbac:groups="",namespace=argocd,resources=configmaps,resourceNames=argocd-cmd-params-cm,verbs=get
+// +kubebuilder:rbac:groups="",namespace=argocd,resources=services,resourceNames=argocd-redis;argocd-redis-ha-haproxy;openshift-gitops-redis;openshift-gitops-redis-ha-haproxy,verbs=get
+// +kubebuilder:rbac:groups="",namespace=argocd,resources=secrets,resourceNames=argocd-redis;argocd-redis-initial-password;openshift-gitops-redis-initial-password;argocd-operator-redis-tls,verbs=get
+
+// recent is for how long what was read counts. It is shorter than the pause after a failure: a password that has changed is
+// read anew before the next attempt.
+const recent = 10 * time.Second
+
+// Found is a Source that reads the objects of Argo CD's namespace.
+type Found struct {
+	// Reader asks the API server: these objects are read by name and not watched.
+	Reader client.Reader
+
+	// Namespace is Argo CD's.
+	Namespace string
+
+	mu    sync.Mutex
+	last  argoredis.Endpoint
+	until time.Time
+}
+
+var _ Source = &Found{}
+
+// Endpoint implements Source.
+func (f *Found) Endpoint(ctx context.Context) (argoredis.Endpoint, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if time.Now().Before(f.until) {
+		return f.last, nil
+	}
+	facts, err := f.facts(ctx)
+	if err != nil {
+		return argoredis.Endpoint{}, err
+	}
+	e, err := argoredis.Find(facts)
+	if err == nil {
+		f.last, f.until = e, time.Now().Add(recent)
+	}
+	return e, err
+}
+
+// facts reads what there is to know.
+func (f *Found) facts(ctx context.Context) (argoredis.Facts, error) {
+	facts := argoredis.Facts{Namespace: f.Namespace, Secrets: map[string]map[string][]byte{}}
+	params := &corev1.ConfigMap{}
+	if _, err := f.read(ctx, "ConfigMap", argoredis.Params, params); err != nil {
+		return facts, err
+	}
+	facts.Params = params.Data
+	for i := 0; i < len(argoredis.Services) && facts.Service == "" && params.Data["redis.server"] == ""; i++ {
+		there, err := f.read(ctx, "Service", argoredis.Services[i], &corev1.Service{})
+		if err != nil {
+			return facts, err
+		}
+		if there {
+			facts.Service = argoredis.Services[i]
+		}
+	}
+	for _, name := range secrets() {
+		secret := &corev1.Secret{}
+		there, err := f.read(ctx, "Secret", name, secret)
+		if err != nil {
+			return facts, err
+		}
+		if there {
+			facts.Secrets[name] = secret.Data
+		}
+	}
+	return facts, nil
+}
+
+// secrets are the names of the Secrets that count.
+func secrets() []string {
+	names := []string{argoredis.TLS}
+	for _, p := range argoredis.Passwords {
+		names = append(names, p.Secret)
+	}
+	return names
+}
+
+// read reads an object, and tells whether it is there.
+func (f *Found) read(ctx context.Context, kind, name string, obj client.Object) (bool, error) {
+	err := f.Reader.Get(ctx, client.ObjectKey{Namespace: f.Namespace, Name: name}, obj)
+	switch {
+	case apierrors.IsNotFound(err):
+		return false, nil
+	case apierrors.IsForbidden(err):
+		return false, fmt.Errorf("%s %s/%s, by which Argo CD's Redis is found, may not be read: apply the Role of Towline's manifest there, "+
+			"or name the Redis with --argocd-redis: %w", kind, f.Namespace, name, err)
+	}
+	return err == nil, err
+}

@@ -1,0 +1,143 @@
+package delivery
+
+import (
+	"testing"
+	"time"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/relay"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+const (
+	specBefore = `{"destination":{"namespace":"a"},"source":{"path":"one","repoURL":"r"}}`
+	specAfter  = `{"destination":{"namespace":"a"},"source":{"path":"two","repoURL":"r"}}`
+)
+
+// TestRespecified: what is Synced stops being it on the hub before a change of what is deployed goes out, and until the cluster
+// has compared that.
+func TestRespecified(t *testing.T) {
+	const compared = "2026-01-01T00:10:00Z"
+	shows := func(sync, spec string) *fixture.ApplicationBuilder {
+		b := app().Spec(spec).Reconciled(compared)
+		status := b.Obj().Status
+		status.Sync = &argocd.Sync{Status: sync}
+		return b.Status(status)
+	}
+	changed := func(sync, spec string) *fixture.ApplicationBuilder {
+		return shows(sync, spec).Annotation(apis.AnnotationRefresh, apis.RefreshSpecChanged)
+	}
+	carries := func(spec string, r relay.Refresh) func(*workv1.ManifestWork) {
+		return func(w *workv1.ManifestWork) {
+			of, err := work.Render(app().Spec(spec).Obj(), work.Requests{Refresh: r, Volatile: r.Kind != "", Uncompared: r.Kind != ""})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.Annotations, w.Spec = of.Annotations, of.Spec
+			reports("Healthy", "refreshRequest", r.ID, "reconciledAt", compared, "syncStatus", "Synced", "resourceVersion", "5")(w)
+		}
+	}
+	sent := relay.Refresh{Kind: apis.RefreshSpecChanged, ID: "r1", Since: now.Add(-time.Hour)}
+	none := relay.Refresh{}
+	pending := func(w *workv1.ManifestWork) {
+		carries(specAfter, sent)(w)
+		values := &w.Status.ResourceStatus.Manifests[0].StatusFeedbacks.Values
+		kind := apis.RefreshSpecChanged
+		*values = append(*values, workv1.FeedbackValue{Name: "refreshPending", Value: workv1.FieldValue{Type: workv1.String, String: &kind}})
+	}
+	decides(t, map[string]row{
+		"synced":      {is: of(shows("Synced", specAfter)).own(t, carries(specBefore, none)), want: []string{"hub: refresh spec-changed"}},
+		"out of sync": {is: of(shows("OutOfSync", specAfter)).own(t, carries(specBefore, none)), want: []string{"update cluster1"}},
+		// A sync may have ended there that the hub does not show yet: what the cluster says next is Synced, of what was before.
+		"out of sync, of a set": {
+			is: of(shows("OutOfSync", specAfter).ApplicationSet("set")).own(t, carries(specBefore, none)), want: []string{"hub: refresh spec-changed"}},
+		"nothing that is deployed": {is: of(shows("Synced", specBefore)).own(t, carries(specBefore, none)), want: []string{}},
+		"asked for":                {is: of(changed("Unknown", specAfter)).own(t, carries(specBefore, none)), want: []string{"update cluster1"}},
+		"on its way":               {is: of(changed("Unknown", specAfter)).own(t, pending), want: []string{}},
+		"answered":                 {is: of(changed("Unknown", specAfter)).own(t, carries(specAfter, sent)), want: []string{"hub: no refresh"}},
+		"answered, to an earlier one": {
+			is: of(changed("Unknown", specAfter)).own(t, carries(specAfter, sent),
+				reports("Healthy", "refreshRequest", "r0", "reconciledAt", compared, "syncStatus", "Synced")),
+			want: []string{}},
+		"answered, and changed again": {is: of(changed("Unknown", specAfter)).own(t, carries(specBefore, sent)), want: []string{"update cluster1"}},
+		"withdrawn by a person":       {is: of(shows("Unknown", specAfter)).own(t, carries(specAfter, sent)), want: []string{"update cluster1"}},
+		"with a refresh of a person": {
+			is:   of(shows("Synced", specAfter).Annotation(apis.AnnotationRefresh, "hard")).own(t, carries(specBefore, none)),
+			want: []string{"update cluster1", "after 1m0s"}},
+		"with a refresh of a person, and changed before": {
+			is: of(shows("Unknown", specAfter).Annotation(apis.AnnotationRefresh, "hard")).own(t, pending), want: []string{"update cluster1", "after 1m0s"}},
+		"withdrawn by a person, and not answered": {
+			is: of(shows("Unknown", specAfter)).own(t, pending), want: []string{"hub: refresh spec-changed"}},
+		"with an operation": {
+			is:   of(changed("Unknown", specAfter).Operation(asked1)).own(t, carries(specBefore, none)),
+			want: []string{"update cluster1"}},
+		"not sent": {
+			is:   of(changed("Unknown", specAfter)).own(t, carries(specBefore, none)).cluster("cluster1", missingCluster),
+			want: []string{"PropagationError ClusterNotFound"}},
+		"paused": {
+			is:   of(changed("Unknown", specAfter)).own(t, carries(specBefore, none)).cluster("cluster1", pausedCluster),
+			want: []string{"PausedWarning Paused"}},
+	})
+}
+
+// TestAnOperationRunsWithTheSpecOfTheHub: a sync that is asked for together with a change of the spec waits until the cluster has
+// the change.
+func TestAnOperationRunsWithTheSpecOfTheHub(t *testing.T) {
+	version := reports("Healthy", "resourceVersion", "5", "syncStatus", "OutOfSync")
+	carries := func(spec string) func(*workv1.ManifestWork) {
+		return func(w *workv1.ManifestWork) {
+			of, err := work.Render(app().Spec(spec).Obj(), work.Requests{Volatile: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.Spec = of.Spec
+			version(w)
+		}
+	}
+	for spec, carriesOperation := range map[string]bool{specBefore: false, specAfter: true} {
+		is := of(app().Spec(specAfter).Operation(asked1)).own(t, carries(spec))
+		plan := Decide(is.Facts, is.Options)
+		if len(plan.Steps) != 1 {
+			t.Fatalf("%v", outline(&plan))
+		}
+		if _, whole := work.Carried(plan.Steps[0].Work); whole == carriesOperation {
+			t.Errorf("the work has %s, and goes on with the Application: %v", spec, whole)
+		}
+	}
+}
+
+// TestChangedAt: the work of a set's Application remembers the revision at which what it deploys has changed, until it is synced
+// or another revision is there.
+func TestChangedAt(t *testing.T) {
+	feedback := func(sync, revision string) *argocd.Sync { return &argocd.Sync{Status: sync, Revision: revision} }
+	for title, tc := range map[string]struct {
+		app         *fixture.ApplicationBuilder
+		before      string
+		respecified bool
+		uncompared  bool
+		there       *argocd.Sync
+		want        string
+	}{
+		"changed":                      {ofSet(), "", true, false, feedback("Synced", "a"), "a"},
+		"changed, standalone":          {app(), "", true, false, feedback("Synced", "a"), ""},
+		"nothing reported":             {ofSet(), "", true, false, nil, ""},
+		"not compared yet":             {ofSet(), "a", false, true, feedback("Synced", "a"), "a"},
+		"compared":                     {ofSet(), "a", false, false, feedback("OutOfSync", "a"), "a"},
+		"compared, without difference": {ofSet(), "a", false, false, feedback("Synced", "a"), ""},
+		"changed again":                {ofSet(), "a", true, false, feedback("OutOfSync", "a"), "a"},
+		"a new commit":                 {ofSet(), "a", false, false, feedback("OutOfSync", "b"), ""},
+		"not heard of for now":         {ofSet(), "a", false, false, nil, "a"},
+		"at rest":                      {ofSet(), "", false, false, feedback("Synced", "a"), ""},
+	} {
+		t.Run(title, func(t *testing.T) {
+			d := decision{Facts: &Facts{}, to: tc.app.Obj()}
+			if got := d.changedAt(tc.before, tc.respecified, tc.uncompared, tc.there); got != tc.want {
+				t.Errorf("got %q", got)
+			}
+		})
+	}
+}
