@@ -1,4 +1,5 @@
-# Towline's image: the one program, on a base without a shell.
+# Towline's image: its program, that of the status page, and kubectl-towline for the test of the chart, on a base without a
+# shell.
 #
 #   docker buildx build --platform linux/amd64,linux/arm64 \
 #     --build-arg VERSION=v0.1.0 --tag registry.example/towline:v0.1.0 --push .
@@ -22,13 +23,13 @@ ARG VERSION=dev
 RUN --mount=type=cache,target=/go/pkg/mod \
     --mount=type=cache,target=/root/.cache/go-build \
     CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} \
-    go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /towline ./cmd/towline
+    go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /out/ ./cmd/towline ./cmd/towline-ui ./cmd/kubectl-towline
 
 FROM gcr.io/distroless/static-debian12:nonroot
 LABEL org.opencontainers.image.title="Towline" \
       org.opencontainers.image.description="The Argo CD pull model for Open Cluster Management" \
       org.opencontainers.image.licenses="Apache-2.0"
-COPY --from=build /towline /towline
+COPY --from=build /out/towline /out/towline-ui /out/kubectl-towline /
 # As numbers, so that Kubernetes can see that it is not root.
 USER 65532:65532
 ENTRYPOINT ["/towline"]

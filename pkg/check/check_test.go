@@ -1,0 +1,270 @@
+package check_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/check"
+	"github.com/towline-io/towline/pkg/delivery"
+	"github.com/towline-io/towline/pkg/why"
+)
+
+var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// good are the facts of a hub, or a cluster, with which nothing is wrong.
+func good(edits ...func(*check.Facts)) *check.Facts {
+	labels := func(name, component string) map[string]string {
+		return map[string]string{"app.kubernetes.io/name": name, "app.kubernetes.io/component": component}
+	}
+	f := &check.Facts{
+		Now: now, Kubernetes: "v1.35.0", Unread: map[string]bool{}, Served: map[string]bool{}, Fields: map[string]bool{}, Plugin: "v1",
+		Rights: map[check.Right]bool{{Verb: "create", Group: "apps", Resource: "deployments"}: true},
+		Workloads: []check.Workload{
+			{Namespace: "argocd", Name: "towline-controller", Labels: labels("towline", "controller"), Image: "r.example:5000/towline:v1", Wanted: 2,
+				Ready: 2},
+			{Namespace: "addon", Name: "towline-agent", Labels: labels("towline", "agent"), Image: "r.example/towline:v1@sha256:ab", Wanted: 1, Ready: 1},
+			{Namespace: "argocd", Name: "set", Labels: labels("argocd-applicationset-controller", ""), Image: "quay.io/argoproj/argocd:v3.5.7", Wanted: 1,
+				Ready: 1},
+			{Namespace: "argocd", Name: "app", Labels: labels("argocd-application-controller", ""), Image: "quay.io/argoproj/argocd:v2.14.1", Wanted: 1,
+				Ready: 1},
+			{Namespace: "agent", Name: "klusterlet-work-agent", Wanted: 1, Ready: 1},
+		},
+		Namespace: "argocd", Redis: "argocd-redis:6379", Services: map[string]bool{"argocd-redis": true},
+		Lease: &check.Lease{Holder: "pod-1", Renewed: now.Add(-time.Second)}, Policies: map[string]bool{}, Agent: "r.example/towline:v1",
+		Refused:  map[string]string{},
+		Clusters: []check.Cluster{{Name: "c1", Accepted: true, Available: true, AddOns: map[string]bool{"towline-agent": true, "towline-rights": true}}},
+	}
+	for _, r := range check.NeededResources() {
+		f.Served[r] = true
+	}
+	for _, s := range check.Schemas {
+		f.Fields[s.CRD+":"+s.Field] = true
+	}
+	for _, p := range check.PolicyNames {
+		f.Policies[p] = true
+	}
+	for _, e := range edits {
+		e(f)
+	}
+	return f
+}
+
+func TestGood(t *testing.T) {
+	for title, lines := range map[string][]check.Line{
+		"before": check.Before(good()), "installation": check.Installation(good()), "managed": check.Managed(good()),
+	} {
+		for _, l := range lines {
+			if l.State != why.OK {
+				t.Errorf("%s: %+v", title, l)
+			}
+		}
+		if len(lines) < 4 || check.Verdict(lines) != why.OK {
+			t.Errorf("%s: %d lines", title, len(lines))
+		}
+	}
+}
+
+// TestChecks: each thing that can be wrong has a line of its own, with what to do.
+func TestChecks(t *testing.T) {
+	workload := func(i int, edit func(*check.Workload)) func(*check.Facts) {
+		return func(f *check.Facts) { edit(&f.Workloads[i]) }
+	}
+	unread := func(kind string) func(*check.Facts) { return func(f *check.Facts) { f.Unread[kind] = true } }
+	field := func(i int) func(*check.Facts) {
+		return func(f *check.Facts) { f.Fields[check.Schemas[i].CRD+":"+check.Schemas[i].Field] = false }
+	}
+	other := func(name string, wanted int32) func(*check.Facts) {
+		return func(f *check.Facts) {
+			f.Workloads = append(f.Workloads, check.Workload{Namespace: "ocm", Name: name, Wanted: wanted, Ready: wanted})
+		}
+	}
+	cluster := func(edit func(*check.Cluster)) func(*check.Facts) {
+		return func(f *check.Facts) { edit(&f.Clusters[0]) }
+	}
+	for title, tc := range map[string]struct {
+		of    func(*check.Facts) []check.Line
+		edit  func(*check.Facts)
+		name  string
+		state why.State
+		says  string
+	}{
+		"old Kubernetes": {check.Before, func(f *check.Facts) { f.Kubernetes = "v1.29.3+k3s1" }, "Kubernetes", why.Blocked, "1.30"},
+		"built by hand":  {check.Before, func(f *check.Facts) { f.Kubernetes = "v0.0.0-master" }, "Kubernetes", why.Waiting, "without its version"},
+		"odd Kubernetes": {check.Before, func(f *check.Facts) { f.Kubernetes = "odd" }, "Kubernetes", why.Unknown, "version"},
+		"no Applications": {check.Before, func(f *check.Facts) { f.Served["argoproj.io/v1alpha1/applications"] = false }, "CRDs", why.Blocked,
+			"applications, of Argo CD"},
+		"no works": {check.Before, func(f *check.Facts) { delete(f.Served, "work.open-cluster-management.io/v1/manifestworks") }, "CRDs",
+			why.Blocked, "manifestworks"},
+		"no own CRDs": {check.Installation, func(f *check.Facts) { delete(f.Served, apis.Group+"/v1beta1/gitopsclusters") }, "Towline's CRDs",
+			why.Blocked, "gitopsclusters"},
+		"no right": {check.Before, func(f *check.Facts) { f.Rights[check.Right{Verb: "create", Group: "g", Resource: "r"}] = false },
+			"your rights", why.Blocked, "create r.g"},
+		"rights unread": {check.Managed, unread(check.Reviews), "rights of the work agent", why.Unknown, "may not read"},
+		"no Argo CD":    {check.Managed, func(f *check.Facts) { f.Workloads = nil }, "Argo CD", why.Blocked, "nothing is deployed"},
+		"old Argo CD":   {check.Managed, workload(3, func(w *check.Workload) { w.Image = "argocd:v2.8.0" }), "Argo CD", why.Waiting, "2.14"},
+		"of an operator": {check.Managed, workload(3, func(w *check.Workload) {
+			w.Labels["app.kubernetes.io/name"], w.Image = "openshift-gitops-application-controller", "r.example/argocd@sha256:ab"
+		}), "Argo CD", why.OK, "version unknown"},
+		"Argo CD is down": {check.Managed, workload(3, func(w *check.Workload) { w.Ready = 0 }), "Argo CD", why.Blocked, "not ready"},
+		"no CRD there":    {check.Managed, func(f *check.Facts) { f.Served = nil }, "CRDs", why.Blocked, "does not serve"},
+		"no sets": {check.Installation, workload(2, func(w *check.Workload) { w.Labels = nil }), "ApplicationSets", why.Blocked,
+			"no ApplicationSet"},
+		"scaled to 0":   {check.Installation, workload(0, func(w *check.Workload) { w.Wanted, w.Ready = 0, 0 }), "Towline", why.Blocked, "scaled to 0"},
+		"not ready":     {check.Installation, workload(0, func(w *check.Workload) { w.Ready = 0 }), "Towline", why.Blocked, "no ready Pod"},
+		"one ready":     {check.Installation, workload(0, func(w *check.Workload) { w.Ready = 1 }), "Towline", why.Waiting, "1 of 2"},
+		"not installed": {check.Installation, workload(0, func(w *check.Workload) { w.Labels = nil }), "Towline", why.Blocked, "no Deployment"},
+		"twice": {check.Installation, func(f *check.Facts) { f.Workloads = append(f.Workloads, f.Workloads[0]) }, "Towline", why.Blocked,
+			"2 Deployments"},
+		"nothing read":     {check.Installation, unread(check.Deployments), "Towline", why.Unknown, "Deployments"},
+		"no leader":        {check.Installation, func(f *check.Facts) { f.Lease = nil }, "leader", why.Blocked, "nobody"},
+		"late leader":      {check.Installation, func(f *check.Facts) { f.Lease.Renewed = now.Add(-time.Hour) }, "leader", why.Blocked, "since 02:04:05"},
+		"leader unread":    {check.Installation, unread(check.Leases), "leader", why.Unknown, "Lease"},
+		"another plugin":   {check.Installation, func(f *check.Facts) { f.Plugin = "v2" }, "versions", why.Waiting, "this is v2"},
+		"other agents":     {check.Installation, func(f *check.Facts) { f.Agent = "towline:v0" }, "versions", why.Waiting, "the agents v0"},
+		"narrow report":    {check.Installation, field(0), "schemas of CRDs", why.Waiting, "SchemaNarrow"},
+		"older works":      {check.Before, field(3), "schemas of CRDs", why.Waiting, "a minute late"},
+		"CRDs unread":      {check.Before, unread(check.CRDs), "schemas of CRDs", why.Unknown, "CustomResourceDefinitions"},
+		"older controller": {check.Installation, other("multicluster-integrations", 1), "other controllers", why.Blocked, "two pull controllers"},
+		"older, off": {check.Installation, func(f *check.Facts) { other("multicluster-integrations", 1)(f); f.OlderDisabled = true },
+			"other controllers", why.OK,
+			"is disabled"},
+		"older, at 0":  {check.Installation, other("multicloud-integrations", 0), "other controllers", why.OK, "no other"},
+		"argocd-agent": {check.Installation, other("argocd-agent-principal", 1), "other controllers", why.Waiting, "argocd-agent"},
+		"older lease":  {check.Installation, func(f *check.Facts) { f.OlderLease = f.Lease }, "other controllers", why.Waiting, "stands back"},
+		"no policy": {check.Installation, func(f *check.Facts) { f.Policies["towline-works"] = false }, "admission policies", why.Waiting,
+			"towline-works"},
+		"policies unread": {check.Installation, unread(check.Policies), "admission policies", why.Unknown, "may not"},
+		"no Redis": {check.Installation, func(f *check.Facts) { f.Redis = "redis.argocd.svc:6379" }, "Argo CD's Redis", why.Blocked,
+			"no Service redis"},
+		"found Redis": {check.Installation, func(f *check.Facts) { f.Redis = "" }, "Argo CD's Redis", why.OK,
+			"Argo CD's objects name argocd-redis.argocd.svc:6379"},
+		"Redis that Argo CD names": {check.Installation, func(f *check.Facts) {
+			f.Redis, f.ArgoCDParams = "", map[string]string{"redis.server": "redis.example.com:6379"}
+		}, "Argo CD's Redis", why.OK, "redis.example.com:6379"},
+		"no Redis to be found": {check.Installation, func(f *check.Facts) { f.Redis, f.Services = "", map[string]bool{} }, "Argo CD's Redis", why.Waiting,
+			"--argocd-redis"},
+		"Services unread": {check.Installation, func(f *check.Facts) { f.Redis, f.Services = "", nil }, "Argo CD's Redis", why.Unknown, "namespace argocd"},
+		"Redis elsewhere": {check.Installation, func(f *check.Facts) { f.Redis = "redis.example.com:6379" }, "Argo CD's Redis", why.OK,
+			"redis.example.com:6379, not in namespace argocd: not looked at"},
+		"Redis elsewhere, Services unread": {check.Installation, func(f *check.Facts) { f.Redis, f.Services = "redis.example.com:6379", nil },
+			"Argo CD's Redis", why.OK, "not looked at"},
+		"Redis here, Services unread": {check.Installation, func(f *check.Facts) { f.Services = nil }, "Argo CD's Redis", why.Unknown,
+			"argocd-redis:6379"},
+		"no cluster":      {check.Installation, func(f *check.Facts) { f.Clusters = nil }, "clusters", why.Blocked, "no ManagedCluster"},
+		"not accepted":    {check.Installation, cluster(func(c *check.Cluster) { c.Accepted = false }), "clusters", why.Blocked, "not accepted: c1"},
+		"not heard of":    {check.Installation, cluster(func(c *check.Cluster) { c.Available = false }), "clusters", why.Blocked, "not heard of: c1"},
+		"clusters unread": {check.Installation, unread(check.Clusters), "clusters", why.Unknown, "ManagedClusters"},
+		"no rights there": {check.Installation, func(f *check.Facts) { f.Refused["c1"] = "applications is forbidden" }, "work agents", why.Blocked,
+			"without the right"},
+		"refused there":   {check.Installation, func(f *check.Facts) { f.Refused["c1"] = "no such kind" }, "work agents", why.Blocked, "no such kind"},
+		"refusals unread": {check.Installation, func(f *check.Facts) { f.Refused = nil }, "work agents", why.Unknown, "Applications"},
+		"add-on fails": {check.Installation, cluster(func(c *check.Cluster) { c.AddOns["towline-rights"] = false }), "add-ons", why.Blocked,
+			"not available on c1"},
+		"no add-on":        {check.Installation, cluster(func(c *check.Cluster) { c.AddOns = nil }), "add-ons", why.Waiting, "towline-agent is not on c1"},
+		"add-ons unread":   {check.Installation, unread(check.AddOns), "add-ons", why.Unknown, "ManagedClusterAddOns"},
+		"no work agent":    {check.Managed, workload(4, func(w *check.Workload) { w.Name = "x" }), "work agent", why.Blocked, "no Deployment"},
+		"work agent down":  {check.Managed, workload(4, func(w *check.Workload) { w.Ready = 0 }), "work agent", why.Blocked, "not ready"},
+		"no own agent":     {check.Managed, workload(1, func(w *check.Workload) { w.Labels = nil }), "Towline's agent", why.Waiting, "not installed"},
+		"own agent down":   {check.Managed, workload(1, func(w *check.Workload) { w.Ready = 0 }), "Towline's agent", why.Blocked, "not ready"},
+		"agents not known": {check.Managed, unread(check.Deployments), "agents", why.Unknown, "Deployments"},
+	} {
+		lines := tc.of(good(tc.edit))
+		found := false
+		for _, l := range lines {
+			if l.Name == tc.name && l.State == tc.state && strings.Contains(l.Message, tc.says) {
+				found = true
+				if l.State == why.Blocked && l.Do == "" {
+					t.Errorf("%s: nothing to do: %+v", title, l)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("%s: %+v", title, lines)
+		}
+	}
+}
+
+func TestHasField(t *testing.T) {
+	o := func(kv ...any) map[string]any { return map[string]any{kv[0].(string): kv[1]} }
+	schema := o("properties", o("spec", o("properties", o("list", o("items", o("properties", o("name", o("type", "string"))))))))
+	for path, want := range map[string]bool{"spec": true, "spec.list": true, "spec.list.name": true, "spec.list.other": false, "status": false} {
+		if check.HasField(schema, path) != want {
+			t.Errorf("%s: %t", path, !want)
+		}
+	}
+}
+
+func TestOlderDisabled(t *testing.T) {
+	for config, want := range map[string]bool{
+		"pullModel:\n  basic:\n    disabled: true": true, "pullModel:\n  basic:\n    disabled: false": false, "": false, "{": false,
+		"disabled: true": false,
+	} {
+		if check.OlderDisabled(config) != want {
+			t.Errorf("%q: %t", config, !want)
+		}
+	}
+}
+
+// TestTakeover: Applications are counted by what becomes of them.
+func TestTakeover(t *testing.T) {
+	stopped := func(kind, reason string) *delivery.Plan {
+		return &delivery.Plan{Conditions: []delivery.Condition{{Type: kind, Reason: reason, Message: "because " + reason}}}
+	}
+	var fates []check.Fate
+	for i := range 7 {
+		fates = append(fates, check.Fate{Application: fmt.Sprintf("ns/f%d", i), Plan: stopped(apis.ConditionPropagationForbiddenError,
+			apis.ReasonClusterForbidden)})
+	}
+	fates = append(fates,
+		check.Fate{Application: "ns/old", Older: true, Sent: true, Plan: &delivery.Plan{}},
+		check.Fate{Application: "ns/own", Sent: true, Plan: &delivery.Plan{}},
+		check.Fate{Application: "ns/new", Plan: &delivery.Plan{}},
+		check.Fate{Application: "ns/bad", Older: true, Sent: true, Plan: stopped(apis.ConditionPropagationError, apis.ReasonSkipReconcileMissing)},
+		check.Fate{Application: "ns/unread", Unread: "you may not get x"}, check.Fate{Application: "ns/unread-too", Unread: "another"})
+	var out strings.Builder
+	lines := check.Takeover(fates, []string{"c1/w"})
+	for _, l := range lines {
+		fmt.Fprintf(&out, "%s|%s|%s|%s\n", l.State, l.Name, l.Message, l.Do)
+	}
+	const want = `ok|taken over|1 ManifestWork of older controllers, in place|
+ok|Towline's already|1 ManifestWork|
+waiting|sent for the first time|1 Application: ns/new|
+blocked|refused|1 Application, reason SkipReconcileMissing: ns/bad. The first: because SkipReconcileMissing|kubectl towline why -n ns bad
+blocked|forbidden|7 Applications, reason ClusterForbidden: ns/f0, ns/f1, ns/f2, ns/f3, ns/f4 and 2 more. ` +
+		`The first: because ClusterForbidden|kubectl towline why -n ns f0
+unknown|not decided|2 Applications, of which not all that counts could be read: ns/unread, ns/unread-too. ` +
+		`The first: you may not get x|kubectl towline why -n ns unread
+waiting|without Application|1 ManifestWork would be kept until a person decides: c1/w|see docs/takeover.md, Taking over
+`
+	if diff := cmp.Diff(want, out.String()); diff != "" || check.Verdict(lines) != why.Blocked {
+		t.Error(diff)
+	}
+}
+
+// TestVerdict: what could not be read is not taken for good, whatever else works with less.
+func TestVerdict(t *testing.T) {
+	var lines []check.Line
+	for _, worse := range []why.State{why.OK, why.Waiting, why.Unknown, why.Blocked} {
+		lines = append(lines, check.Line{State: worse})
+		if got := check.Verdict(lines); got != worse {
+			t.Errorf("%+v: %s, want %s", lines, got, worse)
+		}
+	}
+}
+
+// TestNoTree: who has no controller that writes to Redis is told nothing of Redis.
+func TestNoTree(t *testing.T) {
+	for _, without := range []bool{false, true} {
+		f := &check.Facts{Redis: "argocd-redis:6379", NoTree: without}
+		told := slices.ContainsFunc(check.Installation(f), func(l check.Line) bool { return l.Name == "Argo CD's Redis" })
+		if told == without {
+			t.Errorf("without it: %t, told: %t", without, told)
+		}
+	}
+}

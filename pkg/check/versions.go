@@ -1,0 +1,94 @@
+package check
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/version"
+)
+
+// What Towline is tried with, and needs.
+const (
+	// oldestKubernetes serves ValidatingAdmissionPolicies (admissionregistration.k8s.io/v1).
+	oldestKubernetes = "1.30.0"
+
+	// oldestArgoCD is the oldest that the tests run.
+	oldestArgoCD = "2.14.0"
+)
+
+// kubernetes checks the API server's version.
+func kubernetes(f *Facts) []Line {
+	const name = "Kubernetes"
+	v, err := version.ParseGeneric(f.Kubernetes)
+	switch {
+	case err != nil:
+		return []Line{unknown(name, "its version")}
+	case v.Major() == 0:
+		return []Line{lesser(name, "", "it was built without its version: Towline is for %s and later", oldestKubernetes)}
+	case v.LessThan(version.MustParseGeneric(oldestKubernetes)):
+		return []Line{wrong(name, "helm upgrade with admissionPolicies.enabled=false, or make install-manifest with "+
+			"COMPONENTS=without-admission-policies and IMAGE: see docs/security.md, Admission policies",
+			"%s does not serve ValidatingAdmissionPolicies, which begin with %s", f.Kubernetes, oldestKubernetes)}
+	}
+	return []Line{good(name, "%s", f.Kubernetes)}
+}
+
+// Ends of the values of app.kubernetes.io/name of Argo CD's controllers: what is before is argocd, or with its operator the name of
+// the ArgoCD.
+const (
+	argoController    = "-application-controller"
+	argoSetController = "-applicationset-controller"
+)
+
+// byName are the workloads whose label app.kubernetes.io/name ends so.
+func (f *Facts) byName(end string) []Workload {
+	var out []Workload
+	for _, w := range f.Workloads {
+		if strings.HasSuffix(w.Labels["app.kubernetes.io/name"], end) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// argoCD checks one of Argo CD's controllers.
+func (f *Facts) argoCD(name, controller, without string) []Line {
+	if f.Unread[Deployments] {
+		return []Line{unknown(name, "Deployments and StatefulSets")}
+	}
+	found := f.byName(controller)
+	if len(found) == 0 {
+		return []Line{wrong(name, "install Argo CD: https://argo-cd.readthedocs.io/en/stable/operator-manual/installation/",
+			"no Deployment or StatefulSet has the label app.kubernetes.io/name=argocd%s: %s", controller, without)}
+	}
+	var out []Line
+	for _, w := range found {
+		where := fmt.Sprintf("%s/%s, version %s", w.Namespace, w.Name, tagOr(w.Image, "unknown"))
+		show := fmt.Sprintf("kubectl -n %s get pods -l app.kubernetes.io/name=%s", w.Namespace, w.Labels["app.kubernetes.io/name"])
+		v, err := version.ParseGeneric(tag(w.Image))
+		switch {
+		case w.Ready == 0:
+			out = append(out, wrong(name, show, "%s is not ready: %s", where, without))
+		case err == nil && v.LessThan(version.MustParseGeneric(oldestArgoCD)):
+			out = append(out, lesser(name, "", "%s: nothing before %s was tried", where, oldestArgoCD))
+		default:
+			out = append(out, good(name, "%s", where))
+		}
+	}
+	return out
+}
+
+// tag is that of an image; empty where it has none.
+func tag(image string) string {
+	image, _, _ = strings.Cut(image, "@")
+	rest := image[strings.LastIndex(image, "/")+1:]
+	_, tag, _ := strings.Cut(rest, ":")
+	return tag
+}
+
+func tagOr(image, other string) string {
+	if t := tag(image); t != "" {
+		return t
+	}
+	return other
+}

@@ -1,0 +1,119 @@
+package steer
+
+import (
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/why"
+)
+
+// Effect is what can be seen of a request on the hub.
+type Effect struct {
+	// Verb is what was asked for, and Undo of a release.
+	Verb Verb
+	Undo bool
+
+	// Before is the Application as it was when that was written; Now as it is, nil where it is gone.
+	Before, Now *argocd.Application
+
+	// Old and New are the ManifestWorks by the names that the Application before and the one now give them; nil for none.
+	Old, New *workv1.ManifestWork
+}
+
+// Progress says how far a request has come: why.OK for done, why.Blocked for failed, why.Waiting otherwise.
+type Progress struct {
+	State   why.State
+	Message string
+}
+
+// NeedsWorks tells whether the effect of a verb is seen on ManifestWorks.
+func (v Verb) NeedsWorks() bool { return v == Release || v == Move }
+
+// Progress tells how far it has come.
+func (e *Effect) Progress() Progress {
+	if e.Now == nil || e.Now.UID != e.Before.UID {
+		if e.Verb == Delete {
+			return Progress{why.OK, "it is gone from the hub"}
+		}
+		return Progress{why.Blocked, "it was deleted meanwhile"}
+	}
+	return rules[e.Verb].effect(e)
+}
+
+// until is done where that holds. Meanwhile, what Towline says on the Application is what it waits for.
+func (e *Effect) until(holds bool, done, waits string) Progress {
+	if holds {
+		return Progress{why.OK, done}
+	}
+	for _, c := range e.Now.Status.Conditions {
+		if r := apis.ConditionRuleOf(c.Type); r.Owner == apis.OwnerPropagation {
+			return Progress{why.Waiting, c.Message}
+		}
+	}
+	return Progress{why.Waiting, waits}
+}
+
+func synced(e *Effect) Progress {
+	s, before := e.Now.Status.OperationState, e.Before.Status.OperationState
+	fresh := s != nil && (before == nil || s.StartedAt != before.StartedAt)
+	switch {
+	case e.Now.Operation != nil || !fresh:
+		if m := condition(e.Now, apis.ConditionPropagationForbiddenError); m != "" {
+			return Progress{why.Blocked, m}
+		}
+		return e.until(false, "", "the cluster has not taken the operation yet")
+	case running(e.Now):
+		return Progress{why.Waiting, "the operation runs: " + s.Message}
+	case s.Phase == "Succeeded":
+		return Progress{why.OK, "the operation succeeded: " + s.Message}
+	}
+	return Progress{why.Blocked, "the operation ended with " + s.Phase + ": " + s.Message}
+}
+
+func refreshed(e *Effect) Progress {
+	if e.Now.Refresh() != "" {
+		return e.until(false, "", "the cluster's Argo CD has not answered yet")
+	}
+	if m := condition(e.Now, apis.ConditionRefreshWarning); m != "" {
+		return Progress{why.Blocked, m}
+	}
+	return Progress{why.OK, "compared at " + e.Now.Status.ReconciledAt}
+}
+
+func stopped(e *Effect) Progress {
+	if running(e.Before) {
+		other := e.Now.Status.OperationState
+		over := other == nil || other.StartedAt != e.Before.Status.OperationState.StartedAt
+		return e.until(!running(e.Now) || over, "the operation has ended", "the cluster has not stopped it yet")
+	}
+	return e.until(e.Now.Operation == nil, "the operation is gone", "Towline has not taken the operation back yet")
+}
+
+func paused(e *Effect) Progress {
+	m := condition(e.Now, apis.ConditionPausedWarning)
+	return e.until(m != "", m, "Towline has not said so yet")
+}
+
+func resumed(e *Effect) Progress {
+	m := condition(e.Now, apis.ConditionPausedWarning)
+	return e.until(m == "", "it goes on", m)
+}
+
+func released(e *Effect) Progress {
+	if e.Undo {
+		return e.until(e.New != nil && condition(e.Now, apis.ConditionReleaseWarning) == "", "it is managed again", "it has no ManifestWork yet")
+	}
+	return e.until(e.New == nil, "released: everything stays on "+clusterOf(e.Now), "the cluster has not released it yet")
+}
+
+func adopted(e *Effect) Progress {
+	m := condition(e.Now, apis.ConditionPropagationError)
+	return e.until(m == "", "nothing is in its way any more", m)
+}
+
+func moved(e *Effect) Progress {
+	return e.until(e.New != nil && e.Old == nil, "it is on "+clusterOf(e.Now), "it is still on "+clusterOf(e.Before))
+}
+
+func deleted(e *Effect) Progress { return e.until(false, "", "its cluster has not removed it yet") }

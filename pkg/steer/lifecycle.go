@@ -1,0 +1,179 @@
+package steer
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+func planPause(f *Facts, r Request) (*Change, *Refusal) {
+	if f.App.Annotations[apis.AnnotationPaused] != "" && argocd.Paused(f.App.Annotations) {
+		return nothing("it is paused already")
+	}
+	return annotate(f, r, apis.AnnotationPaused, "true", "it is paused: nothing is written for its cluster until it is resumed",
+		"condition PausedWarning")
+}
+
+func planResume(f *Facts, r Request) (*Change, *Refusal) {
+	if _, set := f.App.Annotations[apis.AnnotationPaused]; set {
+		return annotate(f, r, apis.AnnotationPaused, "", "it is resumed", "condition PausedWarning to go")
+	}
+	if why := condition(f.App, apis.ConditionPausedWarning); why != "" {
+		do := fmt.Sprintf("kubectl towline resume -n %s --applicationset NAME", f.App.Namespace)
+		if cluster := f.App.Cluster(); cluster != "" {
+			do = "kubectl towline resume --cluster " + cluster + "\n# or\n" + do
+		}
+		return refuse(do, "Application %s/%s is not paused by itself: %s", f.App.Namespace, f.App.Name, why)
+	}
+	return nothing("it is not paused")
+}
+
+func planRelease(f *Facts, r Request) (*Change, *Refusal) {
+	_, set := f.App.Annotations[apis.AnnotationRelease]
+	switch {
+	case r.Undo && !set:
+		return nothing("no release is asked for")
+	case r.Undo:
+		return annotate(f, r, apis.AnnotationRelease, "", "its release is taken back: Towline manages it again", "its ManifestWork")
+	case f.App.ToBeReleased():
+		return nothing("its release is asked for already")
+	}
+	c, refusal := annotate(f, r, apis.AnnotationRelease, "true", "its release is asked for", "its ManifestWork to go")
+	if c != nil {
+		c.Confirm = fmt.Sprintf("Application %s/%s and what it deployed stay on %s, and Towline does not manage them any more",
+			f.App.Namespace, f.App.Name, clusterOf(f.App))
+	}
+	return c, refusal
+}
+
+// planAdopt says what becomes of an Application that the cluster has already.
+func planAdopt(f *Facts, r Request) (*Change, *Refusal) {
+	policy := cmp.Or(r.Policy, apis.AdoptAlways)
+	switch {
+	case !slices.Contains([]string{apis.AdoptNever, apis.AdoptMatching, apis.AdoptAlways}, policy):
+		return refuse("", "--policy: %q is not one of %s, %s, %s", policy, apis.AdoptNever, apis.AdoptMatching, apis.AdoptAlways)
+	case f.AdoptNever && policy != apis.AdoptNever:
+		return refuse("", "Towline runs with --adopt=never, which no Application lifts: rename Application %s/%s or the one on %s, or have an "+
+			"administrator of the hub change the flag", f.App.Namespace, f.App.Name, clusterOf(f.App))
+	case f.App.Annotations[apis.AnnotationAdopt] == policy:
+		return nothing("its annotation %s says %s already", apis.AnnotationAdopt, policy)
+	}
+	c, refusal := annotate(f, r, apis.AnnotationAdopt, policy, fmt.Sprintf("an Application that is on %s already is taken over: %s", clusterOf(f.App),
+		policy),
+		"condition PropagationError to go")
+	if c != nil && policy == apis.AdoptAlways {
+		c.Confirm = fmt.Sprintf("Application %s on %s is made to say what the hub's says, whoever made it", f.App.Name, clusterOf(f.App))
+	}
+	return c, refusal
+}
+
+func planMove(f *Facts, r Request) (*Change, *Refusal) {
+	app := f.App
+	switch {
+	case r.To == "":
+		return refuse("", "--to: name the cluster to move to")
+	case app.Cluster() == r.To:
+		return nothing("it names %s already", r.To)
+	case f.NoCluster:
+		return refuse("kubectl get managedclusters", "there is no ManagedCluster %q to move Application %s/%s to", r.To, app.Namespace, app.Name)
+	case app.Placement() != "":
+		return refuse(fmt.Sprintf("kubectl -n %s edit placement %s", app.Namespace, app.Placement()),
+			"Application %s/%s follows Placement %s, which chooses its cluster", app.Namespace, app.Name, app.Placement())
+	case !f.Set.keepsAnnotation(apis.AnnotationCluster, r.To):
+		return nil, f.Set.refuseMove(f)
+	}
+	patch, from := argocd.Patch{Annotations: map[string]*string{apis.AnnotationCluster: &r.To}}, app.Cluster()
+	if from == "" {
+		return change(f, patch, "it goes to "+r.To, "its ManifestWork on "+r.To), nil
+	}
+	c := change(f, patch, fmt.Sprintf("it moves from %s to %s", from, r.To), "its ManifestWork on "+r.To+", and none on "+from)
+	c.Confirm = fmt.Sprintf("Application %s/%s goes from %s to %s, and %s", app.Namespace, app.Name, from, r.To, leaves(app.Finalizers, from))
+	c.Asks = argocd.Destroys(app.Finalizers)
+	return c, nil
+}
+
+func planDelete(f *Facts, r Request) (*Change, *Refusal) {
+	app := f.App
+	if f.Set != nil && !f.Set.Gone && app.DeletionTimestamp == nil {
+		return nil, f.Set.refuseDelete(f)
+	}
+	finalizers := slices.Clone(app.Finalizers)
+	switch {
+	case r.Cascade == nil:
+	case *r.Cascade && !argocd.Destroys(finalizers):
+		finalizers = append(finalizers, apis.FinalizerResources)
+	case !*r.Cascade:
+		finalizers = slices.DeleteFunc(finalizers, argocd.IsCascadeFinalizer)
+	}
+	patch := argocd.Patch{}
+	if !slices.Equal(finalizers, app.Finalizers) {
+		if app.DeletionTimestamp != nil && len(finalizers) > len(app.Finalizers) {
+			return refuse("", "Application %s/%s is being deleted: it can get no finalizer any more, so --cascade=true comes too late", app.Namespace,
+				app.Name)
+		}
+		patch.Finalizers = &finalizers
+	}
+	if r.Force && !app.ToBeForced() {
+		yes := "true"
+		patch.Annotations = map[string]*string{apis.AnnotationForceDelete: &yes}
+	}
+	c := change(f, patch, "its deletion is asked for", "the Application to be gone")
+	if patch.Finalizers == nil && patch.Annotations == nil {
+		c.Patch = nil
+	}
+	c.Delete = app.DeletionTimestamp == nil
+	if !c.Delete && c.Patch == nil {
+		c.Message = "it is being deleted already"
+		return c, nil
+	}
+	c.Confirm = fmt.Sprintf("Application %s/%s is deleted, and %s", app.Namespace, app.Name, fate(app, finalizers))
+	if c.Asks = true; r.Force {
+		c.Confirm += ". The cluster is not waited for: what it has may remain"
+	}
+	return c, nil
+}
+
+// fate says what becomes of what a deleted Application deployed.
+func fate(app *argocd.Application, finalizers []string) string {
+	on := clusterOf(app)
+	if app.ToBeReleased() {
+		return "everything stays on " + on + ", as it is being released"
+	}
+	return leaves(finalizers, on)
+}
+
+// leaves says what an Application with these finalizers leaves on a cluster that it goes from.
+func leaves(finalizers []string, cluster string) string {
+	if argocd.Destroys(finalizers) {
+		return "all that it deployed on " + cluster + " is deleted with it"
+	}
+	return "what it deployed stays on " + cluster
+}
+
+// PauseOther is the change of an ApplicationSet, or of the namespace of a cluster, that pauses or resumes what belongs to it, by its
+// annotations, for the version only that was read.
+func PauseOther(annotations map[string]string, uid, resourceVersion string, pause bool) *Change {
+	value, set := annotations[apis.AnnotationPaused]
+	switch {
+	case pause && value != "" && argocd.Paused(annotations):
+		return &Change{Message: "it is paused already"}
+	case !pause && !set:
+		return &Change{Message: "it is not paused"}
+	}
+	var to any
+	message := "resumed"
+	if pause {
+		to, message = "true", "paused: nothing is written for the clusters of its Applications until it is resumed"
+	}
+	data, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": uid, "resourceVersion": resourceVersion, "annotations": map[string]any{apis.AnnotationPaused: to},
+	}})
+	if err != nil {
+		return &Change{Message: err.Error()} // strings can be encoded
+	}
+	return &Change{Patch: data, Message: message}
+}

@@ -1,0 +1,99 @@
+package ui
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+const host = "127.0.0.1:4321"
+
+func ask(t *testing.T, h http.Handler, address string, change func(*http.Request)) *httptest.ResponseRecorder {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+host+address, nil)
+	if change != nil {
+		change(r)
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// baked is the cookie that an answer sets.
+func baked(t *testing.T, w *httptest.ResponseRecorder) *http.Cookie {
+	t.Helper()
+	c, err := http.ParseSetCookie(w.Header().Get("Set-Cookie"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestLocal: the token works once, gives a cookie that scripts cannot read, and leaves the address.
+func TestLocal(t *testing.T) {
+	guard := NewLocal(host)
+	h, token := guard.Guard(Handler(small())), guard.Token()
+	if r := ask(t, h, "/", nil); r.Code != http.StatusForbidden {
+		t.Error("without a cookie:", r.Code)
+	}
+	if r := ask(t, h, "/?token=wrong", nil); r.Code != http.StatusForbidden || r.Header().Get("Set-Cookie") != "" {
+		t.Error("with a wrong token:", r.Code)
+	}
+	r := ask(t, h, "/?namespace=a&token="+token, nil)
+	if r.Code != http.StatusSeeOther || r.Header().Get("Location") != "/?namespace=a" {
+		t.Fatal("with the token:", r.Code, r.Header())
+	}
+	c := baked(t, r)
+	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || strings.Contains(c.Value, token) {
+		t.Error(c)
+	}
+	with := func(r *http.Request) { r.AddCookie(c) }
+	if r := ask(t, h, "/", with); r.Code != http.StatusOK {
+		t.Error("with the cookie:", r.Code)
+	}
+	if r := ask(t, h, "/?token="+token, nil); r.Code != http.StatusForbidden {
+		t.Error("the token works again:", r.Code)
+	}
+	if r := ask(t, h, "//evil.example/?token="+token, with); r.Header().Get("Location") != "/" {
+		t.Error("leads elsewhere:", r.Header())
+	}
+}
+
+// TestHost: a name of somebody else that leads here shows nothing, even with the cookie.
+func TestHost(t *testing.T) {
+	guard := NewLocal(host)
+	h := guard.Guard(Handler(small()))
+	c := baked(t, ask(t, h, "/?token="+guard.Token(), nil))
+	for _, other := range []string{"evil.example", "evil.example:4321", "127.0.0.1", "127.0.0.1:80", ""} {
+		r := ask(t, h, "/", func(r *http.Request) { r.AddCookie(c); r.Host = other })
+		if r.Code != http.StatusMisdirectedRequest {
+			t.Errorf("%q: %d", other, r.Code)
+		}
+	}
+}
+
+// TestProxied: there is no page without a token, and its own is the one that is used.
+func TestProxied(t *testing.T) {
+	got := ""
+	h := Proxied(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = Token(r.Context()) }))
+	for title, tc := range map[string]struct {
+		header, value, want string
+	}{
+		"none":          {"X", "y", ""},
+		"basic":         {"Authorization", "Basic abc", ""},
+		"bearer":        {"Authorization", "Bearer abc", "abc"},
+		"small letters": {"Authorization", "bearer abc", "abc"},
+		"forwarded":     {"X-Forwarded-Access-Token", "abc", "abc"},
+	} {
+		got = ""
+		r := ask(t, h, "/", func(r *http.Request) { r.Header.Set(tc.header, tc.value) })
+		code := http.StatusOK
+		if tc.want == "" {
+			code = http.StatusUnauthorized
+		}
+		if r.Code != code || got != tc.want {
+			t.Errorf("%s: %d, %q", title, r.Code, got)
+		}
+	}
+}

@@ -1,0 +1,108 @@
+// Keeps a page current by server-sent events, and moves about a matrix by arrow keys. All HTML is the server's, where text is escaped.
+"use strict";
+(() => {
+  const live = document.getElementById("live");
+  const say = (text, on) => { if (live) { live.textContent = text; live.classList.toggle("on", on); } };
+  const main = () => document.getElementById("main");
+
+  // place names where the focus is, so that it can be found again in new elements.
+  const place = () => {
+    const a = document.activeElement, row = a && a.closest("[id]");
+    if (!row || !main().contains(a)) return null;
+    return { id: row.id, n: [...row.querySelectorAll("a,input,select,button")].indexOf(a) };
+  };
+  const restore = (p) => {
+    const row = p && document.getElementById(p.id);
+    if (!row || (document.activeElement && document.activeElement !== document.body)) return;
+    const to = p.n < 0 ? row : row.querySelectorAll("a,input,select,button")[p.n];
+    if (to) to.focus({ preventScroll: true });
+  };
+
+  const put = (part) => {
+    const old = document.getElementById(part.ID);
+    if (!old) return false;
+    const t = document.createElement("template");
+    t.innerHTML = part.HTML.trim();
+    const now = t.content.firstElementChild;
+    if (!now) return false;
+    now.classList.add("changed");
+    old.replaceWith(now);
+    return true;
+  };
+
+  const patch = (parts) => {
+    const p = place();
+    const ok = parts.map(put).every(Boolean);
+    rove();
+    restore(p);
+    if (!ok) reload();
+  };
+
+  let loading = false, again = false;
+  const reload = async () => {
+    if (loading) { again = true; return; }
+    loading = true;
+    try {
+      const r = await fetch(location.href, { headers: { Accept: "text/html" }, credentials: "same-origin" });
+      const page = new DOMParser().parseFromString(await r.text(), "text/html");
+      const now = page.getElementById("main");
+      // What somebody is typing is not taken away.
+      if (now && !(document.activeElement && document.activeElement.matches("input,select"))) {
+        const p = place();
+        main().replaceWith(document.adoptNode(now));
+        rove();
+        restore(p);
+      } else if (now) { setTimeout(reload, 3000); }
+    } catch { say("the page cannot be reached", false); }
+    loading = false;
+    if (again) { again = false; reload(); }
+  };
+
+  // rove leaves one cell of a matrix in the order of the Tab key: arrow keys reach the others.
+  const cells = (t) => [...t.rows].map((r) => [...r.cells].map((c) => c.querySelector("a")));
+  const rove = () => {
+    for (const t of document.querySelectorAll("table[data-grid]")) {
+      const links = t.tBodies.length ? t.querySelectorAll("tbody a") : [];
+      let kept = t.contains(document.activeElement) ? document.activeElement : null;
+      for (const a of links) {
+        if (!kept) kept = a;
+        const to = a === kept ? 0 : -1;
+        if (a.tabIndex !== to) a.tabIndex = to;
+      }
+    }
+  };
+  const steps = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+  document.addEventListener("keydown", (e) => {
+    const step = steps[e.key], a = document.activeElement, table = a && a.closest("table[data-grid]");
+    if (!step || !table || a.tagName !== "A" || e.ctrlKey || e.altKey || e.metaKey) return;
+    const grid = cells(table), tr = a.closest("tr"), td = a.closest("th,td");
+    let y = [...table.rows].indexOf(tr) + step[0], x = [...tr.cells].indexOf(td) + step[1];
+    while (grid[y] && x >= 0 && x < grid[y].length && !grid[y][x]) { y += step[0]; x += step[1]; }
+    const to = grid[y] && grid[y][x];
+    if (!to) return;
+    e.preventDefault();
+    if (a.closest("tbody")) a.tabIndex = -1;
+    to.tabIndex = 0;
+    to.focus();
+  });
+
+  const listen = () => {
+    const m = main();
+    if (!m || !m.dataset.digest || !window.EventSource) return;
+    const at = new URL(location.href);
+    at.searchParams.set("digest", m.dataset.digest);
+    at.hash = "";
+    const s = new EventSource(at);
+    s.addEventListener("hello", () => say("live", true));
+    s.addEventListener("patch", (e) => { say("live", true); patch(JSON.parse(e.data)); });
+    s.addEventListener("reload", () => { say("live", true); reload(); });
+    s.onerror = () => {
+      say("not live: trying again", false);
+      s.close(); // it would come back with the digest of the page as it was
+      setTimeout(() => reload().then(listen), 2000);
+    };
+    addEventListener("pagehide", () => s.close(), { once: true });
+  };
+  rove();
+  listen();
+})();

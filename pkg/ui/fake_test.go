@@ -1,0 +1,133 @@
+package ui
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/view"
+	"github.com/towline-io/towline/pkg/why"
+)
+
+// fake is a hub in memory.
+type fake struct {
+	mu      sync.Mutex
+	apps    []*argocd.Application
+	managed []clusterv1.ManagedCluster
+	unread  []string
+	steps   []view.Step
+	orphans []Orphan
+	changed chan struct{}
+	version uint64
+}
+
+// For implements Source.
+func (f *fake) For(*http.Request) (Hub, error) { return f, nil }
+
+// Fleet implements Hub.
+func (f *fake) Fleet(_ context.Context, namespaces []string) (*Fleet, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := &Fleet{Version: f.version, Unread: f.unread, Deleting: map[string]time.Time{}}
+	for _, a := range f.apps {
+		if len(namespaces) > 0 && a.Namespace != namespaces[0] {
+			continue
+		}
+		out.Rows = append(out.Rows, view.OfApplication(a))
+		if a.DeletionTimestamp != nil {
+			out.Deleting[a.Namespace+"/"+a.Name] = a.DeletionTimestamp.Time
+		}
+	}
+	out.Clusters.Managed = f.managed
+	view.Sort(out.Rows)
+	return out, nil
+}
+
+// Changed implements Hub.
+func (f *fake) Changed(_ []string, version uint64) <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.changed == nil {
+		f.changed = make(chan struct{})
+	}
+	if version != f.version {
+		done := make(chan struct{})
+		close(done)
+		return done
+	}
+	return f.changed
+}
+
+// change changes the fleet.
+func (f *fake) change(do func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	do()
+	f.version++
+	if f.changed != nil {
+		close(f.changed)
+		f.changed = nil
+	}
+}
+
+// Application implements Hub.
+func (f *fake) Application(_ context.Context, key types.NamespacedName) (*Application, error) {
+	for _, a := range f.apps {
+		if a.Namespace == key.Namespace && a.Name == key.Name {
+			return &Application{App: a, Ladder: why.Of(&why.Facts{App: a, WorkUnread: true}), Tree: view.TreeOf(&view.TreeFacts{App: a, WorkUnread: true}),
+				Events: []corev1.Event{{Reason: "Sent", Type: "Normal", Message: a.Status.Health.Message, LastTimestamp: metav1.Unix(1e9, 0)}}}, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // as Hub has it
+}
+
+// Steps implements Hub.
+func (f *fake) Steps(context.Context, types.NamespacedName) ([]view.Step, error) { return f.steps, nil }
+
+// Cluster implements Hub.
+func (f *fake) Cluster(context.Context, string) (*Cluster, error) {
+	return &Cluster{Agent: "v1.2.3"}, nil
+}
+
+// Orphans implements Hub.
+func (f *fake) Orphans(context.Context) ([]Orphan, error) { return f.orphans, nil }
+
+// app is an Application of a set on a cluster.
+func app(namespace, set, cluster, health string) *argocd.Application {
+	controller := true
+	a := &argocd.Application{}
+	a.Namespace, a.Name = namespace, cluster+"-"+set
+	a.Labels = map[string]string{apis.LabelPull: "true"}
+	a.Annotations = map[string]string{apis.AnnotationCluster: cluster}
+	a.OwnerReferences = []metav1.OwnerReference{{APIVersion: "argoproj.io/v1alpha1", Kind: "ApplicationSet", Name: set, Controller: &controller}}
+	a.Status.Sync = &argocd.Sync{Status: "Synced", Revision: "0123456789012345678901234567890123456789"}
+	a.Status.Health.Status = health
+	a.Status.ReconciledAt = "2026-01-02T03:04:05Z"
+	return a
+}
+
+func managed(name, region string) clusterv1.ManagedCluster {
+	m := clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"region": region}}}
+	m.Spec.HubAcceptsClient = true
+	m.Status.Version.Kubernetes = "v1.35.1"
+	m.Status.Conditions = []metav1.Condition{{Type: clusterv1.ManagedClusterConditionAvailable, Status: metav1.ConditionTrue}}
+	return m
+}
+
+// ready is a hub whose fleet is at hand.
+type ready struct {
+	*fake
+
+	fleet *Fleet
+}
+
+// Fleet implements Hub.
+func (r ready) Fleet(context.Context, []string) (*Fleet, error) { return r.fleet, nil }

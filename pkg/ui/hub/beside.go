@@ -1,0 +1,143 @@
+package hub
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+	"sync"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/ui"
+	"github.com/towline-io/towline/pkg/view"
+)
+
+const (
+	// lease is the one that a cluster's registration agent renews, in the cluster's namespace (Open Cluster Management 1).
+	lease = "managed-cluster-lease"
+
+	// addOnLabel is on the ManifestWorks of an add-on, with its name (Open Cluster Management 1); agent is that of Towline's.
+	addOnLabel, agent = "open-cluster-management.io/addon-name", "towline-agent"
+
+	// maxOrphans is how many orphans are shown.
+	maxOrphans = 1000
+
+	// lookAgain is how long what was found of orphans is shown.
+	lookAgain = 30 * time.Second
+)
+
+// Steps implements ui.Hub.
+func (p *Person) Steps(ctx context.Context, key types.NamespacedName) ([]view.Step, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	r := &reader{WithWatch: p.client}
+	set, err := r.applicationSet(ctx, key)
+	if err != nil || set == nil {
+		return nil, err
+	}
+	out := make([]view.Step, 0, len(set.Status.ApplicationStatus))
+	for _, s := range set.Status.ApplicationStatus {
+		if s.Step != "" { // an ApplicationSet without steps has them empty
+			out = append(out, view.Step(s))
+		}
+	}
+	return out, nil
+}
+
+// Cluster implements ui.Hub.
+func (p *Person) Cluster(ctx context.Context, name string) (*ui.Cluster, error) {
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	r := &reader{WithWatch: p.client}
+	out := &ui.Cluster{}
+	l, err := get(ctx, r, types.NamespacedName{Namespace: name, Name: lease}, &coordinationv1.Lease{})
+	if err != nil && !apierrors.IsForbidden(err) {
+		return nil, err
+	}
+	if l != nil && l.Spec.RenewTime != nil {
+		out.Heard = &l.Spec.RenewTime.Time
+	}
+	works := &workv1.ManifestWorkList{}
+	err = r.List(ctx, works, client.InNamespace(name), client.MatchingLabels{addOnLabel: agent})
+	if err != nil && !apierrors.IsForbidden(err) {
+		return nil, err
+	}
+	for i := range works.Items {
+		if v := agentVersion(&works.Items[i]); v != "" {
+			out.Agent = v
+		}
+	}
+	out.Unread = r.unread
+	return out, nil
+}
+
+// agentVersion is the tag or digest of the image of Towline's agent; empty where a work does not have it.
+func agentVersion(w *workv1.ManifestWork) string {
+	for _, m := range w.Spec.Workload.Manifests {
+		d := &appsv1.Deployment{}
+		if json.Unmarshal(m.Raw, d) != nil || d.Kind != "Deployment" {
+			continue
+		}
+		for _, c := range d.Spec.Template.Spec.Containers {
+			image := c.Image[strings.LastIndex(c.Image, "/")+1:]
+			if i := strings.IndexAny(image, "@:"); i >= 0 {
+				return image[i+1:]
+			}
+		}
+	}
+	return ""
+}
+
+// orphans are those that were found last.
+type orphans struct {
+	mu    sync.Mutex
+	found []ui.Orphan
+	err   error
+	at    time.Time
+}
+
+// Orphans implements ui.Hub. All works have to be looked at, so it is done now and then only.
+func (p *Person) Orphans(ctx context.Context) ([]ui.Orphan, error) {
+	p.orphans.mu.Lock()
+	defer p.orphans.mu.Unlock()
+	if time.Since(p.orphans.at) > lookAgain {
+		ctx, cancel := context.WithTimeout(ctx, timeout)
+		defer cancel()
+		p.orphans.found, p.orphans.err = p.findOrphans(ctx)
+		p.orphans.at = time.Now()
+	}
+	return p.orphans.found, p.orphans.err
+}
+
+// findOrphans reads the metadata of all works.
+func (p *Person) findOrphans(ctx context.Context) ([]ui.Orphan, error) {
+	var out []ui.Orphan
+	for next := ""; ; {
+		page := &metav1.PartialObjectMetadataList{}
+		page.SetGroupVersionKind(schema.GroupVersion(workv1.GroupVersion).WithKind("ManifestWorkList"))
+		if err := p.client.List(ctx, page, client.Limit(pageSize), client.Continue(next)); err != nil {
+			return nil, client.IgnoreNotFound(err)
+		}
+		for i := range page.Items {
+			a := page.Items[i].Annotations
+			if a[apis.AnnotationOrphanedAt] != "" && len(out) < maxOrphans {
+				out = append(out, ui.Orphan{
+					Cluster: page.Items[i].Namespace, Work: page.Items[i].Name, Since: a[apis.AnnotationOrphanedAt], Decided: a[apis.AnnotationOrphaned],
+					Application: a[apis.AnnotationHubNamespace] + "/" + a[apis.AnnotationHubName],
+				})
+			}
+		}
+		if next = page.GetContinue(); next == "" {
+			return out, nil
+		}
+	}
+}

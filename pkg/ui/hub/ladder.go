@@ -1,0 +1,193 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/managedcluster"
+	"github.com/towline-io/towline/pkg/why"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// reader reads for one page, and notes what may not be read.
+type reader struct {
+	client.WithWatch
+
+	mu     sync.Mutex
+	unread []string
+}
+
+// Get implements client.Reader.
+func (r *reader) Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
+	return r.note("get", into, key.Namespace, r.WithWatch.Get(ctx, key, into, opts...))
+}
+
+// List implements client.Reader. A kind that the hub does not serve has no objects.
+func (r *reader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	o := client.ListOptions{}
+	o.ApplyOptions(opts)
+	return client.IgnoreNotFound(r.note("list", list, o.Namespace, r.WithWatch.List(ctx, list, opts...)))
+}
+
+func (r *reader) note(verb string, of runtime.Object, namespace string, err error) error {
+	if !apierrors.IsForbidden(err) {
+		return err
+	}
+	kind := "objects"
+	if gvk, e := apiutil.GVKForObject(of, r.Scheme()); e == nil {
+		single, _ := cutList(gvk)
+		if m, e := r.RESTMapper().RESTMapping(single.GroupKind(), single.Version); e == nil {
+			kind = m.Resource.GroupResource().String()
+		}
+	}
+	line := verb + " " + kind
+	if namespace != "" {
+		line += " in namespace " + namespace
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Contains(r.unread, line) {
+		r.unread = append(r.unread, line)
+	}
+	return err
+}
+
+// cutList is the kind of the items of a list.
+func cutList(gvk schema.GroupVersionKind) (schema.GroupVersionKind, bool) {
+	const suffix = "List"
+	if n := len(gvk.Kind) - len(suffix); n > 0 && gvk.Kind[n:] == suffix {
+		gvk.Kind = gvk.Kind[:n]
+		return gvk, true
+	}
+	return gvk, false
+}
+
+// facts are those of the way of an Application.
+func (r *reader) facts(ctx context.Context, app *argocd.Application, flags Flags) (*why.Facts, error) {
+	f := &why.Facts{Now: time.Now(), App: app}
+	if err := r.set(ctx, f); err != nil {
+		return nil, err
+	}
+	if err := r.decide(ctx, f, flags); err != nil {
+		return nil, err
+	}
+	f.Unread = slices.Sorted(slices.Values(r.unread))
+	return f, nil
+}
+
+// set reads the ApplicationSet that made the Application.
+func (r *reader) set(ctx context.Context, f *why.Facts) error {
+	name, ok := f.App.ApplicationSet()
+	if !ok {
+		return nil
+	}
+	set, err := r.applicationSet(ctx, types.NamespacedName{Namespace: f.App.Namespace, Name: name})
+	if apierrors.IsForbidden(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.Set = &why.Set{Namespace: f.App.Namespace, Name: name, Missing: set == nil}
+	if set != nil {
+		f.Set.Applications, f.Set.Conditions = set.Status.applications(), set.Status.Conditions
+	}
+	return nil
+}
+
+// decide reads what becomes of the Application: by Towline's own decision, where all that it takes may be read.
+func (r *reader) decide(ctx context.Context, f *why.Facts, flags Flags) error {
+	explainer, err := r.explainer(ctx, flags)
+	if err != nil {
+		return err
+	}
+	facts, plan, err := explainer.Explain(ctx, f.App)
+	switch {
+	case err == nil && len(r.unread) == 0:
+		managed := facts.Clusters[f.App.Cluster()]
+		f.Plan, f.Work, f.Managed = plan, facts.Own, &managed
+		return nil
+	case err != nil && !apierrors.IsForbidden(err):
+		return fmt.Errorf("what becomes of Application %s/%s: %w", f.App.Namespace, f.App.Name, err)
+	case f.App.Cluster() == "":
+		return nil
+	}
+	f.Work, err = get(ctx, r, work.Key(f.App), &workv1.ManifestWork{})
+	if f.WorkUnread = apierrors.IsForbidden(err); err != nil && !f.WorkUnread {
+		return err
+	}
+	cluster, err := get(ctx, r, types.NamespacedName{Name: f.App.Cluster()}, &clusterv1.ManagedCluster{})
+	if err == nil && cluster != nil {
+		managed := managedcluster.Of(cluster, nil)
+		f.Managed = &managed
+	}
+	if apierrors.IsForbidden(err) {
+		return nil
+	}
+	return err
+}
+
+// applicationSet is an ApplicationSet, of which only its status is known.
+type applicationSet struct {
+	Status setStatus `json:"status"`
+}
+
+type setStatus struct {
+	ResourcesCount    int                `json:"resourcesCount"`
+	Resources         []struct{}         `json:"resources"`
+	Conditions        []metav1.Condition `json:"conditions"`
+	ApplicationStatus []struct {
+		Application string `json:"application"`
+		Step        string `json:"step"`
+		Status      string `json:"status"`
+		Message     string `json:"message"`
+	} `json:"applicationStatus"`
+}
+
+// applications is how many Applications it has: Argo CD 3 counts them, and older ones list them.
+func (s *setStatus) applications() int { return max(s.ResourcesCount, len(s.Resources)) }
+
+// applicationSet reads one; nil where there is none. What is not as it should be in its status is left out.
+func (r *reader) applicationSet(ctx context.Context, key types.NamespacedName) (*applicationSet, error) {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(argocd.GroupVersion.WithKind("ApplicationSet"))
+	u, err := get(ctx, r, key, u)
+	if err != nil || u == nil {
+		return nil, err
+	}
+	out := &applicationSet{}
+	status, _, _ := unstructured.NestedMap(u.Object, "status")
+	for name, value := range status {
+		// One field at a time, so that one that another Argo CD writes otherwise spoils no other.
+		part := &setStatus{}
+		if runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{name: value}, part) != nil {
+			continue
+		}
+		switch name {
+		case "resourcesCount":
+			out.Status.ResourcesCount = part.ResourcesCount
+		case "resources":
+			out.Status.Resources = part.Resources
+		case "conditions":
+			out.Status.Conditions = part.Conditions
+		case "applicationStatus":
+			out.Status.ApplicationStatus = part.ApplicationStatus
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,206 @@
+package hub
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"sync"
+	"time"
+	"unique"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/rest"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/ui"
+	"github.com/towline-io/towline/pkg/view"
+)
+
+const (
+	// patience is how long a page waits for the first list. After that it shows what has come so far, and the rest as it comes.
+	patience = 600 * time.Millisecond
+
+	// maxNamespaces is how many namespaces one person looks into at the same time.
+	maxNamespaces = 8
+)
+
+// Flags are the flags of the hub's Towline that decide what becomes of an Application, as far as the user has set them.
+type Flags struct {
+	// ArgoCDNamespace is that of the hub's Argo CD; empty for what Towline's Deployment says.
+	ArgoCDNamespace string
+}
+
+// Person is the hub as one identity may read it. It implements ui.Hub.
+type Person struct {
+	client client.WithWatch
+	flags  Flags
+
+	// ctx ends what is followed, end ends it.
+	ctx context.Context //nolint:containedctx // the lifetime of what is followed, which no request has
+	end context.CancelFunc
+
+	mu           sync.Mutex
+	applications map[string]*feed[unique.Handle[application]]
+	clusters     *feed[unique.Handle[cluster]]
+	version      uint64
+	changed      chan struct{}
+	used         time.Time
+
+	orphans orphans
+}
+
+// newPerson is one with the identity of a config.
+func newPerson(ctx context.Context, config *rest.Config, flags Flags) (*Person, error) {
+	c, err := connect(config)
+	if err != nil {
+		return nil, err
+	}
+	p := &Person{client: c, flags: flags, applications: map[string]*feed[unique.Handle[application]]{}, changed: make(chan struct{}), version: 1}
+	p.ctx, p.end = context.WithCancel(ctx)
+	return p, nil
+}
+
+// bump tells who waits that something has changed.
+func (p *Person) bump() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.version++
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// Changed implements ui.Hub.
+func (p *Person) Changed(_ []string, version uint64) <-chan struct{} {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.used = time.Now()
+	if p.version != version {
+		done := make(chan struct{})
+		close(done)
+		return done
+	}
+	return p.changed
+}
+
+// feeds are those of the namespaces, none for all, started where they were not.
+func (p *Person) feeds(namespaces []string) ([]*feed[unique.Handle[application]], error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.used = time.Now()
+	if len(namespaces) == 0 {
+		namespaces = []string{""}
+	}
+	var out []*feed[unique.Handle[application]]
+	for _, ns := range namespaces {
+		if p.applications[ns] == nil {
+			if len(p.applications) > maxNamespaces {
+				return nil, &ui.Refusal{Code: 429, Message: "You look into too many namespaces at the same time. Wait some minutes."}
+			}
+			f := &feed[unique.Handle[application]]{
+				client: p.client, empty: &argocd.ApplicationList{}, keep: keepApplication, changed: p.bump,
+				opts: []client.ListOption{client.InNamespace(ns), client.HasLabels{apis.LabelPull}},
+			}
+			p.applications[ns] = f
+			go f.run(p.ctx)
+		}
+		out = append(out, p.applications[ns])
+	}
+	if p.clusters == nil {
+		p.clusters = &feed[unique.Handle[cluster]]{client: p.client, empty: &clusterv1.ManagedClusterList{}, keep: keepCluster, changed: p.bump}
+		go p.clusters.run(p.ctx)
+	}
+	return out, nil
+}
+
+// Fleet implements ui.Hub.
+func (p *Person) Fleet(ctx context.Context, namespaces []string) (*ui.Fleet, error) {
+	feeds, err := p.feeds(namespaces)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for {
+		p.mu.Lock()
+		version, changed := p.version, p.changed
+		p.mu.Unlock()
+		f, err := p.snapshot(feeds, namespaces)
+		if err != nil || !f.Reading || ctx.Err() != nil {
+			if f != nil {
+				f.Version = version
+			}
+			return f, err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// snapshot is what is known now.
+func (p *Person) snapshot(feeds []*feed[unique.Handle[application]], namespaces []string) (*ui.Fleet, error) {
+	f := &ui.Fleet{Deleting: map[string]time.Time{}}
+	for i, feed := range feeds {
+		kept, filled, err := feed.state()
+		f.Reading = f.Reading || !filled
+		switch {
+		case apierrors.IsUnauthorized(err):
+			p.forget()
+			return nil, err
+		case err != nil && len(namespaces) == 0:
+			f.Unread = append(f.Unread, unread("list Applications of all namespaces", err))
+		case err != nil:
+			f.Unread = append(f.Unread, unread("list Applications in namespace "+namespaces[i], err))
+		}
+		for _, h := range kept {
+			add(f, h.Value())
+		}
+	}
+	view.Sort(f.Rows)
+	kept, filled, err := p.clusters.state()
+	f.Reading = f.Reading || !filled
+	f.Clusters.ManagedUnread = err != nil || !filled
+	if err != nil {
+		f.Unread = append(f.Unread, unread("list ManagedClusters", err))
+	}
+	for _, h := range kept {
+		c := h.Value()
+		f.Clusters.Managed = append(f.Clusters.Managed, c.managed())
+	}
+	slices.SortFunc(f.Clusters.Managed, func(a, b clusterv1.ManagedCluster) int { return cmp.Compare(a.Name, b.Name) })
+	return f, nil
+}
+
+// forget has nobody wait for the end of an identity that is none.
+func (p *Person) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.used = time.Time{}
+}
+
+// add adds what was kept of an Application.
+func add(f *ui.Fleet, a application) {
+	r := a.row
+	if a.heard != 0 {
+		at := time.Unix(a.heard, 0)
+		r.Heard = &at
+	}
+	if a.deleting != 0 {
+		f.Deleting[r.ID()] = time.Unix(a.deleting, 0)
+	}
+	f.Rows = append(f.Rows, r)
+}
+
+// unread says that something cannot be read: as a right that is missing, or in the API server's words.
+func unread(what string, err error) string {
+	if apierrors.IsForbidden(err) {
+		return "You may not " + what + "."
+	}
+	return "Cannot " + what + ": " + err.Error()
+}
+
+func sorted(list []string) []string { slices.Sort(list); return list }

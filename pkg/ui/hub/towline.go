@@ -1,0 +1,79 @@
+package hub
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/pflag"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers/propagation"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/authorization"
+)
+
+// labels select the Deployment of the hub's Towline, as deploy/base has it.
+var labels = client.MatchingLabels{"app.kubernetes.io/name": "towline"}
+
+// explainer decides as the hub's Towline does: by the flags in its Deployment, where that may be read and is there, and by their defaults
+// otherwise.
+func (r *reader) explainer(ctx context.Context, flags Flags) (*propagation.Explainer, error) {
+	e := &propagation.Explainer{Client: r, ArgoCDNamespace: flags.ArgoCDNamespace}
+	list := &appsv1.DeploymentList{}
+	// Who may not read it is told by the defaults; that is no right that a tenant has to have.
+	if err := r.WithWatch.List(ctx, list, labels); err != nil && !apierrors.IsForbidden(err) {
+		return nil, err
+	}
+	for i := range list.Items {
+		d := &list.Items[i]
+		for _, c := range d.Spec.Template.Spec.Containers {
+			if len(c.Args) == 0 || c.Args[0] != "controller" {
+				continue
+			}
+			if err := setFlags(e, d.Namespace, c.Args[1:]); err != nil {
+				return nil, fmt.Errorf("arguments of Deployment %s/%s: %w", d.Namespace, d.Name, err)
+			}
+		}
+	}
+	if e.ArgoCDNamespace == "" {
+		e.ArgoCDNamespace = apis.DefaultArgoCDNamespace
+	}
+	return e, nil
+}
+
+// setFlags sets what flags of `towline controller` count in a decision. What the user has set stays.
+func setFlags(e *propagation.Explainer, namespace string, args []string) error {
+	fs := pflag.NewFlagSet("towline controller", pflag.ContinueOnError)
+	fs.ParseErrorsAllowlist.UnknownFlags = true
+	argocd := fs.String("argocd-namespace", namespace, "")
+	fs.StringVar(&e.Clusters, "cluster-authorization", "", "")
+	rules := fs.StringSlice("allowed-app-namespaces", nil, "")
+	fs.StringToStringVar(&e.AppNamespaces, "app-namespaces", nil, "")
+	executor := fs.String("work-executor-service-account", "", "")
+	fs.StringVar(&e.Options.Move.Order, "move-order", "", "")
+	fs.StringVar(&e.Options.Adopt, "adopt", "", "")
+	revocation := fs.String("on-revocation", "", "")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	if e.ArgoCDNamespace == "" {
+		e.ArgoCDNamespace = *argocd
+	}
+	e.Options.Revocation.Delete = *revocation == "delete"
+	var err error
+	if *executor != "" {
+		if e.Executor, err = authorization.ParseServiceAccount(*executor); err != nil {
+			return err
+		}
+	}
+	for _, text := range *rules {
+		rule, err := authorization.ParseNamespaceRule(text)
+		if err != nil {
+			return err
+		}
+		e.NamespaceRules = append(e.NamespaceRules, rule)
+	}
+	return nil
+}

@@ -1,0 +1,62 @@
+package ui
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/view"
+)
+
+// applicationPage is one Application.
+func applicationPage(v *visit, p *painted) error {
+	key := v.key()
+	p.Title, p.Page = key.String(), "applications"
+	p.concerns = func(r *view.Row) bool { return r.Namespace == key.Namespace && r.Name == key.Name }
+	a, err := v.Hub.Application(v.Request.Context(), key)
+	if err != nil {
+		return err
+	}
+	if a == nil {
+		return &Refusal{Code: http.StatusNotFound, Message: "There is no Application " + key.String() + "."}
+	}
+	row := view.OfApplication(a.App)
+	history := slices.Clone(a.App.Status.History)
+	slices.Reverse(history)
+	data := map[string]any{
+		"Row": &row, "Ladder": a.Ladder, "Broken": a.Ladder.Broken(), "Verdict": a.Ladder.Verdict(), "App": a.App, "Query": p.Query,
+		"Tree": a.Tree, "Events": a.Events, "EventsUnread": a.EventsUnread, "History": history, "Actions": actions(a.App),
+	}
+	for _, section := range []string{"application", "ladder", "conditions", "tree", "actions", "history", "events"} {
+		if err := p.add(section+".html", section, data); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// action is something that can be done about an Application, with the command that does it.
+type action struct{ Does, Command string }
+
+// actions are those of an Application.
+func actions(app *argocd.Application) []action {
+	at := " -n " + app.Namespace + " " + app.Name
+	pause := action{"Write nothing for its cluster for a while", "kubectl towline pause" + at}
+	if argocd.Paused(app.Annotations) {
+		pause = action{"Go on", "kubectl towline resume" + at}
+	}
+	out := []action{
+		{"Ask why it is as it is", "kubectl towline why" + at},
+		{"Sync it", "kubectl towline sync" + at},
+		{"Compare with Git again", "kubectl towline refresh" + at},
+	}
+	if o := app.Status.OperationState; o != nil && o.Phase == "Running" {
+		out = append(out, action{"Stop the operation", "kubectl towline stop" + at})
+	}
+	return append(out, pause,
+		action{"Move it to another cluster", "kubectl towline move" + at + " --to CLUSTER"},
+		action{"Leave it on the cluster, without Towline", "kubectl towline release" + at},
+		action{"Delete it here and there", "kubectl towline delete" + at},
+		action{"See all of it", "kubectl -n " + app.Namespace + " get applications.argoproj.io " + app.Name + " -o yaml"},
+	)
+}

@@ -1,0 +1,104 @@
+package ui
+
+import (
+	"cmp"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/towline-io/towline/pkg/view"
+	"github.com/towline-io/towline/pkg/why"
+)
+
+// maxRows is how many rows a page shows: those that need the most attention.
+const maxRows = 1000
+
+// key is the namespace and name in the address of a request.
+func (v *visit) key() types.NamespacedName {
+	return types.NamespacedName{Namespace: v.Request.PathValue("namespace"), Name: v.Request.PathValue("name")}
+}
+
+// setPage is one ApplicationSet.
+func setPage(v *visit, p *painted) error {
+	key, f := v.key(), v.filters()
+	p.Title, p.Page = key.String(), "sets"
+	p.concerns = func(r *view.Row) bool { return r.Namespace == key.Namespace && r.Set == key.Name }
+	rows := v.rows(p.concerns)
+	if len(rows) == 0 {
+		return notFound("There is no Application of ApplicationSet %s that you may read.", key)
+	}
+	s := view.SetOfApplications(key.Namespace, key.Name, slices.Clone(rows))
+	steps, err := v.Hub.Steps(v.Request.Context(), key)
+	unread := apierrors.IsForbidden(err)
+	if err != nil && !unread {
+		return err
+	}
+	s.RollOut(steps)
+	data := map[string]any{"Set": s, "Waves": s.Waves, "Unread": unread, "Query": p.Query}
+	if err := p.add("set.html", "set", data); err != nil {
+		return err
+	}
+	if err := p.add("revisions.html", "revisions", revisions(rows)); err != nil {
+		return err
+	}
+	shown := s.Rows
+	if f.Cluster != "" {
+		shown = v.rows(func(r *view.Row) bool { return p.concerns(r) && r.Cluster == f.Cluster })
+	}
+	return p.rows(shown, f.Problems)
+}
+
+// revision is what some clusters of a set run.
+type revision struct {
+	// Revision is the commit or version, State the worst state of those that run it.
+	Revision string
+	State    why.State
+
+	// Applications is how many run it, and Clusters names the first of them.
+	Applications int
+	Clusters     []string
+}
+
+// maxNamed is how many clusters are named.
+const maxNamed = 8
+
+// revisions are those of a set side by side, the one that most clusters run first.
+func revisions(rows []view.Row) []*revision {
+	var out []*revision
+	for i := range rows {
+		r := &rows[i]
+		n := slices.IndexFunc(out, func(x *revision) bool { return x.Revision == r.Revision })
+		if n < 0 {
+			n, out = len(out), append(out, &revision{Revision: r.Revision})
+		}
+		out[n].Applications++
+		out[n].State = view.Worst(out[n].State, r.State)
+		if len(out[n].Clusters) < maxNamed {
+			out[n].Clusters = append(out[n].Clusters, r.Cluster)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *revision) int { return cmp.Compare(b.Applications, a.Applications) })
+	return out
+}
+
+// rows adds a table of Applications.
+func (p *painted) rows(rows []view.Row, problems bool) error {
+	if problems {
+		rows = view.Problems(rows)
+	}
+	view.SortWorst(rows)
+	left := max(0, len(rows)-maxRows)
+	rows = rows[:len(rows)-left]
+	if err := p.add("rows-head.html", "", left); err != nil {
+		return err
+	}
+	for i := range rows {
+		id := ident("a", rows[i].ID())
+		if err := p.add("row.html", id, map[string]any{"ID": id, "Row": &rows[i], "Query": p.Query}); err != nil {
+			return err
+		}
+	}
+	p.Chunks = append(p.Chunks, plain("</tbody></table></div></section>"))
+	return nil
+}

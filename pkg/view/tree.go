@@ -1,0 +1,227 @@
+package view
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/observed"
+	"github.com/towline-io/towline/pkg/why"
+)
+
+// Node is one object of a tree: an ApplicationSet, an Application of the hub, its ManifestWork, its Application on the cluster, a
+// resource there, or several resources in one.
+type Node struct {
+	// Kind is the object's, Namespace and Name name it. Several in one have a Name alone.
+	Kind      string `json:"kind,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+
+	// Cluster is where it is; empty for the hub.
+	Cluster string `json:"cluster,omitempty"`
+
+	// State is how it is, Status the same in the words of whoever tells of it, and Message what is wrong.
+	State   why.State `json:"state"`
+	Status  string    `json:"status,omitempty"`
+	Message string    `json:"message,omitempty"`
+
+	// Children are what it brings.
+	Children []*Node `json:"children,omitempty"`
+}
+
+// TreeFacts are what was read of an Application for a tree.
+type TreeFacts struct {
+	// App is the hub's Application.
+	App *argocd.Application
+
+	// Work is its ManifestWork; nil where there is none, or where it may not be read, which WorkUnread tells.
+	Work       *workv1.ManifestWork
+	WorkUnread bool
+
+	// Report is what the agent tells of it; nil where it does not, or where that may not be read.
+	Report *v1alpha1.ApplicationReport
+}
+
+// TreeOfSet is the tree of an ApplicationSet, with the trees of its Applications in their order.
+func TreeOfSet(namespace, name string, apps []*Node) *Node {
+	n := &Node{Kind: "ApplicationSet", Namespace: namespace, Name: name, Children: apps, State: why.OK}
+	for _, a := range apps {
+		n.State = Worst(n.State, a.State)
+	}
+	n.Status = plural(len(apps), "Application")
+	return n
+}
+
+// TreeOf is the tree of an Application.
+func TreeOf(f *TreeFacts) *Node {
+	row := OfApplication(f.App)
+	there := &Node{
+		Kind: argocd.Kind, Namespace: f.App.ClusterNamespace(), Name: f.App.Name, Cluster: row.Cluster,
+		State: row.State, Status: words(row.Sync, row.Health), Children: resources(f, row.Cluster),
+	}
+	if r := f.Report; r != nil {
+		there.Namespace = r.Application.Namespace
+	}
+	there.Message = unlisted(f)
+	app := &Node{
+		Kind: argocd.Kind, Namespace: f.App.Namespace, Name: f.App.Name, State: row.State,
+		Status:  cmp.Or(row.Reason, words(row.Sync, row.Health)),
+		Message: Beside(row.Reason, row.Message),
+	}
+	if row.Cluster == "" {
+		return app
+	}
+	work := workNode(f, row.Cluster)
+	app.Children = []*Node{work}
+	if f.Work != nil || f.WorkUnread {
+		work.Children = []*Node{there}
+	}
+	return app
+}
+
+// unlisted says that there are more resources than are listed; empty where that is not so.
+func unlisted(f *TreeFacts) string {
+	if f.Report == nil || f.Report.Truncated == nil || f.Report.Truncated.Resources == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d more resources are not listed", f.Report.Truncated.Resources)
+}
+
+func workNode(f *TreeFacts, cluster string) *Node {
+	n := &Node{Kind: "ManifestWork", Namespace: cluster, State: why.OK}
+	switch {
+	case f.WorkUnread:
+		n.Name, n.State, n.Status = "?", why.Unknown, "may not be read"
+		return n
+	case f.Work == nil:
+		n.Name, n.State, n.Status = "-", why.Waiting, "not made"
+		return n
+	}
+	n.Name, n.Status = f.Work.Name, "Applied"
+	applied := meta.FindStatusCondition(f.Work.Status.Conditions, workv1.WorkApplied)
+	switch {
+	case applied == nil || applied.ObservedGeneration != f.Work.Generation:
+		n.State, n.Status = why.Waiting, "not applied yet"
+	case applied.Status != metav1.ConditionTrue:
+		n.State, n.Status, n.Message = why.Blocked, "not applied", applied.Message
+	}
+	return n
+}
+
+// resources are the nodes of an Application's resources: those with problems first.
+func resources(f *TreeFacts, cluster string) []*Node {
+	s := &f.App.Status
+	if len(s.Resources) == 0 && f.Report != nil {
+		s = &f.Report.Status
+	}
+	problems := map[string]observed.Problem{}
+	for _, p := range observed.Problems(s) {
+		problems[key(&p.Resource)] = p
+	}
+	var out []*Node
+	for i := range s.Resources {
+		r := &s.Resources[i]
+		n := resource(r, cluster)
+		if p, ok := problems[key(r)]; ok {
+			n.State, n.Message = why.Blocked, p.Message
+			n.Status = words(p.State, r.Status)
+		}
+		delete(problems, key(r))
+		out = append(out, n)
+	}
+	for _, p := range problems { // those that could not even be compared
+		n := resource(&p.Resource, cluster)
+		n.State, n.Status, n.Message = why.Blocked, p.State, p.Message
+		out = append(out, n)
+	}
+	slices.SortFunc(out, func(a, b *Node) int {
+		return cmp.Or(cmp.Compare(slices.Index(ranks, a.State), slices.Index(ranks, b.State)),
+			cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+func resource(r *argocd.ResourceStatus, cluster string) *Node {
+	n := &Node{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Cluster: cluster, State: why.OK, Status: r.Status}
+	if r.Group != "" {
+		n.Kind += "." + r.Group
+	}
+	if r.Hook {
+		n.Status = "hook"
+		return n
+	}
+	if h := r.Health; h != nil {
+		n.Status = words(r.Status, h.Status)
+		if h.Status != "Healthy" {
+			n.State, n.Message = why.Waiting, h.Message
+		}
+		if h.Status == "Degraded" || h.Status == "Missing" {
+			n.State = why.Blocked
+		}
+	}
+	if r.Status != "" && r.Status != "Synced" {
+		n.State = Worst(n.State, why.Waiting)
+	}
+	return n
+}
+
+func key(r *argocd.ResourceStatus) string {
+	return strings.Join([]string{r.Group, r.Kind, r.Namespace, r.Name}, "/")
+}
+
+// Problems is the tree without what is well; nil where all of it is.
+func (n *Node) Problems() *Node {
+	out := *n
+	out.Children = nil
+	for _, c := range n.Children {
+		if p := c.Problems(); p != nil {
+			out.Children = append(out.Children, p)
+		}
+	}
+	if len(out.Children) == 0 && (n.State == why.OK || n.State == why.Unknown) {
+		return nil
+	}
+	return &out
+}
+
+// Compact is the tree with resources that are well in one line, and each Application of the hub with its work and the cluster's
+// Application in one.
+func (n *Node) Compact() *Node {
+	out := *n
+	out.Children = nil
+	well := 0
+	for _, c := range n.Children {
+		switch {
+		case n.Cluster != "" && c.State == why.OK:
+			well++
+		case c.Kind == "ManifestWork" && len(c.Children) == 1 && (c.State == why.OK || c.State == why.Unknown):
+			only := c.Children[0].Compact()
+			out.Cluster, out.Children = only.Cluster, append(out.Children, only.Children...)
+		default:
+			out.Children = append(out.Children, c.Compact())
+		}
+	}
+	if well > 0 {
+		out.Children = append(out.Children, &Node{Name: plural(well, "resource"), Cluster: n.Cluster, State: why.OK, Status: "all well"})
+	}
+	return &out
+}
+
+// words are the words that are not empty, with commas between them.
+func words(list ...string) string {
+	return strings.Join(slices.Compact(slices.DeleteFunc(list, func(s string) bool { return s == "" })), ", ")
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
