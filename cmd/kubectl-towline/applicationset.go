@@ -8,6 +8,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/generator"
+	"github.com/towline-io/towline/pkg/view"
 )
 
 // applicationSet is an ApplicationSet, of which only what is looked at is known.
@@ -54,4 +55,21 @@ func (s *applicationSet) decisionGenerators() []map[string]string {
 		return nil // as the API server gave it, it can be encoded
 	}
 	return generator.Labels(spec)
+}
+
+// steps are what it says of its Applications while it rolls out in steps; empty where it does not.
+func (s *applicationSet) steps() []view.Step {
+	list, _, _ := unstructured.NestedSlice(s.Object, "status", "applicationStatus")
+	var out []view.Step
+	for _, item := range list {
+		fields, ok := item.(map[string]any)
+		if !ok {
+			continue
+		}
+		text := func(name string) string { value, _ := fields[name].(string); return value }
+		if text("step") != "" {
+			out = append(out, view.Step{Application: text("application"), Step: text("step"), Status: text("status"), Message: text("message")})
+		}
+	}
+	return out
 }

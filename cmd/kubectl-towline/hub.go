@@ -1,11 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"reflect"
 	"slices"
+	"sync"
 
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -26,8 +30,12 @@ import (
 type hub struct {
 	client.Client
 
-	// unread are the reads that were refused.
+	// unread are the reads that were refused; mu is held by whoever notes one, as several may wait at the same time.
+	mu     sync.Mutex
 	unread []string
+
+	// read are the objects that were read, where a command looks once; nil where it looks again.
+	read map[string]client.Object
 }
 
 // connect is a client for the hub of the kubeconfig. It asks for no discovery: it knows the kinds that it reads.
@@ -36,12 +44,12 @@ func (o *options) connect() (*hub, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.QPS, config.Burst = 50, 100
+	config.QPS, config.Burst = cmp.Or(o.qps, 50), 100
 	scheme, err := newScheme()
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.New(config, client.Options{Scheme: scheme, Mapper: newMapper()})
+	c, err := client.NewWithWatch(config, client.Options{Scheme: scheme, Mapper: newMapper()})
 	return &hub{Client: c}, err
 }
 
@@ -49,7 +57,7 @@ func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
 		corev1.AddToScheme, appsv1.AddToScheme, argocd.AddToScheme, v1alpha1.AddToScheme,
-		clusterv1.Install, clusterv1beta1.Install, clusterv1beta2.Install, workv1.Install,
+		coordinationv1.AddToScheme, clusterv1.Install, clusterv1beta1.Install, clusterv1beta2.Install, workv1.Install,
 	} {
 		if err := add(scheme); err != nil {
 			return nil, err
@@ -64,13 +72,15 @@ func newMapper() meta.RESTMapper {
 	add := func(scope meta.RESTScope, gv schema.GroupVersion, kinds ...string) {
 		for _, kind := range kinds {
 			m.Add(gv.WithKind(kind), scope)
+			m.Add(gv.WithKind(kind+"List"), scope) // as a cache asks for it
 		}
 	}
 	add(meta.RESTScopeRoot, corev1.SchemeGroupVersion, "Namespace")
-	add(meta.RESTScopeNamespace, corev1.SchemeGroupVersion, "Secret", "ConfigMap")
+	add(meta.RESTScopeNamespace, corev1.SchemeGroupVersion, "Secret", "ConfigMap", "Event")
 	add(meta.RESTScopeNamespace, appsv1.SchemeGroupVersion, "Deployment")
 	add(meta.RESTScopeNamespace, argocd.GroupVersion, "Application", "ApplicationSet", "AppProject")
-	add(meta.RESTScopeNamespace, v1alpha1.GroupVersion, "MulticlusterApplicationSetReport")
+	add(meta.RESTScopeNamespace, coordinationv1.SchemeGroupVersion, "Lease")
+	add(meta.RESTScopeNamespace, v1alpha1.GroupVersion, "MulticlusterApplicationSetReport", "ApplicationReport")
 	add(meta.RESTScopeRoot, schema.GroupVersion(clusterv1.GroupVersion), "ManagedCluster")
 	add(meta.RESTScopeRoot, schema.GroupVersion(clusterv1beta2.GroupVersion), "ManagedClusterSet")
 	add(meta.RESTScopeNamespace, schema.GroupVersion(clusterv1beta2.GroupVersion), "ManagedClusterSetBinding")
@@ -81,7 +91,16 @@ func newMapper() meta.RESTMapper {
 
 // Get implements client.Reader.
 func (h *hub) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-	return h.note("get", obj, key.Namespace, h.Client.Get(ctx, key, obj, opts...))
+	name := fmt.Sprintf("%T %s %s", obj, obj.GetObjectKind().GroupVersionKind(), key)
+	if known := h.read[name]; known != nil {
+		reflect.ValueOf(obj).Elem().Set(reflect.ValueOf(known.DeepCopyObject()).Elem())
+		return nil
+	}
+	err := h.note("get", obj, key.Namespace, h.Client.Get(ctx, key, obj, opts...))
+	if known, ok := obj.DeepCopyObject().(client.Object); ok && err == nil && h.read != nil {
+		h.read[name] = known
+	}
+	return err
 }
 
 // List implements client.Reader. A kind that the hub does not serve has no objects.
@@ -106,6 +125,8 @@ func (h *hub) note(verb string, obj runtime.Object, namespace string, err error)
 	if namespace != "" {
 		line += " in namespace " + namespace
 	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
 	if !slices.Contains(h.unread, line) {
 		h.unread = append(h.unread, line)
 	}

@@ -9,9 +9,11 @@ import (
 	"io"
 	"os"
 
+	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/towline-io/towline/pkg/why"
@@ -38,7 +40,14 @@ type found why.State
 // Error implements error.
 func (f found) Error() string { return string(f) }
 
+// quiet silences what libraries log: it says nothing to users, and would stand among what is printed.
+func quiet() {
+	ctrl.SetLogger(logr.Discard())
+	klog.SetLogger(logr.Discard())
+}
+
 func main() {
+	quiet()
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
 	cmd := newCommand(streams)
 	os.Exit(exitCode(cmd.ExecuteContext(ctrl.SetupSignalHandler()), streams.ErrOut))
@@ -52,6 +61,8 @@ func exitCode(err error, out io.Writer) int {
 		return exitGood
 	case errors.As(err, &f):
 		return exitCodes[why.State(f)]
+	case errors.As(err, &failure{}):
+		return exitError
 	}
 	fmt.Fprintln(out, "error:", err)
 	if apierrors.IsForbidden(err) {
@@ -75,6 +86,20 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	o.addFlags(cmd.PersistentFlags())
 	cmd.SetOut(streams.Out)
 	cmd.SetErr(streams.ErrOut)
+	cmd.AddCommand(newShowCommands(o)...)
+	o.completeFlag(cmd, "namespace", namespaceKind)
+	cmd.AddCommand(newVerbCommands(o)...)
+	cmd.AddCommand(newOrphansCommand(o))
+	cmd.AddCommand(newCheckCommand(o))
 	cmd.AddCommand(newWhyCommand(o))
+	cmd.AddCommand(newBundleCommand(o), newDashboardCommand(o))
 	return cmd
+}
+
+// newShowCommands are those that show a fleet.
+func newShowCommands(o *options) []*cobra.Command {
+	return []*cobra.Command{
+		newStatusCommand(o), newGetCommand(o), newTreeCommand(o), newMatrixCommand(o), newClustersCommand(o), newEventsCommand(o),
+		newStatsCommand(o),
+	}
 }

@@ -3,6 +3,9 @@ package main
 import (
 	"bytes"
 	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -99,5 +102,27 @@ It is stopped at: cluster's Argo CD.
 	o.output = "xml"
 	if err := o.validate(); err == nil || !strings.Contains(err.Error(), `--output: "xml" is not one of table`) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestCommandsThatAreNamed: documentation and remedies name no command that there is not.
+func TestCommandsThatAreNamed(t *testing.T) {
+	files, err := filepath.Glob("../../docs/*.md")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("%v: %v", files, err)
+	}
+	named := regexp.MustCompile("kubectl towline ([a-z]+)")
+	root := newCommand(genericiooptions.IOStreams{})
+	root.InitDefaultCompletionCmd()
+	for _, file := range append(files, "../../README.md", "../../pkg/why/remedies.go", "../../pkg/steer/lifecycle.go", "../../pkg/check/hub.go") {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range named.FindAllStringSubmatch(string(text), -1) {
+			if cmd, _, err := root.Find(m[1:]); err != nil || cmd == root {
+				t.Errorf("%s names kubectl towline %s", file, m[1])
+			}
+		}
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"fmt"
 	"slices"
 	"strings"
@@ -21,9 +22,14 @@ type options struct {
 	output  string
 	noColor bool
 	towline towline
+	qps     float32 // requests per second; 0 for the default, negative for no limit but the API server's
+
+	// answers are the lines that a person types: one reader has them all, so that none is lost in the buffer of another.
+	answers *bufio.Reader
 }
 
 func newOptions(streams genericiooptions.IOStreams) *options {
+	streams.ErrOut = &together{to: streams.ErrOut}
 	return &options{IOStreams: streams, config: genericclioptions.NewConfigFlags(true), output: formats[0]}
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/pflag"
 	appsv1 "k8s.io/api/apps/v1"
@@ -24,6 +25,8 @@ type towline struct {
 	moveOrder            string
 	adopt                string
 	onRevocation         string
+	argocdRedis          string
+	controllers          []string
 }
 
 // towlineLabel selects Towline's Deployment, as deploy/base has it.
@@ -70,6 +73,16 @@ func (t *towline) controllerFlags(fs *pflag.FlagSet, namespace string) {
 	fs.StringVar(&t.moveOrder, "move-order", "", "")
 	fs.StringVar(&t.adopt, "adopt", "", "")
 	fs.StringVar(&t.onRevocation, "on-revocation", "", "")
+	fs.StringVar(&t.argocdRedis, "argocd-redis", "", "")
+	fs.StringSliceVar(&t.controllers, "controllers", nil, "")
+}
+
+// resourceTree is the name, in --controllers, of the one that writes to Argo CD's Redis.
+const resourceTree = "resourcetree"
+
+// runs tells whether a controller runs: all do, unless some are named.
+func (t *towline) runs(name string) bool {
+	return len(t.controllers) == 0 || slices.Contains(t.controllers, "*") || slices.Contains(t.controllers, name)
 }
 
 // explainer is one with the flags of the hub's Towline.

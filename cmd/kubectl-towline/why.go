@@ -41,8 +41,11 @@ func newWhyCommand(o *options) *cobra.Command {
 			"  kubectl towline why -n argocd guestbook-app-set --cluster cluster7",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return w.run(cmd.Context(), args[0]) },
+
+		ValidArgsFunction: one(o.complete(applicationKind, applicationSetKind)),
 	}
 	cmd.Flags().StringVar(&w.cluster, "cluster", "", "the cluster on which an ApplicationSet's Application is missing")
+	o.completeFlag(cmd, "cluster", clusterKind)
 	return cmd
 }
 
@@ -74,6 +77,8 @@ func (o *whyOptions) run(ctx context.Context, name string) error {
 
 // facts reads the way of an Application, or of what an ApplicationSet is to have on a cluster.
 func (h *hub) facts(ctx context.Context, t *towline, key types.NamespacedName, cluster string) (*why.Facts, error) {
+	h.read = map[string]client.Object{} // the way is looked at once, and the decision reads again what its rules need
+	defer func() { h.read = nil }()
 	f := &why.Facts{Now: time.Now(), Cluster: cluster}
 	var err error
 	if cluster != "" {

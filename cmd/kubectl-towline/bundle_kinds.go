@@ -1,0 +1,133 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/bundle"
+	"github.com/towline-io/towline/pkg/check"
+)
+
+// bundledKind is a kind whose objects are in a bundle. Secrets and ConfigMaps are none.
+type bundledKind struct {
+	group, version, kind string
+
+	// label is "<key>" or "<key>=<value>" of those that are wanted; empty for all.
+	label string
+
+	// name is that of the file, where the kind is not.
+	name string
+}
+
+func (k bundledKind) gvk() schema.GroupVersionKind {
+	return schema.GroupVersionKind{Group: k.group, Version: k.version, Kind: k.kind + "List"}
+}
+
+// file is a name for objects of the kind.
+func (k bundledKind) file() string {
+	name := cmp.Or(k.name, strings.ToLower(k.kind))
+	if k.label == apis.LabelDependency {
+		name += "-dependencies"
+	}
+	return name + ".yaml"
+}
+
+// clean is an object of the kind without what is secret. A work that carries dependencies is cut in either file.
+func (k bundledKind) clean(o *unstructured.Unstructured) map[string]any {
+	if _, ok := o.GetLabels()[apis.LabelDependency]; ok && k.kind == "ManifestWork" {
+		return bundle.Dependency(o.Object)
+	}
+	return bundle.Object(o.Object)
+}
+
+// ofTowline is on what deploy/ installs.
+const ofTowline = "app.kubernetes.io/part-of=towline"
+
+// bundled are all kinds that are in a bundle.
+var bundled = []bundledKind{
+	{"argoproj.io", "v1alpha1", "Application", "", ""},
+	{"argoproj.io", "v1alpha1", "ApplicationSet", "", ""},
+	{"argoproj.io", "v1alpha1", "AppProject", "", ""},
+	{"work.open-cluster-management.io", "v1", "ManifestWork", apis.LabelPull, ""},
+	{"work.open-cluster-management.io", "v1", "ManifestWork", apis.LabelDependency, ""},
+	{apis.Group, "v1alpha1", "MulticlusterApplicationSetReport", "", ""},
+	{apis.Group, "v1alpha1", "ApplicationReport", "", ""},
+	{apis.Group, "v1beta1", "GitOpsCluster", "", ""},
+	{"cluster.open-cluster-management.io", "v1", "ManagedCluster", "", ""},
+	{"cluster.open-cluster-management.io", "v1beta1", "Placement", "", ""},
+	{"cluster.open-cluster-management.io", "v1beta1", "PlacementDecision", "", ""},
+	{"cluster.open-cluster-management.io", "v1beta2", "ManagedClusterSet", "", ""},
+	{"cluster.open-cluster-management.io", "v1beta2", "ManagedClusterSetBinding", "", ""},
+	{"addon.open-cluster-management.io", "v1alpha1", "ManagedClusterAddOn", "", ""},
+	{"apps", "v1", "Deployment", "app.kubernetes.io/name=towline", ""},
+	{"", "v1", "Pod", "app.kubernetes.io/name=towline", ""},
+	{"rbac.authorization.k8s.io", "v1", "ClusterRole", ofTowline, ""},
+	{"rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", ofTowline, ""},
+	{"rbac.authorization.k8s.io", "v1", "Role", ofTowline, ""},
+	{"rbac.authorization.k8s.io", "v1", "RoleBinding", ofTowline, ""},
+	{"admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy", ofTowline, ""},
+	{"admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding", ofTowline, ""},
+}
+
+// events adds those that Towline has recorded anywhere, and all of the namespaces that it runs in: of other tenants there are none.
+func (c *collector) events(ctx context.Context) error {
+	if err := c.objects(ctx, bundledKind{"", "v1", "Event", "", "event"}, reporter); err != nil {
+		return err
+	}
+	done := map[string]bool{}
+	for _, w := range c.facts.Workloads {
+		if !w.OfTowline() || done[w.Namespace] {
+			continue
+		}
+		done[w.Namespace] = true
+		if err := c.objects(ctx, bundledKind{"", "v1", "Event", "", "event-" + w.Namespace}, client.InNamespace(w.Namespace)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unrelated tells whether a workload is no pull controller, and not of Argo CD.
+func unrelated(w check.Workload) bool { return !w.OfTowline() && !w.OfArgoCD() && !w.OfPull() }
+
+// pods adds logs and metrics of Towline's Pods.
+func (c *collector) pods(ctx context.Context) {
+	list := &corev1.PodList{}
+	if err := c.List(ctx, list, client.MatchingLabels{"app.kubernetes.io/name": "towline"}); err != nil {
+		c.archive.Note("logs: %v", err)
+		return
+	}
+	for i := range list.Items {
+		p := &list.Items[i]
+		path := "/api/v1/namespaces/" + p.Namespace + "/pods/"
+		name := p.Namespace + "-" + p.Name
+		for _, container := range p.Spec.Containers {
+			c.text(ctx, "logs/"+name+"-"+container.Name+".log", path+p.Name+"/log", map[string]string{
+				"container": container.Name, "tailLines": strconv.FormatInt(c.logLines, 10),
+			})
+		}
+		c.text(ctx, "metrics/"+name+".txt", path+"https:"+p.Name+":8443/proxy/metrics", nil)
+	}
+}
+
+// text adds what the API server gives for a path.
+func (c *collector) text(ctx context.Context, file, path string, params map[string]string) {
+	request := c.discovery.RESTClient().Get().AbsPath(path)
+	for key, value := range params {
+		request.Param(key, value)
+	}
+	data, err := request.DoRaw(ctx)
+	if err != nil {
+		c.archive.Note("%s: %v", file, err)
+		return
+	}
+	c.archive.Add(file, []byte(bundle.Text(string(data))))
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/towline-io/towline/pkg/check"
+)
+
+// addOnGroup is Open Cluster Management's group of add-ons.
+var addOnGroup = schema.GroupVersion{Group: "addon.open-cluster-management.io", Version: "v1alpha1"}
+
+// addOns reads which of Towline's add-ons the clusters have.
+func (r *factReader) addOns(ctx context.Context) error {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(addOnGroup.WithKind("ManagedClusterAddOnList"))
+	by := map[string]check.Cluster{}
+	for _, c := range r.facts.Clusters {
+		by[c.Name] = c
+	}
+	return r.take(check.AddOns, pages(ctx, r, list, pageSize, func(page *unstructured.UnstructuredList) error {
+		for i := range page.Items {
+			a := &page.Items[i]
+			if c, known := by[a.GetNamespace()]; known {
+				c.AddOns[a.GetName()] = available(a)
+			}
+		}
+		return nil
+	}))
+}
+
+// available tells whether an object has the condition Available.
+func available(obj *unstructured.Unstructured) bool {
+	list, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
+	for _, item := range list {
+		c, _ := item.(map[string]any)
+		if c["type"] == "Available" {
+			return c["status"] == "True"
+		}
+	}
+	return false
+}
+
+// template reads the image of the agent.
+func (r *factReader) template(ctx context.Context) error {
+	t := &unstructured.Unstructured{}
+	t.SetGroupVersionKind(addOnGroup.WithKind("AddOnTemplate"))
+	if err := r.Get(ctx, types.NamespacedName{Name: check.AddOnAgent}, t); err != nil {
+		return r.take(check.Templates, err)
+	}
+	manifests, _, _ := unstructured.NestedSlice(t.Object, "spec", "agentSpec", "workload", "manifests")
+	for _, m := range manifests {
+		o, _ := m.(map[string]any)
+		containers, _, _ := unstructured.NestedSlice(o, "spec", "template", "spec", "containers")
+		for _, c := range containers {
+			container, _ := c.(map[string]any)
+			r.facts.Agent, _ = container["image"].(string)
+		}
+	}
+	return nil
+}
+
+// mayInstall asks what the user may do.
+func (r *factReader) mayInstall(ctx context.Context) error {
+	r.facts.Rights = map[check.Right]bool{}
+	for _, right := range check.ToInstall {
+		review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: attributes(right)}}
+		if err := r.Create(ctx, review); err != nil {
+			return r.take(check.Reviews, err)
+		}
+		r.facts.Rights[right] = review.Status.Allowed
+	}
+	return nil
+}
+
+func attributes(r check.Right) *authorizationv1.ResourceAttributes {
+	return &authorizationv1.ResourceAttributes{Verb: r.Verb, Group: r.Group, Resource: r.Resource, Namespace: r.Namespace}
+}
+
+// cluster reads what there is to know of a managed cluster.
+func (r *factReader) cluster(ctx context.Context, namespace, workAgent string) error {
+	if err := all(ctx, r.served, r.workloads); err != nil {
+		return err
+	}
+	r.facts.Rights = map[check.Right]bool{}
+	for _, right := range check.OfWorkAgent {
+		right.Namespace = namespace
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User: workAgent, Groups: serviceAccountGroups(workAgent), ResourceAttributes: attributes(right),
+		}}
+		if err := r.Create(ctx, review); err != nil {
+			return r.take(check.Reviews, err)
+		}
+		r.facts.Rights[right] = review.Status.Allowed
+	}
+	return nil
+}
+
+// serviceAccountGroups are the groups of a ServiceAccount; none for another user.
+func serviceAccountGroups(user string) []string {
+	account, is := strings.CutPrefix(user, "system:serviceaccount:")
+	if !is {
+		return nil
+	}
+	namespace, _, _ := strings.Cut(account, ":")
+	return []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"}
+}

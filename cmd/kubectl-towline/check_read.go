@@ -1,0 +1,304 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	admissionv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/argoredis"
+	"github.com/towline-io/towline/pkg/check"
+	"github.com/towline-io/towline/pkg/clusterimport"
+)
+
+// factReader reads what checks look at.
+type factReader struct {
+	client.Client
+
+	discovery discovery.DiscoveryInterface
+	facts     *check.Facts
+}
+
+func newFactReader(config *rest.Config) (*factReader, error) {
+	c, err := connectAll(config)
+	if err != nil {
+		return nil, err
+	}
+	d, err := discovery.NewDiscoveryClientForConfig(config)
+	return &factReader{c, d, &check.Facts{Now: time.Now(), Unread: map[string]bool{}, Served: map[string]bool{}}}, err
+}
+
+// connectAll is a client that asks the API server which kinds it has.
+func connectAll(config *rest.Config) (client.Client, error) {
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
+	}
+	for _, add := range []func(*runtime.Scheme) error{
+		coordinationv1.AddToScheme, admissionv1.AddToScheme, authorizationv1.AddToScheme,
+	} {
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
+	}
+	return client.New(config, client.Options{Scheme: scheme})
+}
+
+// take notes what may not be read. What is not there is no failure.
+func (r *factReader) take(kind string, err error) error {
+	switch {
+	case apierrors.IsForbidden(err):
+		r.facts.Unread[kind] = true
+	case err == nil, apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+	default:
+		return err
+	}
+	return nil
+}
+
+// all makes each read, until one fails.
+func all(ctx context.Context, reads ...func(context.Context) error) error {
+	for _, read := range reads {
+		if err := read(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hub reads what there is to know of a hub.
+func (r *factReader) hub(ctx context.Context, t *towline) error {
+	if err := r.take(check.Deployments, t.read(ctx, r)); err != nil {
+		return err
+	}
+	r.facts.Namespace, r.facts.Redis = cmp.Or(t.argocdNamespace, apis.DefaultArgoCDNamespace), t.argocdRedis
+	r.facts.NoTree = !t.runs(resourceTree)
+	return all(ctx, r.served, r.workloads, r.schemas, r.leases, r.older, r.policies, r.services, r.refused, r.clusters, r.addOns, r.template)
+}
+
+// served reads the version of the API server, and what it serves.
+func (r *factReader) served(_ context.Context) error {
+	v, err := r.discovery.ServerVersion()
+	if err != nil {
+		return err
+	}
+	r.facts.Kubernetes = v.GitVersion
+	for _, resource := range check.NeededResources() {
+		i := strings.LastIndex(resource, "/")
+		list, err := r.discovery.ServerResourcesForGroupVersion(resource[:i])
+		if err != nil && !apierrors.IsNotFound(err) {
+			return err
+		}
+		for k := 0; list != nil && k < len(list.APIResources); k++ {
+			r.facts.Served[resource[:i]+"/"+list.APIResources[k].Name] = true
+		}
+	}
+	return nil
+}
+
+func (r *factReader) workloads(ctx context.Context) error {
+	deployments, sets := &appsv1.DeploymentList{}, &appsv1.StatefulSetList{}
+	if err := r.take(check.Deployments, r.List(ctx, deployments)); err != nil {
+		return err
+	}
+	if err := r.take(check.Deployments, r.List(ctx, sets)); err != nil {
+		return err
+	}
+	add := func(m metav1.ObjectMeta, wanted *int32, ready int32, pod corev1.PodSpec) {
+		w := check.Workload{Namespace: m.Namespace, Name: m.Name, Labels: m.Labels, Wanted: 1, Ready: ready}
+		if wanted != nil {
+			w.Wanted = *wanted
+		}
+		if len(pod.Containers) > 0 {
+			w.Image = pod.Containers[0].Image
+		}
+		r.facts.Workloads = append(r.facts.Workloads, w)
+	}
+	for _, d := range deployments.Items {
+		add(d.ObjectMeta, d.Spec.Replicas, d.Status.ReadyReplicas, d.Spec.Template.Spec)
+	}
+	for _, s := range sets.Items {
+		add(s.ObjectMeta, s.Spec.Replicas, s.Status.ReadyReplicas, s.Spec.Template.Spec)
+	}
+	return nil
+}
+
+// schemas reads which of the fields that are looked for CRDs have.
+func (r *factReader) schemas(ctx context.Context) error {
+	r.facts.Fields = map[string]bool{}
+	read := map[string]*unstructured.Unstructured{}
+	for _, s := range check.Schemas {
+		crd, known := read[s.CRD]
+		if !known {
+			crd = &unstructured.Unstructured{}
+			crd.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+			err := r.Get(ctx, types.NamespacedName{Name: s.CRD}, crd)
+			if err != nil {
+				crd = nil
+			}
+			if err := r.take(check.CRDs, err); err != nil {
+				return err
+			}
+			read[s.CRD] = crd
+		}
+		if crd == nil {
+			continue
+		}
+		versions, _, _ := unstructured.NestedSlice(crd.Object, "spec", "versions")
+		has := false
+		for _, v := range versions {
+			version, _ := v.(map[string]any)
+			open, _, _ := unstructured.NestedMap(version, "schema", "openAPIV3Schema")
+			has = has || check.HasField(open, s.Field)
+		}
+		r.facts.Fields[s.CRD+":"+s.Field] = has
+	}
+	return nil
+}
+
+func (r *factReader) leases(ctx context.Context) error {
+	namespaces := map[string]bool{r.facts.Namespace: true}
+	for _, w := range r.facts.Workloads {
+		if w.Labels["app.kubernetes.io/name"] == "towline" {
+			namespaces[w.Namespace] = true
+		}
+	}
+	var err error
+	for _, ns := range slices.Sorted(maps.Keys(namespaces)) {
+		l, e := r.lease(ctx, types.NamespacedName{Namespace: ns, Name: "towline-controller"})
+		if err = cmp.Or(err, e); l != nil && (r.facts.Lease == nil || l.Renewed.After(r.facts.Lease.Renewed)) {
+			r.facts.Lease = l
+		}
+	}
+	if err != nil && r.facts.Lease == nil { // one that was found tells, whatever another namespace says
+		return r.take(check.Leases, err)
+	}
+	r.facts.OlderLease, err = r.lease(ctx, clusterimport.OlderLease)
+	if apierrors.IsForbidden(err) {
+		return nil // the Deployments tell as well
+	}
+	return err
+}
+
+func (r *factReader) lease(ctx context.Context, key types.NamespacedName) (*check.Lease, error) {
+	l, err := read(ctx, r, key, &coordinationv1.Lease{})
+	if l == nil || err != nil {
+		return nil, err
+	}
+	out := &check.Lease{}
+	if l.Spec.HolderIdentity != nil {
+		out.Holder = *l.Spec.HolderIdentity
+	}
+	if l.Spec.RenewTime != nil {
+		out.Renewed = l.Spec.RenewTime.Time
+	}
+	return out, nil
+}
+
+// older reads whether the older controllers' own switch is off.
+func (r *factReader) older(ctx context.Context) error {
+	for _, w := range r.facts.Workloads {
+		if !strings.HasPrefix(w.Name, "multicluster-integrations") {
+			continue
+		}
+		m, err := read(ctx, r, types.NamespacedName{Namespace: w.Namespace, Name: "multicluster-integrations-config"}, &corev1.ConfigMap{})
+		if err != nil {
+			return r.take(check.ConfigMaps, err)
+		}
+		r.facts.OlderDisabled = m != nil && check.OlderDisabled(m.Data["config.yaml"])
+	}
+	return nil
+}
+
+func (r *factReader) policies(ctx context.Context) error {
+	list, bindings := &admissionv1.ValidatingAdmissionPolicyList{}, &admissionv1.ValidatingAdmissionPolicyBindingList{}
+	if err := r.take(check.Policies, r.List(ctx, list)); err != nil {
+		return err
+	}
+	if err := r.take(check.Policies, r.List(ctx, bindings)); err != nil {
+		return err
+	}
+	bound := map[string]bool{}
+	for _, b := range bindings.Items {
+		bound[b.Spec.PolicyName] = true
+	}
+	r.facts.Policies = map[string]bool{}
+	for _, p := range list.Items {
+		r.facts.Policies[p.Name] = bound[p.Name]
+	}
+	return nil
+}
+
+// services reads by what Argo CD's Redis is found.
+func (r *factReader) services(ctx context.Context) error {
+	params, list := &corev1.ConfigMap{}, &corev1.ServiceList{}
+	var err error
+	if r.facts.Redis == "" { // no flag says where it is
+		err = r.Get(ctx, client.ObjectKey{Namespace: r.facts.Namespace, Name: argoredis.Params}, params)
+	}
+	if client.IgnoreNotFound(err) == nil {
+		err = r.List(ctx, list, client.InNamespace(r.facts.Namespace))
+	}
+	if err != nil {
+		if apierrors.IsForbidden(err) {
+			return nil
+		}
+		return err
+	}
+	r.facts.ArgoCDParams, r.facts.Services = params.Data, map[string]bool{}
+	for _, s := range list.Items {
+		r.facts.Services[s.Name] = true
+	}
+	return nil
+}
+
+// refused reads what work agents say of Applications that they could not apply.
+func (r *factReader) refused(ctx context.Context) error {
+	said := map[string]string{}
+	err := applications(ctx, r, func(app *argocd.Application) {
+		if k := argocd.IndexCondition(app.Status.Conditions, apis.ConditionWorkApplyError); k >= 0 {
+			said[app.Cluster()] = app.Status.Conditions[k].Message
+		}
+	})
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil
+	case err != nil && !meta.IsNoMatchError(err):
+		return err
+	}
+	r.facts.Refused = said
+	return nil
+}
+
+func (r *factReader) clusters(ctx context.Context) error {
+	return r.take(check.Clusters, pages(ctx, r, &clusterv1.ManagedClusterList{}, pageSize, func(page *clusterv1.ManagedClusterList) error {
+		for _, c := range page.Items {
+			r.facts.Clusters = append(r.facts.Clusters, check.Cluster{
+				Name: c.Name, Accepted: c.Spec.HubAcceptsClient, AddOns: map[string]bool{},
+				Available: meta.IsStatusConditionTrue(c.Status.Conditions, clusterv1.ManagedClusterConditionAvailable),
+			})
+		}
+		return nil
+	}))
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+	"k8s.io/apimachinery/pkg/labels"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/view"
+)
+
+// scope are the flags of commands that look at many Applications.
+type scope struct {
+	*options
+
+	all      bool
+	problems bool
+}
+
+func (s *scope) addFlags(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&s.all, "all-namespaces", "A", false, "look into all namespaces of the hub")
+	cmd.Flags().BoolVar(&s.problems, "problems", false, "show only what is not well")
+}
+
+// where is the namespace to look into; empty for all.
+func (s *scope) where() (string, error) {
+	if s.all {
+		return "", nil
+	}
+	return s.namespace()
+}
+
+// begin checks the flags, and connects.
+func (s *scope) begin() (*hub, string, error) {
+	if err := s.validate(); err != nil {
+		return nil, "", err
+	}
+	namespace, err := s.where()
+	if err != nil {
+		return nil, "", err
+	}
+	h, err := s.connect()
+	return h, namespace, err
+}
+
+// getOptions are those of `kubectl towline get apps`.
+type getOptions struct {
+	scope
+
+	selector string
+	cluster  string
+}
+
+func newGetCommand(o *options) *cobra.Command {
+	g := &getOptions{scope: scope{options: o}}
+	apps := &cobra.Command{
+		Use:     "apps [APPLICATION...]",
+		Aliases: []string{"app", "applications", "application"},
+		Short:   "List Applications for pull with how they stand on their clusters",
+		Example: "  # What is not well, in all namespaces?\n" +
+			"  kubectl towline get apps -A --problems\n\n" +
+			"  # What is on cluster7?\n" +
+			"  kubectl towline get apps -A --cluster cluster7",
+		RunE:              func(cmd *cobra.Command, args []string) error { return g.run(cmd.Context(), args) },
+		ValidArgsFunction: o.complete(applicationKind),
+	}
+	g.addFlags(apps)
+	apps.Flags().StringVarP(&g.selector, "selector", "l", "", "only Applications with these labels")
+	apps.Flags().StringVar(&g.cluster, "cluster", "", "only Applications of this cluster")
+	o.completeFlag(apps, "cluster", clusterKind)
+	cmd := &cobra.Command{Use: "get", Short: "List objects with what is known of their clusters"}
+	cmd.AddCommand(apps)
+	return cmd
+}
+
+func (g *getOptions) run(ctx context.Context, names []string) error {
+	h, namespace, err := g.begin()
+	if err != nil {
+		return err
+	}
+	selector, err := labels.Parse(g.selector)
+	if err != nil {
+		return fmt.Errorf("--selector: %w", err)
+	}
+	list, err := rows(ctx, h, client.InNamespace(namespace), client.MatchingLabelsSelector{Selector: selector})
+	if err != nil {
+		return err
+	}
+	list = slices.DeleteFunc(list, func(r view.Row) bool {
+		return g.cluster != "" && r.Cluster != g.cluster || len(names) > 0 && !slices.Contains(names, r.Name)
+	})
+	for _, name := range names {
+		if !slices.ContainsFunc(list, func(r view.Row) bool { return r.Name == name }) {
+			return fmt.Errorf("there is no Application %s for pull in %s", name, whereWords(namespace))
+		}
+	}
+	if g.problems {
+		list = view.Problems(list)
+	}
+	return g.show(h, append([]view.Row{}, list...), objectNames(list), func() *table { return g.rowTable(list, g.all) })
+}
+
+// whereWords is a namespace in words.
+func whereWords(namespace string) string {
+	if namespace == "" {
+		return "any namespace"
+	}
+	return "namespace " + namespace
+}
+
+// objectNames are the names of the Applications of rows, as -o name prints them.
+func objectNames(rows []view.Row) []string {
+	out := make([]string, len(rows))
+	for i := range rows {
+		out[i] = "application.argoproj.io/" + rows[i].ID()
+	}
+	return out
+}

@@ -1,0 +1,42 @@
+//go:build reference
+
+// With the build tag reference, the program writes the reference of its commands into a folder, as `make generate` does. What that
+// takes is in no other build.
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/spf13/cobra/doc"
+	"github.com/spf13/pflag"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+)
+
+// told are the flags of all commands of which the reference tells. The others are kubectl's, and some have a default that is of the
+// machine.
+var told = []string{"context", "kubeconfig", "namespace", "output", "no-color", "argocd-namespace"}
+
+func init() {
+	if err := writeReference(os.Args[len(os.Args)-1]); err != nil {
+		fmt.Fprintln(os.Stderr, "reference:", err)
+		os.Exit(exitError)
+	}
+	os.Exit(exitGood)
+}
+
+func writeReference(folder string) error {
+	cmd := newCommand(genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr})
+	cmd.DisableAutoGenTag = true
+	cmd.Long += "\n\nFlags of kubectl for its connection, such as --as and --server, are there too: kubectl options lists them."
+	cmd.PersistentFlags().VisitAll(func(f *pflag.Flag) { f.Hidden = !slices.Contains(told, f.Name) })
+	if err := os.RemoveAll(folder); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	return doc.GenMarkdownTree(cmd, folder)
+}

@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+	"github.com/towline-io/towline/pkg/view"
+	"github.com/towline-io/towline/pkg/why"
+)
+
+// statusOptions are those of `kubectl towline status`.
+type statusOptions struct {
+	*options
+
+	watch    bool
+	all      bool
+	problems bool
+	timeout  time.Duration
+	revision string
+}
+
+func newStatusCommand(o *options) *cobra.Command {
+	s := &statusOptions{options: o}
+	cmd := &cobra.Command{
+		Use:   "status APPLICATIONSET",
+		Short: "Show how an ApplicationSet stands on its clusters",
+		Long: "Show how an ApplicationSet stands on its clusters: its Applications, those that need attention first, the steps of a rollout, " +
+			"and a summary.\n\n" +
+			"It reads the one report of the ApplicationSet; without a report, its Applications. With -w it follows until all are synced and " +
+			"healthy, and a rollout in steps is done. The exit code tells scripts: 0 all are, 2 somebody has to do something, 3 something is under way.",
+		Example: "  kubectl towline status -n argocd guestbook-app-set\n\n" +
+			"  # In a pipeline: wait until what was pushed is everywhere. Without --revision, all is well before anything has begun\n" +
+			"  kubectl towline status -n argocd guestbook-app-set -w --timeout 10m --revision \"$(git rev-parse HEAD)\"",
+		Args:              cobra.ExactArgs(1),
+		RunE:              func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args[0]) },
+		ValidArgsFunction: one(o.complete(applicationSetKind)),
+	}
+	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "follow until all Applications are synced and healthy")
+	cmd.Flags().DurationVar(&s.timeout, "timeout", 0, "with -w, how long to follow at most; 0: until it is done")
+	cmd.Flags().StringVar(&s.revision, "revision", "",
+		"all is well only where every Application is at this revision, of a commit the first 7 characters or more")
+	cmd.Flags().BoolVar(&s.all, "all", false, "list also the Applications that a report has no room for")
+	cmd.Flags().BoolVar(&s.problems, "problems", false, "show only Applications that are not well")
+	return cmd
+}
+
+func (o *statusOptions) run(ctx context.Context, arg string) error {
+	if err := o.validate(); err != nil {
+		return err
+	}
+	kind, name, err := splitName(arg)
+	switch {
+	case err != nil:
+		return err
+	case kind == applicationKind:
+		return fmt.Errorf("status shows an ApplicationSet: of one Application, kubectl towline why %s shows more", name)
+	case o.watch && o.output != "table" && o.output != "wide":
+		return fmt.Errorf("-w follows a table: leave --output %s away, or -w", o.output)
+	}
+	namespace, err := o.namespace()
+	if err != nil {
+		return err
+	}
+	h, err := o.connect()
+	if err != nil {
+		return err
+	}
+	key := types.NamespacedName{Namespace: namespace, Name: name}
+	set, source, err := h.status(ctx, h, key, o.all || o.revision != "") // what a report leaves out has a revision too
+	if err != nil {
+		return err
+	}
+	if o.expect(set); o.revision != "" && source.cut {
+		source.report = false
+	}
+	if o.watch {
+		return o.follow(ctx, h, key, source, set)
+	}
+	if err := o.printStatus(h, set); err != nil {
+		return err
+	}
+	return result(set.State)
+}
+
+// expect has an ApplicationSet wait for the revision that is asked for.
+func (o *statusOptions) expect(s *view.Set) {
+	if o.revision != "" {
+		s.Expect(o.revision)
+	}
+}
+
+// result is what a command has found, as its exit code tells it.
+func result(s why.State) error {
+	if s == why.OK || s == "" {
+		return nil
+	}
+	return found(s)
+}
+
+// source is where the status of an ApplicationSet is read.
+type source struct {
+	// report is set where its report tells, else its Applications do. steps is set where it may be read, and tells of its rollout.
+	report, steps bool
+
+	// there is set where the ApplicationSet was there: it is deleted when it is not any more.
+	there bool
+
+	// cut is set where the report has no room for all Applications.
+	cut bool
+}
+
+// status reads how an ApplicationSet stands, and where that was read.
+func (h *hub) status(ctx context.Context, c client.Reader, key types.NamespacedName, all bool) (*view.Set, source, error) {
+	object, err := read(ctx, c, key, newApplicationSet())
+	if err != nil && !apierrors.IsForbidden(err) {
+		return nil, source{}, err
+	}
+	from := source{steps: err == nil, there: object != nil}
+	report, err := read(ctx, c, key, &v1alpha1.MulticlusterApplicationSetReport{})
+	if err != nil && !unserved(err) {
+		return nil, from, err
+	}
+	from.report = err == nil && report != nil
+	from.cut = from.report && view.SetOfReport(report).Omitted > 0
+	set, err := setOf(ctx, c, key, report, all)
+	switch {
+	case err != nil:
+		return nil, from, err
+	case object == nil && report == nil && len(set.Rows) == 0 && from.steps:
+		return nil, from, fmt.Errorf("there is no ApplicationSet %s", key)
+	}
+	if object != nil {
+		set.RollOut(object.steps())
+	}
+	return set, from, nil
+}
+
+// setOf is an ApplicationSet by its report, or by its Applications.
+func setOf(
+	ctx context.Context, c client.Reader, key types.NamespacedName, report *v1alpha1.MulticlusterApplicationSetReport, all bool,
+) (*view.Set, error) {
+	if report != nil {
+		if s := view.SetOfReport(report); s.Omitted == 0 || !all {
+			return s, nil
+		}
+	}
+	list, err := rowsOfSet(ctx, c, key)
+	return view.SetOfApplications(key.Namespace, key.Name, list), err
+}
+
+// printStatus prints all of an ApplicationSet.
+func (o *statusOptions) printStatus(h *hub, s *view.Set) error {
+	if o.problems {
+		s.Rows = view.Problems(s.Rows)
+	}
+	if done, err := o.printed(s, "applicationset.argoproj.io/"+s.Namespace+"/"+s.Name); done || err != nil {
+		return err
+	}
+	p := &printer{to: o.Out}
+	o.printSet(p, s, 0)
+	if p.err != nil {
+		return p.err
+	}
+	return o.printUnread(h)
+}
+
+// printSet prints an ApplicationSet, of its Applications as many as there is room for; 0 for all.
+func (o *statusOptions) printSet(p *printer, s *view.Set, room int) {
+	p.line("ApplicationSet %s/%s", s.Namespace, s.Name)
+	p.line("")
+	if len(s.Waves) > 0 {
+		t := o.newTable("STEP", "APPLICATIONS", "HEALTHY", "PROGRESSING", "PENDING", "WAITING")
+		for _, w := range s.Waves {
+			t.add(waveState(w), fmt.Sprint(w.Step), fmt.Sprint(w.Applications), fmt.Sprint(w.Healthy), fmt.Sprint(w.Progressing),
+				fmt.Sprint(w.Pending), fmt.Sprint(w.Waiting))
+		}
+		t.write(p, 0)
+		p.line("")
+	}
+	if len(s.Rows) > 0 {
+		o.rowTable(s.Rows, false).write(p, room)
+	}
+	if s.Omitted > 0 {
+		p.line("  %d more, those that need the least attention, are not in the report: --all lists them", s.Omitted)
+	}
+	p.line("")
+	p.line("%s %s", o.glyph(s.State), summary(s))
+}
+
+// waveState is that of a step.
+func waveState(w view.Wave) why.State {
+	switch {
+	case w.Healthy == w.Applications:
+		return why.OK
+	case w.Waiting == w.Applications:
+		return why.Later
+	}
+	return why.Waiting
+}
+
+// summary is an ApplicationSet in one line.
+func summary(s *view.Set) string {
+	parts := []string{fmt.Sprintf("%d Applications: %d synced", s.Applications, s.Synced), fmt.Sprintf("%d healthy", s.Healthy)}
+	for _, part := range []struct {
+		n    int
+		text string
+	}{
+		{s.Counts.Blocked, "stopped"}, {s.Counts.Waiting, "under way"}, {s.Unreachable, "on clusters that are not available"},
+	} {
+		if part.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", part.n, part.text))
+		}
+	}
+	return strings.Join(parts, ", ")
+}

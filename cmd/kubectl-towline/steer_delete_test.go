@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/steer"
+	"github.com/towline-io/towline/pkg/why"
+)
+
+// TestDeleteRefused: who may not delete changes no finalizers either.
+func TestDeleteRefused(t *testing.T) {
+	space(t, "refused")
+	one := app(t, fixture.Application("one").Namespace("refused"))
+	may(t, "patches", "refused", rbacv1.PolicyRule{APIGroups: []string{"argoproj.io"}, Resources: []string{"applications"},
+		Verbs: []string{"get", "patch"}})
+	for _, args := range [][]string{{}, {"--dry-run=server"}} {
+		s := as(t, "patches", "", append(args, "delete", "one", "-n", "refused", "--yes", "--cascade", "--force")...)
+		if got := now(t, one); s.code != exitUnread || !strings.Contains(s.out, "cannot delete resource") || got.ResourceVersion != one.ResourceVersion {
+			t.Errorf("%+v, %+v", s, got.ObjectMeta)
+		}
+	}
+}
+
+// lateRefusal refuses a deletion that it would not have refused in a dry run.
+type lateRefusal struct {
+	client.Client
+}
+
+// Delete implements client.Writer.
+func (c lateRefusal) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
+	o := (&client.DeleteOptions{}).ApplyOptions(opts)
+	if len(o.DryRun) == 0 {
+		return errors.New("a webhook said no")
+	}
+	return c.Client.Delete(ctx, obj, opts...)
+}
+
+// TestDeleteFailsLate: what has been written by then is told.
+func TestDeleteFailsLate(t *testing.T) {
+	space(t, "late")
+	one := app(t, fixture.Application("one").Namespace("late"))
+	o := &verbOptions{
+		options: newOptions(genericiooptions.IOStreams{Out: io.Discard, ErrOut: io.Discard}), yes: true, dryRun: "none",
+		request: steer.Request{Verb: steer.Delete, Cascade: ptr.To(true)},
+	}
+	r, _ := o.one(t.Context(), &hub{Client: lateRefusal{admin}}, client.ObjectKeyFromObject(one))
+	if r.State != why.Blocked || r.Message != "what --cascade and --force ask for is written on it, and it is not deleted: a webhook said no" {
+		t.Errorf("got %+v", r)
+	}
+	if got := now(t, one); !argocd.Destroys(got.Finalizers) || got.DeletionTimestamp != nil {
+		t.Errorf("got %+v", got.ObjectMeta)
+	}
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/envtest"
+	"sigs.k8s.io/yaml"
+)
+
+// The API server of the tests.
+var (
+	env   = &envtest.Environment{}
+	admin client.Client
+)
+
+// TestMain runs all tests against one API server of the fleet.
+func TestMain(m *testing.M) {
+	code, err := runSuite(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func runSuite(m *testing.M) (int, error) {
+	quiet()
+	assets := os.Getenv("KUBEBUILDER_ASSETS")
+	if assets == "" {
+		return 1, fmt.Errorf("KUBEBUILDER_ASSETS is not set: run make test-envtest, or set it to the folder that `go -C e2e run ./cmd/fleet assets` prints")
+	}
+	var err error
+	if env.CRDs, err = loadCRDs(filepath.Join(assets, "crds")); err != nil {
+		return 1, err
+	}
+	config, err := env.Start()
+	if err != nil {
+		return 1, err
+	}
+	defer func() {
+		if err := env.Stop(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+		}
+	}()
+	scheme, err := newScheme()
+	if err != nil {
+		return 1, err
+	}
+	for _, add := range []func(*runtime.Scheme) error{rbacv1.AddToScheme, coordinationv1.AddToScheme} {
+		if err := add(scheme); err != nil {
+			return 1, err
+		}
+	}
+	if admin, err = client.New(config, client.Options{Scheme: scheme}); err != nil {
+		return 1, err
+	}
+	return m.Run(), nil
+}
+
+// loadCRDs loads those of the kinds that the commands read. Of schemas that take long, nothing is checked.
+func loadCRDs(dir string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	files, err := filepath.Glob("../../deploy/crds/apps.*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	others, err := filepath.Glob(filepath.Join(dir, "*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	var out []*apiextensionsv1.CustomResourceDefinition
+	for _, file := range append(files, others...) {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err := yaml.Unmarshal(data, crd); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		if crd.Spec.Group == "argoproj.io" {
+			crd.Spec.Versions[0].Schema.OpenAPIV3Schema = &apiextensionsv1.JSONSchemaProps{Type: "object", XPreserveUnknownFields: ptr.To(true)}
+		}
+		out = append(out, crd)
+	}
+	return out, nil
+}
+
+// said is what a command printed, and its exit code.
+type said struct {
+	out, errOut string
+	code        int
+}
+
+// as runs a command as a user; the administrator for "".
+func as(t *testing.T, user, in string, args ...string) said {
+	t.Helper()
+	return answering(t, user, strings.NewReader(in), args...)
+}
+
+// answering runs a command as a user, who answers what it asks.
+func answering(t *testing.T, user string, in io.Reader, args ...string) said {
+	t.Helper()
+	name, groups := "admin", []string{"system:masters"}
+	if user != "" {
+		name, groups = user, nil
+	}
+	u, err := env.AddUser(envtest.User{Name: name, Groups: groups}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig, err := u.KubeConfig()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(file, kubeconfig, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, errOut bytes.Buffer
+	cmd := newCommand(genericiooptions.IOStreams{In: in, Out: &out, ErrOut: &errOut})
+	cmd.SetArgs(append([]string{"--kubeconfig", file}, args...))
+	code := exitCode(cmd.ExecuteContext(t.Context()), &errOut)
+	return said{out.String(), errOut.String(), code}
+}
+
+// create makes objects, and removes them when the test ends.
+func create(t *testing.T, objects ...client.Object) {
+	t.Helper()
+	for _, obj := range objects {
+		if err := admin.Create(t.Context(), obj); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			ctx := context.Background()
+			if err := admin.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
+				return
+			}
+			obj.SetFinalizers(nil)
+			_ = client.IgnoreNotFound(admin.Update(ctx, obj))
+			_ = client.IgnoreNotFound(admin.Delete(ctx, obj))
+		})
+	}
+}
+
+// may gives a user rights in a namespace.
+func may(t *testing.T, user, namespace string, rules ...rbacv1.PolicyRule) {
+	t.Helper()
+	meta := metav1.ObjectMeta{Namespace: namespace, Name: user}
+	create(t, &rbacv1.Role{ObjectMeta: meta, Rules: rules}, &rbacv1.RoleBinding{
+		ObjectMeta: *meta.DeepCopy(), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
+	})
+}

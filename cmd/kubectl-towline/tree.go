@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/view"
+	"github.com/towline-io/towline/pkg/why"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// treeOptions are those of `kubectl towline tree`.
+type treeOptions struct {
+	*options
+
+	problems bool
+	compact  bool
+}
+
+func newTreeCommand(o *options) *cobra.Command {
+	t := &treeOptions{options: o}
+	cmd := &cobra.Command{
+		Use:   "tree (APPLICATION | APPLICATIONSET)",
+		Short: "Show what an Application or ApplicationSet brings to its clusters",
+		Long: "Show what an Application or ApplicationSet brings to its clusters: its Applications, their ManifestWorks, the clusters' " +
+			"Applications, and their resources with their health.\n\nWhere both have the same name, appset/NAME means the ApplicationSet.",
+		Example: "  kubectl towline tree -n argocd guestbook-app-set --problems\n\n" +
+			"  kubectl towline tree -n argocd cluster1-guestbook-app --compact",
+		Args:              cobra.ExactArgs(1),
+		RunE:              func(cmd *cobra.Command, args []string) error { return t.run(cmd.Context(), args[0]) },
+		ValidArgsFunction: one(o.complete(applicationKind, applicationSetKind)),
+	}
+	cmd.Flags().BoolVar(&t.problems, "problems", false, "show only what is not well")
+	cmd.Flags().BoolVar(&t.compact, "compact", false, "show resources that are well in one line, and no ManifestWorks")
+	return cmd
+}
+
+func (t *treeOptions) run(ctx context.Context, arg string) error {
+	if err := t.validate(); err != nil {
+		return err
+	}
+	namespace, err := t.namespace()
+	if err != nil {
+		return err
+	}
+	h, err := t.connect()
+	if err != nil {
+		return err
+	}
+	kind, key, err := h.named(ctx, namespace, arg)
+	if err != nil {
+		return err
+	}
+	n, err := h.tree(ctx, kind == applicationSetKind, key)
+	if err != nil {
+		return err
+	}
+	if t.problems {
+		n = n.Problems()
+	}
+	if t.compact && n != nil {
+		n = n.Compact()
+	}
+	name := strings.ToLower(kind.Kind) + ".argoproj.io/" + key.String()
+	if done, err := t.printed(n, name); done || err != nil {
+		return err
+	}
+	p := &printer{to: t.Out}
+	if n == nil {
+		p.line("%s all is well", t.glyph(why.OK))
+	} else {
+		t.print(p, n, "", "", "")
+	}
+	if p.err != nil {
+		return p.err
+	}
+	return t.printUnread(h)
+}
+
+// tree reads the tree of an Application, or of an ApplicationSet.
+func (h *hub) tree(ctx context.Context, set bool, key types.NamespacedName) (*view.Node, error) {
+	if set {
+		return h.treeOfSet(ctx, key)
+	}
+	app, err := read(ctx, h, key, &argocd.Application{})
+	if err != nil {
+		return nil, err
+	}
+	if app == nil {
+		return nil, fmt.Errorf("there is no Application %s", key)
+	}
+	f := &view.TreeFacts{App: app}
+	if app.Cluster() == "" {
+		return view.TreeOf(f), nil
+	}
+	if f.Work, err = read(ctx, h, work.Key(app), &workv1.ManifestWork{}); err != nil && !apierrors.IsForbidden(err) {
+		return nil, err
+	}
+	f.WorkUnread = err != nil
+	if f.Report, err = read(ctx, h, work.Key(app), &v1alpha1.ApplicationReport{}); err != nil && !apierrors.IsForbidden(err) {
+		return nil, err
+	}
+	return view.TreeOf(f), nil
+}
+
+// treeOfSet reads the tree of an ApplicationSet: its ManifestWorks in one list, by their label.
+func (h *hub) treeOfSet(ctx context.Context, key types.NamespacedName) (*view.Node, error) {
+	works := map[types.NamespacedName]*workv1.ManifestWork{}
+	labels := client.MatchingLabels{apis.LabelApplicationSetHash: work.SetHash(key)}
+	err := pages(ctx, h, &workv1.ManifestWorkList{}, pageSize, func(page *workv1.ManifestWorkList) error {
+		for i := range page.Items {
+			w := &page.Items[i]
+			w.Spec = workv1.ManifestWorkSpec{} // the most of it, and nothing that is shown
+			works[client.ObjectKeyFromObject(w)] = w
+		}
+		return nil
+	}, labels)
+	unread := apierrors.IsForbidden(err)
+	if err != nil && !unread {
+		return nil, err
+	}
+	var nodes []*view.Node
+	take := func(app *argocd.Application) {
+		if view.Of(app, key.Namespace, key.Name) {
+			nodes = append(nodes, view.TreeOf(&view.TreeFacts{App: app, Work: works[work.Key(app)], WorkUnread: unread}))
+		}
+	}
+	if err := applications(ctx, h, take, client.InNamespace(key.Namespace)); err != nil {
+		return nil, err
+	}
+	if len(nodes) == 0 {
+		set, err := read(ctx, h, key, metadata(applicationSetKind))
+		if err == nil && set == nil {
+			err = fmt.Errorf("there is no ApplicationSet %s", key)
+		}
+		if err != nil && !apierrors.IsForbidden(err) {
+			return nil, err
+		}
+	}
+	return view.TreeOfSet(key.Namespace, key.Name, nodes), nil
+}
+
+// print prints a node, and what it brings below it. The lines before it are those of the tree.
+func (t *treeOptions) print(p *printer, n *view.Node, before, below, cluster string) {
+	name := n.Name
+	if n.Namespace != "" {
+		name = n.Namespace + "/" + name
+	}
+	if n.Kind != "" {
+		name = n.Kind + " " + name
+	}
+	if n.Cluster != "" && n.Cluster != cluster {
+		name += " on " + n.Cluster
+	}
+	line := fmt.Sprintf("%s%s %s", before, t.glyph(n.State), plain(name))
+	if n.Status != "" {
+		line += " (" + plain(n.Status) + ")"
+	}
+	if n.Message != "" {
+		line += ": " + plain(t.because("", n.Message))
+	}
+	p.line("%s", line)
+	for i, c := range n.Children {
+		if i == len(n.Children)-1 {
+			t.print(p, c, below+"└─ ", below+"   ", n.Cluster)
+		} else {
+			t.print(p, c, below+"├─ ", below+"│  ", n.Cluster)
+		}
+	}
+}
