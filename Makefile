@@ -1,6 +1,6 @@
 # `make` lists the targets. Everything needs Go, git and gcc, and nothing else:
 # the tools, and the fleet that the end-to-end tests run on, are built from Go
-# modules.
+# modules. Only the test of the status page needs a browser, chromium.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -30,7 +30,7 @@ E2E_FLAGS ?=
 # them in turn. Default: 3,2.14, and 3 for the demo.
 ARGOCD ?=
 export TOWLINE_FLEET_ARGOCD = $(ARGOCD)
-E2E_TIMEOUT ?= 60m
+E2E_TIMEOUT ?= 80m
 ENVTEST_TIMEOUT ?= 25m
 # The size of `make bench`, and more of its flags, for example
 # BENCH_FLAGS='--profiles profiles'.
@@ -40,6 +40,7 @@ BENCH_FLAGS ?=
 
 CONTROLLER_GEN := go tool -modfile=.ci/tools/go.mod controller-gen
 KUSTOMIZE := go tool -modfile=$(CURDIR)/.ci/tools/go.mod kustomize
+HELM := go tool -modfile=$(CURDIR)/.ci/tools/helm4/go.mod helm
 GOLANGCI_LINT := go tool -modfile=$(CURDIR)/.ci/tools/golangci-lint/go.mod golangci-lint
 
 # Recurses into a target with a headline, so that a long log can be found one's
@@ -78,6 +79,7 @@ fleet-down: ## Stop them.
 test: ## Everything that must pass.
 	$(call step,verify)
 	go -C e2e run ./cmd/fleet build
+	@$(MAKE) --no-print-directory helms
 	go test -race -c -o /dev/null ./controllers # compiled once, for both halves
 	@$(MAKE) --no-print-directory -j3 $(IN_TURN) step-envtest-half step-envtest-rest step-beside
 	$(call step,test-simulation)
@@ -100,7 +102,7 @@ step-envtest-rest:
 step-beside:
 	@nice $(MAKE) --no-print-directory beside
 
-HALF := ^Test[A-L]
+HALF := ^Test[A-F]
 ENVTEST = assets="$$(go -C e2e run ./cmd/fleet assets)"; \
 	KUBEBUILDER_ASSETS="$$assets" go test -race -timeout $(ENVTEST_TIMEOUT)
 
@@ -109,6 +111,7 @@ envtest-half:
 	$(ENVTEST) -run '$(HALF)' ./controllers
 envtest-rest: test-unit
 	$(ENVTEST) -skip '$(HALF)' ./controllers
+	$(ENVTEST) ./cmd/kubectl-towline ./pkg/ui/hub
 	$(PUBLISHED)
 
 # What the CRDs concern that other products bring, which are narrower, once more with those in place of Towline's.
@@ -118,9 +121,14 @@ PUBLISHED = $(ENVTEST) -run '^TestAggregation|^TestReport|^TestNoReport|^TestGit
 test-published: ## All tests against an API server, with the CRDs that other products bring in place of Towline's.
 	$(ENVTEST) ./controllers -published-crds
 
+# Both versions that render the chart in its tests, built before the time of a test runs.
+.PHONY: helms
+helms:
+	for version in helm3 helm4; do go tool -n -modfile=.ci/tools/$$version/go.mod helm > /dev/null || exit; done
+
 .PHONY: test-unit
-test-unit: ## The tests that need no API server.
-	go test -race $$(go list ./... | grep -v '/towline/controllers$$')
+test-unit: helms ## The tests that need no API server.
+	go test -race $$(go list ./... | grep -vE '/towline/(controllers|cmd/kubectl-towline|pkg/ui/hub)$$')
 
 # How long to simulate; each seed is another schedule, and SEED the first.
 TIME ?= 1m
@@ -186,22 +194,30 @@ lint-fix: ## Let the linters mend what they can.
 plugin: ## Build bin/kubectl-towline, a plugin of kubectl.
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubectl-towline ./cmd/kubectl-towline
 
+.PHONY: krew
+krew: ## Write the archives of the plugin for all platforms, and its manifest for krew, into bin/krew; VERSION is that of the release.
+	.ci/krew $(VERSION)
+
 .PHONY: build
 build: ## Build bin/towline.
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/towline ./cmd/towline
 
 .PHONY: generate
-generate: ## Generate the deep copies of the API types, and the contract tests of Argo CD 3.
+generate: ## Generate the deep copies of the API types, the contract tests of Argo CD 3, and docs/cli.
 	$(CONTROLLER_GEN) object paths=./pkg/apis/...
 	.ci/contract-tests
+	go run -tags reference ./cmd/kubectl-towline docs/cli
 
 .PHONY: manifests
-manifests: ## Generate the CRDs, the role and deploy/install.yaml.
+manifests: ## Generate the CRDs, the role, the files of the chart and deploy/install.yaml.
 	rm -f deploy/crds/apps.open-cluster-management.io_*.yaml
 	$(CONTROLLER_GEN) crd paths=./pkg/apis/apps/... output:crd:dir=deploy/crds
-	$(CONTROLLER_GEN) rbac:roleName=towline-controller paths=./controllers/... paths=./cmd/... output:rbac:dir=deploy/rbac
+	$(CONTROLLER_GEN) rbac:roleName=towline-controller $$(go list ./controllers/... ./cmd/... | grep -v '/controllers/decisions$$' | sed 's/^/paths=/') \
+		output:rbac:dir=deploy/rbac
+	$(CONTROLLER_GEN) rbac:roleName=towline-decisions,fileName=decisions.yaml paths=./controllers/decisions output:rbac:dir=deploy/rbac
 	{ cat .ci/install-header.yaml; $(KUSTOMIZE) build deploy/overlays/argocd; } > deploy/install.yaml.new
 	mv deploy/install.yaml.new deploy/install.yaml
+	.ci/chart-files
 
 .PHONY: tidy
 tidy: ## Make go.mod and go.sum say what the code imports.
@@ -225,6 +241,13 @@ install-manifest: ## Write bin/install.yaml for IMAGE, from the overlay OVERLAY,
 		for component in $(COMPONENTS); do $(KUSTOMIZE) edit add component ../../deploy/components/$$component; done
 	$(KUSTOMIZE) build bin/install-manifest > bin/install.yaml
 	@echo 'kubectl apply -f bin/install.yaml'
+
+# The version of the packaged chart: SemVer.
+CHART_VERSION ?= 0.0.0-dev
+
+.PHONY: chart
+chart: ## Package deploy/chart for VERSION as bin/towline-CHART_VERSION.tgz.
+	$(HELM) package deploy/chart --version $(CHART_VERSION) --app-version $(VERSION) --destination bin
 
 # The folder of the add-ons for OVERLAY.
 ADDON = $(or $(patsubst %/,%,$(dir $(wildcard deploy/overlays/$(OVERLAY)/addon/kustomization.yaml))),deploy/addon)

@@ -13,14 +13,18 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/apimachinery/pkg/util/yaml"
 	sigsyaml "sigs.k8s.io/yaml"
 
 	"github.com/towline-io/towline/controllers"
+	"github.com/towline-io/towline/pkg/argoredis"
 )
 
 const namespace = "argocd"
@@ -34,6 +38,24 @@ func TestSecretsByNamespace(t *testing.T) {
 		if binding.RoleRef.Name == byNamespace {
 			t.Errorf("%s gives them in all namespaces", binding.Name)
 		}
+	}
+}
+
+// TestOneRoleChangesApplicationSets: it can be taken away by itself, and is bound.
+func TestOneRoleChangesApplicationSets(t *testing.T) {
+	var may []string
+	for _, role := range documents[rbacv1.ClusterRole](t, "ClusterRole") {
+		for _, rule := range role.Rules {
+			if slices.Contains(rule.Resources, "applicationsets") && slices.Contains(rule.Verbs, "patch") {
+				may = append(may, role.Name)
+			}
+		}
+	}
+	bound := slices.ContainsFunc(documents[rbacv1.ClusterRoleBinding](t, "ClusterRoleBinding"), func(b rbacv1.ClusterRoleBinding) bool {
+		return b.RoleRef.Name == "towline-decisions"
+	})
+	if !slices.Equal(may, []string{"towline-decisions"}) || !bound {
+		t.Errorf("%v may, bound: %t", may, bound)
 	}
 }
 
@@ -56,11 +78,43 @@ func TestRolesHaveNoWildcards(t *testing.T) {
 					t.Errorf("%s may %s: %v", role.Name, verb, rule)
 				}
 			}
-			if slices.Contains(rule.Resources, "secrets") && role.Name != byNamespace &&
+			if slices.Contains(rule.Resources, "secrets") && role.Name != byNamespace && !ofRedis(rule) &&
 				(role.Namespace != namespace || !slices.Equal(rule.Verbs, []string{"list", "watch"})) {
 				t.Errorf("%s may do more with Secrets than read those of Argo CD: %v", role.Name, rule)
 			}
 		}
+	}
+}
+
+// ofRedis tells of the right to get the Secrets by which Argo CD's Redis is reached, and no other.
+func ofRedis(rule rbacv1.PolicyRule) bool {
+	names := []string{argoredis.TLS}
+	for _, p := range argoredis.Passwords {
+		names = append(names, p.Secret)
+	}
+	return slices.Equal(rule.Verbs, []string{"get"}) && sets.New(names...).Equal(sets.New(rule.ResourceNames...))
+}
+
+// TestTheServicesOfRedisMayBeRead: by the names under which Redis is looked for.
+func TestTheServicesOfRedisMayBeRead(t *testing.T) {
+	for _, role := range documents[rbacv1.Role](t, "Role") {
+		for _, rule := range role.Rules {
+			if slices.Contains(rule.Resources, "services") && sets.New(argoredis.Services...).Equal(sets.New(rule.ResourceNames...)) {
+				return
+			}
+		}
+	}
+	t.Error("no rule is for them")
+}
+
+// TestThePolicyOfRedisIsForAllOfThem: it chooses Redis by the names under which it is looked for. The chart is compared with it.
+func TestThePolicyOfRedisIsForAllOfThem(t *testing.T) {
+	want := metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+		{Key: "app.kubernetes.io/name", Operator: metav1.LabelSelectorOpIn, Values: argoredis.Services},
+	}}
+	got := read[networkingv1.NetworkPolicy](t, "../components/argocd-redis/network_policy.yaml").Spec.PodSelector
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
 
@@ -194,7 +248,7 @@ func TestACM(t *testing.T) {
 		}
 	}
 	for _, role := range names(t, whole, "ClusterRole") {
-		if role != byNamespace && !slices.Contains(names(t, manifest, "ClusterRole"), role) {
+		if role != byNamespace && role != byNamespace+"-editor" && !slices.Contains(names(t, manifest, "ClusterRole"), role) {
 			t.Errorf("ClusterRole %s is missing", role)
 		}
 	}
@@ -204,7 +258,9 @@ func TestACM(t *testing.T) {
 			enabled = names
 		}
 	}
-	want := slices.DeleteFunc(slices.Clone(controllers.Names), func(name string) bool { return name == controllers.GitOpsCluster })
+	want := slices.DeleteFunc(slices.Clone(controllers.Names), func(name string) bool {
+		return name == controllers.GitOpsCluster
+	})
 	if enabled != strings.Join(want, ",") {
 		t.Errorf("%s%s, want %v", flag, enabled, want)
 	}

@@ -1,0 +1,74 @@
+{{/* The objects of a file of the add-ons, with what addons.* says put in. It takes a dict: root and file. */}}
+{{- define "towline.addon" -}}
+{{- $root := .root -}}
+{{- range regexSplit "(?m)^---$" (include "towline.objects" .) -1 -}}
+{{- $object := fromYaml . -}}
+{{- if $object.kind -}}
+{{- include (printf "towline.addon.%s" $object.kind) (dict "root" $root "object" $object) }}
+---
+{{ toYaml $object }}
+{{ end -}}
+{{- end -}}
+{{- end }}
+
+{{/* Each of these changes an object of a kind in place, and says nothing. */}}
+{{- define "towline.addon.ClusterRole" }}{{ end }}
+{{- define "towline.addon.Placement" }}{{ end }}
+
+{{- define "towline.addon.AddOnTemplate" -}}
+{{- if and .root.Values.networkPolicy.enabled (eq .object.metadata.name "towline-agent") -}}
+{{- $workload := .object.spec.agentSpec.workload -}}
+{{- $_ := set $workload "manifests" (append $workload.manifests (include "towline.agentNetworkPolicy" .root | fromYaml)) -}}
+{{- end -}}
+{{- end }}
+
+{{/* On a cluster: the agent's metrics are in the clear, so that they are for namespaces with a label alone. */}}
+{{- define "towline.agentNetworkPolicy" -}}
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  name: towline-agent
+  namespace: open-cluster-management-agent-addon
+spec:
+  podSelector:
+    matchLabels:
+      app.kubernetes.io/name: towline
+      app.kubernetes.io/component: agent
+  policyTypes:
+  - Ingress
+  ingress:
+  - from: {{- toYaml (.Values.networkPolicy.agentMetricsFrom | default (list (dict "namespaceSelector" (dict "matchLabels" (dict "towline.io/scrapes-metrics" "true"))))) | nindent 4 }}
+    ports:
+    - port: metrics
+{{- end }}
+
+{{- define "towline.addon.ClusterRoleBinding" -}}
+{{- $_ := set (index .object.subjects 0) "name" .root.Values.addons.manager.name -}}
+{{- $_ := set (index .object.subjects 0) "namespace" .root.Values.addons.manager.namespace -}}
+{{- end }}
+
+{{- define "towline.addon.ClusterManagementAddOn" -}}
+{{- $namespace := .root.Release.Namespace -}}
+{{- range .object.spec.supportedConfigs -}}
+{{- if .defaultConfig.namespace -}}{{- $_ := set .defaultConfig "namespace" $namespace -}}{{- end -}}
+{{- end -}}
+{{- if or (eq .object.metadata.name "towline-rights") (eq .root.Values.addons.agent.install "placements") -}}
+{{- $placements := .root.Values.addons.placements | default (list (dict "name" "towline-clusters" "namespace" $namespace)) -}}
+{{- $_ := set .object.spec "installStrategy" (dict "type" "Placements" "placements" $placements) -}}
+{{- end -}}
+{{- end }}
+
+{{- define "towline.addon.AddOnDeploymentConfig" -}}
+{{- $values := .root.Values -}}
+{{- $argocd := $values.argocd.clusterNamespace | default (include "towline.argocdNamespace" .root) -}}
+{{- if eq .object.metadata.name "towline-rights" -}}
+{{- $_ := set .object.spec "agentInstallNamespace" $argocd -}}
+{{- end -}}
+{{- $variables := dict "ARGOCD_NAMESPACE" $argocd "NOT_COMPARED_AFTER" $values.addons.agent.notComparedAfter "WORK_AGENT" $values.addons.rights.workAgent -}}
+{{- range .object.spec.customizedVariables -}}
+{{- $_ := set . "value" (get $variables .name | default .value) -}}
+{{- end -}}
+{{- with $values.addons.registries -}}
+{{- $_ := set $.object.spec "registries" . -}}
+{{- end -}}
+{{- end }}

@@ -1,0 +1,106 @@
+{{/* The labels of Helm, which every object has. */}}
+{{- define "towline.helmLabels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name (replace "+" "_" .Chart.Version) }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end }}
+
+{{- define "towline.labels" -}}
+app.kubernetes.io/name: towline
+app.kubernetes.io/part-of: towline
+{{ include "towline.helmLabels" . }}
+{{- end }}
+
+{{/* The image, by its digest where one is given. */}}
+{{- define "towline.image" -}}
+{{- with .Values.image -}}
+{{- $repository := required "image.repository is empty: no image is published. Push one with `make image`, and name it with --set image.repository=registry.example/towline" .repository -}}
+{{- $repository -}}
+{{- if .tag -}}:{{ .tag }}{{- else if not .digest -}}:{{ $.Chart.AppVersion }}{{- end -}}
+{{- with .digest -}}@{{ . }}{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/* The namespace of the hub's Argo CD. */}}
+{{- define "towline.argocdNamespace" -}}
+{{- .Values.argocd.namespace | default .Release.Namespace -}}
+{{- end }}
+
+{{/* Which CRDs: all, own or none. Advanced Cluster Management keeps those that it has too. */}}
+{{- define "towline.crds" -}}
+{{- .Values.crds.enabled | default (eq .Values.profile "acm" | ternary "own" "all") -}}
+{{- end }}
+
+{{/* Whether Towline has the controller of GitOpsClusters; empty where it has not. */}}
+{{- define "towline.gitOpsCluster" -}}
+{{- $enabled := ne .Values.profile "acm" -}}
+{{- if kindIs "bool" .Values.gitOpsCluster.enabled -}}{{- $enabled = .Values.gitOpsCluster.enabled -}}{{- end -}}
+{{- if $enabled -}}true{{- end -}}
+{{- end }}
+
+{{/* A memory limit in MiB. */}}
+{{- define "towline.mebibytes" -}}
+{{- if hasSuffix "Gi" . -}}{{ mul (trimSuffix "Gi" . | int) 1024 }}{{- else -}}{{ trimSuffix "Mi" . }}{{- end -}}
+{{- end }}
+
+{{/*
+The objects of a file of the chart, with the labels and namespaces of this release. The files are those of deploy/, which
+`make manifests` copies here. It takes a dict: root, the chart's own context; file, a path; and namespace, where that is not
+the release's.
+*/}}
+{{- define "towline.objects" -}}
+{{- $root := .root -}}
+{{- $text := .root.Files.Get .file -}}
+{{- if not $text -}}{{- fail (printf "the chart lacks its file %s: run `make manifests`" .file) -}}{{- end -}}
+{{- if contains "image: towline:latest" $text -}}
+{{- $text = replace "image: towline:latest" (printf "image: %s" (include "towline.image" $root)) $text -}}
+{{- end -}}
+{{- range regexSplit "(?m)^---$" $text -1 -}}
+{{- $object := fromYaml . -}}
+{{- if $object.kind -}}
+{{- include "towline.adapt" (dict "root" $root "object" $object "namespace" ($.namespace | default $root.Release.Namespace)) }}
+---
+{{ toYaml $object }}
+{{ end -}}
+{{- end -}}
+{{- end }}
+
+{{/* The kinds of the chart's files that have a namespace. */}}
+{{- define "towline.namespaced" -}}
+ServiceAccount Role RoleBinding Deployment Service NetworkPolicy PodDisruptionBudget Placement AddOnDeploymentConfig
+{{- end }}
+
+{{/* Gives an object the labels and namespaces of this release. It says nothing. */}}
+{{- define "towline.adapt" -}}
+{{- $labels := .object.metadata.labels | default dict -}}
+{{- if hasKey $labels "app.kubernetes.io/name" -}}
+{{- $labels = merge $labels (include "towline.helmLabels" .root | fromYaml) -}}
+{{- else -}}
+{{- $labels = merge $labels (include "towline.labels" .root | fromYaml) -}}
+{{- end -}}
+{{- $_ := set .object.metadata "labels" $labels -}}
+{{- if has .object.kind (splitList " " (include "towline.namespaced" .)) -}}
+{{- $_ := set .object.metadata "namespace" .namespace -}}
+{{- end -}}
+{{- $root := .root -}}
+{{- if and (eq .object.kind "ClusterRole") (not (include "towline.gitOpsCluster" .root)) -}}
+{{- $_ := set .object "rules" (include "towline.rulesWithoutGitOpsClusters" .object.rules | fromYamlArray) -}}
+{{- end -}}
+{{- range .object.subjects -}}
+{{- if eq .name "towline-controller" -}}{{- $_ := set . "namespace" $root.Release.Namespace -}}{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/* Rules without those that the controller of GitOpsClusters alone needs. */}}
+{{- define "towline.rulesWithoutGitOpsClusters" -}}
+{{- $kept := list -}}
+{{- range . -}}
+{{- $resources := without (.resources | default list) "gitopsclusters" "gitopsclusters/status" "placements" "leases" -}}
+{{- if has "gitopsclusters.apps.open-cluster-management.io" (.resourceNames | default list) -}}{{- $resources = list -}}{{- end -}}
+{{- if or $resources .nonResourceURLs -}}
+{{- if .resources -}}{{- $_ := set . "resources" $resources -}}{{- end -}}
+{{- $kept = append $kept . -}}
+{{- end -}}
+{{- end -}}
+{{ toYaml $kept }}
+{{- end }}

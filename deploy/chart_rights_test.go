@@ -1,0 +1,74 @@
+package deploy_test
+
+import (
+	"strings"
+	"testing"
+
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// TestChartRightsOfACM: with the profile acm, Towline has less rights than with ocm, and none more. The end-to-end suite sees that
+// each of ocm is used.
+func TestChartRightsOfACM(t *testing.T) {
+	ocm, acm := rights(t), rights(t, "--set=profile=acm")
+	for right := range acm {
+		if !ocm[right] {
+			t.Errorf("with the profile acm alone: %s", right)
+		}
+	}
+	if len(acm) >= len(ocm) || len(acm) == 0 {
+		t.Errorf("%d rights with the profile acm, %d with ocm", len(acm), len(ocm))
+	}
+	for right := range acm {
+		if strings.Contains(right, "gitopsclusters") && !strings.HasPrefix(right, "ClusterRole/towline-view ") {
+			t.Errorf("with the profile acm: %s", right)
+		}
+	}
+}
+
+// rights are those that the chart's roles give, as "<role> <verb> <group>/<resource> <name>".
+func rights(t *testing.T, values ...string) map[string]bool {
+	t.Helper()
+	out, err := template(t, helms[0], namespace, append(values, placeholder...)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, o := range objects(t, out) {
+		var role rbacv1.ClusterRole
+		if kind := o["kind"]; kind != "ClusterRole" && kind != "Role" {
+			continue
+		}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o, &role); err != nil {
+			t.Fatal(err)
+		}
+		for _, rule := range role.Rules {
+			for _, right := range each(rule) {
+				found[role.Kind+"/"+role.Name+" "+right] = true
+			}
+		}
+	}
+	return found
+}
+
+// each are the rights of a rule, one by one.
+func each(rule rbacv1.PolicyRule) (found []string) {
+	names := rule.ResourceNames
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	for _, verb := range rule.Verbs {
+		for _, path := range rule.NonResourceURLs {
+			found = append(found, verb+" "+path)
+		}
+		for _, group := range rule.APIGroups {
+			for _, resource := range rule.Resources {
+				for _, name := range names {
+					found = append(found, verb+" "+group+"/"+resource+" "+name)
+				}
+			}
+		}
+	}
+	return found
+}

@@ -1,0 +1,267 @@
+package deploy_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/yaml"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// helms are the versions of Helm that render the chart.
+var helms = []string{"helm3", "helm4"}
+
+// placeholder is the image that the manifests of kustomize have.
+var placeholder = []string{"--set=image.repository=towline", "--set=image.tag=latest"}
+
+// programs are where the versions of Helm are. To ask Go for one takes longer than what it does.
+var programs = map[string]func() (string, error){"helm3": built("helm3"), "helm4": built("helm4")}
+
+// built has Go build a version of Helm, once.
+func built(version string) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
+		out, err := exec.CommandContext(context.Background(), "go", "tool", "-n", "-modfile=../.ci/tools/"+version+"/go.mod", "helm").Output()
+		return strings.TrimSpace(string(out)), err
+	})
+}
+
+// helm runs a version of Helm.
+func helm(t *testing.T, version string, args ...string) ([]byte, error) {
+	t.Helper()
+	program, err := programs[version]()
+	if err != nil {
+		t.Fatalf("%s: %v", version, err)
+	}
+	cmd := exec.CommandContext(t.Context(), program, args...)
+	var out, problem bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &problem
+	if err := cmd.Run(); err != nil {
+		return out.Bytes(), errors.New(problem.String())
+	}
+	return out.Bytes(), nil
+}
+
+// template renders the chart in a namespace.
+func template(t *testing.T, version, namespace string, args ...string) ([]byte, error) {
+	t.Helper()
+	return helm(t, version, append([]string{"template", "towline", "chart", "--namespace=" + namespace, "--kube-version=1.35.0"}, args...)...)
+}
+
+// TestChartIsKustomize: the chart renders, object for object, what kustomize builds. So there is one truth.
+func TestChartIsKustomize(t *testing.T) {
+	addons := []string{"--set=addons.rights.enabled=true,addons.agent.enabled=true"}
+	const shippedAddons = "../addon"
+	cases := map[string]struct {
+		namespace string
+		values    []string
+		resources []string // kustomize's
+		more      []string // components
+	}{
+		"ocm":              {"argocd", nil, []string{"../overlays/argocd"}, nil},
+		"openshift-gitops": {"openshift-gitops", nil, []string{"../overlays/openshift-gitops"}, nil},
+		"acm":              {"openshift-gitops", []string{"--set=profile=acm"}, []string{"../overlays/acm"}, []string{"own-crds"}},
+		"with all components": {
+			"argocd",
+			[]string{"--set=crds.enabled=none,dependencies.objects=true,ui.enabled=true,admissionPolicies.enabled=false," +
+				"networkPolicy.enabled=true,networkPolicy.redis=true,gitOpsCluster.managedServiceAccounts={argocd-manager}"},
+			[]string{"../overlays/argocd"},
+			[]string{"without-crds", "propagate-objects", "ui", "without-admission-policies", "managed-serviceaccount", "network-policy", "argocd-redis"},
+		},
+		"with the add-ons": {"argocd", addons, []string{"../overlays/argocd", shippedAddons}, nil},
+		"with the add-ons on OpenShift, on all clusters": {
+			"openshift-gitops", append(slices.Clone(addons), "--set=addons.agent.install=placements,networkPolicy.enabled=true"),
+			[]string{"../overlays/openshift-gitops", "../overlays/openshift-gitops/addon"},
+			[]string{"agent-by-placement", "network-policy", "agent-network-policy"},
+		},
+	}
+	compared := map[string]bool{}
+	for _, tc := range cases {
+		for _, component := range tc.more {
+			compared[component] = true
+		}
+	}
+	components, err := os.ReadDir("components")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, component := range components {
+		if !compared[component.Name()] {
+			t.Errorf("no case compares the component %s with what the chart renders for it", component.Name())
+		}
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			want := objects(t, kustomize(t, tc.resources, tc.more))
+			for _, version := range helms {
+				out, err := template(t, version, tc.namespace, slices.Concat(placeholder, tc.values)...)
+				if err != nil {
+					t.Fatalf("%s: %v", version, err)
+				}
+				if diff := cmp.Diff(want, objects(t, out)); diff != "" {
+					t.Errorf("%s renders something else (-kustomize +chart):\n%s", version, diff)
+				}
+			}
+		})
+	}
+}
+
+// TestInstallYAMLIsTheChart: the manifest of the repository is what the chart renders without any value.
+func TestInstallYAMLIsTheChart(t *testing.T) {
+	install, err := os.ReadFile("install.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := template(t, helms[0], namespace, placeholder...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(objects(t, install), objects(t, out)); diff != "" {
+		t.Errorf("(-install.yaml +chart):\n%s", diff)
+	}
+}
+
+// kustomize builds resources with components.
+func kustomize(t *testing.T, resources, components []string) []byte {
+	t.Helper()
+	dir, err := os.MkdirTemp(".", "render-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	k := map[string]any{
+		"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": resources,
+	}
+	var paths []string
+	for _, c := range components {
+		paths = append(paths, "../components/"+c)
+	}
+	if paths != nil {
+		k["components"] = paths
+	}
+	data, err := sigsyaml.Marshal(k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "tool", "-modfile=../.ci/tools/go.mod", "kustomize", "build", dir).Output()
+	if err != nil {
+		t.Fatalf("kustomize: %v", err)
+	}
+	return out
+}
+
+// objects are those of a manifest by kind, namespace and name, without what Helm adds, and without its tests.
+func objects(t *testing.T, manifest []byte) map[string]map[string]any {
+	t.Helper()
+	found := map[string]map[string]any{}
+	reader := yaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(manifest)))
+	for {
+		document, err := reader.Read()
+		if errors.Is(err, io.EOF) {
+			return found
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		u := &unstructured.Unstructured{}
+		if err := sigsyaml.UnmarshalStrict(document, &u.Object); err != nil {
+			t.Fatalf("%v in\n%s", err, document)
+		}
+		if len(u.Object) == 0 || u.GetAnnotations()["helm.sh/hook"] != "" {
+			continue
+		}
+		key := u.GetKind() + " " + u.GetNamespace() + "/" + u.GetName()
+		if _, twice := found[key]; twice {
+			t.Fatalf("%s is there twice", key)
+		}
+		withoutHelms(u)
+		found[key] = u.Object
+	}
+}
+
+// withoutHelms takes off the labels and annotations of Helm.
+func withoutHelms(u *unstructured.Unstructured) {
+	labels, annotations := u.GetLabels(), u.GetAnnotations()
+	maps.DeleteFunc(labels, func(key, _ string) bool {
+		return slices.Contains([]string{"helm.sh/chart", "app.kubernetes.io/instance", "app.kubernetes.io/managed-by"}, key)
+	})
+	delete(annotations, "helm.sh/resource-policy")
+	u.SetLabels(labels)
+	u.SetAnnotations(annotations)
+	eachString(u.Object, func(text string) string { return lines.ReplaceAllString(text, "\n") })
+}
+
+// lines are line breaks: kustomize doubles some in a folded text, which changes no expression.
+var lines = regexp.MustCompile(`\n+`)
+
+// eachString replaces each text in a value.
+func eachString(value any, replace func(string) string) any {
+	switch v := value.(type) {
+	case string:
+		return replace(v)
+	case map[string]any:
+		for key := range v {
+			v[key] = eachString(v[key], replace)
+		}
+	case []any:
+		for i := range v {
+			v[i] = eachString(v[i], replace)
+		}
+	}
+	return value
+}
+
+// TestChartRefuses: a value that is wrong gives a message that names it.
+func TestChartRefuses(t *testing.T) {
+	cases := map[string]struct {
+		args []string
+		says []string
+	}{
+		"no image":            {[]string{"--set=image.repository="}, []string{"image.repository is empty: no image is published"}},
+		"another profile":     {[]string{"--set=profile=openshift"}, []string{"profile", "'ocm', 'acm'"}},
+		"a misspelt key":      {[]string{"--set=lifecycle.onRevoke=delete"}, []string{"lifecycle", "additional properties 'onRevoke' not allowed"}},
+		"a flag of old":       {[]string{"--set=onRevocation=delete"}, []string{"additional properties 'onRevocation' not allowed"}},
+		"other CRDs":          {[]string{"--set=crds.enabled=some"}, []string{"crds/enabled", "'all', 'own', 'none'"}},
+		"a digest without it": {[]string{"--set=image.digest=abc"}, []string{"image/digest", "sha256"}},
+		"a tag in the name":   {[]string{"--set=image.repository=a@sha256:b"}, []string{"image/repository"}},
+		"memory in GB":        {[]string{"--set=memory.limit=2GB"}, []string{"memory/limit", "(Mi|Gi)"}},
+		"an argument":         {[]string{"--set=extraArgs={log-level=debug}"}, []string{"extraArgs/0", "^--"}},
+		"a pair of namespaces": {
+			[]string{"--set=authorization.allowedAppNamespaces={team-a}"}, []string{"authorization/allowedAppNamespaces/0", "^[^=,]+=[^=,]+$"},
+		},
+		"Kubernetes 1.29": {[]string{"--kube-version=1.29.0"}, []string{"Kubernetes v1.29.0", "set admissionPolicies.enabled=false"}},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, version := range helms {
+				_, err := template(t, version, namespace, slices.Concat(placeholder, tc.args)...)
+				if err == nil {
+					t.Fatalf("%s renders it", version)
+				}
+				for _, word := range tc.says {
+					if !strings.Contains(err.Error(), word) {
+						t.Errorf("%s does not say %q, but\n%v", version, word, err)
+					}
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,191 @@
+package deploy_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// unchanged are the values that testdata/values.yaml leaves as they are, each with the reason.
+var unchanged = map[string]string{
+	"argocd.redis.passwordSecret.enabled": "name and key say more",
+	"metrics.enabled":                     "the other values of metrics say more",
+	"rbac.create":                         "without it there would be no rights to compare",
+}
+
+// TestChartValues: what each value of the chart does. The golden file has the objects that differ from those without any.
+func TestChartValues(t *testing.T) {
+	defaults, values := readValues(t, "chart/values.yaml"), readValues(t, "testdata/values.yaml")
+	for _, path := range slices.Sorted(maps.Keys(defaults)) {
+		if _, excused := unchanged[path]; !excused && reflect.DeepEqual(defaults[path], values[path]) {
+			t.Errorf("testdata/values.yaml does not set %s: give it a value, so that the golden file shows what it does", path)
+		}
+	}
+	without, err := template(t, helms[0], namespace, placeholder...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, version := range helms {
+		out, err := template(t, version, namespace, "--values=testdata/values.yaml")
+		if err != nil {
+			t.Fatalf("%s: %v", version, err)
+		}
+		compareGolden(t, "testdata/values.golden.yaml", difference(t, objects(t, without), objects(t, out)))
+	}
+}
+
+// readValues are the leaves of a file of values, by their paths.
+func readValues(t *testing.T, file string) map[string]any {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var values map[string]any
+	if err := sigsyaml.UnmarshalStrict(data, &values); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	leaves := map[string]any{}
+	flatten("", values, leaves)
+	return leaves
+}
+
+func flatten(path string, value any, leaves map[string]any) {
+	m, is := value.(map[string]any)
+	if !is || len(m) == 0 {
+		leaves[strings.TrimPrefix(path, ".")] = value
+		return
+	}
+	for key, v := range m {
+		flatten(path+"."+key, v, leaves)
+	}
+}
+
+// difference are the objects that are new or not the same, and the names of those that are gone.
+func difference(t *testing.T, before, after map[string]map[string]any) []byte {
+	t.Helper()
+	out := &bytes.Buffer{}
+	for _, key := range slices.Sorted(maps.Keys(before)) {
+		if after[key] == nil {
+			fmt.Fprintln(out, "# gone:", key)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(after)) {
+		if cmp.Equal(before[key], after[key]) {
+			continue
+		}
+		data, err := sigsyaml.Marshal(after[key])
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(out, "---\n%s", data)
+	}
+	return out.Bytes()
+}
+
+func compareGolden(t *testing.T, file string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, got, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s is not what is rendered; go test ./deploy -run %s -update writes it anew (-want +got):\n%s", file, t.Name(), diff)
+	}
+}
+
+// TestChartMemory: the limit of Go's memory follows that of the container.
+func TestChartMemory(t *testing.T) {
+	for limit, want := range map[string]string{"1Gi": "900MiB", "2Gi": "1800MiB", "512Mi": "450MiB"} {
+		t.Run(limit, func(t *testing.T) {
+			t.Parallel()
+			out, err := template(t, helms[0], namespace, append(slices.Clone(placeholder), "--set=memory.limit="+limit)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d := deploymentIn(t, out)
+			if got := d.Spec.Template.Spec.Containers[0].Env[0].Value; got != want {
+				t.Errorf("GOMEMLIMIT is %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+// TestChartRedis: where Redis is, by what the hub is.
+func TestChartRedis(t *testing.T) {
+	for name, tc := range map[string]struct{ values, address, secret string }{
+		"Argo CD's own manifests": {"argocd.redis.enabled=true", "argocd-redis:6379", "argocd-redis auth"},
+		"OpenShift GitOps": {
+			"argocd.redis.enabled=true,profile=acm", "openshift-gitops-redis:6379", "openshift-gitops-redis-initial-password admin.password",
+		},
+		"in another namespace": {"argocd.redis.enabled=true,argocd.namespace=gitops", "argocd-redis.gitops.svc:6379", "argocd-redis auth"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out, err := template(t, helms[0], namespace, append(slices.Clone(placeholder), "--set="+tc.values)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			pod := deploymentIn(t, out).Spec.Template.Spec
+			if !slices.Contains(pod.Containers[0].Args, "--argocd-redis="+tc.address) {
+				t.Errorf("arguments %v lack the address %s", pod.Containers[0].Args, tc.address)
+			}
+			if s := pod.Volumes[0].Secret; s.SecretName+" "+s.Items[0].Key != tc.secret {
+				t.Errorf("the password is that of %s %s, want %s", s.SecretName, s.Items[0].Key, tc.secret)
+			}
+		})
+	}
+}
+
+// TestChartArguments: Towline takes the arguments that each value gives it. Here it lacks the files that a pod has, and nothing else.
+func TestChartArguments(t *testing.T) {
+	for name, values := range map[string]string{"each value": "testdata/values.yaml", "none": "chart/values.yaml"} {
+		t.Run(name, func(t *testing.T) {
+			out, err := template(t, helms[0], namespace, append(slices.Clone(placeholder), "--values="+values)...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			args := deploymentIn(t, out).Spec.Template.Spec.Containers[0].Args
+			said, _ := exec.CommandContext(t.Context(), "go", append([]string{"run", "../cmd/towline", "--kubeconfig=none"}, args...)...).CombinedOutput()
+			for line := range strings.Lines(string(said)) {
+				if !strings.Contains(line, "no such file or directory") && !strings.Contains(line, "exit status") {
+					t.Errorf("%q", line)
+				}
+			}
+			if len(said) == 0 {
+				t.Error("it says nothing")
+			}
+		})
+	}
+}
+
+// deploymentIn is the Deployment of the controller in a manifest.
+func deploymentIn(t *testing.T, manifest []byte) *appsv1.Deployment {
+	t.Helper()
+	d := &appsv1.Deployment{}
+	o := &unstructured.Unstructured{Object: objects(t, manifest)["Deployment argocd/towline-controller"]}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Object, d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
