@@ -149,14 +149,16 @@ func (p *plane) startRepoServer(ctx context.Context) error {
 }
 
 func (p *plane) startApplicationController(ctx context.Context) error {
-	metrics, err := p.addresses("application-controller-metrics", "repo-server")
+	metrics, err := p.addresses("application-controller-metrics", "repo-server", commitServer)
 	if err != nil {
 		return err
 	}
 	return p.startArgo(ctx, "argocd-application-controller", "argocd-application-controller",
 		httpProbe("http://"+metrics[0]+"/healthz"), append(p.repoServerAccess(),
 			"--namespace="+ArgoCDNamespace, "--redis="+p.address("redis"), "--metrics-port="+portOf(metrics[0]),
-			"--repo-server="+metrics[1])...)
+			"--repo-server="+metrics[1],
+			// The hydrator is an Argo CD's choice. It does nothing for an Application that does not ask for it.
+			"--hydrator-enabled", "--commit-server="+metrics[2])...)
 }
 
 func (p *plane) startApplicationSetController(ctx context.Context) error {

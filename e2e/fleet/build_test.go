@@ -137,3 +137,12 @@ func TestEveryProgramIsATool(t *testing.T) {
 		}
 	}
 }
+
+// TestUnlisted: what the user says of the checksum database stays.
+func TestUnlisted(t *testing.T) {
+	for users, want := range map[string]string{"": "sigs.k8s.io/about-api", "example.com/*": "example.com/*,sigs.k8s.io/about-api"} {
+		if got := unlisted(users); got != want {
+			t.Errorf("%q: %q, want %q", users, got, want)
+		}
+	}
+}

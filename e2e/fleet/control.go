@@ -31,6 +31,7 @@ const (
 	actJoin    = "join"
 	actLeave   = "leave"
 	actHubArgo = "hub-argocd"
+	actCommits = "commit-server"
 )
 
 // localControl asks the supervisor of this process.
@@ -54,7 +55,7 @@ func (c localControl) act(ctx context.Context, action, plane, what string) error
 		return c.s.addCluster(ctx, plane)
 	case actLeave:
 		return c.s.removeCluster(ctx, plane)
-	case actRebuild, actImport:
+	case actRebuild, actImport, actCommits:
 		return c.s.clusterAction(ctx, action, plane)
 	}
 	return fmt.Errorf("a fleet cannot %q", action)
@@ -65,8 +66,11 @@ func (s *supervisor) clusterAction(ctx context.Context, action, name string) err
 		if cluster.name != name {
 			continue
 		}
-		if action == actRebuild {
+		switch action {
+		case actRebuild:
 			return cluster.rebuild(ctx)
+		case actCommits:
+			return cluster.startCommitServer(ctx)
 		}
 		return cluster.importAgain(ctx)
 	}

@@ -31,6 +31,7 @@
 //	f.Hub.UserKubeconfig(user, groups...)                   any user, by client certificate
 //	f.Hub.Kubectl(ctx, "apply", "-f", file)                 kubectl as the admin
 //	f.Hub.StartArgoCD(ctx, namespaces...), .StopArgoCD(ctx) Argo CD deploys to the hub too
+//	f.Cluster("cluster1").StartCommitServer(ctx), .StopCommitServer(ctx) Argo CD's source hydrator can commit
 //	f.Cluster("cluster1").StopAgent(ctx), .StartAgent(ctx)  cut a cluster off, and back
 //	….StopAPIServer(ctx), .StartAPIServer(ctx)              on the hub as well
 //	….StopProcess(ctx, "etcd"), .StartProcess(ctx, …)       any process, or the group argocd

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 )
 
@@ -18,11 +19,22 @@ func (p *plane) startHubArgo(ctx context.Context, namespaces string) error {
 		return err
 	}
 	p.mu.Lock()
-	args := map[string][]string{hubName + "/" + applicationController: {"--application-namespaces=" + namespaces}}
-	maps.Copy(args, p.opts.ExtraArgs)
-	p.opts.ExtraArgs = args
+	p.opts.ExtraArgs = withNamespaces(p.opts.ExtraArgs, namespaces)
 	p.mu.Unlock()
 	return p.startApplicationController(ctx)
+}
+
+// withNamespaces are the arguments with which the hub's application controller looks at these namespaces, and not at those of an
+// earlier start.
+func withNamespaces(extra map[string][]string, namespaces string) map[string][]string {
+	const key, flag = hubName + "/" + applicationController, "--application-namespaces="
+	out := maps.Clone(extra)
+	if out == nil {
+		out = map[string][]string{}
+	}
+	kept := slices.DeleteFunc(slices.Clone(out[key]), func(arg string) bool { return strings.HasPrefix(arg, flag) })
+	out[key] = append(kept, flag+namespaces)
+	return out
 }
 
 // StartArgoCD runs Argo CD's application controller on the hub too, where a fleet has none, for Applications of Argo CD's

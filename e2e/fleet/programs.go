@@ -80,7 +80,7 @@ func argoSet(name, module string, more ...manifest) programSet {
 		name:     name,
 		programs: []program{{"argocd", module + "/cmd"}},
 		links: []string{
-			"argocd-application-controller", "argocd-applicationset-controller", "argocd-repo-server", "argocd-server",
+			"argocd-application-controller", "argocd-applicationset-controller", "argocd-repo-server", "argocd-server", commitServer,
 		},
 		manifests: append([]manifest{
 			{module, "manifests/crds/*-crd.yaml", "crds"},

@@ -125,8 +125,19 @@ func loginWith(ctx context.Context, program string) func(ctx context.Context, ar
 	return run
 }
 
-// resourceByServer asks the hub's argocd-server for a ConfigMap of an Application, or to delete it, and gives its answer.
-func resourceByServer(ctx context.Context, method, app string, c *corev1.ConfigMap) string {
+// showsTree expects that a CLI shows each resource of the guestbook, in both of its trees.
+func showsTree(ctx context.Context, argo func(ctx context.Context, args ...string) string, version, name string) {
+	GinkgoHelper()
+	out := argo(ctx, "app", "get", name, "--output", "tree")
+	AddReportEntry("argocd app get --output tree, by the CLI of "+version, out)
+	Expect(out).To(And(MatchRegexp(`Deployment/guestbook-ui\s+Synced`), MatchRegexp(`Service/guestbook-ui\s+Synced`)))
+	Expect(strings.Count(out, "guestbook-ui  ")).To(Equal(2), "one row for each")
+	out = argo(ctx, "app", "resources", name, "--output", "tree")
+	Expect(out).To(And(MatchRegexp(`Deployment\s+`+name+`\s+guestbook-ui\s+No`), MatchRegexp(`Service\s+`+name+`\s+guestbook-ui\s+No`)))
+}
+
+// token is a session of argocd-server's admin.
+func token(ctx context.Context) string {
 	GinkgoHelper()
 	password, err := f.Hub.ArgoCDPassword(ctx)
 	Expect(err).NotTo(HaveOccurred())
@@ -135,8 +146,22 @@ func resourceByServer(ctx context.Context, method, app string, c *corev1.ConfigM
 	}
 	login := fmt.Sprintf(`{"username":"admin","password":%q}`, password)
 	Expect(json.Unmarshal(request(ctx, http.MethodPost, "/api/v1/session", "", login), &session)).To(Succeed())
-	query := url.Values{"kind": {"ConfigMap"}, "version": {"v1"}, "namespace": {c.Namespace}, "resourceName": {c.Name}}
-	return string(request(ctx, method, "/api/v1/applications/"+app+"/resource?"+query.Encode(), session.Token, ""))
+	return session.Token
+}
+
+// resourceByServer asks the hub's argocd-server for a ConfigMap of an Application, or to patch or delete it, and gives its answer.
+func resourceByServer(ctx context.Context, method, app, version string, c *corev1.ConfigMap) string {
+	GinkgoHelper()
+	query := url.Values{"kind": {"ConfigMap"}, "version": {version}, "namespace": {c.Namespace}, "resourceName": {c.Name},
+		"patchType": {"application/merge-patch+json"}}
+	return string(request(ctx, method, "/api/v1/applications/"+app+"/resource?"+query.Encode(), token(ctx), `"{}"`))
+}
+
+// eventsByServer asks the hub's argocd-server for the events of a ConfigMap of an Application.
+func eventsByServer(ctx context.Context, app string, c *corev1.ConfigMap, uid string) string {
+	GinkgoHelper()
+	query := url.Values{"resourceUID": {uid}, "resourceNamespace": {c.Namespace}, "resourceName": {c.Name}}
+	return string(request(ctx, http.MethodGet, "/api/v1/applications/"+app+"/events?"+query.Encode(), token(ctx), ""))
 }
 
 func request(ctx context.Context, method, path, token, body string) []byte {
@@ -187,7 +212,7 @@ func measure(ctx context.Context, on, name string) string {
 // load makes an Application on cluster1 that no Argo CD looks at, and a work on the hub that no agent applies.
 func load(ctx context.Context, name, namespace, clusterName string, status argocd.Status) {
 	GinkgoHelper()
-	app := fixture.Application(name).Namespace(namespace).Label(apis.LabelPulled, "true").Annotation(apis.AnnotationWork, name).Obj()
+	app := fixture.Application(name).Namespace(namespace).Label(apis.LabelPulled, "true").Annotation(apis.AnnotationWork, name+"-00000").Obj()
 	delete(app.Labels, apis.LabelPull)
 	app.UID, app.Status = "", status
 	Expect(cluster["cluster1"].Create(ctx, app)).To(Succeed())
@@ -195,7 +220,7 @@ func load(ctx context.Context, name, namespace, clusterName string, status argoc
 	raw, err := json.Marshal(map[string]any{"apiVersion": argocd.GroupVersion.String(), "kind": argocd.Kind,
 		"metadata": map[string]string{"namespace": namespace, "name": name}})
 	Expect(err).NotTo(HaveOccurred())
-	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: clusterName, Name: name}}
+	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: clusterName, Name: name + "-00000"}}
 	w.Spec.Workload.Manifests = []workv1.Manifest{{}}
 	w.Spec.Workload.Manifests[0].Raw = raw
 	Expect(hub.Create(ctx, w)).To(Succeed())

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/towline-io/towline/e2e/towline"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/argoredis"
 )
 
 var _ = Describe("The agent add-on", Ordered, Serial, func() {
@@ -101,8 +103,12 @@ var _ = Describe("The agent add-on", Ordered, Serial, func() {
 		name := apps["cluster1"]
 		began := time.Now()
 		AddReportEntry("argocd app resources "+name, argo(ctx, "app", "resources", name))
-		AddReportEntry(fmt.Sprintf("which took %.1f s; argocd app get --output tree", time.Since(began).Seconds()),
-			argo(ctx, "app", "get", name, "--output", "tree"))
+		AddReportEntry(fmt.Sprintf("which took %.1f s", time.Since(began).Seconds()))
+		for _, version := range fleet.ArgoCDVersions() {
+			if _, err := os.Stat(f.Program("argocd-" + version)); err == nil {
+				showsTree(ctx, loginWith(ctx, "argocd-"+version), version, name)
+			}
+		}
 
 		By("refusing what would reach for the hub's own resources")
 		hubs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: "argocd-rbac-cm"}}
@@ -114,9 +120,12 @@ var _ = Describe("The agent add-on", Ordered, Serial, func() {
 			argocd.ResourceStatus{Version: "v1", Kind: "ConfigMap", Namespace: hubs.Namespace, Name: hubs.Name})
 		Expect(hub.Patch(ctx, forged, client.MergeFrom(report))).To(Succeed())
 		Eventually(ctx, func(ctx context.Context) string { return argo(ctx, "app", "resources", name) }).Should(ContainSubstring(hubs.Name))
-		for _, method := range []string{http.MethodGet, http.MethodDelete} {
-			Expect(resourceByServer(ctx, method, name, hubs)).To(ContainSubstring("not found as part of application"), method)
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
+			for _, version := range []string{"v1", "v1.on-its-cluster", ""} {
+				Expect(resourceByServer(ctx, method, name, version, hubs)).To(ContainSubstring("not found as part of application"), method+" "+version)
+			}
 		}
+		Expect(eventsByServer(ctx, name, hubs, "/ConfigMap/"+hubs.Namespace+"/"+hubs.Name)).To(ContainSubstring(`"items":null`))
 		Expect(hub.Get(ctx, client.ObjectKeyFromObject(hubs), hubs)).To(Succeed())
 	})
 
@@ -131,6 +140,24 @@ var _ = Describe("The agent add-on", Ordered, Serial, func() {
 			}
 		})
 	}
+
+	It("finds argocd-server's cache by Argo CD's own objects", func(ctx SpecContext) {
+		params := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: argoredis.Params}}
+		tells := func(ctx context.Context, value string) {
+			patch := fmt.Appendf(nil, `{"data":{"redis.server":%s}}`, value)
+			Expect(hub.Patch(ctx, params, client.RawPatch(types.MergePatchType, patch))).To(Succeed())
+		}
+		tells(ctx, strconv.Quote(f.Hub.RedisAddress()))
+		DeferCleanup(tells, "null")
+		finder, err := towline.Run(ctx, f, binary, "towline-finder", "--controllers=resourcetree", "--leader-elect=false")
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(finder.Stop)
+		app := standalone(ctx, "found-tree", "cluster1")
+		expectHealthy(ctx, app.Name)
+		argo := login(ctx)
+		Eventually(ctx, func(ctx context.Context) string { return argo(ctx, "app", "resources", app.Name) }).Should(
+			MatchRegexp(`apps\s+Deployment\s+` + app.Name + `\s+guestbook-ui\s+No`))
+	})
 
 	It("blanks nothing while it is gone, and catches up when it is back", func(ctx SpecContext) {
 		name := apps["cluster1"]
@@ -182,6 +209,7 @@ var _ = Describe("The agent add-on", Ordered, Serial, func() {
 			{"patch", "applicationreports.apps.open-cluster-management.io", "cluster2"},
 			{"delete", "applicationreports.apps.open-cluster-management.io", "cluster1"},
 			{"patch", "manifestworks.work.open-cluster-management.io", "cluster1"},
+			{"get", "manifestworks.work.open-cluster-management.io", "cluster1"},
 			{"get", "manifestworks.work.open-cluster-management.io", "cluster2"},
 			{"get", "applications.argoproj.io", argocdNamespace},
 			{"get", "secrets", "cluster1"},
@@ -198,6 +226,14 @@ var _ = Describe("The agent add-on", Ordered, Serial, func() {
 		Expect(hub.Delete(ctx, app)).To(Succeed())
 		Eventually(ctx, read(hub, app)).Should(BeNil())
 		Eventually(ctx, read(hub, report)).Should(BeNil())
+	})
+
+	It("leaves no report that has no work", func(ctx SpecContext) {
+		report := &v1alpha1.ApplicationReport{ObjectMeta: metav1.ObjectMeta{Namespace: "cluster1", Name: "of-no-work"}}
+		report.Application = v1alpha1.ReportedApplication{Namespace: argocdNamespace, Name: "of-no-work", ResourceVersion: "1"}
+		report.ObservedAt = "2026-01-02T03:04:05Z"
+		Expect(hub.Create(ctx, report)).To(Succeed())
+		Eventually(ctx, read(hub, report.DeepCopy())).WithTimeout(2 * time.Minute).Should(BeNil())
 	})
 
 	It("has 200 Applications in less than 64 MiB", func(ctx SpecContext) {
@@ -225,7 +261,7 @@ var _ = Describe("The agent add-on", Ordered, Serial, func() {
 			Expect(cluster["cluster1"].Patch(ctx, app, patch)).To(Succeed())
 		}
 		Eventually(ctx, func(ctx context.Context) (string, error) {
-			r := &v1alpha1.ApplicationReport{ObjectMeta: metav1.ObjectMeta{Namespace: clusterName, Name: fmt.Sprintf("load-%03d", count-1)}}
+			r := &v1alpha1.ApplicationReport{ObjectMeta: metav1.ObjectMeta{Namespace: clusterName, Name: fmt.Sprintf("load-%03d-00000", count-1)}}
 			err := hub.Get(ctx, client.ObjectKeyFromObject(r), r)
 			return r.Status.Health.Message, err
 		}).Should(Equal("changed"))

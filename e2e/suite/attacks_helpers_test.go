@@ -8,6 +8,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -18,7 +19,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/e2e/fleet"
-	"github.com/towline-io/towline/e2e/towline"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
@@ -247,13 +247,18 @@ func withoutPolicies(ctx context.Context, agent client.Client, w *workv1.Manifes
 		return agent.Patch(ctx, w.DeepCopy(), merge(`{"metadata":{"labels":{"probe":"x"}}}`), client.DryRunAll)
 	}
 	Eventually(ctx, change).ShouldNot(Succeed())
-	_, err := f.Hub.Kubectl(ctx, "delete", "validatingadmissionpolicybindings",
-		"towline-works", "towline-reports", "towline-applicationreports", "towline-applications", "towline-applicationsets", "towline-clusters")
-	Expect(err).NotTo(HaveOccurred())
+	// That of works is the last to come back: it shows below that all are.
+	var bindings []*admissionregistrationv1.ValidatingAdmissionPolicyBinding
+	for _, of := range []string{"applications", "applicationsets", "applicationreports", "reports", "clusters", "works"} {
+		binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "towline-" + of}}
+		Expect(hub.Get(ctx, client.ObjectKeyFromObject(binding), binding)).To(Succeed())
+		Expect(hub.Delete(ctx, binding)).To(Succeed())
+		bindings = append(bindings, binding)
+	}
 	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has a context of its own
-		// That of works is the last: it shows below that all are back.
-		for _, file := range []string{"applications", "applicationsets", "applicationreports", "reports", "clusters", "works"} {
-			Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "deploy/admission/"+file+".yaml")).To(Succeed())
+		for _, binding := range bindings {
+			binding.UID, binding.ResourceVersion = "", ""
+			Expect(hub.Create(ctx, binding)).To(Succeed())
 		}
 		Eventually(ctx, change).ShouldNot(Succeed())
 	})

@@ -364,6 +364,18 @@ var _ = Describe("An attack", Ordered, func() {
 		})
 	})
 
+	It("by the agent of one cluster reads the works of another", func(ctx SpecContext) {
+		harmless(ctx, func() {
+			list := &workv1.ManifestWorkList{}
+			Expect(hub.List(ctx, list, client.InNamespace("cluster2"))).To(Succeed())
+			Expect(list.Items).NotTo(BeEmpty(), "there is nothing to read")
+			for i := range list.Items {
+				denied(addon.Get(ctx, client.ObjectKeyFromObject(&list.Items[i]), &workv1.ManifestWork{}), "cannot get")
+			}
+			denied(addon.List(ctx, &workv1.ManifestWorkList{}, client.InNamespace("cluster2")), "cannot list")
+		})
+	})
+
 	It("with Towline's own token changes no Application", func(ctx SpecContext) {
 		stolen := clientWith(f.Hub.ServiceAccountKubeconfig(ctx, towline.Namespace, towline.ServiceAccount))
 		harmless(ctx, func() {

@@ -3,6 +3,7 @@ package suite
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing/fstest"
 	"time"
@@ -101,9 +102,8 @@ var _ = Describe("An ApplicationSet on the hub", Ordered, func() {
 	})
 
 	It("writes nothing once it has converged", func(ctx SpecContext) {
-		before := map[string]string{}
-		versions := func(ctx context.Context) (map[string]string, error) {
-			out := map[string]string{}
+		versions := func(ctx context.Context) ([]string, error) {
+			var out []string
 			for _, name := range apps {
 				app, err := read(hub, named(name))(ctx)
 				if err != nil {
@@ -113,17 +113,12 @@ var _ = Describe("An ApplicationSet on the hub", Ordered, func() {
 				if err != nil {
 					return nil, err
 				}
-				out[name] = app.ResourceVersion + " " + w.ResourceVersion
+				out = append(out, name+" "+app.ResourceVersion+" "+w.ResourceVersion)
 			}
+			slices.Sort(out) // of a map
 			return out, nil
 		}
-		Eventually(ctx, func(ctx context.Context) (bool, error) {
-			now, err := versions(ctx)
-			same := len(before) > 0 && fmt.Sprint(now) == fmt.Sprint(before)
-			before = now
-			return same, err
-		}).WithPolling(2 * time.Second).Should(BeTrue())
-		Consistently(ctx, versions).WithTimeout(10 * time.Second).Should(Equal(before))
+		Consistently(ctx, versions).WithTimeout(10 * time.Second).Should(Equal(expectSettled(ctx, versions)))
 	})
 
 	It("takes the apps off the clusters when it goes", func(ctx SpecContext) {

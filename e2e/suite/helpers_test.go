@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing/fstest"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -109,6 +110,19 @@ func expectAtRest(ctx context.Context, name string) *argocd.Application {
 		return answer(w) == "Applied=True Available=True " && !work.TellsVolatile(w)
 	})))
 	return app
+}
+
+// expectSettled waits until what is on its way has arrived: the same two looks in a row, three seconds apart. It returns that.
+func expectSettled(ctx context.Context, look func(context.Context) ([]string, error)) []string {
+	GinkgoHelper()
+	var settled []string
+	Eventually(ctx, func(ctx context.Context) (bool, error) {
+		last := settled
+		var err error
+		settled, err = look(ctx)
+		return len(last) > 0 && slices.Equal(last, settled), err
+	}).WithPolling(3 * time.Second).Should(BeTrue())
+	return settled
 }
 
 // expectCondition waits until the hub Application has that condition with a message that says that.

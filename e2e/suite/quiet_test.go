@@ -37,22 +37,15 @@ var _ = Describe("An Application that has been synced, refreshed and operated on
 			Not(Or(HaveKey(apis.AnnotationRequestSent), HaveKey(apis.AnnotationRefreshSent)))))
 		Eventually(ctx, there).Should(HaveField("Annotations", Not(HaveKey(apis.AnnotationRefreshRequest))))
 
-		versions := func(ctx context.Context) (string, error) {
+		versions := func(ctx context.Context) ([]string, error) {
 			here, err := read(hub, app)(ctx)
 			if err != nil {
-				return "", err
+				return nil, err
 			}
 			w, err := read(hub, workOf(app))(ctx)
-			return fmt.Sprintf("hub %s, work %s", here.ResourceVersion, w.ResourceVersion), err
+			return []string{"hub " + here.ResourceVersion, "work " + w.ResourceVersion}, err
 		}
-		// What is on its way arrives first: the same two for a few seconds.
-		var settled string
-		Eventually(ctx, func(ctx context.Context) (bool, error) {
-			last := settled
-			var err error
-			settled, err = versions(ctx)
-			return last == settled, err
-		}).WithPolling(3 * time.Second).Should(BeTrue())
+		settled := expectSettled(ctx, versions)
 		before, err := there(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Consistently(ctx, versions).WithTimeout(quiet).WithPolling(time.Second).Should(Equal(settled))

@@ -71,6 +71,34 @@ var _ = Describe("A work whose Application the hub has lost", func() {
 		Eventually(ctx, read(hub, app)).Should(BeNil())
 	}
 
+	It("is listed by kubectl towline, and decided for", func(ctx SpecContext) {
+		plugin, err := towline.BuildPlugin(ctx, f)
+		Expect(err).NotTo(HaveOccurred())
+		adopted, deleted := standalone(ctx, "orphan-adopted", "cluster1"), standalone(ctx, "orphan-deleted", "cluster1")
+		for _, app := range []*argocd.Application{adopted, deleted} {
+			expectHealthy(ctx, app.Name)
+		}
+		before := uids(ctx, "cluster1", adopted.Name)
+		left := deployment(ctx, "cluster1", deleted.Name)
+		lose(ctx, adopted)
+		lose(ctx, deleted)
+		Expect(tow.Restart(ctx)).To(Succeed())
+
+		out, code := runs(ctx, plugin, "orphans")
+		Expect(code).To(Equal(2), out)
+		Expect(out).To(And(ContainSubstring("argocd/"+adopted.Name), ContainSubstring("argocd/"+deleted.Name)))
+		for verb, app := range map[string]*argocd.Application{"adopt": adopted, "delete": deleted} {
+			out, code = runs(ctx, plugin, "orphans", verb, workOf(app).Namespace+"/"+workOf(app).Name, "--yes", "--wait", "--timeout", "50s")
+			Expect(code).To(BeZero(), out)
+		}
+		Expect(uids(ctx, "cluster1", adopted.Name)).To(Equal(before))
+		Expect(read(cluster["cluster1"], named(deleted.Name))(ctx)).To(BeNil())
+		Expect(deployment(ctx, "cluster1", deleted.Name).UID).To(Equal(left.UID))
+		out, code = runs(ctx, plugin, "orphans", "--cluster", "cluster1")
+		Expect(code).To(BeZero(), out)
+		Expect(client.IgnoreNotFound(cluster["cluster1"].Delete(ctx, named(adopted.Name)))).To(Succeed())
+	}, NodeTimeout(10*soon))
+
 	It("is kept, and released when somebody says so", func(ctx SpecContext) {
 		app := standalone(ctx, "lost", "cluster1")
 		expectHealthy(ctx, app.Name)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -104,28 +105,40 @@ func right(verb, resource, group string) string {
 	return verb + " " + resource
 }
 
-// requestsOf are the requests of users in the audit log, the log's older parts included, in the same words.
-func requestsOf(did func(user string) bool) []string {
-	GinkgoHelper()
-	files, err := filepath.Glob(strings.TrimSuffix(f.Hub.AuditLog(), ".log") + "*.log")
-	Expect(err).NotTo(HaveOccurred())
-	used := map[string]bool{}
-	for _, name := range files {
-		file, err := os.Open(name)
+// audited are the lines of the hub's audit log, the log's older parts included.
+func audited() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		GinkgoHelper()
+		files, err := filepath.Glob(strings.TrimSuffix(f.Hub.AuditLog(), ".log") + "*.log")
 		Expect(err).NotTo(HaveOccurred())
-		defer file.Close()
-		lines := bufio.NewScanner(file)
-		lines.Buffer(nil, 16<<20)
-		for lines.Scan() {
-			if r, ok := requestOf(lines.Bytes(), did); ok {
-				used[r] = true
-				// A watch of this client-go begins with a list where the API server streams it, and after one where not.
-				if resource, watched := strings.CutPrefix(r, "watch "); watched {
-					used["list "+resource] = true
+		for _, name := range files {
+			file, err := os.Open(name)
+			Expect(err).NotTo(HaveOccurred())
+			defer file.Close()
+			lines := bufio.NewScanner(file)
+			lines.Buffer(nil, 16<<20)
+			for lines.Scan() {
+				if !yield(lines.Bytes()) {
+					return
 				}
 			}
+			Expect(lines.Err()).NotTo(HaveOccurred())
 		}
-		Expect(lines.Err()).NotTo(HaveOccurred())
+	}
+}
+
+// requestsOf are the requests of users in the audit log, in the same words.
+func requestsOf(did func(user string) bool) []string {
+	GinkgoHelper()
+	used := map[string]bool{}
+	for line := range audited() {
+		if r, ok := requestOf(line, did); ok {
+			used[r] = true
+			// A watch of this client-go begins with a list where the API server streams it, and after one where not.
+			if resource, watched := strings.CutPrefix(r, "watch "); watched {
+				used["list "+resource] = true
+			}
+		}
 	}
 	out := make([]string, 0, len(used))
 	for r := range used {
@@ -159,7 +172,7 @@ func requestOf(line []byte, did func(user string) bool) (string, bool) {
 func wholeRun() bool {
 	c, _ := GinkgoConfiguration()
 	chosen := len(c.FocusStrings) + len(c.SkipStrings) + len(c.FocusFiles) + len(c.SkipFiles) + len(c.LabelFilter)
-	return chosen == 0 && !failed && tow != nil && os.Getenv("TOWLINE_E2E_FLEET") == ""
+	return chosen == 0 && len(failures) == 0 && tow != nil && os.Getenv("TOWLINE_E2E_FLEET") == ""
 }
 
 func account(namespace, name string) func(rbacv1.Subject) bool {

@@ -22,6 +22,13 @@ import (
 // refused is a manifest that no API server takes.
 const refused = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Not_A_Name}\n"
 
+// applicationSet is an ApplicationSet of the hub as it is now.
+func applicationSet(ctx context.Context, name string) (*unstructured.Unstructured, error) {
+	set := &unstructured.Unstructured{}
+	set.SetGroupVersionKind(argocd.GroupVersion.WithKind("ApplicationSet"))
+	return set, hub.Get(ctx, types.NamespacedName{Namespace: argocdNamespace, Name: name}, set)
+}
+
 var _ = Describe("A RollingSync", Ordered, func() {
 	const set = "rollout"
 	apps := []string{"rollout-cluster1", "rollout-cluster2", "rollout-cluster3"}
@@ -30,6 +37,21 @@ var _ = Describe("A RollingSync", Ordered, func() {
 		Expect(f.Git.Create(ctx, set, testdataFS("configmap.yaml"))).To(Succeed())
 		apply(ctx, rollout(set, false))
 		withoutApplicationSet(set, apps...)
+	})
+
+	AfterEach(func(ctx SpecContext) {
+		if !CurrentSpecReport().Failed() {
+			return
+		}
+		if rolled, err := applicationSet(ctx, set); err == nil {
+			AddReportEntry(fmt.Sprintf("the set's status: %v", rolled.Object["status"]))
+		}
+		for _, name := range apps {
+			if app, err := read(hub, named(name))(ctx); err == nil && app != nil {
+				AddReportEntry(fmt.Sprintf("%s: refresh %q, operation %v, sync %+v, reconciled %s, operationState %+v", name, app.Refresh(),
+					app.Operation, app.Status.Sync, app.Status.ReconciledAt, app.Status.OperationState))
+			}
+		}
 	})
 
 	// commit changes files of the repository, and has clusters look at it. The ApplicationSet controller takes a
@@ -55,10 +77,9 @@ var _ = Describe("A RollingSync", Ordered, func() {
 	// before it saw it run, and that one would take the next commit along.
 	over := func(ctx context.Context) {
 		GinkgoHelper()
-		rolled := &unstructured.Unstructured{}
-		rolled.SetGroupVersionKind(argocd.GroupVersion.WithKind("ApplicationSet"))
 		Eventually(ctx, func(g Gomega, ctx context.Context) {
-			g.Expect(hub.Get(ctx, types.NamespacedName{Namespace: argocdNamespace, Name: set}, rolled)).To(Succeed())
+			rolled, err := applicationSet(ctx, set)
+			g.Expect(err).NotTo(HaveOccurred())
 			steps, _, err := unstructured.NestedSlice(rolled.Object, "status", "applicationStatus")
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(steps).To(And(HaveLen(len(apps)), HaveEach(HaveKeyWithValue("status", "Healthy"))))
@@ -110,6 +131,58 @@ var _ = Describe("A RollingSync", Ordered, func() {
 		head, err := f.Git.Head(ctx, set)
 		Expect(err).NotTo(HaveOccurred())
 		inOrder(ctx, head)
+	})
+
+	It("has its Applications counted in its status, with what the clusters report (Argo CD 3)", func(ctx SpecContext) {
+		if f.Hub.ArgoCDVersion() != "3" {
+			Skip("the hub has Argo CD " + f.Hub.ArgoCDVersion())
+		}
+		Eventually(ctx, func(g Gomega, ctx context.Context) {
+			rolled, err := applicationSet(ctx, set)
+			g.Expect(err).NotTo(HaveOccurred())
+			count, _, err := unstructured.NestedInt64(rolled.Object, "status", "resourcesCount")
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(count).To(BeEquivalentTo(len(apps)))
+			resources, _, err := unstructured.NestedSlice(rolled.Object, "status", "resources")
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(resources).To(And(HaveLen(len(apps)), HaveEach(And(
+				HaveKeyWithValue("status", "Synced"), HaveKeyWithValue("health", HaveKeyWithValue("status", "Healthy"))))))
+		}).Should(Succeed())
+	})
+
+	// Each of the three is Synced and Healthy, and nothing has been committed: an Application whose status from before the change
+	// is believed is never synced, and lets the next step begin (argo-cd#29410).
+	It("takes a change of the template through in the same order, though no revision changes", func(ctx SpecContext) {
+		head, err := f.Git.Commit(ctx, set, map[string]string{"other/configmap.yaml": version(ctx, "elsewhere")["configmap.yaml"]},
+			"Have another folder")
+		Expect(err).NotTo(HaveOccurred())
+		for _, name := range apps {
+			hardRefresh(ctx, strings.TrimPrefix(name, set+"-"), name)
+			Eventually(ctx, read(hub, named(name))).Should(HaveField("Status.Sync.Revision", head))
+		}
+		over(ctx)
+		Expect(f.Cluster("cluster1").StopAgent(ctx)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster("cluster1").StartAgent(ctx)).To(Succeed()) })
+		apply(ctx, strings.Replace(rollout(set, false), "path: .", "path: other", 1))
+		Eventually(ctx, read(hub, named(apps[0]))).Should(HaveField("Status.Sync.Status", "Unknown"))
+		for _, name := range apps[1:] {
+			Eventually(ctx, read(hub, named(name))).Should(HaveField("Status.Sync.Status", "OutOfSync"))
+		}
+		Consistently(ctx, func(g Gomega, ctx context.Context) {
+			for _, name := range apps[1:] {
+				g.Expect(read(hub, named(name))(ctx)).To(HaveField("Operation", BeNil()), "%s began before the canary was heard of", name)
+			}
+		}).WithTimeout(4 * time.Second).Should(Succeed())
+		Expect(f.Cluster("cluster1").StartAgent(ctx)).To(Succeed())
+		inOrder(ctx, head)
+		back := time.Now().UTC().Format(time.RFC3339)
+		apply(ctx, rollout(set, false))
+		for _, name := range apps { // what the controller says right after a change is about what was before
+			Eventually(ctx, read(hub, named(name))).Should(And(
+				HaveField("Status.OperationState.StartedAt", Satisfy(func(at string) bool { return at >= back })),
+				HaveField("Status.Sync.Status", "Synced")))
+		}
+		over(ctx)
 	})
 
 	It("takes a commit through in the same order, also with an automated sync policy", func(ctx SpecContext) {

@@ -276,8 +276,7 @@ var _ = Describe("The seed's ApplicationSet, broken on one cluster", Ordered, Se
 			w, err := read(hub, workOf(app))(ctx)
 			return []string{here.ResourceVersion, reported.ResourceVersion, w.ResourceVersion}, err
 		}
-		before, err := versions(ctx)
-		Expect(err).NotTo(HaveOccurred())
+		before := expectSettled(ctx, versions)
 		compared := func(ctx context.Context) string {
 			GinkgoHelper()
 			there, err := read(cluster[on], named(standing))(ctx)

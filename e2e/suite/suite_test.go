@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"testing"
 	"time"
@@ -39,8 +40,8 @@ var (
 	hub     client.Client
 	cluster = map[string]client.Client{}
 
-	// failed is set when a spec has failed.
-	failed bool
+	// failures says which specs have failed, and why.
+	failures []string
 )
 
 func TestSuite(t *testing.T) {
@@ -49,6 +50,10 @@ func TestSuite(t *testing.T) {
 	SetDefaultEventuallyTimeout(soon)
 	SetDefaultEventuallyPollingInterval(tick)
 	RunSpecs(t, "Towline on a real fleet")
+	// Once more at the end, where whoever keeps only the end of a long log finds them.
+	for _, failure := range failures {
+		t.Error(failure)
+	}
 }
 
 var _ = BeforeSuite(func(ctx SpecContext) {
@@ -64,13 +69,12 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	for _, c := range f.Clusters() {
 		cluster[c.Name()] = clientOf(&c.ControlPlane)
 	}
-	Expect(towline.Install(ctx, f)).To(Succeed())
+	Expect(towline.InstallChart(ctx, f, "dependencies.objects=true")).To(Succeed())
+	Expect(towline.ApplyExamples(ctx, f)).To(Succeed())
 	var err error
 	binary, err = towline.Build(ctx, f)
 	Expect(err).NotTo(HaveOccurred())
-	// What deploy/components/propagate-objects adds to the Deployment and its rights.
-	Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "deploy/components/propagate-objects/role.yaml")).To(Succeed())
-	tow, err = towline.Run(ctx, f, binary, "towline", "--propagate-objects")
+	tow, err = towline.Run(ctx, f, binary, "towline")
 	Expect(err).NotTo(HaveOccurred())
 	Expect(towline.WaitImported(ctx, f)).To(Succeed())
 }, NodeTimeout(30*time.Minute)) // what has never been built here is built now
@@ -103,9 +107,29 @@ func clientOf(plane *fleet.ControlPlane) client.Client {
 	return c
 }
 
-var _ = AfterEach(func() {
-	failed = failed || CurrentSpecReport().Failed()
-	if CurrentSpecReport().Failed() && tow != nil {
-		AddReportEntry("the end of Towline's log", tow.LogTail(40))
+// What a spec that failed leaves is looked at before anything is taken away.
+var _ = JustAfterEach(func(ctx SpecContext) {
+	if !CurrentSpecReport().Failed() || tow == nil {
+		return
+	}
+	AddReportEntry("the end of Towline's log", tow.LogTail(40))
+	planes := map[string]*fleet.ControlPlane{"the hub": &f.Hub.ControlPlane}
+	for _, c := range f.Clusters() {
+		planes[c.Name()] = &c.ControlPlane
+	}
+	for name, plane := range planes {
+		out, _ := plane.Kubectl(ctx, "get", "applications.argoproj.io", "--all-namespaces", "--output", inBrief)
+		AddReportEntry("the Applications of "+name, out)
+	}
+})
+
+// inBrief is what is shown of an Application: a line for its state, its last operation and its conditions.
+const inBrief = `jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name} {.status.sync.status} {.status.health.status}, ` +
+	`{.status.operationState.phase} {.status.operationState.startedAt}: {.status.operationState.message} ` +
+	`{.status.operationState.syncResult.resources}; {.status.conditions}{"\n"}{end}`
+
+var _ = ReportAfterEach(func(report SpecReport) {
+	if report.Failed() {
+		failures = append(failures, fmt.Sprintf("%s, at %s:\n%.2000s", report.FullText(), report.FailureLocation(), report.FailureMessage()))
 	}
 })

@@ -89,10 +89,16 @@ func writeTemp(manifest string) (string, error) {
 
 // Install applies what a user applies before the first ApplicationSet.
 func Install(ctx context.Context, f *fleet.Fleet) error {
-	for _, path := range []string{"deploy/install.yaml", "example/hub"} {
-		if err := Apply(ctx, f, &f.Hub.ControlPlane, path); err != nil {
-			return err
-		}
+	if err := Apply(ctx, f, &f.Hub.ControlPlane, "deploy/install.yaml"); err != nil {
+		return err
+	}
+	return ApplyExamples(ctx, f)
+}
+
+// ApplyExamples applies to the hub and its clusters what a user applies beside Towline.
+func ApplyExamples(ctx context.Context, f *fleet.Fleet) error {
+	if err := Apply(ctx, f, &f.Hub.ControlPlane, "example/hub"); err != nil {
+		return err
 	}
 	for _, cluster := range f.Clusters() {
 		if err := Apply(ctx, f, &cluster.ControlPlane, "example/managed"); err != nil {

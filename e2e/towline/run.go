@@ -59,7 +59,8 @@ func Run(ctx context.Context, f *fleet.Fleet, binary, name string, more ...strin
 	return Start(ctx, f, Options{Binary: binary, Name: name, Args: more})
 }
 
-// Start starts the program as its Deployment would, with the environment too, once deploy/install.yaml has been applied.
+// Start starts the program as its Deployment would, with the environment too, once the chart has been installed or
+// deploy/install.yaml been applied.
 func Start(ctx context.Context, f *fleet.Fleet, o Options) (*Towline, error) {
 	c, err := deployed(ctx, f)
 	if err != nil {

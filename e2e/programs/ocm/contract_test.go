@@ -58,6 +58,9 @@ status:
   health: {status: Degraded, message: why, lastTransitionTime: "2026-01-02T03:04:05Z"}
   sync: {status: OutOfSync, revision: abc, revisions: [r0, r1, r2]}
   reconciledAt: "2026-01-02T03:04:05Z"
+  resources:
+  - {kind: Service, name: s, namespace: b, status: Synced, health: {status: Healthy}}
+  - {group: apps, kind: Deployment, name: d, namespace: b, status: Synced, health: {status: Degraded, message: why}}
   operationState:
     phase: Failed
     message: it failed

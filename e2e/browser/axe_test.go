@@ -1,0 +1,88 @@
+package browser
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// axe is the program of axe-core, in the version of package-lock.json. Where there is no npm, the test is skipped, but not in CI.
+func axe(t *testing.T) string {
+	t.Helper()
+	if _, err := exec.LookPath("npm"); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("npm is missing, which brings axe-core: apt-get install --no-install-recommends npm")
+		}
+		t.Skip("npm is missing, which brings axe-core: apt-get install --no-install-recommends npm")
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	npm := exec.CommandContext(t.Context(), "npm", "ci", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund")
+	npm.Dir = dir
+	if out, err := npm.CombinedOutput(); err != nil {
+		t.Fatalf("npm ci: %v\n%s", err, out)
+	}
+	program, err := os.ReadFile(filepath.Join(dir, "node_modules", "axe-core", "axe.min.js"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(program)
+}
+
+// violation is a rule of axe-core that a page breaks, and where.
+type violation struct {
+	ID    string   `json:"id"`
+	Help  string   `json:"help"`
+	Nodes []string `json:"nodes"`
+}
+
+// violations are those of a page, and how many rules it keeps: none would mean that nothing was looked at.
+const violations = `axe.run(document).then((r) => JSON.stringify({
+	kept: r.passes.length,
+	broken: r.violations.map((v) => ({id: v.id, help: v.help, nodes: v.nodes.map((n) => n.html.slice(0, 200) + " " + n.failureSummary)})),
+}))`
+
+// TestAccessible: axe-core finds nothing wrong with any page, light or dark, on a wide screen or a narrow one.
+func TestAccessible(t *testing.T) {
+	program := axe(t)
+	ctx, base, token := start(t, newHub(app("c1", "Healthy", ""), app("c2", "Progressing", ""), app("c3", "Degraded", "no pods")))
+	run(t, ctx, chromedp.Navigate(base+"/?token="+token), chromedp.WaitVisible("#live.on", chromedp.ByQuery))
+	settled := func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
+	for _, scheme := range []string{"light", "dark"} {
+		for _, width := range []int64{1280, 360} {
+			for _, page := range pages {
+				var said string
+				run(t, ctx, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+					chromedp.EmulateViewport(width, 800), chromedp.Navigate(base+page), chromedp.WaitVisible("main", chromedp.ByQuery),
+					chromedp.Evaluate(program+"; 0", nil), chromedp.Evaluate(violations, &said, settled))
+				found := struct {
+					Kept   int         `json:"kept"`
+					Broken []violation `json:"broken"`
+				}{}
+				if err := json.Unmarshal([]byte(said), &found); err != nil {
+					t.Fatal(err)
+				}
+				if found.Kept < 10 {
+					t.Errorf("%s: axe-core looked at %d rules", page, found.Kept)
+				}
+				for _, v := range found.Broken {
+					t.Errorf("%s, %s, %d wide: %s (%s): %q", page, scheme, width, v.ID, v.Help, v.Nodes)
+				}
+			}
+		}
+	}
+}

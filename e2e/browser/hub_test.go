@@ -1,0 +1,97 @@
+package browser
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/ui"
+	"github.com/towline-io/towline/pkg/view"
+	"github.com/towline-io/towline/pkg/why"
+)
+
+// hub is one in memory, with a fleet that a test changes.
+type hub struct {
+	mu      sync.Mutex
+	apps    []*argocd.Application
+	version uint64
+	changed chan struct{}
+}
+
+func newHub(apps ...*argocd.Application) *hub { return &hub{apps: apps, changed: make(chan struct{})} }
+
+// set puts an Application in the place of another one.
+func (h *hub) set(i int, app *argocd.Application) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.apps[i] = app
+	h.version++
+	close(h.changed)
+	h.changed = make(chan struct{})
+}
+
+// For implements ui.Source.
+func (h *hub) For(*http.Request) (ui.Hub, error) { return h, nil }
+
+// Fleet implements ui.Hub.
+func (h *hub) Fleet(context.Context, []string) (*ui.Fleet, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	f := &ui.Fleet{Version: h.version, Clusters: view.ClusterFacts{ManagedUnread: true}}
+	for _, a := range h.apps {
+		f.Rows = append(f.Rows, view.OfApplication(a))
+	}
+	view.Sort(f.Rows)
+	return f, nil
+}
+
+// Changed implements ui.Hub.
+func (h *hub) Changed(_ []string, version uint64) <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if version == h.version {
+		return h.changed
+	}
+	done := make(chan struct{})
+	close(done)
+	return done
+}
+
+// Application implements ui.Hub.
+func (h *hub) Application(_ context.Context, key types.NamespacedName) (*ui.Application, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, a := range h.apps {
+		if a.Name == key.Name {
+			ladder := why.Of(&why.Facts{App: a, WorkUnread: true})
+			return &ui.Application{App: a, Ladder: ladder, Tree: view.TreeOf(&view.TreeFacts{App: a, WorkUnread: true})}, nil
+		}
+	}
+	return nil, nil //nolint:nilnil // as ui.Hub has it
+}
+
+// Steps implements ui.Hub.
+func (h *hub) Steps(context.Context, types.NamespacedName) ([]view.Step, error) { return nil, nil }
+
+// Cluster implements ui.Hub.
+func (h *hub) Cluster(context.Context, string) (*ui.Cluster, error) { return &ui.Cluster{}, nil }
+
+// Orphans implements ui.Hub.
+func (h *hub) Orphans(context.Context) ([]ui.Orphan, error) { return nil, nil }
+
+// app is an Application of the set guestbook on a cluster.
+func app(cluster, health, message string) *argocd.Application {
+	controller := true
+	a := &argocd.Application{}
+	a.Namespace, a.Name = "argocd", cluster+"-guestbook"
+	a.Labels, a.Annotations = map[string]string{apis.LabelPull: "true"}, map[string]string{apis.AnnotationCluster: cluster}
+	a.OwnerReferences = []metav1.OwnerReference{{APIVersion: "argoproj.io/v1alpha1", Kind: "ApplicationSet", Name: "guestbook", Controller: &controller}}
+	a.Status.Sync = &argocd.Sync{Status: "Synced", Revision: "abc"}
+	a.Status.Health = argocd.Health{Status: health, Message: message}
+	return a
+}

@@ -1,0 +1,107 @@
+package suite
+
+import (
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/fixture"
+)
+
+// clustersWith are the clusters whose Argo CD has that version, 3 or 2.14. A fleet that has none of them skips the spec.
+func clustersWith(version string) (names []string) {
+	GinkgoHelper()
+	for _, c := range f.Clusters() {
+		if c.ArgoCDVersion() == version {
+			names = append(names, c.Name())
+		}
+	}
+	if len(names) == 0 {
+		Skip("no cluster of this fleet has Argo CD " + version)
+	}
+	return names
+}
+
+var _ = Describe("What is new in Argo CD 3", func() {
+	It("runs hooks before a deletion on the cluster, and the hub waits for them", func(ctx SpecContext) {
+		const name = "before-the-end"
+		on := clustersWith("3")[0]
+		Expect(f.Git.Create(ctx, name, testdataFS("configmap.yaml"))).To(Succeed())
+		_, err := f.Git.Commit(ctx, name, map[string]string{"job.yaml": strings.ReplaceAll(farewell, "PostDelete", "PreDelete")}, "Ask before")
+		Expect(err).NotTo(HaveOccurred())
+		app := standalone(ctx, name, on, func(b *fixture.ApplicationBuilder) {
+			b.Spec(strings.ReplaceAll(spec(".", name), f.Git.URL("apps"), f.Git.URL(name)))
+		})
+		expectHealthy(ctx, name)
+		// That Argo CD sets its finalizers there by itself, and Towline leaves them.
+		Eventually(ctx, read(cluster[on], named(name))).Should(HaveField("Finalizers", ConsistOf(
+			apis.FinalizerResources, apis.FinalizerPreDelete, apis.FinalizerPreDelete+"/cleanup")))
+		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "farewell"}}
+		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "settings"}}
+		Expect(read(cluster[on], job)(ctx)).To(BeNil())
+
+		Expect(hub.Delete(ctx, app)).To(Succeed())
+		var ran *batchv1.Job
+		Eventually(ctx, func(g Gomega) {
+			gone, err := read(hub, app)(ctx)
+			g.Expect(err).NotTo(HaveOccurred())
+			if j, err := read(cluster[on], job)(ctx); err == nil && j != nil {
+				if ran == nil {
+					Expect(read(cluster[on], config)(ctx)).NotTo(BeNil(), "the resources went before the hook ran")
+				}
+				ran = j
+			}
+			if gone == nil {
+				Expect(ran).NotTo(BeNil(), "the hub says gone before the hook has run")
+			}
+			g.Expect(gone).To(BeNil())
+		}).Should(Succeed())
+		Expect(read(cluster[on], named(name))(ctx)).To(BeNil())
+		Expect(read(cluster[on], config)(ctx)).To(BeNil())
+		AddReportEntry(fmt.Sprintf("hook %s, made at %s, before its ConfigMap went", ran.Name, ran.CreationTimestamp.UTC()))
+	})
+
+	It("tracks by annotation where 2.14 tracks by label, each with the cluster's own Application", func(ctx SpecContext) {
+		for version, mark := range map[string]func(metav1.Object) string{
+			"3": func(o metav1.Object) string {
+				return strings.SplitN(o.GetAnnotations()[apis.AnnotationTrackingID], ":", 2)[0]
+			},
+			"2.14": func(o metav1.Object) string { return o.GetLabels()[apis.LabelInstance] },
+		} {
+			on := clustersWith(version)[0]
+			name := "tracked-" + on
+			standalone(ctx, name, on)
+			expectHealthy(ctx, name)
+			deployment, err := read(cluster[on], guestbookOf(name))(ctx)
+			Expect(err).NotTo(HaveOccurred())
+			Expect(mark(deployment)).To(Equal(name), "on Argo CD %s", version)
+		}
+	})
+
+	It("has fields that an older Argo CD refuses: the Application says which, and goes on when it is gone", func(ctx SpecContext) {
+		newer, older := clustersWith("3")[0], clustersWith("2.14")[0]
+		with := func(on string) func(*fixture.ApplicationBuilder) {
+			return func(b *fixture.ApplicationBuilder) {
+				b.Spec(strings.Replace(spec("guestbook", "field-"+on), `"syncPolicy":{`, `"syncPolicy":{"retry":{"limit":1,"refresh":true},`, 1))
+			}
+		}
+		standalone(ctx, "field-"+newer, newer, with(newer))
+		app := standalone(ctx, "field-"+older, older, with(older))
+		expectHealthy(ctx, "field-"+newer)
+		expectCondition(ctx, app.Name, apis.ConditionWorkApplyError, ".spec.syncPolicy.retry.refresh")
+		message, err := conditionMessage(ctx, app.Name, apis.ConditionWorkApplyError)
+		Expect(err).NotTo(HaveOccurred())
+		AddReportEntry("on Argo CD 2.14: " + message)
+
+		plain := []byte(`{"spec":` + spec("guestbook", app.Name) + `}`)
+		Expect(hub.Patch(ctx, app, merge(strings.Replace(string(plain), `"syncPolicy":{`, `"syncPolicy":{"retry":null,`, 1)))).To(Succeed())
+		expectHealthy(ctx, app.Name)
+		expectNoCondition(ctx, app.Name, apis.ConditionWorkApplyError)
+	})
+})

@@ -1,0 +1,190 @@
+package suite
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os/exec"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/e2e/towline"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/view"
+)
+
+// shownTenant may read what is in the namespace of his Applications, and nothing else.
+const shownTenant = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: shown-tenant, namespace: argocd}
+rules:
+- {apiGroups: [argoproj.io], resources: [applications, applicationsets], verbs: [get, list, watch]}
+- {apiGroups: [apps.open-cluster-management.io], resources: [multiclusterapplicationsetreports], verbs: [get, list, watch]}
+- {apiGroups: [""], resources: [events], verbs: [get, list, watch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: shown-tenant, namespace: argocd}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: shown-tenant}
+subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: shown-tenant}]
+`
+
+// cellOf is how an ApplicationSet stands on a cluster; nil where the matrix has no such cell.
+func cellOf(m *view.Matrix, set, cluster string) *view.Cell {
+	column := slices.Index(m.Sets, set)
+	for _, group := range m.Groups {
+		for _, line := range group.Clusters {
+			if line.Cluster == cluster && column >= 0 {
+				return &line.Cells[column]
+			}
+		}
+	}
+	return nil
+}
+
+var _ = Describe("kubectl towline shows a fleet", Ordered, func() {
+	const set = "shown"
+	var plugin, tenant string
+
+	// asks runs the plugin, shows what it prints, and gives that with its exit code.
+	asks := func(ctx context.Context, kubeconfig, command string) (string, int) {
+		GinkgoHelper()
+		args := append(strings.Fields(command), "--kubeconfig", kubeconfig, "--namespace", argocdNamespace)
+		out, err := exec.CommandContext(ctx, plugin, args...).CombinedOutput()
+		AddReportEntry("$ kubectl towline " + command + "\n" + string(out))
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+			return string(out), exit.ExitCode()
+		}
+		Expect(err).NotTo(HaveOccurred())
+		return string(out), 0
+	}
+	// tells expects that a command ends with a code and prints all of that.
+	tells := func(ctx context.Context, kubeconfig, command string, code int, all ...string) {
+		GinkgoHelper()
+		out, got := asks(ctx, kubeconfig, command)
+		Expect(got).To(Equal(code), out)
+		for _, text := range all {
+			Expect(out).To(ContainSubstring(text), command)
+		}
+	}
+
+	BeforeAll(func(ctx SpecContext) {
+		var err error
+		plugin, err = towline.BuildPlugin(ctx, f)
+		Expect(err).NotTo(HaveOccurred())
+		apply(ctx, shownTenant)
+		tenant, err = f.Hub.UserKubeconfig("shown-tenant")
+		Expect(err).NotTo(HaveOccurred())
+		apply(ctx, shownSet(set, "guestbook"))
+		DeferCleanup(func(ctx SpecContext) {
+			_, err := f.Hub.Kubectl(ctx, "delete", "applicationset", "--namespace", argocdNamespace, set, "--wait=false")
+			Expect(err).NotTo(HaveOccurred())
+			for _, on := range []string{"cluster1", "cluster2"} {
+				Eventually(ctx, read(hub, named(set+"-"+on))).Should(BeNil())
+			}
+		})
+		Eventually(ctx, read(hub, reportOf(set))).ShouldNot(BeNil())
+	})
+
+	It("follows an ApplicationSet until all is well, and shows it", func(ctx SpecContext) {
+		admin := f.Hub.Kubeconfig()
+		tells(ctx, admin, "status shown -w --timeout 4m", 0, "2 Applications: 2 synced, 2 healthy", "step 2: 1 of 1 healthy")
+		// The last operation may go on for a moment, and a RollingSync may ask for one more.
+		Eventually(ctx, func(ctx context.Context) []string {
+			problems, _ := asks(ctx, admin, "tree shown --problems")
+			rows, _ := asks(ctx, admin, "status shown")
+			return []string{problems, rows}
+		}).Should(HaveExactElements(ContainSubstring("all is well"),
+			And(ContainSubstring("✓ shown-cluster1"), ContainSubstring("✓ shown-cluster2"), ContainSubstring("Healthy"))))
+		tells(ctx, admin, "get apps shown-cluster1 shown-cluster2", 0, "Synced", "Healthy")
+		tells(ctx, admin, "tree shown", 0, "ManifestWork cluster1/shown-cluster1-", "Application argocd/shown-cluster2 on cluster2 (Synced, Healthy)")
+		tells(ctx, admin, "tree app/shown-cluster1 --compact", 0, "✓ Application argocd/shown-cluster1 on cluster1 (Synced, Healthy)")
+		// What other specs have left on the clusters is none of this one's concern.
+		out, code := asks(ctx, admin, "matrix -o json")
+		Expect(code).To(BeZero(), out)
+		var matrix view.Matrix
+		Expect(json.Unmarshal([]byte(out), &matrix)).To(Succeed(), out)
+		for _, on := range []string{"cluster1", "cluster2"} {
+			Expect(cellOf(&matrix, argocdNamespace+"/"+set, on)).To(HaveField("Counts", view.Counts{Applications: 1, OK: 1}), out)
+		}
+		out, code = asks(ctx, admin, "clusters")
+		Expect(code).To(BeZero(), out)
+		Expect(out).To(And(MatchRegexp(`(?m)^\S cluster1\s`), MatchRegexp(`(?m)^\S cluster2\s`)))
+		tells(ctx, admin, "events shown", 0, "application/argocd/shown-cluster1")
+		tells(ctx, admin, "stats", 0, "namespace argocd", "health Healthy")
+	})
+
+	It("shows where one cluster is broken", func(ctx SpecContext) {
+		admin := f.Hub.Kubeconfig()
+		apply(ctx, shownSet(set, "not-there"))
+		Eventually(ctx, func(ctx context.Context) (string, error) {
+			return conditionMessage(ctx, "shown-cluster2", "ComparisonError")
+		}).ShouldNot(BeEmpty())
+		Eventually(ctx, rowOf(set, "cluster2")).Should(HaveField("Conditions", ContainElement(HaveField("Type", "ComparisonError"))))
+		tells(ctx, admin, "status shown", 2, "✗ shown-cluster2", "ComparisonError", "1 stopped")
+		tells(ctx, admin, "status shown -w --timeout 5s", 2, "not all is well after 5s")
+		tells(ctx, admin, "why shown-cluster2", 2, "cluster's Argo CD", "not-there")
+		tells(ctx, admin, "get apps --problems --cluster cluster2", 0, "shown-cluster2", "ComparisonError")
+		tells(ctx, admin, "tree shown --problems", 0, "✗ Application argocd/shown-cluster2")
+		tells(ctx, admin, "matrix -A --problems --group-by local-cluster", 0, "✗ cluster2")
+		tells(ctx, admin, "clusters cluster2", 0, "✗ cluster2", "ComparisonError")
+		tells(ctx, admin, "stats -A", 0, "reason ComparisonError")
+	})
+
+	It("shows a tenant the same of his namespace, and what he may not read", func(ctx SpecContext) {
+		tells(ctx, tenant, "status shown", 2, "✗ shown-cluster2", "ComparisonError")
+		tells(ctx, tenant, "get apps --problems", 0, "shown-cluster2")
+		tells(ctx, tenant, "tree shown --compact", 0, "✗ Application argocd/shown-cluster2", "? not allowed: list manifestworks")
+		tells(ctx, tenant, "matrix --problems", 0, "✗ cluster2")
+		tells(ctx, tenant, "events shown", 0, "application/argocd/shown-cluster1")
+		tells(ctx, tenant, "stats", 0, "reason ComparisonError")
+		tells(ctx, tenant, "clusters --one-namespace", 0, "✗ cluster2", "? not allowed: list managedclusters")
+		tells(ctx, tenant, "clusters", 4, "forbidden")
+		tells(ctx, tenant, "get apps -A", 4, "forbidden")
+	})
+
+	It("follows until it is mended", func(ctx SpecContext) {
+		apply(ctx, shownSet(set, "guestbook"))
+		tells(ctx, tenant, "status shown -w --timeout 4m", 0, "✗ shown-cluster2", "✓ shown-cluster2", "2 Applications: 2 synced, 2 healthy")
+	})
+})
+
+// shownSet is an ApplicationSet that syncs cluster1 with the guestbook before cluster2 with a folder of that name.
+func shownSet(set, second string) string {
+	GinkgoHelper()
+	step := func(cluster string) map[string]any {
+		return map[string]any{"matchExpressions": []any{map[string]any{"key": "on", "operator": "In", "values": []any{cluster}}}}
+	}
+	data, err := json.Marshal(map[string]any{
+		"apiVersion": "argoproj.io/v1alpha1", "kind": "ApplicationSet",
+		"metadata": metav1.ObjectMeta{Name: set, Namespace: argocdNamespace},
+		"spec": map[string]any{
+			"generators": []any{map[string]any{"list": map[string]any{"elements": []any{
+				map[string]any{"name": "cluster1", "path": "guestbook"}, map[string]any{"name": "cluster2", "path": second},
+			}}}},
+			"strategy": map[string]any{"type": "RollingSync", "rollingSync": map[string]any{"steps": []any{step("cluster1"), step("cluster2")}}},
+			"template": map[string]any{
+				"metadata": map[string]any{
+					"name":        set + "-{{name}}",
+					"labels":      map[string]any{apis.LabelPull: "true", "on": "{{name}}"},
+					"annotations": map[string]any{apis.AnnotationCluster: "{{name}}", apis.AnnotationSkipReconcile: "true"},
+					"finalizers":  []any{apis.FinalizerResources},
+				},
+				"spec": map[string]any{
+					"project":     "default",
+					"source":      map[string]any{"repoURL": f.Git.URL(fleet.AppsRepo), "path": "{{path}}", "targetRevision": "main"},
+					"destination": map[string]any{"server": apis.InClusterServer, "namespace": set},
+					"syncPolicy":  map[string]any{"automated": map[string]any{}, "syncOptions": []any{"CreateNamespace=true"}},
+				},
+			},
+		},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	return string(data)
+}

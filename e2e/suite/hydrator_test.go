@@ -1,0 +1,126 @@
+package suite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/fixture"
+)
+
+// hydrated is an Application's spec whose manifests the cluster's Argo CD renders from the root of a repository, commits to a branch of
+// the cluster's own, and deploys from there. more goes into its dry source.
+func hydrated(repo, on string, more ...string) func(*fixture.ApplicationBuilder) {
+	dry := append([]string{fmt.Sprintf(`"repoURL":%q,"path":".","targetRevision":"main"`, f.Git.URL(repo))}, more...)
+	var parts map[string]json.RawMessage
+	Expect(json.Unmarshal([]byte(spec(".", repo)), &parts)).To(Succeed())
+	delete(parts, "source")
+	parts["sourceHydrator"] = json.RawMessage(fmt.Sprintf(`{"drySource":{%s},"syncSource":{"targetBranch":"environments/%s","path":"out"}}`,
+		strings.Join(dry, ","), on))
+	own, err := json.Marshal(parts)
+	Expect(err).NotTo(HaveOccurred())
+	return func(b *fixture.ApplicationBuilder) { b.Spec(string(own)) }
+}
+
+// rendering is a kustomization that gives a file with the ConfigMap of testdata that prefix.
+func rendering(file, prefix string) map[string]string {
+	return map[string]string{"kustomization.yaml": fmt.Sprintf("resources: [%s]\nnamePrefix: %s-\n", file, prefix)}
+}
+
+// expectRefreshed waits until a refresh that was asked for on the hub has been answered.
+func expectRefreshed(ctx context.Context, name string) {
+	GinkgoHelper()
+	Eventually(ctx, read(hub, named(name))).Should(HaveField("Annotations", Not(HaveKey(apis.AnnotationRefresh))))
+}
+
+var _ = Describe("Argo CD's source hydrator", func() {
+	It("hydrates on the cluster what is pulled, and the hub says why it could not", func(ctx SpecContext) {
+		const name, file = "hydrated", "configmap.yaml"
+		on := clustersWith("3")[0]
+		Expect(f.Cluster(on).StartCommitServer(ctx)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster(on).StopCommitServer(ctx)).To(Succeed()) })
+		Expect(f.Git.Create(ctx, name, testdataFS(file))).To(Succeed())
+		commits := func(change map[string]string) {
+			GinkgoHelper()
+			_, err := f.Git.Commit(ctx, name, change, "Change what is rendered")
+			Expect(err).NotTo(HaveOccurred())
+		}
+		// A refresh on the hub has the cluster look for commits, as it would have its own Argo CD look.
+		refreshed := func() {
+			GinkgoHelper()
+			patchHub(ctx, name, fmt.Sprintf(`{"metadata":{"annotations":{%q:"normal"}}}`, apis.AnnotationRefresh))
+		}
+		deployed := func(prefix string) {
+			GinkgoHelper()
+			config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: prefix + "-settings"}}
+			Eventually(ctx, read(cluster[on], config)).ShouldNot(BeNil())
+		}
+		commits(rendering(file, "first"))
+		began := time.Now()
+		standalone(ctx, name, on, hydrated(name, on))
+		app := expectHealthy(ctx, name)
+		deployed("first")
+		hydratedAs, _, _ := unstructured.NestedString(whole(ctx, cluster[on], name).Object,
+			"status", "sourceHydrator", "lastSuccessfulOperation", "hydratedSHA")
+		Expect(app.Status.Sync.Revision).To(Equal(hydratedAs), "the hub shows another revision than what was hydrated")
+		AddReportEntry(fmt.Sprintf("hydrated, pushed, deployed and Healthy on the hub after %.1f s", time.Since(began).Seconds()))
+
+		By("a commit, and a refresh on the hub")
+		commits(rendering(file, "second"))
+		began = time.Now()
+		refreshed()
+		deployed("second")
+		AddReportEntry(fmt.Sprintf("the next commit is deployed after %.1f s", time.Since(began).Seconds()))
+
+		By("a commit that cannot be rendered")
+		commits(rendering("missing.yaml", "third"))
+		began = time.Now()
+		refreshed()
+		expectCondition(ctx, name, apis.ConditionHydrationError, "missing.yaml")
+		AddReportEntry(fmt.Sprintf("the hub says why after %.1f s", time.Since(began).Seconds()))
+		message, err := conditionMessage(ctx, name, apis.ConditionHydrationError)
+		Expect(err).NotTo(HaveOccurred())
+		AddReportEntry("HydrationError", message)
+		expectHealthy(ctx, name) // what was hydrated before goes on
+
+		By("one that can")
+		commits(rendering(file, "fourth"))
+		refreshed()
+		deployed("fourth")
+		expectNoCondition(ctx, name, apis.ConditionHydrationError)
+
+		By("one that cannot be pushed, and a refresh when it can: by itself Argo CD tries again after two minutes")
+		Expect(f.Cluster(on).StopCommitServer(ctx)).To(Succeed())
+		commits(rendering(file, "fifth"))
+		refreshed()
+		expectCondition(ctx, name, apis.ConditionHydrationError, "failed to commit hydrated manifests")
+		expectRefreshed(ctx, name)
+		Expect(f.Cluster(on).StartCommitServer(ctx)).To(Succeed())
+		began = time.Now()
+		refreshed()
+		deployed("fifth")
+		AddReportEntry(fmt.Sprintf("what failed is deployed %.1f s after the refresh", time.Since(began).Seconds()))
+		expectNoCondition(ctx, name, apis.ConditionHydrationError)
+		Expect(whole(ctx, hub, name).Object["status"]).NotTo(HaveKey("sourceHydrator"))
+	}, NodeTimeout(6*time.Minute))
+
+	It("has fields that 2.14 refuses by name", func(ctx SpecContext) {
+		const name = "hydrated-older"
+		on := clustersWith("2.14")[0]
+		Expect(f.Git.Create(ctx, name, testdataFS("configmap.yaml"))).To(Succeed())
+		standalone(ctx, name, on, hydrated(name, on, `"kustomize":{"namePrefix":"new-"}`))
+		expectCondition(ctx, name, apis.ConditionWorkApplyError, ".spec.sourceHydrator.drySource.kustomize")
+		message, err := conditionMessage(ctx, name, apis.ConditionWorkApplyError)
+		Expect(err).NotTo(HaveOccurred())
+		AddReportEntry("on Argo CD 2.14: " + message)
+	})
+})

@@ -1,0 +1,163 @@
+package suite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/pkg/fixture"
+)
+
+// subscribe is the annotation by which somebody hears of an Application through the webhook sink.
+const subscribe = "notifications.argoproj.io/subscribe.%s.sink"
+
+// unplaceable is a Deployment that is applied well, and whose pod no node takes.
+const unplaceable = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: unplaceable}
+spec:
+  progressDeadlineSeconds: 1
+  selector: {matchLabels: {app: unplaceable}}
+  template:
+    metadata: {labels: {app: unplaceable}}
+    spec:
+      nodeSelector: {there: is-none}
+      containers: [{name: main, image: registry.example.com/guestbook:1.0.0}]
+`
+
+var _ = Describe("The notifications controller of the hub's Argo CD", Serial, func() {
+	It("tells what becomes of a pulled Application on its cluster", func(ctx SpecContext) {
+		sink := listen()
+		DeferCleanup(sink.server.Close)
+		startNotifications(ctx, sink.server.URL)
+		_, err := f.Git.Commit(ctx, fleet.AppsRepo, map[string]string{"unplaceable/deployment.yaml": unplaceable}, "Add what no node takes")
+		Expect(err).NotTo(HaveOccurred())
+		subscribed := func(trigger, name, path string) {
+			standalone(ctx, name, "cluster1", func(b *fixture.ApplicationBuilder) {
+				b.Spec(spec(path, name)).Annotation(fmt.Sprintf(subscribe, trigger), "")
+			})
+		}
+		subscribed("on-sync-succeeded", "notified-synced", "guestbook")
+		subscribed("on-health-degraded", "notified-degraded", "unplaceable")
+		// Containing them: the controller may send one again, when it has lost the race to note that it was sent.
+		Eventually(ctx, sink.heard).Should(ContainElements(
+			message{Of: "on-sync-succeeded", App: "notified-synced", Sync: "Synced", Revision: "main"},
+			message{Of: "on-health-degraded", App: "notified-degraded", Health: "Degraded", Revision: "main"},
+		))
+		AddReportEntry("what the webhook got", fmt.Sprint(sink.heard()))
+	})
+})
+
+// A message is what a template of the notifications has.
+type message struct{ Of, App, Sync, Health, Revision string }
+
+// A webhook takes messages.
+type webhook struct {
+	server   *httptest.Server
+	mu       sync.Mutex
+	messages []message
+}
+
+func listen() *webhook {
+	w := &webhook{}
+	w.server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		var m message
+		data, err := io.ReadAll(r.Body)
+		if err != nil || json.Unmarshal(data, &m) != nil {
+			m = message{Of: string(data)}
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.messages = append(w.messages, m)
+	}))
+	return w
+}
+
+func (w *webhook) heard() []message {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]message{}, w.messages...)
+}
+
+// startNotifications runs the notifications controller of the hub's Argo CD, with the triggers that Argo CD's catalog has and
+// templates for a webhook, until the spec ends.
+func startNotifications(ctx context.Context, sink string) {
+	GinkgoHelper()
+	apply(ctx, fmt.Sprintf(notifications, sink))
+	DeferCleanup(func(ctx SpecContext) {
+		_, err := f.Hub.Kubectl(ctx, "delete", "--namespace", argocdNamespace, "--ignore-not-found", "configmap/argocd-notifications-cm",
+			"secret/argocd-notifications-secret", "role/argocd-notifications-controller", "rolebinding/argocd-notifications-controller",
+			"serviceaccount/argocd-notifications-controller")
+		Expect(err).NotTo(HaveOccurred())
+	})
+	kubeconfig, err := f.Hub.ServiceAccountKubeconfig(ctx, argocdNamespace, "argocd-notifications-controller")
+	Expect(err).NotTo(HaveOccurred())
+	controller, err := f.Run(ctx, fleet.Command{
+		Name: "argocd-notifications", Path: f.Program("argocd"), Env: []string{"ARGOCD_BINARY_NAME=argocd-notifications"},
+		Args: []string{"--kubeconfig", kubeconfig, "--namespace", argocdNamespace, "--metrics-port=0", "--argocd-repo-server-plaintext"},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(controller.Stop)
+}
+
+// notifications is what an administrator gives the controller, with the address of the webhook.
+const notifications = `
+apiVersion: v1
+kind: ServiceAccount
+metadata: {name: argocd-notifications-controller, namespace: argocd}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: argocd-notifications-secret, namespace: argocd}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata: {name: argocd-notifications-controller, namespace: argocd}
+rules:
+- {apiGroups: [argoproj.io], resources: [applications, appprojects], verbs: [get, list, watch, update, patch]}
+- {apiGroups: [""], resources: [configmaps, secrets], verbs: [get, list, watch]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: argocd-notifications-controller, namespace: argocd}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: argocd-notifications-controller}
+subjects: [{kind: ServiceAccount, name: argocd-notifications-controller, namespace: argocd}]
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: argocd-notifications-cm, namespace: argocd}
+data:
+  service.webhook.sink: |
+    url: %s
+  trigger.on-sync-succeeded: |
+    - when: app.status.operationState != nil and app.status.operationState.phase in ['Succeeded']
+      oncePer: app.status.operationState?.syncResult?.revision
+      send: [app-sync-succeeded]
+  trigger.on-health-degraded: |
+    - when: app.status.health.status == 'Degraded'
+      oncePer: app.status.operationState?.syncResult?.revision
+      send: [app-health-degraded]
+  template.app-sync-succeeded: |
+    webhook:
+      sink:
+        method: POST
+        body: |
+          {"of": "on-sync-succeeded", "app": "{{.app.metadata.name}}", "sync": "{{.app.status.sync.status}}",
+           "revision": "{{.app.spec.source.targetRevision}}"}
+  template.app-health-degraded: |
+    webhook:
+      sink:
+        method: POST
+        body: |
+          {"of": "on-health-degraded", "app": "{{.app.metadata.name}}", "health": "{{.app.status.health.status}}",
+           "revision": "{{.app.spec.source.targetRevision}}"}
+`

@@ -1,0 +1,167 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/e2e/towline"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/fixture"
+)
+
+// asks has the GitOpsCluster of example/hub ask for the tokens of an account; none for an empty one.
+func asks(ctx context.Context, account string) {
+	GinkgoHelper()
+	g, err := read(hub, clusters())(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	before := g.DeepCopy()
+	g.Spec.ManagedServiceAccountRef = account
+	Expect(hub.Patch(ctx, g, client.MergeFrom(before))).To(Succeed())
+}
+
+// withTokens puts tokens of an account of these clusters on the hub, by which an Argo CD may deploy there, and lets Towline read
+// them, until the spec ends.
+func withTokens(ctx context.Context, account string, clusters ...string) {
+	GinkgoHelper()
+	Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "deploy/components/managed-serviceaccount/role.yaml")).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) {
+		_, err := f.Hub.Kubectl(ctx, "delete", "clusterrole,clusterrolebinding", "towline-managed-serviceaccount")
+		Expect(err).NotTo(HaveOccurred())
+	})
+	for _, on := range clusters {
+		token := mintToken(ctx, on, account)
+		_, err := f.Cluster(on).Kubectl(ctx, "create", "clusterrolebinding", account+"-deploys", "--clusterrole=cluster-admin",
+			"--serviceaccount=default:"+account)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(hub.Create(ctx, token)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has its own
+			Expect(hub.Delete(ctx, token)).To(Succeed())
+			_, err := f.Cluster(on).Kubectl(ctx, "delete", "clusterrolebinding", account+"-deploys")
+			Expect(err).NotTo(HaveOccurred())
+		})
+	}
+}
+
+// pushed makes an Application without the pull label, which the hub's Argo CD deploys to a cluster by its Secret.
+func pushed(ctx context.Context, name, on string) {
+	GinkgoHelper()
+	destination := fmt.Sprintf(`"server":%q`, apis.InClusterServer)
+	spec := specOf("default", "guestbook", name)
+	Expect(spec).To(ContainSubstring(destination))
+	app := fixture.Application(name).NoLabel(apis.LabelPull).NoAnnotation(apis.AnnotationCluster).NoAnnotation(apis.AnnotationSkipReconcile).
+		Spec(strings.Replace(spec, destination, fmt.Sprintf(`"name":%q`, on), 1)).Finalizers(apis.FinalizerResources).Obj()
+	app.UID = ""
+	Expect(hub.Create(ctx, app)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has its own
+		Expect(client.IgnoreNotFound(hub.Delete(ctx, app))).To(Succeed())
+		Eventually(ctx, read(hub, app)).Should(BeNil())
+	})
+}
+
+var _ = Describe("Push beside pull", Serial, func() {
+	const account = "argocd-pusher"
+
+	It("deploys by the Secret of a GitOpsCluster what has no pull label, and leaves alone what is pulled", func(ctx SpecContext) {
+		pulled := standalone(ctx, "beside-pushed", "cluster1")
+		expectAtRest(ctx, pulled.Name)
+		work, err := read(hub, workOf(pulled))(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		ran := deployment(ctx, "cluster1", pulled.Name)
+
+		withTokens(ctx, account, "cluster1", "cluster2", "cluster3")
+		asks(ctx, account)
+		DeferCleanup(asks, "")
+		Eventually(ctx, read(hub, clusters())).Should(says(apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "3 clusters"))
+		Expect(f.Hub.StartArgoCD(ctx)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(f.Hub.StopArgoCD(ctx)).To(Succeed()) })
+
+		began := time.Now()
+		pushed(ctx, "pushed", "cluster1")
+		expectHealthy(ctx, "pushed")
+		AddReportEntry(fmt.Sprintf("pushed and Healthy after %.1f s", time.Since(began).Seconds()))
+		deployment(ctx, "cluster1", "pushed")
+		Expect(read(cluster["cluster1"], named("pushed"))(ctx)).To(BeNil(), "it was pulled")
+		// Its status is the cluster's to write, at any time.
+		Expect(read(hub, workOf(pulled))(ctx)).To(And(HaveField("UID", work.UID), HaveField("Generation", work.Generation),
+			HaveField("Labels", work.Labels), HaveField("Annotations", work.Annotations)))
+		Expect(deployment(ctx, "cluster1", pulled.Name)).To(And(HaveField("UID", ran.UID), HaveField("Generation", ran.Generation)))
+		expectHealthy(ctx, pulled.Name)
+	}, NodeTimeout(5*time.Minute))
+
+	It("works with a Secret that was made by hand, which the GitOpsCluster names, and takes over when that is asked for", func(ctx SpecContext) {
+		by := func(ctx context.Context) {
+			Expect(client.IgnoreNotFound(hub.Delete(ctx, secretOf("cluster1")))).To(Succeed())
+		}
+		var s *corev1.Secret
+		Eventually(ctx, func(ctx context.Context) (_ *corev1.Secret, err error) {
+			s, err = read(hub, secretOf("cluster1"))(ctx)
+			return s, err
+		}).ShouldNot(BeNil())
+		hand := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
+			Namespace: argocdNamespace, Name: "cluster1-secret", Labels: map[string]string{apis.LabelSecretType: apis.SecretTypeCluster, "name": "cluster1"},
+		}, StringData: map[string]string{"name": "cluster1", "server": string(s.Data["server"])}}
+		Expect(hub.Create(ctx, hand)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(hub.Delete(ctx, hand))).To(Succeed()) })
+		by(ctx) // now the one that was made by hand is the only one
+		Eventually(ctx, read(hub, clusters())).Should(And(
+			says(apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "cluster1 by cluster1-secret"),
+			HaveField("Status.Phase", "successful")))
+		show(ctx, "what the GitOpsCluster says", "get", "gitopscluster", "clusters", "-o", "jsonpath={.status.phase}: {.status.message}")
+		before, err := read(hub, hand)(ctx)
+		Expect(err).NotTo(HaveOccurred())
+
+		By("pulling by it, with the generator of clusters")
+		apply(ctx, fmt.Sprintf(handMade, specOf("default", "guestbook", "by-hand")))
+		withoutApplicationSet("by-hand", "cluster1-by-hand")
+		expectHealthy(ctx, "cluster1-by-hand")
+
+		By("asking for tokens, of which none is put into it")
+		withTokens(ctx, account, "cluster1", "cluster2", "cluster3")
+		asks(ctx, account)
+		DeferCleanup(asks, "")
+		Eventually(ctx, read(hub, clusters())).Should(And(
+			says(apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "label secret "+hand.Name),
+			HaveField("Status.Phase", "successful")))
+		Expect(read(hub, hand)(ctx)).To(HaveField("ResourceVersion", before.ResourceVersion))
+		show(ctx, "what it says where tokens are asked for", "get", "gitopscluster", "clusters", "-o", "jsonpath={.status.phase}: {.status.message}")
+
+		By("pushing by it, once it was handed over")
+		_, err = f.Hub.Kubectl(ctx, "label", "secret", hand.Name, "--namespace", argocdNamespace,
+			apis.LabelImported+"=true", apis.LabelClusterName+"=cluster1")
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(ctx, read(hub, hand)).Should(And(HaveField("UID", before.UID), configured(ContainSubstring("bearerToken"))))
+		Eventually(ctx, read(hub, clusters())).Should(says(apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "3 clusters"))
+		Expect(f.Hub.StartArgoCD(ctx)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(f.Hub.StopArgoCD(ctx)).To(Succeed()) })
+		pushed(ctx, "pushed-by-hand", "cluster1")
+		expectHealthy(ctx, "pushed-by-hand")
+		deployment(ctx, "cluster1", "pushed-by-hand")
+		expectHealthy(ctx, "cluster1-by-hand")
+	}, NodeTimeout(6*time.Minute))
+})
+
+// handMade is an ApplicationSet for the cluster of a Secret that was made by hand.
+const handMade = `
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: by-hand, namespace: argocd}
+spec:
+  generators:
+  - clusters: {selector: {matchLabels: {name: cluster1}}}
+  template:
+    metadata:
+      name: '{{name}}-by-hand'
+      labels: {apps.open-cluster-management.io/pull-to-ocm-managed-cluster: "true"}
+      annotations:
+        apps.open-cluster-management.io/ocm-managed-cluster: '{{name}}'
+        argocd.argoproj.io/skip-reconcile: "true"
+    spec: %s
+`

@@ -1,0 +1,215 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/e2e/towline"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/fixture"
+)
+
+// steered is an ApplicationSet with one Application, on cluster1, which is not synced by itself.
+const steered = `
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: steered, namespace: argocd}
+spec:
+  generators: [{list: {elements: [{cluster: cluster1}]}}]
+  template:
+    metadata:
+      name: 'steered-{{cluster}}'
+      labels: {%s: "true"}
+      annotations: {%s: '{{cluster}}', %s: "true"}
+    spec:
+      project: default
+      source: {repoURL: %q, path: guestbook, targetRevision: main}
+      destination: {server: https://kubernetes.default.svc, namespace: steered}
+      syncPolicy: {syncOptions: [CreateNamespace=true]}
+`
+
+// runs runs kubectl towline as the administrator of the hub, and gives what it prints with its exit code.
+func runs(ctx context.Context, plugin string, args ...string) (string, int) {
+	GinkgoHelper()
+	cmd := exec.CommandContext(ctx, plugin, append(args, "--kubeconfig", f.Hub.Kubeconfig())...)
+	out, err := cmd.CombinedOutput()
+	AddReportEntry("kubectl towline "+strings.Join(args, " "), string(out))
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return string(out), exit.ExitCode()
+	}
+	Expect(err).NotTo(HaveOccurred(), string(out))
+	return string(out), 0
+}
+
+var _ = Describe("kubectl towline steers", Ordered, func() {
+	var plugin string
+
+	// does runs a verb on Applications, waits for the effect, and expects it to be seen.
+	does := func(ctx context.Context, args ...string) string {
+		GinkgoHelper()
+		out, code := runs(ctx, plugin, append(args, "-n", argocdNamespace, "--wait", "--timeout", "50s")...)
+		Expect(code).To(BeZero(), out)
+		return out
+	}
+
+	BeforeAll(func(ctx SpecContext) {
+		var err error
+		plugin, err = towline.BuildPlugin(ctx, f)
+		Expect(err).NotTo(HaveOccurred())
+	})
+
+	It("an Application of its own: all verbs", func(ctx SpecContext) {
+		app := standalone(ctx, "verbs", "cluster1", func(b *fixture.ApplicationBuilder) { b.Spec(manual("guestbook", "verbs")) })
+		Eventually(ctx, read(hub, app)).Should(HaveField("Status.Sync", HaveField("Status", "OutOfSync")))
+		Expect(does(ctx, "sync", app.Name)).To(ContainSubstring("the operation succeeded"))
+		expectHealthy(ctx, app.Name)
+		Expect(does(ctx, "refresh", app.Name, "--hard")).To(ContainSubstring("compared at"))
+
+		does(ctx, "pause", app.Name)
+		out, code := runs(ctx, plugin, "sync", app.Name, "-n", argocdNamespace, "--wait", "--timeout", "10s")
+		Expect(code).To(Equal(3), out)
+		Expect(out).To(ContainSubstring("paused by the annotation"))
+		does(ctx, "stop", app.Name)
+		does(ctx, "resume", app.Name)
+
+		// Of itself it is healthy on the other cluster, as the old one waits for.
+		patchHub(ctx, app.Name, `{"spec":{"syncPolicy":{"automated":{}}}}`)
+		does(ctx, "move", app.Name, "--to", "cluster2", "--yes")
+		Expect(read(cluster["cluster1"], named(app.Name))(ctx)).To(BeNil())
+		before := deployment(ctx, "cluster2", app.Name)
+
+		does(ctx, "release", app.Name)
+		Expect(deployment(ctx, "cluster2", app.Name).UID).To(Equal(before.UID))
+		patch := `{"spec":{"revisionHistoryLimit":7}}`
+		_, err := f.Cluster("cluster2").Kubectl(ctx, "patch", "applications.argoproj.io", app.Name, "-n", argocdNamespace, "--type=merge", "-p", patch)
+		Expect(err).NotTo(HaveOccurred())
+		patchHub(ctx, app.Name, `{"spec":{"revisionHistoryLimit":8}}`)
+		does(ctx, "release", app.Name, "--undo")
+		expectCondition(ctx, app.Name, apis.ConditionPropagationError, "revisionHistoryLimit")
+		does(ctx, "adopt", app.Name)
+		Expect(deployment(ctx, "cluster2", app.Name).UID).To(Equal(before.UID))
+
+		does(ctx, "delete", app.Name, "--yes")
+		Expect(read(cluster["cluster2"], guestbookOf(app.Name))(ctx)).To(BeNil())
+	}, NodeTimeout(10*soon))
+
+	It("an operation that does not end: stop", func(ctx SpecContext) {
+		app := hangs(ctx, "stopped", "cluster1")
+		Eventually(ctx, read(hub, app)).Should(HaveField("Operation", BeNil()))
+		Expect(does(ctx, "stop", app.Name)).To(ContainSubstring("the operation has ended"))
+		does(ctx, "delete", app.Name, "--yes", "--cascade=false")
+		Eventually(ctx, read(cluster["cluster1"], named(app.Name))).Should(BeNil())
+	})
+
+	It("the Application of a set: what lasts, and what belongs into the template", func(ctx SpecContext) {
+		apply(ctx, fmt.Sprintf(steered, apis.LabelPull, apis.AnnotationCluster, apis.AnnotationSkipReconcile, f.Git.URL(fleet.AppsRepo)))
+		DeferCleanup(func(ctx SpecContext) {
+			_, err := f.Hub.Kubectl(ctx, "delete", "applicationsets.argoproj.io", "steered", "-n", argocdNamespace)
+			Expect(err).NotTo(HaveOccurred())
+			Eventually(ctx, read(hub, named("steered-cluster1"))).Should(BeNil())
+		})
+		const child = "steered-cluster1"
+		Eventually(ctx, read(hub, named(child))).Should(And(Not(BeNil()), HaveField("Status.Sync", Not(BeNil()))))
+		does(ctx, "sync", child)
+		does(ctx, "refresh", child)
+		for _, args := range [][]string{
+			{"pause", child}, {"resume", child}, {"release", child}, {"adopt", child}, {"move", child, "--to", "cluster2"}, {"delete", child, "--yes"},
+		} {
+			out, code := runs(ctx, plugin, append(args, "-n", argocdNamespace)...)
+			if args[0] == "resume" {
+				Expect(code).To(BeZero(), out)
+				continue
+			}
+			Expect(code).To(Equal(2), out)
+			Expect(out).To(ContainSubstring("ApplicationSet argocd/steered"))
+		}
+		app, err := read(hub, named(child))(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(app).To(And(HaveField("DeletionTimestamp", BeNil()), HaveField("Annotations", HaveLen(2))))
+
+		out, code := runs(ctx, plugin, "pause", "--applicationset", "steered", "-n", argocdNamespace)
+		Expect(code).To(BeZero(), out)
+		expectCondition(ctx, child, apis.ConditionPausedWarning, "ApplicationSet")
+		out, code = runs(ctx, plugin, "resume", child, "-n", argocdNamespace)
+		Expect(code).To(Equal(2), out)
+		Expect(out).To(ContainSubstring("is not paused by itself"))
+		out, code = runs(ctx, plugin, "resume", "--applicationset", "steered", "-n", argocdNamespace)
+		Expect(code).To(BeZero(), out)
+		expectNoCondition(ctx, child, apis.ConditionPausedWarning)
+	}, NodeTimeout(10*soon))
+
+})
+
+var _ = Describe("kubectl towline steers a whole cluster", Serial, func() {
+	It("by pause and resume", func(ctx SpecContext) {
+		plugin, err := towline.BuildPlugin(ctx, f)
+		Expect(err).NotTo(HaveOccurred())
+		app := standalone(ctx, "of-a-paused-cluster", "cluster2")
+		expectHealthy(ctx, app.Name)
+		out, code := runs(ctx, plugin, "pause", "--cluster", "cluster2")
+		DeferCleanup(func(ctx SpecContext) {
+			out, code := runs(ctx, plugin, "resume", "--cluster", "cluster2")
+			Expect(code).To(BeZero(), out)
+		})
+		Expect(code).To(BeZero(), out)
+		expectCondition(ctx, app.Name, apis.ConditionPausedWarning, "cluster2")
+		out, code = runs(ctx, plugin, "resume", "--cluster", "cluster2")
+		Expect(code).To(BeZero(), out)
+		expectNoCondition(ctx, app.Name, apis.ConditionPausedWarning)
+	})
+})
+
+var _ = Describe("kubectl towline check", func() {
+	It("looks at the hub, at a cluster from its own side, and at what a takeover would do", func(ctx SpecContext) {
+		plugin, err := towline.BuildPlugin(ctx, f)
+		Expect(err).NotTo(HaveOccurred())
+		app := standalone(ctx, "checked", "nowhere")
+		expectCondition(ctx, app.Name, apis.ConditionPropagationError, "nowhere")
+
+		// The fleet's controllers are processes: Deployments of them have no Pods.
+		out, code := runs(ctx, plugin, "check")
+		Expect(code).To(Equal(2), out)
+		Expect(out).To(And(
+			MatchRegexp(`✓ CRDs\s+the hub serves those of Argo CD and Open Cluster Management`), MatchRegexp(`✓ admission policies\s+all are there`),
+			MatchRegexp(`✓ schemas of CRDs`), MatchRegexp(`✓ other controllers`), ContainSubstring("has no ready Pod")))
+		out, code = runs(ctx, plugin, "check", "--pre")
+		Expect(code).To(Equal(2), out)
+		Expect(out).To(MatchRegexp(`✓ your rights`))
+		out, code = runs(ctx, plugin, "check", "--cluster-kubeconfig", f.Cluster("cluster1").Kubeconfig())
+		Expect(code).To(Equal(2), out)
+		Expect(out).To(ContainSubstring("rights of the work agent"))
+		out, code = runs(ctx, plugin, "check", "--takeover")
+		Expect(code).To(Equal(2), out)
+		Expect(out).To(MatchRegexp(`✗ refused\s+.* reason ClusterNotFound: .*argocd/checked`))
+	})
+})
+
+var _ = Describe("kubectl towline bundle", func() {
+	It("collects what an issue needs, and no password of a repository", func(ctx SpecContext) {
+		plugin, err := towline.BuildPlugin(ctx, f)
+		Expect(err).NotTo(HaveOccurred())
+		const password = "hunter2hunter2"
+		private := strings.ReplaceAll(spec("guestbook", "bundled"), `"repoURL":"http://`, `"repoURL":"http://user:`+password+"@")
+		Expect(private).To(ContainSubstring(password))
+		app := standalone(ctx, "bundled", "cluster1", func(b *fixture.ApplicationBuilder) { b.Spec(private) })
+		Eventually(ctx, read(hub, workOf(app))).ShouldNot(BeNil())
+		file := filepath.Join(GinkgoT().TempDir(), "bundle.tar.gz")
+		out, code := runs(ctx, plugin, "bundle", "-f", file)
+		Expect(code).To(BeZero(), out)
+		text, err := exec.CommandContext(ctx, "tar", "--to-stdout", "-xzf", file).Output()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(string(text)).NotTo(ContainSubstring(password))
+		Expect(string(text)).To(And(ContainSubstring("kind: ManifestWork"), ContainSubstring("name: bundled"), ContainSubstring("kind: Event")))
+		names, err := exec.CommandContext(ctx, "tar", "-tzf", file).Output()
+		Expect(err).NotTo(HaveOccurred())
+		AddReportEntry("files", string(names))
+	})
+})
