@@ -91,14 +91,21 @@ func TestRows(t *testing.T) {
 		"no right": {
 			condition(apis.ConditionPropagationForbiddenError, "no"), why.Blocked, why.LinkRights, apis.ConditionPropagationForbiddenError,
 		},
-		"paused":               {condition(apis.ConditionPausedWarning, "no"), why.Blocked, why.LinkTarget, apis.ConditionPausedWarning},
-		"moves":                {condition(apis.ConditionMoveWarning, "no"), why.Waiting, why.LinkTarget, apis.ConditionMoveWarning},
-		"a dependency":         {condition(apis.ConditionDependencyError, "no"), why.Blocked, why.LinkBeside, apis.ConditionDependencyError},
-		"the agent refuses":    {condition(apis.ConditionWorkApplyError, "no"), why.Blocked, why.LinkAgent, apis.ConditionWorkApplyError},
-		"gone there":           {condition(apis.ConditionWorkAvailableWarning, "no"), why.Blocked, why.LinkAgent, apis.ConditionWorkAvailableWarning},
-		"not compared":         {condition(apis.ConditionNotCompared, "no"), why.Blocked, why.LinkArgoCD, apis.ConditionNotCompared},
-		"a comparison failed":  {condition("ComparisonError", "no"), why.Blocked, why.LinkArgoCD, "ComparisonError"},
-		"out of sync":          {func(s *argocd.Status) { s.Sync.Status = "OutOfSync" }, why.Blocked, why.LinkArgoCD, "OutOfSync"},
+		"paused":              {condition(apis.ConditionPausedWarning, "no"), why.Blocked, why.LinkTarget, apis.ConditionPausedWarning},
+		"moves":               {condition(apis.ConditionMoveWarning, "no"), why.Waiting, why.LinkTarget, apis.ConditionMoveWarning},
+		"a dependency":        {condition(apis.ConditionDependencyError, "no"), why.Blocked, why.LinkBeside, apis.ConditionDependencyError},
+		"the agent refuses":   {condition(apis.ConditionWorkApplyError, "no"), why.Blocked, why.LinkAgent, apis.ConditionWorkApplyError},
+		"gone there":          {condition(apis.ConditionWorkAvailableWarning, "no"), why.Blocked, why.LinkAgent, apis.ConditionWorkAvailableWarning},
+		"not compared":        {condition(apis.ConditionNotCompared, "no"), why.Blocked, why.LinkArgoCD, apis.ConditionNotCompared},
+		"a comparison failed": {condition("ComparisonError", "no"), why.Blocked, why.LinkArgoCD, "ComparisonError"},
+		"out of sync":         {func(s *argocd.Status) { s.Sync.Status = "OutOfSync" }, why.Blocked, why.LinkArgoCD, "OutOfSync"},
+		"not compared as it is": {
+			func(s *argocd.Status) { s.Sync = &argocd.Sync{Status: "Unknown"} }, why.Waiting, why.LinkArgoCD, "Unknown",
+		},
+		"a comparison failed, of what is": {func(s *argocd.Status) {
+			s.Sync = &argocd.Sync{Status: "Unknown"}
+			condition("ComparisonError", "no")(s)
+		}, why.Blocked, why.LinkArgoCD, "ComparisonError"},
 		"on its way":           {health("Progressing"), why.Waiting, why.LinkResources, "Progressing"},
 		"degraded":             {health("Degraded"), why.Blocked, why.LinkResources, "Degraded"},
 		"nothing heard so far": {func(s *argocd.Status) { *s = argocd.Status{} }, why.Waiting, why.LinkArgoCD, ""},

@@ -248,6 +248,9 @@ func (f *Facts) argoCD(l *Ladder) {
 	case s.Sync == nil || s.Sync.Status == "":
 		k.State, k.Message, k.Do = Waiting, "has not compared the Application yet", there
 		k.Who = "if this lasts: an administrator of cluster " + l.Cluster
+	case s.Sync.Status == "Unknown": // and no error says why: a change is on its way, and the status controller hides what was before
+		k.State, k.Message, k.Do, k.Reason = Waiting, "has not compared the Application as it is now", there, s.Sync.Status
+		k.Who = "if this lasts: an administrator of cluster " + l.Cluster
 	case s.Sync.Status != "Synced":
 		k.State, k.Message = Blocked, "the cluster does not have what Git has ("+s.Sync.Status+")"
 		k.Reason = s.Sync.Status

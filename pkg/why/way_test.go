@@ -132,7 +132,11 @@ func TestOf(t *testing.T) {
 			s.Health = argocd.Health{Status: "Degraded", Message: "Degraded"}
 			s.Resources = []argocd.ResourceStatus{{Kind: "Deployment", Name: "ui", Health: &argocd.Health{Status: "Degraded", Message: "Degraded"}}}
 		})), verdict: why.Blocked, broken: why.LinkResources, exactly: "Degraded"},
-		"out of sync":  {is: good(status(func(s *argocd.Status) { s.Sync.Status = "OutOfSync" })), verdict: why.Blocked, broken: why.LinkArgoCD},
+		"out of sync": {is: good(status(func(s *argocd.Status) { s.Sync.Status = "OutOfSync" })), verdict: why.Blocked, broken: why.LinkArgoCD},
+		"changed, and not compared": {
+			is:      good(status(func(s *argocd.Status) { s.Sync = &argocd.Sync{Status: "Unknown"} })),
+			verdict: why.Waiting, broken: why.LinkArgoCD,
+		},
 		"not compared": {is: good(status(func(s *argocd.Status) { *s = argocd.Status{} })), verdict: why.Waiting, broken: why.LinkArgoCD},
 		"degraded": {is: good(status(func(s *argocd.Status) {
 			s.Health.Status = "Degraded"
