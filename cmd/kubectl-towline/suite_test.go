@@ -9,7 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	. "github.com/onsi/gomega"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -61,7 +64,7 @@ func runSuite(m *testing.M) (int, error) {
 	if err != nil {
 		return 1, err
 	}
-	for _, add := range []func(*runtime.Scheme) error{rbacv1.AddToScheme, coordinationv1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{rbacv1.AddToScheme, coordinationv1.AddToScheme, authorizationv1.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return 1, err
 		}
@@ -157,7 +160,7 @@ func create(t *testing.T, objects ...client.Object) {
 	}
 }
 
-// may gives a user rights in a namespace.
+// may gives a user rights in a namespace, and waits until the API server heeds that.
 func may(t *testing.T, user, namespace string, rules ...rbacv1.PolicyRule) {
 	t.Helper()
 	meta := metav1.ObjectMeta{Namespace: namespace, Name: user}
@@ -165,4 +168,12 @@ func may(t *testing.T, user, namespace string, rules ...rbacv1.PolicyRule) {
 		ObjectMeta: *meta.DeepCopy(), RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: user},
 		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
 	})
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{User: user,
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Namespace: namespace, Group: rules[0].APIGroups[0], Resource: rules[0].Resources[0], Verb: rules[0].Verbs[0],
+		}}}
+	NewWithT(t).Eventually(func() (bool, error) {
+		err := admin.Create(t.Context(), review)
+		return review.Status.Allowed, err
+	}, 20*time.Second, 20*time.Millisecond).Should(BeTrue())
 }

@@ -100,6 +100,7 @@ func TestRights(t *testing.T) {
 	defer server.Close()
 
 	shows(ctx, t, server, b, "/?namespace=tenant-b", "set-of-tenant-b") // what B reads is in memory from now on
+	shows(ctx, t, server, a, "/applications/tenant-a/cluster1-set-of-tenant-a?namespace=tenant-a", "set-of-tenant-a")
 	for _, address := range []string{"/?namespace=tenant-a", "/applications/tenant-a/cluster1-set-of-tenant-a?namespace=tenant-a",
 		"/sets/tenant-a/set-of-tenant-a?namespace=tenant-a", "/clusters?namespace=tenant-a", "/clusters/cluster1?namespace=tenant-a",
 		"/attention?namespace=tenant-a"} {
