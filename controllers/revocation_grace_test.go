@@ -52,7 +52,7 @@ func TestARefusalIsAnnounced(t *testing.T) {
 
 // TestARefusalThatIsWithdrawn within the grace removes nothing, and the next one has the whole grace again.
 func TestARefusalThatIsWithdrawn(t *testing.T) {
-	const long = 2 * time.Second
+	const long = 5 * time.Second // more than a busy machine takes to forbid and permit
 	start(t, grace(long, 1000))
 	s, w := ruled(t)
 	flap := func() {
