@@ -9,8 +9,11 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1alpha1 "open-cluster-management.io/api/cluster/v1alpha1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,11 +22,12 @@ import (
 	"github.com/towline-io/towline/e2e/fleet"
 	"github.com/towline-io/towline/e2e/towline"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+	"github.com/towline-io/towline/pkg/managedcluster"
 )
 
 const (
 	// soon is how long what takes seconds may take on a busy machine.
-	soon = time.Minute
+	soon = 2 * time.Minute
 
 	// tick is how often a condition is looked at.
 	tick = 100 * time.Millisecond
@@ -85,6 +89,23 @@ var _ = AfterSuite(func(ctx SpecContext) {
 		checkRights(ctx)
 	}
 })
+
+// A spec begins when all clusters are heard of: the one before may have started the agents of one again, and its lease, which
+// nobody has renewed meanwhile, may run out a moment later.
+var _ = BeforeEach(func(ctx SpecContext) {
+	for _, c := range f.Clusters() {
+		Eventually(ctx, func(g Gomega, ctx context.Context) {
+			mc, err := read(hub, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: c.Name()}})(ctx)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(mc).NotTo(BeNil())
+			g.Expect(managedcluster.Unreachable(mc)).To(BeEmpty())
+			lease, err := read(hub, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: c.Name(), Name: "managed-cluster-lease"}})(ctx)
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(lease).NotTo(BeNil())
+			g.Expect(time.Since(lease.Spec.RenewTime.Time)).To(BeNumerically("<", 2*time.Duration(mc.Spec.LeaseDurationSeconds)*time.Second))
+		}).Should(Succeed())
+	}
+}, OncePerOrdered)
 
 func startFleet(ctx context.Context) *fleet.Fleet {
 	if dir := os.Getenv("TOWLINE_E2E_FLEET"); dir != "" {
