@@ -114,7 +114,7 @@ func loginWith(ctx context.Context, program string) func(ctx context.Context, ar
 		flags = append(flags, "--plaintext")
 	}
 	run := func(ctx context.Context, args ...string) string {
-		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		ctx, cancel := context.WithTimeout(ctx, soon)
 		defer cancel()
 		cmd := exec.CommandContext(ctx, f.Program(program), append(args, flags...)...)
 		out, err := cmd.CombinedOutput()

@@ -64,21 +64,21 @@ var _ = Describe("The agent add-on", Ordered, Serial, func() {
 	It("shows it in argocd app get and app history, and in the report", func(ctx SpecContext) {
 		argo := login(ctx)
 		for on, name := range apps {
-			out := argo(ctx, "app", "get", name, "--show-operation")
-			AddReportEntry("argocd app get "+name, out)
 			health := `\s+Healthy`
 			if f.Cluster(on).ArgoCDVersion() != "2.14" {
 				health = "" // Argo CD 3 keeps the health of single resources out of the status
 			}
-			Expect(out).To(MatchRegexp(`apps\s+Deployment\s+` + name + `\s+guestbook-ui\s+Synced` + health + `\s+deployment.apps/guestbook-ui created`))
-			Expect(out).To(MatchRegexp(`Service\s+` + name + `\s+guestbook-ui\s+Synced` + health + `\s+service/guestbook-ui created`))
-			out = argo(ctx, "app", "history", name)
-			Expect(out).To(ContainSubstring("main ("))
+			Eventually(ctx, func(ctx context.Context) string { return argo(ctx, "app", "get", name, "--show-operation") }).Should(And(
+				MatchRegexp(`apps\s+Deployment\s+`+name+`\s+guestbook-ui\s+Synced`+health+`\s+deployment.apps/guestbook-ui created`),
+				MatchRegexp(`Service\s+`+name+`\s+guestbook-ui\s+Synced`+health+`\s+service/guestbook-ui created`)))
+			AddReportEntry("argocd app get "+name, argo(ctx, "app", "get", name, "--show-operation"))
+			Eventually(ctx, func(ctx context.Context) string { return argo(ctx, "app", "history", name) }).Should(ContainSubstring("main ("))
 
-			report, err := f.Hub.Kubectl(ctx, "get", "applicationreports", "--namespace", on, "--output", "wide")
-			Expect(err).NotTo(HaveOccurred())
-			AddReportEntry("kubectl get applicationreports -n "+on, report)
-			Expect(report).To(MatchRegexp(name + `\S+\s+` + name + `\s+Synced\s+Healthy\s+Succeeded`))
+			reports := func(ctx context.Context) (string, error) {
+				return f.Hub.Kubectl(ctx, "get", "applicationreports", "--namespace", on, "--output", "wide")
+			}
+			Eventually(ctx, reports).Should(MatchRegexp(name + `\S+\s+` + name + `\s+Synced\s+Healthy\s+Succeeded`))
+			AddReportEntry(reports(ctx))
 		}
 	})
 

@@ -28,18 +28,19 @@ func useCLI(ctx context.Context, argo func(ctx context.Context, args ...string) 
 		Expect(out).NotTo(ContainSubstring("exit status"), "%v", args)
 		return out
 	}
-	Expect(good("list")).To(MatchRegexp(`argocd/` + name + `\s.*OutOfSync`))
-	Expect(good("sync", name, "--timeout", "50")).To(MatchRegexp(`Phase:\s+Succeeded`))
-	good("wait", name, "--sync", "--health", "--operation", "--timeout", "50")
-	Expect(good("get", name, "--refresh")).To(MatchRegexp(`Health Status:\s+Healthy`))
+	// argocd-server answers from a cache, which may know what is on the hub a moment later.
+	Eventually(func() string { return good("list") }).Should(MatchRegexp(`argocd/` + name + `\s.*OutOfSync`))
+	Expect(good("sync", name, "--timeout", "100")).To(MatchRegexp(`Phase:\s+Succeeded`))
+	good("wait", name, "--sync", "--health", "--operation", "--timeout", "100")
+	Eventually(func() string { return good("get", name, "--refresh") }).Should(MatchRegexp(`Health Status:\s+Healthy`))
 	good("get", name, "--hard-refresh")
 	Eventually(ctx, read(hub, app)).Should(HaveField("Status.History", HaveLen(1)))
-	Expect(good("history", name)).To(MatchRegexp(`(?m)^0\s`))
-	Expect(good("rollback", name, "0", "--timeout", "50")).To(MatchRegexp(`Phase:\s+Succeeded`))
+	Eventually(func() string { return good("history", name) }).Should(MatchRegexp(`(?m)^0\s`))
+	Expect(good("rollback", name, "0", "--timeout", "100")).To(MatchRegexp(`Phase:\s+Succeeded`))
 	Eventually(ctx, read(hub, app)).Should(HaveField("Status.History", HaveLen(2)))
 
 	// What needs more than the hub has says so at once.
-	Expect(run("terminate-op", name)).To(ContainSubstring("No operation is in progress"))
+	Eventually(func() string { return run("terminate-op", name) }).Should(ContainSubstring("No operation is in progress"))
 	for _, args := range [][]string{{"manifests", name}, {"diff", name}, {"resources", name}} {
 		Expect(run(args...)).To(ContainSubstring("cache: key is missing"))
 	}

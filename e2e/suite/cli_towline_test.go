@@ -3,13 +3,15 @@ package suite
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"os/exec"
 	"slices"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/gbytes"
+	"github.com/onsi/gomega/gexec"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/towline-io/towline/e2e/fleet"
@@ -52,26 +54,22 @@ var _ = Describe("kubectl towline shows a fleet", Ordered, func() {
 	const set = "shown"
 	var plugin, tenant string
 
-	// asks runs the plugin, shows what it prints, and gives that with its exit code.
-	asks := func(ctx context.Context, kubeconfig, command string) (string, int) {
+	// once runs a command that follows what happens, and gives what it prints with its exit code.
+	once := func(ctx context.Context, kubeconfig, command string) (string, int) {
 		GinkgoHelper()
-		args := append(strings.Fields(command), "--kubeconfig", kubeconfig, "--namespace", argocdNamespace)
-		out, err := exec.CommandContext(ctx, plugin, args...).CombinedOutput()
-		AddReportEntry("$ kubectl towline " + command + "\n" + string(out))
-		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-			return string(out), exit.ExitCode()
-		}
-		Expect(err).NotTo(HaveOccurred())
-		return string(out), 0
+		return runs(ctx, plugin, kubeconfig, append(strings.Fields(command), "--namespace", argocdNamespace)...)
 	}
-	// tells expects that a command ends with a code and prints all of that.
+	// shows waits until a command ends with a code and prints what says matches.
+	shows := func(ctx context.Context, kubeconfig, command string, code int, says OmegaMatcher) {
+		GinkgoHelper()
+		expectRuns(ctx, plugin, kubeconfig, append(strings.Fields(command), "--namespace", argocdNamespace), code, says)
+	}
+	// tells waits until a command ends with a code and prints all of that.
 	tells := func(ctx context.Context, kubeconfig, command string, code int, all ...string) {
 		GinkgoHelper()
-		out, got := asks(ctx, kubeconfig, command)
-		Expect(got).To(Equal(code), out)
-		for _, text := range all {
-			Expect(out).To(ContainSubstring(text), command)
-		}
+		shows(ctx, kubeconfig, command, code, WithTransform(func(out string) []string {
+			return slices.DeleteFunc(slices.Clone(all), func(text string) bool { return strings.Contains(out, text) })
+		}, BeEmpty()))
 	}
 
 	BeforeAll(func(ctx SpecContext) {
@@ -94,28 +92,27 @@ var _ = Describe("kubectl towline shows a fleet", Ordered, func() {
 
 	It("follows an ApplicationSet until all is well, and shows it", func(ctx SpecContext) {
 		admin := f.Hub.Kubeconfig()
-		tells(ctx, admin, "status shown -w --timeout 4m", 0, "2 Applications: 2 synced, 2 healthy", "step 2: 1 of 1 healthy")
-		// The last operation may go on for a moment, and a RollingSync may ask for one more.
-		Eventually(ctx, func(ctx context.Context) []string {
-			problems, _ := asks(ctx, admin, "tree shown --problems")
-			rows, _ := asks(ctx, admin, "status shown")
-			return []string{problems, rows}
-		}).Should(HaveExactElements(ContainSubstring("all is well"),
-			And(ContainSubstring("✓ shown-cluster1"), ContainSubstring("✓ shown-cluster2"), ContainSubstring("Healthy"))))
+		out, code := once(ctx, admin, "status shown -w --timeout 4m")
+		Expect(code).To(BeZero(), out)
+		Expect(out).To(And(ContainSubstring("2 Applications: 2 synced, 2 healthy"), ContainSubstring("step 2: 1 of 1 healthy")))
+		// From here on all is well but for moments: the last operation may go on, a RollingSync may ask for one more, and a cluster
+		// be late to say that it is there. Each command waits for the fleet, and is held to what it shows of that.
+		tells(ctx, admin, "tree shown --problems", 0, "all is well")
+		tells(ctx, admin, "status shown", 0, "✓ shown-cluster1", "✓ shown-cluster2", "Healthy")
 		tells(ctx, admin, "get apps shown-cluster1 shown-cluster2", 0, "Synced", "Healthy")
 		tells(ctx, admin, "tree shown", 0, "ManifestWork cluster1/shown-cluster1-", "Application argocd/shown-cluster2 on cluster2 (Synced, Healthy)")
 		tells(ctx, admin, "tree app/shown-cluster1 --compact", 0, "✓ Application argocd/shown-cluster1 on cluster1 (Synced, Healthy)")
 		// What other specs have left on the clusters is none of this one's concern.
-		out, code := asks(ctx, admin, "matrix -o json")
-		Expect(code).To(BeZero(), out)
-		var matrix view.Matrix
-		Expect(json.Unmarshal([]byte(out), &matrix)).To(Succeed(), out)
-		for _, on := range []string{"cluster1", "cluster2"} {
-			Expect(cellOf(&matrix, argocdNamespace+"/"+set, on)).To(HaveField("Counts", view.Counts{Applications: 1, OK: 1}), out)
-		}
-		out, code = asks(ctx, admin, "clusters")
-		Expect(code).To(BeZero(), out)
-		Expect(out).To(And(MatchRegexp(`(?m)^\S cluster1\s`), MatchRegexp(`(?m)^\S cluster2\s`)))
+		well := HaveField("Counts", view.Counts{Applications: 1, OK: 1})
+		shows(ctx, admin, "matrix -o json", 0, WithTransform(func(out string) (cells []*view.Cell, err error) {
+			var matrix view.Matrix
+			err = json.Unmarshal([]byte(out), &matrix)
+			for _, on := range []string{"cluster1", "cluster2"} {
+				cells = append(cells, cellOf(&matrix, argocdNamespace+"/"+set, on))
+			}
+			return cells, err
+		}, HaveExactElements(well, well)))
+		shows(ctx, admin, "clusters", 0, And(MatchRegexp(`(?m)^\S cluster1\s`), MatchRegexp(`(?m)^\S cluster2\s`)))
 		tells(ctx, admin, "events shown", 0, "application/argocd/shown-cluster1")
 		tells(ctx, admin, "stats", 0, "namespace argocd", "health Healthy")
 	})
@@ -128,7 +125,9 @@ var _ = Describe("kubectl towline shows a fleet", Ordered, func() {
 		}).ShouldNot(BeEmpty())
 		Eventually(ctx, rowOf(set, "cluster2")).Should(HaveField("Conditions", ContainElement(HaveField("Type", "ComparisonError"))))
 		tells(ctx, admin, "status shown", 2, "✗ shown-cluster2", "ComparisonError", "1 stopped")
-		tells(ctx, admin, "status shown -w --timeout 5s", 2, "not all is well after 5s")
+		out, code := once(ctx, admin, "status shown -w --timeout 5s")
+		Expect(code).To(Equal(2), out)
+		Expect(out).To(ContainSubstring("not all is well after 5s"))
 		tells(ctx, admin, "why shown-cluster2", 2, "cluster's Argo CD", "not-there")
 		tells(ctx, admin, "get apps --problems --cluster cluster2", 0, "shown-cluster2", "ComparisonError")
 		tells(ctx, admin, "tree shown --problems", 0, "✗ Application argocd/shown-cluster2")
@@ -150,8 +149,16 @@ var _ = Describe("kubectl towline shows a fleet", Ordered, func() {
 	})
 
 	It("follows until it is mended", func(ctx SpecContext) {
+		follows, err := gexec.Start(exec.CommandContext(ctx, plugin, "status", set, "-w", "--timeout", "4m",
+			"--kubeconfig", tenant, "--namespace", argocdNamespace), GinkgoWriter, GinkgoWriter)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(follows.Kill)
+		Eventually(ctx, follows.Out).Should(gbytes.Say("✗ shown-cluster2")) // it is at work before anybody mends anything
 		apply(ctx, shownSet(set, "guestbook"))
-		tells(ctx, tenant, "status shown -w --timeout 4m", 0, "✗ shown-cluster2", "✓ shown-cluster2", "2 Applications: 2 synced, 2 healthy")
+		Eventually(ctx, follows).WithTimeout(4 * time.Minute).Should(gexec.Exit(0))
+		out := string(follows.Out.Contents())
+		AddReportEntry("$ kubectl towline status " + set + " -w\n" + out)
+		Expect(out).To(And(ContainSubstring("✓ shown-cluster2"), ContainSubstring("2 Applications: 2 synced, 2 healthy")))
 	})
 })
 

@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"fmt"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -44,22 +43,18 @@ var _ = Describe("A deletion with all of Argo CD's finalizers", func() {
 		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "farewell"}}
 		Expect(read(cluster[on], job)(ctx)).To(BeNil())
 
-		Expect(hub.Delete(ctx, app)).To(Succeed())
-		var ran *batchv1.Job
-		Eventually(ctx, func(g Gomega) {
-			gone, err := read(hub, app)(ctx)
-			g.Expect(err).NotTo(HaveOccurred())
-			if j, err := read(cluster[on], job)(ctx); err == nil && j != nil {
-				ran = j
-			}
-			if gone == nil {
-				Expect(ran).NotTo(BeNil(), "the hub says gone before the hook has run")
-			}
-			g.Expect(gone).To(BeNil())
-		}).Should(Succeed())
-		Expect(read(cluster[on], named(name))(ctx)).To(BeNil())
 		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "settings"}}
+		ofHook, ofConfig := lifeOf(ctx, on, &batchv1.JobList{}, job), lifeOf(ctx, on, &corev1.ConfigMapList{}, config)
+		Expect(hub.Delete(ctx, app)).To(Succeed())
+		Eventually(ctx, read(hub, app)).Should(BeNil())
+		Expect(read(cluster[on], named(name))(ctx)).To(BeNil(), "the hub says gone before the cluster, where a hook may still run")
 		Expect(read(cluster[on], config)(ctx)).To(BeNil())
-		AddReportEntry(fmt.Sprintf("hook %s: %d succeeded, made at %s", ran.Name, ran.Status.Succeeded, ran.CreationTimestamp.UTC()))
+		Eventually(ctx, func(g Gomega) {
+			ran, _ := ofHook()
+			g.Expect(ran).NotTo(BeZero(), "the hook has not run")
+			_, gone := ofConfig()
+			g.Expect(gone).NotTo(BeZero())
+			g.Expect(ran).To(BeNumerically(">", gone), "the hook ran before the resources were deleted")
+		}).Should(Succeed())
 	})
 })

@@ -3,11 +3,16 @@ package suite
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
 	"testing/fstest"
 	"time"
 
@@ -16,7 +21,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -125,6 +132,37 @@ func expectSettled(ctx context.Context, look func(context.Context) ([]string, er
 	return settled
 }
 
+// lifeOf notes from now on when an object of a cluster is made and when it goes, by the cluster's resource versions; zero for what
+// has not happened. What is there for a moment may be gone before a poll comes by.
+func lifeOf(ctx context.Context, on string, list client.ObjectList, obj client.Object) func() (made, gone int64) {
+	GinkgoHelper()
+	c, err := client.NewWithWatch(f.Cluster(on).RESTConfig(), client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(c.List(ctx, list, client.InNamespace(obj.GetNamespace()))).To(Succeed())
+	w, err := c.Watch(ctx, list, client.InNamespace(obj.GetNamespace()), client.MatchingFields{"metadata.name": obj.GetName()},
+		&client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: list.GetResourceVersion()}})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(w.Stop)
+	var made, gone atomic.Int64
+	go func() {
+		for e := range w.ResultChan() {
+			at, err := meta.Accessor(e.Object)
+			if err != nil {
+				continue // the end of the watch
+			}
+			version, err := strconv.ParseInt(at.GetResourceVersion(), 10, 64)
+			switch {
+			case err != nil:
+			case e.Type == watch.Added:
+				made.CompareAndSwap(0, version)
+			case e.Type == watch.Deleted:
+				gone.CompareAndSwap(0, version)
+			}
+		}
+	}()
+	return func() (int64, int64) { return made.Load(), gone.Load() }
+}
+
 // expectCondition waits until the hub Application has that condition with a message that says that.
 func expectCondition(ctx context.Context, name, conditionType, says string) {
 	GinkgoHelper()
@@ -190,6 +228,44 @@ func hardRefresh(ctx context.Context, on, name string) {
 	GinkgoHelper()
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"hard"}}}`, apis.AnnotationRefresh)
 	Expect(cluster[on].Patch(ctx, named(name), client.RawPatch("application/merge-patch+json", []byte(patch)))).To(Succeed())
+}
+
+// ran runs kubectl towline with a kubeconfig, and gives all that it prints, what goes to stdout first, with its exit code.
+func ran(ctx context.Context, plugin, kubeconfig string, args ...string) (string, int, error) {
+	cmd := exec.CommandContext(ctx, plugin, append(slices.Clone(args), "--kubeconfig", kubeconfig)...)
+	var said strings.Builder
+	cmd.Stderr = &said
+	out, err := cmd.Output()
+	all := string(out) + said.String()
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok && exit.Exited() {
+		return all, exit.ExitCode(), nil
+	}
+	return all, 0, err
+}
+
+// runs is the same, and adds to the report what a user would see.
+func runs(ctx context.Context, plugin, kubeconfig string, args ...string) (string, int) {
+	GinkgoHelper()
+	out, code, err := ran(ctx, plugin, kubeconfig, args...)
+	AddReportEntry("$ kubectl towline " + strings.Join(args, " ") + "\n" + out)
+	Expect(err).NotTo(HaveOccurred(), out)
+	return out, code
+}
+
+// expectRuns waits until kubectl towline ends with a code and prints what says matches: it shows what the hub has, where others
+// write at any time. A command that waits itself, or changes something, is run once, by runs.
+func expectRuns(ctx context.Context, plugin, kubeconfig string, args []string, code int, says OmegaMatcher) {
+	GinkgoHelper()
+	var out string
+	Eventually(ctx, func(g Gomega, ctx context.Context) {
+		var got int
+		var err error
+		out, got, err = ran(ctx, plugin, kubeconfig, args...)
+		g.Expect(err).NotTo(HaveOccurred(), out)
+		g.Expect(got).To(Equal(code), out)
+		g.Expect(out).To(says)
+	}).Should(Succeed())
+	AddReportEntry("$ kubectl towline " + strings.Join(args, " ") + "\n" + out)
 }
 
 // testdata is the path of a file in testdata.

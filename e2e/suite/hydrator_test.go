@@ -67,11 +67,13 @@ var _ = Describe("Argo CD's source hydrator", func() {
 		commits(rendering(file, "first"))
 		began := time.Now()
 		standalone(ctx, name, on, hydrated(name, on))
-		app := expectHealthy(ctx, name)
+		expectHealthy(ctx, name)
 		deployed("first")
 		hydratedAs, _, _ := unstructured.NestedString(whole(ctx, cluster[on], name).Object,
 			"status", "sourceHydrator", "lastSuccessfulOperation", "hydratedSHA")
-		Expect(app.Status.Sync.Revision).To(Equal(hydratedAs), "the hub shows another revision than what was hydrated")
+		Expect(hydratedAs).NotTo(BeEmpty())
+		Eventually(ctx, read(hub, named(name))).Should(HaveField("Status.Sync.Revision", hydratedAs),
+			"the hub shows another revision than what was hydrated")
 		AddReportEntry(fmt.Sprintf("hydrated, pushed, deployed and Healthy on the hub after %.1f s", time.Since(began).Seconds()))
 
 		By("a commit, and a refresh on the hub")

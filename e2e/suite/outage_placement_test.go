@@ -3,7 +3,6 @@ package suite
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -56,9 +55,8 @@ var _ = Describe("An outage of a cluster that its Placement does not tolerate", 
 		Expect(read(hub, workOf(before))(ctx)).To(HaveField("DeletionTimestamp", BeNil()))
 		plugin, err := towline.BuildPlugin(ctx, f)
 		Expect(err).NotTo(HaveOccurred())
-		out, _ := exec.CommandContext(ctx, plugin, "why", "--kubeconfig", f.Hub.Kubeconfig(), "--namespace", argocdNamespace, app).CombinedOutput()
-		AddReportEntry("kubectl towline why", string(out))
-		Expect(string(out)).To(And(ContainSubstring("has not been available"), ContainSubstring(apis.AnnotationDeleteOnOutage)))
+		expectRuns(ctx, plugin, f.Hub.Kubeconfig(), []string{"why", "--namespace", argocdNamespace, app}, 3,
+			And(ContainSubstring("has not been available"), ContainSubstring(apis.AnnotationDeleteOnOutage)))
 		Expect(tow.Restart(ctx)).To(Succeed())
 
 		began = time.Now()

@@ -45,6 +45,7 @@ var _ = Describe("An Application that has been synced, refreshed and operated on
 			w, err := read(hub, workOf(app))(ctx)
 			return []string{"hub " + here.ResourceVersion, "work " + w.ResourceVersion}, err
 		}
+		expectAtRest(ctx, name)
 		settled := expectSettled(ctx, versions)
 		before, err := there(ctx)
 		Expect(err).NotTo(HaveOccurred())

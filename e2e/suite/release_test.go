@@ -148,9 +148,9 @@ var _ = Describe("A pause", func() {
 		DeferCleanup(func(ctx SpecContext) { pause(ctx, "") })
 		expectCondition(ctx, app.Name, apis.ConditionPausedWarning, "Namespace cluster2")
 		patchHub(ctx, app.Name, annotationPatch("note", "x"))
-		Expect(cluster["cluster2"].Delete(ctx, guestbookOf(app.Name))).To(Succeed()) // the cluster heals it, and says so
 		before, err := read(hub, app)(ctx)
 		Expect(err).NotTo(HaveOccurred())
+		Expect(cluster["cluster2"].Delete(ctx, guestbookOf(app.Name))).To(Succeed()) // the cluster heals it, and says so
 		Eventually(ctx, read(hub, app)).Should(HaveField("Status", Not(Equal(before.Status))))
 		Expect(hub.Delete(ctx, app)).To(Succeed())
 		expectCondition(ctx, app.Name, apis.ConditionPausedWarning, "its deletion waits")

@@ -2,7 +2,6 @@ package suite
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -36,26 +35,13 @@ spec:
       syncPolicy: {syncOptions: [CreateNamespace=true]}
 `
 
-// runs runs kubectl towline as the administrator of the hub, and gives what it prints with its exit code.
-func runs(ctx context.Context, plugin string, args ...string) (string, int) {
-	GinkgoHelper()
-	cmd := exec.CommandContext(ctx, plugin, append(args, "--kubeconfig", f.Hub.Kubeconfig())...)
-	out, err := cmd.CombinedOutput()
-	AddReportEntry("kubectl towline "+strings.Join(args, " "), string(out))
-	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return string(out), exit.ExitCode()
-	}
-	Expect(err).NotTo(HaveOccurred(), string(out))
-	return string(out), 0
-}
-
 var _ = Describe("kubectl towline steers", Ordered, func() {
 	var plugin string
 
 	// does runs a verb on Applications, waits for the effect, and expects it to be seen.
 	does := func(ctx context.Context, args ...string) string {
 		GinkgoHelper()
-		out, code := runs(ctx, plugin, append(args, "-n", argocdNamespace, "--wait", "--timeout", "50s")...)
+		out, code := runs(ctx, plugin, f.Hub.Kubeconfig(), append(args, "-n", argocdNamespace, "--wait", "--timeout", soon.String())...)
 		Expect(code).To(BeZero(), out)
 		return out
 	}
@@ -74,7 +60,7 @@ var _ = Describe("kubectl towline steers", Ordered, func() {
 		Expect(does(ctx, "refresh", app.Name, "--hard")).To(ContainSubstring("compared at"))
 
 		does(ctx, "pause", app.Name)
-		out, code := runs(ctx, plugin, "sync", app.Name, "-n", argocdNamespace, "--wait", "--timeout", "10s")
+		out, code := runs(ctx, plugin, f.Hub.Kubeconfig(), "sync", app.Name, "-n", argocdNamespace, "--wait", "--timeout", "10s")
 		Expect(code).To(Equal(3), out)
 		Expect(out).To(ContainSubstring("paused by the annotation"))
 		does(ctx, "stop", app.Name)
@@ -123,7 +109,7 @@ var _ = Describe("kubectl towline steers", Ordered, func() {
 		for _, args := range [][]string{
 			{"pause", child}, {"resume", child}, {"release", child}, {"adopt", child}, {"move", child, "--to", "cluster2"}, {"delete", child, "--yes"},
 		} {
-			out, code := runs(ctx, plugin, append(args, "-n", argocdNamespace)...)
+			out, code := runs(ctx, plugin, f.Hub.Kubeconfig(), append(args, "-n", argocdNamespace)...)
 			if args[0] == "resume" {
 				Expect(code).To(BeZero(), out)
 				continue
@@ -131,17 +117,15 @@ var _ = Describe("kubectl towline steers", Ordered, func() {
 			Expect(code).To(Equal(2), out)
 			Expect(out).To(ContainSubstring("ApplicationSet argocd/steered"))
 		}
-		app, err := read(hub, named(child))(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(app).To(And(HaveField("DeletionTimestamp", BeNil()), HaveField("Annotations", HaveLen(2))))
+		Eventually(ctx, read(hub, named(child))).Should(And(HaveField("DeletionTimestamp", BeNil()), HaveField("Annotations", HaveLen(2))))
 
-		out, code := runs(ctx, plugin, "pause", "--applicationset", "steered", "-n", argocdNamespace)
+		out, code := runs(ctx, plugin, f.Hub.Kubeconfig(), "pause", "--applicationset", "steered", "-n", argocdNamespace)
 		Expect(code).To(BeZero(), out)
 		expectCondition(ctx, child, apis.ConditionPausedWarning, "ApplicationSet")
-		out, code = runs(ctx, plugin, "resume", child, "-n", argocdNamespace)
+		out, code = runs(ctx, plugin, f.Hub.Kubeconfig(), "resume", child, "-n", argocdNamespace)
 		Expect(code).To(Equal(2), out)
 		Expect(out).To(ContainSubstring("is not paused by itself"))
-		out, code = runs(ctx, plugin, "resume", "--applicationset", "steered", "-n", argocdNamespace)
+		out, code = runs(ctx, plugin, f.Hub.Kubeconfig(), "resume", "--applicationset", "steered", "-n", argocdNamespace)
 		Expect(code).To(BeZero(), out)
 		expectNoCondition(ctx, child, apis.ConditionPausedWarning)
 	}, NodeTimeout(10*soon))
@@ -154,14 +138,14 @@ var _ = Describe("kubectl towline steers a whole cluster", Serial, func() {
 		Expect(err).NotTo(HaveOccurred())
 		app := standalone(ctx, "of-a-paused-cluster", "cluster2")
 		expectHealthy(ctx, app.Name)
-		out, code := runs(ctx, plugin, "pause", "--cluster", "cluster2")
+		out, code := runs(ctx, plugin, f.Hub.Kubeconfig(), "pause", "--cluster", "cluster2")
 		DeferCleanup(func(ctx SpecContext) {
-			out, code := runs(ctx, plugin, "resume", "--cluster", "cluster2")
+			out, code := runs(ctx, plugin, f.Hub.Kubeconfig(), "resume", "--cluster", "cluster2")
 			Expect(code).To(BeZero(), out)
 		})
 		Expect(code).To(BeZero(), out)
 		expectCondition(ctx, app.Name, apis.ConditionPausedWarning, "cluster2")
-		out, code = runs(ctx, plugin, "resume", "--cluster", "cluster2")
+		out, code = runs(ctx, plugin, f.Hub.Kubeconfig(), "resume", "--cluster", "cluster2")
 		Expect(code).To(BeZero(), out)
 		expectNoCondition(ctx, app.Name, apis.ConditionPausedWarning)
 	})
@@ -175,18 +159,18 @@ var _ = Describe("kubectl towline check", func() {
 		expectCondition(ctx, app.Name, apis.ConditionPropagationError, "nowhere")
 
 		// The fleet's controllers are processes: Deployments of them have no Pods.
-		out, code := runs(ctx, plugin, "check")
+		out, code := runs(ctx, plugin, f.Hub.Kubeconfig(), "check")
 		Expect(code).To(Equal(2), out)
 		Expect(out).To(And(
 			MatchRegexp(`✓ CRDs\s+the hub serves those of Argo CD and Open Cluster Management`), MatchRegexp(`✓ admission policies\s+all are there`),
 			MatchRegexp(`✓ schemas of CRDs`), MatchRegexp(`✓ other controllers`), ContainSubstring("has no ready Pod")))
-		out, code = runs(ctx, plugin, "check", "--pre")
+		out, code = runs(ctx, plugin, f.Hub.Kubeconfig(), "check", "--pre")
 		Expect(code).To(Equal(2), out)
 		Expect(out).To(MatchRegexp(`✓ your rights`))
-		out, code = runs(ctx, plugin, "check", "--cluster-kubeconfig", f.Cluster("cluster1").Kubeconfig())
+		out, code = runs(ctx, plugin, f.Hub.Kubeconfig(), "check", "--cluster-kubeconfig", f.Cluster("cluster1").Kubeconfig())
 		Expect(code).To(Equal(2), out)
 		Expect(out).To(ContainSubstring("rights of the work agent"))
-		out, code = runs(ctx, plugin, "check", "--takeover")
+		out, code = runs(ctx, plugin, f.Hub.Kubeconfig(), "check", "--takeover")
 		Expect(code).To(Equal(2), out)
 		Expect(out).To(MatchRegexp(`✗ refused\s+.* reason ClusterNotFound: .*argocd/checked`))
 	})
@@ -202,7 +186,7 @@ var _ = Describe("kubectl towline bundle", func() {
 		app := standalone(ctx, "bundled", "cluster1", func(b *fixture.ApplicationBuilder) { b.Spec(private) })
 		Eventually(ctx, read(hub, workOf(app))).ShouldNot(BeNil())
 		file := filepath.Join(GinkgoT().TempDir(), "bundle.tar.gz")
-		out, code := runs(ctx, plugin, "bundle", "-f", file)
+		out, code := runs(ctx, plugin, f.Hub.Kubeconfig(), "bundle", "-f", file)
 		Expect(code).To(BeZero(), out)
 		text, err := exec.CommandContext(ctx, "tar", "--to-stdout", "-xzf", file).Output()
 		Expect(err).NotTo(HaveOccurred())

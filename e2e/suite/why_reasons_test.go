@@ -1,13 +1,10 @@
 package suite
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"testing"
@@ -286,20 +283,13 @@ var _ = Describe("kubectl towline why tells", Ordered, ContinueOnFailure, func()
 
 	// asks runs the plugin, and gives the way that it tells of.
 	asks := func(ctx context.Context, kubeconfig string, app *argocd.Application) (*why.Ladder, int, error) {
-		cmd := exec.CommandContext(ctx, plugin, "why", "--kubeconfig", kubeconfig, "-n", app.Namespace, app.Name, "-o", "json")
-		var said bytes.Buffer
-		cmd.Stderr = &said
-		out, err := cmd.Output()
-		exit, failed := errors.AsType[*exec.ExitError](err)
-		if err != nil && !failed {
-			return nil, 0, err
+		out, code, err := ran(ctx, plugin, kubeconfig, "why", "-n", app.Namespace, app.Name, "-o", "json")
+		if err != nil {
+			return nil, code, err
 		}
-		code, l := 0, &why.Ladder{}
-		if failed {
-			code = exit.ExitCode()
-		}
-		if err := json.Unmarshal(out, l); err != nil {
-			return nil, code, fmt.Errorf("%w: %s", err, said.Bytes())
+		l := &why.Ladder{}
+		if err := json.NewDecoder(strings.NewReader(out)).Decode(l); err != nil { // what goes to stderr comes after it
+			return nil, code, fmt.Errorf("%w: %s", err, out)
 		}
 		return l, code, nil
 	}

@@ -2,8 +2,6 @@ package suite
 
 import (
 	"context"
-	"errors"
-	"os/exec"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -29,16 +27,10 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: why-reader}]
 var _ = Describe("kubectl towline why", Ordered, func() {
 	var plugin, reader, stranger string
 
-	// asks runs the plugin, and gives what it prints with its exit code.
-	asks := func(ctx context.Context, kubeconfig string, args ...string) (string, int) {
+	// asks waits until the plugin ends with a code and prints what says matches.
+	asks := func(ctx context.Context, kubeconfig string, code int, says OmegaMatcher, args ...string) {
 		GinkgoHelper()
-		cmd := exec.CommandContext(ctx, plugin, append([]string{"why", "--kubeconfig", kubeconfig, "--namespace", argocdNamespace}, args...)...)
-		out, err := cmd.CombinedOutput()
-		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-			return string(out), exit.ExitCode()
-		}
-		Expect(err).NotTo(HaveOccurred())
-		return string(out), 0
+		expectRuns(ctx, plugin, kubeconfig, append([]string{"why", "--namespace", argocdNamespace}, args...), code, says)
 	}
 
 	BeforeAll(func(ctx SpecContext) {
@@ -58,46 +50,32 @@ var _ = Describe("kubectl towline why", Ordered, func() {
 		app := fixture.Application("asked-nowhere").Cluster("nowhere").Spec(spec("guestbook", "asked-nowhere")).Obj()
 		app.UID = ""
 		Expect(hub.Create(ctx, app)).To(Succeed())
-		expectHealthy(ctx, "asked")
+		expectAtRest(ctx, "asked") // until then its work is still on its way
 		Eventually(ctx, read(hub, named("asked-nowhere"))).Should(HaveField("Status.Conditions", Not(BeEmpty())))
 	})
 
 	It("shows the way of an Application that is on its cluster", func(ctx SpecContext) {
-		out, code := asks(ctx, f.Hub.Kubeconfig(), "asked")
-		Expect(code).To(BeZero(), out)
-		Expect(out).To(And(ContainSubstring("Application argocd/asked on cluster1"), ContainSubstring("It is on its cluster, and healthy.")))
-		AddReportEntry("kubectl towline why", out)
+		asks(ctx, f.Hub.Kubeconfig(), 0, And(
+			ContainSubstring("Application argocd/asked on cluster1"), ContainSubstring("It is on its cluster, and healthy.")), "asked")
 	})
 
 	It("stops where it is broken, and says who can change that, and how", func(ctx SpecContext) {
-		out, code := asks(ctx, f.Hub.Kubeconfig(), "asked-nowhere")
-		Expect(code).To(Equal(2), out)
-		Expect(out).To(And(ContainSubstring("ClusterNotFound"), ContainSubstring("kubectl get managedclusters"), ContainSubstring("stopped at: target")))
-		AddReportEntry("kubectl towline why", out)
+		asks(ctx, f.Hub.Kubeconfig(), 2, And(
+			ContainSubstring("ClusterNotFound"), ContainSubstring("kubectl get managedclusters"), ContainSubstring("stopped at: target")), "asked-nowhere")
 	})
 
 	It("tells who may read little what the Application says, and what may not be read", func(ctx SpecContext) {
-		out, code := asks(ctx, reader, "asked-nowhere")
-		Expect(code).To(Equal(2), out)
-		Expect(out).To(And(ContainSubstring("there is no ManagedCluster \"nowhere\""), ContainSubstring("not allowed: get managedclusters")))
-		out, code = asks(ctx, reader, "asked")
-		Expect(code).To(Equal(4), out)
-		Expect(out).To(ContainSubstring("not allowed: "))
-		AddReportEntry("kubectl towline why", out)
+		asks(ctx, reader, 2, And(
+			ContainSubstring("there is no ManagedCluster \"nowhere\""), ContainSubstring("not allowed: get managedclusters")), "asked-nowhere")
+		asks(ctx, reader, 4, ContainSubstring("not allowed: "), "asked")
 	})
 
 	It("fails where not even the Application may be read, or is there", func(ctx SpecContext) {
-		out, code := asks(ctx, stranger, "asked")
-		Expect(code).To(Equal(4), out)
-		Expect(out).To(ContainSubstring("forbidden"))
-		out, code = asks(ctx, f.Hub.Kubeconfig(), "not-there")
-		Expect(code).To(Equal(1), out)
-		Expect(out).To(ContainSubstring("there is no Application argocd/not-there"))
+		asks(ctx, stranger, 4, ContainSubstring("forbidden"), "asked")
+		asks(ctx, f.Hub.Kubeconfig(), 1, ContainSubstring("there is no Application argocd/not-there"), "not-there")
 	})
 
 	It("tells why an ApplicationSet has nothing on a cluster", func(ctx SpecContext) {
-		out, code := asks(ctx, f.Hub.Kubeconfig(), "not-there", "--cluster", "cluster1")
-		Expect(code).To(Equal(2), out)
-		Expect(out).To(ContainSubstring("there is no ApplicationSet argocd/not-there"))
+		asks(ctx, f.Hub.Kubeconfig(), 2, ContainSubstring("there is no ApplicationSet argocd/not-there"), "not-there", "--cluster", "cluster1")
 	})
 })
