@@ -108,9 +108,13 @@ func TestStatusShowsTheWorkAgentsTroubles(t *testing.T) {
 	g.Eventually(func() string { m, _ := condition(t, app, apis.ConditionWorkApplyError); return m }, soon, tick).
 		Should(And(ContainSubstring(app.Cluster()), ContainSubstring("applications.argoproj.io is forbidden"), Not(ContainSubstring("\x1b"))))
 
+	// Each request is made for one version of the Application, and made again where that is not there any more: no trouble of anybody's.
+	report(t, app, feedbackOf(app).Condition(workv1.WorkApplied, metav1.ConditionFalse, "Failed to apply manifest: Operation cannot be "+
+		`fulfilled on applications.argoproj.io "guestbook": the object has been modified; please apply your changes to the latest version`))
+	g.Eventually(func() bool { _, there := condition(t, app, apis.ConditionWorkApplyError); return there }, soon, tick).Should(BeFalse())
+
 	report(t, app, feedbackOf(app).Condition(workv1.WorkAvailable, metav1.ConditionFalse, "not found"))
 	g.Eventually(func() bool { _, there := condition(t, app, apis.ConditionWorkAvailableWarning); return there }, soon, tick).Should(BeTrue())
-	g.Eventually(func() bool { _, there := condition(t, app, apis.ConditionWorkApplyError); return there }, soon, tick).Should(BeFalse())
 
 	report(t, app, feedbackOf(app).Healthy("a"))
 	g.Eventually(func() []argocd.Condition { return get(t, app).Status.Conditions }, soon, tick).Should(BeEmpty())

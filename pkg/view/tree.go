@@ -14,6 +14,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/observed"
 	"github.com/towline-io/towline/pkg/why"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 // Node is one object of a tree: an ApplicationSet, an Application of the hub, its ManifestWork, its Application on the cluster, a
@@ -107,7 +108,7 @@ func workNode(f *TreeFacts, cluster string) *Node {
 	n.Name, n.Status = f.Work.Name, "Applied"
 	applied := meta.FindStatusCondition(f.Work.Status.Conditions, workv1.WorkApplied)
 	switch {
-	case applied == nil || applied.ObservedGeneration != f.Work.Generation:
+	case applied == nil || applied.ObservedGeneration != f.Work.Generation || work.Retried(&f.Work.Status, f.App):
 		n.State, n.Status = why.Waiting, "not applied yet"
 	case applied.Status != metav1.ConditionTrue:
 		n.State, n.Status, n.Message = why.Blocked, "not applied", applied.Message

@@ -91,6 +91,10 @@ func TestOf(t *testing.T) {
 		"not seen": {is: good(func(f *why.Facts) { f.Work.Generation = 3 }), verdict: why.Waiting, broken: why.LinkAgent},
 		"refused": {is: good(func(f *why.Facts) { f.Work = applied(2, 2, metav1.ConditionFalse, "no rights") }),
 			verdict: why.Blocked, broken: why.LinkAgent, says: "no rights"},
+		"asked again": {is: good(func(f *why.Facts) {
+			f.Work = applied(2, 2, metav1.ConditionFalse, `Operation cannot be fulfilled on applications.argoproj.io "guestbook": `+
+				"the object has been modified; please apply your changes to the latest version and try again")
+		}), verdict: why.Waiting, broken: why.LinkAgent},
 		"away": {is: good(func(f *why.Facts) { f.Managed.Unreachable = "cluster cluster1 has not been available since noon" }),
 			verdict: why.Blocked, broken: why.LinkAgent, says: "known last", do: "kubectl describe managedcluster cluster1"},
 		"a sync that failed": {is: good(status(func(s *argocd.Status) {

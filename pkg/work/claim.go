@@ -9,6 +9,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
@@ -126,6 +127,13 @@ func Outdated(w *workv1.ManifestWork) bool {
 	}
 	c := feedback.WorkCondition(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier, workv1.WorkApplied)
 	return c != nil && strings.Contains(c.Message, outdated)
+}
+
+// Retried tells whether the agent could not apply an Application for no other reason than Outdated has, in what it says of this or an
+// earlier state of the work: Towline asks again by the version that is there, and nobody has to do anything.
+func Retried(status *workv1.ManifestWorkStatus, app *argocd.Application) bool {
+	c := feedback.WorkCondition(status, Identifier(app), workv1.WorkApplied)
+	return c != nil && c.Status == metav1.ConditionFalse && strings.Contains(c.Message, outdated)
 }
 
 // Outcome is what the work agent says of applying the work as it is now; empty while it has not said. It says nothing of a work

@@ -10,7 +10,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// TestOutdated: only an API server's word on versions counts, about the work as it is.
+// TestOutdated: only an API server's word on versions counts, about the work as it is. What is shown may be of an earlier one.
 func TestOutdated(t *testing.T) {
 	const words = `Failed to apply manifest: Operation cannot be fulfilled on applications.argoproj.io "x": the object has been modified`
 	for title, tc := range map[string]struct {
@@ -18,12 +18,13 @@ func TestOutdated(t *testing.T) {
 		message    string
 		generation int64
 		want       bool
+		retried    bool
 	}{
-		"another version":    {metav1.ConditionFalse, words, 1, true},
-		"another reason":     {metav1.ConditionFalse, "Failed to apply manifest: etcdserver: request timed out", 1, false},
-		"of fields":          {metav1.ConditionFalse, "Failed to apply manifest: Apply failed with 1 conflict: .spec", 1, false},
-		"applied":            {metav1.ConditionTrue, words, 1, false},
-		"of the work before": {metav1.ConditionFalse, words, 0, false},
+		"another version":    {metav1.ConditionFalse, words, 1, true, true},
+		"another reason":     {metav1.ConditionFalse, "Failed to apply manifest: etcdserver: request timed out", 1, false, false},
+		"of fields":          {metav1.ConditionFalse, "Failed to apply manifest: Apply failed with 1 conflict: .spec", 1, false, false},
+		"applied":            {metav1.ConditionTrue, words, 1, false, false},
+		"of the work before": {metav1.ConditionFalse, words, 0, false, true},
 	} {
 		app := fixture.Application("guestbook").Obj()
 		w, err := work.Render(app, work.Requests{})
@@ -37,6 +38,9 @@ func TestOutdated(t *testing.T) {
 		}
 		if got := work.Outdated(w); got != tc.want {
 			t.Errorf("%s: got %t", title, got)
+		}
+		if got := work.Retried(&w.Status, app); got != tc.retried {
+			t.Errorf("%s: retried: %t", title, got)
 		}
 	}
 	if work.Outdated(&workv1.ManifestWork{}) {
