@@ -6,7 +6,7 @@
 #
 # The builder runs on the platform of the machine that builds, and Go compiles
 # for the other ones: no emulation.
-FROM --platform=$BUILDPLATFORM golang:1.26-bookworm AS build
+FROM --platform=$BUILDPLATFORM golang:1.26-bookworm@sha256:b305420a68d0f229d91eb3b3ed9e519fcf2cf5461da4bef997bf927e8c0bfd2b AS build
 WORKDIR /src
 
 # Dependencies first: they change less often than the code.
@@ -25,7 +25,7 @@ RUN --mount=type=cache,target=/go/pkg/mod \
     CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} \
     go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /out/ ./cmd/towline ./cmd/towline-ui ./cmd/kubectl-towline
 
-FROM gcr.io/distroless/static-debian12:nonroot
+FROM gcr.io/distroless/static-debian12:nonroot@sha256:d093aa3e30dbadd3efe1310db061a14da60299baff8450a17fe0ccc514a16639
 LABEL org.opencontainers.image.title="Towline" \
       org.opencontainers.image.description="The Argo CD pull model for Open Cluster Management" \
       org.opencontainers.image.licenses="Apache-2.0"

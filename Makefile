@@ -12,13 +12,12 @@ IMAGE ?= towline:latest
 # The platforms of `make image`, and where the result goes: --load or --push.
 PLATFORMS ?= linux/amd64
 IMAGE_OUTPUT ?= --load
-# The kustomize overlay of `make install-manifest`.
+# The namespace of `make install-manifest`, that of Argo CD on the hub, and more
+# flags for the chart, for example HELM_FLAGS='--set profile=acm'.
+NAMESPACE ?= argocd
+HELM_FLAGS ?=
+# The kustomize overlay whose add-ons `make addon-manifest` writes.
 OVERLAY ?= argocd
-# Components of deploy/components to add to it, for example managed-serviceaccount.
-COMPONENTS ?=
-# Which CRDs are in it: all; own, those that no other product has, for a hub
-# that has the others from elsewhere; none, where somebody else brings them all.
-CRDS ?= all
 # Which clusters get the agent by `make addon-manifest`: placement for all that
 # the Placement towline-clusters chooses; otherwise those with a
 # ManagedClusterAddOn.
@@ -41,7 +40,12 @@ BENCH_FLAGS ?=
 CONTROLLER_GEN := go tool -modfile=.ci/tools/go.mod controller-gen
 KUSTOMIZE := go tool -modfile=$(CURDIR)/.ci/tools/go.mod kustomize
 HELM := go tool -modfile=$(CURDIR)/.ci/tools/helm4/go.mod helm
+ACTIONLINT := go tool -modfile=$(CURDIR)/.ci/tools/release/go.mod actionlint
+GOVULNCHECK := go tool -modfile=$(CURDIR)/.ci/tools/release/go.mod govulncheck
 GOLANGCI_LINT := go tool -modfile=$(CURDIR)/.ci/tools/golangci-lint/go.mod golangci-lint
+
+# The one that the workflow release.yml uses.
+GORELEASER_VERSION := v2.16.0
 
 # Recurses into a target with a headline, so that a long log can be found one's
 # way in.
@@ -182,6 +186,11 @@ lint: ## Static checks of the program and of the end-to-end tests.
 	$(GOLANGCI_LINT) run ./...
 	go -C e2e vet ./...
 	cd e2e && $(GOLANGCI_LINT) run ./...
+	$(ACTIONLINT)
+
+.PHONY: vulncheck
+vulncheck: ## Look for known vulnerabilities in what the programs call; needs vuln.go.dev.
+	$(GOVULNCHECK) ./...
 
 .PHONY: lint-fix
 lint-fix: ## Let the linters mend what they can.
@@ -193,10 +202,6 @@ lint-fix: ## Let the linters mend what they can.
 .PHONY: plugin
 plugin: ## Build bin/kubectl-towline, a plugin of kubectl.
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/kubectl-towline ./cmd/kubectl-towline
-
-.PHONY: krew
-krew: ## Write the archives of the plugin for all platforms, and its manifest for krew, into bin/krew; VERSION is that of the release.
-	.ci/krew $(VERSION)
 
 .PHONY: build
 build: ## Build bin/towline.
@@ -229,17 +234,11 @@ image: ## Build the image IMAGE for PLATFORMS; IMAGE_OUTPUT=--push pushes it.
 	docker buildx build --platform $(PLATFORMS) --build-arg VERSION=$(VERSION) --tag $(IMAGE) $(IMAGE_OUTPUT) .
 
 .PHONY: install-manifest
-install-manifest: ## Write bin/install.yaml for IMAGE, from the overlay OVERLAY, with the CRDs that CRDS says: all, own or none.
-	@case $(CRDS) in all|own|none) ;; *) echo 'CRDS is all, own or none, and not $(CRDS)' >&2; exit 1;; esac
-	rm -rf bin/install-manifest
-	mkdir -p bin/install-manifest
-	cd bin/install-manifest && \
-		$(KUSTOMIZE) create --resources ../../deploy/overlays/$(OVERLAY) && \
-		$(KUSTOMIZE) edit set image towline=$(IMAGE) && \
-		if [[ $(CRDS) == own ]]; then $(KUSTOMIZE) edit add component ../../deploy/components/own-crds; fi && \
-		if [[ $(CRDS) == none ]]; then $(KUSTOMIZE) edit add component ../../deploy/components/without-crds; fi && \
-		for component in $(COMPONENTS); do $(KUSTOMIZE) edit add component ../../deploy/components/$$component; done
-	$(KUSTOMIZE) build bin/install-manifest > bin/install.yaml
+install-manifest: ## Write bin/install.yaml for IMAGE and NAMESPACE, from the chart with HELM_FLAGS.
+	mkdir -p bin
+	image=$$(.ci/image-values $(IMAGE)); \
+		$(HELM) template towline deploy/chart --namespace $(NAMESPACE) --skip-tests $$image $(HELM_FLAGS) > bin/install.yaml.new
+	mv bin/install.yaml.new bin/install.yaml
 	@echo 'kubectl apply -f bin/install.yaml'
 
 # The version of the packaged chart: SemVer.
@@ -263,6 +262,10 @@ addon-manifest: ## Write bin/addon.yaml, the add-ons for the hub, for IMAGE and 
 		$(KUSTOMIZE) edit set image towline=$(IMAGE)
 	$(KUSTOMIZE) build --load-restrictor LoadRestrictionsNone bin/addon-manifest > bin/addon.yaml
 	@echo 'kubectl apply -f bin/addon.yaml'
+
+.PHONY: release-snapshot
+release-snapshot: ## Build the archives of kubectl towline, their sums and the manifest for krew into bin/release, and publish nothing.
+	go run github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION) release --snapshot --clean --skip=sbom,sign
 
 .PHONY: clean
 clean: ## Remove what was built.

@@ -194,7 +194,7 @@ func documents[T any](t *testing.T, kind string) []T {
 	return found
 }
 
-// TestCRDs: which CRDs the manifest has for each word of CRDS, as `make install-manifest` writes it.
+// TestCRDs: which CRDs are there with each component for CRDs.
 func TestCRDs(t *testing.T) {
 	const group = ".apps.open-cluster-management.io"
 	const own, shared, report = "applicationreports" + group, "gitopsclusters" + group, "multiclusterapplicationsetreports" + group
@@ -207,22 +207,9 @@ func TestCRDs(t *testing.T) {
 			}
 		})
 	}
-	makefile, err := os.ReadFile("../Makefile")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for word, name := range component {
-		if name != "" && !strings.Contains(string(makefile), "== "+word+" ]]; then $(KUSTOMIZE) edit add component ../../deploy/components/"+name+";") {
-			t.Errorf("make install-manifest CRDS=%s does not add %s", word, name)
-		}
-	}
-	out, err := exec.CommandContext(t.Context(), "make", "-C", "..", "install-manifest", "CRDS=false").CombinedOutput()
-	if err == nil || !bytes.Contains(out, []byte("CRDS is all, own or none")) {
-		t.Errorf("CRDS=false is not refused: %v\n%s", err, out)
-	}
 }
 
-// component is the kustomize component of each word of CRDS; empty for none.
+// component is the kustomize component of each value of the chart's crds.enabled; empty for none.
 var component = map[string]string{"all": "", "own": "own-crds", "none": "without-crds"}
 
 // TestOverlays: each can be built, and names one namespace throughout.

@@ -25,7 +25,7 @@ var needed = []struct{ resource, of, do string }{
 const (
 	argoInstall = "install Argo CD: https://argo-cd.readthedocs.io/en/stable/operator-manual/installation/"
 	ocmInstall  = "install Open Cluster Management: clusteradm init"
-	ownInstall  = "helm upgrade with crds.enabled, or make install-manifest with CRDS and IMAGE: see docs/install.md, CRDs"
+	ownInstall  = "helm upgrade with crds.enabled: see docs/install.md, CRDs"
 )
 
 // own are Towline's own resources.
@@ -263,7 +263,7 @@ func policies(f *Facts) []Line {
 	}
 	if len(missing) > 0 {
 		return []Line{lesser(name,
-			"helm upgrade with admissionPolicies.enabled=true, or make install-manifest with IMAGE: see docs/security.md, Admission policies",
+			"helm upgrade with admissionPolicies.enabled=true: see docs/security.md, Admission policies",
 			"not there, or not bound: %s. Clusters' agents can change more than they have to", some(missing))}
 	}
 	return []Line{good(name, "all are there, and bound")}

@@ -26,8 +26,7 @@ func kubernetes(f *Facts) []Line {
 	case v.Major() == 0:
 		return []Line{lesser(name, "", "it was built without its version: Towline is for %s and later", oldestKubernetes)}
 	case v.LessThan(version.MustParseGeneric(oldestKubernetes)):
-		return []Line{wrong(name, "helm upgrade with admissionPolicies.enabled=false, or make install-manifest with "+
-			"COMPONENTS=without-admission-policies and IMAGE: see docs/security.md, Admission policies",
+		return []Line{wrong(name, "helm upgrade with admissionPolicies.enabled=false: see docs/security.md, Admission policies",
 			"%s does not serve ValidatingAdmissionPolicies, which begin with %s", f.Kubernetes, oldestKubernetes)}
 	}
 	return []Line{good(name, "%s", f.Kubernetes)}
