@@ -155,10 +155,11 @@ test-envtest: ## Those, and the tests against a real API server.
 	$(PUBLISHED)
 
 .PHONY: test-contract
-test-contract: ## What Towline writes, read by Argo CD's and OCM's own code.
+test-contract: ## What Towline writes, read by the code of Argo CD, of OCM, and of the Operator Lifecycle Manager.
 	CGO_ENABLED=0 go -C e2e/programs/argocd test -trimpath ./...
 	CGO_ENABLED=0 go -C e2e/programs/argocd3 test -trimpath ./...
 	CGO_ENABLED=0 go -C e2e/programs/ocm test -trimpath ./...
+	go -C .ci/tools/olm test ./...
 
 .PHONY: test-fleet
 test-fleet: ## The tests of the fleet program itself, on real fleets.
@@ -214,7 +215,7 @@ generate: ## Generate the deep copies of the API types, the contract tests of Ar
 	go run -tags reference ./cmd/kubectl-towline docs/cli
 
 .PHONY: manifests
-manifests: ## Generate the CRDs, the role, the files of the chart and deploy/install.yaml.
+manifests: ## Generate the CRDs, the role, the files of the chart, deploy/install.yaml and deploy/bundle.
 	rm -f deploy/crds/apps.open-cluster-management.io_*.yaml
 	$(CONTROLLER_GEN) crd paths=./pkg/apis/apps/... output:crd:dir=deploy/crds
 	$(CONTROLLER_GEN) rbac:roleName=towline-controller $$(go list ./controllers/... ./cmd/... | grep -v '/controllers/decisions$$' | sed 's/^/paths=/') \
@@ -223,6 +224,7 @@ manifests: ## Generate the CRDs, the role, the files of the chart and deploy/ins
 	{ cat .ci/install-header.yaml; $(KUSTOMIZE) build deploy/overlays/argocd; } > deploy/install.yaml.new
 	mv deploy/install.yaml.new deploy/install.yaml
 	.ci/chart-files
+	.ci/bundle deploy/bundle v0.0.0-dev towline:latest
 
 .PHONY: tidy
 tidy: ## Make go.mod and go.sum say what the code imports.
