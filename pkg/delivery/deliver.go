@@ -67,7 +67,16 @@ func (d *decision) kept(h *hold) *hold {
 }
 
 // dropRefresh takes the request for a refresh off the hub, and shows the warning unless it is empty.
-func (d *decision) dropRefresh(warning string) { d.refresh = &warning }
+func (d *decision) dropRefresh(warning string) {
+	d.refresh = &warning
+	switch {
+	case d.App.SpecChanged(): // Towline's own request
+	case warning == "":
+		d.plan.Refreshed = RefreshAnswered
+	default:
+		d.plan.Refreshed = RefreshDropped
+	}
+}
 
 // send makes the work of an Application that may go to its cluster.
 func (d *decision) send() *hold {

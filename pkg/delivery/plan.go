@@ -37,9 +37,20 @@ type Plan struct {
 	// Wait is when to look again though nothing has changed.
 	Wait Wait
 
+	// Refreshed is how a user's refresh ended that the plan takes off the hub: RefreshAnswered or RefreshDropped; empty for none.
+	Refreshed string
+
 	// Trace are the gates that were asked, in order.
 	Trace []gate.Said
 }
+
+// How the refresh of a user ends.
+const (
+	// RefreshAnswered is for one after which the cluster has compared.
+	RefreshAnswered = "Succeeded"
+	// RefreshDropped is for one that was not sent, or not answered in time.
+	RefreshDropped = "Dropped"
+)
 
 // Wait is when to look again. The zero value: when something changes.
 type Wait struct {
