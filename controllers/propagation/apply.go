@@ -3,6 +3,7 @@ package propagation
 import (
 	"context"
 	"errors"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -72,12 +73,7 @@ func (r *Reconciler) show(ctx context.Context, seen *observation, plan *delivery
 		}
 	}
 	r.tell(seen, plan.Events)
-	switch {
-	case seen.Presence != delivery.Present:
-		r.blocked.Set(blockedApplications, seen.Key, "")
-	case !plan.Silent:
-		r.blocked.Set(blockedApplications, seen.Key, plan.Blocked())
-	}
+	count(r, seen, plan)
 	return loop.Done, nil
 }
 
@@ -107,6 +103,7 @@ func (r *Reconciler) write(ctx context.Context, seen *observation, s *delivery.S
 		r.revocations.ask(seen.Key, w.UID, seen.Now)
 	}
 	workWrites.WithLabelValues(string(s.Verb)).Inc()
+	r.times.wrote(seen, s, w, time.Now())
 	log(ctx, s, w)
 	r.tell(seen, s.Events)
 	return nil

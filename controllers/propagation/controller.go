@@ -74,6 +74,8 @@ type Reconciler struct {
 	others client.Reader
 
 	blocked     gauge.Reasons
+	standings   standings
+	times       times
 	losses      losses
 	revocations revocations
 	made        made
@@ -98,10 +100,14 @@ func (r *Reconciler) newIdentity() string {
 
 // Reconcile brings the Application that req names to its cluster, or off it: it observes, decides and applies.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	since := r.times.changed.Take(req.NamespacedName)
 	seen, err := r.observe(ctx, req.NamespacedName)
 	if err != nil {
+		r.times.changed.Note(req.NamespacedName, since)
 		return ctrl.Result{}, err
 	}
+	seen.since = since
+	defer func() { r.times.changed.Note(req.NamespacedName, seen.since) }()
 	return loop.Phases[*delivery.Plan]{
 		Decide:      func(ctx context.Context) (*delivery.Plan, error) { return r.decide(ctx, seen) },
 		ObserveLive: func(ctx context.Context, _ *delivery.Plan) (bool, error) { return r.observeLive(ctx, seen) },

@@ -1,8 +1,13 @@
 package propagation
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/towline-io/towline/controllers/internal/gauge"
+	"github.com/towline-io/towline/pkg/delivery"
 )
 
 var (
@@ -21,6 +26,18 @@ var (
 		Help: "Applications that ManifestWorks speak of and the hub does not have, without having told of their end.",
 	})
 
+	propagationTime = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name:    "towline_propagation_seconds",
+		Help:    "Time from the change of an Application that Towline sees to the end of the first write of a ManifestWork for it.",
+		Buckets: gauge.Seconds,
+	})
+
+	deliveryTime = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name:    "towline_delivery_seconds",
+		Help:    "Time from the write of an Application's ManifestWork to when Towline sees that the cluster's work agent has applied it.",
+		Buckets: gauge.Seconds,
+	})
+
 	heldRevocations = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "towline_revocations_held",
 		Help: "ManifestWorks that may not be where they are any more, and are kept because too many lost their right at a time.",
@@ -28,5 +45,22 @@ var (
 )
 
 func init() {
-	metrics.Registry.MustRegister(workWrites, blockedApplications, orphaned, heldRevocations)
+	metrics.Registry.MustRegister(workWrites, blockedApplications, orphaned, heldRevocations, propagationTime, deliveryTime, collector{})
+}
+
+// count brings the metrics up to date that tell how the Application stands.
+func count(r *Reconciler, seen *observation, plan *delivery.Plan) {
+	seen.since = time.Time{} // whatever has changed, this is what becomes of it
+	refreshed(seen, plan.Refreshed, r.now())
+	if !plan.Silent && seen.Presence != delivery.Behind {
+		is := plan.Standing(&seen.Facts)
+		r.standings.set(seen.Key, r.now(), is, targetOf(seen.App, seen.Clusters))
+		r.times.stands(seen, is, time.Now())
+	}
+	switch {
+	case seen.Presence != delivery.Present:
+		r.blocked.Set(blockedApplications, seen.Key, "")
+	case !plan.Silent:
+		r.blocked.Set(blockedApplications, seen.Key, plan.Blocked())
+	}
 }

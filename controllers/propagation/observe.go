@@ -3,6 +3,7 @@ package propagation
 import (
 	"context"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
@@ -29,6 +30,9 @@ type observation struct {
 	// cache reads from the cache, and live past it. reader is one of them, and grants read by the same.
 	cache, live, reader client.Reader
 	grants              *grants.Checker
+
+	// since is since when a change of the Application waits that nothing was done about yet; zero for none. It is only measured.
+	since time.Time
 
 	// clusters are the ManagedClusters of Facts.Clusters that exist.
 	clusters map[string]*clusterv1.ManagedCluster

@@ -41,6 +41,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 		return err
 	}
 	r.running = running
+	counted.Store(&r.standings)
 	if err := running.Watch(watchOlder(r)); err != nil {
 		return err
 	}
@@ -51,7 +52,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 // without the pull label, and ApplicationSets, are in other caches: see Unlabelled and WatchSets.
 func (r *Reconciler) Watches() []wake.Watch {
 	return slices.Concat([]wake.Watch{
-		wake.Self(&argocd.Application{}, r.losses.watched(), applicationChanged()),
+		wake.Self(&argocd.Application{}, r.losses.watched(), applicationChanged(), r.times.watched(r.losses.waiting)),
 		wake.Of(&argocd.Application{}, r.claimants, targetChanged()),
 		wake.Of(&workv1.ManifestWork{}, r.applicationsOfWork, r.losses.worksWatched(), workChanged()),
 		wake.Of(&clusterv1.ManagedCluster{}, r.applicationsOfCluster, clusterChanged()),

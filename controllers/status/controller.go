@@ -2,6 +2,7 @@ package status
 
 import (
 	"context"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -9,6 +10,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/internal/gauge"
 	"github.com/towline-io/towline/controllers/internal/hubapp"
 	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/controllers/resourcesync"
@@ -20,17 +22,29 @@ import (
 // +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
 
-// Reconciler keeps the status of one hub Application. It holds no state of its own.
+// Reconciler keeps the status of one hub Application. All that it remembers is since when reports wait, to measure it.
 type Reconciler struct {
 	client.Client
 
 	// Inventory knows what the clusters have.
 	Inventory *resourcesync.Inventory
+
+	// reported is since when what a cluster has reported waits to be looked at.
+	reported gauge.Since
 }
 
 // Reconcile writes what the cluster reports of the Application that req names into its status, and whether it can
 // report at all.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	since := r.reported.Take(req.NamespacedName)
+	result, err := r.reconcile(ctx, req, since)
+	if err != nil || !result.IsZero() {
+		r.reported.Note(req.NamespacedName, since) // it is looked at again
+	}
+	return result, err
+}
+
+func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, since time.Time) (ctrl.Result, error) {
 	app := &argocd.Application{} // the cache's own: not to be changed
 	if err := r.Get(ctx, req.NamespacedName, app, client.UnsafeDisableDeepCopy); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
@@ -55,7 +69,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if err := r.keepTermination(ctx, app, &status); err != nil {
 		return ctrl.Result{}, err
 	}
-	err = r.write(ctx, app, status)
+	err = r.write(ctx, app, status, since)
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: retry.Conflict}, nil
 	}
@@ -68,15 +82,15 @@ func speaksFor(app *argocd.Application) bool {
 	return app.Pulled() && app.ReconcileSkipped() && app.Cluster() != ""
 }
 
-// write patches what differs. It sends nothing when nothing does.
-func (r *Reconciler) write(ctx context.Context, app *argocd.Application, status argocd.Status) error {
+// write patches what differs. It sends nothing when nothing does. What a cluster has reported waits since a time; zero for none.
+func (r *Reconciler) write(ctx context.Context, app *argocd.Application, status argocd.Status, since time.Time) error {
 	patch, err := diff(app, status)
 	if err != nil {
 		return err
 	}
 	written, err := hubapp.Write(ctx, r.Client, app, patch)
 	if written && err == nil {
-		statusWrites.Inc()
+		measure(&app.Status, &status, since, time.Now())
 	}
 	return err
 }

@@ -1,15 +1,71 @@
 package status
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"github.com/towline-io/towline/controllers/internal/gauge"
+	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-var statusWrites = prometheus.NewCounter(prometheus.CounterOpts{
-	Name: "towline_application_status_writes_total",
-	Help: "Patches of hub Applications' status with what their cluster reports.",
-})
+var (
+	statusWrites = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "towline_application_status_writes_total",
+		Help: "Patches of hub Applications' status with what their cluster reports.",
+	})
+
+	statusTime = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name:    "towline_status_seconds",
+		Help:    "Time from a cluster's report that Towline sees to the end of the write of the hub Application's status.",
+		Buckets: gauge.Seconds,
+	})
+)
 
 func init() {
-	metrics.Registry.MustRegister(statusWrites)
+	metrics.Registry.MustRegister(statusWrites, statusTime)
+}
+
+// measure counts a write of a status. What it carries was reported at a time; zero for a write that no report has asked for.
+func measure(before, after *argocd.Status, reported, now time.Time) {
+	statusWrites.Inc()
+	if !reported.IsZero() {
+		statusTime.Observe(now.Sub(reported).Seconds())
+	}
+	if kind, took, ended := operationEnd(before.OperationState, after.OperationState); ended {
+		gauge.Operations.WithLabelValues(kind, after.OperationState.Phase).Observe(took.Seconds())
+	}
+}
+
+// operationEnd tells whether an operation has come to its end that the hub did not know of, of what kind it was, and how long the
+// cluster says that it took.
+func operationEnd(before, after *argocd.OperationState) (kind string, took time.Duration, ended bool) {
+	if !over(after) || over(before) && before.StartedAt == after.StartedAt {
+		return "", 0, false
+	}
+	kind = "sync"
+	switch {
+	case after.Operation.Sync.DryRun:
+		kind = "dry-run"
+	case after.Operation.InitiatedBy != nil && after.Operation.InitiatedBy.Automated:
+		kind = "automated-sync"
+	}
+	began, err := time.Parse(time.RFC3339, after.StartedAt)
+	if err != nil {
+		return kind, 0, true
+	}
+	finished, err := time.Parse(time.RFC3339, after.FinishedAt)
+	if err != nil {
+		return kind, 0, true
+	}
+	return kind, max(0, finished.Sub(began)), true
+}
+
+// over tells whether an operation has come to its end. The phases are Argo CD's: a cluster can make up none.
+func over(o *argocd.OperationState) bool {
+	if o == nil {
+		return false
+	}
+	return o.Phase == "Succeeded" || o.Phase == "Failed" || o.Phase == "Error"
 }

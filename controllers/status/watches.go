@@ -2,6 +2,7 @@ package status
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
@@ -37,13 +38,14 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 		WatchesRawSource(source.Func(clusters.source)).
 		WithOptions(retry.WhenLeading(concurrency))
 	for _, s := range r.Inventory.Sources {
-		b.WatchesRawSource(s.Changes(itself))
+		b.WatchesRawSource(s.Changes(r.hear))
 	}
 	return b.Complete(r)
 }
 
-// itself asks for the reconcile of the Application that there are new facts of.
-func itself(app types.NamespacedName) []reconcile.Request {
+// hear asks for the reconcile of the Application that there are new facts of.
+func (r *Reconciler) hear(app types.NamespacedName) []reconcile.Request {
+	r.reported.Note(app, time.Now())
 	return []reconcile.Request{{NamespacedName: app}}
 }
 

@@ -1,0 +1,188 @@
+package propagation
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/delivery"
+	"github.com/towline-io/towline/pkg/managedcluster"
+)
+
+var (
+	applicationsDesc = prometheus.NewDesc("towline_applications",
+		"Applications for pull by namespace and state. The reason is that of a blocked one, and empty for other states.",
+		[]string{"namespace", "state", "reason"}, nil)
+
+	oldestDesc = prometheus.NewDesc("towline_application_oldest_seconds",
+		"How long the Application that waits longest in a namespace has been in a state in which it waits.",
+		[]string{"namespace", "state"}, nil)
+
+	lastHeardDesc = prometheus.NewDesc("towline_cluster_last_heard_timestamp_seconds",
+		"When a cluster with Applications was last known to be available: now for one that is; 0 for one that never was.",
+		[]string{"cluster"}, nil)
+)
+
+// standings have how each Application stands, counted as it changes: a reconcile touches its own Application alone. The zero value
+// knows of none. As a metric it has no series of an Application: those of states are as many as namespaces have states, and those of
+// clusters as many as clusters have Applications.
+type standings struct {
+	mu       sync.Mutex
+	apps     map[types.NamespacedName]standing
+	counts   map[group]int
+	clusters map[string]*heard
+}
+
+// standing is what is counted of an Application.
+type standing struct {
+	delivery.Standing
+	cluster string
+}
+
+// group are the Applications that are counted as one.
+type group struct {
+	namespace string
+	state     delivery.State
+	reason    string
+}
+
+// heard is how a cluster with so many Applications is heard of.
+type heard struct {
+	applications int
+	available    bool
+	since        int64 // since when it is, or is not, in seconds as Unix counts them; 0 for not known
+}
+
+// counted is what the metrics are read from: the standings of the controller that runs.
+var counted atomic.Pointer[standings]
+
+// set counts an Application as it stands now. Its cluster is nil where none has it or is to have it.
+func (m *standings) set(app types.NamespacedName, now time.Time, is delivery.Standing, cluster *managedcluster.Facts) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.apps == nil {
+		m.apps, m.counts, m.clusters = map[types.NamespacedName]standing{}, map[group]int{}, map[string]*heard{}
+	}
+	before := m.apps[app]
+	m.drop(app, before)
+	if is.State == "" {
+		return
+	}
+	switch same := before.State == is.State && before.Reason == is.Reason; {
+	case same && (is.Since.IsZero() || before.Since.Before(is.Since)):
+		is.Since = before.Since
+	case is.Since.IsZero() || is.Since.After(now):
+		is.Since = now
+	}
+	s := standing{Standing: is}
+	if cluster != nil {
+		s.cluster = cluster.Name
+		h := m.clusters[s.cluster]
+		if h == nil {
+			h = &heard{}
+			m.clusters[s.cluster] = h
+		}
+		h.applications++
+		h.available, h.since = cluster.Unreachable == "", cluster.Since
+	}
+	m.apps[app] = s
+	m.counts[groupOf(app, is)]++
+}
+
+// drop takes an Application out of what is counted.
+func (m *standings) drop(app types.NamespacedName, was standing) {
+	if was.State == "" {
+		return
+	}
+	delete(m.apps, app)
+	g := groupOf(app, was.Standing)
+	if m.counts[g]--; m.counts[g] == 0 {
+		delete(m.counts, g)
+	}
+	if h := m.clusters[was.cluster]; h != nil {
+		if h.applications--; h.applications == 0 {
+			delete(m.clusters, was.cluster)
+		}
+	}
+}
+
+func groupOf(app types.NamespacedName, s delivery.Standing) group {
+	return group{namespace: app.Namespace, state: s.State, reason: s.Reason}
+}
+
+// oldest are since when the Applications of a namespace are in a state in which they wait, of those that wait longest.
+func (m *standings) oldest() map[group]time.Time {
+	out := map[group]time.Time{}
+	for app, s := range m.apps {
+		if !s.State.Waits() {
+			continue
+		}
+		g := group{namespace: app.Namespace, state: s.State}
+		if first, is := out[g]; !is || s.Since.Before(first) {
+			out[g] = s.Since
+		}
+	}
+	return out
+}
+
+// collect tells of all of them.
+func (m *standings) collect(ch chan<- prometheus.Metric, now time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	send := func(desc *prometheus.Desc, value float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+	}
+	for g, n := range m.counts {
+		send(applicationsDesc, float64(n), g.namespace, string(g.state), g.reason)
+	}
+	for g, since := range m.oldest() {
+		send(oldestDesc, max(0, now.Sub(since).Seconds()), g.namespace, string(g.state))
+	}
+	for _, name := range slices.Sorted(maps.Keys(m.clusters)) {
+		send(lastHeardDesc, m.clusters[name].lastly(now), name)
+	}
+}
+
+// lastly is when the cluster was last heard of. It may have written the time itself: that is in the past in any case.
+func (h *heard) lastly(now time.Time) float64 {
+	at := now.Unix()
+	if !h.available {
+		at = max(0, min(h.since, at))
+	}
+	return float64(at)
+}
+
+// collector serves the standings of the controller that runs.
+type collector struct{}
+
+// Describe implements prometheus.Collector.
+func (collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, desc := range []*prometheus.Desc{applicationsDesc, oldestDesc, lastHeardDesc} {
+		ch <- desc
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (collector) Collect(ch chan<- prometheus.Metric) {
+	if m := counted.Load(); m != nil {
+		m.collect(ch, time.Now())
+	}
+}
+
+// targetOf is the cluster that an Application asks for, where the hub has it and it may answer; nil otherwise.
+func targetOf(app *argocd.Application, clusters map[string]managedcluster.Facts) *managedcluster.Facts {
+	if app == nil {
+		return nil
+	}
+	f, is := clusters[app.Cluster()]
+	if !is || f.NotWaitedFor() != "" {
+		return nil
+	}
+	return &f
+}
