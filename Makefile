@@ -1,6 +1,7 @@
 # `make` lists the targets. Everything needs Go, git and gcc, and nothing else:
 # the tools, and the fleet that the end-to-end tests run on, are built from Go
-# modules. Only the test of the status page needs a browser, chromium.
+# modules. Only the test of the status page needs a browser, chromium, and that of
+# the alerts needs prometheus.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c

@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
+	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/search"
 )
 
@@ -40,6 +41,11 @@ var (
 )
 
 func init() {
+	for _, rule := range feedback.Rules(feedback.MaxSources) { // an increase from nothing would not be seen
+		for _, value := range rule.JsonPaths {
+			rejectedValues.WithLabelValues(value.Name)
+		}
+	}
 	for _, reason := range search.Reasons {
 		searchFailures.WithLabelValues(string(reason))
 	}

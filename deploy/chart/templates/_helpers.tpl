@@ -67,7 +67,7 @@ the release's.
 
 {{/* The kinds of the chart's files that have a namespace. */}}
 {{- define "towline.namespaced" -}}
-ServiceAccount Role RoleBinding Deployment Service NetworkPolicy PodDisruptionBudget Placement AddOnDeploymentConfig
+ServiceAccount Role RoleBinding Deployment Service NetworkPolicy PodDisruptionBudget PrometheusRule Placement AddOnDeploymentConfig
 {{- end }}
 
 {{/* Gives an object the labels and namespaces of this release. It says nothing. */}}

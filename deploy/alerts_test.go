@@ -1,0 +1,131 @@
+package deploy_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+const alertsFile = "components/prometheus-rule/prometheus_rule.yaml"
+
+// alert is a rule of the PrometheusRule.
+type alert struct {
+	Alert       string            `json:"alert"`
+	Expr        string            `json:"expr"`
+	For         string            `json:"for"`
+	Labels      map[string]string `json:"labels"`
+	Annotations map[string]string `json:"annotations,omitempty"`
+}
+
+type alertGroups struct {
+	Groups []struct {
+		Name  string  `json:"name"`
+		Rules []alert `json:"rules"`
+	} `json:"groups"`
+}
+
+// readAlerts are the rules of the PrometheusRule, as Prometheus reads them from a file.
+func readAlerts(t *testing.T) (out alertGroups) {
+	t.Helper()
+	data, err := os.ReadFile(alertsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var rule struct {
+		Spec alertGroups `json:"spec"`
+	}
+	if err := sigsyaml.Unmarshal(data, &rule); err != nil {
+		t.Fatal(err)
+	}
+	if len(rule.Spec.Groups) != 1 || len(rule.Spec.Groups[0].Rules) == 0 {
+		t.Fatalf("%s has %d groups", alertsFile, len(rule.Spec.Groups))
+	}
+	return rule.Spec
+}
+
+// promtool runs Prometheus' own tool in a folder.
+func promtool(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "promtool", args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("promtool %v: %v (it is in Debian's package prometheus)\n%s", args, err, out)
+	}
+}
+
+func writeYAML(t *testing.T, file string, value any) {
+	t.Helper()
+	data, err := sigsyaml.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestAlerts: Prometheus takes the alerts, and each of them fires when it should, and not otherwise.
+func TestAlerts(t *testing.T) {
+	dir, rules := t.TempDir(), readAlerts(t)
+	writeYAML(t, filepath.Join(dir, "rules.yaml"), rules)
+	promtool(t, dir, "check", "rules", "rules.yaml")
+
+	data, err := os.ReadFile("testdata/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tests map[string]any
+	if err := sigsyaml.Unmarshal(data, &tests); err != nil {
+		t.Fatal(err)
+	}
+	tests["rule_files"] = []string{"bare.yaml"}
+	writeYAML(t, filepath.Join(dir, "tests.yaml"), tests)
+	for i := range rules.Groups[0].Rules {
+		rules.Groups[0].Rules[i].Annotations = nil // a test has to repeat those
+	}
+	writeYAML(t, filepath.Join(dir, "bare.yaml"), rules)
+	promtool(t, dir, "test", "rules", "tests.yaml")
+}
+
+// TestEachAlertIsTested: there is a test in which it fires, and one in which it does not.
+func TestEachAlertIsTested(t *testing.T) {
+	data, err := os.ReadFile("testdata/alerts.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all struct {
+		Tests []struct {
+			Rules []struct {
+				Name     string `json:"alertname"`
+				Expected []any  `json:"exp_alerts"`
+			} `json:"alert_rule_test"`
+		} `json:"tests"`
+	}
+	if err := sigsyaml.Unmarshal(data, &all); err != nil {
+		t.Fatal(err)
+	}
+	fires, rests := map[string]bool{}, map[string]bool{}
+	for _, test := range all.Tests {
+		for _, r := range test.Rules {
+			if len(r.Expected) > 0 {
+				fires[r.Name] = true
+			} else {
+				rests[r.Name] = true
+			}
+		}
+	}
+	known := map[string]bool{}
+	for _, a := range readAlerts(t).Groups[0].Rules {
+		if known[a.Alert] = true; !fires[a.Alert] || !rests[a.Alert] {
+			t.Errorf("alert %s: a test in which it fires: %t, and one in which it does not: %t", a.Alert, fires[a.Alert], rests[a.Alert])
+		}
+	}
+	for name := range fires {
+		if !known[name] {
+			t.Errorf("testdata/alerts.yaml tests %s, which is no alert", name)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+package deploy_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const runbooks = "https://github.com/towline-io/towline/blob/main/docs/runbooks.md#"
+
+// TestRunbooks: each alert has a section that says what it means, where to look, how to mend it and what not to do, and all commands
+// there, and in the alert itself, are those that kubectl towline has.
+func TestRunbooks(t *testing.T) {
+	data, err := os.ReadFile("../docs/runbooks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := map[string]string{}
+	for _, part := range strings.Split(string(data), "\n## ")[1:] {
+		title, text, _ := strings.Cut(part, "\n")
+		sections[title] = text
+	}
+	for _, a := range readAlerts(t).Groups[0].Rules {
+		text, has := sections[a.Alert]
+		if !has {
+			t.Errorf("docs/runbooks.md has no section %s", a.Alert)
+		}
+		delete(sections, a.Alert)
+		for _, part := range []string{"**Meaning.**", "**Look.**", "**Mend.**", "**Do not**"} {
+			if strings.Count(text, "\n"+part) != 1 {
+				t.Errorf("%s: the runbook has the part %s %d times", a.Alert, part, strings.Count(text, "\n"+part))
+			}
+		}
+		if want := runbooks + strings.ToLower(a.Alert); a.Annotations["runbook_url"] != want {
+			t.Errorf("%s: runbook_url is %q, want %q", a.Alert, a.Annotations["runbook_url"], want)
+		}
+		if a.Annotations["summary"] == "" || a.Annotations["description"] == "" || a.Labels["severity"] == "" {
+			t.Errorf("%s lacks a summary, a description or a severity", a.Alert)
+		}
+		checkCommands(t, a.Alert, "`"+a.Annotations["command"]+"`", 1)
+		checkCommands(t, "the runbook of "+a.Alert, text, 1)
+	}
+	for title := range sections {
+		t.Errorf("docs/runbooks.md has the section %s, and there is no such alert", title)
+	}
+}
+
+var (
+	quoted = regexp.MustCompile("`kubectl towline ([^`]+)`")
+	flags  = regexp.MustCompile(`^--?[a-zA-Z-]+`)
+)
+
+// checkCommands compares the commands of kubectl towline in a text with docs/cli, which is generated. There have to be so many.
+func checkCommands(t *testing.T, where, text string, least int) {
+	t.Helper()
+	found := quoted.FindAllStringSubmatch(text, -1)
+	if len(found) < least {
+		t.Errorf("%s has %d commands of kubectl towline, want %d", where, len(found), least)
+	}
+	for _, m := range found {
+		words := strings.Fields(strings.ReplaceAll(strings.ReplaceAll(m[1], "{{ ", "{{"), " }}", "}}"))
+		n := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") || strings.ToLower(w) != w })
+		if n < 0 {
+			n = len(words)
+		}
+		page, err := os.ReadFile(filepath.Join("../docs/cli", "kubectl_towline_"+strings.Join(words[:n], "_")+".md"))
+		if err != nil {
+			t.Errorf("%s: there is no command %q: %v", where, m[1], err)
+			continue
+		}
+		for _, w := range words[n:] {
+			flag := flags.FindString(w)
+			if flag != "" && !regexp.MustCompile(`(?m)^\s+(-\w, )?`+flag+`\b`).Match(page) && !regexp.MustCompile(`(?m)^\s+`+flag+`,`).Match(page) {
+				t.Errorf("%s: %q has no flag %s", where, m[1], flag)
+			}
+		}
+	}
+}
