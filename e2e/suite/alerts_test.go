@@ -1,0 +1,200 @@
+package suite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/e2e/towline"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/fixture"
+)
+
+// scraping has Prometheus scrape Towline every second, as the ServiceMonitor of the chart has it do.
+const scraping = `
+global: {scrape_interval: 1s, evaluation_interval: 1s}
+rule_files: [rules.yaml]
+scrape_configs:
+- job_name: towline
+  scheme: https
+  honor_labels: true
+  authorization: {credentials_file: token}
+  tls_config: {insecure_skip_verify: true}
+  static_configs: [{targets: [%q]}]
+`
+
+// astray is an ApplicationSet whose only Application names a cluster that the hub does not have.
+const astray = `
+apiVersion: argoproj.io/v1alpha1
+kind: ApplicationSet
+metadata: {name: alerts, namespace: argocd}
+spec:
+  generators: [{list: {elements: [{cluster: nowhere}]}}]
+  template:
+    metadata:
+      name: 'alerts-{{cluster}}'
+      labels: {%s: "true"}
+      annotations: {%s: '{{cluster}}', %s: "true"}
+    spec:
+      project: default
+      source: {repoURL: "https://git.example.com/x.git", path: x, targetRevision: main}
+      destination: {server: https://kubernetes.default.svc, namespace: alerts}
+`
+
+// prometheus is a real Prometheus with Towline's alerts.
+type prometheus struct{ url string }
+
+// startPrometheus runs one that may read Towline's metrics by the role for that, with the alerts of the chart. They fire at once.
+func startPrometheus(ctx context.Context) (p prometheus, expressions []string) {
+	GinkgoHelper()
+	program, err := exec.LookPath("prometheus")
+	Expect(err).NotTo(HaveOccurred(), "it is in Debian's package prometheus")
+	var rule struct {
+		Spec struct {
+			Groups []struct {
+				Name  string           `json:"name"`
+				Rules []map[string]any `json:"rules"`
+			} `json:"groups"`
+		} `json:"spec"`
+	}
+	data, err := os.ReadFile(filepath.Join(towline.Root(), "deploy/components/prometheus-rule/prometheus_rule.yaml"))
+	Expect(err).NotTo(HaveOccurred())
+	Expect(yaml.Unmarshal(data, &rule)).To(Succeed())
+	for _, r := range rule.Spec.Groups[0].Rules {
+		r["for"] = "0s"
+		expressions = append(expressions, r["expr"].(string))
+	}
+	rules, err := yaml.Marshal(rule.Spec)
+	Expect(err).NotTo(HaveOccurred())
+
+	const reader = "prometheus-alerts"
+	token := tokenOf(ctx, reader)
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: reader},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "towline-metrics-reader"},
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: argocdNamespace, Name: reader}},
+	}
+	Expect(hub.Create(ctx, binding)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has a context of its own
+		Expect(hub.Delete(ctx, binding)).To(Succeed())
+	})
+
+	dir := GinkgoT().TempDir()
+	for name, text := range map[string]string{
+		"rules.yaml": string(rules), "token": token, "prometheus.yaml": fmt.Sprintf(scraping, tow.Metrics[len("https://"):]),
+	} {
+		Expect(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)).To(Succeed())
+	}
+	ports, err := f.FreePorts(1)
+	Expect(err).NotTo(HaveOccurred())
+	address := fmt.Sprintf("127.0.0.1:%d", ports[0])
+	p.url = "http://" + address
+	process, err := f.Run(ctx, fleet.Command{
+		Name: "prometheus", Path: program, Dir: dir, Ready: fleet.HTTPReady(p.url + "/-/ready"),
+		Args: []string{"--config.file=prometheus.yaml", "--storage.tsdb.path=data", "--web.listen-address=" + address},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(process.Stop)
+	return p, expressions
+}
+
+// ask reads what the API of Prometheus answers.
+func (p prometheus) ask(ctx context.Context, path string, into any) {
+	GinkgoHelper()
+	status, body := fetch(ctx, p.url+path, "")
+	Expect(status).To(Equal(http.StatusOK), body)
+	Expect(json.Unmarshal([]byte(body), into)).To(Succeed())
+}
+
+// firing are the names of the alerts that fire, with their reasons.
+func (p prometheus) firing(ctx context.Context) (names []string) {
+	var answer struct {
+		Data struct {
+			Alerts []struct {
+				State  string            `json:"state"`
+				Labels map[string]string `json:"labels"`
+			} `json:"alerts"`
+		} `json:"data"`
+	}
+	p.ask(ctx, "/api/v1/alerts", &answer)
+	for _, a := range answer.Data.Alerts {
+		if a.State == "firing" {
+			names = append(names, strings.TrimSpace(a.Labels["alertname"]+" "+a.Labels["reason"]))
+		}
+	}
+	return names
+}
+
+// metrics are the names of all metrics that were scraped.
+func (p prometheus) metrics(ctx context.Context) []string {
+	var answer struct {
+		Data []string `json:"data"`
+	}
+	p.ask(ctx, "/api/v1/label/__name__/values", &answer)
+	return answer.Data
+}
+
+// metricNames are those of an expression.
+var metricNames = regexp.MustCompile(`\b(towline|leader_election|process|go|workqueue|controller_runtime)_[a-z0-9_]+`)
+
+var _ = Describe("The alerts, in a real Prometheus", func() {
+	It("fire when their cause is there, clear when it is gone, and are about metrics that Towline has", func(ctx SpecContext) {
+		p, expressions := startPrometheus(ctx)
+		blocked, lacking := Equal("TowlineApplicationsBlocked "+apis.ReasonClusterNotFound), HavePrefix("TowlineDependenciesFailing")
+
+		By("sending Applications to a cluster that is not there, and without what they need")
+		apply(ctx, fmt.Sprintf(astray, apis.LabelPull, apis.AnnotationCluster, apis.AnnotationSkipReconcile))
+		DeferCleanup(func(ctx SpecContext) {
+			_, err := f.Hub.Kubectl(ctx, "delete", "applicationset", "--namespace", argocdNamespace, "alerts", "--ignore-not-found")
+			Expect(err).NotTo(HaveOccurred())
+		})
+		needy := standalone(ctx, "alerts-needy", "cluster1", func(b *fixture.ApplicationBuilder) {
+			b.Annotation(apis.AnnotationWith, "secret/alerts-missing")
+		})
+		Eventually(ctx, p.firing).Should(ContainElements(blocked, lacking))
+
+		By("finding the metrics of all alerts in what Towline serves")
+		var wanted []string
+		for _, e := range expressions {
+			wanted = append(wanted, metricNames.FindAllString(e, -1)...)
+		}
+		slices.Sort(wanted)
+		wanted = slices.Compact(wanted)
+		Expect(len(wanted)).To(BeNumerically(">=", len(expressions)))
+		Eventually(ctx, p.metrics).Should(ContainElements(wanted))
+		AddReportEntry(fmt.Sprintf("%d alerts are about %d metrics: %v", len(expressions), len(wanted), wanted))
+
+		By("taking both causes away")
+		_, err := f.Hub.Kubectl(ctx, "delete", "applicationset", "--namespace", argocdNamespace, "alerts")
+		Expect(err).NotTo(HaveOccurred())
+		patchHub(ctx, needy.Name, fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, apis.AnnotationWith))
+		Eventually(ctx, p.firing).ShouldNot(Or(ContainElement(blocked), ContainElement(lacking)))
+
+		By("killing Towline, and starting it again")
+		Expect(tow.Kill()).To(Succeed())
+		started := false
+		DeferCleanup(func(ctx SpecContext) {
+			if !started {
+				Expect(tow.Restart(ctx)).To(Succeed())
+			}
+		})
+		Eventually(ctx, p.firing).Should(ContainElement("TowlineDown"))
+		started = true
+		Expect(tow.Restart(ctx)).To(Succeed())
+		Eventually(ctx, p.firing).ShouldNot(Or(ContainElement("TowlineDown"), ContainElement("TowlineNoLeader")))
+	})
+})
