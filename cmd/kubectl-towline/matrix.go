@@ -98,7 +98,7 @@ func (m *matrixOptions) print(p *printer, v *view.Matrix) {
 			t.add(stateOf(g.Counts), append([]string{fmt.Sprintf("%s=%s", m.groupBy, g.Name)}, counts...)...)
 		}
 		for j := range g.Clusters {
-			state, cells := m.line(&g.Clusters[j])
+			state, cells := m.line(g.Clusters[j])
 			t.add(state, cells...)
 			shown++
 		}

@@ -42,16 +42,27 @@ func (h *hub) For(*http.Request) (ui.Hub, error) { return h, nil }
 func (h *hub) Fleet(context.Context, []string) (*ui.Fleet, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	f := &ui.Fleet{Version: h.version, Clusters: view.ClusterFacts{ManagedUnread: true}}
+	f := &ui.Fleet{Version: h.version, ManagedUnread: true}
 	for _, a := range h.apps {
-		f.Rows = append(f.Rows, view.OfApplication(a))
+		f.Places = append(f.Places, &place{a.Cluster(), view.OfApplication(a)})
 	}
-	view.Sort(f.Rows)
 	return f, nil
 }
 
+// place is a cluster with one Application.
+type place struct {
+	cluster string
+	row     view.Row
+}
+
+// Cluster implements ui.Place.
+func (p *place) Cluster() string { return p.cluster }
+
+// Read implements ui.Place.
+func (p *place) Read() ui.Content { return ui.Content{Rows: []view.Row{p.row}} }
+
 // Changed implements ui.Hub.
-func (h *hub) Changed(_ []string, version uint64) <-chan struct{} {
+func (h *hub) Changed(version uint64) <-chan struct{} {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if version == h.version {

@@ -1,18 +1,15 @@
 package ui
 
 import (
+	"context"
 	"fmt"
 	"net/http/httptest"
 	"testing"
 )
 
-// BenchmarkAgain is what a change costs for each stream of a fleet of 10,000 Applications, and BenchmarkPaint what a whole page does.
-func BenchmarkAgain(b *testing.B) { paints(b, true) }
-
-// BenchmarkPaint: see BenchmarkAgain.
-func BenchmarkPaint(b *testing.B) { paints(b, false) }
-
-func paints(b *testing.B, again bool) {
+// many is a hub of 10,000 Applications, and its page.
+func many(b *testing.B) (*fake, *page) {
+	b.Helper()
 	const clusters, sets = 2000, 5
 	f := &fake{}
 	for i := range clusters {
@@ -25,14 +22,62 @@ func paints(b *testing.B, again bool) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	v := &visit{Hub: ready{f, fleet}, Request: httptest.NewRequestWithContext(b.Context(), "GET", "/?group=region", nil), build: fleetPage}
+	return f, &page{key: pageKey{hub: &still{fake: f, fleet: fleet}}, build: fleetPage}
+}
+
+// still is a hub whose fleet is at hand.
+type still struct {
+	*fake
+
+	fleet *Fleet
+}
+
+// Fleet implements Hub.
+func (s *still) Fleet(context.Context, []string) (*Fleet, error) { return s.fleet, nil }
+
+// BenchmarkPaint is what the whole page of 10,000 Applications costs, and BenchmarkChange what a change of one of them does for each page
+// that is being looked at.
+func BenchmarkPaint(b *testing.B) {
+	_, p := many(b)
+	r := httptest.NewRequestWithContext(b.Context(), "GET", "/?group=region", nil)
 	for b.Loop() {
-		p, err := v.paint()
+		p.now, p.memory = nil, nil
+		now, err := p.paint(r)
 		if err != nil {
 			b.Fatal(err)
 		}
-		if again {
-			v.see(p)
+		if err := now.write(httptest.NewRecorder()); err != nil {
+			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkChange: see BenchmarkPaint.
+func BenchmarkChange(b *testing.B) {
+	f, p := many(b)
+	s, _ := p.key.hub.(*still)
+	var fleets [2]*Fleet
+	for i, health := range []string{"Degraded", "Healthy"} {
+		f.apps[5000] = app("argocd", "set-0", "cluster-1000", health)
+		fleets[i], _ = f.Fleet(b.Context(), nil)
+	}
+	r := httptest.NewRequestWithContext(b.Context(), "GET", "/?group=region", nil)
+	had, err := p.paint(r)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		next := *fleets[had.Version%2]
+		next.Version = had.Version + 1
+		s.fleet = &next
+		now, err := p.paint(r)
+		if err != nil {
+			b.Fatal(err)
+		}
+		changed, same, err := patches(had.Chunks, now.Chunks)
+		if err != nil || !same || len(changed) == 0 {
+			b.Fatal(changed, same, err)
+		}
+		had = now
 	}
 }

@@ -2,10 +2,14 @@ package ui
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -27,6 +31,9 @@ type fake struct {
 	orphans []Orphan
 	changed chan struct{}
 	version uint64
+
+	// places are those of the fleet as it was last.
+	places map[string]*place
 }
 
 // For implements Source.
@@ -36,23 +43,65 @@ func (f *fake) For(*http.Request) (Hub, error) { return f, nil }
 func (f *fake) Fleet(_ context.Context, namespaces []string) (*Fleet, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	out := &Fleet{Version: f.version, Unread: f.unread, Deleting: map[string]time.Time{}}
+	out := &Fleet{Version: f.version, Unread: f.unread}
+	places := map[string]*place{}
+	of := func(cluster string) *Content {
+		if places[cluster] == nil {
+			places[cluster] = &place{cluster: cluster, content: Content{Deleting: map[string]time.Time{}}}
+		}
+		return &places[cluster].content
+	}
 	for _, a := range f.apps {
 		if len(namespaces) > 0 && a.Namespace != namespaces[0] {
 			continue
 		}
-		out.Rows = append(out.Rows, view.OfApplication(a))
+		c := of(a.Cluster())
+		c.Rows = append(c.Rows, view.OfApplication(a))
 		if a.DeletionTimestamp != nil {
-			out.Deleting[a.Namespace+"/"+a.Name] = a.DeletionTimestamp.Time
+			c.Deleting[a.Namespace+"/"+a.Name] = a.DeletionTimestamp.Time
 		}
 	}
-	out.Clusters.Managed = f.managed
-	view.Sort(out.Rows)
+	labels := map[string]bool{}
+	for i := range f.managed {
+		of(f.managed[i].Name).Managed = f.managed[i].DeepCopy()
+		for key := range f.managed[i].Labels {
+			labels[key] = true
+		}
+	}
+	out.Labels = slices.Sorted(maps.Keys(labels))
+	for _, cluster := range slices.Sorted(maps.Keys(places)) {
+		p := places[cluster]
+		view.Sort(p.content.Rows)
+		if was := f.places[cluster]; was != nil && cmp.Equal(was.content, p.content) {
+			p = was
+		}
+		places[cluster] = p
+		out.Places = append(out.Places, p)
+	}
+	f.places = places
 	return out, nil
 }
 
+// place is a place of a fake, which counts how often it is read.
+type place struct {
+	cluster string
+	content Content
+	reads   atomic.Int32
+}
+
+// Cluster implements Place.
+func (p *place) Cluster() string { return p.cluster }
+
+// Read implements Place.
+func (p *place) Read() Content {
+	p.reads.Add(1)
+	c := p.content
+	c.Rows = slices.Clone(c.Rows)
+	return c
+}
+
 // Changed implements Hub.
-func (f *fake) Changed(_ []string, version uint64) <-chan struct{} {
+func (f *fake) Changed(version uint64) <-chan struct{} {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.changed == nil {
@@ -121,13 +170,3 @@ func managed(name, region string) clusterv1.ManagedCluster {
 	m.Status.Conditions = []metav1.Condition{{Type: clusterv1.ManagedClusterConditionAvailable, Status: metav1.ConditionTrue}}
 	return m
 }
-
-// ready is a hub whose fleet is at hand.
-type ready struct {
-	*fake
-
-	fleet *Fleet
-}
-
-// Fleet implements Hub.
-func (r ready) Fleet(context.Context, []string) (*Fleet, error) { return r.fleet, nil }

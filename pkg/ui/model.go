@@ -32,11 +32,11 @@ func (r *Refusal) Error() string { return r.Message }
 
 // Hub is the hub as one user may read it.
 type Hub interface {
-	// Fleet is what is known of the Applications in these namespaces, none for all; it is kept current.
+	// Fleet is what is known of the Applications in these namespaces, none for all; the next one has what has changed.
 	Fleet(ctx context.Context, namespaces []string) (*Fleet, error)
 
 	// Changed is closed when the Fleet is no longer that of this version.
-	Changed(namespaces []string, version uint64) <-chan struct{}
+	Changed(version uint64) <-chan struct{}
 
 	// Application is one Application with its surroundings, read now; nil where there is none.
 	Application(ctx context.Context, key types.NamespacedName) (*Application, error)
@@ -51,19 +51,19 @@ type Hub interface {
 	Orphans(ctx context.Context) ([]Orphan, error)
 }
 
-// Fleet is what is known of Applications and clusters.
+// Fleet is what is known of Applications and clusters. It does not change: who has asked for it may keep it.
 type Fleet struct {
 	// Version differs whenever the fleet does.
 	Version uint64
 
-	// Rows are the Applications, in the order of view.Sort.
-	Rows []view.Row
+	// Places are the clusters with their Applications, in the order of their names.
+	Places []Place
 
-	// Deleting are those that are being deleted, by "<namespace>/<name>", and since when.
-	Deleting map[string]time.Time
+	// Labels are the keys of the labels of clusters, in their order.
+	Labels []string
 
-	// Clusters are the ManagedClusters, as far as is shown of them.
-	Clusters view.ClusterFacts
+	// ManagedUnread is set where ManagedClusters may not be read, or have not been read yet.
+	ManagedUnread bool
 
 	// Reading is set while the first list is still being read: there is more than this.
 	Reading bool
@@ -72,14 +72,33 @@ type Fleet struct {
 	Unread []string
 }
 
-// labels are the labels of the clusters, by name.
-func (f *Fleet) labels(key string) map[string]string {
-	if key == "" {
-		return nil
-	}
-	out := map[string]string{}
-	for i := range f.Clusters.Managed {
-		out[f.Clusters.Managed[i].Name] = f.Clusters.Managed[i].Labels[key]
+// Place is a cluster with its Applications. It does not change: as long as nothing of a cluster does, each Fleet has the same one, and what
+// was made of it holds.
+type Place interface {
+	// Cluster names it; empty for that of the Applications that name no cluster.
+	Cluster() string
+
+	// Read is what is known of it.
+	Read() Content
+}
+
+// Content is what is known of a Place.
+type Content struct {
+	// Rows are the Applications, in the order of view.Sort.
+	Rows []view.Row
+
+	// Deleting are those that are being deleted, by "<namespace>/<name>", and since when.
+	Deleting map[string]time.Time
+
+	// Managed is the ManagedCluster, as far as is shown of it; nil where there is none, or where it may not be read.
+	Managed *clusterv1.ManagedCluster
+}
+
+// facts are what view.ClustersOf asks for.
+func (f *Fleet) facts(c *Content) *view.ClusterFacts {
+	out := &view.ClusterFacts{ManagedUnread: f.ManagedUnread}
+	if c.Managed != nil {
+		out.Managed = []clusterv1.ManagedCluster{*c.Managed}
 	}
 	return out
 }

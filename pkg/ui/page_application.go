@@ -12,7 +12,9 @@ import (
 func applicationPage(v *visit, p *painted) error {
 	key := v.key()
 	p.Title, p.Page = key.String(), "applications"
-	p.concerns = func(r *view.Row) bool { return r.Namespace == key.Namespace && r.Name == key.Name }
+	if _, err := rowsWhere(v, func(r *view.Row) bool { return r.Namespace == key.Namespace && r.Name == key.Name }); err != nil {
+		return err
+	}
 	a, err := v.Hub.Application(v.Request.Context(), key)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"cmp"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -32,28 +33,49 @@ type deletion struct {
 // attentionPage is what somebody should look at.
 func attentionPage(v *visit, p *painted) error {
 	p.Title, p.Page = "Attention", "attention"
+	pieces, err := each(v, badOf)
+	if err != nil && !errors.Is(err, errSame) { // there may be other orphans
+		return err
+	}
+	all := bad{deleting: map[string]time.Time{}}
+	for i := range pieces {
+		all.rows = append(all.rows, pieces[i].made.rows...)
+		maps.Copy(all.deleting, pieces[i].made.deleting)
+	}
+	view.Sort(all.rows)
 	orphans, err := v.Hub.Orphans(v.Request.Context())
 	unread := apierrors.IsForbidden(err)
 	if err != nil && !unread {
 		return err
 	}
-	stale := v.rows(isStale)
+	stale := slices.DeleteFunc(slices.Clone(all.rows), func(r view.Row) bool { return !isStale(&r) })
 	more := max(0, len(stale)-maxRows)
-	for _, section := range []struct {
-		name string
-		data map[string]any
-	}{
-		{"blocked", map[string]any{"Stopped": stoppedOf(v.fleet.Rows)}},
-		{"stale", map[string]any{"Rows": stale[:len(stale)-more], "More": more}},
-		{"deletions", map[string]any{"Deletions": deletions(v.fleet.Deleting)}},
-		{"orphans", map[string]any{"Orphans": orphans, "Unread": unread}},
-	} {
-		section.data["Query"] = p.Query
-		if err := p.add(section.name+".html", section.name, section.data); err != nil {
-			return err
-		}
+	if err := p.add("blocked.html", "blocked", map[string]any{"Stopped": stoppedOf(all.rows), "Query": p.Query}); err != nil {
+		return err
 	}
-	return nil
+	stale = stale[:len(stale)-more]
+	p.Chunks = append(p.Chunks, later("stale.html", "stale", sumOf(sumOfRows(stale), more), func() any {
+		return map[string]any{"Rows": stale, "More": more, "Query": p.Query}
+	}))
+	if err := p.add("deletions.html", "deletions", map[string]any{"Deletions": deletions(all.deleting), "Query": p.Query}); err != nil {
+		return err
+	}
+	return p.add("orphans.html", "orphans", map[string]any{"Orphans": orphans, "Unread": unread, "Query": p.Query})
+}
+
+// bad is what is not well on a cluster, or goes.
+type bad struct {
+	rows     []view.Row
+	deleting map[string]time.Time
+}
+
+// badOf is that of a cluster.
+func badOf(_ string, c *Content) (bad, uint64) {
+	b := bad{rows: view.Problems(c.Rows), deleting: c.Deleting}
+	if len(b.rows)+len(b.deleting) == 0 {
+		return bad{}, 0
+	}
+	return bad{rows: slices.Clip(b.rows), deleting: b.deleting}, sumOfRows(b.rows)
 }
 
 // isStale tells whether what is shown of an Application is old, as far as is known.

@@ -1,7 +1,12 @@
 package ui
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+	"strings"
+
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 
 	"github.com/towline-io/towline/pkg/view"
 )
@@ -10,40 +15,66 @@ import (
 func clustersPage(v *visit, p *painted) error {
 	p.Title, p.Page = "Clusters", "clusters"
 	f := v.filters()
-	clusters := view.ClustersOf(v.rows(f.fits), &v.fleet.Clusters)
-	if f.Problems {
-		clusters = view.ProblemClusters(clusters)
+	clusters, err := each(v, func(name string, c *Content) (*view.Cluster, uint64) { return f.cluster(v.fleet, name, c) })
+	if err != nil {
+		return err
 	}
 	if err := p.add("clusters-head.html", "", f); err != nil {
 		return err
 	}
 	for i := range clusters {
-		id := ident("c", clusters[i].Name)
-		if err := p.add("clusters-row.html", id, map[string]any{"ID": id, "Cluster": &clusters[i], "Query": p.Query}); err != nil {
-			return err
+		c := clusters[i].made
+		if c == nil {
+			continue
 		}
+		id := ident("c", c.Name)
+		p.Chunks = append(p.Chunks, later("clusters-row.html", id, clusters[i].sum, func() any {
+			return map[string]any{"ID": id, "Cluster": c, "Query": p.Query}
+		}))
 	}
 	p.Chunks = append(p.Chunks, plain("</tbody></table></div></section>"))
 	return nil
+}
+
+// cluster is a cluster with a sum of what is shown of it, unless it is not asked for.
+func (f *filters) cluster(fleet *Fleet, name string, c *Content) (*view.Cluster, uint64) {
+	if !strings.Contains(name, f.Cluster) {
+		return nil, 0
+	}
+	clusters := view.ClustersOf(f.those(c.Rows), fleet.facts(c))
+	if f.Problems {
+		clusters = view.ProblemClusters(clusters)
+	}
+	if len(clusters) == 0 {
+		return nil, 0
+	}
+	s := &clusters[0]
+	return s, sumOf(s.Name, s.Counts, s.State, s.Message, stamp(s.Heard), s.Kubernetes)
 }
 
 // clusterPage is one cluster with its Applications.
 func clusterPage(v *visit, p *painted) error {
 	name := v.Request.PathValue("name")
 	p.Title, p.Page = name, "clusters"
-	p.concerns = func(r *view.Row) bool { return r.Cluster == name }
-	rows := v.rows(p.concerns)
+	pieces, err := each(v, func(cluster string, c *Content) (*Content, uint64) {
+		if cluster != name {
+			return nil, 0
+		}
+		_, sum := (&filters{}).cluster(v.fleet, name, c)
+		return c, sumOf(sum, sumOfRows(c.Rows), fmt.Sprint(labelsOf(c.Managed)))
+	})
+	if err != nil {
+		return err
+	}
+	content := &Content{}
+	for i := range pieces {
+		content = cmp.Or(pieces[i].made, content)
+	}
 	read, err := v.Hub.Cluster(v.Request.Context(), name)
 	if err != nil {
 		return err
 	}
-	facts := view.ClusterFacts{ManagedUnread: v.fleet.Clusters.ManagedUnread}
-	for i := range v.fleet.Clusters.Managed {
-		if v.fleet.Clusters.Managed[i].Name == name {
-			facts.Managed = v.fleet.Clusters.Managed[i : i+1]
-		}
-	}
-	clusters := view.ClustersOf(rows, &facts)
+	clusters := view.ClustersOf(content.Rows, v.fleet.facts(content))
 	if len(clusters) == 0 {
 		return notFound("There is no ManagedCluster %s, and no Application that you may read names it.", name)
 	}
@@ -52,16 +83,16 @@ func clusterPage(v *visit, p *painted) error {
 	if read.Heard != nil && (c.Heard == nil || read.Heard.After(*c.Heard)) {
 		c.Heard = read.Heard
 	}
-	data := map[string]any{"Cluster": &c, "Labels": labelsOf(&facts), "Unread": read.Unread}
+	data := map[string]any{"Cluster": &c, "Labels": labelsOf(content.Managed), "Unread": read.Unread}
 	if err := p.add("cluster.html", "cluster", data); err != nil {
 		return err
 	}
-	return p.rows(slices.Clone(rows), v.filters().Problems)
+	return p.rows(slices.Clone(content.Rows), v.filters().Problems)
 }
 
-func labelsOf(f *view.ClusterFacts) map[string]string {
-	if len(f.Managed) == 0 {
+func labelsOf(c *clusterv1.ManagedCluster) map[string]string {
+	if c == nil {
 		return nil
 	}
-	return f.Managed[0].Labels
+	return c.Labels
 }

@@ -3,7 +3,7 @@ package ui
 import (
 	"cmp"
 	"hash/maphash"
-	"maps"
+	"html/template"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,11 +21,14 @@ type filters struct {
 
 	// Labels are the label keys that clusters can be grouped by.
 	Labels []string
+
+	// before is the line that was made last.
+	before *view.Line
 }
 
-func (v *visit) filters() filters {
+func (v *visit) filters() *filters {
 	q := v.Request.URL.Query()
-	return filters{Namespaces: v.namespaces(), Group: q.Get("group"), Set: q.Get("set"), Cluster: q.Get("cluster"),
+	return &filters{Namespaces: v.namespaces(), Group: q.Get("group"), Set: q.Get("set"), Cluster: q.Get("cluster"),
 		Problems: q.Get("problems") != "", Labels: v.labelKeys()}
 }
 
@@ -34,15 +37,7 @@ const maxLabels = 100
 
 // labelKeys are the label keys of clusters, without OCM's own of features, of which there are many.
 func (v *visit) labelKeys() []string {
-	keys := map[string]bool{}
-	for i := range v.fleet.Clusters.Managed {
-		for key := range v.fleet.Clusters.Managed[i].Labels {
-			if !strings.HasPrefix(key, "feature.") {
-				keys[key] = true
-			}
-		}
-	}
-	out := slices.Sorted(maps.Keys(keys))
+	out := slices.DeleteFunc(slices.Clone(v.fleet.Labels), func(key string) bool { return strings.HasPrefix(key, "feature.") })
 	return out[:min(len(out), maxLabels)]
 }
 
@@ -51,26 +46,76 @@ func (f *filters) fits(r *view.Row) bool {
 	return strings.Contains(r.Set, f.Set) && strings.Contains(r.Cluster, f.Cluster)
 }
 
+// those are the rows that are asked for.
+func (f *filters) those(rows []view.Row) []view.Row {
+	return slices.DeleteFunc(rows, func(r view.Row) bool { return !f.fits(&r) })
+}
+
+// strip is what the matrix has of a cluster.
+type strip struct {
+	id     string
+	line   *view.Line
+	counts view.Counts
+}
+
+// strip makes that of a cluster.
+func (f *filters) strip(cluster string, c *Content) (strip, uint64) {
+	rows := f.those(c.Rows)
+	s := strip{id: ident("c", cluster), line: view.LineOf(cluster, rows), counts: view.CountsOf(rows)}
+	if c.Managed != nil && f.Group != "" {
+		s.line.Group = c.Managed.Labels[f.Group]
+	}
+	f.alike(s.line)
+	var h maphash.Hash
+	h.SetSeed(seed)
+	maphash.WriteComparable(&h, s.counts)
+	maphash.WriteComparable(&h, s.line.Group)
+	for i := range s.line.Cells {
+		maphash.WriteComparable(&h, s.line.Sets[i])
+		maphash.WriteComparable(&h, s.line.Cells[i])
+	}
+	return s, h.Sum64()
+}
+
+// alike has a line share what it has in common with the one before: most clusters are alike, and all lines are kept as long as somebody looks.
+func (f *filters) alike(l *view.Line) {
+	if f.before != nil && slices.Equal(f.before.Sets, l.Sets) {
+		l.Sets = f.before.Sets
+		if slices.Equal(f.before.Cells, l.Cells) {
+			l.Cells = f.before.Cells
+		}
+	}
+	f.before = l
+}
+
 // fleetPage is the matrix of sets and clusters.
 func fleetPage(v *visit, p *painted) error {
 	p.Title, p.Page = "Fleet", "fleet"
 	f := v.filters()
-	rows := v.rows(f.fits)
-	m := view.MatrixOf(rows, view.MatrixOptions{Group: v.fleet.labels(f.Group), Problems: f.Problems})
-	if err := p.add("counts.html", "counts", view.CountsOf(rows)); err != nil {
+	strips, err := each(v, f.strip)
+	if err != nil {
+		return err
+	}
+	lines, counts := make([]*view.Line, len(strips)), view.Counts{}
+	for i := range strips {
+		lines[i] = strips[i].made.line
+		counts.Merge(strips[i].made.counts)
+	}
+	if err := p.add("counts.html", "counts", counts); err != nil {
 		return err
 	}
 	if err := p.add("filters.html", "", f); err != nil {
 		return err
 	}
+	m := view.MatrixOfLines(lines, f.Problems)
 	if len(m.Groups) == 0 {
 		return p.add("nothing.html", "nothing", f.Problems)
 	}
-	if err := p.add("matrix-head.html", "", map[string]any{"Sets": m.Sets, "Query": p.Query, "Several": len(namespacesOf(m.Sets)) > 1}); err != nil {
+	if err := p.add("matrix-head.html", "", map[string]any{"Sets": m.Sets, "Query": p.Query}); err != nil {
 		return err
 	}
 	for i := range m.Groups {
-		if err := v.group(p, m, &m.Groups[i], f.Group != ""); err != nil {
+		if err := p.group(m.Sets, &m.Groups[i], strips, f.Group != ""); err != nil {
 			return err
 		}
 	}
@@ -78,17 +123,8 @@ func fleetPage(v *visit, p *painted) error {
 	return nil
 }
 
-func namespacesOf(sets []string) map[string]bool {
-	out := map[string]bool{}
-	for _, s := range sets {
-		namespace, _, _ := strings.Cut(s, "/")
-		out[namespace] = true
-	}
-	return out
-}
-
 // group adds the lines of a group of clusters.
-func (v *visit) group(p *painted, m *view.Matrix, g *view.Group, named bool) error {
+func (p *painted) group(sets []string, g *view.Group, strips []piece[strip], named bool) error {
 	p.Chunks = append(p.Chunks, plain("<tbody>"))
 	if named {
 		id := ident("g", g.Name)
@@ -97,35 +133,40 @@ func (v *visit) group(p *painted, m *view.Matrix, g *view.Group, named bool) err
 			return err
 		}
 	}
-	for i := range g.Clusters {
-		c, err := v.line(m, &g.Clusters[i], p.Query)
-		if err != nil {
-			return err
-		}
-		p.Chunks = append(p.Chunks, c)
+	for _, l := range g.Clusters {
+		n, _ := slices.BinarySearchFunc(strips, l.Cluster, func(s piece[strip], cluster string) int { return cmp.Compare(s.made.line.Cluster, cluster) })
+		id := strips[n].made.id
+		p.Chunks = append(p.Chunks, later("line.html", id, strips[n].sum, func() any {
+			return map[string]any{"ID": id, "Cluster": l.Cluster, "Cells": cells(sets, l, p.Query), "Query": p.Query}
+		}))
 	}
 	p.Chunks = append(p.Chunks, plain("</tbody>"))
 	return nil
 }
 
-// line is a cluster's line: only its sum for a stream whose browser has it already.
-func (v *visit) line(m *view.Matrix, l *view.Line, query string) (chunk, error) {
-	var h maphash.Hash
-	h.SetSeed(seed)
-	for i := range l.Cells {
-		maphash.WriteComparable(&h, l.Cells[i])
+// cells are those of a cluster's line as HTML. They are written here and not by a template, which takes ten times as long: a page has 10,000
+// of them.
+func cells(sets []string, l *view.Line, query string) template.HTML {
+	var out strings.Builder
+	for i, set := range sets {
+		shown(set, l.Cluster, &l.Cells[i], query).write(&out)
 	}
-	id, sum := ident("c", l.Cluster), h.Sum64()
-	if has, ok := v.has[id]; ok && has == sum {
-		return chunk{ID: id, sum: sum}, nil
+	return template.HTML(out.String()) //nolint:gosec // write has escaped all texts
+}
+
+// write writes the cell as HTML. Each text in it is escaped.
+func (c shownCell) write(out *strings.Builder) {
+	if c.State == "" {
+		out.WriteString(`<td class="none">·</td>`)
+		return
 	}
-	cells := make([]shownCell, len(l.Cells))
-	for i := range l.Cells {
-		cells[i] = shown(m.Sets[i], l.Cluster, &l.Cells[i], query)
+	label := template.HTMLEscapeString(c.Label)
+	for _, s := range []string{
+		`<td class="`, template.HTMLEscapeString(c.State), `"><a href="`, template.HTMLEscapeString(c.Link), `" title="`, label,
+		`" aria-label="`, label, `">`, template.HTMLEscapeString(c.Glyph), `</a></td>`,
+	} {
+		out.WriteString(s)
 	}
-	c, err := render("line.html", id, map[string]any{"ID": id, "Cluster": l.Cluster, "Cells": cells, "Query": query})
-	c.sum = sum
-	return c, err
 }
 
 // shownCell is a cell of the matrix as it is shown.

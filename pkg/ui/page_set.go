@@ -23,8 +23,10 @@ func (v *visit) key() types.NamespacedName {
 func setPage(v *visit, p *painted) error {
 	key, f := v.key(), v.filters()
 	p.Title, p.Page = key.String(), "sets"
-	p.concerns = func(r *view.Row) bool { return r.Namespace == key.Namespace && r.Set == key.Name }
-	rows := v.rows(p.concerns)
+	rows, err := rowsWhere(v, func(r *view.Row) bool { return r.Namespace == key.Namespace && r.Set == key.Name })
+	if err != nil {
+		return err
+	}
 	if len(rows) == 0 {
 		return notFound("There is no Application of ApplicationSet %s that you may read.", key)
 	}
@@ -44,7 +46,7 @@ func setPage(v *visit, p *painted) error {
 	}
 	shown := s.Rows
 	if f.Cluster != "" {
-		shown = v.rows(func(r *view.Row) bool { return p.concerns(r) && r.Cluster == f.Cluster })
+		shown = slices.DeleteFunc(rows, func(r view.Row) bool { return r.Cluster != f.Cluster })
 	}
 	return p.rows(shown, f.Problems)
 }
@@ -95,10 +97,30 @@ func (p *painted) rows(rows []view.Row, problems bool) error {
 	}
 	for i := range rows {
 		id := ident("a", rows[i].ID())
-		if err := p.add("row.html", id, map[string]any{"ID": id, "Row": &rows[i], "Query": p.Query}); err != nil {
-			return err
-		}
+		p.Chunks = append(p.Chunks, later("row.html", id, sumOfRows(rows[i:i+1]), func() any {
+			return map[string]any{"ID": id, "Row": &rows[i], "Query": p.Query}
+		}))
 	}
 	p.Chunks = append(p.Chunks, plain("</tbody></table></div></section>"))
 	return nil
+}
+
+// rowsWhere are the Applications that concern a page, in the order of view.Sort. It is errSame where they are as they were.
+func rowsWhere(v *visit, concern func(*view.Row) bool) ([]view.Row, error) {
+	pieces, err := each(v, func(_ string, c *Content) ([]view.Row, uint64) {
+		rows := slices.DeleteFunc(c.Rows, func(r view.Row) bool { return !concern(&r) })
+		if len(rows) == 0 {
+			return nil, 0
+		}
+		return slices.Clone(rows), sumOfRows(rows)
+	})
+	if err != nil {
+		return nil, err
+	}
+	var out []view.Row
+	for i := range pieces {
+		out = append(out, pieces[i].made...)
+	}
+	view.Sort(out)
+	return out, nil
 }

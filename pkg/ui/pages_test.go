@@ -171,7 +171,7 @@ func TestStream(t *testing.T) {
 	}
 	f.change(func() { f.apps[0] = app("argocd", "guestbook", "c1", "Degraded") })
 	event, data := next()
-	var parts []chunk
+	var parts []part
 	if err := json.Unmarshal([]byte(data), &parts); err != nil || event != "patch" {
 		t.Fatal(event, data, err)
 	}

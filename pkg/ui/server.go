@@ -23,11 +23,14 @@ var templates = sync.OnceValue(func() *template.Template {
 })
 
 // server serves the pages.
-type server struct{ source Source }
+type server struct {
+	source Source
+	pages  pages
+}
 
 // Handler serves the pages of the hub that source gives each request. Guard it by Local or Proxied: it lets everybody through.
 func Handler(source Source) http.Handler {
-	s := &server{source: source}
+	s := &server{source: source, pages: pages{shared: map[pageKey]*page{}}}
 	mux := http.NewServeMux()
 	mux.Handle("GET /assets/", http.FileServerFS(assets))
 	mux.HandleFunc("GET /{$}", s.page(fleetPage))
@@ -47,12 +50,13 @@ func (s *server) page(build builder) http.HandlerFunc {
 			fail(w, err)
 			return
 		}
-		v := &visit{Hub: hub, Request: r, build: build}
+		page := s.pages.join(hub, r, build)
+		defer s.pages.leave(page)
 		if strings.Contains(r.Header.Get("Accept"), "text/event-stream") {
-			v.stream(w) //nolint:contextcheck // the visit has the request
+			page.stream(w, r)
 			return
 		}
-		p, err := v.paint() //nolint:contextcheck // the visit has the request
+		p, err := page.paint(r)
 		if err != nil {
 			fail(w, err)
 			return

@@ -4,10 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
-
-	"github.com/towline-io/towline/pkg/view"
 )
 
 const (
@@ -24,130 +21,68 @@ const (
 	maxStream = 10 * time.Minute
 )
 
-// painting is held by a stream that makes its page: a change concerns all of them at once, and all their pages would fill the memory.
-var painting = make(chan struct{}, 2)
-
-// alone does what only so many streams do at the same time.
-func alone(do func()) {
-	painting <- struct{}{}
-	defer func() { <-painting }()
-	do()
-}
-
-// seen is what a stream remembers of the page that its browser has.
-type seen struct {
-	version  uint64
-	marks    []mark
-	rows     uint64
-	unread   []string
-	concerns func(*view.Row) bool
-}
-
-// see notes a page, and lets go of everything else: many streams are open for long.
-func (v *visit) see(p *painted) *seen {
-	s := &seen{version: p.Version, marks: marks(p.Chunks), unread: v.fleet.Unread, concerns: p.concerns}
-	if p.concerns != nil {
-		s.rows = rowsSum(v.rows(p.concerns))
-	}
-	v.has = make(map[string]uint64, len(s.marks))
-	for _, m := range s.marks {
-		v.has[m.id] = m.sum
-	}
-	v.fleet = nil
-	return s
-}
-
 // stream sends what changes in a page, as server-sent events: "patch" with elements to put in place, and "reload" where the page has others.
-func (v *visit) stream(w http.ResponseWriter) {
-	s := &sender{w: w, c: http.NewResponseController(w)}
-	had, err := v.begin(s)
+// It begins with "hello", or with "reload" where the page has changed since the browser has taken it.
+func (p *page) stream(w http.ResponseWriter, r *http.Request) {
+	had, err := p.paint(r)
 	if err != nil {
 		fail(w, err)
 		return
 	}
-	end := time.NewTimer(maxStream)
+	event := "hello"
+	if has := r.URL.Query().Get("digest"); has != "" && has != had.Digest() {
+		event = "reload"
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // a proxy that gathers would hold changes back
+	s := &sender{w: w, c: http.NewResponseController(w)}
+	if s.send(event, had.Version) {
+		p.follow(s, r, had)
+	}
+}
+
+// follow sends changes until the browser has gone, or is to come again.
+func (p *page) follow(s *sender, r *http.Request, had *painted) {
+	end, beat := time.NewTimer(maxStream), time.NewTicker(heartbeat)
 	defer end.Stop()
+	defer beat.Stop()
 	for had != nil {
 		select {
-		case <-v.Request.Context().Done():
+		case <-r.Context().Done():
 			return
 		case <-end.C:
 			return
-		case <-time.After(heartbeat):
-			s.beat()
-		case <-v.Hub.Changed(v.namespaces(), had.version):
-			had = v.settled(had, s)
+		case <-beat.C:
+			if !s.write(": here\n\n") {
+				return
+			}
+		case <-p.key.hub.Changed(had.Version):
+			had = p.settled(s, r, had)
 		}
 	}
 }
 
-// begin says whether the browser has the page as it is now.
-func (v *visit) begin(s *sender) (had *seen, err error) {
-	event, version := "hello", uint64(0)
-	alone(func() {
-		var p *painted
-		if p, err = v.paint(); err != nil {
-			return
-		}
-		version = p.Version
-		if has := v.Request.URL.Query().Get("digest"); has != "" && has != p.Digest() {
-			event = "reload" // the page has changed since the browser has taken it
-		}
-		had = v.see(p)
-	})
-	if err != nil {
-		return nil, err
-	}
-	s.w.Header().Set("Content-Type", "text/event-stream")
-	s.w.Header().Set("X-Accel-Buffering", "no") // a proxy that gathers would hold changes back
-	if !s.send(event, version) {
-		had = nil
-	}
-	return had, nil
-}
-
-// settled waits until the changes that come together have come.
-func (v *visit) settled(had *seen, s *sender) *seen {
+// settled waits until the changes that come together have come, and sends them. It is nil where the stream is to end: where there is no page
+// any more, the browser comes back and is told why.
+func (p *page) settled(s *sender, r *http.Request, had *painted) *painted {
 	select {
-	case <-v.Request.Context().Done():
+	case <-r.Context().Done():
 		return nil
 	case <-time.After(settle):
 	}
-	event, data := "", any(nil)
-	alone(func() { had, event, data = v.again(had) })
-	if event != "" && !s.send(event, data) {
+	now, err := p.paint(r)
+	if err != nil {
+		s.send("reload", "")
 		return nil
 	}
-	return had
-}
-
-// again paints the page anew, and says what is to be sent; an empty event for nothing. Nil ends the stream: the browser comes back, and is
-// told why there is no page.
-func (v *visit) again(had *seen) (now *seen, event string, data any) {
-	if had.concerns != nil {
-		f, err := v.Hub.Fleet(v.Request.Context(), v.namespaces())
-		if err != nil {
-			return nil, "", nil
-		}
-		v.fleet = f
-		if rowsSum(v.rows(had.concerns)) == had.rows && slices.Equal(f.Unread, had.unread) {
-			had.version, v.fleet = f.Version, nil
-			return had, "", nil
-		}
-	}
-	p, err := v.paint()
-	if err != nil {
-		return nil, "reload", ""
-	}
-	changed, ok := patches(had.marks, p.Chunks)
-	now = v.see(p)
+	changed, same, err := patches(had.Chunks, now.Chunks)
 	switch {
-	case !ok:
-		return now, "reload", p.Version
-	case len(changed) > 0:
-		return now, "patch", changed
+	case err != nil:
+		return nil
+	case !same && !s.send("reload", now.Version), len(changed) > 0 && !s.send("patch", changed):
+		return nil
 	}
-	return now, "", nil
+	return now
 }
 
 // sender writes server-sent events.
@@ -164,9 +99,6 @@ func (s *sender) send(event string, data any) bool {
 	}
 	return s.write(fmt.Sprintf("event: %s\ndata: %s\n\n", event, text))
 }
-
-// beat sends a comment.
-func (s *sender) beat() { s.write(": here\n\n") }
 
 func (s *sender) write(text string) bool {
 	// A server that knows no deadlines, as in a test, has none.

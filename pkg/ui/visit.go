@@ -8,26 +8,21 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-
-	"github.com/towline-io/towline/pkg/view"
 )
 
 // builder makes the chunks of a page.
 type builder func(v *visit, p *painted) error
 
-// visit is a browser's look at one page.
+// visit is how a page is painted once.
 type visit struct {
 	Hub     Hub
 	Request *http.Request
 
-	build builder
+	page  *page
 	fleet *Fleet
-
-	// has are the sums of the chunks that a stream's browser has: lines of a matrix are made anew only where they differ.
-	has map[string]uint64
 }
 
-// painted is a page.
+// painted is a page as it was at one time. It does not change.
 type painted struct {
 	// Title names it, Page is its entry of the navigation, and Query goes with each link.
 	Title, Page, Query string
@@ -35,8 +30,7 @@ type painted struct {
 	Chunks  []chunk
 	Version uint64
 
-	// concerns are the rows that the page shows: it differs only where they do. Nil for all.
-	concerns func(*view.Row) bool
+	fleet *Fleet
 }
 
 // namespaces are those that the user looks at; none for all.
@@ -59,17 +53,12 @@ func (v *visit) query() string {
 }
 
 // paint makes the page.
-func (v *visit) paint() (*painted, error) {
-	f, err := v.Hub.Fleet(v.Request.Context(), v.namespaces())
-	if err != nil {
-		return nil, err
-	}
-	v.fleet = f
-	p := &painted{Version: f.Version, Query: v.query()}
+func (v *visit) paint(build builder) (*painted, error) {
+	p := &painted{Version: v.fleet.Version, Query: v.query(), fleet: v.fleet}
 	if err := p.add("unread.html", "unread", v.unread()); err != nil {
 		return nil, err
 	}
-	return p, v.build(v, p)
+	return p, build(v, p)
 }
 
 // unread says what may not be read, and how to look into single namespaces.
@@ -92,26 +81,21 @@ func (p *painted) write(w io.Writer) error {
 	if err := templates().ExecuteTemplate(w, "head.html", p); err != nil {
 		return err
 	}
-	for _, c := range p.Chunks {
-		if _, err := io.WriteString(w, c.HTML); err != nil {
+	for i := range p.Chunks {
+		html, err := p.Chunks[i].html()
+		if err != nil {
+			return err
+		}
+		if _, err := io.WriteString(w, html); err != nil {
 			return err
 		}
 	}
 	return templates().ExecuteTemplate(w, "foot.html", p)
 }
 
-// rows are those that a page is about.
-func (v *visit) rows(concerns func(*view.Row) bool) []view.Row {
-	if concerns == nil {
-		return v.fleet.Rows
-	}
-	var out []view.Row
-	for i := range v.fleet.Rows {
-		if concerns(&v.fleet.Rows[i]) {
-			out = append(out, v.fleet.Rows[i])
-		}
-	}
-	return out
+// alike tells whether two fleets are the same apart from their places.
+func (f *Fleet) alike(g *Fleet) bool {
+	return f.ManagedUnread == g.ManagedUnread && f.Reading == g.Reading && slices.Equal(f.Labels, g.Labels) && slices.Equal(f.Unread, g.Unread)
 }
 
 // notFound is what is said of something that is not there.
@@ -127,17 +111,4 @@ func (p *painted) Digest() string {
 		maphash.WriteComparable(&h, c.sum)
 	}
 	return strconv.FormatUint(h.Sum64(), 36)
-}
-
-// rowsSum differs where the rows that a page concerns do.
-func rowsSum(rows []view.Row) uint64 {
-	var h maphash.Hash
-	h.SetSeed(seed)
-	for _, r := range rows {
-		heard := stamp(r.Heard)
-		r.Heard = nil
-		maphash.WriteComparable(&h, r)
-		maphash.WriteComparable(&h, heard)
-	}
-	return h.Sum64()
 }

@@ -24,7 +24,7 @@ type Group struct {
 	Name string `json:"name"`
 
 	// Clusters are the lines, in the order of their names.
-	Clusters []Line `json:"clusters"`
+	Clusters []*Line `json:"clusters"`
 
 	// Counts count the Applications of the group in each column.
 	Counts []Counts `json:"counts"`
@@ -32,11 +32,13 @@ type Group struct {
 
 // Line is one cluster.
 type Line struct {
-	// Cluster names it.
+	// Cluster names it, and Group is the value of the label that groups clusters.
 	Cluster string `json:"cluster"`
+	Group   string `json:"-"`
 
-	// Cells are how the sets stand on it, in the order of Matrix.Sets.
-	Cells []Cell `json:"cells"`
+	// Cells are how sets stand on it, in the order of Sets: those of its own Applications, and in a Matrix all that the Matrix has.
+	Cells []Cell   `json:"cells"`
+	Sets  []string `json:"-"`
 }
 
 // Cell is an ApplicationSet on a cluster. The zero value is one that has nothing there.
@@ -61,25 +63,93 @@ type MatrixOptions struct {
 
 // MatrixOf is the matrix of rows. Applications that are of no ApplicationSet, or name no cluster, are not in it.
 func MatrixOf(rows []Row, o MatrixOptions) *Matrix {
-	rows = slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.Set == "" || r.Cluster == "" })
-	columns := map[string]int{}
+	clusters := map[string][]Row{}
 	for i := range rows {
-		columns[column(&rows[i])] = 0
+		clusters[rows[i].Cluster] = append(clusters[rows[i].Cluster], rows[i])
 	}
-	m := &Matrix{Sets: append([]string{}, slices.Sorted(maps.Keys(columns))...), Groups: []Group{}}
-	for i, set := range m.Sets {
-		columns[set] = i
+	var lines []*Line
+	for _, cluster := range slices.Sorted(maps.Keys(clusters)) {
+		l := LineOf(cluster, clusters[cluster])
+		l.Group = o.Group[cluster]
+		lines = append(lines, l)
 	}
-	lines := map[string]*Line{}
+	return MatrixOfLines(lines, o.Problems)
+}
+
+// LineOf is the line of a cluster, by the rows of its Applications.
+func LineOf(cluster string, rows []Row) *Line {
+	l := &Line{Cluster: cluster}
 	for i := range rows {
 		r := &rows[i]
-		if lines[r.Cluster] == nil {
-			lines[r.Cluster] = &Line{Cluster: r.Cluster, Cells: make([]Cell, len(m.Sets))}
+		if r.Set == "" || cluster == "" {
+			continue
 		}
-		lines[r.Cluster].Cells[columns[column(r)]].add(r)
+		n, found := slices.BinarySearch(l.Sets, column(r))
+		if !found {
+			l.Sets, l.Cells = slices.Insert(l.Sets, n, column(r)), slices.Insert(l.Cells, n, Cell{})
+		}
+		l.Cells[n].add(r)
 	}
-	m.group(lines, o)
+	return l
+}
+
+// MatrixOfLines is the matrix of lines, which are in the order of their clusters. One without a cell is not in it. The lines stay as they
+// are: a matrix can be made again of those that have not changed.
+func MatrixOfLines(lines []*Line, problems bool) *Matrix {
+	m := &Matrix{Sets: setsOf(lines), Groups: []Group{}}
+	groups := map[string]*Group{}
+	for _, l := range lines {
+		if len(l.Cells) == 0 || problems && !slices.ContainsFunc(l.Cells, func(c Cell) bool { return c.State() != why.OK }) {
+			continue
+		}
+		g := groups[l.Group]
+		if g == nil {
+			g = &Group{Name: l.Group, Counts: make([]Counts, len(m.Sets))}
+			groups[l.Group] = g
+		}
+		g.add(l.under(m.Sets))
+	}
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		m.Groups = append(m.Groups, *groups[name])
+	}
+	slices.SortStableFunc(m.Groups, func(a, b Group) int { return cmp.Compare(last(a.Name), last(b.Name)) })
 	return m
+}
+
+// setsOf are the sets of lines, in their order. Most lines have the same.
+func setsOf(lines []*Line) []string {
+	out, before := map[string]bool{}, []string(nil)
+	for _, l := range lines {
+		if slices.Equal(l.Sets, before) {
+			continue
+		}
+		before = l.Sets
+		for _, set := range l.Sets {
+			out[set] = true
+		}
+	}
+	return append([]string{}, slices.Sorted(maps.Keys(out))...)
+}
+
+// under is the line with a cell for each of these sets, which hold its own.
+func (l *Line) under(sets []string) *Line {
+	if len(l.Sets) == len(sets) {
+		return l
+	}
+	out := &Line{Cluster: l.Cluster, Group: l.Group, Sets: sets, Cells: make([]Cell, len(sets))}
+	for i, set := range l.Sets {
+		n, _ := slices.BinarySearch(sets, set)
+		out.Cells[n] = l.Cells[i]
+	}
+	return out
+}
+
+// add adds a line to a group.
+func (g *Group) add(l *Line) {
+	g.Clusters = append(g.Clusters, l)
+	for i := range l.Cells {
+		g.Counts[i].Merge(l.Cells[i].Counts)
+	}
 }
 
 func column(r *Row) string { return r.Namespace + "/" + r.Set }
@@ -92,30 +162,6 @@ func (c *Cell) add(r *Row) {
 	c.Add(r)
 }
 
-// group puts lines into groups.
-func (m *Matrix) group(lines map[string]*Line, o MatrixOptions) {
-	groups := map[string]*Group{}
-	for _, cluster := range slices.Sorted(maps.Keys(lines)) {
-		line, name := lines[cluster], o.Group[cluster]
-		if o.Problems && !slices.ContainsFunc(line.Cells, func(c Cell) bool { return c.State() != why.OK && c.State() != "" }) {
-			continue
-		}
-		g := groups[name]
-		if g == nil {
-			g = &Group{Name: name, Counts: make([]Counts, len(m.Sets))}
-			groups[name] = g
-		}
-		g.Clusters = append(g.Clusters, *line)
-		for i := range line.Cells {
-			g.Counts[i].merge(line.Cells[i].Counts)
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(groups)) {
-		m.Groups = append(m.Groups, *groups[name])
-	}
-	slices.SortStableFunc(m.Groups, func(a, b Group) int { return cmp.Compare(last(a.Name), last(b.Name)) })
-}
-
 // last is 1 for the group without a name, which comes last.
 func last(name string) int {
 	if name == "" {
@@ -124,7 +170,8 @@ func last(name string) int {
 	return 0
 }
 
-func (c *Counts) merge(d Counts) {
+// Merge adds what others counted.
+func (c *Counts) Merge(d Counts) {
 	c.Applications += d.Applications
 	c.OK += d.OK
 	c.Waiting += d.Waiting

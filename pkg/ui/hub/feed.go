@@ -3,7 +3,6 @@ package hub
 import (
 	"context"
 	"errors"
-	"maps"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -12,7 +11,6 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -45,21 +43,17 @@ type feed[T comparable] struct {
 	changed func()
 
 	mu      sync.RWMutex
-	kept    map[types.NamespacedName]T
+	store   store[T]
 	err     error
 	filled  bool
 	version string
 }
 
-// state is what is kept, whether that is all, and why nothing is.
-func (f *feed[T]) state() (kept []T, filled bool, err error) {
+// state is whether what is kept is all, and why nothing is.
+func (f *feed[T]) state() (filled bool, err error) {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	kept = make([]T, 0, len(f.kept))
-	for _, v := range f.kept {
-		kept = append(kept, v)
-	}
-	return kept, f.filled, f.err
+	return f.filled, f.err
 }
 
 // run follows until ctx ends.
@@ -103,7 +97,7 @@ func (f *feed[T]) fail(err error) {
 	f.mu.Lock()
 	f.err, f.filled = err, true
 	if denied(err) {
-		f.kept = nil
+		f.store = store[T]{of: f.store.of}
 	}
 	f.mu.Unlock()
 	f.changed()
@@ -119,43 +113,42 @@ func (f *feed[T]) list(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
-	found := map[types.NamespacedName]T{}
+	found := store[T]{of: f.store.of}
 	for next := ""; ; {
 		page, _ := f.empty.DeepCopyObject().(client.ObjectList)
 		opts := append([]client.ListOption{client.Limit(pageSize), client.Continue(next)}, f.opts...)
 		if err := f.client.List(ctx, page, opts...); err != nil {
 			return err
 		}
-		err := meta.EachListItem(page, func(o runtime.Object) error {
-			if object, ok := o.(client.Object); ok {
-				if v, ok := f.keep(object); ok {
-					found[client.ObjectKeyFromObject(object)] = v
-				}
-			}
-			return nil
-		})
-		if err != nil {
+		next = page.GetContinue()
+		if err := f.put(&found, page, next == ""); err != nil {
 			return err
 		}
-		next = page.GetContinue()
-		f.put(found, page.GetResourceVersion(), next == "")
 		if next == "" {
 			return nil
 		}
 	}
 }
 
-// put takes over a list: a part of it only where nothing is known yet.
-func (f *feed[T]) put(found map[types.NamespacedName]T, version string, whole bool) {
+// put takes over a page of a list: at once where nothing is known yet, and otherwise with the last page.
+func (f *feed[T]) put(found *store[T], page client.ObjectList, last bool) error {
 	f.mu.Lock()
-	switch {
-	case whole:
-		f.kept, f.version, f.filled, f.err = found, version, true, nil
-	case !f.filled:
-		f.kept = maps.Clone(found)
+	defer f.changed()
+	defer f.mu.Unlock()
+	err := meta.EachListItem(page, func(o runtime.Object) error {
+		object, _ := o.(client.Object)
+		if v, ok := f.keep(object); ok {
+			found.set(v)
+		}
+		return nil
+	})
+	if err == nil && (last || !f.filled) {
+		f.store = *found
 	}
-	f.mu.Unlock()
-	f.changed()
+	if err == nil && last {
+		f.version, f.filled, f.err = page.GetResourceVersion(), true, nil
+	}
+	return err
 }
 
 // watch follows the changes until the API server ends the watch.
@@ -196,19 +189,15 @@ func (f *feed[T]) take(e *watch.Event) error {
 	if e.Type == watch.Bookmark {
 		return nil
 	}
-	key := client.ObjectKeyFromObject(object)
-	v, keep := f.keep(object)
 	f.mu.Lock()
-	before, had := f.kept[key]
-	same := had && keep && before == v
-	if keep && e.Type != watch.Deleted {
-		f.kept[key] = v
+	var changed bool
+	if v, ok := f.keep(object); ok && e.Type != watch.Deleted {
+		changed = f.store.set(v)
 	} else {
-		same = !had
-		delete(f.kept, key)
+		changed = f.store.remove(client.ObjectKeyFromObject(object))
 	}
 	f.mu.Unlock()
-	if !same {
+	if changed {
 		f.changed()
 	}
 	return nil

@@ -1,9 +1,9 @@
 package hub
 
 import (
-	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 	"unique"
@@ -16,7 +16,6 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/ui"
-	"github.com/towline-io/towline/pkg/view"
 )
 
 const (
@@ -49,6 +48,10 @@ type Person struct {
 	changed      chan struct{}
 	used         time.Time
 
+	// fleets are those that were shown last, by namespaces; looking is held by whoever makes one.
+	looking sync.Mutex
+	fleets  map[string]*ui.Fleet
+
 	orphans orphans
 }
 
@@ -58,7 +61,8 @@ func newPerson(ctx context.Context, config *rest.Config, flags Flags) (*Person, 
 	if err != nil {
 		return nil, err
 	}
-	p := &Person{client: c, flags: flags, applications: map[string]*feed[unique.Handle[application]]{}, changed: make(chan struct{}), version: 1}
+	p := &Person{client: c, flags: flags, applications: map[string]*feed[unique.Handle[application]]{}, changed: make(chan struct{}), version: 1,
+		fleets: map[string]*ui.Fleet{}}
 	p.ctx, p.end = context.WithCancel(ctx)
 	return p, nil
 }
@@ -73,7 +77,7 @@ func (p *Person) bump() {
 }
 
 // Changed implements ui.Hub.
-func (p *Person) Changed(_ []string, version uint64) <-chan struct{} {
+func (p *Person) Changed(version uint64) <-chan struct{} {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.used = time.Now()
@@ -101,7 +105,8 @@ func (p *Person) feeds(namespaces []string) ([]*feed[unique.Handle[application]]
 			}
 			f := &feed[unique.Handle[application]]{
 				client: p.client, empty: &argocd.ApplicationList{}, keep: keepApplication, changed: p.bump,
-				opts: []client.ListOption{client.InNamespace(ns), client.HasLabels{apis.LabelPull}},
+				store: store[unique.Handle[application]]{of: ofApplication},
+				opts:  []client.ListOption{client.InNamespace(ns), client.HasLabels{apis.LabelPull}},
 			}
 			p.applications[ns] = f
 			go f.run(p.ctx)
@@ -109,7 +114,10 @@ func (p *Person) feeds(namespaces []string) ([]*feed[unique.Handle[application]]
 		out = append(out, p.applications[ns])
 	}
 	if p.clusters == nil {
-		p.clusters = &feed[unique.Handle[cluster]]{client: p.client, empty: &clusterv1.ManagedClusterList{}, keep: keepCluster, changed: p.bump}
+		p.clusters = &feed[unique.Handle[cluster]]{
+			client: p.client, empty: &clusterv1.ManagedClusterList{}, keep: keepCluster, changed: p.bump,
+			store: store[unique.Handle[cluster]]{of: ofCluster},
+		}
 		go p.clusters.run(p.ctx)
 	}
 	return out, nil
@@ -127,11 +135,8 @@ func (p *Person) Fleet(ctx context.Context, namespaces []string) (*ui.Fleet, err
 		p.mu.Lock()
 		version, changed := p.version, p.changed
 		p.mu.Unlock()
-		f, err := p.snapshot(feeds, namespaces)
+		f, err := p.look(feeds, namespaces, version)
 		if err != nil || !f.Reading || ctx.Err() != nil {
-			if f != nil {
-				f.Version = version
-			}
 			return f, err
 		}
 		select {
@@ -141,11 +146,24 @@ func (p *Person) Fleet(ctx context.Context, namespaces []string) (*ui.Fleet, err
 	}
 }
 
-// snapshot is what is known now.
-func (p *Person) snapshot(feeds []*feed[unique.Handle[application]], namespaces []string) (*ui.Fleet, error) {
-	f := &ui.Fleet{Deleting: map[string]time.Time{}}
+// look is what is known now. It is the one that was shown last where nothing has changed since.
+func (p *Person) look(feeds []*feed[unique.Handle[application]], namespaces []string, version uint64) (*ui.Fleet, error) {
+	p.looking.Lock()
+	defer p.looking.Unlock()
+	key := strings.Join(namespaces, ",")
+	before := p.fleets[key]
+	if before == nil {
+		if len(p.fleets) > maxNamespaces {
+			clear(p.fleets)
+		}
+		before = &ui.Fleet{}
+	}
+	if before.Version >= version {
+		return before, nil
+	}
+	f := &ui.Fleet{Version: version}
 	for i, feed := range feeds {
-		kept, filled, err := feed.state()
+		filled, err := feed.state()
 		f.Reading = f.Reading || !filled
 		switch {
 		case apierrors.IsUnauthorized(err):
@@ -156,22 +174,16 @@ func (p *Person) snapshot(feeds []*feed[unique.Handle[application]], namespaces 
 		case err != nil:
 			f.Unread = append(f.Unread, unread("list Applications in namespace "+namespaces[i], err))
 		}
-		for _, h := range kept {
-			add(f, h.Value())
-		}
 	}
-	view.Sort(f.Rows)
-	kept, filled, err := p.clusters.state()
+	filled, err := p.clusters.state()
 	f.Reading = f.Reading || !filled
-	f.Clusters.ManagedUnread = err != nil || !filled
+	f.ManagedUnread = err != nil || !filled
 	if err != nil {
 		f.Unread = append(f.Unread, unread("list ManagedClusters", err))
 	}
-	for _, h := range kept {
-		c := h.Value()
-		f.Clusters.Managed = append(f.Clusters.Managed, c.managed())
-	}
-	slices.SortFunc(f.Clusters.Managed, func(a, b clusterv1.ManagedCluster) int { return cmp.Compare(a.Name, b.Name) })
+	f.Places = places(before.Places, feeds, p.clusters)
+	f.Labels = p.clusters.labelKeys(func(h unique.Handle[cluster]) string { return h.Value().labels })
+	p.fleets[key] = f
 	return f, nil
 }
 
@@ -180,19 +192,6 @@ func (p *Person) forget() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.used = time.Time{}
-}
-
-// add adds what was kept of an Application.
-func add(f *ui.Fleet, a application) {
-	r := a.row
-	if a.heard != 0 {
-		at := time.Unix(a.heard, 0)
-		r.Heard = &at
-	}
-	if a.deleting != 0 {
-		f.Deleting[r.ID()] = time.Unix(a.deleting, 0)
-	}
-	f.Rows = append(f.Rows, r)
 }
 
 // unread says that something cannot be read: as a right that is missing, or in the API server's words.

@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -36,6 +37,18 @@ func keepApplication(o client.Object) (unique.Handle[application], bool) {
 		a.deleting = app.DeletionTimestamp.Unix()
 	}
 	return unique.Make(a), true
+}
+
+// ofApplication tells of which object and cluster an Application is.
+func ofApplication(h unique.Handle[application]) (key types.NamespacedName, cluster string) {
+	r := h.Value().row
+	return types.NamespacedName{Namespace: r.Namespace, Name: r.Name}, r.Cluster
+}
+
+// ofCluster tells of which object and cluster a ManagedCluster is.
+func ofCluster(h unique.Handle[cluster]) (key types.NamespacedName, name string) {
+	name = h.Value().name
+	return types.NamespacedName{Name: name}, name
 }
 
 // cluster is what is kept of a ManagedCluster: what view.ClustersOf and the page look at.

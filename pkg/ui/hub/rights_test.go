@@ -55,16 +55,16 @@ func tenant(ctx context.Context, t *testing.T, name string) (token string, bindi
 }
 
 // look opens a page with a token.
-func look(ctx context.Context, t *testing.T, server *httptest.Server, token, address string) (int, string) {
+func look(ctx context.Context, t *testing.T, base, token, address string) (int, string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+address, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+address, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
-	resp, err := server.Client().Do(req)
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +80,7 @@ func look(ctx context.Context, t *testing.T, server *httptest.Server, token, add
 func shows(ctx context.Context, t *testing.T, server *httptest.Server, token, address, text string) string {
 	t.Helper()
 	for deadline := time.Now().Add(30 * time.Second); ; {
-		code, body := look(ctx, t, server, token, address)
+		code, body := look(ctx, t, server.URL, token, address)
 		if code == http.StatusOK && strings.Contains(body, text) {
 			return body
 		}
@@ -104,7 +104,7 @@ func TestRights(t *testing.T) {
 	for _, address := range []string{"/?namespace=tenant-a", "/applications/tenant-a/cluster1-set-of-tenant-a?namespace=tenant-a",
 		"/sets/tenant-a/set-of-tenant-a?namespace=tenant-a", "/clusters?namespace=tenant-a", "/clusters/cluster1?namespace=tenant-a",
 		"/attention?namespace=tenant-a"} {
-		code, body := look(ctx, t, server, a, address)
+		code, body := look(ctx, t, server.URL, a, address)
 		if code != http.StatusOK || strings.Contains(body, "tenant-b") {
 			t.Errorf("%s: %d %s", address, code, body)
 		}
@@ -115,13 +115,13 @@ func TestRights(t *testing.T) {
 		t.Error("A sees an Application of B")
 	}
 	for _, address := range []string{"/applications/tenant-b/cluster1-set-of-tenant-b", "/applications/tenant-b/none"} {
-		if code, body := look(ctx, t, server, a, address); code != http.StatusForbidden {
+		if code, body := look(ctx, t, server.URL, a, address); code != http.StatusForbidden {
 			t.Errorf("%s: %d %s", address, code, body)
 		}
 	}
 	for _, token := range []string{"", "nonsense", a + "x"} {
 		for _, address := range []string{"/", "/?namespace=tenant-a", "/applications/tenant-a/cluster1-set-of-tenant-a"} {
-			if code, body := look(ctx, t, server, token, address); code != http.StatusUnauthorized || strings.Contains(body, "set-of") {
+			if code, body := look(ctx, t, server.URL, token, address); code != http.StatusUnauthorized || strings.Contains(body, "set-of") {
 				t.Errorf("%s with token %q: %d %s", address, token, code, body)
 			}
 		}

@@ -4,9 +4,12 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,7 +24,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/ui"
 )
 
 // users look at the same time.
@@ -91,110 +93,185 @@ func viewers(ctx context.Context, t *testing.T) []string {
 	return out
 }
 
-// TestScale measures a fleet of TOWLINE_UI_SCALE Applications: the first page, a change on it, and what 20 users take. With
-// TOWLINE_UI_DIR it asks a `towline-ui` in another process, as outside has it.
+// TestScale measures a `towline-ui` with a fleet of TOWLINE_UI_SCALE Applications and 20 readers: the first pages, what a change each second
+// takes to reach all of them, and the memory. TOWLINE_UI_BINARY is the program to measure, where it is not that of this tree.
 func TestScale(t *testing.T) {
 	applications, err := strconv.Atoi(os.Getenv("TOWLINE_UI_SCALE"))
 	if err != nil {
 		t.Skip("TOWLINE_UI_SCALE says how many Applications to measure with")
 	}
+	crowd(t.Context(), t, applications)
+	tokens := viewers(t.Context(), t)
+	program := os.Getenv("TOWLINE_UI_BINARY")
+	if program == "" {
+		program = filepath.Join(t.TempDir(), "towline-ui")
+		if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "../../../cmd/towline-ui").CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	t.Run("one reader", func(t *testing.T) { measure(t, program, tokens[:1], applications) })
+	t.Run("readers of one identity", func(t *testing.T) { measure(t, program, slices.Repeat(tokens[:1], users), applications) })
+	t.Run("readers of as many identities", func(t *testing.T) { measure(t, program, tokens, applications) })
+}
+
+// measure logs what these readers take of a program.
+func measure(t *testing.T, program string, tokens []string, applications int) {
+	t.Helper()
 	ctx := t.Context()
+	base, pid := serve(t, program)
+	all := func() (slowest time.Duration) {
+		times := make([]time.Duration, len(tokens))
+		var wait sync.WaitGroup
+		for i, token := range tokens {
+			wait.Go(func() {
+				began := time.Now()
+				if code, _ := look(ctx, t, base, token, "/?group=region"); code == http.StatusOK {
+					times[i] = time.Since(began)
+				}
+			})
+		}
+		wait.Wait()
+		return slices.Max(times).Round(time.Millisecond)
+	}
+	t.Logf("%d first pages at once: the last after %s", len(tokens), all())
 	began := time.Now()
-	crowd(ctx, t, applications)
-	t.Logf("made after %s", time.Since(began))
-	tokens := viewers(ctx, t)
-	server := httptest.NewServer(ui.Proxied(ui.Handler(NewTokens(ctx, config, Flags{}))))
-	t.Cleanup(server.Close) // after the streams, which it would wait for
-	if dir := os.Getenv("TOWLINE_UI_DIR"); dir != "" {
-		outside(t, dir, tokens, server)
-	}
-	began = time.Now()
-	_, body := look(ctx, t, server, tokens[0], "/?group=region")
-	t.Logf("first page: %s, %d bytes, %d cells", time.Since(began).Round(time.Millisecond), len(body), strings.Count(body, "<td class"))
-	for i, token := range tokens {
-		began := time.Now()
+	for _, token := range tokens {
 		for body := ""; !strings.Contains(body, fmt.Sprint(applications, " Applications")); {
-			_, body = look(ctx, t, server, token, "/")
-		}
-		if i < 3 {
-			t.Logf("user %d: all of it after %s", i, time.Since(began).Round(time.Millisecond))
+			_, body = look(ctx, t, base, token, "/")
 		}
 	}
-	began = time.Now()
-	look(ctx, t, server, tokens[0], "/?group=region")
-	t.Logf("a later page: %s", time.Since(began).Round(time.Millisecond))
+	t.Logf("all of it read after %s", time.Since(began).Round(time.Millisecond))
+	t.Logf("%d pages of all of it at once: the last after %s; at most %s", len(tokens), all(), peak(t, pid))
 
 	lines := make([]*bufio.Scanner, len(tokens))
 	for i, token := range tokens {
-		lines[i] = listen(ctx, t, server, token, "/?group=region")
+		lines[i] = listen(ctx, t, base, token, "/?group=region")
 	}
-	for range 5 {
-		app := &argocd.Application{}
-		if err := admin.Get(ctx, client.ObjectKey{Namespace: "crowd", Name: "cluster-0007-set-1"}, app); err != nil {
-			t.Fatal(err)
-		}
-		before := app.DeepCopy()
-		app.Status.Health.Status = map[string]string{"Healthy": "Degraded", "Degraded": "Healthy"}[app.Status.Health.Status]
-		if err := admin.Patch(ctx, app, client.MergeFrom(before)); err != nil {
-			t.Fatal(err)
-		}
+	const changes = 10
+	var first, last []time.Duration
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for range changes {
+		<-tick.C
 		began := time.Now()
-		event(t, lines[0], "c-cluster-0007")
-		first := time.Since(began)
-		for _, l := range lines[1:] {
-			event(t, l, "c-cluster-0007")
+		change(ctx, t)
+		times := make([]time.Duration, len(lines))
+		var wait sync.WaitGroup
+		for i, l := range lines {
+			wait.Go(func() {
+				if event(l, "c-cluster-0007") {
+					times[i] = time.Since(began)
+				}
+			})
 		}
-		t.Logf("a change: %s for the first, %s for all %d", first.Round(time.Millisecond), time.Since(began).Round(time.Millisecond), users)
+		wait.Wait()
+		if slices.Min(times) == 0 {
+			t.Fatal("a stream has ended")
+		}
+		first, last = append(first, slices.Min(times)), append(last, slices.Max(times))
+	}
+	slices.Sort(first)
+	slices.Sort(last)
+	t.Logf("a change each second: at the first reader after %s, at all %d after %s, at most %s; at most %s", first[changes/2].Round(time.Millisecond),
+		len(tokens), last[changes/2].Round(time.Millisecond), last[changes-1].Round(time.Millisecond), peak(t, pid))
+}
+
+// change has a cell change its colour.
+func change(ctx context.Context, t *testing.T) {
+	t.Helper()
+	app := &argocd.Application{}
+	if err := admin.Get(ctx, client.ObjectKey{Namespace: "crowd", Name: "cluster-0007-set-1"}, app); err != nil {
+		t.Fatal(err)
+	}
+	before := app.DeepCopy()
+	app.Status.Health.Status = map[string]string{"Healthy": "Degraded", "Degraded": "Healthy"}[app.Status.Health.Status]
+	if err := admin.Patch(ctx, app, client.MergeFrom(before)); err != nil {
+		t.Fatal(err)
 	}
 }
 
-// outside leaves in a folder what a `towline-ui` needs, and waits for the file "go" there, which has its address.
-func outside(t *testing.T, dir string, tokens []string, server *httptest.Server) {
+// serve starts a `towline-ui` with the memory settings of its Deployment, and gives its address and process id.
+func serve(t *testing.T, program string) (base string, pid int) {
 	t.Helper()
-	for name, data := range map[string][]byte{
-		"tokens": []byte(strings.Join(tokens, "\n")), "ca.crt": config.CAData, "server": []byte(config.Host), "client.crt": config.CertData,
-		"client.key": config.KeyData,
-	} {
-		if err := os.WriteFile(dir+"/"+name, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+	ca := filepath.Join(t.TempDir(), "ca.crt")
+	if err := os.WriteFile(ca, config.CAData, 0o600); err != nil {
+		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(3 * time.Minute); time.Now().Before(deadline); {
-		if address, err := os.ReadFile(dir + "/go"); err == nil {
-			server.URL = strings.TrimSpace(string(address))
-			break
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := listener.Addr().String()
+	if err := listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	server := config.Host
+	if !strings.Contains(server, "://") {
+		server = "https://" + server
+	}
+	cmd := exec.CommandContext(t.Context(), program, "--bind-address", address, "--api-server", server, "--api-server-ca", ca)
+	cmd.Env = append(os.Environ(), "GOMEMLIMIT=110MiB", "GOGC=30")
+	cmd.Stderr = t.Output()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	for deadline := time.Now().Add(time.Minute); ; {
+		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", address)
+		if err == nil {
+			_ = conn.Close()
+			return "http://" + address, cmd.Process.Pid
+		}
+		if time.Now().After(deadline) {
+			t.Fatal(err)
 		}
 		<-time.After(100 * time.Millisecond)
 	}
 }
 
-// listen follows a page.
-func listen(ctx context.Context, t *testing.T, server *httptest.Server, token, address string) *bufio.Scanner {
+// peak is the most memory that a process has had so far, as Linux counts it.
+func peak(t *testing.T, pid int) string {
 	t.Helper()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+address, nil)
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(status), "VmHWM:")
+	line, _, _ := strings.Cut(after, "\n")
+	return strings.TrimSpace(line)
+}
+
+// listen follows a page.
+func listen(ctx context.Context, t *testing.T, base, token, address string) *bufio.Scanner {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+address, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.Set("Accept", "text/event-stream")
-	resp, err := server.Client().Do(req)
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = resp.Body.Close() })
 	lines := bufio.NewScanner(resp.Body)
 	lines.Buffer(nil, 16<<20)
-	event(t, lines, "")
+	if !event(lines, "") {
+		t.Fatal("the stream has ended")
+	}
 	return lines
 }
 
-// event waits for the next event with a text.
-func event(t *testing.T, lines *bufio.Scanner, text string) {
-	t.Helper()
+// event waits for the next event with a text; false where the stream has ended.
+func event(lines *bufio.Scanner, text string) bool {
 	for lines.Scan() {
 		if strings.HasPrefix(lines.Text(), "data: ") && strings.Contains(lines.Text(), text) {
-			return
+			return true
 		}
 	}
-	t.Fatal("the stream has ended")
+	return false
 }

@@ -1,0 +1,156 @@
+package ui
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// builders are those of the pages of addresses.
+var builders = map[string]builder{
+	"fleet": fleetPage, "set": setPage, "application": applicationPage, "clusters": clustersPage, "cluster": clusterPage, "attention": attentionPage,
+}
+
+// request asks for a page as the server hands it on.
+func request(t *testing.T, name, address string) *http.Request {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
+	parts := strings.Split(r.URL.Path, "/")
+	r.SetPathValue("name", parts[len(parts)-1])
+	if name == "set" || name == "application" {
+		r.SetPathValue("namespace", parts[len(parts)-2])
+	}
+	return r
+}
+
+// changes are what can become of a fleet, in the order in which it does.
+var changes = []struct {
+	title string
+	do    func(f *fake)
+}{
+	{"nothing", func(*fake) {}},
+	{"an Application gets worse", func(f *fake) { f.apps[0] = app("argocd", "guestbook", "c1", "Degraded") }},
+	{"another message", func(f *fake) { f.apps[0].Status.Health.Message = "no pods" }},
+	{"a time", func(f *fake) { f.apps[0].Status.ReconciledAt = "2026-02-02T03:04:05Z" }},
+	{"one more on a cluster", func(f *fake) { f.apps = append(f.apps, app("argocd", "guestbook-2", "c1", "Healthy")) }},
+	{"a new cluster in the middle", func(f *fake) { f.apps = append(f.apps, app("argocd", "guestbook", "c15", "Healthy")) }},
+	{"a new set", func(f *fake) { f.apps = append(f.apps, app("argocd", "another", "c3", "Progressing")) }},
+	{"an Application without a cluster", func(f *fake) { f.apps = append(f.apps, app("argocd", "guestbook", "", "Healthy")) }},
+	{"it gets one", func(f *fake) { f.apps[len(f.apps)-1].Annotations[apis.AnnotationCluster] = "c2" }},
+	{"a deletion", func(f *fake) { at := metav1.Unix(1_700_000_001, 0); f.apps[1].DeletionTimestamp = &at }},
+	{"a deletion is done", func(f *fake) { f.apps = slices.Delete(f.apps, 4, 5) }},
+	{"another label", func(f *fake) { f.managed[0] = managed("c1", "us") }},
+	{"another version", func(f *fake) { f.managed[1].Status.Version.Kubernetes = "v1.36.0" }},
+	{"a cluster is detached", func(f *fake) { f.managed = slices.Delete(f.managed, 2, 3) }},
+	{"a right is lost", func(f *fake) { f.unread = []string{"You may not list ManagedClusters."} }},
+	{"other orphans", func(f *fake) { f.orphans = nil }},
+	{"nothing is left of a cluster", func(f *fake) { f.apps = slices.DeleteFunc(f.apps, onC3) }},
+}
+
+func onC3(a *argocd.Application) bool { return a.Cluster() == "c3" }
+
+// TestChanges: a page that follows the fleet is the one that is made from nothing.
+func TestChanges(t *testing.T) {
+	for name, address := range addresses {
+		for _, query := range []string{"", "problems=1", "set=guestbook&cluster=1"} {
+			f := small()
+			asked := address + "?" + query
+			if strings.Contains(address, "?") {
+				asked = address + "&" + query
+			}
+			r := request(t, name, asked)
+			following := &page{key: pageKey{hub: f}, build: builders[name]}
+			for _, c := range changes {
+				f.change(func() { c.do(f) })
+				got, want := html(t, following, r), html(t, &page{key: pageKey{hub: f}, build: builders[name]}, r)
+				if got != want {
+					t.Fatalf("%s after %s:\n%s\nwant\n%s", asked, c.title, got, want)
+				}
+			}
+		}
+	}
+}
+
+// html is a page, or why there is none.
+func html(t *testing.T, p *page, r *http.Request) string {
+	t.Helper()
+	now, err := p.paint(r)
+	if err != nil {
+		return err.Error()
+	}
+	out := &strings.Builder{}
+	if err := now.write(out); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// TestOnlyWhatChanged: of a fleet in which one cluster has changed, no other is looked at, and no other is sent.
+func TestOnlyWhatChanged(t *testing.T) {
+	for name, want := range map[string]string{"fleet": "counts g-eu c-c1", "clusters": "c-c1"} {
+		f := small()
+		p := &page{key: pageKey{hub: f}, build: builders[name]}
+		r := request(t, name, addresses[name])
+		before, err := p.paint(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		others := f.places
+		for _, place := range others {
+			place.reads.Store(0)
+		}
+		f.change(func() { f.apps[0] = app("argocd", "guestbook", "c1", "Degraded") })
+		now, err := p.paint(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed, same, err := patches(before.Chunks, now.Chunks)
+		if err != nil || !same {
+			t.Fatal(same, err)
+		}
+		var ids []string
+		for _, c := range changed {
+			ids = append(ids, c.ID)
+		}
+		if got := strings.Join(ids, " "); got != want {
+			t.Errorf("%s: sends %q, want %q", name, got, want)
+		}
+		for cluster, place := range others {
+			if n := place.reads.Load(); n != 0 {
+				t.Errorf("%s: cluster %s has been read %d times", name, cluster, n)
+			}
+		}
+	}
+}
+
+// TestShared: readers of one identity share a page, and nobody else does; it is let go when the last one leaves.
+func TestShared(t *testing.T) {
+	s := &pages{shared: map[pageKey]*page{}}
+	one, other := small(), small()
+	join := func(hub Hub, address string) *page { return s.join(hub, request(t, "fleet", address), fleetPage) }
+	a, b := join(one, "/?group=region"), join(one, "/?digest=abc&group=region")
+	if a != b {
+		t.Error("two readers of one identity do not share a page")
+	}
+	for _, p := range []*page{join(other, "/?group=region"), join(one, "/?group=region&namespace=a"), join(one, "/clusters?group=region")} {
+		if p == a {
+			t.Errorf("%v shares a page with %v", p.key, a.key)
+		}
+		s.leave(p)
+	}
+	s.leave(a)
+	if len(s.shared) != 1 {
+		t.Errorf("%d pages", len(s.shared))
+	}
+	s.leave(b)
+	if len(s.shared) != 0 {
+		t.Error("a page is kept that nobody looks at")
+	}
+}
