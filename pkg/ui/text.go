@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/view"
 	"github.com/towline-io/towline/pkg/why"
 )
 
@@ -34,7 +35,7 @@ var functions = template.FuncMap{
 	"time":   stamp,
 	"at":     func(t time.Time) string { return stamp(&t) },
 	"path":   path,
-	"begins": strings.HasPrefix,
+	"beside": view.Beside,
 	"known":  func(s string) string { return cmp.Or(feedback.Clean(s, feedback.MaxMessage), "–") },
 }
 

@@ -67,10 +67,10 @@ func OfApplication(app *argocd.Application) Row {
 	return r
 }
 
-// Because is why something is not well, in one text: a message that begins with its reason does not say it twice.
+// Because is why something is not well, in one text: a message that begins with its reason, as Beside has it, does not say it twice.
 func Because(reason, message string) string {
 	switch {
-	case strings.HasPrefix(message, reason):
+	case reason == "" || Beside(reason, message) != message:
 		return message
 	case message == "":
 		return reason

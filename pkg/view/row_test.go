@@ -53,6 +53,7 @@ func TestBecause(t *testing.T) {
 	for want, of := range map[string][2]string{
 		"": {"", ""}, "R": {"R", ""}, "R: m": {"R", "m"}, "m": {"", "m"},
 		"Degraded": {"Degraded", "Degraded"}, "Degraded: ui": {"Degraded", "Degraded: ui"},
+		"Sync: Sync of ui failed": {"Sync", "Sync of ui failed"},
 	} {
 		if got := view.Because(of[0], of[1]); got != want {
 			t.Errorf("%q: got %q, want %q", of, got, want)
