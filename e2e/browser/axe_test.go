@@ -2,9 +2,6 @@ package browser
 
 import (
 	"encoding/json"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/chromedp/cdproto/emulation"
@@ -12,35 +9,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// axe is the program of axe-core, in the version of package-lock.json. Where there is no npm, the test is skipped, but not in CI.
+// axe is the program of axe-core.
 func axe(t *testing.T) string {
 	t.Helper()
-	if _, err := exec.LookPath("npm"); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("npm is missing, which brings axe-core: apt-get install --no-install-recommends npm")
-		}
-		t.Skip("npm is missing, which brings axe-core: apt-get install --no-install-recommends npm")
-	}
-	dir := t.TempDir()
-	for _, name := range []string{"package.json", "package-lock.json"} {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	npm := exec.CommandContext(t.Context(), "npm", "ci", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund")
-	npm.Dir = dir
-	if out, err := npm.CombinedOutput(); err != nil {
-		t.Fatalf("npm ci: %v\n%s", err, out)
-	}
-	program, err := os.ReadFile(filepath.Join(dir, "node_modules", "axe-core", "axe.min.js"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(program)
+	return packages(t)("axe-core/axe.min.js")
 }
 
 // violation is a rule of axe-core that a page breaks, and where.

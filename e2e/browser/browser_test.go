@@ -26,9 +26,6 @@ var pages = []string{"/", "/sets/argocd/guestbook", "/applications/argocd/c3-gue
 // start is a browser, and the address of a guarded page of a hub, with its one-time token.
 func start(t *testing.T, h *hub) (context.Context, string, string) {
 	t.Helper()
-	if _, err := exec.LookPath("chromium"); err != nil {
-		t.Fatal("chromium is missing: apt-get install --no-install-recommends chromium")
-	}
 	var guard *ui.Local
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { guard.Guard(ui.Handler(h)).ServeHTTP(w, r) }))
 	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
@@ -38,6 +35,15 @@ func start(t *testing.T, h *hub) (context.Context, string, string) {
 	guard = ui.NewLocal("127.0.0.1:" + port)
 	server.Start()
 	t.Cleanup(server.CloseClientConnections)
+	return browser(t), "http://127.0.0.1:" + port, guard.Token()
+}
+
+// browser is a chromium.
+func browser(t *testing.T) context.Context {
+	t.Helper()
+	if _, err := exec.LookPath("chromium"); err != nil {
+		t.Fatal("chromium is missing: apt-get install --no-install-recommends chromium")
+	}
 	flags := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath("chromium"), chromedp.NoSandbox, chromedp.DisableGPU,
 		chromedp.NoFirstRun, chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true),
 		chromedp.WSURLReadTimeout(2*time.Minute))
@@ -47,7 +53,7 @@ func start(t *testing.T, h *hub) (context.Context, string, string) {
 	t.Cleanup(cancel)
 	ctx, cancel = context.WithTimeout(ctx, 4*time.Minute)
 	t.Cleanup(cancel)
-	return ctx, "http://127.0.0.1:" + port, guard.Token()
+	return ctx
 }
 
 func run(t *testing.T, ctx context.Context, actions ...chromedp.Action) { //nolint:revive // as chromedp has it

@@ -1,0 +1,42 @@
+package browser
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// packages brings what package-lock.json names from npm, and reads files of it. Where there is no npm, the test is skipped, but not in CI.
+func packages(t *testing.T) (file func(path string) string) {
+	t.Helper()
+	if _, err := exec.LookPath("npm"); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal("npm is missing, which brings axe-core and React: apt-get install --no-install-recommends npm")
+		}
+		t.Skip("npm is missing, which brings axe-core and React: apt-get install --no-install-recommends npm")
+	}
+	dir := t.TempDir()
+	for _, name := range []string{"package.json", "package-lock.json"} {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// Two versions of React side by side are no peers of each other.
+	npm := exec.CommandContext(t.Context(), "npm", "ci", "--legacy-peer-deps", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund")
+	npm.Dir = dir
+	if out, err := npm.CombinedOutput(); err != nil {
+		t.Fatalf("npm ci: %v\n%s", err, out)
+	}
+	return func(path string) string {
+		data, err := os.ReadFile(filepath.Join(dir, "node_modules", filepath.FromSlash(path)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+}
