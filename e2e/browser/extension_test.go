@@ -141,7 +141,7 @@ func TestExtension(t *testing.T) {
 			t.Cleanup(server.Close)
 			var registered string
 			run(t, ctx, chromedp.Navigate(server.URL), chromedp.WaitReady("#root", chromedp.ByQuery), chromedp.Evaluate(
-				`[registered.tab.group, registered.tab.kind, registered.tab.title, registered.panel.title, registered.panel.flyout === registered.tab.component].join(" ")`,
+				`(({tab, panel}) => [tab.group, tab.kind, tab.title, panel.title, panel.flyout === tab.component].join(" "))(registered)`,
 				&registered))
 			if registered != "argoproj.io Application Pull Pull true" {
 				t.Fatalf("registered: %s", registered)

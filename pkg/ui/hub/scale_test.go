@@ -141,7 +141,8 @@ func measure(t *testing.T, program string, tokens []string, applications int) {
 		}
 	}
 	t.Logf("all of it read after %s", time.Since(began).Round(time.Millisecond))
-	t.Logf("%d pages of all of it at once: the last after %s; at most %s", len(tokens), all(), peak(t, pid))
+	before := used(t, pid)
+	t.Logf("%d pages of all of it at once: the last after %s, for %s of CPU time; at most %s", len(tokens), all(), used(t, pid)-before, peak(t, pid))
 
 	lines := make([]*bufio.Scanner, len(tokens))
 	for i, token := range tokens {
@@ -151,6 +152,7 @@ func measure(t *testing.T, program string, tokens []string, applications int) {
 	var first, last []time.Duration
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
+	before = used(t, pid)
 	for range changes {
 		<-tick.C
 		began := time.Now()
@@ -172,8 +174,9 @@ func measure(t *testing.T, program string, tokens []string, applications int) {
 	}
 	slices.Sort(first)
 	slices.Sort(last)
-	t.Logf("a change each second: at the first reader after %s, at all %d after %s, at most %s; at most %s", first[changes/2].Round(time.Millisecond),
-		len(tokens), last[changes/2].Round(time.Millisecond), last[changes-1].Round(time.Millisecond), peak(t, pid))
+	t.Logf("a change each second: at the first reader after %s, at all %d after %s, at most %s, for %s of CPU time each; at most %s",
+		first[changes/2].Round(time.Millisecond), len(tokens), last[changes/2].Round(time.Millisecond), last[changes-1].Round(time.Millisecond),
+		(used(t, pid)-before)/changes, peak(t, pid))
 }
 
 // change has a cell change its colour.
@@ -242,6 +245,25 @@ func peak(t *testing.T, pid int) string {
 	_, after, _ := strings.Cut(string(status), "VmHWM:")
 	line, _, _ := strings.Cut(after, "\n")
 	return strings.TrimSpace(line)
+}
+
+// used is the CPU time that a process has had so far, which other programs on the machine do not change.
+func used(t *testing.T, pid int) time.Duration {
+	t.Helper()
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(stat), ") ") // proc_pid_stat(5): fields 14 and 15 are the time in user and kernel mode, in hundredths
+	var ticks int64
+	for _, field := range strings.Fields(after)[11:13] {
+		n, err := strconv.ParseInt(field, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
 // listen follows a page.
