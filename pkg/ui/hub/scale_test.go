@@ -135,11 +135,15 @@ func measure(t *testing.T, program string, tokens []string, applications int) {
 	}
 	t.Logf("%d first pages at once: the last after %s", len(tokens), all())
 	began := time.Now()
-	for _, token := range tokens {
-		for body := ""; !strings.Contains(body, fmt.Sprint(applications, " Applications")); {
-			_, body = look(ctx, t, base, token, "/")
-		}
+	var read sync.WaitGroup
+	for _, token := range tokens { // at once, so that nobody is away for so long that what was read is let go
+		read.Go(func() {
+			for body := ""; ctx.Err() == nil && !strings.Contains(body, fmt.Sprint(applications, " Applications")); {
+				_, body = look(ctx, t, base, token, "/")
+			}
+		})
 	}
+	read.Wait()
 	t.Logf("all of it read after %s", time.Since(began).Round(time.Millisecond))
 	before := used(t, pid)
 	t.Logf("%d pages of all of it at once: the last after %s, for %s of CPU time; at most %s", len(tokens), all(), used(t, pid)-before, peak(t, pid))
@@ -288,10 +292,10 @@ func listen(ctx context.Context, t *testing.T, base, token, address string) *buf
 	return lines
 }
 
-// event waits for the next event with a text; false where the stream has ended.
+// event waits for the next event with a text, or for one that says that the whole page has changed; false where the stream has ended.
 func event(lines *bufio.Scanner, text string) bool {
 	for lines.Scan() {
-		if strings.HasPrefix(lines.Text(), "data: ") && strings.Contains(lines.Text(), text) {
+		if lines.Text() == "event: reload" || strings.HasPrefix(lines.Text(), "data: ") && strings.Contains(lines.Text(), text) {
 			return true
 		}
 	}
