@@ -70,6 +70,7 @@
     else if (op.phase === "Failed" || op.phase === "Error") add(name, blocked, joined("the last sync failed", op.message));
     else if (op.phase === "Running" || op.phase === "Terminating") add(name, waiting, joined("a sync is " + op.phase.toLowerCase(), op.message));
     else if (!sync.status) add(name, waiting, "has not compared the Application yet");
+    else if (sync.status === "Unknown") add(name, waiting, "has not compared the Application as it is now");
     else if (sync.status !== "Synced") add(name, blocked, "the cluster does not have what Git has (" + sync.status + ")");
     else add(name, ok, joined("Synced", sync.revision));
   };

@@ -3,6 +3,7 @@ package browser
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -76,9 +77,14 @@ var ways = map[string]func(*argocd.Application){
 		delete(a.Annotations, apis.AnnotationCluster)
 		said(apis.ConditionPlacementWarning)(a)
 	},
-	"a Placement of before": said(apis.ConditionPlacementWarning),
-	"not compared yet":      func(a *argocd.Application) { a.Status.Sync = nil },
-	"out of sync":           func(a *argocd.Application) { a.Status.Sync.Status = "OutOfSync" },
+	"a Placement of before":     said(apis.ConditionPlacementWarning),
+	"not compared yet":          func(a *argocd.Application) { a.Status.Sync = nil },
+	"changed, and not compared": func(a *argocd.Application) { a.Status.Sync = &argocd.Sync{Status: "Unknown"} },
+	"changed, and a comparison that failed": func(a *argocd.Application) {
+		a.Status.Sync = &argocd.Sync{Status: "Unknown"}
+		said("ComparisonError")(a)
+	},
+	"out of sync": func(a *argocd.Application) { a.Status.Sync.Status = "OutOfSync" },
 	"a sync that failed": func(a *argocd.Application) {
 		a.Status.OperationState = &argocd.OperationState{Phase: "Failed", Message: "no"}
 	},
@@ -154,7 +160,11 @@ func TestExtension(t *testing.T) {
 				}
 				run(t, ctx, append([]chromedp.Action{chromedp.Evaluate(fmt.Sprintf("draw(%s)", data), nil)}, then...)...)
 			}
-			for title, edit := range ways {
+			all := maps.Clone(ways)
+			for _, rule := range apis.ConditionRules {
+				all["condition "+rule.Type] = said(rule.Type)
+			}
+			for title, edit := range all {
 				a := app("c1", "Healthy", "")
 				edit(a)
 				var got []link
