@@ -62,11 +62,17 @@ const modified = `Failed to apply manifest: Operation cannot be fulfilled on app
 // refused reports that the agent could not apply the work as it is, for that reason.
 func refused(t *testing.T, app *argocd.Application, why string) {
 	t.Helper()
+	refusedAt(t, app, workOf(t, app).Generation, why)
+}
+
+// refusedAt does the same of a generation of the work.
+func refusedAt(t *testing.T, app *argocd.Application, generation int64, why string) {
+	t.Helper()
 	w := workOf(t, app)
 	before := w.DeepCopy()
 	for _, conditions := range []*[]metav1.Condition{&w.Status.Conditions, &w.Status.ResourceStatus.Manifests[0].Conditions} {
 		meta.SetStatusCondition(conditions, metav1.Condition{
-			Type: workv1.WorkApplied, Status: metav1.ConditionFalse, Reason: "AppliedManifestFailed", Message: why, ObservedGeneration: w.Generation,
+			Type: workv1.WorkApplied, Status: metav1.ConditionFalse, Reason: "AppliedManifestFailed", Message: why, ObservedGeneration: generation,
 		})
 	}
 	if err := k8s.Status().Patch(t.Context(), w, client.MergeFrom(before)); err != nil {

@@ -108,16 +108,36 @@ func TestStatusShowsTheWorkAgentsTroubles(t *testing.T) {
 	g.Eventually(func() string { m, _ := condition(t, app, apis.ConditionWorkApplyError); return m }, soon, tick).
 		Should(And(ContainSubstring(app.Cluster()), ContainSubstring("applications.argoproj.io is forbidden"), Not(ContainSubstring("\x1b"))))
 
-	// Each request is made for one version of the Application, and made again where that is not there any more: no trouble of anybody's.
-	report(t, app, feedbackOf(app).Condition(workv1.WorkApplied, metav1.ConditionFalse, "Failed to apply manifest: Operation cannot be "+
-		`fulfilled on applications.argoproj.io "guestbook": the object has been modified; please apply your changes to the latest version`))
-	g.Eventually(func() bool { _, there := condition(t, app, apis.ConditionWorkApplyError); return there }, soon, tick).Should(BeFalse())
-
 	report(t, app, feedbackOf(app).Condition(workv1.WorkAvailable, metav1.ConditionFalse, "not found"))
 	g.Eventually(func() bool { _, there := condition(t, app, apis.ConditionWorkAvailableWarning); return there }, soon, tick).Should(BeTrue())
+	g.Eventually(func() bool { _, there := condition(t, app, apis.ConditionWorkApplyError); return there }, soon, tick).Should(BeFalse())
+
+	// Of a work that asks for nothing, it is a trouble like any other.
+	report(t, app, feedbackOf(app).Condition(workv1.WorkApplied, metav1.ConditionFalse, modified))
+	g.Eventually(func() string { m, _ := condition(t, app, apis.ConditionWorkApplyError); return m }, soon, tick).
+		Should(ContainSubstring("has been modified"))
 
 	report(t, app, feedbackOf(app).Healthy("a"))
 	g.Eventually(func() []argocd.Condition { return get(t, app).Status.Conditions }, soon, tick).Should(BeEmpty())
+}
+
+// TestStatusOfARequestThatIsMadeAgain: each is made for one version of the Application, and made again where that is not there any more,
+// which is no trouble of anybody's.
+func TestStatusOfARequestThatIsMadeAgain(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	request(t, app, `{"sync":{}}`)
+	sentOperation(t, app, "")
+	requested := workOf(t, app).Generation
+	refused(t, app, "Failed to apply manifest: etcdserver: request timed out")
+	g := NewWithT(t)
+	shown := func() bool { _, there := condition(t, app, apis.ConditionWorkApplyError); return there }
+	g.Eventually(shown, soon, tick).Should(BeTrue())
+	expectApplication(t, app) // and the agent has not answered that
+	refusedAt(t, app, requested, modified)
+	g.Eventually(shown, soon, tick).Should(BeFalse())
 }
 
 // TestStatusOfAnUnreachableCluster: its Applications say so with one write each, keep what was last known, and lose

@@ -45,7 +45,7 @@ func workConditions(w *workv1.ManifestWork, app *argocd.Application) []argocd.Co
 		if c == nil || c.Status != metav1.ConditionFalse {
 			continue
 		}
-		if t.work == workv1.WorkApplied && work.Retried(&w.Status, app) {
+		if t.work == workv1.WorkApplied && work.Retried(w, app) {
 			continue // the Application has changed there while a request was on its way, as it does for each
 		}
 		if t.work == workv1.WorkAvailable && !w.DeletionTimestamp.IsZero() {

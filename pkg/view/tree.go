@@ -108,7 +108,7 @@ func workNode(f *TreeFacts, cluster string) *Node {
 	n.Name, n.Status = f.Work.Name, "Applied"
 	applied := meta.FindStatusCondition(f.Work.Status.Conditions, workv1.WorkApplied)
 	switch {
-	case applied == nil || applied.ObservedGeneration != f.Work.Generation || work.Retried(&f.Work.Status, f.App):
+	case applied == nil || applied.ObservedGeneration != f.Work.Generation || work.Retried(f.Work, f.App):
 		n.State, n.Status = why.Waiting, "not applied yet"
 	case applied.Status != metav1.ConditionTrue:
 		n.State, n.Status, n.Message = why.Blocked, "not applied", applied.Message

@@ -191,7 +191,7 @@ func (f *Facts) agent(l *Ladder) {
 			Who: "an administrator of cluster " + l.Cluster, Do: "kubectl get applications.argoproj.io -A # on the cluster: who deleted it?"}
 	case f.Work == nil && applied == nil:
 		k = Link{Name: LinkAgent, State: Unknown}
-	case applied == nil || applied.ObservedGeneration != f.Work.Generation || work.Retried(&f.Work.Status, f.App):
+	case applied == nil || applied.ObservedGeneration != f.Work.Generation || work.Retried(f.Work, f.App):
 		k = Link{Name: LinkAgent, State: Waiting, Message: "has not applied the latest state yet",
 			Who: "if this lasts: an administrator of cluster " + l.Cluster,
 			Do:  "kubectl -n open-cluster-management-agent logs deployment/klusterlet-work-agent # on the cluster"}

@@ -31,6 +31,10 @@ func applied(generation, seen int64, status metav1.ConditionStatus, message stri
 	return w
 }
 
+// modified is what the agent says of a request that the cluster's Application has outrun.
+const modified = `Operation cannot be fulfilled on applications.argoproj.io "guestbook": the object has been modified; ` +
+	"please apply your changes to the latest version and try again"
+
 // healthy is the status of an Application that runs.
 func healthy() argocd.Status {
 	return argocd.Status{Health: argocd.Health{Status: "Healthy"}, Sync: &argocd.Sync{Status: "Synced", Revision: "abc"}}
@@ -92,9 +96,13 @@ func TestOf(t *testing.T) {
 		"refused": {is: good(func(f *why.Facts) { f.Work = applied(2, 2, metav1.ConditionFalse, "no rights") }),
 			verdict: why.Blocked, broken: why.LinkAgent, says: "no rights"},
 		"asked again": {is: good(func(f *why.Facts) {
-			f.Work = applied(2, 2, metav1.ConditionFalse, `Operation cannot be fulfilled on applications.argoproj.io "guestbook": `+
-				"the object has been modified; please apply your changes to the latest version and try again")
+			f.Work = applied(2, 2, metav1.ConditionFalse, modified)
+			f.Work.Annotations = map[string]string{apis.AnnotationRequestSent: "sent 1-a 7 d"}
 		}), verdict: why.Waiting, broken: why.LinkAgent},
+		"refused with the words of a request, and it asks for none": {
+			is:      good(func(f *why.Facts) { f.Work = applied(2, 2, metav1.ConditionFalse, modified) }),
+			verdict: why.Blocked, broken: why.LinkAgent, says: "has been modified",
+		},
 		"away": {is: good(func(f *why.Facts) { f.Managed.Unreachable = "cluster cluster1 has not been available since noon" }),
 			verdict: why.Blocked, broken: why.LinkAgent, says: "known last", do: "kubectl describe managedcluster cluster1"},
 		"a sync that failed": {is: good(status(func(s *argocd.Status) {

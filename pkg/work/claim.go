@@ -129,10 +129,14 @@ func Outdated(w *workv1.ManifestWork) bool {
 	return c != nil && strings.Contains(c.Message, outdated)
 }
 
-// Retried tells whether the agent could not apply an Application for no other reason than Outdated has, in what it says of this or an
-// earlier state of the work: Towline asks again by the version that is there, and nobody has to do anything.
-func Retried(status *workv1.ManifestWorkStatus, app *argocd.Application) bool {
-	c := feedback.WorkCondition(status, Identifier(app), workv1.WorkApplied)
+// Retried tells whether the agent could not apply a request for no other reason than Outdated has, in what it says of this or an
+// earlier state of the work: Towline asks again by the version that is there, and nobody has to do anything. The same words of a
+// work that carries no request are a trouble: nothing in it is made for one version.
+func Retried(w *workv1.ManifestWork, app *argocd.Application) bool {
+	if !CarriesRequest(w) && Outcome(w) == metav1.ConditionFalse {
+		return false
+	}
+	c := feedback.WorkCondition(&w.Status, Identifier(app), workv1.WorkApplied)
 	return c != nil && c.Status == metav1.ConditionFalse && strings.Contains(c.Message, outdated)
 }
 

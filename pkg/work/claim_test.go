@@ -6,11 +6,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// TestOutdated: only an API server's word on versions counts, about the work as it is. What is shown may be of an earlier one.
+// TestOutdated: only an API server's word on versions counts, about the work as it is. What is shown may be of an earlier one, and is
+// of a request alone.
 func TestOutdated(t *testing.T) {
 	const words = `Failed to apply manifest: Operation cannot be fulfilled on applications.argoproj.io "x": the object has been modified`
 	for title, tc := range map[string]struct {
@@ -18,13 +20,15 @@ func TestOutdated(t *testing.T) {
 		message    string
 		generation int64
 		want       bool
+		request    bool
 		retried    bool
 	}{
-		"another version":    {metav1.ConditionFalse, words, 1, true, true},
-		"another reason":     {metav1.ConditionFalse, "Failed to apply manifest: etcdserver: request timed out", 1, false, false},
-		"of fields":          {metav1.ConditionFalse, "Failed to apply manifest: Apply failed with 1 conflict: .spec", 1, false, false},
-		"applied":            {metav1.ConditionTrue, words, 1, false, false},
-		"of the work before": {metav1.ConditionFalse, words, 0, false, true},
+		"another version":    {metav1.ConditionFalse, words, 1, true, true, true},
+		"without a request":  {metav1.ConditionFalse, words, 1, true, false, false},
+		"another reason":     {metav1.ConditionFalse, "Failed to apply manifest: etcdserver: request timed out", 1, false, true, false},
+		"of fields":          {metav1.ConditionFalse, "Failed to apply manifest: Apply failed with 1 conflict: .spec", 1, false, true, false},
+		"applied":            {metav1.ConditionTrue, words, 1, false, true, false},
+		"of the work before": {metav1.ConditionFalse, words, 0, false, false, true},
 	} {
 		app := fixture.Application("guestbook").Obj()
 		w, err := work.Render(app, work.Requests{})
@@ -32,6 +36,9 @@ func TestOutdated(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.Generation = 1
+		if tc.request {
+			w.Annotations[apis.AnnotationRequestSent] = "sent 1-a 7 d"
+		}
 		w.Status = fixture.Feedback(work.Identifier(app)).Condition(workv1.WorkApplied, tc.status, tc.message).Obj()
 		for i := range w.Status.Conditions {
 			w.Status.Conditions[i].ObservedGeneration = tc.generation
@@ -39,7 +46,7 @@ func TestOutdated(t *testing.T) {
 		if got := work.Outdated(w); got != tc.want {
 			t.Errorf("%s: got %t", title, got)
 		}
-		if got := work.Retried(&w.Status, app); got != tc.retried {
+		if got := work.Retried(w, app); got != tc.retried {
 			t.Errorf("%s: retried: %t", title, got)
 		}
 	}
