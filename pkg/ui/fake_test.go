@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
@@ -9,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -29,6 +30,7 @@ type fake struct {
 	unread  []string
 	steps   []view.Step
 	orphans []Orphan
+	agent   string
 	changed chan struct{}
 	version uint64
 
@@ -72,7 +74,7 @@ func (f *fake) Fleet(_ context.Context, namespaces []string) (*Fleet, error) {
 	for _, cluster := range slices.Sorted(maps.Keys(places)) {
 		p := places[cluster]
 		view.Sort(p.content.Rows)
-		if was := f.places[cluster]; was != nil && cmp.Equal(was.content, p.content) {
+		if was := f.places[cluster]; was != nil && gocmp.Equal(was.content, p.content) {
 			p = was
 		}
 		places[cluster] = p
@@ -143,7 +145,7 @@ func (f *fake) Steps(context.Context, types.NamespacedName) ([]view.Step, error)
 
 // Cluster implements Hub.
 func (f *fake) Cluster(context.Context, string) (*Cluster, error) {
-	return &Cluster{Agent: "v1.2.3"}, nil
+	return &Cluster{Agent: cmp.Or(f.agent, "v1.2.3")}, nil
 }
 
 // Orphans implements Hub.

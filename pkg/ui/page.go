@@ -57,6 +57,17 @@ func (s *pages) leave(p *page) {
 	}
 }
 
+// come makes the page for a reader who comes to it. What it reads beside the fleet is read anew: of changes of that nobody tells, and the
+// right to it may have been withdrawn since another reader came.
+func (p *page) come(r *http.Request) (*painted, error) {
+	p.mu.Lock()
+	if p.now != nil && p.now.more {
+		p.now, p.memory = nil, nil
+	}
+	p.mu.Unlock()
+	return p.paint(r)
+}
+
 // paint makes the page as the hub is now, for a request of one of its readers. What has not changed is not made again.
 func (p *page) paint(r *http.Request) (*painted, error) {
 	v := &visit{Hub: p.key.hub, Request: r, page: p}

@@ -11,7 +11,7 @@ import (
 // applicationPage is one Application.
 func applicationPage(v *visit, p *painted) error {
 	key := v.key()
-	p.Title, p.Page = key.String(), "applications"
+	p.Title, p.Page, p.more = key.String(), "applications", true
 	if _, err := rowsWhere(v, func(r *view.Row) bool { return r.Namespace == key.Namespace && r.Name == key.Name }); err != nil {
 		return err
 	}

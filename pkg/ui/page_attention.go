@@ -32,7 +32,7 @@ type deletion struct {
 
 // attentionPage is what somebody should look at.
 func attentionPage(v *visit, p *painted) error {
-	p.Title, p.Page = "Attention", "attention"
+	p.Title, p.Page, p.more = "Attention", "attention", true
 	pieces, err := each(v, badOf)
 	if err != nil && !errors.Is(err, errSame) { // there may be other orphans
 		return err

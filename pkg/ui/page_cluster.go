@@ -55,7 +55,7 @@ func (f *filters) cluster(fleet *Fleet, name string, c *Content) (*view.Cluster,
 // clusterPage is one cluster with its Applications.
 func clusterPage(v *visit, p *painted) error {
 	name := v.Request.PathValue("name")
-	p.Title, p.Page = name, "clusters"
+	p.Title, p.Page, p.more = name, "clusters", true
 	pieces, err := each(v, func(cluster string, c *Content) (*Content, uint64) {
 		if cluster != name {
 			return nil, 0

@@ -22,7 +22,7 @@ func (v *visit) key() types.NamespacedName {
 // setPage is one ApplicationSet.
 func setPage(v *visit, p *painted) error {
 	key, f := v.key(), v.filters()
-	p.Title, p.Page = key.String(), "sets"
+	p.Title, p.Page, p.more = key.String(), "sets", true
 	rows, err := rowsWhere(v, func(r *view.Row) bool { return r.Namespace == key.Namespace && r.Set == key.Name })
 	if err != nil {
 		return err

@@ -130,6 +130,39 @@ func TestOnlyWhatChanged(t *testing.T) {
 	}
 }
 
+// TestWhoComesReadsAnew: while somebody looks at a page, another reader who comes sees what has changed since beside the fleet, of which
+// nobody tells. A page of the fleet alone is not made again.
+func TestWhoComesReadsAnew(t *testing.T) {
+	for name, change := range map[string]func(f *fake){
+		"application": func(f *fake) { f.apps[1].Status.History = []argocd.Deployment{{Revision: "abcdef0123456789"}} },
+		"attention":   func(f *fake) { f.orphans = nil },
+		"cluster":     func(f *fake) { f.agent = "v4.5.6" },
+		"set":         func(f *fake) { f.steps = nil },
+		"fleet":       nil,
+		"clusters":    nil,
+	} {
+		f := small()
+		r := request(t, name, addresses[name])
+		p := &page{key: pageKey{hub: f}, build: builders[name]}
+		first, err := p.come(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if change != nil {
+			change(f)
+		}
+		second, err := p.come(r)
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case change == nil && second != first:
+			t.Errorf("%s: it was made again", name)
+		case change != nil && second.Digest() == first.Digest():
+			t.Errorf("%s: it is as it was", name)
+		}
+	}
+}
+
 // TestShared: readers of one identity share a page, and nobody else does; it is let go when the last one leaves.
 func TestShared(t *testing.T) {
 	s := &pages{shared: map[pageKey]*page{}}

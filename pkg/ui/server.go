@@ -56,7 +56,7 @@ func (s *server) page(build builder) http.HandlerFunc {
 			page.stream(w, r)
 			return
 		}
-		p, err := page.paint(r)
+		p, err := page.come(r)
 		if err != nil {
 			fail(w, err)
 			return

@@ -24,7 +24,7 @@ const (
 // stream sends what changes in a page, as server-sent events: "patch" with elements to put in place, and "reload" where the page has others.
 // It begins with "hello", or with "reload" where the page has changed since the browser has taken it.
 func (p *page) stream(w http.ResponseWriter, r *http.Request) {
-	had, err := p.paint(r)
+	had, err := p.come(r)
 	if err != nil {
 		fail(w, err)
 		return

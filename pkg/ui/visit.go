@@ -31,6 +31,9 @@ type painted struct {
 	Version uint64
 
 	fleet *Fleet
+
+	// more is set where the page shows what was read for it beside the fleet.
+	more bool
 }
 
 // namespaces are those that the user looks at; none for all.
