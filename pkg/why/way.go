@@ -252,6 +252,7 @@ func (f *Facts) argoCD(l *Ladder) {
 	case s.Sync.Status == "Unknown": // and no error says why: a change is on its way, and the status controller hides what was before
 		k.State, k.Message, k.Do, k.Reason = Waiting, "has not compared the Application as it is now", there, s.Sync.Status
 		k.Who = "if this lasts: an administrator of cluster " + l.Cluster
+		k.Since = f.asked()
 	case s.Sync.Status != "Synced":
 		k.State, k.Message = Blocked, "the cluster does not have what Git has ("+s.Sync.Status+")"
 		k.Reason = s.Sync.Status
@@ -260,6 +261,14 @@ func (f *Facts) argoCD(l *Ladder) {
 		k.Message = "Synced" + suffix(s.Sync.Revision)
 	}
 	l.add(k)
+}
+
+// asked is since when the cluster has been asked to compare the Application, as the work remembers it; nil where it is not known.
+func (f *Facts) asked() *time.Time {
+	if f.Work == nil {
+		return nil
+	}
+	return timeOf(&metav1.Time{Time: work.Sent(f.Work).Refresh.Since})
 }
 
 func (f *Facts) resources(l *Ladder) {

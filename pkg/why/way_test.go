@@ -318,3 +318,20 @@ func TestEveryCondition(t *testing.T) {
 		}
 	}
 }
+
+// TestSinceOfAComparison: one that does not come is seen to be late.
+func TestSinceOfAComparison(t *testing.T) {
+	since := func(edits ...func(*why.Facts)) *time.Time {
+		unknown := status(func(s *argocd.Status) { s.Sync = &argocd.Sync{Status: "Unknown"} })
+		return why.Of(good(append(edits, unknown)...)).Broken().Since
+	}
+	if got := since(); got != nil {
+		t.Errorf("nobody has asked, and it is since %s", got)
+	}
+	got := since(func(f *why.Facts) {
+		f.Work.Annotations = map[string]string{apis.AnnotationRefreshSent: "spec-changed 1-a 2026-01-02T03:04:05Z"}
+	})
+	if want := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC); got == nil || !got.Equal(want) {
+		t.Errorf("got %v, want %s", got, want)
+	}
+}
