@@ -125,9 +125,10 @@ func measure(t *testing.T, program string, tokens []string, applications int) {
 		for i, token := range tokens {
 			wait.Go(func() {
 				began := time.Now()
-				if code, _ := look(ctx, t, base, token, "/?group=region"); code == http.StatusOK {
-					times[i] = time.Since(began)
+				if code, _ := look(ctx, t, base, token, "/?group=region"); code != http.StatusOK {
+					t.Errorf("reader %d has got no page, but %d", i, code)
 				}
+				times[i] = time.Since(began)
 			})
 		}
 		wait.Wait()
