@@ -29,13 +29,13 @@ func useCLI(ctx context.Context, argo func(ctx context.Context, args ...string) 
 		return out
 	}
 	// argocd-server answers from a cache, which may know what is on the hub a moment later.
-	Eventually(func() string { return good("list") }).Should(MatchRegexp(`argocd/` + name + `\s.*OutOfSync`))
+	Eventually(func() string { return run("list") }).Should(MatchRegexp(`argocd/` + name + `\s.*OutOfSync`))
 	Expect(good("sync", name, "--timeout", "100")).To(MatchRegexp(`Phase:\s+Succeeded`))
 	good("wait", name, "--sync", "--health", "--operation", "--timeout", "100")
-	Eventually(func() string { return good("get", name, "--refresh") }).Should(MatchRegexp(`Health Status:\s+Healthy`))
+	Eventually(func() string { return run("get", name, "--refresh") }).Should(MatchRegexp(`Health Status:\s+Healthy`))
 	good("get", name, "--hard-refresh")
 	Eventually(ctx, read(hub, app)).Should(HaveField("Status.History", HaveLen(1)))
-	Eventually(func() string { return good("history", name) }).Should(MatchRegexp(`(?m)^0\s`))
+	Eventually(func() string { return run("history", name) }).Should(MatchRegexp(`(?m)^0\s`))
 	Expect(good("rollback", name, "0", "--timeout", "100")).To(MatchRegexp(`Phase:\s+Succeeded`))
 	Eventually(ctx, read(hub, app)).Should(HaveField("Status.History", HaveLen(2)))
 

@@ -148,9 +148,12 @@ var _ = Describe("A pause", func() {
 		DeferCleanup(func(ctx SpecContext) { pause(ctx, "") })
 		expectCondition(ctx, app.Name, apis.ConditionPausedWarning, "Namespace cluster2")
 		patchHub(ctx, app.Name, annotationPatch("note", "x"))
+		Eventually(ctx, read(hub, app)).Should(HaveField("Annotations", HaveKeyWithValue("note", "x")))
 		before, err := read(hub, app)(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(cluster["cluster2"].Delete(ctx, guestbookOf(app.Name))).To(Succeed()) // the cluster heals it, and says so
+		first := deployment(ctx, "cluster2", app.Name)
+		Expect(cluster["cluster2"].Delete(ctx, first)).To(Succeed()) // the cluster heals it, and says so
+		Eventually(ctx, read(cluster["cluster2"], first.DeepCopy())).Should(And(Not(BeNil()), HaveField("UID", Not(Equal(first.UID)))))
 		Eventually(ctx, read(hub, app)).Should(HaveField("Status", Not(Equal(before.Status))))
 		Expect(hub.Delete(ctx, app)).To(Succeed())
 		expectCondition(ctx, app.Name, apis.ConditionPausedWarning, "its deletion waits")

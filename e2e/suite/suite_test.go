@@ -102,6 +102,7 @@ var _ = BeforeEach(func(ctx SpecContext) {
 			lease, err := read(hub, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: c.Name(), Name: "managed-cluster-lease"}})(ctx)
 			g.Expect(err).NotTo(HaveOccurred())
 			g.Expect(lease).NotTo(BeNil())
+			g.Expect(lease.Spec.RenewTime).NotTo(BeNil())
 			g.Expect(time.Since(lease.Spec.RenewTime.Time)).To(BeNumerically("<", 2*time.Duration(mc.Spec.LeaseDurationSeconds)*time.Second))
 		}).Should(Succeed())
 	}
