@@ -8,6 +8,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
+	"github.com/towline-io/towline/pkg/clusterimport"
 )
 
 var (
@@ -28,6 +29,10 @@ var (
 )
 
 func init() {
+	// An increase from nothing would not be seen.
+	for _, verb := range []clusterimport.Verb{clusterimport.Create, clusterimport.Update, clusterimport.Delete} {
+		secretWrites.WithLabelValues(string(verb))
+	}
 	metrics.Registry.MustRegister(importedClusters, readyGitOpsClusters, secretWrites)
 }
 
