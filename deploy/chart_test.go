@@ -76,12 +76,13 @@ func TestChartIsKustomize(t *testing.T) {
 		"acm":              {"openshift-gitops", []string{"--set=profile=acm"}, []string{"../overlays/acm"}, []string{"own-crds"}},
 		"with all components": {
 			"argocd",
-			[]string{"--set=crds.enabled=none,dependencies.objects=true,ui.enabled=true,metrics.prometheusRule.enabled=true,admissionPolicies.enabled=false," +
+			[]string{"--set=crds.enabled=none,dependencies.objects=true,ui.enabled=true,metrics.prometheusRule.enabled=true," +
+				"metrics.dashboards.enabled=true,admissionPolicies.enabled=false," +
 				"networkPolicy.enabled=true,networkPolicy.redis=true,gitOpsCluster.managedServiceAccounts={argocd-manager}"},
 			[]string{"../overlays/argocd"},
 			[]string{
-				"without-crds", "propagate-objects", "ui", "prometheus-rule", "without-admission-policies", "managed-serviceaccount", "network-policy",
-				"argocd-redis",
+				"without-crds", "propagate-objects", "ui", "prometheus-rule", "dashboards", "without-admission-policies", "managed-serviceaccount",
+				"network-policy", "argocd-redis",
 			},
 		},
 		"with the add-ons": {"argocd", addons, []string{"../overlays/argocd", shippedAddons}, nil},
