@@ -24,7 +24,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// scraping has Prometheus scrape Towline every second, as the ServiceMonitor of the chart has it do.
+// scraping has Prometheus scrape Towline every second, as the ServiceMonitor of the chart has it do, and agents.
 const scraping = `
 global: {scrape_interval: 1s, evaluation_interval: 1s}
 rule_files: [rules.yaml]
@@ -35,6 +35,9 @@ scrape_configs:
   authorization: {credentials_file: token}
   tls_config: {insecure_skip_verify: true}
   static_configs: [{targets: [%q]}]
+- job_name: agents
+  honor_labels: true
+  static_configs: [{targets: [%s]}]
 `
 
 // astray is an ApplicationSet whose only Application names a cluster that the hub does not have.
@@ -55,11 +58,22 @@ spec:
       destination: {server: https://kubernetes.default.svc, namespace: alerts}
 `
 
+// goAstray applies it, until the spec ends.
+func goAstray(ctx context.Context) {
+	GinkgoHelper()
+	apply(ctx, fmt.Sprintf(astray, apis.LabelPull, apis.AnnotationCluster, apis.AnnotationSkipReconcile))
+	DeferCleanup(func(ctx SpecContext) {
+		_, err := f.Hub.Kubectl(ctx, "delete", "applicationset", "--namespace", argocdNamespace, "alerts", "--ignore-not-found")
+		Expect(err).NotTo(HaveOccurred())
+	})
+}
+
 // prometheus is a real Prometheus with Towline's alerts.
 type prometheus struct{ url string }
 
-// startPrometheus runs one that may read Towline's metrics by the role for that, with the alerts of the chart. They fire at once.
-func startPrometheus(ctx context.Context) (p prometheus, expressions []string) {
+// startPrometheus runs one that may read Towline's metrics by the role for that, with the alerts of the chart. They fire at once. It
+// scrapes agents by their addresses too.
+func startPrometheus(ctx context.Context, agents ...string) (p prometheus, expressions []string) {
 	GinkgoHelper()
 	program, err := exec.LookPath("prometheus")
 	Expect(err).NotTo(HaveOccurred(), "it is in Debian's package prometheus")
@@ -95,7 +109,7 @@ func startPrometheus(ctx context.Context) (p prometheus, expressions []string) {
 
 	dir := GinkgoT().TempDir()
 	for name, text := range map[string]string{
-		"rules.yaml": string(rules), "token": token, "prometheus.yaml": fmt.Sprintf(scraping, tow.Metrics[len("https://"):]),
+		"rules.yaml": string(rules), "token": token, "prometheus.yaml": fmt.Sprintf(scraping, tow.Metrics[len("https://"):], strings.Join(agents, ", ")),
 	} {
 		Expect(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)).To(Succeed())
 	}
@@ -149,7 +163,7 @@ func (p prometheus) metrics(ctx context.Context) []string {
 }
 
 // metricNames are those of an expression.
-var metricNames = regexp.MustCompile(`\b(towline|leader_election|process|go|workqueue|controller_runtime)_[a-z0-9_]+`)
+var metricNames = regexp.MustCompile(`\b(towline|leader_election|process|go|workqueue|controller_runtime|rest_client)_[a-z0-9_]+`)
 
 var _ = Describe("The alerts, in a real Prometheus", func() {
 	It("fire when their cause is there, clear when it is gone, and are about metrics that Towline has", func(ctx SpecContext) {
@@ -157,11 +171,7 @@ var _ = Describe("The alerts, in a real Prometheus", func() {
 		blocked, lacking := Equal("TowlineApplicationsBlocked "+apis.ReasonClusterNotFound), HavePrefix("TowlineDependenciesFailing")
 
 		By("sending Applications to a cluster that is not there, and without what they need")
-		apply(ctx, fmt.Sprintf(astray, apis.LabelPull, apis.AnnotationCluster, apis.AnnotationSkipReconcile))
-		DeferCleanup(func(ctx SpecContext) {
-			_, err := f.Hub.Kubectl(ctx, "delete", "applicationset", "--namespace", argocdNamespace, "alerts", "--ignore-not-found")
-			Expect(err).NotTo(HaveOccurred())
-		})
+		goAstray(ctx)
 		needy := standalone(ctx, "alerts-needy", "cluster1", func(b *fixture.ApplicationBuilder) {
 			b.Annotation(apis.AnnotationWith, "secret/alerts-missing")
 		})

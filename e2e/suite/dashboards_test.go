@@ -1,0 +1,102 @@
+package suite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"github.com/towline-io/towline/e2e/towline"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/fixture"
+)
+
+// grafana puts in what Grafana would, for metrics that are scraped every second. It takes off what shows 0 in place of nothing.
+var grafana = strings.NewReplacer("$__rate_interval", "30s", "$__range", "10m", "$namespace", ".*", " or vector(0)", "")
+
+// dashboardQueries are those of all panels.
+func dashboardQueries() (queries []string) {
+	GinkgoHelper()
+	files, err := filepath.Glob(filepath.Join(towline.Root(), "deploy/components/dashboards/*.json"))
+	Expect(err).NotTo(HaveOccurred())
+	Expect(files).To(HaveLen(4))
+	for _, file := range files {
+		var dashboard struct {
+			Panels []struct {
+				Targets []struct {
+					Expr string `json:"expr"`
+				} `json:"targets"`
+			} `json:"panels"`
+		}
+		data, err := os.ReadFile(file)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(json.Unmarshal(data, &dashboard)).To(Succeed())
+		for _, panel := range dashboard.Panels {
+			Expect(panel.Targets).NotTo(BeEmpty())
+			for _, target := range panel.Targets {
+				queries = append(queries, grafana.Replace(target.Expr))
+			}
+		}
+	}
+	return queries
+}
+
+// unanswered are the queries that find no series.
+func (p prometheus) unanswered(ctx context.Context, queries []string) (lacking []string) {
+	GinkgoHelper()
+	for _, query := range queries {
+		var answer struct {
+			Data struct {
+				Result []any `json:"result"`
+			} `json:"data"`
+		}
+		p.ask(ctx, "/api/v1/query?query="+url.QueryEscape(query), &answer)
+		if len(answer.Data.Result) == 0 {
+			lacking = append(lacking, query)
+		}
+	}
+	return lacking
+}
+
+var _ = Describe("The dashboards, in a real Prometheus", Serial, func() {
+	It("have something to show in every query, of the hub and of an agent", func(ctx SpecContext) {
+		By("running an agent, and having something to show")
+		Expect(towline.InstallAddOn(ctx, f)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { removeAddOn(ctx) })
+		agent, err := towline.RunAgent(ctx, f, binary, "cluster1", "agent-dashboards")
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(agent.Stop)
+		p, _ := startPrometheus(ctx, strings.TrimPrefix(agent.Metrics, "http://"))
+		goAstray(ctx)
+		standalone(ctx, "dashboards-needy", "cluster1", func(b *fixture.ApplicationBuilder) {
+			b.Annotation(apis.AnnotationWith, "secret/dashboards-missing")
+		})
+		standalone(ctx, "dashboards", "cluster1")
+		expectHealthy(ctx, "dashboards")
+
+		By("asking Prometheus what Grafana would")
+		queries := dashboardQueries()
+		Eventually(ctx, func(ctx context.Context) []string { return p.unanswered(ctx, queries) }).
+			WithPolling(time.Second).Should(BeEmpty())
+
+		By("finding each metric in what was scraped")
+		var wanted []string
+		for _, query := range queries {
+			names := metricNames.FindAllString(query, -1)
+			Expect(names).NotTo(BeEmpty(), query)
+			wanted = append(wanted, names...)
+		}
+		slices.Sort(wanted)
+		wanted = slices.Compact(wanted)
+		Eventually(ctx, p.metrics).Should(ContainElements(wanted))
+		AddReportEntry(fmt.Sprintf("%d queries are about %d metrics: %v", len(queries), len(wanted), wanted))
+	})
+})
