@@ -2,9 +2,7 @@ package clusterimport
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -67,13 +65,7 @@ func destinationOf(app *argocd.Application) string {
 	if app.Pulled() && app.ReconcileSkipped() {
 		return ""
 	}
-	var spec struct {
-		Destination struct{ Name, Server string } `json:"destination"`
-	}
-	if json.Unmarshal(app.Spec.Raw, &spec) != nil {
-		return ""
-	}
-	name, server := spec.Destination.Name, strings.TrimRight(spec.Destination.Server, "/")
+	name, server := app.Destination()
 	switch {
 	case cmp.Or(server, name) == "" || server == apis.InClusterServer:
 		return ""

@@ -112,6 +112,21 @@ func (a *Application) Project() string {
 	return spec.Project
 }
 
+// Destination is how the spec names the cluster: by a name, by an address, or, what Argo CD refuses, by both. Neither is there
+// where the spec cannot be read.
+func (a *Application) Destination() (name, server string) {
+	var spec struct {
+		Destination struct {
+			Name   string `json:"name"`
+			Server string `json:"server"`
+		} `json:"destination"`
+	}
+	if utiljson.Unmarshal(a.Spec.Raw, &spec) != nil {
+		return "", ""
+	}
+	return spec.Destination.Name, strings.TrimRight(spec.Destination.Server, "/")
+}
+
 // ApplicationSet is the name of the ApplicationSet, in the same namespace, that controls the Application, and
 // whether there is one.
 func (a *Application) ApplicationSet() (string, bool) {
