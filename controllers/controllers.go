@@ -106,6 +106,10 @@ type Options struct {
 	// AppInfo serves Argo CD's metric argocd_app_info for Applications for pull.
 	AppInfo bool
 
+	// LiveResources lets argocd-server reach what Applications consist of where it has a way to their cluster that cannot end at the
+	// hub; see tree.Path.
+	LiveResources bool
+
 	// Redis is Argo CD's; without its HostPort it is found by the objects of Argo CD's namespace.
 	Redis resourcetree.Address
 }
@@ -166,7 +170,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			Events:    recorder,
 			MaxBytes:  o.ReportMaxBytes,
 		}, o.CRDInterval),
-		ResourceTree: o.resourceTree(mgr).SetupWithManager,
+		ResourceTree: o.resourceTree(ctx),
 	}
 	if o.AppInfo {
 		if err := metrics.Registry.Register(&appinfo.Collector{Reader: mgr.GetClient(), Leads: mgr.Elected()}); err != nil {
@@ -192,13 +196,22 @@ func placements(o Options, r *placement.Reconciler) func(ctrl.Manager, int) erro
 }
 
 // resourceTree is the controller of what argocd-server is shown.
-func (o Options) resourceTree(mgr ctrl.Manager) *resourcetree.Reconciler {
-	home := cmp.Or(o.Authorization.ArgoCDNamespace, DefaultArgoCDNamespace)
-	var source resourcetree.Source = o.Redis
-	if o.Redis.HostPort == "" {
-		source = &resourcetree.Found{Reader: mgr.GetAPIReader(), Namespace: home}
+func (o Options) resourceTree(ctx context.Context) func(ctrl.Manager, int) error {
+	return func(mgr ctrl.Manager, concurrency int) error {
+		home := cmp.Or(o.Authorization.ArgoCDNamespace, DefaultArgoCDNamespace)
+		var source resourcetree.Source = o.Redis
+		if o.Redis.HostPort == "" {
+			source = &resourcetree.Found{Reader: mgr.GetAPIReader(), Namespace: home}
+		}
+		r := &resourcetree.Reconciler{Client: mgr.GetClient(), Store: resourcetree.NewRedis(source), Home: home}
+		if o.LiveResources {
+			var err error
+			if r.Paths, err = resourcetree.NewPaths(ctx, mgr, home); err != nil {
+				return err
+			}
+		}
+		return r.SetupWithManager(mgr, concurrency) //nolint:contextcheck // a cache holds for as long as the manager
 	}
-	return &resourcetree.Reconciler{Client: mgr.GetClient(), Store: resourcetree.NewRedis(source), Home: home}
 }
 
 // dependencies is the controller of what travels beside Applications, without what it shares with others.

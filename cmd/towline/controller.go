@@ -72,7 +72,7 @@ func controllerOptions(o *options) controllers.Options {
 	return controllers.Options{
 		Enabled: o.enabled(), Concurrency: concurrency, ReportMaxBytes: o.reportMaxBytes, Move: o.move, Adopt: o.adopt,
 		Sources: o.sources, Search: o.search, ClusterClaims: o.clusterClaims, TakeOverGitOpsClusters: o.takeOverGitOpsClusters, Authorization: o.settings(),
-		Redis:        o.address(),
+		Redis: o.address(), LiveResources: o.live,
 		AppInfo:      o.appInfo,
 		Dependencies: o.dependencies, AfterRestore: o.afterRestore, AppNamespaces: o.appNamespaces,
 	}

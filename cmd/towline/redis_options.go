@@ -15,6 +15,7 @@ import (
 type redisOptions struct {
 	redis    resourcetree.Address
 	compress string
+	live     bool
 }
 
 // How Argo CD keeps entries in its Redis (--redis-compress of its own).
@@ -35,6 +36,9 @@ func (o *redisOptions) addFlags(fs *pflag.FlagSet) {
 		"file with the password for that Redis; default: none is needed")
 	fs.StringVar(&o.compress, "argocd-redis-compress", o.compress,
 		"how Argo CD keeps entries there, as its own --redis-compress says: gzip or none")
+	fs.BoolVar(&o.live, "argocd-live-resources", o.live,
+		"let argocd-server show, and by its users' rights change, what Applications consist of, where their destination is a cluster Secret with "+
+			"credentials and argocd-cm says cluster.inClusterEnabled: \"false\"; for an Argo CD of 3.5")
 }
 
 // validate returns every mistake in the options, each with the flag and what it takes.

@@ -20,8 +20,12 @@ const (
 	// expiry is how long an entry lives: as long as Argo CD's own (--app-state-cache-expiration).
 	expiry = time.Hour
 
-	// renewal is after how long an entry is renewed. Redis may have dropped it long before, or have been started anew.
-	renewal = 20 * time.Minute
+	// liveExpiry is how long an entry lives by which argocd-server reaches clusters: when Towline stands still, nobody takes it
+	// back.
+	liveExpiry = 3 * time.Minute
+
+	// renewals is how often an entry is renewed while it lives. Redis may have dropped it long before, or have been started anew.
+	renewals = 3
 )
 
 // Reconciler keeps the entry of one Application.
@@ -33,6 +37,9 @@ type Reconciler struct {
 
 	// Home is the namespace of Argo CD on the hub.
 	Home string
+
+	// Paths tells which Applications' resources argocd-server may reach; nil: none.
+	Paths *Paths
 
 	memory memory
 	outage outage
@@ -67,37 +74,41 @@ func shown(app *argocd.Application) bool {
 
 // show makes the entry say what the Application's status says, and tells when to look at it again.
 func (r *Reconciler) show(ctx context.Context, key types.NamespacedName, app *argocd.Application) (time.Duration, error) {
-	data := tree.Encode(app.Status.Resources)
+	live, lasts := r.Paths.live(ctx, app), expiry
+	if live {
+		lasts = liveExpiry
+	}
+	data := tree.Encode(app.Status.Resources, live)
 	digest := sha256.Sum256(data)
 	known := r.memory.get(key)
 	same := known.digest == digest
-	if fresh := time.Until(known.at.Add(renewal)); same && fresh > 0 && app.Refresh() == "" {
+	if fresh := time.Until(known.at.Add(lasts / renewals)); same && fresh > 0 && app.Refresh() == "" {
 		return fresh, nil
 	}
-	if err := r.write(ctx, key, data, same); err != nil {
+	if err := r.write(ctx, key, data, same, lasts); err != nil {
 		return 0, err
 	}
 	r.outage.ended(ctx)
 	r.memory.remember(key, entry{digest: digest, at: time.Now()})
-	return wait.Jitter(renewal, 0.1), nil
+	return wait.Jitter(lasts/renewals, 0.1), nil
 }
 
 // write makes the entry live on where it is said to be there, and otherwise, or where it is not, writes it.
-func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, data []byte, same bool) error {
+func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, data []byte, same bool, lasts time.Duration) error {
 	plain, err := r.Store.Plain(ctx)
 	if err != nil {
 		return err
 	}
 	place := tree.Key(key, r.Home, !plain)
 	if same {
-		if there, err := r.Store.Renew(ctx, place, expiry); there || err != nil {
+		if there, err := r.Store.Renew(ctx, place, lasts); there || err != nil {
 			return err
 		}
 	}
 	if !plain {
 		data = tree.Compress(data)
 	}
-	if err := r.Store.Set(ctx, place, tree.Channel(key, r.Home), data, expiry); err != nil {
+	if err := r.Store.Set(ctx, place, tree.Channel(key, r.Home), data, lasts); err != nil {
 		return err
 	}
 	written.WithLabelValues("set").Inc()

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -17,20 +20,34 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/clustersecret"
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// hub is a hub with one Application, or none.
+// hub is a hub with one Application, or none, and what Argo CD has there.
 type hub struct {
 	client.Client
-	app *argocd.Application
+	app      *argocd.Application
+	settings map[string]string
+	secret   *corev1.Secret
 }
 
 func (h *hub) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	if cm, ok := obj.(*corev1.ConfigMap); ok {
+		cm.Data = h.settings
+		return nil
+	}
 	if h.app == nil {
 		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
 	}
 	*obj.(*argocd.Application) = *h.app
+	return nil
+}
+
+func (h *hub) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	if by := opts[0].(client.MatchingFields)[byDestination]; h.secret != nil && slices.Contains(destinationsOf(h.secret), by) {
+		list.(*corev1.SecretList).Items = []corev1.Secret{*h.secret}
+	}
 	return nil
 }
 
@@ -39,12 +56,13 @@ type store struct {
 	entries map[string]string
 	asked   []string
 	away    error
+	lasts   time.Duration
 }
 
-func (s *store) Set(_ context.Context, key, _ string, value []byte, _ time.Duration) error {
+func (s *store) Set(_ context.Context, key, _ string, value []byte, lasts time.Duration) error {
 	s.asked = append(s.asked, "set "+key)
 	if s.away == nil {
-		s.entries[key] = string(value)
+		s.entries[key], s.lasts = string(value), lasts
 	}
 	return s.away
 }
@@ -84,7 +102,7 @@ func TestReconcile(t *testing.T) {
 	name := types.NamespacedName{Namespace: "argocd", Name: "guestbook"}
 	aged := func() {
 		e := r.memory.get(name)
-		e.at = e.at.Add(-renewal)
+		e.at = e.at.Add(-expiry / renewals)
 		r.memory.remember(name, e)
 	}
 	for _, step := range []struct {
@@ -165,6 +183,59 @@ func TestRedisIsAway(t *testing.T) {
 	}
 }
 
+// TestLive goes through what opens a way to the cluster and what closes it: the entry follows each time.
+func TestLive(t *testing.T) {
+	trimmed, err := clustersecret.TrimPlace(&corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{apis.LabelClusterName: "cluster1"}},
+		Data: map[string][]byte{
+			"name": []byte("one"), "server": []byte("https://one.example.com"), "config": []byte(`{"bearerToken":"t"}`),
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	secret := trimmed.(*corev1.Secret)
+	app := func(destination string) *argocd.Application {
+		a := guestbook()
+		a.Annotations[apis.AnnotationCluster] = "cluster1"
+		a.Spec.Raw = []byte(`{"destination":` + destination + `}`)
+		return a
+	}
+	const byName, byServer, inCluster = `{"name":"one"}`, `{"server":"https://one.example.com/"}`, `{"server":"https://kubernetes.default.svc"}`
+	refused := map[string]string{hubEnabled: "false"}
+	s, h := &store{entries: map[string]string{}}, &hub{app: app(byName), secret: secret, settings: refused}
+	r := &Reconciler{Client: h, Store: s, Home: "argocd", Paths: &Paths{Reader: h, Home: "argocd"}}
+	for _, step := range []struct {
+		what   string
+		change func()
+		live   bool
+	}{
+		{"a Secret with credentials", func() {}, true},
+		{"the in-cluster address", func() { h.app = app(inCluster) }, false},
+		{"the Secret's address", func() { h.app = app(byServer) }, true},
+		{"a hub that argocd-server may read", func() { h.settings = nil }, false},
+		{"one that it may not", func() { h.settings = refused }, true},
+		{"no Secret", func() { h.secret = nil }, false},
+		{"the Secret again", func() { h.secret = secret }, true},
+		{"another cluster", func() { h.app.Annotations[apis.AnnotationCluster] = "cluster2" }, false},
+		{"the cluster again", func() { h.app = app(byName) }, true},
+		{"not asked for", func() { r.Paths = nil }, false},
+	} {
+		step.change()
+		name := types.NamespacedName{Namespace: "argocd", Name: "guestbook"}
+		result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.entries[key]; strings.Contains(got, "on-its-cluster") == step.live {
+			t.Errorf("%s: got %s", step.what, got)
+		}
+		if want := map[bool]time.Duration{true: liveExpiry, false: expiry}[step.live]; s.lasts != want || result.RequeueAfter > want/2 {
+			t.Errorf("%s: lasts %s and is renewed after %s", step.what, s.lasts, result.RequeueAfter)
+		}
+	}
+}
+
 func TestWhatWakes(t *testing.T) {
 	for title, tc := range map[string]struct {
 		change func(*argocd.Application)
@@ -176,6 +247,8 @@ func TestWhatWakes(t *testing.T) {
 		"a refresh":        {func(a *argocd.Application) { a.Annotations[apis.AnnotationRefresh] = "hard" }, true},
 		"the pull label":   {func(a *argocd.Application) { delete(a.Labels, apis.LabelPull) }, true},
 		"skip-reconcile":   {func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationSkipReconcile) }, true},
+		"its destination":  {func(a *argocd.Application) { a.Spec.Raw = []byte(`{"destination":{"name":"one"}}`) }, true},
+		"its cluster":      {func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = "other" }, true},
 		"another resource": {func(a *argocd.Application) { a.Status.Resources = append(a.Status.Resources, argocd.ResourceStatus{}) }, true},
 	} {
 		after := guestbook()

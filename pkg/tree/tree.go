@@ -67,14 +67,17 @@ const (
 )
 
 // Encode is the tree of an Application with those resources, in JSON: the same for the same resources, in whatever
-// order they are. Hooks are not among them: they run and are done.
-func Encode(resources []argocd.ResourceStatus) []byte {
+// order they are. Hooks are not among them: they run and are done. live is what Path.Live says: without it, argocd-server
+// refuses whatever it is asked about a resource.
+func Encode(resources []argocd.ResourceStatus, live bool) []byte {
 	var guards, shown, pods []node
 	for i := range resources {
 		r := &resources[i]
 		n := node{Group: r.Group, Version: r.Version, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name, Health: r.Health}
 		switch {
 		case r.Hook:
+		case live:
+			shown = append(shown, n.found())
 		case n.pod():
 			pods = append(pods, n)
 		default:
@@ -105,8 +108,13 @@ func (n node) guard() node {
 // identified is the node with a UID, which the CLI needs for its tree. Argo CD's UI gives a node without a UID the same
 // key as this UID, and so draws a resource once.
 func (n node) identified() node {
-	n.UID = strings.Join([]string{n.Group, n.Kind, n.Namespace, n.Name}, "/")
 	n.Version += elsewhere
+	return n.found()
+}
+
+// found is a node that argocd-server goes by when it is asked for a resource.
+func (n node) found() node {
+	n.UID = strings.Join([]string{n.Group, n.Kind, n.Namespace, n.Name}, "/")
 	return n
 }
 

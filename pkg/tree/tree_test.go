@@ -24,21 +24,28 @@ func resources() []argocd.ResourceStatus {
 	}
 }
 
+// pod is a Pod that is in Git.
+func pod() argocd.ResourceStatus {
+	return argocd.ResourceStatus{Version: "v1", Kind: "Pod", Namespace: "guestbook", Name: "alone"}
+}
+
 // entry is what the contract test, e2e/programs/argocd, puts into a cache to have Argo CD read it.
 type entry struct {
 	Key, Value, CompressedKey string
 	Compressed                []byte
 	Channel                   string
 	OtherNamespaceKey         string
+	Live                      string
 }
 
 func TestGolden(t *testing.T) {
 	home, other := types.NamespacedName{Namespace: "argocd", Name: "guestbook"}, types.NamespacedName{Namespace: "team-a", Name: "guestbook"}
-	value := tree.Encode(resources())
+	value := tree.Encode(resources(), false)
 	got, err := json.MarshalIndent(entry{
 		Key: tree.Key(home, "argocd", false), Value: string(value),
 		CompressedKey: tree.Key(home, "argocd", true), Compressed: tree.Compress(value),
 		Channel: tree.Channel(home, "argocd"), OtherNamespaceKey: tree.Key(other, "argocd", false),
+		Live: string(tree.Encode(append(resources(), pod()), true)),
 	}, "", "  ")
 	if err != nil {
 		t.Fatal(err)
@@ -49,8 +56,10 @@ func TestGolden(t *testing.T) {
 func TestTheOrderDoesNotCount(t *testing.T) {
 	turned := resources()
 	slices.Reverse(turned)
-	if diff := cmp.Diff(string(tree.Encode(resources())), string(tree.Encode(turned))); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	for _, live := range []bool{false, true} {
+		if diff := cmp.Diff(string(tree.Encode(resources(), live)), string(tree.Encode(turned, live))); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
 	}
 }
 
@@ -61,9 +70,13 @@ type node struct {
 }
 
 func nodes(t *testing.T, of ...argocd.ResourceStatus) []node {
+	return decode(t, tree.Encode(of, false))
+}
+
+func decode(t *testing.T, entry []byte) []node {
 	t.Helper()
 	var out struct{ Nodes []node }
-	if err := json.Unmarshal(tree.Encode(of), &out); err != nil {
+	if err := json.Unmarshal(entry, &out); err != nil {
 		t.Fatal(err)
 	}
 	return out.Nodes
@@ -89,8 +102,7 @@ func TestTheFirstOfEachNameHasNoUID(t *testing.T) {
 
 // TestPodsHaveNoUID: with one, argocd-server would show the logs of the hub's pod of that name.
 func TestPodsHaveNoUID(t *testing.T) {
-	pod := argocd.ResourceStatus{Version: "v1", Kind: "Pod", Namespace: "guestbook", Name: "alone"}
-	got := nodes(t, append(resources(), pod)...)
+	got := nodes(t, append(resources(), pod())...)
 	last := got[len(got)-1]
 	if want := (node{Version: "v1", Kind: "Pod", Namespace: "guestbook", Name: "alone"}); cmp.Diff(want, last) != "" {
 		t.Errorf("got %+v", last)
@@ -108,5 +120,21 @@ func TestListedOnce(t *testing.T) {
 	want := map[string]int{"/Namespace//guestbook": 1, "/Service/guestbook/guestbook-ui": 1, "apps/Deployment/guestbook/guestbook-ui": 1}
 	if diff := cmp.Diff(want, uids); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestLiveNodes: each resource has one node, which argocd-server goes by.
+func TestLiveNodes(t *testing.T) {
+	got := decode(t, tree.Encode(append(resources(), pod()), true))
+	uids := map[string]string{}
+	for _, n := range got {
+		uids[n.UID] = n.Version
+	}
+	want := map[string]string{
+		"/Namespace//guestbook": "v1", "/Pod/guestbook/alone": "v1",
+		"/Service/guestbook/guestbook-ui": "v1", "apps/Deployment/guestbook/guestbook-ui": "v1",
+	}
+	if diff := cmp.Diff(want, uids); diff != "" || len(got) != len(want) {
+		t.Errorf("%d nodes (-want +got):\n%s", len(got), diff)
 	}
 }

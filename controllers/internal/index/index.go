@@ -197,6 +197,11 @@ func ApplicationsOfProject(ctx context.Context, c client.Reader, project string)
 	return lookUp(ctx, c, client.MatchingFields{ByProject: project})
 }
 
+// AllApplications are those of the whole hub that the cache holds.
+func AllApplications(ctx context.Context, c client.Reader) []types.NamespacedName {
+	return lookUp(ctx, c)
+}
+
 // ApplicationsOfNamespace are the Applications of a namespace of the hub.
 func ApplicationsOfNamespace(ctx context.Context, c client.Reader, namespace string) []types.NamespacedName {
 	return lookUp(ctx, c, client.InNamespace(namespace))

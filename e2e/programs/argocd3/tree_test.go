@@ -25,6 +25,7 @@ type entry struct {
 	Compressed                []byte
 	Channel                   string
 	OtherNamespaceKey         string
+	Live                      string
 }
 
 func written(t *testing.T) (entry, *redis.Client) {
@@ -83,6 +84,31 @@ func TestArgoCDReadsTheTree(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestArgoCDFindsLiveNodes: where argocd-server reaches the cluster, it goes by each resource, and shows the logs of each Pod.
+func TestArgoCDFindsLiveNodes(t *testing.T) {
+	e, _ := written(t)
+	server := miniredis.RunT(t)
+	if err := server.Set(e.Key, e.Live); err != nil {
+		t.Fatal(err)
+	}
+	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
+	t.Cleanup(func() { client.Close() })
+	var got v1alpha1.ApplicationTree
+	if err := appState(client, cacheutil.RedisCompressionNone).GetAppResourcesTree("guestbook", &got); err != nil {
+		t.Fatal(err)
+	}
+	uids, _ := listed(got)
+	want := []string{"/Namespace//guestbook", "/Pod/guestbook/alone", "/Service/guestbook/guestbook-ui", "apps/Deployment/guestbook/guestbook-ui"}
+	if !slices.Equal(uids, want) || len(got.Nodes) != len(want) {
+		t.Errorf("got %v of %d nodes, want %v", uids, len(got.Nodes), want)
+	}
+	for _, n := range got.Nodes {
+		if found := got.FindNode(n.Group, n.Kind, n.Namespace, n.Name); found == nil || found.UID == "" || found.Version != "v1" {
+			t.Errorf("argocd-server does not find %s: %+v", n.FullName(), found)
+		}
 	}
 }
 

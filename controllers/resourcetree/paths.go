@@ -1,0 +1,122 @@
+package resourcetree
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/controllers/internal/leaderless"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/clustersecret"
+	"github.com/towline-io/towline/pkg/tree"
+)
+
+// +kubebuilder:rbac:groups="",namespace=argocd,resources=secrets,verbs=list;watch
+// +kubebuilder:rbac:groups="",namespace=argocd,resources=configmaps,resourceNames=argocd-cm,verbs=list;watch
+
+const (
+	// settings is the ConfigMap of Argo CD's settings.
+	settings = "argocd-cm"
+
+	// hubEnabled is its key for whether Argo CD may work with the cluster that it runs on. Argo CD takes everything but "false",
+	// and nothing, for true.
+	hubEnabled = "cluster.inClusterEnabled"
+
+	// byDestination finds the cluster Secrets that a destination means: "name <name>" or "server <address>".
+	byDestination = "secret.destination"
+)
+
+// Paths tells to which Applications' clusters the hub's argocd-server has a way of its own.
+type Paths struct {
+	// Reader holds the cluster Secrets of Argo CD's namespace, and its settings.
+	client.Reader
+
+	// Home is that namespace.
+	Home string
+
+	cache cache.Cache // is Reader, where there is a manager
+}
+
+// NewPaths makes a cache of what decides, and adds it to a manager. It is one of its own: it holds less of each Secret than
+// others need, and of the credentials nothing.
+func NewPaths(ctx context.Context, mgr ctrl.Manager, home string) (*Paths, error) {
+	c, err := cache.New(mgr.GetConfig(), cache.Options{
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+		ReaderFailOnMissingInformer: true,
+		DefaultNamespaces:           map[string]cache.Config{home: {}},
+		ByObject: map[client.Object]cache.ByObject{
+			&corev1.Secret{}: {
+				Label:     labels.SelectorFromSet(labels.Set{apis.LabelSecretType: apis.SecretTypeCluster}),
+				Transform: clustersecret.TrimPlace,
+			},
+			&corev1.ConfigMap{}: {Field: fields.OneTermEqualSelector("metadata.name", settings), Transform: hubEnabledOnly},
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := c.IndexField(ctx, &corev1.Secret{}, byDestination, destinationsOf); err != nil {
+		return nil, err
+	}
+	for _, kind := range []client.Object{&corev1.Secret{}, &corev1.ConfigMap{}} {
+		if _, err := c.GetInformer(ctx, kind, cache.BlockUntilSynced(false)); err != nil {
+			return nil, err
+		}
+	}
+	return &Paths{Reader: c, Home: home, cache: c}, mgr.Add(leaderless.Cache{Cache: c})
+}
+
+// live tells whether the nodes of an Application are to be found by argocd-server. What cannot be read is no way.
+func (p *Paths) live(ctx context.Context, app *argocd.Application) bool {
+	if p == nil {
+		return false
+	}
+	name, server := app.Destination()
+	by := "name " + name
+	if server != "" {
+		by = "server " + server
+	}
+	secrets := &corev1.SecretList{}
+	if p.List(ctx, secrets, client.MatchingFields{byDestination: by}, client.UnsafeDisableDeepCopy) != nil {
+		return false
+	}
+	path := tree.Path{Cluster: app.Cluster(), Name: name, Server: server, HubRefused: p.hubRefused(ctx)}
+	for i := range secrets.Items {
+		path.Secrets = append(path.Secrets, clustersecret.PlaceOf(&secrets.Items[i]))
+	}
+	return path.Live()
+}
+
+// hubRefused tells whether Argo CD refuses to work with the cluster that it runs on.
+func (p *Paths) hubRefused(ctx context.Context) bool {
+	cm := &corev1.ConfigMap{}
+	err := p.Get(ctx, types.NamespacedName{Namespace: p.Home, Name: settings}, cm, client.UnsafeDisableDeepCopy)
+	return err == nil && cm.Data[hubEnabled] == "false"
+}
+
+// destinationsOf are how destinations mean the cluster of a Secret.
+func destinationsOf(obj client.Object) []string {
+	p := clustersecret.PlaceOf(obj.(*corev1.Secret))
+	return []string{"name " + p.Name, "server " + p.Server}
+}
+
+// hubEnabledOnly leaves of the settings what is read of them.
+func hubEnabledOnly(obj any) (any, error) {
+	cm, ok := obj.(*corev1.ConfigMap)
+	if !ok {
+		return obj, nil // a tombstone
+	}
+	out := &corev1.ConfigMap{TypeMeta: cm.TypeMeta}
+	out.Namespace, out.Name, out.UID, out.ResourceVersion = cm.Namespace, cm.Name, cm.UID, cm.ResourceVersion
+	if value, there := cm.Data[hubEnabled]; there {
+		out.Data = map[string]string{hubEnabled: value}
+	}
+	return out, nil
+}
