@@ -9,6 +9,10 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
+// trimmed is the key that stands for credentials in a trimmed Secret. A cache may trim an object twice. No real Secret can have a key
+// with a space.
+const trimmed = "has credentials"
+
 // Place is what a cluster Secret tells of the way to its cluster, without what lets anybody in.
 type Place struct {
 	// Name and Server are what destinations of Applications say.
@@ -23,7 +27,7 @@ type Place struct {
 
 // PlaceOf is that of a Secret that TrimPlace has been at.
 func PlaceOf(s *corev1.Secret) Place {
-	_, credentials := s.Data[keyConfig]
+	_, credentials := s.Data[trimmed]
 	return Place{Name: NameOf(s), Server: ServerOf(s), Cluster: s.Labels[apis.LabelClusterName], Credentials: credentials}
 }
 
@@ -44,8 +48,8 @@ func TrimPlace(obj any) (any, error) {
 			out.Data[key] = value
 		}
 	}
-	if letsIn(s.Data[keyConfig]) {
-		out.Data[keyConfig] = nil
+	if _, known := s.Data[trimmed]; known || letsIn(s.Data[keyConfig]) {
+		out.Data[trimmed] = nil
 	}
 	return out, nil
 }

@@ -34,6 +34,9 @@ func TestPlaceOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if trimmed, err = clustersecret.TrimPlace(trimmed); err != nil { // as a cache does with what it lists
+			t.Fatal(err)
+		}
 		want := clustersecret.Place{Name: "one", Server: "https://one.example.com", Cluster: "cluster1", Credentials: credentials}
 		if diff := cmp.Diff(want, clustersecret.PlaceOf(trimmed.(*corev1.Secret))); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", config, diff)
