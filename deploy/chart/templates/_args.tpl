@@ -50,6 +50,9 @@
 {{- end }}
 {{- end }}
 {{- end }}
+{{- if .Values.argocd.liveResources }}
+- --argocd-live-resources
+{{- end }}
 {{- end }}
 
 {{- define "towline.args.authorization" -}}
