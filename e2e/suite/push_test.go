@@ -27,9 +27,9 @@ func asks(ctx context.Context, account string) {
 	Expect(hub.Patch(ctx, g, client.MergeFrom(before))).To(Succeed())
 }
 
-// withTokens puts tokens of an account of these clusters on the hub, by which an Argo CD may deploy there, and lets Towline read
-// them, until the spec ends.
-func withTokens(ctx context.Context, account string, clusters ...string) {
+// withReadTokens puts tokens of an account of these clusters on the hub, by which an Argo CD may read there, and lets Towline read
+// the tokens, until the spec ends.
+func withReadTokens(ctx context.Context, account string, clusters ...string) {
 	GinkgoHelper()
 	Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "deploy/components/managed-serviceaccount/role.yaml")).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) {
@@ -38,12 +38,22 @@ func withTokens(ctx context.Context, account string, clusters ...string) {
 	})
 	for _, on := range clusters {
 		token := mintToken(ctx, on, account)
-		_, err := f.Cluster(on).Kubectl(ctx, "create", "clusterrolebinding", account+"-deploys", "--clusterrole=cluster-admin",
-			"--serviceaccount=default:"+account)
-		Expect(err).NotTo(HaveOccurred())
 		Expect(hub.Create(ctx, token)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has its own
 			Expect(hub.Delete(ctx, token)).To(Succeed())
+		})
+	}
+}
+
+// withTokens does the same, and an Argo CD may deploy by the tokens.
+func withTokens(ctx context.Context, account string, clusters ...string) {
+	GinkgoHelper()
+	withReadTokens(ctx, account, clusters...)
+	for _, on := range clusters {
+		_, err := f.Cluster(on).Kubectl(ctx, "create", "clusterrolebinding", account+"-deploys", "--clusterrole=cluster-admin",
+			"--serviceaccount=default:"+account)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has its own
 			_, err := f.Cluster(on).Kubectl(ctx, "delete", "clusterrolebinding", account+"-deploys")
 			Expect(err).NotTo(HaveOccurred())
 		})
