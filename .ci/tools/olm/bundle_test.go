@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/operator-framework/api/pkg/manifests"
+	operatorsv1alpha1 "github.com/operator-framework/api/pkg/operators/v1alpha1"
 	"github.com/operator-framework/api/pkg/validation"
 	validator "github.com/operator-framework/api/pkg/validation/interfaces"
 )
@@ -30,6 +31,23 @@ func TestBundle(t *testing.T) {
 		}
 		for _, e := range r.Warnings {
 			t.Logf("%s: %s", r.Name, e.Error())
+		}
+	}
+}
+
+// TestRolesStayRoles: the Operator Lifecycle Manager makes ClusterRoles of the Roles of an operator for all namespaces. Towline's would
+// let it read the Secrets of the whole hub.
+func TestRolesStayRoles(t *testing.T) {
+	bundle, err := manifests.GetBundleFromDir("../../../deploy/bundle/manifests")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(bundle.CSV.Spec.InstallStrategy.StrategySpec.Permissions) == 0 {
+		t.Fatal("there is no Role")
+	}
+	for _, m := range bundle.CSV.Spec.InstallModes {
+		if want := m.Type == operatorsv1alpha1.InstallModeTypeOwnNamespace; m.Supported != want {
+			t.Errorf("%s is supported: %t", m.Type, m.Supported)
 		}
 	}
 }
