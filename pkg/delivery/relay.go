@@ -210,8 +210,15 @@ func (d *decision) withdrawSent() bool {
 }
 
 // dropOperation takes an operation off the hub that asks for nothing, and says so.
+//
+// It may be what is left of a sync that a RollingSync asks for once more. The ApplicationSet controller (Argo CD 2.14 to 3.5) waits for
+// that sync, and looks at the set again for nothing that an operation changes. It does for an annotation: a refresh, which it
+// leaves in place, has it ask in full.
 func (d *decision) dropOperation(out *relayed) {
 	d.takeOperation(none, out)
+	if _, ofSet := d.to.ApplicationSet(); ofSet && d.to.Refresh() == "" {
+		d.hub().Annotations = map[string]*string{apis.AnnotationRefresh: ptr.To("normal")}
+	}
 	d.plan.Events = append(d.plan.Events, Event{
 		Warning: true, Reason: apis.ReasonOperationInvalid, Action: "Propagate",
 		Note: "the requested operation asked for nothing, as it had no sync, and was taken off: request it again if a sync is still wanted",

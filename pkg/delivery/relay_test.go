@@ -93,7 +93,13 @@ func TestRelay(t *testing.T) {
 				w.Annotations[apis.AnnotationOrphanedAt] = "then"
 			}),
 			want: []string{"update cluster1", "PropagationError OperationInvalid"}},
-		"that asks for nothing":    {is: of(app().Operation(`{}`)).own(t), want: []string{"hub: operation null", "event OperationInvalid"}},
+		"that asks for nothing": {is: of(app().Operation(`{}`)).own(t), want: []string{"hub: operation null", "event OperationInvalid"}},
+		"that asks for nothing, of a set": {
+			is:   of(app().ApplicationSet("set").Operation(`{"info":[]}`)).own(t),
+			want: []string{"hub: operation null", "hub: refresh normal", "event OperationInvalid"}},
+		"that asks for nothing, of a set that refreshes": {
+			is:   of(app().ApplicationSet("set").Operation(`{"info":[]}`).Annotation(apis.AnnotationRefresh, "hard")).own(t),
+			want: []string{"hub: operation null", "event OperationInvalid"}},
 		"to be sent":               {is: of(asks()).own(t), want: []string{"update cluster1"}},
 		"before anything is there": {is: of(asks()), want: []string{"create cluster1", "  event Propagated"}},
 		"on its way":               {is: of(asks()).own(t, carrying, unanswered), want: []string{}},
