@@ -90,12 +90,12 @@ func (p *Process) Kill() error {
 // Restart starts the process again after Stop, Kill or its own end, with the same arguments.
 func (p *Process) Restart(ctx context.Context) error { return p.process.start(ctx) }
 
-// FreePorts gives ports of 127.0.0.1 that nobody listens on, for programs of Run.
+// FreePorts gives ports of 127.0.0.1 that nobody listens on, for programs of Run. It gives none twice: a program that is ready may
+// listen on the others of its ports only a moment later, and one that is stopped for a while finds its own again.
 func (f *Fleet) FreePorts(n int) ([]int, error) {
-	ports := newPortAllocator(0, fmt.Sprintf("%s run %d", f.paths.root, os.Getpid()))
 	out := make([]int, n)
 	for i := range out {
-		port, err := ports.take("a program of Run")
+		port, err := f.ports.take("a program of Run")
 		if err != nil {
 			return nil, err
 		}

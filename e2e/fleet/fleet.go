@@ -3,6 +3,7 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -20,12 +21,17 @@ type Fleet struct {
 	clusters []*Cluster
 	stop     func()
 
+	ports *portAllocator // for programs of Run
+
 	mu   sync.Mutex
 	runs []*Process
 }
 
 func newFleet(dirs paths, status Status, c control) (*Fleet, error) {
-	f := &Fleet{paths: dirs, control: c, Git: &Git{dir: dirs.git(), url: status.Git}}
+	f := &Fleet{
+		paths: dirs, control: c, Git: &Git{dir: dirs.git(), url: status.Git},
+		ports: newPortAllocator(0, fmt.Sprintf("%s run %d", dirs.root, os.Getpid())),
+	}
 	for _, plane := range status.Planes {
 		config, err := loadRESTConfig(plane.Kubeconfig)
 		if err != nil {
