@@ -8,7 +8,6 @@ import (
 
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -67,8 +66,7 @@ func (o *options) names(cmd *cobra.Command, kind schema.GroupVersionKind) []stri
 	if err != nil {
 		return nil
 	}
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	list := metadataList(kind)
 	opts := []client.ListOption{client.Limit(pageSize)}
 	if kind == applicationKind || kind == applicationSetKind {
 		namespace, err := o.namespace()

@@ -129,13 +129,18 @@ func metadata(gvk schema.GroupVersionKind) *metav1.PartialObjectMetadata {
 	return m
 }
 
+// metadataList is an empty list of objects of a kind, of which metadata alone is asked for.
+func metadataList(gvk schema.GroupVersionKind) *metav1.PartialObjectMetadataList {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+	return list
+}
+
 // eachMetadata hands the metadata of each object of a kind to take.
 func eachMetadata(
 	ctx context.Context, c client.Reader, gvk schema.GroupVersionKind, take func(*metav1.PartialObjectMetadata), opts ...client.ListOption,
 ) error {
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
-	return pages(ctx, c, list, pageSize, func(page *metav1.PartialObjectMetadataList) error {
+	return pages(ctx, c, metadataList(gvk), pageSize, func(page *metav1.PartialObjectMetadataList) error {
 		for i := range page.Items {
 			take(&page.Items[i])
 		}

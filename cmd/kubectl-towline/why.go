@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
@@ -106,8 +105,7 @@ func (h *hub) facts(ctx context.Context, t *towline, key types.NamespacedName, c
 
 // applicationOn is the Application of an ApplicationSet on a cluster; nil where it has made none.
 func (h *hub) applicationOn(ctx context.Context, set types.NamespacedName, cluster string) (*argocd.Application, error) {
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(argocd.GroupVersion.WithKind("ApplicationList"))
+	list := metadataList(applicationKind)
 	if err := h.List(ctx, list, client.InNamespace(set.Namespace), client.HasLabels{apis.LabelPull}); err != nil {
 		return nil, err
 	}
@@ -215,8 +213,7 @@ func (h *hub) generators(ctx context.Context, f *why.Facts, set *applicationSet)
 
 // secret reads whether Argo CD knows the cluster. Of Secrets, metadata alone is asked for.
 func (h *hub) secret(ctx context.Context, f *why.Facts) error {
-	secrets := &metav1.PartialObjectMetadataList{}
-	secrets.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("SecretList"))
+	secrets := metadataList(corev1.SchemeGroupVersion.WithKind("Secret"))
 	err := h.List(ctx, secrets, client.InNamespace(f.Set.Namespace), client.MatchingLabels{apis.LabelSecretType: apis.SecretTypeCluster})
 	switch {
 	case apierrors.IsForbidden(err):
