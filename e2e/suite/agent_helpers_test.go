@@ -39,23 +39,41 @@ func create(ctx context.Context, name, on string) {
 // removeAddOn takes the add-ons off all clusters. What OCM has made for them goes after them, and would go from under an agent
 // of a spec that asks for the add-on again before that. The work agents keep the rights of example/managed and no others: a spec
 // that takes those away means it.
+//
+// The add-on manager takes the add-ons off, as their Placements choose no cluster any more. One that somebody else deletes is
+// made again while the manager has not seen yet that it is not asked for, and leaves its rights behind when it goes.
 func removeAddOn(ctx context.Context) {
 	GinkgoHelper()
-	patchAddOn(ctx, "clustermanagementaddon", towline.AddOn, installedByHand) // otherwise a Placement brings it back
-	_, err := f.Hub.Kubectl(ctx, "delete", "clustermanagementaddons.addon.open-cluster-management.io", towline.RightsAddOn, "--wait=false")
-	Expect(err).NotTo(HaveOccurred())
-	_, err = f.Hub.Kubectl(ctx, "delete", "managedclusteraddons.addon.open-cluster-management.io", "--all", "--all-namespaces", "--wait=false")
-	Expect(err).NotTo(HaveOccurred())
 	for _, c := range f.Clusters() {
+		Eventually(ctx, addOnsOf).WithArguments(c.Name()).Should(ContainElement(towline.RightsAddOn), "the manager has not seen that it is asked for")
+	}
+	for _, addOn := range []string{towline.AddOn, towline.RightsAddOn} {
+		patchAddOn(ctx, "clustermanagementaddon", addOn, installedNowhere)
+	}
+	for _, c := range f.Clusters() {
+		Eventually(ctx, addOnsOf).WithArguments(c.Name()).ShouldNot(ContainElements(BeElementOf(towline.AddOn, towline.RightsAddOn)))
 		for _, addOn := range []string{towline.AddOn, towline.RightsAddOn} {
 			deploys := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: c.Name(), Name: "addon-" + addOn + "-deploy-0"}}
 			Eventually(ctx, read(hub, deploys)).Should(BeNil(), c.Name())
 		}
 		identity := secretOn(towline.AddOnNamespace, towline.AddOn+"-hub-kubeconfig")
 		Eventually(ctx, read(cluster[c.Name()], identity)).Should(BeNil(), c.Name())
-		_, err := c.Kubectl(ctx, "delete", "rolebinding", "towline:work-agent", "--namespace", argocdNamespace, "--ignore-not-found")
+		_, err := c.Kubectl(ctx, "delete", "rolebinding", addOnBinding, "--namespace", argocdNamespace, "--ignore-not-found")
 		Expect(err).NotTo(HaveOccurred())
 	}
+	patchAddOn(ctx, "clustermanagementaddon", towline.AddOn, installedByHand)
+	_, err := f.Hub.Kubectl(ctx, "delete", "clustermanagementaddons.addon.open-cluster-management.io", towline.RightsAddOn)
+	Expect(err).NotTo(HaveOccurred())
+}
+
+// addOnBinding is the RoleBinding by which the add-on of rights gives the work agent its own. It outlives the add-on.
+const addOnBinding = "towline:work-agent"
+
+// addOnsOf are the names of the add-ons that a cluster has.
+func addOnsOf(ctx context.Context, on string) ([]string, error) {
+	names, err := f.Hub.Kubectl(ctx, "get", "managedclusteraddons.addon.open-cluster-management.io", "--namespace", on,
+		"--output", "jsonpath={.items[*].metadata.name}")
+	return strings.Fields(names), err
 }
 
 // appReportOf is the report on the hub Application, to read.

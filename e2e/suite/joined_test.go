@@ -7,8 +7,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/towline-io/towline/e2e/towline"
 )
@@ -19,6 +17,9 @@ const agentByPlacement = `{"spec": {"installStrategy": {"type": "Placements", "p
 
 // installedByHand is what deploy/addon says of it.
 const installedByHand = `{"spec": {"installStrategy": {"type": "Manual", "placements": null}}}`
+
+// installedNowhere has the add-on manager take an add-on off every cluster.
+const installedNowhere = `{"spec": {"installStrategy": {"type": "Placements", "placements": []}}}`
 
 // fromMirror has clusters pull the agent's image from a mirror.
 const fromMirror = `{"spec": {"registries": [{"mirror": "mirror.local/edge"}]}}`
@@ -84,8 +85,7 @@ var _ = Describe("A cluster that joins a running fleet", Ordered, Serial, func()
 		expectHealthy(ctx, app)
 		AddReportEntry(fmt.Sprintf("Healthy %.1f s after it was Available", time.Since(began).Seconds()))
 		deployment(ctx, newcomer, "joined")
-		Expect(read(cluster[newcomer], &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{
-			Namespace: argocdNamespace, Name: "towline:work-agent:applications"}})(ctx)).To(BeNil(), "somebody applied example/managed")
+		Expect(read(cluster[newcomer], workAgentBinding())(ctx)).To(BeNil(), "somebody applied example/managed")
 		expectAddOnAvailable(ctx, newcomer, towline.RightsAddOn)
 	})
 

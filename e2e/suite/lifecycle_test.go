@@ -196,18 +196,10 @@ var _ = Describe("A mistake", func() {
 	})
 
 	It("a missing right of the work agent is told with the agent's words, and over when it is granted", func(ctx SpecContext) {
-		binding := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: "towline:work-agent:applications"}}
-		granted, err := read(cluster["cluster2"], binding)(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(cluster["cluster2"].Delete(ctx, binding)).To(Succeed())
-		restore := func(ctx context.Context) {
-			granted.ObjectMeta = metav1.ObjectMeta{Namespace: granted.Namespace, Name: granted.Name}
-			Expect(client.IgnoreAlreadyExists(cluster["cluster2"].Create(ctx, granted.DeepCopy()))).To(Succeed())
-		}
-		DeferCleanup(restore)
+		grant := withoutWorkAgentRights(ctx, "cluster2")
 		app := standalone(ctx, "forbidden", "cluster2")
 		expectCondition(ctx, app.Name, apis.ConditionWorkApplyError, "forbidden")
-		restore(ctx)
+		grant(ctx)
 		expectHealthy(ctx, app.Name)
 		expectNoCondition(ctx, app.Name, apis.ConditionWorkApplyError)
 	})
@@ -253,14 +245,41 @@ var _ = Describe("A managed cluster", func() {
 func applicationsIn(ctx context.Context, on, namespace string) {
 	GinkgoHelper()
 	namespaceOn(ctx, cluster[on], namespace)
-	binding := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: "towline:work-agent:applications"}}
-	binding, err := read(cluster[on], binding)(ctx)
+	binding, err := read(cluster[on], workAgentBinding())(ctx)
 	Expect(err).NotTo(HaveOccurred())
 	binding.ObjectMeta = metav1.ObjectMeta{Namespace: namespace, Name: binding.Name}
 	Expect(client.IgnoreAlreadyExists(cluster[on].Create(ctx, binding))).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has a context of its own
 		Expect(cluster[on].Delete(ctx, binding)).To(Succeed())
 	})
+}
+
+// withoutWorkAgentRights takes its rights to Applications from a cluster's work agent for a spec, or until they are granted again,
+// and waits until the cluster refuses it. The rights that an add-on brought go too: they outlive it, and are given back to nobody.
+func withoutWorkAgentRights(ctx context.Context, on string) (grant func(context.Context)) {
+	GinkgoHelper()
+	binding, err := read(cluster[on], workAgentBinding())(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	grant = func(ctx context.Context) {
+		binding.ObjectMeta = metav1.ObjectMeta{Namespace: binding.Namespace, Name: binding.Name}
+		Expect(client.IgnoreAlreadyExists(cluster[on].Create(ctx, binding))).To(Succeed())
+	}
+	DeferCleanup(grant)
+	brought := workAgentBinding()
+	brought.Name = addOnBinding
+	agent := must(clientFromKubeconfig(must(f.Cluster(on).ServiceAccountKubeconfig(ctx, "open-cluster-management-agent", "klusterlet-work-sa"))))
+	Eventually(ctx, func(g Gomega, ctx context.Context) {
+		for _, b := range []*rbacv1.RoleBinding{workAgentBinding(), brought} {
+			g.Expect(client.IgnoreNotFound(cluster[on].Delete(ctx, b))).To(Succeed())
+		}
+		g.Expect(agent.List(ctx, &argocd.ApplicationList{}, client.InNamespace(argocdNamespace))).To(MatchError(ContainSubstring("forbidden")))
+	}).Should(Succeed(), "something else gives it rights")
+	return grant
+}
+
+// workAgentBinding is the RoleBinding of example/managed, to read.
+func workAgentBinding() *rbacv1.RoleBinding {
+	return &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: "towline:work-agent:applications"}}
 }
 
 // byOlderController makes an Application with a work as the first pull controllers made them, and waits until it runs.

@@ -8,9 +8,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -127,16 +125,10 @@ var _ = Describe("A cluster whose API server fails", func() {
 	// forbids is one that answers with errors, to an agent that has no watch from before.
 	forbids := func(ctx context.Context) (back func(context.Context)) {
 		GinkgoHelper()
-		binding := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: "towline:work-agent:applications"}}
-		binding, err := read(cluster[on], binding)(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(cluster[on].Delete(ctx, binding)).To(Succeed())
+		grant := withoutWorkAgentRights(ctx, on)
 		Expect(f.Cluster(on).StopProcess(ctx, "work-agent")).To(Succeed())
 		Expect(f.Cluster(on).StartProcess(ctx, "work-agent")).To(Succeed())
-		return func(ctx context.Context) {
-			binding.ResourceVersion, binding.UID = "", ""
-			Expect(client.IgnoreAlreadyExists(cluster[on].Create(ctx, binding))).To(Succeed())
-		}
+		return grant
 	}
 	namespaceChanged := func(ctx context.Context, app *argocd.Application) {
 		GinkgoHelper()

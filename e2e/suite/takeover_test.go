@@ -202,8 +202,7 @@ func said(w *workv1.ManifestWork) string {
 // agentMay lets the work agent of a cluster do everything there, as the product's may.
 func agentMay(ctx context.Context, on string) {
 	GinkgoHelper()
-	binding := &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: "towline:work-agent:applications"}}
-	binding = must(read(cluster[on], binding)(ctx))
+	binding := must(read(cluster[on], workAgentBinding())(ctx))
 	all := &rbacv1.ClusterRoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Name: "work-agent-may-all"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
