@@ -88,7 +88,7 @@ test: ## Everything that must pass.
 	go test -race -c -o /dev/null ./controllers # compiled once, for both halves
 	@$(MAKE) --no-print-directory -j3 $(IN_TURN) step-envtest-half step-envtest-rest step-beside
 	$(call step,test-simulation)
-	$(call step,e2e)
+	$(call step,e2e-short)
 	@printf '\n==> all tests passed\n'
 
 # The tests against an API server wait more than they work. So they run in two halves, each with an API server of its
@@ -169,6 +169,10 @@ test-fleet: ## The tests of the fleet program itself, on real fleets.
 .PHONY: e2e
 e2e: ## The end-to-end suite: a hub and clusters as local processes.
 	go -C e2e test ./suite/... -count=1 -v -timeout $(E2E_TIMEOUT) -ginkgo.v -ginkgo.no-color -ginkgo.randomize-all $(E2E_FLAGS)
+
+.PHONY: e2e-short
+e2e-short: ## All of it but the specs that mostly wait: twelve take a third of the time.
+	@$(MAKE) --no-print-directory e2e E2E_FLAGS="-ginkgo.label-filter=!long $(E2E_FLAGS)"
 
 .PHONY: bench
 bench: ## Measure Towline on a hub of CLUSTERS × SETS Applications; see docs/scale.md.

@@ -170,7 +170,7 @@ var _ = Describe("The agent add-on", Ordered, Serial, func() {
 		expectSameDetail(ctx, "cluster1", name)
 	})
 
-	It("lives through a hub that is away, and catches up", func(ctx SpecContext) {
+	It("lives through a hub that is away, and catches up", long, func(ctx SpecContext) {
 		name, pid := apps["cluster2"], agents["cluster2"].PID()
 		back := outage(ctx, func(string) {
 			addConfigMap(ctx, "while-the-hub-is-away")
@@ -228,7 +228,7 @@ var _ = Describe("The agent add-on", Ordered, Serial, func() {
 		Eventually(ctx, read(hub, report)).Should(BeNil())
 	})
 
-	It("leaves no report that has no work", func(ctx SpecContext) {
+	It("leaves no report that has no work", long, func(ctx SpecContext) {
 		report := &v1alpha1.ApplicationReport{ObjectMeta: metav1.ObjectMeta{Namespace: "cluster1", Name: "of-no-work"}}
 		report.Application = v1alpha1.ReportedApplication{Namespace: argocdNamespace, Name: "of-no-work", ResourceVersion: "1"}
 		report.ObservedAt = "2026-01-02T03:04:05Z"
@@ -236,7 +236,7 @@ var _ = Describe("The agent add-on", Ordered, Serial, func() {
 		Eventually(ctx, read(hub, report.DeepCopy())).WithTimeout(2 * time.Minute).Should(BeNil())
 	})
 
-	It("has 200 Applications in less than 64 MiB", func(ctx SpecContext) {
+	It("has 200 Applications in less than 64 MiB", long, func(ctx SpecContext) {
 		const namespace, clusterName, count = "agent-load", "cluster-load", 200
 		namespaceOn(ctx, cluster["cluster1"], namespace)
 		namespaceOn(ctx, hub, clusterName)

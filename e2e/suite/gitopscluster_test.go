@@ -148,7 +148,7 @@ var _ = Describe("A GitOpsCluster", func() {
 		show(ctx, "imported", "describe", "gitopsclusters", "clusters")
 	})
 
-	It("moves a cluster to another overlay by a label, and takes it off in order", func(ctx SpecContext) {
+	It("moves a cluster to another overlay by a label, and takes it off in order", long, func(ctx SpecContext) {
 		const app = "cluster1-environment"
 		deployed := func(name string) func(context.Context) (int32, error) {
 			return func(ctx context.Context) (int32, error) {
@@ -189,7 +189,7 @@ var _ = Describe("A GitOpsCluster", func() {
 		AddReportEntry(fmt.Sprintf("app and Secret gone after %.2f s", time.Since(began).Seconds()))
 	})
 
-	It("has ApplicationSets follow its Placement at once, by the ConfigMap that the console names", func(ctx SpecContext) {
+	It("has ApplicationSets follow its Placement at once, by the ConfigMap that the console names", long, func(ctx SpecContext) {
 		apps := []string{"cluster1-followed", "cluster2-followed", "cluster3-followed"}
 		withoutApplicationSet("followed", apps...)
 		apply(ctx, `apiVersion: argoproj.io/v1alpha1
@@ -230,7 +230,7 @@ spec:
 		}).Should(BeEmpty())
 	})
 
-	It("keeps a cluster known that has left its Placement while an Application targets it", func(ctx SpecContext) {
+	It("keeps a cluster known that has left its Placement while an Application targets it", long, func(ctx SpecContext) {
 		app := standalone(ctx, "lingering", "cluster2")
 		expectHealthy(ctx, app.Name)
 		chooseAllBut(ctx, "cluster2")

@@ -17,7 +17,7 @@ import (
 const quiet = time.Minute
 
 var _ = Describe("An Application that has been synced, refreshed and operated on", func() {
-	It("is written no more by anyone on the hub, though its cluster goes on comparing", func(ctx SpecContext) {
+	It("is written no more by anyone on the hub, though its cluster goes on comparing", long, func(ctx SpecContext) {
 		const name = "quiet"
 		app := standalone(ctx, name, busyCluster)
 		there := func(ctx context.Context) (*argocd.Application, error) {

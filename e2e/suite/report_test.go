@@ -159,7 +159,7 @@ var _ = Describe("The report of an ApplicationSet", Ordered, func() {
 		expectNoCondition(ctx, "cluster1-guestbook-app", apis.ConditionClusterUnreachableWarning)
 	})
 
-	It("goes with its ApplicationSet, and does not come back while a cluster that is cut off keeps an Application", func(ctx SpecContext) {
+	It("goes with its ApplicationSet, and does not come back while a cluster that is cut off keeps an Application", long, func(ctx SpecContext) {
 		Expect(f.Cluster("cluster1").StopAgent(ctx)).To(Succeed())
 		seen := changesOfReport(ctx, set)
 		_, err := f.Hub.Kubectl(ctx, "delete", "--namespace", argocdNamespace, "applicationset", set, "--wait=false")

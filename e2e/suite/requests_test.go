@@ -46,7 +46,7 @@ func patchHub(ctx context.Context, name, patch string) {
 var _ = Describe("A request on the hub", func() {
 	noAutomation := func(b *fixture.ApplicationBuilder) { b.Spec(manual("guestbook", "requested")) }
 
-	It("to sync runs on the cluster once, however often Towline is killed", func(ctx SpecContext) {
+	It("to sync runs on the cluster once, however often Towline is killed", long, func(ctx SpecContext) {
 		app := standalone(ctx, "requested", "cluster1", noAutomation)
 		Eventually(ctx, read(hub, app)).Should(HaveField("Status.Sync", HaveField("Status", "OutOfSync")))
 		for want := 1; want <= 3; want++ {

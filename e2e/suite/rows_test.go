@@ -221,7 +221,7 @@ var _ = Describe("The seed's ApplicationSet, broken on one cluster", Ordered, Se
 		})
 	})
 
-	It("lists with the agent what failed, on which cluster and why", func(ctx SpecContext) {
+	It("lists with the agent what failed, on which cluster and why", long, func(ctx SpecContext) {
 		Expect(towline.InstallAddOn(ctx, f)).To(Succeed())
 		agent, err := towline.RunAgent(ctx, f, binary, broken, "agent-rows")
 		Expect(err).NotTo(HaveOccurred())
@@ -253,7 +253,7 @@ var _ = Describe("The seed's ApplicationSet, broken on one cluster", Ordered, Se
 		Eventually(ctx, failureOf(set, broken)).Should(BeNil())
 	})
 
-	It("looks green no longer where an Argo CD stands still", func(ctx SpecContext) {
+	It("looks green no longer where an Argo CD stands still", long, func(ctx SpecContext) {
 		const on, standing, after = busyCluster, busyCluster + "-guestbook-app", 45 * time.Second
 		Expect(towline.InstallAddOn(ctx, f)).To(Succeed())
 		agent, err := towline.RunAgent(ctx, f, binary, on, "agent-still", "--not-compared-after="+after.String())

@@ -36,6 +36,10 @@ const (
 	busyCluster = "cluster3"
 )
 
+// long marks a spec that takes more than half a minute, mostly to wait for a period of a real program to end. `make test` leaves these
+// out, and `make e2e` runs them.
+var long = Label("long")
+
 var (
 	f       *fleet.Fleet
 	tow     *towline.Towline
