@@ -89,7 +89,12 @@ func RunAgent(ctx context.Context, f *fleet.Fleet, binary, cluster, name string,
 	if err != nil {
 		return nil, fmt.Errorf("the add-on's kubeconfig for the hub: %w", err)
 	}
-	kubeconfig, err := c.ServiceAccountKubeconfig(ctx, AddOnNamespace, AddOn)
+	// The registration agent and the work agent come at their own time: the ServiceAccount may be later than the Secret.
+	var kubeconfig string
+	err = eventually(ctx, func(ctx context.Context) (err error) {
+		kubeconfig, err = c.ServiceAccountKubeconfig(ctx, AddOnNamespace, AddOn)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
