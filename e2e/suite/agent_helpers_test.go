@@ -36,6 +36,14 @@ func create(ctx context.Context, name, on string) {
 	Expect(hub.Create(ctx, app)).To(Succeed())
 }
 
+// installAddOn asks for the add-ons on all clusters, for a spec. They go with it however it ends: the rights that they give would
+// stay with all specs after it.
+func installAddOn(ctx context.Context) {
+	GinkgoHelper()
+	DeferCleanup(removeAddOn)
+	Expect(towline.InstallAddOn(ctx, f)).To(Succeed())
+}
+
 // removeAddOn takes the add-ons off all clusters. What OCM has made for them goes after them, and would go from under an agent
 // of a spec that asks for the add-on again before that. The work agents keep the rights of example/managed and no others: a spec
 // that takes those away means it.

@@ -28,21 +28,18 @@ var _ = Describe("The agent add-on", Ordered, Serial, func() {
 	apps := map[string]string{"cluster1": "with-agent-1", "cluster2": "with-agent-2"}
 
 	BeforeAll(func(ctx SpecContext) {
-		Expect(towline.InstallAddOn(ctx, f)).To(Succeed())
+		installAddOn(ctx)
 		for on, name := range apps {
 			agent, err := towline.RunAgent(ctx, f, binary, on, "agent-"+on)
 			Expect(err).NotTo(HaveOccurred())
+			DeferCleanup(agent.Stop)
 			agents[on] = agent
 			create(ctx, name, on)
+			DeferCleanup(func(ctx SpecContext) {
+				Expect(hub.Delete(ctx, named(name))).To(Succeed())
+				Eventually(ctx, read(hub, named(name))).Should(BeNil())
+			})
 		}
-	})
-	AfterAll(func(ctx SpecContext) {
-		for on, name := range apps {
-			Expect(hub.Delete(ctx, named(name))).To(Succeed())
-			Eventually(ctx, read(hub, named(name))).Should(BeNil())
-			agents[on].Stop()
-		}
-		removeAddOn(ctx)
 	})
 
 	It("is Available by what the add-on manager says", func(ctx SpecContext) {

@@ -56,10 +56,10 @@ var _ = Describe("A cluster that joins a running fleet", Ordered, Serial, func()
 	var began time.Time
 
 	BeforeAll(func(ctx SpecContext) {
+		DeferCleanup(removeAddOn)
 		Expect(towline.ApplyAddOns(ctx, f)).To(Succeed())
 		patchAddOn(ctx, "clustermanagementaddon", towline.AddOn, agentByPlacement)
 		patchAddOn(ctx, "addondeploymentconfig", towline.AddOn, fromMirror)
-		DeferCleanup(removeAddOn)
 		apply(ctx, fmt.Sprintf(joinedSet, spec("guestbook", "joined")))
 		DeferCleanup(func(ctx SpecContext) {
 			_, err := f.Hub.Kubectl(ctx, "delete", "applicationsets.argoproj.io", "joined-app-set", "--namespace", argocdNamespace)

@@ -284,13 +284,10 @@ var _ = Describe("A health that changes on the cluster", Ordered, Serial, func()
 	It("reaches the hub Application and the report within a second", func(ctx SpecContext) { sampled(ctx, 30) })
 
 	It("is shown so with the agent too, with the resource that it is about", func(ctx SpecContext) {
-		Expect(towline.InstallAddOn(ctx, f)).To(Succeed())
+		installAddOn(ctx)
 		agent, err := towline.RunAgent(ctx, f, binary, "cluster1", "agent-machines")
 		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(func(ctx SpecContext) {
-			agent.Stop()
-			removeAddOn(ctx)
-		})
+		DeferCleanup(agent.Stop)
 		Eventually(ctx, rowOf(set, "cluster1")).Should(HaveField("ResourceCounts", HaveValue(HaveField("Total", int32(1)))))
 		stepByStep(ctx)
 		works := HaveField("Synced", int32(1))

@@ -222,13 +222,10 @@ var _ = Describe("The seed's ApplicationSet, broken on one cluster", Ordered, Se
 	})
 
 	It("lists with the agent what failed, on which cluster and why", long, func(ctx SpecContext) {
-		Expect(towline.InstallAddOn(ctx, f)).To(Succeed())
+		installAddOn(ctx)
 		agent, err := towline.RunAgent(ctx, f, binary, broken, "agent-rows")
 		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(func(ctx SpecContext) {
-			agent.Stop()
-			removeAddOn(ctx)
-		})
+		DeferCleanup(agent.Stop)
 		Eventually(ctx, rowOf(set, broken)).Should(HaveField("ResourceCounts", HaveValue(HaveField("Total", int32(2)))))
 		listed := func(began time.Time, state, why string) {
 			GinkgoHelper()
@@ -255,13 +252,10 @@ var _ = Describe("The seed's ApplicationSet, broken on one cluster", Ordered, Se
 
 	It("looks green no longer where an Argo CD stands still", long, func(ctx SpecContext) {
 		const on, standing, after = busyCluster, busyCluster + "-guestbook-app", 45 * time.Second
-		Expect(towline.InstallAddOn(ctx, f)).To(Succeed())
+		installAddOn(ctx)
 		agent, err := towline.RunAgent(ctx, f, binary, on, "agent-still", "--not-compared-after="+after.String())
 		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(func(ctx SpecContext) {
-			agent.Stop()
-			removeAddOn(ctx)
-		})
+		DeferCleanup(agent.Stop)
 		Eventually(ctx, rowOf(set, on)).Should(HaveField("ResourceCounts", Not(BeNil())))
 		app := expectAtRest(ctx, standing)
 
