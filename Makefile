@@ -40,6 +40,7 @@ BENCH_FLAGS ?=
 
 CONTROLLER_GEN := go tool -modfile=.ci/tools/go.mod controller-gen
 KUSTOMIZE := go tool -modfile=$(CURDIR)/.ci/tools/go.mod kustomize
+CRD_REF_DOCS := go tool -modfile=$(CURDIR)/.ci/tools/docs/go.mod crd-ref-docs
 HELM := go tool -modfile=$(CURDIR)/.ci/tools/helm4/go.mod helm
 ACTIONLINT := go tool -modfile=$(CURDIR)/.ci/tools/release/go.mod actionlint
 GOVULNCHECK := go tool -modfile=$(CURDIR)/.ci/tools/release/go.mod govulncheck
@@ -214,10 +215,15 @@ build: ## Build bin/towline.
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/towline ./cmd/towline
 
 .PHONY: generate
-generate: ## Generate the deep copies of the API types, the contract tests of Argo CD 3, and docs/cli.
+generate: ## Generate the deep copies of the API types, the contract tests of Argo CD 3, docs/cli and docs/reference.
 	$(CONTROLLER_GEN) object paths=./pkg/apis/...
 	.ci/contract-tests
 	go run -tags reference ./cmd/kubectl-towline docs/cli
+	rm -rf docs/reference && mkdir -p docs/reference
+	go run -tags reference ./cmd/towline docs/reference/flags.md
+	$(CRD_REF_DOCS) --source-path=pkg/apis/apps --config=.ci/tools/docs/crd-ref-docs.yaml --renderer=markdown \
+		--output-path=docs/reference/crds.md --log-level=WARN
+	go -C .ci/tools/docs run . $(CURDIR) $(CURDIR)/docs/reference
 
 .PHONY: manifests
 manifests: ## Generate the CRDs, the role, the files of the chart, deploy/install.yaml and deploy/bundle.

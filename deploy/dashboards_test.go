@@ -130,10 +130,10 @@ var (
 	ofBucket = regexp.MustCompile(`_(bucket|sum|count)$`)
 )
 
-// TestDashboardQueries: Prometheus takes each query, and docs/reference.md has each metric of Towline's own in them. The suite of
+// TestDashboardQueries: Prometheus takes each query, and docs/reference/metrics.md has each metric of Towline's own in them. The suite of
 // e2e asks them of a real Prometheus.
 func TestDashboardQueries(t *testing.T) {
-	reference, err := os.ReadFile("../docs/reference.md")
+	reference, err := os.ReadFile("../docs/reference/metrics.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +148,7 @@ func TestDashboardQueries(t *testing.T) {
 				rules = append(rules, recording{Record: fmt.Sprintf("query:%d", len(rules)), Expr: expr})
 				for _, name := range metric.FindAllString(expr, -1) {
 					if name = ofBucket.ReplaceAllString(name, ""); !regexp.MustCompile("(?m)^\\| `" + name + "[{`]").Match(reference) {
-						t.Errorf("%s: panel %q is about %s, which docs/reference.md does not have", file, p.Title, name)
+						t.Errorf("%s: panel %q is about %s, which docs/reference/metrics.md does not have", file, p.Title, name)
 					}
 				}
 			}

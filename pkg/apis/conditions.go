@@ -9,24 +9,26 @@ const (
 	ConditionPropagationError = "PropagationError"
 
 	// ConditionPropagationForbiddenError: the Application may not be sent where it asks to go. The message says
-	// which object would allow it, or which one forbids it. Written by the propagation controller; there is this
+	// which object would allow it, or which one forbids it; with --on-revocation=delete also when the Application is
+	// removed from its cluster, or why it stays there. Written by the propagation controller; there is this
 	// one or PropagationError, never both.
 	ConditionPropagationForbiddenError = "PropagationForbiddenError"
 
-	// ConditionPausedWarning: someone paused the Application, its ApplicationSet or its cluster: nothing is written for
-	// the cluster, and a deletion waits. Written by the propagation controller, as the three below; there is one of
+	// ConditionPausedWarning: an annotation pauses the Application, its ApplicationSet or its cluster: nothing is written for
+	// the cluster, and a deletion waits. The message names the object with the annotation. Written by the propagation controller, as the three below; there is one of
 	// them or of the two above, never more.
 	ConditionPausedWarning = "PausedWarning"
 
-	// ConditionReleaseWarning: the Application is being released, or has been: what runs on the cluster stays there.
+	// ConditionReleaseWarning: the Application is being released, or has been: what runs on the cluster stays there. The
+	// condition stays while the hub's own Argo CD leaves the Application alone.
 	ConditionReleaseWarning = "ReleaseWarning"
 
-	// ConditionMoveWarning: the Application changes clusters, or its namespace on one. The message says what is being
-	// waited for.
+	// ConditionMoveWarning: the cluster of the Application has changed, or its namespace there, and the earlier one still has
+	// it. The message says what is being waited for.
 	ConditionMoveWarning = "MoveWarning"
 
-	// ConditionDeletionWarning: the Application is being deleted. The message says since when, and which cluster is
-	// being waited for.
+	// ConditionDeletionWarning: the Application is being deleted. The message says since when, which cluster is being
+	// waited for, and whether an operation runs there, which comes first.
 	ConditionDeletionWarning = "DeletionWarning"
 
 	// ConditionRefreshWarning: a refresh was asked for and the cluster has not compared in time. It goes with the
@@ -42,7 +44,7 @@ const (
 	ConditionWorkAvailableWarning = "ManifestWorkAvailableWarning"
 
 	// ConditionClusterUnreachableWarning: the cluster is not available, and the rest of the status is what was so when
-	// it was last heard of. Written by the status controller.
+	// it was last heard of. The message says since when, and why. Written by the status controller.
 	ConditionClusterUnreachableWarning = "ClusterUnreachableWarning"
 )
 

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"gopkg.in/yaml.v3"
+)
+
+// schema is as much of a JSON schema as the page tells of.
+type schema struct {
+	Type       any               `json:"type"`
+	Enum       []any             `json:"enum"`
+	Properties map[string]schema `json:"properties"`
+	AnyOf      []schema          `json:"anyOf"`
+	OneOf      []schema          `json:"oneOf"`
+}
+
+// values is the page of the chart's values: their defaults and comments from values.yaml, and what they may be from the schema.
+func values(chart string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(chart, "values.yaml"))
+	if err != nil {
+		return "", err
+	}
+	var doc yaml.Node
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		return "", err
+	}
+	var s schema
+	if data, err = os.ReadFile(filepath.Join(chart, "values.schema.json")); err != nil {
+		return "", err
+	}
+	if err := json.Unmarshal(data, &s); err != nil {
+		return "", err
+	}
+	var rows [][]string
+	if err := leaves("", "", doc.Content[0], s, &rows); err != nil {
+		return "", err
+	}
+	return "# Values of the chart\n\n[Install](../install.md) says which of them most hubs look at. Helm refuses a value that the schema does not have.\n\n" +
+		table([]string{"value", "type", "default", "meaning"}, rows), nil
+}
+
+// leaves adds a row for each value below a mapping. The comment of a mapping goes before that of its first value.
+func leaves(path, comment string, node *yaml.Node, s schema, rows *[][]string) error {
+	for i := 0; i < len(node.Content); i += 2 {
+		key, value := node.Content[i], node.Content[i+1]
+		at, is := s.Properties[key.Value]
+		if !is {
+			return fmt.Errorf("the schema has no %s%s", path, key.Value)
+		}
+		says := strings.TrimSpace(comment + " " + plain(key.HeadComment))
+		comment = ""
+		if value.Kind == yaml.MappingNode && len(value.Content) > 0 {
+			if err := leaves(path+key.Value+".", says, value, at, rows); err != nil {
+				return err
+			}
+			continue
+		}
+		def, err := json.Marshal(decoded(value))
+		if err != nil {
+			return err
+		}
+		*rows = append(*rows, []string{code(path + key.Value), allowed(at), code(string(def)), cell(says)})
+	}
+	return nil
+}
+
+// plain is a comment of YAML as a sentence.
+func plain(comment string) string {
+	var words []string
+	for line := range strings.SplitSeq(comment, "\n") {
+		words = append(words, strings.TrimSpace(strings.TrimPrefix(line, "#")))
+	}
+	return strings.Join(words, " ")
+}
+
+// decoded is the value of a node.
+func decoded(node *yaml.Node) (v any) {
+	if err := node.Decode(&v); err != nil {
+		return err.Error()
+	}
+	return v
+}
+
+// allowed is what a value may be.
+func allowed(s schema) string {
+	var words []string
+	for _, v := range s.Enum {
+		if v != "" && v != nil {
+			words = append(words, code(fmt.Sprint(v)))
+		}
+	}
+	if len(words) > 0 {
+		return strings.Join(words, ", ")
+	}
+	switch t := s.Type.(type) {
+	case string:
+		words = append(words, t)
+	case []any:
+		for _, one := range t {
+			if one != "null" {
+				words = append(words, fmt.Sprint(one))
+			}
+		}
+	}
+	for _, one := range append(s.AnyOf, s.OneOf...) {
+		words = append(words, allowed(one))
+	}
+	return strings.Join(words, " or ")
+}
