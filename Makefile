@@ -280,6 +280,17 @@ addon-manifest: ## Write bin/addon.yaml, the add-ons for the hub, for IMAGE and 
 release-snapshot: ## Build the archives of kubectl towline, their sums and the manifest for krew into bin/release, and publish nothing.
 	go run github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION) release --snapshot --clean --skip=sbom,sign
 
+# Draws the pictures of the site. The theme knows this version.
+MERMAID := mermaid-8.14.0
+
+.PHONY: site
+site: ## Build the site of the documentation into bin/site; needs mkdocs-material and npm.
+	mkdir -p bin
+	[[ -e bin/$(MERMAID)/package ]] || { mkdir -p bin/$(MERMAID) && cd bin/$(MERMAID) && \
+		npm pack --silent mermaid@$(MERMAID:mermaid-%=%) && tar --extract --file $(MERMAID).tgz; }
+	MERMAID=$(CURDIR)/bin/$(MERMAID)/package/dist/mermaid.min.js PYTHONPATH=.ci PYTHONDONTWRITEBYTECODE=1 \
+		mkdocs build --strict --quiet --config-file .ci/mkdocs.yml
+
 .PHONY: clean
 clean: ## Remove what was built.
 	rm -rf bin

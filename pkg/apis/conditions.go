@@ -15,8 +15,8 @@ const (
 	ConditionPropagationForbiddenError = "PropagationForbiddenError"
 
 	// ConditionPausedWarning: an annotation pauses the Application, its ApplicationSet or its cluster: nothing is written for
-	// the cluster, and a deletion waits. The message names the object with the annotation. Written by the propagation controller, as the three below; there is one of
-	// them or of the two above, never more.
+	// the cluster, and a deletion waits. The message names the object with the annotation. Written by the propagation
+	// controller, as the three below; there is one of them or of the two above, never more.
 	ConditionPausedWarning = "PausedWarning"
 
 	// ConditionReleaseWarning: the Application is being released, or has been: what runs on the cluster stays there. The

@@ -1,0 +1,31 @@
+"""Lets MkDocs read pages that are written for GitHub."""
+
+import os
+import posixpath
+import re
+import shutil
+
+REPOSITORY = "https://github.com/towline-io/towline/blob/main/"
+LINK = re.compile(r"\]\(((?:\.\./)+[^)\s]*)\)")
+
+
+def on_page_markdown(markdown, page, config, files):
+    """Sends links to files outside docs to the repository."""
+
+    def leave(match):
+        path = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page.file.src_path), match[1]))
+        if path.startswith("docs/"):
+            return match[0]
+        return f"]({REPOSITORY}{path})"
+
+    return LINK.sub(leave, markdown)
+
+
+def on_post_build(config):
+    """Puts the program that draws the pictures beside the pages."""
+    shutil.copy(os.environ["MERMAID"], os.path.join(config["site_dir"], "assets", "mermaid.min.js"))
+
+
+def slug(text, separator):
+    """The anchor of a heading, as GitHub makes it."""
+    return re.sub(r"[^\w _-]", "", text.lower()).replace(" ", separator)
