@@ -1,0 +1,250 @@
+package deploy_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// recorder writes down with what it is called, each call in a file of its own, and prints what lets a loop run once.
+const recorder = `#!/bin/bash
+printf '%s\0' "${0##*/}" "$@" > "$RECORD/$$"
+case "${0##*/}" in jq) echo "namespace name";; sha1sum) echo "0000 -";; esac
+exit 0
+`
+
+// checks are what is done with a command. The programs with nil are others' and are not run: bash has parsed the line.
+var checks = map[string]func([]string) error{
+	"helm": checkHelm, "kubectl": checkKubectl, "make": checkMake, "towline": checkTowline, "go": checkGo,
+	"argocd": nil, "clusteradm": nil, "cosign": nil, "docker": nil, "gh": nil, "git": nil, "install": nil, "jq": nil, "kind": nil,
+	"operator-sdk": nil, "sha1sum": nil, "sha256sum": nil, "cut": nil,
+}
+
+// checkShell has bash run a block with recorders in place of all programs, and checks what they were called with.
+func checkShell(t *testing.T, b block) int {
+	t.Helper()
+	dir := t.TempDir()
+	for program := range checks {
+		if err := os.WriteFile(filepath.Join(dir, program), []byte(recorder), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	record := filepath.Join(dir, "record")
+	if err := os.Mkdir(record, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	run := exec.CommandContext(t.Context(), "/bin/bash", "-euo", "pipefail", "-c", b.text)
+	run.Dir = dir
+	run.Env = []string{"PATH=" + dir, "RECORD=" + record}
+	if out, err := run.CombinedOutput(); err != nil {
+		t.Errorf("%s:%d: %v: %s", b.page, b.line, err, out)
+		return 0
+	}
+	calls, err := filepath.Glob(filepath.Join(record, "*"))
+	if err != nil || len(calls) == 0 {
+		t.Errorf("%s:%d: a block without a command: %v", b.page, b.line, err)
+	}
+	checkKeys(t, b)
+	for _, call := range calls {
+		data, err := os.ReadFile(call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := strings.Split(strings.TrimSuffix(string(data), "\x00"), "\x00")
+		check, how := checks[words[0]], "checked"
+		if check == nil {
+			how = "not run"
+		} else if err := check(words[1:]); err != nil {
+			t.Errorf("%s:%d: %s: %v", b.page, b.line, strings.Join(words, " "), err)
+		}
+		t.Logf("%s:%d: %s: %s", b.page, b.line, how, strings.Join(words, " "))
+	}
+	return len(calls)
+}
+
+// checkConsole checks the commands of a block that shows what they print, or of one without any.
+func checkConsole(t *testing.T, b block) (count int) {
+	t.Helper()
+	for line := range strings.SplitSeq(b.text, "\n") {
+		if command, is := strings.CutPrefix(line, "$ "); is {
+			count += checkShell(t, block{page: b.page, line: b.line, text: command})
+		}
+	}
+	return count
+}
+
+// checkMake wants the target to be there, and the Makefile to read the variables.
+func checkMake(words []string) error {
+	makefile, err := os.ReadFile("../Makefile")
+	if err != nil {
+		return err
+	}
+	for _, w := range words {
+		name, _, variable := strings.Cut(w, "=")
+		want := `(?m)^` + regexp.QuoteMeta(name) + `:`
+		if variable {
+			want = `\$\(` + regexp.QuoteMeta(name) + `\)`
+		}
+		if !regexp.MustCompile(want).Match(makefile) {
+			return fmt.Errorf("the Makefile has no %s", name)
+		}
+	}
+	return nil
+}
+
+// checkGo wants the package that is run to be there.
+func checkGo(words []string) error {
+	if len(words) < 4 || words[0] != "-C" || words[2] != "run" {
+		return fmt.Errorf("only go -C FOLDER run PACKAGE is known")
+	}
+	_, err := os.Stat(filepath.Join("..", words[1], words[3]))
+	return err
+}
+
+// checkTowline wants each flag to be one of the command.
+func checkTowline(words []string) error {
+	page, err := os.ReadFile("../docs/reference/flags.md")
+	if err != nil {
+		return err
+	}
+	_, section, found := strings.Cut(string(page), "\n## towline "+words[0]+"\n")
+	if !found {
+		return fmt.Errorf("there is no command %s", words[0])
+	}
+	section, _, _ = strings.Cut(section, "\n## ")
+	for _, w := range words[1:] {
+		if flag, _, _ := strings.Cut(w, "="); !strings.Contains(section, "| `"+flag+"` |") {
+			return fmt.Errorf("there is no flag %s", flag)
+		}
+	}
+	return nil
+}
+
+// checkHelm renders what would be installed. Of an upgrade it renders the values that the command names.
+func checkHelm(words []string) error {
+	switch words[0] {
+	case "test", "uninstall":
+		return nil
+	case "install", "upgrade":
+	default:
+		return fmt.Errorf("helm %s is not known here", words[0])
+	}
+	args := []string{"template", words[1], "chart", "--kube-version=1.35.0"}
+	if !strings.Contains(strings.Join(words, " "), "image.repository=") {
+		args = append(args, placeholder...)
+	}
+	for _, w := range words[3:] {
+		if w != "--reset-then-reuse-values" && w != "--reuse-values" {
+			args = append(args, w)
+		}
+	}
+	if words[2] != "deploy/chart" {
+		return fmt.Errorf("the chart is deploy/chart, not %s", words[2])
+	}
+	program, err := programs[helms[1]]()
+	if err != nil {
+		return err
+	}
+	out, err := exec.Command(program, args...).CombinedOutput() //nolint:noctx // it reads files only
+	if err != nil {
+		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
+// verbs are kubectl's, with how many words say what each of them does.
+var verbs = map[string]int{
+	"annotate": 1, "apply": 1, "create": 2, "delete": 1, "describe": 1, "get": 1, "label": 1, "patch": 1, "rollout": 2, "scale": 1, "wait": 1,
+}
+
+// kubectlFlags are those that the documentation may use, and whether a word follows them.
+var kubectlFlags = map[string]bool{
+	"-n": true, "--namespace": true, "-f": true, "-k": true, "-l": true, "-o": true, "-p": true, "-A": false, "--all": false, "--type": true,
+	"--watch": false, "--server-side": false, "--context": true, "--for": true, "--timeout": true, "--clusterrole": true,
+	"--serviceaccount": true, "--group": true, "--hard": true, "--replicas": true, "--from-file": true,
+}
+
+// checkKubectl wants the verb and the flags to be known, files to be there, and patches to be readable.
+func checkKubectl(words []string) error {
+	if words[0] == "towline" {
+		return checkPlugin(words[1:])
+	}
+	var said []string
+	for i := 0; i < len(words); i++ {
+		flag, value, joined := strings.Cut(words[i], "=")
+		if !strings.HasPrefix(flag, "-") {
+			said = append(said, words[i])
+			continue
+		}
+		takes, known := kubectlFlags[flag]
+		if !known {
+			return fmt.Errorf("the flag %s is not known here", flag)
+		}
+		if takes && !joined {
+			if i++; i == len(words) {
+				return fmt.Errorf("nothing follows %s", flag)
+			}
+			value = words[i]
+		}
+		if err := checkKubectlFlag(flag, value); err != nil {
+			return err
+		}
+	}
+	if n, known := verbs[said[0]]; !known || len(said) < n {
+		return fmt.Errorf("kubectl %s is not known here", said[0])
+	}
+	return nil
+}
+
+// made are files and folders that commands of the documentation make.
+var made = []string{"bin/install.yaml", "bin/addon.yaml"}
+
+func checkKubectlFlag(flag, value string) error {
+	switch flag {
+	case "-f", "-k", "--from-file":
+		if slices.Contains(made, value) || strings.HasPrefix(value, "https://") {
+			return nil
+		}
+		_, err := os.Stat(filepath.Join("..", value))
+		return err
+	case "-p":
+		var patch any
+		return sigsyaml.UnmarshalStrict([]byte(value), &patch)
+	}
+	return nil
+}
+
+// checkPlugin wants a command of kubectl towline, and its flags, to be in docs/cli.
+func checkPlugin(words []string) error {
+	if words[0] == "__complete" { // a shell's own question
+		return nil
+	}
+	n := 0
+	var page []byte
+	for n < len(words) {
+		next, err := os.ReadFile("../docs/cli/kubectl_towline_" + strings.Join(words[:n+1], "_") + ".md")
+		if err != nil {
+			break
+		}
+		page = next
+		n++
+	}
+	if page == nil {
+		return fmt.Errorf("there is no such command")
+	}
+	for _, w := range words[n:] {
+		flag, _, _ := strings.Cut(w, "=")
+		if strings.HasPrefix(flag, "-") && !regexp.MustCompile(`(?m)^ +(-\w, )?`+flag+`\b`).Match(page) {
+			return fmt.Errorf("there is no flag %s", flag)
+		}
+	}
+	return nil
+}

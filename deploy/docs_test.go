@@ -1,0 +1,141 @@
+package deploy_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// block is a fenced block of a page.
+type block struct {
+	page, kind, text string
+	line             int
+}
+
+// pages are all pages that people write, by their paths from the root of the repository.
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	found := map[string]string{}
+	for _, pattern := range []string{"../*.md", "../docs/*.md", "../.github/*.md"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v, %v", pattern, files, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[strings.TrimPrefix(file, "../")] = string(text)
+		}
+	}
+	return found
+}
+
+var fence = regexp.MustCompile("^( *)```([a-z]*)$")
+
+// blocks are those of a page. A block in a list is indented.
+func blocks(page, text string) (found []block) {
+	var open *block
+	indent := ""
+	for n, line := range strings.Split(text, "\n") {
+		m := fence.FindStringSubmatch(line)
+		switch {
+		case m != nil && open == nil:
+			open, indent = &block{page: page, kind: m[2], line: n + 2}, m[1]
+		case m != nil:
+			found = append(found, *open)
+			open = nil
+		case open != nil:
+			open.text += strings.TrimPrefix(line, indent) + "\n"
+		}
+	}
+	return found
+}
+
+// TestDocumentedBlocks: each block of the documentation is checked by what its kind is: commands are run against recorders, and
+// each of them is then checked; objects are decoded strictly. A kind that nobody checks is a failure.
+func TestDocumentedBlocks(t *testing.T) {
+	checked := map[string]int{}
+	all := pages(t)
+	for _, page := range slices.Sorted(maps.Keys(all)) {
+		for _, b := range blocks(page, all[page]) {
+			check := map[string]func(*testing.T, block) int{
+				"sh": checkShell, "console": checkConsole, "": checkConsole, "yaml": checkYAML,
+				"mermaid": func(*testing.T, block) int { return 1 }, // a browser draws it
+			}[b.kind]
+			if check == nil {
+				t.Errorf("%s:%d: nothing checks a block of the kind %q", b.page, b.line, b.kind)
+				continue
+			}
+			checked[b.kind] += check(t, b)
+		}
+	}
+	t.Logf("checked: %v", checked)
+	if checked["sh"] < 100 || checked["yaml"] < 15 {
+		t.Errorf("there are fewer commands or objects than there were: %v", checked)
+	}
+}
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	dropped = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	linked  = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`)
+	fenced  = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
+)
+
+// anchors are those that GitHub gives to the headings of a page.
+func anchors(text string) (found []string) {
+	for _, m := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
+		title := strings.ToLower(linked.ReplaceAllString(m[1], "$1"))
+		found = append(found, strings.ReplaceAll(dropped.ReplaceAllString(title, ""), " ", "-"))
+	}
+	return found
+}
+
+// TestDocumentedLinks: each link inside the repository leads to a file that is there, and to a heading of it.
+func TestDocumentedLinks(t *testing.T) {
+	all := pages(t)
+	for _, pattern := range []string{"../docs/cli/*.md", "../docs/reference/*.md"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v, %v", pattern, files, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all[strings.TrimPrefix(file, "../")] = string(text)
+		}
+	}
+	count := 0
+	for page, text := range all {
+		for _, m := range link.FindAllStringSubmatch(fenced.ReplaceAllString(text, ""), -1) {
+			if strings.Contains(m[1], "://") || strings.HasPrefix(m[1], "mailto:") {
+				continue
+			}
+			count++
+			file, anchor, _ := strings.Cut(m[1], "#")
+			to := page
+			if file != "" {
+				to = filepath.Join(filepath.Dir(page), file)
+			}
+			if _, err := os.Stat(filepath.Join("..", to)); err != nil {
+				t.Errorf("%s: %s leads nowhere", page, m[1])
+				continue
+			}
+			if anchor != "" && !slices.Contains(anchors(all[to]), anchor) {
+				t.Errorf("%s: %s has no heading #%s", page, to, anchor)
+			}
+		}
+	}
+	if count < 300 {
+		t.Errorf("%d links were found: there were more", count)
+	}
+}

@@ -1,0 +1,128 @@
+package deploy_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	addonv1alpha1 "open-cluster-management.io/api/addon/v1alpha1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	operatorv1 "open-cluster-management.io/api/operator/v1"
+	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
+)
+
+// kustomization is as much of kustomize's file as the documentation shows.
+type kustomization struct {
+	metav1.TypeMeta `json:",inline"`
+
+	Namespace  string   `json:"namespace"`
+	Resources  []string `json:"resources"`
+	Components []string `json:"components"`
+	Images     []struct {
+		Name    string `json:"name"`
+		NewName string `json:"newName"`
+		NewTag  string `json:"newTag"`
+	} `json:"images"`
+}
+
+// documentedKinds are what objects of the documentation are decoded into.
+var documentedKinds = map[string]func() any{
+	"addon.open-cluster-management.io/v1alpha1 AddOnDeploymentConfig": func() any { return &addonv1alpha1.AddOnDeploymentConfig{} },
+	"addon.open-cluster-management.io/v1alpha1 ManagedClusterAddOn":   func() any { return &addonv1alpha1.ManagedClusterAddOn{} },
+	"apps.open-cluster-management.io/v1beta1 GitOpsCluster":           func() any { return &v1beta1.GitOpsCluster{} },
+	"kustomize.config.k8s.io/v1beta1 Kustomization":                   func() any { return &kustomization{} },
+	"networking.k8s.io/v1 NetworkPolicy":                              func() any { return &networkingv1.NetworkPolicy{} },
+	"operator.open-cluster-management.io/v1 ClusterManager":           func() any { return &operatorv1.ClusterManager{} },
+	"rbac.authorization.k8s.io/v1 ClusterRole":                        func() any { return &rbacv1.ClusterRole{} },
+	"rbac.authorization.k8s.io/v1 ClusterRoleBinding":                 func() any { return &rbacv1.ClusterRoleBinding{} },
+}
+
+// documentedParts are what parts of objects are decoded into, by the keys that they have.
+var documentedParts = map[string]func() any{
+	"args": func() any { return &corev1.Container{} },
+	"metadata": func() any {
+		return &struct {
+			Metadata metav1.ObjectMeta `json:"metadata"`
+		}{}
+	},
+	"spec":                 func() any { return &struct{ Spec clusterv1beta1.PlacementSpec }{} },
+	"components":           func() any { return &kustomization{} },
+	"components resources": func() any { return &kustomization{} },
+}
+
+// documentSeparator is between objects of a file.
+var documentSeparator = regexp.MustCompile(`(?m)^---$`)
+
+// checkYAML decodes each object of a block strictly, and holds keys of Towline's to those that the code has.
+func checkYAML(t *testing.T, b block) (count int) {
+	t.Helper()
+	for _, doc := range documentSeparator.Split(b.text, -1) {
+		var keys map[string]any
+		if err := sigsyaml.UnmarshalStrict([]byte(doc), &keys); err != nil {
+			t.Errorf("%s:%d: %v", b.page, b.line, err)
+			continue
+		}
+		what := strings.Join(slices.Sorted(maps.Keys(keys)), " ")
+		into := documentedParts[what]
+		if kind, is := keys["kind"].(string); is {
+			version, _ := keys["apiVersion"].(string)
+			what = version + " " + kind
+			into = documentedKinds[what]
+		}
+		if into == nil {
+			t.Errorf("%s:%d: nothing checks YAML that is %q", b.page, b.line, what)
+			continue
+		}
+		object := into()
+		if err := sigsyaml.UnmarshalStrict([]byte(doc), object); err != nil {
+			t.Errorf("%s:%d: %s: %v", b.page, b.line, what, err)
+		}
+		if k, is := object.(*kustomization); is {
+			for _, path := range append(k.Components, k.Resources...) {
+				checkKustomizePath(t, b, path)
+			}
+		}
+		checkKeys(t, b)
+		t.Logf("%s:%d: decoded %s", b.page, b.line, what)
+		count++
+	}
+	return count
+}
+
+// checkKustomizePath wants a folder that the documentation names in an overlay to be there.
+func checkKustomizePath(t *testing.T, b block, path string) {
+	t.Helper()
+	if _, inside, is := strings.Cut(path, "towline/deploy/"); is { // a checkout beside the reader's own files
+		path = filepath.Join("../..", inside)
+	}
+	if _, err := os.Stat(filepath.Join("overlays/argocd", path)); err != nil {
+		t.Errorf("%s:%d: an overlay has no %s", b.page, b.line, path)
+	}
+}
+
+var ofTowline = regexp.MustCompile(`(apps\.open-cluster-management\.io/[a-z-]+)['": =-]`)
+
+// checkKeys wants each label and annotation of Towline's group to be in the generated list.
+func checkKeys(t *testing.T, b block) {
+	t.Helper()
+	known, err := os.ReadFile("../docs/reference/keys.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range ofTowline.FindAllStringSubmatch(b.text, -1) {
+		key := strings.TrimSuffix(m[1], "-") // kubectl's way to take one off
+		if !strings.Contains(string(known), "`"+key+"`") {
+			t.Errorf("%s:%d: there is no %s", b.page, b.line, key)
+		}
+	}
+}
