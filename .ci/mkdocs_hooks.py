@@ -6,6 +6,7 @@ import re
 import shutil
 
 REPOSITORY = "https://github.com/towline-io/towline/blob/main/"
+MERMAID = "assets/mermaid.min.js"
 LINK = re.compile(r"\]\(((?:\.\./)+[^)\s]*)\)")
 
 
@@ -21,9 +22,17 @@ def on_page_markdown(markdown, page, config, files):
     return LINK.sub(leave, markdown)
 
 
+def on_post_page(output, page, config):
+    """Has a page with a picture load the program that draws it from the site. The theme would fetch it from unpkg.com."""
+    if 'class="mermaid"' not in output:
+        return output
+    script = posixpath.relpath(MERMAID, posixpath.dirname(page.url) or ".")
+    return output.replace("</head>", f'<script src="{script}"></script></head>', 1)
+
+
 def on_post_build(config):
-    """Puts the program that draws the pictures beside the pages."""
-    shutil.copy(os.environ["MERMAID"], os.path.join(config["site_dir"], "assets", "mermaid.min.js"))
+    """Puts that program beside the pages."""
+    shutil.copy(os.environ["MERMAID"], os.path.join(config["site_dir"], MERMAID))
 
 
 def slug(text, separator):
