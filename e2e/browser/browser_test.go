@@ -34,7 +34,8 @@ func start(t *testing.T, h *hub) (context.Context, string, string) {
 	}
 	guard = ui.NewLocal("127.0.0.1:" + port)
 	server.Start()
-	t.Cleanup(server.CloseClientConnections)
+	h.drop = server.CloseClientConnections
+	t.Cleanup(h.drop)
 	return browser(t), "http://127.0.0.1:" + port, guard.Token()
 }
 
@@ -77,6 +78,39 @@ func TestBrowser(t *testing.T) {
 	t.Run("a cell turns red", func(t *testing.T) {
 		h.set(0, app("c1", "Degraded", "no pods"))
 		run(t, ctx, chromedp.WaitVisible("#c-c1 td.blocked", chromedp.ByQuery))
+	})
+	t.Run("a page that is not current says so", func(t *testing.T) {
+		h.change(func() {
+			h.outdated = []ui.Outdated{{What: "Applications", Since: time.Unix(1_700_000_000, 0), Why: "connection refused"}}
+		})
+		var notice, live string
+		run(t, ctx, chromedp.WaitVisible("#outdated", chromedp.ByQuery), chromedp.WaitNotPresent("#live.on", chromedp.ByQuery),
+			chromedp.Text("#outdated", &notice, chromedp.ByQuery), chromedp.Text("#live", &live, chromedp.ByQuery))
+		if !strings.Contains(notice, "as they were at 2023-11-14 22:13:20Z") || live != "not current" {
+			t.Errorf("says %q, %q", live, notice)
+		}
+		h.change(func() { h.outdated = nil })
+		run(t, ctx, chromedp.WaitVisible("#live.on", chromedp.ByQuery), chromedp.WaitNotPresent("#outdated", chromedp.ByQuery))
+	})
+	t.Run("a page whose server is away stays, and comes back", func(t *testing.T) {
+		h.down.Store(true)
+		h.drop()
+		var live string
+		run(t, ctx, chromedp.WaitNotPresent("#live.on", chromedp.ByQuery), chromedp.Text("#live", &live, chromedp.ByQuery),
+			chromedp.WaitVisible("#c-c1 td.blocked", chromedp.ByQuery))
+		if !strings.HasPrefix(live, "not live since 20") {
+			t.Errorf("says %q", live)
+		}
+		h.down.Store(false)
+		h.set(1, app("c2", "Degraded", "no pods"))
+		run(t, ctx, chromedp.WaitVisible("#c-c2 td.blocked", chromedp.ByQuery), chromedp.WaitVisible("#live.on", chromedp.ByQuery))
+		h.set(1, app("c2", "Healthy", ""))
+	})
+	t.Run("a page that could not be had comes by itself", func(t *testing.T) {
+		h.down.Store(true)
+		run(t, ctx, chromedp.Navigate(base+"/clusters"), chromedp.WaitVisible(".message", chromedp.ByQuery))
+		h.down.Store(false)
+		run(t, ctx, chromedp.WaitVisible("#c-c1", chromedp.ByQuery), chromedp.Navigate(base+"/"), chromedp.WaitVisible("#live.on", chromedp.ByQuery))
 	})
 	t.Run("scripts do not see the cookie", func(t *testing.T) {
 		var cookies string

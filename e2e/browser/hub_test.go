@@ -2,8 +2,10 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -21,28 +23,43 @@ type hub struct {
 	apps    []*argocd.Application
 	version uint64
 	changed chan struct{}
+
+	// outdated is set while nothing is heard of the API server, and down while the page itself cannot be had.
+	outdated []ui.Outdated
+	down     atomic.Bool
+
+	// drop ends all connections of the page.
+	drop func()
 }
 
 func newHub(apps ...*argocd.Application) *hub { return &hub{apps: apps, changed: make(chan struct{})} }
 
 // set puts an Application in the place of another one.
-func (h *hub) set(i int, app *argocd.Application) {
+func (h *hub) set(i int, app *argocd.Application) { h.change(func() { h.apps[i] = app }) }
+
+// change changes the fleet.
+func (h *hub) change(do func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.apps[i] = app
+	do()
 	h.version++
 	close(h.changed)
 	h.changed = make(chan struct{})
 }
 
 // For implements ui.Source.
-func (h *hub) For(*http.Request) (ui.Hub, error) { return h, nil }
+func (h *hub) For(*http.Request) (ui.Hub, error) {
+	if h.down.Load() {
+		return nil, errors.New("the hub cannot be reached")
+	}
+	return h, nil
+}
 
 // Fleet implements ui.Hub.
 func (h *hub) Fleet(context.Context, []string) (*ui.Fleet, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	f := &ui.Fleet{Version: h.version, ManagedUnread: true}
+	f := &ui.Fleet{Version: h.version, ManagedUnread: true, Outdated: h.outdated}
 	for _, a := range h.apps {
 		f.Places = append(f.Places, &place{a.Cluster(), view.OfApplication(a)})
 	}

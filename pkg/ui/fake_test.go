@@ -3,6 +3,7 @@ package ui
 import (
 	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"net/http"
 	"slices"
@@ -31,6 +32,11 @@ type fake struct {
 	steps   []view.Step
 	orphans []Orphan
 	agent   string
+
+	// outdated is set while the API server is away, and reads counts what was read beside the fleet.
+	outdated []Outdated
+	reads    int
+
 	changed chan struct{}
 	version uint64
 
@@ -45,7 +51,7 @@ func (f *fake) For(*http.Request) (Hub, error) { return f, nil }
 func (f *fake) Fleet(_ context.Context, namespaces []string) (*Fleet, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	out := &Fleet{Version: f.version, Unread: f.unread}
+	out := &Fleet{Version: f.version, Unread: f.unread, Outdated: f.outdated}
 	places := map[string]*place{}
 	of := func(cluster string) *Content {
 		if places[cluster] == nil {
@@ -131,6 +137,9 @@ func (f *fake) change(do func()) {
 
 // Application implements Hub.
 func (f *fake) Application(_ context.Context, key types.NamespacedName) (*Application, error) {
+	if err := f.read(); err != nil {
+		return nil, err
+	}
 	for _, a := range f.apps {
 		if a.Namespace == key.Namespace && a.Name == key.Name {
 			return &Application{App: a, Ladder: why.Of(&why.Facts{App: a, WorkUnread: true}), Tree: view.TreeOf(&view.TreeFacts{App: a, WorkUnread: true}),
@@ -141,15 +150,26 @@ func (f *fake) Application(_ context.Context, key types.NamespacedName) (*Applic
 }
 
 // Steps implements Hub.
-func (f *fake) Steps(context.Context, types.NamespacedName) ([]view.Step, error) { return f.steps, nil }
+func (f *fake) Steps(context.Context, types.NamespacedName) ([]view.Step, error) {
+	return f.steps, f.read()
+}
 
 // Cluster implements Hub.
 func (f *fake) Cluster(context.Context, string) (*Cluster, error) {
-	return &Cluster{Agent: cmp.Or(f.agent, "v1.2.3")}, nil
+	return &Cluster{Agent: cmp.Or(f.agent, "v1.2.3")}, f.read()
 }
 
 // Orphans implements Hub.
-func (f *fake) Orphans(context.Context) ([]Orphan, error) { return f.orphans, nil }
+func (f *fake) Orphans(context.Context) ([]Orphan, error) { return f.orphans, f.read() }
+
+// read reads something from the API server.
+func (f *fake) read() error {
+	f.reads++
+	if len(f.outdated) > 0 {
+		return errors.New("connection refused")
+	}
+	return nil
+}
 
 // app is an Application of a set on a cluster.
 func app(namespace, set, cluster, health string) *argocd.Application {

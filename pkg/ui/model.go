@@ -70,6 +70,17 @@ type Fleet struct {
 
 	// Unread says what may not be read, one entry for each kind.
 	Unread []string
+
+	// Outdated says what is shown as it was, one entry for each kind.
+	Outdated []Outdated
+}
+
+// Outdated is a kind of which the API server tells nothing at the moment.
+type Outdated struct {
+	// What names the kind, Since is when the API server was last heard of it, and Why what has gone wrong since.
+	What  string
+	Since time.Time
+	Why   string
 }
 
 // Place is a cluster with its Applications. It does not change: as long as nothing of a cluster does, each Fleet has the same one, and what

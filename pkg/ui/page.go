@@ -1,9 +1,13 @@
 package ui
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // pages are those that are being looked at. Readers of the same identity who look at the same page share it: it is painted once for all of them.
@@ -26,10 +30,20 @@ type page struct {
 	// readers is how many look at it; pages.mu is held by whoever changes that.
 	readers int
 
-	// mu is held by whoever paints. now is the page as it was painted last, and memory what was made of each place then.
+	// begun is how often somebody has begun to paint.
+	begun atomic.Uint64
+
+	// mu is held by whoever paints. now is the page as it was painted last, memory what was made of each place then, and tried how that ended.
 	mu     sync.Mutex
 	now    *painted
 	memory any
+	tried  attempt
+}
+
+// attempt is how the page was painted for the nth time, of which version of the fleet, and why not; nil where it was.
+type attempt struct {
+	nth, version uint64
+	err          error
 }
 
 // join is the page that a request asks for. The reader leaves it in the end.
@@ -58,18 +72,15 @@ func (s *pages) leave(p *page) {
 }
 
 // come makes the page for a reader who comes to it. What it reads beside the fleet is read anew: of changes of that nobody tells, and the
-// right to it may have been withdrawn since another reader came.
-func (p *page) come(r *http.Request) (*painted, error) {
-	p.mu.Lock()
-	if p.now != nil && p.now.more {
-		p.now, p.memory = nil, nil
-	}
-	p.mu.Unlock()
-	return p.paint(r)
-}
+// right to it may have been withdrawn since another reader came. Readers who wait for it at the same time get the same.
+func (p *page) come(r *http.Request) (*painted, error) { return p.make(r, p.begun.Load()) }
 
 // paint makes the page as the hub is now, for a request of one of its readers. What has not changed is not made again.
-func (p *page) paint(r *http.Request) (*painted, error) {
+func (p *page) paint(r *http.Request) (*painted, error) { return p.make(r, 0) }
+
+// make makes the page, unless it has been made of this fleet. What it shows beside the fleet is at least of the time when somebody had begun to
+// paint so many times.
+func (p *page) make(r *http.Request, begun uint64) (*painted, error) {
 	v := &visit{Hub: p.key.hub, Request: r, page: p}
 	f, err := v.Hub.Fleet(r.Context(), v.namespaces()) // without the lock: it waits for a first list
 	if err != nil {
@@ -78,20 +89,55 @@ func (p *page) paint(r *http.Request) (*painted, error) {
 	v.fleet = f
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.now != nil && p.now.Version >= f.Version {
-		return p.now, nil
+	more := p.tried.err != nil || p.now != nil && p.now.more
+	if p.tried.nth > 0 && p.tried.version >= f.Version && (!more || p.tried.nth > begun) {
+		return p.made()
 	}
+	if more && p.tried.nth <= begun {
+		p.memory = nil
+	}
+	// Others wait for it too: it does not end with this one's request.
+	v.Request = r.WithContext(context.WithoutCancel(r.Context()))
+	p.tried = attempt{nth: p.begun.Add(1), version: f.Version}
+	p.tried.err = p.try(v)
+	return p.made()
+}
+
+// made is the page as it was made last, or why it was not.
+func (p *page) made() (*painted, error) {
+	if p.tried.err != nil {
+		return nil, p.tried.err
+	}
+	return p.now, nil
+}
+
+// try paints the page.
+func (p *page) try(v *visit) error {
 	now, err := v.paint(p.build)
 	switch {
 	case errors.Is(err, errSame):
 		same := *p.now
-		same.Version, same.fleet, now = f.Version, f, &same
-	case err != nil:
+		same.Version, same.fleet, now = v.fleet.Version, v.fleet, &same
+	case err != nil && len(v.fleet.Outdated) > 0 && away(err):
 		p.memory = nil // of what no page shows
-		return nil, err
+		if now, err = v.keep(p.now, err); err != nil {
+			return err
+		}
+	case err != nil:
+		p.memory = nil
+		return err
 	}
 	p.now = now
-	return now, nil
+	return nil
+}
+
+// away tells whether an error says nothing of what was asked for: the API server cannot be reached, or is not well.
+func away(err error) bool {
+	if _, refused := errors.AsType[*Refusal](err); refused {
+		return false
+	}
+	var status apierrors.APIStatus
+	return !errors.As(err, &status) || status.Status().Code >= http.StatusInternalServerError || apierrors.IsTooManyRequests(err)
 }
 
 // errSame says that nothing that a page shows has changed.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -185,5 +186,61 @@ func TestShared(t *testing.T) {
 	s.leave(b)
 	if len(s.shared) != 0 {
 		t.Error("a page is kept that nobody looks at")
+	}
+}
+
+// TestOutdated: while the API server is away, each page that somebody looks at stays, says since when, and is as if nothing had been when it is back.
+// Who comes to a page that takes more than the fleet is told the same.
+func TestOutdated(t *testing.T) {
+	const since = "2023-11-14 22:13:20Z"
+	for name, address := range addresses {
+		f := small()
+		r := request(t, name, address)
+		p := &page{key: pageKey{hub: f}, build: builders[name]}
+		want := html(t, p, r)
+		f.change(func() {
+			f.outdated = []Outdated{{What: "Applications", Since: time.Unix(1_700_000_000, 0), Why: "connection refused"}}
+		})
+		for _, got := range []string{html(t, p, r), html(t, &page{key: pageKey{hub: f}, build: builders[name]}, r)} {
+			if !strings.Contains(got, since) {
+				t.Errorf("%s does not say since when:\n%s", address, got)
+			}
+		}
+		_, rows, _ := strings.Cut(want, `<div id="unread">`)
+		_, rows, _ = strings.Cut(rows, "</div>")
+		if got := html(t, p, r); !strings.Contains(got, rows) {
+			t.Errorf("%s is not as it was:\n%s\nwant\n%s", address, got, rows)
+		}
+		if came, err := p.come(r); err != nil || came.Digest() != p.now.Digest() {
+			t.Errorf("%s: who comes is not shown what the others see: %v", address, err)
+		}
+		f.change(func() { f.outdated = nil })
+		if got := html(t, p, r); got != want {
+			t.Errorf("%s after it:\n%s\nwant\n%s", address, got, want)
+		}
+	}
+}
+
+// TestReadsAlone: what a page shows beside the fleet is read once for readers who come while it is read, and not again when something changes that
+// does not concern the page.
+func TestReadsAlone(t *testing.T) {
+	f := small()
+	r := request(t, "application", addresses["application"])
+	p := &page{key: pageKey{hub: f}, build: builders["application"]}
+	if _, err := p.come(r); err != nil {
+		t.Fatal(err)
+	}
+	f.change(func() { f.apps[0] = app("argocd", "guestbook", "c1", "Degraded") })
+	if _, err := p.paint(r); err != nil || f.reads != 1 {
+		t.Errorf("read %d times: %v", f.reads, err)
+	}
+	begun := p.begun.Load()
+	for range 20 { // who have all come at this moment
+		if _, err := p.make(r, begun); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if f.reads != 2 {
+		t.Errorf("read %d times for 20 readers who came at once", f.reads-1)
 	}
 }

@@ -11,7 +11,7 @@ const (
 	// settle is how long a stream waits for more changes before it sends them: many come at once.
 	settle = 200 * time.Millisecond
 
-	// heartbeat is how often a stream shows that it lives.
+	// heartbeat is how often a stream shows that it lives. The page's script looks for it.
 	heartbeat = 15 * time.Second
 
 	// writeTimeout is how long a browser may take to read what is sent.
@@ -53,7 +53,7 @@ func (p *page) follow(s *sender, r *http.Request, had *painted) {
 		case <-end.C:
 			return
 		case <-beat.C:
-			if !s.write(": here\n\n") {
+			if !s.send("here", "") {
 				return
 			}
 		case <-p.key.hub.Changed(had.Version):

@@ -64,12 +64,27 @@ func (v *visit) paint(build builder) (*painted, error) {
 	return p, build(v, p)
 }
 
-// unread says what may not be read, and how to look into single namespaces.
+// keep is the page as it was painted before, with what is to be said of the fleet now; where there is none, it says since when the API server is
+// away.
+func (v *visit) keep(was *painted, because error) (*painted, error) {
+	if was == nil {
+		return nil, &Refusal{Code: http.StatusBadGateway, Message: fmt.Sprintf("The API server was last heard at %s. This page comes when it is back: %v",
+			stamp(&v.fleet.Outdated[0].Since), because)}
+	}
+	notice, err := render("unread.html", "unread", v.unread())
+	p := *was
+	p.Version, p.fleet = v.fleet.Version, v.fleet
+	p.Chunks = append([]chunk{notice}, was.Chunks[1:]...)
+	return &p, err
+}
+
+// unread says what may not be read, and how to look into single namespaces, and what is not current.
 func (v *visit) unread() any {
 	return struct {
 		Unread, Namespaces []string
+		Outdated           []Outdated
 		Reading            bool
-	}{v.fleet.Unread, v.namespaces(), v.fleet.Reading}
+	}{v.fleet.Unread, v.namespaces(), v.fleet.Outdated, v.fleet.Reading}
 }
 
 // add renders a chunk.
@@ -98,7 +113,8 @@ func (p *painted) write(w io.Writer) error {
 
 // alike tells whether two fleets are the same apart from their places.
 func (f *Fleet) alike(g *Fleet) bool {
-	return f.ManagedUnread == g.ManagedUnread && f.Reading == g.Reading && slices.Equal(f.Labels, g.Labels) && slices.Equal(f.Unread, g.Unread)
+	return f.ManagedUnread == g.ManagedUnread && f.Reading == g.Reading && slices.Equal(f.Labels, g.Labels) && slices.Equal(f.Unread, g.Unread) &&
+		slices.Equal(f.Outdated, g.Outdated)
 }
 
 // notFound is what is said of something that is not there.

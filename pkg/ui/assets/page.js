@@ -5,6 +5,21 @@
   const say = (text, on) => { if (live) { live.textContent = text; live.classList.toggle("on", on); } };
   const main = () => document.getElementById("main");
 
+  // heard is when the server was last heard. It sends something every 15 seconds.
+  const patience = 40000;
+  let heard = Date.now();
+  let on = false;
+  const hear = () => {
+    heard = Date.now();
+    on = true;
+    const old = document.getElementById("outdated");
+    say(old ? "not current" : "live", !old);
+  };
+  const lost = () => {
+    on = false;
+    say(`not live since ${new Date(heard).toISOString().slice(0, 19).replace("T", " ")}Z: trying again`, false);
+  };
+
   // place names where the focus is, so that it can be found again in new elements.
   const place = () => {
     const a = document.activeElement, row = a && a.closest("[id]");
@@ -44,16 +59,19 @@
     loading = true;
     try {
       const r = await fetch(location.href, { headers: { Accept: "text/html" }, credentials: "same-origin" });
+      if (r.status >= 500) throw new Error(r.statusText); // what is shown stays
       const page = new DOMParser().parseFromString(await r.text(), "text/html");
       const now = page.getElementById("main");
       // What somebody is typing is not taken away.
       if (now && !(document.activeElement && document.activeElement.matches("input,select"))) {
         const p = place();
         main().replaceWith(document.adoptNode(now));
+        document.title = page.title;
+        if (on) hear();
         rove();
         restore(p);
       } else if (now) { setTimeout(reload, 3000); }
-    } catch { say("the page cannot be reached", false); }
+    } catch { lost(); }
     loading = false;
     if (again) { again = false; reload(); }
   };
@@ -86,21 +104,32 @@
     to.focus();
   });
 
+  // retry waits until there is a page where there is none now.
+  const retry = () => setTimeout(async () => {
+    const r = await fetch(location.href, { headers: { Accept: "text/html" }, credentials: "same-origin" }).catch(() => null);
+    if (r && r.ok) location.reload(); else retry();
+  }, 10000);
+
   const listen = () => {
     const m = main();
-    if (!m || !m.dataset.digest || !window.EventSource) return;
+    if (!m || !window.EventSource) return;
+    if (!m.dataset.digest) { say("not live", false); retry(); return; }
     const at = new URL(location.href);
     at.searchParams.set("digest", m.dataset.digest);
     at.hash = "";
     const s = new EventSource(at);
-    s.addEventListener("hello", () => say("live", true));
-    s.addEventListener("patch", (e) => { say("live", true); patch(JSON.parse(e.data)); });
-    s.addEventListener("reload", () => { say("live", true); reload(); });
-    s.onerror = () => {
-      say("not live: trying again", false);
+    s.addEventListener("hello", hear);
+    s.addEventListener("here", hear);
+    s.addEventListener("patch", (e) => { patch(JSON.parse(e.data)); hear(); });
+    s.addEventListener("reload", () => { hear(); reload(); });
+    const again = () => {
+      clearInterval(watching);
+      lost();
       s.close(); // it would come back with the digest of the page as it was
       setTimeout(() => reload().then(listen), 2000);
     };
+    const watching = setInterval(() => { if (Date.now() - heard > patience) again(); }, 5000);
+    s.onerror = again;
     addEventListener("pagehide", () => s.close(), { once: true });
   };
   rove();

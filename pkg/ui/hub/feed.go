@@ -26,8 +26,16 @@ const (
 	listTimeout = 2 * time.Minute
 )
 
+var (
+	errSilent = errors.New("the API server does not answer")
+	errEnded  = errors.New("the API server ends each watch at once")
+)
+
 // again is after how many seconds a watch ends. The next one is checked by the API server anew: who has lost a right is shown nothing after that.
 var again = 60
+
+// answerTimeout is how long the API server may take to begin a watch, and to end it when its time is over.
+var answerTimeout = 20 * time.Second
 
 // lists is held by who lists: the lists of many people at once would fill the memory.
 var lists = make(chan struct{}, 2)
@@ -42,41 +50,62 @@ type feed[T comparable] struct {
 	// changed is called after each change, without the lock.
 	changed func()
 
-	mu      sync.RWMutex
-	store   store[T]
-	err     error
-	filled  bool
+	mu    sync.RWMutex
+	store store[T]
+	state state
+
+	// heard is when the API server last gave a sign that what is kept is current.
+	heard time.Time
+
+	// version is that of the last event. Only run and what it calls look at it.
 	version string
 }
 
-// state is whether what is kept is all, and why nothing is.
-func (f *feed[T]) state() (filled bool, err error) {
-	f.mu.RLock()
-	defer f.mu.RUnlock()
-	return f.filled, f.err
+// state is how far what a feed keeps is what the hub has.
+type state struct {
+	// filled is set when a first list has been read, or has failed.
+	filled bool
+
+	// err is why nothing, or not all, is kept.
+	err error
+
+	// lost is since when what is kept is not followed, and why; zero while it is.
+	lost    time.Time
+	because error
 }
 
-// run follows until ctx ends.
+// now is the state.
+func (f *feed[T]) now() state {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	return f.state
+}
+
+// run follows until ctx ends: a list, and then one watch after the other, each from where the one before has ended. While the API server is
+// away, what is known stays.
 func (f *feed[T]) run(ctx context.Context) {
-	for ctx.Err() == nil {
-		wait := soon
-		err := f.list(ctx)
-		for err == nil {
+	wait, listed := soon, false
+	for {
+		var err error
+		if listed {
 			err = f.watch(ctx)
-			if err == nil || ctx.Err() != nil {
-				continue
-			}
-			if denied(err) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err) {
-				break
-			}
-			// The API server is away: what is known stays, and the next watch goes on from it.
-			pause(ctx, wait)
-			wait, err = min(2*wait, late), nil
+		} else {
+			err = f.list(ctx)
 		}
-		if ctx.Err() == nil && !apierrors.IsResourceExpired(err) && !apierrors.IsGone(err) {
-			f.fail(err)
-			pause(ctx, late)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err == nil:
+			wait, listed = soon, true
+			continue
+		case denied(err):
+			wait, listed = late, false
+		case apierrors.IsResourceExpired(err), apierrors.IsGone(err):
+			listed = false
 		}
+		f.fail(err)
+		pause(ctx, wait)
+		wait = min(2*wait, late)
 	}
 }
 
@@ -92,15 +121,30 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// fail lets go of what may not be read any more.
+// fail remembers since when what is kept is not followed any more, and lets go of what may not be read.
 func (f *feed[T]) fail(err error) {
 	f.mu.Lock()
-	f.err, f.filled = err, true
-	if denied(err) {
-		f.store = store[T]{of: f.store.of}
+	switch {
+	case denied(err):
+		f.store, f.heard, f.state = store[T]{of: f.store.of}, time.Time{}, state{filled: true, err: err}
+	case f.heard.IsZero(): // nothing has been read yet, or not all
+		f.state = state{filled: true, err: err}
+	case f.state.lost.IsZero():
+		f.state.lost, f.state.because = f.heard, err
 	}
 	f.mu.Unlock()
 	f.changed()
+}
+
+// hear takes a sign that what is kept is current.
+func (f *feed[T]) hear() {
+	f.mu.Lock()
+	was := f.state.lost
+	f.heard, f.state.lost, f.state.because = time.Now(), time.Time{}, nil
+	f.mu.Unlock()
+	if !was.IsZero() {
+		f.changed()
+	}
 }
 
 // list reads all objects, page by page. What it finds in the first list is shown at once.
@@ -142,11 +186,11 @@ func (f *feed[T]) put(found *store[T], page client.ObjectList, last bool) error 
 		}
 		return nil
 	})
-	if err == nil && (last || !f.filled) {
+	if err == nil && (last || !f.state.filled) {
 		f.store = *found
 	}
 	if err == nil && last {
-		f.version, f.filled, f.err = page.GetResourceVersion(), true, nil
+		f.version, f.heard, f.state = page.GetResourceVersion(), time.Now(), state{filled: true}
 	}
 	return err
 }
@@ -156,23 +200,45 @@ func (f *feed[T]) watch(ctx context.Context) error {
 	seconds := int64(again + rand.IntN(1+again/4)) //nolint:gosec // so that not all come at once
 	page, _ := f.empty.DeepCopyObject().(client.ObjectList)
 	raw := &metav1.ListOptions{ResourceVersion: f.version, TimeoutSeconds: &seconds, AllowWatchBookmarks: true}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	hung := time.AfterFunc(answerTimeout, func() { cancel(errSilent) })
+	defer hung.Stop()
 	w, err := f.client.Watch(ctx, page, append([]client.ListOption{&client.ListOptions{Raw: raw}}, f.opts...)...)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	if err != nil {
 		return err
 	}
 	defer w.Stop()
+	hung.Reset(time.Duration(seconds)*time.Second + answerTimeout) // the API server is to end it before
+	return f.events(ctx, w)
+}
+
+// events takes over what a watch tells. One that lasts, or tells of something, shows that what is kept is current: the API server first tells
+// of all changes since the watch before, or that it does not have them any more.
+func (f *feed[T]) events(ctx context.Context, w watch.Interface) error {
+	good, lasts := false, time.After(soon)
 	for {
 		select {
+		case <-lasts:
 		case <-ctx.Done():
-			return ctx.Err()
+			return context.Cause(ctx)
 		case e, ok := <-w.ResultChan():
-			if !ok {
+			if !ok && good {
+				f.hear()
 				return nil
+			}
+			if !ok {
+				return errEnded
 			}
 			if err := f.take(&e); err != nil {
 				return err
 			}
 		}
+		good = true
+		f.hear()
 	}
 }
 

@@ -163,24 +163,20 @@ func (p *Person) look(feeds []*feed[unique.Handle[application]], namespaces []st
 	}
 	f := &ui.Fleet{Version: version}
 	for i, feed := range feeds {
-		filled, err := feed.state()
-		f.Reading = f.Reading || !filled
-		switch {
-		case apierrors.IsUnauthorized(err):
-			p.forget()
-			return nil, err
-		case err != nil && len(namespaces) == 0:
-			f.Unread = append(f.Unread, unread("list Applications of all namespaces", err))
-		case err != nil:
-			f.Unread = append(f.Unread, unread("list Applications in namespace "+namespaces[i], err))
+		which := "Applications of all namespaces"
+		if len(namespaces) > 0 {
+			which = "Applications in namespace " + namespaces[i]
 		}
+		s := feed.now()
+		if apierrors.IsUnauthorized(s.err) {
+			p.forget()
+			return nil, s.err
+		}
+		s.tell(f, which)
 	}
-	filled, err := p.clusters.state()
-	f.Reading = f.Reading || !filled
-	f.ManagedUnread = err != nil || !filled
-	if err != nil {
-		f.Unread = append(f.Unread, unread("list ManagedClusters", err))
-	}
+	clusters := p.clusters.now()
+	clusters.tell(f, "ManagedClusters")
+	f.ManagedUnread = clusters.err != nil || !clusters.filled
 	f.Places = places(before.Places, feeds, p.clusters)
 	f.Labels = p.clusters.labelKeys(func(h unique.Handle[cluster]) string { return h.Value().labels })
 	p.fleets[key] = f
@@ -194,12 +190,17 @@ func (p *Person) forget() {
 	p.used = time.Time{}
 }
 
-// unread says that something cannot be read: as a right that is missing, or in the API server's words.
-func unread(what string, err error) string {
-	if apierrors.IsForbidden(err) {
-		return "You may not " + what + "."
+// tell says in a fleet what is not all, or not current, of a kind.
+func (s *state) tell(f *ui.Fleet, which string) {
+	f.Reading = f.Reading || !s.filled
+	switch {
+	case apierrors.IsForbidden(s.err):
+		f.Unread = append(f.Unread, "You may not list "+which+".")
+	case s.err != nil:
+		f.Unread = append(f.Unread, "Cannot list "+which+": "+s.err.Error())
+	case !s.lost.IsZero():
+		f.Outdated = append(f.Outdated, ui.Outdated{What: which, Since: s.lost, Why: s.because.Error()})
 	}
-	return "Cannot " + what + ": " + err.Error()
 }
 
 func sorted(list []string) []string { slices.Sort(list); return list }
