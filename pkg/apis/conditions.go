@@ -31,8 +31,8 @@ const (
 	// waited for, and whether an operation runs there, which comes first.
 	ConditionDeletionWarning = "DeletionWarning"
 
-	// ConditionRefreshWarning: a refresh was asked for and the cluster has not compared in time. It goes with the
-	// next refresh that is asked for. Written by the propagation controller.
+	// ConditionRefreshWarning: a refresh was asked for and the cluster has not compared in time, or it has not compared what has
+	// changed. It goes when it has. Written by the propagation controller.
 	ConditionRefreshWarning = "RefreshTimeoutWarning"
 
 	// ConditionWorkApplyError: the cluster's work agent could not apply the Application; the message is the

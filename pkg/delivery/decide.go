@@ -63,8 +63,9 @@ type decision struct {
 	// going are the works whose deletion the plan asks for.
 	going map[types.UID]bool
 
-	// refresh is what to tell of a refresh that is over, empty for nothing; nil while none is.
+	// refresh is what to tell of a refresh, empty for nothing; nil to leave what is told. over is set when its request goes.
 	refresh *string
+	over    bool
 
 	// to is the Application where its work may have it now.
 	to *argocd.Application
@@ -218,6 +219,8 @@ func (d *decision) show() {
 	after := before
 	if d.refresh != nil {
 		after = refreshing(after, *d.refresh, now)
+	}
+	if d.over {
 		d.hub().Annotations = map[string]*string{apis.AnnotationRefresh: nil}
 	}
 	if !d.plan.Silent {

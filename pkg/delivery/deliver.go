@@ -68,7 +68,7 @@ func (d *decision) kept(h *hold) *hold {
 
 // dropRefresh takes the request for a refresh off the hub, and shows the warning unless it is empty.
 func (d *decision) dropRefresh(warning string) {
-	d.refresh = &warning
+	d.refresh, d.over = &warning, true
 	switch {
 	case d.App.SpecChanged(): // Towline's own request
 	case warning == "":

@@ -66,6 +66,7 @@ func (d *decision) relay() (out relayed, h *hold) {
 		out.requests.ChangedAt = d.changedAt(sent.ChangedAt, respecified, out.requests.Uncompared, seen.Status.Sync)
 		if out.requests.Uncompared && d.to.Refresh() == "" {
 			d.hub().Annotations = map[string]*string{apis.AnnotationRefresh: ptr.To(apis.RefreshSpecChanged)}
+			d.refresh = ptr.To("") // what is said of an earlier one is not true of this one
 			out.done = true
 			return out, nil
 		}
@@ -287,6 +288,10 @@ func (d *decision) relayRefresh(sent relay.Refresh, seen *feedback.Observation, 
 	case outcome == relay.Waiting:
 		out.requests.Refresh, out.after = next, soonest(out.after, after)
 		return nil
+	case outcome == relay.Late:
+		out.requests.Refresh = next
+		d.late(next.Since)
+		return nil
 	case answered:
 		d.dropRefresh("")
 	default:
@@ -295,6 +300,15 @@ func (d *decision) relayRefresh(sent relay.Refresh, seen *feedback.Observation, 
 	}
 	out.done = true // the end of the hub's annotation wakes the decision that takes it out of the work
 	return nil
+}
+
+// late says once that the cluster has not compared what has changed, which it has been asked to since then.
+func (d *decision) late(since time.Time) {
+	if has(d.to, apis.ConditionRefreshWarning) {
+		return
+	}
+	d.refresh = ptr.To(fmt.Sprintf("the Application has changed, and cluster %s has not compared it, though it has been asked to since %s: "+
+		"is it available, and does the application controller of its Argo CD run?", d.to.Cluster(), since.UTC().Format(time.RFC3339)))
 }
 
 // uncompared tells whether the cluster has not compared what the Application deploys now, though the hub says, or would go on saying,

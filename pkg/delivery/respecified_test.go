@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -41,14 +42,19 @@ func TestRespecified(t *testing.T) {
 			reports("Healthy", "refreshRequest", r.ID, "reconciledAt", compared, "syncStatus", "Synced", "resourceVersion", "5")(w)
 		}
 	}
-	sent := relay.Refresh{Kind: apis.RefreshSpecChanged, ID: "r1", Since: now.Add(-time.Hour)}
+	sent := relay.Refresh{Kind: apis.RefreshSpecChanged, ID: "r1", Since: now.Add(-time.Minute)}
 	none := relay.Refresh{}
-	pending := func(w *workv1.ManifestWork) {
-		carries(specAfter, sent)(w)
-		values := &w.Status.ResourceStatus.Manifests[0].StatusFeedbacks.Values
-		kind := apis.RefreshSpecChanged
-		*values = append(*values, workv1.FeedbackValue{Name: "refreshPending", Value: workv1.FieldValue{Type: workv1.String, String: &kind}})
+	pendingFor := func(age time.Duration) func(*workv1.ManifestWork) {
+		return func(w *workv1.ManifestWork) {
+			before := sent
+			before.Since = now.Add(-age)
+			carries(specAfter, before)(w)
+			values := &w.Status.ResourceStatus.Manifests[0].StatusFeedbacks.Values
+			kind := apis.RefreshSpecChanged
+			*values = append(*values, workv1.FeedbackValue{Name: "refreshPending", Value: workv1.FieldValue{Type: workv1.String, String: &kind}})
+		}
 	}
+	pending := pendingFor(time.Minute)
 	decides(t, map[string]row{
 		"synced":      {is: of(shows("Synced", specAfter)).own(t, carries(specBefore, none)), want: []string{"hub: refresh spec-changed"}},
 		"out of sync": {is: of(shows("OutOfSync", specAfter)).own(t, carries(specBefore, none)), want: []string{"update cluster1"}},
@@ -56,14 +62,23 @@ func TestRespecified(t *testing.T) {
 		"out of sync, of a set": {
 			is: of(shows("OutOfSync", specAfter).ApplicationSet("set")).own(t, carries(specBefore, none)), want: []string{"hub: refresh spec-changed"}},
 		"nothing that is deployed": {is: of(shows("Synced", specBefore)).own(t, carries(specBefore, none)), want: []string{}},
-		"asked for":                {is: of(changed("Unknown", specAfter)).own(t, carries(specBefore, none)), want: []string{"update cluster1"}},
-		"on its way":               {is: of(changed("Unknown", specAfter)).own(t, pending), want: []string{}},
-		"answered":                 {is: of(changed("Unknown", specAfter)).own(t, carries(specAfter, sent)), want: []string{"hub: no refresh"}},
+		"asked for":                {is: of(changed("Unknown", specAfter)).own(t, carries(specBefore, none)), want: []string{"update cluster1", "after 5m0s"}},
+		"on its way":               {is: of(changed("Unknown", specAfter)).own(t, pending), want: []string{"after 4m0s"}},
+		"on its way for too long":  {is: of(changed("Unknown", specAfter)).own(t, pendingFor(time.Hour)), want: []string{"hub: conditions go"}},
+		"on its way for too long, and it is told": {
+			is: of(changed("Unknown", specAfter).Condition(apis.ConditionRefreshWarning, "told")).own(t, pendingFor(time.Hour)), want: []string{}},
+		"on its way for too long, and a refresh of a person was before": {
+			is:   of(shows("Synced", specAfter).Condition(apis.ConditionRefreshWarning, "old")).own(t, carries(specBefore, none)),
+			want: []string{"hub: refresh spec-changed", "hub: conditions go"}},
+		"answered too late": {
+			is:   of(changed("Unknown", specAfter).Condition(apis.ConditionRefreshWarning, "told")).own(t, carries(specAfter, sent)),
+			want: []string{"hub: no refresh", "hub: conditions go"}},
+		"answered": {is: of(changed("Unknown", specAfter)).own(t, carries(specAfter, sent)), want: []string{"hub: no refresh"}},
 		"answered, to an earlier one": {
 			is: of(changed("Unknown", specAfter)).own(t, carries(specAfter, sent),
 				reports("Healthy", "refreshRequest", "r0", "reconciledAt", compared, "syncStatus", "Synced")),
-			want: []string{}},
-		"answered, and changed again": {is: of(changed("Unknown", specAfter)).own(t, carries(specBefore, sent)), want: []string{"update cluster1"}},
+			want: []string{"after 4m0s"}},
+		"answered, and changed again": {is: of(changed("Unknown", specAfter)).own(t, carries(specBefore, sent)), want: []string{"update cluster1", "after 5m0s"}},
 		"withdrawn by a person":       {is: of(shows("Unknown", specAfter)).own(t, carries(specAfter, sent)), want: []string{"update cluster1"}},
 		"with a refresh of a person": {
 			is:   of(shows("Synced", specAfter).Annotation(apis.AnnotationRefresh, "hard")).own(t, carries(specBefore, none)),
@@ -74,7 +89,7 @@ func TestRespecified(t *testing.T) {
 			is: of(shows("Unknown", specAfter)).own(t, pending), want: []string{"hub: refresh spec-changed"}},
 		"with an operation": {
 			is:   of(changed("Unknown", specAfter).Operation(asked1)).own(t, carries(specBefore, none)),
-			want: []string{"update cluster1"}},
+			want: []string{"update cluster1", "after 5m0s"}},
 		"not sent": {
 			is:   of(changed("Unknown", specAfter)).own(t, carries(specBefore, none)).cluster("cluster1", missingCluster),
 			want: []string{"PropagationError ClusterNotFound"}},
@@ -82,6 +97,16 @@ func TestRespecified(t *testing.T) {
 			is:   of(changed("Unknown", specAfter)).own(t, carries(specBefore, none)).cluster("cluster1", pausedCluster),
 			want: []string{"PausedWarning Paused"}},
 	})
+}
+
+// TestLate: who looks at an Application whose change is not compared is told since when the cluster has been asked to.
+func TestLate(t *testing.T) {
+	d := decision{Facts: &Facts{}, to: app().Obj()}
+	d.late(now)
+	if want := "cluster cluster1 has not compared it, though it has been asked to since " + now.UTC().Format(time.RFC3339); d.refresh == nil ||
+		!strings.Contains(*d.refresh, want) || d.over {
+		t.Errorf("says %v, want %q", d.refresh, want)
+	}
 }
 
 // TestAnOperationRunsWithTheSpecOfTheHub: a sync that is asked for together with a change of the spec waits until the cluster has

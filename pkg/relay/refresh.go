@@ -11,6 +11,10 @@ import (
 // dropped, so that the UI and the CLI, which wait for the annotation to go, return.
 const RefreshDeadline = time.Minute
 
+// ChangeDeadline is how long a cluster may take to compare an Application that has changed. Then the hub says that it has not; the request,
+// for which nobody waits, stays.
+const ChangeDeadline = 5 * time.Minute
+
 // Refresh is a refresh that is on its way. The zero value: there is none.
 type Refresh struct {
 	// Kind is normal, hard, or apis.RefreshSpecChanged.
@@ -57,6 +61,9 @@ const (
 
 	// TimedOut means: it has not, and that took too long.
 	TimedOut
+
+	// Late means: it has not compared what has changed, and that takes too long; it is still asked to.
+	Late
 )
 
 // Next is the refresh that the work is to carry when the hub asks for that kind, empty for none, how it stands, and when to
@@ -64,11 +71,11 @@ const (
 // applied, and id is the identity of a new one. The hub's annotation goes with Done and TimedOut, and the work's when the
 // hub's is gone.
 //
-// Nobody waits for the one that Towline asks for itself after a change: it has no deadline.
+// Nobody waits for the one that Towline asks for itself after a change: it is never dropped.
 func (r Refresh) Next(kind, id string, answered bool, now time.Time) (Refresh, Outcome, time.Duration) {
 	deadline := RefreshDeadline
 	if kind == apis.RefreshSpecChanged {
-		deadline = 0
+		deadline = ChangeDeadline
 	}
 	left := deadline - now.Sub(r.Since)
 	switch {
@@ -78,8 +85,8 @@ func (r Refresh) Next(kind, id string, answered bool, now time.Time) (Refresh, O
 		return Refresh{Kind: kind, ID: id, Since: now.UTC().Truncate(time.Second)}, Waiting, deadline
 	case answered:
 		return r, Done, 0
-	case deadline == 0:
-		return r, Waiting, 0
+	case left <= 0 && kind == apis.RefreshSpecChanged:
+		return r, Late, 0
 	case left <= 0:
 		return r, TimedOut, 0
 	}

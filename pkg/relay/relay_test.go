@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/relay"
 )
@@ -197,6 +198,7 @@ func TestIdentity(t *testing.T) {
 
 func TestRefresh(t *testing.T) {
 	sent := relay.Refresh{Kind: "hard", ID: "first", Since: now}
+	changed := relay.Refresh{Kind: apis.RefreshSpecChanged, ID: "first", Since: now}
 	tests := map[string]struct {
 		memory   relay.Refresh
 		kind     string
@@ -210,11 +212,16 @@ func TestRefresh(t *testing.T) {
 		"asked for": {relay.Refresh{}, "hard", false, now, relay.Refresh{Kind: "hard", ID: "new", Since: now}, relay.Waiting, relay.RefreshDeadline},
 		"asked for, with the answer to an earlier one": {
 			relay.Refresh{}, "hard", true, now, relay.Refresh{Kind: "hard", ID: "new", Since: now}, relay.Waiting, relay.RefreshDeadline},
-		"sent":        {sent, "hard", false, now.Add(time.Second), sent, relay.Waiting, relay.RefreshDeadline - time.Second},
-		"done":        {sent, "hard", true, now.Add(time.Second), sent, relay.Done, 0},
-		"done late":   {sent, "hard", true, now.Add(time.Hour), sent, relay.Done, 0},
-		"timed out":   {sent, "hard", false, now.Add(relay.RefreshDeadline), sent, relay.TimedOut, 0},
-		"hub is done": {sent, "", true, now.Add(time.Second), relay.Refresh{}, relay.Waiting, 0},
+		"sent":      {sent, "hard", false, now.Add(time.Second), sent, relay.Waiting, relay.RefreshDeadline - time.Second},
+		"done":      {sent, "hard", true, now.Add(time.Second), sent, relay.Done, 0},
+		"done late": {sent, "hard", true, now.Add(time.Hour), sent, relay.Done, 0},
+		"timed out": {sent, "hard", false, now.Add(relay.RefreshDeadline), sent, relay.TimedOut, 0},
+		"of a change": {relay.Refresh{}, changed.Kind, false, now,
+			relay.Refresh{Kind: changed.Kind, ID: "new", Since: now}, relay.Waiting, relay.ChangeDeadline},
+		"of a change, sent":      {changed, changed.Kind, false, now.Add(time.Second), changed, relay.Waiting, relay.ChangeDeadline - time.Second},
+		"of a change, late":      {changed, changed.Kind, false, now.Add(relay.ChangeDeadline), changed, relay.Late, 0},
+		"of a change, done late": {changed, changed.Kind, true, now.Add(time.Hour), changed, relay.Done, 0},
+		"hub is done":            {sent, "", true, now.Add(time.Second), relay.Refresh{}, relay.Waiting, 0},
 		"other kind": {sent, "normal", true, now,
 			relay.Refresh{Kind: "normal", ID: "new", Since: now}, relay.Waiting, relay.RefreshDeadline},
 	}

@@ -232,7 +232,7 @@ func (f *Facts) argoCD(l *Ladder) {
 		owner := apis.ConditionRuleOf(c.Type).Owner
 		return (owner == "" || owner == apis.OwnerCluster) && strings.HasSuffix(c.Type, "Error")
 	})
-	operation, still := s.OperationState, f.condition(apis.ConditionNotCompared)
+	operation, still, late := s.OperationState, f.condition(apis.ConditionNotCompared), f.condition(apis.ConditionRefreshWarning)
 	switch {
 	case still != nil:
 		k.State, k.Message, k.Reason, k.Since = Blocked, still.Message, still.Type, timeOf(still.LastTransitionTime)
@@ -249,6 +249,9 @@ func (f *Facts) argoCD(l *Ladder) {
 	case s.Sync == nil || s.Sync.Status == "":
 		k.State, k.Message, k.Do = Waiting, "has not compared the Application yet", there
 		k.Who = "if this lasts: an administrator of cluster " + l.Cluster
+	case s.Sync.Status == "Unknown" && late != nil:
+		k.State, k.Message, k.Do, k.Reason = Blocked, late.Message, there, late.Type
+		k.Who, k.Since = "an administrator of cluster "+l.Cluster, cmp.Or(f.asked(), timeOf(late.LastTransitionTime))
 	case s.Sync.Status == "Unknown": // and no error says why: a change is on its way, and the status controller hides what was before
 		k.State, k.Message, k.Do, k.Reason = Waiting, "has not compared the Application as it is now", there, s.Sync.Status
 		k.Who = "if this lasts: an administrator of cluster " + l.Cluster

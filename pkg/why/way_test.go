@@ -319,6 +319,23 @@ func TestEveryCondition(t *testing.T) {
 	}
 }
 
+// TestLateComparison: where a change has not been compared in time, somebody has to look at the cluster; a warning about a refresh alone stops
+// nothing.
+func TestLateComparison(t *testing.T) {
+	for sync, want := range map[string]why.State{"Unknown": why.Blocked, "Synced": ""} {
+		b := why.Of(good(status(func(s *argocd.Status) {
+			s.Sync = &argocd.Sync{Status: sync}
+			s.Conditions = []argocd.Condition{{Type: apis.ConditionRefreshWarning, Message: "it has not compared", LastTransitionTime: &metav1.Time{Time: time.Unix(1, 0)}}}
+		}))).Broken()
+		switch {
+		case (b == nil) != (want == ""):
+			t.Errorf("%s: %+v", sync, b)
+		case b != nil && (b.State != want || b.Name != why.LinkArgoCD || b.Message != "it has not compared" || b.Since == nil || b.Who == ""):
+			t.Errorf("%s: %+v", sync, b)
+		}
+	}
+}
+
 // TestSinceOfAComparison: one that does not come is seen to be late.
 func TestSinceOfAComparison(t *testing.T) {
 	since := func(edits ...func(*why.Facts)) *time.Time {
