@@ -41,7 +41,7 @@ func BenchmarkPaint(b *testing.B) {
 	_, p := many(b)
 	r := httptest.NewRequestWithContext(b.Context(), "GET", "/?group=region", nil)
 	for b.Loop() {
-		p.now, p.memory = nil, nil
+		p.now, p.memory, p.tried = nil, nil, attempt{}
 		now, err := p.paint(r)
 		if err != nil {
 			b.Fatal(err)

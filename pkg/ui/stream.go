@@ -11,6 +11,9 @@ const (
 	// settle is how long a stream waits for more changes before it sends them: many come at once.
 	settle = 200 * time.Millisecond
 
+	// settleReading is the same while a first list is read: a page with more in it is sent as a whole.
+	settleReading = 2 * time.Second
+
 	// heartbeat is how often a stream shows that it lives. The page's script looks for it.
 	heartbeat = 15 * time.Second
 
@@ -65,10 +68,14 @@ func (p *page) follow(s *sender, r *http.Request, had *painted) {
 // settled waits until the changes that come together have come, and sends them. It is nil where the stream is to end: where there is no page
 // any more, the browser comes back and is told why.
 func (p *page) settled(s *sender, r *http.Request, had *painted) *painted {
+	wait := settle
+	if had.fleet.Reading {
+		wait = settleReading
+	}
 	select {
 	case <-r.Context().Done():
 		return nil
-	case <-time.After(settle):
+	case <-time.After(wait):
 	}
 	now, err := p.paint(r)
 	if err != nil {

@@ -17,9 +17,12 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
+// links is how many a way has mostly. Ways of all Applications of a fleet are made when it is listed.
+const links = 8
+
 // Of is the way of an Application, by what is known of it.
 func Of(f *Facts) *Ladder {
-	l := &Ladder{Cluster: f.Cluster, Unread: f.Unread}
+	l := &Ladder{Cluster: f.Cluster, Unread: f.Unread, Links: make([]Link, 0, links)}
 	if f.App != nil {
 		l.Application = f.App.Namespace + "/" + f.App.Name
 		if l.Cluster == "" {

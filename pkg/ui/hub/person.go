@@ -135,15 +135,20 @@ func (p *Person) Fleet(ctx context.Context, namespaces []string) (*ui.Fleet, err
 		p.mu.Lock()
 		version, changed := p.version, p.changed
 		p.mu.Unlock()
-		f, err := p.look(feeds, namespaces, version)
-		if err != nil || !f.Reading || ctx.Err() != nil {
-			return f, err
+		if p.filled(feeds) || ctx.Err() != nil {
+			return p.look(feeds, namespaces, version)
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
 		}
 	}
+}
+
+// filled tells whether all first lists have come to their end.
+func (p *Person) filled(feeds []*feed[unique.Handle[application]]) bool {
+	reads := func(f *feed[unique.Handle[application]]) bool { return !f.now().filled }
+	return !slices.ContainsFunc(feeds, reads) && p.clusters.now().filled
 }
 
 // look is what is known now. It is the one that was shown last where nothing has changed since.

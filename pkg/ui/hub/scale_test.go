@@ -138,14 +138,10 @@ func measure(t *testing.T, program string, tokens []string, applications int) {
 	began := time.Now()
 	var read sync.WaitGroup
 	for _, token := range tokens { // at once, so that nobody is away for so long that what was read is let go
-		read.Go(func() {
-			for body := ""; ctx.Err() == nil && !strings.Contains(body, fmt.Sprint(applications, " Applications")); {
-				_, body = look(ctx, t, base, token, "/")
-			}
-		})
+		read.Go(func() { whole(t, base, token, fmt.Sprint(applications, " Applications")) })
 	}
 	read.Wait()
-	t.Logf("all of it read after %s", time.Since(began).Round(time.Millisecond))
+	t.Logf("all of it read after %s, at most %s", time.Since(began).Round(time.Millisecond), peak(t, pid))
 	before := used(t, pid)
 	t.Logf("%d pages of all of it at once: the last after %s, for %s of CPU time; at most %s", len(tokens), all(), used(t, pid)-before, peak(t, pid))
 
@@ -182,6 +178,27 @@ func measure(t *testing.T, program string, tokens []string, applications int) {
 	t.Logf("a change each second: at the first reader after %s, at all %d after %s, at most %s, for %s of CPU time each; at most %s",
 		first[changes/2].Round(time.Millisecond), len(tokens), last[changes/2].Round(time.Millisecond), last[changes-1].Round(time.Millisecond),
 		(used(t, pid)-before)/changes, peak(t, pid))
+}
+
+// readTimeout is how long the first lists of all readers may take.
+const readTimeout = 5 * time.Minute
+
+// whole waits until a page has a text that tells that all has been read. It looks now and then, as people do.
+func whole(t *testing.T, base, token, text string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), readTimeout)
+	defer cancel()
+	for tick := time.Tick(time.Second); ; {
+		if _, body := look(ctx, t, base, token, "/?problems=1"); strings.Contains(body, text) {
+			return
+		}
+		select {
+		case <-tick:
+		case <-ctx.Done():
+			t.Errorf("%q has not been read within %s", text, readTimeout)
+			return
+		}
+	}
 }
 
 // change has a cell change its colour.
