@@ -30,6 +30,7 @@ import (
 	"github.com/towline-io/towline/pkg/argoredis"
 	"github.com/towline-io/towline/pkg/check"
 	"github.com/towline-io/towline/pkg/clusterimport"
+	"github.com/towline-io/towline/pkg/reading"
 )
 
 // factReader reads what checks look at.
@@ -51,7 +52,7 @@ func newFactReader(config *rest.Config) (*factReader, error) {
 
 // connectAll is a client that asks the API server which kinds it has.
 func connectAll(config *rest.Config) (client.Client, error) {
-	scheme, err := newScheme()
+	scheme, err := reading.Scheme()
 	if err != nil {
 		return nil, err
 	}
@@ -202,7 +203,7 @@ func (r *factReader) leases(ctx context.Context) error {
 }
 
 func (r *factReader) lease(ctx context.Context, key types.NamespacedName) (*check.Lease, error) {
-	l, err := read(ctx, r, key, &coordinationv1.Lease{})
+	l, err := reading.Get(ctx, r, key, &coordinationv1.Lease{})
 	if l == nil || err != nil {
 		return nil, err
 	}
@@ -222,7 +223,7 @@ func (r *factReader) older(ctx context.Context) error {
 		if !strings.HasPrefix(w.Name, "multicluster-integrations") {
 			continue
 		}
-		m, err := read(ctx, r, types.NamespacedName{Namespace: w.Namespace, Name: "multicluster-integrations-config"}, &corev1.ConfigMap{})
+		m, err := reading.Get(ctx, r, types.NamespacedName{Namespace: w.Namespace, Name: "multicluster-integrations-config"}, &corev1.ConfigMap{})
 		if err != nil {
 			return r.take(check.ConfigMaps, err)
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/reading"
 	"github.com/towline-io/towline/pkg/view"
 	"github.com/towline-io/towline/pkg/why"
 )
@@ -105,7 +106,7 @@ func (h *hub) followed(ctx context.Context, c client.Reader, key types.Namespace
 	var report *v1alpha1.MulticlusterApplicationSetReport
 	if from.report {
 		var err error
-		if report, err = read(ctx, c, key, &v1alpha1.MulticlusterApplicationSetReport{}); err != nil {
+		if report, err = reading.Get(ctx, c, key, &v1alpha1.MulticlusterApplicationSetReport{}); err != nil {
 			return nil, err
 		}
 		if report == nil { // it is gone, or is made anew
@@ -125,7 +126,7 @@ func (h *hub) followed(ctx context.Context, c client.Reader, key types.Namespace
 	}
 	object := newApplicationSet()
 	into := &object.Unstructured
-	switch into, err = read(ctx, c, key, into); {
+	switch into, err = reading.Get(ctx, c, key, into); {
 	case err != nil:
 		return nil, err
 	case into != nil:

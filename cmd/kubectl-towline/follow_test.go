@@ -28,6 +28,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/reading"
 )
 
 // soFar is what a command that goes on has printed so far.
@@ -244,7 +245,7 @@ func TestFollowEventsAfterABreak(t *testing.T) {
 // current is an object as it is on the hub; nil where it is gone.
 func current[T client.Object](t *testing.T, obj T) T {
 	t.Helper()
-	found, err := read(t.Context(), admin, client.ObjectKeyFromObject(obj), obj)
+	found, err := reading.Get(t.Context(), admin, client.ObjectKeyFromObject(obj), obj)
 	if err != nil {
 		t.Fatal(err)
 	}

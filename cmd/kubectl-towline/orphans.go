@@ -20,6 +20,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/reading"
 	"github.com/towline-io/towline/pkg/steer"
 	"github.com/towline-io/towline/pkg/why"
 )
@@ -247,7 +248,7 @@ func (o *orphansOptions) awaitEnd(ctx context.Context, h *hub, key types.Namespa
 	waiting, cancel := context.WithDeadline(ctx, end)
 	defer cancel()
 	for { // read without a deadline, as await does: close to one the client's rate limiter would refuse to ask
-		w, err := read(ctx, h, key, &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{
+		w, err := reading.Get(ctx, h, key, &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{
 			APIVersion: workv1.GroupVersion.String(), Kind: "ManifestWork",
 		}})
 		switch {

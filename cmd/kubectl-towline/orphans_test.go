@@ -15,6 +15,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/fixture/golden"
+	"github.com/towline-io/towline/pkg/reading"
 	"github.com/towline-io/towline/pkg/why"
 )
 
@@ -87,7 +88,7 @@ func TestWaitsForItsTurn(t *testing.T) {
 	space(t, "turns")
 	config := rest.CopyConfig(env.Config)
 	config.QPS, config.Burst = 2, 1
-	c, err := client.New(config, client.Options{Scheme: admin.Scheme(), Mapper: newMapper()})
+	c, err := client.New(config, client.Options{Scheme: admin.Scheme(), Mapper: reading.Mapper()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/reading"
 	"github.com/towline-io/towline/pkg/view"
 )
 
@@ -169,7 +170,7 @@ func (h *hub) named(ctx context.Context, namespace, arg string) (schema.GroupVer
 		return kind, key, err
 	}
 	for _, kind := range []schema.GroupVersionKind{applicationKind, applicationSetKind} {
-		found, err := read(ctx, h, key, metadata(kind))
+		found, err := reading.Get(ctx, h, key, metadata(kind))
 		if err != nil {
 			return kind, key, err
 		}

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+	"github.com/towline-io/towline/pkg/reading"
 	"github.com/towline-io/towline/pkg/view"
 	"github.com/towline-io/towline/pkg/why"
 )
@@ -119,12 +120,12 @@ type source struct {
 
 // status reads how an ApplicationSet stands, and where that was read.
 func (h *hub) status(ctx context.Context, c client.Reader, key types.NamespacedName, all bool) (*view.Set, source, error) {
-	object, err := read(ctx, c, key, newApplicationSet())
+	object, err := reading.Get(ctx, c, key, newApplicationSet())
 	if err != nil && !apierrors.IsForbidden(err) {
 		return nil, source{}, err
 	}
 	from := source{steps: err == nil, there: object != nil}
-	report, err := read(ctx, c, key, &v1alpha1.MulticlusterApplicationSetReport{})
+	report, err := reading.Get(ctx, c, key, &v1alpha1.MulticlusterApplicationSetReport{})
 	if err != nil && !unserved(err) {
 		return nil, from, err
 	}

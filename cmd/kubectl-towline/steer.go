@@ -16,6 +16,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/reading"
 	"github.com/towline-io/towline/pkg/steer"
 	"github.com/towline-io/towline/pkg/why"
 )
@@ -147,7 +148,7 @@ func (o *verbOptions) wrote(r outcome) outcome {
 
 // steerFacts reads what a request depends on.
 func (o *verbOptions) steerFacts(ctx context.Context, h *hub, key types.NamespacedName) (*steer.Facts, error) {
-	app, err := read(ctx, h, key, &argocd.Application{})
+	app, err := reading.Get(ctx, h, key, &argocd.Application{})
 	if err != nil {
 		return nil, err
 	}
@@ -167,7 +168,7 @@ func (o *verbOptions) steerFacts(ctx context.Context, h *hub, key types.Namespac
 	case steer.Move:
 		if o.request.To != "" {
 			var cluster *clusterv1.ManagedCluster
-			cluster, err = read(ctx, h, types.NamespacedName{Name: o.request.To}, &clusterv1.ManagedCluster{})
+			cluster, err = reading.Get(ctx, h, types.NamespacedName{Name: o.request.To}, &clusterv1.ManagedCluster{})
 			f.NoCluster = err == nil && cluster == nil
 		}
 	}

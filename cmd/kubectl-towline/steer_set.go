@@ -15,6 +15,7 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/pkg/reading"
 	"github.com/towline-io/towline/pkg/steer"
 	"github.com/towline-io/towline/pkg/why"
 )
@@ -22,7 +23,7 @@ import (
 // steerSet is what an ApplicationSet leaves of what others write on its Application of that name.
 func (h *hub) steerSet(ctx context.Context, key types.NamespacedName, app string) (*steer.Set, error) {
 	out := &steer.Set{Namespace: key.Namespace, Name: key.Name}
-	s, err := read(ctx, h, key, newApplicationSet())
+	s, err := reading.Get(ctx, h, key, newApplicationSet())
 	switch {
 	case apierrors.IsForbidden(err):
 		out.Unread = true
@@ -102,6 +103,6 @@ func (o *verbOptions) noCluster(ctx context.Context, h *hub) bool {
 	if o.cluster == "" {
 		return false
 	}
-	c, err := read(ctx, h, types.NamespacedName{Name: o.cluster}, &clusterv1.ManagedCluster{})
+	c, err := reading.Get(ctx, h, types.NamespacedName{Name: o.cluster}, &clusterv1.ManagedCluster{})
 	return err == nil && c == nil
 }

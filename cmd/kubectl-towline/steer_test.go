@@ -17,6 +17,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/fixture/golden"
+	"github.com/towline-io/towline/pkg/reading"
 )
 
 // space makes a namespace of the test's own.
@@ -36,7 +37,7 @@ func app(t *testing.T, b *fixture.ApplicationBuilder) *argocd.Application {
 // now is an object as it is; nil where it is gone.
 func now[T client.Object](t *testing.T, obj T) T {
 	t.Helper()
-	into, err := read(t.Context(), admin, client.ObjectKeyFromObject(obj), obj.DeepCopyObject().(T))
+	into, err := reading.Get(t.Context(), admin, client.ObjectKeyFromObject(obj), obj.DeepCopyObject().(T))
 	if err != nil {
 		t.Fatal(err)
 	}

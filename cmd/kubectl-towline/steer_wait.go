@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/reading"
 	"github.com/towline-io/towline/pkg/steer"
 	"github.com/towline-io/towline/pkg/why"
 	"github.com/towline-io/towline/pkg/work"
@@ -52,7 +53,7 @@ func (o *verbOptions) await(ctx context.Context, h *hub, before *argocd.Applicat
 func (o *verbOptions) progress(ctx context.Context, h *hub, before *argocd.Application) (steer.Progress, string, error) {
 	e := &steer.Effect{Verb: o.request.Verb, Undo: o.request.Undo, Before: before}
 	var err error
-	if e.Now, err = read(ctx, h, client.ObjectKeyFromObject(before), &argocd.Application{}); err != nil || e.Now == nil {
+	if e.Now, err = reading.Get(ctx, h, client.ObjectKeyFromObject(before), &argocd.Application{}); err != nil || e.Now == nil {
 		return e.Progress(), "", err
 	}
 	if e.Verb.NeedsWorks() {
@@ -71,7 +72,7 @@ func (h *hub) workOf(ctx context.Context, app *argocd.Application) (*workv1.Mani
 	if app.Cluster() == "" {
 		return nil, nil //nolint:nilnil // documented
 	}
-	return read(ctx, h, work.Key(app), &workv1.ManifestWork{})
+	return reading.Get(ctx, h, work.Key(app), &workv1.ManifestWork{})
 }
 
 // changed waits until an object of such a list changes, for a few seconds at most.

@@ -23,6 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
+
+	"github.com/towline-io/towline/pkg/reading"
 )
 
 // The API server of the tests.
@@ -60,7 +62,7 @@ func runSuite(m *testing.M) (int, error) {
 			fmt.Fprintln(os.Stderr, err)
 		}
 	}()
-	scheme, err := newScheme()
+	scheme, err := reading.Scheme()
 	if err != nil {
 		return 1, err
 	}

@@ -129,7 +129,7 @@ func (o *options) printUnread(h *hub) error {
 		to = o.ErrOut
 	}
 	p := &printer{to: to}
-	for _, u := range h.unread {
+	for _, u := range h.unread.Lines() {
 		p.line("%s not allowed: %s", o.glyph(why.Unknown), u)
 	}
 	return p.err

@@ -14,6 +14,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/reading"
 	"github.com/towline-io/towline/pkg/view"
 	"github.com/towline-io/towline/pkg/why"
 	"github.com/towline-io/towline/pkg/work"
@@ -92,7 +93,7 @@ func (h *hub) tree(ctx context.Context, set bool, key types.NamespacedName) (*vi
 	if set {
 		return h.treeOfSet(ctx, key)
 	}
-	app, err := read(ctx, h, key, &argocd.Application{})
+	app, err := reading.Get(ctx, h, key, &argocd.Application{})
 	if err != nil {
 		return nil, err
 	}
@@ -103,11 +104,11 @@ func (h *hub) tree(ctx context.Context, set bool, key types.NamespacedName) (*vi
 	if app.Cluster() == "" {
 		return view.TreeOf(f), nil
 	}
-	if f.Work, err = read(ctx, h, work.Key(app), &workv1.ManifestWork{}); err != nil && !apierrors.IsForbidden(err) {
+	if f.Work, err = reading.Get(ctx, h, work.Key(app), &workv1.ManifestWork{}); err != nil && !apierrors.IsForbidden(err) {
 		return nil, err
 	}
 	f.WorkUnread = err != nil
-	if f.Report, err = read(ctx, h, work.Key(app), &v1alpha1.ApplicationReport{}); err != nil && !apierrors.IsForbidden(err) {
+	if f.Report, err = reading.Get(ctx, h, work.Key(app), &v1alpha1.ApplicationReport{}); err != nil && !apierrors.IsForbidden(err) {
 		return nil, err
 	}
 	return view.TreeOf(f), nil
@@ -139,7 +140,7 @@ func (h *hub) treeOfSet(ctx context.Context, key types.NamespacedName) (*view.No
 		return nil, err
 	}
 	if len(nodes) == 0 {
-		set, err := read(ctx, h, key, metadata(applicationSetKind))
+		set, err := reading.Get(ctx, h, key, metadata(applicationSetKind))
 		if err == nil && set == nil {
 			err = fmt.Errorf("there is no ApplicationSet %s", key)
 		}

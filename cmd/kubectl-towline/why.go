@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +17,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/managedcluster"
+	"github.com/towline-io/towline/pkg/reading"
 	"github.com/towline-io/towline/pkg/why"
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -83,7 +83,7 @@ func (h *hub) facts(ctx context.Context, t *towline, key types.NamespacedName, c
 	if cluster != "" {
 		f.App, err = h.applicationOn(ctx, key, cluster)
 	} else {
-		f.App, err = read(ctx, h, key, &argocd.Application{})
+		f.App, err = reading.Get(ctx, h, key, &argocd.Application{})
 		if err == nil && f.App == nil {
 			err = fmt.Errorf("there is no Application %s: to ask for what an ApplicationSet is to have on a cluster, add --cluster", key)
 		}
@@ -99,7 +99,7 @@ func (h *hub) facts(ctx context.Context, t *towline, key types.NamespacedName, c
 			return nil, err
 		}
 	}
-	f.Unread = slices.Sorted(slices.Values(h.unread))
+	f.Unread = h.unread.Lines()
 	return f, nil
 }
 
@@ -112,7 +112,7 @@ func (h *hub) applicationOn(ctx context.Context, set types.NamespacedName, clust
 	for i := range list.Items {
 		m := &argocd.Application{ObjectMeta: list.Items[i].ObjectMeta}
 		if name, ok := m.ApplicationSet(); ok && name == set.Name && m.Cluster() == cluster {
-			return read(ctx, h, client.ObjectKeyFromObject(m), &argocd.Application{})
+			return reading.Get(ctx, h, client.ObjectKeyFromObject(m), &argocd.Application{})
 		}
 	}
 	return nil, nil //nolint:nilnil // documented
@@ -129,7 +129,7 @@ func (h *hub) decide(ctx context.Context, f *why.Facts, t *towline) error {
 	}
 	facts, plan, err := explainer.Explain(ctx, f.App)
 	switch {
-	case err == nil && len(h.unread) == 0:
+	case err == nil && len(h.unread.Lines()) == 0:
 		managed := facts.Clusters[f.App.Cluster()]
 		f.Plan, f.Work, f.Managed = plan, facts.Own, &managed
 		return nil
@@ -145,12 +145,12 @@ func (h *hub) rest(ctx context.Context, f *why.Facts) error {
 		return nil
 	}
 	var err error
-	if f.Work, err = read(ctx, h, work.Key(f.App), &workv1.ManifestWork{}); apierrors.IsForbidden(err) {
+	if f.Work, err = reading.Get(ctx, h, work.Key(f.App), &workv1.ManifestWork{}); apierrors.IsForbidden(err) {
 		f.WorkUnread = true
 	} else if err != nil {
 		return err
 	}
-	cluster, err := read(ctx, h, types.NamespacedName{Name: f.App.Cluster()}, &clusterv1.ManagedCluster{})
+	cluster, err := reading.Get(ctx, h, types.NamespacedName{Name: f.App.Cluster()}, &clusterv1.ManagedCluster{})
 	if err == nil && cluster != nil {
 		managed := managedcluster.Of(cluster, nil)
 		f.Managed = &managed
@@ -171,7 +171,7 @@ func (h *hub) set(ctx context.Context, f *why.Facts, asked types.NamespacedName)
 		}
 		key = types.NamespacedName{Namespace: f.App.Namespace, Name: name}
 	}
-	set, err := read(ctx, h, key, newApplicationSet())
+	set, err := reading.Get(ctx, h, key, newApplicationSet())
 	if apierrors.IsForbidden(err) {
 		return nil
 	}
@@ -233,17 +233,4 @@ func (h *hub) secret(ctx context.Context, f *why.Facts) error {
 		}
 	}
 	return nil
-}
-
-// read is the object of that name; nil where there is none.
-func read[T client.Object](ctx context.Context, c client.Reader, key types.NamespacedName, into T) (T, error) {
-	err := c.Get(ctx, key, into)
-	if err != nil {
-		var none T
-		if apierrors.IsNotFound(err) {
-			err = nil
-		}
-		return none, err
-	}
-	return into, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/reading"
 	"github.com/towline-io/towline/pkg/ui"
 	"github.com/towline-io/towline/pkg/view"
 	"github.com/towline-io/towline/pkg/why"
@@ -30,7 +31,7 @@ func (p *Person) Application(ctx context.Context, key types.NamespacedName) (*ui
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	r := &reader{WithWatch: p.client}
-	app, err := get(ctx, r, key, &argocd.Application{})
+	app, err := reading.Get(ctx, r, key, &argocd.Application{})
 	if err != nil || app == nil {
 		return nil, err
 	}
@@ -57,11 +58,11 @@ func (r *reader) tree(ctx context.Context, app *argocd.Application) (*view.Node,
 		return view.TreeOf(f), nil
 	}
 	var err error
-	f.Work, err = get(ctx, r, work.Key(app), &workv1.ManifestWork{})
+	f.Work, err = reading.Get(ctx, r, work.Key(app), &workv1.ManifestWork{})
 	if f.WorkUnread = apierrors.IsForbidden(err); err != nil && !f.WorkUnread {
 		return nil, err
 	}
-	f.Report, err = get(ctx, r, work.Key(app), &v1alpha1.ApplicationReport{})
+	f.Report, err = reading.Get(ctx, r, work.Key(app), &v1alpha1.ApplicationReport{})
 	if err != nil && !apierrors.IsForbidden(err) {
 		return nil, err
 	}
@@ -85,17 +86,4 @@ func (r *reader) events(ctx context.Context, app *argocd.Application) ([]corev1.
 	}
 	slices.SortFunc(events, func(a, b corev1.Event) int { return b.LastTimestamp.Compare(a.LastTimestamp.Time) })
 	return events[:min(len(events), maxEvents)], err
-}
-
-// get is the object of that name; nil where there is none.
-func get[T client.Object](ctx context.Context, c client.Reader, key types.NamespacedName, into T) (T, error) {
-	var none T
-	err := c.Get(ctx, key, into)
-	if apierrors.IsNotFound(err) {
-		return none, nil
-	}
-	if err != nil {
-		return none, err
-	}
-	return into, nil
 }

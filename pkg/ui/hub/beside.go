@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/reading"
 	"github.com/towline-io/towline/pkg/ui"
 	"github.com/towline-io/towline/pkg/view"
 )
@@ -59,7 +60,7 @@ func (p *Person) Cluster(ctx context.Context, name string) (*ui.Cluster, error) 
 	defer cancel()
 	r := &reader{WithWatch: p.client}
 	out := &ui.Cluster{}
-	l, err := get(ctx, r, types.NamespacedName{Namespace: name, Name: lease}, &coordinationv1.Lease{})
+	l, err := reading.Get(ctx, r, types.NamespacedName{Namespace: name, Name: lease}, &coordinationv1.Lease{})
 	if err != nil && !apierrors.IsForbidden(err) {
 		return nil, err
 	}
@@ -76,7 +77,7 @@ func (p *Person) Cluster(ctx context.Context, name string) (*ui.Cluster, error) 
 			out.Agent = v
 		}
 	}
-	out.Unread = r.unread
+	out.Unread = r.unread.Lines()
 	return out, nil
 }
 

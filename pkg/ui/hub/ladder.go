@@ -3,23 +3,20 @@ package hub
 import (
 	"context"
 	"fmt"
-	"slices"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/managedcluster"
+	"github.com/towline-io/towline/pkg/reading"
 	"github.com/towline-io/towline/pkg/why"
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -28,53 +25,19 @@ import (
 type reader struct {
 	client.WithWatch
 
-	mu     sync.Mutex
-	unread []string
+	unread reading.Unread
 }
 
 // Get implements client.Reader.
 func (r *reader) Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
-	return r.note("get", into, key.Namespace, r.WithWatch.Get(ctx, key, into, opts...))
+	return r.unread.Note(r.WithWatch, "get", into, key.Namespace, r.WithWatch.Get(ctx, key, into, opts...))
 }
 
 // List implements client.Reader. A kind that the hub does not serve has no objects.
 func (r *reader) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
 	o := client.ListOptions{}
 	o.ApplyOptions(opts)
-	return client.IgnoreNotFound(r.note("list", list, o.Namespace, r.WithWatch.List(ctx, list, opts...)))
-}
-
-func (r *reader) note(verb string, of runtime.Object, namespace string, err error) error {
-	if !apierrors.IsForbidden(err) {
-		return err
-	}
-	kind := "objects"
-	if gvk, e := apiutil.GVKForObject(of, r.Scheme()); e == nil {
-		single, _ := cutList(gvk)
-		if m, e := r.RESTMapper().RESTMapping(single.GroupKind(), single.Version); e == nil {
-			kind = m.Resource.GroupResource().String()
-		}
-	}
-	line := verb + " " + kind
-	if namespace != "" {
-		line += " in namespace " + namespace
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !slices.Contains(r.unread, line) {
-		r.unread = append(r.unread, line)
-	}
-	return err
-}
-
-// cutList is the kind of the items of a list.
-func cutList(gvk schema.GroupVersionKind) (schema.GroupVersionKind, bool) {
-	const suffix = "List"
-	if n := len(gvk.Kind) - len(suffix); n > 0 && gvk.Kind[n:] == suffix {
-		gvk.Kind = gvk.Kind[:n]
-		return gvk, true
-	}
-	return gvk, false
+	return client.IgnoreNotFound(r.unread.Note(r.WithWatch, "list", list, o.Namespace, r.WithWatch.List(ctx, list, opts...)))
 }
 
 // facts are those of the way of an Application.
@@ -86,7 +49,7 @@ func (r *reader) facts(ctx context.Context, app *argocd.Application, flags Flags
 	if err := r.decide(ctx, f, flags); err != nil {
 		return nil, err
 	}
-	f.Unread = slices.Sorted(slices.Values(r.unread))
+	f.Unread = r.unread.Lines()
 	return f, nil
 }
 
@@ -118,7 +81,7 @@ func (r *reader) decide(ctx context.Context, f *why.Facts, flags Flags) error {
 	}
 	facts, plan, err := explainer.Explain(ctx, f.App)
 	switch {
-	case err == nil && len(r.unread) == 0:
+	case err == nil && len(r.unread.Lines()) == 0:
 		managed := facts.Clusters[f.App.Cluster()]
 		f.Plan, f.Work, f.Managed = plan, facts.Own, &managed
 		return nil
@@ -127,11 +90,11 @@ func (r *reader) decide(ctx context.Context, f *why.Facts, flags Flags) error {
 	case f.App.Cluster() == "":
 		return nil
 	}
-	f.Work, err = get(ctx, r, work.Key(f.App), &workv1.ManifestWork{})
+	f.Work, err = reading.Get(ctx, r, work.Key(f.App), &workv1.ManifestWork{})
 	if f.WorkUnread = apierrors.IsForbidden(err); err != nil && !f.WorkUnread {
 		return err
 	}
-	cluster, err := get(ctx, r, types.NamespacedName{Name: f.App.Cluster()}, &clusterv1.ManagedCluster{})
+	cluster, err := reading.Get(ctx, r, types.NamespacedName{Name: f.App.Cluster()}, &clusterv1.ManagedCluster{})
 	if err == nil && cluster != nil {
 		managed := managedcluster.Of(cluster, nil)
 		f.Managed = &managed
@@ -166,7 +129,7 @@ func (s *setStatus) applications() int { return max(s.ResourcesCount, len(s.Reso
 func (r *reader) applicationSet(ctx context.Context, key types.NamespacedName) (*applicationSet, error) {
 	u := &unstructured.Unstructured{}
 	u.SetGroupVersionKind(argocd.GroupVersion.WithKind("ApplicationSet"))
-	u, err := get(ctx, r, key, u)
+	u, err := reading.Get(ctx, r, key, u)
 	if err != nil || u == nil {
 		return nil, err
 	}

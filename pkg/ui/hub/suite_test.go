@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
+
+	"github.com/towline-io/towline/pkg/reading"
 )
 
 // The API server of the tests.
@@ -47,7 +49,7 @@ func runSuite(m *testing.M) (code int, err error) {
 	}
 	defer func() { err = errors.Join(err, env.Stop()) }()
 	config.QPS = -1
-	scheme, err := newScheme()
+	scheme, err := reading.Scheme()
 	if err != nil {
 		return 1, err
 	}

@@ -1,0 +1,58 @@
+package reading
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
+	clusterv1beta2 "open-cluster-management.io/api/cluster/v1beta2"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// addOns is the group of OCM's add-ons, of which only metadata is read.
+var addOns = schema.GroupVersion{Group: "addon.open-cluster-management.io", Version: "v1alpha1"}
+
+// Scheme has the kinds that are read.
+func Scheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{
+		corev1.AddToScheme, appsv1.AddToScheme, coordinationv1.AddToScheme, argocd.AddToScheme, v1alpha1.AddToScheme,
+		clusterv1.Install, clusterv1beta1.Install, clusterv1beta2.Install, workv1.Install,
+	} {
+		if err := add(scheme); err != nil {
+			return nil, err
+		}
+	}
+	return scheme, nil
+}
+
+// Mapper knows where the kinds are.
+func Mapper() meta.RESTMapper {
+	m := meta.NewDefaultRESTMapper(nil)
+	add := func(scope meta.RESTScope, gv schema.GroupVersion, kinds ...string) {
+		for _, kind := range kinds {
+			m.Add(gv.WithKind(kind), scope)
+			m.Add(gv.WithKind(kind+"List"), scope) // as a cache asks for it
+		}
+	}
+	add(meta.RESTScopeRoot, corev1.SchemeGroupVersion, "Namespace")
+	add(meta.RESTScopeNamespace, corev1.SchemeGroupVersion, "Secret", "ConfigMap", "Event")
+	add(meta.RESTScopeNamespace, appsv1.SchemeGroupVersion, "Deployment")
+	add(meta.RESTScopeNamespace, coordinationv1.SchemeGroupVersion, "Lease")
+	add(meta.RESTScopeNamespace, argocd.GroupVersion, "Application", "ApplicationSet", "AppProject")
+	add(meta.RESTScopeNamespace, v1alpha1.GroupVersion, "MulticlusterApplicationSetReport", "ApplicationReport")
+	add(meta.RESTScopeNamespace, addOns, "ManagedClusterAddOn")
+	add(meta.RESTScopeRoot, schema.GroupVersion(clusterv1.GroupVersion), "ManagedCluster")
+	add(meta.RESTScopeRoot, schema.GroupVersion(clusterv1beta2.GroupVersion), "ManagedClusterSet")
+	add(meta.RESTScopeNamespace, schema.GroupVersion(clusterv1beta2.GroupVersion), "ManagedClusterSetBinding")
+	add(meta.RESTScopeNamespace, schema.GroupVersion(clusterv1beta1.GroupVersion), "PlacementDecision", "Placement")
+	add(meta.RESTScopeNamespace, schema.GroupVersion(workv1.GroupVersion), "ManifestWork")
+	return m
+}

@@ -1,0 +1,72 @@
+package reading
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// Unread is what may not be read, in words. Several may note at the same time.
+type Unread struct {
+	mu    sync.Mutex
+	lines []string
+}
+
+// Lines are those that were noted, sorted.
+func (u *Unread) Lines() []string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return slices.Sorted(slices.Values(u.lines))
+}
+
+// Note notes a read that was refused, and returns its error as it is. An empty namespace means none, or all.
+func (u *Unread) Note(c client.Client, verb string, of runtime.Object, namespace string, err error) error {
+	if !apierrors.IsForbidden(err) {
+		return err
+	}
+	line := verb + " " + resource(c, of)
+	if namespace != "" {
+		line += " in namespace " + namespace
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !slices.Contains(u.lines, line) {
+		u.lines = append(u.lines, line)
+	}
+	return err
+}
+
+// resource is the name of the resource of an object or a list.
+func resource(c client.Client, of runtime.Object) string {
+	gvk, err := apiutil.GVKForObject(of, c.Scheme())
+	if err != nil {
+		return "objects"
+	}
+	kind := schema.GroupKind{Group: gvk.Group, Kind: strings.TrimSuffix(gvk.Kind, "List")}
+	m, err := c.RESTMapper().RESTMapping(kind, gvk.Version)
+	if err != nil {
+		return "objects"
+	}
+	return m.Resource.GroupResource().String()
+}
+
+// Get is the object of that name; nil where there is none.
+func Get[T client.Object](ctx context.Context, c client.Reader, key types.NamespacedName, into T) (T, error) {
+	var none T
+	err := c.Get(ctx, key, into)
+	if apierrors.IsNotFound(err) {
+		return none, nil
+	}
+	if err != nil {
+		return none, err
+	}
+	return into, nil
+}
