@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -99,7 +100,7 @@ func (h *hub) facts(ctx context.Context, t *towline, key types.NamespacedName, c
 			return nil, err
 		}
 	}
-	f.Unread = h.unread.Lines()
+	f.Unread = slices.Sorted(slices.Values(h.unread.Lines()))
 	return f, nil
 }
 

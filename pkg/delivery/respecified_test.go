@@ -62,9 +62,10 @@ func TestRespecified(t *testing.T) {
 		"out of sync, of a set": {
 			is: of(shows("OutOfSync", specAfter).ApplicationSet("set")).own(t, carries(specBefore, none)), want: []string{"hub: refresh spec-changed"}},
 		"nothing that is deployed": {is: of(shows("Synced", specBefore)).own(t, carries(specBefore, none)), want: []string{}},
-		"asked for":                {is: of(changed("Unknown", specAfter)).own(t, carries(specBefore, none)), want: []string{"update cluster1", "after 5m0s"}},
-		"on its way":               {is: of(changed("Unknown", specAfter)).own(t, pending), want: []string{"after 4m0s"}},
-		"on its way for too long":  {is: of(changed("Unknown", specAfter)).own(t, pendingFor(time.Hour)), want: []string{"hub: conditions go"}},
+		"asked for": {
+			is: of(changed("Unknown", specAfter)).own(t, carries(specBefore, none)), want: []string{"update cluster1", "after 5m0s"}},
+		"on its way":              {is: of(changed("Unknown", specAfter)).own(t, pending), want: []string{"after 4m0s"}},
+		"on its way for too long": {is: of(changed("Unknown", specAfter)).own(t, pendingFor(time.Hour)), want: []string{"hub: conditions go"}},
 		"on its way for too long, and it is told": {
 			is: of(changed("Unknown", specAfter).Condition(apis.ConditionRefreshWarning, "told")).own(t, pendingFor(time.Hour)), want: []string{}},
 		"on its way for too long, and a refresh of a person was before": {
@@ -78,8 +79,9 @@ func TestRespecified(t *testing.T) {
 			is: of(changed("Unknown", specAfter)).own(t, carries(specAfter, sent),
 				reports("Healthy", "refreshRequest", "r0", "reconciledAt", compared, "syncStatus", "Synced")),
 			want: []string{"after 4m0s"}},
-		"answered, and changed again": {is: of(changed("Unknown", specAfter)).own(t, carries(specBefore, sent)), want: []string{"update cluster1", "after 5m0s"}},
-		"withdrawn by a person":       {is: of(shows("Unknown", specAfter)).own(t, carries(specAfter, sent)), want: []string{"update cluster1"}},
+		"answered, and changed again": {
+			is: of(changed("Unknown", specAfter)).own(t, carries(specBefore, sent)), want: []string{"update cluster1", "after 5m0s"}},
+		"withdrawn by a person": {is: of(shows("Unknown", specAfter)).own(t, carries(specAfter, sent)), want: []string{"update cluster1"}},
 		"with a refresh of a person": {
 			is:   of(shows("Synced", specAfter).Annotation(apis.AnnotationRefresh, "hard")).own(t, carries(specBefore, none)),
 			want: []string{"update cluster1", "after 1m0s"}},

@@ -20,11 +20,11 @@ type Unread struct {
 	lines []string
 }
 
-// Lines are those that were noted, sorted.
+// Lines are those that were noted, in the order in which they were.
 func (u *Unread) Lines() []string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return slices.Sorted(slices.Values(u.lines))
+	return slices.Clone(u.lines)
 }
 
 // Note notes a read that was refused, and returns its error as it is. An empty namespace means none, or all.

@@ -46,7 +46,7 @@ func TestNote(t *testing.T) {
 			t.Errorf("%v became %v", tc.err, got)
 		}
 	}
-	want := []string{"get manifestworks.work.open-cluster-management.io in namespace cluster1", "get objects", "list secrets"}
+	want := []string{"list secrets", "get manifestworks.work.open-cluster-management.io in namespace cluster1", "get objects"}
 	if got := u.Lines(); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}

@@ -150,12 +150,19 @@ type piece[T any] struct {
 	made  T
 }
 
+// wholes is held by who makes something of a whole fleet, which takes much memory for a moment: many readers may come at once.
+var wholes = make(chan struct{}, 2)
+
 // each is what a page makes of each place, with a sum that differs where that does; without one, a place does not concern the page. Of
 // places that have not changed it is what was made of them before. It is errSame where all of it is.
 func each[T any](v *visit, of func(cluster string, c *Content) (T, uint64)) ([]piece[T], error) {
 	before, _ := v.page.memory.([]piece[T])
 	if was := v.page.now; was == nil || !was.fleet.alike(v.fleet) {
 		before = nil // what is known of places by others is not the same
+	}
+	if before == nil {
+		wholes <- struct{}{}
+		defer func() { <-wholes }()
 	}
 	now := make([]piece[T], 0, max(len(before), 1))
 	changed, i := before == nil, 0

@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"bufio"
 	"embed"
 	"errors"
 	"html/template"
@@ -21,6 +22,9 @@ var files embed.FS
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(functions).ParseFS(files, "templates/*.html"))
 })
+
+// writeBuffer is how much of a page is sent at a time.
+const writeBuffer = 32 << 10
 
 // server serves the pages.
 type server struct {
@@ -62,7 +66,8 @@ func (s *server) page(build builder) http.HandlerFunc {
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		if err := p.write(w); err != nil {
+		out := bufio.NewWriterSize(w, writeBuffer) // pages have thousands of small pieces
+		if p.write(out) != nil || out.Flush() != nil {
 			return // the browser has gone
 		}
 	}

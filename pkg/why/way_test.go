@@ -325,7 +325,8 @@ func TestLateComparison(t *testing.T) {
 	for sync, want := range map[string]why.State{"Unknown": why.Blocked, "Synced": ""} {
 		b := why.Of(good(status(func(s *argocd.Status) {
 			s.Sync = &argocd.Sync{Status: sync}
-			s.Conditions = []argocd.Condition{{Type: apis.ConditionRefreshWarning, Message: "it has not compared", LastTransitionTime: &metav1.Time{Time: time.Unix(1, 0)}}}
+			s.Conditions = []argocd.Condition{
+				{Type: apis.ConditionRefreshWarning, Message: "it has not compared", LastTransitionTime: &metav1.Time{Time: time.Unix(1, 0)}}}
 		}))).Broken()
 		switch {
 		case (b == nil) != (want == ""):

@@ -3,6 +3,7 @@ package hub
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -49,7 +50,7 @@ func (r *reader) facts(ctx context.Context, app *argocd.Application, flags Flags
 	if err := r.decide(ctx, f, flags); err != nil {
 		return nil, err
 	}
-	f.Unread = r.unread.Lines()
+	f.Unread = slices.Sorted(slices.Values(r.unread.Lines()))
 	return f, nil
 }
 

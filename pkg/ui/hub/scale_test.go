@@ -235,7 +235,7 @@ func serve(t *testing.T, program string) (base string, pid int) {
 		server = "https://" + server
 	}
 	cmd := exec.CommandContext(t.Context(), program, "--bind-address", address, "--api-server", server, "--api-server-ca", ca)
-	cmd.Env = append(os.Environ(), "GOMEMLIMIT=110MiB", "GOGC=30")
+	cmd.Env = append(os.Environ(), "GOMEMLIMIT=96MiB", "GOGC=30")
 	cmd.Stderr = t.Output()
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
