@@ -34,8 +34,8 @@ func ParseRefresh(annotation string) Refresh {
 	if len(f) != 3 {
 		return Refresh{}
 	}
-	since, err := time.Parse(time.RFC3339, f[2])
-	if err != nil {
+	since, ok := parseSecond(f[2])
+	if !ok {
 		return Refresh{}
 	}
 	return Refresh{Kind: f[0], ID: f[1], Since: since}
@@ -47,6 +47,13 @@ func (r Refresh) String() string {
 		return ""
 	}
 	return strings.Join([]string{r.Kind, r.ID, r.Since.UTC().Format(time.RFC3339)}, " ")
+}
+
+// parseSecond reads a time as an annotation has it: in UTC, to the second. Another spelling would not be the same when it is
+// written again.
+func parseSecond(text string) (time.Time, bool) {
+	t, err := time.Parse(time.RFC3339, text)
+	return t, err == nil && t.UTC().Format(time.RFC3339) == text
 }
 
 // Outcome is how a refresh stands.

@@ -81,8 +81,8 @@ func ParseSent(annotation string) Sent {
 	case len(f) == 5 && s.State == OnItsWay:
 		s.Instead = f[4]
 	case len(f) == 5 && s.State == Failed:
-		var err error
-		if s.Since, err = time.Parse(time.RFC3339, f[4]); err != nil {
+		var ok bool
+		if s.Since, ok = parseSecond(f[4]); !ok {
 			return Sent{}
 		}
 	default:
