@@ -117,6 +117,9 @@ func TestDescribe(t *testing.T) {
 	if got := authorization.Describe(c, nil); got != (authorization.Cluster{Name: "c1", Hub: true}) {
 		t.Errorf("got %+v", got)
 	}
+	if named := fixture.Cluster("local-cluster").Obj(); !authorization.IsHub(named) {
+		t.Error("ACM's name for the hub is not known")
+	}
 }
 
 func TestProjectRefusals(t *testing.T) {
@@ -129,6 +132,9 @@ func TestProjectRefusals(t *testing.T) {
 	own.Spec.PermitOnlyProjectScopedClusters = true
 	byAddress := project
 	byAddress.Spec.Destinations = []argocd.ProjectDestination{{Server: "https://c1.example.com", Namespace: "a"}}
+	byNoAddress := project
+	byNoAddress.Spec.Destinations = []argocd.ProjectDestination{
+		{Server: "*", Namespace: "a"}, {Server: apis.InClusterServer, Namespace: "a"}, {Name: "c1", Namespace: "a"}}
 	good := authorization.Request{Project: "p", Sources: []string{"https://git.example.com/x"}, Namespace: "a"}
 	for title, tc := range map[string]struct {
 		project   argocd.AppProject
@@ -156,7 +162,10 @@ func TestProjectRefusals(t *testing.T) {
 		"at another address": {project: byAddress, cluster: authorization.Cluster{Name: "c1", Server: "https://c2.example.com"},
 			reason: apis.ReasonDestinationForbidden, says: "does not permit namespace"},
 		"at an address that is not known": {project: byAddress, cluster: authorization.Cluster{Name: "c1"},
-			reason: apis.ReasonDestinationForbidden, says: "does not permit namespace", missing: true},
+			reason: apis.ReasonDestinationForbidden, says: "give that in the annotation", missing: true},
+		"at an address that is not known, of a project that names none": {project: byNoAddress, cluster: authorization.Cluster{Name: "c1"},
+			edit:   func(r *authorization.Request) { r.Namespace = "b" },
+			reason: apis.ReasonDestinationForbidden, says: "does not permit namespace"},
 	} {
 		t.Run(title, func(t *testing.T) {
 			p, namespace, c, r := tc.project, tc.namespace, tc.cluster, good
@@ -222,13 +231,16 @@ func TestRead(t *testing.T) {
 			want: from("a", "b", "c")},
 		"a sync of a newer Argo CD": {spec: `{"source":{"repoURL":"a"}}`,
 			operation: `{"newer":{"repoURL":"b"},"sync":{"newer":[[{"repoURL":"c"}]]}}`, want: from("a", "b", "c")},
-		"a source of no kind":     {spec: `{"source":"a"}`, fails: true},
-		"a sync of text":          {operation: `{"sync":{"manifests":["{}"]}}`, want: ofText},
-		"a sync of no text":       {operation: `{"sync":{"manifests":[]}}`, want: from("")},
-		"a sync of no text given": {operation: `{"sync":{"manifests":null}}`, want: from("")},
-		"a sync of what is none":  {operation: `{"sync":{"manifests":"{}"}}`, fails: true},
-		"no object":               {spec: `[]`, fails: true},
-		"no operation":            {spec: `{}`, operation: `[]`, fails: true},
+		"a source of no kind":         {spec: `{"source":"a"}`, fails: true},
+		"a sync of text":              {operation: `{"sync":{"manifests":["{}"]}}`, want: ofText},
+		"a sync of no text":           {operation: `{"sync":{"manifests":[]}}`, want: from("")},
+		"a sync of no text given":     {operation: `{"sync":{"manifests":null}}`, want: from("")},
+		"a sync of what is none":      {operation: `{"sync":{"manifests":"{}"}}`, fails: true},
+		"no object":                   {spec: `[]`, fails: true},
+		"no operation":                {spec: `{}`, operation: `[]`, fails: true},
+		"no object, and an operation": {spec: `[]`, operation: `{"sync":{}}`, fails: true},
+		"with spaces and escapes":     {spec: "{ \"x\" : [ 1 , true ] ,\n\t\"repo\\u0055RL\" : [ \"\\\"a\", {\"b\\\\\" :\"b\\u00e9\"} ] }", want: from(`"a`, "bé")},
+		"not UTF-8":                   {spec: "{\"repoURL\":[\"\x80\",\"a\xff\"]}", want: from("\ufffd", "a\ufffd")},
 	} {
 		b := fixture.Application("x").Spec(tc.spec)
 		if tc.operation != "" {

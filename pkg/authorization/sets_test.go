@@ -47,6 +47,7 @@ func TestNoGrantNamesWhatWouldAllowIt(t *testing.T) {
 		"for one of the ManagedClusterSets that hold it (dev, global)": authorization.NoGrant("c1", "team-a", []string{"global", "dev"}, true),
 		"(none does)":        authorization.NoGrant("c1", "team-a", nil, true),
 		"(1, 2, 3, 4, 5, …)": authorization.NoGrant("c1", "team-a", []string{"6", "5", "4", "3", "2", "1"}, true),
+		"(1, 2, 3, 4, 5), ":  authorization.NoGrant("c1", "team-a", []string{"5", "4", "3", "2", "1"}, true),
 		"what would allow it is a Placement in namespace team-a": authorization.NoGrant("c1", "team-a", nil, false),
 	} {
 		if !strings.Contains(r.Message, says) || r.Reason != apis.ReasonClusterForbidden || r.Missing == "" {
