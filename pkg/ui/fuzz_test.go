@@ -1,0 +1,115 @@
+package ui
+
+import (
+	"io/fs"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// What a page may hold: tags, with attributes in double quotes, of these names.
+var (
+	tag        = regexp.MustCompile(`<[^>]*>?`)
+	wellFormed = regexp.MustCompile(`^<(?:!doctype html|/[a-z0-9]+|[a-z0-9]+(?: [a-z-]+(?:="[^"<>]*")?)*)>$`)
+	attribute  = regexp.MustCompile(` ([a-z-]+)(?:="([^"]*)")?`)
+	braces     = regexp.MustCompile(`{{.*?}}`)
+	inside     = regexp.MustCompile(`^(?:/(?:[^/\\]|$)|#|\?|$)`)
+)
+
+// FuzzPages: whatever clusters and tenants write, and whatever an address asks for, the page is made of its own tags, leads
+// nowhere else, and shows nothing that cannot be seen.
+func FuzzPages(f *testing.F) {
+	own := own(f)
+	f.Add("Degraded", "c1", `</td><script>alert(1)</script>"'`, "group=region")
+	f.Add("\u202e\x1b[31m", "//evil.example", "javascript:alert(1)", "set=%3Cscript%3E&namespace=%22%3E")
+	f.Add("", "../..", "a\x00\xff<!--", "problems=1&cluster=%00")
+	f.Fuzz(func(t *testing.T, state, name, text, query string) {
+		a := app("argocd", "guestbook", "c1", state)
+		a.Status.Health.Message, a.Status.Sync.Revision = text, text
+		a.Status.Conditions = []argocd.Condition{{Type: state, Message: text}, {Type: apis.ConditionWorkApplyError, Message: text}}
+		a.Status.Resources = []argocd.ResourceStatus{{Kind: name, Name: text, Status: state, Health: &argocd.Health{Status: state, Message: text}}}
+		a.Status.OperationState = &argocd.OperationState{Phase: state, Message: text}
+		a.Status.History = []argocd.Deployment{{Revision: text}}
+		others := app("argocd", name, name, state)
+		h := Handler(&fake{apps: []*argocd.Application{a, others}, managed: []clusterv1.ManagedCluster{managed("c1", text), managed(name, state)},
+			unread: []string{text}, orphans: []Orphan{{Cluster: name, Work: state, Application: text, Since: text}}})
+		for _, address := range []string{"/", "/sets/argocd/guestbook", "/applications/argocd/c1-guestbook", "/clusters", "/clusters/c1", "/attention"} {
+			body := open(t, h, http.MethodGet, address+"?"+escapedQuery(query)).Body.String()
+			for _, bad := range wrong(body, own) {
+				t.Errorf("%s?%s: %q", address, query, bad)
+			}
+			if len(body) > 100_000+8*len(name) {
+				t.Errorf("%s has %d bytes", address, len(body))
+			}
+		}
+	})
+}
+
+// escapedQuery is a query as a request line can have it.
+func escapedQuery(query string) string {
+	return strings.Map(func(r rune) rune {
+		if r <= ' ' || r >= 0x7f {
+			return '+'
+		}
+		return r
+	}, query)
+}
+
+// own are the tags and attributes of all templates, by name.
+func own(t *testing.F) map[string]bool {
+	t.Helper()
+	names, err := fs.Glob(files, "templates/*.html")
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	out := map[string]bool{}
+	for _, name := range names {
+		text, err := fs.ReadFile(files, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range tag.FindAllString(braces.ReplaceAllString(string(text), ""), -1) {
+			out[nameOf(found)] = true
+			for _, m := range attribute.FindAllStringSubmatch(found, -1) {
+				out[" "+m[1]] = true
+			}
+		}
+	}
+	return out
+}
+
+// nameOf is that of a tag.
+func nameOf(tag string) string {
+	name, _, _ := strings.Cut(strings.Trim(tag, "</>"), " ")
+	return name
+}
+
+// wrong is all that must not be in a page.
+func wrong(body string, own map[string]bool) []string {
+	var out []string
+	for _, found := range tag.FindAllString(body, -1) {
+		if !wellFormed.MatchString(found) || !own[nameOf(found)] {
+			out = append(out, found)
+		}
+		for _, m := range attribute.FindAllStringSubmatch(found, -1) {
+			link := m[1] == "href" || m[1] == "src" || m[1] == "action"
+			if !own[" "+m[1]] || link && !inside.MatchString(m[2]) {
+				out = append(out, found)
+			}
+		}
+	}
+	if strings.Count(body, "<script") > 1 {
+		out = append(out, "two scripts")
+	}
+	if i := strings.IndexFunc(body, func(r rune) bool { return r != '\n' && r != '\t' && !unicode.IsPrint(r) }); i >= 0 {
+		out = append(out, "what cannot be seen: "+body[i:min(len(body), i+20)])
+	}
+	return out
+}
