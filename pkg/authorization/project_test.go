@@ -247,7 +247,7 @@ func TestRead(t *testing.T) {
 			b.Operation(tc.operation)
 		}
 		got, err := authorization.Read(b.Obj())
-		if (err != nil) != tc.fails || fmt.Sprint(got) != fmt.Sprint(tc.want) {
+		if (err != nil) != tc.fails || fmt.Sprintf("%q", got.Sources) != fmt.Sprintf("%q", tc.want.Sources) || fmt.Sprint(got) != fmt.Sprint(tc.want) {
 			t.Errorf("%s: got %+v, %v", title, got, err)
 		}
 	}

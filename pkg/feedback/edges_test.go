@@ -194,13 +194,13 @@ func TestBoundAtItsBounds(t *testing.T) {
 	long := strings.Repeat("m", feedback.MaxMessage-1) + "\x00"
 	s.Conditions = []metav1.Condition{{Type: strings.Repeat("T", 300), Message: "first"}, {Type: "Other"}}
 	s.ResourceStatus.Manifests[1].Conditions = []metav1.Condition{
-		{Type: workv1.WorkApplied, Message: long}, {Type: workv1.WorkApplied, Message: "again"}, {Type: "Other"}}
+		{Type: workv1.WorkApplied, Message: long, Reason: strings.Repeat("r", feedback.MaxWord)}, {Type: workv1.WorkApplied, Message: "again"}, {Type: "Other"}}
 	feedback.Bound(s, nil)
 	if n := len(s.ResourceStatus.Manifests); n != 3 || len(s.ResourceStatus.Manifests[0].ResourceMeta.Name) != 253 {
 		t.Fatalf("%d resources, the first of %d bytes", n, len(s.ResourceStatus.Manifests[0].ResourceMeta.Name))
 	}
 	m := s.ResourceStatus.Manifests[0]
-	if len(m.Conditions) != 1 || m.Conditions[0].Message != long {
+	if len(m.Conditions) != 1 || m.Conditions[0].Message != long || len(m.Conditions[0].Reason) != feedback.MaxWord {
 		t.Errorf("got %.100v", m.Conditions)
 	}
 	if got := m.StatusFeedbacks.Values; len(got) != 2 || got[0].Value.String != before || got[1].Value.String != nil {
