@@ -1,0 +1,147 @@
+package propagation
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/delivery"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+var (
+	aWork     = schema.GroupResource{Resource: "manifestworks"}
+	forbidden = apierrors.NewForbidden(aWork, "x", nil)
+)
+
+// recorder remembers events.
+type recorder struct{ told []string }
+
+// Eventf implements EventRecorder.
+func (r *recorder) Eventf(on, related runtime.Object, kind, reason, _, note string, args ...any) {
+	name := func(o runtime.Object) string {
+		if o == nil {
+			return "nothing"
+		}
+		return o.(client.Object).GetNamespace()
+	}
+	r.told = append(r.told, fmt.Sprintf("%s %s on %s with %s: %s", kind, reason, name(on), name(related), fmt.Sprintf(note, args...)))
+}
+
+func reconcilerOf(answers map[string]error) (*Reconciler, *recorder, *observation) {
+	told := &recorder{}
+	hub := &fixture.Hub{Name: clusterOf, Answers: answers}
+	seen := &observation{live: noWorks{}, reader: noWorks{}, cache: noWorks{}}
+	seen.App, seen.Presence = fixture.Application("guestbook").Obj(), delivery.Present
+	seen.Key = client.ObjectKeyFromObject(seen.App)
+	return &Reconciler{Client: hub, Events: told}, told, seen
+}
+
+// TestApplyTells: a step tells when it has been made, on what it is about, and the plan when the Application has been told.
+func TestApplyTells(t *testing.T) {
+	missing := apierrors.NewNotFound(aWork, "x")
+	const ofStep, ofPlan = "Warning Gone on going with nothing: a", "Normal Sent on argocd with new: b"
+	for title, tc := range map[string]struct {
+		answers map[string]error
+		want    []string
+		asked   bool
+	}{
+		"all is well":             {want: []string{ofStep, ofPlan}, asked: true},
+		"the work is gone":        {answers: map[string]error{"going": missing}, want: []string{ofPlan}},
+		"the Application is gone": {answers: map[string]error{"hub": missing}, want: []string{ofStep}, asked: true},
+	} {
+		r, told, seen := reconcilerOf(tc.answers)
+		w := workOn("going")
+		_, err := r.apply(t.Context(), seen, &delivery.Plan{
+			Steps:  []delivery.Step{{Write: work.Deletion(w), Revokes: true, Log: "Revoked", Events: []delivery.Event{{On: w, Warning: true, Reason: "Gone", Note: "a"}}}},
+			Hub:    &argocd.Patch{Annotations: map[string]*string{apis.AnnotationRefresh: nil}},
+			Events: []delivery.Event{{Related: workOn("new"), Reason: "Sent", Note: "b"}},
+		})
+		if err != nil || !slices.Equal(told.told, tc.want) {
+			t.Errorf("%s: told %q, %v", title, told.told, err)
+		}
+		if _, asked := r.revocations.asked[w.UID]; asked != tc.asked {
+			t.Errorf("%s: the deletion counts: %t", title, asked)
+		}
+	}
+}
+
+// TestWriteRefusals: only the refusal of a step that may be refused is told on the Application, and no other failure is lost.
+func TestWriteRefusals(t *testing.T) {
+	for title, tc := range map[string]struct {
+		rejects        bool
+		answer         error
+		refused, fails bool
+	}{
+		"one that may be refused":         {rejects: true, answer: forbidden, refused: true},
+		"one that may not":                {answer: forbidden, fails: true},
+		"another failure":                 {rejects: true, answer: errors.New("no"), fails: true},
+		"a failure of one that may not":   {answer: errors.New("no"), fails: true},
+		"no failure of one that may be":   {rejects: true},
+		"no failure of one that must not": {},
+	} {
+		r, _, seen := reconcilerOf(map[string]error{"new": tc.answer})
+		var out met
+		err := r.write(t.Context(), seen, &delivery.Step{Write: work.Creation(workOn("new")), Rejects: tc.rejects}, &out)
+		if (err != nil) != tc.fails || (out.refusal != nil) != tc.refused || (out.created != nil) != (tc.answer == nil) {
+			t.Errorf("%s: %+v, %v", title, out, err)
+		}
+	}
+}
+
+func TestRejection(t *testing.T) {
+	terminating := apierrors.NewForbidden(aWork, "x", nil)
+	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	for title, tc := range map[string]struct {
+		err                 error
+		rejected, namespace bool
+	}{
+		"none":                    {},
+		"another failure":         {err: errors.New("no")},
+		"a refusal":               {err: forbidden, rejected: true},
+		"no namespace":            {err: apierrors.NewNotFound(aWork, "x"), rejected: true, namespace: true},
+		"a namespace that is not": {err: terminating, rejected: true, namespace: true},
+		"a conflict":              {err: apierrors.NewConflict(aWork, "x", nil)},
+	} {
+		got := rejection(tc.err, workOn("c1"))
+		if (got != nil) != tc.rejected || got != nil && (got.Namespace != tc.namespace || got.Message != tc.err.Error() || got.Key.Namespace != "c1") {
+			t.Errorf("%s: %+v", title, got)
+		}
+	}
+}
+
+// TestRehearse: what the API server would say is known, and any other failure is one.
+func TestRehearse(t *testing.T) {
+	for title, tc := range map[string]struct {
+		answer         error
+		spec           string
+		refused, fails bool
+	}{
+		"it would":        {},
+		"it has one":      {answer: apierrors.NewAlreadyExists(aWork, "x")},
+		"it would not":    {answer: forbidden, refused: true},
+		"it does not say": {answer: errors.New("no"), fails: true},
+		"no spec":         {spec: "[]", fails: true},
+	} {
+		r, _, seen := reconcilerOf(map[string]error{"cluster1": tc.answer})
+		if tc.spec != "" {
+			seen.App.Spec.Raw = []byte(tc.spec)
+		}
+		err := r.rehearse(t.Context(), seen)
+		asked := len(r.Client.(*fixture.Hub).Written) > 0
+		if (err != nil) != tc.fails || (seen.Rehearsed != nil) != tc.refused || asked != (tc.spec == "") {
+			t.Errorf("%s: %+v, %v, asked %t", title, seen.Rehearsed, err, asked)
+		}
+	}
+}

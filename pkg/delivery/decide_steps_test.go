@@ -1,0 +1,115 @@
+package delivery
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// deciding is a decision about an Application of which nothing is known.
+func deciding() *decision {
+	return &decision{Facts: &Facts{App: fixture.Application("guestbook").Obj(), Now: time.Unix(1e9, 0)}, going: map[types.UID]bool{}}
+}
+
+func named(uid string) *workv1.ManifestWork {
+	w := &workv1.ManifestWork{}
+	w.UID, w.Namespace = types.UID(uid), uid
+	return w
+}
+
+// TestStepsOfAPlan: a work is written once, and its deletion stands for all else.
+func TestStepsOfAPlan(t *testing.T) {
+	d := deciding()
+	a, b := named("a"), named("b")
+	d.step(Step{Write: work.Creation(named("new"))})
+	d.step(Step{Write: work.Creation(named("new too"))})
+	d.step(Step{Write: work.Change(a, a), Log: "first"})
+	d.step(Step{Write: work.Change(a, a), Log: "second"})
+	d.step(Step{Write: work.Change(b, b)})
+	if d.leaving(a) {
+		t.Error("what is changed leaves")
+	}
+	d.delete(a, removed)
+	d.step(Step{Write: work.Change(a, a), Log: "third"})
+	d.delete(b, removed)
+	d.delete(b, leftThere)
+	var got []string
+	for _, s := range d.plan.Steps {
+		got = append(got, string(s.Verb)+" "+s.Log)
+	}
+	if strings.Join(got, ", ") != "create , create , delete Deleted ManifestWork, delete Deleted ManifestWork" {
+		t.Errorf("got %q", got)
+	}
+	if !d.leaving(a) || !d.leaving(b) || d.leaving(named("c")) {
+		t.Error("not just what is deleted leaves")
+	}
+}
+
+// TestLacks: what is not known is asked for, and is so until it is known.
+func TestLacks(t *testing.T) {
+	d := deciding()
+	if !d.lacks(NeedOwn) || d.plan.Need != NeedOwn {
+		t.Errorf("asks for %v", d.plan.Need)
+	}
+	d = deciding()
+	d.Known = NeedOwn
+	if d.lacks(NeedOwn) || d.plan.Need != 0 {
+		t.Errorf("asks for %v", d.plan.Need)
+	}
+}
+
+// TestSay: of one condition there is one, which says all; what repeats the one before stands for it.
+func TestSay(t *testing.T) {
+	d := deciding()
+	say := func(conditionType, reason, message string) {
+		d.say(&hold{Condition: Condition{Type: conditionType, Reason: reason, Message: message}, Wait: Wait{After: time.Minute}})
+	}
+	say("", "", "nothing to show")
+	if len(d.plan.Conditions) > 0 || d.plan.Wait.After != time.Minute {
+		t.Errorf("got %+v", d.plan)
+	}
+	say(problem, "One", "a")
+	say(problem, "Two", "b")
+	say(problem, "Three", "c, for a; b")
+	say(moving, "Four", "d")
+	if got := fmt.Sprint(d.plan.Conditions); got != "[{PropagationError Three c, for a; b} {"+moving+" Four d}]" {
+		t.Errorf("got %s", got)
+	}
+	say(problem, "Five", "e")
+	if got := d.plan.Conditions[0].Message; got != "c, for a; b; e" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestShow: the Application is told only what is decided, and an event comes with what is new and has a reason.
+func TestShow(t *testing.T) {
+	d := deciding()
+	d.plan.Conditions = []Condition{{Type: problem, Reason: "New", Message: "new"}, {Type: moving, Message: "no reason"}, {Type: forbidden, Reason: "Old", Message: "old"}}
+	d.App.Status.Conditions = []argocd.Condition{{Type: forbidden, Message: "old"}}
+	d.plan.Need = NeedOwn
+	if d.show(); d.plan.Hub != nil || len(d.plan.Events) > 0 {
+		t.Errorf("told before all is known: %+v", d.plan)
+	}
+	d.plan.Need = 0
+	d.show()
+	if d.plan.Hub == nil || len(d.plan.Hub.Conditions) != 3 || len(d.plan.Events) != 1 || d.plan.Events[0].Reason != "New" || !d.plan.Events[0].Warning {
+		t.Errorf("got %+v, events %+v", d.plan.Hub, d.plan.Events)
+	}
+	silent := deciding()
+	silent.App.Status.Conditions = []argocd.Condition{{Type: forbidden, Message: "old"}, {Type: apis.ConditionRefreshWarning}}
+	silent.show()
+	if silent.plan.Hub == nil || !slices.ContainsFunc(silent.plan.Hub.Conditions, func(c argocd.Condition) bool { return c.Type == apis.ConditionRefreshWarning }) ||
+		len(silent.plan.Hub.Conditions) != 1 {
+		t.Errorf("got %+v", silent.plan.Hub)
+	}
+}
