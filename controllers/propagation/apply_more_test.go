@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -143,5 +146,36 @@ func TestRehearse(t *testing.T) {
 		if (err != nil) != tc.fails || (seen.Rehearsed != nil) != tc.refused || asked != (tc.spec == "") {
 			t.Errorf("%s: %+v, %v, asked %t", title, seen.Rehearsed, err, asked)
 		}
+	}
+}
+
+// valueOf is what a metric shows: its value, or how many samples it has.
+func valueOf(t *testing.T, m prometheus.Metric) float64 {
+	t.Helper()
+	var out dto.Metric
+	if err := m.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	return out.GetCounter().GetValue() + out.GetGauge().GetValue() + float64(out.GetHistogram().GetSampleCount())
+}
+
+// TestApplyNotes: a write is counted and timed, what blocks the Application is shown, and a hub whose versions went back is known.
+func TestApplyNotes(t *testing.T) {
+	r, _, seen := reconcilerOf(nil)
+	r.Live = noWorks{}
+	seen.App.ResourceVersion, seen.since = "5", time.Now()
+	writes, times := valueOf(t, workWrites.WithLabelValues("create")), valueOf(t, propagationTime)
+	_, err := r.apply(t.Context(), seen, &delivery.Plan{
+		Steps:      []delivery.Step{{Write: work.Creation(workOn("new"))}},
+		Conditions: []delivery.Condition{{Type: apis.ConditionPropagationError, Reason: "OfThisTest"}},
+	})
+	if err != nil || valueOf(t, workWrites.WithLabelValues("create")) != writes+1 || valueOf(t, propagationTime) != times+1 {
+		t.Errorf("a write is not counted, or not timed: %v", err)
+	}
+	if got := valueOf(t, blockedApplications.WithLabelValues("OfThisTest")); got != 1 {
+		t.Errorf("%v Applications are blocked", got)
+	}
+	if !r.losses.restored {
+		t.Error("a restored hub is not known")
 	}
 }

@@ -36,8 +36,9 @@ func TestStepsOfAPlan(t *testing.T) {
 	d.step(Step{Write: work.Change(a, a), Log: "first"})
 	d.step(Step{Write: work.Change(a, a), Log: "second"})
 	d.step(Step{Write: work.Change(b, b)})
-	if d.leaving(a) {
-		t.Error("what is changed leaves")
+	d.step(Step{Write: work.Creation(named("last"))})
+	if d.leaving(a) || d.plan.Steps[2].Log != "first" {
+		t.Errorf("what is changed leaves, or is changed twice: %+v", d.plan.Steps[2])
 	}
 	d.delete(a, removed)
 	d.step(Step{Write: work.Change(a, a), Log: "third"})
@@ -47,7 +48,7 @@ func TestStepsOfAPlan(t *testing.T) {
 	for _, s := range d.plan.Steps {
 		got = append(got, string(s.Verb)+" "+s.Log)
 	}
-	if strings.Join(got, ", ") != "create , create , delete Deleted ManifestWork, delete Deleted ManifestWork" {
+	if strings.Join(got, ", ") != "create , create , delete Deleted ManifestWork, delete Deleted ManifestWork, create " {
 		t.Errorf("got %q", got)
 	}
 	if !d.leaving(a) || !d.leaving(b) || d.leaving(named("c")) {
