@@ -32,7 +32,7 @@ func TestPatternsEnd(t *testing.T) {
 		p := &argocd.AppProject{Spec: argocd.AppProjectSpec{SourceNamespaces: []string{pattern}}}
 		start := time.Now()
 		got := authorization.SourceNamespacePermitted(p, strings.Repeat("x", 60), "argocd")
-		if took := time.Since(start); got != (pattern == "//") || took > 5*time.Second {
+		if took := time.Since(start); got || took > 5*time.Second {
 			t.Errorf("%q: %t after %s", pattern, got, took)
 		}
 	}

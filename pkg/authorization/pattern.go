@@ -33,10 +33,11 @@ func matches(pattern, text string, separators ...rune) bool {
 	return pattern == "*" || globs(pattern, text, separators...)
 }
 
-// lists tells whether one of the patterns matches, as a glob or, between slashes, as a regular expression.
+// lists tells whether one of the patterns matches, as a glob or, between slashes, as a regular expression. Nothing between
+// slashes is none to Argo CD (3.5): it would match everything.
 func lists(patterns []string, text string) bool {
 	for _, p := range patterns {
-		if strings.HasPrefix(p, "/") && strings.HasSuffix(p, "/") && len(p) > 1 && searches(p[1:len(p)-1], text) {
+		if strings.HasPrefix(p, "/") && strings.HasSuffix(p, "/") && len(p) > 2 && searches(p[1:len(p)-1], text) {
 			return true
 		}
 		if globs(p, text) {
