@@ -1,0 +1,55 @@
+// Command mutate changes the decisions of some packages one at a time, and fails where their tests notice nothing and
+// nobody has said why. See package mutation.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"syscall"
+
+	"github.com/towline-io/towline/e2e/mutation"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "mutate:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) error {
+	root := flag.String("root", "..", "the module whose packages are changed")
+	parallel := flag.Int("parallel", 2, "how many runs of tests at a time")
+	flag.Parse()
+	at, err := filepath.Abs(*root)
+	if err != nil {
+		return err
+	}
+	open := 0
+	for _, t := range mutation.Targets {
+		if flag.NArg() > 0 && !slices.Contains(flag.Args(), t.Package) {
+			continue
+		}
+		results, err := mutation.Run(ctx, at, t, *parallel)
+		if err != nil {
+			return err
+		}
+		s, err := mutation.Judge(results)
+		if err != nil {
+			return err
+		}
+		fmt.Println(s)
+		open += s.Open
+	}
+	if open > 0 {
+		return fmt.Errorf("no test notices %d changes, and e2e/mutation/explained.yaml does not say why", open)
+	}
+	return nil
+}
