@@ -25,7 +25,7 @@ func FuzzSecrets(f *testing.F) {
 	f.Add([]byte(`{"data":{"server":"aHR0cHM6Ly9h","config":"eyJ4IjoxfQ=="}}`), "app.kubernetes.io/instance", "victim", "a,b/c", "\x00", uint8(7))
 	f.Fuzz(func(t *testing.T, data []byte, key, value, claim, token string, flags uint8) {
 		was := &corev1.Secret{}
-		if json.Unmarshal(data, was) != nil {
+		if json.Unmarshal(data, was) != nil || !stored(map[string]string{key: value}) || !stored(was.Labels) {
 			return
 		}
 		if len(validation.IsQualifiedName(claim)) > 0 || !clustersecret.Follows(claim) {
@@ -49,6 +49,16 @@ func FuzzSecrets(f *testing.F) {
 		stay(t, read, out, key, claim)
 		leave(t, out, key)
 	})
+}
+
+// stored tells whether an API server would keep labels.
+func stored(labels map[string]string) bool {
+	for key, value := range labels {
+		if len(validation.IsQualifiedName(key)) > 0 || len(validation.IsValidLabelValue(value)) > 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // retrimmed is a Secret as a cache has it once it was written. A config that stays is a digest already.
