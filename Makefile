@@ -97,6 +97,7 @@ test: ## Everything that must pass.
 .PHONY: beside
 beside:
 	$(call step,lint)
+	$(call step,test-fuzz)
 	$(call step,test-contract)
 	$(call step,test-fleet)
 
@@ -151,6 +152,18 @@ test-simulation: ## Run as much of that as takes a minute.
 mutants: ## Break propagation in one place at a time, and show that the simulation notices.
 	controllers/propagation/simulation/mutants
 
+.PHONY: fuzz
+fuzz: ## Run each fuzz target for TIME; FUZZ chooses some by folder or name.
+	TIME=$(TIME) .ci/fuzz $(FUZZ)
+
+.PHONY: test-fuzz
+test-fuzz: ## Run each for a second, but for those against Argo CD, whose cases test-contract runs.
+	TIME=1s GUIDED=false .ci/fuzz cmd pkg
+
+.PHONY: mutation
+mutation: ## Change each decision of some packages, and show that their tests notice; see docs/reliability.md.
+	go -C e2e run ./cmd/mutate $(MUTATE)
+
 .PHONY: test-envtest
 test-envtest: ## Those, and the tests against a real API server.
 	$(ENVTEST) ./...
@@ -161,6 +174,7 @@ test-contract: ## What Towline writes, read by the code of Argo CD, of OCM, and 
 	CGO_ENABLED=0 go -C e2e/programs/argocd test -trimpath ./...
 	CGO_ENABLED=0 go -C e2e/programs/argocd3 test -trimpath ./...
 	CGO_ENABLED=0 go -C e2e/programs/ocm test -trimpath ./...
+	CGO_ENABLED=0 go -C e2e/contract test -trimpath ./...
 	go -C .ci/tools/olm test ./...
 
 .PHONY: test-fleet
@@ -184,8 +198,9 @@ bench-check: ## Measure a small hub, and fail where a ratio of e2e/bench/thresho
 	go -C e2e run ./cmd/bench run --clusters 100 --sets 5 --changes 50 --storm 5s --idle 10s --thresholds bench/thresholds.yaml
 
 .PHONY: verify
-verify: ## Fail if generated files or go.mod are not current.
+verify: ## Fail if generated files or go.mod are not current, or the licence of a module does not go with ours.
 	.ci/verify
+	.ci/licences
 
 .PHONY: lint
 lint: ## Static checks of the program and of the end-to-end tests.

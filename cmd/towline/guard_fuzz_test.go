@@ -48,7 +48,9 @@ func (k tokens) Create(_ context.Context, r *authenticationv1.TokenReview, _ met
 }
 
 // Create implements SubjectAccessReviewInterface.
-func (k rights) Create(_ context.Context, r *authorizationv1.SubjectAccessReview, _ metav1.CreateOptions) (*authorizationv1.SubjectAccessReview, error) {
+func (k rights) Create(
+	_ context.Context, r *authorizationv1.SubjectAccessReview, _ metav1.CreateOptions,
+) (*authorizationv1.SubjectAccessReview, error) {
 	asked := r.Spec.NonResourceAttributes
 	r.Status.Allowed = r.Spec.User == "prometheus" && asked.Verb == "get" && asked.Path == "/metrics"
 	return r, nil

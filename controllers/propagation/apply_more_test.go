@@ -67,7 +67,8 @@ func TestApplyTells(t *testing.T) {
 		r, told, seen := reconcilerOf(tc.answers)
 		w := workOn("going")
 		_, err := r.apply(t.Context(), seen, &delivery.Plan{
-			Steps:  []delivery.Step{{Write: work.Deletion(w), Revokes: true, Log: "Revoked", Events: []delivery.Event{{On: w, Warning: true, Reason: "Gone", Note: "a"}}}},
+			Steps: []delivery.Step{{Write: work.Deletion(w), Revokes: true, Log: "Revoked",
+				Events: []delivery.Event{{On: w, Warning: true, Reason: "Gone", Note: "a"}}}},
 			Hub:    &argocd.Patch{Annotations: map[string]*string{apis.AnnotationRefresh: nil}},
 			Events: []delivery.Event{{Related: workOn("new"), Reason: "Sent", Note: "b"}},
 		})

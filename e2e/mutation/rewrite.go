@@ -203,7 +203,7 @@ func (r *rewriter) offset(p token.Pos) int { return r.fset.Position(p).Offset }
 func (r *rewriter) assemble() []byte {
 	slices.Reverse(r.behind)
 	byPlace := func(a, b insertion) int { return a.at - b.at }
-	all := append(r.behind, r.before...)
+	all := slices.Concat(r.behind, r.before)
 	slices.SortStableFunc(all, byPlace)
 	var out bytes.Buffer
 	last := 0

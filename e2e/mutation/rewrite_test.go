@@ -44,7 +44,9 @@ func TestRewrite(t *testing.T) {
 
 // TestJudge: only what nobody noticed and nobody has explained is open, and an explanation that is of no use is as well.
 func TestJudge(t *testing.T) {
-	explained := []explanation{{"p/a.go", "x", negated, "it is the same"}, {"p/a.go", "gone", negated, "it was"}, {"q/a.go", "of another", negated, "there"}}
+	explained := []explanation{{"p/a.go", "x", negated, "it is the same"},
+		{"p/a.go", "gone", negated, "it was"},
+		{"q/a.go", "of another", negated, "there"}}
 	s := judge([]Result{
 		{Mutant: Mutant{File: "p/a.go", Code: "a", Change: negated}, Noticed: true, Reached: true},
 		{Mutant: Mutant{File: "p/a.go", Code: "x", Change: negated}, Reached: true},

@@ -89,7 +89,7 @@ func (m *mutated) rewrite(t Target) error {
 		if strings.HasSuffix(name, "_test.go") || len(t.Files) > 0 && !strings.Contains(strings.Join(t.Files, "/")+"/", name+"/") {
 			continue
 		}
-		source, err := os.ReadFile(path) //nolint:gosec // a source of the project
+		source, err := os.ReadFile(path)
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (m *mutated) rewrite(t Target) error {
 // try runs the tests of a folder for each mutant that none has noticed so far and that they reach.
 func (m *mutated) try(ctx context.Context, dir string, all []Result, parallel int) error {
 	binary := filepath.Join(m.work, "tests-"+strings.ReplaceAll(dir, "/", "-"))
-	build := exec.CommandContext(ctx, "go", "test", "-overlay", m.overlay, "-vet=off", "-c", "-o", binary, "./"+dir) //nolint:gosec // of our own
+	build := exec.CommandContext(ctx, "go", "test", "-overlay", m.overlay, "-vet=off", "-c", "-o", binary, "./"+dir)
 	build.Dir = m.root
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s: %w\n%s", dir, err, out)
@@ -161,7 +161,7 @@ func (m *mutated) try(ctx context.Context, dir string, all []Result, parallel in
 func runTests(ctx context.Context, binary, dir string, patience time.Duration, environment string) (string, bool) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, binary, "-test.short", "-test.failfast") //nolint:gosec // it was built here
+	cmd := exec.CommandContext(ctx, binary, "-test.short", "-test.failfast")
 	var out bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.Env = dir, &out, &out, append(os.Environ(), environment)
 	err := cmd.Run()
@@ -170,7 +170,7 @@ func runTests(ctx context.Context, binary, dir string, patience time.Duration, e
 
 // numbers are those in a file, one a line.
 func numbers(path string) (map[int]bool, error) {
-	data, err := os.ReadFile(path) //nolint:gosec // the tests wrote it
+	data, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("the tests reach nothing that is changed: %w", err)
 	}

@@ -239,8 +239,9 @@ func TestRead(t *testing.T) {
 		"no object":                   {spec: `[]`, fails: true},
 		"no operation":                {spec: `{}`, operation: `[]`, fails: true},
 		"no object, and an operation": {spec: `[]`, operation: `{"sync":{}}`, fails: true},
-		"with spaces and escapes":     {spec: "{ \"x\" : [ 1 , true ] ,\n\t\"repo\\u0055RL\" : [ \"\\\"a\", {\"b\\\\\" :\"b\\u00e9\"} ] }", want: from(`"a`, "bé")},
-		"not UTF-8":                   {spec: "{\"repoURL\":[\"\x80\",\"a\xff\"]}", want: from("\ufffd", "a\ufffd")},
+		"with spaces and escapes": {spec: "{ \"x\" : [ 1 , true ] ,\n\t\"repo\\u0055RL\" : [ \"\\\"a\", {\"b\\\\\" :\"b\\u00e9\"} ] }",
+			want: from(`"a`, "bé")},
+		"not UTF-8": {spec: "{\"repoURL\":[\"\x80\",\"a\xff\"]}", want: from("\ufffd", "a\ufffd")},
 	} {
 		b := fixture.Application("x").Spec(tc.spec)
 		if tc.operation != "" {

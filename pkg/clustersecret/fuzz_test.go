@@ -20,8 +20,10 @@ import (
 // FuzzSecrets: whatever a Secret says and a cluster is called and labelled, the Secret is written once, is that of its cluster, loses
 // nothing of others, and gives up all that is Towline's when it goes.
 func FuzzSecrets(f *testing.F) {
-	f.Add([]byte(`{"metadata":{"labels":{"team":"a","env":"x"},"annotations":{"a":"b"}},"data":{"config":"e30="}}`), "env", "dev", "cluster1", "token", uint8(1))
-	f.Add([]byte(`{"metadata":{"labels":{"argocd.argoproj.io/secret-type":"repository"}}}`), "argocd.argoproj.io/secret-type", "repository", "c", "", uint8(2))
+	f.Add([]byte(`{"metadata":{"labels":{"team":"a","env":"x"},"annotations":{"a":"b"}},"data":{"config":"e30="}}`),
+		"env", "dev", "cluster1", "token", uint8(1))
+	f.Add([]byte(`{"metadata":{"labels":{"argocd.argoproj.io/secret-type":"repository"}}}`),
+		"argocd.argoproj.io/secret-type", "repository", "c", "", uint8(2))
 	f.Add([]byte(`{"data":{"server":"aHR0cHM6Ly9h","config":"eyJ4IjoxfQ=="}}`), "app.kubernetes.io/instance", "victim", "a,b/c", "\x00", uint8(7))
 	f.Fuzz(func(t *testing.T, data []byte, key, value, claim, token string, flags uint8) {
 		was := &corev1.Secret{}
@@ -42,8 +44,8 @@ func FuzzSecrets(f *testing.F) {
 		if again, changed := clustersecret.Update(retrimmed(t, read, out), i); changed {
 			t.Errorf("%s is written twice: %+v, then %+v", data, out, again)
 		}
-		if out.Labels[apis.LabelSecretType] != apis.SecretTypeCluster || clustersecret.Cluster(out) != "cluster1" || clustersecret.NameOf(out) != "cluster1" ||
-			!clustersecret.OwnedBy(out, owner) {
+		if out.Labels[apis.LabelSecretType] != apis.SecretTypeCluster || clustersecret.Cluster(out) != "cluster1" ||
+			clustersecret.NameOf(out) != "cluster1" || !clustersecret.OwnedBy(out, owner) {
 			t.Errorf("it is not that of the cluster: %+v", out)
 		}
 		stay(t, read, out, key, claim)

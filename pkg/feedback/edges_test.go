@@ -19,8 +19,9 @@ import (
 func TestTextsAtTheirBounds(t *testing.T) {
 	x := func(n int) string { return strings.Repeat("x", n) }
 	for title, got := range map[string]bool{
-		"a word": feedback.IsWord(x(feedback.MaxWord)), "a revision": feedback.IsRevision(x(feedback.MaxRevision)), "a line with a space": feedback.IsLine("a b", 3),
-		"no longer word": !feedback.IsWord(x(feedback.MaxWord + 1)), "no revision with a space": !feedback.IsRevision("a b"),
+		"a word": feedback.IsWord(x(feedback.MaxWord)), "a revision": feedback.IsRevision(x(feedback.MaxRevision)),
+		"a line with a space": feedback.IsLine("a b", 3),
+		"no longer word":      !feedback.IsWord(x(feedback.MaxWord + 1)), "no revision with a space": !feedback.IsRevision("a b"),
 		"nothing but UTF-8": !feedback.IsWord("a\xff"), "not nothing": !feedback.IsLine("", 3),
 	} {
 		if !got {
@@ -116,9 +117,9 @@ func TestParseOfParts(t *testing.T) {
 
 // TestSynced: without the agent's word, or with too long a one, nothing is complete.
 func TestSynced(t *testing.T) {
-	const begins, new = "Sync status feedback failed with error ", "failed to find value for syncRevisions2 with error: array index out of bounds"
+	const begins, fresh = "Sync status feedback failed with error ", "failed to find value for syncRevisions2 with error: array index out of bounds"
 	for n, complete := range map[int]bool{8 << 10: true, 8<<10 + 1: false} {
-		message := begins + new + strings.Repeat(" ", n-len(begins+new))
+		message := begins + fresh + strings.Repeat(" ", n-len(begins+fresh))
 		if got := parse(fixture.Feedback(id).Healthy("a").Condition(feedback.ConditionSynced, metav1.ConditionFalse, message)); got.Complete != complete {
 			t.Errorf("%d bytes: %t", n, got.Complete)
 		}
@@ -186,15 +187,19 @@ func TestVolatileNames(t *testing.T) {
 func TestBoundAtItsBounds(t *testing.T) {
 	s := &workv1.ManifestWorkStatus{}
 	for _, name := range []string{strings.Repeat("a", 254), strings.Repeat("a", 253), "b", "c", "d"} {
-		s.ResourceStatus.Manifests = append(s.ResourceStatus.Manifests, manifestOf(name, text("invented", "x"), text("healthStatus", strings.Repeat("x", feedback.MaxWord))))
+		s.ResourceStatus.Manifests = append(s.ResourceStatus.Manifests, manifestOf(name,
+			text("invented", "x"), text("healthStatus", strings.Repeat("x", feedback.MaxWord))))
 	}
 	values := s.ResourceStatus.Manifests[1].StatusFeedbacks.Values
-	values[0], values[1] = values[1], workv1.FeedbackValue{Name: "syncStatus", Value: workv1.FieldValue{Type: workv1.String}}
+	values[0], values[1] = values[1],
+		workv1.FeedbackValue{Name: "syncStatus", Value: workv1.FieldValue{Type: workv1.String}}
 	before := values[0].Value.String
 	long := strings.Repeat("m", feedback.MaxMessage-1) + "\x00"
 	s.Conditions = []metav1.Condition{{Type: strings.Repeat("T", 300), Message: "first"}, {Type: "Other"}}
 	s.ResourceStatus.Manifests[1].Conditions = []metav1.Condition{
-		{Type: workv1.WorkApplied, Message: long, Reason: strings.Repeat("r", feedback.MaxWord)}, {Type: workv1.WorkApplied, Message: "again"}, {Type: "Other"}}
+		{Type: workv1.WorkApplied, Message: long, Reason: strings.Repeat("r", feedback.MaxWord)},
+		{Type: workv1.WorkApplied, Message: "again"}, {Type: "Other"},
+	}
 	feedback.Bound(s, nil)
 	if n := len(s.ResourceStatus.Manifests); n != 3 || len(s.ResourceStatus.Manifests[0].ResourceMeta.Name) != 253 {
 		t.Fatalf("%d resources, the first of %d bytes", n, len(s.ResourceStatus.Manifests[0].ResourceMeta.Name))

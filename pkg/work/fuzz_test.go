@@ -101,7 +101,8 @@ func released(t *testing.T, app *argocd.Application, w *workv1.ManifestWork, req
 		t.Errorf("released twice it differs, %v:\n%s", err, cmp.Diff(out.Spec, twice.Spec))
 	}
 	back, changed := work.Update(stored(t, out), mustRender(t, app, requests))
-	if !changed || work.Released(back) || !work.SameSpec(&back.Spec, &w.Spec) || back.Labels["others"] != "label" || back.Annotations["others"] != "annotation" {
+	if !changed || work.Released(back) || !work.SameSpec(&back.Spec, &w.Spec) ||
+		back.Labels["others"] != "label" || back.Annotations["others"] != "annotation" {
 		t.Errorf("it is not taken back:\n%s", cmp.Diff(w, back))
 	}
 }

@@ -1,0 +1,151 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/argoproj/argo-cd/v3/pkg/apis/application/v1alpha1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// FuzzProjects: an AppProject permits by Towline's functions what it permits by Argo CD's.
+func FuzzProjects(f *testing.F) {
+	f.Add("https://git.example.com/*", "!https://git.example.com/a", "https://git.example.com/A.git", "c1", "team-a")
+	f.Add("git@x:y/**", "*", "ssh://git@x/y/z", "https://c1", "/^team-[ab]$/")
+	f.Add("//", "/", "a", "c1", "team-a")
+	f.Add("{a,b}", "!*", "https://git.example.com/%zz", "*", "!team")
+	f.Fuzz(func(t *testing.T, pattern, other, repo, name, namespace string) {
+		const server = "https://c1"
+		project := v1alpha1.AppProject{Spec: v1alpha1.AppProjectSpec{
+			SourceRepos: []string{pattern, other}, SourceNamespaces: []string{pattern, other},
+			Destinations: []v1alpha1.ApplicationDestination{
+				{Server: pattern, Name: other, Namespace: name}, {Server: other, Name: name, Namespace: "*"}, {Server: "*", Namespace: pattern}},
+		}}
+		ours := &argocd.AppProject{}
+		if data, err := json.Marshal(project); err != nil || json.Unmarshal(data, ours) != nil ||
+			!equality.Semantic.DeepEqual(ours.Spec.SourceRepos, project.Spec.SourceRepos) {
+			return // not UTF-8
+		}
+		compare(t, "the repository "+repo, authorization.SourcePermitted(ours, repo), func() bool {
+			return project.IsSourcePermitted(v1alpha1.ApplicationSource{RepoURL: repo})
+		})
+		compare(t, "the destination "+name+" "+namespace, authorization.DestinationPermitted(ours, name, server, namespace), func() bool {
+			permitted, err := project.IsDestinationPermitted(&v1alpha1.Cluster{Server: server, Name: name}, namespace, nil)
+			return err == nil && permitted
+		})
+		if namespace != "" && !slow.MatchString(pattern) && !slow.MatchString(other) { // every Application has a namespace
+			compare(t, "the namespace "+namespace, authorization.SourceNamespacePermitted(ours, namespace, "argocd"), func() bool {
+				return project.IsAppNamespacePermitted(&v1alpha1.Application{ObjectMeta: metav1.ObjectMeta{Namespace: namespace}}, "argocd")
+			})
+		}
+	})
+}
+
+// slow are regular expressions that Argo CD may take for ever for.
+var slow = regexp.MustCompile(`/.*[+*{].*/`)
+
+// compare holds our answer against Argo CD's, where that has one: some patterns make it panic, and then ours is no.
+func compare(t *testing.T, what string, ours bool, theirs func() bool) {
+	t.Helper()
+	panicked := true
+	want := func() bool {
+		defer func() {
+			if panicked && recover() != nil {
+				panicked = true
+			}
+		}()
+		out := theirs()
+		panicked = false
+		return out
+	}()
+	if ours != want {
+		t.Errorf("%q: we say %t, Argo CD says %t (panicked: %t)", what, ours, want, panicked)
+	}
+}
+
+// FuzzApplications: an Application of Argo CD's own type comes through Towline's with nothing lost, means the same to both, and is on its
+// cluster what it was but for where it goes.
+func FuzzApplications(f *testing.F) {
+	for _, seed := range []string{
+		`{"metadata":{"name":"a","namespace":"argocd","finalizers":["resources-finalizer.argocd.argoproj.io"]},"spec":{"project":"p",` +
+			`"source":{"repoURL":"https://x","helm":{"valuesObject":{"a":9007199254740993}}},"destination":{"name":"c","namespace":"n"}}}`,
+		`{"metadata":{"name":"a","annotations":{"argocd.argoproj.io/refresh":"hard"}},"spec":{"sources":[{"repoURL":"a"},{"ref":"b","repoURL":"c"}],` +
+			`"syncPolicy":{"automated":{"enabled":false,"prune":true},"retry":{"limit":3}}},` +
+			`"operation":{"sync":{"revision":"x"},"info":[{"name":"a","value":"b"}]}}`,
+		`{"metadata":{"name":"a"},"spec":{"sourceHydrator":{"drySource":{"repoURL":"<&>"},"syncSource":{"targetBranch":"b"}},` +
+			`"ignoreDifferences":[{"kind":"*"}]}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var theirs, back v1alpha1.Application
+		if json.Unmarshal(data, &theirs) != nil {
+			return
+		}
+		theirs.Status = v1alpha1.ApplicationStatus{}
+		text, err := json.Marshal(&theirs)
+		if err != nil || json.Unmarshal(text, &theirs) != nil {
+			return // no JSON that an API server would have stored
+		}
+		ours := &argocd.Application{}
+		if err := json.Unmarshal(text, ours); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		out, err := json.Marshal(ours)
+		if err != nil || json.Unmarshal(out, &back) != nil || !same(t, theirs.Spec, back.Spec) ||
+			!same(t, theirs.Operation, back.Operation) || !same(t, theirs.ObjectMeta, back.ObjectMeta) {
+			t.Errorf("%s became %s, %v", text, out, err)
+		}
+		_, refreshes := theirs.IsRefreshRequested()
+		if theirs.Spec.GetProject() != ours.Project() || theirs.CascadedDeletion() != argocd.Destroys(ours.Finalizers) ||
+			refreshes != (ours.Refresh() != "") {
+			t.Errorf("%s means something else", text)
+		}
+		there(t, &theirs, ours)
+	})
+}
+
+func same(t *testing.T, a, b any) bool {
+	t.Helper()
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && bytes.Equal(x, y)
+}
+
+// there holds what a cluster gets against what the hub has.
+func there(t *testing.T, theirs *v1alpha1.Application, ours *argocd.Application) {
+	t.Helper()
+	metav1.SetMetaDataAnnotation(&ours.ObjectMeta, apis.AnnotationCluster, "c1")
+	w, err := work.Render(ours, work.Requests{})
+	if err != nil {
+		return // too large
+	}
+	var got v1alpha1.Application
+	strict := json.NewDecoder(bytes.NewReader(w.Spec.Workload.Manifests[0].Raw))
+	strict.DisallowUnknownFields()
+	if err := strict.Decode(&got); err != nil {
+		t.Fatalf("%s: %v", w.Spec.Workload.Manifests[0].Raw, err)
+	}
+	want := theirs.Spec.DeepCopy()
+	want.Destination.Server, want.Destination.Name = v1alpha1.KubernetesInternalAPIServerAddr, ""
+	if p := want.SyncPolicy; p != nil && p.Automated != nil && p.Automated.Enabled != nil {
+		if *p.Automated.Enabled {
+			p.Automated.Enabled = nil
+		} else {
+			p.Automated = nil
+		}
+	}
+	if !same(t, want, got.Spec) || got.Operation != nil || got.Name != theirs.Name ||
+		strings.Contains(strings.Join(got.Finalizers, " "), "pre-delete") {
+		t.Errorf("there it is %s", w.Spec.Workload.Manifests[0].Raw)
+	}
+}
