@@ -206,3 +206,6 @@ replace (
 )
 
 replace github.com/towline-io/towline => ../../
+
+// The version that Argo CD is built with, so that what both need is compiled once.
+replace google.golang.org/protobuf => google.golang.org/protobuf v1.36.12-0.20260120151049-f2248ac996af
