@@ -29,6 +29,7 @@ func FuzzPages(f *testing.F) {
 	own := own(f)
 	f.Add("Degraded", "c1", `</td><script>alert(1)</script>"'`, "group=region")
 	f.Add("\u202e\x1b[31m", "//evil.example", "javascript:alert(1)", "set=%3Cscript%3E&namespace=%22%3E")
+	f.Add("", "", "", "namespace=%0d&set=%0d&group=%0d&cluster=%0d")
 	f.Add("", "../..", "a\x00\xff<!--", "problems=1&cluster=%00")
 	f.Fuzz(func(t *testing.T, state, name, text, query string) {
 		a := app("argocd", "guestbook", "c1", state)
