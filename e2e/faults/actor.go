@@ -1,0 +1,300 @@
+package faults
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/pkg/apis"
+)
+
+// An actor does the steps of one point. The names of its objects are its id, or begin with it.
+type actor struct {
+	world *World
+	id    string
+
+	// remembered are the UIDs of what was on the clusters when it was to stay.
+	remembered map[string]types.UID
+}
+
+// A Step is one thing that somebody does, or waits for.
+type Step func(context.Context, *actor) error
+
+// look is how often a step looks whether what it waits for is there. It reads a cache.
+const look = 100 * time.Millisecond
+
+// eventually is a step that waits until it does not fail any more.
+func eventually(try Step) Step {
+	return func(ctx context.Context, a *actor) error {
+		var last error
+		err := wait.PollUntilContextCancel(ctx, look, true, func(ctx context.Context) (bool, error) {
+			last = try(ctx, a)
+			return last == nil, nil
+		})
+		if err != nil && last != nil {
+			return last
+		}
+		return err
+	}
+}
+
+// tries is a step that is done again where another has written meanwhile, or the API server has no time.
+func tries(do Step) Step {
+	return func(ctx context.Context, a *actor) error {
+		var last error
+		err := wait.PollUntilContextCancel(ctx, look, true, func(ctx context.Context) (bool, error) {
+			last = do(ctx, a)
+			if apierrors.IsConflict(last) || apierrors.IsTooManyRequests(last) || apierrors.IsServerTimeout(last) {
+				return false, nil
+			}
+			return true, last
+		})
+		return errors.Join(err, last)
+	}
+}
+
+// steps is several steps as one.
+func steps(all ...Step) Step {
+	return func(ctx context.Context, a *actor) error {
+		for _, s := range all {
+			if err := s(ctx, a); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+type content = map[string]any
+
+// spec is that of a point's Application.
+func spec(f *fleet.Fleet, id, project string) content {
+	return content{
+		"project":     project,
+		"source":      content{"repoURL": f.Git.URL(fleet.AppsRepo), "path": "guestbook", "targetRevision": "main"},
+		"destination": content{"server": apis.InClusterServer, "namespace": id},
+		"syncPolicy":  content{"automated": content{"prune": true, "selfHeal": true}},
+	}
+}
+
+// application is a point's Application, on a cluster, before it is edited.
+func (a *actor) application() *unstructured.Unstructured {
+	app := object(applications, fleet.ArgoCDNamespace, a.id)
+	app.SetLabels(map[string]string{apis.LabelPull: "true"})
+	app.SetAnnotations(map[string]string{apis.AnnotationCluster: "cluster1", apis.AnnotationSkipReconcile: "true"})
+	app.SetFinalizers([]string{apis.FinalizerResources})
+	app.Object["spec"] = spec(a.world.Fleet, a.id, "default")
+	return app
+}
+
+// create makes the point's Application on the hub, edited by merge patches.
+func create(edits ...string) Step {
+	return tries(func(ctx context.Context, a *actor) error {
+		app, err := edited(a.application(), edits)
+		if err != nil {
+			return err
+		}
+		return a.world.hub.Create(ctx, app)
+	})
+}
+
+// edited is an object with merge patches applied.
+func edited(o *unstructured.Unstructured, edits []string) (*unstructured.Unstructured, error) {
+	for _, edit := range edits {
+		var patch content
+		if err := json.Unmarshal([]byte(edit), &patch); err != nil {
+			return nil, fmt.Errorf("%s: %w", edit, err)
+		}
+		merge(o.Object, patch)
+	}
+	return o, nil
+}
+
+func merge(into, patch content) {
+	for key, value := range patch {
+		below, is := value.(content)
+		there, was := into[key].(content)
+		switch {
+		case value == nil:
+			delete(into, key)
+		case is && was:
+			merge(there, below)
+		default:
+			into[key] = value
+		}
+	}
+}
+
+// patch changes the point's Application on the hub.
+func patch(change string) Step {
+	return tries(func(ctx context.Context, a *actor) error {
+		return a.world.hub.patch(ctx, a.application(), change)
+	})
+}
+
+// annotate sets an annotation of it, or takes it off for an empty value.
+func annotate(key, value string) Step { return patch(annotation(key, value)) }
+
+func annotation(key, value string) string {
+	if value == "" {
+		return fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, key)
+	}
+	return fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, key, value)
+}
+
+// remove deletes the point's Application from the hub.
+func remove() Step {
+	return tries(func(ctx context.Context, a *actor) error { return a.world.hub.Delete(ctx, a.application()) })
+}
+
+// onHub waits for something of the point's Application on the hub.
+func onHub(says string, holds func(*unstructured.Unstructured) bool) Step {
+	return eventually(func(ctx context.Context, a *actor) error {
+		app, err := a.world.hub.find(ctx, applications, fleet.ArgoCDNamespace, a.id)
+		if err != nil {
+			return err
+		}
+		if !holds(app) {
+			return fmt.Errorf("the hub's Application is not %s", says)
+		}
+		return nil
+	})
+}
+
+// onCluster waits for something of it on a cluster.
+func onCluster(cluster, says string, holds func(*unstructured.Unstructured) bool) Step {
+	return in(cluster, fleet.ArgoCDNamespace, says, holds)
+}
+
+func in(cluster, namespace, says string, holds func(*unstructured.Unstructured) bool) Step {
+	return eventually(func(ctx context.Context, a *actor) error {
+		app, err := a.world.clusters[cluster].find(ctx, applications, namespace, a.id)
+		if err != nil {
+			return err
+		}
+		if !holds(app) {
+			return fmt.Errorf("the Application of %s in %s is not %s", cluster, namespace, says)
+		}
+		return nil
+	})
+}
+
+func gone(app *unstructured.Unstructured) bool  { return app == nil }
+func there(app *unstructured.Unstructured) bool { return app != nil }
+
+// text is a string in an object; empty where there is none.
+func text(o *unstructured.Unstructured, path ...string) string {
+	if o == nil {
+		return ""
+	}
+	s, _, _ := unstructured.NestedString(o.Object, path...)
+	return s
+}
+
+// shows waits until the hub shows what a cluster has come to with the spec that the hub has now.
+func shows(cluster string) Step { return showsIn(cluster, fleet.ArgoCDNamespace) }
+
+func showsIn(cluster, namespace string) Step {
+	return eventually(func(ctx context.Context, a *actor) error {
+		app, err := a.world.hub.find(ctx, applications, fleet.ArgoCDNamespace, a.id)
+		if err != nil {
+			return err
+		}
+		at, err := a.world.clusters[cluster].find(ctx, applications, namespace, a.id)
+		switch {
+		case err != nil:
+			return err
+		case app == nil || at == nil:
+			return fmt.Errorf("the Application is not on the hub and %s", cluster)
+		case text(app, "status", "sync", "revision") != revision(at) || text(app, "status", "health", "status") != "Healthy":
+			return fmt.Errorf("the hub does not show what %s has", cluster)
+		}
+		return sameSpec(app, at)
+	})
+}
+
+func sameSpec(hub, cluster *unstructured.Unstructured) error {
+	for _, path := range [][]string{{"spec", "source", "path"}, {"spec", "project"}} {
+		if text(hub, path...) != text(cluster, path...) {
+			return fmt.Errorf("the cluster's Application has another %v", path)
+		}
+	}
+	one, _, _ := unstructured.NestedFieldNoCopy(hub.Object, "spec", "revisionHistoryLimit")
+	other, _, _ := unstructured.NestedFieldNoCopy(cluster.Object, "spec", "revisionHistoryLimit")
+	if one != other {
+		return fmt.Errorf("the change has not arrived")
+	}
+	return nil
+}
+
+// condition waits until the hub's Application has a condition.
+func condition(kind string) Step {
+	return onHub("telling of "+kind, func(app *unstructured.Unstructured) bool { return has(app, kind) })
+}
+
+// noCondition waits until it does not have it.
+func noCondition(kind string) Step {
+	return onHub("without "+kind, func(app *unstructured.Unstructured) bool { return app != nil && !has(app, kind) })
+}
+
+func has(app *unstructured.Unstructured, kind string) bool {
+	if app == nil {
+		return false
+	}
+	conditions, _, _ := unstructured.NestedSlice(app.Object, "status", "conditions")
+	for _, c := range conditions {
+		if c.(map[string]any)["type"] == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// noWork waits until there is no work of the point in a cluster's namespace on the hub.
+func noWork(cluster string) Step {
+	return eventually(func(ctx context.Context, a *actor) error {
+		all, err := a.world.hub.of(ctx, works, a.id)
+		if err != nil {
+			return err
+		}
+		for i := range all {
+			if all[i].GetNamespace() == cluster && all[i].GetLabels()[apis.LabelPull] != "" {
+				return fmt.Errorf("the work %s of %s is there", all[i].GetName(), cluster)
+			}
+		}
+		return nil
+	})
+}
+
+// remember notes what is on a cluster: the end tells whether it is the same still.
+func remember(cluster string) Step {
+	return func(ctx context.Context, a *actor) error {
+		p := a.world.clusters[cluster]
+		for _, kind := range []schema.GroupVersionKind{applications, workloads} {
+			objects, err := p.of(ctx, kind, a.id)
+			if err != nil {
+				return err
+			}
+			if len(objects) == 0 {
+				return fmt.Errorf("there is no %s of it on %s to remember", kind.Kind, cluster)
+			}
+			for i := range objects {
+				a.remembered[place(p, &objects[i])] = objects[i].GetUID()
+			}
+		}
+		return nil
+	}
+}
+
+func place(p *plane, o *unstructured.Unstructured) string {
+	return p.name + " " + o.GetKind() + " " + o.GetNamespace() + "/" + o.GetName()
+}

@@ -1,0 +1,184 @@
+package faults
+
+import (
+	"context"
+	"crypto/sha1" //nolint:gosec // a revision looks like one
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// hangs is the revision of an operation that Argo does not end by itself.
+const hangs = "hangs"
+
+// workloadNamespace is where Argo deploys on a cluster.
+const workloadNamespace = "default"
+
+// Argo plays a cluster's Argo CD. It deploys one ConfigMap for each Application, which it knows by the Application's name as
+// Argo CD does by its tracking label.
+type Argo struct {
+	client.Client
+
+	mu  sync.Mutex
+	ran map[string]int
+}
+
+// NewArgo adds a played Argo CD to the manager of a cluster.
+func NewArgo(mgr manager.Manager) (*Argo, error) {
+	a := &Argo{Client: mgr.GetClient(), ran: map[string]int{}}
+	return a, ctrl.NewControllerManagedBy(mgr).Named("argo").For(object(applications, "", "")).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 16, SkipNameValidation: ptr.To(true)}).Complete(a)
+}
+
+// operations is how many operations have begun for an Application, whatever its namespace.
+func (a *Argo) operations(name string) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.ran[name]
+}
+
+func (a *Argo) began(name string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ran[name]++
+}
+
+// Reconcile goes on with an Application: one thing at a time, whose event brings the next.
+func (a *Argo) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	app := object(applications, req.Namespace, req.Name)
+	if err := a.Get(ctx, req.NamespacedName, app); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	err := a.step(ctx, app)
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: 50 * time.Millisecond}, nil
+	}
+	return ctrl.Result{}, client.IgnoreNotFound(err)
+}
+
+func (a *Argo) step(ctx context.Context, app *unstructured.Unstructured) error {
+	operation, asked := app.Object["operation"]
+	switch phase, _, _ := unstructured.NestedString(app.Object, "status", "operationState", "phase"); {
+	case asked && phase == "Terminating":
+		return a.finish(ctx, app, "Failed", "Operation terminated")
+	case asked && phase == "Running" && sameOperation(app, operation):
+		if revision, _, _ := unstructured.NestedString(app.Object, "operation", "sync", "revision"); revision == hangs {
+			return nil
+		}
+		return a.finish(ctx, app, "Succeeded", "successfully synced (all tasks run)")
+	case app.GetDeletionTimestamp() != nil:
+		return a.cascade(ctx, app)
+	case asked:
+		if err := a.patch(ctx, app, map[string]any{"status": map[string]any{"operationState": map[string]any{
+			"operation": operation, "phase": "Running", "startedAt": now(), "finishedAt": nil, "message": nil, "syncResult": nil,
+		}}}); err != nil {
+			return err
+		}
+		a.began(app.GetName())
+		return nil
+	}
+	return a.compare(ctx, app)
+}
+
+// sameOperation tells whether the operation that runs is the one that is asked for.
+func sameOperation(app *unstructured.Unstructured, operation any) bool {
+	runs, _, _ := unstructured.NestedMap(app.Object, "status", "operationState", "operation")
+	one, _ := json.Marshal(runs)
+	other, _ := json.Marshal(operation)
+	return string(one) == string(other)
+}
+
+func (a *Argo) finish(ctx context.Context, app *unstructured.Unstructured, phase, message string) error {
+	return a.patch(ctx, app, map[string]any{
+		"operation": nil,
+		"status": map[string]any{
+			"operationState": map[string]any{
+				"phase": phase, "finishedAt": now(), "message": message, "syncResult": map[string]any{"revision": revision(app)},
+			},
+			"reconciledAt": now(),
+		},
+	})
+}
+
+// cascade removes what an Application deployed, as its finalizers say, and lets it go.
+func (a *Argo) cascade(ctx context.Context, app *unstructured.Unstructured) error {
+	finalizers := app.GetFinalizers()
+	if argocd.Destroys(finalizers) {
+		if err := client.IgnoreNotFound(a.Delete(ctx, object(workloads, workloadNamespace, app.GetName()))); err != nil {
+			return err
+		}
+	}
+	left := slices.DeleteFunc(slices.Clone(finalizers), argocd.IsCascadeFinalizer)
+	if len(left) == len(finalizers) {
+		return nil
+	}
+	return a.patch(ctx, app, map[string]any{"metadata": map[string]any{"finalizers": left}})
+}
+
+// compare deploys what is not there, and says that all is as it is to be.
+func (a *Argo) compare(ctx context.Context, app *unstructured.Unstructured) error {
+	shown, _, _ := unstructured.NestedString(app.Object, "status", "sync", "revision")
+	_, refresh := app.GetAnnotations()[apis.AnnotationRefresh]
+	if shown == revision(app) && !refresh {
+		return nil
+	}
+	workload := object(workloads, workloadNamespace, app.GetName())
+	if err := client.IgnoreAlreadyExists(a.Create(ctx, workload)); err != nil {
+		return err
+	}
+	status := map[string]any{
+		"health": map[string]any{"status": "Healthy", "lastTransitionTime": now()},
+		"sync": map[string]any{
+			"status": "Synced", "revision": revision(app),
+			"comparedTo": map[string]any{"source": field(app, "source"), "destination": field(app, "destination")},
+		},
+		"reconciledAt": now(),
+	}
+	return a.patch(ctx, app, map[string]any{
+		"metadata": map[string]any{"annotations": map[string]any{apis.AnnotationRefresh: nil}}, "status": status,
+	})
+}
+
+func field(app *unstructured.Unstructured, name string) any {
+	value, _, _ := unstructured.NestedFieldCopy(app.Object, "spec", name)
+	return value
+}
+
+// patch is bound to the version that was read.
+func (a *Argo) patch(ctx context.Context, app *unstructured.Unstructured, patch map[string]any) error {
+	metadata, ok := patch["metadata"].(map[string]any)
+	if !ok {
+		metadata = map[string]any{}
+		patch["metadata"] = metadata
+	}
+	metadata["resourceVersion"] = app.GetResourceVersion()
+	data, err := json.Marshal(patch)
+	if err != nil {
+		return err
+	}
+	target := object(applications, app.GetNamespace(), app.GetName())
+	return a.Patch(ctx, target, client.RawPatch("application/merge-patch+json", data))
+}
+
+// revision is the commit that an Application's spec comes to.
+func revision(app *unstructured.Unstructured) string {
+	data, _ := json.Marshal(app.Object["spec"])
+	sum := sha1.Sum([]byte(strings.ReplaceAll(string(data), app.GetName(), ""))) //nolint:gosec // see the import
+	return hex.EncodeToString(sum[:])
+}
+
+func now() string { return time.Now().UTC().Format(time.RFC3339) }

@@ -1,0 +1,173 @@
+package faults
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"maps"
+	"math/rand"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/e2e/towline"
+)
+
+var (
+	seed     = flag.Int64("faults.seed", 1, "what pairs and samples are chosen by")
+	flows    = flag.String("faults.flow", ".", "only the flows that match")
+	kinds    = flag.String("faults.kind", ".", "only the kinds that match")
+	one      = flag.String("faults.point", "", "one point alone: flow/kind/n")
+	count    = flag.Int("faults.points", 60, "how many points, chosen by the seed; 0 for all of one fault")
+	pairs    = flag.Int("faults.pairs", 0, "how many points of two faults besides")
+	parallel = flag.Int("faults.parallel", 100, "how many points at a time")
+)
+
+// TestFaults runs points on a fleet.
+func TestFaults(t *testing.T) {
+	if os.Getenv("TOWLINE_FLEET_TEST") == "" {
+		t.Skip("set TOWLINE_FLEET_TEST=1 to start real fleets")
+	}
+	w := newTestWorld(t)
+	binary, err := towline.Build(t.Context(), w.Fleet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newTestGate(t, w, binary)
+	began := time.Now()
+	if err := g.Refer(t.Context(), chosenFlows(t)); err != nil {
+		t.Error(err)
+	}
+	t.Logf("%d flows without a fault in %s, with writes %v", len(g.references), time.Since(began).Round(time.Second), g.Writes())
+	if t.Failed() {
+		t.Fatal("the end of a flow without a fault is not known")
+	}
+	runPoints(t, g, chosenPoints(t, g.Writes()))
+}
+
+func newTestWorld(t *testing.T) *World {
+	t.Helper()
+	ctrl.SetLogger(logr.Discard())
+	f, err := startFleet(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(f.Stop)
+	if err := prepare(t.Context(), f); err != nil {
+		t.Fatal(err)
+	}
+	w, err := NewWorld(t.Context(), f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func startFleet(t *testing.T) (*fleet.Fleet, error) {
+	if dir := os.Getenv("TOWLINE_E2E_FLEET"); dir != "" {
+		return fleet.Connect(t.Context(), dir)
+	}
+	return fleet.Start(t.Context(), fleet.Options{
+		Dir: filepath.Join(t.TempDir(), "fleet"), ArgoCD: []string{"3"}, LeaseSeconds: 20, Progress: os.Stderr,
+	})
+}
+
+func newTestGate(t *testing.T, w *World, binary string, env ...string) *Gate {
+	t.Helper()
+	say := func(format string, args ...any) {
+		fmt.Fprintf(os.Stderr, "%s  %s\n", time.Now().Format(time.TimeOnly), fmt.Sprintf(format, args...))
+	}
+	g, err := NewGate(t.Context(), w, binary, *parallel, say, env...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Close)
+	return g
+}
+
+func chosenFlows(t *testing.T) []string {
+	t.Helper()
+	matches := regexp.MustCompile(*flows)
+	var out []string
+	for _, flow := range Flows() {
+		if matches.MatchString(flow.Name) {
+			out = append(out, flow.Name)
+		}
+	}
+	if *one != "" {
+		p, err := ParsePoint(*one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = []string{p.Flow}
+	}
+	return out
+}
+
+func chosenPoints(t *testing.T, writes map[string]int) []Point {
+	t.Helper()
+	if *one != "" {
+		p, err := ParsePoint(*one)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return []Point{*p}
+	}
+	random := rand.New(rand.NewSource(*seed))
+	matches := regexp.MustCompile(*kinds)
+	points := slices.DeleteFunc(Singles(writes), func(p Point) bool {
+		return writes[p.Flow] == 0 || !matches.MatchString(p.String())
+	})
+	if *count > 0 && *count < len(points) {
+		random.Shuffle(len(points), func(i, j int) { points[i], points[j] = points[j], points[i] })
+		points = points[:*count]
+	}
+	return append(points, Pairs(writes, *pairs, random)...)
+}
+
+// runPoints fails for each point that does not end as it has to, and tells how many there were.
+func runPoints(t *testing.T, g *Gate, points []Point) {
+	t.Helper()
+	began := time.Now()
+	type tally struct{ points, reached, failed int }
+	tallies := map[string]*tally{}
+	ended := 0
+	err := g.Run(t.Context(), points, func(r Result) {
+		kind := cmp.Or(string(r.Point.Watch), "pair")
+		if len(r.Point.Faults) == 1 {
+			kind = string(r.Point.Faults[0].Kind)
+		}
+		if tallies[kind] == nil {
+			tallies[kind] = &tally{}
+		}
+		tallies[kind].points++
+		if r.Reached {
+			tallies[kind].reached++
+		}
+		if r.Err != nil {
+			tallies[kind].failed++
+			t.Errorf("FAILED %v\nalone: make faults POINT=%s", r.Err, r.Point.String())
+		}
+		if ended++; ended%50 == 0 {
+			g.Say("%d of %d points in %s", ended, len(points), time.Since(began).Round(time.Second))
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	for _, kind := range slices.Sorted(maps.Keys(tallies)) {
+		k := tallies[kind]
+		t.Logf("%-16s %4d points, %4d met their fault, %d failed", kind, k.points, k.reached, k.failed)
+	}
+	t.Logf("%d points in %s, seed %d", ended, time.Since(began).Round(time.Second), *seed)
+	if t.Failed() {
+		t.Logf("the end of Towline's log:\n%s", g.LogTail(30))
+	}
+}

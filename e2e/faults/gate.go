@@ -1,0 +1,230 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/towline-io/towline/e2e/towline"
+)
+
+const (
+	// patience is how long a point may take, with all that waits and backs off, and quiet how long Towline must write nothing at its
+	// end. A flow without a fault has a longer one: whatever comes around later is seen there.
+	patience    = 100 * time.Second
+	quiet       = 3 * time.Second
+	longerQuiet = 15 * time.Second
+
+	// gathering is how long a kill waits for the points of its round that have not come to their write.
+	gathering = 25 * time.Second
+)
+
+// A Gate runs points.
+type Gate struct {
+	World *World
+	Proxy *Proxy
+
+	// Parallel is how many points run at a time.
+	Parallel int
+
+	// Say is told what goes on.
+	Say func(format string, args ...any)
+
+	towline    *towline.Towline
+	flows      map[string]Flow
+	references map[string]*reference
+	attempt    int64
+}
+
+// reference is how a flow ends without a fault, and what Towline writes for it.
+type reference struct {
+	end    State
+	writes []string
+}
+
+// A Result is what became of a point.
+type Result struct {
+	Point Point
+
+	// Err says what is wrong; nil where the point has ended as it has to.
+	Err error
+
+	// Reached is set where all its faults were met.
+	Reached bool
+
+	Took time.Duration
+}
+
+// NewGate starts Towline from a binary behind a proxy.
+func NewGate(ctx context.Context, w *World, binary string, parallel int, say func(string, ...any), env ...string) (*Gate, error) {
+	g := &Gate{World: w, Parallel: parallel, Say: say, flows: map[string]Flow{}, references: map[string]*reference{}, attempt: time.Now().UnixNano()}
+	for _, flow := range Flows() {
+		g.flows[flow.Name] = flow
+	}
+	var err error
+	if g.Proxy, err = NewProxy(w.Fleet.Hub.RESTConfig()); err != nil {
+		return nil, err
+	}
+	g.towline, err = start(ctx, w.Fleet, g.Proxy, binary, env...)
+	return g, err
+}
+
+// Close ends Towline and the proxy.
+func (g *Gate) Close() {
+	g.towline.Stop()
+	g.Proxy.Close()
+}
+
+// LogTail is the end of Towline's log.
+func (g *Gate) LogTail(lines int) string { return g.towline.LogTail(lines) }
+
+// Writes is how often Towline writes in each flow without a fault.
+func (g *Gate) Writes() map[string]int {
+	out := map[string]int{}
+	for name, r := range g.references {
+		out[name] = len(r.writes)
+	}
+	return out
+}
+
+// Refer runs flows without a fault, each twice, and keeps how they end. The two must agree: what they disagree in could tell nothing
+// of a fault.
+func (g *Gate) Refer(ctx context.Context, names []string) error {
+	var mu sync.Mutex
+	var errs []error
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(g.Parallel)
+	for _, name := range names {
+		for run := range 2 {
+			group.Go(func() error {
+				end, writes, err := g.play(ctx, g.flows[name], id(fmt.Sprint(name, "/reference/", run), g.attempt), nil, nil)
+				mu.Lock()
+				defer mu.Unlock()
+				before := g.references[name]
+				switch {
+				case err != nil:
+					errs = append(errs, fmt.Errorf("%s, without a fault: %w", name, err))
+				case before == nil:
+					g.references[name] = &reference{end, writes}
+				default:
+					if diff := before.end.diff(end); diff != "" {
+						errs = append(errs, fmt.Errorf("%s ends differently without a fault:\n%s", name, diff))
+					}
+					if len(writes) > len(before.writes) {
+						before.writes = writes
+					}
+				}
+				return nil
+			})
+		}
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	return errors.Join(errs...)
+}
+
+// play runs a flow once, takes away what it left, and returns how it ended and what Towline wrote for it. Where want is given, that
+// is waited for.
+func (g *Gate) play(ctx context.Context, flow Flow, id string, s *script, want State) (end State, writes []string, err error) {
+	if s == nil {
+		s = g.Proxy.follow(id, nil)
+	}
+	defer g.Proxy.forget(id)
+	a := &actor{world: g.World, id: id, remembered: map[string]types.UID{}}
+	defer func() { err = errors.Join(err, a.tidy(context.WithoutCancel(ctx))) }()
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	for i, step := range flow.Steps {
+		if err := step(ctx, a); err != nil {
+			return nil, s.written(), fmt.Errorf("step %d of %d: %w", i+1, len(flow.Steps), err)
+		}
+	}
+	still := quiet
+	if want == nil {
+		still = longerQuiet
+	}
+	end, err = a.settle(ctx, s, want, still)
+	return end, s.written(), err
+}
+
+// settle waits until a point is as wanted, or anyhow where that is nil, and stays so without a write of Towline's for a while.
+func (a *actor) settle(ctx context.Context, s *script, want State, still time.Duration) (end State, err error) {
+	since, before, written := time.Now(), State(nil), -1
+	err = wait.PollUntilContextCancel(ctx, 2*look, true, func(ctx context.Context) (bool, error) {
+		var err error
+		if end, err = a.state(ctx); err != nil {
+			return false, err
+		}
+		n := len(s.written())
+		asWanted := want == nil || want.diff(end) == ""
+		if n != written || before == nil || before.diff(end) != "" || !asWanted {
+			since, before, written = time.Now(), end, n
+		}
+		return asWanted && time.Since(since) >= still, nil
+	})
+	if err == nil || want == nil {
+		return end, err
+	}
+	if diff := want.diff(end); diff != "" {
+		return end, fmt.Errorf("it does not end as without a fault:\n%s", diff)
+	}
+	return end, fmt.Errorf("it does not come to rest: Towline has written %d times, last %v", len(s.written()), last(s.written(), 3))
+}
+
+func last(all []string, n int) []string { return all[max(0, len(all)-n):] }
+
+// tidy takes away all that is left of a point.
+func (a *actor) tidy(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := wait.PollUntilContextCancel(ctx, 5*look, true, func(ctx context.Context) (bool, error) {
+		left, err := a.world.hub.remove(ctx, a.id)
+		if err != nil {
+			return false, nil //nolint:nilerr // it is tried again
+		}
+		for _, p := range a.world.clusters {
+			more, err := p.remove(ctx, a.id)
+			if err != nil {
+				return false, nil //nolint:nilerr // it is tried again
+			}
+			left += more
+		}
+		return left == 0, nil
+	})
+	if err != nil {
+		return fmt.Errorf("what it left cannot be taken away: %w", err)
+	}
+	return nil
+}
+
+// run runs one point.
+func (g *Gate) run(ctx context.Context, p Point, s *script, id string) Result {
+	began := time.Now()
+	hit := g.Proxy.watches.count()
+	_, _, err := g.play(ctx, g.flows[p.Flow], id, s, g.references[p.Flow].end)
+	reached := s.hits() == len(p.Faults)
+	if p.Watch != "" {
+		reached = g.Proxy.watches.count() > hit
+	}
+	if err != nil {
+		err = fmt.Errorf("%s (%s), writes %v: %w", p.String(), id, s.written(), err)
+	}
+	return Result{Point: p, Err: err, Reached: reached, Took: time.Since(began)}
+}
+
+// begin has the proxy go by a point's script.
+func (g *Gate) begin(p *Point) (name string, s *script) {
+	name = id(p.String(), g.attempt)
+	faults := map[int]Kind{}
+	for _, f := range p.Faults {
+		faults[f.N] = f.Kind
+	}
+	return name, g.Proxy.follow(name, faults)
+}

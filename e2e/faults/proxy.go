@@ -1,0 +1,178 @@
+package faults
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	certutil "k8s.io/client-go/util/cert"
+)
+
+// delay is how long a write waits that is Delayed.
+const delay = 5 * time.Second
+
+// A Proxy stands between Towline and the hub's API server.
+type Proxy struct {
+	server  *http.Server
+	forward *httputil.ReverseProxy
+	address string
+	cert    []byte
+	watches watches
+
+	mu      sync.Mutex
+	scripts map[string]*script
+}
+
+// NewProxy starts a proxy for the API server of a client configuration. It has a certificate of its own, and no identity: it hands
+// on the token that it is shown.
+func NewProxy(upstream *rest.Config) (*Proxy, error) {
+	target, err := url.Parse(upstream.Host)
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(upstream.CAData)
+	cert, key, err := certutil.GenerateSelfSignedCertKey("127.0.0.1", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("the proxy's certificate: %w", err)
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{address: "https://" + listener.Addr().String(), cert: cert, scripts: map[string]*script{}}
+	silent := log.New(io.Discard, "", 0) // each connection that is cut would be told of
+	p.forward = &httputil.ReverseProxy{
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true},
+		ErrorLog:  silent, FlushInterval: -1, ModifyResponse: p.watches.meet,
+		// An API server that cannot be reached answers nothing.
+		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
+	}
+	p.server = &http.Server{
+		Handler: p, ErrorLog: silent, ReadHeaderTimeout: time.Minute, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 2000},
+		TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}},
+	}
+	go func() { _ = p.server.ServeTLS(listener, "", "") }() // it ends with Close
+	return p, nil
+}
+
+// Close ends it.
+func (p *Proxy) Close() { _ = p.server.Close() }
+
+// Kubeconfig makes a copy of a kubeconfig by which its user comes through the proxy.
+func (p *Proxy) Kubeconfig(path, to string) error {
+	config, err := clientcmd.LoadFromFile(path)
+	if err != nil {
+		return err
+	}
+	for _, c := range config.Clusters {
+		c.Server, c.CertificateAuthority, c.CertificateAuthorityData = p.address, "", p.cert
+	}
+	return clientcmd.WriteToFile(*config, to)
+}
+
+// follow has the proxy go by a script for a point, until forget.
+func (p *Proxy) follow(id string, faults map[int]Kind) *script {
+	s := &script{faults: faults}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.scripts[id] = s
+	return s
+}
+
+func (p *Proxy) forget(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.scripts, id)
+}
+
+// script is that of a point; nil for none.
+func (p *Proxy) script(id string) *script {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.scripts[id]
+}
+
+// ServeHTTP hands a request on, or does to it what its point's script says.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var body []byte
+	if r.Method != http.MethodGet {
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			panic(http.ErrAbortHandler)
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+	}
+	seen := read(r, body)
+	var s *script
+	if seen.point != "" {
+		s = p.script(seen.point)
+	}
+	if s == nil {
+		p.forward.ServeHTTP(w, r)
+		return
+	}
+	p.meet(w, r, s, s.next(seen.site()))
+}
+
+// meet has a write meet a fault.
+func (p *Proxy) meet(w http.ResponseWriter, r *http.Request, s *script, kind Kind) {
+	if kind.carriedOut() {
+		p.forward.ServeHTTP(&nobody{header: http.Header{}}, r.Clone(context.WithoutCancel(r.Context())))
+	}
+	switch {
+	case kind.kills():
+		s.hold()
+		<-r.Context().Done() // the process is gone
+		panic(http.ErrAbortHandler)
+	case kind == Cut:
+		panic(http.ErrAbortHandler)
+	case kind == Delayed:
+		select {
+		case <-time.After(delay):
+		case <-r.Context().Done():
+		}
+		p.forward.ServeHTTP(w, r)
+	case kind == "":
+		p.forward.ServeHTTP(w, r)
+	default:
+		refuse(w, kind)
+	}
+}
+
+// refuse answers as the API server does that will not, or cannot.
+func refuse(w http.ResponseWriter, kind Kind) {
+	answer := refusals[kind]
+	w.Header().Set("Content-Type", "application/json")
+	if kind == Throttled {
+		w.Header().Set("Retry-After", "1")
+	}
+	w.WriteHeader(answer.code)
+	fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"a fault of the test","reason":%q,"code":%d}`,
+		answer.reason, answer.code)
+}
+
+// nobody takes an answer that nobody gets.
+type nobody struct{ header http.Header }
+
+// Header, Write and WriteHeader are those of http.ResponseWriter.
+func (n *nobody) Header() http.Header         { return n.header }
+func (n *nobody) Write(b []byte) (int, error) { return len(b), nil }
+func (n *nobody) WriteHeader(int)             {}

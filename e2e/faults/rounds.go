@@ -1,0 +1,139 @@
+package faults
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// fewVanish is how many points of a round may have their Application go from the hub while Towline is down: when more than ten are
+// missing after a start, Towline keeps what they have for a person to decide.
+const fewVanish = 8
+
+// Run runs points: those that meet a single write all at a time, those of a kill or of a watch in rounds. Each result is told as it
+// comes.
+func (g *Gate) Run(ctx context.Context, points []Point, tell func(Result)) error {
+	var mu sync.Mutex
+	told := func(r Result) {
+		mu.Lock()
+		defer mu.Unlock()
+		tell(r)
+	}
+	var single []Point
+	var kills [][]Point
+	watches := map[[2]string][][]Point{}
+	for _, p := range points {
+		switch {
+		case p.Watch != "":
+			of := [2]string{string(p.Watch), p.Resource}
+			watches[of] = g.join(watches[of], p)
+		case p.kills():
+			kills = g.join(kills, p)
+		default:
+			single = append(single, p)
+		}
+	}
+	if err := g.all(ctx, single, told); err != nil {
+		return err
+	}
+	for i, round := range kills {
+		g.Say("round %d of %d kills", i+1, len(kills))
+		if err := g.killRound(ctx, round, told); err != nil {
+			return err
+		}
+	}
+	for of, rounds := range watches {
+		for _, round := range rounds {
+			g.Say("%s of %s", of[0], of[1])
+			g.Proxy.watches.set(of[1], WatchKind(of[0]))
+			err := g.all(ctx, round, told)
+			g.Proxy.watches.set("", "")
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// join puts a point into a round that has room for it.
+func (g *Gate) join(rounds [][]Point, p Point) [][]Point {
+	vanish := func(p Point) bool { return g.flows[p.Flow].Vanishes }
+	for i, round := range rounds {
+		few := 0
+		for _, other := range round {
+			if vanish(other) {
+				few++
+			}
+		}
+		if len(round) < g.Parallel && !(vanish(p) && few >= fewVanish) {
+			rounds[i] = append(round, p)
+			return rounds
+		}
+	}
+	return append(rounds, []Point{p})
+}
+
+// all runs points, so many at a time.
+func (g *Gate) all(ctx context.Context, points []Point, tell func(Result)) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(g.Parallel)
+	for _, p := range points {
+		group.Go(func() error {
+			name, s := g.begin(&p)
+			tell(g.run(ctx, p, s, name))
+			return ctx.Err()
+		})
+	}
+	return group.Wait()
+}
+
+// killRound runs points that want a kill, all at a time. It comes when the write of each waits for it, or the point has ended
+// without one.
+func (g *Gate) killRound(ctx context.Context, points []Point, tell func(Result)) error {
+	scripts, done := make([]*script, len(points)), make([]bool, len(points))
+	var mu sync.Mutex
+	group, ctx := errgroup.WithContext(ctx)
+	for i, p := range points {
+		name, s := g.begin(&p)
+		scripts[i] = s
+		group.Go(func() error {
+			r := g.run(ctx, p, s, name)
+			mu.Lock()
+			done[i] = true
+			mu.Unlock()
+			tell(r)
+			return ctx.Err()
+		})
+	}
+	var since time.Time
+	_ = wait.PollUntilContextCancel(ctx, look/2, true, func(context.Context) (bool, error) { // it ends with the points
+		mu.Lock()
+		defer mu.Unlock()
+		holding, open := 0, 0
+		for i, s := range scripts {
+			if s.holding() {
+				holding++
+			} else if !done[i] {
+				open++
+			}
+		}
+		if holding > 0 && since.IsZero() {
+			since = time.Now()
+		}
+		return open == 0 || holding > 0 && time.Since(since) > gathering, nil
+	})
+	if slices.ContainsFunc(scripts, (*script).holding) {
+		if err := g.towline.Kill(); err != nil {
+			return err
+		}
+		if err := g.towline.Restart(ctx); err != nil {
+			return err
+		}
+	}
+	return group.Wait()
+}

@@ -1,0 +1,173 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"github.com/towline-io/towline/e2e/fleet"
+)
+
+// What is looked at.
+var (
+	applications = schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Application"}
+	sets         = schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "ApplicationSet"}
+	projects     = schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "AppProject"}
+	works        = schema.GroupVersionKind{Group: "work.open-cluster-management.io", Version: "v1", Kind: "ManifestWork"}
+	reports      = schema.GroupVersionKind{Group: "apps.open-cluster-management.io", Version: "v1alpha1", Kind: "MulticlusterApplicationSetReport"}
+	workloads    = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+)
+
+// byPoint is an index by the point that an object's name carries.
+const byPoint = "point"
+
+// A plane is the hub or a cluster. All of a point is read from a cache: many points look all the time.
+type plane struct {
+	name    string
+	kinds   []schema.GroupVersionKind
+	manager manager.Manager
+	client.Client
+}
+
+// A World is a fleet with what the points read, and the Argo CD that is played on its clusters.
+type World struct {
+	Fleet    *fleet.Fleet
+	hub      *plane
+	clusters map[string]*plane
+	argo     map[string]*Argo
+}
+
+// NewWorld reads a fleet until ctx ends. Its clusters' own Argo CD is stopped, and Argo takes its place.
+func NewWorld(ctx context.Context, f *fleet.Fleet) (*World, error) {
+	w := &World{Fleet: f, clusters: map[string]*plane{}, argo: map[string]*Argo{}}
+	var err error
+	if w.hub, err = newPlane(ctx, &f.Hub.ControlPlane, applications, works, projects, sets, reports); err != nil {
+		return nil, err
+	}
+	if err := w.hub.start(ctx); err != nil {
+		return nil, err
+	}
+	for _, c := range f.Clusters() {
+		if err := c.StopProcess(ctx, "argocd"); err != nil {
+			return nil, err
+		}
+		p, err := newPlane(ctx, &c.ControlPlane, applications, projects, workloads)
+		if err != nil {
+			return nil, err
+		}
+		w.clusters[c.Name()] = p
+		if w.argo[c.Name()], err = NewArgo(p.manager); err != nil {
+			return nil, err
+		}
+		if err := p.start(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+func newPlane(ctx context.Context, of *fleet.ControlPlane, kinds ...schema.GroupVersionKind) (*plane, error) {
+	mgr, err := ctrl.NewManager(of.RESTConfig(), ctrl.Options{
+		Metrics: server.Options{BindAddress: "0"},
+		Client:  client.Options{Cache: &client.CacheOptions{Unstructured: true}},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", of.Name(), err)
+	}
+	p := &plane{name: of.Name(), kinds: kinds, manager: mgr, Client: mgr.GetClient()}
+	for _, kind := range kinds {
+		if err := mgr.GetFieldIndexer().IndexField(ctx, object(kind, "", ""), byPoint, pointOf); err != nil {
+			return nil, fmt.Errorf("%s: %w", of.Name(), err)
+		}
+	}
+	return p, nil
+}
+
+// start runs the plane's caches and controllers until ctx ends, and waits for the former.
+func (p *plane) start(ctx context.Context) error {
+	failed := make(chan error, 1)
+	go func() { failed <- p.manager.Start(ctx) }()
+	select {
+	case <-p.manager.Elected():
+	case err := <-failed:
+		return fmt.Errorf("%s: %w", p.name, err)
+	}
+	if !p.manager.GetCache().WaitForCacheSync(ctx) {
+		return fmt.Errorf("%s: its objects cannot be read: %w", p.name, context.Cause(ctx))
+	}
+	return nil
+}
+
+func pointOf(o client.Object) []string {
+	if id := pointID.FindString(o.GetName()); id != "" {
+		return []string{id}
+	}
+	return nil
+}
+
+func object(kind schema.GroupVersionKind, namespace, name string) *unstructured.Unstructured {
+	o := &unstructured.Unstructured{}
+	o.SetGroupVersionKind(kind)
+	o.SetNamespace(namespace)
+	o.SetName(name)
+	return o
+}
+
+// of are the objects of a kind that belong to a point.
+func (p *plane) of(ctx context.Context, kind schema.GroupVersionKind, id string) ([]unstructured.Unstructured, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(kind)
+	err := p.List(ctx, list, client.MatchingFields{byPoint: id})
+	return list.Items, err
+}
+
+// find is one object; nil where there is none.
+func (p *plane) find(ctx context.Context, kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
+	o := object(kind, namespace, name)
+	err := p.Get(ctx, client.ObjectKeyFromObject(o), o)
+	if client.IgnoreNotFound(err) != nil {
+		return nil, err
+	}
+	if err != nil {
+		return nil, nil //nolint:nilnil // what is not there is no error: tests ask whether it is
+	}
+	return o, nil
+}
+
+// patch is a merge patch of an object.
+func (p *plane) patch(ctx context.Context, o *unstructured.Unstructured, patch string) error {
+	return p.Patch(ctx, object(o.GroupVersionKind(), o.GetNamespace(), o.GetName()), client.RawPatch("application/merge-patch+json", []byte(patch)))
+}
+
+// remove deletes all objects of a point, whatever holds them.
+func (p *plane) remove(ctx context.Context, id string) (left int, err error) {
+	for _, kind := range p.kinds {
+		objects, err := p.of(ctx, kind, id)
+		if err != nil {
+			return 0, err
+		}
+		left += len(objects)
+		for i := range objects {
+			o := &objects[i]
+			if len(o.GetFinalizers()) > 0 && kind != works {
+				if err := client.IgnoreNotFound(p.patch(ctx, o, `{"metadata":{"finalizers":null}}`)); err != nil {
+					return 0, err
+				}
+			}
+			if o.GetDeletionTimestamp() != nil {
+				continue
+			}
+			if err := client.IgnoreNotFound(p.Delete(ctx, o, client.PropagationPolicy(metav1.DeletePropagationBackground))); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return left, nil
+}
