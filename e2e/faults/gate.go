@@ -15,14 +15,16 @@ import (
 )
 
 const (
-	// patience is how long a point may take, with all that waits and backs off, and quiet how long Towline must write nothing at its
-	// end. A flow without a fault has a longer one: whatever comes around later is seen there.
-	patience    = 100 * time.Second
+	// quiet is how long Towline must write nothing at the end of a point. A flow without a fault has a longer one: whatever comes
+	// around later is seen there.
 	quiet       = 3 * time.Second
 	longerQuiet = 15 * time.Second
 
 	// gathering is how long a kill waits for the points of its round that have not come to their write.
 	gathering = 25 * time.Second
+
+	// tidying is how long it may take to take away what a point leaves.
+	tidying = 3 * time.Minute
 )
 
 // A Gate runs points.
@@ -32,6 +34,9 @@ type Gate struct {
 
 	// Parallel is how many points run at a time.
 	Parallel int
+
+	// Patience is how long a point may take, with all that waits and backs off.
+	Patience time.Duration
 
 	// Say is told what goes on.
 	Say func(format string, args ...any)
@@ -63,7 +68,9 @@ type Result struct {
 
 // NewGate starts Towline from a binary behind a proxy.
 func NewGate(ctx context.Context, w *World, binary string, parallel int, say func(string, ...any), env ...string) (*Gate, error) {
-	g := &Gate{World: w, Parallel: parallel, Say: say, flows: map[string]Flow{}, references: map[string]*reference{}, attempt: time.Now().UnixNano()}
+	g := &Gate{
+		World: w, Parallel: parallel, Patience: 3 * time.Minute, Say: say, flows: map[string]Flow{}, references: map[string]*reference{}, attempt: time.Now().UnixNano(),
+	}
 	for _, flow := range Flows() {
 		g.flows[flow.Name] = flow
 	}
@@ -98,6 +105,7 @@ func (g *Gate) Writes() map[string]int {
 func (g *Gate) Refer(ctx context.Context, names []string) error {
 	var mu sync.Mutex
 	var errs []error
+	var unknown []string
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(g.Parallel)
 	for _, name := range names {
@@ -109,11 +117,13 @@ func (g *Gate) Refer(ctx context.Context, names []string) error {
 				before := g.references[name]
 				switch {
 				case err != nil:
+					unknown = append(unknown, name)
 					errs = append(errs, fmt.Errorf("%s, without a fault: %w", name, err))
 				case before == nil:
 					g.references[name] = &reference{end, writes}
 				default:
 					if diff := before.end.diff(end); diff != "" {
+						unknown = append(unknown, name)
 						errs = append(errs, fmt.Errorf("%s ends differently without a fault:\n%s", name, diff))
 					}
 					if len(writes) > len(before.writes) {
@@ -127,6 +137,9 @@ func (g *Gate) Refer(ctx context.Context, names []string) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
+	for _, name := range unknown {
+		delete(g.references, name)
+	}
 	return errors.Join(errs...)
 }
 
@@ -139,7 +152,7 @@ func (g *Gate) play(ctx context.Context, flow Flow, id string, s *script, want S
 	defer g.Proxy.forget(id)
 	a := &actor{world: g.World, id: id, remembered: map[string]types.UID{}}
 	defer func() { err = errors.Join(err, a.tidy(context.WithoutCancel(ctx))) }()
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, g.Patience)
 	defer cancel()
 	for i, step := range flow.Steps {
 		if err := step(ctx, a); err != nil {
@@ -163,7 +176,7 @@ func (a *actor) settle(ctx context.Context, s *script, want State, still time.Du
 			return false, err
 		}
 		n := len(s.written())
-		asWanted := want == nil || want.diff(end) == ""
+		asWanted := want == nil && end.atRest() || want != nil && want.diff(end) == ""
 		if n != written || before == nil || before.diff(end) != "" || !asWanted {
 			since, before, written = time.Now(), end, n
 		}
@@ -182,7 +195,7 @@ func last(all []string, n int) []string { return all[max(0, len(all)-n):] }
 
 // tidy takes away all that is left of a point.
 func (a *actor) tidy(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, tidying)
 	defer cancel()
 	err := wait.PollUntilContextCancel(ctx, 5*look, true, func(ctx context.Context) (bool, error) {
 		left, err := a.world.hub.remove(ctx, a.id)

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	workv1 "open-cluster-management.io/api/work/v1"
 )
 
 // State is all that is there of a point: what each object says, by its place and name, without what differs from one run to the next.
@@ -58,6 +59,9 @@ func (a *actor) describe(p *plane, o *unstructured.Unstructured) string {
 			content[key] = value
 		}
 	}
+	if o.GroupVersionKind() == works {
+		content["answered"] = answered(o)
+	}
 	content["labels"], content["annotations"], content["finalizers"] = o.GetLabels(), o.GetAnnotations(), o.GetFinalizers()
 	content["owners"], content["going"] = len(o.GetOwnerReferences()), o.GetDeletionTimestamp() != nil
 	data, err := json.MarshalIndent(sorted(content), "", " ")
@@ -65,6 +69,27 @@ func (a *actor) describe(p *plane, o *unstructured.Unstructured) string {
 		return err.Error()
 	}
 	return plain(string(data), a.id)
+}
+
+// answered tells whether its agent has said what became of a work as it is now.
+func answered(w *unstructured.Unstructured) bool {
+	conditions, _, _ := unstructured.NestedSlice(w.Object, "status", "conditions")
+	for _, c := range conditions {
+		if c := c.(map[string]any); c["type"] == workv1.WorkApplied {
+			return c["observedGeneration"] == w.GetGeneration()
+		}
+	}
+	return false
+}
+
+// atRest tells whether no cluster has anything left to say.
+func (s State) atRest() bool {
+	for _, said := range s {
+		if strings.Contains(said, `"answered": false`) {
+			return false
+		}
+	}
+	return true
 }
 
 // sorted has conditions in the order of their types.
