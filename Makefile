@@ -189,6 +189,17 @@ e2e: ## The end-to-end suite: a hub and clusters as local processes.
 e2e-short: ## All of it but the specs that mostly wait: twelve take a third of the time.
 	@$(MAKE) --no-print-directory e2e E2E_FLAGS="-ginkgo.label-filter=!long $(E2E_FLAGS)"
 
+# What to let fail: one point alone, as move/kill-after/3; the flows that match; how many points of one fault, 0 for all, and of two.
+POINT ?=
+FLOW ?= .
+POINTS ?= 0
+PAIRS ?= 500
+FAULTS_FLAGS ?=
+.PHONY: faults
+faults: ## Let something fail at each write of Towline in every flow, on a real hub; see docs/reliability.md.
+	TOWLINE_FLEET_TEST=1 go -C e2e test ./faults -run '^TestFaults$$' -count=1 -v -timeout 0 -faults.seed=$(SEED) -faults.point='$(POINT)' \
+		-faults.flow='$(FLOW)' -faults.points=$(POINTS) -faults.pairs=$(PAIRS) -faults.planted=$(if $(POINT),false,true) $(FAULTS_FLAGS)
+
 .PHONY: bench
 bench: ## Measure Towline on a hub of CLUSTERS × SETS Applications; see docs/scale.md.
 	go -C e2e run ./cmd/bench run --clusters $(CLUSTERS) --sets $(SETS) --json $(CURDIR)/bench-$(CLUSTERS)x$(SETS).json $(BENCH_FLAGS)

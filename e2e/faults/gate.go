@@ -38,6 +38,9 @@ type Gate struct {
 	// Patience is how long a point may take, with all that waits and backs off.
 	Patience time.Duration
 
+	// Until is when no point begins any more; zero for never.
+	Until time.Time
+
 	// Say is told what goes on.
 	Say func(format string, args ...any)
 
@@ -182,10 +185,13 @@ func (a *actor) settle(ctx context.Context, s *script, want State, still time.Du
 		}
 		return asWanted && time.Since(since) >= still, nil
 	})
-	if err == nil || want == nil {
-		return end, err
+	if err == nil {
+		return end, nil
 	}
-	if diff := want.diff(end); diff != "" {
+	if !end.atRest() {
+		return end, fmt.Errorf("a cluster has not answered: %v", end)
+	}
+	if diff := want.diff(end); want != nil && diff != "" {
 		return end, fmt.Errorf("it does not end as without a fault:\n%s", diff)
 	}
 	return end, fmt.Errorf("it does not come to rest: Towline has written %d times, last %v", len(s.written()), last(s.written(), 3))

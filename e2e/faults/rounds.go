@@ -14,8 +14,15 @@ import (
 // missing after a start, Towline keeps what they have for a person to decide.
 const fewVanish = 8
 
-// Run runs points: those that meet a single write all at a time, those of a kill or of a watch in rounds. Each result is told as it
-// comes.
+// A job is points that run at a time.
+type job struct {
+	says   string
+	points []Point
+	run    func(context.Context, []Point, func(Result)) error
+}
+
+// Run runs points: those that meet a single write many at a time, those of a kill or of a watch in rounds. Each result is told as it
+// comes. Where the time ends before the points, some of each have been run.
 func (g *Gate) Run(ctx context.Context, points []Point, tell func(Result)) error {
 	var mu sync.Mutex
 	told := func(r Result) {
@@ -23,6 +30,22 @@ func (g *Gate) Run(ctx context.Context, points []Point, tell func(Result)) error
 		defer mu.Unlock()
 		tell(r)
 	}
+	jobs := g.jobs(points)
+	for i, j := range jobs {
+		if !g.Until.IsZero() && time.Now().After(g.Until) {
+			g.Say("the time is over, %d of %d rounds are left", len(jobs)-i, len(jobs))
+			break
+		}
+		g.Say("round %d of %d: %d points, %s", i+1, len(jobs), len(j.points), j.says)
+		if err := j.run(ctx, j.points, told); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// jobs puts points together that can run at a time: a round of each sort in turn.
+func (g *Gate) jobs(points []Point) []job {
 	var single []Point
 	var kills [][]Point
 	watches := map[[2]string][][]Point{}
@@ -37,27 +60,36 @@ func (g *Gate) Run(ctx context.Context, points []Point, tell func(Result)) error
 			single = append(single, p)
 		}
 	}
-	if err := g.all(ctx, single, told); err != nil {
-		return err
+	sorts := make([][]job, 3)
+	for round := range slices.Chunk(single, 3*g.Parallel) {
+		sorts[0] = append(sorts[0], job{"each with a fault of its own", round, g.all})
 	}
-	for i, round := range kills {
-		g.Say("round %d of %d kills", i+1, len(kills))
-		if err := g.killRound(ctx, round, told); err != nil {
-			return err
-		}
+	for _, round := range kills {
+		sorts[1] = append(sorts[1], job{"with one kill", round, g.killRound})
 	}
-	for of, rounds := range watches {
-		for _, round := range rounds {
-			g.Say("%s of %s", of[0], of[1])
-			g.Proxy.watches.set(of[1], WatchKind(of[0]))
-			err := g.all(ctx, round, told)
-			g.Proxy.watches.set("", "")
-			if err != nil {
-				return err
+	for _, kind := range WatchKinds {
+		for _, resource := range WatchedResources {
+			for _, round := range watches[[2]string{string(kind), resource}] {
+				sorts[2] = append(sorts[2], job{string(kind) + " of " + resource, round, g.watchRound})
 			}
 		}
 	}
-	return ctx.Err()
+	var out []job
+	for i := range max(len(sorts[0]), len(sorts[1]), len(sorts[2])) {
+		for _, jobs := range sorts {
+			if i < len(jobs) {
+				out = append(out, jobs[i])
+			}
+		}
+	}
+	return out
+}
+
+// watchRound runs points while the watches of their resource meet their fault.
+func (g *Gate) watchRound(ctx context.Context, points []Point, tell func(Result)) error {
+	g.Proxy.watches.set(points[0].Resource, points[0].Watch)
+	defer g.Proxy.watches.set("", "")
+	return g.all(ctx, points, tell)
 }
 
 // join puts a point into a round that has room for it.

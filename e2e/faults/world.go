@@ -146,6 +146,27 @@ func (p *plane) patch(ctx context.Context, o *unstructured.Unstructured, patch s
 	return p.Patch(ctx, object(o.GroupVersionKind(), o.GetNamespace(), o.GetName()), client.RawPatch("application/merge-patch+json", []byte(patch)))
 }
 
+// Clear takes away what an earlier run has left on the fleet.
+func (w *World) Clear(ctx context.Context) error {
+	for _, p := range append(w.planes(), w.hub) {
+		for _, kind := range p.kinds {
+			list := &unstructured.UnstructuredList{}
+			list.SetGroupVersionKind(kind)
+			if err := p.List(ctx, list); err != nil {
+				return err
+			}
+			for i := range list.Items {
+				for _, id := range pointOf(&list.Items[i]) {
+					if _, err := p.remove(ctx, id); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // remove deletes all objects of a point, whatever holds them.
 func (p *plane) remove(ctx context.Context, id string) (left int, err error) {
 	for _, kind := range p.kinds {

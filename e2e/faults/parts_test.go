@@ -1,0 +1,248 @@
+package faults
+
+import (
+	"bytes"
+	"encoding/pem"
+	"io"
+	"math/rand"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+func TestRead(t *testing.T) {
+	const point = "pt0123abcd"
+	for name, tc := range map[string]struct {
+		method, url, body string
+		want              request
+	}{
+		"a patch of a point's Application": {
+			"PATCH", "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/" + point, "{}", request{"PATCH", "applications", point, false},
+		},
+		"its work is made": {
+			"POST", "/apis/work.open-cluster-management.io/v1/namespaces/cluster1/manifestworks?fieldManager=towline",
+			`{"metadata":{"name":"` + point + `-12345"}}`, request{"POST", "manifestworks", point, false},
+		},
+		"a trial is no write": {
+			"POST", "/apis/work.open-cluster-management.io/v1/namespaces/cluster1/manifestworks?dryRun=All", point, request{"POST", "manifestworks", "", false},
+		},
+		"nor is an event": {
+			"POST", "/apis/events.k8s.io/v1/namespaces/argocd/events", point, request{"POST", "events", "", false},
+		},
+		"nor is a read": {
+			"GET", "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/" + point, "", request{"GET", "applications", "", false},
+		},
+		"a status": {
+			"PUT", "/apis/a/v1/namespaces/n/things/" + point + "/status", "", request{"PUT", "things/status", point, false},
+		},
+		"a watch of all": {
+			"GET", "/apis/argoproj.io/v1alpha1/applications?watch=true", "", request{"GET", "applications", "", true},
+		},
+		"the core's": {
+			"DELETE", "/api/v1/namespaces/argocd/secrets/" + point + "-credential", "", request{"DELETE", "secrets", point, false},
+		},
+		"a namespace itself": {"PATCH", "/api/v1/namespaces/" + point, "", request{"PATCH", "namespaces", point, false}},
+		"no resource":        {"GET", "/version", "", request{"GET", "", "", false}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := httptest.NewRequestWithContext(t.Context(), tc.method, tc.url, nil)
+			if got := read(r, []byte(tc.body)); got != tc.want {
+				t.Errorf("got %+v, want %+v", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestPointNames(t *testing.T) {
+	for _, name := range []string{"move/kill-after/3", "create/409+kill-before/1+2", "delete/watch-expires/manifestworks"} {
+		p, err := ParsePoint(name)
+		if err != nil || p.String() != name {
+			t.Errorf("%s is read as %v, %v", name, p, err)
+		}
+	}
+	for _, name := range []string{"move", "move/kill-after/0", "move/none/1", "move/409+410/1", "move/watch-ends/secrets", "move/409/x"} {
+		if p, err := ParsePoint(name); err == nil {
+			t.Errorf("%s is read as %v", name, p)
+		}
+	}
+}
+
+// TestPoints: the points of a seed are always the same, and none comes twice.
+func TestPoints(t *testing.T) {
+	writes := map[string]int{"create": 3, "move": 9}
+	singles := Singles(writes)
+	if want := 12*(len(Kinds)+len(Kills)) + len(Flows())*len(WatchKinds)*len(WatchedResources); len(singles) != want {
+		t.Errorf("%d points of one fault, want %d", len(singles), want)
+	}
+	names := func(points []Point) (out []string) {
+		for _, p := range points {
+			out = append(out, p.String())
+		}
+		return out
+	}
+	one, other := names(Pairs(writes, 50, rand.New(rand.NewSource(7)))), names(Pairs(writes, 50, rand.New(rand.NewSource(7))))
+	if len(one) != 50 || !slices.Equal(one, other) {
+		t.Errorf("%d pairs %v, and %v", len(one), one, other)
+	}
+	slices.Sort(one)
+	if len(slices.Compact(one)) != 50 {
+		t.Errorf("a pair comes twice: %v", one)
+	}
+	for _, name := range one {
+		if p, err := ParsePoint(name); err != nil || len(p.Faults) != 2 || p.Faults[0].N >= p.Faults[1].N || p.Faults[0].Kind.kills() {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestBriefPoints: the brief part has some of every kind.
+func TestBriefPoints(t *testing.T) {
+	seen := map[string]int{}
+	for _, p := range briefPoints(map[string]int{"create": 3, "move": 9}, rand.New(rand.NewSource(1))) {
+		if p.Watch != "" {
+			seen["watch"]++
+			continue
+		}
+		seen[string(p.Faults[0].Kind)]++
+	}
+	if len(seen) != len(Kinds)+len(Kills)+1 || seen["watch"] != 2 {
+		t.Errorf("%v", seen)
+	}
+}
+
+// TestFlowNames: a flow is known by its name.
+func TestFlowNames(t *testing.T) {
+	seen := map[string]bool{}
+	for _, flow := range Flows() {
+		if seen[flow.Name] || strings.Contains(flow.Name, "/") {
+			t.Errorf("flow %q", flow.Name)
+		}
+		seen[flow.Name] = true
+	}
+	for _, name := range append(slices.Clone(plantedFlows), briefFlows...) {
+		if !seen[name] {
+			t.Errorf("there is no flow %q", name)
+		}
+	}
+}
+
+// TestDiff: two runs of a flow say the same, and the oracle sees what differs otherwise.
+func TestDiff(t *testing.T) {
+	one := State{"hub: Application": plain(`{"uid":"4a491d0e-0000-4000-8000-000000000001","at":"2026-11-23T18:00:00Z","work":"pt0123abcd-1f2e3"}`, "pt0123abcd")}
+	other := State{"hub: Application": plain(`{"uid":"5b491d0e-0000-4000-8000-000000000002","at":"2026-11-23T19:30:00Z","work":"pt4567abcd-9f2e3"}`, "pt4567abcd")}
+	if diff := one.diff(other); diff != "" {
+		t.Errorf("the same: %s", diff)
+	}
+	for name, tc := range map[string]struct {
+		end  State
+		says string
+	}{
+		"lost":      {State{}, "is missing"},
+		"more":      {State{"hub: Application": one["hub: Application"], "hub: ManifestWork": "x"}, "should not be there"},
+		"different": {State{"hub: Application": `{"uid":"none"}`}, `+ {"uid":"none"}`},
+	} {
+		if diff := one.diff(tc.end); !strings.Contains(diff, tc.says) {
+			t.Errorf("%s: %q does not say %q", name, diff, tc.says)
+		}
+	}
+}
+
+func pemOf(s *httptest.Server) []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw})
+}
+
+// served is a proxy before an API server that counts what it carries out.
+func served(t *testing.T) (p *Proxy, client *http.Client, carriedOut *int) {
+	t.Helper()
+	carriedOut = new(int)
+	upstream := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		*carriedOut++
+		w.WriteHeader(http.StatusOK)
+	}))
+	t.Cleanup(upstream.Close)
+	p, err := NewProxy(&rest.Config{Host: upstream.URL, TLSClientConfig: rest.TLSClientConfig{CAData: pemOf(upstream)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	transport, err := rest.TransportFor(&rest.Config{Host: p.address, TLSClientConfig: rest.TLSClientConfig{CAData: p.cert}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p, &http.Client{Transport: transport, Timeout: 2 * delay}, carriedOut
+}
+
+// TestProxy: the n-th write of a point meets its fault, and no other.
+func TestProxy(t *testing.T) {
+	for kind, want := range map[Kind]struct {
+		code, carriedOut int
+		retryAfter       string
+	}{
+		Lost: {504, 3, ""}, Conflict: {409, 2, ""}, Expired: {410, 2, ""}, Throttled: {429, 2, "1"}, Failed: {500, 2, ""},
+		Cut: {0, 3, ""}, Delayed: {200, 3, ""},
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			p, client, carriedOut := served(t)
+			id := id(string(kind), 1)
+			s := p.follow(id, map[int]Kind{2: kind})
+			var codes []int
+			var after string
+			for range 3 {
+				// Not one that a client makes again by itself.
+				body := io.NopCloser(bytes.NewReader([]byte("{}")))
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, p.address+"/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/"+id, body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				code := 0
+				if answer, err := client.Do(r); err == nil {
+					code = answer.StatusCode
+					after += answer.Header.Get("Retry-After")
+					answer.Body.Close()
+				}
+				codes = append(codes, code)
+			}
+			if !slices.Equal(codes, []int{200, want.code, 200}) || *carriedOut != want.carriedOut || after != want.retryAfter {
+				t.Errorf("answers %v, %d carried out, Retry-After %q", codes, *carriedOut, after)
+			}
+			if s.hits() != 1 || len(s.written()) != 3 {
+				t.Errorf("%d faults met in %v", s.hits(), s.written())
+			}
+		})
+	}
+}
+
+// TestWatches: events keep their order, and a fault lasts until it is taken away.
+func TestWatches(t *testing.T) {
+	for kind, want := range map[WatchKind]string{
+		"": "one\ntwo\n", Lags: "one\ntwo\n", Stops: "one\ntwo\n", Ends: "one\n", Expires: "one\n" + expired,
+	} {
+		t.Run(string(kind), func(t *testing.T) {
+			t.Parallel()
+			ws := &watches{}
+			ws.set("applications", kind)
+			from, events := io.Pipe()
+			out, to := io.Pipe()
+			go ws.pass(from, to, "applications")
+			go func() {
+				io.WriteString(events, "one\n")
+				select { // the second comes when the fault has struck
+				case <-time.After(pace + pace/2):
+				case <-t.Context().Done():
+				}
+				io.WriteString(events, "two\n")
+				events.Close()
+			}()
+			got, err := io.ReadAll(out)
+			if err != nil || string(got) != want {
+				t.Errorf("got %q, %v, want %q", got, err, want)
+			}
+		})
+	}
+}
