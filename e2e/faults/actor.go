@@ -188,8 +188,7 @@ func in(cluster, namespace, says string, holds func(*unstructured.Unstructured) 
 	})
 }
 
-func gone(app *unstructured.Unstructured) bool  { return app == nil }
-func there(app *unstructured.Unstructured) bool { return app != nil }
+func gone(app *unstructured.Unstructured) bool { return app == nil }
 
 // text is a string in an object; empty where there is none.
 func text(o *unstructured.Unstructured, path ...string) string {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,7 +25,7 @@ var (
 	seed     = flag.Int64("faults.seed", 1, "what pairs and samples are chosen by")
 	flows    = flag.String("faults.flow", "", "only the flows that match; without it, a brief part of all")
 	kinds    = flag.String("faults.kind", ".", "only the points whose names match")
-	one      = flag.String("faults.point", "", "one point alone: flow/kind/n")
+	one      = flag.String("faults.point", "", "one point alone: flow/kind/n; or several, with commas between them")
 	count    = flag.Int("faults.points", 0, "how many points of one fault, chosen by the seed; 0 for all")
 	pairs    = flag.Int("faults.pairs", 0, "how many points of two faults besides")
 	limit    = flag.Duration("faults.time", 0, "how long to begin points; 0 until all are done")
@@ -153,11 +154,12 @@ func chosenFlows(t *testing.T) []string {
 	t.Helper()
 	switch {
 	case *one != "":
-		p, err := ParsePoint(*one)
-		if err != nil {
-			t.Fatal(err)
+		var out []string
+		for _, p := range named(t) {
+			out = append(out, p.Flow)
 		}
-		return []string{p.Flow}
+		slices.Sort(out)
+		return slices.Compact(out)
 	case *flows == "":
 		return briefFlows
 	}
@@ -167,6 +169,20 @@ func chosenFlows(t *testing.T) []string {
 		if matches.MatchString(flow.Name) {
 			out = append(out, flow.Name)
 		}
+	}
+	return out
+}
+
+// named are the points that are asked for by their names.
+func named(t *testing.T) []Point {
+	t.Helper()
+	var out []Point
+	for name := range strings.SplitSeq(*one, ",") {
+		p, err := ParsePoint(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, *p)
 	}
 	return out
 }
@@ -190,11 +206,7 @@ func briefPoints(writes map[string]int, random *rand.Rand) []Point {
 func chosenPoints(t *testing.T, writes map[string]int) []Point {
 	t.Helper()
 	if *one != "" {
-		p, err := ParsePoint(*one)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return []Point{*p}
+		return named(t)
 	}
 	random := rand.New(rand.NewSource(*seed))
 	if *flows == "" {

@@ -164,20 +164,24 @@ func adoptions() []Flow {
 	}
 }
 
+// On the second cluster: as long as any operation is on its way to a cluster, no AppProject is taken off it.
 func rules() []Flow {
 	inProject := steps(createProject(), tries(func(ctx context.Context, a *actor) error {
-		app := a.application()
+		app, err := edited(a.application(), []string{toSecond})
+		if err != nil {
+			return err
+		}
 		app.Object["spec"] = spec(a.world.Fleet, a.id, a.id)
 		return a.world.hub.Create(ctx, app)
-	}), shows(first), remember(first))
+	}), shows(second), remember(second))
 	nothing, everything := project(`{"spec":{"sourceRepos":[]}}`), project(`{"spec":{"sourceRepos":["*"]}}`)
 	return []Flow{
 		{Name: "project", Steps: []Step{inProject}},
-		{Name: "project-change", Steps: []Step{inProject, project(`{"spec":{"description":"changed"}}`), projectSays(first, "changed")}},
-		{Name: "project-delete", Steps: []Step{inProject, remove(), over, noWork(first)}},
+		{Name: "project-change", Steps: []Step{inProject, project(`{"spec":{"description":"changed"}}`), projectSays(second, "changed")}},
+		{Name: "project-delete", Steps: []Step{inProject, remove(), over, noWork(second)}},
 		{Name: "revoke", Steps: []Step{
 			inProject, nothing, condition(apis.ConditionPropagationForbiddenError), patch(changed),
-			everything, noCondition(apis.ConditionPropagationForbiddenError), shows(first),
+			everything, noCondition(apis.ConditionPropagationForbiddenError), shows(second),
 		}},
 		{Name: "revoke-delete", Steps: []Step{inProject, nothing, condition(apis.ConditionPropagationForbiddenError), remove(), over}},
 	}

@@ -72,7 +72,8 @@ type Result struct {
 // NewGate starts Towline from a binary behind a proxy.
 func NewGate(ctx context.Context, w *World, binary string, parallel int, say func(string, ...any), env ...string) (*Gate, error) {
 	g := &Gate{
-		World: w, Parallel: parallel, Patience: 3 * time.Minute, Say: say, flows: map[string]Flow{}, references: map[string]*reference{}, attempt: time.Now().UnixNano(),
+		World: w, Parallel: parallel, Patience: 5 * time.Minute, Say: say,
+		flows: map[string]Flow{}, references: map[string]*reference{}, attempt: time.Now().UnixNano(),
 	}
 	for _, flow := range Flows() {
 		g.flows[flow.Name] = flow

@@ -29,7 +29,8 @@ func TestRead(t *testing.T) {
 			`{"metadata":{"name":"` + point + `-12345"}}`, request{"POST", "manifestworks", point, false},
 		},
 		"a trial is no write": {
-			"POST", "/apis/work.open-cluster-management.io/v1/namespaces/cluster1/manifestworks?dryRun=All", point, request{"POST", "manifestworks", "", false},
+			"POST", "/apis/work.open-cluster-management.io/v1/namespaces/cluster1/manifestworks?dryRun=All", point,
+			request{"POST", "manifestworks", "", false},
 		},
 		"nor is an event": {
 			"POST", "/apis/events.k8s.io/v1/namespaces/argocd/events", point, request{"POST", "events", "", false},
@@ -133,8 +134,13 @@ func TestFlowNames(t *testing.T) {
 
 // TestDiff: two runs of a flow say the same, and the oracle sees what differs otherwise.
 func TestDiff(t *testing.T) {
-	one := State{"hub: Application": plain(`{"uid":"4a491d0e-0000-4000-8000-000000000001","at":"2026-11-23T18:00:00Z","work":"pt0123abcd-1f2e3"}`, "pt0123abcd")}
-	other := State{"hub: Application": plain(`{"uid":"5b491d0e-0000-4000-8000-000000000002","at":"2026-11-23T19:30:00Z","work":"pt4567abcd-9f2e3"}`, "pt4567abcd")}
+	const key = "hub: Application"
+	one := State{key: plain(
+		`{"uid":"4a491d0e-0000-4000-8000-000000000001","at":"2026-11-23T18:00:00Z","work":"pt0123abcd-1f2e3"}`, "pt0123abcd",
+	)}
+	other := State{key: plain(
+		`{"uid":"5b491d0e-0000-4000-8000-000000000002","at":"2026-11-23T19:30:00Z","work":"pt4567abcd-9f2e3"}`, "pt4567abcd",
+	)}
 	if diff := one.diff(other); diff != "" {
 		t.Errorf("the same: %s", diff)
 	}
@@ -143,8 +149,8 @@ func TestDiff(t *testing.T) {
 		says string
 	}{
 		"lost":      {State{}, "is missing"},
-		"more":      {State{"hub: Application": one["hub: Application"], "hub: ManifestWork": "x"}, "should not be there"},
-		"different": {State{"hub: Application": `{"uid":"none"}`}, `+ {"uid":"none"}`},
+		"more":      {State{key: one[key], "hub: ManifestWork": "x"}, "should not be there"},
+		"different": {State{key: `{"uid":"none"}`}, `+ {"uid":"none"}`},
 	} {
 		if diff := one.diff(tc.end); !strings.Contains(diff, tc.says) {
 			t.Errorf("%s: %q does not say %q", name, diff, tc.says)
@@ -196,7 +202,8 @@ func TestProxy(t *testing.T) {
 			for range 3 {
 				// Not one that a client makes again by itself.
 				body := io.NopCloser(bytes.NewReader([]byte("{}")))
-				r, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, p.address+"/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/"+id, body)
+				url := p.address + "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/" + id
+				r, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, url, body)
 				if err != nil {
 					t.Fatal(err)
 				}

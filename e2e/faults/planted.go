@@ -49,12 +49,15 @@ var PlantedBugs = []Planted{
 	{
 		Name: "gone", Loses: "what is told to be too old is taken for gone", file: writesFile, kind: Expired, site: "PATCH manifestworks",
 		from: "	case w.Verb != work.VerbCreate && apierrors.IsNotFound(err):\n",
-		to:   "	case planted(\"gone\") && (apierrors.IsGone(err) || apierrors.IsResourceExpired(err)):\n		return Written, nil\n	case w.Verb != work.VerbCreate && apierrors.IsNotFound(err):\n",
+		to: "	case planted(\"gone\") && (apierrors.IsGone(err) || apierrors.IsResourceExpired(err)):\n		return Written, nil\n" +
+			"	case w.Verb != work.VerbCreate && apierrors.IsNotFound(err):\n",
 	},
 	{
-		Name: "again", Loses: "a work whose making was not answered is made under another name too", file: writesFile, kind: Lost, site: "POST manifestworks",
+		Name: "again", Loses: "a work whose making was not answered is made under another name too",
+		file: writesFile, kind: Lost, site: "POST manifestworks",
 		from: "	switch {\n	case w.Verb == work.VerbCreate && apierrors.IsAlreadyExists(err):",
-		to: "	if planted(\"again\") && w.Verb == work.VerbCreate && apierrors.IsTimeout(err) {\n		w.Work.Name += \"-again\"\n		return Written, c.Create(ctx, w.Work)\n	}\n" +
+		to: "	if planted(\"again\") && w.Verb == work.VerbCreate && apierrors.IsTimeout(err) {\n" +
+			"		w.Work.Name += \"-again\"\n		return Written, c.Create(ctx, w.Work)\n	}\n" +
 			"	switch {\n	case w.Verb == work.VerbCreate && apierrors.IsAlreadyExists(err):",
 	},
 	{

@@ -102,7 +102,7 @@ func (g *Gate) join(rounds [][]Point, p Point) [][]Point {
 				few++
 			}
 		}
-		if len(round) < g.Parallel && !(vanish(p) && few >= fewVanish) {
+		if len(round) < g.Parallel && (!vanish(p) || few < fewVanish) {
 			rounds[i] = append(round, p)
 			return rounds
 		}

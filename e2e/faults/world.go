@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -132,13 +133,10 @@ func (p *plane) of(ctx context.Context, kind schema.GroupVersionKind, id string)
 func (p *plane) find(ctx context.Context, kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
 	o := object(kind, namespace, name)
 	err := p.Get(ctx, client.ObjectKeyFromObject(o), o)
-	if client.IgnoreNotFound(err) != nil {
-		return nil, err
+	if apierrors.IsNotFound(err) {
+		return nil, nil //nolint:nilnil // what is not there is no error: steps ask whether it is
 	}
-	if err != nil {
-		return nil, nil //nolint:nilnil // what is not there is no error: tests ask whether it is
-	}
-	return o, nil
+	return o, err
 }
 
 // patch is a merge patch of an object.
