@@ -23,9 +23,8 @@ type Planted struct {
 
 	file, from, to string
 
-	// kind and site are the fault of the write at which it loses something.
+	// kind is the fault at which it loses something.
 	kind Kind
-	site string
 }
 
 const (
@@ -37,31 +36,31 @@ const (
 // PlantedBugs are those of the build that BuildPlanted makes.
 var PlantedBugs = []Planted{
 	{
-		Name: "swallowed", Loses: "an error of a work's write is taken for success", file: applyFile, kind: Failed, site: "PATCH manifestworks",
+		Name: "swallowed", Loses: "an error of a work's write is taken for success", file: applyFile, kind: Failed,
 		from: "	case err != nil:\n		return loop.Done, err\n	case met.conflict:",
 		to:   "	case err != nil:\n		if !planted(\"swallowed\") {\n			return loop.Done, err\n		}\n		return loop.Done, nil\n	case met.conflict:",
 	},
 	{
-		Name: "conflict", Loses: "a write that has met a conflict is not made again", file: writesFile, kind: Conflict, site: "PATCH manifestworks",
+		Name: "conflict", Loses: "a write that has met a conflict is not made again", file: writesFile, kind: Conflict,
 		from: "	case apierrors.IsConflict(err):\n",
 		to:   "	case apierrors.IsConflict(err) && planted(\"conflict\"):\n		return Written, nil\n	case apierrors.IsConflict(err):\n",
 	},
 	{
-		Name: "gone", Loses: "what is told to be too old is taken for gone", file: writesFile, kind: Expired, site: "PATCH manifestworks",
+		Name: "gone", Loses: "what is told to be too old is taken for gone", file: writesFile, kind: Expired,
 		from: "	case w.Verb != work.VerbCreate && apierrors.IsNotFound(err):\n",
 		to: "	case planted(\"gone\") && (apierrors.IsGone(err) || apierrors.IsResourceExpired(err)):\n		return Written, nil\n" +
 			"	case w.Verb != work.VerbCreate && apierrors.IsNotFound(err):\n",
 	},
 	{
 		Name: "again", Loses: "a work whose making was not answered is made under another name too",
-		file: writesFile, kind: Lost, site: "POST manifestworks",
+		file: writesFile, kind: Lost,
 		from: "	switch {\n	case w.Verb == work.VerbCreate && apierrors.IsAlreadyExists(err):",
 		to: "	if planted(\"again\") && w.Verb == work.VerbCreate && apierrors.IsTimeout(err) {\n" +
 			"		w.Work.Name += \"-again\"\n		return Written, c.Create(ctx, w.Work)\n	}\n" +
 			"	switch {\n	case w.Verb == work.VerbCreate && apierrors.IsAlreadyExists(err):",
 	},
 	{
-		Name: "status", Loses: "a status that could not be written is not written again", file: statusFile, kind: Failed, site: "PATCH applications",
+		Name: "status", Loses: "a status that could not be written is not written again", file: statusFile, kind: Failed,
 		from: "	return ctrl.Result{}, client.IgnoreNotFound(err)\n}\n\n// speaksFor",
 		to:   "	if planted(\"status\") {\n		return ctrl.Result{}, nil\n	}\n	return ctrl.Result{}, client.IgnoreNotFound(err)\n}\n\n// speaksFor",
 	},
@@ -76,9 +75,10 @@ func planted(name string) bool { return os.Getenv(%q) == name }
 `
 
 // plantedFlows are the flows in which planted bugs are looked for.
-var plantedFlows = []string{"change", "delete", "release", "move"}
+var plantedFlows = []string{"change", "change-twice", "pause", "release"}
 
-// Points are those that are to find a planted bug: its fault at each write of its site.
+// Points are those that are to find a planted bug: its fault at each write of some flows. What is lost at most of them is made up
+// for by the next event; the last write of a change is not.
 func (b *Planted) Points(g *Gate) []Point {
 	var out []Point
 	for _, flow := range plantedFlows {
@@ -86,10 +86,8 @@ func (b *Planted) Points(g *Gate) []Point {
 		if r == nil {
 			continue
 		}
-		for i, site := range r.writes {
-			if site == b.site {
-				out = append(out, Point{Flow: flow, Faults: []Fault{{b.kind, i + 1}}})
-			}
+		for n := 1; n <= len(r.writes)+1; n++ {
+			out = append(out, Point{Flow: flow, Faults: []Fault{{b.kind, n}}})
 		}
 	}
 	return out

@@ -125,47 +125,54 @@ func (g *Gate) all(ctx context.Context, points []Point, tell func(Result)) error
 }
 
 // killRound runs points that want a kill, all at a time. It comes when the write of each waits for it, or the point has ended
-// without one.
+// without one. For those that come too late there is another.
 func (g *Gate) killRound(ctx context.Context, points []Point, tell func(Result)) error {
-	scripts, done := make([]*script, len(points)), make([]bool, len(points))
-	var mu sync.Mutex
+	scripts := make([]*script, len(points))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, p := range points {
 		name, s := g.begin(&p)
 		scripts[i] = s
 		group.Go(func() error {
-			r := g.run(ctx, p, s, name)
-			mu.Lock()
-			done[i] = true
-			mu.Unlock()
-			tell(r)
+			defer s.end()
+			tell(g.run(ctx, p, s, name))
 			return ctx.Err()
 		})
 	}
-	var since time.Time
-	_ = wait.PollUntilContextCancel(ctx, look/2, true, func(context.Context) (bool, error) { // it ends with the points
-		mu.Lock()
-		defer mu.Unlock()
-		holding, open := 0, 0
-		for i, s := range scripts {
-			if s.holding() {
-				holding++
-			} else if !done[i] {
-				open++
+	group.Go(func() error {
+		var since time.Time
+		return wait.PollUntilContextCancel(ctx, look/2, true, func(ctx context.Context) (bool, error) {
+			holding, open := standing(scripts)
+			switch {
+			case len(holding) == 0:
+				since = time.Time{}
+				return open == 0, nil
+			case since.IsZero():
+				since = time.Now()
 			}
-		}
-		if holding > 0 && since.IsZero() {
-			since = time.Now()
-		}
-		return open == 0 || holding > 0 && time.Since(since) > gathering, nil
+			if open > 0 && time.Since(since) < gathering {
+				return false, nil
+			}
+			for _, s := range holding {
+				s.kill()
+			}
+			if err := g.towline.Kill(); err != nil {
+				return false, err
+			}
+			return false, g.towline.Restart(ctx)
+		})
 	})
-	if slices.ContainsFunc(scripts, (*script).holding) {
-		if err := g.towline.Kill(); err != nil {
-			return err
-		}
-		if err := g.towline.Restart(ctx); err != nil {
-			return err
+	return group.Wait()
+}
+
+// standing are the scripts whose write waits for the kill, and how many have not come to theirs.
+func standing(scripts []*script) (holding []*script, open int) {
+	for _, s := range scripts {
+		switch s.standing() {
+		case holds:
+			holding = append(holding, s)
+		case underWay:
+			open++
 		}
 	}
-	return group.Wait()
+	return holding, open
 }

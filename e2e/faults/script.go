@@ -13,9 +13,19 @@ type script struct {
 	writes []string
 	met    int
 
-	// holds is set while a write waits for the kill of the process.
-	holds bool
+	// at is how far it is with the kill of the process that it may want.
+	at stand
 }
+
+// stand is how far a script is with a kill.
+type stand int
+
+const (
+	// underWay has not come to its kill, holds waits for it, and past has had it, or ended without it.
+	underWay stand = iota
+	holds
+	past
+)
 
 // next counts a write and says what happens to it; empty for nothing.
 func (s *script) next(site string) Kind {
@@ -30,17 +40,22 @@ func (s *script) next(site string) Kind {
 }
 
 // hold notes that a write waits for the kill.
-func (s *script) hold() {
+func (s *script) hold() { s.is(holds) }
+
+// kill notes that the process is killed, and end that the point has ended.
+func (s *script) kill() { s.is(past) }
+func (s *script) end()  { s.is(past) }
+
+func (s *script) is(at stand) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.holds = true
+	s.at = at
 }
 
-// holding tells whether one does.
-func (s *script) holding() bool {
+func (s *script) standing() stand {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.holds
+	return s.at
 }
 
 // written are the sites of all writes so far.
