@@ -83,9 +83,13 @@ func (a *Argo) step(ctx context.Context, app *unstructured.Unstructured) error {
 	case app.GetDeletionTimestamp() != nil:
 		return a.cascade(ctx, app)
 	case asked:
-		if err := a.patch(ctx, app, map[string]any{"status": map[string]any{"operationState": map[string]any{
-			"operation": operation, "phase": "Running", "startedAt": now(), "finishedAt": nil, "message": nil, "syncResult": nil,
-		}}}); err != nil {
+		// As a whole: what the last operation had does not stay.
+		begun := app.DeepCopy()
+		state := map[string]any{"operation": operation, "phase": "Running", "startedAt": now()}
+		if err := unstructured.SetNestedMap(begun.Object, state, "status", "operationState"); err != nil {
+			return err
+		}
+		if err := a.Update(ctx, begun); err != nil {
 			return err
 		}
 		a.began(app.GetName())

@@ -87,7 +87,7 @@ func findPlanted(t *testing.T, w *World) {
 	sound.Close()
 	for _, b := range PlantedBugs {
 		g := newTestGate(t, w, binary, plantedEnv+"="+b.Name)
-		g.references, g.Patience = sound.references, time.Minute
+		g.references, g.Patience = sound.references, 40*time.Second
 		found, how := 0, ""
 		if err := g.Run(t.Context(), passed[b.Name], func(r Result) {
 			if r.Err != nil {
