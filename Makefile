@@ -197,8 +197,12 @@ PAIRS ?= 500
 FAULTS_FLAGS ?=
 .PHONY: faults
 faults: ## Let something fail at each write of Towline in every flow, on a real hub; see docs/reliability.md.
-	TOWLINE_FLEET_TEST=1 go -C e2e test ./faults -run '^TestFaults$$' -count=1 -v -timeout 0 -faults.seed=$(SEED) -faults.point='$(POINT)' \
+	TOWLINE_FAULTS=1 go -C e2e test ./faults -run '^TestFaults$$' -count=1 -v -timeout 0 -faults.seed=$(SEED) -faults.point='$(POINT)' \
 		-faults.flow='$(FLOW)' -faults.points=$(POINTS) -faults.pairs=$(PAIRS) -faults.planted=$(if $(POINT),false,true) $(FAULTS_FLAGS)
+
+.PHONY: faults-brief
+faults-brief: ## A few points of each kind of fault, always the same.
+	TOWLINE_FAULTS=1 go -C e2e test ./faults -run '^TestFaults$$' -count=1 -v
 
 .PHONY: bench
 bench: ## Measure Towline on a hub of CLUSTERS × SETS Applications; see docs/scale.md.

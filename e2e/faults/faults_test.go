@@ -35,8 +35,8 @@ var (
 
 // TestFaults runs points on a fleet.
 func TestFaults(t *testing.T) {
-	if os.Getenv("TOWLINE_FLEET_TEST") == "" {
-		t.Skip("set TOWLINE_FLEET_TEST=1 to start real fleets")
+	if os.Getenv("TOWLINE_FAULTS") == "" {
+		t.Skip("set TOWLINE_FAULTS=1 to let something fail on a real fleet")
 	}
 	w := newTestWorld(t)
 	binary, err := towline.Build(t.Context(), w.Fleet)
