@@ -106,6 +106,15 @@ func TestBrowser(t *testing.T) {
 		run(t, ctx, chromedp.WaitVisible("#c-c2 td.blocked", chromedp.ByQuery), chromedp.WaitVisible("#live.on", chromedp.ByQuery))
 		h.set(1, app("c2", "Healthy", ""))
 	})
+	t.Run("a page that cannot be loaded anew is not live, and comes when it can", func(t *testing.T) {
+		h.down.Store(true)
+		h.change(func() { h.apps = append(h.apps, app("c9", "Healthy", "")) }) // a new line: the stream stays, and asks for the page
+		run(t, ctx, chromedp.WaitNotPresent("#live.on", chromedp.ByQuery))
+		h.down.Store(false)
+		run(t, ctx, chromedp.WaitVisible("#c-c9", chromedp.ByQuery), chromedp.WaitVisible("#live.on", chromedp.ByQuery))
+		h.change(func() { h.apps = h.apps[:len(h.apps)-1] })
+		run(t, ctx, chromedp.WaitNotPresent("#c-c9", chromedp.ByQuery))
+	})
 	t.Run("a page that could not be had comes by itself", func(t *testing.T) {
 		h.down.Store(true)
 		run(t, ctx, chromedp.Navigate(base+"/clusters"), chromedp.WaitVisible(".message", chromedp.ByQuery))

@@ -20,6 +20,9 @@
     say(`not live since ${new Date(heard).toISOString().slice(0, 19).replace("T", " ")}Z: trying again`, false);
   };
 
+  // broken ends the stream, where there is one, and begins another.
+  let broken = () => {};
+
   // place names where the focus is, so that it can be found again in new elements.
   const place = () => {
     const a = document.activeElement, row = a && a.closest("[id]");
@@ -71,7 +74,7 @@
         rove();
         restore(p);
       } else if (now) { setTimeout(reload, 3000); }
-    } catch { lost(); }
+    } catch { lost(); broken(); } // what comes next would be a change of a page that is not shown
     loading = false;
     if (again) { again = false; reload(); }
   };
@@ -122,15 +125,18 @@
     s.addEventListener("here", hear);
     s.addEventListener("patch", (e) => { patch(JSON.parse(e.data)); hear(); });
     s.addEventListener("reload", () => { hear(); reload(); });
-    const again = () => {
+    const leave = () => s.close();
+    addEventListener("pagehide", leave);
+    broken = () => {
+      broken = () => {};
       clearInterval(watching);
+      removeEventListener("pagehide", leave);
       lost();
       s.close(); // it would come back with the digest of the page as it was
       setTimeout(() => reload().then(listen), 2000);
     };
-    const watching = setInterval(() => { if (Date.now() - heard > patience) again(); }, 5000);
-    s.onerror = again;
-    addEventListener("pagehide", () => s.close(), { once: true });
+    const watching = setInterval(() => { if (Date.now() - heard > patience) broken(); }, 5000);
+    s.onerror = () => broken();
   };
   rove();
   listen();
