@@ -302,13 +302,15 @@ func (d *decision) relayRefresh(sent relay.Refresh, seen *feedback.Observation, 
 	return nil
 }
 
-// late says once that the cluster has not compared what has changed, which it has been asked to since then.
+// late says once that the cluster has not compared what has changed, which it has been asked to since then. What is said of another
+// cluster, before a move, or of an earlier request is not true of this one.
 func (d *decision) late(since time.Time) {
-	if has(d.to, apis.ConditionRefreshWarning) {
-		return
+	warning := fmt.Sprintf("the Application has changed, and cluster %s has not compared it, though it has been asked to since %s: "+
+		"is it available, and does the application controller of its Argo CD run?", d.to.Cluster(), since.UTC().Format(time.RFC3339))
+	shown := d.to.Status.Conditions
+	if i := argocd.IndexCondition(shown, apis.ConditionRefreshWarning); i < 0 || shown[i].Message != warning {
+		d.refresh = &warning
 	}
-	d.refresh = ptr.To(fmt.Sprintf("the Application has changed, and cluster %s has not compared it, though it has been asked to since %s: "+
-		"is it available, and does the application controller of its Argo CD run?", d.to.Cluster(), since.UTC().Format(time.RFC3339)))
 }
 
 // uncompared tells whether the cluster has not compared what the Application deploys now, though the hub says, or would go on saying,

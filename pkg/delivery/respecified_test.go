@@ -55,6 +55,8 @@ func TestRespecified(t *testing.T) {
 		}
 	}
 	pending := pendingFor(time.Minute)
+	told := "the Application has changed, and cluster cluster1 has not compared it, though it has been asked to since " +
+		now.Add(-time.Hour).UTC().Format(time.RFC3339) + ": is it available, and does the application controller of its Argo CD run?"
 	decides(t, map[string]row{
 		"synced":      {is: of(shows("Synced", specAfter)).own(t, carries(specBefore, none)), want: []string{"hub: refresh spec-changed"}},
 		"out of sync": {is: of(shows("OutOfSync", specAfter)).own(t, carries(specBefore, none)), want: []string{"update cluster1"}},
@@ -67,7 +69,11 @@ func TestRespecified(t *testing.T) {
 		"on its way":              {is: of(changed("Unknown", specAfter)).own(t, pending), want: []string{"after 4m0s"}},
 		"on its way for too long": {is: of(changed("Unknown", specAfter)).own(t, pendingFor(time.Hour)), want: []string{"hub: conditions go"}},
 		"on its way for too long, and it is told": {
-			is: of(changed("Unknown", specAfter).Condition(apis.ConditionRefreshWarning, "told")).own(t, pendingFor(time.Hour)), want: []string{}},
+			is: of(changed("Unknown", specAfter).Condition(apis.ConditionRefreshWarning, told)).own(t, pendingFor(time.Hour)), want: []string{}},
+		"on its way for too long, and it is told of the cluster before": {
+			is: of(changed("Unknown", specAfter).Condition(apis.ConditionRefreshWarning, strings.Replace(told, "cluster1", "cluster2", 1))).
+				own(t, pendingFor(time.Hour)),
+			want: []string{"hub: conditions go"}},
 		"on its way for too long, and a refresh of a person was before": {
 			is:   of(shows("Synced", specAfter).Condition(apis.ConditionRefreshWarning, "old")).own(t, carries(specBefore, none)),
 			want: []string{"hub: refresh spec-changed", "hub: conditions go"}},
