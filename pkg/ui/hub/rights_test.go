@@ -93,7 +93,6 @@ func shows(ctx context.Context, t *testing.T, server *httptest.Server, token, ad
 // TestRights: each tenant sees what the API server gives, whatever others have asked for before, and no longer than it does.
 func TestRights(t *testing.T) {
 	ctx := t.Context()
-	again = 2
 	a, binding := tenant(ctx, t, "tenant-a")
 	b, _ := tenant(ctx, t, "tenant-b")
 	server := httptest.NewServer(ui.Proxied(ui.Handler(NewTokens(ctx, config, Flags{}))))

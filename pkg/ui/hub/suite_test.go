@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -49,6 +50,7 @@ func runSuite(m *testing.M) (code int, err error) {
 	}
 	defer func() { err = errors.Join(err, env.Stop()) }()
 	config.QPS = -1
+	again, answerTimeout = 2, 2*time.Second // here, as feeds read both, and those of a test may outlive it
 	scheme, err := reading.Scheme()
 	if err != nil {
 		return 1, err
