@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -86,7 +87,7 @@ func (m *mutated) rewrite(t Target) error {
 	replace := map[string]string{}
 	for _, path := range names {
 		name := filepath.Base(path)
-		if strings.HasSuffix(name, "_test.go") || len(t.Files) > 0 && !strings.Contains(strings.Join(t.Files, "/")+"/", name+"/") {
+		if strings.HasSuffix(name, "_test.go") || len(t.Files) > 0 && !slices.Contains(t.Files, name) {
 			continue
 		}
 		source, err := os.ReadFile(path)

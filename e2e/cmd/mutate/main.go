@@ -32,11 +32,12 @@ func run() error {
 	if err != nil {
 		return err
 	}
+	targets, err := chosen(flag.Args())
+	if err != nil {
+		return err
+	}
 	open := 0
-	for _, t := range mutation.Targets {
-		if flag.NArg() > 0 && !slices.Contains(flag.Args(), t.Package) {
-			continue
-		}
+	for _, t := range targets {
 		results, err := mutation.Run(ctx, at, t, *parallel)
 		if err != nil {
 			return err
@@ -52,4 +53,20 @@ func run() error {
 		return fmt.Errorf("no test notices %d changes, and e2e/mutation/explained.yaml does not say why", open)
 	}
 	return nil
+}
+
+// chosen are the targets of those packages; all for none.
+func chosen(packages []string) ([]mutation.Target, error) {
+	if len(packages) == 0 {
+		return mutation.Targets, nil
+	}
+	var out []mutation.Target
+	for _, p := range packages {
+		i := slices.IndexFunc(mutation.Targets, func(t mutation.Target) bool { return t.Package == p })
+		if i < 0 {
+			return nil, fmt.Errorf("%s is not one of the packages that are changed: see e2e/mutation/targets.go", p)
+		}
+		out = append(out, mutation.Targets[i])
+	}
+	return out, nil
 }
