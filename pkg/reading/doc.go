@@ -1,3 +1,3 @@
-// Package reading is how the hub is read with the rights of a person: which kinds there are and where, without asking the API server, who may not
-// be allowed to tell, and what that person may not read, in words. `kubectl towline` and the status page read with it.
+// Package reading reads the hub with the rights of a person, for `kubectl towline` and the status page. It knows the kinds and their resources
+// itself, because a person may not be allowed to ask the API server for them. What the person may not read, it notes in words.
 package reading

@@ -1,7 +1,6 @@
 package reading
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -9,7 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
@@ -56,17 +54,4 @@ func resource(c client.Client, of runtime.Object) string {
 		return "objects"
 	}
 	return m.Resource.GroupResource().String()
-}
-
-// Get is the object of that name; nil where there is none.
-func Get[T client.Object](ctx context.Context, c client.Reader, key types.NamespacedName, into T) (T, error) {
-	var none T
-	err := c.Get(ctx, key, into)
-	if apierrors.IsNotFound(err) {
-		return none, nil
-	}
-	if err != nil {
-		return none, err
-	}
-	return into, nil
 }

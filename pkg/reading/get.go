@@ -1,0 +1,22 @@
+package reading
+
+import (
+	"context"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// Get is the object of that name; nil where there is none.
+func Get[T client.Object](ctx context.Context, c client.Reader, key types.NamespacedName, into T) (T, error) {
+	var none T
+	err := c.Get(ctx, key, into)
+	if apierrors.IsNotFound(err) {
+		return none, nil
+	}
+	if err != nil {
+		return none, err
+	}
+	return into, nil
+}
