@@ -31,6 +31,7 @@ func FuzzPages(f *testing.F) {
 	f.Add("\u202e\x1b[31m", "//evil.example", "javascript:alert(1)", "set=%3Cscript%3E&namespace=%22%3E")
 	f.Add("", "", "", "namespace=%0d&set=%0d&group=%0d&cluster=%0d")
 	f.Add("", "../..", "a\x00\xff<!--", "problems=1&cluster=%00")
+	f.Add("Healthy", "c1", "", "set=%01a&cluster=%E2%80%AEb&namespace=%01")
 	f.Fuzz(func(t *testing.T, state, name, text, query string) {
 		a := app("argocd", "guestbook", "c1", state)
 		a.Status.Health.Message, a.Status.Sync.Revision = text, text
@@ -42,7 +43,11 @@ func FuzzPages(f *testing.F) {
 		h := Handler(&fake{apps: []*argocd.Application{a, others}, managed: []clusterv1.ManagedCluster{managed("c1", text), managed(name, state)},
 			unread: []string{text}, orphans: []Orphan{{Cluster: name, Work: state, Application: text, Since: text}}})
 		for _, address := range []string{"/", "/sets/argocd/guestbook", "/applications/argocd/c1-guestbook", "/clusters", "/clusters/c1", "/attention"} {
-			body := open(t, h, http.MethodGet, address+"?"+escapedQuery(query)).Body.String()
+			answer := open(t, h, http.MethodGet, address+"?"+escapedQuery(query))
+			if answer.Code >= http.StatusInternalServerError {
+				t.Errorf("%s?%s: %d", address, query, answer.Code)
+			}
+			body := answer.Body.String()
 			for _, bad := range wrong(body, own) {
 				t.Errorf("%s?%s: %q", address, query, bad)
 			}
