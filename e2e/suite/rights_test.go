@@ -173,7 +173,8 @@ func requestOf(line []byte, did func(user string) bool) (string, bool) {
 func wholeRun() bool {
 	c, _ := GinkgoConfiguration()
 	chosen := len(c.FocusStrings) + len(c.SkipStrings) + len(c.FocusFiles) + len(c.SkipFiles)
-	return chosen == 0 && (c.LabelFilter == "" || c.LabelFilter == "!"+long[0]) && len(failures) == 0 && tow != nil && os.Getenv("TOWLINE_E2E_FLEET") == ""
+	labels := c.LabelFilter == "" || c.LabelFilter == "!"+long[0]
+	return chosen == 0 && labels && len(failures) == 0 && tow != nil && os.Getenv("TOWLINE_E2E_FLEET") == ""
 }
 
 func account(namespace, name string) func(rbacv1.Subject) bool {

@@ -29,7 +29,8 @@ type hub struct {
 	binary string
 }
 
-// TestChartOnAHub installs, upgrades and removes the chart as docs/install.md, upgrade.md and uninstall.md say, with Towline running on what was rendered.
+// TestChartOnAHub installs, upgrades and removes the chart as docs/install.md, upgrade.md and uninstall.md say, with Towline
+// running on what was rendered.
 func TestChartOnAHub(t *testing.T) {
 	if os.Getenv("TOWLINE_FLEET_TEST") == "" {
 		t.Skip("set TOWLINE_FLEET_TEST=1 to start real fleets")
