@@ -183,11 +183,11 @@ test-fleet: ## The tests of the fleet program itself, on real fleets.
 
 .PHONY: e2e
 e2e: ## The end-to-end suite: a hub and clusters as local processes.
-	go -C e2e test ./suite/... -count=1 -v -timeout $(E2E_TIMEOUT) -ginkgo.v -ginkgo.no-color -ginkgo.randomize-all $(E2E_FLAGS)
+	go -C e2e test ./suite/... -count=1 -v -timeout $(E2E_TIMEOUT) -ginkgo.v -ginkgo.no-color -ginkgo.randomize-all $(E2E_LABELS) $(E2E_FLAGS)
 
 .PHONY: e2e-short
-e2e-short: ## All of it but the specs that mostly wait: twelve take a third of the time.
-	@$(MAKE) --no-print-directory e2e E2E_FLAGS="-ginkgo.label-filter=!long $(E2E_FLAGS)"
+e2e-short: E2E_LABELS := '-ginkgo.label-filter=!long'
+e2e-short: e2e ## All of it but the specs that mostly wait: twelve take a third of the time.
 
 # What to let fail: one point alone, as move/kill-after/3; the flows that match; how many points of one fault, 0 for all, and of two.
 POINT ?=
