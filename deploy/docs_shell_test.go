@@ -198,6 +198,9 @@ func checkKubectl(words []string) error {
 			return err
 		}
 	}
+	if len(said) == 0 {
+		return fmt.Errorf("kubectl without a verb")
+	}
 	if n, known := verbs[said[0]]; !known || len(said) < n {
 		return fmt.Errorf("kubectl %s is not known here", said[0])
 	}
