@@ -10,12 +10,14 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"github.com/towline-io/towline/e2e/fleet"
@@ -34,7 +36,7 @@ scrape_configs:
   honor_labels: true
   authorization: {credentials_file: token}
   tls_config: {insecure_skip_verify: true}
-  static_configs: [{targets: [%q]}]
+  static_configs: [{targets: [%s]}]
 - job_name: agents
   honor_labels: true
   static_configs: [{targets: [%s]}]
@@ -71,9 +73,17 @@ func goAstray(ctx context.Context) {
 // prometheus is a real Prometheus with Towline's alerts.
 type prometheus struct{ url string }
 
-// startPrometheus runs one that may read Towline's metrics by the role for that, with the alerts of the chart. They fire at once. It
-// scrapes agents by their addresses too.
-func startPrometheus(ctx context.Context, agents ...string) (p prometheus, expressions []string) {
+// scraped is what a Prometheus of the suite reads and makes of it.
+type scraped struct {
+	// Towlines and Agents are the addresses of their metrics. The one Towline of the suite stands for none.
+	Towlines, Agents []string
+
+	// Hurried makes a minute of the alerts a second.
+	Hurried bool
+}
+
+// startPrometheus runs one that may read Towline's metrics by the role for that, with the alerts of the chart. They fire at once.
+func startPrometheus(ctx context.Context, of scraped) (p prometheus, expressions []string) {
 	GinkgoHelper()
 	program, err := exec.LookPath("prometheus")
 	Expect(err).NotTo(HaveOccurred(), "it is in Debian's package prometheus")
@@ -90,6 +100,9 @@ func startPrometheus(ctx context.Context, agents ...string) (p prometheus, expre
 	Expect(yaml.Unmarshal(data, &rule)).To(Succeed())
 	for _, r := range rule.Spec.Groups[0].Rules {
 		r["for"] = "0s"
+		if of.Hurried {
+			r["expr"] = hurried(r["expr"].(string))
+		}
 		expressions = append(expressions, r["expr"].(string))
 	}
 	rules, err := yaml.Marshal(rule.Spec)
@@ -102,14 +115,25 @@ func startPrometheus(ctx context.Context, agents ...string) (p prometheus, expre
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "towline-metrics-reader"},
 		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: argocdNamespace, Name: reader}},
 	}
-	Expect(hub.Create(ctx, binding)).To(Succeed())
+	Expect(client.IgnoreAlreadyExists(hub.Create(ctx, binding))).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has a context of its own
-		Expect(hub.Delete(ctx, binding)).To(Succeed())
+		Expect(client.IgnoreNotFound(hub.Delete(ctx, binding))).To(Succeed())
 	})
 
 	dir := GinkgoT().TempDir()
+	if of.Towlines == nil {
+		of.Towlines = []string{tow.Metrics}
+	}
+	targets := func(addresses []string) string {
+		var out []string
+		for _, a := range addresses {
+			_, host, _ := strings.Cut(a, "://")
+			out = append(out, strconv.Quote(host))
+		}
+		return strings.Join(out, ", ")
+	}
 	for name, text := range map[string]string{
-		"rules.yaml": string(rules), "token": token, "prometheus.yaml": fmt.Sprintf(scraping, tow.Metrics[len("https://"):], strings.Join(agents, ", ")),
+		"rules.yaml": string(rules), "token": token, "prometheus.yaml": fmt.Sprintf(scraping, targets(of.Towlines), targets(of.Agents)),
 	} {
 		Expect(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)).To(Succeed())
 	}
@@ -167,7 +191,7 @@ var metricNames = regexp.MustCompile(`\b(towline|leader_election|process|go|work
 
 var _ = Describe("The alerts, in a real Prometheus", func() {
 	It("fire when their cause is there, clear when it is gone, and are about metrics that Towline has", func(ctx SpecContext) {
-		p, expressions := startPrometheus(ctx)
+		p, expressions := startPrometheus(ctx, scraped{})
 		blocked, lacking := Equal("TowlineApplicationsBlocked "+apis.ReasonClusterNotFound), HavePrefix("TowlineDependenciesFailing")
 
 		By("sending Applications to a cluster that is not there, and without what they need")

@@ -69,12 +69,11 @@ func (p prometheus) unanswered(ctx context.Context, queries []string) (lacking [
 var _ = Describe("The dashboards, in a real Prometheus", Serial, func() {
 	It("have something to show in every query, of the hub and of an agent", func(ctx SpecContext) {
 		By("running an agent, and having something to show")
-		Expect(towline.InstallAddOn(ctx, f)).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) { removeAddOn(ctx) })
+		installAddOn(ctx)
 		agent, err := towline.RunAgent(ctx, f, binary, "cluster1", "agent-dashboards")
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(agent.Stop)
-		p, _ := startPrometheus(ctx, strings.TrimPrefix(agent.Metrics, "http://"))
+		p, _ := startPrometheus(ctx, scraped{Agents: []string{agent.Metrics}})
 		goAstray(ctx)
 		standalone(ctx, "dashboards-needy", "cluster1", func(b *fixture.ApplicationBuilder) {
 			b.Annotation(apis.AnnotationWith, "secret/dashboards-missing")

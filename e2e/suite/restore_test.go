@@ -56,21 +56,22 @@ var _ = Describe("A hub that is restored from a backup", Serial, func() {
 	}, NodeTimeout(10*soon))
 })
 
-var _ = Describe("A work whose Application the hub has lost", func() {
-	// The mark is what Towline writes when it finds many at a time.
-	lose := func(ctx context.Context, app *argocd.Application) {
-		GinkgoHelper()
-		tow.Stop()
-		w, err := read(hub, workOf(app))(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		marked := w.DeepCopy()
-		marked.Annotations[apis.AnnotationOrphanedAt] = "2026-01-02T03:04:05Z"
-		Expect(hub.Patch(ctx, marked, client.MergeFrom(w))).To(Succeed())
-		patchHub(ctx, app.Name, `{"metadata":{"finalizers":null}}`)
-		Expect(hub.Delete(ctx, app)).To(Succeed())
-		Eventually(ctx, read(hub, app)).Should(BeNil())
-	}
+// lose has the hub lose an Application, as by a restore, while Towline is stopped. The mark is what Towline writes when it finds many at
+// a time.
+func lose(ctx context.Context, app *argocd.Application) {
+	GinkgoHelper()
+	tow.Stop()
+	w, err := read(hub, workOf(app))(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	marked := w.DeepCopy()
+	marked.Annotations[apis.AnnotationOrphanedAt] = "2026-01-02T03:04:05Z"
+	Expect(hub.Patch(ctx, marked, client.MergeFrom(w))).To(Succeed())
+	patchHub(ctx, app.Name, `{"metadata":{"finalizers":null}}`)
+	Expect(hub.Delete(ctx, app)).To(Succeed())
+	Eventually(ctx, read(hub, app)).Should(BeNil())
+}
 
+var _ = Describe("A work whose Application the hub has lost", func() {
 	It("is listed by kubectl towline, and decided for", func(ctx SpecContext) {
 		plugin, err := towline.BuildPlugin(ctx, f)
 		Expect(err).NotTo(HaveOccurred())
