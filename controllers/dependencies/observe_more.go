@@ -6,8 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -80,14 +78,9 @@ func (r *Reconciler) observeBrought(ctx context.Context, seen *observation) erro
 // olderPage is how many works are read at a time past the cache.
 const olderPage = 100
 
-// anyOlder tells whether one of the works of ApplicationSets is like that which an older controller has sent to the cluster, and
-// which Towline has not taken over yet.
-func anyOlder(ctx context.Context, live client.Reader, cluster string, like func(*workv1.ManifestWork) bool) (bool, error) {
-	none, err := labels.NewRequirement(apis.LabelPull, selection.DoesNotExist, nil)
-	if err != nil {
-		return false, err
-	}
-	found := false
+// anyOlder tells whether one of the works of ApplicationSets is like that which an older controller has sent to the cluster. Those
+// that Towline has taken over count as well: it may do so between the look into the cache and this one.
+func anyOlder(ctx context.Context, live client.Reader, cluster string, like func(*workv1.ManifestWork) bool) (found bool, err error) {
 	fresh := func() *workv1.ManifestWorkList { return &workv1.ManifestWorkList{} }
 	err = fetch.Pages(ctx, live, fresh, func(list *workv1.ManifestWorkList, _ string) error {
 		for i := range list.Items {
@@ -96,9 +89,7 @@ func anyOlder(ctx context.Context, live client.Reader, cluster string, like func
 			}
 		}
 		return nil
-	}, &client.ListOptions{
-		Namespace: cluster, LabelSelector: labels.SelectorFromSet(labels.Set{apis.LabelApplicationSet: "true"}).Add(*none), Limit: olderPage,
-	})
+	}, client.InNamespace(cluster), client.MatchingLabels{apis.LabelApplicationSet: "true"}, client.Limit(olderPage))
 	return found, err
 }
 

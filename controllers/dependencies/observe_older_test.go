@@ -2,6 +2,7 @@ package dependencies
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -42,8 +43,8 @@ func (p *paging) List(_ context.Context, list client.ObjectList, options ...clie
 	return nil
 }
 
-// TestBroughtIsReadOnce: the works of older controllers are read past the cache page by page, without those that Towline has taken
-// over, and once for each version of the work of an AppProject that its cluster refuses.
+// TestBroughtIsReadOnce: the works of older controllers are read past the cache page by page, and once for each version of the work
+// of an AppProject that its cluster refuses. One that Towline takes over between the look into the cache and this one counts too.
 func TestBroughtIsReadOnce(t *testing.T) {
 	const project = `{"project":"web","source":{"repoURL":"https://git.example.com/web.git"},"destination":{"namespace":"web"}}`
 	one := fixture.OlderWork(fixture.Application("one").ApplicationSet("web").Obj(), false)
@@ -51,8 +52,8 @@ func TestBroughtIsReadOnce(t *testing.T) {
 	p := &paging{}
 	for i := range 2*olderPage + 7 {
 		w := one.DeepCopy()
-		if i < olderPage {
-			w.Labels[apis.LabelPull] = "true"
+		if i >= 2*olderPage {
+			delete(w.Labels, apis.LabelApplicationSet)
 		}
 		p.works = append(p.works, *w)
 	}
@@ -71,21 +72,23 @@ func TestBroughtIsReadOnce(t *testing.T) {
 		if err := r.observeBrought(t.Context(), seen); err != nil {
 			t.Fatal(err)
 		}
-		if seen.Brought != want || len(p.pages) != len(pages) {
+		if seen.Brought != want || !slices.Equal(p.pages, pages) {
 			t.Errorf("brought: %t, by the pages %v", seen.Brought, p.pages)
 		}
 	}
 	refused := workWith(dependency.ProjectKey("cluster1", "web"), "uid")
 	refused.Generation = 1
-	asks(nil, false, olderPage, 7)
-	asks(refused, false, olderPage, 7)
+	asks(nil, false, olderPage, olderPage)
+	asks(refused, false, olderPage, olderPage)
 	refused.ResourceVersion = "8" // the agent has other words for it
 	asks(refused, false)
 	refused.Generation++
-	asks(refused, false, olderPage, 7)
+	asks(refused, false, olderPage, olderPage)
 	brought := fixture.OlderWork(fixture.Application("brought").ApplicationSet("web").Spec(project).Obj(), false)
 	delete(brought.Labels, apis.LabelPull)
 	p.works = append([]workv1.ManifestWork{*brought}, p.works...)
 	refused.Generation++
 	asks(refused, true, olderPage)
+	p.works[0].Labels[apis.LabelPull] = "true"
+	asks(nil, true, olderPage)
 }
