@@ -200,3 +200,17 @@ func TestAgentTellsOfAnArgoCDThatStandsStill(t *testing.T) {
 	expectMessage(t, app, apis.ConditionNotCompared, "")
 	set.expect(t, rowSays(app))
 }
+
+// TestAgentTellsOfAnArgoCDThatHasNeverCompared: the cluster's Argo CD has said nothing of the Application since that was created.
+func TestAgentTellsOfAnArgoCDThatHasNeverCompared(t *testing.T) {
+	start(t)
+	app, there := pulled(t)
+	startAgent(t, app.Cluster(), func(a *agentRun) { a.notComparedAfter = time.Second })
+	created := there.CreationTimestamp.UTC().Format(time.RFC3339)
+	NewWithT(t).Eventually(func() string { m, _ := condition(t, app, apis.ConditionNotCompared); return m }, soon, tick).
+		Should(ContainSubstring("has not compared the Application with Git since " + created))
+	observe(t, there, `{"health":{"status":"Healthy"},"sync":{"status":"Synced","revision":"a"},"reconciledAt":"`+
+		time.Now().Add(time.Hour).UTC().Format(time.RFC3339)+`"}`)
+	expectHealth(t, app, "Healthy")
+	expectMessage(t, app, apis.ConditionNotCompared, "")
+}

@@ -62,9 +62,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, nil
 	}
 	report := appreport.Build(app, time.Now())
-	again := appreport.NotCompared(report, time.Now(), r.NotComparedAfter)
-	if report.Status.Empty() {
-		return ctrl.Result{}, nil
+	again := appreport.NotCompared(report, app.CreationTimestamp.Time, time.Now(), r.NotComparedAfter)
+	if report.Status.Empty() && report.NotComparedSince == "" {
+		return ctrl.Result{RequeueAfter: again}, nil
 	}
 	if wait := r.pace.wait(req.NamespacedName, name); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil

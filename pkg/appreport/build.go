@@ -30,19 +30,22 @@ func Build(app *argocd.Application, seen time.Time) *v1alpha1.ApplicationReport 
 const syncUnknown = "Unknown"
 
 // NotCompared notes in a report since when the Application has not been compared, where that is longer than after, and tells
-// after how long it will be otherwise: 0 for never. What the cluster compares in time leaves the report as it is. Nor is it noted
-// of an Application whose sync is Unknown: its Argo CD looks at it, and says why it cannot compare (appcontroller.go of 2.14 and
-// 3.5 sets no reconciledAt then).
-func NotCompared(r *v1alpha1.ApplicationReport, now time.Time, after time.Duration) (again time.Duration) {
+// after how long it will be otherwise: 0 for never. One that was never compared has not been since it was created. What the
+// cluster compares in time leaves the report as it is. Nor is it noted of an Application whose sync is Unknown: its Argo CD looks
+// at it, and says why it cannot compare (appcontroller.go of 2.14 and 3.5 sets no reconciledAt then).
+func NotCompared(r *v1alpha1.ApplicationReport, created, now time.Time, after time.Duration) (again time.Duration) {
 	r.NotComparedSince = ""
 	at, err := time.Parse(time.RFC3339, r.Status.ReconciledAt)
+	if never := r.Status.ReconciledAt == "" && r.Status.Sync == nil && len(r.Unreadable) == 0; never {
+		at, err = created, nil
+	}
 	if err != nil || after == 0 || r.Status.Sync != nil && r.Status.Sync.Status == syncUnknown {
 		return 0
 	}
 	if wait := at.Add(after).Sub(now); wait > 0 {
 		return wait
 	}
-	r.NotComparedSince = r.Status.ReconciledAt
+	r.NotComparedSince = at.UTC().Format(time.RFC3339)
 	return 0
 }
 

@@ -25,7 +25,8 @@ type Observation struct {
 	// ObservedAt is when the agent saw it so.
 	ObservedAt metav1.Time
 
-	// NotComparedSince is when the cluster's Argo CD last compared the Application; zero while it does.
+	// NotComparedSince is when the cluster's Argo CD last compared the Application, or when that was created and never compared;
+	// zero while it compares.
 	NotComparedSince metav1.Time
 
 	// Complete is set when everything could be read and fit: what Status does not have, the cluster's Application does
@@ -42,10 +43,10 @@ type Observation struct {
 	Rejected []string
 }
 
-// Empty tells whether the report says nothing of the Application's status.
+// Empty tells whether the report says nothing of the Application's status, nor that there is none for long.
 func (o *Observation) Empty() bool {
 	s := &o.Status
-	return s.Health.Status == "" && s.Sync == nil && s.OperationState == nil && s.ReconciledAt == "" &&
+	return o.NotComparedSince.IsZero() && s.Health.Status == "" && s.Sync == nil && s.OperationState == nil && s.ReconciledAt == "" &&
 		len(s.Conditions) == 0 && len(s.Resources) == 0
 }
 

@@ -368,7 +368,9 @@ func TestNotCompared(t *testing.T) {
 		"compared in time":      {whole, at.Add(59 * time.Second), time.Minute, "", time.Second},
 		"not compared any more": {whole, at.Add(time.Minute), time.Minute, "2026-01-02T03:04:08Z", 0},
 		"not asked":             {whole, at.Add(time.Hour), 0, "", 0},
-		"never compared":        {`{"health":{"status":"Healthy"}}`, at, time.Minute, "", 0},
+		"never compared":        {`{"health":{"status":"Healthy"}}`, at.Add(time.Minute), time.Minute, "2026-01-02T03:04:08Z", 0},
+		"not compared yet":      {`{"health":{"status":"Healthy"}}`, at.Add(time.Second), time.Minute, "", 59 * time.Second},
+		"nothing said yet":      {`{}`, at.Add(time.Minute), time.Minute, "2026-01-02T03:04:08Z", 0},
 		"cannot be compared": {
 			`{"sync":{"status":"Unknown"},"reconciledAt":"2026-01-02T03:04:08Z"}`, at.Add(time.Hour), time.Minute, "", 0},
 		"a clock that is late": {whole, at.Add(-time.Hour), time.Minute, "", time.Hour + time.Minute},
@@ -376,7 +378,7 @@ func TestNotCompared(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			report := appreport.Build(cluster(t, tc.status), tc.now)
 			before := appreport.Digest(report)
-			if again := appreport.NotCompared(report, tc.now, tc.after); report.NotComparedSince != tc.since || again != tc.again {
+			if again := appreport.NotCompared(report, at, tc.now, tc.after); report.NotComparedSince != tc.since || again != tc.again {
 				t.Errorf("got %q, and again after %s", report.NotComparedSince, again)
 			}
 			if (appreport.Digest(report) != before) != (tc.since != "") {

@@ -29,8 +29,8 @@ type Facts struct {
 	// long.
 	StaleSince metav1.Time
 
-	// NotComparedSince is when the cluster's Argo CD last compared the Application, where that is longer ago than it should
-	// be; zero otherwise.
+	// NotComparedSince is when the cluster's Argo CD last compared the Application, or when that was created and never compared,
+	// where that is longer ago than it should be; zero otherwise.
 	NotComparedSince metav1.Time
 
 	// Status is what was observed. The zero value of a field means that the source does not know.

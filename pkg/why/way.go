@@ -14,6 +14,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/delivery"
+	"github.com/towline-io/towline/pkg/relay"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -252,6 +253,10 @@ func (f *Facts) argoCD(l *Ladder) {
 	case s.Sync == nil || s.Sync.Status == "":
 		k.State, k.Message, k.Do = Waiting, "has not compared the Application yet", there
 		k.Who = "if this lasts: an administrator of cluster " + l.Cluster
+		if k.Since = f.firstApplied(); k.Since != nil && f.Now.Sub(*k.Since) > relay.ChangeDeadline {
+			k.State, k.Who = Blocked, "an administrator of cluster "+l.Cluster
+			k.Message = "has told of no comparison of the Application so far: does the application controller of the cluster's Argo CD run?"
+		}
 	case s.Sync.Status == "Unknown" && late != nil:
 		k.State, k.Message, k.Do, k.Reason = Blocked, late.Message, there, late.Type
 		k.Who, k.Since = "an administrator of cluster "+l.Cluster, cmp.Or(f.asked(), timeOf(late.LastTransitionTime))
@@ -267,6 +272,15 @@ func (f *Facts) argoCD(l *Ladder) {
 		k.Message = "Synced" + suffix(s.Sync.Revision)
 	}
 	l.add(k)
+}
+
+// firstApplied is when the work agent applied the work for the first time; nil where that is not known. A work that is applied
+// anew keeps the time.
+func (f *Facts) firstApplied() *time.Time {
+	if applied := f.applied(); applied != nil && applied.Status == metav1.ConditionTrue {
+		return timeOf(&applied.LastTransitionTime)
+	}
+	return nil
 }
 
 // asked is since when the cluster has been asked to compare the Application, as the work remembers it; nil where it is not known.

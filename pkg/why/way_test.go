@@ -19,6 +19,7 @@ import (
 	"github.com/towline-io/towline/pkg/delivery"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/managedcluster"
+	"github.com/towline-io/towline/pkg/relay"
 	"github.com/towline-io/towline/pkg/why"
 )
 
@@ -57,6 +58,11 @@ func good(edits ...func(*why.Facts)) *why.Facts {
 
 func status(edit func(*argocd.Status)) func(*why.Facts) {
 	return func(f *why.Facts) { edit(&f.App.Status) }
+}
+
+// appliedAgo has the cluster have applied the work for the first time that long ago.
+func appliedAgo(d time.Duration) func(*why.Facts) {
+	return func(f *why.Facts) { f.Work.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now.Add(-d)) }
 }
 
 // TestOf: the first link that is broken, who can mend it, and how.
@@ -149,7 +155,10 @@ func TestOf(t *testing.T) {
 			is:      good(status(func(s *argocd.Status) { s.Sync = &argocd.Sync{Status: "Unknown"} })),
 			verdict: why.Waiting, broken: why.LinkArgoCD,
 		},
-		"not compared": {is: good(status(func(s *argocd.Status) { *s = argocd.Status{} })), verdict: why.Waiting, broken: why.LinkArgoCD},
+		"not compared": {is: good(status(func(s *argocd.Status) { *s = argocd.Status{} }), appliedAgo(time.Minute)),
+			verdict: why.Waiting, broken: why.LinkArgoCD, says: "yet"},
+		"never compared": {is: good(status(func(s *argocd.Status) { *s = argocd.Status{} }), appliedAgo(relay.ChangeDeadline+time.Second)),
+			verdict: why.Blocked, broken: why.LinkArgoCD, says: "no comparison", do: "-n argocd get applications.argoproj.io guestbook"},
 		"degraded": {is: good(status(func(s *argocd.Status) {
 			s.Health.Status = "Degraded"
 			s.Resources = []argocd.ResourceStatus{{Kind: "Deployment", Name: "ui", Health: &argocd.Health{Status: "Degraded", Message: "no image"}}}

@@ -48,7 +48,8 @@ type ApplicationReport struct {
 	Status argocd.Status `json:"status,omitzero"`
 
 	// notComparedSince is when the cluster's Argo CD last compared the
-	// Application with Git, where that is longer ago than it should be. It is
+	// Application with Git, where that is longer ago than it should be, or
+	// when the Application was created, where it was never compared. It is
 	// not there while Argo CD compares.
 	// +optional
 	// +kubebuilder:validation:Format=date-time
