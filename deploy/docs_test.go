@@ -16,12 +16,12 @@ type block struct {
 	line             int
 }
 
-// pages are all pages that people write, by their paths from the root of the repository.
-func pages(t *testing.T) map[string]string {
+// pages are the pages of some folders, by their paths from the root of the repository. Each pattern has to find some.
+func pages(t *testing.T, patterns ...string) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	for _, pattern := range []string{"../*.md", "../docs/*.md", "../.github/*.md"} {
-		files, err := filepath.Glob(pattern)
+	for _, pattern := range patterns {
+		files, err := filepath.Glob(filepath.Join("..", pattern))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %v, %v", pattern, files, err)
 		}
@@ -35,6 +35,11 @@ func pages(t *testing.T) map[string]string {
 	}
 	return found
 }
+
+var (
+	written   = []string{"*.md", "docs/*.md", ".github/*.md"} // by people
+	generated = []string{"docs/cli/*.md", "docs/reference/*.md"}
+)
 
 var fence = regexp.MustCompile("^( *)```([a-z]*)$")
 
@@ -60,14 +65,15 @@ func blocks(page, text string) (found []block) {
 // TestDocumentedBlocks: each block of the documentation is checked by what its kind is: commands are run against recorders, and
 // each of them is then checked; objects are decoded strictly. A kind that is not named here is a failure.
 func TestDocumentedBlocks(t *testing.T) {
+	checks := map[string]func(*testing.T, block) int{
+		"sh": checkShell, "console": checkConsole, "": checkConsole, "yaml": checkYAML,
+		"mermaid": func(*testing.T, block) int { return 0 }, // a picture: nothing here checks what it says
+	}
 	checked := map[string]int{}
-	all := pages(t)
+	all := pages(t, written...)
 	for _, page := range slices.Sorted(maps.Keys(all)) {
 		for _, b := range blocks(page, all[page]) {
-			check := map[string]func(*testing.T, block) int{
-				"sh": checkShell, "console": checkConsole, "": checkConsole, "yaml": checkYAML,
-				"mermaid": func(*testing.T, block) int { return 0 }, // a picture: nothing here checks what it says
-			}[b.kind]
+			check := checks[b.kind]
 			if check == nil {
 				t.Errorf("%s:%d: nothing checks a block of the kind %q", b.page, b.line, b.kind)
 				continue
@@ -100,19 +106,10 @@ func anchors(text string) (found []string) {
 
 // TestDocumentedLinks: each link inside the repository leads to a file that is there, and to a heading of it.
 func TestDocumentedLinks(t *testing.T) {
-	all := pages(t)
-	for _, pattern := range []string{"../docs/cli/*.md", "../docs/reference/*.md"} {
-		files, err := filepath.Glob(pattern)
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: %v, %v", pattern, files, err)
-		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all[strings.TrimPrefix(file, "../")] = string(text)
-		}
+	all := pages(t, slices.Concat(written, generated)...)
+	headings := map[string][]string{}
+	for page, text := range all {
+		headings[page] = anchors(text)
 	}
 	count := 0
 	for page, text := range all {
@@ -130,7 +127,7 @@ func TestDocumentedLinks(t *testing.T) {
 				t.Errorf("%s: %s leads nowhere", page, m[1])
 				continue
 			}
-			if anchor != "" && !slices.Contains(anchors(all[to]), anchor) {
+			if anchor != "" && !slices.Contains(headings[to], anchor) {
 				t.Errorf("%s: %s has no heading #%s", page, to, anchor)
 			}
 		}

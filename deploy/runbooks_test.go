@@ -2,9 +2,7 @@ package deploy_test
 
 import (
 	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -48,10 +46,7 @@ func TestRunbooks(t *testing.T) {
 	}
 }
 
-var (
-	quoted = regexp.MustCompile("`kubectl towline ([^`]+)`")
-	flags  = regexp.MustCompile(`^--?[a-zA-Z-]+`)
-)
+var quoted = regexp.MustCompile("`kubectl towline ([^`]+)`")
 
 // checkCommands compares the commands of kubectl towline in a text with docs/cli, which is generated. There have to be so many.
 func checkCommands(t *testing.T, where, text string, least int) {
@@ -62,20 +57,8 @@ func checkCommands(t *testing.T, where, text string, least int) {
 	}
 	for _, m := range found {
 		words := strings.Fields(strings.ReplaceAll(strings.ReplaceAll(m[1], "{{ ", "{{"), " }}", "}}"))
-		n := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "-") || strings.ToLower(w) != w })
-		if n < 0 {
-			n = len(words)
-		}
-		page, err := os.ReadFile(filepath.Join("../docs/cli", "kubectl_towline_"+strings.Join(words[:n], "_")+".md"))
-		if err != nil {
-			t.Errorf("%s: there is no command %q: %v", where, m[1], err)
-			continue
-		}
-		for _, w := range words[n:] {
-			flag := flags.FindString(w)
-			if flag != "" && !regexp.MustCompile(`(?m)^\s+(-\w, )?`+flag+`\b`).Match(page) && !regexp.MustCompile(`(?m)^\s+`+flag+`,`).Match(page) {
-				t.Errorf("%s: %q has no flag %s", where, m[1], flag)
-			}
+		if err := checkPlugin(words); err != nil {
+			t.Errorf("%s: %q: %v", where, m[1], err)
 		}
 	}
 }

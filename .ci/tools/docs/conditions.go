@@ -53,8 +53,6 @@ func (s *source) constants(prefix string) (found []named, err error) {
 // named is a constant with its comment.
 type named struct{ name, value, meaning, file string }
 
-func name0(v *ast.ValueSpec) *ast.Ident { return v.Names[0] }
-
 // byWhom is what a comment says of who writes a condition: that has a column of its own.
 var byWhom = regexp.MustCompile(`\s*Written by [^.]*\.`)
 
