@@ -299,10 +299,20 @@ var _ = Describe("The seed's ApplicationSet, broken on one cluster", Ordered, Se
 			HaveField("Status.Conditions", ContainElement(And(HaveField("Type", "Ready"), HaveField("Reason", apis.ReasonNotCompared))))))
 		show(ctx, "standing still", "get", "multiclusterapplicationsetreports", set, "--output", "yaml")
 
+		By("telling of an Application that it has never compared")
+		const never = "never-compared"
+		standalone(ctx, never, on)
+		Eventually(ctx, read(cluster[on], named(never))).ShouldNot(BeNil())
+		created, err := read(cluster[on], named(never))(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		expectCondition(ctx, never, apis.ConditionNotCompared, "has not compared the Application with Git since "+
+			created.CreationTimestamp.UTC().Format(time.RFC3339))
+
 		By("going on")
 		Expect(f.Cluster(on).StartProcess(ctx, "argocd-application-controller")).To(Succeed())
 		running = true
 		expectNoCondition(ctx, standing, apis.ConditionNotCompared)
+		expectNoCondition(ctx, never, apis.ConditionNotCompared)
 		allAreFine(ctx)
 		Eventually(ctx, read(hub, reportOf(set))).Should(HaveField("Statuses.Summary.NotCompared", "0"))
 	})
