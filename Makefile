@@ -49,6 +49,9 @@ GOLANGCI_LINT := go tool -modfile=$(CURDIR)/.ci/tools/golangci-lint/go.mod golan
 # The one that the workflow release.yml uses.
 GORELEASER_VERSION := v2.16.0
 
+# What GoReleaser calls for an SBOM.
+SYFT_VERSION := v1.57.0
+
 # Recurses into a target with a headline, so that a long log can be found one's
 # way in.
 step = +@printf '\n==> %s\n' "$(1)" && $(MAKE) --no-print-directory $(1)
@@ -307,8 +310,12 @@ addon-manifest: ## Write bin/addon.yaml, the add-ons for the hub, for IMAGE and 
 	@echo 'kubectl apply -f bin/addon.yaml'
 
 .PHONY: release-snapshot
-release-snapshot: ## Build the archives of kubectl towline, their sums and the manifest for krew into bin/release, and publish nothing.
-	go run github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION) release --snapshot --clean --skip=sbom,sign
+release-snapshot: bin/syft-$(SYFT_VERSION)/syft ## Build what a release has of kubectl towline into bin/release, without signatures, and publish nothing.
+	PATH="$(CURDIR)/bin/syft-$(SYFT_VERSION):$$PATH" \
+		go run github.com/goreleaser/goreleaser/v2@$(GORELEASER_VERSION) release --snapshot --clean --skip=sign
+
+bin/syft-$(SYFT_VERSION)/syft:
+	GOBIN=$(CURDIR)/$(@D) go install github.com/anchore/syft/cmd/syft@$(SYFT_VERSION)
 
 # Draws the pictures of the site. The theme knows this version.
 MERMAID := mermaid-8.14.0
