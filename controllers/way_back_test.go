@@ -40,10 +40,8 @@ func wayBack(t *testing.T, step string) string {
 // they print.
 func shell(t *testing.T, commands, namespace string) string {
 	t.Helper()
-	for _, program := range []string{"kubectl", "jq"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skip(program + " is not installed")
-		}
+	if _, err := exec.LookPath("jq"); err != nil {
+		t.Fatalf("%v: apt-get install jq", err)
 	}
 	config := clientcmdapi.NewConfig()
 	config.Clusters["hub"] = &clientcmdapi.Cluster{Server: hub.Host, CertificateAuthorityData: hub.CAData}
@@ -57,7 +55,8 @@ func shell(t *testing.T, commands, namespace string) string {
 	}
 	run := exec.CommandContext(context.WithoutCancel(t.Context()), "bash", "-euo", "pipefail", "-c",
 		strings.ReplaceAll(commands, " -A", " -n "+namespace))
-	run.Env = append(os.Environ(), "KUBECONFIG="+file)
+	programs := os.Getenv("KUBEBUILDER_ASSETS") // kubectl is one of them
+	run.Env = append(os.Environ(), "KUBECONFIG="+file, "PATH="+programs+string(os.PathListSeparator)+os.Getenv("PATH"))
 	out, err := run.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s\n%v: %s", commands, err, out)
@@ -77,9 +76,12 @@ func TestTheWayBack(t *testing.T) {
 	towline.stop()
 
 	commands := wayBack(t, "2")
-	orphan, rest, _ := strings.Cut(commands, "   # Nothing is printed")
+	orphan, rest, commented := strings.Cut(commands, "   # This prints nothing")
 	_, rest, _ = strings.Cut(rest, "\n")
-	wait, remove, _ := strings.Cut(rest, "   kubectl delete ")
+	wait, remove, deletes := strings.Cut(rest, "   kubectl delete ")
+	if !commented || !deletes {
+		t.Fatalf("step 2 has other commands than this test knows: %s", commands)
+	}
 	shell(t, orphan, key.Namespace)
 	w := dependencyWork(t, key)
 	if o := w.Spec.DeleteOption; o == nil || o.PropagationPolicy != workv1.DeletePropagationPolicyTypeOrphan || o.SelectivelyOrphan != nil {
