@@ -27,7 +27,7 @@ var documented = map[string][]string{
 	"changing its namespace there | the cluster does not": {"- the status controller shows what the agent says, and TestAdopt/others set its fields",
 		"TestAdopt/others set its fields"},
 	"changing its namespace there | the cluster's API server":   {"TestMove/another namespace there, and it cannot be read"},
-	"leaving its place there":                                   {"TestDeliver/another is there still"},
+	"leaving its target, in any way":                            {"TestDeliver/another is there still"},
 	"being released | taken back":                               {"TestRelease/taken back"},
 	"released | taken back":                                     {"TestDeliver/a new one"},
 	"released | taken back, when another":                       {"TestDeliver/an older one has the target", "TestDeliver/another is there still"},
