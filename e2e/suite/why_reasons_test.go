@@ -262,6 +262,11 @@ func whyGone(ctx context.Context, apps []*argocd.Application) {
 	}
 	for _, app := range apps {
 		Eventually(ctx, read(hub, app)).Should(BeNil(), app.Name)
+		if app.Namespace == whyTeam { // where the cluster refuses to apply anything, its release too: the work would stay
+			w := workOf(app)
+			Expect(client.IgnoreNotFound(hub.Delete(ctx, w))).To(Succeed())
+			Eventually(ctx, read(hub, w)).Should(BeNil(), w.Name)
+		}
 	}
 }
 
