@@ -62,6 +62,13 @@ func expectCounted(t *testing.T, namespace, state, reason string, want float64) 
 	}, soon, tick).Should(Equal(want), "Applications %v", labels)
 }
 
+// expectUncounted waits until no Application of a namespace counts as anything.
+func expectUncounted(t *testing.T, namespace string) {
+	t.Helper()
+	NewWithT(t).Eventually(func() int { return len(series(t, "towline_applications", map[string]string{"namespace": namespace})) }, soon, tick).
+		Should(BeZero(), "series of Applications in %s", namespace)
+}
+
 // TestApplicationsAreCountedByState from before their cluster is named until they are gone, an Application without an ApplicationSet
 // among them; and the time that each part of the way takes is measured.
 func TestApplicationsAreCountedByState(t *testing.T) {
@@ -100,5 +107,5 @@ func TestApplicationsAreCountedByState(t *testing.T) {
 	edit(t, app, func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationPaused) })
 	expectCounted(t, app.Namespace, "delivered", "", 1)
 	remove(t, app)
-	expectCounted(t, app.Namespace, "delivered", "", 0)
+	expectUncounted(t, app.Namespace)
 }

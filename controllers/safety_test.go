@@ -98,8 +98,26 @@ func TestLabelTakenOffThenDeleted(t *testing.T) {
 			applied(t, w)
 			expectNoWork(t, app)
 			expectGone(t, app)
+			expectUncounted(t, app.Namespace)
 		})
 	}
+}
+
+// TestDeletedThenItsLabelTakenOff: the deletion goes on, and nothing of it counts when it is over.
+func TestDeletedThenItsLabelTakenOff(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
+	create(t, app)
+	w := expectWork(t, app)
+	seen(t, w)
+	applied(t, w)
+	remove(t, app)
+	expectDeleting(t, w)
+	expectCounted(t, app.Namespace, "deleting", "", 1)
+	edit(t, app, func(a *argocd.Application) { delete(a.Labels, apis.LabelPull) })
+	release(t, w)
+	expectGone(t, app)
+	expectUncounted(t, app.Namespace)
 }
 
 // TestAForeignWorkWithTheVictimsMarks: a cluster's agent may mark any work of its namespace. That neither deletes the

@@ -43,6 +43,7 @@ func TestDeletedAfterItsLabelWasLost(t *testing.T) {
 			NewWithT(t).Eventually(func() []string { return get(t, app).Finalizers }, soon, tick).Should(Equal([]string{"example.com/mine"}))
 			edit(t, app, func(a *argocd.Application) { a.Finalizers = nil })
 			expectGone(t, app)
+			expectUncounted(t, app.Namespace)
 		})
 	}
 }
@@ -64,6 +65,8 @@ func TestForcedAfterItsLabelWasLost(t *testing.T) {
 	expectKept(t, w)
 	applied(t, w)
 	expectDeleting(t, w)
+	end(t, w)
+	expectUncounted(t, app.Namespace)
 }
 
 // TestApplicationsOfOthersAreLeftAlone: those that never asked for a cluster, and those of the hub's own Argo CD.
