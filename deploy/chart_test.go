@@ -77,11 +77,11 @@ func TestChartIsKustomize(t *testing.T) {
 		"with all components": {
 			"argocd",
 			[]string{"--set=crds.enabled=none,dependencies.objects=true,ui.enabled=true,metrics.prometheusRule.enabled=true," +
-				"metrics.dashboards.enabled=true,admissionPolicies.enabled=false,argocd.liveResources=true," +
+				"metrics.serviceMonitor.enabled=true,metrics.dashboards.enabled=true,admissionPolicies.enabled=false,argocd.liveResources=true," +
 				"networkPolicy.enabled=true,networkPolicy.redis=true,gitOpsCluster.managedServiceAccounts={argocd-manager}"},
 			[]string{"../overlays/argocd"},
 			[]string{
-				"without-crds", "argocd-live-resources", "propagate-objects", "ui", "prometheus-rule", "dashboards",
+				"without-crds", "argocd-live-resources", "propagate-objects", "ui", "service-monitor", "prometheus-rule", "dashboards",
 				"without-admission-policies", "managed-serviceaccount", "network-policy", "argocd-redis",
 			},
 		},
