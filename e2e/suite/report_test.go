@@ -57,24 +57,16 @@ func show(ctx context.Context, title string, args ...string) {
 
 // withoutRights takes Argo CD's rights on a cluster back to what the first step of the seed's example has: it may
 // look at everything, make namespaces and keep its Applications. The returned function gives the rights back.
-func withoutRights(ctx context.Context, on string) func(context.Context) {
+func withoutRights(ctx context.Context, on string) (back func(context.Context)) {
 	GinkgoHelper()
-	c := cluster[on]
-	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "argocd-application-controller"}}
-	Expect(c.Get(ctx, client.ObjectKeyFromObject(role), role)).To(Succeed())
-	all := role.Rules
-	set := func(ctx context.Context, rules []rbacv1.PolicyRule) {
-		Expect(c.Get(ctx, client.ObjectKeyFromObject(role), role)).To(Succeed())
-		role.Rules = rules
-		Expect(c.Update(ctx, role)).To(Succeed())
-	}
-	set(ctx, []rbacv1.PolicyRule{
-		{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}},
-		{NonResourceURLs: []string{"*"}, Verbs: []string{"get"}},
-		{APIGroups: []string{""}, Resources: []string{"namespaces", "events"}, Verbs: []string{"create", "update", "patch"}},
-		{APIGroups: []string{"argoproj.io"}, Resources: []string{"applications", "appprojects"}, Verbs: []string{"*"}},
+	return withRules(ctx, cluster[on], "argocd-application-controller", func([]rbacv1.PolicyRule) []rbacv1.PolicyRule {
+		return []rbacv1.PolicyRule{
+			{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}},
+			{NonResourceURLs: []string{"*"}, Verbs: []string{"get"}},
+			{APIGroups: []string{""}, Resources: []string{"namespaces", "events"}, Verbs: []string{"create", "update", "patch"}},
+			{APIGroups: []string{"argoproj.io"}, Resources: []string{"applications", "appprojects"}, Verbs: []string{"*"}},
+		}
 	})
-	return func(ctx context.Context) { set(ctx, all) }
 }
 
 var _ = Describe("The report of an ApplicationSet", Ordered, func() {

@@ -14,6 +14,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/e2e/towline"
@@ -175,6 +176,27 @@ func wholeRun() bool {
 	chosen := len(c.FocusStrings) + len(c.SkipStrings) + len(c.FocusFiles) + len(c.SkipFiles)
 	labels := c.LabelFilter == "" || c.LabelFilter == "!"+long[0]
 	return chosen == 0 && labels && len(failures) == 0 && tow != nil && os.Getenv("TOWLINE_E2E_FLEET") == ""
+}
+
+// withRules changes the rules of a ClusterRole, until they are given back, at the latest when the spec ends.
+func withRules(
+	ctx context.Context, on client.Client, name string, change func([]rbacv1.PolicyRule) []rbacv1.PolicyRule,
+) (back func(context.Context)) {
+	GinkgoHelper()
+	role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	Expect(on.Get(ctx, client.ObjectKeyFromObject(role), role)).To(Succeed())
+	all := role.DeepCopy().Rules
+	set := func(ctx context.Context, rules []rbacv1.PolicyRule) {
+		Expect(on.Get(ctx, client.ObjectKeyFromObject(role), role)).To(Succeed())
+		role.Rules = rules
+		Expect(on.Update(ctx, role)).To(Succeed())
+	}
+	changed := change(role.DeepCopy().Rules)
+	Expect(changed).NotTo(Equal(all))
+	set(ctx, changed)
+	back = func(ctx context.Context) { set(ctx, all) }
+	DeferCleanup(back)
+	return back
 }
 
 func account(namespace, name string) func(rbacv1.Subject) bool {
