@@ -1,9 +1,11 @@
 package deploy_test
 
 import (
+	"os/exec"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -34,8 +36,14 @@ func rights(t *testing.T, values ...string) map[string]bool {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return rightsIn(t, out)
+}
+
+// rightsIn are those of a manifest's roles.
+func rightsIn(t *testing.T, manifest []byte) map[string]bool {
+	t.Helper()
 	found := map[string]bool{}
-	for _, o := range objects(t, out) {
+	for _, o := range objects(t, manifest) {
 		var role rbacv1.ClusterRole
 		if kind := o["kind"]; kind != "ClusterRole" && kind != "Role" {
 			continue
@@ -71,4 +79,43 @@ func each(rule rbacv1.PolicyRule) (found []string) {
 		}
 	}
 	return found
+}
+
+// TestRightsOfACMAreThoseOfItsControllers: with the profile acm, the controller may do what the code that runs there asks for, and
+// nothing that the controller gitopscluster alone asks for.
+func TestRightsOfACMAreThoseOfItsControllers(t *testing.T) {
+	list, err := exec.CommandContext(t.Context(), "go", "list", "../controllers/...", "../cmd/...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"tool", "-modfile=../.ci/tools/go.mod", "controller-gen", "rbac:roleName=towline-controller", "output:stdout"}
+	left := 0
+	for _, pkg := range strings.Fields(string(list)) {
+		switch {
+		case strings.HasSuffix(pkg, "/controllers/gitopscluster"):
+			left++
+		case strings.HasSuffix(pkg, "/controllers/decisions"): // which has a role of its own
+		default:
+			args = append(args, "paths="+pkg)
+		}
+	}
+	if left != 1 {
+		t.Fatalf("%d packages are of the controller gitopscluster", left)
+	}
+	out, err := exec.CommandContext(t.Context(), "go", args...).Output()
+	if err != nil {
+		t.Fatalf("controller-gen: %v", err)
+	}
+	asked, rendered := rightsIn(t, out), map[string]bool{}
+	for right := range rights(t, "--set=profile=acm") {
+		if strings.Contains(right, "/towline-controller ") {
+			rendered[right] = true
+		}
+	}
+	if len(asked) == 0 {
+		t.Fatal("the code asks for nothing")
+	}
+	if diff := cmp.Diff(asked, rendered); diff != "" {
+		t.Errorf("(-the code asks for +the chart renders):\n%s", diff)
+	}
 }
