@@ -1,0 +1,55 @@
+package deploy_test
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// extension is the component that the documentation adds to the reader's own Argo CD. TestArgoCDUIExtension builds it with one.
+const extension = "../towline/deploy/argocd-ui-extension"
+
+// TestDocumentedKustomizations: kustomize builds each of its files that the documentation shows, beside the overlays.
+func TestDocumentedKustomizations(t *testing.T) {
+	built := 0
+	all := pages(t, written...)
+	for _, page := range slices.Sorted(maps.Keys(all)) {
+		for _, b := range blocks(page, all[page]) {
+			k := kustomization{}
+			if b.kind != "yaml" || sigsyaml.UnmarshalStrict([]byte(b.text), &k) != nil || len(k.Resources)+len(k.Components) == 0 {
+				continue // checkYAML decodes what is something else
+			}
+			if slices.Equal(k.Components, []string{extension}) {
+				continue
+			}
+			buildDocumented(t, b)
+			built++
+		}
+	}
+	if built < 2 {
+		t.Errorf("the documentation shows %d files of kustomize: there were more", built)
+	}
+}
+
+// buildDocumented builds a block as an overlay of the repository.
+func buildDocumented(t *testing.T, b block) {
+	t.Helper()
+	dir, err := os.MkdirTemp("overlays", "render-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(b.text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "go", "tool", "-modfile=../.ci/tools/go.mod", "kustomize", "build", dir).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "name: towline-controller\n") {
+		t.Errorf("%s:%d: kustomize: %v\n%.500s", b.page, b.line, err, out)
+	}
+}
