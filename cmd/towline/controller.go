@@ -52,6 +52,7 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return fmt.Errorf("kubeconfig: %w", err)
 	}
+	fenced(config)
 	mgr, err := newManager(config, o)
 	if err != nil {
 		return err

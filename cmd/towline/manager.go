@@ -25,9 +25,6 @@ import (
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
 
 const (
-	// leaseName is the Lease by which one replica leads.
-	leaseName = "towline-controller"
-
 	// reconcileTimeout ends a reconcile that hangs on a request.
 	reconcileTimeout = time.Minute
 
@@ -39,11 +36,7 @@ const (
 func managerOptions(scheme *runtime.Scheme, o *options) ctrl.Options {
 	m := commonManagerOptions(scheme, &o.common)
 	m.Cache = controllers.Cache(o.argocdNamespace, o.appNamespaces)
-	m.LeaderElection = o.leaderElect
-	m.LeaderElectionID = leaseName
-	m.LeaderElectionNamespace = o.leaderElectionNamespace
-	// The program ends when the manager does, so the next leader need not wait for the Lease to run out.
-	m.LeaderElectionReleaseOnCancel = true
+	elect(&m, o)
 	return m
 }
 
