@@ -184,6 +184,10 @@ test-contract: ## What Towline writes, read by the code of Argo CD, of OCM, and 
 test-fleet: ## The tests of the fleet program itself, on real fleets.
 	TOWLINE_FLEET_TEST=1 go -C e2e test $$(go -C e2e list ./... | grep -v '/e2e/suite')
 
+.PHONY: test-maestro
+test-maestro: ## A fleet whose works are in Maestro; Debian's packages postgresql and mosquitto are needed.
+	TOWLINE_MAESTRO_TEST=1 go -C e2e test ./fleet -run '^TestMaestro$$' -count=1 -v -timeout 30m
+
 .PHONY: e2e
 e2e: ## The end-to-end suite: a hub and clusters as local processes.
 	go -C e2e test ./suite/... -count=1 -v -timeout $(E2E_TIMEOUT) -ginkgo.v -ginkgo.no-color -ginkgo.randomize-all $(E2E_LABELS) $(E2E_FLAGS)

@@ -24,6 +24,8 @@ type Builder struct {
 	CacheDir, SourceDir string
 	// ArgoCD are the versions of Argo CD to build. Default: all.
 	ArgoCD []string
+	// Transport is as in Options: Maestro is built for a fleet that has it.
+	Transport string
 	// Progress receives a line when a program is built. Default: nothing is printed.
 	Progress io.Writer
 }
@@ -63,7 +65,14 @@ func (b *Builder) Build(ctx context.Context) (*Programs, error) {
 	if err := validateArgoCD(versions); err != nil {
 		return nil, err
 	}
-	return b.build(ctx, setsFor(versions)...)
+	if err := validateTransport(b.Transport); err != nil {
+		return nil, err
+	}
+	sets := setsFor(versions)
+	if b.Transport == TransportMaestro {
+		sets = append(sets, maestroSet)
+	}
+	return b.build(ctx, sets...)
 }
 
 func (b *Builder) build(ctx context.Context, sets ...programSet) (*Programs, error) {
@@ -221,10 +230,11 @@ func goCommand(ctx context.Context, dir string, args ...string) (string, error) 
 	return strings.TrimSpace(string(out)), nil
 }
 
-// setKey hashes what determines a set's programs: versions, sums, the compiler, and the list itself.
+// setKey hashes what determines a set's programs: versions, sums, the compiler, sources of the
+// set's own, and the list itself.
 func setKey(source string, set programSet) (string, error) {
 	hash := sha256.New()
-	for _, name := range []string{"go.mod", "go.sum"} {
+	for _, name := range append([]string{"go.mod", "go.sum"}, set.sources...) {
 		data, err := os.ReadFile(filepath.Join(source, name))
 		if err != nil {
 			return "", fmt.Errorf("the module of the %s programs is not complete: %w", set.name, err)

@@ -105,6 +105,22 @@ func TestKeyFollowsWhatGoesIn(t *testing.T) {
 	}
 }
 
+func TestKeyFollowsASetsOwnSources(t *testing.T) {
+	source, set := tinyModule(t)
+	dir := filepath.Join(source, "tiny")
+	set.sources = []string{"main.go"}
+	before, err := setKey(dir, set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "main.go"), []byte("package main\n\nfunc main() { println() }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if after, _ := setKey(dir, set); after == before {
+		t.Error("the key does not follow main.go")
+	}
+}
+
 func TestFailedBuildShowsTheCompilersWords(t *testing.T) {
 	source, set := tinyModule(t)
 	if err := os.WriteFile(filepath.Join(source, "tiny", "main.go"), []byte("package main\nfunc main() { nonsense() }\n"), 0o600); err != nil {

@@ -55,6 +55,12 @@
 // A hub without anything but its API server, for envtest-like and scale tests, is
 // Options.HubControlPlaneOnly; Builder.Assets gives etcd, kube-apiserver, kubectl and the CRDs alone.
 //
+// # Maestro
+//
+// With Options.Transport the hub runs Maestro too, and the work agents fetch their works there, over MQTT: the works are
+// in PostgreSQL then, and none in the hub's API. Hub.MaestroURL and Hub.MaestroGRPC say where it is. PostgreSQL and
+// mosquitto are Debian's packages; Maestro is built for such a fleet only.
+//
 // # Identities
 //
 // Each control plane has an authority of its own. Argo CD's components have the rights of Argo CD's own

@@ -39,7 +39,9 @@ func newFleet(dirs paths, status Status, c control) (*Fleet, error) {
 		}
 		common := ControlPlane{name: plane.Name, fleet: f, config: config, argocd: plane.ArgoCD}
 		if plane.Name == hubName {
-			f.Hub = &Hub{ControlPlane: common, url: status.ArgoCD, redis: status.Redis}
+			f.Hub = &Hub{
+				ControlPlane: common, url: status.ArgoCD, redis: status.Redis, maestro: status.Maestro, maestroGRPC: status.MaestroGRPC,
+			}
 		} else {
 			f.clusters = append(f.clusters, &Cluster{ControlPlane: common})
 		}

@@ -39,6 +39,9 @@ func (p *plane) startHub(ctx context.Context) error {
 	group.Go(func() error { return p.startOCMController(ctx, "placement") })
 	group.Go(func() error { return p.startOCMController(ctx, "registration") })
 	group.Go(func() error { return p.startAddOnManager(ctx) })
+	if p.opts.Transport == TransportMaestro {
+		group.Go(func() error { return p.startMaestro(ctx) })
+	}
 	group.Go(func() error {
 		if err := p.prepareArgoCD(ctx, "applicationset-controller", "server"); err != nil {
 			return err

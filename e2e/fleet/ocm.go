@@ -100,7 +100,11 @@ func (p *plane) startWorkAgent(ctx context.Context, hubConfig string) error {
 	if err != nil {
 		return err
 	}
-	return p.startOCM(ctx, "work", "work-agent", "agent",
-		"--spoke-cluster-name="+p.name, "--agent-id="+agentID, "--namespace="+agentNamespace,
-		"--kubeconfig="+kubeconfig, "--hub-kubeconfig="+hubConfig, "--workload-source-config="+hubConfig)
+	source, err := p.workSource(ctx, hubConfig)
+	if err != nil {
+		return err
+	}
+	return p.startOCM(ctx, "work", "work-agent", "agent", append([]string{
+		"--spoke-cluster-name=" + p.name, "--agent-id=" + agentID, "--namespace=" + agentNamespace, "--kubeconfig=" + kubeconfig,
+	}, source...)...)
 }

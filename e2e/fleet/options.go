@@ -30,6 +30,8 @@ type Options struct {
 	// ArgoCD are versions of Argo CD, of ArgoCDVersions. The hub has the first, and the clusters have one after the
 	// other in turn, beginning with the first again. Default: $TOWLINE_FLEET_ARGOCD, else 3 and 2.14.
 	ArgoCD []string
+	// Transport is where the work agents fetch their works: TransportHub or TransportMaestro. Default: TransportHub.
+	Transport string
 	// HubControlPlaneOnly starts etcd and kube-apiserver of the hub, with every CRD, and nothing else.
 	HubControlPlaneOnly bool
 	// BasePort makes the ports predictable: they are numbered from it, and one in use is an error.
@@ -98,6 +100,9 @@ func (o *Options) complete() error {
 	if o.ArgoCD == nil {
 		o.ArgoCD = ArgoCDOr("3", "2.14")
 	}
+	if o.Transport == "" {
+		o.Transport = TransportHub
+	}
 	if o.LeaseSeconds == 0 {
 		o.LeaseSeconds = 2
 	}
@@ -137,7 +142,10 @@ func (o *Options) validate() error {
 			errs = append(errs, fmt.Errorf("labels are given for %q, which is not among the clusters %v", name, o.Clusters))
 		}
 	}
-	errs = append(errs, validateArgoCD(o.ArgoCD))
+	errs = append(errs, validateArgoCD(o.ArgoCD), validateTransport(o.Transport))
+	if o.Transport == TransportMaestro && o.HubControlPlaneOnly {
+		errs = append(errs, errors.New("a hub that is a control plane only runs no Maestro: choose one of both"))
+	}
 	if o.BasePort != 0 && (o.BasePort < 1024 || o.BasePort > 65000) {
 		errs = append(errs, fmt.Errorf("base port %d is out of range: choose one from 1024 to 65000", o.BasePort))
 	}
@@ -155,6 +163,14 @@ func validateArgoCD(versions []string) error {
 		if !slices.Contains(ArgoCDVersions(), version) {
 			return fmt.Errorf("version %q of Argo CD is not among those of a fleet: name some of %v", version, ArgoCDVersions())
 		}
+	}
+	return nil
+}
+
+// validateTransport refuses a word that says of no place where works are.
+func validateTransport(transport string) error {
+	if transport != "" && !slices.Contains(Transports(), transport) {
+		return fmt.Errorf("transport %q is not among those of a fleet: name one of %v", transport, Transports())
 	}
 	return nil
 }

@@ -97,3 +97,24 @@ func TestDefaultDirFromEnvironment(t *testing.T) {
 		t.Errorf("got %q, %v", dir, err)
 	}
 }
+
+func TestTransports(t *testing.T) {
+	for _, tc := range []struct {
+		o    Options
+		want string
+	}{
+		{Options{}, ""},
+		{Options{Transport: TransportMaestro}, ""},
+		{Options{Transport: "pigeon"}, `transport "pigeon" is not among those of a fleet`},
+		{Options{Transport: TransportMaestro, HubControlPlaneOnly: true}, "runs no Maestro"},
+	} {
+		tc.o.Dir = t.TempDir()
+		err := tc.o.complete()
+		if (tc.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%q: %v, want %q", tc.o.Transport, err, tc.want)
+		}
+		if err == nil && !slices.Contains(Transports(), tc.o.Transport) {
+			t.Errorf("no transport is chosen: %q", tc.o.Transport)
+		}
+	}
+}

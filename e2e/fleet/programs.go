@@ -11,6 +11,8 @@ type programSet struct {
 	// manifests are files of the set's modules that the fleet applies, copied beside the programs so that
 	// a warm cache needs no module cache.
 	manifests []manifest
+	// sources are files of the set's own, for programs that no module has as they are needed.
+	sources []string
 }
 
 type program struct {

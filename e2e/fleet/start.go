@@ -55,7 +55,9 @@ func (s *supervisor) prepare(ctx context.Context) (err error) {
 	if _, err := gitBackend(ctx); err != nil {
 		return err
 	}
-	builder := Builder{CacheDir: s.opts.CacheDir, SourceDir: s.opts.SourceDir, ArgoCD: s.opts.ArgoCD, Progress: s.opts.Progress}
+	builder := Builder{
+		CacheDir: s.opts.CacheDir, SourceDir: s.opts.SourceDir, ArgoCD: s.opts.ArgoCD, Transport: s.opts.Transport, Progress: s.opts.Progress,
+	}
 	if s.programs, err = builder.Build(ctx); err != nil {
 		return err
 	}

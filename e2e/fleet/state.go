@@ -10,14 +10,17 @@ import (
 
 // A Status is what a fleet says about itself. The same document is its state file.
 type Status struct {
-	Dir        string        `json:"dir"`
-	Ready      bool          `json:"ready"`
-	Started    time.Time     `json:"started"`
-	Supervisor ProcessRef    `json:"supervisor"`
-	Git        string        `json:"git,omitempty"`
-	ArgoCD     string        `json:"argocd,omitempty"`
-	Redis      string        `json:"redis,omitempty"`
-	Planes     []PlaneStatus `json:"planes"`
+	Dir        string     `json:"dir"`
+	Ready      bool       `json:"ready"`
+	Started    time.Time  `json:"started"`
+	Supervisor ProcessRef `json:"supervisor"`
+	Git        string     `json:"git,omitempty"`
+	ArgoCD     string     `json:"argocd,omitempty"`
+	Redis      string     `json:"redis,omitempty"`
+	// Maestro is the root of Maestro's REST API, and MaestroGRPC the address of its gRPC server, where there is Maestro.
+	Maestro     string        `json:"maestro,omitempty"`
+	MaestroGRPC string        `json:"maestroGRPC,omitempty"`
+	Planes      []PlaneStatus `json:"planes"`
 }
 
 // A PlaneStatus describes the hub or a managed cluster.
@@ -62,6 +65,9 @@ func (s *supervisor) status() Status {
 	if s.hub != nil && !s.opts.HubControlPlaneOnly {
 		status.ArgoCD = "http://" + s.hub.address("argocd-server")
 		status.Redis = s.hub.address("redis")
+	}
+	if s.hub != nil && s.opts.Transport == TransportMaestro {
+		status.Maestro, status.MaestroGRPC = s.hub.maestroURL(), s.hub.address("maestro-grpc-server")
 	}
 	return status
 }

@@ -26,6 +26,8 @@ type Hub struct {
 	ControlPlane
 	url   string
 	redis string
+
+	maestro, maestroGRPC string
 }
 
 // A Cluster is a managed cluster.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -10,12 +11,13 @@ import (
 
 func newBuild() *cobra.Command {
 	var versions []string
+	var transport string
 	cmd := &cobra.Command{
 		Use:   "build",
 		Short: "Build the programs that are missing in the cache (minutes the first time)",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			builder := fleet.Builder{ArgoCD: versions, Progress: cmd.ErrOrStderr()}
+			builder := fleet.Builder{ArgoCD: versions, Transport: transport, Progress: cmd.ErrOrStderr()}
 			programs, err := builder.Build(cmd.Context())
 			if err != nil {
 				return err
@@ -27,6 +29,8 @@ func newBuild() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringSliceVar(&versions, "argocd", fleet.ArgoCDOr(fleet.ArgoCDVersions()...), "versions of Argo CD to build")
+	cmd.Flags().StringVar(&transport, "transport", fleet.TransportHub, "build what a fleet of that transport needs: "+
+		strings.Join(fleet.Transports(), " or "))
 	return cmd
 }
 

@@ -43,6 +43,8 @@ func newUp(dir *string) *cobra.Command {
 		"start nothing but the hub's etcd and kube-apiserver, with all CRDs")
 	flags.StringSliceVar(&o.ArgoCD, "argocd", fleet.ArgoCDOr("3", "2.14"), "versions of Argo CD ("+strings.Join(fleet.ArgoCDVersions(), ", ")+
 		"): the hub has the first, and the clusters have them in turn")
+	flags.StringVar(&o.Transport, "transport", fleet.TransportHub, "where the work agents fetch their works: "+
+		"hub (its API) or maestro (PostgreSQL, mosquitto and Maestro run beside it)")
 	flags.IntVar(&o.BasePort, "base-port", 0, "number the ports from here (default: free ports are looked for)")
 	flags.Int32Var(&o.LeaseSeconds, "lease-seconds", 0,
 		"lease duration of the ManagedClusters; they become Unknown after five (default 2)")

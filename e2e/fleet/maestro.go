@@ -1,0 +1,190 @@
+package fleet
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	// TransportHub says that the work agents fetch works from the hub's API: what Open Cluster Management does by itself.
+	TransportHub = "hub"
+
+	// TransportMaestro says that the hub runs Maestro, and that the work agents fetch works from there.
+	TransportMaestro = "maestro"
+
+	// maestroSource is the name under which Maestro speaks to the agents, whatever source a work is from.
+	maestroSource = "maestro"
+)
+
+// Transports are the words for Options.Transport.
+func Transports() []string { return []string{TransportHub, TransportMaestro} }
+
+// maestroSet is built for fleets with Maestro only.
+var maestroSet = programSet{
+	name: "maestro",
+	programs: []program{
+		{"maestro", "github.com/towline-io/towline/e2e/programs/maestro/server"},
+		{"maestro-source", "github.com/towline-io/towline/e2e/programs/maestro/source"},
+	},
+	sources: []string{"server/main.go", "source/main.go"},
+}
+
+// startMaestro runs Maestro on the hub, with the database that keeps its works and the broker that carries them.
+func (p *plane) startMaestro(ctx context.Context) error {
+	group, started := errgroup.WithContext(ctx)
+	group.Go(func() error { return p.startPostgres(started) })
+	group.Go(func() error { return p.startMosquitto(started) })
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	database, err := p.maestroDatabase()
+	if err != nil {
+		return err
+	}
+	if err := p.migrateMaestro(ctx, database); err != nil {
+		return err
+	}
+	return p.startMaestroServer(ctx, database)
+}
+
+// maestroDatabase writes the files that tell Maestro of its database, and gives the arguments that name them.
+func (p *plane) maestroDatabase() ([]string, error) {
+	dir, err := p.dir("maestro")
+	if err != nil {
+		return nil, err
+	}
+	host, port, err := net.SplitHostPort(p.address("postgres"))
+	if err != nil {
+		return nil, err
+	}
+	var args []string
+	for key, value := range map[string]string{
+		"host": host, "port": port, "name": postgresDatabase, "user": postgresUser, "password": "none",
+	} {
+		file := filepath.Join(dir, "db-"+key)
+		if err := os.WriteFile(file, []byte(value), 0o600); err != nil {
+			return nil, err
+		}
+		args = append(args, "--db-"+key+"-file="+file)
+	}
+	return args, nil
+}
+
+func (p *plane) migrateMaestro(ctx context.Context, database []string) error {
+	cmd := exec.CommandContext(ctx, p.programs.Path("maestro"), append([]string{"migration"}, database...)...)
+	var err error
+	if cmd.Env, err = p.environment("maestro"); err != nil {
+		return err
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("making Maestro's tables: %w\n%s", err, out)
+	}
+	return nil
+}
+
+func (p *plane) startMaestroServer(ctx context.Context, database []string) error {
+	broker, err := p.brokerConfig("maestro", "+")
+	if err != nil {
+		return err
+	}
+	env, err := p.environment("maestro")
+	if err != nil {
+		return err
+	}
+	args := []string{"server", "--server-hostname=127.0.0.1",
+		// Whoever reaches this machine's own address is trusted, as with the fleet's etcd.
+		"--enable-jwt=false", "--enable-authz=false", "--disable-grpc-tls",
+		"--message-broker-type=mqtt", "--message-broker-config-file=" + broker, "--source-id=" + maestroSource,
+		"--v=2", // it says everything otherwise
+	}
+	for _, server := range []string{"http-server", "grpc-server", "grpc-broker", "metrics-server", "health-check-server"} {
+		port, err := p.port("maestro-" + server)
+		if err != nil {
+			return err
+		}
+		args = append(args, fmt.Sprintf("--%s-bindport=%d", server, port))
+	}
+	return p.run(ctx, spec{
+		owner: p.name, name: "maestro", path: p.programs.Path("maestro"), args: append(args, database...), env: env,
+		layer: layerControllers, restart: true,
+		ready: func(ctx context.Context) error {
+			if err := httpProbe("http://" + p.address("maestro-health-check-server") + "/healthcheck")(ctx); err != nil {
+				return err
+			}
+			return httpProbe(p.maestroURL() + "/consumers")(ctx)
+		},
+	})
+}
+
+// maestroURL is the root of Maestro's REST API.
+func (p *plane) maestroURL() string {
+	return "http://" + p.address("maestro-http-server") + "/api/maestro/v1"
+}
+
+// brokerConfig writes how one side reaches the broker: Maestro for all clusters, "+", or the agent of one.
+func (p *plane) brokerConfig(who, cluster string) (string, error) {
+	dir, err := p.dir("broker")
+	if err != nil {
+		return "", err
+	}
+	topics := "sources/" + maestroSource + "/consumers/" + cluster
+	config := fmt.Sprintf("brokerHost: %s\ntopics:\n  sourceEvents: %s/sourceevents\n  agentEvents: %s/agentevents\n",
+		p.address("mosquitto"), topics, topics)
+	file := filepath.Join(dir, who+".yaml")
+	return file, os.WriteFile(file, []byte(config), 0o600)
+}
+
+// workSource gives the arguments by which a cluster's work agent finds its works.
+func (p *plane) workSource(ctx context.Context, hubConfig string) ([]string, error) {
+	if p.opts.Transport != TransportMaestro {
+		return []string{"--hub-kubeconfig=" + hubConfig, "--workload-source-config=" + hubConfig}, nil
+	}
+	if err := p.hub.addConsumer(ctx, p.name); err != nil {
+		return nil, err
+	}
+	config, err := p.hub.brokerConfig(p.name, p.name)
+	return []string{
+		"--workload-source-driver=mqtt", "--workload-source-config=" + config,
+		"--cloudevents-client-id=" + p.name + "-work-agent", "--cloudevents-client-codecs=manifestbundle",
+	}, err
+}
+
+// addConsumer tells Maestro of a cluster: it takes no works for others.
+func (p *plane) addConsumer(ctx context.Context, cluster string) error {
+	body, err := json.Marshal(map[string]string{"name": cluster})
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.maestroURL()+"/consumers", bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := probeClient.Do(request)
+	if err != nil {
+		return fmt.Errorf("adding %s to Maestro: %w", cluster, err)
+	}
+	defer response.Body.Close()
+	// A cluster that is rebuilt is there already.
+	if response.StatusCode != http.StatusCreated && response.StatusCode != http.StatusConflict {
+		answer, _ := io.ReadAll(io.LimitReader(response.Body, 512))
+		return fmt.Errorf("adding %s to Maestro: %s: %s", cluster, response.Status, answer)
+	}
+	return nil
+}
+
+// MaestroURL is the root of Maestro's REST API: empty where the works are in the hub's API.
+func (h *Hub) MaestroURL() string { return h.maestro }
+
+// MaestroGRPC is the address of Maestro's gRPC server, for sources of works.
+func (h *Hub) MaestroGRPC() string { return h.maestroGRPC }

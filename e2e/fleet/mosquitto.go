@@ -1,0 +1,72 @@
+package fleet
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+)
+
+// startMosquitto runs the MQTT broker between Maestro and the work agents. It keeps nothing over a restart.
+func (p *plane) startMosquitto(ctx context.Context) error {
+	program, err := debianProgram("mosquitto", "mosquitto", "/usr/sbin")
+	if err != nil {
+		return err
+	}
+	address, err := p.addresses("mosquitto")
+	if err != nil {
+		return err
+	}
+	host, port, err := net.SplitHostPort(address[0])
+	if err != nil {
+		return err
+	}
+	dir, err := p.dir("mosquitto")
+	if err != nil {
+		return err
+	}
+	// Started by root it would become a user who may not be able to read this folder; "user" is for that case alone.
+	config := fmt.Sprintf("listener %s %s\nallow_anonymous true\npersistence false\nuser root\nlog_dest stderr\n", port, host)
+	file := filepath.Join(dir, "mosquitto.conf")
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		return err
+	}
+	env, err := p.environment("mosquitto")
+	if err != nil {
+		return err
+	}
+	return p.run(ctx, spec{
+		owner: p.name, name: "mosquitto", path: program, args: []string{"-c", file}, env: env, layer: layerStore, restart: true,
+		ready: mqttProbe(address[0]),
+	})
+}
+
+// mqttProbe is ready when the server accepts an MQTT client.
+func mqttProbe(address string) probe {
+	// CONNECT of MQTT 3.1.1: a clean session, no keep-alive, no name.
+	hello := []byte{0x10, 12, 0, 4, 'M', 'Q', 'T', 'T', 4, 2, 0, 0, 0, 0}
+	return func(ctx context.Context) error {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+		if err != nil {
+			return err
+		}
+		defer conn.Close()
+		if deadline, ok := ctx.Deadline(); ok {
+			_ = conn.SetDeadline(deadline)
+		}
+		if _, err := conn.Write(hello); err != nil {
+			return err
+		}
+		var answer [4]byte
+		if _, err := io.ReadFull(conn, answer[:]); err != nil {
+			return err
+		}
+		if answer[0] != 0x20 || answer[3] != 0 {
+			return errors.New("the broker refuses a client")
+		}
+		return nil
+	}
+}

@@ -1,0 +1,86 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+const (
+	// postgresUser is the only user of the fleet's PostgreSQL, and postgresDatabase the database that is there from
+	// the start.
+	postgresUser     = "maestro"
+	postgresDatabase = "postgres"
+)
+
+// startPostgres runs a PostgreSQL that loses what it has when the machine does: it waits for no disk.
+func (p *plane) startPostgres(ctx context.Context) error {
+	address, err := p.addresses("postgres")
+	if err != nil {
+		return err
+	}
+	host, port, err := net.SplitHostPort(address[0])
+	if err != nil {
+		return err
+	}
+	dir, err := p.createDatabase(ctx)
+	if err != nil {
+		return err
+	}
+	server, err := postgresProgram("postgres")
+	if err != nil {
+		return err
+	}
+	isReady, err := postgresProgram("pg_isready")
+	if err != nil {
+		return err
+	}
+	env, err := p.environment("postgres")
+	if err != nil {
+		return err
+	}
+	path, args := unprivileged(server, "-D", dir, "-h", host, "-p", port,
+		"-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
+	return p.run(ctx, spec{
+		owner: p.name, name: "postgres", path: path, args: args, env: env, layer: layerStore, restart: true,
+		ready: func(ctx context.Context) error {
+			out, err := exec.CommandContext(ctx, isReady, "-h", host, "-p", port, "-d", postgresDatabase, "-U", postgresUser).CombinedOutput()
+			if err != nil {
+				return fmt.Errorf("pg_isready: %w: %s", err, out)
+			}
+			return nil
+		},
+	})
+}
+
+// createDatabase gives the folder of the database, and makes it where there is none.
+func (p *plane) createDatabase(ctx context.Context) (string, error) {
+	dir, err := p.dir("postgres")
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(filepath.Join(dir, "PG_VERSION")); err == nil {
+		return dir, nil
+	}
+	initdb, err := postgresProgram("initdb")
+	if err != nil {
+		return "", err
+	}
+	path, args := unprivileged(initdb, "--pgdata="+dir, "--username="+postgresUser, "--auth=trust", "--encoding=UTF8",
+		"--locale=C", "--no-sync")
+	cmd := exec.CommandContext(ctx, path, args...)
+	if cmd.Env, err = p.environment("postgres"); err != nil {
+		return "", err
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("creating the database of %s: %w\n%s", p.name, err, out)
+	}
+	return dir, nil
+}
+
+func postgresProgram(name string) (string, error) {
+	return debianProgram(name, "postgresql", "/usr/lib/postgresql/*/bin")
+}
