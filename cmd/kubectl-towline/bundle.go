@@ -32,14 +32,14 @@ type bundleOptions struct {
 func newBundleCommand(o *options) *cobra.Command {
 	b := &bundleOptions{options: o, limit: 1000, logLines: 5000}
 	cmd := &cobra.Command{
-		Use: "bundle", Short: "Collect what an issue needs into a tar.gz, without secrets", Args: cobra.NoArgs,
+		Use: "bundle", Short: "Collect what a bug report needs in a tar.gz file, without secrets", Args: cobra.NoArgs,
 		Example: "  kubectl towline bundle\n  kubectl towline bundle -f issue.tar.gz --limit 100",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return b.run(cmd.Context()) },
 	}
 	fs := cmd.Flags()
 	fs.StringVarP(&b.file, "file", "f", "", "the file to write; default: towline-bundle-<time>.tar.gz")
-	fs.Int64Var(&b.limit, "limit", b.limit, "how many objects of a kind")
-	fs.Int64Var(&b.logLines, "log-lines", b.logLines, "how many lines of each log")
+	fs.Int64Var(&b.limit, "limit", b.limit, "maximum number of objects of each kind")
+	fs.Int64Var(&b.logLines, "log-lines", b.logLines, "maximum number of lines of each log")
 	return cmd
 }
 

@@ -28,18 +28,18 @@ type checkOptions struct {
 func newCheckCommand(o *options) *cobra.Command {
 	c := &checkOptions{options: o, workAgent: "system:serviceaccount:open-cluster-management-agent:klusterlet-work-sa"}
 	cmd := &cobra.Command{
-		Use: "check", Short: "Check the installation, a hub before it, or a managed cluster", Args: cobra.NoArgs,
+		Use: "check", Short: "Check an installation, a hub before the installation, or a managed cluster", Args: cobra.NoArgs,
 		Example: "  kubectl towline check --pre\n  kubectl towline check\n  kubectl towline check --takeover\n" +
 			"  kubectl towline check --cluster-kubeconfig cluster7.kubeconfig",
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
 	}
 	fs := cmd.Flags()
-	fs.BoolVar(&c.pre, "pre", false, "check a hub on which Towline is to be installed")
+	fs.BoolVar(&c.pre, "pre", false, "check a hub before you install Towline on it")
 	fs.BoolVar(&c.takeover, "takeover", false,
-		"tell what Towline would do with the Applications of the hub, as when it takes over from an older controller")
-	fs.StringVar(&c.clusterKubeconfig, "cluster-kubeconfig", "", "kubeconfig of a managed cluster, to check that one")
+		"show what Towline would do with the Applications of the hub when it takes over from an older controller")
+	fs.StringVar(&c.clusterKubeconfig, "cluster-kubeconfig", "", "check the managed cluster of this kubeconfig")
 	fs.StringVar(&c.clusterNamespace, "cluster-argocd-namespace", apis.DefaultArgoCDNamespace, "namespace of Argo CD on that cluster")
-	fs.StringVar(&c.workAgent, "work-agent", c.workAgent, "the user that the work agent is on that cluster")
+	fs.StringVar(&c.workAgent, "work-agent", c.workAgent, "user name of the work agent on that cluster")
 	cmd.MarkFlagsMutuallyExclusive("pre", "takeover", "cluster-kubeconfig")
 	return cmd
 }

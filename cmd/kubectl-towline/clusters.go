@@ -37,10 +37,11 @@ func newClustersCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "clusters [CLUSTER]",
 		Aliases: []string{"cluster"},
-		Short:   "Show managed clusters, with how many of their Applications are not well",
-		Long: "Show managed clusters: how many Applications they have and how many of those are stopped or under way, when they were last " +
-			"heard of, and the versions of Kubernetes and of Towline's agent. With a name, its Applications too, and the rights that are " +
-			"missing on the cluster.\n\nWho may not list the Applications of all namespaces looks into one, with --one-namespace.",
+		Short:   "Show managed clusters, and how many of their Applications have a problem",
+		Long: "Show managed clusters: how many Applications each one has and how many of these are blocked or waiting, when the hub last heard " +
+			"from the cluster, and the versions of Kubernetes and of Towline's agent. If you name a cluster, the command also shows its " +
+			"Applications and the rights that are missing there.\n\n" +
+			"If you may not list the Applications of all namespaces, use --one-namespace.",
 		Example: "  kubectl towline clusters --problems\n\n" +
 			"  kubectl towline clusters cluster7",
 		Args:              cobra.MaximumNArgs(1),
@@ -48,8 +49,8 @@ func newClustersCommand(o *options) *cobra.Command {
 		ValidArgsFunction: one(o.complete(clusterKind)),
 	}
 	var only bool
-	cmd.Flags().BoolVar(&only, "one-namespace", false, "count only Applications of the namespace of --namespace, or of the kubeconfig")
-	cmd.Flags().BoolVar(&s.problems, "problems", false, "show only what is not well")
+	cmd.Flags().BoolVar(&only, "one-namespace", false, "count only the Applications of one namespace: --namespace, or the namespace of the kubeconfig")
+	cmd.Flags().BoolVar(&s.problems, "problems", false, "show only what is blocked or waiting")
 	cmd.PreRun = func(*cobra.Command, []string) { s.all = !only }
 	return cmd
 }

@@ -25,14 +25,15 @@ func newDashboardCommand(o *options) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "dashboard",
 		Short: "Serve the status page on this machine",
-		Long: "Serve the status page on this machine, with the rights of the kubeconfig, until it is interrupted. The address that it prints " +
-			"opens the page once: the browser gets a cookie for it. Nobody else on the machine gets in, and nothing can be changed there.",
-		Example: "  kubectl towline dashboard\n\n  # Who may not list Applications of all namespaces names one.\n" +
+		Long: "Serve the status page on this machine until you interrupt the command. The page reads the hub with your kubeconfig.\n\n" +
+			"The printed address works once: the browser then gets a cookie. So nobody else on the machine can open the page. The page only shows, " +
+			"it changes nothing.",
+		Example: "  kubectl towline dashboard\n\n  # If you may not list the Applications of all namespaces, name one\n" +
 			"  kubectl towline dashboard -n team-a",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return d.run(cmd.Context()) },
 	}
-	cmd.Flags().Uint16Var(&d.port, "port", 0, "port on 127.0.0.1; default: one that is free")
+	cmd.Flags().Uint16Var(&d.port, "port", 0, "port on 127.0.0.1; default: any free port")
 	return cmd
 }
 

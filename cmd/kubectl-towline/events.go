@@ -33,9 +33,9 @@ func newEventsCommand(o *options) *cobra.Command {
 	e := &eventsOptions{scope: scope{options: o}}
 	cmd := &cobra.Command{
 		Use:   "events [APPLICATION | APPLICATIONSET]",
-		Short: "Show what Towline has said",
-		Long: "Show the events that Towline has recorded, on Applications and on what belongs to them, the latest last. Of an ApplicationSet, " +
-			"those of its Applications and its report. The hub keeps events for an hour, unless it was told otherwise.",
+		Short: "Show the events of Towline",
+		Long: "Show the events that Towline has recorded on Applications and on the objects that belong to them. The latest event comes last. For an " +
+			"ApplicationSet, the command shows the events of its Applications and of its report. By default, the hub keeps events for an hour.",
 		Example: "  kubectl towline events -A\n\n" +
 			"  kubectl towline events -n argocd guestbook-app-set -w",
 		Args:              cobra.MaximumNArgs(1),
@@ -43,7 +43,7 @@ func newEventsCommand(o *options) *cobra.Command {
 		ValidArgsFunction: one(o.complete(applicationKind, applicationSetKind)),
 	}
 	e.addFlags(cmd)
-	cmd.Flags().BoolVarP(&e.watch, "watch", "w", false, "go on, and show events as they come")
+	cmd.Flags().BoolVarP(&e.watch, "watch", "w", false, "keep running, and show new events as they come")
 	return cmd
 }
 

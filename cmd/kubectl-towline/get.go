@@ -21,8 +21,8 @@ type scope struct {
 }
 
 func (s *scope) addFlags(cmd *cobra.Command) {
-	cmd.Flags().BoolVarP(&s.all, "all-namespaces", "A", false, "look into all namespaces of the hub")
-	cmd.Flags().BoolVar(&s.problems, "problems", false, "show only what is not well")
+	cmd.Flags().BoolVarP(&s.all, "all-namespaces", "A", false, "show the Applications of all namespaces")
+	cmd.Flags().BoolVar(&s.problems, "problems", false, "show only what is blocked or waiting")
 }
 
 // where is the namespace to look into; empty for all.
@@ -59,8 +59,8 @@ func newGetCommand(o *options) *cobra.Command {
 	apps := &cobra.Command{
 		Use:     "apps [APPLICATION...]",
 		Aliases: []string{"app", "applications", "application"},
-		Short:   "List Applications for pull with how they stand on their clusters",
-		Example: "  # What is not well, in all namespaces?\n" +
+		Short:   "List Applications for pull with their state on their clusters",
+		Example: "  # What is blocked or waiting, in all namespaces?\n" +
 			"  kubectl towline get apps -A --problems\n\n" +
 			"  # What is on cluster7?\n" +
 			"  kubectl towline get apps -A --cluster cluster7",
@@ -71,7 +71,7 @@ func newGetCommand(o *options) *cobra.Command {
 	apps.Flags().StringVarP(&g.selector, "selector", "l", "", "only Applications with these labels")
 	apps.Flags().StringVar(&g.cluster, "cluster", "", "only Applications of this cluster")
 	o.completeFlag(apps, "cluster", clusterKind)
-	cmd := &cobra.Command{Use: "get", Short: "List objects with what is known of their clusters"}
+	cmd := &cobra.Command{Use: "get", Short: "List objects with what their clusters report"}
 	cmd.AddCommand(apps)
 	return cmd
 }

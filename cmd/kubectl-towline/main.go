@@ -75,13 +75,13 @@ func newCommand(streams genericiooptions.IOStreams) *cobra.Command {
 	o := newOptions(streams)
 	cmd := &cobra.Command{
 		Use:           "kubectl-towline",
-		Short:         "See where pulled Applications are, and why",
+		Short:         "See where Applications for pull are, and why",
 		Version:       version,
 		SilenceErrors: true, // main prints them
 		SilenceUsage:  true,
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl towline"},
-		Long: "See where pulled Applications are on their way from their ApplicationSet to their cluster, and why.\n\n" +
-			"Exit codes: 0 good, 1 error, 2 blocked, 3 waiting, 4 not enough rights to tell.",
+		Long: "See how far Applications for pull have come on the way from their ApplicationSet to their cluster, and why.\n\n" +
+			"Exit codes: 0 good, 1 error, 2 blocked, 3 waiting, 4 your rights are not enough to find out.",
 	}
 	o.addFlags(cmd.PersistentFlags())
 	cmd.SetOut(streams.Out)

@@ -23,10 +23,10 @@ func newMatrixCommand(o *options) *cobra.Command {
 	m := &matrixOptions{scope: scope{options: o}}
 	cmd := &cobra.Command{
 		Use:   "matrix",
-		Short: "Show how each ApplicationSet stands on each cluster",
-		Long: "Show how each ApplicationSet stands on each cluster: a line is a cluster, a column an ApplicationSet.\n\n" +
-			"A cell tells how many of the Applications there are well, where it is not just one. It reads the reports of the ApplicationSets, " +
-			"and Applications only where a report is not complete.",
+		Short: "Show the state of each ApplicationSet on each cluster",
+		Long: "Show the state of each ApplicationSet on each cluster. A line is a cluster, a column is an ApplicationSet.\n\n" +
+			"If there are several Applications in a cell, it shows how many of them are well. The command reads the reports of the " +
+			"ApplicationSets, and it reads Applications only if a report is not complete.",
 		Example: "  kubectl towline matrix -A --problems\n\n" +
 			"  # By region\n" +
 			"  kubectl towline matrix -A --group-by region",
@@ -35,7 +35,7 @@ func newMatrixCommand(o *options) *cobra.Command {
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
 	m.addFlags(cmd)
-	cmd.Flags().StringVar(&m.groupBy, "group-by", "", "a label of ManagedClusters, by whose value to group them")
+	cmd.Flags().StringVar(&m.groupBy, "group-by", "", "group the clusters by the value of this label of the ManagedClusters")
 	return cmd
 }
 

@@ -35,8 +35,8 @@ func newOptions(streams genericiooptions.IOStreams) *options {
 
 func (o *options) addFlags(fs *pflag.FlagSet) {
 	o.config.AddFlags(fs)
-	fs.StringVarP(&o.output, "output", "o", o.output, "one of "+strings.Join(formats, ", "))
-	fs.BoolVar(&o.noColor, "no-color", o.noColor, "print without colours, also on a terminal")
+	fs.StringVarP(&o.output, "output", "o", o.output, "output format: "+strings.Join(formats, ", "))
+	fs.BoolVar(&o.noColor, "no-color", o.noColor, "print without colours, even on a terminal")
 	o.towline.addFlags(fs)
 }
 

@@ -20,7 +20,7 @@ func newStatsCommand(o *options) *cobra.Command {
 		RunE:              func(cmd *cobra.Command, _ []string) error { return s.stats(cmd.Context()) },
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}
-	cmd.Flags().BoolVarP(&s.all, "all-namespaces", "A", false, "look into all namespaces of the hub")
+	cmd.Flags().BoolVarP(&s.all, "all-namespaces", "A", false, "count the Applications of all namespaces")
 	return cmd
 }
 

@@ -32,24 +32,25 @@ func newStatusCommand(o *options) *cobra.Command {
 	s := &statusOptions{options: o}
 	cmd := &cobra.Command{
 		Use:   "status APPLICATIONSET",
-		Short: "Show how an ApplicationSet stands on its clusters",
-		Long: "Show how an ApplicationSet stands on its clusters: its Applications, those that need attention first, the steps of a rollout, " +
-			"and a summary.\n\n" +
-			"It reads the one report of the ApplicationSet; without a report, its Applications. With -w it follows until all are synced and " +
-			"healthy, and a rollout in steps is done. The exit code tells scripts: 0 all are, 2 somebody has to do something, 3 something is under way.",
+		Short: "Show the state of an ApplicationSet on its clusters",
+		Long: "Show the state of an ApplicationSet on its clusters: its Applications (those that need attention come first), the steps of a " +
+			"rollout, and a summary.\n\n" +
+			"The command reads the report of the ApplicationSet. If there is no report, it reads the Applications. With -w, it follows the " +
+			"ApplicationSet until all Applications are synced and healthy and a rollout in steps is done. Exit codes: 0 all Applications are synced " +
+			"and healthy, 2 somebody has to act, 3 something is in progress.",
 		Example: "  kubectl towline status -n argocd guestbook-app-set\n\n" +
-			"  # In a pipeline: wait until what was pushed is everywhere. Without --revision, all is well before anything has begun\n" +
+			"  # In a pipeline: wait until every cluster has the commit. Without --revision, the command may end before the rollout begins\n" +
 			"  kubectl towline status -n argocd guestbook-app-set -w --timeout 10m --revision \"$(git rev-parse HEAD)\"",
 		Args:              cobra.ExactArgs(1),
 		RunE:              func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args[0]) },
 		ValidArgsFunction: one(o.complete(applicationSetKind)),
 	}
-	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "follow until all Applications are synced and healthy")
-	cmd.Flags().DurationVar(&s.timeout, "timeout", 0, "with -w, how long to follow at most; 0: until it is done")
+	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "follow the ApplicationSet until all Applications are synced and healthy")
+	cmd.Flags().DurationVar(&s.timeout, "timeout", 0, "with -w: follow for at most this long; 0: no limit")
 	cmd.Flags().StringVar(&s.revision, "revision", "",
-		"all is well only where every Application is at this revision, of a commit the first 7 characters or more")
-	cmd.Flags().BoolVar(&s.all, "all", false, "list also the Applications that a report has no room for")
-	cmd.Flags().BoolVar(&s.problems, "problems", false, "show only Applications that are not well")
+		"expect every Application at this revision; for a commit, the first 7 characters or more")
+	cmd.Flags().BoolVar(&s.all, "all", false, "list also the Applications that did not fit into the report")
+	cmd.Flags().BoolVar(&s.problems, "problems", false, "show only Applications that are blocked or waiting")
 	return cmd
 }
 

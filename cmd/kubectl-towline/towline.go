@@ -34,7 +34,7 @@ var towlineLabel = client.MatchingLabels{"app.kubernetes.io/name": "towline"}
 
 // addFlags adds what `towline controller` has too.
 func (t *towline) addFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&t.argocdNamespace, "argocd-namespace", "", "namespace of the hub's Argo CD; default: as Towline's Deployment says")
+	fs.StringVar(&t.argocdNamespace, "argocd-namespace", "", "namespace of the hub's Argo CD; default: the one that Towline's Deployment names")
 }
 
 // read reads the flags of the hub's Towline from its Deployment, where that may be read and is there.

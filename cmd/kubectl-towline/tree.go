@@ -32,17 +32,17 @@ func newTreeCommand(o *options) *cobra.Command {
 	t := &treeOptions{options: o}
 	cmd := &cobra.Command{
 		Use:   "tree (APPLICATION | APPLICATIONSET)",
-		Short: "Show what an Application or ApplicationSet brings to its clusters",
-		Long: "Show what an Application or ApplicationSet brings to its clusters: its Applications, their ManifestWorks, the clusters' " +
-			"Applications, and their resources with their health.\n\nWhere both have the same name, appset/NAME means the ApplicationSet.",
+		Short: "Show what an Application or ApplicationSet deploys to its clusters",
+		Long: "Show what an Application or ApplicationSet deploys to its clusters: its Applications, their ManifestWorks, the clusters' " +
+			"Applications, and their resources with their health.\n\nIf both have the same name, appset/NAME means the ApplicationSet.",
 		Example: "  kubectl towline tree -n argocd guestbook-app-set --problems\n\n" +
 			"  kubectl towline tree -n argocd cluster1-guestbook-app --compact",
 		Args:              cobra.ExactArgs(1),
 		RunE:              func(cmd *cobra.Command, args []string) error { return t.run(cmd.Context(), args[0]) },
 		ValidArgsFunction: one(o.complete(applicationKind, applicationSetKind)),
 	}
-	cmd.Flags().BoolVar(&t.problems, "problems", false, "show only what is not well")
-	cmd.Flags().BoolVar(&t.compact, "compact", false, "show resources that are well in one line, and no ManifestWorks")
+	cmd.Flags().BoolVar(&t.problems, "problems", false, "show only what has a problem")
+	cmd.Flags().BoolVar(&t.compact, "compact", false, "show all healthy resources in one line, and no ManifestWorks")
 	return cmd
 }
 

@@ -34,34 +34,34 @@ type verbHelp struct {
 
 // verbHelps are those of all verbs.
 var verbHelps = []verbHelp{
-	{verb: steer.Sync, use: "sync APPLICATION...", short: "Have the cluster's Argo CD sync Applications",
+	{verb: steer.Sync, use: "sync APPLICATION...", short: "Ask the cluster's Argo CD to sync Applications",
 		example: "kubectl towline sync -n argocd guestbook --prune --wait",
 		flags: func(o *verbOptions, fs *pflag.FlagSet) {
-			fs.StringVar(&o.request.Revision, "revision", "", "another revision than that of the source")
-			fs.BoolVar(&o.request.Prune, "prune", false, "delete what is not in Git any more")
-			fs.BoolVar(&o.request.Preview, "preview", false, "change nothing on the cluster: Argo CD's own dry run")
-			fs.BoolVar(&o.request.Apply, "apply-only", false, "leave hooks out: Argo CD's strategy apply")
+			fs.StringVar(&o.request.Revision, "revision", "", "sync to this revision instead of the one in the source")
+			fs.BoolVar(&o.request.Prune, "prune", false, "delete resources that are no longer in Git")
+			fs.BoolVar(&o.request.Preview, "preview", false, "only preview the sync and change nothing on the cluster (Argo CD's own dry run)")
+			fs.BoolVar(&o.request.Apply, "apply-only", false, "run no hooks (Argo CD's strategy apply)")
 		}},
-	{verb: steer.Refresh, use: "refresh APPLICATION...", short: "Have the cluster's Argo CD compare Applications with Git again",
+	{verb: steer.Refresh, use: "refresh APPLICATION...", short: "Ask the cluster's Argo CD to compare Applications with Git again",
 		example: "kubectl towline refresh -n argocd guestbook --hard --wait",
 		flags: func(o *verbOptions, fs *pflag.FlagSet) {
-			fs.BoolVar(&o.request.Hard, "hard", false, "render the manifests anew too")
+			fs.BoolVar(&o.request.Hard, "hard", false, "also render the manifests again, without the cache")
 		}},
-	{verb: steer.Stop, use: "stop APPLICATION...", short: "Terminate the operation that runs, or withdraw the one that waits",
+	{verb: steer.Stop, use: "stop APPLICATION...", short: "Terminate the running operation of Applications, or withdraw the waiting one",
 		example: "kubectl towline stop -n argocd guestbook --wait"},
-	{verb: steer.Pause, use: "pause (APPLICATION... | --applicationset NAME | --cluster NAME)", short: "Write nothing for the clusters of Applications",
+	{verb: steer.Pause, use: "pause (APPLICATION... | --applicationset NAME | --cluster NAME)", short: "Pause Applications: Towline sends no changes to their clusters",
 		example: "kubectl towline pause --cluster cluster7", flags: (*verbOptions).addPaused},
-	{verb: steer.Resume, use: "resume (APPLICATION... | --applicationset NAME | --cluster NAME)", short: "End a pause",
+	{verb: steer.Resume, use: "resume (APPLICATION... | --applicationset NAME | --cluster NAME)", short: "Resume paused Applications",
 		example: "kubectl towline resume --cluster cluster7", flags: (*verbOptions).addPaused},
-	{verb: steer.Release, use: "release APPLICATION...", short: "Leave Applications and what they deployed on their clusters, without Towline",
+	{verb: steer.Release, use: "release APPLICATION...", short: "Release Applications: they stay on their clusters, and Towline no longer manages them",
 		example: "kubectl towline release -n argocd guestbook --wait",
 		flags: func(o *verbOptions, fs *pflag.FlagSet) {
-			fs.BoolVar(&o.request.Undo, "undo", false, "take the release back: Towline manages the Applications again")
+			fs.BoolVar(&o.request.Undo, "undo", false, "undo the release: Towline manages the Applications again")
 		}},
-	{verb: steer.Adopt, use: "adopt APPLICATION...", short: "Take over Applications that their clusters have already",
+	{verb: steer.Adopt, use: "adopt APPLICATION...", short: "Take over Applications that already exist on their clusters",
 		example: "kubectl towline adopt -n argocd guestbook --wait",
 		flags: func(o *verbOptions, fs *pflag.FlagSet) {
-			fs.StringVar(&o.request.Policy, "policy", "always", "always, matching (if nothing changes that others set there) or never")
+			fs.StringVar(&o.request.Policy, "policy", "always", "when to take over: always, matching (only if no field that others set would change) or never")
 		}},
 	{verb: steer.Move, use: "move APPLICATION... --to CLUSTER", short: "Move Applications to another cluster",
 		example: "kubectl towline move -n argocd guestbook --to cluster2 --wait",
@@ -72,8 +72,8 @@ var verbHelps = []verbHelp{
 	{verb: steer.Delete, use: "delete APPLICATION...", short: "Delete Applications on the hub and on their clusters",
 		example: "kubectl towline delete -n argocd guestbook --cascade=false",
 		flags: func(o *verbOptions, fs *pflag.FlagSet) {
-			fs.BoolVar(&o.cascade, "cascade", false, "true: delete what they deployed too; false: leave it; default: as their finalizers say")
-			fs.BoolVar(&o.request.Force, "force", false, "do not wait for the clusters: what they have may remain")
+			fs.BoolVar(&o.cascade, "cascade", false, "true: also delete what the Applications deployed; false: keep it; default: their finalizers decide")
+			fs.BoolVar(&o.request.Force, "force", false, "do not wait for the clusters; Applications and what they deployed may remain there")
 			o.addYes(fs)
 		}},
 }
@@ -94,7 +94,7 @@ func newVerbCommands(o *options) []*cobra.Command {
 		if h.flags != nil {
 			h.flags(v, fs)
 		}
-		fs.StringVarP(&v.selector, "selector", "l", "", "the Applications of the namespace with these labels, in place of names")
+		fs.StringVarP(&v.selector, "selector", "l", "", "use the Applications of the namespace that have these labels, instead of names")
 		v.addWriting(fs)
 		out = append(out, cmd)
 	}
@@ -103,17 +103,17 @@ func newVerbCommands(o *options) []*cobra.Command {
 
 // addWriting adds the flags of everything that writes.
 func (o *verbOptions) addWriting(fs *pflag.FlagSet) {
-	fs.StringVar(&o.dryRun, "dry-run", "none", "client: print what would be written; server: let the hub check it too, and write nothing")
-	fs.BoolVar(&o.wait, "wait", false, "wait until the hub shows the effect")
-	fs.DurationVar(&o.timeout, "timeout", 5*time.Minute, "how long to wait")
+	fs.StringVar(&o.dryRun, "dry-run", "none", "none, client (print what would be written) or server (the hub also checks it); client and server write nothing")
+	fs.BoolVar(&o.wait, "wait", false, "wait until the effect is visible on the hub")
+	fs.DurationVar(&o.timeout, "timeout", 5*time.Minute, "with --wait: wait for at most this long")
 }
 
 // addYes adds the flag of everything that asks.
 func (o *verbOptions) addYes(fs *pflag.FlagSet) {
-	fs.BoolVarP(&o.yes, "yes", "y", false, "do not ask")
+	fs.BoolVarP(&o.yes, "yes", "y", false, "do not ask for confirmation")
 }
 
 func (o *verbOptions) addPaused(fs *pflag.FlagSet) {
-	fs.StringVar(&o.cluster, "cluster", "", "the ManagedCluster, for all Applications there")
-	fs.StringVar(&o.set, "applicationset", "", "the ApplicationSet, for all of its Applications")
+	fs.StringVar(&o.cluster, "cluster", "", "all Applications of this ManagedCluster")
+	fs.StringVar(&o.set, "applicationset", "", "all Applications of this ApplicationSet")
 }

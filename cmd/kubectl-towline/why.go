@@ -34,10 +34,10 @@ func newWhyCommand(o *options) *cobra.Command {
 	w := &whyOptions{options: o}
 	cmd := &cobra.Command{
 		Use:   "why (APPLICATION | APPLICATIONSET --cluster CLUSTER)",
-		Short: "Show how far an Application has come, what stops it, and who can change that",
+		Short: "Show how far delivery of an Application has come, what stops it, and who can fix it",
 		Example: "  # Why is the Application not on its cluster?\n" +
 			"  kubectl towline why -n argocd cluster1-guestbook-app\n\n" +
-			"  # Why has the ApplicationSet nothing on cluster7?\n" +
+			"  # Why has the ApplicationSet no Application on cluster7?\n" +
 			"  kubectl towline why -n argocd guestbook-app-set --cluster cluster7",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return w.run(cmd.Context(), args[0]) },

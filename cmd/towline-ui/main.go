@@ -42,12 +42,12 @@ func newOptions() *options {
 }
 
 func (o *options) addFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&o.address, "bind-address", o.address, "address of the status page, for the proxy in front of it")
-	fs.StringVar(&o.certDir, "cert-dir", o.certDir, "folder with tls.crt and tls.key to serve HTTPS; default: plain HTTP, for a proxy in the same pod")
+	fs.StringVar(&o.address, "bind-address", o.address, "address at which the status page listens; the proxy in front of it connects there")
+	fs.StringVar(&o.certDir, "cert-dir", o.certDir, "folder with tls.crt and tls.key for HTTPS; default: plain HTTP, for a proxy in the same pod")
 	fs.StringVar(&o.server, "api-server", o.server, "address of the hub's API server")
 	fs.StringVar(&o.caFile, "api-server-ca", o.caFile, "file with the certificate authority of the API server")
 	fs.StringVar(&o.argocdNamespace, "argocd-namespace", o.argocdNamespace,
-		"namespace of the hub's Argo CD; default: as Towline's Deployment says, to who may read that")
+		"namespace of the hub's Argo CD; default: the one that Towline's Deployment names, for users who may read the Deployment")
 }
 
 // validate returns every mistake in the options.
@@ -77,8 +77,8 @@ func newCommand() *cobra.Command {
 		SilenceErrors: true, // main prints them
 		SilenceUsage:  true,
 		Short:         "Serve the status page behind a proxy that signs users in",
-		Long: "Serve the status page behind a proxy that signs users in. Each request is made with the bearer token that the proxy passes on, in " +
-			"Authorization or X-Forwarded-Access-Token: everybody sees what they may read, and the program has no rights of its own.",
+		Long: "Serve the status page behind a proxy that signs users in. The program reads the hub with the bearer token that the proxy " +
+			"passes on in Authorization or X-Forwarded-Access-Token. So every user sees what they may read, and the program has no rights of its own.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.validate(); err != nil {

@@ -36,13 +36,13 @@ func newAgentOptions() *agentOptions {
 func (o *agentOptions) addFlags(fs *pflag.FlagSet) {
 	o.common.addFlags(fs, "managed cluster")
 	fs.StringVar(&o.hubKubeconfig, "hub-kubeconfig", o.hubKubeconfig,
-		"path of the hub's kubeconfig, as the add-on manager mounts it; needed")
+		"path of the hub's kubeconfig, which the add-on manager mounts; required")
 	fs.StringVar(&o.clusterName, "cluster-name", o.clusterName,
-		"name of the ManagedCluster, which is that of its namespace on the hub; needed")
+		"name of the ManagedCluster, which is also the name of its namespace on the hub; required")
 	fs.StringSliceVar(&o.namespaces, "application-namespaces", o.namespaces,
-		"namespaces of the cluster to look for Applications in; default: all")
+		"namespaces of the cluster in which the agent looks for Applications; default: all")
 	fs.DurationVar(&o.notComparedAfter, "not-compared-after", o.notComparedAfter,
-		"how long after its last comparison with Git an Application is said not to be compared any more; 0: never")
+		"after how long without a comparison with Git the agent reports an Application as no longer compared; 0: never")
 }
 
 // notComparedVariable is the variable of the add-on's AddOnDeploymentConfig, which Open Cluster Management puts into the environment. It

@@ -66,26 +66,27 @@ func defaultArgoCDNamespace(file string) string {
 
 func (o *authorizationOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.clusterAuthorization, "cluster-authorization", o.clusterAuthorization,
-		"what lets a namespace use a cluster: binding-or-placement (a ManagedClusterSetBinding or a PlacementDecision there), "+
-			"placement (a PlacementDecision), none (nothing is needed: a hub with one tenant)")
+		"what permits a namespace to use a cluster: binding-or-placement (a ManagedClusterSetBinding or a PlacementDecision in the "+
+			"namespace), placement (a PlacementDecision in the namespace), none (every namespace may use every cluster; for a hub with one tenant)")
 	fs.StringVar(&o.argocdNamespace, "argocd-namespace", o.argocdNamespace,
-		"namespace of the hub's Argo CD and its AppProjects; default: the pod's own, outside of one "+controllers.DefaultArgoCDNamespace)
+		"namespace of the hub's Argo CD and its AppProjects; default: the namespace of the pod, or "+controllers.DefaultArgoCDNamespace+" outside a pod")
 	fs.StringSliceVar(&o.allowedAppNamespaces, "allowed-app-namespaces", o.allowedAppNamespaces,
-		"<hub>=<cluster>: Applications of these namespaces of the hub may choose these namespaces on a cluster; both are globs; "+
-			"those of --argocd-namespace may choose any")
+		"<hub>=<cluster>: Applications in the hub namespaces that match the first glob may choose the cluster namespaces that match the "+
+			"second glob; Applications in --argocd-namespace may choose any namespace")
 	fs.StringToStringVar(&o.appNamespaces, "app-namespaces", o.appNamespaces,
-		"<cluster>=<namespace>: the namespace on that cluster of Applications that have no annotation for it, with "+controllers.NamespaceOfHub+
-			" for the one that they have on the hub; on the hub as a managed cluster it must differ from that")
+		"<cluster>=<namespace>: the namespace on that cluster for Applications without an annotation that names one; "+controllers.NamespaceOfHub+
+			" stands for the Application's namespace on the hub; if the hub is a managed cluster, the namespace there must be a different one")
 	fs.StringVar(&o.onRevocation, "on-revocation", o.onRevocation,
-		"what becomes of a work when its Application loses the right to it: freeze (it stays as it is) or delete (the app goes where a "+
-			"rule refuses it; it stays where an object is only missing)")
+		"what happens to the ManifestWork of an Application that is no longer permitted on its cluster: freeze (the running app is left in place "+
+			"but no longer updated) or delete (the app is removed if a rule refuses it; it is left in place if an object is only missing)")
 	fs.DurationVar(&o.revocationGrace, "revocation-grace", o.revocationGrace,
-		"with --on-revocation=delete: how long a rule must have refused a work, without a break, before it goes")
+		"with --on-revocation=delete: how long a rule must refuse a ManifestWork without a break before Towline deletes it")
 	fs.IntVar(&o.revocationLimit, "revocation-limit", o.revocationLimit,
-		"with --on-revocation=delete: how many works may go within ten minutes; when more lose their right, all of them are kept")
+		"with --on-revocation=delete: how many ManifestWorks Towline may delete within ten minutes; if rules refuse more than that, Towline "+
+			"keeps all that are left")
 	fs.StringVar(&o.executor, "work-executor-service-account", o.executor,
-		"<namespace>/<name> of a ServiceAccount of the clusters: the work agent applies an Application only as far as it may; "+
-			"an AppProject's annotation "+apis.AnnotationExecutor+" goes before it")
+		"<namespace>/<name> of a ServiceAccount on the clusters: the work agent applies Applications with the rights of this account only; "+
+			"the annotation "+apis.AnnotationExecutor+" of an AppProject overrides it")
 }
 
 // validate returns every mistake in the options, each with the flag and what it takes.

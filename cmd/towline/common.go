@@ -49,24 +49,24 @@ func (o *common) addFlags(fs *pflag.FlagSet, whose string) {
 	fs.StringVar(&o.kubeconfig, "kubeconfig", o.kubeconfig,
 		"path of the "+whose+"'s kubeconfig; default: $KUBECONFIG, the pod's own ServiceAccount, then ~/.kube/config")
 	fs.StringVar(&o.metricsAddress, "metrics-bind-address", o.metricsAddress,
-		"address of /metrics; \"0\" serves none")
+		"address of /metrics; \"0\" turns it off")
 	fs.BoolVar(&o.metricsSecure, "metrics-secure", o.metricsSecure,
-		"serve metrics over HTTPS, to those whom the "+whose+"'s API server allows to get the path /metrics")
+		"serve metrics over HTTPS, and only to clients that the "+whose+"'s API server permits to get the path /metrics")
 	fs.StringVar(&o.metricsCertDir, "metrics-cert-dir", o.metricsCertDir,
 		"folder with tls.crt and tls.key for --metrics-secure; default: a self-signed certificate")
 	fs.StringVar(&o.probeAddress, "health-probe-bind-address", o.probeAddress,
-		"address of /healthz and /readyz; \"0\" serves none")
+		"address of /healthz and /readyz; \"0\" turns them off")
 	fs.StringVar(&o.pprofAddress, "pprof-bind-address", o.pprofAddress,
-		"address of this machine alone, like 127.0.0.1:6060, that serves profiles of the process to anyone there; default: none")
+		"loopback address for profiles of the process, such as 127.0.0.1:6060; everybody on the machine can read them; default: no profiles")
 	fs.Float32Var(&o.qps, "kube-api-qps", o.qps,
-		"requests per second to the API server; negative: no limit here, the API server's priority and fairness decides")
+		"requests per second to the API server; negative: no limit in the client, so that the API server's priority and fairness decides")
 	fs.IntVar(&o.burst, "kube-api-burst", o.burst,
-		"requests that may exceed --kube-api-qps at once; default: twice as many; of use only with a positive --kube-api-qps")
+		"requests to the API server that may come at once, above --kube-api-qps; default: twice --kube-api-qps; only with a positive --kube-api-qps")
 	fs.StringVar(&o.logLevel, "log-level", o.logLevel,
-		"error, info, debug, or a number: 1 is debug and each further one more detail, up to 7; more would write what Secrets hold")
-	fs.StringVar(&o.logFormat, "log-format", o.logFormat, "json or console")
+		"error, info, debug, or a number from 0 to 7: 1 means debug, and higher numbers give more detail; above 7, the log would contain Secrets")
+	fs.StringVar(&o.logFormat, "log-format", o.logFormat, "format of the log: json or console")
 	fs.DurationVar(&o.shutdownTimeout, "graceful-shutdown-timeout", o.shutdownTimeout,
-		"how long work that has begun may take to end after SIGTERM")
+		"how long the program may take after SIGTERM to finish what it has begun")
 }
 
 // validate returns every mistake in the options, each with the flag and what it takes.

@@ -27,10 +27,15 @@ func newControllerCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "controller",
 		Short: "Run the hub's controllers",
-		Long: "Run the hub's controllers: gitopscluster makes the clusters of a Placement known to Argo CD, decisions has " +
-			"ApplicationSets follow it at once, propagation " +
-			"wraps the Applications that are marked for pull in ManifestWorks, dependencies sends along what they need on their clusters, " +
-			"status brings what the clusters report back into them, and aggregation keeps a report for every ApplicationSet.",
+		Long: "Run the hub's controllers:\n\n" +
+			"- gitopscluster makes the clusters of a Placement known to Argo CD.\n" +
+			"- decisions makes ApplicationSets follow a Placement at once.\n" +
+			"- placement sets the cluster of an Application that follows a Placement.\n" +
+			"- propagation wraps Applications for pull in ManifestWorks.\n" +
+			"- dependencies sends what these Applications need on their clusters.\n" +
+			"- status writes what the clusters report into the Applications on the hub.\n" +
+			"- aggregation keeps a report for every ApplicationSet.\n" +
+			"- resourcetree shows the resources of the Applications in the hub's Argo CD.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.validate(); err != nil {

@@ -19,11 +19,11 @@ func newDependencyOptions() dependencyOptions {
 func (o *dependencyOptions) addFlags(fs *pflag.FlagSet) {
 	c := &o.dependencies
 	fs.StringVar(&c.ClusterNamespace, "cluster-argocd-namespace", c.ClusterNamespace,
-		"namespace of Argo CD on the clusters, unless a ManagedCluster's annotation says otherwise; default: --argocd-namespace")
+		"namespace of Argo CD on the clusters; an annotation of the ManagedCluster overrides it; default: --argocd-namespace")
 	fs.BoolVar(&c.Projects, "propagate-app-projects", c.Projects,
-		"send the AppProjects of Applications, but for \"default\", to their clusters")
+		"send the AppProjects of Applications to their clusters, except the project \"default\"")
 	fs.BoolVar(&c.Objects, "propagate-objects", c.Objects,
-		"send Secrets and ConfigMaps that Applications name to their clusters; needs the right to read them in all namespaces")
+		"send the Secrets and ConfigMaps that Applications name to their clusters; Towline needs the right to read them in all namespaces")
 }
 
 // validate returns every mistake in the options, each with the flag and what it takes.

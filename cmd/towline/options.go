@@ -91,7 +91,7 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 	o.redisOptions.addFlags(fs)
 	o.dependencyOptions.addFlags(fs)
 	fs.StringSliceVar(&o.controllers, "controllers", o.controllers,
-		"controllers to run, \"*\" for all: "+strings.Join(controllers.Names, ", "))
+		"controllers to run; \"*\" runs all of them: "+strings.Join(controllers.Names, ", "))
 	for _, name := range controllers.Names {
 		objects := "Applications"
 		switch name {
@@ -105,30 +105,32 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 			objects = "ManifestWorks"
 		}
 		fs.IntVar(o.concurrency[name], name+"-concurrency", *o.concurrency[name],
-			"how many "+objects+" the "+name+" controller works on at a time")
+			"how many "+objects+" the "+name+" controller processes at the same time")
 	}
 	fs.IntVar(&o.reportMaxBytes, "report-max-bytes", o.reportMaxBytes,
-		"how large the report of an ApplicationSet may be; rows that do not fit are counted and left out")
+		"maximum size of an ApplicationSet's report in bytes; the report counts the rows that do not fit and leaves them out")
 	fs.StringSliceVar(&o.clusterClaims, "cluster-claims", o.clusterClaims,
-		"names of the ClusterClaims that go to Argo CD's cluster Secrets as labels, beside the ManagedCluster's own labels")
+		"names of the ClusterClaims that Argo CD's cluster Secrets get as labels, in addition to the labels of the ManagedCluster")
 	fs.BoolVar(&o.appInfo, "argocd-app-info", o.appInfo,
-		"serve Argo CD's metric argocd_app_info for Applications for pull, one series for each")
+		"serve Argo CD's metric argocd_app_info for Applications for pull, with one series per Application")
 	fs.BoolVar(&o.takeOverGitOpsClusters, "take-over-gitopsclusters", false,
-		"go on with the GitOpsClusters and cluster Secrets of the controller of multicluster-integrations, which has stopped for good; "+
-			"without it they are left as they are")
+		"take over the GitOpsClusters and cluster Secrets of the controller of multicluster-integrations; set it when that controller has "+
+			"stopped for good; otherwise Towline leaves them unchanged")
 	fs.StringVar(&o.move.Order, "move-order", o.move.Order,
-		"what comes first when the target of an Application changes: "+apis.MoveNewFirst+" or "+apis.MoveOldFirst)
+		"which cluster comes first when an Application moves: "+apis.MoveNewFirst+" (deploy to the new cluster, then remove from the old one) or "+
+			apis.MoveOldFirst+" (remove from the old cluster, then deploy to the new one)")
 	fs.DurationVar(&o.move.Timeout, "move-timeout", o.move.Timeout,
-		"how long the old cluster keeps an Application that is applied on the new one and not healthy there")
+		"how long the old cluster keeps an Application that the new cluster has applied but that is not healthy there")
 	fs.StringVar(&o.adopt, "adopt", o.adopt,
-		"what becomes of an Application that is on its cluster already: "+strings.Join(adoptions, ", "))
+		"whether to take over an Application that its cluster already has: never, matching (only if no field that others set would change), always")
 	fs.StringVar(&o.afterRestore, "after-restore", o.afterRestore,
-		"what becomes of ManifestWorks whose Applications the hub has lost, as after the restore of an old backup: hold (they are kept), "+
-			"adopt (the clusters keep all of it for whoever makes the Applications anew), delete (the Applications go from the clusters)")
+		"what happens to ManifestWorks whose Applications the hub has lost, for example after the restore of an old backup: hold (Towline keeps "+
+			"them), adopt (Towline releases them, and the clusters keep everything), delete (Towline removes the Applications from the clusters, and "+
+			"the workloads stay)")
 	fs.BoolVar(&o.leaderElect, "leader-elect", o.leaderElect,
-		"let one of several replicas work at a time")
+		"elect a leader, so that only one of several replicas works at a time")
 	fs.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", o.leaderElectionNamespace,
-		"namespace of the leader's Lease; default: the pod's own; needed outside a pod unless --leader-elect=false")
+		"namespace of the leader's Lease; default: the namespace of the pod; required outside a pod unless --leader-elect=false")
 }
 
 // validate returns every mistake in the options, each with the flag and what it takes.

@@ -28,17 +28,17 @@ func newRedisOptions() redisOptions { return redisOptions{compress: gzipped} }
 
 func (o *redisOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.redis.HostPort, "argocd-redis", o.redis.HostPort,
-		"host:port of the Redis of the hub's Argo CD, to show there what Applications consist of; default: the one that Argo CD's own objects tell of")
-	fs.BoolVar(&o.redis.TLS, "argocd-redis-use-tls", o.redis.TLS, "use TLS, and verify that Redis")
+		"host:port of the Redis of the hub's Argo CD, where Towline writes the resources of Applications; default: the Redis that Argo CD's own objects name")
+	fs.BoolVar(&o.redis.TLS, "argocd-redis-use-tls", o.redis.TLS, "connect to that Redis by TLS and verify its certificate")
 	fs.StringVar(&o.redis.CAFile, "argocd-redis-ca-certificate", o.redis.CAFile,
-		"file with the authorities that vouch for that Redis, in PEM; default: the system's")
+		"PEM file with the certificate authorities for that Redis; default: the authorities of the system")
 	fs.StringVar(&o.redis.PasswordFile, "argocd-redis-password-file", o.redis.PasswordFile,
-		"file with the password for that Redis; default: none is needed")
+		"file with the password of that Redis; default: no password")
 	fs.StringVar(&o.compress, "argocd-redis-compress", o.compress,
-		"how Argo CD keeps entries there, as its own --redis-compress says: gzip or none")
+		"compression of the entries in that Redis, the same as Argo CD's own --redis-compress: gzip or none")
 	fs.BoolVar(&o.live, "argocd-live-resources", o.live,
-		"let argocd-server show, and by its users' rights change, what Applications consist of, where their destination is a cluster Secret with "+
-			"credentials and argocd-cm says cluster.inClusterEnabled: \"false\"; for an Argo CD of 3.5")
+		"let users of argocd-server read live resources of Applications on the clusters, and change them if their rights permit it; needs Argo CD 3.5, "+
+			"cluster.inClusterEnabled: \"false\" in argocd-cm, and a cluster Secret with credentials as the destination of the Application")
 }
 
 // validate returns every mistake in the options, each with the flag and what it takes.

@@ -36,14 +36,14 @@ func newSourceOptions() sourceOptions {
 
 func (o *sourceOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&o.sources, "resource-source", o.sources,
-		"where to learn the Applications' resources from, beside the works' feedback: "+strings.Join(controllers.Sources, ", "))
+		"sources of the Applications' resources, in addition to the feedback of the ManifestWorks: "+strings.Join(controllers.Sources, ", "))
 	fs.StringVar(&o.search.URL, "search-url", o.search.URL,
-		"address of ACM Search, https://…/searchapi/graphql; default: that of the hub's own, in the namespace of its MultiClusterHub")
+		"address of ACM Search, https://…/searchapi/graphql; default: the hub's own Search, in the namespace of its MultiClusterHub")
 	fs.StringVar(&o.search.CAFile, "search-ca-file", o.search.CAFile,
-		"file with the authorities that vouch for ACM Search, in PEM; default: OpenShift's for Services where the pod has it, else the system's")
+		"PEM file with the certificate authorities for ACM Search; default: OpenShift's authority for Services if the pod has it, otherwise those of the system")
 	fs.StringVar(&o.search.TokenFile, "search-token-file", o.search.TokenFile,
-		"file with the bearer token for ACM Search; default: that of the pod's own ServiceAccount")
-	fs.DurationVar(&o.search.Interval, "search-interval", o.search.Interval, "how often to ask ACM Search")
+		"file with the bearer token for ACM Search; default: the token of the pod's ServiceAccount")
+	fs.DurationVar(&o.search.Interval, "search-interval", o.search.Interval, "how often Towline asks ACM Search")
 }
 
 // validate returns every mistake in the options, each with the flag and what it takes.
