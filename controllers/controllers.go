@@ -29,6 +29,7 @@ import (
 	"github.com/towline-io/towline/controllers/resourcetree"
 	"github.com/towline-io/towline/controllers/status"
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/argocache"
 	"github.com/towline-io/towline/pkg/clusterimport"
 	"github.com/towline-io/towline/pkg/delivery"
 	"github.com/towline-io/towline/pkg/dependency"
@@ -111,7 +112,7 @@ type Options struct {
 	LiveResources bool
 
 	// Redis is Argo CD's; without its HostPort it is found by the objects of Argo CD's namespace.
-	Redis resourcetree.Address
+	Redis argocache.Address
 }
 
 // Add registers the enabled controllers, and the indexes that they share, with a manager.
@@ -199,11 +200,11 @@ func placements(o Options, r *placement.Reconciler) func(ctrl.Manager, int) erro
 func (o Options) resourceTree(ctx context.Context) func(ctrl.Manager, int) error {
 	return func(mgr ctrl.Manager, concurrency int) error {
 		home := cmp.Or(o.Authorization.ArgoCDNamespace, DefaultArgoCDNamespace)
-		var source resourcetree.Source = o.Redis
+		var source argocache.Source = o.Redis
 		if o.Redis.HostPort == "" {
-			source = &resourcetree.Found{Reader: mgr.GetAPIReader(), Namespace: home}
+			source = &argocache.Found{Reader: mgr.GetAPIReader(), Namespace: home}
 		}
-		r := &resourcetree.Reconciler{Client: mgr.GetClient(), Store: resourcetree.NewRedis(source), Home: home}
+		r := &resourcetree.Reconciler{Client: mgr.GetClient(), Store: argocache.NewRedis(source), Home: home}
 		if o.LiveResources {
 			var err error
 			if r.Paths, err = resourcetree.NewPaths(ctx, mgr, home); err != nil {

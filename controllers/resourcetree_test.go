@@ -12,9 +12,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers"
-	"github.com/towline-io/towline/controllers/resourcetree"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/argocache"
 	"github.com/towline-io/towline/pkg/tree"
 )
 
@@ -22,7 +22,7 @@ import (
 func TestTheTreeInArgoCDsCache(t *testing.T) {
 	redis := miniredis.RunT(t)
 	start(t, func(o *controllers.Options) {
-		o.Redis = resourcetree.Address{HostPort: redis.Addr(), Plain: true}
+		o.Redis = argocache.Address{HostPort: redis.Addr(), Plain: true}
 	})
 	app, there := pulled(t)
 	startAgent(t, app.Cluster())
@@ -52,7 +52,7 @@ func TestTheTreeInArgoCDsCache(t *testing.T) {
 func TestLiveResources(t *testing.T) {
 	redis := miniredis.RunT(t)
 	start(t, func(o *controllers.Options) {
-		o.Redis = resourcetree.Address{HostPort: redis.Addr(), Plain: true}
+		o.Redis = argocache.Address{HostPort: redis.Addr(), Plain: true}
 		o.LiveResources = true
 	})
 	app, there := pulled(t)

@@ -8,12 +8,12 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/towline-io/towline/controllers/resourcetree"
+	"github.com/towline-io/towline/pkg/argocache"
 )
 
 // redisOptions are the flags about the Redis of the hub's Argo CD.
 type redisOptions struct {
-	redis    resourcetree.Address
+	redis    argocache.Address
 	compress string
 	live     bool
 }
@@ -71,7 +71,7 @@ func (o *redisOptions) validate() error {
 }
 
 // address is the Redis that is named.
-func (o *redisOptions) address() resourcetree.Address {
+func (o *redisOptions) address() argocache.Address {
 	a := o.redis
 	a.Plain = o.compress == plain
 	return a

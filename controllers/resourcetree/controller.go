@@ -15,6 +15,9 @@ import (
 )
 
 // +kubebuilder:rbac:groups=argoproj.io,resources=applications,verbs=get;list;watch
+// +kubebuilder:rbac:groups="",namespace=argocd,resources=configmaps,resourceNames=argocd-cmd-params-cm,verbs=get
+// +kubebuilder:rbac:groups="",namespace=argocd,resources=services,resourceNames=argocd-redis;argocd-redis-ha-haproxy;openshift-gitops-redis;openshift-gitops-redis-ha-haproxy,verbs=get
+// +kubebuilder:rbac:groups="",namespace=argocd,resources=secrets,resourceNames=argocd-redis;argocd-redis-initial-password;openshift-gitops-redis-initial-password;argocd-operator-redis-tls,verbs=get
 
 const (
 	// expiry is how long an entry lives: as long as Argo CD's own (--app-state-cache-expiration).

@@ -1,4 +1,4 @@
-package resourcetree
+package argocache
 
 import (
 	"context"
@@ -12,10 +12,6 @@ import (
 
 	"github.com/towline-io/towline/pkg/argoredis"
 )
-
-// +kubebuilder:rbac:groups="",namespace=argocd,resources=configmaps,resourceNames=argocd-cmd-params-cm,verbs=get
-// +kubebuilder:rbac:groups="",namespace=argocd,resources=services,resourceNames=argocd-redis;argocd-redis-ha-haproxy;openshift-gitops-redis;openshift-gitops-redis-ha-haproxy,verbs=get
-// +kubebuilder:rbac:groups="",namespace=argocd,resources=secrets,resourceNames=argocd-redis;argocd-redis-initial-password;openshift-gitops-redis-initial-password;argocd-operator-redis-tls,verbs=get
 
 // recent is for how long what was read counts. It is shorter than the pause after a failure: a password that has changed is
 // read anew before the next attempt.

@@ -1,17 +1,13 @@
-package resourcetree
+package argocache
 
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
-	"github.com/go-logr/logr"
-	"github.com/go-logr/logr/funcr"
-	dto "github.com/prometheus/client_model/go"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -97,61 +93,4 @@ func TestWhatIsNotFound(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestNoRedisIsNoFailure: it is told once, counted never, and looked for again minutes later.
-func TestNoRedisIsNoFailure(t *testing.T) {
-	o, log, before := &outage{}, &told{}, failed(t)
-	_, none := argoredis.Find(argoredis.Facts{Namespace: "argocd"})
-	for range 2 {
-		if wait := o.failed(log.into(t), time.Now(), none); wait < absence/2 || wait > 2*absence+time.Second {
-			t.Errorf("looked for after %s", wait)
-		}
-	}
-	if counted := failed(t) - before; counted != 0 {
-		t.Errorf("counted %v times", counted)
-	}
-	o.ended(log.into(t))
-	log.is(t, "does not know what", "is found")
-}
-
-// TestEachKindOfFailureIsTold once: that Redis is found but cannot be used, and that it is not found any more.
-func TestEachKindOfFailureIsTold(t *testing.T) {
-	o, log, before := &outage{}, &told{}, failed(t)
-	_, none := argoredis.Find(argoredis.Facts{Namespace: "argocd"})
-	refused := errors.New("connection refused")
-	for _, err := range []error{none, refused, refused, none, none, refused} {
-		o.failed(log.into(t), time.Now(), err)
-	}
-	o.ended(log.into(t))
-	o.ended(log.into(t))
-	if counted := failed(t) - before; counted != 3 {
-		t.Errorf("counted %v times", counted)
-	}
-	log.is(t, "does not know what", "connection refused", "does not know what", "connection refused", "answers again")
-}
-
-// told are the lines of a log.
-type told struct{ lines []string }
-
-func (l *told) into(t *testing.T) context.Context {
-	return logr.NewContext(t.Context(), funcr.New(func(_, args string) { l.lines = append(l.lines, args) }, funcr.Options{}))
-}
-
-// is checks that there is a line with each of those words, in that order, and none else.
-func (l *told) is(t *testing.T, words ...string) {
-	t.Helper()
-	if !slices.EqualFunc(l.lines, words, strings.Contains) {
-		t.Errorf("got\n%s", strings.Join(l.lines, "\n"))
-	}
-}
-
-// failed is how many failures are counted.
-func failed(t *testing.T) float64 {
-	t.Helper()
-	m := &dto.Metric{}
-	if err := failures.Write(m); err != nil {
-		t.Fatal(err)
-	}
-	return m.GetCounter().GetValue()
 }

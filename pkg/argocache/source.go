@@ -1,4 +1,4 @@
-package resourcetree
+package argocache
 
 import (
 	"context"

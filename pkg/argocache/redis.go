@@ -1,9 +1,10 @@
-package resourcetree
+package argocache
 
 import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"fmt"
 	"net"
 	"time"
@@ -21,30 +22,16 @@ const connections = 8
 // where the Redis of before goes on to answer.
 const lifetime = 10 * time.Minute
 
-// Store is a cache with entries that expire.
-type Store interface {
-	// Set writes an entry and tells those who listen to the channel.
-	Set(ctx context.Context, key, channel string, value []byte, expiry time.Duration) error
+// silence is how long a Redis that is listened to may say nothing before it is asked whether it is there.
+const silence = 30 * time.Second
 
-	// Renew has an entry live on, and tells whether it is there.
-	Renew(ctx context.Context, key string, expiry time.Duration) (bool, error)
-
-	// Remove takes an entry away, which need not be there, and tells those who listen to the channel.
-	Remove(ctx context.Context, key, channel string) error
-
-	// Plain tells whether Argo CD does not compress what it keeps there.
-	Plain(ctx context.Context) (bool, error)
-}
-
-// Redis is a Store.
+// Redis is that of an Argo CD.
 type Redis struct {
 	source Source
 	client *redis.Client
 }
 
-var _ Store = &Redis{}
-
-// silent drops what the library says of connections that fail: the controller says so once.
+// silent drops what the library says of connections that fail: those who use it say so once.
 type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
@@ -61,13 +48,13 @@ func NewRedis(source Source) *Redis {
 	return r
 }
 
-// Plain implements Store.
+// Plain tells whether Argo CD does not compress what it keeps there.
 func (r *Redis) Plain(ctx context.Context) (bool, error) {
 	e, err := r.source.Endpoint(ctx)
 	return e.Plain, err
 }
 
-// Set implements Store, in one round trip.
+// Set writes an entry and tells those who listen to the channel, in one round trip.
 func (r *Redis) Set(ctx context.Context, key, channel string, value []byte, expiry time.Duration) error {
 	_, err := r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		p.Set(ctx, key, value, expiry)
@@ -77,12 +64,12 @@ func (r *Redis) Set(ctx context.Context, key, channel string, value []byte, expi
 	return err
 }
 
-// Renew implements Store.
+// Renew has an entry live on, and tells whether it is there.
 func (r *Redis) Renew(ctx context.Context, key string, expiry time.Duration) (bool, error) {
 	return r.client.Expire(ctx, key, expiry).Result()
 }
 
-// Remove implements Store.
+// Remove takes an entry away, which need not be there, and tells those who listen to the channel.
 func (r *Redis) Remove(ctx context.Context, key, channel string) error {
 	_, err := r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		p.Del(ctx, key)
@@ -90,6 +77,45 @@ func (r *Redis) Remove(ctx context.Context, key, channel string) error {
 		return nil
 	})
 	return err
+}
+
+// Get is an entry; nil where there is none.
+func (r *Redis) Get(ctx context.Context, key string) ([]byte, error) {
+	value, err := r.client.Get(ctx, key).Bytes()
+	if errors.Is(err, redis.Nil) {
+		return nil, nil
+	}
+	return value, err
+}
+
+// Listen tells of each message to the channels of a pattern, until the connection fails or ctx ends. began is called once it listens:
+// what was said before is not heard.
+func (r *Redis) Listen(ctx context.Context, pattern string, began func(), heard func(channel string)) error {
+	messages := r.client.PSubscribe(ctx, pattern)
+	defer messages.Close()
+	defer context.AfterFunc(ctx, func() { messages.Close() })()
+	for asked := false; ctx.Err() == nil; {
+		message, err := messages.ReceiveTimeout(ctx, silence)
+		var late net.Error
+		switch m := message.(type) {
+		case *redis.Subscription:
+			began()
+		case *redis.Message:
+			heard(m.Channel)
+		}
+		switch {
+		case err == nil:
+			asked = false
+		case errors.As(err, &late) && late.Timeout() && !asked:
+			if err := messages.Ping(ctx); err != nil {
+				return err
+			}
+			asked = true
+		default:
+			return err
+		}
+	}
+	return ctx.Err()
 }
 
 func (r *Redis) dial(ctx context.Context, network, _ string) (net.Conn, error) {
