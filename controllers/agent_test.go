@@ -57,6 +57,9 @@ type agentRun struct {
 	// notComparedAfter is the agent's.
 	notComparedAfter time.Duration
 
+	// argoCDTree is the agent's.
+	argoCDTree string
+
 	// away makes every request to the hub fail, and refused counts those.
 	away    atomic.Bool
 	refused atomic.Int64
@@ -104,7 +107,7 @@ func startAgent(t *testing.T, cluster string, edits ...func(*agentRun)) *agentRu
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := agent.Add(ctx, mgr, hubSide, cluster, a.notComparedAfter); err != nil {
+	if err := agent.Add(ctx, mgr, hubSide, agent.Options{Namespace: cluster, NotComparedAfter: a.notComparedAfter, ArgoCDTree: a.argoCDTree}); err != nil {
 		t.Fatal(err)
 	}
 	var done sync.WaitGroup

@@ -171,7 +171,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			Events:    recorder,
 			MaxBytes:  o.ReportMaxBytes,
 		}, o.CRDInterval),
-		ResourceTree: o.resourceTree(ctx),
+		ResourceTree: o.resourceTree(ctx, known),
 	}
 	if o.AppInfo {
 		if err := metrics.Registry.Register(&appinfo.Collector{Reader: mgr.GetClient(), Leads: mgr.Elected()}); err != nil {
@@ -197,7 +197,7 @@ func placements(o Options, r *placement.Reconciler) func(ctrl.Manager, int) erro
 }
 
 // resourceTree is the controller of what argocd-server is shown.
-func (o Options) resourceTree(ctx context.Context) func(ctrl.Manager, int) error {
+func (o Options) resourceTree(ctx context.Context, known []resourcesync.Source) func(ctrl.Manager, int) error {
 	return func(mgr ctrl.Manager, concurrency int) error {
 		home := cmp.Or(o.Authorization.ArgoCDNamespace, DefaultArgoCDNamespace)
 		var source argocache.Source = o.Redis
@@ -210,9 +210,21 @@ func (o Options) resourceTree(ctx context.Context) func(ctrl.Manager, int) error
 			if r.Paths, err = resourcetree.NewPaths(ctx, mgr, home); err != nil {
 				return err
 			}
+			r.Reports = trees(known)
 		}
 		return r.SetupWithManager(mgr, concurrency) //nolint:contextcheck // a cache holds for as long as the manager
 	}
+}
+
+// trees has the agents' reports held with their trees, where they are among the sources; nil otherwise.
+func trees(known []resourcesync.Source) resourcetree.Reports {
+	for _, s := range known {
+		if agent, ok := s.(*resourcesync.Agent); ok {
+			agent.Trees = true
+			return agent
+		}
+	}
+	return nil
 }
 
 // dependencies is the controller of what travels beside Applications, without what it shares with others.

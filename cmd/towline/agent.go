@@ -73,7 +73,7 @@ func newAgentManager(ctx context.Context, config, hubConfig *rest.Config, o *age
 	if err != nil {
 		return nil, err
 	}
-	if err := agent.Add(ctx, mgr, hub, o.clusterName, o.notComparedAfter); err != nil {
+	if err := agent.Add(ctx, mgr, hub, o.agent()); err != nil {
 		return nil, err
 	}
 	return mgr, errors.Join(addProbes(mgr), mgr.Add(&memoryReleaser{}), mgr.AddReadyzCheck("hub", cacheFilled(hub.GetCache(), hubAway)))

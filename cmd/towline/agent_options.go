@@ -26,6 +26,8 @@ type agentOptions struct {
 	namespaces    []string
 
 	notComparedAfter time.Duration
+
+	argocdTree string
 }
 
 func newAgentOptions() *agentOptions {
@@ -43,6 +45,13 @@ func (o *agentOptions) addFlags(fs *pflag.FlagSet) {
 		"namespaces of the cluster in which the agent looks for Applications; default: all")
 	fs.DurationVar(&o.notComparedAfter, "not-compared-after", o.notComparedAfter,
 		"after how long without a comparison with Git the agent reports an Application as no longer compared; 0: never")
+	fs.StringVar(&o.argocdTree, "argocd-tree", o.argocdTree,
+		"namespace of the cluster's Argo CD, to report from its Redis what is not in Git: ReplicaSets, Pods and so on; default: none is read")
+}
+
+// agent is what the agent is told.
+func (o *agentOptions) agent() agent.Options {
+	return agent.Options{Namespace: o.clusterName, NotComparedAfter: o.notComparedAfter, ArgoCDTree: o.argocdTree}
 }
 
 // notComparedVariable is the variable of the add-on's AddOnDeploymentConfig, which Open Cluster Management puts into the environment. It
@@ -77,6 +86,9 @@ func (o *agentOptions) validate() error {
 		if len(validation.IsDNS1123Label(ns)) > 0 {
 			fail("--application-namespaces: %q cannot be a namespace", ns)
 		}
+	}
+	if o.argocdTree != "" && len(validation.IsDNS1123Label(o.argocdTree)) > 0 {
+		fail("--argocd-tree: %q cannot be a namespace", o.argocdTree)
 	}
 	if o.notComparedAfter != 0 && (o.notComparedAfter < minNotComparedAfter || o.notComparedAfter > maxNotComparedAfter) {
 		fail("--not-compared-after: %s is not between %s and %s, nor 0", o.notComparedAfter, minNotComparedAfter, maxNotComparedAfter)

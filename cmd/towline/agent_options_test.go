@@ -28,7 +28,7 @@ func parseAgent(t *testing.T, args ...string) *agentOptions {
 func TestAgentFlagsDoSomething(t *testing.T) {
 	hub := kubeconfig(t, "https://hub.example.com")
 	o := parseAgent(t, "--hub-kubeconfig="+hub, "--cluster-name=cluster1", "--application-namespaces=argocd,team-a",
-		"--health-probe-bind-address=:7", "--metrics-bind-address=:9", "--not-compared-after=0")
+		"--health-probe-bind-address=:7", "--metrics-bind-address=:9", "--not-compared-after=0", "--argocd-tree=argocd")
 	if err := o.validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -60,6 +60,12 @@ func TestAgentFlagsDoSomething(t *testing.T) {
 	if o.notComparedAfter != 0 || newAgentOptions().notComparedAfter != agent.DefaultNotComparedAfter {
 		t.Errorf("not compared after %s", o.notComparedAfter)
 	}
+	if got, want := o.agent(), (agent.Options{Namespace: "cluster1", ArgoCDTree: "argocd"}); got != want {
+		t.Errorf("the agent is told %+v", got)
+	}
+	if parseAgent(t).agent().ArgoCDTree != "" {
+		t.Error("trees are read without being asked for")
+	}
 	if m.LeaderElection {
 		t.Error("the agent would need rights to elect a leader")
 	}
@@ -78,6 +84,7 @@ func TestAgentValidate(t *testing.T) {
 		"--not-compared-after=9s":        "--not-compared-after",
 		"--not-compared-after=169h":      "--not-compared-after",
 		"--log-format=xml":               "--log-format",
+		"--argocd-tree=a/b":              "--argocd-tree",
 	} {
 		err := parseAgent(t, append(good, flag)...).validate()
 		if err == nil || !strings.Contains(err.Error(), says) {

@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"errors"
 	"net/http"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -18,7 +20,7 @@ import (
 
 // AddToScheme registers every type that the agent reads.
 func AddToScheme(s *runtime.Scheme) error {
-	return argocd.AddToScheme(s)
+	return errors.Join(argocd.AddToScheme(s), corev1.AddToScheme(s))
 }
 
 // ClusterCache limits the cache of the managed cluster to the Applications that came from the hub, in those

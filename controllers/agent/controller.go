@@ -37,6 +37,9 @@ type Reconciler struct {
 	// NotComparedAfter is how long the last comparison of an Application may lie back before the hub is told; 0 for ever.
 	NotComparedAfter time.Duration
 
+	// Trees knows of live resources; nil for nothing.
+	Trees *Trees
+
 	pace pace
 }
 
@@ -61,15 +64,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			"manifestWork", name)
 		return ctrl.Result{}, nil
 	}
-	report := appreport.Build(app, time.Now())
+	if wait := r.pace.wait(req.NamespacedName, name); wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
+	report := appreport.Build(app, time.Now(), r.Trees.of(ctx, req.NamespacedName)...)
 	again := appreport.NotCompared(report, app.CreationTimestamp.Time, time.Now(), r.NotComparedAfter)
 	if report.Status.Empty() && report.NotComparedSince == "" {
 		return ctrl.Result{RequeueAfter: again}, nil
 	}
-	if wait := r.pace.wait(req.NamespacedName, name); wait > 0 {
-		return ctrl.Result{RequeueAfter: wait}, nil
+	err = r.tell(ctx, app, report)
+	if r.Trees.refused(ctx, report, err) {
+		return ctrl.Result{RequeueAfter: Interval}, nil
 	}
-	return ctrl.Result{RequeueAfter: again}, r.tell(ctx, app, report)
+	return ctrl.Result{RequeueAfter: again}, err
 }
 
 // marked are the cluster's Applications that have the mark of a ManifestWork of that name.

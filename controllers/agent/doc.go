@@ -12,5 +12,10 @@
 // An Argo CD that stands still changes nothing on its Applications. The agent tells the hub once when an Application was
 // not compared for long, and once when it was: that Argo CD compares in time costs the hub nothing.
 //
+// With Options.ArgoCDTree it also reports the live resources that the cluster's Argo CD knows: what is in Git, and the ReplicaSets, Pods
+// and so on that come of it. Argo CD keeps them in its Redis and says there when they change. The agent listens to that one channel
+// and polls nothing; a tree is read when a report is made, at most every five seconds for changes of live resources alone. A Redis that
+// is away costs the reports their live resources and nothing else.
+//
 // It never changes anything on its cluster, and never deletes: reports go with their ManifestWorks.
 package agent

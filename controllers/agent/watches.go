@@ -19,6 +19,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/argocache"
 )
 
 const (
@@ -39,9 +40,18 @@ const (
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// Add registers the agent of that cluster namespace with a manager of the managed cluster. hub must be from NewHub, and
-// notComparedAfter is the Reconciler's.
-func Add(ctx context.Context, mgr ctrl.Manager, hub cluster.Cluster, namespace string, notComparedAfter time.Duration) error {
+// Options are what an agent is told.
+type Options struct {
+	// Namespace and NotComparedAfter are the Reconciler's.
+	Namespace        string
+	NotComparedAfter time.Duration
+
+	// ArgoCDTree is the namespace of the Argo CD of which live resources are read; empty: none are.
+	ArgoCDTree string
+}
+
+// Add registers the agent with a manager of the managed cluster. hub must be from NewHub.
+func Add(ctx context.Context, mgr ctrl.Manager, hub cluster.Cluster, o Options) error {
 	if err := mgr.Add(hub); err != nil {
 		return err
 	}
@@ -51,7 +61,11 @@ func Add(ctx context.Context, mgr ctrl.Manager, hub cluster.Cluster, namespace s
 	if err := mgr.Add(manager.RunnableFunc(func(ctx context.Context) error { return sayWhenAway(ctx, hub) })); err != nil {
 		return err
 	}
-	r := &Reconciler{Cluster: mgr.GetClient(), Hub: hub.GetClient(), Namespace: namespace, NotComparedAfter: notComparedAfter}
+	r := &Reconciler{Cluster: mgr.GetClient(), Hub: hub.GetClient(), Namespace: o.Namespace, NotComparedAfter: o.NotComparedAfter}
+	if o.ArgoCDTree != "" {
+		found := &argocache.Found{Reader: mgr.GetAPIReader(), Namespace: o.ArgoCDTree}
+		r.Trees = &Trees{Redis: argocache.NewRedis(found), Home: o.ArgoCDTree}
+	}
 	return r.setup(mgr, hub)
 }
 
@@ -71,7 +85,7 @@ func sayWhenAway(ctx context.Context, hub cluster.Cluster) error {
 }
 
 func (r *Reconciler) setup(mgr ctrl.Manager, hub cluster.Cluster) error {
-	return ctrl.NewControllerManagedBy(mgr).
+	b := ctrl.NewControllerManagedBy(mgr).
 		Named("agent").
 		For(&argocd.Application{}).
 		Watches(&argocd.Application{}, r.sameMark()).
@@ -80,8 +94,11 @@ func (r *Reconciler) setup(mgr ctrl.Manager, hub cluster.Cluster) error {
 			MaxConcurrentReconciles: 4,
 			CacheSyncTimeout:        hubPatience,
 			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstRetry, lastRetry),
-		}).
-		Complete(r)
+		})
+	if r.Trees != nil {
+		b.WatchesRawSource(r.Trees.changes(r.Cluster))
+	}
+	return b.Complete(r)
 }
 
 func workOf(obj client.Object) []string { return []string{obj.GetAnnotations()[apis.AnnotationWork]} }

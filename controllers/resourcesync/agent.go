@@ -31,6 +31,9 @@ type Agent struct {
 	reports cache.Cache
 	held    holdings
 	live    client.Reader
+
+	// Trees has the reports held with their trees of live resources, which Facts does not need.
+	Trees bool
 }
 
 var _ Source = &Agent{}
@@ -54,6 +57,21 @@ func (a *Agent) Facts(ctx context.Context, app *argocd.Application) (*observed.F
 		Source: a.Name(), UID: seen.UID, Version: seen.Version, ObservedAt: seen.ObservedAt, ReadAt: seen.ObservedAt,
 		NotComparedSince: seen.NotComparedSince, Status: seen.Status, Complete: seen.Complete, Detailed: seen.Detailed,
 	}, nil
+}
+
+// Tree is what can be believed of the live resources of an Application, those first that are in Git. It implements
+// resourcetree.Reports, and knows nothing unless Trees is set.
+func (a *Agent) Tree(ctx context.Context, app *argocd.Application) ([]v1alpha1.TreeNode, error) {
+	report, err := a.report(ctx, work.Key(app))
+	if report == nil || err != nil || !a.Trees {
+		return nil, err
+	}
+	key := types.NamespacedName{Namespace: app.ClusterNamespace(), Name: app.Name}
+	nodes, rejected := appreport.Tree(report, key, app.Status.Resources)
+	if rejected {
+		noteRejected(ctx, a.Name(), work.Key(app), report.ResourceVersion, "report.", []string{"tree"})
+	}
+	return nodes, nil
 }
 
 // report is the report of that name; nil when there is none.

@@ -149,6 +149,9 @@ func (a *Agent) hold(obj any) (any, error) {
 	}
 	out.Application, out.ObservedAt, out.NotComparedSince = r.Application, r.ObservedAt, r.NotComparedSince
 	out.Status, out.Unreadable, out.Truncated = r.Status, r.Unreadable, r.Truncated
+	if a.Trees {
+		out.Tree = r.Tree
+	}
 	appreport.Bound(out)
 	if !a.held.whole(key, size.Of(out)) {
 		appreport.Brief(out)

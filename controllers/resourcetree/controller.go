@@ -10,6 +10,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/tree"
 )
@@ -43,6 +44,9 @@ type Reconciler struct {
 
 	// Paths tells which Applications' resources argocd-server may reach; nil: none.
 	Paths *Paths
+
+	// Reports tells what clusters know of live resources; nil: nothing. Only Applications with a path have use for it.
+	Reports Reports
 
 	memory memory
 	outage outage
@@ -81,7 +85,7 @@ func (r *Reconciler) show(ctx context.Context, key types.NamespacedName, app *ar
 	if live {
 		lasts = liveExpiry
 	}
-	data := tree.Encode(app.Status.Resources, live)
+	data := tree.Encode(app.Status.Resources, live, r.reported(ctx, app, live)...)
 	digest := sha256.Sum256(data)
 	known := r.memory.get(key)
 	same := known.digest == digest
@@ -94,6 +98,18 @@ func (r *Reconciler) show(ctx context.Context, key types.NamespacedName, app *ar
 	r.outage.ended(ctx)
 	r.memory.remember(key, entry{digest: digest, at: time.Now()})
 	return wait.Jitter(lasts/renewals, 0.1), nil
+}
+
+// reported are the live resources of an Application. Where they cannot be read, the tree does without.
+func (r *Reconciler) reported(ctx context.Context, app *argocd.Application, live bool) []v1alpha1.TreeNode {
+	if !live || r.Reports == nil {
+		return nil
+	}
+	nodes, err := r.Reports.Tree(ctx, app)
+	if err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "The report on the Application's live resources cannot be read")
+	}
+	return nodes
 }
 
 // write makes the entry live on where it is said to be there, and otherwise, or where it is not, writes it.

@@ -35,6 +35,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 		b.WatchesRawSource(source.Kind(r.Paths.cache, &corev1.Secret{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofSecret))).
 			WatchesRawSource(source.Kind(r.Paths.cache, &corev1.ConfigMap{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofSettings), hubEnabledChanged()))
 	}
+	if r.Reports != nil {
+		b.WatchesRawSource(r.Reports.Changes(ofReport))
+	}
 	return b.Complete(r)
 }
 

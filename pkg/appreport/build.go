@@ -10,8 +10,9 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// Build is the report on a cluster's Application as it was seen at that time, without metadata of its own.
-func Build(app *argocd.Application, seen time.Time) *v1alpha1.ApplicationReport {
+// Build is the report on a cluster's Application as it was seen at that time, with those live resources of it, and without metadata of
+// its own.
+func Build(app *argocd.Application, seen time.Time, live ...v1alpha1.TreeNode) *v1alpha1.ApplicationReport {
 	status := app.Status.DeepCopy()
 	clean(status)
 	r := &v1alpha1.ApplicationReport{
@@ -21,7 +22,8 @@ func Build(app *argocd.Application, seen time.Time) *v1alpha1.ApplicationReport 
 		ObservedAt: seen.UTC().Format(time.RFC3339),
 	}
 	r.Unreadable = status.Unreadable
-	r.Truncated = fit(status, v1alpha1.MaxReportSize)
+	r.Tree, _ = hung(live, status.Resources)
+	r.Truncated = fit(status, &r.Tree, v1alpha1.MaxReportSize)
 	r.Status = *status
 	return r
 }
@@ -57,8 +59,9 @@ func Digest(r *v1alpha1.ApplicationReport) string {
 		Status      argocd.Status
 		Unreadable  []string
 		Truncated   *v1alpha1.Truncated
-		NotCompared string `json:",omitempty"`
-	}{r.Application, r.Status, r.Unreadable, r.Truncated, r.NotComparedSince}
+		NotCompared string              `json:",omitempty"`
+		Tree        []v1alpha1.TreeNode `json:",omitempty"`
+	}{r.Application, r.Status, r.Unreadable, r.Truncated, r.NotComparedSince, r.Tree}
 	said.Application.ResourceVersion, said.Status.ReconciledAt = "", ""
 	data, err := json.Marshal(said)
 	if err != nil {

@@ -22,6 +22,7 @@ const (
 	fieldConditions  = "conditions"
 	fieldResources   = "resources"
 	fieldSummary     = "summary"
+	fieldTree        = "tree"
 	fieldHistory     = "history"
 )
 

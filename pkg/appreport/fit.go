@@ -26,12 +26,13 @@ const (
 	shortMessage = 256
 )
 
-// fit brings a status within a size, by leaving out what is needed least. It returns what was left out; nil when
+// fit brings a status and a tree within a size, by leaving out what is needed least. It returns what was left out; nil when
 // nothing was.
-func fit(s *argocd.Status, limit int) *v1alpha1.Truncated {
+func fit(s *argocd.Status, tree *[]v1alpha1.TreeNode, limit int) *v1alpha1.Truncated {
 	var t v1alpha1.Truncated
 	t.Conditions = first(&s.Conditions, maxConditions)
 	t.Resources = first(&s.Resources, maxResources)
+	t.Tree = first(tree, maxNodes)
 	s.History = s.History[max(0, len(s.History)-maxHistory):]
 	var results *[]argocd.ResourceResult
 	if s.OperationState != nil && s.OperationState.SyncResult != nil {
@@ -42,9 +43,10 @@ func fit(s *argocd.Status, limit int) *v1alpha1.Truncated {
 		t.Images = first(&s.Summary.Images, maxImages)
 		t.ExternalURLs = first(&s.Summary.ExternalURLs, maxURLs)
 	}
-	if excess := size(s) - (limit - reserve); excess > 0 {
-		t.Messages = shorten(s)
-		if excess = size(s) - (limit - reserve); excess > 0 {
+	if excess := size(s) + size(*tree) - (limit - reserve); excess > 0 {
+		t.Messages = shorten(s, *tree)
+		if excess = size(s) + size(*tree) - (limit - reserve); excess > 0 {
+			t.Tree += drop(tree, &excess, always)
 			shed(s, results, excess, &t)
 		}
 	}
@@ -57,7 +59,7 @@ func fit(s *argocd.Status, limit int) *v1alpha1.Truncated {
 
 // Bound brings a report within its size, as its agent should have done.
 func Bound(r *v1alpha1.ApplicationReport) {
-	if cut := fit(&r.Status, v1alpha1.MaxReportSize); cut != nil {
+	if cut := fit(&r.Status, &r.Tree, v1alpha1.MaxReportSize); cut != nil {
 		r.Truncated = cut
 	}
 }
@@ -65,6 +67,7 @@ func Bound(r *v1alpha1.ApplicationReport) {
 // Brief leaves the lists of a report out, for want of room to hold them. They count as not read: what is known of them stays.
 func Brief(r *v1alpha1.ApplicationReport) {
 	s := &r.Status
+	r.Tree = nil
 	s.Resources, s.Summary, s.History = nil, nil, nil
 	if s.OperationState != nil && s.OperationState.SyncResult != nil {
 		s.OperationState.SyncResult.Resources = nil
@@ -145,7 +148,7 @@ func first[T any](list *[]T, limit int) int32 {
 }
 
 // shorten cuts all messages of lists, and tells whether one was longer.
-func shorten(s *argocd.Status) bool {
+func shorten(s *argocd.Status, tree []v1alpha1.TreeNode) bool {
 	cut := false
 	short := func(message *string) {
 		if len(*message) > shortMessage {
@@ -157,6 +160,11 @@ func shorten(s *argocd.Status) bool {
 	}
 	for i := range s.Resources {
 		if h := s.Resources[i].Health; h != nil {
+			short(&h.Message)
+		}
+	}
+	for i := range tree {
+		if h := tree[i].Health; h != nil {
 			short(&h.Message)
 		}
 	}

@@ -63,7 +63,8 @@ func Read(r *v1alpha1.ApplicationReport, key types.NamespacedName) Observation {
 	c.revision(fieldApplication, &o.Version)
 	o.ObservedAt = c.moment(fieldObservedAt, r.ObservedAt)
 	o.NotComparedSince = c.moment(fieldNotCompared, r.NotComparedSince)
-	if cut := fit(status, v1alpha1.MaxReportSize); cut != nil {
+	var none []v1alpha1.TreeNode
+	if cut := fit(status, &none, v1alpha1.MaxReportSize); cut != nil {
 		o.Truncated = cut
 	}
 	status.Conditions = firstOfEachType(status.Conditions)

@@ -14,7 +14,7 @@ func inWords(t *v1alpha1.Truncated) string {
 		count int32
 		of    string
 	}{
-		{t.Resources, "resources"}, {t.Results, "sync results"}, {t.Conditions, "conditions"},
+		{t.Resources, "resources"}, {t.Tree, "live resources"}, {t.Results, "sync results"}, {t.Conditions, "conditions"},
 		{t.History, "history entries"}, {t.Images, "images"}, {t.ExternalURLs, "addresses"},
 	} {
 		if part.count > 0 {

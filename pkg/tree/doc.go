@@ -15,6 +15,9 @@
 // With Path.Live, each resource has one node with a UID, Pods too. The UID is made of the name here as well: argocd-server needs
 // it to find the node, and asks the cluster by kind and name. Only events are looked up by UID, and so there are none.
 //
+// Where the cluster's agent reports the live resources that its own Argo CD knows, nodes have the UIDs of the cluster, and what the
+// resources in Git have made has nodes too, each with one parent. Decode reads them from an entry of that Argo CD.
+//
 // Keys and format are those of Argo CD 2.14 and 3.5 (util/cache, util/cache/appstate). It is pure; controllers/resourcetree
-// writes the entries.
+// writes the entries, controllers/agent reads those of its cluster.
 package tree

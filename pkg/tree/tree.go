@@ -6,10 +6,12 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
@@ -19,7 +21,16 @@ const version = "1.8.3"
 // Key is where Argo CD looks for the tree of an Application. home is the namespace of Argo CD itself: an Application
 // there goes by its name alone. Compressed entries have keys of their own.
 func Key(app types.NamespacedName, home string, compressed bool) string {
-	key := "app|resources-tree|" + instance(app, home) + "|" + version
+	return shardKey(app, home, compressed, "")
+}
+
+// ShardKey is where Argo CD keeps a further part of the tree of an Application, from 1 on.
+func ShardKey(app types.NamespacedName, home string, compressed bool, shard int) string {
+	return shardKey(app, home, compressed, "|"+strconv.Itoa(shard))
+}
+
+func shardKey(app types.NamespacedName, home string, compressed bool, shard string) string {
+	key := "app|resources-tree|" + instance(app, home) + shard + "|" + version
 	if compressed {
 		key += ".gz"
 	}
@@ -28,7 +39,21 @@ func Key(app types.NamespacedName, home string, compressed bool) string {
 
 // Channel is where argocd-server hears that the tree of an Application has changed.
 func Channel(app types.NamespacedName, home string) string {
-	return "app|managed-resources|" + instance(app, home) + "|" + version
+	return channelBegins + instance(app, home) + channelEnds
+}
+
+// Channels are those of all Applications of an Argo CD, as a pattern of Redis.
+const Channels = channelBegins + "*" + channelEnds
+
+const channelBegins, channelEnds = "app|managed-resources|", "|" + version
+
+// OfChannel is the Application of a channel.
+func OfChannel(channel, home string) types.NamespacedName {
+	name := strings.TrimSuffix(strings.TrimPrefix(channel, channelBegins), channelEnds)
+	if namespace, name, elsewhere := strings.Cut(name, "_"); elsewhere {
+		return types.NamespacedName{Namespace: namespace, Name: name}
+	}
+	return types.NamespacedName{Namespace: home, Name: name}
 }
 
 func instance(app types.NamespacedName, home string) string {
@@ -41,6 +66,9 @@ func instance(app types.NamespacedName, home string) string {
 // tree is Argo CD's ApplicationTree, as far as it is known here.
 type tree struct {
 	Nodes []node `json:"nodes,omitempty"`
+
+	// ShardsCount is how many entries it takes, of which the first says so. Towline writes one.
+	ShardsCount int `json:"shardsCount,omitempty"`
 }
 
 type node struct {
@@ -52,10 +80,16 @@ type node struct {
 	UID        string         `json:"uid,omitempty"`
 	ParentRefs []parent       `json:"parentRefs,omitempty"`
 	Health     *argocd.Health `json:"health,omitempty"`
+	CreatedAt  string         `json:"createdAt,omitempty"`
 }
 
+// parent is the resource that has made one. argocd-server goes by its name, the UI by its UID.
 type parent struct {
-	UID string `json:"uid"`
+	Group     string `json:"group,omitempty"`
+	Kind      string `json:"kind,omitempty"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name,omitempty"`
+	UID       string `json:"uid"`
 }
 
 const (
@@ -68,8 +102,13 @@ const (
 
 // Encode is the tree of an Application with those resources, in JSON: the same for the same resources, in whatever
 // order they are. Hooks are not among them: they run and are done. live is what Path.Live says: without it, argocd-server
-// refuses whatever it is asked about a resource.
-func Encode(resources []argocd.ResourceStatus, live bool) []byte {
+// refuses whatever it is asked about a resource. What the cluster reports of its live resources, as appreport.Tree has it, counts only
+// with it.
+func Encode(resources []argocd.ResourceStatus, live bool, reported ...v1alpha1.TreeNode) []byte {
+	var known reports
+	if live {
+		known = reportsOf(reported)
+	}
 	var guards, shown, pods []node
 	for i := range resources {
 		r := &resources[i]
@@ -77,13 +116,14 @@ func Encode(resources []argocd.ResourceStatus, live bool) []byte {
 		switch {
 		case r.Hook:
 		case live:
-			shown = append(shown, n.found())
+			shown = append(shown, known.complete(n.found()))
 		case n.pod():
 			pods = append(pods, n)
 		default:
 			guards, shown = append(guards, n.guard()), append(shown, n.identified())
 		}
 	}
+	shown = append(shown, known.made...)
 	t := tree{}
 	for _, nodes := range [][]node{guards, shown, pods} {
 		slices.SortFunc(nodes, node.compare)
@@ -101,7 +141,7 @@ func (n node) pod() bool { return n.Group == "" && n.Kind == "Pod" }
 
 // guard is the node that argocd-server finds when it is asked for a resource, and refuses, as it has no UID.
 func (n node) guard() node {
-	n.Health, n.ParentRefs = nil, []parent{{nobody}}
+	n.Health, n.ParentRefs = nil, []parent{{UID: nobody}}
 	return n
 }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// MaxReportSize is how many bytes of JSON the application, status and
+// MaxReportSize is how many bytes of JSON the application, status, tree and
 // truncated of an ApplicationReport come to at most.
 const MaxReportSize = 256 * 1024
 
@@ -55,6 +55,16 @@ type ApplicationReport struct {
 	// +kubebuilder:validation:Format=date-time
 	NotComparedSince string `json:"notComparedSince,omitempty"`
 
+	// tree has the live resources of the Application, as the cluster's Argo CD
+	// knows them: those that are in Git, and what they have made, such as
+	// ReplicaSets and Pods. It is there where the agent is told to read them.
+	// What is in Git comes first, then what that has made, and so on; among
+	// their like first what needs attention.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=500
+	Tree []TreeNode `json:"tree,omitempty"`
+
 	// unreadable names the fields of the Application's status that are there
 	// and that this agent cannot read, as a newer Argo CD may write them. What
 	// the hub knows of them stays.
@@ -99,9 +109,60 @@ type ReportedApplication struct {
 	ResourceVersion string `json:"resourceVersion"`
 }
 
+// TreeNode is a live resource on the cluster.
+type TreeNode struct {
+	// group is the resource's API group; empty for the core group.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Group string `json:"group,omitempty"`
+
+	// version is the version of the API group.
+	// +optional
+	// +kubebuilder:validation:MaxLength=63
+	Version string `json:"version,omitempty"`
+
+	// kind is the resource's kind.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=63
+	Kind string `json:"kind"`
+
+	// namespace is the resource's namespace; empty for a cluster-wide one.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Namespace string `json:"namespace,omitempty"`
+
+	// name is the resource's name.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// uid is the resource's UID on the cluster.
+	// +required
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=64
+	UID string `json:"uid"`
+
+	// parent is the UID of the resource that has made this one; empty for one
+	// that is in Git.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	Parent string `json:"parent,omitempty"`
+
+	// health is the resource's health, where Argo CD has one for its kind.
+	// +optional
+	Health *argocd.Health `json:"health,omitempty"`
+
+	// createdAt is when the resource was made.
+	// +optional
+	// +kubebuilder:validation:MaxLength=64
+	CreatedAt string `json:"createdAt,omitempty"`
+}
+
 // Truncated counts what was left out of a report. What is left out is the
 // same whenever the Application is the same: messages are cut first, then the
-// oldest history goes, the last images and addresses, the sync results that
+// last of the tree goes, the oldest history, the last images and addresses, the sync results that
 // went well, the resources that are synced and healthy, and last what needs
 // attention.
 type Truncated struct {
@@ -118,6 +179,11 @@ type Truncated struct {
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	Resources int32 `json:"resources,omitempty"`
+
+	// tree is how many live resources were left out of the tree.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Tree int32 `json:"tree,omitempty"`
 
 	// results is how many resources of the sync result were left out.
 	// +optional

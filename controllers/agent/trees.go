@@ -1,0 +1,156 @@
+package agent
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/argocache"
+	"github.com/towline-io/towline/pkg/tree"
+)
+
+const (
+	// treeInterval is how long after Argo CD's word that a tree has changed the tree is read. What changes meanwhile is read with it:
+	// Argo CD gives that word for each change of each live resource.
+	treeInterval = 5 * time.Second
+
+	// redisPause is how long Redis is left alone after a failure.
+	redisPause = 15 * time.Second
+
+	// olderHub is how long reports go without a tree to a hub that does not know the field.
+	olderHub = 10 * time.Minute
+
+	// maxShards is how many entries of a tree are read, of a hundred live resources each.
+	maxShards = 20
+)
+
+// Trees reads what the cluster's Argo CD keeps in its Redis of live resources. Nil is one that knows nothing.
+type Trees struct {
+	// Redis is that of the cluster's Argo CD.
+	Redis *argocache.Redis
+
+	// Home is the namespace of that Argo CD.
+	Home string
+
+	mu     sync.Mutex
+	until  time.Time // before which nothing is read
+	failed bool      // what was read last; it has been told
+}
+
+// of are the live resources of an Application; nil where nothing is known. Redis is asked for each report that is made: a tree is read
+// in the moment in which it is needed, and the agent holds none.
+func (t *Trees) of(ctx context.Context, app types.NamespacedName) []v1alpha1.TreeNode {
+	if t == nil || t.paused() {
+		return nil
+	}
+	nodes, err := t.read(ctx, app)
+	if ctx.Err() == nil {
+		t.note(ctx, err)
+	}
+	return nodes
+}
+
+// read reads a tree. One of which a part is missing is being written, and read again when Argo CD says so.
+func (t *Trees) read(ctx context.Context, app types.NamespacedName) ([]v1alpha1.TreeNode, error) {
+	plain, err := t.Redis.Plain(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []v1alpha1.TreeNode
+	key, shards := tree.Key(app, t.Home, !plain), 1
+	for i := 0; i < min(shards, maxShards); i++ {
+		if i > 0 {
+			key = tree.ShardKey(app, t.Home, !plain, i)
+		}
+		entry, err := t.Redis.Get(ctx, key)
+		if entry == nil || err != nil {
+			return all, err
+		}
+		nodes, of, err := tree.Decode(entry, !plain)
+		if err != nil {
+			ctrl.LoggerFrom(ctx).V(1).Info("The tree in Argo CD's cache cannot be read", "because", err.Error())
+			return all, nil
+		}
+		if all = append(all, nodes...); i == 0 {
+			shards = of
+		}
+	}
+	return all, nil
+}
+
+func (t *Trees) paused() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return time.Now().Before(t.until)
+}
+
+// note tells of a failure of Redis, and of its end, and leaves Redis alone for a while after one.
+func (t *Trees) note(ctx context.Context, err error) {
+	t.mu.Lock()
+	was := t.failed
+	if t.failed = err != nil; t.failed {
+		t.until = time.Now().Add(redisPause)
+	}
+	t.mu.Unlock()
+	switch {
+	case err != nil && !was:
+		ctrl.LoggerFrom(ctx).Error(err, "The Redis of the cluster's Argo CD cannot be read: reports go to the hub without live resources. "+
+			"Where a connection times out, a NetworkPolicy may keep the agent from it: see docs/agent.md")
+	case err == nil && was:
+		ctrl.LoggerFrom(ctx).Info("The Redis of the cluster's Argo CD answers again")
+	}
+}
+
+// refused tells whether a report was refused because the hub does not know of trees. The next ones go without.
+func (t *Trees) refused(ctx context.Context, report *v1alpha1.ApplicationReport, err error) bool {
+	if t == nil || err == nil || len(report.Tree) == 0 || !strings.Contains(err.Error(), "field not declared in schema") {
+		return false
+	}
+	ctrl.LoggerFrom(ctx).Info("The hub does not know of live resources: upgrade Towline there. Reports go without them", "for", olderHub.String())
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.until = time.Now().Add(olderHub)
+	return true
+}
+
+// changes makes requests for the Applications whose trees change, by Argo CD's own word. It asks for all of them when it begins to
+// listen: what Argo CD has said before was not heard.
+func (t *Trees) changes(cluster client.Reader) source.Source {
+	return source.Func(func(ctx context.Context, q queue) error {
+		go func() {
+			for ctx.Err() == nil {
+				err := t.Redis.Listen(ctx, tree.Channels, func() { t.askAll(ctx, cluster, q) }, func(channel string) {
+					q.AddAfter(reconcile.Request{NamespacedName: tree.OfChannel(channel, t.Home)}, treeInterval)
+				})
+				if ctx.Err() == nil {
+					t.note(ctx, err)
+				}
+				select {
+				case <-ctx.Done():
+				case <-time.After(redisPause):
+				}
+			}
+		}()
+		return nil
+	})
+}
+
+// askAll asks for all Applications.
+func (t *Trees) askAll(ctx context.Context, cluster client.Reader, q queue) {
+	apps := &argocd.ApplicationList{}
+	if err := cluster.List(ctx, apps, client.UnsafeDisableDeepCopy); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "The Applications cannot be listed")
+	}
+	for i := range apps.Items {
+		q.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&apps.Items[i])})
+	}
+}
