@@ -20,6 +20,32 @@
 {{- $workload := .object.spec.agentSpec.workload -}}
 {{- $_ := set $workload "manifests" (append $workload.manifests (include "towline.agentNetworkPolicy" .root | fromYaml)) -}}
 {{- end -}}
+{{- if .root.Values.addons.agent.argocdTree -}}
+{{- range .object.spec.agentSpec.workload.manifests -}}
+{{- if and (eq .kind "Deployment") (eq .metadata.name "towline-agent") -}}
+{{- $container := index .spec.template.spec.containers 0 -}}
+{{- $_ := set $container "args" (append $container.args "--argocd-tree={{ARGOCD_NAMESPACE}}") -}}
+{{- else if and (eq .kind "Role") (eq .metadata.name "towline-agent") -}}
+{{- $_ := set . "rules" (concat .rules (include "towline.agentTreeRules" $ | fromYamlArray)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+
+{{/* On a cluster: what the agent reads of Argo CD's objects, to find its Redis. */}}
+{{- define "towline.agentTreeRules" -}}
+- apiGroups: [""]
+  resources: [configmaps]
+  resourceNames: [argocd-cmd-params-cm]
+  verbs: [get]
+- apiGroups: [""]
+  resources: [services]
+  resourceNames: [argocd-redis, argocd-redis-ha-haproxy, openshift-gitops-redis, openshift-gitops-redis-ha-haproxy]
+  verbs: [get]
+- apiGroups: [""]
+  resources: [secrets]
+  resourceNames: [argocd-redis, argocd-redis-initial-password, openshift-gitops-redis-initial-password, argocd-operator-redis-tls]
+  verbs: [get]
 {{- end }}
 
 {{/* On a cluster: the agent's metrics are in the clear, so that they are for namespaces with a label alone. */}}
