@@ -1,0 +1,123 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/towline-io/towline/e2e/towline"
+)
+
+// documentedYAML is a block of YAML. One in a list is indented.
+var documentedYAML = regexp.MustCompile("(?ms)^( *)```yaml\n(.*?)^ *```$")
+
+// unserved are kinds of the documentation that the hub of a fleet does not have, each with the reason.
+var unserved = map[string]string{
+	"ClusterManager": "the fleet runs Open Cluster Management without its operator",
+}
+
+// wholes are objects of which the documentation shows a part, by the key that the part has. The part goes into the key.
+var wholes = map[string]string{
+	"metadata": `{apiVersion: argoproj.io/v1alpha1, kind: Application, spec: {project: default,
+		source: {repoURL: "https://git.example.com/x.git", path: x}, destination: {server: "https://kubernetes.default.svc"}}}`,
+	"spec": `{apiVersion: cluster.open-cluster-management.io/v1beta1, kind: Placement}`,
+	"args": `{apiVersion: v1, kind: Pod, spec: {containers: [{name: main, image: example}]}}`,
+}
+
+// wholeOf completes a part that the documentation shows, in Argo CD's namespace.
+func wholeOf(key string, part map[string]any) *unstructured.Unstructured {
+	GinkgoHelper()
+	u := &unstructured.Unstructured{}
+	Expect(yaml.Unmarshal([]byte(strings.ReplaceAll(wholes[key], "\t", "")), &u.Object)).To(Succeed())
+	if key == "args" {
+		containers, _, err := unstructured.NestedSlice(u.Object, "spec", "containers")
+		Expect(err).NotTo(HaveOccurred())
+		containers[0].(map[string]any)[key] = part[key]
+		Expect(unstructured.SetNestedSlice(u.Object, containers, "spec", "containers")).To(Succeed())
+	} else {
+		u.Object[key] = part[key]
+	}
+	u.SetName("documented")
+	u.SetNamespace(argocdNamespace)
+	return u
+}
+
+// documentedObjects are those of the pages, with where each stands. A file of kustomize is no object: the tests of deploy build it.
+func documentedObjects() (objects []*unstructured.Unstructured, where []string) {
+	GinkgoHelper()
+	var pages []string
+	for _, pattern := range []string{"*.md", "docs/*.md"} {
+		found, err := filepath.Glob(filepath.Join(towline.Root(), pattern))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(found).NotTo(BeEmpty())
+		pages = append(pages, found...)
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		Expect(err).NotTo(HaveOccurred())
+		for _, block := range documentedYAML.FindAllStringSubmatch(string(text), -1) {
+			shown := regexp.MustCompile("(?m)^"+block[1]).ReplaceAllString(block[2], "")
+			for document := range strings.SplitSeq(shown, "\n---\n") {
+				object := map[string]any{}
+				Expect(yaml.UnmarshalStrict([]byte(document), &object)).To(Succeed(), page)
+				u := &unstructured.Unstructured{Object: object}
+				switch {
+				case object["components"] != nil, object["resources"] != nil:
+					continue
+				case object["kind"] == nil:
+					Expect(object).To(HaveLen(1), page)
+					for key := range object {
+						Expect(wholes).To(HaveKey(key), page)
+						u = wholeOf(key, object)
+					}
+				}
+				objects = append(objects, u)
+				where = append(where, fmt.Sprintf("%s %s/%s", filepath.Base(page), u.GetKind(), u.GetName()))
+			}
+		}
+	}
+	return objects, where
+}
+
+var _ = Describe("The documentation", func() {
+	It("shows objects that the hub takes", func(ctx SpecContext) {
+		objects, where := documentedObjects()
+		Expect(len(objects)).To(BeNumerically(">=", 14))
+		applied := 0
+		for i, u := range objects {
+			_, err := hub.RESTMapper().RESTMapping(u.GroupVersionKind().GroupKind(), u.GroupVersionKind().Version)
+			if reason := unserved[u.GetKind()]; reason != "" {
+				Expect(meta.IsNoMatchError(err)).To(BeTrue(), "%s: %v, though %s", where[i], err, reason)
+				continue
+			}
+			Expect(err).NotTo(HaveOccurred(), where[i])
+			if ns := u.GetNamespace(); ns != "" {
+				namespaceOn(ctx, hub, ns)
+			}
+			Expect(dryRun(ctx, u)).To(Succeed(), where[i])
+			applied++
+		}
+		AddReportEntry(fmt.Sprintf("the hub takes %d of %d objects: %s", applied, len(objects), strings.Join(where, ", ")))
+	})
+
+	It("would be found to show a field that the hub does not know", func(ctx SpecContext) {
+		u := wholeOf("spec", map[string]any{"spec": map[string]any{"tolerates": "all"}})
+		Expect(dryRun(ctx, u)).To(MatchError(ContainSubstring("tolerates")))
+	})
+})
+
+// dryRun has the API server of the hub check an object as if it were applied, with all policies, and take no field that it does not know.
+func dryRun(ctx context.Context, u *unstructured.Unstructured) error {
+	return hub.Patch(ctx, u.DeepCopy(), client.Apply, client.DryRunAll, client.ForceOwnership, //nolint:staticcheck // objects of any kind
+		client.FieldOwner("documentation"), client.FieldValidation("Strict"))
+}
