@@ -92,11 +92,13 @@ var _ = Describe("Each alert", Ordered, Serial, long, func() {
 		began := time.Now()
 		back := refuseTowline(ctx, "multiclusterapplicationsetreports", "create", "patch", "update")
 		goAstray(ctx)
+		e.fires(ctx, "TowlineReconcileErrors", began)
 		e.fires(ctx, "TowlineReportLag", began)
 		e.fires(ctx, "TowlineApplicationsBlocked "+apis.ReasonClusterNotFound, began)
 		began = time.Now()
 		back(ctx)
 		e.clears(ctx, "TowlineReportLag", began)
+		e.clears(ctx, "TowlineReconcileErrors", began)
 
 		set := must(f.Hub.Kubectl(ctx, "get", "applicationset", "--namespace", argocdNamespace, "alerts", "--output", "jsonpath={.metadata.uid}"))
 		must(f.Hub.Kubectl(ctx, "patch", "applicationset", "--namespace", argocdNamespace, "alerts", "--type=merge",
