@@ -27,12 +27,13 @@ var _ = Describe("Each alert", Ordered, Serial, long, func() {
 	// slow has the hub take longer for what Towline writes than the alerts on slowness allow.
 	slow := func(ctx context.Context, alert, resource string, change func(context.Context)) {
 		GinkgoHelper()
+		began := e.begins(ctx, alert)
 		over := delayed(ctx, resource)
-		e.fires(ctx, alert, time.Now(), func(ctx context.Context) error {
+		e.fires(ctx, alert, began, func(ctx context.Context) error {
 			change(ctx)
 			return nil
 		})
-		began := time.Now()
+		began = time.Now()
 		over(ctx)
 		e.clears(ctx, alert, began)
 	}
@@ -46,7 +47,7 @@ var _ = Describe("Each alert", Ordered, Serial, long, func() {
 	AfterAll(func() { AddReportEntry("each alert, with a second for each minute of its expression", e.String()) })
 
 	It("of no Towline and no leader", func(ctx SpecContext) {
-		began := time.Now()
+		began := e.begins(ctx, "TowlineDown", "TowlineNoLeader")
 		Expect(tow.Kill()).To(Succeed())
 		started := false
 		DeferCleanup(func(ctx SpecContext) {
@@ -69,8 +70,8 @@ var _ = Describe("Each alert", Ordered, Serial, long, func() {
 		app := standalone(ctx, "alert-orphan", on)
 		expectHealthy(ctx, app.Name)
 		w := workOf(app)
+		began := e.begins(ctx, "TowlineApplicationsOrphaned")
 		lose(ctx, app)
-		began := time.Now()
 		Expect(tow.Restart(ctx)).To(Succeed())
 		e.fires(ctx, "TowlineApplicationsOrphaned", began)
 		began = time.Now()
@@ -89,7 +90,7 @@ var _ = Describe("Each alert", Ordered, Serial, long, func() {
 	})
 
 	It("of a report that lags behind, and of one that has no room", func(ctx SpecContext) {
-		began := time.Now()
+		began := e.begins(ctx, "TowlineReconcileErrors", "TowlineReportLag", "TowlineApplicationsBlocked")
 		back := refuseTowline(ctx, "multiclusterapplicationsetreports", "create", "patch", "update")
 		goAstray(ctx)
 		e.fires(ctx, "TowlineReconcileErrors", began)
@@ -103,7 +104,7 @@ var _ = Describe("Each alert", Ordered, Serial, long, func() {
 		set := must(f.Hub.Kubectl(ctx, "get", "applicationset", "--namespace", argocdNamespace, "alerts", "--output", "jsonpath={.metadata.uid}"))
 		must(f.Hub.Kubectl(ctx, "patch", "applicationset", "--namespace", argocdNamespace, "alerts", "--type=merge",
 			`--patch={"spec":{"syncPolicy":{"applicationsSync":"create-only"}}}`)) // it leaves alone what its generator does not ask for
-		began = time.Now()
+		began = e.begins(ctx, "TowlineReportTruncated")
 		for i := range 1500 {
 			app := fixture.Application(fmt.Sprintf("alert-full-%04d-%s", i, strings.Repeat("x", 200))).Cluster(strings.Repeat("nowhere", 8)).Obj()
 			app.UID = ""
@@ -124,7 +125,7 @@ var _ = Describe("Each alert", Ordered, Serial, long, func() {
 		for _, app := range []*argocd.Application{deleting, misread} {
 			expectAtRest(ctx, app.Name)
 		}
-		began := time.Now()
+		began := e.begins(ctx, "TowlineFeedbackRejected", "TowlineClusterStale", "TowlineDeletionStuck")
 		Expect(f.Cluster(on).StopAgent(ctx)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster(on).StartAgent(ctx)).To(Succeed()) })
 		misreported(ctx, must(read(hub, workOf(misread))(ctx)))
@@ -142,7 +143,7 @@ var _ = Describe("Each alert", Ordered, Serial, long, func() {
 	It("of somebody who writes works that Towline writes", func(ctx SpecContext) {
 		app := standalone(ctx, "alert-fought-over", on)
 		expectAtRest(ctx, app.Name)
-		began := time.Now()
+		began := e.begins(ctx, "TowlineWritesOnQuietHub")
 		e.fires(ctx, "TowlineWritesOnQuietHub", began, func(ctx context.Context) error {
 			return hub.Patch(ctx, workOf(app), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"manifestConfigs":null}}`)))
 		})
@@ -150,7 +151,7 @@ var _ = Describe("Each alert", Ordered, Serial, long, func() {
 	})
 
 	It("of what an Application needs", func(ctx SpecContext) {
-		began := time.Now()
+		began := e.begins(ctx, "TowlineDependenciesFailing")
 		needy := standalone(ctx, "alert-needy", on, func(b *fixture.ApplicationBuilder) {
 			b.Annotation(apis.AnnotationWith, "secret/alert-missing")
 		})
@@ -169,6 +170,8 @@ var _ = Describe("Each alert", Ordered, Serial, long, func() {
 		nobody := fmt.Sprintf("127.0.0.1:%d", ports[0])
 		token := filepath.Join(GinkgoT().TempDir(), "token")
 		Expect(os.WriteFile(token, []byte(tokenOf(ctx, "search-reader")), 0o600)).To(Succeed())
+		poors := []string{"TowlineSearchFailing", "TowlineRedisFailing", "TowlineMemoryHigh"}
+		began := e.begins(ctx, poors...)
 		poor, err := towline.Start(ctx, f, towline.Options{
 			Binary: binary, Name: "towline-poor", Env: []string{"GOMEMLIMIT=30MiB"},
 			Args: []string{"--argocd-redis=" + nobody, "--resource-source=agent,search", "--search-url=https://" + nobody, "--search-token-file=" + token},
@@ -176,16 +179,15 @@ var _ = Describe("Each alert", Ordered, Serial, long, func() {
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(poor.Stop)
 		e.p, _ = startPrometheus(ctx, scraped{Hurried: true, Towlines: []string{tow.Metrics, poor.Metrics}})
-		began := time.Now()
 		tow.Stop()
 		DeferCleanup(func(ctx SpecContext) { Expect(tow.Restart(context.WithoutCancel(ctx))).To(Succeed()) })
-		for _, alert := range []string{"TowlineSearchFailing", "TowlineRedisFailing", "TowlineMemoryHigh"} {
+		for _, alert := range poors {
 			e.fires(ctx, alert, began)
 		}
 		poor.Stop()
 		began = time.Now()
 		Expect(tow.Restart(ctx)).To(Succeed())
-		for _, alert := range []string{"TowlineSearchFailing", "TowlineRedisFailing", "TowlineMemoryHigh"} {
+		for _, alert := range poors {
 			e.clears(ctx, alert, began)
 		}
 	})

@@ -128,6 +128,15 @@ type episodes struct {
 	seen []*episode
 }
 
+// begins waits until none of these alerts fires, so that what is done next is what makes them fire.
+func (e *episodes) begins(ctx context.Context, alerts ...string) time.Time {
+	GinkgoHelper()
+	for _, alert := range alerts {
+		Eventually(ctx, e.p.firing).ShouldNot(ContainElement(HavePrefix(alert)))
+	}
+	return time.Now()
+}
+
 // fires waits until an alert fires. Its name begins so; a reason may follow. What is to go on until then is done again each time that it
 // does not: an API server takes a moment to know of a webhook.
 func (e *episodes) fires(ctx context.Context, alert string, began time.Time, again ...func(context.Context) error) {
