@@ -90,7 +90,7 @@ func TestRightsOfACMAreThoseOfItsControllers(t *testing.T) {
 	}
 	args := []string{"tool", "-modfile=../.ci/tools/go.mod", "controller-gen", "rbac:roleName=towline-controller", "output:stdout"}
 	left := 0
-	for _, pkg := range strings.Fields(string(list)) {
+	for pkg := range strings.FieldsSeq(string(list)) {
 		switch {
 		case strings.HasSuffix(pkg, "/controllers/gitopscluster"):
 			left++
