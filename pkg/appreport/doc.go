@@ -6,5 +6,7 @@
 // A value that does not fit is left out and spoils nothing else. Both keep a report within its size, by leaving out
 // the same things in the same order every time.
 //
+// Of live resources that are not in Git, Tree believes what hangs from those that are.
+//
 // It is pure. controllers/agent builds reports; controllers/resourcesync reads them.
 package appreport
