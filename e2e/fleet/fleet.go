@@ -37,11 +37,9 @@ func newFleet(dirs paths, status Status, c control) (*Fleet, error) {
 		if err != nil {
 			return nil, err
 		}
-		common := ControlPlane{name: plane.Name, fleet: f, config: config, argocd: plane.ArgoCD}
+		common := ControlPlane{name: plane.Name, fleet: f, config: config, argocd: plane.ArgoCD, redis: plane.Redis}
 		if plane.Name == hubName {
-			f.Hub = &Hub{
-				ControlPlane: common, url: status.ArgoCD, redis: status.Redis, maestro: status.Maestro, maestroGRPC: status.MaestroGRPC,
-			}
+			f.Hub = &Hub{ControlPlane: common, url: status.ArgoCD, maestro: status.Maestro, maestroGRPC: status.MaestroGRPC}
 		} else {
 			f.clusters = append(f.clusters, &Cluster{ControlPlane: common})
 		}

@@ -16,7 +16,6 @@ type Status struct {
 	Supervisor ProcessRef `json:"supervisor"`
 	Git        string     `json:"git,omitempty"`
 	ArgoCD     string     `json:"argocd,omitempty"`
-	Redis      string     `json:"redis,omitempty"`
 	// Maestro is the root of Maestro's REST API, and MaestroGRPC the address of its gRPC server, where there is Maestro.
 	Maestro     string        `json:"maestro,omitempty"`
 	MaestroGRPC string        `json:"maestroGRPC,omitempty"`
@@ -30,6 +29,8 @@ type PlaneStatus struct {
 	Kubeconfig string `json:"kubeconfig"`
 	// ArgoCD is the version of its Argo CD, by the name that Options has for it.
 	ArgoCD string `json:"argocd,omitempty"`
+	// Redis is the address of its Argo CD's.
+	Redis string `json:"redis,omitempty"`
 	// Available is the status of the ManagedCluster's condition; it is asked for, not kept.
 	Available string          `json:"available,omitempty"`
 	Processes []ProcessStatus `json:"processes"`
@@ -64,7 +65,6 @@ func (s *supervisor) status() Status {
 	}
 	if s.hub != nil && !s.opts.HubControlPlaneOnly {
 		status.ArgoCD = "http://" + s.hub.address("argocd-server")
-		status.Redis = s.hub.address("redis")
 	}
 	if s.hub != nil && s.opts.Transport == TransportMaestro {
 		status.Maestro, status.MaestroGRPC = s.hub.maestroURL(), s.hub.address("maestro-grpc-server")
@@ -75,6 +75,9 @@ func (s *supervisor) status() Status {
 func (s *supervisor) planeStatus(p *plane) PlaneStatus {
 	status := PlaneStatus{
 		Name: p.name, Server: "https://" + p.address("kube-apiserver"), Kubeconfig: s.paths.kubeconfig(p.name), ArgoCD: p.argo.version,
+	}
+	if p != s.hub || !s.opts.HubControlPlaneOnly {
+		status.Redis = p.address("redis")
 	}
 	for _, proc := range s.processes {
 		if proc.spec.owner == p.name {

@@ -19,13 +19,13 @@ type ControlPlane struct {
 	fleet  *Fleet
 	config *rest.Config
 	argocd string
+	redis  string
 }
 
 // A Hub is the Open Cluster Management hub.
 type Hub struct {
 	ControlPlane
-	url   string
-	redis string
+	url string
 
 	maestro, maestroGRPC string
 }
@@ -118,14 +118,14 @@ func (c *ControlPlane) Kubectl(ctx context.Context, args ...string) (string, err
 	return string(out), nil
 }
 
+// RedisAddress is where the plane's Argo CD has its Redis, which needs neither TLS nor a password.
+func (c *ControlPlane) RedisAddress() string { return c.redis }
+
 // AuditLog is the hub's audit log, if Options.AuditLog asked for one.
 func (h *Hub) AuditLog() string { return filepath.Join(h.fleet.paths.logs(), "hub-audit.log") }
 
 // ArgoCDURL is the address of argocd-server.
 func (h *Hub) ArgoCDURL() string { return h.url }
-
-// RedisAddress is where argocd-server's Redis is, which needs neither TLS nor a password.
-func (h *Hub) RedisAddress() string { return h.redis }
 
 // ArgoCDPassword is the password of argocd-server's user admin.
 func (h *Hub) ArgoCDPassword(ctx context.Context) (string, error) {

@@ -254,16 +254,16 @@ func load(ctx context.Context, name, namespace, clusterName string, status argoc
 }
 
 // loadAgent runs an agent of a cluster that is not there, with all rights.
-func loadAgent(ctx context.Context, namespace, clusterName string) *fleet.Process {
+func loadAgent(ctx context.Context, namespace, clusterName string, more ...string) *fleet.Process {
 	GinkgoHelper()
 	ports, err := f.FreePorts(1)
 	Expect(err).NotTo(HaveOccurred())
 	probes := fmt.Sprintf("127.0.0.1:%d", ports[0])
 	agent, err := f.Run(ctx, fleet.Command{
 		Name: "agent-load", Path: binary, Env: towline.AgentEnv, Ready: fleet.HTTPReady("http://" + probes + "/readyz"),
-		Args: []string{"agent", "--kubeconfig=" + f.Cluster("cluster1").Kubeconfig(), "--hub-kubeconfig=" + f.Hub.Kubeconfig(),
+		Args: append([]string{"agent", "--kubeconfig=" + f.Cluster("cluster1").Kubeconfig(), "--hub-kubeconfig=" + f.Hub.Kubeconfig(),
 			"--cluster-name=" + clusterName, "--application-namespaces=" + namespace, "--metrics-bind-address=0",
-			"--health-probe-bind-address=" + probes},
+			"--health-probe-bind-address=" + probes}, more...),
 	})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(agent.Stop)
