@@ -205,11 +205,21 @@ FAULTS_FLAGS ?=
 .PHONY: faults
 faults: ## Let something fail at each write of Towline in every flow, on a real hub; see docs/reliability.md.
 	TOWLINE_FAULTS=1 go -C e2e test ./faults -run '^TestFaults$$' -count=1 -v -timeout 0 -faults.seed=$(SEED) -faults.point='$(POINT)' \
-		-faults.flow='$(FLOW)' -faults.points=$(POINTS) -faults.pairs=$(PAIRS) -faults.planted=$(if $(POINT),false,true) $(FAULTS_FLAGS)
+		-faults.flow='$(FLOW)' -faults.points=$(POINTS) -faults.pairs=$(PAIRS) $(FAULTS_FLAGS)
 
 .PHONY: faults-brief
 faults-brief: ## A few points of each kind of fault, always the same.
 	TOWLINE_FAULTS=1 go -C e2e test ./faults -run '^TestFaults$$' -count=1 -v
+
+.PHONY: faults-planted
+faults-planted: ## Show that the faults find five planted bugs.
+	TOWLINE_FAULTS=1 go -C e2e test ./faults -run '^TestPlanted$$' -count=1 -v -timeout 0
+
+# How many leaders to stop.
+KILLS ?= 50
+.PHONY: failover
+failover: ## Stop the leader of two replicas in four ways while flows go on, on a real hub; see docs/reliability.md.
+	TOWLINE_FAULTS=1 go -C e2e test ./faults -run '^TestFailover$$' -count=1 -v -timeout 0 -faults.seed=$(SEED) -failover.kills=$(KILLS) $(FAULTS_FLAGS)
 
 .PHONY: bench
 bench: ## Measure Towline on a hub of CLUSTERS × SETS Applications; see docs/scale.md.

@@ -71,6 +71,16 @@ type Result struct {
 
 // NewGate starts Towline from a binary behind a proxy.
 func NewGate(ctx context.Context, w *World, binary string, parallel int, say func(string, ...any), env ...string) (*Gate, error) {
+	g, err := newGate(w, parallel, say)
+	if err != nil {
+		return nil, err
+	}
+	g.towline, err = start(ctx, w.Fleet, g.Proxy, binary, alone, env...)
+	return g, err
+}
+
+// newGate has a proxy, and nobody behind it.
+func newGate(w *World, parallel int, say func(string, ...any)) (*Gate, error) {
 	g := &Gate{
 		World: w, Parallel: parallel, Patience: 5 * time.Minute, Say: say,
 		flows: map[string]Flow{}, references: map[string]*reference{}, attempt: time.Now().UnixNano(),
@@ -79,10 +89,7 @@ func NewGate(ctx context.Context, w *World, binary string, parallel int, say fun
 		g.flows[flow.Name] = flow
 	}
 	var err error
-	if g.Proxy, err = NewProxy(w.Fleet.Hub.RESTConfig()); err != nil {
-		return nil, err
-	}
-	g.towline, err = start(ctx, w.Fleet, g.Proxy, binary, env...)
+	g.Proxy, err = NewProxy(w.Fleet.Hub.RESTConfig())
 	return g, err
 }
 

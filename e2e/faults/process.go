@@ -14,24 +14,26 @@ import (
 // workers is how many Applications Towline works on at a time: a write that waits in the proxy keeps one of them.
 const workers = "400"
 
-// start starts Towline with its ServiceAccount's rights, behind the proxy. One process runs at a time, and a kill is followed by a
-// start: a Lease would make each of them wait for its end.
-func start(ctx context.Context, f *fleet.Fleet, p *Proxy, binary string, env ...string) (*towline.Towline, error) {
+// alone are the arguments of a process that runs without another. A kill is followed by a start: a Lease would make each of them wait
+// for its end.
+var alone = []string{
+	"--leader-elect=false", "--propagation-concurrency=" + workers, "--status-concurrency=" + workers,
+	"--dependencies-concurrency=" + workers, "--aggregation-concurrency=" + workers,
+}
+
+// start starts Towline with its ServiceAccount's rights, behind the proxy.
+func start(ctx context.Context, f *fleet.Fleet, p *Proxy, binary string, args []string, env ...string) (*towline.Towline, error) {
 	direct, err := f.Hub.ServiceAccountKubeconfig(ctx, towline.Namespace, towline.ServiceAccount)
 	if err != nil {
 		return nil, err
 	}
-	kubeconfig := filepath.Join(filepath.Dir(binary), "proxied.yaml")
+	name := fmt.Sprintf("towline-faults-%d", time.Now().UnixNano())
+	kubeconfig := filepath.Join(filepath.Dir(binary), name+".yaml")
 	if err := p.Kubeconfig(direct, kubeconfig); err != nil {
 		return nil, err
 	}
 	return towline.Start(ctx, f, towline.Options{
-		Binary: binary, Name: fmt.Sprintf("towline-faults-%d", time.Now().UnixNano()),
-		Args: []string{
-			"--leader-elect=false", "--propagation-concurrency=" + workers, "--status-concurrency=" + workers,
-			"--dependencies-concurrency=" + workers, "--aggregation-concurrency=" + workers,
-		},
-		Env: append([]string{"KUBECONFIG=" + kubeconfig}, env...),
+		Binary: binary, Name: name, Args: args, Env: append([]string{"KUBECONFIG=" + kubeconfig}, env...),
 	})
 }
 

@@ -30,9 +30,21 @@ type Proxy struct {
 	address string
 	cert    []byte
 	watches watches
+	scripts *scripts
 
-	mu      sync.Mutex
-	scripts map[string]*script
+	// replica is whose requests come this way, and ledger what is kept of them; nil for nothing.
+	replica string
+	ledger  *ledger
+
+	mu   sync.Mutex
+	open map[net.Conn]bool
+	away bool
+}
+
+// scripts are those of all points, by their ids.
+type scripts struct {
+	mu sync.Mutex
+	of map[string]*script
 }
 
 // NewProxy starts a proxy for the API server of a client configuration. It has a certificate of its own, and no identity: it hands
@@ -56,7 +68,7 @@ func NewProxy(upstream *rest.Config) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{address: "https://" + listener.Addr().String(), cert: cert, scripts: map[string]*script{}}
+	p := &Proxy{address: "https://" + listener.Addr().String(), cert: cert, scripts: &scripts{of: map[string]*script{}}, open: map[net.Conn]bool{}}
 	silent := log.New(io.Discard, "", 0) // each connection that is cut would be told of
 	p.forward = &httputil.ReverseProxy{
 		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
@@ -66,7 +78,7 @@ func NewProxy(upstream *rest.Config) (*Proxy, error) {
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
 	p.server = &http.Server{
-		Handler: p, ErrorLog: silent, ReadHeaderTimeout: time.Minute, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 2000},
+		Handler: p, ConnState: p.connection, ErrorLog: silent, ReadHeaderTimeout: time.Minute, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 2000},
 		TLSConfig: &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}},
 	}
 	go func() { _ = p.server.ServeTLS(listener, "", "") }() // it ends with Close
@@ -88,26 +100,52 @@ func (p *Proxy) Kubeconfig(path, to string) error {
 	return clientcmd.WriteToFile(*config, to)
 }
 
+// connection keeps which connections are open, and closes those that come while the API server is away.
+func (p *Proxy) connection(c net.Conn, state http.ConnState) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case state == http.StateClosed || state == http.StateHijacked:
+		delete(p.open, c)
+	case state == http.StateNew && p.away:
+		_ = c.Close() // nobody hears of it
+	case state == http.StateNew:
+		p.open[c] = true
+	}
+}
+
+// cutOff closes all connections, and lets none in until the API server is back.
+func (p *Proxy) cutOff(away bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.away = away
+	if away {
+		for c := range p.open {
+			_ = c.Close() // nobody hears of it
+		}
+	}
+}
+
 // follow has the proxy go by a script for a point, until forget.
 func (p *Proxy) follow(id string, faults map[int]Kind) *script {
 	s := &script{faults: faults}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.scripts[id] = s
+	p.scripts.mu.Lock()
+	defer p.scripts.mu.Unlock()
+	p.scripts.of[id] = s
 	return s
 }
 
 func (p *Proxy) forget(id string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	delete(p.scripts, id)
+	p.scripts.mu.Lock()
+	defer p.scripts.mu.Unlock()
+	delete(p.scripts.of, id)
 }
 
 // script is that of a point; nil for none.
 func (p *Proxy) script(id string) *script {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.scripts[id]
+	p.scripts.mu.Lock()
+	defer p.scripts.mu.Unlock()
+	return p.scripts.of[id]
 }
 
 // ServeHTTP hands a request on, or does to it what its point's script says.
@@ -121,6 +159,11 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
 	seen := read(r, body)
+	if p.ledger != nil && r.Method != http.MethodGet {
+		answer := &answer{ResponseWriter: w}
+		defer p.ledger.arrives(p.replica, &seen, body)(answer)
+		w = answer
+	}
 	var s *script
 	if seen.point != "" {
 		s = p.script(seen.point)

@@ -17,8 +17,10 @@ type request struct {
 	// point is the id of the point that the object belongs to; empty for none.
 	point string
 
-	// watches is set for a watch.
-	watches bool
+	// watches is set for a watch, and passing for what tells of what was done, keeps a process going, or is only tried.
+	watches, passing bool
+
+	name string
 }
 
 // uncounted are resources whose writes tell of what was done, or keep a process going.
@@ -27,7 +29,7 @@ var uncounted = map[string]bool{"events": true, "leases": true}
 // read reads a request, whose body is needed where it creates something.
 func read(r *http.Request, body []byte) request {
 	resource, name := resourceOf(r.URL.Path)
-	out := request{verb: r.Method, resource: resource, watches: r.URL.Query().Get("watch") != ""}
+	out := request{verb: r.Method, resource: resource, name: name, watches: r.URL.Query().Get("watch") != ""}
 	switch r.Method {
 	case http.MethodPost:
 		out.point = string(pointID.Find(body))
@@ -36,7 +38,7 @@ func read(r *http.Request, body []byte) request {
 	}
 	plain, _, _ := strings.Cut(resource, "/")
 	if uncounted[plain] || r.URL.Query().Get("dryRun") != "" {
-		out.point = ""
+		out.point, out.passing = "", true
 	}
 	return out
 }
@@ -63,6 +65,11 @@ func resourceOf(path string) (resource, name string) {
 		resource += "/" + parts[2]
 	}
 	return resource, name
+}
+
+// lease tells whether it writes the Lease by which Towline's replicas elect.
+func (r *request) lease() bool {
+	return r.resource == "leases" && (r.name == leaseName || r.verb == http.MethodPost)
 }
 
 // site is where in Towline's way a write is made.

@@ -1,0 +1,290 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/util/wait"
+)
+
+// Ending is how a leader stops leading.
+type Ending string
+
+// The ways in which a leader stops.
+const (
+	// HandOver asks the process to end, which gives up the Lease; Crash kills it.
+	HandOver Ending = "hand-over"
+	Crash    Ending = "crash"
+
+	// Frozen stops the process until another leads, and lets it go on then; CutOff keeps it from the API server until then.
+	Frozen Ending = "frozen"
+	CutOff Ending = "cut-off"
+)
+
+// Endings are all of them, with the time until another is to lead.
+var Endings = map[Ending]time.Duration{
+	HandOver: 3 * time.Second, Crash: leaseDuration + 2*time.Second, Frozen: leaseDuration + 2*time.Second, CutOff: leaseDuration + 2*time.Second,
+}
+
+// churned are the flows that go on meanwhile: changes, operations, moves and deletions.
+var churned = []string{
+	"create", "change", "change-twice", "operation", "operations", "move", "release", "pause", "delete", "delete-changed", "again", "withdraw",
+}
+
+const (
+	// takeover is how long another replica may take to lead before the tool gives up.
+	takeover = time.Minute
+
+	// between is how long a leader leads at most before it is stopped: so each is at another point of its renewal.
+	between = 4 * time.Second
+)
+
+// A process is a replica's, and starts again as often as it is told.
+type process interface {
+	PID() int
+	Kill() error
+	Stop()
+	Exited() <-chan struct{}
+	Restart(ctx context.Context) error
+}
+
+// A replica is one of Towline's, and its own way to the hub's API server.
+type replica struct {
+	process
+
+	proxy *Proxy
+}
+
+// Failover runs two replicas of Towline, and stops the one that leads.
+type Failover struct {
+	*Gate
+
+	replicas map[string]*replica
+	ledger   *ledger
+}
+
+// A Takeover is what was measured of one.
+type Takeover struct {
+	Ending Ending
+
+	// Led is how long it took until another had the Lease, and Worked until it first wrote for an Application.
+	Led, Worked time.Duration
+}
+
+// NewFailover starts two replicas as the Deployment has them.
+func NewFailover(ctx context.Context, w *World, binary string, parallel int, say func(string, ...any)) (*Failover, error) {
+	g, err := newGate(w, parallel, say)
+	if err != nil {
+		return nil, err
+	}
+	f := &Failover{Gate: g, replicas: map[string]*replica{}, ledger: &ledger{}}
+	for _, name := range []string{"one", "other"} {
+		p := g.Proxy
+		if len(f.replicas) > 0 {
+			if p, err = NewProxy(w.Fleet.Hub.RESTConfig()); err != nil {
+				return nil, err
+			}
+			p.scripts = g.Proxy.scripts
+		}
+		p.replica, p.ledger = name, f.ledger
+		t, err := start(ctx, w.Fleet, p, binary, nil)
+		if err != nil {
+			f.Close()
+			return nil, err
+		}
+		f.replicas[name] = &replica{t, p}
+	}
+	return f, nil
+}
+
+// Close ends both.
+func (f *Failover) Close() {
+	for _, r := range f.replicas {
+		r.proxy.cutOff(false)
+		_ = syscall.Kill(r.PID(), syscall.SIGCONT) // it may run, or be gone
+		r.Stop()
+		r.proxy.Close()
+	}
+}
+
+// stopLeader has the leader end in some way, waits until another leads and works, and has both run again.
+func (f *Failover) stopLeader(ctx context.Context, how Ending) (Takeover, error) {
+	current, before := f.ledger.now()
+	r := f.replicas[current.replica]
+	if r == nil {
+		return Takeover{}, errors.New("no replica leads")
+	}
+	began := time.Now()
+	var group errgroup.Group
+	if err := f.strike(r, how, &group); err != nil {
+		return Takeover{}, err
+	}
+	next, err := f.successor(ctx, before+1)
+	if err != nil {
+		return Takeover{}, fmt.Errorf("%s of %s: %w", how, current.replica, err)
+	}
+	if err := errors.Join(f.recover(ctx, r, how), group.Wait()); err != nil {
+		return Takeover{}, fmt.Errorf("%s of %s: %w", how, current.replica, err)
+	}
+	return Takeover{how, next.took.Sub(began), next.wrote.Sub(began)}, nil
+}
+
+// strike does to a leader what an ending says.
+func (f *Failover) strike(r *replica, how Ending, group *errgroup.Group) error {
+	switch how {
+	case Crash:
+		return r.Kill()
+	case Frozen:
+		return syscall.Kill(r.PID(), syscall.SIGSTOP)
+	case CutOff:
+		r.proxy.cutOff(true)
+	case HandOver:
+		group.Go(func() error {
+			r.Stop()
+			return nil
+		})
+	}
+	return nil
+}
+
+// successor waits for the next term, and for its first write.
+func (f *Failover) successor(ctx context.Context, n int) (term, error) {
+	var now term
+	err := wait.PollUntilContextTimeout(ctx, look/5, takeover, true, func(context.Context) (bool, error) {
+		current, before := f.ledger.now()
+		now = current
+		return before >= n && !current.wrote.IsZero(), nil
+	})
+	if err != nil {
+		return now, fmt.Errorf("within %s no other replica leads and writes", takeover)
+	}
+	return now, nil
+}
+
+// recover has a replica run again that led. One that lives has to end by itself when it learns that it does not lead any more, as
+// its kubelet would start it anew.
+func (f *Failover) recover(ctx context.Context, r *replica, how Ending) error {
+	if how == Frozen {
+		if err := syscall.Kill(r.PID(), syscall.SIGCONT); err != nil {
+			return err
+		}
+	}
+	select {
+	case <-r.Exited():
+	case <-time.After(takeover):
+		return errors.New("it does not end, but does not lead any more")
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	r.proxy.cutOff(false)
+	r.Stop() // what is known of it
+	return r.Restart(ctx)
+}
+
+// A Churned flow is one that has gone on while leaders were stopped.
+type Churned struct {
+	Flow string
+	Err  error
+
+	// Again is how many operations have run more than once, and Restarted how many workloads have not stayed that had to.
+	Again, Restarted int
+}
+
+// Run stops leaders in the given ways, one after the other, while flows are played all the time. Each flow has to end as it does
+// with leaders that stay.
+func (f *Failover) Run(ctx context.Context, endings []Ending, random *rand.Rand, tell func(Churned)) ([]Takeover, error) {
+	over := make(chan struct{})
+	group, ctx := errgroup.WithContext(ctx)
+	var mu sync.Mutex
+	for worker := range f.Parallel {
+		group.Go(func() error {
+			for n := 0; ; n++ {
+				select {
+				case <-over:
+					return ctx.Err()
+				default:
+				}
+				result := f.churn(ctx, churned[(worker+n)%len(churned)], fmt.Sprint(worker, "/", n))
+				mu.Lock()
+				tell(result)
+				mu.Unlock()
+			}
+		})
+	}
+	var measured []Takeover
+	group.Go(func() error {
+		defer close(over)
+		for i, how := range endings {
+			if !f.Until.IsZero() && time.Now().After(f.Until) {
+				f.Say("the time is over, %d of %d are left", len(endings)-i, len(endings))
+				return nil
+			}
+			select {
+			case <-time.After(time.Duration(random.Int63n(int64(between)))):
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+			took, err := f.stopLeader(ctx, how)
+			if err != nil {
+				return err
+			}
+			measured = append(measured, took)
+			f.Say("%d of %d: %s, another leads after %.1f s and works after %.1f s", i+1, len(endings), how, took.Led.Seconds(), took.Worked.Seconds())
+		}
+		return nil
+	})
+	err := group.Wait()
+	return measured, err
+}
+
+// churn plays a flow once.
+func (f *Failover) churn(ctx context.Context, name, run string) Churned {
+	want := f.references[name]
+	if want == nil {
+		return Churned{Flow: name, Err: errors.New("it is not known how it ends")}
+	}
+	end, writes, err := f.play(ctx, f.flows[name], id(name+"/failover/"+run, f.attempt), nil, want.end)
+	if err != nil {
+		err = fmt.Errorf("%s, writes %v: %w", name, writes, err)
+	}
+	if end == nil { // it has not come to its end
+		return Churned{Flow: name, Err: err}
+	}
+	return Churned{name, err, more(want.end, end), lost(want.end, end)}
+}
+
+// more is how many clusters have run an operation more than they do without a fault.
+func more(want, end State) (out int) {
+	for place, count := range end {
+		if strings.HasSuffix(place, ": operations") && count > want[place] {
+			out++
+		}
+	}
+	return out
+}
+
+// lost is how many workloads are not those that were to stay.
+func lost(want, end State) (out int) {
+	const kept = `"kept": true`
+	for place, was := range want {
+		is := end[place]
+		if strings.Contains(place, workloads.Kind) && strings.Contains(was, kept) && !strings.Contains(is, kept) {
+			out++
+		}
+	}
+	return out
+}
+
+// quantile is the shortest of so many of the durations that are as long as a share of them.
+func quantile(of []time.Duration, share float64) time.Duration {
+	sorted := slices.Sorted(slices.Values(of))
+	return sorted[min(len(sorted)-1, int(share*float64(len(sorted))))]
+}
