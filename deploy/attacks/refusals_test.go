@@ -1,0 +1,267 @@
+package attacks_test
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+)
+
+const (
+	argocdNamespace, tenantNamespace = "argocd", "tenant-a"
+
+	// victim is another tenant's Application, and its ApplicationSet.
+	victim = "victim"
+
+	// allowedAddress is one that an AppProject may permit, and no cluster has.
+	allowedAddress = "https://production.example.com:6443"
+)
+
+// The attackers of refusals, as docs/security.md calls them. Each has an identity of its own on the hub.
+const (
+	aTenant     = "tenant"
+	anAgent     = "work agent"
+	anIAMAgent  = "work agent by AWS IAM"
+	aTokenAgent = "add-on by token"
+	anAddOn     = "Towline's agent"
+	aGRPC       = "gRPC registration"
+	aThief      = "Towline's own token"
+)
+
+// byRBAC stands where no admission policy refuses a request, but the lack of a right.
+const byRBAC = "RBAC"
+
+// A refusal is a request that the API server refuses.
+type refusal struct {
+	// by is who asks, what is the request in words, and guard the admission policy that refuses it, or byRBAC.
+	by, what, guard string
+
+	// says is a part of the answer.
+	says string
+
+	try sending
+}
+
+// A sending is a request that whoever the client is sends.
+type sending func(ctx context.Context, c client.Client) error
+
+// The objects that refusals are about. The targets of attacks are there; the others are to be made by the attack.
+var (
+	workKind    = kind{"work.open-cluster-management.io/v1", "ManifestWork"}
+	appKind     = kind{"argoproj.io/v1alpha1", "Application"}
+	setKind     = kind{"argoproj.io/v1alpha1", "ApplicationSet"}
+	projectKind = kind{"argoproj.io/v1alpha1", "AppProject"}
+	reportKind  = kind{"apps.open-cluster-management.io/v1alpha1", "MulticlusterApplicationSetReport"}
+	ownReport   = kind{"apps.open-cluster-management.io/v1alpha1", "ApplicationReport"}
+	gitOpsKind  = kind{"apps.open-cluster-management.io/v1beta1", "GitOpsCluster"}
+	clusterKind = kind{"cluster.open-cluster-management.io/v1", "ManagedCluster"}
+	bindingKind = kind{"cluster.open-cluster-management.io/v1beta2", "ManagedClusterSetBinding"}
+	setOfKind   = kind{"cluster.open-cluster-management.io/v1beta2", "ManagedClusterSet"}
+	decision    = kind{"cluster.open-cluster-management.io/v1beta1", "PlacementDecision"}
+	policyKind  = kind{"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"}
+	rightsKind  = kind{"rbac.authorization.k8s.io/v1", "ClusterRoleBinding"}
+	namespaces  = kind{"v1", "Namespace"}
+)
+
+type kind struct{ apiVersion, kind string }
+
+func (k kind) named(namespace, name string) *unstructured.Unstructured {
+	u := &unstructured.Unstructured{}
+	u.SetAPIVersion(k.apiVersion)
+	u.SetKind(k.kind)
+	u.SetNamespace(namespace)
+	u.SetName(name)
+	return u
+}
+
+// patches changes an object.
+func (k kind) patches(namespace, name, patch string) sending {
+	return func(ctx context.Context, c client.Client) error {
+		return c.Patch(ctx, k.named(namespace, name), client.RawPatch(types.MergePatchType, []byte(patch)))
+	}
+}
+
+// updates changes an object for whoever may update it, and not patch it.
+func (k kind) updates(namespace, name string, value any, path ...string) sending {
+	return func(ctx context.Context, c client.Client) error {
+		u := k.named(namespace, name)
+		if err := c.Get(ctx, client.ObjectKeyFromObject(u), u); err != nil {
+			return err
+		}
+		if err := unstructured.SetNestedField(u.Object, value, path...); err != nil {
+			return err
+		}
+		return c.Update(ctx, u)
+	}
+}
+
+// creates makes an object that has, beside its name, these fields.
+func (k kind) creates(namespace, name string, fields map[string]any) sending {
+	return func(ctx context.Context, c client.Client) error {
+		u := k.named(namespace, name)
+		maps.Copy(u.Object, fields)
+		return c.Create(ctx, u)
+	}
+}
+
+func (k kind) deletes(namespace, name string) sending {
+	return func(ctx context.Context, c client.Client) error { return c.Delete(ctx, k.named(namespace, name)) }
+}
+
+// ofWork changes the work of Towline.
+func ofWork(patch string) sending { return workKind.patches("cluster1", "work", patch) }
+
+// readsSecrets lists the Secrets of a namespace.
+func readsSecrets(namespace string) sending {
+	return func(ctx context.Context, c client.Client) error {
+		list := &unstructured.UnstructuredList{}
+		list.SetAPIVersion("v1")
+		list.SetKind("SecretList")
+		return c.List(ctx, list, client.InNamespace(namespace))
+	}
+}
+
+const (
+	changesSpec        = "may not change the spec of a ManifestWork"
+	changesMarks       = "may not change labels, annotations or owners of a ManifestWork"
+	changesLabels      = "may not change the labels of its ManagedCluster"
+	changesNotes       = "may not change annotations of Towline on its ManagedCluster"
+	changesPlace       = "may not change the addresses"
+	changesSet         = "labels, finalizers or owners of an ApplicationSet"
+	notesOfApp         = "of an Application's annotations"
+	notesOfSet         = "of an ApplicationSet's annotations"
+	policyWorks        = "towline-works"
+	policyClusters     = "towline-clusters"
+	policyReports      = "towline-reports"
+	policyOwnReports   = "towline-applicationreports"
+	policyApplications = "towline-applications"
+	policySets         = "towline-applicationsets"
+	noPatch            = "cannot patch resource"
+	noCreate           = "cannot create resource"
+	noDelete           = "cannot delete resource"
+	noList             = "cannot list resource"
+)
+
+// address is what a ManagedCluster says where it is.
+var address = []any{map[string]any{"url": allowedAddress}}
+
+var (
+	anOwner = `[{"apiVersion":"v1","kind":"Namespace","name":"argocd","uid":"x"}]`
+	aRow    = map[string]any{"statuses": map[string]any{"summary": map[string]any{"healthy": "7"}}}
+	marked  = map[string]any{
+		"metadata": map[string]any{"namespace": "cluster1", "name": "forged", "labels": map[string]any{apis.LabelPull: "true"}},
+		"spec":     map[string]any{"workload": map[string]any{"manifests": []any{}}},
+	}
+	heard = map[string]any{
+		"observedAt":  "2026-01-01T00:00:00Z",
+		"application": map[string]any{"namespace": argocdNamespace, "name": victim, "resourceVersion": "1"},
+	}
+	aProject = map[string]any{"spec": map[string]any{"sourceRepos": []any{"*"}, "sourceNamespaces": []any{"*"}}}
+)
+
+// refusals are all of them. docs/security.md has a line for each, which TestRefusalsAreDocumented sees to.
+var refusals = []refusal{
+	{aTokenAgent, "changes labels of its work", policyWorks, changesMarks, ofWork(`{"metadata":{"labels":{"a":"b"}}}`)},
+	{aTokenAgent, "has its work speak for another Application", policyWorks, changesMarks,
+		ofWork(fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, apis.AnnotationHubName, victim))},
+	{aTokenAgent, "gives its work an owner, which takes it along", policyWorks, changesMarks,
+		ofWork(`{"metadata":{"ownerReferences":` + anOwner + `}}`)},
+	{aTokenAgent, "empties the payload of its work", policyWorks, changesSpec, ofWork(`{"spec":{"workload":{"manifests":[]}}}`)},
+	{aTokenAgent, "takes the feedback rules off its work", policyWorks, changesSpec, ofWork(`{"spec":{"manifestConfigs":[]}}`)},
+	{aTokenAgent, "makes a work in Towline's name", policyWorks, "may not create ManifestWorks in Towline's name",
+		workKind.creates("cluster1", "forged", marked)},
+	{anAgent, "has its work orphan what a tenant deletes", policyWorks, changesSpec,
+		ofWork(`{"spec":{"deleteOption":{"propagationPolicy":"Orphan"}}}`)},
+	{anIAMAgent, "has its work orphan what a tenant deletes", policyWorks, changesSpec,
+		ofWork(`{"spec":{"deleteOption":{"propagationPolicy":"Orphan"}}}`)},
+
+	{aTokenAgent, "labels its cluster into a set", policyClusters, changesLabels,
+		clusterKind.updates("", "cluster1", "b", "metadata", "labels", "tenant")},
+	{aTokenAgent, "pauses its cluster", policyClusters, changesNotes,
+		clusterKind.updates("", "cluster1", "true", "metadata", "annotations", apis.AnnotationPaused)},
+	{aTokenAgent, "claims another's address", policyClusters, changesPlace,
+		clusterKind.updates("", "cluster1", address, "spec", "managedClusterClientConfigs")},
+	{aGRPC, "labels a cluster into a set", policyClusters, changesLabels,
+		clusterKind.updates("", "cluster1", "b", "metadata", "labels", "tenant")},
+	{aGRPC, "pauses a cluster", policyClusters, changesNotes,
+		clusterKind.updates("", "cluster1", "true", "metadata", "annotations", apis.AnnotationPaused)},
+	{aGRPC, "claims another's address", policyClusters, changesPlace,
+		clusterKind.updates("", "cluster1", address, "spec", "managedClusterClientConfigs")},
+
+	{aTenant, "changes what a report of its namespace says", policyReports, "only Towline writes",
+		reportKind.patches(tenantNamespace, "mine", `{"statuses":{"summary":{"healthy":"7"}}}`)},
+	{aTenant, "makes a report that says something", policyReports, "only Towline writes", reportKind.creates(tenantNamespace, "new", aRow)},
+	{anAddOn, "changes a report of another cluster", policyOwnReports, "is not of cluster cluster2",
+		ownReport.patches("cluster2", "theirs", `{"status":{"health":{"status":"Degraded"}}}`)},
+	{anAddOn, "reports in the namespace of another cluster", policyOwnReports, "is not of cluster cluster2",
+		ownReport.creates("cluster2", "forged", heard)},
+	{anAddOn, "deletes a report of another cluster", byRBAC, noDelete, ownReport.deletes("cluster2", "theirs")},
+	{aTokenAgent, "reports in the namespace of another cluster", byRBAC, noCreate, ownReport.creates("cluster2", "forged", heard)},
+
+	{aThief, "asks an Application for a hard refresh", policyApplications, notesOfApp, ofVictim(apis.AnnotationRefresh, "hard")},
+	{aThief, "moves an Application to another cluster", policyApplications, notesOfApp, ofVictim(apis.AnnotationCluster, "cluster1")},
+	{aThief, "has an Application follow a Placement", policyApplications, notesOfApp, ofVictim(apis.AnnotationPlacement, "mine")},
+	{aThief, "has an Application deleted by force", policyApplications, notesOfApp, ofVictim(apis.AnnotationForceDelete, "true")},
+	{aThief, "pauses an Application", policyApplications, notesOfApp, ofVictim(apis.AnnotationPaused, "true")},
+	{aThief, "gives an Application a finalizer", policyApplications, "takes off Argo CD's finalizers",
+		appKind.patches(argocdNamespace, victim, `{"metadata":{"finalizers":["example.com/mine"]}}`)},
+	{aThief, "deletes an Application", byRBAC, noDelete, appKind.deletes(argocdNamespace, victim)},
+	{aThief, "changes the spec of an ApplicationSet", policySets, "the spec of an ApplicationSet",
+		setKind.patches(argocdNamespace, victim, `{"spec":{"goTemplate":true}}`)},
+	{aThief, "changes labels of an ApplicationSet", policySets, changesSet,
+		setKind.patches(argocdNamespace, victim, `{"metadata":{"labels":{"a":"b"}}}`)},
+	{aThief, "gives an ApplicationSet a finalizer", policySets, changesSet,
+		setKind.patches(argocdNamespace, victim, `{"metadata":{"finalizers":["example.com/mine"]}}`)},
+	{aThief, "gives an ApplicationSet an owner", policySets, changesSet,
+		setKind.patches(argocdNamespace, victim, `{"metadata":{"ownerReferences":`+anOwner+`}}`)},
+	{aThief, "annotates an ApplicationSet", policySets, notesOfSet,
+		setKind.patches(argocdNamespace, victim, `{"metadata":{"annotations":{"a":"b"}}}`)},
+	{aThief, "pauses an ApplicationSet", policySets, notesOfSet,
+		setKind.patches(argocdNamespace, victim, fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, apis.AnnotationPaused))},
+	{aThief, "deletes an ApplicationSet", byRBAC, noDelete, setKind.deletes(argocdNamespace, victim)},
+	{aThief, "reads Secrets outside Argo CD's namespace", byRBAC, noList, readsSecrets(tenantNamespace)},
+	{aThief, "gives itself all rights", byRBAC, noCreate, rightsKind.creates("", "forged", map[string]any{
+		"roleRef": map[string]any{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}})},
+	{aThief, "widens an AppProject", byRBAC, noPatch, projectKind.patches(argocdNamespace, tenantNamespace, `{"spec":{"sourceRepos":["*"]}}`)},
+	{aThief, "binds a ManagedClusterSet", byRBAC, noCreate,
+		bindingKind.creates(tenantNamespace, "global", map[string]any{"spec": map[string]any{"clusterSet": "global"}})},
+	{aThief, "accepts a cluster, or turns it away", byRBAC, noPatch,
+		clusterKind.patches("", "cluster1", `{"spec":{"hubAcceptsClient":false}}`)},
+	{aThief, "gives a cluster an address", byRBAC, noPatch, addresses("cluster1")},
+	{aThief, "takes an admission policy away", byRBAC, noDelete, policyKind.deletes("", policyApplications)},
+
+	{aTenant, "decides for a Placement", byRBAC, noCreate, decision.creates(tenantNamespace, "forged", nil)},
+	{aTenant, "binds a ManagedClusterSet", byRBAC, noCreate,
+		bindingKind.creates(tenantNamespace, "global", map[string]any{"spec": map[string]any{"clusterSet": "global"}})},
+	{aTenant, "widens its ManagedClusterSet", byRBAC, noPatch, setOfKind.patches("", tenantNamespace, `{"metadata":{"labels":{"a":"b"}}}`)},
+	{aTenant, "widens its AppProject", byRBAC, noPatch,
+		projectKind.patches(argocdNamespace, tenantNamespace, `{"spec":{"sourceRepos":["*"]}}`)},
+	{aTenant, "makes an AppProject of its own", byRBAC, noCreate, projectKind.creates(argocdNamespace, "forged", aProject)},
+	{aTenant, "sends a ManifestWork of its own", byRBAC, noCreate, workKind.creates("cluster1", "forged", marked)},
+	{aTenant, "reports for a cluster", byRBAC, noCreate, ownReport.creates("cluster1", "forged", heard)},
+	{aTenant, "has clusters imported by a GitOpsCluster", byRBAC, noCreate, gitOpsKind.creates(tenantNamespace, "forged", map[string]any{
+		"spec": map[string]any{
+			"argoServer":   map[string]any{"argoNamespace": argocdNamespace},
+			"placementRef": map[string]any{"kind": "Placement", "apiVersion": "cluster.open-cluster-management.io/v1beta1", "name": "none"},
+		}})},
+	{aTenant, "labels a foreign cluster into its set", byRBAC, noPatch,
+		clusterKind.patches("", "cluster2", `{"metadata":{"labels":{"tenant":"a"}}}`)},
+	{aTenant, "gives a cluster an address", byRBAC, noPatch, addresses("cluster1")},
+	{aTenant, "reads the Secrets of Argo CD", byRBAC, noList, readsSecrets(argocdNamespace)},
+	{aTenant, "takes an admission policy away", byRBAC, noDelete, policyKind.deletes("", policyReports)},
+}
+
+// ofVictim annotates the Application of the other tenant.
+func ofVictim(key, value string) sending {
+	return appKind.patches(argocdNamespace, victim, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, key, value))
+}
+
+// addresses gives a cluster the address that an AppProject permits.
+func addresses(cluster string) sending {
+	return namespaces.patches("", cluster, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, apis.AnnotationServer, allowedAddress))
+}
