@@ -49,7 +49,8 @@ var verbHelps = []verbHelp{
 		}},
 	{verb: steer.Stop, use: "stop APPLICATION...", short: "Terminate the running operation of Applications, or withdraw the waiting one",
 		example: "kubectl towline stop -n argocd guestbook --wait"},
-	{verb: steer.Pause, use: "pause (APPLICATION... | --applicationset NAME | --cluster NAME)", short: "Pause Applications: Towline sends no changes to their clusters",
+	{verb: steer.Pause, use: "pause (APPLICATION... | --applicationset NAME | --cluster NAME)",
+		short:   "Pause Applications: Towline sends no changes to their clusters",
 		example: "kubectl towline pause --cluster cluster7", flags: (*verbOptions).addPaused},
 	{verb: steer.Resume, use: "resume (APPLICATION... | --applicationset NAME | --cluster NAME)", short: "Resume paused Applications",
 		example: "kubectl towline resume --cluster cluster7", flags: (*verbOptions).addPaused},
@@ -103,7 +104,8 @@ func newVerbCommands(o *options) []*cobra.Command {
 
 // addWriting adds the flags of everything that writes.
 func (o *verbOptions) addWriting(fs *pflag.FlagSet) {
-	fs.StringVar(&o.dryRun, "dry-run", "none", "none, client (print what would be written) or server (the hub also checks it); client and server write nothing")
+	fs.StringVar(&o.dryRun, "dry-run", "none",
+		"none, client (print what would be written) or server (the hub also checks it); client and server write nothing")
 	fs.BoolVar(&o.wait, "wait", false, "wait until the effect is visible on the hub")
 	fs.DurationVar(&o.timeout, "timeout", 5*time.Minute, "with --wait: wait for at most this long")
 }

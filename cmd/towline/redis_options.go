@@ -28,7 +28,8 @@ func newRedisOptions() redisOptions { return redisOptions{compress: gzipped} }
 
 func (o *redisOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.redis.HostPort, "argocd-redis", o.redis.HostPort,
-		"host:port of the Redis of the hub's Argo CD, where Towline writes the resources of Applications; default: the Redis that Argo CD's own objects name")
+		"host:port of the Redis of the hub's Argo CD, where Towline writes the resources of Applications; "+
+			"default: the Redis that Argo CD's own objects name")
 	fs.BoolVar(&o.redis.TLS, "argocd-redis-use-tls", o.redis.TLS, "connect to that Redis by TLS and verify its certificate")
 	fs.StringVar(&o.redis.CAFile, "argocd-redis-ca-certificate", o.redis.CAFile,
 		"PEM file with the certificate authorities for that Redis; default: the authorities of the system")

@@ -40,7 +40,8 @@ func (o *sourceOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.search.URL, "search-url", o.search.URL,
 		"address of ACM Search, https://…/searchapi/graphql; default: the hub's own Search, in the namespace of its MultiClusterHub")
 	fs.StringVar(&o.search.CAFile, "search-ca-file", o.search.CAFile,
-		"PEM file with the certificate authorities for ACM Search; default: OpenShift's authority for Services if the pod has it, otherwise those of the system")
+		"PEM file with the certificate authorities for ACM Search; "+
+			"default: OpenShift's authority for Services if the pod has it, otherwise those of the system")
 	fs.StringVar(&o.search.TokenFile, "search-token-file", o.search.TokenFile,
 		"file with the bearer token for ACM Search; default: the token of the pod's ServiceAccount")
 	fs.DurationVar(&o.search.Interval, "search-interval", o.search.Interval, "how often Towline asks ACM Search")
