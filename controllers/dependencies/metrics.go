@@ -11,12 +11,12 @@ import (
 var (
 	writes = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "towline_dependency_writes_total",
-		Help: "ManifestWorks of dependencies written, by what they carry (project, credential or objects) and operation.",
+		Help: "ManifestWorks of dependencies written, by kind of content (project, credential or objects) and operation.",
 	}, []string{"kind", "operation"})
 
 	troubledApplications = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "towline_dependencies_failing",
-		Help: "Applications with a dependency that does not travel or that their cluster did not take, by reason.",
+		Help: "Applications with a dependency that Towline does not send, or that their cluster could not apply, by reason.",
 	}, []string{"reason"})
 )
 

@@ -18,29 +18,29 @@ var (
 
 	blockedApplications = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "towline_propagation_blocked",
-		Help: "Applications that cannot be sent to their cluster as they are, by reason.",
+		Help: "Applications that Towline cannot send to their cluster in their current form, by reason.",
 	}, []string{"reason"})
 
 	orphaned = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "towline_orphaned_applications",
-		Help: "Applications that ManifestWorks speak of and the hub does not have, without having told of their end.",
+		Help: "Lost Applications: they have a ManifestWork, but the hub no longer has them and Towline did not see their deletion.",
 	})
 
 	propagationTime = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "towline_propagation_seconds",
-		Help:    "Time from the change of an Application that Towline sees to the end of the first write of a ManifestWork for it.",
+		Help:    "Time from when Towline sees a change of an Application until it has first written a ManifestWork for the change.",
 		Buckets: gauge.Seconds,
 	})
 
 	deliveryTime = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "towline_delivery_seconds",
-		Help:    "Time from the write of an Application's ManifestWork to when Towline sees that the cluster's work agent has applied it.",
+		Help:    "Time from the write of an Application's ManifestWork until Towline sees that the cluster's work agent has applied it.",
 		Buckets: gauge.Seconds,
 	})
 
 	heldRevocations = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "towline_revocations_held",
-		Help: "ManifestWorks that may not be where they are any more, and are kept because too many lost their right at a time.",
+		Help: "ManifestWorks that are no longer permitted on their cluster, but that Towline keeps because too many lost their permission at once.",
 	})
 )
 

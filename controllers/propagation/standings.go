@@ -17,15 +17,16 @@ import (
 
 var (
 	applicationsDesc = prometheus.NewDesc("towline_applications",
-		"Applications for pull by namespace and state. The reason is that of a blocked one, and empty for other states.",
+		"Applications for pull by namespace and state. The label reason says why an Application is blocked. It is empty for other states.",
 		[]string{"namespace", "state", "reason"}, nil)
 
 	oldestDesc = prometheus.NewDesc("towline_application_oldest_seconds",
-		"How long the Application that waits longest in a namespace has been in a state in which it waits.",
+		"Seconds that the longest-waiting Application of a namespace has been in a waiting state, by state.",
 		[]string{"namespace", "state"}, nil)
 
 	lastHeardDesc = prometheus.NewDesc("towline_cluster_last_heard_timestamp_seconds",
-		"When a cluster with Applications was last known to be available: now for one that is; 0 for one that never was.",
+		"Unix time at which a cluster with Applications was last known to be available. "+
+			"It is the current time while the cluster is available, and 0 if it never was.",
 		[]string{"cluster"}, nil)
 )
 

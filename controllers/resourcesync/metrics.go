@@ -10,33 +10,33 @@ import (
 
 var rejectedValues = prometheus.NewCounterVec(prometheus.CounterOpts{
 	Name: "towline_feedback_rejected_total",
-	Help: "Values reported by clusters that did not fit their field and were left out, by feedback rule.",
+	Help: "Values from clusters that Towline left out because they did not fit their field, by feedback rule.",
 }, []string{"rule"})
 
 var briefReports = prometheus.NewGauge(prometheus.GaugeOpts{
 	Name: "towline_application_reports_brief",
-	Help: "ApplicationReports whose lists are not read, because those of their cluster take too much memory.",
+	Help: "ApplicationReports whose lists Towline does not read, because the reports of that cluster need too much memory.",
 })
 
 var (
 	searchFailures = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "towline_search_failures_total",
-		Help: "Requests to ACM Search that brought no answer, by reason.",
+		Help: "Requests to ACM Search without an answer, by reason.",
 	}, []string{"reason"})
 
 	searchSuccess = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "towline_search_last_success_timestamp_seconds",
-		Help: "When ACM Search last answered for all clusters that it was asked for.",
+		Help: "Unix time at which ACM Search last answered for all clusters that Towline asked about.",
 	})
 
 	searchStale = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "towline_search_stale_clusters",
-		Help: "Clusters for which ACM Search does not answer now.",
+		Help: "Clusters about which ACM Search currently does not answer.",
 	})
 
 	searchRejected = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "towline_search_rejected_total",
-		Help: "Items in answers of ACM Search that did not fit, or were too many, and were left out.",
+		Help: "Items in answers of ACM Search that Towline left out, because they did not fit or were too many.",
 	})
 )
 

@@ -8,7 +8,7 @@ import (
 var (
 	written = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "towline_argocd_cache_writes_total",
-		Help: "Entries of Applications' resources in Argo CD's Redis that were written, by operation: set or delete.",
+		Help: "Writes of Applications' resources to Argo CD's Redis, by operation: set or delete.",
 	}, []string{"operation"})
 
 	failures = prometheus.NewCounter(prometheus.CounterOpts{

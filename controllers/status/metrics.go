@@ -13,12 +13,12 @@ import (
 var (
 	statusWrites = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "towline_application_status_writes_total",
-		Help: "Patches of hub Applications' status with what their cluster reports.",
+		Help: "Patches that write what a cluster reports into the status of an Application on the hub.",
 	})
 
 	statusTime = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "towline_status_seconds",
-		Help:    "Time from a cluster's report that Towline sees to the end of the write of the hub Application's status.",
+		Help:    "Time from when Towline sees a report of a cluster until it has written the status of the Application on the hub.",
 		Buckets: gauge.Seconds,
 	})
 )

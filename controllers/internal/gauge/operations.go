@@ -9,7 +9,7 @@ import (
 // cluster reports.
 var Operations = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 	Name: "towline_operation_seconds",
-	Help: "Time that an operation took, by kind (sync, automated-sync, dry-run or refresh) and outcome " +
+	Help: "Duration of an operation, by kind (sync, automated-sync, dry-run or refresh) and outcome " +
 		"(Succeeded, Failed, Error, or Dropped for a refresh without an answer).",
 	Buckets: append(append([]float64{}, Seconds...), 120, 300, 600),
 }, []string{"kind", "outcome"})
