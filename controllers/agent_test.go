@@ -107,7 +107,8 @@ func startAgent(t *testing.T, cluster string, edits ...func(*agentRun)) *agentRu
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := agent.Add(ctx, mgr, hubSide, agent.Options{Namespace: cluster, NotComparedAfter: a.notComparedAfter, ArgoCDTree: a.argoCDTree}); err != nil {
+	o := agent.Options{Namespace: cluster, NotComparedAfter: a.notComparedAfter, ArgoCDTree: a.argoCDTree}
+	if err := agent.Add(ctx, mgr, hubSide, o); err != nil {
 		t.Fatal(err)
 	}
 	var done sync.WaitGroup

@@ -20,8 +20,9 @@ import (
 // liveSet and livePod are what the Deployment of detailed has made.
 const (
 	liveDeployment = `{"group":"apps","version":"v1","kind":"Deployment","namespace":"guestbook","name":"guestbook-ui","uid":"d"}`
-	liveSet        = `{"group":"apps","version":"v1","kind":"ReplicaSet","namespace":"guestbook","name":"guestbook-ui-1","uid":"r","parentRefs":[{"uid":"d"}]}`
-	livePod        = `{"version":"v1","kind":"Pod","namespace":"guestbook","name":"guestbook-ui-1-x","uid":"p","parentRefs":[{"uid":"r"}]}`
+	liveSet        = `{"group":"apps","version":"v1","kind":"ReplicaSet","namespace":"guestbook","name":"guestbook-ui-1","uid":"r",` +
+		`"parentRefs":[{"uid":"d"}]}`
+	livePod = `{"version":"v1","kind":"Pod","namespace":"guestbook","name":"guestbook-ui-1-x","uid":"p","parentRefs":[{"uid":"r"}]}`
 )
 
 // TestTreeOfACluster: the agent reports what its cluster's Argo CD knows of live resources, and follows its word; the hub shows that to
@@ -78,7 +79,8 @@ func TestTreeOfACluster(t *testing.T) {
 	edit(t, app, func(a *argocd.Application) {
 		a.Spec.Raw = []byte(`{"project":"default","destination":{"name":"` + app.Cluster() + `"}}`)
 	})
-	g.Eventually(entry, soon, tick).Should(And(ContainSubstring(`"uid":"p","parentRefs":[{"group":"apps","kind":"ReplicaSet"`), Not(ContainSubstring("on-its-cluster"))))
+	g.Eventually(entry, soon, tick).Should(And(
+		ContainSubstring(`"uid":"p","parentRefs":[{"group":"apps","kind":"ReplicaSet"`), Not(ContainSubstring("on-its-cluster"))))
 
 	// Argo CD's word alone, without a change of the Application.
 	put(second, `{"nodes":[]}`)

@@ -67,7 +67,7 @@ func (t *Trees) read(ctx context.Context, app types.NamespacedName) ([]v1alpha1.
 	}
 	var all []v1alpha1.TreeNode
 	key, shards := tree.Key(app, t.Home, !plain), 1
-	for i := 0; i < min(shards, maxShards); i++ {
+	for i := 0; i < shards; i++ {
 		if i > 0 {
 			key = tree.ShardKey(app, t.Home, !plain, i)
 		}
@@ -81,7 +81,7 @@ func (t *Trees) read(ctx context.Context, app types.NamespacedName) ([]v1alpha1.
 			return all, nil
 		}
 		if all = append(all, nodes...); i == 0 {
-			shards = of
+			shards = min(of, maxShards)
 		}
 	}
 	return all, nil

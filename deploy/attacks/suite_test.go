@@ -34,15 +34,15 @@ func startHub(t *testing.T) *rest.Config {
 	env := &envtest.Environment{CRDInstallOptions: envtest.CRDInstallOptions{
 		Paths: append(find(t, "../crds/apps.*.yaml"), find(t, filepath.Join(assets, "crds", "*.yaml"))...), ErrorIfPathMissing: true, MaxTime: soon,
 	}}
-	config, err := env.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
+	t.Cleanup(func() { // before it starts: what fails half-way has started etcd, and maybe more
 		if err := env.Stop(); err != nil {
 			t.Error(err)
 		}
 	})
+	config, err := env.Start()
+	if err != nil {
+		t.Fatal(err)
+	}
 	return config
 }
 

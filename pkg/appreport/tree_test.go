@@ -22,7 +22,8 @@ func live(kind, name, uid, parent string) v1alpha1.TreeNode {
 
 // inGit is the Deployment of these tests, and a hook.
 var inGit = []argocd.ResourceStatus{
-	{Version: "v1", Kind: "Deployment", Namespace: "guestbook", Name: "a"}, {Version: "v1", Kind: "Job", Namespace: "guestbook", Name: "hook", Hook: true},
+	{Version: "v1", Kind: "Deployment", Namespace: "guestbook", Name: "a"},
+	{Version: "v1", Kind: "Job", Namespace: "guestbook", Name: "hook", Hook: true},
 }
 
 func TestTree(t *testing.T) {
@@ -52,8 +53,10 @@ func TestTree(t *testing.T) {
 		"a UID made of a name":    {[]v1alpha1.TreeNode{deployment, with(set, func(n *v1alpha1.TreeNode) { n.UID = "/Pod/x/y" })}, "d", true},
 		"a UID that is long":      {[]v1alpha1.TreeNode{deployment, with(set, func(n *v1alpha1.TreeNode) { n.UID = strings.Repeat("a", 65) })}, "d", true},
 		"a name that steers":      {[]v1alpha1.TreeNode{deployment, with(set, func(n *v1alpha1.TreeNode) { n.Name = "\x1b[31m" })}, "d", true},
-		"a health that is none":   {[]v1alpha1.TreeNode{with(deployment, func(n *v1alpha1.TreeNode) { n.Health = &argocd.Health{Status: "Fine"} })}, "d", true},
-		"a time that is none":     {[]v1alpha1.TreeNode{with(deployment, func(n *v1alpha1.TreeNode) { n.CreatedAt = "soon" })}, "d", true},
+		"a health that is none": {
+			[]v1alpha1.TreeNode{with(deployment, func(n *v1alpha1.TreeNode) { n.Health = &argocd.Health{Status: "Fine"} })}, "d", true,
+		},
+		"a time that is none": {[]v1alpha1.TreeNode{with(deployment, func(n *v1alpha1.TreeNode) { n.CreatedAt = "soon" })}, "d", true},
 	} {
 		t.Run(title, func(t *testing.T) {
 			r := &v1alpha1.ApplicationReport{Tree: tc.nodes}
@@ -169,11 +172,11 @@ func FuzzTree(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var any any
-		if err := json.Unmarshal(shown, &any); err != nil {
+		var list any
+		if err := json.Unmarshal(shown, &list); err != nil {
 			t.Fatal(err)
 		}
-		walk(t, "", any)
+		walk(t, "", list)
 		r.Tree = nodes
 		if again, rejected := appreport.Tree(r, key, inGit); rejected || !cmp.Equal(again, nodes) {
 			t.Errorf("what was read reads differently again:\n%s", cmp.Diff(nodes, again))

@@ -93,7 +93,7 @@ func (r *Redis) Get(ctx context.Context, key string) ([]byte, error) {
 func (r *Redis) Listen(ctx context.Context, pattern string, began func(), heard func(channel string)) error {
 	messages := r.client.PSubscribe(ctx, pattern)
 	defer messages.Close()
-	defer context.AfterFunc(ctx, func() { messages.Close() })()
+	defer context.AfterFunc(ctx, func() { _ = messages.Close() })()
 	for asked := false; ctx.Err() == nil; {
 		message, err := messages.ReceiveTimeout(ctx, silence)
 		var late net.Error
