@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
@@ -129,11 +128,8 @@ func BuildPlanted(ctx context.Context, dir string) (string, error) {
 		return "", err
 	}
 	binary := filepath.Join(dir, "towline-planted")
-	cmd := exec.CommandContext(ctx, "go", "build", "-overlay", file, "-trimpath", "-o", binary, "./cmd/towline")
-	cmd.Dir = towline.Root()
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build with planted bugs: %w\n%s", err, out)
+	if err := towline.Compile(ctx, "towline", binary, "-overlay", file); err != nil {
+		return "", fmt.Errorf("with planted bugs: %w", err)
 	}
 	return binary, nil
 }

@@ -33,13 +33,22 @@ func BuildPlugin(ctx context.Context, f *fleet.Fleet) (string, error) {
 
 func build(ctx context.Context, f *fleet.Fleet, name string) (string, error) {
 	binary := filepath.Join(f.Dir(), name)
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, "./cmd/"+name)
+	if err := Compile(ctx, name, binary); err != nil {
+		return "", err
+	}
+	return binary, nil
+}
+
+// Compile builds a program of cmd into a file, as for its image, and with those flags of go build besides.
+func Compile(ctx context.Context, name, binary string, flags ...string) error {
+	args := append([]string{"build", "-trimpath", "-o", binary}, flags...)
+	cmd := exec.CommandContext(ctx, "go", append(args, "./cmd/"+name)...)
 	cmd.Dir = Root()
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0") // as in the image
 	if out, err := cmd.CombinedOutput(); err != nil {
-		return "", fmt.Errorf("build %s: %w\n%s", name, err, out)
+		return fmt.Errorf("build %s: %w\n%s", name, err, out)
 	}
-	return binary, nil
+	return nil
 }
 
 // Options say how to run the program.
