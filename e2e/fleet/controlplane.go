@@ -91,11 +91,15 @@ func (p *plane) startAPIServer(ctx context.Context, address string) error {
 	})
 }
 
-// memorySettings keep an API server from doubling its heap while it starts; its live heap is half of this.
+// memorySettings keep an API server from doubling its heap while it starts; the live heap of one that has little to hold is half of a
+// cluster's limit. The hub's grows with what is tested, and an API server that comes near its limit does nothing but collect garbage.
 // Where speed and scale are measured, nothing holds it back.
 func (p *plane) memorySettings() []string {
-	if p.opts.HubControlPlaneOnly {
+	switch {
+	case p.opts.HubControlPlaneOnly:
 		return nil
+	case p.name == hubName:
+		return []string{"GOMEMLIMIT=2GiB"}
 	}
 	return []string{"GOMEMLIMIT=400MiB"}
 }
