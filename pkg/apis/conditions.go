@@ -9,13 +9,13 @@ const (
 	ConditionPropagationError = "PropagationError"
 
 	// ConditionPropagationForbiddenError: the Application may not be sent where it asks to go. The message says
-	// which object would allow it, or which one forbids it; with --on-revocation=delete also when the Application is
-	// removed from its cluster, or why it stays there. Written by the propagation controller; there is this
+	// which object would allow it, or which one forbids it; with --on-revocation=delete it also says that the
+	// Application is being removed from its cluster, or why it stays there. Written by the propagation controller; there is this
 	// one or PropagationError, never both.
 	ConditionPropagationForbiddenError = "PropagationForbiddenError"
 
-	// ConditionPausedWarning: an annotation pauses the Application, its ApplicationSet or its cluster: nothing is written for
-	// the cluster, and a deletion waits. The message names the object with the annotation. Written by the propagation
+	// ConditionPausedWarning: an annotation pauses the Application, its ApplicationSet or its cluster: Towline writes nothing
+	// for the cluster, and a deletion waits. The message names the object with the annotation. Written by the propagation
 	// controller, as the three below; there is one of them or of the two above, never more.
 	ConditionPausedWarning = "PausedWarning"
 
@@ -23,62 +23,61 @@ const (
 	// condition stays while the hub's own Argo CD leaves the Application alone.
 	ConditionReleaseWarning = "ReleaseWarning"
 
-	// ConditionMoveWarning: the cluster of the Application has changed, or its namespace there, and the earlier one still has
-	// it. The message says what is being waited for.
+	// ConditionMoveWarning: the Application has another cluster, or another namespace there, and is still in the earlier one.
+	// The message says what Towline waits for.
 	ConditionMoveWarning = "MoveWarning"
 
-	// ConditionDeletionWarning: the Application is being deleted. The message says since when, which cluster is being
-	// waited for, and whether an operation runs there, which comes first.
+	// ConditionDeletionWarning: the Application is being deleted. The message says since when, which cluster Towline
+	// waits for, and whether an operation has to end there first.
 	ConditionDeletionWarning = "DeletionWarning"
 
-	// ConditionRefreshWarning: a refresh was asked for and the cluster has not compared in time, or it has not compared what has
-	// changed. It goes when it has. Written by the propagation controller.
+	// ConditionRefreshWarning: somebody asked for a refresh, or the Application has changed, and the cluster has not compared it
+	// with Git in time. The condition goes when the cluster has done so. Written by the propagation controller.
 	ConditionRefreshWarning = "RefreshTimeoutWarning"
 
 	// ConditionWorkApplyError: the cluster's work agent could not apply the Application; the message is the
 	// agent's. Written by the status controller.
 	ConditionWorkApplyError = "ManifestWorkApplyError"
 
-	// ConditionWorkAvailableWarning: the work agent applied the Application, but does not find it on the
-	// cluster any more; the message is the agent's. Written by the status controller.
+	// ConditionWorkAvailableWarning: the work agent applied the Application, but no longer finds it on
+	// the cluster; the message is the agent's. Written by the status controller.
 	ConditionWorkAvailableWarning = "ManifestWorkAvailableWarning"
 
-	// ConditionClusterUnreachableWarning: the cluster is not available, and the rest of the status is what was so when
-	// it was last heard of. The message says since when, and why. Written by the status controller.
+	// ConditionClusterUnreachableWarning: the cluster is not available. The rest of the status is from the time when
+	// the hub last heard of it. The message says since when, and why. Written by the status controller.
 	ConditionClusterUnreachableWarning = "ClusterUnreachableWarning"
 )
 
-// ConditionDependencyError is on a hub Application when something that it needs on its cluster, its AppProject, a
-// credential or what it names in AnnotationWith, does not travel or was not taken there. The message says what to do.
+// ConditionDependencyError is on a hub Application if something that it needs on its cluster was not sent or not accepted there: its
+// AppProject, a credential, or an object that it names in AnnotationWith. The message says what to do.
 // Written by the dependencies controller.
 const ConditionDependencyError = "DependencyError"
 
-// ConditionPlacementWarning is on a hub Application that follows a Placement, by AnnotationPlacement, which has not chosen just
-// one cluster for it. The message says what to do. Written by the placement controller.
+// ConditionPlacementWarning is on a hub Application that follows a Placement (AnnotationPlacement), if this Placement has chosen no
+// cluster, or more than one. The message says what to do. Written by the placement controller.
 const ConditionPlacementWarning = "PlacementWarning"
 
-// ConditionOperationError is on the rows of a report whose last operation failed, or failed and is tried again, where no
-// SyncError tells why: Argo CD sets that for automated syncs only, when it has given up. Written by the aggregation
-// controller. ACM Search tells of it too; then the status
-// controller writes it on the Application, where the work agent does not say what became of the operation.
+// ConditionOperationError is on a row of a report if the last operation failed, or failed and is being retried, and no SyncError says
+// why: Argo CD sets a SyncError only for automated syncs, after the last retry. If only ACM Search knows of the operation, the
+// condition is on the Application too. Written by the aggregation and status controllers.
 const ConditionOperationError = "OperationError"
 
-// ConditionHydrationError is on a hub Application, and on its row, whose manifests the source hydrator of the cluster's Argo CD could not
-// render or commit. That Argo CD goes on with what was hydrated before, and shows nothing else.
+// ConditionHydrationError is on a hub Application, and on its row, if the source hydrator of the cluster's Argo CD could not render or
+// commit its manifests. The cluster's Argo CD continues with the manifests that it hydrated before, and does not show the error itself.
 const ConditionHydrationError = "HydrationError"
 
-// ConditionResourcesDegraded is on a hub Application that is Degraded, and on its row: the message names the resources that
-// do not work, and says why. Written by the status and aggregation controllers from what the cluster's Argo CD says of the
+// ConditionResourcesDegraded is on a hub Application that is Degraded, and on its row. The message names the degraded
+// resources, and says why. Written by the status and aggregation controllers from what the cluster's Argo CD says of the
 // resources, where a source tells of that.
 const ConditionResourcesDegraded = "ResourcesDegradedWarning"
 
 // Conditions that tell how old is what the status says. Written by the status controller.
 const (
-	// ConditionNotCompared: the cluster's Argo CD does not compare the Application with Git any more. The message says since
-	// when; the rest of the status is what was so then.
+	// ConditionNotCompared: the cluster's Argo CD has stopped comparing the Application with Git. The message says since when;
+	// the rest of the status is from that time.
 	ConditionNotCompared = "NotComparedWarning"
 
-	// ConditionResourcesStale: the source of the resources does not answer, since when the message says.
+	// ConditionResourcesStale: the source of the resources does not answer. The message says since when.
 	ConditionResourcesStale = "ResourcesStaleWarning"
 )
 

@@ -3,9 +3,9 @@ package apis
 // Reasons of the events on a hub Application, and of the metric towline_propagation_blocked. They are part of what
 // people alert on.
 const (
-	// ReasonClusterAnnotationMissing: pull label, but no cluster named.
+	// ReasonClusterAnnotationMissing: the Application has the pull label, but names no cluster.
 	ReasonClusterAnnotationMissing = "ClusterAnnotationMissing"
-	// ReasonClusterNameInvalid: what is named cannot be the name of a ManagedCluster.
+	// ReasonClusterNameInvalid: the cluster that the Application names is not a valid name of a ManagedCluster.
 	ReasonClusterNameInvalid = "ClusterNameInvalid"
 	// ReasonClusterNotFound: there is no ManagedCluster of that name.
 	ReasonClusterNotFound = "ClusterNotFound"
@@ -13,91 +13,91 @@ const (
 	ReasonClusterNotAccepted = "ClusterNotAccepted"
 	// ReasonClusterDeleting: the ManagedCluster is being deleted.
 	ReasonClusterDeleting = "ClusterDeleting"
-	// ReasonClusterNamespaceMissing: the ManagedCluster's namespace is not there, or is going.
+	// ReasonClusterNamespaceMissing: the namespace of the ManagedCluster does not exist, or is being deleted.
 	ReasonClusterNamespaceMissing = "ClusterNamespaceMissing"
-	// ReasonPlaced: the Placement that the Application follows has chosen a cluster. It is no problem.
+	// ReasonPlaced: the Placement that the Application follows has chosen a cluster. Nothing is wrong.
 	ReasonPlaced = "Placed"
-	// ReasonPlacementUnclear: that Placement has not chosen just one cluster.
+	// ReasonPlacementUnclear: the Placement that the Application follows has chosen no cluster, or more than one.
 	ReasonPlacementUnclear = "PlacementUnclear"
-	// ReasonLocalClusterConflict: on the hub itself the work would overwrite the Application that it is made from.
+	// ReasonLocalClusterConflict: the cluster is the hub itself, where the ManifestWork would overwrite the hub Application.
 	ReasonLocalClusterConflict = "LocalClusterConflict"
-	// ReasonSkipReconcileMissing: the hub's own Argo CD would act on the Application too.
+	// ReasonSkipReconcileMissing: the annotation that keeps the hub's own Argo CD from deploying the Application is missing.
 	ReasonSkipReconcileMissing = "SkipReconcileMissing"
-	// ReasonNamespaceInvalid: what is named cannot be a namespace on the cluster.
+	// ReasonNamespaceInvalid: the namespace that the Application names for its cluster is not a valid name.
 	ReasonNamespaceInvalid = "NamespaceInvalid"
-	// ReasonAnnotationInvalid: an annotation says none of what it can say.
+	// ReasonAnnotationInvalid: an annotation has a value that Towline does not know.
 	ReasonAnnotationInvalid = "AnnotationInvalid"
-	// ReasonSpecInvalid: the spec or its destination is no JSON object.
+	// ReasonSpecInvalid: the spec or its destination is not a JSON object.
 	ReasonSpecInvalid = "SpecInvalid"
-	// ReasonOperationInvalid: the requested operation is no JSON object of the expected shape, or asks for nothing.
+	// ReasonOperationInvalid: the requested operation cannot be read, or asks for nothing.
 	ReasonOperationInvalid = "OperationInvalid"
 
-	// ReasonOperationWithdrawn: the requested operation was sent to a cluster that the Application leaves, and is taken off.
+	// ReasonOperationWithdrawn: the requested operation was sent to a cluster that the Application is leaving. Towline removes the operation.
 	ReasonOperationWithdrawn = "OperationWithdrawn"
-	// ReasonPayloadTooLarge: the Application does not fit into a ManifestWork.
+	// ReasonPayloadTooLarge: the Application is too large for a ManifestWork.
 	ReasonPayloadTooLarge = "PayloadTooLarge"
 	// ReasonTargetConflict: another Application has the same namespace and name on the same cluster.
 	ReasonTargetConflict = "TargetConflict"
-	// ReasonWorkConflict: the work's name is taken by a ManifestWork that is not this Application's.
+	// ReasonWorkConflict: a ManifestWork with the name that Towline would use exists, and belongs to something else.
 	ReasonWorkConflict = "WorkConflict"
-	// ReasonAdoptionRefused: the cluster has an Application of that namespace and name already, which is not to be taken over.
+	// ReasonAdoptionRefused: the cluster already has an Application with that namespace and name, and Towline may not take it over.
 	ReasonAdoptionRefused = "AdoptionRefused"
 	// ReasonWorkRejected: the hub's API server refused the ManifestWork.
 	ReasonWorkRejected = "WorkRejected"
 
-	// ReasonHeldInOutage: the deletion waits, since an outage has taken the cluster from its Placement. It is no problem.
+	// ReasonHeldInOutage: the deletion waits: the Placement dropped the cluster because of an outage. Nothing is wrong.
 	ReasonHeldInOutage = "HeldInOutage"
-	// ReasonOutageOver: the outage is over, and the ApplicationSet makes the Application anew. It is no problem.
+	// ReasonOutageOver: the outage is over, and the ApplicationSet creates the Application again. Nothing is wrong.
 	ReasonOutageOver = "OutageOver"
 
-	// ReasonExecutorInvalid: the AppProject names an executor that is no ServiceAccount.
+	// ReasonExecutorInvalid: the executor that the AppProject names is not a ServiceAccount.
 	ReasonExecutorInvalid = "ExecutorInvalid"
 
-	// ReasonClusterForbidden: the Application's namespace has not been given the cluster.
+	// ReasonClusterForbidden: no binding permits the cluster to the namespace of the Application.
 	ReasonClusterForbidden = "ClusterForbidden"
-	// ReasonNamespaceForbidden: the Application may not have that namespace on its cluster.
+	// ReasonNamespaceForbidden: the Application may not use that namespace on its cluster.
 	ReasonNamespaceForbidden = "NamespaceForbidden"
 	// ReasonProjectNotFound: the Application's AppProject does not exist.
 	ReasonProjectNotFound = "ProjectNotFound"
-	// ReasonProjectForbidden: the AppProject is not for Applications of that namespace.
+	// ReasonProjectForbidden: the AppProject does not permit Applications from that namespace.
 	ReasonProjectForbidden = "ProjectForbidden"
 	// ReasonSourceForbidden: the AppProject does not permit a repository that the Application names.
 	ReasonSourceForbidden = "SourceForbidden"
-	// ReasonManifestsForbidden: the requested operation brings manifests of its own, in place of those in a repository.
+	// ReasonManifestsForbidden: the requested operation contains its own manifests instead of those in a repository.
 	ReasonManifestsForbidden = "ManifestsForbidden"
 	// ReasonDestinationForbidden: the AppProject does not permit the namespace that the Application deploys to, or the
 	// cluster.
 	ReasonDestinationForbidden = "DestinationForbidden"
 
-	// ReasonPaused: the annotation that pauses is on the Application, its ApplicationSet or its cluster's namespace.
+	// ReasonPaused: an annotation on the Application, its ApplicationSet or the namespace of its cluster pauses it.
 	ReasonPaused = "Paused"
 	// ReasonReleasing: the cluster has been asked to release the Application and leave it running.
 	ReasonReleasing = "Releasing"
 	// ReasonReleased: the cluster has released the Application.
 	ReasonReleased = "Released"
-	// ReasonMoving: the Application's target has changed, and an earlier one still has it.
+	// ReasonMoving: the Application has another cluster or namespace now, and is still in the earlier one.
 	ReasonMoving = "Moving"
-	// ReasonDeleting: the Application is being deleted, and its cluster still has it.
+	// ReasonDeleting: the Application is being deleted, and is still on its cluster.
 	ReasonDeleting = "Deleting"
-	// ReasonDeletedUnconfirmed: the hub's Application was deleted though its cluster may still have what it deployed.
+	// ReasonDeletedUnconfirmed: the hub Application was deleted, but what it deployed may still be on its cluster.
 	ReasonDeletedUnconfirmed = "DeletedUnconfirmed"
 
-	// ReasonRevoked: the Application lost the right to be on a cluster, which was asked to remove it.
+	// ReasonRevoked: the Application lost the right to be on a cluster, and Towline asked the cluster to remove it.
 	ReasonRevoked = "Revoked"
-	// ReasonRevocationHeld: the Application lost the right to be on a cluster, which keeps it, since too many did at a time.
+	// ReasonRevocationHeld: the Application lost the right to be on a cluster, but stays there, because too many Applications lost it at the same time.
 	ReasonRevocationHeld = "RevocationHeld"
-	// ReasonOrphaned: the hub has lost the Application of a ManifestWork, which is kept. The event is on the work.
+	// ReasonOrphaned: the hub has lost the Application of a ManifestWork. Towline keeps the ManifestWork; the event is on it.
 	ReasonOrphaned = "Orphaned"
-	// ReasonLeftByOutage: an Application that an outage had held is not made anew, and what it deployed stays without an owner. The event is
-	// on the work, which goes.
+	// ReasonLeftByOutage: nobody created an Application again after an outage had held its deletion. What it deployed stays without an
+	// owner. The event is on the ManifestWork, which is deleted.
 	ReasonLeftByOutage = "LeftByOutage"
-	// ReasonRemovalRefused: an Application is gone, and its end on its cluster would destroy what it deployed and is to
-	// stay. The event is on the work, which is kept.
+	// ReasonRemovalRefused: an Application is gone. To remove it from its cluster would destroy what it deployed, which should
+	// stay. Towline keeps the ManifestWork; the event is on it.
 	ReasonRemovalRefused = "RemovalRefused"
 
 	// ReasonPropagated: the ManifestWork has been created.
 	ReasonPropagated = "Propagated"
-	// ReasonWorkDeleted: the deletion of the ManifestWork has been asked for.
+	// ReasonWorkDeleted: Towline has deleted the ManifestWork, and the cluster is removing the Application.
 	ReasonWorkDeleted = "WorkDeleted"
 )
 
@@ -109,18 +109,18 @@ const (
 	ReasonNotPropagated = "NotPropagated"
 	// ReasonClustersUnreachable: some Applications are on clusters that are not available.
 	ReasonClustersUnreachable = "ClustersUnreachable"
-	// ReasonNotCompared: of some Applications the Argo CD of their cluster has not looked for long.
+	// ReasonNotCompared: the Argo CD of their cluster has not compared some Applications with Git for a long time.
 	ReasonNotCompared = "NotCompared"
 	// ReasonNotSynced: some Applications do not run what is in Git.
 	ReasonNotSynced = "NotSynced"
-	// ReasonNotHealthy: some Applications are not healthy, and not on their way to be.
+	// ReasonNotHealthy: some Applications are neither healthy nor progressing.
 	ReasonNotHealthy = "NotHealthy"
-	// ReasonProgressing: some Applications are on their way to be healthy, and nothing is wrong with the others.
+	// ReasonProgressing: some Applications are progressing, and nothing is wrong with the others.
 	ReasonProgressing = "Progressing"
 	// ReasonAllShown: nothing was left out of the report.
 	ReasonAllShown = "AllShown"
-	// ReasonSchemaNarrow: the hub's CRD of reports is another product's, and does not have all that a report says.
+	// ReasonSchemaNarrow: the hub has the CRD of reports from another product, which lacks some fields of the report.
 	ReasonSchemaNarrow = "SchemaNarrow"
-	// ReasonTruncated: the report would have become too large.
+	// ReasonTruncated: some rows or resources are not in the report, because it would be too large.
 	ReasonTruncated = "Truncated"
 )

@@ -47,35 +47,35 @@ type ApplicationReport struct {
 	// +optional
 	Status argocd.Status `json:"status,omitzero"`
 
-	// notComparedSince is when the cluster's Argo CD last compared the
-	// Application with Git, where that is longer ago than it should be, or
-	// when the Application was created, where it was never compared. It is
-	// not there while Argo CD compares.
+	// notComparedSince is set only if the cluster's Argo CD has stopped
+	// comparing the Application with Git. It is the time of the last
+	// comparison, or the time when the Application was created if there has
+	// been none.
 	// +optional
 	// +kubebuilder:validation:Format=date-time
 	NotComparedSince string `json:"notComparedSince,omitempty"`
 
-	// tree has the live resources of the Application, as the cluster's Argo CD
-	// knows them: those that are in Git, and what they have made, such as
-	// ReplicaSets and Pods. It is there where the agent is told to read them.
-	// What is in Git comes first, then what that has made, and so on; among
-	// their like first what needs attention.
+	// tree lists the live resources of the Application, as the cluster's Argo
+	// CD knows them: the resources in Git, and their descendants, such as
+	// ReplicaSets and Pods. The agent reports it if it runs with
+	// --argocd-tree. The resources in Git come first, then their children, and
+	// so on. On each level, the resources that need attention come first.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=500
 	Tree []TreeNode `json:"tree,omitempty"`
 
-	// unreadable names the fields of the Application's status that are there
-	// and that this agent cannot read, as a newer Argo CD may write them. What
-	// the hub knows of them stays.
+	// unreadable names the fields of the Application's status that this agent
+	// cannot read, because a newer Argo CD may have written them in another
+	// form. The hub keeps the last value that it knows of these fields.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=16
 	// +kubebuilder:validation:items:MaxLength=64
 	Unreadable []string `json:"unreadable,omitempty"`
 
-	// truncated says what had to be left out to keep the report within its
-	// size; it is not there when the report is whole.
+	// truncated says what the agent left out because the report would be
+	// larger than 256 KiB. It is not set if the report is complete.
 	// +optional
 	Truncated *Truncated `json:"truncated,omitempty"`
 }
@@ -95,14 +95,16 @@ type ReportedApplication struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// uid is the Application's UID on the cluster. One that was made again
-	// under the same name, or on a cluster that was, has another one.
+	// uid is the Application's UID on the cluster. An Application that was
+	// deleted and created again has another UID, and so has one on a cluster
+	// that was rebuilt.
 	// +optional
 	// +kubebuilder:validation:MaxLength=128
 	UID string `json:"uid,omitempty"`
 
-	// resourceVersion is the Application's resourceVersion on the cluster:
-	// the greater one of two with the same uid is the newer one.
+	// resourceVersion is the Application's resourceVersion on the cluster. Of
+	// two reports with the same uid, the one with the greater resourceVersion
+	// is newer.
 	// +required
 	// +kubebuilder:validation:MinLength=1
 	// +kubebuilder:validation:MaxLength=64
@@ -144,8 +146,8 @@ type TreeNode struct {
 	// +kubebuilder:validation:MaxLength=64
 	UID string `json:"uid"`
 
-	// parent is the UID of the resource that has made this one; empty for one
-	// that is in Git.
+	// parent is the UID of the resource that created this one. It is empty for
+	// a resource in Git.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	Parent string `json:"parent,omitempty"`
@@ -154,24 +156,24 @@ type TreeNode struct {
 	// +optional
 	Health *argocd.Health `json:"health,omitempty"`
 
-	// createdAt is when the resource was made.
+	// createdAt is when the resource was created, in RFC 3339.
 	// +optional
 	// +kubebuilder:validation:MaxLength=64
 	CreatedAt string `json:"createdAt,omitempty"`
 }
 
-// Truncated counts what was left out of a report. What is left out is the
-// same whenever the Application is the same: messages are cut first, then the
-// last of the tree goes, the oldest history, the last images and addresses, the sync results that
-// went well, the resources that are synced and healthy, and last what needs
-// attention.
+// Truncated counts what was left out of a report. For the same Application,
+// the same is left out. Messages are shortened first. Then the agent leaves
+// out, in this order: the end of the tree, the oldest history, the last images
+// and addresses, the results of resources that were synced without an error,
+// the resources that are synced and healthy, and finally the others.
 type Truncated struct {
-	// summary says it in words.
+	// summary is one sentence about what was left out.
 	// +optional
 	// +kubebuilder:validation:MaxLength=256
 	Summary string `json:"summary,omitempty"`
 
-	// messages is set when messages were cut shorter than they usually are.
+	// messages is true if messages were shortened more than usual.
 	// +optional
 	Messages bool `json:"messages,omitempty"`
 
@@ -195,8 +197,7 @@ type Truncated struct {
 	// +kubebuilder:validation:Minimum=0
 	Conditions int32 `json:"conditions,omitempty"`
 
-	// history is how many entries of the history were left out, beside those
-	// before the last ten.
+	// history is how many of the last ten entries of the history were left out.
 	// +optional
 	// +kubebuilder:validation:Minimum=0
 	History int32 `json:"history,omitempty"`

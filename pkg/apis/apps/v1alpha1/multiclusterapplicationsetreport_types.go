@@ -173,13 +173,13 @@ type ClusterCondition struct {
 	// +optional
 	ResourceCounts *ResourceCounts `json:"resourceCounts,omitempty"`
 
-	// observedAt is when what the row says was first observed on the
-	// cluster, where the source can tell.
+	// observedAt is when the cluster first had the state that the row shows,
+	// if the source knows this.
 	// +optional
 	ObservedAt metav1.Time `json:"observedAt,omitempty,omitzero"`
 
-	// source names where the row's facts came from: feedback, agent or
-	// search. It is empty until the cluster has said something.
+	// source says where the row comes from: feedback, agent or search. It is
+	// empty until the cluster has reported something.
 	// +optional
 	Source string `json:"source,omitempty"`
 }
@@ -190,11 +190,11 @@ type ResourceCounts struct {
 	// +optional
 	Total int32 `json:"total,omitempty"`
 
-	// synced is the number of resources that are as Git has them.
+	// synced is the number of resources that equal those in Git.
 	// +optional
 	Synced int32 `json:"synced,omitempty"`
 
-	// outOfSync is the number of resources that are not as Git has them.
+	// outOfSync is the number of resources that differ from those in Git.
 	// +optional
 	OutOfSync int32 `json:"outOfSync,omitempty"`
 
@@ -210,7 +210,7 @@ type ResourceCounts struct {
 	// +optional
 	Degraded int32 `json:"degraded,omitempty"`
 
-	// suspended is the number of resources that were told to wait.
+	// suspended is the number of resources that are suspended.
 	// +optional
 	Suspended int32 `json:"suspended,omitempty"`
 
@@ -246,8 +246,8 @@ type ReportedResource struct {
 	// +optional
 	Failing int32 `json:"failing,omitempty"`
 
-	// failures tells of some of them, by cluster: ten at most, and fewer where
-	// the report has no room.
+	// failures describes up to ten of these Applications, sorted by cluster.
+	// There are fewer if the report would be too large.
 	// +optional
 	Failures []ResourceFailure `json:"failures,omitempty"`
 }
