@@ -196,6 +196,10 @@ e2e: ## The end-to-end suite: a hub and clusters as local processes.
 e2e-short: E2E_LABELS := '-ginkgo.label-filter=!long'
 e2e-short: e2e ## All of it but the specs that mostly wait: twelve take a third of the time.
 
+.PHONY: e2e-acm
+e2e-acm: E2E_LABELS := '-ginkgo.label-filter=!long && !imports' -towline.profile=acm
+e2e-acm: e2e ## The same with the chart's profile acm, whose rights must all be used then.
+
 # What to let fail: one point alone, as move/kill-after/3; the flows that match; how many points of one fault, 0 for all, and of two.
 POINT ?=
 FLOW ?= .

@@ -269,7 +269,7 @@ spec:
 		AddReportEntry(fmt.Sprintf("moved to the best cluster after %.2f s", time.Since(began).Seconds()))
 	})
 
-	It("puts the token of a ManagedServiceAccount into the Secrets where it is asked to, and nowhere else", func(ctx SpecContext) {
+	It("puts the token of a ManagedServiceAccount into the Secrets where it is asked to, and nowhere else", imports, func(ctx SpecContext) {
 		const account = "argocd-manager"
 		token := mintToken(ctx, "cluster1", account)
 		Expect(hub.Create(ctx, token)).To(Succeed())
@@ -324,7 +324,7 @@ spec:
 		}
 	})
 
-	It("of another namespace needs that namespace's consent, and loses its Secrets with it", func(ctx SpecContext) {
+	It("of another namespace needs that namespace's consent, and loses its Secrets with it", imports, func(ctx SpecContext) {
 		const team = "team-inside"
 		namespaceOn(ctx, hub, team)
 		p := &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: team, Name: "mine"}}
@@ -360,7 +360,7 @@ spec:
 		Eventually(ctx, read(hub, g)).Should(says(apis.ConditionClustersImported, metav1.ConditionFalse, apis.ReasonArgoNamespaceNotAllowed, ""))
 	})
 
-	It("of a tenant reaches no other namespace", func(ctx SpecContext) {
+	It("of a tenant reaches no other namespace", imports, func(ctx SpecContext) {
 		const tenant = "team-outside"
 		namespaceOn(ctx, hub, tenant)
 		outsider := as(ctx, tenant, "apps.open-cluster-management.io/gitopsclusters", "cluster.open-cluster-management.io/placements")

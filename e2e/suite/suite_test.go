@@ -77,13 +77,16 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	for _, c := range f.Clusters() {
 		cluster[c.Name()] = clientOf(&c.ControlPlane)
 	}
-	Expect(towline.InstallChart(ctx, f, "dependencies.objects=true")).To(Succeed())
+	Expect(towline.InstallChart(ctx, f, chartValues()...)).To(Succeed())
 	Expect(towline.ApplyExamples(ctx, f)).To(Succeed())
 	var err error
 	binary, err = towline.Build(ctx, f)
 	Expect(err).NotTo(HaveOccurred())
 	tow, err = towline.Run(ctx, f, binary, "towline")
 	Expect(err).NotTo(HaveOccurred())
+	if *profile == profileACM {
+		importClusters(ctx)
+	}
 	Expect(towline.WaitImported(ctx, f)).To(Succeed())
 }, NodeTimeout(30*time.Minute)) // what has never been built here is built now
 

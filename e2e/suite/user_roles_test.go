@@ -55,12 +55,16 @@ var _ = Describe("A tenant with Kubernetes' role view in its namespace", func() 
 		app.UID = ""
 		Expect(hub.Create(ctx, app)).To(Succeed())
 		reader := clientWith(f.Hub.UserKubeconfig("reader"))
-		for _, o := range []struct{ apiVersion, kind, name string }{
+		type object struct{ apiVersion, kind, name string }
+		objects := []object{
 			// The first: Towline deletes it a minute after it was made, since no ManifestWork is its owner.
 			{"apps.open-cluster-management.io/v1alpha1", "ApplicationReport", "app"},
 			{"apps.open-cluster-management.io/v1alpha1", "MulticlusterApplicationSetReport", "set"},
-			{"apps.open-cluster-management.io/v1beta1", "GitOpsCluster", "clusters"},
-		} {
+		}
+		if *profile != profileACM { // whose own roles are for them
+			objects = append(objects, object{"apps.open-cluster-management.io/v1beta1", "GitOpsCluster", "clusters"})
+		}
+		for _, o := range objects {
 			own, other := raw(o.apiVersion, o.kind, mine, o.name), raw(o.apiVersion, o.kind, argocdNamespace, o.name)
 			Eventually(ctx, func(ctx context.Context) error {
 				return reader.Get(ctx, client.ObjectKeyFromObject(own), own)
