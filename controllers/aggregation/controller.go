@@ -57,7 +57,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	err := r.reconcile(ctx, req.NamespacedName, s)
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || errors.Is(err, errGone) {
 		s.published = nil
-		return ctrl.Result{RequeueAfter: retry.Conflict}, nil
+		return retry.Slower(), nil
 	}
 	return ctrl.Result{}, err
 }

@@ -62,7 +62,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	plan, again := r.brakes.of(req.NamespacedName).Apply(plan, app, time.Now())
 	err = r.apply(ctx, app, plan)
 	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: retry.Conflict}, nil
+		return retry.Slower(), nil
 	}
 	return ctrl.Result{RequeueAfter: again}, client.IgnoreNotFound(err)
 }

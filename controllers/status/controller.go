@@ -71,7 +71,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, since time
 	}
 	err = r.write(ctx, app, status, since)
 	if apierrors.IsConflict(err) {
-		return ctrl.Result{RequeueAfter: retry.Conflict}, nil
+		return retry.Slower(), nil
 	}
 	return ctrl.Result{}, client.IgnoreNotFound(err)
 }

@@ -86,7 +86,7 @@ func (p Phases[P]) Run(ctx context.Context) (ctrl.Result, error) {
 		case err != nil:
 			return ctrl.Result{}, err
 		case met == Conflict:
-			return ctrl.Result{RequeueAfter: retry.Conflict}, nil
+			return retry.Slower(), nil
 		case met == Learned:
 			continue
 		case soon:
@@ -94,13 +94,13 @@ func (p Phases[P]) Run(ctx context.Context) (ctrl.Result, error) {
 		}
 		return p.Wait(plan), nil
 	}
-	return ctrl.Result{RequeueAfter: retry.Conflict}, nil
+	return retry.Slower(), nil
 }
 
 // Again is when to look again: after so long, where zero is never, or at the pace of the queue, which becomes ever slower.
 func Again(after time.Duration, backoff bool) ctrl.Result {
 	if backoff {
-		return ctrl.Result{Requeue: true} //nolint:staticcheck // the one way to the queue's own pace without an error
+		return retry.Slower()
 	}
 	return ctrl.Result{RequeueAfter: after}
 }

@@ -9,8 +9,6 @@ import (
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
-
-	"github.com/towline-io/towline/controllers/internal/retry"
 )
 
 // plan is what it destroys.
@@ -29,6 +27,7 @@ func TestRun(t *testing.T) {
 		applied []plan
 		looked  int
 		after   time.Duration
+		backoff bool
 		fails   bool
 	}{
 		"nothing is destroyed":        {plans: []plan{""}, applied: []plan{""}, after: time.Hour},
@@ -40,12 +39,12 @@ func TestRun(t *testing.T) {
 		"the second look fails":       {plans: []plan{"a"}, failing: no, looked: 1, fails: true},
 		"the first decision fails":    {fails: true},
 		"the second decision fails":   {plans: []plan{"a"}, looked: 1, fails: true},
-		"a conflict":                  {plans: []plan{""}, met: []Outcome{Conflict}, applied: []plan{""}, after: retry.Conflict},
+		"a conflict":                  {plans: []plan{""}, met: []Outcome{Conflict}, applied: []plan{""}, backoff: true},
 		"something was learned":       {plans: []plan{"", ""}, met: []Outcome{Learned}, applied: []plan{"", ""}, after: time.Hour},
 		"learned past the cache":      {plans: []plan{"a", "a", "a"}, met: []Outcome{Learned}, applied: []plan{"a", "a"}, looked: 1, after: time.Hour},
 		"ever more is learned": {
 			plans: []plan{"", "", "", ""}, met: []Outcome{Learned, Learned, Learned, Learned},
-			applied: []plan{"", "", "", ""}, after: retry.Conflict},
+			applied: []plan{"", "", "", ""}, backoff: true},
 		"learned, and then it destroys": {plans: []plan{"", "a", "a"}, met: []Outcome{Learned}, applied: []plan{"", "a"}, looked: 1, after: time.Hour},
 	} {
 		t.Run(title, func(t *testing.T) {
@@ -73,7 +72,7 @@ func TestRun(t *testing.T) {
 				},
 				Wait: func(plan) ctrl.Result { return ctrl.Result{RequeueAfter: time.Hour} },
 			}.Run(t.Context())
-			if (err != nil) != tc.fails || err == nil && got.RequeueAfter != tc.after {
+			if (err != nil) != tc.fails || err == nil && (got.RequeueAfter != tc.after || got.Requeue != tc.backoff) { //nolint:staticcheck // see retry.Slower
 				t.Errorf("got %v, %v", got, err)
 			}
 			if !slices.Equal(applied, tc.applied) || looked != tc.looked {

@@ -10,9 +10,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// Conflict is how long to wait when an object changed between the cache and a write. The change itself is on its way
-// through the watch; if it is one that does not wake the controller, this does.
-const Conflict = 100 * time.Millisecond
+// Slower is when to look again at an object that changed between the cache and a write, or that cannot be written for now: at the pace
+// of the queue, which becomes ever slower. The change itself is on its way through the watch, and wakes the controller unless it is one
+// that does not. While an API server's watches are seconds behind, a steady pace would add many writes that fail to its load.
+func Slower() reconcile.Result {
+	return reconcile.Result{Requeue: true} //nolint:staticcheck // the one way to the queue's own pace without an error
+}
 
 // What failed, without an event to wait for, is tried again after this long at first and at the latest.
 const (
