@@ -18,6 +18,9 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
+// passing is how long a write may fail, for another reason than a refusal, until the Application says so.
+const passing = 5 * time.Second
+
 // met is what writing works met that no fact had told of.
 type met struct {
 	// created is a work that was made; nil for none.
@@ -41,11 +44,15 @@ func (r *Reconciler) apply(ctx context.Context, seen *observation, plan *deliver
 	for i := range plan.Steps {
 		failed = append(failed, r.write(ctx, seen, &plan.Steps[i], &met))
 	}
+	err := errors.Join(failed...)
+	if err == nil && met.refusal == nil && seen.Refusal == nil {
+		r.failing.Take(seen.Key)
+	}
 	if met.created != nil {
 		r.made.note(seen.Key, client.ObjectKeyFromObject(met.created))
 		r.noteRestore(ctx, seen, met.created)
 	}
-	switch err := errors.Join(failed...); {
+	switch {
 	case err != nil:
 		return loop.Done, err
 	case met.conflict:
@@ -82,9 +89,12 @@ func (r *Reconciler) write(ctx context.Context, seen *observation, s *delivery.S
 	outcome, err := works.Write(ctx, r.Client, &s.Write)
 	w := s.Target()
 	switch {
-	case err != nil && s.Rejects && rejection(err, w) != nil:
-		out.refusal = rejection(err, w)
-		return nil
+	case err != nil && s.Rejects:
+		out.refusal = r.refusal(seen, err, w)
+		if out.refusal != nil {
+			return nil
+		}
+		return err
 	case err != nil:
 		return err
 	case outcome == works.Exists:
@@ -147,6 +157,23 @@ func (r *Reconciler) rehearse(ctx context.Context, seen *observation) error {
 		return nil
 	}
 	return err
+}
+
+// refusal is what to show of a write of the Application's work that has failed; nil for an error that may be over in a moment, as when
+// an API server restarts or is busy. One that lasts is shown like a refusal: a webhook that does not answer, a store that is full.
+func (r *Reconciler) refusal(seen *observation, err error, w *workv1.ManifestWork) *delivery.Rejection {
+	if refused := rejection(err, w); refused != nil {
+		return refused
+	}
+	since := r.failing.Take(seen.Key)
+	if since.IsZero() {
+		since = seen.Now
+	}
+	r.failing.Note(seen.Key, since)
+	if seen.Now.Sub(since) < passing {
+		return nil
+	}
+	return &delivery.Rejection{Key: client.ObjectKeyFromObject(w), Message: err.Error()}
 }
 
 // rejection is the API server's refusal of a work; nil for any other error.
