@@ -135,7 +135,7 @@ func TestWhoMaySendWhatWhere(t *testing.T) {
 				create(t, binding(s.namespace, set.Name))
 				s.app.Annotations["set"] = set.Name
 			},
-			reason: apis.ReasonClusterForbidden, says: "would allow it",
+			reason: apis.ReasonClusterForbidden, says: "to allow it",
 			grant: func(t *testing.T, s *scene) {
 				set := clusterSet(s.app.Annotations["set"], nil)
 				edit(t, set, func(set *clusterv1beta2.ManagedClusterSet) {
@@ -148,7 +148,7 @@ func TestWhoMaySendWhatWhere(t *testing.T) {
 				s.app.Annotations["set"] = unique("set")
 				create(t, binding(s.namespace, s.app.Annotations["set"]))
 			},
-			reason: apis.ReasonClusterForbidden, says: "would allow it",
+			reason: apis.ReasonClusterForbidden, says: "to allow it",
 			grant: func(t *testing.T, s *scene) {
 				create(t, clusterSet(s.app.Annotations["set"], &metav1.LabelSelector{}))
 			},
@@ -300,7 +300,7 @@ func TestRevocationFreezes(t *testing.T) {
 	app, b := allowed(t)
 	w := workOf(t, app)
 	take(t, b)
-	expectForbidden(t, app, apis.ReasonClusterForbidden, "would allow it")
+	expectForbidden(t, app, apis.ReasonClusterForbidden, "to allow it")
 	edit(t, app, func(a *argocd.Application) {
 		a.Spec.Raw = []byte(strings.Replace(string(a.Spec.Raw), "HEAD", "other", 1))
 	})
@@ -362,7 +362,7 @@ func TestClusterAuthorizationModes(t *testing.T) {
 				expectAllowed(t, app)
 				return
 			}
-			expectForbidden(t, app, apis.ReasonClusterForbidden, "what would allow it is a Placement")
+			expectForbidden(t, app, apis.ReasonClusterForbidden, "to allow it, create a Placement")
 		})
 	}
 }

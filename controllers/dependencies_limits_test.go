@@ -203,12 +203,12 @@ func TestEventsWhereTheOwnerLooks(t *testing.T) {
 	app := webApp(t, c, p.Name, repo).Annotation(apis.AnnotationWith, "secret/db").Obj()
 	db := secretIn(t, app.Namespace, "db", false)
 	create(t, app)
-	expectNote(t, db, "may not travel")
+	expectNote(t, db, "may not be sent to clusters")
 	project, credential := dependency.ProjectKey(c.Name, p.Name), dependency.CredentialKey(c.Name, s.Name)
 	expectDependency(t, project, carries("sourceRepos"))
 	expectDependency(t, credential, carries(secretWith(t, password)))
 	answer(t, project, metav1.ConditionFalse, "conflict with \"kubectl\"")
-	expectNote(t, p, "for Application "+app.Namespace+"/"+app.Name+": cluster "+c.Name+" has an AppProject of that name")
+	expectNote(t, p, "for Application "+app.Namespace+"/"+app.Name+": cluster "+c.Name+" uses its own AppProject of that name")
 	answer(t, credential, metav1.ConditionFalse, "invalid: "+password)
 	expectNote(t, s, "did not take all")
 	if all := strings.Join(append(notesOn(t, s), notesOn(t, db)...), "\n"); strings.Contains(all, password) {
@@ -235,11 +235,11 @@ func TestTooLargeToTravel(t *testing.T) {
 		spec["description"] = long
 		p.Spec.Raw, _ = json.Marshal(spec)
 	})
-	expectTrouble(t, app, "AppProject "+p.Name+" cannot travel: together they have 6")
-	expectNote(t, p, "cannot travel")
+	expectTrouble(t, app, "AppProject "+p.Name+" cannot be sent: together they have 6")
+	expectNote(t, p, "cannot be sent")
 	edit(t, s, func(s *corev1.Secret) { s.Data["more"] = []byte(long) })
-	expectTrouble(t, app, "Secret "+s.Name+" cannot travel")
-	expectNote(t, s, "cannot travel")
+	expectTrouble(t, app, "Secret "+s.Name+" cannot be sent")
+	expectNote(t, s, "cannot be sent")
 	for _, key := range []types.NamespacedName{project, credential} {
 		if w := dependencyWork(t, key); w == nil || len(carriedBy(w)) > 10<<10 {
 			t.Errorf("%s is not as it was", key)

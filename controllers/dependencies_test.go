@@ -484,7 +484,7 @@ func TestObjectsTravelBesideTheirApplication(t *testing.T) {
 	key := dependency.ObjectsKey(work.Key(app))
 	expectTrouble(t, app, "there is no secret/db in namespace "+app.Namespace)
 	s := secretIn(t, app.Namespace, "db", false)
-	expectTrouble(t, app, "secret/db in namespace "+app.Namespace+" may not travel")
+	expectTrouble(t, app, "secret/db in namespace "+app.Namespace+" may not be sent to clusters")
 	edit(t, s, func(s *corev1.Secret) { s.Annotations = map[string]string{apis.AnnotationPropagate: "true"} })
 	expectDependency(t, key, carries(`"namespace":"guestbook"`))
 	expectTrouble(t, app, "there is no configmap/settings")
@@ -558,7 +558,7 @@ func TestObjectsThatCannotTravel(t *testing.T) {
 		with, spec, says string
 	}{
 		"another kind":      {with: "deployment/x", says: "neither secret/NAME nor configmap/NAME"},
-		"another namespace": {with: "secret/argocd/argocd-secret", says: "no Secret can have that name"},
+		"another namespace": {with: "secret/argocd/argocd-secret", says: "is not a valid name of a Secret"},
 		"no destination namespace": {
 			with: "secret/db",
 			spec: `{"project":"default","source":{"repoURL":"https://x","path":"."},"destination":{"server":"` + apis.InClusterServer + `"}}`,

@@ -234,7 +234,7 @@ func TestGitOpsClusterLeavesForeignSecretsAlone(t *testing.T) {
 	decide(t, ns, named, addressed, inTheWay, fine)
 	g := gitOpsCluster(t, ns)
 	w := NewWithT(t)
-	for _, says := range []string{"/elsewhere is for cluster", " is in the way"} {
+	for _, says := range []string{"/elsewhere is for cluster", " has the name that Towline needs"} {
 		expectVerdict(t, g, apis.ConditionClustersImported, metav1.ConditionFalse, apis.ReasonSecretConflict, says)
 	}
 	w.Expect(get(t, g.DeepCopy()).Status.Clusters).To(unlessPruned(HaveValue(Equal(int32(2)))))

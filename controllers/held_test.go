@@ -141,7 +141,7 @@ func TestPauseThatCannotBeRead(t *testing.T) {
 			NewWithT(t).Eventually(func() string {
 				message, _ := condition(t, tc.app, apis.ConditionPausedWarning)
 				return message
-			}, soon, tick).Should(And(ContainSubstring("what changes on the hub waits"), Not(ContainSubstring("neither"))))
+			}, soon, tick).Should(And(ContainSubstring("changes on the hub wait"), Not(ContainSubstring("neither"))))
 			tc.pause(tc.app, "False")
 			expectWork(t, tc.app)
 			expectNoNotice(t, tc.app, apis.ConditionPausedWarning)
@@ -158,11 +158,11 @@ func TestDeletionThatCannotBeRead(t *testing.T) {
 	seen(t, w)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "yes" })
 	remove(t, app)
-	expectNotice(t, app, apis.ConditionDeletionWarning, apis.AnnotationRelease+`: "yes" is none of true, false`)
+	expectNotice(t, app, apis.ConditionDeletionWarning, apis.AnnotationRelease+`: "yes" is not one of true, false`)
 	expectKept(t, w)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "false" })
 	expectDeleting(t, w)
-	expectNotice(t, app, apis.ConditionDeletionWarning, apis.AnnotationForceDelete+`: "yes" is none of true, false`)
+	expectNotice(t, app, apis.ConditionDeletionWarning, apis.AnnotationForceDelete+`: "yes" is not one of true, false`)
 	settled(t)
 	if get(t, app.DeepCopy()) == nil {
 		t.Fatal("it was forced")

@@ -88,7 +88,7 @@ func TestHomeThatIsTooLong(t *testing.T) {
 	ns := namespace(t, unique(strings.Repeat("x", 54)))
 	app := application(t, c).Namespace(ns).Obj()
 	create(t, app)
-	expectProblem(t, app, apis.ReasonNamespaceInvalid, "--app-namespaces has Applications of namespace "+ns)
+	expectProblem(t, app, apis.ReasonNamespaceInvalid, "--app-namespaces sends Applications of namespace "+ns)
 	if w := workOf(t, app); w != nil {
 		t.Errorf("it is sent: %s", w.Name)
 	}

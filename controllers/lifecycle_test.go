@@ -87,7 +87,7 @@ func TestDeletionWhileTheClustersNamespaceGoes(t *testing.T) {
 	}
 	unsent := application(t, c).Finalizers(apis.FinalizerResources).Obj()
 	create(t, unsent)
-	expectProblem(t, unsent, apis.ReasonClusterNamespaceMissing, "missing or going")
+	expectProblem(t, unsent, apis.ReasonClusterNamespaceMissing, "missing or being deleted")
 	remove(t, unsent)
 	expectGone(t, unsent)
 

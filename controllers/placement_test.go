@@ -160,7 +160,7 @@ func TestPlacementThatAnotherUndoes(t *testing.T) {
 		expectCluster(t, app, a.Name)
 	}
 	undo()
-	expectPlacement(t, app, "another client writes the annotation")
+	expectPlacement(t, app, "another client keeps changing the annotation")
 	towline.countAnew(t)
 	settled(t)
 	if got := get(t, app).Cluster(); got != b.Name {

@@ -144,7 +144,7 @@ func TestPropagationLeavesAWorkOfOthersAlone(t *testing.T) {
 		Raw: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"x","namespace":"y"}}`)}}}
 	create(t, foreign)
 	start(t)
-	expectProblem(t, app, apis.ReasonWorkConflict, "is in the way")
+	expectProblem(t, app, apis.ReasonWorkConflict, "has the name that Towline needs")
 	if got := get(t, foreign.DeepCopy()); got.ResourceVersion != foreign.ResourceVersion {
 		t.Error("the work of others was written")
 	}
@@ -189,7 +189,7 @@ func TestPropagationProblems(t *testing.T) {
 			app: func(b *fixture.ApplicationBuilder, _ *clusterv1.ManagedCluster) {
 				b.Annotation(apis.AnnotationAdopt, "Never")
 			},
-			reason: apis.ReasonAnnotationInvalid, says: apis.AnnotationAdopt + `: "Never" is none of never, matching, always`,
+			reason: apis.ReasonAnnotationInvalid, says: apis.AnnotationAdopt + `: "Never" is not one of never, matching, always`,
 			cureApp: func(a *argocd.Application, _ *clusterv1.ManagedCluster) {
 				a.Annotations[apis.AnnotationAdopt] = "matching"
 			},
@@ -198,7 +198,7 @@ func TestPropagationProblems(t *testing.T) {
 			app: func(b *fixture.ApplicationBuilder, _ *clusterv1.ManagedCluster) {
 				b.Annotation(apis.AnnotationMoveOrder, "x")
 			},
-			reason: apis.ReasonAnnotationInvalid, says: apis.AnnotationMoveOrder + `: "x" is none of new-first, old-first`,
+			reason: apis.ReasonAnnotationInvalid, says: apis.AnnotationMoveOrder + `: "x" is not one of new-first, old-first`,
 			cureApp: func(a *argocd.Application, _ *clusterv1.ManagedCluster) {
 				delete(a.Annotations, apis.AnnotationMoveOrder)
 			},
@@ -207,7 +207,7 @@ func TestPropagationProblems(t *testing.T) {
 			app: func(b *fixture.ApplicationBuilder, _ *clusterv1.ManagedCluster) {
 				b.Annotation(apis.AnnotationRelease, "yes")
 			},
-			reason: apis.ReasonAnnotationInvalid, says: apis.AnnotationRelease + `: "yes" is none of true, false`,
+			reason: apis.ReasonAnnotationInvalid, says: apis.AnnotationRelease + `: "yes" is not one of true, false`,
 			cureApp: func(a *argocd.Application, _ *clusterv1.ManagedCluster) { a.Annotations[apis.AnnotationRelease] = "F" },
 		},
 		"namespace invalid": {

@@ -184,7 +184,7 @@ func TestARevocationInBulkIsHeld(t *testing.T) {
 	for i, app := range all.apps {
 		expectNotice(t, app, apis.ConditionPropagationForbiddenError, "--revocation-limit")
 		NewWithT(t).Eventually(func() []string { return eventReasons(t, app) }, soon, tick).Should(ContainElement(apis.ReasonRevocationHeld))
-		expectNotice(t, app, apis.ConditionPropagationForbiddenError, "cluster "+all.works[i].Namespace+" keeps it as it is")
+		expectNotice(t, app, apis.ConditionPropagationForbiddenError, "cluster "+all.works[i].Namespace+" keeps it unchanged")
 	}
 	expectHeld(t, limit+1)
 	for _, w := range all.works {

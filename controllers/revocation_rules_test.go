@@ -160,7 +160,7 @@ func TestAbsenceRemovesNothing(t *testing.T) {
 			} else if now.Generation != w.Generation {
 				t.Error("what runs was updated")
 			}
-			expectNotice(t, s.app, apis.ConditionPropagationForbiddenError, "keeps what it has")
+			expectNotice(t, s.app, apis.ConditionPropagationForbiddenError, "keeps the Application unchanged")
 			expectForbidden(t, s.app, tc.reason, tc.says)
 		})
 	}

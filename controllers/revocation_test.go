@@ -123,7 +123,7 @@ func TestForceDeleteInARevocation(t *testing.T) {
 	})
 	NewWithT(t).Eventually(func() int64 { return get(t, w).Generation }, soon, tick).Should(BeNumerically(">", 1))
 	s.forbid(t)
-	expectForbidden(t, app, apis.ReasonSourceForbidden, "being taken off cluster")
+	expectForbidden(t, app, apis.ReasonSourceForbidden, "being removed from cluster")
 	remove(t, app)
 	settled(t)
 	if get(t, app.DeepCopy()) == nil || get(t, w) == nil {

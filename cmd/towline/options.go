@@ -168,7 +168,7 @@ func (o *options) validate() error {
 		fail("--move-order: %q is neither %s nor %s", o.move.Order, apis.MoveNewFirst, apis.MoveOldFirst)
 	}
 	if !slices.Contains(adoptions, o.adopt) {
-		fail("--adopt: %q is none of %s", o.adopt, strings.Join(adoptions, ", "))
+		fail("--adopt: %q is not one of %s", o.adopt, strings.Join(adoptions, ", "))
 	}
 	if !slices.Contains(delivery.AfterRestoreModes, o.afterRestore) {
 		fail("--after-restore: %q is not one of %s", o.afterRestore, strings.Join(delivery.AfterRestoreModes, ", "))

@@ -278,7 +278,7 @@ func TestValidate(t *testing.T) {
 		"--report-max-bytes=1000":                     "not between 65536 and 1400000",
 		"--report-max-bytes=1500000":                  "not between 65536 and 1400000",
 		"--move-order=first":                          "neither new-first nor old-first",
-		"--adopt=yes":                                 "none of never, matching, always",
+		"--adopt=yes":                                 "not one of never, matching, always",
 		"--move-timeout=-1s":                          "not between 0 and",
 		"--argocd-redis=redis":                        "is not host:port",
 		"--argocd-redis-use-tls":                      "only with --argocd-redis",

@@ -80,6 +80,6 @@ func (r *Reconciler) noteSchema(got *v1alpha1.MulticlusterApplicationSetReport) 
 		return
 	}
 	r.Events.Eventf(got, nil, corev1.EventTypeWarning, apis.ReasonSchemaNarrow, "Report", "%s",
-		"the hub's CRD of MulticlusterApplicationSetReport, which another product brings, has no status.conditions: kubectl wait does not "+
-			"return for any report, and what the published schema lacks is not shown. Wait for a value of statuses.summary instead")
+		"another product installed the hub's CRD of MulticlusterApplicationSetReport, which has no status.conditions: kubectl wait does not "+
+			"return for any report, and fields that this CRD lacks are not shown. Wait for a value of statuses.summary instead")
 }

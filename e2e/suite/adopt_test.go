@@ -120,7 +120,7 @@ var _ = Describe("An Application that its cluster has already", func() {
 		const name = "by-hand-misspelt"
 		there := byHand(ctx, on, name, spec("guestbook", name))
 		app := standalone(ctx, name, on, func(b *fixture.ApplicationBuilder) { b.Annotation(apis.AnnotationAdopt, "Never") })
-		expectCondition(ctx, name, apis.ConditionPropagationError, `"Never" is none of never, matching, always`)
+		expectCondition(ctx, name, apis.ConditionPropagationError, `"Never" is not one of never, matching, always`)
 		Expect(read(hub, workOf(app))(ctx)).To(BeNil())
 		Expect(read(cluster[on], there)(ctx)).To(HaveField("OwnerReferences", BeEmpty()))
 		patchHub(ctx, name, annotationPatch(apis.AnnotationAdopt, apis.AdoptNever))

@@ -30,7 +30,7 @@ func eventNote(app *argocd.Application, reason string) func(context.Context) (st
 
 var _ = Describe("An Application to which others on its cluster gave Argo CD's finalizer", func() {
 	const on, elsewhere = "cluster3", "other-apps"
-	const told = "others on cluster " + on + " gave the Application there the finalizer " + apis.FinalizerResources
+	const told = "somebody on cluster " + on + " gave the Application the finalizer " + apis.FinalizerResources
 	// madeThere is one that was made on the cluster first, and taken over with these finalizers.
 	madeThere := func(finalizers ...string) func(context.Context, string) *argocd.Application {
 		return func(ctx context.Context, name string) *argocd.Application {

@@ -102,7 +102,7 @@ var _ = Describe("A deletion after a release", func() {
 		DeferCleanup(func(ctx SpecContext) { removeFrom(ctx, "cluster2", app.Name) })
 		patchHub(ctx, app.Name, fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, apis.LabelPull))
 		Eventually(ctx, read(hub, workOf(app))).Should(BeNil())
-		expectCondition(ctx, app.Name, apis.ConditionReleaseWarning, "as long as the label")
+		expectCondition(ctx, app.Name, apis.ConditionReleaseWarning, "while the label")
 		Expect(hub.Delete(ctx, app)).To(Succeed())
 		Eventually(ctx, read(hub, app)).Should(BeNil())
 		Expect(uids(ctx, "cluster2", app.Name)).To(Equal(before))

@@ -47,6 +47,6 @@ func Namespace(app *argocd.Application, argocdNamespace, home string, rules []Na
 		}
 	}
 	return refuse(apis.ReasonNamespaceForbidden,
-		"an Application of namespace %q may not have namespace %q on its cluster: take the annotation %s off, or let Towline's "+
-			"--allowed-app-namespaces say %s=%s", from, to, apis.AnnotationAppNamespace, from, to)
+		"an Application of namespace %q may not have namespace %q on its cluster: remove the annotation %s, or add to Towline's flag "+
+			"--allowed-app-namespaces %s=%s", from, to, apis.AnnotationAppNamespace, from, to)
 }

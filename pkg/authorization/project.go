@@ -53,27 +53,27 @@ type Cluster struct {
 func Project(p *argocd.AppProject, namespace, argocdNamespace string, r Request, c Cluster) *Refusal {
 	if !SourceNamespacePermitted(p, namespace, argocdNamespace) {
 		return refuse(apis.ReasonProjectForbidden,
-			"AppProject %s/%s is not for Applications of namespace %q: add the namespace to its spec.sourceNamespaces, or name another project",
+			"AppProject %s/%s does not permit Applications of namespace %q: add the namespace to its spec.sourceNamespaces, or name another project",
 			p.Namespace, p.Name, namespace)
 	}
 	for _, repo := range r.Sources {
 		if !SourcePermitted(p, repo) {
 			return refuse(apis.ReasonSourceForbidden,
-				"AppProject %s/%s does not permit the repository %q: add it to its spec.sourceRepos, where an entry with \"!\" may forbid it",
+				"AppProject %s/%s does not permit the repository %q: add it to its spec.sourceRepos, and check that no entry with \"!\" forbids it",
 				p.Namespace, p.Name, shown(repo))
 		}
 	}
 	if r.Manifests {
 		return refuse(apis.ReasonManifestsForbidden,
-			"the operation brings manifests of its own in sync.manifests, and no spec.sourceRepos of an AppProject can permit those: "+
+			"the operation contains its own manifests in sync.manifests, and no spec.sourceRepos of an AppProject can permit those: "+
 				"commit them to a repository, or sync them on cluster %q itself", c.Name)
 	}
 	if !Permits(p, c, r.Namespace) {
 		refusal := refuse(apis.ReasonDestinationForbidden,
 			"AppProject %s/%s does not permit namespace %q on cluster %q: add {name: %s, namespace: %s} to its spec.destinations, "+
-				"where an entry with \"!\" may forbid it", p.Namespace, p.Name, cut(r.Namespace), c.Name, c.Name, cut(r.Namespace))
+				"and check that no entry with \"!\" forbids it", p.Namespace, p.Name, cut(r.Namespace), c.Name, c.Name, cut(r.Namespace))
 		if c.Server == "" && goesByAddress(p) {
-			refusal.Message += fmt.Sprintf(": where the project goes by the cluster's address, give that in the annotation %s of Namespace %s",
+			refusal.Message += fmt.Sprintf(": if the project names clusters by address, set the cluster's address in the annotation %s of Namespace %s",
 				apis.AnnotationServer, c.Name)
 			return refusal.because("the address of cluster %s (annotation %s of Namespace %s)", c.Name, apis.AnnotationServer, c.Name)
 		}
@@ -81,8 +81,8 @@ func Project(p *argocd.AppProject, namespace, argocdNamespace string, r Request,
 	}
 	if p.Spec.PermitOnlyProjectScopedClusters {
 		return refuse(apis.ReasonDestinationForbidden,
-			"AppProject %s/%s permits only clusters of its own, by their cluster Secrets, which Towline does not read: for cluster %q, "+
-				"take permitOnlyProjectScopedClusters off, and name the project's clusters in its spec.destinations",
+			"AppProject %s/%s permits only project-scoped clusters, whose Secrets Towline does not read: for cluster %q, "+
+				"remove permitOnlyProjectScopedClusters, and name the project's clusters in its spec.destinations",
 			p.Namespace, p.Name, c.Name)
 	}
 	return nil

@@ -162,7 +162,7 @@ func TestProjectRefusals(t *testing.T) {
 		"at another address": {project: byAddress, cluster: authorization.Cluster{Name: "c1", Server: "https://c2.example.com"},
 			reason: apis.ReasonDestinationForbidden, says: "does not permit namespace"},
 		"at an address that is not known": {project: byAddress, cluster: authorization.Cluster{Name: "c1"},
-			reason: apis.ReasonDestinationForbidden, says: "give that in the annotation", missing: true},
+			reason: apis.ReasonDestinationForbidden, says: "set the cluster's address in the annotation", missing: true},
 		"at an address that is not known, of a project that names none": {project: byNoAddress, cluster: authorization.Cluster{Name: "c1"},
 			edit:   func(r *authorization.Request) { r.Namespace = "b" },
 			reason: apis.ReasonDestinationForbidden, says: "does not permit namespace"},

@@ -51,11 +51,11 @@ const maxSets = 5
 func NoGrant(cluster, namespace string, sets []string, bindings bool) *Refusal {
 	decision := fmt.Sprintf("a Placement in namespace %s that chooses it", namespace)
 	if !bindings {
-		return refuse(apis.ReasonClusterForbidden, "namespace %q may not deploy to cluster %q: what would allow it is %s",
+		return refuse(apis.ReasonClusterForbidden, "namespace %q may not deploy to cluster %q: to allow it, create %s",
 			namespace, cluster, decision).because("a PlacementDecision in namespace %s that names cluster %s", namespace, cluster)
 	}
 	return refuse(apis.ReasonClusterForbidden,
-		"namespace %q may not deploy to cluster %q: what would allow it is a ManagedClusterSetBinding in namespace %s for %s, or %s",
+		"namespace %q may not deploy to cluster %q: to allow it, create a ManagedClusterSetBinding in namespace %s for %s, or %s",
 		namespace, cluster, namespace, oneOf(sets), decision).
 		because("a ManagedClusterSetBinding or PlacementDecision in namespace %s for cluster %s", namespace, cluster)
 }

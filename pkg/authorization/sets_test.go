@@ -48,7 +48,7 @@ func TestNoGrantNamesWhatWouldAllowIt(t *testing.T) {
 		"(none does)":        authorization.NoGrant("c1", "team-a", nil, true),
 		"(1, 2, 3, 4, 5, …)": authorization.NoGrant("c1", "team-a", []string{"6", "5", "4", "3", "2", "1"}, true),
 		"(1, 2, 3, 4, 5), ":  authorization.NoGrant("c1", "team-a", []string{"5", "4", "3", "2", "1"}, true),
-		"what would allow it is a Placement in namespace team-a": authorization.NoGrant("c1", "team-a", nil, false),
+		"to allow it, create a Placement in namespace team-a": authorization.NoGrant("c1", "team-a", nil, false),
 	} {
 		if !strings.Contains(r.Message, says) || r.Reason != apis.ReasonClusterForbidden || r.Missing == "" {
 			t.Errorf("got %+v, want %q", r, says)

@@ -128,10 +128,10 @@ func TestImport(t *testing.T) {
 		"no such cluster": {is: imported().with(func(s *situation) { s.Clusters["a"] = nil }), want: []string{"False: ClusterNotFound"}},
 		"somebody else's": {is: fresh(claimed, prepared, secrets(hand)),
 			want: []string{"create b", "True: Resolved", "True: Imported", "True: Removed"},
-			says: "2 clusters imported, of which the Argo CD knows 1 cluster by Secrets that are not Towline's, and that stay as they are: a by hand-made"},
+			says: "2 clusters imported; of these, the Argo CD knows 1 cluster by Secrets that do not belong to Towline and stay unchanged: a by hand-made"},
 		"somebody else's, and a token is wanted": {is: fresh(claimed, prepared, trusting("a", "b"), secrets(hand)),
 			want: []string{"create b", "True: Resolved", "True: Imported", "True: Removed"},
-			says: "a by hand-made. Towline puts no token into these: what is pushed there goes by what their makers put in. To have tokens there, " +
+			says: "a by hand-made. Towline puts no token into these Secrets: Argo CD pushes with the credentials that their owners put in. To use tokens there, " +
 				"hand each over: kubectl -n argocd label secret hand-made apps.open-cluster-management.io/acm-cluster=true " +
 				"apps.open-cluster-management.io/cluster-name=a"},
 		"somebody else's, more than one": {is: fresh(claimed, prepared, trusting("a", "b"), secrets(hand, secret("made-too", "b", "https://y", 0, false))),
@@ -146,7 +146,7 @@ func TestImport(t *testing.T) {
 		"two of ours": {is: imported().with(secrets(secret("new", "a", "https://a", -5, true))),
 			want: []string{"False: SecretConflict"}, says: "Secrets a-cluster-secret and new"},
 		"the name is somebody else's": {is: fresh(claimed, prepared, func(s *situation) { s.NoteTaken("a", &corev1.Secret{}) }),
-			want: []string{"create b", "True: Resolved", "False: SecretConflict", "True: Removed", "backoff"}, says: "is in the way"},
+			want: []string{"create b", "True: Resolved", "False: SecretConflict", "True: Removed", "backoff"}, says: "has the name that Towline needs"},
 		"the name is free again": {is: fresh(claimed, prepared, func(s *situation) { s.NoteTaken("a", nil) }),
 			want: []string{"create a", "create b", "True: Resolved", "True: Imported", "True: Removed"}},
 		"its labels are lost": {is: imported().with(lost(nil)), want: []string{"update a"}, writes: apis.LabelClusterName + ":a"},
@@ -361,7 +361,7 @@ func TestNamespaces(t *testing.T) {
 				s.Argos[fmt.Sprintf("argo-%03d", i)] = &Argo{Forbidden: true}
 			}
 		}), want: []string{"True: Resolved", "False: ArgoNamespacesExceeded", "False: ArgoNamespaceForbidden", "after 10m0s", "backoff"},
-			says: "is other, and there may be Secrets in 17 other namespaces"},
+			says: "is other, but Towline may already have Secrets in 17 other namespaces"},
 		"one that is not noted": {is: imported().with(into("other", true), lostMarks("other"), func(s *situation) { s.Found = []string{home} }),
 			want: []string{"claim argocd,other"}},
 	})
@@ -664,7 +664,7 @@ func TestStatusIsShort(t *testing.T) {
 		name := fmt.Sprintf("cluster-%04d", i)
 		troubles[name] = &hold{apis.ReasonSecretConflict, "Secret of " + name + " is not Towline's"}
 	}
-	want := "not as they should be: cluster-0100, cluster-0101, cluster-0102, cluster-0103, cluster-0104 and 4895 more. " +
+	want := "problems with cluster-0100, cluster-0101, cluster-0102, cluster-0103, cluster-0104 and 4895 more. " +
 		"Secret of cluster-0100 is not Towline's. Secret of cluster-0101 is not Towline's. Secret of cluster-0102 is not Towline's"
 	if got := importedAs(100, troubles, nil, nil); got.message != want || got.reason != apis.ReasonSecretConflict {
 		t.Error(got)

@@ -159,8 +159,8 @@ func askConsent(d *decision, _ question) answer {
 // askNumber bounds what one author may have Towline look at, and the length of the annotation.
 func askNumber(d *decision, _ question) answer {
 	if noted := d.marked().Namespaces; len(noted) >= maxNamespaces && !slices.Contains(noted, d.namespace()) {
-		return because("spec.argoServer.argoNamespace is %s, and there may be Secrets in %d other namespaces, which is the most: %s. Wait until "+
-			"they are gone there, or take those that have none out of the annotation %s",
+		return because("spec.argoServer.argoNamespace is %s, but Towline may already have Secrets in %d other namespaces, which is the maximum: %s. Wait until "+
+			"these are deleted, or remove the namespaces without Secrets from the annotation %s",
 			d.namespace(), len(noted), some(noted), apis.AnnotationArgoNamespaces)
 	}
 	return open
@@ -189,7 +189,7 @@ func askRival(d *decision, q question) answer {
 // askTaken: the cache has only cluster Secrets. Anything may have the name.
 func askTaken(d *decision, q question) answer {
 	if s := d.Taken[q.candidate.name]; s != nil {
-		return because("Secret %s/%s is in the way and not Towline's: delete it or give it another name", s.Namespace, s.Name)
+		return because("Secret %s/%s has the name that Towline needs, but does not belong to Towline: delete it or give it another name", s.Namespace, s.Name)
 	}
 	return open
 }
@@ -198,8 +198,8 @@ func askRefusal(d *decision, q question) answer { return answer{Words: d.Refused
 
 func askAddress(_ *decision, q question) answer {
 	if !q.candidate.usable {
-		return because("ManagedCluster %s has no address in spec.managedClusterClientConfigs that is https and no other cluster's: "+
-			"an Argo CD that pushes needs one: give it in the annotation %s of Namespace %s",
+		return because("ManagedCluster %s has no https address in spec.managedClusterClientConfigs that no other cluster has: "+
+			"an Argo CD that pushes needs one. Set it in the annotation %s of Namespace %s",
 			q.candidate.name, apis.AnnotationServer, q.candidate.name)
 	}
 	return open
@@ -215,7 +215,7 @@ func askTokenRights(d *decision, q question) answer {
 
 func askToken(d *decision, q question) answer {
 	if d.credentials(q.candidate.name, q.candidate.wish.account) == nil {
-		return because("there is no Secret with the token of ManagedServiceAccount %s/%s: create the ManagedServiceAccount, and see whether "+
+		return because("there is no Secret with the token of ManagedServiceAccount %s/%s: create the ManagedServiceAccount, and check that "+
 			"its add-on runs on the cluster", q.candidate.name, q.candidate.wish.account)
 	}
 	return open
@@ -250,7 +250,7 @@ func askGrace(d *decision, _ question) answer {
 }
 
 func (d *decision) unsettled() answer {
-	return because("%s no longer chosen, as it seems: their Secrets stay until the Placement, which must have something to choose from, "+
+	return because("%s seemingly no longer chosen: their Secrets stay until the Placement, which must have clusters to choose from, "+
 		"and its decisions have agreed on that for %s", count(len(d.left)), d.grace())
 }
 

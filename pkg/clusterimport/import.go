@@ -154,7 +154,7 @@ func importedAs(n int32, troubles map[string]*hold, others, untrusted []string) 
 	if len(troubles) == 0 {
 		message := count(int(n)) + " imported"
 		if len(others) > 0 {
-			message += ", of which the Argo CD knows " + count(len(others)) + " by Secrets that are not Towline's, and that stay as they are: " +
+			message += "; of these, the Argo CD knows " + count(len(others)) + " by Secrets that do not belong to Towline and stay unchanged: " +
 				some(others)
 		}
 		if len(untrusted) > 0 {
@@ -162,7 +162,7 @@ func importedAs(n int32, troubles map[string]*hold, others, untrusted []string) 
 			if n := len(untrusted); n > 1 {
 				over += fmt.Sprintf(", the first of %d by", n)
 			}
-			message += ". Towline puts no token into these: what is pushed there goes by what their makers put in. To have tokens there, " + over +
+			message += ". Towline puts no token into these Secrets: Argo CD pushes with the credentials that their owners put in. To use tokens there, " + over +
 				": " + untrusted[0]
 		}
 		return yes(apis.ReasonImported, message)
@@ -174,5 +174,5 @@ func importedAs(n int32, troubles map[string]*hold, others, untrusted []string) 
 			messages = append(messages, words)
 		}
 	}
-	return no(&hold{troubles[clusters[0]].reason, "not as they should be: " + some(clusters) + ". " + join(messages)})
+	return no(&hold{troubles[clusters[0]].reason, "problems with " + some(clusters) + ". " + join(messages)})
 }

@@ -60,7 +60,7 @@ func askOlderRuns(d *decision, _ question) answer {
 		return open
 	}
 	a := because("the GitOpsCluster controller of multicluster-integrations runs on this hub, and holds the Lease %s: this GitOpsCluster and "+
-		"its cluster Secrets are left to it. Stop it, or leave %q out of Towline's --controllers", OlderLease, "gitopscluster")
+		"its cluster Secrets are left to that controller. Stop it, or remove %q from Towline's flag --controllers", OlderLease, "gitopscluster")
 	a.After = max(left, time.Minute)
 	return a
 }
@@ -71,7 +71,7 @@ func askOlderWrote(d *decision, _ question) answer {
 		return open
 	}
 	return because("the GitOpsCluster controller of multicluster-integrations has written this status, and may come back: this " +
-		"GitOpsCluster and its cluster Secrets are left as they are. Where it has stopped for good, start Towline with --take-over-gitopsclusters")
+		"GitOpsCluster and its cluster Secrets stay unchanged. If that controller has stopped for good, start Towline with --take-over-gitopsclusters")
 }
 
 // standBack leaves the GitOpsCluster to the older controller, and says so. One that is being deleted goes without a change.

@@ -36,7 +36,7 @@ func (d *decision) report() {
 	case len(d.plan.Held) > 0:
 		d.removed = remainingAs(d.plan.Held)
 	case d.removals && d.removed.status == "": // what else stands in the way of a removal has been noted
-		d.removed = yes(apis.ReasonRemoved, "no cluster has a Secret that should not have one")
+		d.removed = yes(apis.ReasonRemoved, "no Secret is left for a cluster that is not chosen")
 	}
 	was := &d.GitOpsCluster.Status
 	is := was.DeepCopy()
@@ -61,7 +61,7 @@ func IsPruned(written, kept *v1beta1.GitOpsClusterStatus) bool {
 // Pruning tells that the status is not all kept.
 func Pruning() Event {
 	return Event{corev1.EventTypeWarning, apis.ReasonStatusPruned, "Import",
-		"the CRD of GitOpsCluster is not Towline's and drops status.clusters and status.argoNamespaces: nothing but these columns is missing"}
+		"the CRD of GitOpsCluster comes from another product and drops status.clusters and status.argoNamespaces. Only these columns are missing"}
 }
 
 // update brings a status up to date.
@@ -105,7 +105,7 @@ func (d *decision) nameUnserved(s *v1beta1.GitOpsClusterStatus) {
 		condition := metav1.Condition{
 			Type: apis.ConditionFieldsIgnored, Status: metav1.ConditionTrue, Reason: apis.ReasonNotServed,
 			Message: "Towline does not act on " + strings.Join(fields, " and ") + ": it makes no Policy and installs no add-on. " +
-				"Take them out, or leave this GitOpsCluster to the controller that serves them",
+				"Remove them, or leave this GitOpsCluster to the controller that serves them",
 			ObservedGeneration: d.GitOpsCluster.Generation, LastTransitionTime: metav1.NewTime(d.Now),
 		}
 		if was := meta.FindStatusCondition(d.GitOpsCluster.Status.Conditions, condition.Type); was != nil {

@@ -69,12 +69,12 @@ func (d *decision) askAdoption(w *workv1.ManifestWork) answer {
 	if why == "" {
 		return open
 	}
-	a := because("cluster %s has an Application %s/%s already, which stays as it is", w.Namespace, d.to.ClusterNamespace(), d.to.Name)
+	a := because("cluster %s already has an Application %s/%s, which stays unchanged", w.Namespace, d.to.ClusterNamespace(), d.to.Name)
 	if work.UpdateModeOf(w) == work.ReadOnly {
-		a.Words += ": delete it there, give this one another name, or allow to take it over (" + apis.AnnotationAdopt + ", --adopt)"
+		a.Words += ": delete it there, give this one another name, or permit Towline to take it over (" + apis.AnnotationAdopt + ", --adopt)"
 		return a
 	}
-	a.Words += ", since others set fields of it differently: make them equal, or "
+	a.Words += ", because others set some of its fields to other values: make them equal, or "
 	if d.Adopt == apis.AdoptNever {
 		a.Words += "delete it there. " + why // no annotation lifts that
 		return a

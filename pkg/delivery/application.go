@@ -62,8 +62,8 @@ func badNamespace(app *argocd.Application) string {
 		return ""
 	}
 	if app.Annotations[apis.AnnotationAppNamespace] == "" && app.Home != "" {
-		return fmt.Sprintf("Towline's --app-namespaces has Applications of namespace %s go to namespace %q on cluster %s, which cannot be one: %s. "+
-			"Choose a shorter one there, or name one in the annotation %s, where that is allowed",
+		return fmt.Sprintf("Towline's flag --app-namespaces sends Applications of namespace %s to namespace %q on cluster %s, which is not a valid name: %s. "+
+			"Choose a shorter name in the flag, or set the annotation %s, if that is allowed",
 			app.Namespace, app.Home, app.Cluster(), strings.Join(errs, "; "), apis.AnnotationAppNamespace)
 	}
 	return fmt.Sprintf("annotation %s: %.80q cannot be a namespace: %s",
@@ -89,18 +89,18 @@ func badAnnotation(app *argocd.Application) string {
 		{apis.AnnotationMoveOrder, []string{"", apis.MoveNewFirst, apis.MoveOldFirst}},
 	} {
 		if !slices.Contains(words.allowed, app.Annotations[words.annotation]) {
-			return misread(app, words.annotation, words.allowed[1:]...) + ": nothing is sent until it is"
+			return misread(app, words.annotation, words.allowed[1:]...) + "; until then nothing is sent"
 		}
 	}
 	if argocd.Unreadable(app.Annotations, apis.AnnotationRelease) {
-		return misread(app, apis.AnnotationRelease, "true", "false") + ": nothing is sent or released until it is"
+		return misread(app, apis.AnnotationRelease, "true", "false") + "; until then nothing is sent or released"
 	}
 	return ""
 }
 
 // misread says that an annotation has none of the values that it can have.
 func misread(app *argocd.Application, annotation string, allowed ...string) string {
-	return fmt.Sprintf("annotation %s: %.80q is none of %s, and is to be corrected",
+	return fmt.Sprintf("annotation %s: %.80q is not one of %s: correct it",
 		annotation, app.Annotations[annotation], strings.Join(allowed, ", "))
 }
 

@@ -57,12 +57,12 @@ func TestDeliver(t *testing.T) {
 			is: of(app().Annotation(apis.AnnotationAppNamespace, "A")), want: []string{anError + "NamespaceInvalid"}},
 		"no namespace, by what administrators chose": {
 			is:   of(app()).with(func(s *situation) { s.App.Home = strings.Repeat("x", 64) }),
-			want: []string{anError + "NamespaceInvalid"}, says: "Towline's --app-namespaces has Applications of namespace argocd go to namespace \"xxx"},
+			want: []string{anError + "NamespaceInvalid"}, says: "Towline's flag --app-namespaces sends Applications of namespace argocd to namespace \"xxx"},
 		"the hub's own Argo CD": {
 			is:   of(app().NoAnnotation(apis.AnnotationSkipReconcile)).own(t),
 			want: []string{"update cluster1", anError + "SkipReconcileMissing"}, says: "meanwhile it is being released"},
 		"an odd word on adoption": {
-			is: of(app().Annotation(apis.AnnotationAdopt, "no")), want: []string{anError + "AnnotationInvalid"}, says: "nothing is sent until"},
+			is: of(app().Annotation(apis.AnnotationAdopt, "no")), want: []string{anError + "AnnotationInvalid"}, says: "until then nothing is sent"},
 		"an odd word on release": {
 			is: of(app().Annotation(apis.AnnotationRelease, "no?")), want: []string{anError + "AnnotationInvalid"}, says: "sent or released"},
 		"no such cluster": {is: of(app()).cluster("cluster1", missingCluster), want: []string{anError + "ClusterNotFound"}},
@@ -110,12 +110,12 @@ func TestDeliver(t *testing.T) {
 				s.Neighbours = append(s.Neighbours, workFor(t, other), workFor(t, s.App))
 			}),
 			want: []string{anError + "TargetConflict", "backoff"}, says: "which is the hub's other/guestbook"},
-		"a stranger's work": {is: of(app()).own(t, stranger), want: []string{anError + "WorkConflict", "backoff"}, says: "in the way"},
+		"a stranger's work": {is: of(app()).own(t, stranger), want: []string{anError + "WorkConflict", "backoff"}, says: "has the name that Towline needs"},
 		"another's work": {
 			is:   of(app()).own(t).with(func(s *situation) { s.OwnOwner = types.NamespacedName{Namespace: "x", Name: "y"} }),
 			want: []string{anError + "WorkConflict"}, says: "belongs to Application x/y"},
 		"it is removed there first": {
-			is: of(app()).at(t, "cluster1", "22222", goingAway), want: []string{"MoveWarning Moving"}, says: "when that has removed"},
+			is: of(app()).at(t, "cluster1", "22222", goingAway), want: []string{"MoveWarning Moving"}, says: "after that has removed"},
 		"too large": {
 			is:   of(app().Unknown("x", `"`+largeText+`"`)),
 			want: []string{anError + "PayloadTooLarge"}},
@@ -217,7 +217,7 @@ func TestAdopt(t *testing.T) {
 			want: []string{"PropagationError AdoptionRefused"}, says: "delete it there"},
 		"it is its own, and others set its fields": {
 			is:   never(app()).own(t, asks, refuses("x: Apply failed with 1 conflict: .spec")),
-			want: []string{"PropagationError AdoptionRefused"}, says: "differently: make them equal, or delete it there. 1 conflict"},
+			want: []string{"PropagationError AdoptionRefused"}, says: "to other values: make them equal, or delete it there. 1 conflict"},
 		"it is an earlier Application's": {
 			is: never(app()).own(t, looksAnd("brought", "guestbook-00000")), want: []string{"PropagationError AdoptionRefused"}},
 		"it is its own, and another agent's": {
@@ -256,7 +256,7 @@ func TestMove(t *testing.T) {
 			want: []string{"delete cluster2", "  event WorkDeleted", move}},
 		"healthy, and an operation runs on the old": {
 			is:   of(cascading()).own(t, reports("Healthy")).at(t, "cluster2", fixture.UID, runs),
-			want: []string{move}, says: "to hurry, terminate it there"},
+			want: []string{move}, says: "to shorten this, terminate the operation there"},
 		"healthy, and the old is paused": {
 			is:   of(cascading()).own(t, reports("Healthy")).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedCluster),
 			want: []string{"PausedWarning Paused"}},
@@ -269,7 +269,7 @@ func TestMove(t *testing.T) {
 			is:   of(old(cascading())).at(t, "cluster2", fixture.UID),
 			want: []string{"delete cluster2", "  event WorkDeleted", move}, says: "it is sent there when cluster cluster2 has removed it"},
 		"old first, and the new one is away": {
-			is: of(old(cascading())).at(t, "cluster2", fixture.UID).cluster("cluster1", away), want: []string{move}, says: "keeps it as it is until that"},
+			is: of(old(cascading())).at(t, "cluster2", fixture.UID).cluster("cluster1", away), want: []string{move}, says: "keeps it unchanged until that"},
 		"old first, and the new one is away and the old one goes": {
 			is: of(old(cascading())).at(t, "cluster2", fixture.UID, goingAway).cluster("cluster1", away), want: []string{move}},
 		"old first, and the hub would not take it": {
@@ -285,7 +285,7 @@ func TestMove(t *testing.T) {
 			is: of(old(cascading())).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedCluster), want: []string{"PausedWarning Paused"}},
 		"another namespace there": {
 			is:   of(cascading().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) { s.Own = workFor(t, cascading().Obj()) }),
-			want: []string{"update cluster1", move}, says: "waiting for its work agent to take the finalizers off"},
+			want: []string{"update cluster1", move}, says: "waiting for its work agent to remove the finalizers"},
 		"another namespace there, and they are off": {
 			is: of(app().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
 				w, _ := work.Removable(workFor(t, app().Obj(), elsewhere), nil)
@@ -301,7 +301,7 @@ func TestMove(t *testing.T) {
 				w.Generation = 3
 				unreadThere(w)
 			}),
-			want: []string{move, "after 20m0s"}, says: "cannot tell whether the Application is there"},
+			want: []string{move, "after 20m0s"}, says: "cannot say whether the Application is still there"},
 		"another namespace there, and others hold it": {
 			is: of(app().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
 				w, _ := work.Removable(workFor(t, app().Obj(), elsewhere), nil)
@@ -315,7 +315,7 @@ func TestMove(t *testing.T) {
 				}
 				s.Own = w
 			}),
-			want: []string{move}, says: "take the change of namespace back"},
+			want: []string{move}, says: "undo the change of namespace"},
 	})
 }
 

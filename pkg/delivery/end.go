@@ -145,7 +145,7 @@ func (d *decision) giveUp(reasons map[string]string) {
 	for _, cluster := range slices.Sorted(maps.Keys(reasons)) {
 		d.plan.Events = append(d.plan.Events, Event{
 			Warning: true, Reason: apis.ReasonDeletedUnconfirmed, Action: "Delete",
-			Note: fmt.Sprintf("gone from the hub without the word of cluster %s: %s; Application %s/%s and what it deployed may remain there",
+			Note: fmt.Sprintf("deleted from the hub without confirmation by cluster %s: %s; Application %s/%s and what it deployed may still be there",
 				cluster, reasons[cluster], d.App.ClusterNamespace(), d.App.Name),
 		})
 	}
@@ -179,7 +179,7 @@ func (d *decision) endUnasked() {
 	if d.App.Labels[apis.LabelPull] == "" {
 		d.plan.Events = append(d.plan.Events, Event{
 			Reason: apis.ReasonReleased, Action: "Delete",
-			Note: fmt.Sprintf("gone from the hub: without the label %s no cluster was asked to remove anything", apis.LabelPull),
+			Note: fmt.Sprintf("deleted from the hub only: it lacked the label %s, so no cluster was asked to remove anything", apis.LabelPull),
 		})
 	}
 }
@@ -197,7 +197,7 @@ func (d *decision) handBack() {
 		return
 	}
 	d.say(d.met("deletion", because(
-		"being deleted since %s: left to the hub's own Argo CD, since the annotation %s is not \"true\"; where none takes its finalizers off, "+
-			"set that annotation to \"true\", and the annotation %s too if what runs on a cluster is to stay there",
+		"being deleted since %s: the hub's own Argo CD has to remove its finalizers, because the annotation %s is not \"true\". If no Argo CD on the hub does that, "+
+			"set this annotation to \"true\", and also the annotation %s if what runs on a cluster should stay there",
 		d.App.DeletionTimestamp.UTC().Format(time.RFC3339), apis.AnnotationSkipReconcile, apis.AnnotationRelease)).meanwhile(notice))
 }

@@ -82,7 +82,7 @@ func TestEnd(t *testing.T) {
 			is:   of(ends().Annotation(apis.AnnotationForceDelete, "yes!")).own(t, goingAway),
 			want: []string{deletionWaits}, says: "nothing is forced"},
 		"an odd word on release": {
-			is: of(ends().Annotation(apis.AnnotationRelease, "no!")).own(t), want: []string{deletionWaits}, says: "until then the cluster keeps all"},
+			is: of(ends().Annotation(apis.AnnotationRelease, "no!")).own(t), want: []string{deletionWaits}, says: "Until then the cluster keeps everything"},
 		"no such cluster any more": {is: of(ends()).own(t, goingAway).cluster("cluster1", missingCluster), want: []string{noFinalizers, unconfirmed}},
 		"not accepted any more":    {is: of(ends()).own(t, goingAway).cluster("cluster1", notAccepted), want: []string{noFinalizers, unconfirmed}},
 		"a cluster that goes":      {is: of(ends()).own(t, goingAway).cluster("cluster1", dying), want: []string{noFinalizers, unconfirmed}},
@@ -99,22 +99,22 @@ func TestEnd(t *testing.T) {
 		"paused elsewhere": {
 			is:   of(ends()).own(t).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedCluster),
 			want: []string{"delete cluster1", "  event WorkDeleted", "PausedWarning Paused"}},
-		"an operation runs": {is: of(ends()).own(t, runsAnOperation), want: []string{deletionWaits}, says: "to hurry, terminate it there"},
+		"an operation runs": {is: of(ends()).own(t, runsAnOperation), want: []string{deletionWaits}, says: "to shorten this, terminate the operation there"},
 		"an operation runs, and the hub shows it": {
-			is: of(ends().Runs("Running", "2026-01-01T00:00:00Z")).own(t, runsAnOperation), want: []string{deletionWaits}, says: "as by kubectl"},
+			is: of(ends().Runs("Running", "2026-01-01T00:00:00Z")).own(t, runsAnOperation), want: []string{deletionWaits}, says: "with kubectl"},
 		"an operation runs, and is to stop": {
 			is:   of(ends().Runs("Terminating", "2026-01-01T00:00:00Z")).own(t, runsAnOperation),
-			want: []string{"update cluster1", deletionWaits}, says: "it was asked to stop"},
+			want: []string{"update cluster1", deletionWaits}, says: "the operation was asked to stop"},
 		"an operation runs, is to stop, and no version of it is asked for": {
 			is: of(ends().Runs("Terminating", began)).with(func(s *situation) {
 				s.Own = workFor(t, cascading().Reconciled(began).Obj(), runsAnOperation)
 			}),
-			want: []string{"update cluster1", deletionWaits}, says: "it was asked to stop"},
+			want: []string{"update cluster1", deletionWaits}, says: "the operation was asked to stop"},
 		"an operation runs, and no version of it is asked for": {
 			is: of(ends().Runs("Running", began)).with(func(s *situation) {
 				s.Own = workFor(t, cascading().Reconciled(began).Obj(), runsAnOperation)
 			}),
-			want: []string{deletionWaits}, says: "as by kubectl"},
+			want: []string{deletionWaits}, says: "with kubectl"},
 		"an operation runs, and other finalizers are there": {
 			is: of(deletedApp(app().Finalizers(apis.FinalizerResources + "/background"))).with(func(s *situation) {
 				s.Own = workFor(t, cascading().Obj(), runsAnOperation)
@@ -164,7 +164,7 @@ func TestRelease(t *testing.T) {
 		"unseen, and reported on": {is: of(asks().Health("Healthy")).own(t, unseenYet), want: []string{"update cluster1", releaseWaits}},
 		"taken back":              {is: of(cascading()).own(t, releasedAnd(true)), want: []string{"update cluster1"}},
 		"unseen":                  {is: of(asks()).own(t, unseenYet), want: []string{"delete cluster1", "  event Released", releaseWaits}},
-		"done":                    {is: of(asks()), want: []string{"ReleaseWarning "}, says: "as long as the annotation"},
+		"done":                    {is: of(asks()), want: []string{"ReleaseWarning "}, says: "while the annotation"},
 		"done, and an operation ran": {
 			is: of(asks().Runs("Running", "x")), want: []string{"hub: no operationState", "ReleaseWarning "}},
 		"paused": {is: of(asks()).own(t).cluster("cluster1", pausedCluster), want: []string{"PausedWarning Paused"}},
@@ -279,7 +279,7 @@ func TestRevoke(t *testing.T) {
 			is: of(cascading().Annotation(apis.AnnotationRelease, "true")).own(t).with(lost(time.Second)), want: []string{told, "after 59s"}},
 		"what would allow it is missing": {is: of(cascading()).own(t).with(missing), want: []string{}},
 		"what would allow it is missing, and it cannot be sent": {
-			is: of(cascading()).own(t).with(missing, func(s *situation) { s.Refused = refusal() }), want: []string{told}, says: "keeps what it has, as it is"},
+			is: of(cascading()).own(t).with(missing, func(s *situation) { s.Refused = refusal() }), want: []string{told}, says: "keeps the Application unchanged"},
 		"what would allow it elsewhere is missing": {
 			is: of(cascading()).at(t, "cluster2", fixture.UID).with(missing), want: []string{"create cluster1", "  event Propagated", "MoveWarning Moving"}},
 		"too many at a time": {
@@ -289,7 +289,7 @@ func TestRevoke(t *testing.T) {
 			is: of(cascading()).own(t).with(lost(long), func(s *situation) { s.Paused = "it" }), want: append(gone[:3:3], "PausedWarning Paused")},
 		"that goes": {is: of(cascading()).own(t, goingAway).with(lost(long)), want: []string{}},
 		"to leave all": {
-			is: of(app()).own(t).with(lost(long)), want: []string{"update cluster1", told}, says: "being taken off cluster cluster1"},
+			is: of(app()).own(t).with(lost(long)), want: []string{"update cluster1", told}, says: "being removed from cluster cluster1"},
 		"on an old cluster": {
 			is:   of(cascading()).own(t).at(t, "cluster2", fixture.UID).with(lost(long, 0)),
 			want: []string{"delete cluster2", "  event WorkDeleted", "  event Revoked", "MoveWarning Moving", "after 59m0s"}},

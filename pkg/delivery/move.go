@@ -72,7 +72,7 @@ func rejected(r *Rejection) answer {
 		return open
 	case r.Namespace:
 		return answer{Reason: apis.ReasonClusterNamespaceMissing,
-			Words: fmt.Sprintf("ManifestWork %s: the cluster's namespace on the hub is missing or going: %s", r.Key, r.Message)}
+			Words: fmt.Sprintf("ManifestWork %s: the cluster's namespace on the hub is missing or being deleted: %s", r.Key, r.Message)}
 	}
 	return answer{Reason: apis.ReasonWorkRejected, Words: fmt.Sprintf("the hub refused ManifestWork %s: %s", r.Key, r.Message)}
 }
@@ -84,8 +84,8 @@ func askNewCluster(d *decision, _ question) answer {
 	if away == "" || len(kept) == 0 {
 		return open
 	}
-	return because("%s; %s. To change it where it is, name its old cluster in the annotation %s again; to send it all the same, "+
-		"set the annotation %s to %s", d.moving(kept, "%s keeps it as it is until that cluster can take it"),
+	return because("%s; %s. To change it where it is, set the annotation %s back to its old cluster; to send it anyway, "+
+		"set the annotation %s to %s", d.moving(kept, "%s keeps it unchanged until that cluster can take it"),
 		strings.TrimSuffix(away, "."), apis.AnnotationCluster, apis.AnnotationMoveOrder, apis.MoveNewFirst)
 }
 
@@ -151,7 +151,7 @@ func (d *decision) keptByOlder() string {
 	if len(names) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s has it too, as an older controller left it, and keeps it. To remove it there, with what it deployed, delete ManifestWork %s",
+	return fmt.Sprintf("%s has a copy from an older controller, and keeps it. To remove this copy and what it deployed, delete ManifestWork %s",
 		strings.Join(clusters, ", "), strings.Join(names, ", "))
 }
 

@@ -77,7 +77,7 @@ func (d *decision) running(ws works) string {
 	var b strings.Builder
 	for _, w := range ws {
 		if there := d.underway(w); there != nil {
-			fmt.Fprintf(&b, "; an operation runs on cluster %s, which removes the Application when that is over%s", w.Namespace, d.hurry(w, there))
+			fmt.Fprintf(&b, "; an operation runs on cluster %s, which removes the Application after the operation%s", w.Namespace, d.hurry(w, there))
 		}
 	}
 	return b.String()
@@ -88,10 +88,10 @@ func (d *decision) hurry(w *workv1.ManifestWork, there *relay.Cluster) string {
 	hub := d.App.Status.OperationState
 	switch {
 	case hub == nil || hub.StartedAt != there.StartedAt || d.leaving(w):
-		return ": to hurry, terminate it there"
+		return "; to shorten this, terminate the operation there"
 	case hub.Phase == "Terminating":
-		return ": it was asked to stop"
+		return "; the operation was asked to stop"
 	}
-	return fmt.Sprintf(": to hurry, terminate it, as by kubectl -n %s patch applications.argoproj.io %s --type merge "+
+	return fmt.Sprintf("; to shorten this, terminate the operation with kubectl -n %s patch applications.argoproj.io %s --type merge "+
 		`-p '{"status":{"operationState":{"phase":"Terminating"}}}'`, d.App.Namespace, d.App.Name)
 }

@@ -33,10 +33,10 @@ func askOutage(d *decision, _ question) answer {
 	case d.Own == nil && d.lacks(NeedOwn), len(d.brought()) == 0, !away && !d.outlived(since), d.lacks(NeedChoice), d.Choice.Set == "":
 		return open
 	case away && d.Choice.Chosen && deleted <= since:
-		return d.heldBack("%s, again. Its Placement still chooses it: when it is available, the Application goes on there as it is",
+		return d.heldBack("%s, again. Its Placement still chooses it: when it is available, the Application continues there unchanged",
 			strings.TrimSuffix(c.Unreachable, "."))
 	case away && !d.Choice.Chosen:
-		return d.heldBack("%s, so its Placement does not choose it. When it is available and chosen again, the Application goes on there as it is; "+
+		return d.heldBack("%s, so its Placement does not choose it. When it is available and chosen again, the Application continues there unchanged; "+
 			"when it is not chosen within %s, the Application is removed there", strings.TrimSuffix(c.Unreachable, "."), OutageGrace)
 	case !away && d.Choice.Chosen:
 		return d.goesOn()
@@ -69,7 +69,7 @@ func (d *decision) outlived(since int64) bool {
 
 // heldBack is why nothing is removed for an outage, and what a person can do.
 func (d *decision) heldBack(format string, args ...any) answer {
-	a := because("its deletion, asked for %s, waits: "+format+". ApplicationSet %s has it; to remove it without waiting for that, "+
+	a := because("its deletion, requested at %s, waits: "+format+". The Application belongs to ApplicationSet %s. To remove it without waiting, "+
 		"set the annotation %s, or %s, to \"true\"", append(append([]any{d.App.DeletionTimestamp.UTC().Format(time.RFC3339)}, args...),
 		d.Choice.Set, apis.AnnotationDeleteOnOutage, apis.AnnotationForceDelete)...)
 	if unreadable(d.App, apis.AnnotationDeleteOnOutage) {
@@ -100,7 +100,7 @@ func (d *decision) goesOn() answer {
 	if marked {
 		d.dropFinalizers()
 	}
-	over := fmt.Sprintf("cluster %s is available and chosen again: what runs there goes on as it is, and ApplicationSet %s makes the Application anew",
+	over := fmt.Sprintf("cluster %s is available and chosen again: what runs there continues unchanged, and ApplicationSet %s creates the Application again",
 		d.App.Cluster(), d.Choice.Set)
 	if paused != "" {
 		a := because("its deletion waits for the end of a pause: %s. Then it ends on the hub only: %s", pausedBy(paused), over)
@@ -121,7 +121,7 @@ func askMadeAnew(d *decision, q question) answer {
 	case by.IsZero() || w.Annotations[apis.AnnotationOrphaned] != "" || c.NotWaitedFor() != "":
 		return open
 	case c.Unreachable != "":
-		return because("%s, and its ApplicationSet is to make the Application anew", strings.TrimSuffix(c.Unreachable, "."))
+		return because("%s, and its ApplicationSet has to create the Application again", strings.TrimSuffix(c.Unreachable, "."))
 	case back.After(by):
 		by = back
 	}
@@ -129,7 +129,7 @@ func askMadeAnew(d *decision, q question) answer {
 	if left <= 0 {
 		return open
 	}
-	a := because("the outage of cluster %s is over, and its ApplicationSet is to make the Application anew", w.Namespace)
+	a := because("the outage of cluster %s is over, and its ApplicationSet has to create the Application again", w.Namespace)
 	a.After = left
 	return a
 }
@@ -144,8 +144,8 @@ func (d *decision) tellOfLeft(w *workv1.ManifestWork) {
 	}
 	s := &d.plan.Steps[i]
 	s.Events = append(s.Events, Event{On: s.Work, Warning: true, Reason: apis.ReasonLeftByOutage, Action: "Delete",
-		Note: fmt.Sprintf("the outage of cluster %s is over, and ApplicationSet %s has not made Application %s anew within %s. The Application goes from "+
-			"the cluster, and what it deployed stays there without an owner. Delete that there, or have the ApplicationSet make the Application "+
+		Note: fmt.Sprintf("the outage of cluster %s is over, and ApplicationSet %s has not created Application %s again within %s. The Application is removed from "+
+			"the cluster, and what it deployed stays there without an owner. Delete that there, or let the ApplicationSet create the Application "+
 			"again, which takes it over", w.Namespace, w.Annotations[apis.AnnotationApplicationSet], d.Key, ReturnWindow)})
 }
 

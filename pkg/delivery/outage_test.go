@@ -66,7 +66,7 @@ func TestOutage(t *testing.T) {
 		"away, and asked to go": {
 			is: lost(deletedAgo(time.Minute).Annotation(apis.AnnotationDeleteOnOutage, "true")), want: asToday},
 		"away, and an odd word": {
-			is: lost(deletedAgo(time.Minute).Annotation(apis.AnnotationDeleteOnOutage, "yes!")), want: []string{heldNow}, says: "none of true, false"},
+			is: lost(deletedAgo(time.Minute).Annotation(apis.AnnotationDeleteOnOutage, "yes!")), want: []string{heldNow}, says: "not one of true, false"},
 		"away, and forced": {
 			is:   lost(deletedAgo(time.Minute).Annotation(apis.AnnotationForceDelete, "true")),
 			want: []string{goes, told, noFinalizers, unconfirmed}},

@@ -23,12 +23,12 @@ func askPaused(d *decision, _ question) answer {
 	case by == "":
 		return open
 	case d.App.Refresh() != "" && !d.App.SpecChanged():
-		d.dropRefresh("a refresh was asked for and dropped: " + pausedBy(by))
+		d.dropRefresh("the requested refresh was dropped: " + pausedBy(by))
 	}
 	if !d.App.DeletionTimestamp.IsZero() {
 		return pausedBecause(by, "its deletion waits")
 	}
-	return pausedBecause(by, "what changes on the hub waits")
+	return pausedBecause(by, "changes on the hub wait")
 }
 
 // askClusterPaused is for a work that is not to be written, because its cluster is paused. The end of the pause wakes the
@@ -38,7 +38,7 @@ func askClusterPaused(d *decision, q question) answer {
 	if by == "" {
 		return open
 	}
-	return pausedBecause(by, "what is to go from there waits")
+	return pausedBecause(by, "removals from there wait")
 }
 
 // askReleasePaused is for a work that is to be released while its Application, or the cluster, is paused. The end of the pause
@@ -57,6 +57,6 @@ func askReleaseUndecided(d *decision, _ question) answer {
 	if !d.App.Cascades() || !unreadable(d.App, apis.AnnotationRelease) {
 		return open
 	}
-	return because("being deleted since %s: %s: until then the cluster keeps all",
+	return because("being deleted since %s: %s. Until then the cluster keeps everything",
 		d.App.DeletionTimestamp.UTC().Format(time.RFC3339), misread(d.App, apis.AnnotationRelease, "true", "false"))
 }

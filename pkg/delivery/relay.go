@@ -204,8 +204,8 @@ func (d *decision) withdrawSent() bool {
 	d.hub().Operation = none
 	d.plan.Events = append(d.plan.Events, Event{
 		Warning: true, Reason: apis.ReasonOperationWithdrawn, Action: "Propagate",
-		Note: fmt.Sprintf("the requested operation was sent to cluster %s, which the Application leaves, and was taken off: it may have run there. "+
-			"Request it again if a sync is still wanted", cluster),
+		Note: fmt.Sprintf("the requested operation was sent to cluster %s, which the Application is leaving, and was removed from the Application. It may have run there. "+
+			"Request it again if you still want a sync", cluster),
 	})
 	return true
 }
@@ -222,7 +222,7 @@ func (d *decision) dropOperation(out *relayed) {
 	}
 	d.plan.Events = append(d.plan.Events, Event{
 		Warning: true, Reason: apis.ReasonOperationInvalid, Action: "Propagate",
-		Note: "the requested operation asked for nothing, as it had no sync, and was taken off: request it again if a sync is still wanted",
+		Note: "the requested operation had no sync, so it asked for nothing, and was removed. Request it again if you still want a sync",
 	})
 }
 
@@ -305,7 +305,7 @@ func (d *decision) relayRefresh(sent relay.Refresh, seen *feedback.Observation, 
 // late says once that the cluster has not compared what has changed, which it has been asked to since then. What is said of another
 // cluster, before a move, or of an earlier request is not true of this one.
 func (d *decision) late(since time.Time) {
-	warning := fmt.Sprintf("the Application has changed, and cluster %s has not compared it, though it has been asked to since %s: "+
+	warning := fmt.Sprintf("the Application has changed, and cluster %s has not compared it, although Towline has asked for that since %s: "+
 		"is it available, and does the application controller of its Argo CD run?", d.to.Cluster(), since.UTC().Format(time.RFC3339))
 	shown := d.to.Status.Conditions
 	if i := argocd.IndexCondition(shown, apis.ConditionRefreshWarning); i < 0 || shown[i].Message != warning {

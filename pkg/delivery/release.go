@@ -26,7 +26,7 @@ func (d *decision) release() {
 // releasedWhile is what to tell of an Application that has been released, for as long as something holds. Of the end of each
 // of its works an event has told.
 func (d *decision) releasedWhile(holds string) *hold {
-	return d.met("released", because(releasedWords+"what runs on a cluster stays there and is not managed as long as %s", holds))
+	return d.met("released", because(releasedWords+"what runs on a cluster stays there, and Towline does not manage it while %s", holds))
 }
 
 // releasedWords begin what is told of an Application that has been released.
@@ -100,7 +100,7 @@ func (d *decision) releaseAll(ws works) (first *hold) {
 	}
 	if first == nil {
 		first = d.met("release", because(
-			"being released: waiting for the work agent of cluster %s to release the Application, which goes on running",
+			"being released: waiting for the work agent of cluster %s to release the Application, which continues to run",
 			strings.Join(clustersOf(ws), ", ")))
 	}
 	if d.OwnUnwatched {
@@ -164,5 +164,5 @@ func askDependencies(d *decision, q question) answer {
 	if unseen(d.App, q.work) || d.lacks(NeedDependencies) || d.Dependencies[q.work.UID] {
 		return open
 	}
-	return because("what the Application uses on cluster %s does not stay there yet", q.work.Namespace)
+	return because("cluster %s has not confirmed that the dependencies of the Application stay there", q.work.Namespace)
 }

@@ -32,8 +32,8 @@ func askReturn(d *decision, _ question) answer {
 	}
 	why, _, _ := strings.Cut(r.Message, ": ") // its advice is for one that asks to be there
 	a := because("moving from namespace %s to namespace %s of cluster %s: the Application there has to lose its finalizers first, so that what it "+
-		"deployed stays. It has changed on the hub since an operation was sent to it, and may not be sent there any more: %s. Take the "+
-		"change back until it has moved, or have it permitted there until then",
+		"deployed stays. It has changed on the hub since an operation was sent to it, and in its new form may not be sent there: %s. Undo the "+
+		"change until it has moved, or permit it there until then",
 		d.to.ClusterNamespace(), d.App.ClusterNamespace(), d.App.Cluster(), why)
 	a.Reason = r.Reason
 	return a
@@ -46,7 +46,7 @@ func askRelocation(d *decision, _ question) answer {
 	if !d.relocates() || d.to != d.App {
 		return open
 	}
-	a := because("moving to namespace %s of cluster %s: waiting for its work agent to take the finalizers off the Application in namespace %s, "+
+	a := because("moving to namespace %s of cluster %s: waiting for its work agent to remove the finalizers from the Application in namespace %s, "+
 		"so that what it deployed stays", d.App.ClusterNamespace(), d.App.Cluster(), targetIn(d.Own, d.App).Namespace)
 	updated, changed := work.Removable(d.Own, nil)
 	switch {
@@ -55,7 +55,7 @@ func askRelocation(d *decision, _ question) answer {
 	case work.FinalizersDropped(d.Own, false):
 		return open
 	case blocker(d.Own) != "":
-		a.Words += "; but " + blocker(d.Own) + ". To change the Application there, take the change of namespace back"
+		a.Words += "; but " + blocker(d.Own) + ". To change the Application there, undo the change of namespace"
 	}
 	if !changed {
 		a.After = d.askAgain(d.Own)

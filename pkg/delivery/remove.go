@@ -88,7 +88,7 @@ func askFinalizers(d *decision, q question) answer {
 	if d.App == nil && w.Annotations[apis.AnnotationOrphaned] != AfterRestoreDelete {
 		updated, changed = annotated(updated, apis.AnnotationOrphaned, AfterRestoreDelete), true
 	}
-	a := because("the work agent of cluster %s has not taken the finalizers over%s", w.Namespace, d.blockers(works{w}))
+	a := because("the work agent of cluster %s has not removed the finalizers yet%s", w.Namespace, d.blockers(works{w}))
 	if changed {
 		d.update(w, updated)
 		return a
@@ -110,7 +110,7 @@ func askBeside(d *decision, q question) answer {
 	if updated, changed := work.Baring(w); changed {
 		d.update(w, updated)
 	}
-	return because("the work agent of cluster %s has not said that what ManifestWork %s holds beside the Application stays there",
+	return because("the work agent of cluster %s has not confirmed that the other objects of ManifestWork %s stay there",
 		w.Namespace, w.Name)
 }
 
@@ -192,12 +192,12 @@ func blocker(w *workv1.ManifestWork) string {
 	switch outcome := work.Outcome(w); {
 	case outcome == "" || work.FinalizersDropped(w, destroys):
 	case work.Unread(w, destroys):
-		return fmt.Sprintf("cluster %s cannot tell whether the Application is there: %s. When that has lasted for %s, and is said once more, "+
-			"it is taken to be gone", w.Namespace, whyNotApplied(w), unreadLasts)
+		return fmt.Sprintf("cluster %s cannot say whether the Application is still there: %s. If this lasts for %s, "+
+			"Towline treats the Application as removed", w.Namespace, whyNotApplied(w), unreadLasts)
 	case outcome == metav1.ConditionFalse:
 		return "cluster " + w.Namespace + " refuses that: " + whyNotApplied(w)
 	case work.UpdateModeOf(w) == work.ReadOnly:
-		return "cluster " + w.Namespace + " does not say yet whether the Application there was brought by this hub"
+		return "cluster " + w.Namespace + " has not said yet whether the Application there came from this hub"
 	case !destroys:
 		if left, known := work.Left(w); known && len(left) > 0 {
 			return heldByOthers(w, left)
@@ -209,8 +209,8 @@ func blocker(w *workv1.ManifestWork) string {
 // heldByOthers says which finalizers the cluster's Application has by others, and how to take them off.
 func heldByOthers(w *workv1.ManifestWork, left []string) string {
 	id := w.Spec.ManifestConfigs[0].ResourceIdentifier
-	return fmt.Sprintf("others on cluster %s gave the Application there the finalizer %s, by which its end would destroy what it deployed: "+
-		`take that off there, as by kubectl -n %s patch applications.argoproj.io %s --type merge -p '{"metadata":{"finalizers":null}}'`,
+	return fmt.Sprintf("somebody on cluster %s gave the Application the finalizer %s, with which its removal would delete everything that it deployed: "+
+		`remove the finalizer there, for example with kubectl -n %s patch applications.argoproj.io %s --type merge -p '{"metadata":{"finalizers":null}}'`,
 		w.Namespace, strings.Join(left, ", "), id.Namespace, id.Name)
 }
 
@@ -241,7 +241,7 @@ func (d *decision) tellOfBlocker(w *workv1.ManifestWork) {
 	}
 	d.plan.Events = append(d.plan.Events, Event{
 		On: w, Warning: true, Reason: apis.ReasonRemovalRefused, Action: "Delete",
-		Note: fmt.Sprintf("the hub's Application is gone, and what it deployed is to stay, but %.700s. The work goes when that is mended, or the "+
-			"Application is gone there. Deleted before, it takes along what was deployed", why),
+		Note: fmt.Sprintf("the hub Application is gone and what it deployed should stay, but %.700s. Towline deletes this ManifestWork when that is solved, or when "+
+			"the Application is gone from the cluster. Do not delete it before: the cluster would then delete what was deployed", why),
 	})
 }

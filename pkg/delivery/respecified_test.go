@@ -55,7 +55,7 @@ func TestRespecified(t *testing.T) {
 		}
 	}
 	pending := pendingFor(time.Minute)
-	told := "the Application has changed, and cluster cluster1 has not compared it, though it has been asked to since " +
+	told := "the Application has changed, and cluster cluster1 has not compared it, although Towline has asked for that since " +
 		now.Add(-time.Hour).UTC().Format(time.RFC3339) + ": is it available, and does the application controller of its Argo CD run?"
 	decides(t, map[string]row{
 		"synced":      {is: of(shows("Synced", specAfter)).own(t, carries(specBefore, none)), want: []string{"hub: refresh spec-changed"}},
@@ -111,7 +111,7 @@ func TestRespecified(t *testing.T) {
 func TestLate(t *testing.T) {
 	d := decision{Facts: &Facts{}, to: app().Obj()}
 	d.late(now)
-	if want := "cluster cluster1 has not compared it, though it has been asked to since " + now.UTC().Format(time.RFC3339); d.refresh == nil ||
+	if want := "cluster cluster1 has not compared it, although Towline has asked for that since " + now.UTC().Format(time.RFC3339); d.refresh == nil ||
 		!strings.Contains(*d.refresh, want) || d.over {
 		t.Errorf("says %v, want %q", d.refresh, want)
 	}

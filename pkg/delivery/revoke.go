@@ -77,13 +77,13 @@ func (d *decision) revokeWork(w *workv1.ManifestWork) revocation {
 	}
 	if h := d.held(Revoke, w); h != nil {
 		if h.Type == "" {
-			h = d.met("revocation", answer{Words: "being taken off cluster " + w.Namespace + ": " + refusal.Message, Reason: refusal.Reason})
+			h = d.met("revocation", answer{Words: "being removed from cluster " + w.Namespace + ": " + refusal.Message, Reason: refusal.Reason})
 		}
 		return revocation{hold: h, begun: true}
 	}
 	d.step(Step{Write: work.Deletion(w), Log: removed.log, Revokes: true, Events: append(removed.of(d, w), Event{
 		Related: w, Warning: true, Reason: apis.ReasonRevoked, Action: "Revoke",
-		Note: fmt.Sprintf("cluster %s was asked to remove the Application, which may not be there any more: %s", w.Namespace, refusal.Message),
+		Note: fmt.Sprintf("cluster %s was asked to remove the Application, which is no longer permitted there: %s", w.Namespace, refusal.Message),
 	})})
 	d.going[w.UID] = true
 	return revocation{}
@@ -95,7 +95,7 @@ func askMissing(d *decision, q question) answer {
 	if r.Missing == "" {
 		return open
 	}
-	a := because("cluster %s keeps what it has, as it is, since nothing is removed for what is missing: %s", q.work.Namespace, r.Missing)
+	a := because("cluster %s keeps the Application unchanged, because Towline removes nothing when an object is only missing: %s", q.work.Namespace, r.Missing)
 	a.Reason = r.Reason
 	return a
 }
@@ -106,8 +106,8 @@ func askTooMany(d *decision, q question) answer {
 	if !r.Held {
 		return open
 	}
-	return because("cluster %s keeps it as it is: more than %d Applications lost their right at a time, and all of them are held "+
-		"until each has it back. To remove those that lost their right, delete them, or raise Towline's --revocation-limit: %s",
+	return because("cluster %s keeps it unchanged: more than %d Applications lost their permission at the same time, so Towline removes none of them "+
+		"until each is permitted again. To remove them, delete them, or raise Towline's flag --revocation-limit: %s",
 		q.work.Namespace, d.Revocation.WithDefaults().Limit, r.Refusal.Message)
 }
 
@@ -118,7 +118,7 @@ func askGrace(d *decision, q question) answer {
 	if !when.After(d.Now) {
 		return open
 	}
-	a := because("cluster %s is asked to remove the Application at %s, unless it may be there again by then: %s",
+	a := because("cluster %s is asked to remove the Application at %s, unless it is permitted again by then: %s",
 		q.work.Namespace, when.UTC().Format(time.RFC3339), r.Refusal.Message)
 	a.Reason, a.After = r.Refusal.Reason, max(when.Sub(d.Now), time.Millisecond)
 	return a

@@ -77,7 +77,7 @@ func askTargetFree(d *decision, _ question) answer {
 			continue
 		}
 		return because("cluster %s still has the Application %s/%s of ManifestWork %s, which is the hub's %s: "+
-			"this one is sent when that has gone from there", w.Namespace, d.App.ClusterNamespace(), d.App.Name, w.Name, owner)
+			"this one is sent after that one has been removed", w.Namespace, d.App.ClusterNamespace(), d.App.Name, w.Name, owner)
 	}
 	return open
 }
@@ -103,7 +103,7 @@ func askOwnWork(d *decision, _ question) answer {
 	if d.Own == nil || d.leaving(d.Own) || work.Carries(d.Own, d.App) {
 		return open
 	}
-	return because("ManifestWork %s is in the way and was not made for this Application: delete it or give it another name", work.Key(d.App))
+	return because("ManifestWork %s has the name that Towline needs, but was not made for this Application: delete it or give it another name", work.Key(d.App))
 }
 
 func askOthersWork(d *decision, _ question) answer {
@@ -123,7 +123,7 @@ func askPredecessor(d *decision, _ question) answer {
 	}
 	for _, w := range d.Others {
 		if w.Namespace == d.App.Cluster() && d.leaving(w) && work.Seen(w) {
-			return because("it is sent to cluster %s when that has removed the one of its name that was deleted (ManifestWork %s)",
+			return because("it is sent to cluster %s after that has removed the deleted Application of the same name (ManifestWork %s)",
 				w.Namespace, w.Name)
 		}
 	}

@@ -48,18 +48,18 @@ func (d *decision) named(app *argocd.Application) (Intent, []problem) {
 	case len(refs) == 0:
 		return End, nil
 	case !d.Objects:
-		return End, []problem{withInvalid("objects do not travel from this hub: run Towline with --propagate-objects and the right to read them")}
+		return End, []problem{withInvalid("this hub sends no objects: run Towline with --propagate-objects and the right to read them")}
 	case slices.ContainsFunc(refs, func(ref Reference) bool { return d.to(ref).Namespace == "" }):
 		return Keep, []problem{withInvalid(
-			"the objects go to the destination's namespace, and there is none: set spec.destination.namespace")}
+			"the objects are sent to the destination's namespace, but the Application names none: set spec.destination.namespace")}
 	case clash(refs, d.spec().Namespace) != nil:
 		both := clash(refs, d.spec().Namespace)
-		return Keep, []problem{withInvalid("%s and %s would both be %s on the cluster: give one of them another name there, as in %s=NAME",
+		return Keep, []problem{withInvalid("%s and %s would both be %s on the cluster: give one of them another name there, for example with %s=NAME",
 			both[0], both[1], d.to(both[0]), both[1])}
 	case d.Cluster.Hub && slices.ContainsFunc(refs, func(ref Reference) bool { return d.to(ref).Namespace == app.Namespace }):
 		return End, []problem{withInvalid(
-			"cluster %s is the hub itself, and the objects are in namespace %s already, where they would be laid over "+
-				"themselves: take the annotation off, or set spec.destination.namespace to another namespace", d.Cluster.Name, app.Namespace)}
+			"cluster %s is the hub itself, and the objects are already in namespace %s, where they would overwrite "+
+				"themselves: remove the annotation, or set spec.destination.namespace to another namespace", d.Cluster.Name, app.Namespace)}
 	case d.Project == nil, d.lacks(NeedObjects):
 		return Keep, nil // an Application without a project is not sent, and what it has stays
 	}
@@ -100,7 +100,7 @@ func (d *decision) collect(app *argocd.Application, refs []Reference) (set []Pla
 		switch {
 		case to.Namespace != d.spec().Namespace && !authorization.Permits(d.Project, d.target(), to.Namespace):
 			problems = append(problems, problemf(apis.ReasonDependencyForbidden,
-				"%s: AppProject %s does not permit namespace %s of cluster %s, where it is to go: permit it in its spec.destinations, or name "+
+				"%s: AppProject %s does not permit namespace %s of cluster %s, to which it should be sent: permit it in its spec.destinations, or name "+
 					"another one in the annotation %s", ref, d.spec().Project, to.Namespace, d.Cluster.Name, apis.AnnotationWith))
 		case !KindPermitted(d.Project, ref.Kind):
 			problems = append(problems, problemf(apis.ReasonDependencyForbidden,
@@ -108,7 +108,7 @@ func (d *decision) collect(app *argocd.Application, refs []Reference) (set []Pla
 					"namespaceResourceBlacklist", ref, d.spec().Project, ref.Kind))
 		case obj == nil:
 			problems = append(problems, problemf(apis.ReasonDependencyMissing,
-				"there is no %s in namespace %s of the hub: make it, or take it out of the annotation %s", ref, app.Namespace, apis.AnnotationWith))
+				"there is no %s in namespace %s of the hub: create it, or remove it from the annotation %s", ref, app.Namespace, apis.AnnotationWith))
 			if d.Work == nil {
 				continue
 			}
@@ -117,7 +117,7 @@ func (d *decision) collect(app *argocd.Application, refs []Reference) (set []Pla
 			}
 		case !Propagates(obj.GetAnnotations()):
 			problems = append(problems, about(obj, problemf(apis.ReasonDependencyMissing,
-				"%s in namespace %s may not travel: its owner can let it, by the annotation %s: \"true\"", ref, app.Namespace, apis.AnnotationPropagate)))
+				"%s in namespace %s may not be sent to clusters: its owner can permit that with the annotation %s: \"true\"", ref, app.Namespace, apis.AnnotationPropagate)))
 		default:
 			set = append(set, Placed{obj, to})
 		}

@@ -157,7 +157,7 @@ func TestObjects(t *testing.T) {
 			want: []string{apis.ReasonDependencyMissing}},
 		"of the hub, in their own namespace by a target": {
 			is:   ofObjects(naming("secret/db=argocd/copy"), func(s *situation) { s.Cluster.Hub = true }),
-			want: []string{apis.ReasonDependencyInvalid}, says: "laid over"},
+			want: []string{apis.ReasonDependencyInvalid}, says: "would overwrite themselves"},
 		"named, and not read": {is: ofObjects(naming("secret/db"), asked), want: []string{"needs objects"}},
 		"there":               {is: ofObjects(naming("secret/db"), there()), want: []string{}},
 		"another is named": {
@@ -179,7 +179,7 @@ func TestObjects(t *testing.T) {
 			want: []string{"delete", apis.ReasonDependencyForbidden}},
 		"one may not travel": {
 			is:   ofObjects(naming("secret/db"), func(s *situation) { s.Named[Reference{Kind: SecretKind, Name: "db"}].SetAnnotations(nil) }),
-			want: []string{apis.ReasonDependencyMissing}, says: "may not travel"},
+			want: []string{apis.ReasonDependencyMissing}, says: "may not be sent to clusters"},
 		"an odd word": {is: ofObjects(naming("pod/x")), want: []string{apis.ReasonDependencyInvalid}, says: "neither secret"},
 		"where none travel": {
 			is:   ofObjects(naming("secret/db"), there(), func(s *situation) { s.Objects = false }),
@@ -189,7 +189,7 @@ func TestObjects(t *testing.T) {
 			want: []string{apis.ReasonDependencyInvalid}, says: "spec.destination.namespace"},
 		"of the hub, where they are": {
 			is:   ofObjects(naming("secret/db").Spec(`{"project":"web","destination":{"namespace":"argocd"}}`), func(s *situation) { s.Cluster.Hub = true }),
-			want: []string{apis.ReasonDependencyInvalid}, says: "laid over"},
+			want: []string{apis.ReasonDependencyInvalid}, says: "would overwrite themselves"},
 		"originals of the hub": {
 			is: ofObjects(naming("secret/db").Spec(`{"project":"web","destination":{"namespace":"argocd"}}`), there(),
 				func(s *situation) { s.Cluster.Hub = true }),
@@ -283,7 +283,7 @@ func TestProblems(t *testing.T) {
 		}), want: []string{"error"}},
 		"a large credential": {
 			is:   ofObjects(webApp(), secrets(secret)),
-			want: []string{apis.ReasonDependencyInvalid}, says: "Secret git cannot travel"},
+			want: []string{apis.ReasonDependencyInvalid}, says: "Secret git cannot be sent"},
 		"a large credential of another": {is: ofObjects(webApp().Spec(`{"project":"web"}`), secrets(secret)), want: []string{}},
 		"a project refused": {
 			is:   ofObjects(webApp(), withWork(ofProject(), refusing)),

@@ -69,7 +69,7 @@ func References(annotation string) ([]Reference, error) {
 		}
 	}
 	if len(out) > MaxObjects {
-		return nil, fmt.Errorf("it names %d objects and may name %d: put them into fewer", len(out), MaxObjects)
+		return nil, fmt.Errorf("it names %d objects, but may name at most %d: combine them into fewer objects", len(out), MaxObjects)
 	}
 	return out, nil
 }
@@ -91,12 +91,12 @@ func reference(entry string) (Reference, error) {
 		if namespace, name, within := strings.Cut(to, "/"); within {
 			ref.Namespace, ref.As = namespace, name
 			if errs := validation.IsDNS1123Label(namespace); len(errs) > 0 {
-				return ref, fmt.Errorf("%.80q: there can be no such namespace on a cluster", entry)
+				return ref, fmt.Errorf("%.80q: the namespace is not a valid name", entry)
 			}
 		}
 	}
 	if len(validation.IsDNS1123Subdomain(name)) > 0 || aims && len(validation.IsDNS1123Subdomain(ref.As)) > 0 {
-		return ref, fmt.Errorf("%.80q: no %s can have that name", entry, ref.Kind)
+		return ref, fmt.Errorf("%.80q is not a valid name of a %s", entry, ref.Kind)
 	}
 	return ref, nil
 }

@@ -33,17 +33,17 @@ func TestReferences(t *testing.T) {
 			want: []dependency.Reference{secret("a"), {Kind: dependency.ConfigMapKind, Name: "b.c"}}},
 		"one twice":         {annotation: "secret/a,Secret/a", want: []dependency.Reference{secret("a")}},
 		"another kind":      {annotation: "deployment/a", says: `"deployment/a" is neither`},
-		"another namespace": {annotation: "secret/other/a", says: `no Secret can have that name`},
+		"another namespace": {annotation: "secret/other/a", says: `is not a valid name of a Secret`},
 		"another name": {annotation: "secret/a=b",
 			want: []dependency.Reference{{Kind: dependency.SecretKind, Name: "a", As: "b"}}},
 		"another namespace there": {annotation: "secret/a=ns/b,secret/a",
 			want: []dependency.Reference{{Kind: dependency.SecretKind, Name: "a", Namespace: "ns", As: "b"}, secret("a")}},
-		"no name there":      {annotation: "secret/a=", says: "no Secret can have that name"},
-		"no namespace there": {annotation: "secret/a=/b", says: "no such namespace"},
-		"too deep":           {annotation: "secret/a=b/c/d", says: "no Secret can have that name"},
+		"no name there":      {annotation: "secret/a=", says: "is not a valid name of a Secret"},
+		"no namespace there": {annotation: "secret/a=/b", says: "the namespace is not a valid name"},
+		"too deep":           {annotation: "secret/a=b/c/d", says: "is not a valid name of a Secret"},
 		"no kind":            {annotation: "a", says: `"a" is neither`},
-		"no name":            {annotation: "secret/", says: `no Secret can have that name`},
-		"too many":           {annotation: strings.Join(many, ","), says: "it names 51 objects and may name 50"},
+		"no name":            {annotation: "secret/", says: `is not a valid name of a Secret`},
+		"too many":           {annotation: strings.Join(many, ","), says: "it names 51 objects, but may name at most 50"},
 	} {
 		got, err := dependency.References(tc.annotation)
 		if (err == nil) != (tc.says == "") || err != nil && !strings.Contains(err.Error(), tc.says) {

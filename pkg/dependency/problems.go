@@ -47,7 +47,7 @@ func (d *decision) oversized() (out []problem) {
 	if p := d.Project; LargeProject(p) && d.projectTravels(p) {
 		if err := d.fits(RenderProject(p, d.target(), d.argocdNamespace(d.Options))); err != nil {
 			out = append(out, about(p, problemf(apis.ReasonDependencyInvalid,
-				"AppProject %s cannot travel: %s: make it smaller, or split it", p.Name, err)))
+				"AppProject %s cannot be sent: %s: make it smaller, or split it", p.Name, err)))
 		}
 	}
 	needed := d.Needed()
@@ -57,7 +57,7 @@ func (d *decision) oversized() (out []problem) {
 			continue
 		}
 		if err := d.fits(RenderCredential(s, d.Key.Namespace, d.argocdNamespace(d.Options))); err != nil {
-			out = append(out, about(s, problemf(apis.ReasonDependencyInvalid, "Secret %s cannot travel: %s: make it smaller", s.Name, err)))
+			out = append(out, about(s, problemf(apis.ReasonDependencyInvalid, "Secret %s cannot be sent: %s: make it smaller", s.Name, err)))
 		}
 	}
 	return out
@@ -104,7 +104,7 @@ func refusal(w *workv1.ManifestWork) problem {
 	kind, _ := KindOf(w.Name)
 	if kind != Project {
 		return problemf(apis.ReasonDependencyRefused,
-			"cluster %s did not take all of what travels beside this Application: see the status of ManifestWork %s/%s "+
+			"cluster %s did not accept all dependencies of this Application: see the status of ManifestWork %s/%s "+
 				"for what was refused, and why", w.Namespace, w.Namespace, w.Name)
 	}
 	why := ""
@@ -116,7 +116,7 @@ func refusal(w *workv1.ManifestWork) problem {
 		}
 	}
 	return problemf(apis.ReasonDependencyRefused,
-		"cluster %s has an AppProject of that name that is not the hub's, or cannot take the hub's, and goes by its own: "+
+		"cluster %s uses its own AppProject of that name, which is not from the hub, or refuses the hub's: "+
 			"delete it there, or annotate the hub's with %s: \"false\" (ManifestWork %s/%s: %s)",
 		w.Namespace, apis.AnnotationPropagate, w.Namespace, w.Name, why)
 }

@@ -35,8 +35,8 @@ func Decide(app *argocd.Application, chosen []string) Plan {
 		return Plan{}
 	}
 	if set, ok := app.ApplicationSet(); ok {
-		return Plan{Warning: fmt.Sprintf("ApplicationSet %s makes this Application, and would undo a change of its cluster: take the annotation %s "+
-			"out of its template, and use the generator clusterDecisionResource with the Placement", set, apis.AnnotationPlacement)}
+		return Plan{Warning: fmt.Sprintf("ApplicationSet %s creates this Application, and would undo a change of its cluster: remove the annotation %s "+
+			"from its template, and use the generator clusterDecisionResource with the Placement", set, apis.AnnotationPlacement)}
 	}
 	chosen = slices.Compact(slices.Sorted(slices.Values(chosen)))
 	switch {
@@ -44,7 +44,7 @@ func Decide(app *argocd.Application, chosen []string) Plan {
 		return Plan{Warning: fmt.Sprintf("Placement %s/%s has chosen no cluster, or does not exist. %s",
 			app.Namespace, app.Placement(), stays(app))}
 	case len(chosen) > 1:
-		return Plan{Warning: fmt.Sprintf("Placement %s/%s has chosen %d clusters (%s), and an Application goes to one: set the Placement's "+
+		return Plan{Warning: fmt.Sprintf("Placement %s/%s has chosen %d clusters (%s), but an Application needs exactly one: set the Placement's "+
 			"numberOfClusters to 1. %s", app.Namespace, app.Placement(), len(chosen), some(chosen), stays(app))}
 	case chosen[0] == app.Cluster():
 		return Plan{}

@@ -29,7 +29,7 @@ func (t *Tally) ready() metav1.Condition {
 	}{
 		{t.Blocked, apis.ReasonNotPropagated, "cannot be sent"},
 		{t.Unreachable, apis.ReasonClustersUnreachable, "on clusters that are not available"},
-		{t.NotCompared, apis.ReasonNotCompared, "not compared with Git for long"},
+		{t.NotCompared, apis.ReasonNotCompared, "not compared with Git for a long time"},
 		{notHealthy, apis.ReasonNotHealthy, "not healthy"},
 		{notSynced, apis.ReasonNotSynced, "not synced"},
 		{inProgress, apis.ReasonProgressing, "progressing"},
@@ -59,8 +59,8 @@ func (c cut) complete() metav1.Condition {
 	}
 	return metav1.Condition{
 		Type: apis.ConditionComplete, Status: metav1.ConditionFalse, Reason: apis.ReasonTruncated,
-		Message: fmt.Sprintf("%d of %d Applications, those that need the least attention, and %d of %d resources are left out: "+
-			"a report takes %d bytes at most; the counts include them",
+		Message: fmt.Sprintf("%d of %d Applications, those that need the least attention, and %d of %d resources are left out, "+
+			"because a report has at most %d bytes. The counts include them",
 			c.rows, c.ofRows, c.resources, c.ofResources, c.maxBytes),
 	}
 }
