@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -24,6 +25,9 @@ type actor struct {
 
 	// remembered are the UIDs of what was on the clusters when it was to stay.
 	remembered map[string]types.UID
+
+	// agent is the work agent of the point's own cluster, once it has run.
+	agent *fleet.Process
 }
 
 // A Step is one thing that somebody does, or waits for.
@@ -99,7 +103,7 @@ func (a *actor) application() *unstructured.Unstructured {
 // create makes the point's Application on the hub, edited by merge patches.
 func create(edits ...string) Step {
 	return tries(func(ctx context.Context, a *actor) error {
-		app, err := edited(a.application(), edits)
+		app, err := a.edited(a.application(), edits)
 		if err != nil {
 			return err
 		}
@@ -107,11 +111,11 @@ func create(edits ...string) Step {
 	})
 }
 
-// edited is an object with merge patches applied.
-func edited(o *unstructured.Unstructured, edits []string) (*unstructured.Unstructured, error) {
+// edited is an object with merge patches applied, in which POINT is the point's id.
+func (a *actor) edited(o *unstructured.Unstructured, edits []string) (*unstructured.Unstructured, error) {
 	for _, edit := range edits {
 		var patch content
-		if err := json.Unmarshal([]byte(edit), &patch); err != nil {
+		if err := json.Unmarshal([]byte(a.text(edit)), &patch); err != nil {
 			return nil, fmt.Errorf("%s: %w", edit, err)
 		}
 		merge(o.Object, patch)
@@ -134,10 +138,13 @@ func merge(into, patch content) {
 	}
 }
 
-// patch changes the point's Application on the hub.
+// text is one in which POINT is the point's id.
+func (a *actor) text(of string) string { return strings.ReplaceAll(of, "POINT", a.id) }
+
+// patch changes the point's Application on the hub; POINT is the point's id.
 func patch(change string) Step {
 	return tries(func(ctx context.Context, a *actor) error {
-		return a.world.hub.patch(ctx, a.application(), change)
+		return a.world.hub.patch(ctx, a.application(), a.text(change))
 	})
 }
 
@@ -177,7 +184,7 @@ func onCluster(cluster, says string, holds func(*unstructured.Unstructured) bool
 
 func in(cluster, namespace, says string, holds func(*unstructured.Unstructured) bool) Step {
 	return eventually(func(ctx context.Context, a *actor) error {
-		app, err := a.world.clusters[cluster].find(ctx, applications, namespace, a.id)
+		app, err := a.plane(cluster).find(ctx, applications, namespace, a.id)
 		if err != nil {
 			return err
 		}
@@ -208,7 +215,7 @@ func showsIn(cluster, namespace string) Step {
 		if err != nil {
 			return err
 		}
-		at, err := a.world.clusters[cluster].find(ctx, applications, namespace, a.id)
+		at, err := a.plane(cluster).find(ctx, applications, namespace, a.id)
 		switch {
 		case err != nil:
 			return err
@@ -266,8 +273,8 @@ func noWork(cluster string) Step {
 			return err
 		}
 		for i := range all {
-			if all[i].GetNamespace() == cluster && all[i].GetLabels()[apis.LabelPull] != "" {
-				return fmt.Errorf("the work %s of %s is there", all[i].GetName(), cluster)
+			if all[i].GetNamespace() == a.called(cluster) && all[i].GetLabels()[apis.LabelPull] != "" {
+				return fmt.Errorf("the work %s of %s is there", all[i].GetName(), all[i].GetNamespace())
 			}
 		}
 		return nil
@@ -277,7 +284,7 @@ func noWork(cluster string) Step {
 // remember notes what is on a cluster: the end tells whether it is the same still.
 func remember(cluster string) Step {
 	return func(ctx context.Context, a *actor) error {
-		p := a.world.clusters[cluster]
+		p := a.plane(cluster)
 		for _, kind := range []schema.GroupVersionKind{applications, workloads} {
 			objects, err := p.of(ctx, kind, a.id)
 			if err != nil {

@@ -29,6 +29,7 @@ var (
 	count    = flag.Int("faults.points", 0, "how many points of one fault, chosen by the seed; 0 for all")
 	pairs    = flag.Int("faults.pairs", 0, "how many points of two faults besides")
 	limit    = flag.Duration("faults.time", 0, "how long to begin points; 0 until all are done")
+	old      = flag.Duration("faults.old", 0, "by how much what Towline lists and watches is late; 0 for not at all")
 	parallel = flag.Int("faults.parallel", 40, "how many points at a time")
 )
 
@@ -139,7 +140,7 @@ func say(format string, args ...any) {
 
 func newTestGate(t *testing.T, w *World, binary string, env ...string) *Gate {
 	t.Helper()
-	g, err := NewGate(t.Context(), w, binary, *parallel, say, env...)
+	g, err := NewGate(t.Context(), w, binary, *parallel, *old, say, env...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,9 +70,9 @@ var (
 	})
 )
 
-// Flows are those of docs/lifecycle.md that one hub and two clusters that answer are enough for.
+// Flows are those of docs/lifecycle.md, but for a hub that was restored: all points share one.
 func Flows() []Flow {
-	return slices.Concat(changes(), moves(), releases(), adoptions(), rules(), deletions())
+	return slices.Concat(changes(), moves(), releases(), adoptions(), rules(), deletions(), dependencies(), clusters())
 }
 
 func changes() []Flow {
@@ -167,7 +167,7 @@ func adoptions() []Flow {
 // On the second cluster: as long as any operation is on its way to a cluster, no AppProject is taken off it.
 func rules() []Flow {
 	inProject := steps(createProject(), tries(func(ctx context.Context, a *actor) error {
-		app, err := edited(a.application(), []string{toSecond})
+		app, err := a.edited(a.application(), []string{toSecond})
 		if err != nil {
 			return err
 		}
@@ -214,7 +214,7 @@ func byHand(edits ...string) Step {
 	return steps(tries(func(ctx context.Context, a *actor) error {
 		app := object(applications, fleet.ArgoCDNamespace, a.id)
 		app.Object["spec"] = spec(a.world.Fleet, a.id, "default")
-		app, err := edited(app, edits)
+		app, err := a.edited(app, edits)
 		if err != nil {
 			return err
 		}
@@ -236,13 +236,13 @@ func createProject() Step {
 // project changes it.
 func project(change string) Step {
 	return tries(func(ctx context.Context, a *actor) error {
-		return a.world.hub.patch(ctx, object(projects, fleet.ArgoCDNamespace, a.id), change)
+		return a.world.hub.patch(ctx, object(projects, fleet.ArgoCDNamespace, a.id), a.text(change))
 	})
 }
 
 func projectSays(cluster, description string) Step {
 	return eventually(func(ctx context.Context, a *actor) error {
-		p, err := a.world.clusters[cluster].find(ctx, projects, fleet.ArgoCDNamespace, a.id)
+		p, err := a.plane(cluster).find(ctx, projects, fleet.ArgoCDNamespace, a.id)
 		if err == nil && text(p, "spec", "description") != description {
 			return fmt.Errorf("the AppProject of %s does not say %q", cluster, description)
 		}

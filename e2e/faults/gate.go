@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,6 +50,10 @@ type Gate struct {
 	flows      map[string]Flow
 	references map[string]*reference
 	attempt    int64
+
+	// old is by how much what Towline lists and watches is late, and close ends what makes it so.
+	old   time.Duration
+	close []func()
 }
 
 // reference is how a flow ends without a fault, and what Towline writes for it.
@@ -69,11 +75,21 @@ type Result struct {
 	Took time.Duration
 }
 
-// NewGate starts Towline from a binary behind a proxy.
-func NewGate(ctx context.Context, w *World, binary string, parallel int, say func(string, ...any), env ...string) (*Gate, error) {
+// NewGate starts Towline from a binary behind a proxy. Where old is not 0, Towline's lists and watches come from an API server that
+// learns of each write only so much later, while its writes and reads of one object go to the hub's own: after a kill, Towline starts
+// with what there was before.
+func NewGate(
+	ctx context.Context, w *World, binary string, parallel int, old time.Duration, say func(string, ...any), env ...string,
+) (*Gate, error) {
 	g, err := newGate(w, parallel, say)
 	if err != nil {
 		return nil, err
+	}
+	if old > 0 {
+		g.old = old
+		if err := g.serveOld(ctx, old); err != nil {
+			return nil, err
+		}
 	}
 	g.towline, err = start(ctx, w.Fleet, g.Proxy, binary, alone, env...)
 	return g, err
@@ -97,6 +113,27 @@ func newGate(w *World, parallel int, say func(string, ...any)) (*Gate, error) {
 func (g *Gate) Close() {
 	g.towline.Stop()
 	g.Proxy.Close()
+	for _, end := range slices.Backward(g.close) {
+		end()
+	}
+}
+
+// serveOld runs an API server that hears of each write late, and has the proxy ask it for all that may be old.
+func (g *Gate) serveOld(ctx context.Context, by time.Duration) error {
+	hub := g.World.Fleet.Hub
+	l, err := newLine(hub.EtcdAddress())
+	if err != nil {
+		return err
+	}
+	g.close = append(g.close, l.Close)
+	process, config, err := hub.RunAPIServer(ctx, fmt.Sprintf("kube-apiserver-behind-%d", g.attempt), l.Address())
+	if err != nil {
+		return err
+	}
+	g.close = append(g.close, process.Stop)
+	l.delay(by)
+	g.Proxy.behind, err = url.Parse(config.Host)
+	return err
 }
 
 // LogTail is the end of Towline's log.
@@ -170,7 +207,7 @@ func (g *Gate) play(ctx context.Context, flow Flow, id string, s *script, want S
 			return nil, s.written(), fmt.Errorf("step %d of %d: %w", i+1, len(flow.Steps), err)
 		}
 	}
-	still := quiet
+	still := quiet + 2*g.old
 	if want == nil {
 		still = longerQuiet
 	}
@@ -211,6 +248,9 @@ func last(all []string, n int) []string { return all[max(0, len(all)-n):] }
 func (a *actor) tidy(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, tidying)
 	defer cancel()
+	if a.agent != nil {
+		a.agent.Stop()
+	}
 	err := wait.PollUntilContextCancel(ctx, 5*look, true, func(ctx context.Context) (bool, error) {
 		left, err := a.world.hub.remove(ctx, a.id)
 		if err != nil {

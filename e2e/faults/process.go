@@ -18,7 +18,7 @@ const workers = "400"
 // for its end.
 var alone = []string{
 	"--leader-elect=false", "--propagation-concurrency=" + workers, "--status-concurrency=" + workers,
-	"--dependencies-concurrency=" + workers, "--aggregation-concurrency=" + workers,
+	"--dependencies-concurrency=" + workers, "--aggregation-concurrency=" + workers, "--propagate-objects",
 }
 
 // start starts Towline with its ServiceAccount's rights, behind the proxy.
@@ -40,6 +40,13 @@ func start(ctx context.Context, f *fleet.Fleet, p *Proxy, binary string, args []
 // prepare puts Towline's own objects on the fleet, and a second namespace for Applications on its clusters.
 func prepare(ctx context.Context, f *fleet.Fleet) error {
 	if err := towline.Install(ctx, f); err != nil {
+		return err
+	}
+	// It would import the clusters of all points.
+	if _, err := f.Hub.Kubectl(ctx, "delete", "gitopsclusters", "--all", "--namespace", fleet.ArgoCDNamespace); err != nil {
+		return err
+	}
+	if err := towline.Apply(ctx, f, &f.Hub.ControlPlane, "deploy/components/propagate-objects/role.yaml"); err != nil {
 		return err
 	}
 	file := filepath.Join(f.Dir(), "elsewhere.yaml")

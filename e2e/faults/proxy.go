@@ -32,6 +32,9 @@ type Proxy struct {
 	watches watches
 	scripts *scripts
 
+	// behind is an API server that knows nothing of what has just been written, and serves what may be old; nil for none.
+	behind *url.URL
+
 	// replica is whose requests come this way, and ledger what is kept of them; nil for nothing.
 	replica string
 	ledger  *ledger
@@ -71,7 +74,13 @@ func NewProxy(upstream *rest.Config) (*Proxy, error) {
 	p := &Proxy{address: "https://" + listener.Addr().String(), cert: cert, scripts: &scripts{of: map[string]*script{}}, open: map[net.Conn]bool{}}
 	silent := log.New(io.Discard, "", 0) // each connection that is cut would be told of
 	p.forward = &httputil.ReverseProxy{
-		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(target) },
+		Rewrite: func(r *httputil.ProxyRequest) {
+			if p.behind != nil && mayBeOld(r.In) {
+				r.SetURL(p.behind)
+			} else {
+				r.SetURL(target)
+			}
+		},
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true},
 		ErrorLog:  silent, FlushInterval: -1, ModifyResponse: p.watches.meet,
 		// An API server that cannot be reached answers nothing.
@@ -158,6 +167,10 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 	}
+	if p.behind != nil && r.URL.Query().Get("sendInitialEvents") != "" {
+		answerStatus(w, http.StatusUnprocessableEntity, "Invalid", "sendInitialEvents is not served here")
+		return
+	}
 	seen := read(r, body)
 	if p.ledger != nil && r.Method != http.MethodGet {
 		answer := &answer{ResponseWriter: w}
@@ -177,14 +190,18 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // meet has a write meet a fault.
 func (p *Proxy) meet(w http.ResponseWriter, r *http.Request, s *script, kind Kind) {
-	if kind.carriedOut() {
-		p.forward.ServeHTTP(&nobody{header: http.Header{}}, r.Clone(context.WithoutCancel(r.Context())))
+	carry := func() {
+		if kind.carriedOut() {
+			p.forward.ServeHTTP(&nobody{header: http.Header{}}, r.Clone(context.WithoutCancel(r.Context())))
+		}
 	}
-	switch {
-	case kind.kills():
-		s.hold()
+	if kind.kills() {
+		s.hold(carry)
 		<-r.Context().Done() // the process is gone
 		panic(http.ErrAbortHandler)
+	}
+	carry()
+	switch {
 	case kind == Cut:
 		panic(http.ErrAbortHandler)
 	case kind == Delayed:
@@ -202,14 +219,24 @@ func (p *Proxy) meet(w http.ResponseWriter, r *http.Request, s *script, kind Kin
 
 // refuse answers as the API server does that will not, or cannot.
 func refuse(w http.ResponseWriter, kind Kind) {
-	answer := refusals[kind]
-	w.Header().Set("Content-Type", "application/json")
 	if kind == Throttled {
 		w.Header().Set("Retry-After", "1")
 	}
-	w.WriteHeader(answer.code)
-	fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"a fault of the test","reason":%q,"code":%d}`,
-		answer.reason, answer.code)
+	answerStatus(w, refusals[kind].code, refusals[kind].reason, "a fault of the test")
+}
+
+func answerStatus(w http.ResponseWriter, code int, reason, message string) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":%q,"reason":%q,"code":%d}`,
+		message, reason, code)
+}
+
+// mayBeOld tells whether the API server may answer with what it had some time ago: for lists whose version is 0, and watches.
+// Lists that come by a watch may not be old: the proxy refuses those, as an API server does that is older than they.
+func mayBeOld(r *http.Request) bool {
+	query := r.URL.Query()
+	return r.Method == http.MethodGet && (query.Get("watch") != "" || query.Get("resourceVersion") == "0")
 }
 
 // nobody takes an answer that nobody gets.

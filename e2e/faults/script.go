@@ -13,8 +13,9 @@ type script struct {
 	writes []string
 	met    int
 
-	// at is how far it is with the kill of the process that it may want.
-	at stand
+	// at is how far it is with the kill of the process that it may want, and carry is what is still done before.
+	at    stand
+	carry func()
 }
 
 // stand is how far a script is with a kill.
@@ -39,12 +40,21 @@ func (s *script) next(site string) Kind {
 	return kind
 }
 
-// hold notes that a write waits for the kill.
-func (s *script) hold() { s.is(holds) }
+// hold notes that a write waits for the kill, and what becomes of it right before.
+func (s *script) hold(carry func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.at, s.carry = holds, carry
+}
 
-// kill notes that the process is killed, and end that the point has ended.
-func (s *script) kill() { s.is(past) }
-func (s *script) end()  { s.is(past) }
+// kill is called right before the process is killed.
+func (s *script) kill() {
+	s.carry()
+	s.is(past)
+}
+
+// end notes that the point has ended.
+func (s *script) end() { s.is(past) }
 
 func (s *script) is(at stand) {
 	s.mu.Lock()

@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -62,7 +63,10 @@ func (a *actor) describe(p *plane, o *unstructured.Unstructured) string {
 	if o.GroupVersionKind() == works {
 		content["answered"] = answered(o)
 	}
-	content["labels"], content["annotations"], content["finalizers"] = o.GetLabels(), o.GetAnnotations(), o.GetFinalizers()
+	if o.GroupVersionKind() == secrets {
+		content["data"] = data(o)
+	}
+	content["labels"], content["annotations"], content["finalizers"] = o.GetLabels(), o.GetAnnotations(), slices.Sorted(slices.Values(o.GetFinalizers()))
 	content["owners"], content["going"] = len(o.GetOwnerReferences()), o.GetDeletionTimestamp() != nil
 	data, err := json.MarshalIndent(sorted(content), "", " ")
 	if err != nil {
@@ -92,7 +96,7 @@ func (s State) atRest() bool {
 	return true
 }
 
-// sorted has conditions in the order of their types.
+// sorted has conditions in the order of their types, and none where there are none.
 func sorted(content map[string]any) map[string]any {
 	status, ok := content["status"].(map[string]any)
 	conditions, is := status["conditions"].([]any)
@@ -100,10 +104,14 @@ func sorted(content map[string]any) map[string]any {
 		return content
 	}
 	status = maps.Clone(status)
+	content["status"] = status
+	if len(conditions) == 0 { // whether there has ever been one does not count
+		delete(status, "conditions")
+		return content
+	}
 	status["conditions"] = slices.SortedFunc(slices.Values(conditions), func(a, b any) int {
 		return strings.Compare(fmt.Sprint(a.(map[string]any)["type"]), fmt.Sprint(b.(map[string]any)["type"]))
 	})
-	content["status"] = status
 	return content
 }
 
@@ -127,6 +135,7 @@ var differing = []struct {
 // plain is a text without what differs from one run to the next.
 func plain(text, id string) string {
 	text = strings.ReplaceAll(text, id, "POINT")
+	text = strings.ReplaceAll(text, base64.StdEncoding.EncodeToString([]byte(id)), "POINT") // in the work of a Secret
 	for _, d := range differing {
 		text = d.is.ReplaceAllString(text, d.as)
 	}

@@ -7,7 +7,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
@@ -41,6 +43,7 @@ type plane struct {
 type World struct {
 	Fleet    *fleet.Fleet
 	hub      *plane
+	admin    client.Client
 	clusters map[string]*plane
 	argo     map[string]*Argo
 }
@@ -49,7 +52,15 @@ type World struct {
 func NewWorld(ctx context.Context, f *fleet.Fleet) (*World, error) {
 	w := &World{Fleet: f, clusters: map[string]*plane{}, argo: map[string]*Argo{}}
 	var err error
-	if w.hub, err = newPlane(ctx, &f.Hub.ControlPlane, applications, works, projects, sets, reports); err != nil {
+	if w.hub, err = newPlane(ctx, &f.Hub.ControlPlane,
+		applications, works, projects, sets, reports, secrets, workloads, placements, gitOpsClusters, managedClusters, namespaces); err != nil {
+		return nil, err
+	}
+	scheme := runtime.NewScheme()
+	if err := clusterv1.Install(scheme); err != nil {
+		return nil, err
+	}
+	if w.admin, err = client.New(f.Hub.RESTConfig(), client.Options{Scheme: scheme}); err != nil {
 		return nil, err
 	}
 	if err := w.hub.start(ctx); err != nil {
@@ -59,7 +70,7 @@ func NewWorld(ctx context.Context, f *fleet.Fleet) (*World, error) {
 		if err := c.StopProcess(ctx, "argocd"); err != nil {
 			return nil, err
 		}
-		p, err := newPlane(ctx, &c.ControlPlane, applications, projects, workloads)
+		p, err := newPlane(ctx, &c.ControlPlane, applications, projects, workloads, secrets, appliedWorks)
 		if err != nil {
 			return nil, err
 		}
@@ -107,7 +118,7 @@ func (p *plane) start(ctx context.Context) error {
 }
 
 func pointOf(o client.Object) []string {
-	if id := pointID.FindString(o.GetName()); id != "" {
+	if id := pointID.FindString(o.GetNamespace() + "/" + o.GetName()); id != "" {
 		return []string{id}
 	}
 	return nil
@@ -175,7 +186,10 @@ func (p *plane) remove(ctx context.Context, id string) (left int, err error) {
 		left += len(objects)
 		for i := range objects {
 			o := &objects[i]
-			if len(o.GetFinalizers()) > 0 && kind != works {
+			if !p.removes(o) {
+				continue
+			}
+			if len(o.GetFinalizers()) > 0 && (kind != works || pointID.MatchString(o.GetNamespace())) {
 				if err := client.IgnoreNotFound(p.patch(ctx, o, `{"metadata":{"finalizers":null}}`)); err != nil {
 					return 0, err
 				}
@@ -189,4 +203,10 @@ func (p *plane) remove(ctx context.Context, id string) (left int, err error) {
 		}
 	}
 	return left, nil
+}
+
+// removes tells whether an object is taken away with its point. The agents of clusters that all points share take away what they have
+// made themselves.
+func (p *plane) removes(o *unstructured.Unstructured) bool {
+	return o.GroupVersionKind() != appliedWorks || pointID.MatchString(text(o, "spec", "agentID"))
 }

@@ -66,9 +66,22 @@ func (p *plane) startAPIServer(ctx context.Context, address string) error {
 	if err != nil {
 		return err
 	}
+	args := apiServerArgs(pki, address, etcd[0])
+	if args, err = p.auditArgs(args); err != nil {
+		return err
+	}
+	return p.run(ctx, spec{
+		owner: p.name, name: "kube-apiserver", path: p.programs.Path("kube-apiserver"), args: args, env: env,
+		// It waits for watchers that do not leave; etcd holds all that matters.
+		layer: layerAPIServer, grace: 2 * time.Second, ready: httpProbe("https://" + address + "/readyz"),
+	})
+}
+
+// apiServerArgs are those of a kube-apiserver that serves what an etcd has.
+func apiServerArgs(pki, address, etcd string) []string {
 	file := func(name string) string { return filepath.Join(pki, name) }
-	args := []string{
-		"--etcd-servers=http://" + etcd[0],
+	return []string{
+		"--etcd-servers=http://" + etcd,
 		"--bind-address=127.0.0.1", "--secure-port=" + portOf(address),
 		"--cert-dir=" + pki, "--tls-cert-file=" + file("server.crt"), "--tls-private-key-file=" + file("server.key"),
 		"--client-ca-file=" + file("ca.crt"),
@@ -81,14 +94,6 @@ func (p *plane) startAPIServer(ctx context.Context, address string) error {
 		"--endpoint-reconciler-type=none", "--service-cluster-ip-range=10.96.0.0/16",
 		"--allow-privileged",
 	}
-	if args, err = p.auditArgs(args); err != nil {
-		return err
-	}
-	return p.run(ctx, spec{
-		owner: p.name, name: "kube-apiserver", path: p.programs.Path("kube-apiserver"), args: args, env: env,
-		// It waits for watchers that do not leave; etcd holds all that matters.
-		layer: layerAPIServer, grace: 2 * time.Second, ready: httpProbe("https://" + address + "/readyz"),
-	})
 }
 
 // memorySettings keep an API server from doubling its heap while it starts; the live heap of one that has little to hold is half of a

@@ -37,7 +37,7 @@ func newFleet(dirs paths, status Status, c control) (*Fleet, error) {
 		if err != nil {
 			return nil, err
 		}
-		common := ControlPlane{name: plane.Name, fleet: f, config: config, argocd: plane.ArgoCD, redis: plane.Redis}
+		common := ControlPlane{name: plane.Name, fleet: f, config: config, argocd: plane.ArgoCD, redis: plane.Redis, etcd: plane.Etcd}
 		if plane.Name == hubName {
 			f.Hub = &Hub{ControlPlane: common, url: status.ArgoCD, maestro: status.Maestro, maestroGRPC: status.MaestroGRPC}
 		} else {

@@ -29,8 +29,9 @@ type PlaneStatus struct {
 	Kubeconfig string `json:"kubeconfig"`
 	// ArgoCD is the version of its Argo CD, by the name that Options has for it.
 	ArgoCD string `json:"argocd,omitempty"`
-	// Redis is the address of its Argo CD's.
+	// Redis is the address of its Argo CD's, and Etcd that of the API server's store.
 	Redis string `json:"redis,omitempty"`
+	Etcd  string `json:"etcd,omitempty"`
 	// Available is the status of the ManagedCluster's condition; it is asked for, not kept.
 	Available string          `json:"available,omitempty"`
 	Processes []ProcessStatus `json:"processes"`
@@ -75,6 +76,7 @@ func (s *supervisor) status() Status {
 func (s *supervisor) planeStatus(p *plane) PlaneStatus {
 	status := PlaneStatus{
 		Name: p.name, Server: "https://" + p.address("kube-apiserver"), Kubeconfig: s.paths.kubeconfig(p.name), ArgoCD: p.argo.version,
+		Etcd: p.address("etcd"),
 	}
 	if p != s.hub || !s.opts.HubControlPlaneOnly {
 		status.Redis = p.address("redis")

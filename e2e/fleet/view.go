@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,6 +21,7 @@ type ControlPlane struct {
 	config *rest.Config
 	argocd string
 	redis  string
+	etcd   string
 }
 
 // A Hub is the Open Cluster Management hub.
@@ -55,6 +57,26 @@ func (c *ControlPlane) Log(process string) string { return c.fleet.paths.log(c.n
 
 // DataDir holds the plane's data; etcd's is the folder etcd in it.
 func (c *ControlPlane) DataDir() string { return c.fleet.paths.data(c.name) }
+
+// EtcdAddress is where the plane's etcd listens, without TLS.
+func (c *ControlPlane) EtcdAddress() string { return c.etcd }
+
+// RunAPIServer runs another kube-apiserver over the plane's data, as a control plane of several has them, and gives the client
+// configuration of its admin. Its etcd is given: the plane's own, or what stands between the two.
+func (c *ControlPlane) RunAPIServer(ctx context.Context, name, etcd string) (*Process, *rest.Config, error) {
+	ports, err := c.fleet.FreePorts(1)
+	if err != nil {
+		return nil, nil, err
+	}
+	config := c.RESTConfig()
+	address := loopback(ports[0])
+	config.Host = "https://" + address
+	process, err := c.fleet.Run(ctx, Command{
+		Name: c.name + "-" + name, Path: c.fleet.Program("kube-apiserver"), Args: apiServerArgs(c.fleet.paths.pki(c.name), address, etcd),
+		Ready: httpProbe(config.Host + "/readyz"), ReadyTimeout: 2 * time.Minute, StopGrace: 2 * time.Second,
+	})
+	return process, config, err
+}
 
 // StopProcess stops a process of the plane (etcd, kube-apiserver, work-agent, …) or one of the groups agent,
 // apiserver and argocd. It stays stopped until StartProcess.

@@ -1,0 +1,173 @@
+package faults
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/pkg/apis"
+)
+
+var (
+	secrets        = corev1.SchemeGroupVersion.WithKind("Secret")
+	placements     = schema.GroupVersionKind{Group: "cluster.open-cluster-management.io", Version: "v1beta1", Kind: "Placement"}
+	gitOpsClusters = schema.GroupVersionKind{Group: "apps.open-cluster-management.io", Version: "v1beta1", Kind: "GitOpsCluster"}
+)
+
+// What is said of objects beside an Application.
+const (
+	propagated = `{"metadata":{"annotations":{"` + apis.AnnotationPropagate + `":"true"}}}`
+	kept       = `{"metadata":{"annotations":{"` + apis.AnnotationPropagate + `":null}}}`
+	with       = `{"metadata":{"annotations":{"` + apis.AnnotationWith + `":"configmap/POINT-settings=default/POINT-settings"}}}`
+	without    = `{"metadata":{"annotations":{"` + apis.AnnotationWith + `":null}}}`
+)
+
+// dependencies are flows of what an Application needs on its cluster besides itself, and of the Secrets by which ApplicationSets find
+// clusters.
+func dependencies() []Flow {
+	credential := steps(createProject(), makes(secrets, "POINT", `{
+		"metadata": {"labels": {"argocd.argoproj.io/secret-type": "repository"}, "annotations": {"`+apis.AnnotationPropagate+`": "true"}},
+		"stringData": {"type": "git", "url": "REPOSITORY", "project": "POINT", "username": "reader", "password": "first"}}`),
+		create(`{"spec":{"project":"POINT"}}`, toSecond), shows(second), carries(second, secrets, "towline-POINT", "password", "first"), remember(second))
+	noCredential := lacks(second, secrets, "towline-POINT")
+	settings := makes(workloads, "POINT-settings", `{"metadata":{"annotations":{"`+apis.AnnotationPropagate+`":"true"}},"data":{"say":"first"}}`)
+	objects := steps(settings, create(with), shows(first), carries(first, workloads, "POINT-settings", "say", "first"), remember(first))
+	noObjects := lacks(first, workloads, "POINT-settings")
+	found := steps(imports(), makes(placements, "POINT", `{"spec": {
+		"predicates": [{"requiredClusterSelector": {"labelSelector": {"matchLabels": {"name": "POINT"}}}}]}}`),
+		makes(gitOpsClusters, "POINT", `{"spec": {
+		"argoServer": {"argoNamespace": "`+fleet.ArgoCDNamespace+`"},
+		"placementRef": {"apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement", "name": "POINT"}}}`),
+		edits(managedClusters, "POINT", `{"metadata":{"labels":{"name":"POINT"}}}`), appears(secrets, "POINT-cluster-secret"))
+	lost := disappears(secrets, "POINT-cluster-secret")
+	return []Flow{
+		{Name: "credential", Steps: []Step{credential}},
+		{Name: "credential-change", Steps: []Step{
+			credential, edits(secrets, "POINT", `{"stringData":{"password":"second"}}`), carries(second, secrets, "towline-POINT", "password", "second"),
+		}},
+		{Name: "credential-withdraw", Steps: []Step{credential, edits(secrets, "POINT", kept), noCredential}},
+		{Name: "credential-delete", Steps: []Step{credential, remove(), over, noCredential}},
+		{Name: "credential-release", Steps: []Step{credential, patch(released), noWork(second)}},
+		{Name: "objects", Steps: []Step{objects}},
+		{Name: "objects-change", Steps: []Step{
+			objects, edits(workloads, "POINT-settings", `{"data":{"say":"second"}}`), carries(first, workloads, "POINT-settings", "say", "second"),
+		}},
+		{Name: "objects-withdraw", Steps: []Step{objects, patch(without), noObjects}},
+		{Name: "objects-delete", Steps: []Step{objects, remove(), over, noObjects, noWork(first)}},
+		{Name: "objects-move", Steps: []Step{
+			objects, patch(toSecond), shows(second), carries(second, workloads, "POINT-settings", "say", "first"),
+			onCluster(first, "gone", gone), noObjects, noWork(first), noCondition(apis.ConditionMoveWarning),
+		}},
+		{Name: "objects-release", Steps: []Step{objects, patch(released), noWork(first)}},
+		{Name: "gitopscluster", Steps: []Step{found}},
+		{Name: "gitopscluster-narrowed", Steps: []Step{found, edits(managedClusters, "POINT", `{"metadata":{"labels":{"name":"other"}}}`), lost}},
+		{Name: "gitopscluster-delete", Steps: []Step{found, deletes(gitOpsClusters, "POINT"), lost}},
+		{Name: "gitopscluster-cluster-deleted", Steps: []Step{found, deletesCluster(), lost}},
+	}
+}
+
+// makes makes an object in Argo CD's namespace on the hub, of which the text says all but the name. In both, POINT is the point's id.
+func makes(kind schema.GroupVersionKind, name, text string) Step {
+	return tries(func(ctx context.Context, a *actor) error {
+		o := object(kind, fleet.ArgoCDNamespace, a.text(name))
+		text := strings.ReplaceAll(text, "REPOSITORY", a.world.Fleet.Git.URL(fleet.AppsRepo))
+		o, err := a.edited(o, []string{text})
+		if err != nil {
+			return err
+		}
+		return a.world.hub.Create(ctx, o)
+	})
+}
+
+// edits changes an object on the hub, and deletes deletes it.
+func edits(kind schema.GroupVersionKind, name, change string) Step {
+	return tries(func(ctx context.Context, a *actor) error {
+		return a.world.hub.patch(ctx, a.named(kind, name), a.text(change))
+	})
+}
+
+func deletes(kind schema.GroupVersionKind, name string) Step {
+	return tries(func(ctx context.Context, a *actor) error { return a.world.hub.Delete(ctx, a.named(kind, name)) })
+}
+
+// named is an object of the point's on the hub.
+func (a *actor) named(kind schema.GroupVersionKind, name string) *unstructured.Unstructured {
+	namespace := fleet.ArgoCDNamespace
+	if kind == managedClusters {
+		namespace = ""
+	}
+	return object(kind, namespace, a.text(name))
+}
+
+// carries waits until an object of a cluster has a value, and lacks until there is no such object.
+func carries(cluster string, kind schema.GroupVersionKind, name, key, value string) Step {
+	return eventually(func(ctx context.Context, a *actor) error {
+		o, err := a.plane(cluster).look(ctx, kind, a.id, a.text(name))
+		if err != nil {
+			return err
+		}
+		if o == nil || data(o)[key] != value {
+			return fmt.Errorf("%s %s of %s does not say %s: %s", kind.Kind, a.text(name), cluster, key, value)
+		}
+		return nil
+	})
+}
+
+func lacks(cluster string, kind schema.GroupVersionKind, name string) Step {
+	return eventually(func(ctx context.Context, a *actor) error { return a.missing(ctx, a.plane(cluster), kind, name) })
+}
+
+// appears waits until the hub has an object, and disappears until it has it no more.
+func appears(kind schema.GroupVersionKind, name string) Step {
+	return eventually(func(ctx context.Context, a *actor) error {
+		o, err := a.world.hub.look(ctx, kind, a.id, a.text(name))
+		if err == nil && o == nil {
+			return fmt.Errorf("the hub has no %s %s", kind.Kind, a.text(name))
+		}
+		return err
+	})
+}
+
+func disappears(kind schema.GroupVersionKind, name string) Step {
+	return eventually(func(ctx context.Context, a *actor) error { return a.missing(ctx, a.world.hub, kind, name) })
+}
+
+// missing fails while there is an object.
+func (a *actor) missing(ctx context.Context, on *plane, kind schema.GroupVersionKind, name string) error {
+	o, err := on.look(ctx, kind, a.id, a.text(name))
+	if err == nil && o != nil {
+		return fmt.Errorf("%s has %s %s", on.name, kind.Kind, a.text(name))
+	}
+	return err
+}
+
+// look is a point's object, in whatever namespace; nil where there is none.
+func (p *plane) look(ctx context.Context, kind schema.GroupVersionKind, id, name string) (*unstructured.Unstructured, error) {
+	all, err := p.of(ctx, kind, id)
+	for i := range all {
+		if all[i].GetName() == name {
+			return &all[i], err
+		}
+	}
+	return nil, err
+}
+
+// data is what a ConfigMap has, or a Secret.
+func data(o *unstructured.Unstructured) map[string]string {
+	out, _, _ := unstructured.NestedStringMap(o.Object, "data")
+	if o.GroupVersionKind() != secrets {
+		return out
+	}
+	for key, value := range out {
+		if plain, err := base64.StdEncoding.DecodeString(value); err == nil {
+			out[key] = string(plain)
+		}
+	}
+	return out
+}
