@@ -111,7 +111,8 @@ func watchObjects(mgr ctrl.Manager, b *builder.Builder) error {
 		return err
 	}
 	if err := errors.Join(
-		leaderless.Hold(objects, objectOf(dependency.SecretKind), objectOf(dependency.ConfigMapKind)), mgr.Add(leaderless.Cache{Cache: objects}),
+		leaderless.Hold(objects, objectOf(dependency.SecretKind), objectOf(dependency.ConfigMapKind)),
+		leaderless.Add(mgr, "objects", objects, "the Secrets and ConfigMaps have not been read yet: may this ServiceAccount list them?"),
 	); err != nil {
 		return err
 	}

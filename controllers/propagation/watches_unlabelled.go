@@ -1,6 +1,8 @@
 package propagation
 
 import (
+	"errors"
+
 	"maps"
 	"slices"
 
@@ -38,7 +40,10 @@ func (r *Reconciler) watchUnlabelled(mgr ctrl.Manager) error {
 	if err != nil {
 		return err
 	}
-	if err := mgr.Add(leaderless.Cache{Cache: apps}); err != nil {
+	if err := errors.Join(
+		leaderless.Hold(apps, applicationMetadata()),
+		leaderless.Add(mgr, "unlabelled", apps, "the Applications without the pull label have not been read yet"),
+	); err != nil {
 		return err
 	}
 	r.others = apps

@@ -3,7 +3,6 @@ package resourcesync
 import (
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -32,7 +31,8 @@ func NewAgent(ctx context.Context, mgr ctrl.Manager) (*Agent, error) {
 		return nil, err
 	}
 	o := &owners{Client: mgr.GetClient(), reports: a.reports, live: a.live}
-	return a, errors.Join(mgr.Add(leaderless.Cache{Cache: a.reports}), mgr.AddReadyzCheck("reports", a.filled), o.setup(mgr))
+	return a, errors.Join(leaderless.Add(mgr, "reports", a.reports,
+		"the ApplicationReports have not been read yet: may this ServiceAccount list them?"), o.setup(mgr))
 }
 
 // newInformer makes an informer of no more than is to be held. A transform of the cache could leave nothing out.
@@ -42,14 +42,4 @@ func (a *Agent) newInformer(
 	held := sieve.New(lw)
 	held.Transform, held.Begin, held.Gone, held.Watches = a.hold, a.held.begin, a.forget, true
 	return toolscache.NewSharedIndexInformer(held, obj, resync, by)
-}
-
-// filled is ready once the cache holds what the hub has.
-func (a *Agent) filled(req *http.Request) error {
-	ctx, cancel := context.WithTimeout(req.Context(), time.Second)
-	defer cancel()
-	if !a.reports.WaitForCacheSync(ctx) {
-		return errors.New("the ApplicationReports have not been read yet: may this ServiceAccount list them?")
-	}
-	return nil
 }

@@ -70,7 +70,8 @@ func NewPaths(ctx context.Context, mgr ctrl.Manager, home string) (*Paths, error
 			return nil, err
 		}
 	}
-	return &Paths{Reader: c, Home: home, cache: c}, mgr.Add(leaderless.Cache{Cache: c})
+	return &Paths{Reader: c, Home: home, cache: c}, leaderless.Add(mgr, "cluster-secrets", c,
+		"the cluster Secrets of Argo CD have not been read yet: may this ServiceAccount list them?")
 }
 
 // live tells whether the nodes of an Application are to be found by argocd-server. What cannot be read is no way.

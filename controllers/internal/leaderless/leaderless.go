@@ -4,7 +4,11 @@ package leaderless
 
 import (
 	"context"
+	"errors"
+	"net/http"
+	"time"
 
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -16,6 +20,19 @@ type Cache struct{ cache.Cache }
 
 // NeedLeaderElection implements manager.LeaderElectionRunnable.
 func (Cache) NeedLeaderElection() bool { return false }
+
+// Add has a manager fill a cache on every replica. A replica is not ready before: one that leads with an empty cache does nothing until
+// it is filled. name is that of the readiness check, and missing is what the check says until then.
+func Add(mgr ctrl.Manager, name string, c cache.Cache, missing string) error {
+	return errors.Join(mgr.Add(Cache{c}), mgr.AddReadyzCheck(name, func(r *http.Request) error {
+		ctx, cancel := context.WithTimeout(r.Context(), time.Second)
+		defer cancel()
+		if !c.WaitForCacheSync(ctx) {
+			return errors.New(missing)
+		}
+		return nil
+	}))
+}
 
 // Hold lets a cache hold these kinds on every replica, before a controller of the one that leads watches them.
 func Hold(c cache.Cache, kinds ...client.Object) error {
