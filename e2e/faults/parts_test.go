@@ -5,8 +5,10 @@ import (
 	"encoding/pem"
 	"io"
 	"math/rand"
+	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -225,6 +227,92 @@ func TestProxy(t *testing.T) {
 				t.Errorf("%d faults met in %v", s.hits(), s.written())
 			}
 		})
+	}
+}
+
+// TestServeOld: what may be old comes from the API server that is behind, and nothing else.
+func TestServeOld(t *testing.T) {
+	const applications = "/apis/argoproj.io/v1alpha1/applications"
+	p, client, current := served(t)
+	old := 0
+	behind := httptest.NewTLSServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { old++ }))
+	t.Cleanup(behind.Close)
+	var err error
+	if p.behind, err = url.Parse(behind.URL); err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		method, path string
+		old, code    int
+	}{
+		{http.MethodGet, applications + "?resourceVersion=0&limit=500", 1, 200},
+		{http.MethodGet, applications + "?watch=true&resourceVersion=7", 1, 200},
+		{http.MethodGet, applications + "?watch=true&sendInitialEvents=true", 0, 422},
+		{http.MethodGet, applications, 0, 200},
+		{http.MethodGet, "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/a", 0, 200},
+		{http.MethodPatch, "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/a", 0, 200},
+	} {
+		*current, old = 0, 0
+		r, err := http.NewRequestWithContext(t.Context(), tc.method, p.address+tc.path, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		now := 1 - tc.old
+		if tc.code != http.StatusOK {
+			now = 0
+		}
+		if answer.StatusCode != tc.code || old != tc.old || *current != now {
+			t.Errorf("%s %s: %d, %d times old, %d times current", tc.method, tc.path, answer.StatusCode, old, *current)
+		}
+	}
+}
+
+// TestLine: answers come late, and in their order, and requests at once.
+func TestLine(t *testing.T) {
+	const late = 300 * time.Millisecond
+	target, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { target.Close() })
+	go func() {
+		c, err := target.Accept()
+		if err != nil {
+			return
+		}
+		defer c.Close()
+		_, _ = io.Copy(c, c)
+	}()
+	l, err := newLine(target.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.Close)
+	c, err := net.Dial("tcp", l.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	for _, by := range []time.Duration{0, late} {
+		l.delay(by)
+		began := time.Now()
+		for _, word := range []string{"one", "two"} {
+			if _, err := c.Write([]byte(word)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := make([]byte, len("onetwo"))
+		if _, err := io.ReadFull(c, got); err != nil || string(got) != "onetwo" {
+			t.Errorf("%q, %v", got, err)
+		}
+		if took := time.Since(began); took < by {
+			t.Errorf("an answer that is %s late came after %s", by, took)
+		}
 	}
 }
 
