@@ -190,9 +190,10 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // meet has a write meet a fault.
 func (p *Proxy) meet(w http.ResponseWriter, r *http.Request, s *script, kind Kind) {
+	carriedOut := r.Clone(context.WithoutCancel(r.Context()))
 	carry := func() {
 		if kind.carriedOut() {
-			p.forward.ServeHTTP(&nobody{header: http.Header{}}, r.Clone(context.WithoutCancel(r.Context())))
+			p.forward.ServeHTTP(&nobody{header: http.Header{}}, carriedOut)
 		}
 	}
 	if kind.kills() {
@@ -201,16 +202,16 @@ func (p *Proxy) meet(w http.ResponseWriter, r *http.Request, s *script, kind Kin
 		panic(http.ErrAbortHandler)
 	}
 	carry()
-	switch {
-	case kind == Cut:
+	switch kind {
+	case Cut:
 		panic(http.ErrAbortHandler)
-	case kind == Delayed:
+	case Delayed:
 		select {
 		case <-time.After(delay):
 		case <-r.Context().Done():
 		}
 		p.forward.ServeHTTP(w, r)
-	case kind == "":
+	case "":
 		p.forward.ServeHTTP(w, r)
 	default:
 		refuse(w, kind)
