@@ -42,7 +42,7 @@ const (
 	ReasonWorkConflict = "WorkConflict"
 	// ReasonAdoptionRefused: the cluster already has an Application with that namespace and name, and Towline may not take it over.
 	ReasonAdoptionRefused = "AdoptionRefused"
-	// ReasonWorkRejected: the hub's API server refused the ManifestWork.
+	// ReasonWorkRejected: the hub's API server refused the ManifestWork, or has failed to write it for more than five seconds.
 	ReasonWorkRejected = "WorkRejected"
 
 	// ReasonHeldInOutage: the deletion waits: the Placement dropped the cluster because of an outage. Nothing is wrong.
