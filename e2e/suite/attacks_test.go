@@ -111,7 +111,7 @@ var _ = Describe("An attack", Ordered, func() {
 			harmless(ctx, func() {
 				app := tenantApp("unlisted", func(b *fixture.ApplicationBuilder) { b.Spec(spec("guestbook", tenantNamespace)) })
 				submit(ctx, tenant, app)
-				expectForbidden(ctx, app, "AppProject argocd/default is not for Applications of namespace")
+				expectForbidden(ctx, app, "AppProject argocd/default does not permit Applications of namespace")
 				Expect(read(hub, workOf(app))(ctx)).To(BeNil())
 			})
 		})
@@ -136,7 +136,7 @@ var _ = Describe("An attack", Ordered, func() {
 				Eventually(ctx, read(hub, workOf(app))).ShouldNot(BeNil())
 				const manifest = `{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"not-from-git\",\"namespace\":\"tenant-a\"}}`
 				Expect(tenant.Patch(ctx, app, merge(`{"operation":{"sync":{"manifests":["`+manifest+`"]}}}`))).To(Succeed())
-				expectForbidden(ctx, app, "manifests of its own in sync.manifests")
+				expectForbidden(ctx, app, "its own manifests in sync.manifests")
 				Expect(read(cluster["cluster1"], raw("v1", "ConfigMap", tenantNamespace, "not-from-git"))(ctx)).To(BeNil())
 				w, err := read(hub, workOf(app))(ctx)
 				Expect(err).NotTo(HaveOccurred())
