@@ -210,7 +210,7 @@ func TestEventsWhereTheOwnerLooks(t *testing.T) {
 	answer(t, project, metav1.ConditionFalse, "conflict with \"kubectl\"")
 	expectNote(t, p, "for Application "+app.Namespace+"/"+app.Name+": cluster "+c.Name+" uses its own AppProject of that name")
 	answer(t, credential, metav1.ConditionFalse, "invalid: "+password)
-	expectNote(t, s, "did not take all")
+	expectNote(t, s, "did not accept all")
 	if all := strings.Join(append(notesOn(t, s), notesOn(t, db)...), "\n"); strings.Contains(all, password) {
 		t.Errorf("an event tells the password: %s", all)
 	}

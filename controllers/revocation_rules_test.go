@@ -144,7 +144,7 @@ func TestAbsenceRemovesNothing(t *testing.T) {
 				addressed(t, s.cluster.Name, address)
 				return func() { addressed(t, s.cluster.Name, "") }
 			},
-			reason: apis.ReasonDestinationForbidden, says: "give that in the annotation " + apis.AnnotationServer + " of Namespace cluster-",
+			reason: apis.ReasonDestinationForbidden, says: "set the cluster's address in the annotation " + apis.AnnotationServer + " of Namespace cluster-",
 		},
 	} {
 		t.Run(title, func(t *testing.T) {

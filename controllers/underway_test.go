@@ -72,7 +72,7 @@ func TestDeletionDuringAnOperation(t *testing.T) {
 
 	terminate(t, app)
 	expectTermination(t, w, "1")
-	expectNotice(t, app, apis.ConditionDeletionWarning, "it was asked to stop")
+	expectNotice(t, app, apis.ConditionDeletionWarning, "the operation was asked to stop")
 	refused(t, app, modified)
 	expectKept(t, w)
 	reportThere(t, app, w, "Running", "2")
@@ -204,7 +204,7 @@ func TestMoveDuringAnOperation(t *testing.T) {
 		edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = to.Name })
 		report(t, app, feedbackOf(app).Healthy("a").String("operationStateStartedAt", "2026-01-02T05:04:05Z"))
 		expectNotice(t, app, apis.ConditionMoveWarning, "an operation runs on cluster "+from.Name)
-		expectNotice(t, app, apis.ConditionMoveWarning, "terminate it there") // the hub shows the new cluster's
+		expectNotice(t, app, apis.ConditionMoveWarning, "terminate the operation there") // the hub shows the new cluster's
 		expectKept(t, old)
 		reportThere(t, app, old, "Succeeded", "2")
 		expectDeleting(t, old)

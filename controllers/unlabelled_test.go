@@ -20,7 +20,7 @@ func unlabel(t *testing.T, app *argocd.Application) {
 	edit(t, app, func(a *argocd.Application) { delete(a.Labels, apis.LabelPull) })
 	applied(t, expectReleasing(t, app))
 	end(t, workOf(t, app))
-	expectNotice(t, app, apis.ConditionReleaseWarning, "as long as the label "+apis.LabelPull+" is not there")
+	expectNotice(t, app, apis.ConditionReleaseWarning, "while the label "+apis.LabelPull+" is not there")
 	settled(t)
 }
 
@@ -151,7 +151,7 @@ func TestDeletionLeftToTheHubsOwnArgoCD(t *testing.T) {
 			}
 			expectProblem(t, app, apis.ReasonSkipReconcileMissing, apis.AnnotationSkipReconcile)
 			remove(t, app)
-			expectNotice(t, app, apis.ConditionDeletionWarning, "left to the hub's own Argo CD")
+			expectNotice(t, app, apis.ConditionDeletionWarning, "the hub's own Argo CD has to remove its finalizers")
 			if sent { // what it released goes on
 				expectNotice(t, app, apis.ConditionDeletionWarning, "waiting for the work agent of cluster "+app.Cluster())
 				applied(t, workOf(t, app))

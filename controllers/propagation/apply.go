@@ -11,6 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/controllers/internal/gauge"
 	"github.com/towline-io/towline/controllers/internal/hubapp"
 	"github.com/towline-io/towline/controllers/internal/loop"
 	"github.com/towline-io/towline/controllers/internal/works"
@@ -90,7 +91,7 @@ func (r *Reconciler) write(ctx context.Context, seen *observation, s *delivery.S
 	w := s.Target()
 	switch {
 	case err != nil && s.Rejects:
-		out.refusal = r.refusal(seen, err, w)
+		out.refusal = r.failing.refusal(seen, err, w)
 		if out.refusal != nil {
 			return nil
 		}
@@ -159,17 +160,20 @@ func (r *Reconciler) rehearse(ctx context.Context, seen *observation) error {
 	return err
 }
 
+// failing remembers since when writes of works fail, by their Applications.
+type failing struct{ gauge.Since }
+
 // refusal is what to show of a write of the Application's work that has failed; nil for an error that may be over in a moment, as when
 // an API server restarts or is busy. One that lasts is shown like a refusal: a webhook that does not answer, a store that is full.
-func (r *Reconciler) refusal(seen *observation, err error, w *workv1.ManifestWork) *delivery.Rejection {
+func (f *failing) refusal(seen *observation, err error, w *workv1.ManifestWork) *delivery.Rejection {
 	if refused := rejection(err, w); refused != nil {
 		return refused
 	}
-	since := r.failing.Take(seen.Key)
+	since := f.Take(seen.Key)
 	if since.IsZero() {
 		since = seen.Now
 	}
-	r.failing.Note(seen.Key, since)
+	f.Note(seen.Key, since)
 	if seen.Now.Sub(since) < passing {
 		return nil
 	}

@@ -76,7 +76,7 @@ type Reconciler struct {
 	blocked     gauge.Reasons
 	standings   standings
 	times       times
-	failing     gauge.Since // writes of works, by their Applications
+	failing     failing
 	losses      losses
 	revocations revocations
 	made        made
