@@ -20,6 +20,17 @@
 {{- $workload := .object.spec.agentSpec.workload -}}
 {{- $_ := set $workload "manifests" (append $workload.manifests (include "towline.agentNetworkPolicy" .root | fromYaml)) -}}
 {{- end -}}
+{{- if and .root.Values.addons.agent.secureMetrics (eq .object.metadata.name "towline-agent") -}}
+{{- $workload := .object.spec.agentSpec.workload -}}
+{{- range $workload.manifests -}}
+{{- if eq .kind "Deployment" -}}
+{{- $container := index .spec.template.spec.containers 0 -}}
+{{- $_ := set $container "args" (without $container.args "--metrics-secure=false" "--metrics-bind-address=:8080") -}}
+{{- $_ := set (index $container.ports 0) "containerPort" 8443 -}}
+{{- end -}}
+{{- end -}}
+{{- $_ := set $workload "manifests" (append $workload.manifests (include "towline.agentMetricsBinding" .root | fromYaml)) -}}
+{{- end -}}
 {{- if .root.Values.addons.agent.argocdTree -}}
 {{- range .object.spec.agentSpec.workload.manifests -}}
 {{- if and (eq .kind "Deployment") (eq .metadata.name "towline-agent") -}}
@@ -48,7 +59,23 @@
   verbs: [get]
 {{- end }}
 
-{{/* On a cluster: the agent's metrics are in the clear, so that they are for namespaces with a label alone. */}}
+{{/* On a cluster: lets the agent ask who may get its metrics. */}}
+{{- define "towline.agentMetricsBinding" -}}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: towline-agent-metrics
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: system:auth-delegator
+subjects:
+- kind: ServiceAccount
+  name: towline-agent
+  namespace: open-cluster-management-agent-addon
+{{- end }}
+
+{{/* On a cluster: who may connect to the agent's metrics, which need no token unless they are secure. */}}
 {{- define "towline.agentNetworkPolicy" -}}
 apiVersion: networking.k8s.io/v1
 kind: NetworkPolicy

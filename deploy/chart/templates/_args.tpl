@@ -50,6 +50,9 @@
 {{- end }}
 {{- end }}
 {{- end }}
+{{- if .Values.metrics.appInfo }}
+- --argocd-app-info
+{{- end }}
 {{- if .Values.argocd.liveResources }}
 - --argocd-live-resources
 {{- end }}
