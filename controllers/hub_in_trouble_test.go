@@ -67,7 +67,9 @@ func deadWebhook(t *testing.T, namespace string) []client.Object {
 			NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
 			Rules: []admissionv1.RuleWithOperations{{
 				Operations: []admissionv1.OperationType{admissionv1.Create},
-				Rule:       admissionv1.Rule{APIGroups: []string{"work.open-cluster-management.io"}, APIVersions: []string{"*"}, Resources: []string{"manifestworks"}},
+				Rule: admissionv1.Rule{
+					APIGroups: []string{"work.open-cluster-management.io"}, APIVersions: []string{"*"}, Resources: []string{"manifestworks"},
+				},
 			}},
 		}},
 	}

@@ -131,8 +131,8 @@ func TestImport(t *testing.T) {
 			says: "2 clusters imported; of these, the Argo CD knows 1 cluster by Secrets that do not belong to Towline and stay unchanged: a by hand-made"},
 		"somebody else's, and a token is wanted": {is: fresh(claimed, prepared, trusting("a", "b"), secrets(hand)),
 			want: []string{"create b", "True: Resolved", "True: Imported", "True: Removed"},
-			says: "a by hand-made. Towline puts no token into these Secrets: Argo CD pushes with the credentials that their owners put in. To use tokens there, " +
-				"hand each over: kubectl -n argocd label secret hand-made apps.open-cluster-management.io/acm-cluster=true " +
+			says: "a by hand-made. Towline puts no token into these Secrets: Argo CD pushes with the credentials that their owners put in. To use " +
+				"tokens there, hand each over: kubectl -n argocd label secret hand-made apps.open-cluster-management.io/acm-cluster=true " +
 				"apps.open-cluster-management.io/cluster-name=a"},
 		"somebody else's, more than one": {is: fresh(claimed, prepared, trusting("a", "b"), secrets(hand, secret("made-too", "b", "https://y", 0, false))),
 			want: []string{"True: Resolved", "True: Imported", "True: Removed"},

@@ -159,8 +159,8 @@ func askConsent(d *decision, _ question) answer {
 // askNumber bounds what one author may have Towline look at, and the length of the annotation.
 func askNumber(d *decision, _ question) answer {
 	if noted := d.marked().Namespaces; len(noted) >= maxNamespaces && !slices.Contains(noted, d.namespace()) {
-		return because("spec.argoServer.argoNamespace is %s, but Towline may already have Secrets in %d other namespaces, which is the maximum: %s. Wait until "+
-			"these are deleted, or remove the namespaces without Secrets from the annotation %s",
+		return because("spec.argoServer.argoNamespace is %s, but Towline may already have Secrets in %d other namespaces, which is the maximum: "+
+			"%s. Wait until these are deleted, or remove the namespaces without Secrets from the annotation %s",
 			d.namespace(), len(noted), some(noted), apis.AnnotationArgoNamespaces)
 	}
 	return open
@@ -189,7 +189,8 @@ func askRival(d *decision, q question) answer {
 // askTaken: the cache has only cluster Secrets. Anything may have the name.
 func askTaken(d *decision, q question) answer {
 	if s := d.Taken[q.candidate.name]; s != nil {
-		return because("Secret %s/%s has the name that Towline needs, but does not belong to Towline: delete it or give it another name", s.Namespace, s.Name)
+		return because("Secret %s/%s has the name that Towline needs, but does not belong to Towline: delete it or give it another name",
+			s.Namespace, s.Name)
 	}
 	return open
 }

@@ -162,7 +162,8 @@ func importedAs(n int32, troubles map[string]*hold, others, untrusted []string) 
 			if n := len(untrusted); n > 1 {
 				over += fmt.Sprintf(", the first of %d by", n)
 			}
-			message += ". Towline puts no token into these Secrets: Argo CD pushes with the credentials that their owners put in. To use tokens there, " + over +
+			message += ". Towline puts no token into these Secrets: Argo CD pushes with the credentials that their owners put in. To use tokens " +
+				"there, " + over +
 				": " + untrusted[0]
 		}
 		return yes(apis.ReasonImported, message)

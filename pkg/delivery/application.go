@@ -62,8 +62,8 @@ func badNamespace(app *argocd.Application) string {
 		return ""
 	}
 	if app.Annotations[apis.AnnotationAppNamespace] == "" && app.Home != "" {
-		return fmt.Sprintf("Towline's flag --app-namespaces sends Applications of namespace %s to namespace %q on cluster %s, which is not a valid name: %s. "+
-			"Choose a shorter name in the flag, or set the annotation %s, if that is allowed",
+		return fmt.Sprintf("Towline's flag --app-namespaces sends Applications of namespace %s to namespace %q on cluster %s, which is not a "+
+			"valid name: %s. Choose a shorter name in the flag, or set the annotation %s, if that is allowed",
 			app.Namespace, app.Home, app.Cluster(), strings.Join(errs, "; "), apis.AnnotationAppNamespace)
 	}
 	return fmt.Sprintf("annotation %s: %.80q cannot be a namespace: %s",

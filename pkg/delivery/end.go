@@ -197,7 +197,7 @@ func (d *decision) handBack() {
 		return
 	}
 	d.say(d.met("deletion", because(
-		"being deleted since %s: the hub's own Argo CD has to remove its finalizers, because the annotation %s is not \"true\". If no Argo CD on the hub does that, "+
-			"set this annotation to \"true\", and also the annotation %s if what runs on a cluster should stay there",
+		"being deleted since %s: the hub's own Argo CD has to remove its finalizers, because the annotation %s is not \"true\". If no Argo CD "+
+			"on the hub does that, set this annotation to \"true\", and also the annotation %s if what runs on a cluster should stay there",
 		d.App.DeletionTimestamp.UTC().Format(time.RFC3339), apis.AnnotationSkipReconcile, apis.AnnotationRelease)).meanwhile(notice))
 }

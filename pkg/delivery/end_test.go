@@ -99,7 +99,8 @@ func TestEnd(t *testing.T) {
 		"paused elsewhere": {
 			is:   of(ends()).own(t).at(t, "cluster2", fixture.UID).cluster("cluster2", pausedCluster),
 			want: []string{"delete cluster1", "  event WorkDeleted", "PausedWarning Paused"}},
-		"an operation runs": {is: of(ends()).own(t, runsAnOperation), want: []string{deletionWaits}, says: "to shorten this, terminate the operation there"},
+		"an operation runs": {is: of(ends()).own(t, runsAnOperation), want: []string{deletionWaits}, says: "to shorten this, terminate the " +
+			"operation there"},
 		"an operation runs, and the hub shows it": {
 			is: of(ends().Runs("Running", "2026-01-01T00:00:00Z")).own(t, runsAnOperation), want: []string{deletionWaits}, says: "with kubectl"},
 		"an operation runs, and is to stop": {
@@ -279,7 +280,8 @@ func TestRevoke(t *testing.T) {
 			is: of(cascading().Annotation(apis.AnnotationRelease, "true")).own(t).with(lost(time.Second)), want: []string{told, "after 59s"}},
 		"what would allow it is missing": {is: of(cascading()).own(t).with(missing), want: []string{}},
 		"what would allow it is missing, and it cannot be sent": {
-			is: of(cascading()).own(t).with(missing, func(s *situation) { s.Refused = refusal() }), want: []string{told}, says: "keeps the Application unchanged"},
+			is: of(cascading()).own(t).with(missing, func(s *situation) { s.Refused = refusal() }), want: []string{told},
+			says: "keeps the Application unchanged"},
 		"what would allow it elsewhere is missing": {
 			is: of(cascading()).at(t, "cluster2", fixture.UID).with(missing), want: []string{"create cluster1", "  event Propagated", "MoveWarning Moving"}},
 		"too many at a time": {

@@ -190,7 +190,8 @@ func TestOlderMoved(t *testing.T) {
 			is:   of(cascading()).own(t, reports("Healthy")).with(left(cascading(), false)),
 			want: []string{told}, says: "delete ManifestWork cluster2/"},
 		"healthy, disabled": {
-			is: of(cascading()).own(t, reports("Healthy")).with(left(cascading(), true)), want: []string{told}, says: "cluster cluster2 has a copy from an older controller"},
+			is: of(cascading()).own(t, reports("Healthy")).with(left(cascading(), true)), want: []string{told}, says: "cluster cluster2 has a copy " +
+				"from an older controller"},
 		"not healthy in time": {
 			is: of(cascading()).own(t).with(left(cascading(), false), func(s *situation) { s.Move.Timeout = 0 }), want: []string{told}},
 		"of a set, without the label": {

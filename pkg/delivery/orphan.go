@@ -115,8 +115,10 @@ func (d *decision) keep(w *workv1.ManifestWork) *hold {
 	metav1.SetMetaDataLabel(&updated.ObjectMeta, apis.LabelPull, "true") // an older controller's may lack it
 	d.step(Step{Write: work.Change(w, updated), Log: "Kept a ManifestWork whose Application the hub has lost", Events: []Event{{
 		On: updated, Warning: true, Reason: apis.ReasonOrphaned, Action: "Hold",
-		Note: fmt.Sprintf("Application %s no longer exists on the hub, and Towline did not see its deletion. Was the hub restored from a backup? Cluster %s keeps the "+
-			"Application until it exists on the hub again, or until the annotation %s of this ManifestWork, or Towline's flag --after-restore, says %s or %s. "+
+		Note: fmt.Sprintf("Application %s no longer exists on the hub, and Towline did not see its deletion. Was the hub restored from a "+
+			"backup? Cluster %s keeps the "+
+			"Application until it exists on the hub again, or until the annotation %s of this ManifestWork, or Towline's flag --after-restore, "+
+			"says %s or %s. "+
 			"Do not delete this ManifestWork: the cluster would delete the Application, and with a finalizer of Argo CD also everything that it deployed",
 			d.Key, w.Namespace, apis.AnnotationOrphaned, AfterRestoreAdopt, AfterRestoreDelete),
 	}}})

@@ -100,7 +100,8 @@ func (d *decision) goesOn() answer {
 	if marked {
 		d.dropFinalizers()
 	}
-	over := fmt.Sprintf("cluster %s is available and chosen again: what runs there continues unchanged, and ApplicationSet %s creates the Application again",
+	over := fmt.Sprintf("cluster %s is available and chosen again: what runs there continues unchanged, and ApplicationSet %s creates the "+
+		"Application again",
 		d.App.Cluster(), d.Choice.Set)
 	if paused != "" {
 		a := because("its deletion waits for the end of a pause: %s. Then it ends on the hub only: %s", pausedBy(paused), over)
@@ -144,7 +145,8 @@ func (d *decision) tellOfLeft(w *workv1.ManifestWork) {
 	}
 	s := &d.plan.Steps[i]
 	s.Events = append(s.Events, Event{On: s.Work, Warning: true, Reason: apis.ReasonLeftByOutage, Action: "Delete",
-		Note: fmt.Sprintf("the outage of cluster %s is over, and ApplicationSet %s has not created Application %s again within %s. The Application is removed from "+
+		Note: fmt.Sprintf("the outage of cluster %s is over, and ApplicationSet %s has not created Application %s again within %s. The "+
+			"Application is removed from "+
 			"the cluster, and what it deployed stays there without an owner. Delete that there, or let the ApplicationSet create the Application "+
 			"again, which takes it over", w.Namespace, w.Annotations[apis.AnnotationApplicationSet], d.Key, ReturnWindow)})
 }

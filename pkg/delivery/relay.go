@@ -204,8 +204,8 @@ func (d *decision) withdrawSent() bool {
 	d.hub().Operation = none
 	d.plan.Events = append(d.plan.Events, Event{
 		Warning: true, Reason: apis.ReasonOperationWithdrawn, Action: "Propagate",
-		Note: fmt.Sprintf("the requested operation was sent to cluster %s, which the Application is leaving, and was removed from the Application. It may have run there. "+
-			"Request it again if you still want a sync", cluster),
+		Note: fmt.Sprintf("the requested operation was sent to cluster %s, which the Application is leaving, and was removed from the "+
+			"Application. It may have run there. Request it again if you still want a sync", cluster),
 	})
 	return true
 }

@@ -241,7 +241,8 @@ func (d *decision) tellOfBlocker(w *workv1.ManifestWork) {
 	}
 	d.plan.Events = append(d.plan.Events, Event{
 		On: w, Warning: true, Reason: apis.ReasonRemovalRefused, Action: "Delete",
-		Note: fmt.Sprintf("the hub Application is gone and what it deployed should stay, but %.700s. Towline deletes this ManifestWork when that is solved, or when "+
+		Note: fmt.Sprintf("the hub Application is gone and what it deployed should stay, but %.700s. Towline deletes this ManifestWork when "+
+			"that is solved, or when "+
 			"the Application is gone from the cluster. Do not delete it before: the cluster would then delete what was deployed", why),
 	})
 }

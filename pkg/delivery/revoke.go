@@ -95,7 +95,8 @@ func askMissing(d *decision, q question) answer {
 	if r.Missing == "" {
 		return open
 	}
-	a := because("cluster %s keeps the Application unchanged, because Towline removes nothing when an object is only missing: %s", q.work.Namespace, r.Missing)
+	a := because("cluster %s keeps the Application unchanged, because Towline removes nothing when an object is only missing: %s",
+		q.work.Namespace, r.Missing)
 	a.Reason = r.Reason
 	return a
 }

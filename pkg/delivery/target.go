@@ -103,7 +103,8 @@ func askOwnWork(d *decision, _ question) answer {
 	if d.Own == nil || d.leaving(d.Own) || work.Carries(d.Own, d.App) {
 		return open
 	}
-	return because("ManifestWork %s has the name that Towline needs, but was not made for this Application: delete it or give it another name", work.Key(d.App))
+	return because("ManifestWork %s has the name that Towline needs, but was not made for this Application: delete it or give it another name",
+		work.Key(d.App))
 }
 
 func askOthersWork(d *decision, _ question) answer {

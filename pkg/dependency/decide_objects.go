@@ -117,7 +117,8 @@ func (d *decision) collect(app *argocd.Application, refs []Reference) (set []Pla
 			}
 		case !Propagates(obj.GetAnnotations()):
 			problems = append(problems, about(obj, problemf(apis.ReasonDependencyMissing,
-				"%s in namespace %s may not be sent to clusters: its owner can permit that with the annotation %s: \"true\"", ref, app.Namespace, apis.AnnotationPropagate)))
+				"%s in namespace %s may not be sent to clusters: its owner can permit that with the annotation %s: \"true\"",
+				ref, app.Namespace, apis.AnnotationPropagate)))
 		default:
 			set = append(set, Placed{obj, to})
 		}
