@@ -205,9 +205,19 @@ func account(namespace, name string) func(rbacv1.Subject) bool {
 	}
 }
 
+// ownerless is a report that no work owns, in a namespace of its own. Towline deletes it after a minute: no spec waits for that.
+const ownerless = `
+{apiVersion: v1, kind: Namespace, metadata: {name: ownerless}}
+---
+{apiVersion: apps.open-cluster-management.io/v1alpha1, kind: ApplicationReport, metadata: {name: ownerless, namespace: ownerless},
+ observedAt: "2026-01-01T00:00:00Z", application: {name: ownerless, namespace: ownerless, resourceVersion: "1"}}
+`
+
 // checkRights is the last thing that the suite does while the hub is there.
 func checkRights(ctx context.Context) {
 	GinkgoHelper()
+	By("the report that no work owns")
+	Eventually(ctx, read(hub, raw("apps.open-cluster-management.io/v1alpha1", "ApplicationReport", "ownerless", "ownerless"))).Should(BeNil())
 	By("the controller's rights on the hub")
 	controller := fmt.Sprintf("system:serviceaccount:%s:%s", towline.Namespace, towline.ServiceAccount)
 	expectRightsUsed(ctx, account(towline.Namespace, towline.ServiceAccount), func(user string) bool { return user == controller })

@@ -88,6 +88,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		importClusters(ctx)
 	}
 	Expect(towline.WaitImported(ctx, f)).To(Succeed())
+	apply(ctx, ownerless)
 }, NodeTimeout(30*time.Minute)) // what has never been built here is built now
 
 // Every right that was given must have been used by the end of a whole run.
