@@ -70,7 +70,15 @@ func removeAddOn(ctx context.Context) {
 		Expect(err).NotTo(HaveOccurred())
 	}
 	patchAddOn(ctx, "clustermanagementaddon", towline.AddOn, installedByHand)
-	_, err := f.Hub.Kubectl(ctx, "delete", "clustermanagementaddons.addon.open-cluster-management.io", towline.RightsAddOn)
+	deleteAddOn(ctx, "clustermanagementaddon", towline.RightsAddOn)
+	// A spec may have changed these. The next one applies them as deploy/addon has them, which would be a conflict with the change.
+	deleteAddOn(ctx, "addontemplate", towline.AddOn)
+	deleteAddOn(ctx, "addondeploymentconfig", towline.AddOn)
+}
+
+func deleteAddOn(ctx context.Context, kind, name string) {
+	GinkgoHelper()
+	_, err := f.Hub.Kubectl(ctx, "delete", kind+"s.addon.open-cluster-management.io", name, "--namespace", argocdNamespace)
 	Expect(err).NotTo(HaveOccurred())
 }
 
