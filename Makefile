@@ -121,7 +121,7 @@ envtest-half:
 	$(ENVTEST) -run '$(HALF)' ./controllers
 envtest-rest: test-unit
 	$(ENVTEST) -skip '$(HALF)' ./controllers
-	$(ENVTEST) ./cmd/kubectl-towline ./pkg/ui/hub ./deploy/attacks
+	$(ENVTEST) ./cmd/kubectl-towline ./pkg/ui/hub ./deploy/attacks ./deploy/commands
 	$(PUBLISHED)
 
 # What the CRDs concern that other products bring, which are narrower, once more with those in place of Towline's.
@@ -138,7 +138,7 @@ helms:
 
 .PHONY: test-unit
 test-unit: helms ## The tests that need no API server.
-	go test -race $$(go list ./... | grep -vE '/towline/(controllers|cmd/kubectl-towline|pkg/ui/hub|deploy/attacks)$$')
+	go test -race $$(go list ./... | grep -vE '/towline/(controllers|cmd/kubectl-towline|pkg/ui/hub|deploy/(attacks|commands))$$')
 
 # How long to simulate; each seed is another schedule, and SEED the first.
 TIME ?= 1m

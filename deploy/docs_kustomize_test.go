@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	sigsyaml "sigs.k8s.io/yaml"
+
+	"github.com/towline-io/towline/pkg/fixture/documented"
 )
 
 // extension is the component that the documentation adds to the reader's own Argo CD. TestArgoCDUIExtension builds it with one.
@@ -18,11 +20,11 @@ const extension = "../towline/deploy/argocd-ui-extension"
 // TestDocumentedKustomizations: kustomize builds each of its files that the documentation shows, beside the overlays.
 func TestDocumentedKustomizations(t *testing.T) {
 	built := 0
-	all := pages(t, written...)
+	all := pages(t, documented.Written...)
 	for _, page := range slices.Sorted(maps.Keys(all)) {
-		for _, b := range blocks(page, all[page]) {
+		for _, b := range documented.Blocks(page, all[page]) {
 			k := kustomization{}
-			if b.kind != "yaml" || sigsyaml.UnmarshalStrict([]byte(b.text), &k) != nil || len(k.Resources)+len(k.Components) == 0 {
+			if b.Kind != "yaml" || sigsyaml.UnmarshalStrict([]byte(b.Text), &k) != nil || len(k.Resources)+len(k.Components) == 0 {
 				continue // checkYAML decodes what is something else
 			}
 			if slices.Equal(k.Components, []string{extension}) {
@@ -45,11 +47,11 @@ func buildDocumented(t *testing.T, b block) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(b.text), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(b.Text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	out, err := exec.CommandContext(t.Context(), "go", "tool", "-modfile=../.ci/tools/go.mod", "kustomize", "build", dir).CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "name: towline-controller\n") {
-		t.Errorf("%s:%d: kustomize: %v\n%.500s", b.page, b.line, err, out)
+		t.Errorf("%s:%d: kustomize: %v\n%.500s", b.Page, b.Line, err, out)
 	}
 }

@@ -41,16 +41,16 @@ func checkShell(t *testing.T, b block) int {
 	if err := os.Mkdir(record, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	run := exec.CommandContext(t.Context(), "/bin/bash", "-euo", "pipefail", "-c", b.text)
+	run := exec.CommandContext(t.Context(), "/bin/bash", "-euo", "pipefail", "-c", b.Text)
 	run.Dir = dir
 	run.Env = []string{"PATH=" + dir, "RECORD=" + record}
 	if out, err := run.CombinedOutput(); err != nil {
-		t.Errorf("%s:%d: %v: %s", b.page, b.line, err, out)
+		t.Errorf("%s:%d: %v: %s", b.Page, b.Line, err, out)
 		return 0
 	}
 	calls, err := filepath.Glob(filepath.Join(record, "*"))
 	if err != nil || len(calls) == 0 {
-		t.Errorf("%s:%d: a block without a command: %v", b.page, b.line, err)
+		t.Errorf("%s:%d: a block without a command: %v", b.Page, b.Line, err)
 	}
 	checkKeys(t, b)
 	for _, call := range calls {
@@ -63,22 +63,22 @@ func checkShell(t *testing.T, b block) int {
 		if check == nil {
 			how = "not run"
 		} else if err := check(words[1:]); err != nil {
-			t.Errorf("%s:%d: %s: %v", b.page, b.line, strings.Join(words, " "), err)
+			t.Errorf("%s:%d: %s: %v", b.Page, b.Line, strings.Join(words, " "), err)
 		}
-		t.Logf("%s:%d: %s: %s", b.page, b.line, how, strings.Join(words, " "))
+		t.Logf("%s:%d: %s: %s", b.Page, b.Line, how, strings.Join(words, " "))
 	}
 	return len(calls)
 }
 
 // checkConsole checks the commands of a block that shows what they print, or of one without any.
-func checkConsole(t *testing.T, b block) (count int) {
+func checkConsole(t *testing.T, b block) int {
 	t.Helper()
-	for line := range strings.SplitSeq(b.text, "\n") {
-		if command, is := strings.CutPrefix(line, "$ "); is {
-			count += checkShell(t, block{page: b.page, line: b.line, text: command})
-		}
+	commands := b.Shell()
+	if commands == "" {
+		return 0
 	}
-	return count
+	b.Text = commands
+	return checkShell(t, b)
 }
 
 // checkMake wants the target to be there, and the Makefile to read the variables.

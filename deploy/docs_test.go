@@ -8,59 +8,25 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/towline-io/towline/pkg/fixture/documented"
 )
 
 // block is a fenced block of a page.
-type block struct {
-	page, kind, text string
-	line             int
-}
+type block = documented.Block
 
 // pages are the pages of some folders, by their paths from the root of the repository. Each pattern has to find some.
 func pages(t *testing.T, patterns ...string) map[string]string {
 	t.Helper()
-	found := map[string]string{}
-	for _, pattern := range patterns {
-		files, err := filepath.Glob(filepath.Join("..", pattern))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: %v, %v", pattern, files, err)
-		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			found[strings.TrimPrefix(file, "../")] = string(text)
-		}
+	found, err := documented.Pages("..", patterns...)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return found
 }
 
-var (
-	written   = []string{"*.md", "docs/*.md", ".github/*.md"} // by people
-	generated = []string{"docs/cli/*.md", "docs/reference/*.md"}
-)
-
-var fence = regexp.MustCompile("^( *)```([a-z]*)$")
-
-// blocks are those of a page. A block in a list is indented.
-func blocks(page, text string) (found []block) {
-	var open *block
-	indent := ""
-	for n, line := range strings.Split(text, "\n") {
-		m := fence.FindStringSubmatch(line)
-		switch {
-		case m != nil && open == nil:
-			open, indent = &block{page: page, kind: m[2], line: n + 2}, m[1]
-		case m != nil:
-			found = append(found, *open)
-			open = nil
-		case open != nil:
-			open.text += strings.TrimPrefix(line, indent) + "\n"
-		}
-	}
-	return found
-}
+// generated are the pages that the code writes.
+var generated = []string{"docs/cli/*.md", "docs/reference/*.md"}
 
 // TestDocumentedBlocks: each block of the documentation is checked by what its kind is: commands are run against recorders, and
 // each of them is then checked; objects are decoded strictly. A kind that is not named here is a failure.
@@ -70,15 +36,15 @@ func TestDocumentedBlocks(t *testing.T) {
 		"mermaid": func(*testing.T, block) int { return 0 }, // a picture: nothing here checks what it says
 	}
 	checked := map[string]int{}
-	all := pages(t, written...)
+	all := pages(t, documented.Written...)
 	for _, page := range slices.Sorted(maps.Keys(all)) {
-		for _, b := range blocks(page, all[page]) {
-			check := checks[b.kind]
+		for _, b := range documented.Blocks(page, all[page]) {
+			check := checks[b.Kind]
 			if check == nil {
-				t.Errorf("%s:%d: nothing checks a block of the kind %q", b.page, b.line, b.kind)
+				t.Errorf("%s:%d: nothing checks a block of the kind %q", b.Page, b.Line, b.Kind)
 				continue
 			}
-			checked[b.kind] += check(t, b)
+			checked[b.Kind] += check(t, b)
 		}
 	}
 	t.Logf("checked: %v", checked)
@@ -106,7 +72,7 @@ func anchors(text string) (found []string) {
 
 // TestDocumentedLinks: each link inside the repository leads to a file that is there, and to a heading of it.
 func TestDocumentedLinks(t *testing.T) {
-	all := pages(t, slices.Concat(written, generated)...)
+	all := pages(t, slices.Concat(documented.Written, generated)...)
 	headings := map[string][]string{}
 	for page, text := range all {
 		headings[page] = anchors(text)

@@ -66,10 +66,10 @@ var documentSeparator = regexp.MustCompile(`(?m)^---$`)
 // checkYAML decodes each object of a block strictly, and holds keys of Towline's to those that the code has.
 func checkYAML(t *testing.T, b block) (count int) {
 	t.Helper()
-	for _, doc := range documentSeparator.Split(b.text, -1) {
+	for _, doc := range documentSeparator.Split(b.Text, -1) {
 		var keys map[string]any
 		if err := sigsyaml.UnmarshalStrict([]byte(doc), &keys); err != nil {
-			t.Errorf("%s:%d: %v", b.page, b.line, err)
+			t.Errorf("%s:%d: %v", b.Page, b.Line, err)
 			continue
 		}
 		what := strings.Join(slices.Sorted(maps.Keys(keys)), " ")
@@ -80,12 +80,12 @@ func checkYAML(t *testing.T, b block) (count int) {
 			into = documentedKinds[what]
 		}
 		if into == nil {
-			t.Errorf("%s:%d: nothing checks YAML that is %q", b.page, b.line, what)
+			t.Errorf("%s:%d: nothing checks YAML that is %q", b.Page, b.Line, what)
 			continue
 		}
 		object := into()
 		if err := sigsyaml.UnmarshalStrict([]byte(doc), object); err != nil {
-			t.Errorf("%s:%d: %s: %v", b.page, b.line, what, err)
+			t.Errorf("%s:%d: %s: %v", b.Page, b.Line, what, err)
 		}
 		if k, is := object.(*kustomization); is {
 			for _, path := range append(k.Components, k.Resources...) {
@@ -93,7 +93,7 @@ func checkYAML(t *testing.T, b block) (count int) {
 			}
 		}
 		checkKeys(t, b)
-		t.Logf("%s:%d: decoded %s", b.page, b.line, what)
+		t.Logf("%s:%d: decoded %s", b.Page, b.Line, what)
 		count++
 	}
 	return count
@@ -106,7 +106,7 @@ func checkKustomizePath(t *testing.T, b block, path string) {
 		path = filepath.Join("../..", inside)
 	}
 	if _, err := os.Stat(filepath.Join("overlays/argocd", path)); err != nil {
-		t.Errorf("%s:%d: an overlay has no %s", b.page, b.line, path)
+		t.Errorf("%s:%d: an overlay has no %s", b.Page, b.Line, path)
 	}
 }
 
@@ -119,10 +119,10 @@ func checkKeys(t *testing.T, b block) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range ofTowline.FindAllStringSubmatch(b.text, -1) {
+	for _, m := range ofTowline.FindAllStringSubmatch(b.Text, -1) {
 		key := strings.TrimSuffix(m[1], "-") // kubectl's way to take one off
 		if !strings.Contains(string(known), "`"+key+"`") {
-			t.Errorf("%s:%d: there is no %s", b.page, b.line, key)
+			t.Errorf("%s:%d: there is no %s", b.Page, b.Line, key)
 		}
 	}
 }

@@ -3,9 +3,9 @@ package suite
 import (
 	"context"
 	"fmt"
-	"os"
+	"maps"
 	"path/filepath"
-	"regexp"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -16,10 +16,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/towline-io/towline/e2e/towline"
+	"github.com/towline-io/towline/pkg/fixture/documented"
 )
-
-// documentedYAML is a block of YAML. One in a list is indented.
-var documentedYAML = regexp.MustCompile("(?ms)^( *)```yaml\n(.*?)^ *```$")
 
 // unserved are kinds of the documentation that the hub of a fleet does not have, each with the reason.
 var unserved = map[string]string{
@@ -55,38 +53,41 @@ func wholeOf(key string, part map[string]any) *unstructured.Unstructured {
 // documentedObjects are those of the pages, with where each stands. A file of kustomize is no object: the tests of deploy build it.
 func documentedObjects() (objects []*unstructured.Unstructured, where []string) {
 	GinkgoHelper()
-	var pages []string
-	for _, pattern := range []string{"*.md", "docs/*.md"} {
-		found, err := filepath.Glob(filepath.Join(towline.Root(), pattern))
-		Expect(err).NotTo(HaveOccurred())
-		Expect(found).NotTo(BeEmpty())
-		pages = append(pages, found...)
-	}
-	for _, page := range pages {
-		text, err := os.ReadFile(page)
-		Expect(err).NotTo(HaveOccurred())
-		for _, block := range documentedYAML.FindAllStringSubmatch(string(text), -1) {
-			shown := regexp.MustCompile("(?m)^"+block[1]).ReplaceAllString(block[2], "")
-			for document := range strings.SplitSeq(shown, "\n---\n") {
-				object := map[string]any{}
-				Expect(yaml.UnmarshalStrict([]byte(document), &object)).To(Succeed(), page)
-				u := &unstructured.Unstructured{Object: object}
-				switch {
-				case object["components"] != nil, object["resources"] != nil:
-					continue
-				case object["kind"] == nil:
-					Expect(object).To(HaveLen(1), page)
-					for key := range object {
-						Expect(wholes).To(HaveKey(key), page)
-						u = wholeOf(key, object)
-					}
+	pages, err := documented.Pages(towline.Root(), documented.Written...)
+	Expect(err).NotTo(HaveOccurred())
+	for _, page := range slices.Sorted(maps.Keys(pages)) {
+		for _, block := range documented.Blocks(page, pages[page]) {
+			if block.Kind != "yaml" {
+				continue
+			}
+			for document := range strings.SplitSeq(block.Text, "\n---\n") {
+				if u := documentedObject(page, document); u != nil {
+					objects = append(objects, u)
+					where = append(where, fmt.Sprintf("%s %s/%s", filepath.Base(page), u.GetKind(), u.GetName()))
 				}
-				objects = append(objects, u)
-				where = append(where, fmt.Sprintf("%s %s/%s", filepath.Base(page), u.GetKind(), u.GetName()))
 			}
 		}
 	}
 	return objects, where
+}
+
+// documentedObject is the object in a document, made whole where the documentation shows a part. It is nil for a file of kustomize.
+func documentedObject(page, document string) *unstructured.Unstructured {
+	GinkgoHelper()
+	object := map[string]any{}
+	Expect(yaml.UnmarshalStrict([]byte(document), &object)).To(Succeed(), page)
+	switch {
+	case object["components"] != nil, object["resources"] != nil:
+		return nil
+	case object["kind"] != nil:
+		return &unstructured.Unstructured{Object: object}
+	}
+	Expect(object).To(HaveLen(1), page)
+	for key := range object {
+		Expect(wholes).To(HaveKey(key), page)
+		return wholeOf(key, object)
+	}
+	return nil
 }
 
 var _ = Describe("The documentation", func() {

@@ -1,10 +1,10 @@
 package apis
 
-// LabelDependency is on a ManifestWork that carries what Applications need beside themselves: what that is, in one word
+// LabelDependency is on a ManifestWork with dependencies of Applications. Its value is the kind of dependency, in one word
 // (pkg/dependency).
 const LabelDependency = Group + "/dependency"
 
-// Values of LabelSecretType that are a repository's.
+// Values of LabelSecretType for Secrets of repositories.
 const (
 	// SecretTypeRepository is the value for one repository.
 	SecretTypeRepository = "repository"
@@ -13,35 +13,35 @@ const (
 	SecretTypeRepoCreds = "repo-creds" //nolint:gosec // the name of a kind of Secret, and no secret
 )
 
-// AnnotationReleasedTo is on a dependency's ManifestWork: "<namespace>/<name>" of the Applications of the cluster that were
-// released and go on using what it carries, with commas between them; "*/*" when those are too many. As long as there
-// is one, the deletion of the work leaves that where it is.
+// AnnotationReleasedTo is on a dependency's ManifestWork: "<namespace>/<name>" of the released Applications on the cluster that
+// still use the objects in the work, with commas between them; "*/*" if they are too many. If it names one, the objects stay on
+// the cluster when the work is deleted.
 const AnnotationReleasedTo = Group + "/released-to"
 
-// Annotations that decide what travels beside Applications.
+// Annotations that decide which dependencies are sent with Applications.
 const (
-	// AnnotationPropagate is "true" on a Secret or ConfigMap of the hub that may travel to clusters: no other does. On
+	// AnnotationPropagate is "true" on a Secret or ConfigMap of the hub that may be sent to clusters; others are not sent. On
 	// an AppProject, "false" keeps it on the hub.
 	AnnotationPropagate = Group + "/propagate"
 
-	// AnnotationWith, on a hub Application, names Secrets and ConfigMaps of its namespace that travel beside it into its
-	// destination namespace: "secret/a,configmap/b". After a "=" each can have another name there, and another namespace:
+	// AnnotationWith, on a hub Application, names Secrets and ConfigMaps of its namespace that are sent with it into its
+	// destination namespace: "secret/a,configmap/b". After a "=", each can have another name on the cluster, and another namespace:
 	// "secret/a=name,configmap/b=namespace/name".
 	AnnotationWith = Group + "/with"
 
-	// AnnotationArgoCDNamespace is on a ManagedCluster whose Argo CD is in another namespace than most clusters'.
+	// AnnotationArgoCDNamespace is on a ManagedCluster: the namespace of its Argo CD, if it differs from that of most clusters.
 	AnnotationArgoCDNamespace = Group + "/argocd-namespace"
 )
 
 // Reasons of the events that go with ConditionDependencyError, and of the metric towline_dependencies_failing.
 const (
-	// ReasonDependencyInvalid: what an Application names to travel beside it cannot be read or sent as it is.
+	// ReasonDependencyInvalid: the annotation that names the dependencies cannot be read, or a dependency cannot be sent as it is.
 	ReasonDependencyInvalid = "DependencyInvalid"
-	// ReasonDependencyMissing: what an Application names to travel beside it does not exist, or its owner does not let it.
+	// ReasonDependencyMissing: an object that an Application names does not exist, or its owner does not permit sending it.
 	ReasonDependencyMissing = "DependencyMissing"
 	// ReasonDependencyForbidden: the Application's AppProject does not permit objects of that kind.
 	ReasonDependencyForbidden = "DependencyForbidden"
-	// ReasonDependencyRefused: the cluster did not take what travels beside an Application, most often because it would
-	// overwrite what somebody has made there.
+	// ReasonDependencyRefused: the cluster refused a dependency, most often because it would overwrite an object that somebody
+	// else created there.
 	ReasonDependencyRefused = "DependencyRefused"
 )

@@ -12,18 +12,18 @@ const (
 	// LabelImported is "true" on the Secret of a ManagedCluster.
 	LabelImported = Group + "/acm-cluster"
 
-	// LabelClusterName is the name of that ManagedCluster. The two together are what makes a Secret Towline's to
-	// write: whoever has made one by hand can hand it over by setting them.
+	// LabelClusterName is the name of that ManagedCluster. Towline may write a Secret that has both labels: to hand over a
+	// Secret that was created by hand, set them.
 	LabelClusterName = Group + "/cluster-name"
 
-	// LabelClusterServer is the host of the Secret's server, where it fits into a label.
+	// LabelClusterServer is the host of the Secret's server, if it fits into a label.
 	LabelClusterServer = Group + "/cluster-server"
 )
 
-// Annotations of an Argo CD cluster Secret of Towline's.
+// Annotations of the Argo CD cluster Secrets that Towline creates.
 const (
-	// AnnotationGitOpsClusters are the GitOpsClusters that want the Secret, "<namespace>/<name>" with commas between
-	// them. It goes with the last.
+	// AnnotationGitOpsClusters are the GitOpsClusters that need the Secret, "<namespace>/<name>" with commas between
+	// them. Towline deletes the Secret with the last of them.
 	AnnotationGitOpsClusters = Group + "/gitopsclusters"
 
 	// AnnotationClusterLabels are the keys of the labels that come from the ManagedCluster, with commas between them.
@@ -35,25 +35,25 @@ const (
 )
 
 // AnnotationArgoNamespaces are the namespaces in which a GitOpsCluster may have cluster Secrets, with commas between them. Towline
-// writes it before the first Secret, and a CRD of another project's does not prune it, as it does status.argoNamespaces.
+// writes it before it creates the first Secret there. The CRD of another product prunes status.argoNamespaces, but not this annotation.
 const AnnotationArgoNamespaces = Group + "/argo-namespaces"
 
 // Labels that decide what a GitOpsCluster may read and write.
 const (
-	// LabelArgoNamespace is "true" on a Namespace whose Argo CD may be given clusters by GitOpsClusters of other
-	// namespaces.
+	// LabelArgoNamespace is "true" on a Namespace if GitOpsClusters of other namespaces may give clusters to its
+	// Argo CD.
 	LabelArgoNamespace = Group + "/gitops-argo-namespace"
 
 	// LabelServiceAccount is "true" on the Secret with the token of a ManagedServiceAccount, in the namespace of its
-	// cluster; set by the add-on managed-serviceaccount.
+	// cluster. The add-on managed-serviceaccount sets it.
 	LabelServiceAccount = "authentication.open-cluster-management.io/is-managed-serviceaccount"
 
-	// LabelGenerator is "true" on the ConfigMap, Role and RoleBinding that Towline makes for the clusterDecisionResource
+	// LabelGenerator is "true" on the ConfigMap, Role and RoleBinding that Towline creates for the clusterDecisionResource
 	// generator.
 	LabelGenerator = Group + "/placement-generator"
 )
 
-// FinalizerClusterSecrets holds a GitOpsCluster until the cluster Secrets that only it wants are gone.
+// FinalizerClusterSecrets keeps a GitOpsCluster until the cluster Secrets that only it needs are deleted.
 const FinalizerClusterSecrets = Group + "/cluster-secrets"
 
 // Types of the conditions in a GitOpsCluster's status; ConditionReady says whether the first two are True.
@@ -61,18 +61,18 @@ const (
 	// ConditionPlacementResolved: the decisions of the Placement have been read.
 	ConditionPlacementResolved = "PlacementResolved"
 
-	// ConditionClustersImported: every cluster that they name has its Secret.
+	// ConditionClustersImported: every cluster that the Placement has chosen has its Secret.
 	ConditionClustersImported = "ClustersImported"
 
-	// ConditionClustersRemoved: no other cluster has one on behalf of this GitOpsCluster any more.
+	// ConditionClustersRemoved: no cluster that the Placement does not choose has a Secret of this GitOpsCluster any more.
 	ConditionClustersRemoved = "ClustersRemoved"
 
-	// ConditionStandingBack is True where an older controller of GitOpsClusters has this one: Towline writes nothing else for it. It
-	// is there as long as that is so.
+	// ConditionStandingBack is True if an older controller handles this GitOpsCluster: Towline writes nothing but this condition.
+	// Otherwise the condition does not exist.
 	ConditionStandingBack = "StandingBack"
 
-	// ConditionFieldsIgnored is True where the spec asks for something that Towline does not do. Nothing else depends on it. It is
-	// there as long as that is so.
+	// ConditionFieldsIgnored is True if the spec has fields without effect in Towline. ConditionReady does not depend on it.
+	// Otherwise the condition does not exist.
 	ConditionFieldsIgnored = "FieldsIgnored"
 )
 
@@ -80,7 +80,8 @@ const (
 const (
 	// ReasonOlderControllerRuns: the controller of GitOpsClusters of multicloud-integrations runs on the hub.
 	ReasonOlderControllerRuns = "OlderControllerRuns"
-	// ReasonOlderControllerWrote: it has written the status, and nobody has said that it has stopped for good.
+	// ReasonOlderControllerWrote: that controller has written the status, and --take-over-gitopsclusters does not say that it has
+	// stopped for good.
 	ReasonOlderControllerWrote = "OlderControllerWrote"
 
 	// ReasonResolved: the Placement's decisions have been read.
@@ -92,27 +93,27 @@ const (
 	// ReasonPlacementPending: the Placement has no decisions yet.
 	ReasonPlacementPending = "PlacementPending"
 
-	// ReasonImported: every selected cluster has its Secret.
+	// ReasonImported: every chosen cluster has its Secret.
 	ReasonImported = "Imported"
-	// ReasonPlacementUnresolved: what to import is not known.
+	// ReasonPlacementUnresolved: the chosen clusters are not known: see the condition PlacementResolved.
 	ReasonPlacementUnresolved = "PlacementUnresolved"
-	// ReasonArgoNamespaceInvalid: spec.argoServer.argoNamespace cannot be a namespace.
+	// ReasonArgoNamespaceInvalid: spec.argoServer.argoNamespace is not a valid name of a namespace.
 	ReasonArgoNamespaceInvalid = "ArgoNamespaceInvalid"
-	// ReasonArgoNamespaceNotAllowed: the Argo CD's namespace is another one, and not labelled to allow that.
+	// ReasonArgoNamespaceNotAllowed: the Argo CD is in another namespace, which does not have the label that permits this.
 	ReasonArgoNamespaceNotAllowed = "ArgoNamespaceNotAllowed"
-	// ReasonArgoNamespaceForbidden: Towline has no rights in the Argo CD's namespace.
+	// ReasonArgoNamespaceForbidden: Towline has no rights in the namespace of the Argo CD.
 	ReasonArgoNamespaceForbidden = "ArgoNamespaceForbidden"
-	// ReasonArgoNamespacesExceeded: there may be Secrets in so many other namespaces that no further one is taken.
+	// ReasonArgoNamespacesExceeded: the GitOpsCluster may have Secrets in 16 other namespaces, so Towline uses no further one.
 	ReasonArgoNamespacesExceeded = "ArgoNamespacesExceeded"
 	// ReasonCredentialsForbidden: Towline may not read the tokens of the ManagedServiceAccount.
 	ReasonCredentialsForbidden = "CredentialsForbidden"
 	// ReasonCredentialsMissing: some clusters have no token of the ManagedServiceAccount.
 	ReasonCredentialsMissing = "CredentialsMissing"
-	// ReasonCredentialsConflict: another GitOpsCluster wants other credentials for the same clusters.
+	// ReasonCredentialsConflict: another GitOpsCluster names another ManagedServiceAccount for the same clusters.
 	ReasonCredentialsConflict = "CredentialsConflict"
-	// ReasonServerUnknown: some clusters have no usable address, which credentials need.
+	// ReasonServerUnknown: credentials need an address, and some clusters have none.
 	ReasonServerUnknown = "ServerUnknown"
-	// ReasonSecretConflict: some clusters have a Secret in the Argo CD that is not Towline's.
+	// ReasonSecretConflict: some clusters already have a Secret of somebody else in this Argo CD.
 	ReasonSecretConflict = "SecretConflict"
 	// ReasonSecretRejected: the hub refused some Secrets.
 	ReasonSecretRejected = "SecretRejected"
@@ -120,12 +121,12 @@ const (
 	// ReasonNotServed: some fields of the spec have no effect.
 	ReasonNotServed = "NotServed"
 
-	// ReasonRemoved: no cluster that is not selected has a Secret.
+	// ReasonRemoved: only chosen clusters have Secrets.
 	ReasonRemoved = "Removed"
-	// ReasonApplicationsRemain: Applications still target clusters that are no longer selected.
+	// ReasonApplicationsRemain: Applications still target clusters that are no longer chosen.
 	ReasonApplicationsRemain = "ApplicationsRemain"
-	// ReasonStatusPruned: the CRD is another project's, and does not keep all of the status.
+	// ReasonStatusPruned: the hub has the CRD of another product, which does not keep the whole status.
 	ReasonStatusPruned = "StatusPruned"
-	// ReasonSelectionUnsettled: the Placement's status and its decisions do not agree, so nothing is removed.
+	// ReasonSelectionUnsettled: the Placement's status and its decisions do not agree, so Towline removes no Secret.
 	ReasonSelectionUnsettled = "SelectionUnsettled"
 )
