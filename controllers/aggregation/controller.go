@@ -55,7 +55,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}
 	err := r.reconcile(ctx, req.NamespacedName, s)
-	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || errors.Is(err, errGone) {
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || errors.Is(err, errGone) || errors.Is(err, errNotGenerated) {
 		s.published = nil
 		return retry.Slower(), nil
 	}
@@ -69,9 +69,17 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName, s 
 	if err := r.observe(ctx, key, s); err != nil {
 		return err
 	}
-	if s.rows.Len() == 0 {
-		return r.remove(ctx, key, s)
+	switch {
+	case s.rows.Len() > 0:
+		return r.publish(ctx, key, s)
+	case s.published.stays():
+		return r.publishEmpty(ctx, key, s)
 	}
+	return r.remove(ctx, key, s)
+}
+
+// publish makes the report say what is known.
+func (r *Reconciler) publish(ctx context.Context, key types.NamespacedName, s *set) error {
 	if err := r.write(ctx, key, s); err != nil {
 		return err
 	}

@@ -13,5 +13,5 @@
 //
 // It writes reports and nothing else. A report is owned by its ApplicationSet and goes with it. None is made while that is
 // not there, also when Applications of it are. It goes as well when the API server, not the cache, says that no Application
-// of the set is left.
+// of the set is left. One that somebody keeps in Git, for an Argo CD that counts its health, stays and says so.
 package aggregation

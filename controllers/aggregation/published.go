@@ -3,6 +3,7 @@ package aggregation
 import (
 	"context"
 	"slices"
+	"strconv"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,6 +34,12 @@ type published struct {
 }
 
 func (p *published) exists() bool { return p.meta.ResourceVersion != "" }
+
+// stays tells whether the report is there whether or not its ApplicationSet has Applications: it is in Git.
+func (p *published) stays() bool {
+	stays, err := strconv.ParseBool(p.meta.Annotations[apis.AnnotationKeepReport])
+	return err == nil && stays && p.exists()
+}
 
 // mayStayWith tells whether the report names that owner, where there is one.
 func (p *published) mayStayWith(owner types.UID) bool {

@@ -73,10 +73,10 @@ func made() predicate.Predicate {
 	}
 }
 
-// setItself asks for the reconcile of an ApplicationSet that has Applications for pull: most may have none.
+// setItself asks for the reconcile of an ApplicationSet that has Applications for pull, or a report: most may have neither.
 func (r *Reconciler) setItself(ctx context.Context, set client.Object) []reconcile.Request {
 	key := client.ObjectKeyFromObject(set)
-	if len(index.ApplicationsOfSet(ctx, r, key)) == 0 {
+	if len(index.ApplicationsOfSet(ctx, r, key)) == 0 && r.Get(ctx, key, metadata(key)) != nil {
 		return nil
 	}
 	return []reconcile.Request{{NamespacedName: key}}

@@ -80,6 +80,10 @@ const RefreshSpecChanged = "spec-changed"
 // ChangedUncompared begins AnnotationChangedAt while the cluster has not compared the change.
 const ChangedUncompared = "uncompared"
 
+// AnnotationKeepReport, true on a MulticlusterApplicationSetReport, says that the report is in Git: an Argo CD counts its health.
+// Towline fills it also while its ApplicationSet has no Applications, and does not delete it.
+const AnnotationKeepReport = Group + "/keep-report"
+
 // AnnotationServer is on the namespace of a managed cluster on the hub: the address by which AppProjects and the hub's Argo
 // CD know the cluster. The cluster may write whatever it likes to its ManagedCluster, and nothing to that namespace.
 const AnnotationServer = Group + "/server"
