@@ -200,6 +200,10 @@ e2e-short: e2e ## All of it but the specs that mostly wait: twelve take a third 
 e2e-acm: E2E_LABELS := '-ginkgo.label-filter=!long && !imports' -towline.profile=acm
 e2e-acm: e2e ## The same with the chart's profile acm, whose rights must all be used then.
 
+.PHONY: e2e-maestro
+e2e-maestro: E2E_LABELS := '-ginkgo.label-filter=!long' -towline.transport=maestro
+e2e-maestro: e2e ## The same with the works in Maestro; Debian's packages postgresql and mosquitto are needed.
+
 # What to let fail: one point alone, as move/kill-after/3; the flows that match; how many points of one fault, 0 for all, and of two.
 POINT ?=
 FLOW ?= .

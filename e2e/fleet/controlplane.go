@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -85,6 +86,11 @@ func apiServerArgs(pki, address, etcd string) []string {
 		"--bind-address=127.0.0.1", "--secure-port=" + portOf(address),
 		"--cert-dir=" + pki, "--tls-cert-file=" + file("server.crt"), "--tls-private-key-file=" + file("server.key"),
 		"--client-ca-file=" + file("ca.crt"),
+		// By these an API server of an APIService believes whom a request is from.
+		"--requestheader-client-ca-file=" + file("front-proxy/ca.crt"), "--requestheader-allowed-names=" + frontProxy,
+		"--requestheader-username-headers=X-Remote-User", "--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+		"--proxy-client-cert-file=" + file("front-proxy/client.crt"), "--proxy-client-key-file=" + file("front-proxy/client.key"),
 		"--service-account-issuer=https://kubernetes.default.svc",
 		"--service-account-key-file=" + file("sa.key"), "--service-account-signing-key-file=" + file("sa.key"),
 		"--authorization-mode=RBAC",
@@ -127,9 +133,34 @@ func (p *plane) auditArgs(args []string) ([]string, error) {
 	return append(args, "--audit-policy-file="+policy, "--audit-log-path="+p.paths.log("hub-audit")), nil
 }
 
+// frontProxy is the name by which an API server speaks to those of APIServices.
+const frontProxy = "front-proxy"
+
+// frontProxyFiles writes the certificate of that name and its authority, once.
+func (p *plane) frontProxyFiles() error {
+	dir := filepath.Join(p.paths.pki(p.name), frontProxy)
+	if _, err := os.Stat(filepath.Join(dir, "client.crt")); err == nil {
+		return nil
+	}
+	ca, err := openAuthority(dir, frontProxy)
+	if err != nil {
+		return err
+	}
+	pair, err := ca.issue(identity{user: frontProxy})
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		os.WriteFile(filepath.Join(dir, "client.key"), pair.key, 0o600), os.WriteFile(filepath.Join(dir, "client.crt"), pair.cert, 0o600),
+	)
+}
+
 // servingFiles writes the API server's certificate and its key for ServiceAccount tokens, once.
 func (p *plane) servingFiles() (string, error) {
 	dir := p.paths.pki(p.name)
+	if err := p.frontProxyFiles(); err != nil {
+		return "", fmt.Errorf("keys of %s: %w", p.name, err)
+	}
 	if _, err := os.Stat(filepath.Join(dir, "sa.key")); err == nil {
 		return dir, nil
 	}

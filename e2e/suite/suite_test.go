@@ -77,6 +77,10 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	for _, c := range f.Clusters() {
 		cluster[c.Name()] = clientOf(&c.ControlPlane)
 	}
+	if *transport == fleet.TransportMaestro {
+		_, err := towline.InstallMaestro(ctx, f)
+		Expect(err).NotTo(HaveOccurred())
+	}
 	Expect(towline.InstallChart(ctx, f, chartValues()...)).To(Succeed())
 	Expect(towline.ApplyExamples(ctx, f)).To(Succeed())
 	var err error
@@ -123,7 +127,7 @@ func startFleet(ctx context.Context) *fleet.Fleet {
 		return f
 	}
 	f, err := fleet.Start(ctx, fleet.Options{
-		Dir: GinkgoT().TempDir(), Clusters: fleet.ClusterNames(3), AuditLog: true, Progress: GinkgoWriter,
+		Dir: GinkgoT().TempDir(), Clusters: fleet.ClusterNames(3), AuditLog: true, Progress: GinkgoWriter, Transport: *transport,
 		// On one cluster Argo CD compares more often than every three minutes.
 		ExtraArgs: map[string][]string{busyCluster + "/argocd-application-controller": {"--app-resync=15", "--app-resync-jitter=0"}},
 	})

@@ -1,0 +1,67 @@
+package bundle
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	cloudevents "github.com/cloudevents/sdk-go/v2"
+	cetypes2 "github.com/cloudevents/sdk-go/v2/types"
+	"k8s.io/apimachinery/pkg/api/meta"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
+	cetypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+)
+
+// A Status is what Maestro tells of a work when its agent has spoken.
+type Status struct {
+	// ID is the id of the bundle.
+	ID string
+
+	// Version is the version of the spec that the agent speaks about.
+	Version int64
+
+	// Sequence orders the statuses of a work.
+	Sequence string
+
+	// Deleted says that the agent has removed all of it, so that Maestro removes the bundle too.
+	Deleted bool
+
+	// Status is what the agent says.
+	Status workv1.ManifestWorkStatus
+}
+
+// ErrOther says that an event tells nothing of a work: a heartbeat.
+var ErrOther = errors.New("not an event of a work")
+
+// ReadStatus reads what Maestro tells its sources. The error is ErrOther, or says what is wrong with the event.
+func ReadStatus(event *cloudevents.Event) (*Status, error) {
+	if event.Type() == cetypes.HeartbeatCloudEventsType {
+		return nil, ErrOther
+	}
+	extensions := event.Extensions()
+	id, err := cetypes2.ToString(extensions[cetypes.ExtensionResourceID])
+	if err != nil {
+		return nil, fmt.Errorf("extension %s: %w", cetypes.ExtensionResourceID, err)
+	}
+	version, err := cetypes2.ToInteger(extensions[cetypes.ExtensionResourceVersion])
+	if err != nil {
+		return nil, fmt.Errorf("extension %s: %w", cetypes.ExtensionResourceVersion, err)
+	}
+	sequence, err := cetypes2.ToString(extensions[cetypes.ExtensionStatusUpdateSequenceID])
+	if err != nil {
+		return nil, fmt.Errorf("extension %s: %w", cetypes.ExtensionStatusUpdateSequenceID, err)
+	}
+	var said payload.ManifestBundleStatus
+	if err := json.Unmarshal(event.Data(), &said); err != nil {
+		return nil, fmt.Errorf("status of bundle %s: %w", id, err)
+	}
+	return &Status{
+		ID: id, Version: int64(version), Sequence: sequence,
+		Deleted: meta.IsStatusConditionTrue(said.Conditions, common.ResourceDeleted),
+		Status: workv1.ManifestWorkStatus{
+			Conditions: said.Conditions, ResourceStatus: workv1.ManifestResourceStatus{Manifests: said.ResourceStatus},
+		},
+	}, nil
+}

@@ -1,0 +1,182 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	cetypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/bundle"
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestro"
+)
+
+// Resource is what the works are called in errors.
+var Resource = workv1.Resource("manifestworks")
+
+// outcomeTimeout is how long to look what became of a write whose answer was lost.
+const outcomeTimeout = 10 * time.Second
+
+// Create writes a new work. Its name must be free in its namespace.
+func (m *Mirror) Create(ctx context.Context, w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
+	name := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
+	id := bundle.ID(m.source, name)
+	lock := m.lock(id)
+	defer lock.Unlock()
+	if m.store.get(name) != nil {
+		return nil, apierrors.NewAlreadyExists(Resource, w.Name)
+	}
+	if err := m.knowCluster(ctx, w.Namespace); err != nil {
+		return nil, apierrors.NewInternalError(err)
+	}
+	now := time.Now()
+	w.Generation, w.CreationTimestamp = bundle.FirstVersion(now), metav1.NewTime(now.UTC().Truncate(time.Second))
+	w.Finalizers = []string{workv1.ManifestWorkFinalizer}
+	err := m.publish(ctx, cetypes.CreateRequestAction, w)
+	if err == nil {
+		return m.store.set(&bundle.Bundle{Work: w}), nil
+	}
+	there, unknown := m.afterFailure(ctx, id, name)
+	switch {
+	case unknown != nil:
+		return nil, apierrors.NewTimeoutError(fmt.Sprintf("Maestro did not say whether it has made the work: %v", err), 1)
+	case there != nil && there.UID == w.UID:
+		return there, nil
+	case there != nil:
+		return nil, apierrors.NewAlreadyExists(Resource, w.Name)
+	}
+	return nil, refused(err, name)
+}
+
+// Update writes a work that was read as was. It fails with a conflict where Maestro has another version of it.
+func (m *Mirror) Update(ctx context.Context, was, w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
+	name := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
+	id := bundle.ID(m.source, name)
+	lock := m.lock(id)
+	defer lock.Unlock()
+	known := m.store.get(name)
+	if err := m.meets(known, was, name); err != nil {
+		return nil, err
+	}
+	if !known.Work.DeletionTimestamp.IsZero() {
+		return nil, apierrors.NewConflict(Resource, w.Name, errors.New("the work is being deleted, and Maestro changes no such work"))
+	}
+	w.Generation = known.Work.Generation
+	err := m.publish(ctx, cetypes.UpdateRequestAction, w)
+	if err == nil {
+		w.Generation++
+		w.Status, w.ManagedFields = known.Work.Status, known.Work.ManagedFields
+		return m.store.set(&bundle.Bundle{Work: w, Sequence: known.Sequence}), nil
+	}
+	there, unknown := m.afterFailure(ctx, id, name)
+	switch {
+	case unknown != nil:
+		return nil, apierrors.NewTimeoutError(fmt.Sprintf("Maestro did not say whether it has changed the work: %v", err), 1)
+	case there == nil:
+		return nil, apierrors.NewNotFound(Resource, w.Name)
+	case there.Generation != known.Work.Generation || there.UID != known.Work.UID || !there.DeletionTimestamp.IsZero():
+		// Perhaps by this write, whose answer was lost: who reads it again sees that.
+		return nil, apierrors.NewConflict(Resource, w.Name, errors.New("Maestro has another version of the work"))
+	}
+	return nil, refused(err, name)
+}
+
+// Delete asks Maestro to delete a work that was read as was; the work stays until its agent has answered.
+func (m *Mirror) Delete(ctx context.Context, was *workv1.ManifestWork) (*workv1.ManifestWork, error) {
+	name := types.NamespacedName{Namespace: was.Namespace, Name: was.Name}
+	id := bundle.ID(m.source, name)
+	lock := m.lock(id)
+	defer lock.Unlock()
+	known := m.store.get(name)
+	if err := m.meets(known, was, name); err != nil {
+		return nil, err
+	}
+	if !known.Work.DeletionTimestamp.IsZero() {
+		return known.Work, nil
+	}
+	// Maestro deletes whatever has the id. What it has may be newer than what the mirror has only if somebody else writes.
+	if err := m.read(ctx, id); err != nil {
+		return nil, apierrors.NewTimeoutError("Maestro cannot be read before the deletion: "+err.Error(), 1)
+	}
+	if err := m.meets(m.store.get(name), was, name); err != nil {
+		return nil, err
+	}
+	err := m.publish(ctx, cetypes.DeleteRequestAction, known.Work)
+	there, unknown := m.afterFailure(ctx, id, name)
+	switch {
+	case unknown != nil:
+		return nil, apierrors.NewTimeoutError(fmt.Sprintf("Maestro did not say whether it deletes the work: %v, %v", err, unknown), 1)
+	case there == nil || !there.DeletionTimestamp.IsZero():
+		return there, nil
+	case err == nil:
+		return nil, apierrors.NewInternalError(errors.New("Maestro has taken the deletion of the work, and does not show it"))
+	}
+	return nil, refused(err, name)
+}
+
+// meets tells whether the mirror has the work that was read, in that version.
+func (m *Mirror) meets(known *bundle.Bundle, was *workv1.ManifestWork, name types.NamespacedName) error {
+	switch {
+	case known == nil:
+		return apierrors.NewNotFound(Resource, name.Name)
+	case known.Work.UID != was.UID:
+		return apierrors.NewConflict(Resource, name.Name, fmt.Errorf("the UID is %s, not %s", known.Work.UID, was.UID))
+	case known.Work.ResourceVersion != was.ResourceVersion:
+		return apierrors.NewConflict(Resource, name.Name, errors.New("the work has been changed: read it again"))
+	}
+	return nil
+}
+
+// publish asks Maestro for a change.
+func (m *Mirror) publish(ctx context.Context, action cetypes.EventAction, w *workv1.ManifestWork) error {
+	event, err := bundle.Event(m.source, action, w)
+	if err != nil {
+		return err
+	}
+	return m.maestro.Publish(ctx, event)
+}
+
+// afterFailure is what Maestro has of a work now: nil if it has none. The request may have been given up; this is looked at all the same.
+func (m *Mirror) afterFailure(ctx context.Context, id string, name types.NamespacedName) (*workv1.ManifestWork, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outcomeTimeout)
+	defer cancel()
+	if err := m.read(ctx, id); err != nil {
+		m.stale.AddRateLimited(id)
+		return nil, err
+	}
+	return m.Known(name), nil
+}
+
+// knowCluster has Maestro take works for a cluster.
+func (m *Mirror) knowCluster(ctx context.Context, cluster string) error {
+	m.mu.Lock()
+	known := m.clusters[cluster]
+	m.mu.Unlock()
+	if known {
+		return nil
+	}
+	if err := m.maestro.AddCluster(ctx, cluster); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.clusters[cluster] = true
+	return nil
+}
+
+// refused is the answer to a write that Maestro has not carried out.
+func refused(err error, name types.NamespacedName) error {
+	switch {
+	case maestro.Unreachable(err):
+		return apierrors.NewServiceUnavailable("Maestro does not answer: " + err.Error())
+	case strings.Contains(err.Error(), "is invalid"): // the words of its validation; its status code is that of any failure
+		return apierrors.NewBadRequest("Maestro refuses work " + name.String() + ": " + err.Error())
+	}
+	return apierrors.NewInternalError(fmt.Errorf("Maestro refuses work %s: %w", name, err))
+}

@@ -1,0 +1,134 @@
+package server
+
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/pflag"
+	generatedopenapi "k8s.io/apiextensions-apiserver/pkg/generated/openapi"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
+	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apiserver/pkg/endpoints/openapi"
+	"k8s.io/apiserver/pkg/registry/rest"
+	genericserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/healthz"
+	"k8s.io/apiserver/pkg/server/options"
+	"k8s.io/apiserver/pkg/util/compatibility"
+	"k8s.io/kube-openapi/pkg/common"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"k8s.io/utils/ptr"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/mirror"
+)
+
+// Options are those of the API server: how it serves, and which hub it asks who a user is and what he may do.
+type Options struct{ recommended *options.RecommendedOptions }
+
+// NewOptions are the defaults.
+func NewOptions() *Options {
+	o := options.NewRecommendedOptions("", nil)
+	o.Etcd = nil // Maestro has the works
+	o.EgressSelector, o.Traces = nil, nil
+	o.SecureServing.BindPort = 8443
+	// The hub's API server has limited its users already.
+	o.Features.EnablePriorityAndFairness = false
+	return &Options{o}
+}
+
+// AddFlags registers the flags of Kubernetes' library for API servers.
+func (o *Options) AddFlags(fs *pflag.FlagSet) { o.recommended.AddFlags(fs) }
+
+// Validate says what is wrong with the options.
+func (o *Options) Validate() error { return utilerrors.NewAggregate(o.recommended.Validate()) }
+
+// New makes a server of a mirror's works. It is ready when the mirror has been filled.
+func New(o *Options, m *mirror.Mirror, log logr.Logger) (*genericserver.GenericAPIServer, error) {
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, err
+	}
+	codecs := serializer.NewCodecFactory(scheme)
+	if err := o.recommended.SecureServing.MaybeDefaultWithSelfSignedCerts("localhost", nil, nil); err != nil {
+		return nil, fmt.Errorf("certificate: %w", err)
+	}
+	config := genericserver.NewRecommendedConfig(codecs)
+	config.EffectiveVersion = compatibility.DefaultBuildEffectiveVersion()
+	namer := openapi.NewDefinitionNamer(scheme)
+	config.OpenAPIConfig = genericserver.DefaultOpenAPIConfig(definitions, namer)
+	config.OpenAPIV3Config = genericserver.DefaultOpenAPIV3Config(definitions, namer)
+	config.OpenAPIConfig.Info.Title, config.OpenAPIV3Config.Info.Title = "towline-maestro", "towline-maestro"
+	if err := o.recommended.ApplyTo(config); err != nil {
+		return nil, err
+	}
+	config.AddReadyzChecks(healthz.NamedCheck("works", func(*http.Request) error {
+		if !m.Filled() {
+			log.Info("Not ready", "reason", "the works have not been read from Maestro yet")
+			return fmt.Errorf("the works have not been read from Maestro yet")
+		}
+		return nil
+	}))
+	server, err := config.Complete().New("towline-maestro", genericserver.NewEmptyDelegate())
+	if err != nil {
+		return nil, err
+	}
+	group := genericserver.NewDefaultAPIGroupInfo(workv1.GroupName, scheme, runtime.NewParameterCodec(scheme), codecs)
+	group.VersionedResourcesStorageMap[version.Version] = map[string]rest.Storage{
+		"manifestworks": &works{TableConvertor: rest.NewDefaultTableConvertor(mirror.Resource), mirror: m},
+	}
+	return server, server.InstallAPIGroup(&group)
+}
+
+// version is the API that is served.
+var version = schema.GroupVersion{Group: workv1.GroupName, Version: workv1.GroupVersion.Version}
+
+// newScheme knows works, as the API's version and as the library's internal one: they are the same type.
+func newScheme() (*runtime.Scheme, error) {
+	scheme := runtime.NewScheme()
+	if err := workv1.Install(scheme); err != nil {
+		return nil, err
+	}
+	internal := schema.GroupVersion{Group: workv1.GroupName, Version: runtime.APIVersionInternal}
+	scheme.AddKnownTypes(internal, &workv1.ManifestWork{}, &workv1.ManifestWorkList{})
+	metav1.AddToGroupVersion(scheme, schema.GroupVersion{Version: "v1"})
+	scheme.AddUnversionedTypes(schema.GroupVersion{Version: "v1"}, &metav1.Status{}, &metav1.APIVersions{}, &metav1.APIGroupList{}, &metav1.APIGroup{},
+		&metav1.APIResourceList{})
+	return scheme, scheme.SetVersionPriority(version)
+}
+
+// definitions are the OpenAPI definitions of what is served. A work's own are those of its CRD, which the hub has: here its spec and its
+// status are objects of any content.
+func definitions(ref common.ReferenceCallback) map[string]common.OpenAPIDefinition {
+	out := generatedopenapi.GetOpenAPIDefinitions(ref)
+	object := func(properties map[string]spec.Schema) spec.Schema {
+		s := spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"object"}, Properties: properties}}
+		if properties == nil {
+			s.Extensions = spec.Extensions{"x-kubernetes-preserve-unknown-fields": true}
+		}
+		return s
+	}
+	text := spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"string"}}}
+	of := func(name string) spec.Schema { return spec.Schema{SchemaProps: spec.SchemaProps{Ref: ref(name)}} }
+	meta, listMeta := metav1.ObjectMeta{}.OpenAPIModelName(), metav1.ListMeta{}.OpenAPIModelName()
+	const pkg = "io.open-cluster-management.api.work.v1." // as the library names a type's definition
+	out[pkg+"ManifestWork"] = common.OpenAPIDefinition{
+		Schema: object(map[string]spec.Schema{
+			"apiVersion": text, "kind": text, "metadata": of(meta), "spec": object(nil), "status": object(nil),
+		}),
+		Dependencies: []string{meta},
+	}
+	items := spec.Schema{SchemaProps: spec.SchemaProps{Type: []string{"array"}, Items: &spec.SchemaOrArray{
+		Schema: ptr.To(of(pkg + "ManifestWork")),
+	}}}
+	out[pkg+"ManifestWorkList"] = common.OpenAPIDefinition{
+		Schema: object(map[string]spec.Schema{
+			"apiVersion": text, "kind": text, "metadata": of(listMeta), "items": items,
+		}),
+		Dependencies: []string{listMeta, pkg + "ManifestWork"},
+	}
+	return out
+}

@@ -1,0 +1,338 @@
+package server
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/uuid"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/apiserver/pkg/endpoints/request"
+	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/storage/names"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/mirror"
+)
+
+// works implements the REST verbs of ManifestWorks, but for their status: agents write that through Maestro.
+type works struct {
+	rest.TableConvertor
+
+	mirror *mirror.Mirror
+}
+
+var (
+	_ rest.Storage              = &works{}
+	_ rest.Getter               = &works{}
+	_ rest.Lister               = &works{}
+	_ rest.Watcher              = &works{}
+	_ rest.CreaterUpdater       = &works{}
+	_ rest.GracefulDeleter      = &works{}
+	_ rest.Scoper               = &works{}
+	_ rest.SingularNameProvider = &works{}
+)
+
+// New implements rest.Storage.
+func (s *works) New() runtime.Object { return &workv1.ManifestWork{} }
+
+// NewList implements rest.Lister.
+func (s *works) NewList() runtime.Object { return &workv1.ManifestWorkList{} }
+
+// Destroy implements rest.Storage.
+func (s *works) Destroy() {}
+
+// NamespaceScoped implements rest.Scoper.
+func (s *works) NamespaceScoped() bool { return true }
+
+// GetSingularName implements rest.SingularNameProvider.
+func (s *works) GetSingularName() string { return "manifestwork" }
+
+// ready is an error until all works have been read once: an empty list would say that there are none.
+func (s *works) ready() error {
+	if !s.mirror.Filled() {
+		return apierrors.NewServiceUnavailable("the works have not been read from Maestro yet")
+	}
+	return nil
+}
+
+// Get implements rest.Getter. Where any state will do, it is the mirror's; otherwise Maestro is asked.
+func (s *works) Get(ctx context.Context, name string, options *metav1.GetOptions) (runtime.Object, error) {
+	if err := s.ready(); err != nil {
+		return nil, err
+	}
+	key := types.NamespacedName{Namespace: request.NamespaceValue(ctx), Name: name}
+	work := s.mirror.Known(key)
+	if options == nil || options.ResourceVersion == "" {
+		var err error
+		if work, err = s.mirror.Get(ctx, key); err != nil {
+			return nil, apierrors.NewServiceUnavailable("Maestro cannot be read: " + err.Error())
+		}
+	}
+	if work == nil {
+		return nil, apierrors.NewNotFound(mirror.Resource, name)
+	}
+	return work.DeepCopy(), nil
+}
+
+// List implements rest.Lister.
+func (s *works) List(ctx context.Context, options *internalversion.ListOptions) (runtime.Object, error) {
+	if err := s.ready(); err != nil {
+		return nil, err
+	}
+	selects, err := selector(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	all, at := s.mirror.All(selects.namespace)
+	out := &workv1.ManifestWorkList{Items: []workv1.ManifestWork{}}
+	after := ""
+	if options != nil && options.Continue != "" {
+		if after, at, err = parseContinue(options.Continue); err != nil {
+			return nil, apierrors.NewBadRequest(err.Error())
+		}
+	}
+	out.ResourceVersion = strconv.FormatUint(at, 10)
+	for _, w := range all {
+		if after != "" && place(w) <= after || !selects.has(w) {
+			continue
+		}
+		if options != nil && options.Limit > 0 && int64(len(out.Items)) == options.Limit {
+			out.Continue = formatContinue(place(&out.Items[len(out.Items)-1]), at)
+			break
+		}
+		out.Items = append(out.Items, *w)
+	}
+	return out, nil
+}
+
+// place is where a work is in a list.
+func place(w *workv1.ManifestWork) string { return w.Namespace + "\x00" + w.Name }
+
+// formatContinue says where the next page begins, and which version the first page had: a watch from there makes up for what
+// changed between pages.
+func formatContinue(after string, at uint64) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatUint(at, 10) + "\x00" + after))
+}
+
+func parseContinue(token string) (after string, at uint64, err error) {
+	data, err := base64.RawURLEncoding.DecodeString(token)
+	if err != nil {
+		return "", 0, fmt.Errorf("continue token: %w", err)
+	}
+	number, after, _ := strings.Cut(string(data), "\x00")
+	at, err = strconv.ParseUint(number, 10, 64)
+	return after, at, err
+}
+
+// selection says which works a request is about.
+type selection struct {
+	namespace string
+	labels    labels.Selector
+	fields    fields.Selector
+}
+
+func selector(ctx context.Context, options *internalversion.ListOptions) (selection, error) {
+	out := selection{namespace: request.NamespaceValue(ctx), labels: labels.Everything(), fields: fields.Everything()}
+	if options == nil {
+		return out, nil
+	}
+	if options.LabelSelector != nil {
+		out.labels = options.LabelSelector
+	}
+	if options.FieldSelector != nil {
+		out.fields = options.FieldSelector
+	}
+	for _, r := range out.fields.Requirements() {
+		if r.Field != "metadata.name" && r.Field != "metadata.namespace" {
+			return out, apierrors.NewBadRequest(fmt.Sprintf("field selector %q: works are selected by metadata.name and metadata.namespace only", r.Field))
+		}
+	}
+	return out, nil
+}
+
+func (s selection) has(w *workv1.ManifestWork) bool {
+	return w != nil && (s.namespace == "" || s.namespace == w.Namespace) && s.labels.Matches(labels.Set(w.Labels)) &&
+		s.fields.Matches(fields.Set{"metadata.name": w.Name, "metadata.namespace": w.Namespace})
+}
+
+// Create implements rest.Creater.
+func (s *works) Create(
+	ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions,
+) (runtime.Object, error) {
+	if err := s.ready(); err != nil {
+		return nil, err
+	}
+	w := obj.DeepCopyObject().(*workv1.ManifestWork) //nolint:forcetypeassert // New made it
+	if w.Name == "" && w.GenerateName != "" {
+		w.Name = names.SimpleNameGenerator.GenerateName(w.GenerateName)
+	}
+	w.Namespace = request.NamespaceValue(ctx)
+	w.GenerateName, w.ResourceVersion, w.SelfLink = "", "", ""
+	w.UID, w.Generation, w.Status = uuid.NewUUID(), 1, workv1.ManifestWorkStatus{}
+	w.ManagedFields, w.DeletionTimestamp, w.DeletionGracePeriodSeconds, w.Finalizers = nil, nil, nil, nil
+	if err := check(w); err != nil {
+		return nil, err
+	}
+	if validate != nil {
+		if err := validate(ctx, w.DeepCopy()); err != nil {
+			return nil, err
+		}
+	}
+	if len(options.DryRun) > 0 {
+		if s.mirror.Known(types.NamespacedName{Namespace: w.Namespace, Name: w.Name}) != nil {
+			return nil, apierrors.NewAlreadyExists(mirror.Resource, w.Name)
+		}
+		return w, nil
+	}
+	made, err := s.mirror.Create(ctx, w)
+	return shown(made), err
+}
+
+// check tells what is wrong with a work. What Maestro checks itself, the manifests, it is left to.
+func check(w *workv1.ManifestWork) error {
+	errs := validation.ValidateObjectMeta(&w.ObjectMeta, true, validation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	if len(errs) > 0 {
+		return apierrors.NewInvalid(version.WithKind("ManifestWork").GroupKind(), w.Name, errs)
+	}
+	return nil
+}
+
+// shown is what a request is answered with: the mirror's works are shared.
+func shown(w *workv1.ManifestWork) runtime.Object {
+	if w == nil {
+		return nil
+	}
+	return w.DeepCopy()
+}
+
+// Update implements rest.Updater.
+func (s *works) Update(
+	ctx context.Context, name string, info rest.UpdatedObjectInfo, validateNew rest.ValidateObjectFunc,
+	validate rest.ValidateObjectUpdateFunc, mayCreate bool, options *metav1.UpdateOptions,
+) (runtime.Object, bool, error) {
+	if err := s.ready(); err != nil {
+		return nil, false, err
+	}
+	was := s.mirror.Known(types.NamespacedName{Namespace: request.NamespaceValue(ctx), Name: name})
+	if was == nil {
+		if !mayCreate {
+			return nil, false, apierrors.NewNotFound(mirror.Resource, name)
+		}
+		obj, err := info.UpdatedObject(ctx, s.New())
+		if err != nil {
+			return nil, false, err
+		}
+		made, err := s.Create(ctx, obj, validateNew, &metav1.CreateOptions{DryRun: options.DryRun})
+		return made, err == nil, err
+	}
+	obj, err := info.UpdatedObject(ctx, was.DeepCopy())
+	if err != nil {
+		return nil, false, err
+	}
+	w := obj.DeepCopyObject().(*workv1.ManifestWork) //nolint:forcetypeassert // New made it
+	if err := meets(was, w, info.Preconditions()); err != nil {
+		return nil, false, err
+	}
+	prepare(w, was)
+	if err := check(w); err != nil {
+		return nil, false, err
+	}
+	if validate != nil {
+		if err := validate(ctx, w.DeepCopy(), was.DeepCopy()); err != nil {
+			return nil, false, err
+		}
+	}
+	if unchanged(was, w) || len(options.DryRun) > 0 {
+		return w, false, nil
+	}
+	now, err := s.mirror.Update(ctx, was, w)
+	return shown(now), false, err
+}
+
+// meets tells whether an update is of the work that there is.
+func meets(was, w *workv1.ManifestWork, only *metav1.Preconditions) error {
+	conflict := func(format string, args ...any) error {
+		return apierrors.NewConflict(mirror.Resource, was.Name, fmt.Errorf(format, args...))
+	}
+	switch {
+	case only != nil && only.UID != nil && *only.UID != was.UID:
+		return conflict("the UID is %s, not %s", was.UID, *only.UID)
+	case only != nil && only.ResourceVersion != nil && *only.ResourceVersion != was.ResourceVersion,
+		w.ResourceVersion != "" && w.ResourceVersion != was.ResourceVersion:
+		return conflict("the object has been modified; please apply your changes to the latest version and try again")
+	case w.UID != "" && w.UID != was.UID:
+		return conflict("the UID is %s, not %s", was.UID, w.UID)
+	}
+	return nil
+}
+
+// prepare keeps of an update what its author may change: labels, annotations, owners and the spec.
+func prepare(w, was *workv1.ManifestWork) {
+	meta := was.ObjectMeta.DeepCopy()
+	meta.Labels, meta.Annotations, meta.OwnerReferences = w.Labels, w.Annotations, w.OwnerReferences
+	w.ObjectMeta, w.Status = *meta, was.Status
+}
+
+func unchanged(was, w *workv1.ManifestWork) bool {
+	return apiequality.Semantic.DeepEqual(was.Spec, w.Spec) && apiequality.Semantic.DeepEqual(was.Labels, w.Labels) &&
+		apiequality.Semantic.DeepEqual(was.Annotations, w.Annotations) && apiequality.Semantic.DeepEqual(was.OwnerReferences, w.OwnerReferences)
+}
+
+// Delete implements rest.GracefulDeleter. The work stays until its agent has answered.
+func (s *works) Delete(
+	ctx context.Context, name string, validate rest.ValidateObjectFunc, options *metav1.DeleteOptions,
+) (runtime.Object, bool, error) {
+	if err := s.ready(); err != nil {
+		return nil, false, err
+	}
+	was := s.mirror.Known(types.NamespacedName{Namespace: request.NamespaceValue(ctx), Name: name})
+	if was == nil {
+		return nil, false, apierrors.NewNotFound(mirror.Resource, name)
+	}
+	if options != nil {
+		if err := meets(was, &workv1.ManifestWork{}, options.Preconditions); err != nil {
+			return nil, false, err
+		}
+	}
+	if validate != nil {
+		if err := validate(ctx, was.DeepCopy()); err != nil {
+			return nil, false, err
+		}
+	}
+	if options != nil && len(options.DryRun) > 0 {
+		return was.DeepCopy(), false, nil
+	}
+	now, err := s.mirror.Delete(ctx, was)
+	if err != nil {
+		return nil, false, err
+	}
+	if now == nil {
+		return was.DeepCopy(), true, nil
+	}
+	return shown(now), false, nil
+}
+
+// Watch implements rest.Watcher.
+func (s *works) Watch(ctx context.Context, options *internalversion.ListOptions) (watch.Interface, error) {
+	if err := s.ready(); err != nil {
+		return nil, err
+	}
+	selects, err := selector(ctx, options)
+	if err != nil {
+		return nil, err
+	}
+	return newWatcher(ctx, s.mirror, selects, options)
+}

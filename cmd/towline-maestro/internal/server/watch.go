@@ -1,0 +1,119 @@
+package server
+
+import (
+	"context"
+	"strconv"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/mirror"
+)
+
+// watcher gives the changes of works to one request.
+type watcher struct {
+	results chan watch.Event
+	stop    context.CancelFunc
+}
+
+// ResultChan implements watch.Interface.
+func (w *watcher) ResultChan() <-chan watch.Event { return w.results }
+
+// Stop implements watch.Interface.
+func (w *watcher) Stop() { w.stop() }
+
+// newWatcher begins a watch after the version that the options name. Without one, or with "0", and where they ask for it, it gives all
+// works first.
+func newWatcher(ctx context.Context, m *mirror.Mirror, selects selection, options *internalversion.ListOptions) (watch.Interface, error) {
+	var version uint64
+	var first []*workv1.ManifestWork
+	all := options.SendInitialEvents != nil && *options.SendInitialEvents
+	if all || options.ResourceVersion == "" || options.ResourceVersion == "0" {
+		first, version = m.All(selects.namespace)
+	} else {
+		var err error
+		if version, err = strconv.ParseUint(options.ResourceVersion, 10, 64); err != nil {
+			return nil, apierrors.NewBadRequest("resourceVersion: " + err.Error())
+		}
+		if _, _, known := m.After(version); !known {
+			return nil, apierrors.NewResourceExpired("too old resource version: " + options.ResourceVersion)
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	w := &watcher{results: make(chan watch.Event, 100), stop: cancel}
+	go func() {
+		defer close(w.results)
+		defer cancel()
+		for _, work := range first {
+			if selects.has(work) && !w.send(ctx, watch.Event{Type: watch.Added, Object: work.DeepCopy()}) {
+				return
+			}
+		}
+		if all && options.AllowWatchBookmarks && !w.send(ctx, bookmark(version)) {
+			return
+		}
+		w.follow(ctx, m, selects, version)
+	}()
+	return w, nil
+}
+
+// bookmark ends the works that were there when the watch began.
+func bookmark(version uint64) watch.Event {
+	return watch.Event{Type: watch.Bookmark, Object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
+		ResourceVersion: strconv.FormatUint(version, 10), Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"},
+	}}}
+}
+
+// follow gives what changes after a version.
+func (w *watcher) follow(ctx context.Context, m *mirror.Mirror, selects selection, version uint64) {
+	for {
+		changes, next, known := m.After(version)
+		if !known {
+			expired := apierrors.NewResourceExpired("the watch has fallen behind").Status()
+			w.send(ctx, watch.Event{Type: watch.Error, Object: &expired})
+			return
+		}
+		for _, c := range changes {
+			version = c.Version
+			if event, ok := selects.event(c); ok && !w.send(ctx, event) {
+				return
+			}
+		}
+		if len(changes) > 0 {
+			continue
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-next:
+		}
+	}
+}
+
+// event is what a change is for those who see selected works only.
+func (s selection) event(c mirror.Change) (watch.Event, bool) {
+	is, was := c.Type != watch.Deleted && s.has(c.Work), s.has(c.Was)
+	switch {
+	case is && was:
+		return watch.Event{Type: watch.Modified, Object: c.Work.DeepCopy()}, true
+	case is:
+		return watch.Event{Type: watch.Added, Object: c.Work.DeepCopy()}, true
+	case was:
+		last := c.Was.DeepCopy()
+		last.ResourceVersion = c.Work.ResourceVersion
+		return watch.Event{Type: watch.Deleted, Object: last}, true
+	}
+	return watch.Event{}, false
+}
+
+func (w *watcher) send(ctx context.Context, event watch.Event) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case w.results <- event:
+		return true
+	}
+}

@@ -1,0 +1,90 @@
+// Command towline-maestro serves the ManifestWorks that Maestro keeps as the Kubernetes API of ManifestWorks, so that Towline, kubectl and
+// everybody else on a hub reads, writes and watches them as if they were in the hub's etcd.
+package main
+
+import (
+	"context"
+	"errors"
+	goflag "flag"
+	"fmt"
+	"os"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	genericserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/component-base/cli/flag"
+	"k8s.io/klog/v2"
+
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestro"
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/mirror"
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/server"
+)
+
+// version is set when linking: -ldflags "-X main.version=v1.2.3".
+var version = "dev"
+
+func main() {
+	if err := newCommand().ExecuteContext(genericserver.SetupSignalContext()); err != nil {
+		fmt.Fprintln(os.Stderr, "towline-maestro:", err)
+		os.Exit(1)
+	}
+}
+
+func newCommand() *cobra.Command {
+	var at maestro.Options
+	serving := server.NewOptions()
+	cmd := &cobra.Command{
+		Use:           "towline-maestro",
+		Short:         "The Kubernetes API of ManifestWorks for works that Maestro keeps",
+		Version:       version,
+		Args:          cobra.NoArgs,
+		SilenceErrors: true, // main prints them
+		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := errors.Join(at.Validate(), serving.Validate()); err != nil {
+				return err
+			}
+			return run(cmd.Context(), at, serving, klog.Background())
+		},
+	}
+	fs := cmd.Flags()
+	fs.StringVar(&at.URL, "maestro-url", "", "URL of Maestro's REST server")
+	fs.StringVar(&at.GRPC, "maestro-grpc", "", "host and port of Maestro's gRPC server")
+	fs.StringVar(&at.Source, "source", "towline", "name under which works are written in Maestro; it must stay the same, and only one hub may use it")
+	fs.StringVar(&at.CAFile, "maestro-ca-file", "", "certificates of the authorities that sign Maestro's certificates; default: those of the system")
+	fs.StringVar(&at.CertFile, "maestro-cert-file", "", "client certificate for Maestro; it is read again when it has changed")
+	fs.StringVar(&at.KeyFile, "maestro-key-file", "", "key of the client certificate for Maestro")
+	fs.StringVar(&at.TokenFile, "maestro-token-file", "", "bearer token for Maestro; it is read again when it has changed")
+	fs.BoolVar(&at.Plaintext, "maestro-plaintext", false, "speak to Maestro without TLS: on one machine, for tests")
+	serving.AddFlags(fs)
+	logs := goflag.NewFlagSet("klog", goflag.ContinueOnError)
+	klog.InitFlags(logs)
+	fs.AddGoFlag(logs.Lookup("v"))
+	fs.SetNormalizeFunc(flag.WordSepNormalizeFunc)
+	return cmd
+}
+
+// run serves until the context ends.
+func run(ctx context.Context, at maestro.Options, serving *server.Options, log logr.Logger) error {
+	client, err := maestro.New(at)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	works := mirror.New(client, at.Source, log)
+	api, err := server.New(serving, works, log)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	followed := make(chan struct{})
+	go func() {
+		defer close(followed)
+		works.Run(ctx)
+	}()
+	defer func() {
+		cancel()
+		<-followed
+	}()
+	return api.PrepareRun().RunWithContext(ctx)
+}
