@@ -11,10 +11,12 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"golang.org/x/sync/errgroup"
 	genericserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/component-base/cli/flag"
 	"k8s.io/klog/v2"
 
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/leader"
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestro"
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/mirror"
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/server"
@@ -64,7 +66,7 @@ func newCommand() *cobra.Command {
 	return cmd
 }
 
-// run serves until the context ends.
+// run serves until the context ends, or another process leads. Only the one that leads follows Maestro, and is ready.
 func run(ctx context.Context, at maestro.Options, serving *server.Options, log logr.Logger) error {
 	client, err := maestro.New(at)
 	if err != nil {
@@ -72,19 +74,39 @@ func run(ctx context.Context, at maestro.Options, serving *server.Options, log l
 	}
 	defer client.Close()
 	works := mirror.New(client, at.Source, log)
-	api, err := server.New(serving, works, log)
+	api, hub, err := server.New(serving, works, log)
 	if err != nil {
 		return err
 	}
+	if !serving.LeaderElect {
+		return together(ctx, api.PrepareRun().RunWithContext, always(works.Run))
+	}
+	election, err := leader.New(hub, serving.LeaderElectNamespace, works.Run)
+	if err != nil {
+		return err
+	}
+	works.MayWrite = election.MayWrite
+	return together(ctx, api.PrepareRun().RunWithContext, election.Run)
+}
+
+// always is for what has no error to end with.
+func always(run func(context.Context)) func(context.Context) error {
+	return func(ctx context.Context) error {
+		run(ctx)
+		return nil
+	}
+}
+
+// together runs things until one of them ends, and then the others too.
+func together(ctx context.Context, runs ...func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
-	followed := make(chan struct{})
-	go func() {
-		defer close(followed)
-		works.Run(ctx)
-	}()
-	defer func() {
-		cancel()
-		<-followed
-	}()
-	return api.PrepareRun().RunWithContext(ctx)
+	defer cancel()
+	var group errgroup.Group
+	for _, run := range runs {
+		group.Go(func() error {
+			defer cancel()
+			return run(ctx)
+		})
+	}
+	return group.Wait()
 }

@@ -7,7 +7,9 @@ import (
 
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	cetypes2 "github.com/cloudevents/sdk-go/v2/types"
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
@@ -18,6 +20,9 @@ import (
 type Status struct {
 	// ID is the id of the bundle.
 	ID string
+
+	// UID is the UID of the work that the agent speaks about: a name may have gone to another.
+	UID types.UID
 
 	// Version is the version of the spec that the agent speaks about.
 	Version int64
@@ -53,13 +58,19 @@ func ReadStatus(event *cloudevents.Event) (*Status, error) {
 	if err != nil {
 		return nil, fmt.Errorf("extension %s: %w", cetypes.ExtensionStatusUpdateSequenceID, err)
 	}
+	var meta metav1.ObjectMeta
+	if text, ok := extensions[cetypes.ExtensionWorkMeta].(string); ok {
+		if err := json.Unmarshal([]byte(text), &meta); err != nil {
+			return nil, fmt.Errorf("extension %s: %w", cetypes.ExtensionWorkMeta, err)
+		}
+	}
 	var said payload.ManifestBundleStatus
 	if err := json.Unmarshal(event.Data(), &said); err != nil {
 		return nil, fmt.Errorf("status of bundle %s: %w", id, err)
 	}
 	return &Status{
-		ID: id, Version: int64(version), Sequence: sequence,
-		Deleted: meta.IsStatusConditionTrue(said.Conditions, common.ResourceDeleted),
+		ID: id, UID: meta.UID, Version: int64(version), Sequence: sequence,
+		Deleted: apimeta.IsStatusConditionTrue(said.Conditions, common.ResourceDeleted),
 		Status: workv1.ManifestWorkStatus{
 			Conditions: said.Conditions, ResourceStatus: workv1.ManifestResourceStatus{Manifests: said.ResourceStatus},
 		},

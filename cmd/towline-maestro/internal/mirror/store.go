@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -33,8 +34,9 @@ type Change struct {
 // store holds works, and what became of them lately. Its works are shared, and never changed.
 type store struct {
 	mu      sync.RWMutex
-	works   map[types.NamespacedName]*bundle.Bundle
-	names   map[string]types.NamespacedName // by the id in Maestro
+	works   map[types.NamespacedName]*bundle.Bundle // what is shown
+	past    map[string]*bundle.Bundle               // earlier bundles of works, by their id: see bundle.SameShape
+	names   map[string]types.NamespacedName         // of all bundles, by their id
 	source  string
 	version uint64
 	first   uint64 // the version before the oldest of changes
@@ -47,8 +49,8 @@ type store struct {
 func newStore(source string, now time.Time) *store {
 	version := uint64(now.UnixNano()) //nolint:gosec // the time is after 1970
 	return &store{
-		works: map[types.NamespacedName]*bundle.Bundle{}, names: map[string]types.NamespacedName{}, source: source,
-		version: version, first: version, changed: make(chan struct{}),
+		works: map[types.NamespacedName]*bundle.Bundle{}, past: map[string]*bundle.Bundle{}, names: map[string]types.NamespacedName{},
+		source: source, version: version, first: version, changed: make(chan struct{}),
 	}
 }
 
@@ -59,14 +61,49 @@ func (s *store) get(name types.NamespacedName) *bundle.Bundle {
 	return s.works[name]
 }
 
-// byID is the work with that id in Maestro; nil if there is none.
+// byID is the bundle with that id in Maestro; nil if there is none.
 func (s *store) byID(id string) *bundle.Bundle {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
+	if b := s.past[id]; b != nil {
+		return b
+	}
 	return s.works[s.names[id]]
 }
 
-// ids are those of all works.
+// nameOf is the name of the work of a bundle that is known.
+func (s *store) nameOf(id string) (types.NamespacedName, bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	name, ok := s.names[id]
+	return name, ok
+}
+
+// pastOf are the earlier bundles of a work, the earliest first.
+func (s *store) pastOf(name types.NamespacedName) []*bundle.Bundle {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.earlier(name)
+}
+
+// earlier needs the lock.
+func (s *store) earlier(name types.NamespacedName) []*bundle.Bundle {
+	var out []*bundle.Bundle
+	for _, b := range s.past {
+		if b.Name() == name {
+			out = append(out, b)
+		}
+	}
+	slices.SortFunc(out, func(a, b *bundle.Bundle) int {
+		if b.After(a) {
+			return -1
+		}
+		return 1
+	})
+	return out
+}
+
+// ids are those of all bundles.
 func (s *store) ids() []string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -87,20 +124,43 @@ func (s *store) all(namespace string) ([]*workv1.ManifestWork, uint64) {
 	return out, s.version
 }
 
-// set takes what Maestro has of a work, and gives what the mirror shows of it. What is no change gets no new version.
+// set takes what Maestro has of a bundle, and gives what the mirror shows of its work. Of several bundles, the latest is shown.
 func (s *store) set(b *bundle.Bundle) *workv1.ManifestWork {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	name := types.NamespacedName{Namespace: b.Work.Namespace, Name: b.Work.Name}
+	name, id := b.Name(), b.ID(s.source)
+	shown := s.works[name]
+	s.names[id] = name
+	switch {
+	case shown == nil || shown.ID(s.source) == id:
+		return s.show(b)
+	case b.After(shown):
+		delete(s.past, id)
+		s.past[shown.ID(s.source)] = shown
+		return s.show(b)
+	}
+	s.past[id] = b
+	return shown.Work
+}
+
+// show needs the lock. What is no change gets no new version.
+func (s *store) show(b *bundle.Bundle) *workv1.ManifestWork {
+	name := b.Name()
 	was := s.works[name]
 	change := Change{Type: watch.Added, Work: b.Work}
 	if was != nil && was.Work.UID != b.Work.UID {
-		s.drop(name, was)
+		s.hide(was)
 		was = nil
 	}
 	if was != nil {
-		if same(was.Work, b.Work) {
-			s.works[name] = &bundle.Bundle{Work: was.Work, Sequence: b.Sequence}
+		if b.Sequence == "" && len(was.Work.Status.Conditions) > 0 {
+			// The agent has not spoken of a new bundle yet: what it said of the one before is what there is.
+			b.Work.Status, b.Work.ManagedFields = was.Work.Status, was.Work.ManagedFields
+		}
+		if was.Shape == b.Shape && same(was.Work, b.Work) {
+			kept := *b
+			kept.Work = was.Work
+			s.works[name] = &kept
 			return was.Work
 		}
 		// Maestro's clock is not the one by which the work was answered when it was made.
@@ -110,12 +170,12 @@ func (s *store) set(b *bundle.Bundle) *workv1.ManifestWork {
 	s.version++
 	b.Work.ResourceVersion = strconv.FormatUint(s.version, 10)
 	change.Version = s.version
-	s.works[name], s.names[b.ID(s.source)] = b, name
+	s.works[name] = b
 	s.record(change)
 	return b.Work
 }
 
-// remove forgets a work.
+// remove forgets a bundle. The work is gone with the last of them.
 func (s *store) remove(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,13 +183,24 @@ func (s *store) remove(id string) {
 	if !ok {
 		return
 	}
-	s.drop(name, s.works[name])
+	delete(s.names, id)
+	if s.past[id] != nil {
+		delete(s.past, id)
+		return
+	}
+	earlier := s.earlier(name)
+	if len(earlier) == 0 {
+		s.hide(s.works[name])
+		return
+	}
+	last := earlier[len(earlier)-1]
+	delete(s.past, last.ID(s.source))
+	s.show(last)
 }
 
-// drop needs the lock.
-func (s *store) drop(name types.NamespacedName, b *bundle.Bundle) {
-	delete(s.works, name)
-	delete(s.names, b.ID(s.source))
+// hide needs the lock.
+func (s *store) hide(b *bundle.Bundle) {
+	delete(s.works, b.Name())
 	s.version++
 	last := b.Work.DeepCopy()
 	last.ResourceVersion = strconv.FormatUint(s.version, 10)
@@ -186,17 +257,5 @@ func same(a, b *workv1.ManifestWork) bool {
 
 // byName orders works.
 func byName(a, b *workv1.ManifestWork) int {
-	if a.Namespace != b.Namespace {
-		if a.Namespace < b.Namespace {
-			return -1
-		}
-		return 1
-	}
-	switch {
-	case a.Name < b.Name:
-		return -1
-	case a.Name > b.Name:
-		return 1
-	}
-	return 0
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }

@@ -26,9 +26,7 @@ const outcomeTimeout = 10 * time.Second
 // Create writes a new work. Its name must be free in its namespace.
 func (m *Mirror) Create(ctx context.Context, w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	name := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
-	id := bundle.ID(m.source, name)
-	lock := m.lock(id)
-	defer lock.Unlock()
+	defer m.lock(name)()
 	if m.store.get(name) != nil {
 		return nil, apierrors.NewAlreadyExists(Resource, w.Name)
 	}
@@ -36,13 +34,15 @@ func (m *Mirror) Create(ctx context.Context, w *workv1.ManifestWork) (*workv1.Ma
 		return nil, apierrors.NewInternalError(err)
 	}
 	now := time.Now()
-	w.Generation, w.CreationTimestamp = bundle.FirstVersion(now), metav1.NewTime(now.UTC().Truncate(time.Second))
+	w.Generation, w.CreationTimestamp = 1, metav1.NewTime(now.UTC().Truncate(time.Second))
 	w.Finalizers = []string{workv1.ManifestWorkFinalizer}
-	err := m.publish(ctx, cetypes.CreateRequestAction, w)
+	made := &bundle.Bundle{Work: w, First: bundle.FirstVersion(now)}
+	err := m.publish(ctx, cetypes.CreateRequestAction, made, made.Version())
 	if err == nil {
-		return m.store.set(&bundle.Bundle{Work: w}), nil
+		return m.store.set(made), nil
 	}
-	there, unknown := m.afterFailure(ctx, id, name)
+	m.forgetCluster(w.Namespace) // Maestro may know it no more: its database may have been restored
+	there, unknown := m.afterFailure(ctx, made.ID(m.source), name)
 	switch {
 	case unknown != nil:
 		return nil, apierrors.NewTimeoutError(fmt.Sprintf("Maestro did not say whether it has made the work: %v", err), 1)
@@ -57,24 +57,29 @@ func (m *Mirror) Create(ctx context.Context, w *workv1.ManifestWork) (*workv1.Ma
 // Update writes a work that was read as was. It fails with a conflict where Maestro has another version of it.
 func (m *Mirror) Update(ctx context.Context, was, w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	name := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
-	id := bundle.ID(m.source, name)
-	lock := m.lock(id)
-	defer lock.Unlock()
+	defer m.lock(name)()
 	known := m.store.get(name)
-	if err := m.meets(known, was, name); err != nil {
+	if err := meets(known, was, name); err != nil {
 		return nil, err
 	}
 	if !known.Work.DeletionTimestamp.IsZero() {
 		return nil, apierrors.NewConflict(Resource, w.Name, errors.New("the work is being deleted, and Maestro changes no such work"))
 	}
-	w.Generation = known.Work.Generation
-	err := m.publish(ctx, cetypes.UpdateRequestAction, w)
-	if err == nil {
-		w.Generation++
-		w.Status, w.ManagedFields = known.Work.Status, known.Work.ManagedFields
-		return m.store.set(&bundle.Bundle{Work: w, Sequence: known.Sequence}), nil
+	next := *known
+	next.Work = w
+	action, version := cetypes.UpdateRequestAction, known.Version()
+	if !bundle.SameShape(&known.Work.Spec, &w.Spec) {
+		next.Shape, next.Sequence = known.Shape+1, ""
+		action, version = cetypes.CreateRequestAction, known.Version()+1
 	}
-	there, unknown := m.afterFailure(ctx, id, name)
+	err := m.publish(ctx, action, &next, version)
+	if err == nil {
+		w.Generation = known.Work.Generation + 1
+		w.Status, w.ManagedFields = known.Work.Status, known.Work.ManagedFields
+		m.take(&next)
+		return m.Known(name), nil
+	}
+	there, unknown := m.afterFailure(ctx, next.ID(m.source), name)
 	switch {
 	case unknown != nil:
 		return nil, apierrors.NewTimeoutError(fmt.Sprintf("Maestro did not say whether it has changed the work: %v", err), 1)
@@ -90,38 +95,46 @@ func (m *Mirror) Update(ctx context.Context, was, w *workv1.ManifestWork) (*work
 // Delete asks Maestro to delete a work that was read as was; the work stays until its agent has answered.
 func (m *Mirror) Delete(ctx context.Context, was *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	name := types.NamespacedName{Namespace: was.Namespace, Name: was.Name}
-	id := bundle.ID(m.source, name)
-	lock := m.lock(id)
-	defer lock.Unlock()
-	known := m.store.get(name)
-	if err := m.meets(known, was, name); err != nil {
-		return nil, err
-	}
-	if !known.Work.DeletionTimestamp.IsZero() {
+	defer m.lock(name)()
+	if known := m.store.get(name); known != nil && known.Work.UID == was.UID && !known.Work.DeletionTimestamp.IsZero() {
 		return known.Work, nil
 	}
 	// Maestro deletes whatever has the id. What it has may be newer than what the mirror has only if somebody else writes.
-	if err := m.read(ctx, id); err != nil {
+	if err := m.readShown(ctx, name); err != nil {
 		return nil, apierrors.NewTimeoutError("Maestro cannot be read before the deletion: "+err.Error(), 1)
 	}
-	if err := m.meets(m.store.get(name), was, name); err != nil {
+	known := m.store.get(name)
+	if err := meets(known, was, name); err != nil {
 		return nil, err
 	}
-	err := m.publish(ctx, cetypes.DeleteRequestAction, known.Work)
-	there, unknown := m.afterFailure(ctx, id, name)
+	// The work is gone with its last bundle; so the one that is shown goes last.
+	for _, b := range append(m.store.pastOf(name), known) {
+		if err := m.delete(ctx, b); err != nil {
+			return nil, err
+		}
+	}
+	return m.Known(name), nil
+}
+
+// delete asks Maestro to delete a bundle. It needs the work's lock.
+func (m *Mirror) delete(ctx context.Context, b *bundle.Bundle) error {
+	id := b.ID(m.source)
+	err := m.publish(ctx, cetypes.DeleteRequestAction, b, b.Version())
+	_, unknown := m.afterFailure(ctx, id, b.Name())
+	now := m.store.byID(id)
 	switch {
 	case unknown != nil:
-		return nil, apierrors.NewTimeoutError(fmt.Sprintf("Maestro did not say whether it deletes the work: %v, %v", err, unknown), 1)
-	case there == nil || !there.DeletionTimestamp.IsZero():
-		return there, nil
+		return apierrors.NewTimeoutError(fmt.Sprintf("Maestro did not say whether it deletes the work: %v, %v", err, unknown), 1)
+	case now == nil || !now.Work.DeletionTimestamp.IsZero():
+		return nil
 	case err == nil:
-		return nil, apierrors.NewInternalError(errors.New("Maestro has taken the deletion of the work, and does not show it"))
+		return apierrors.NewInternalError(errors.New("Maestro has taken the deletion of the work, and does not show it"))
 	}
-	return nil, refused(err, name)
+	return refused(err, b.Name())
 }
 
 // meets tells whether the mirror has the work that was read, in that version.
-func (m *Mirror) meets(known *bundle.Bundle, was *workv1.ManifestWork, name types.NamespacedName) error {
+func meets(known *bundle.Bundle, was *workv1.ManifestWork, name types.NamespacedName) error {
 	switch {
 	case known == nil:
 		return apierrors.NewNotFound(Resource, name.Name)
@@ -134,15 +147,19 @@ func (m *Mirror) meets(known *bundle.Bundle, was *workv1.ManifestWork, name type
 }
 
 // publish asks Maestro for a change.
-func (m *Mirror) publish(ctx context.Context, action cetypes.EventAction, w *workv1.ManifestWork) error {
-	event, err := bundle.Event(m.source, action, w)
+func (m *Mirror) publish(ctx context.Context, action cetypes.EventAction, b *bundle.Bundle, version int64) error {
+	if err := m.MayWrite(); err != nil {
+		return err
+	}
+	event, err := bundle.Event(m.source, action, b, version)
 	if err != nil {
 		return err
 	}
 	return m.maestro.Publish(ctx, event)
 }
 
-// afterFailure is what Maestro has of a work now: nil if it has none. The request may have been given up; this is looked at all the same.
+// afterFailure is what the mirror has of a work once a bundle of it was read: nil if none. The request may have been given up; this is
+// looked at all the same.
 func (m *Mirror) afterFailure(ctx context.Context, id string, name types.NamespacedName) (*workv1.ManifestWork, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), outcomeTimeout)
 	defer cancel()
@@ -168,6 +185,12 @@ func (m *Mirror) knowCluster(ctx context.Context, cluster string) error {
 	defer m.mu.Unlock()
 	m.clusters[cluster] = true
 	return nil
+}
+
+func (m *Mirror) forgetCluster(cluster string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.clusters, cluster)
 }
 
 // refused is the answer to a write that Maestro has not carried out.

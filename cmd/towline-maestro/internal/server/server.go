@@ -18,6 +18,7 @@ import (
 	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/apiserver/pkg/server/options"
 	"k8s.io/apiserver/pkg/util/compatibility"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"k8s.io/utils/ptr"
@@ -27,7 +28,13 @@ import (
 )
 
 // Options are those of the API server: how it serves, and which hub it asks who a user is and what he may do.
-type Options struct{ recommended *options.RecommendedOptions }
+type Options struct {
+	// LeaderElect has one of several processes lead, by a Lease in LeaderElectNamespace.
+	LeaderElect          bool
+	LeaderElectNamespace string
+
+	recommended *options.RecommendedOptions
+}
 
 // NewOptions are the defaults.
 func NewOptions() *Options {
@@ -37,24 +44,28 @@ func NewOptions() *Options {
 	o.SecureServing.BindPort = 8443
 	// The hub's API server has limited its users already.
 	o.Features.EnablePriorityAndFairness = false
-	return &Options{o}
+	return &Options{LeaderElect: true, LeaderElectNamespace: "argocd", recommended: o}
 }
 
-// AddFlags registers the flags of Kubernetes' library for API servers.
-func (o *Options) AddFlags(fs *pflag.FlagSet) { o.recommended.AddFlags(fs) }
+// AddFlags registers these, and the flags of Kubernetes' library for API servers.
+func (o *Options) AddFlags(fs *pflag.FlagSet) {
+	fs.BoolVar(&o.LeaderElect, "leader-elect", o.LeaderElect, "of several processes one serves, and the others wait for it to end")
+	fs.StringVar(&o.LeaderElectNamespace, "leader-elect-namespace", o.LeaderElectNamespace, "namespace of the Lease by which one is chosen")
+	o.recommended.AddFlags(fs)
+}
 
 // Validate says what is wrong with the options.
 func (o *Options) Validate() error { return utilerrors.NewAggregate(o.recommended.Validate()) }
 
-// New makes a server of a mirror's works. It is ready when the mirror has been filled.
-func New(o *Options, m *mirror.Mirror, log logr.Logger) (*genericserver.GenericAPIServer, error) {
+// New makes a server of a mirror's works, and gives a client of the hub. The server is ready when the mirror has been filled.
+func New(o *Options, m *mirror.Mirror, log logr.Logger) (*genericserver.GenericAPIServer, kubernetes.Interface, error) {
 	scheme, err := newScheme()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	codecs := serializer.NewCodecFactory(scheme)
 	if err := o.recommended.SecureServing.MaybeDefaultWithSelfSignedCerts("localhost", nil, nil); err != nil {
-		return nil, fmt.Errorf("certificate: %w", err)
+		return nil, nil, fmt.Errorf("certificate: %w", err)
 	}
 	config := genericserver.NewRecommendedConfig(codecs)
 	config.EffectiveVersion = compatibility.DefaultBuildEffectiveVersion()
@@ -63,7 +74,7 @@ func New(o *Options, m *mirror.Mirror, log logr.Logger) (*genericserver.GenericA
 	config.OpenAPIV3Config = genericserver.DefaultOpenAPIV3Config(definitions, namer)
 	config.OpenAPIConfig.Info.Title, config.OpenAPIV3Config.Info.Title = "towline-maestro", "towline-maestro"
 	if err := o.recommended.ApplyTo(config); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	config.AddReadyzChecks(healthz.NamedCheck("works", func(*http.Request) error {
 		if !m.Filled() {
@@ -74,13 +85,17 @@ func New(o *Options, m *mirror.Mirror, log logr.Logger) (*genericserver.GenericA
 	}))
 	server, err := config.Complete().New("towline-maestro", genericserver.NewEmptyDelegate())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	group := genericserver.NewDefaultAPIGroupInfo(workv1.GroupName, scheme, runtime.NewParameterCodec(scheme), codecs)
 	group.VersionedResourcesStorageMap[version.Version] = map[string]rest.Storage{
 		"manifestworks": &works{TableConvertor: rest.NewDefaultTableConvertor(mirror.Resource), mirror: m},
 	}
-	return server, server.InstallAPIGroup(&group)
+	if err := server.InstallAPIGroup(&group); err != nil {
+		return nil, nil, err
+	}
+	hub, err := kubernetes.NewForConfig(config.ClientConfig)
+	return server, hub, err
 }
 
 // version is the API that is served.

@@ -1,0 +1,85 @@
+package bundle
+
+import (
+	"encoding/json"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// object is the identity of a manifest, as Maestro compares it.
+type object struct{ apiVersion, kind, namespace, name string }
+
+// SameShape tells whether Maestro takes one spec for an update of the other: its manifests must be of the same objects, in the same order.
+// For any other update the work gets another bundle, with the next number of its shape. The bundle that it had goes when the
+// agent has applied the new one: until then both own on the cluster what both have, so that none of it is removed.
+func SameShape(a, b *workv1.ManifestWorkSpec) bool { return slices.Equal(objects(a), objects(b)) }
+
+func objects(spec *workv1.ManifestWorkSpec) []object {
+	out := make([]object, len(spec.Workload.Manifests))
+	for i := range spec.Workload.Manifests {
+		var o metav1.PartialObjectMetadata
+		if json.Unmarshal(raw(&spec.Workload.Manifests[i]), &o) == nil {
+			out[i] = object{o.APIVersion, o.Kind, o.Namespace, o.Name}
+		}
+	}
+	return out
+}
+
+// raw is a manifest as it is sent.
+func raw(m *workv1.Manifest) []byte {
+	data, err := m.MarshalJSON()
+	if err != nil {
+		return nil
+	}
+	return data
+}
+
+// After tells whether a bundle is of a later shape of a work, or of a later work of the same name.
+func (b *Bundle) After(other *Bundle) bool {
+	return b.First > other.First || b.First == other.First && b.Shape > other.Shape
+}
+
+// Replaces tells whether the agent has applied the bundle as it is. What an earlier bundle of the work still owns alone may go then.
+func (b *Bundle) Replaces() bool {
+	c := meta.FindStatusCondition(b.Work.Status.Conditions, workv1.WorkApplied)
+	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == b.Work.Generation
+}
+
+// Follow is an earlier bundle changed so that of objects which the later one has too it says the same: two bundles that say different
+// things of one object would change it in turns. It is false where there is nothing to change.
+func (b *Bundle) Follow(later *Bundle) (*Bundle, bool) {
+	now := map[object]workv1.Manifest{}
+	for i, o := range objects(&later.Work.Spec) {
+		now[o] = later.Work.Spec.Workload.Manifests[i]
+	}
+	out := *b
+	out.Work = b.Work.DeepCopy()
+	manifests := out.Work.Spec.Workload.Manifests
+	for i, o := range objects(&b.Work.Spec) {
+		if m, ok := now[o]; ok {
+			manifests[i] = m
+		}
+	}
+	out.Work.Spec = *later.Work.Spec.DeepCopy()
+	out.Work.Spec.Workload.Manifests = manifests
+	return &out, !sameJSON(&b.Work.Spec, &out.Work.Spec)
+}
+
+// sameJSON compares by content: a manifest that went through Maestro has its keys in another order.
+func sameJSON(a, b *workv1.ManifestWorkSpec) bool { return canonical(a) == canonical(b) }
+
+func canonical(spec *workv1.ManifestWorkSpec) string {
+	text, err := jsonOf(spec)
+	if err != nil {
+		return err.Error()
+	}
+	var v any
+	if err := json.Unmarshal([]byte(text), &v); err != nil {
+		return err.Error()
+	}
+	text, _ = jsonOf(v) // what was just decoded
+	return text
+}

@@ -1,0 +1,138 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	cloudevents "github.com/cloudevents/sdk-go/v2"
+
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/bundle"
+)
+
+// follow subscribes and lists, until the subscription ends or Maestro has been silent for too long.
+func (m *Mirror) follow(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer cancel() // before the wait
+	lists := make(chan struct{}, 1)
+	running.Go(func() { m.lists(ctx, lists) })
+
+	silent := time.AfterFunc(silence, cancel)
+	defer silent.Stop()
+	connected := false
+	err := m.maestro.Subscribe(ctx, func(event *cloudevents.Event) {
+		silent.Reset(silence)
+		if !connected {
+			// What happened between the list and this moment may not have been told.
+			connected = true
+			lists <- struct{}{}
+		}
+		m.heard(event)
+	})
+	m.log.Info("The subscription at Maestro has ended", "error", err)
+}
+
+// lists reads all works: at once, when it is asked, and every few minutes.
+func (m *Mirror) lists(ctx context.Context, asked <-chan struct{}) {
+	again := time.NewTimer(0)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-asked:
+		case <-again.C:
+		}
+		next := listEvery
+		if err := m.list(ctx); err != nil && ctx.Err() == nil {
+			m.log.Error(err, "The works could not be listed")
+			next = time.Second
+		}
+		again.Reset(next)
+	}
+}
+
+// list reads all works. A list takes its time, and so shows some of them as they were: what seems to go back, and what seems to be
+// missing, is read alone.
+func (m *Mirror) list(ctx context.Context) error {
+	missing := map[string]bool{}
+	for _, id := range m.store.ids() {
+		missing[id] = true
+	}
+	first := !m.store.isFilled()
+	err := m.maestro.List(ctx, func(b *bundle.Bundle) {
+		id := b.ID(m.source)
+		delete(missing, id)
+		defer m.lock(b.Name())()
+		known := m.store.byID(id)
+		if known == nil && first || known != nil && !older(b, known) {
+			m.take(b)
+			return
+		}
+		m.stale.Add(id)
+	}, func(err error) { m.log.Info("A bundle is left alone", "error", err) })
+	if err != nil {
+		return err
+	}
+	for id := range missing {
+		m.stale.Add(id)
+	}
+	m.store.fill()
+	return nil
+}
+
+// older tells whether what was read may be from before what is known.
+func older(b, known *bundle.Bundle) bool {
+	return b.Work.UID != known.Work.UID || b.Version() < known.Version() ||
+		b.Version() == known.Version() && bundle.Newer(known.Sequence, b.Sequence) ||
+		!known.Work.DeletionTimestamp.IsZero() && b.Work.DeletionTimestamp.IsZero()
+}
+
+// heard deals with what Maestro tells. What is not the next status of what the mirror has is a reason to read.
+func (m *Mirror) heard(event *cloudevents.Event) {
+	said, err := bundle.ReadStatus(event)
+	if errors.Is(err, bundle.ErrOther) {
+		return
+	}
+	if err != nil {
+		m.log.Info("An event of Maestro is left alone", "error", err)
+		return
+	}
+	name, ok := m.store.nameOf(said.ID)
+	if !ok {
+		m.stale.Add(said.ID)
+		return
+	}
+	defer m.lock(name)()
+	known := m.store.byID(said.ID)
+	switch {
+	case known == nil || known.Work.UID != said.UID || known.Version() != said.Version:
+		m.stale.Add(said.ID)
+		if said.Deleted {
+			m.stale.AddAfter(said.ID, removalEnds)
+		}
+	case said.Deleted:
+		// Maestro says so just before it removes the bundle.
+		m.store.remove(said.ID)
+		m.stale.AddAfter(said.ID, removalEnds)
+	case bundle.Newer(said.Sequence, known.Sequence):
+		m.take(known.With(said))
+	}
+}
+
+// take shows what Maestro has of a bundle, and looks again at those that have to go. It needs the work's lock.
+func (m *Mirror) take(b *bundle.Bundle) {
+	m.store.set(b)
+	if !b.Work.DeletionTimestamp.IsZero() {
+		m.stale.AddAfter(b.ID(m.source), removalAgain)
+	}
+	if m.store.get(b.Name()) != m.store.byID(b.ID(m.source)) {
+		return
+	}
+	for _, earlier := range m.store.pastOf(b.Name()) {
+		m.stale.Add(earlier.ID(m.source))
+	}
+}
