@@ -1,0 +1,167 @@
+package bundle
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
+	cetypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+)
+
+const source = "towline"
+
+var (
+	created = metav1.NewTime(time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC))
+	key     = types.NamespacedName{Namespace: "cluster1", Name: "guestbook-1a2b3"}
+)
+
+// manifest is a ConfigMap as a manifest.
+func manifest(name, data string) workv1.Manifest {
+	return workv1.Manifest{RawExtension: runtime.RawExtension{
+		Raw: []byte(`{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"` + name + `","namespace":"default"},"data":{"word":"` + data + `"}}`),
+	}}
+}
+
+// aWork uses what Maestro's own types do not know, too.
+func aWork(manifests ...workv1.Manifest) *workv1.ManifestWork {
+	return &workv1.ManifestWork{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: key.Namespace, Name: key.Name, UID: "0b5e", Generation: 1, CreationTimestamp: created,
+			Labels: map[string]string{"a": "b"}, Annotations: map[string]string{"c": "d"}, Finalizers: []string{workv1.ManifestWorkFinalizer},
+			OwnerReferences: []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "owner", UID: "77"}},
+		},
+		Spec: workv1.ManifestWorkSpec{
+			Workload:     workv1.ManifestsTemplate{Manifests: manifests},
+			DeleteOption: &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan},
+			ManifestConfigs: []workv1.ManifestConfigOption{{
+				ResourceIdentifier: workv1.ResourceIdentifier{Resource: "configmaps", Namespace: "default", Name: "one"},
+				FeedbackScrapeType: workv1.FeedbackWatchType,
+			}},
+		},
+	}
+}
+
+// kept is what Maestro's REST API answers of an event: the metadata as they came, manifests and options through older types.
+func kept(t *testing.T, b *Bundle, version int64, change func(map[string]any)) []byte {
+	t.Helper()
+	event, err := Event(source, cetypes.CreateRequestAction, b, version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var data payload.ManifestBundle
+	if err := json.Unmarshal(event.Data(), &data); err != nil {
+		t.Fatal(err)
+	}
+	var meta map[string]any
+	if err := json.Unmarshal([]byte(event.Extensions()[cetypes.ExtensionWorkMeta].(string)), &meta); err != nil {
+		t.Fatal(err)
+	}
+	meta["creationTimestamp"] = "2026-03-01T12:00:07Z"
+	answer := map[string]any{
+		"id": event.Extensions()[cetypes.ExtensionResourceID], "consumer_name": event.Extensions()[cetypes.ExtensionClusterName],
+		"version": version, "created_at": "2026-03-01T12:00:00.123Z", "metadata": meta, "manifests": data.Manifests,
+		"manifest_configs": []any{map[string]any{"resourceIdentifier": map[string]any{"resource": "configmaps"}}}, "delete_option": map[string]any{},
+	}
+	if change != nil {
+		change(answer)
+	}
+	out, err := json.Marshal(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestRoundTrip: what Maestro gives back is the work that was written, for the first bundle of a work and for a later one.
+func TestRoundTrip(t *testing.T) {
+	for name, shape := range map[string]int{"first": 0, "later": 3} {
+		t.Run(name, func(t *testing.T) {
+			b := &Bundle{Work: aWork(manifest("one", "x")), First: 5000, Shape: shape}
+			got, err := Read(kept(t, b, 5002, nil))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b.Work.Generation = 3
+			if diff := cmp.Diff(b, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if got.Version() != 5002 {
+				t.Errorf("version %d", got.Version())
+			}
+			if got.ID(source) != ID(source, key, shape) {
+				t.Errorf("the id does not follow from the name")
+			}
+		})
+	}
+}
+
+// TestAgentsSeeOneWork: on the cluster, a later bundle has a name of its own, and its manifests and options are as they were written.
+func TestAgentsSeeOneWork(t *testing.T) {
+	for shape, want := range map[int]string{0: key.Name, 1: ID(source, key, 1)} {
+		event, err := Event(source, cetypes.UpdateRequestAction, &Bundle{Work: aWork(manifest("one", "x")), First: 1, Shape: shape}, 9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var meta metav1.ObjectMeta
+		if err := json.Unmarshal([]byte(event.Extensions()[cetypes.ExtensionWorkMeta].(string)), &meta); err != nil {
+			t.Fatal(err)
+		}
+		if meta.Name != want || meta.UID != "0b5e" {
+			t.Errorf("shape %d: name %q, UID %q", shape, meta.Name, meta.UID)
+		}
+		if version := event.Extensions()[cetypes.ExtensionResourceVersion]; version != int32(9) {
+			t.Errorf("version %v", version)
+		}
+		if !strings.Contains(string(event.Data()), `"feedbackScrapeType":"Watch"`) {
+			t.Errorf("%s", event.Data())
+		}
+	}
+}
+
+func TestADeletionHasNoManifests(t *testing.T) {
+	event, err := Event(source, cetypes.DeleteRequestAction, &Bundle{Work: aWork(manifest("one", "x")), First: 1}, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(event.Data()), "ConfigMap") || event.Extensions()[cetypes.ExtensionDeletionTimestamp] == nil {
+		t.Errorf("%s", event)
+	}
+}
+
+func TestFirstVersion(t *testing.T) {
+	for at, want := range map[string]int64{"2025-01-01T00:01:00Z": 60, "1999-01-01T00:00:00Z": 1, "2092-12-31T23:59:59Z": 2145916799} {
+		now, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := FirstVersion(now)
+		if got != want || got > 1<<31-1 {
+			t.Errorf("%s: %d, want %d", at, got, want)
+		}
+	}
+}
+
+func TestNewer(t *testing.T) {
+	for name, tc := range map[string]struct {
+		a, b string
+		want bool
+	}{
+		"later":                {"12", "9", true},
+		"the same":             {"9", "9", false},
+		"earlier":              {"9", "12", false},
+		"first":                {"1", "", true},
+		"no number":            {"x", "", false},
+		"none after something": {"", "3", false},
+	} {
+		if got := Newer(tc.a, tc.b); got != tc.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}

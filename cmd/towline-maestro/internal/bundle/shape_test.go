@@ -1,0 +1,55 @@
+package bundle
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+func TestSameShape(t *testing.T) {
+	one, two := manifest("one", "x"), manifest("two", "x")
+	secret := workv1.Manifest{RawExtension: runtime.RawExtension{Raw: []byte(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"one","namespace":"default"}}`)}}
+	for name, tc := range map[string]struct {
+		a, b []workv1.Manifest
+		want bool
+	}{
+		"other content":  {[]workv1.Manifest{one, two}, []workv1.Manifest{manifest("one", "y"), two}, true},
+		"one more":       {[]workv1.Manifest{one}, []workv1.Manifest{one, two}, false},
+		"one less":       {[]workv1.Manifest{one, two}, []workv1.Manifest{two}, false},
+		"another order":  {[]workv1.Manifest{one, two}, []workv1.Manifest{two, one}, false},
+		"another name":   {[]workv1.Manifest{one}, []workv1.Manifest{two}, false},
+		"another kind":   {[]workv1.Manifest{one}, []workv1.Manifest{secret}, false},
+		"none, and none": {nil, nil, true},
+	} {
+		if got := SameShape(&aWork(tc.a...).Spec, &aWork(tc.b...).Spec); got != tc.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
+// TestFollow: an earlier bundle says of shared objects what the later one says, and keeps what it alone has.
+func TestFollow(t *testing.T) {
+	earlier := &Bundle{Work: aWork(manifest("one", "old"), manifest("two", "old")), First: 1}
+	later := &Bundle{Work: aWork(manifest("three", "new"), manifest("one", "new")), First: 1, Shape: 1}
+	later.Work.Spec.ManifestConfigs[0].FeedbackScrapeType = workv1.FeedbackPollType
+	got, changed := earlier.Follow(later)
+	want := aWork(manifest("one", "new"), manifest("two", "old"))
+	want.Spec.ManifestConfigs = later.Work.Spec.ManifestConfigs
+	if diff := cmp.Diff(want.Spec, got.Work.Spec); diff != "" || !changed {
+		t.Errorf("changed %t (-want +got):\n%s", changed, diff)
+	}
+	if diff := cmp.Diff(aWork(manifest("one", "old"), manifest("two", "old")), earlier.Work); diff != "" {
+		t.Errorf("the earlier one was changed (-want +got):\n%s", diff)
+	}
+	if _, again := got.Follow(later); again {
+		t.Error("there is nothing more to change")
+	}
+	if !later.After(earlier) || earlier.After(later) || later.After(later) {
+		t.Error("the order is wrong")
+	}
+	if successor := (&Bundle{Work: aWork(), First: 2}); !successor.After(later) {
+		t.Error("a work of the same name comes after all bundles of the one before")
+	}
+}

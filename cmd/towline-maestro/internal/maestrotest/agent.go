@@ -1,0 +1,146 @@
+package maestrotest
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+
+	cloudevents "github.com/cloudevents/sdk-go/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
+	cetypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+)
+
+// IDs are those of all bundles.
+func (m *Maestro) IDs() []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Sorted(maps.Keys(m.rows))
+}
+
+// Published are the writes that were asked for, in their order.
+func (m *Maestro) Published() []cetypes.EventAction {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.published)
+}
+
+// Manifests are those of a bundle, as agents get them.
+func (m *Maestro) Manifests(id string) []workv1.Manifest {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.rows[id].data.Manifests
+}
+
+// Version is that of a bundle.
+func (m *Maestro) Version(id string) int64 {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.rows[id].version
+}
+
+// Silence has Maestro tell nothing from now on, or tell again.
+func (m *Maestro) Silence(silent bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.silent = silent
+}
+
+// Cut ends all subscriptions.
+func (m *Maestro) Cut() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for me, events := range m.listeners {
+		close(events)
+		delete(m.listeners, me)
+	}
+}
+
+// Backup is the database as it is.
+func (m *Maestro) Backup() Backup {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return Backup{maps.Clone(m.rows)}
+}
+
+// Restore goes back to a backup. Nobody is told.
+func (m *Maestro) Restore(backup Backup) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.rows = maps.Clone(backup.rows)
+}
+
+// Report is the agent saying of a bundle, as Maestro has it, that it is applied. It gives the event by which Maestro tells of that.
+func (m *Maestro) Report(id, message string) *cloudevents.Event {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.rows[id]
+	m.sequence++
+	r.sequence = strconv.FormatInt(m.sequence, 10)
+	r.status = workv1.ManifestWorkStatus{Conditions: []metav1.Condition{{
+		Type: workv1.WorkApplied, Status: metav1.ConditionTrue, Reason: "AppliedManifestWorkComplete", Message: message, ObservedGeneration: r.version,
+	}}}
+	m.rows[id] = r
+	event := r.event(id)
+	m.tell(event)
+	return event
+}
+
+// Removed is the agent saying of a bundle that it has removed it. Maestro tells of that, and removes the bundle.
+func (m *Maestro) Removed(id string) *cloudevents.Event {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r := m.rows[id]
+	m.sequence++
+	r.sequence = strconv.FormatInt(m.sequence, 10)
+	r.status = workv1.ManifestWorkStatus{Conditions: []metav1.Condition{{Type: common.ResourceDeleted, Status: metav1.ConditionTrue}}}
+	delete(m.rows, id)
+	event := r.event(id)
+	m.tell(event)
+	return event
+}
+
+// Drop removes a bundle without a word, as Maestro does with one that no agent has seen.
+func (m *Maestro) Drop(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.rows, id)
+}
+
+// Tell has Maestro tell of something, for instance once more.
+func (m *Maestro) Tell(event *cloudevents.Event) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.tell(event)
+}
+
+// tell needs the lock.
+func (m *Maestro) tell(event *cloudevents.Event) {
+	if m.silent {
+		return
+	}
+	for _, events := range m.listeners {
+		events <- event
+	}
+}
+
+func (r row) event(id string) *cloudevents.Event {
+	event := cloudevents.NewEvent()
+	event.SetID(r.sequence)
+	event.SetSource("agent")
+	event.SetType(cetypes.CloudEventsType{
+		CloudEventsDataType: payload.ManifestBundleEventDataType, SubResource: cetypes.SubResourceStatus, Action: cetypes.UpdateRequestAction,
+	}.String())
+	event.SetExtension(cetypes.ExtensionResourceID, id)
+	event.SetExtension(cetypes.ExtensionResourceVersion, r.version)
+	event.SetExtension(cetypes.ExtensionStatusUpdateSequenceID, r.sequence)
+	event.SetExtension(cetypes.ExtensionWorkMeta, r.metadata)
+	data, _ := json.Marshal(payload.ManifestBundleStatus{ // it always can
+		Conditions: r.status.Conditions, ResourceStatus: r.status.ResourceStatus.Manifests,
+	})
+	_ = event.SetData(cloudevents.ApplicationJSON, data)
+	return &event
+}

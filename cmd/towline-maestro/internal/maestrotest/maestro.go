@@ -1,0 +1,239 @@
+package maestrotest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	cloudevents "github.com/cloudevents/sdk-go/v2"
+	cetypes2 "github.com/cloudevents/sdk-go/v2/types"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/work/payload"
+	cetypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/bundle"
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestro"
+)
+
+// A Backup is a state of the database.
+type Backup struct{ rows map[string]row }
+
+// row is a bundle as Maestro's database has it. Rows are never changed, but replaced.
+type row struct {
+	version  int64
+	cluster  string
+	created  time.Time
+	deleted  *time.Time
+	metadata string
+	data     payload.ManifestBundle
+	sequence string
+	status   workv1.ManifestWorkStatus
+}
+
+// Maestro is a Maestro in memory. Its fields that are functions are asked, under no lock, before the call of that name does
+// anything, and those that begin with After once it is done; their errors are the answer.
+type Maestro struct {
+	BeforePublish, AfterPublish func(action cetypes.EventAction) error
+	BeforeGet                   func(id string) error
+	BeforeList                  func() error
+
+	mu        sync.Mutex
+	rows      map[string]row
+	clusters  map[string]bool
+	listeners map[int]chan *cloudevents.Event
+	next      int
+	sequence  int64
+	silent    bool
+	published []cetypes.EventAction
+}
+
+// New has no cluster and no bundle.
+func New() *Maestro {
+	return &Maestro{rows: map[string]row{}, clusters: map[string]bool{}, listeners: map[int]chan *cloudevents.Event{}, sequence: 1792842398301163520}
+}
+
+// Publish implements mirror.Maestro.
+func (m *Maestro) Publish(_ context.Context, event *cloudevents.Event) error {
+	kind, err := cetypes.ParseCloudEventsType(event.Type())
+	if err != nil {
+		return err
+	}
+	if m.BeforePublish != nil {
+		if err := m.BeforePublish(kind.Action); err != nil {
+			return err
+		}
+	}
+	if err := m.publish(kind.Action, event); err != nil {
+		return err
+	}
+	if m.AfterPublish != nil {
+		return m.AfterPublish(kind.Action)
+	}
+	return nil
+}
+
+func (m *Maestro) publish(action cetypes.EventAction, event *cloudevents.Event) error {
+	id, version, next, err := decode(event)
+	if err != nil {
+		return err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.published = append(m.published, action)
+	found, ok := m.rows[id]
+	switch action {
+	case cetypes.CreateRequestAction:
+		if ok || !m.clusters[next.cluster] {
+			return fmt.Errorf("failed to create resource: %s exists, or cluster %s does not", id, next.cluster)
+		}
+		next.version, next.created = version, time.Now()
+		m.rows[id] = next
+	case cetypes.UpdateRequestAction:
+		if err := updatable(ok, found, version, next); err != nil {
+			return err
+		}
+		found.version, found.metadata, found.data = found.version+1, next.metadata, next.data
+		m.rows[id] = found
+	case cetypes.DeleteRequestAction:
+		if ok {
+			now := time.Now()
+			found.deleted = &now
+			m.rows[id] = found
+		}
+	}
+	return nil
+}
+
+func updatable(ok bool, found row, version int64, next row) error {
+	spec := func(r row) *workv1.ManifestWorkSpec {
+		return &workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: r.data.Manifests}}
+	}
+	switch {
+	case !ok:
+		return fmt.Errorf("failed to get resource: %w", maestro.ErrNotFound)
+	case found.deleted != nil:
+		return fmt.Errorf("the resource is under deletion")
+	case version != found.version:
+		return fmt.Errorf("the resource version is not the latest, the latest version: %d", found.version)
+	case !bundle.SameShape(spec(found), spec(next)):
+		return fmt.Errorf("the new manifest bundle in the resource is invalid")
+	}
+	return nil
+}
+
+func decode(event *cloudevents.Event) (id string, version int64, next row, err error) {
+	extensions := event.Extensions()
+	if id, err = cetypes2.ToString(extensions[cetypes.ExtensionResourceID]); err != nil {
+		return id, 0, next, err
+	}
+	number, err := cetypes2.ToInteger(extensions[cetypes.ExtensionResourceVersion])
+	if err != nil {
+		return id, 0, next, err
+	}
+	if next.cluster, err = cetypes2.ToString(extensions[cetypes.ExtensionClusterName]); err != nil {
+		return id, 0, next, err
+	}
+	if next.metadata, err = cetypes2.ToString(extensions[cetypes.ExtensionWorkMeta]); err != nil {
+		return id, 0, next, err
+	}
+	return id, int64(number), next, json.Unmarshal(event.Data(), &next.data)
+}
+
+// Get implements mirror.Maestro.
+func (m *Maestro) Get(_ context.Context, id string) (*bundle.Bundle, error) {
+	if m.BeforeGet != nil {
+		if err := m.BeforeGet(id); err != nil {
+			return nil, err
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	found, ok := m.rows[id]
+	if !ok {
+		return nil, maestro.ErrNotFound
+	}
+	return found.read(id)
+}
+
+// List implements mirror.Maestro.
+func (m *Maestro) List(_ context.Context, each func(*bundle.Bundle), skipped func(error)) error {
+	if m.BeforeList != nil {
+		if err := m.BeforeList(); err != nil {
+			return err
+		}
+	}
+	m.mu.Lock()
+	rows := maps.Clone(m.rows)
+	m.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(rows)) {
+		if b, err := rows[id].read(id); err != nil {
+			skipped(err)
+		} else {
+			each(b)
+		}
+	}
+	return nil
+}
+
+// read is the row as the REST API gives it.
+func (r row) read(id string) (*bundle.Bundle, error) {
+	answer := map[string]any{
+		"id": id, "consumer_name": r.cluster, "version": r.version, "created_at": metav1.NewTime(r.created), "metadata": json.RawMessage(r.metadata),
+		"manifests": r.data.Manifests,
+	}
+	if r.deleted != nil {
+		answer["deleted_at"] = metav1.NewTime(*r.deleted)
+	}
+	if r.sequence != "" {
+		answer["status"] = map[string]any{
+			"SequenceID": r.sequence, "conditions": r.status.Conditions, "resourceStatus": r.status.ResourceStatus.Manifests,
+		}
+	}
+	data, err := json.Marshal(answer)
+	if err != nil {
+		return nil, err
+	}
+	return bundle.Read(data)
+}
+
+// Subscribe implements mirror.Maestro.
+func (m *Maestro) Subscribe(ctx context.Context, handle func(*cloudevents.Event)) error {
+	m.mu.Lock()
+	events := make(chan *cloudevents.Event, 1000)
+	me := m.next
+	m.next++
+	m.listeners[me] = events
+	m.mu.Unlock()
+	defer func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.listeners, me)
+	}()
+	beat := cloudevents.NewEvent()
+	beat.SetType(cetypes.HeartbeatCloudEventsType)
+	handle(&beat)
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case event, open := <-events:
+			if !open {
+				return fmt.Errorf("the connection has ended")
+			}
+			handle(event)
+		}
+	}
+}
+
+// AddCluster implements mirror.Maestro.
+func (m *Maestro) AddCluster(_ context.Context, name string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.clusters[name] = true
+	return nil
+}
