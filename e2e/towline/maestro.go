@@ -22,7 +22,7 @@ const maestroName = "towline-maestro"
 // InstallMaestro puts the works of the hub into Maestro, as docs/maestro.md says: it runs towline-maestro with the rights of
 // deploy/maestro, and has the hub's API server send requests for works there. more are arguments beside those.
 func InstallMaestro(ctx context.Context, f *fleet.Fleet, more ...string) (*fleet.Process, error) {
-	for _, file := range []string{"service_account", "role", "role_binding", "authentication"} {
+	for _, file := range []string{"service_account", "role", "role_binding", "authentication", "lease"} {
 		if err := Apply(ctx, f, &f.Hub.ControlPlane, "deploy/maestro/"+file+".yaml"); err != nil {
 			return nil, err
 		}

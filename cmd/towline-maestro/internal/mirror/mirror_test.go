@@ -1,0 +1,377 @@
+package mirror_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/testr"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	cetypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/bundle"
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestrotest"
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/mirror"
+)
+
+const source = "towline"
+
+var key = types.NamespacedName{Namespace: "cluster1", Name: "guestbook"}
+
+// first is the id of the work's first bundle, and second that of the next one.
+var first, second = bundle.ID(source, key, 0), bundle.ID(source, key, 1)
+
+// manifests are ConfigMaps of those names, with the same word in each.
+func manifests(word string, names ...string) workv1.ManifestsTemplate {
+	var out workv1.ManifestsTemplate
+	for _, name := range names {
+		out.Manifests = append(out.Manifests, workv1.Manifest{RawExtension: runtime.RawExtension{
+			Raw: []byte(`{"apiVersion":"v1","data":{"word":"` + word + `"},"kind":"ConfigMap","metadata":{"name":"` + name + `"}}`),
+		}})
+	}
+	return out
+}
+
+func aWork(uid types.UID, workload workv1.ManifestsTemplate) *workv1.ManifestWork {
+	return &workv1.ManifestWork{
+		ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name, UID: uid}, Spec: workv1.ManifestWorkSpec{Workload: workload},
+	}
+}
+
+// world is a mirror that follows a Maestro.
+type world struct {
+	*testing.T
+
+	maestro *maestrotest.Maestro
+	mirror  *mirror.Mirror
+	stop    func()
+}
+
+func follow(t *testing.T, m *maestrotest.Maestro) *world {
+	t.Helper()
+	w := &world{T: t, maestro: m, mirror: mirror.New(m, source, testr.New(t))}
+	ctx, cancel := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.mirror.Run(ctx)
+	}()
+	w.stop = func() {
+		cancel()
+		<-done
+	}
+	t.Cleanup(w.stop)
+	w.eventually("the mirror is filled", w.mirror.Filled)
+	return w
+}
+
+// eventually waits until something is so. What is asked is cheap, and nothing tells when it changes.
+func (w *world) eventually(what string, holds func() bool) {
+	w.Helper()
+	ctx, cancel := context.WithTimeout(w.Context(), 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-ctx.Done():
+			w.Fatalf("not so: %s; the work is %+v", what, w.mirror.Known(key))
+		case <-tick.C:
+		}
+	}
+}
+
+func (w *world) create(uid types.UID, workload workv1.ManifestsTemplate) *workv1.ManifestWork {
+	w.Helper()
+	made, err := w.mirror.Create(w.Context(), aWork(uid, workload))
+	if err != nil {
+		w.Fatal(err)
+	}
+	return made
+}
+
+// update gives the work that is known another workload.
+func (w *world) update(workload workv1.ManifestsTemplate) (*workv1.ManifestWork, error) {
+	was := w.mirror.Known(key)
+	next := was.DeepCopy()
+	next.Spec.Workload = workload
+	return w.mirror.Update(w.Context(), was, next)
+}
+
+func (w *world) mustUpdate(workload workv1.ManifestsTemplate) *workv1.ManifestWork {
+	w.Helper()
+	now, err := w.update(workload)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return now
+}
+
+// message is what the agent said last, as the mirror has it.
+func (w *world) message() string {
+	known := w.mirror.Known(key)
+	if known == nil || len(known.Status.Conditions) == 0 {
+		return ""
+	}
+	return known.Status.Conditions[0].Message
+}
+
+// changes are the kinds of the changes since a version, in their order.
+func (w *world) changes(since uint64) string {
+	w.Helper()
+	changes, _, ok := w.mirror.After(since)
+	if !ok {
+		w.Fatal("the version is not known")
+	}
+	var out []string
+	for _, c := range changes {
+		out = append(out, string(c.Type))
+	}
+	return strings.Join(out, " ")
+}
+
+func TestTheLifeOfAWork(t *testing.T) {
+	w := follow(t, maestrotest.New())
+	_, began := w.mirror.All("")
+	made := w.create("a", manifests("x", "one"))
+	if made.Generation != 1 || made.ResourceVersion == "" || made.CreationTimestamp.IsZero() {
+		t.Errorf("%+v", made.ObjectMeta)
+	}
+	if _, err := w.mirror.Create(t.Context(), aWork("b", manifests("x", "one"))); !apierrors.IsAlreadyExists(err) {
+		t.Errorf("the name is taken: %v", err)
+	}
+	w.maestro.Report(first, "applied")
+	w.eventually("the status is known", func() bool { return w.message() == "applied" })
+	now := w.mustUpdate(manifests("y", "one"))
+	if now.Generation != 2 || now.UID != "a" || w.maestro.Version(first) != bundle.FirstVersion(made.CreationTimestamp.Time)+1 {
+		t.Errorf("generation %d, UID %s, version %d", now.Generation, now.UID, w.maestro.Version(first))
+	}
+	if _, err := w.mirror.Update(t.Context(), made, made.DeepCopy()); !apierrors.IsConflict(err) {
+		t.Errorf("an update of an earlier version: %v", err)
+	}
+	if _, err := w.mirror.Delete(t.Context(), made); !apierrors.IsConflict(err) {
+		t.Errorf("a deletion of an earlier version: %v", err)
+	}
+	deleted, err := w.mirror.Delete(t.Context(), now)
+	if err != nil || deleted == nil || deleted.DeletionTimestamp.IsZero() {
+		t.Fatalf("it stays until the agent has answered: %+v, %v", deleted, err)
+	}
+	w.maestro.Removed(first)
+	w.eventually("it is gone", func() bool { return w.mirror.Known(key) == nil })
+	if got, want := w.changes(began), "ADDED MODIFIED MODIFIED MODIFIED DELETED"; got != want {
+		t.Errorf("watches see %s, want %s", got, want)
+	}
+	if again := w.create("b", manifests("x", "one")); again.Generation != 1 {
+		t.Errorf("generation %d", again.Generation)
+	}
+}
+
+// TestEvents: whatever becomes of what Maestro tells, the mirror comes to what Maestro has.
+func TestEvents(t *testing.T) {
+	for name, tell := range map[string]func(w *world){
+		"lost, and another comes": func(w *world) {
+			w.maestro.Silence(true)
+			w.maestro.Report(first, "lost")
+			w.maestro.Silence(false)
+			w.maestro.Report(first, "last")
+		},
+		"lost, and the connection ends": func(w *world) {
+			w.maestro.Silence(true)
+			w.maestro.Report(first, "last")
+			w.maestro.Cut()
+			w.maestro.Silence(false)
+		},
+		"repeated": func(w *world) {
+			event := w.maestro.Report(first, "last")
+			w.maestro.Tell(event)
+			w.maestro.Tell(event)
+		},
+		"out of order": func(w *world) {
+			w.maestro.Silence(true)
+			early := w.maestro.Report(first, "early")
+			w.maestro.Silence(false)
+			w.maestro.Report(first, "last")
+			w.maestro.Tell(early)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := follow(t, maestrotest.New())
+			w.create("a", manifests("x", "one"))
+			tell(w)
+			w.eventually("the last word is known", func() bool { return w.message() == "last" })
+			if _, err := w.mirror.Get(t.Context(), key); err != nil || w.message() != "last" {
+				t.Errorf("%q, %v", w.message(), err)
+			}
+		})
+	}
+}
+
+// TestARepeatedRemovalIsNotOfTheSuccessor: what an agent said of a work says nothing of the next one of its name.
+func TestARepeatedRemovalIsNotOfTheSuccessor(t *testing.T) {
+	w := follow(t, maestrotest.New())
+	made := w.create("a", manifests("x", "one"))
+	if _, err := w.mirror.Delete(t.Context(), made); err != nil {
+		t.Fatal(err)
+	}
+	removal := w.maestro.Removed(first)
+	w.eventually("it is gone", func() bool { return w.mirror.Known(key) == nil })
+	w.create("b", manifests("x", "one"))
+	_, since := w.mirror.All("")
+	w.maestro.Tell(removal)
+	w.maestro.Report(first, "the successor is heard after that")
+	w.eventually("a later word is known", func() bool { return w.message() != "" })
+	if got := w.changes(since); got != "MODIFIED" {
+		t.Errorf("watches see %s", got)
+	}
+}
+
+// TestASilentRemoval: Maestro removes a bundle that no agent has seen, and tells nobody.
+func TestASilentRemoval(t *testing.T) {
+	w := follow(t, maestrotest.New())
+	made := w.create("a", manifests("x", "one"))
+	w.maestro.AfterPublish = func(action cetypes.EventAction) error {
+		if action == cetypes.DeleteRequestAction {
+			w.maestro.Drop(first)
+		}
+		return nil
+	}
+	gone, err := w.mirror.Delete(t.Context(), made)
+	if err != nil || gone != nil || w.mirror.Known(key) != nil {
+		t.Errorf("%+v, %v", gone, err)
+	}
+}
+
+// TestAListProvesNothing: what a list lacks is read before it counts as gone.
+func TestAListProvesNothing(t *testing.T) {
+	w := follow(t, maestrotest.New())
+	w.create("a", manifests("x", "one"))
+	_, since := w.mirror.All("")
+	var lists atomic.Int32
+	backup := w.maestro.Backup()
+	w.maestro.BeforeList = func() error {
+		if lists.Add(1) == 1 {
+			w.maestro.Drop(first)
+		}
+		return nil
+	}
+	w.maestro.BeforeGet = func(string) error {
+		w.maestro.Restore(backup) // it was there all the time
+		return nil
+	}
+	w.maestro.Cut()
+	w.eventually("it was listed", func() bool { return lists.Load() > 1 })
+	w.maestro.Report(first, "heard")
+	w.eventually("a later word is known", func() bool { return w.message() == "heard" })
+	if got := w.changes(since); got != "MODIFIED" {
+		t.Errorf("watches see %s", got)
+	}
+}
+
+// TestLostAnswers: a write whose answer is lost is looked at, and its author is told what became of it.
+func TestLostAnswers(t *testing.T) {
+	unreachable := status.Error(codes.Unavailable, "the connection has ended")
+	w := follow(t, maestrotest.New())
+	lose := func(cetypes.EventAction) error { return unreachable }
+	w.maestro.AfterPublish = lose
+	made := w.create("a", manifests("x", "one"))
+	if _, err := w.update(manifests("y", "one")); !apierrors.IsConflict(err) {
+		t.Errorf("whoever has made an update reads it again: %v", err)
+	}
+	if known := w.mirror.Known(key); known.Generation != 2 {
+		t.Errorf("generation %d", known.Generation)
+	}
+	if _, err := w.mirror.Delete(t.Context(), w.mirror.Known(key)); err != nil {
+		t.Error(err)
+	}
+	if made.Generation != 1 {
+		t.Errorf("an answer was changed: generation %d", made.Generation)
+	}
+}
+
+// TestRefusals: what Maestro refuses has not happened, and what it may have done is not said to have failed.
+func TestRefusals(t *testing.T) {
+	unreachable := status.Error(codes.Unavailable, "no connection")
+	for name, tc := range map[string]struct {
+		before error
+		get    error
+		is     func(error) bool
+	}{
+		"not reached":             {before: unreachable, is: apierrors.IsServiceUnavailable},
+		"not valid":               {before: errors.New("the manifest bundle in the resource is invalid, kind"), is: apierrors.IsBadRequest},
+		"failed":                  {before: errors.New("the database"), is: apierrors.IsInternalError},
+		"failed, and not to read": {before: unreachable, get: unreachable, is: apierrors.IsTimeout},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := follow(t, maestrotest.New())
+			w.maestro.BeforePublish = func(cetypes.EventAction) error { return tc.before }
+			w.maestro.BeforeGet = func(string) error { return tc.get }
+			if _, err := w.mirror.Create(t.Context(), aWork("a", manifests("x", "one"))); !tc.is(err) {
+				t.Errorf("create: %v", err)
+			}
+			w.maestro.BeforePublish, w.maestro.BeforeGet = nil, nil
+			made := w.create("b", manifests("x", "one"))
+			w.maestro.BeforePublish = func(cetypes.EventAction) error { return tc.before }
+			w.maestro.BeforeGet = func(string) error { return tc.get }
+			if _, err := w.update(manifests("y", "one")); !tc.is(err) {
+				t.Errorf("update: %v", err)
+			}
+			if _, err := w.mirror.Delete(t.Context(), made); !tc.is(err) {
+				t.Errorf("delete: %v", err)
+			}
+		})
+	}
+}
+
+// TestOnlyOneWrites: a process that may not write any more changes nothing.
+func TestOnlyOneWrites(t *testing.T) {
+	w := follow(t, maestrotest.New())
+	made := w.create("a", manifests("x", "one"))
+	before := len(w.maestro.Published())
+	w.mirror.MayWrite = func() error { return errors.New("another one leads") }
+	if _, err := w.mirror.Create(t.Context(), &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "c", Name: "n"}}); err == nil {
+		t.Error("create")
+	}
+	if _, err := w.update(manifests("y", "one")); err == nil {
+		t.Error("update")
+	}
+	if _, err := w.mirror.Delete(t.Context(), made); err == nil {
+		t.Error("delete")
+	}
+	if after := len(w.maestro.Published()); after != before {
+		t.Errorf("%d writes", after-before)
+	}
+}
+
+// TestAWriteByAnother: where Maestro has another version than the mirror, nothing is changed, and the mirror learns of it.
+func TestAWriteByAnother(t *testing.T) {
+	m := maestrotest.New()
+	w, other := follow(t, m), follow(t, m)
+	made := w.create("a", manifests("x", "one"))
+	w.eventually("the other has it", func() bool {
+		known, err := other.mirror.Get(t.Context(), key)
+		return err == nil && known != nil
+	})
+	other.mustUpdate(manifests("y", "one"))
+	if _, err := w.update(manifests("z", "one")); !apierrors.IsConflict(err) {
+		t.Errorf("update: %v", err)
+	}
+	other.mustUpdate(manifests("y", "one"))
+	if _, err := w.mirror.Delete(t.Context(), w.mirror.Known(key)); !apierrors.IsConflict(err) {
+		t.Errorf("delete: %v", err)
+	}
+	if _, err := w.mirror.Create(t.Context(), aWork("c", manifests("x", "one"))); !apierrors.IsAlreadyExists(err) {
+		t.Errorf("create: %v", err)
+	}
+	if known := w.mirror.Known(key); known.Generation != 3 || made.Generation != 1 {
+		t.Errorf("generation %d", known.Generation)
+	}
+}

@@ -1,0 +1,85 @@
+package mirror_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestrotest"
+)
+
+// TestAnotherShape: an update that Maestro would refuse goes into another bundle. The one before goes once the agent has applied that.
+func TestAnotherShape(t *testing.T) {
+	w := follow(t, maestrotest.New())
+	w.create("a", manifests("x", "one", "two"))
+	w.maestro.Report(first, "applied")
+	w.eventually("the status is known", func() bool { return w.message() == "applied" })
+	_, since := w.mirror.All("")
+
+	now := w.mustUpdate(manifests("y", "three", "two"))
+	if now.Generation != 2 || now.UID != "a" || w.message() != "applied" {
+		t.Errorf("%+v", now)
+	}
+	if got := w.maestro.IDs(); !slices.Equal(got, slices.Sorted(slices.Values([]string{first, second}))) {
+		t.Fatalf("bundles %v", got)
+	}
+	w.eventually("both say the same of what they share", func() bool {
+		of := w.maestro.Manifests(first)
+		return strings.Contains(string(of[0].Raw), `"x"`) && strings.Contains(string(of[1].Raw), `"y"`)
+	})
+	w.maestro.Report(first, "the earlier bundle")
+	if w.message() != "applied" {
+		t.Errorf("the earlier bundle's status is shown: %s", w.message())
+	}
+	w.maestro.Report(second, "both")
+	w.eventually("the earlier bundle is being deleted", func() bool {
+		b, err := w.maestro.Get(t.Context(), first)
+		return err == nil && !b.Work.DeletionTimestamp.IsZero()
+	})
+	w.maestro.Removed(first)
+	w.maestro.Report(second, "alone")
+	w.eventually("the last word is known", func() bool { return w.message() == "alone" })
+	if got := w.changes(since); got != "MODIFIED MODIFIED MODIFIED" {
+		t.Errorf("watches see %s", got)
+	}
+	if got := w.mustUpdate(manifests("z", "three", "two")); got.Generation != 3 || w.maestro.Version(second) == 0 {
+		t.Errorf("generation %d", got.Generation)
+	}
+}
+
+// TestAnotherShapeAndARestart: what was begun is ended by the next process.
+func TestAnotherShapeAndARestart(t *testing.T) {
+	m := maestrotest.New()
+	w := follow(t, m)
+	made := w.create("a", manifests("x", "one"))
+	w.mustUpdate(manifests("y", "two"))
+	w.stop()
+	w.maestro.Report(second, "applied")
+
+	w = follow(t, m)
+	now := w.mirror.Known(key)
+	if now.Generation != 2 || now.UID != "a" || !now.CreationTimestamp.Equal(&made.CreationTimestamp) {
+		t.Errorf("%+v", now.ObjectMeta)
+	}
+	w.eventually("the earlier bundle is being deleted", func() bool {
+		b, err := w.maestro.Get(t.Context(), first)
+		return err == nil && !b.Work.DeletionTimestamp.IsZero()
+	})
+}
+
+// TestAWorkGoesWithItsLastBundle: the agent has the last word on each of them.
+func TestAWorkGoesWithItsLastBundle(t *testing.T) {
+	w := follow(t, maestrotest.New())
+	w.create("a", manifests("x", "one"))
+	now := w.mustUpdate(manifests("y", "two"))
+	if _, err := w.mirror.Delete(t.Context(), now); err != nil {
+		t.Fatal(err)
+	}
+	w.maestro.Removed(second)
+	w.eventually("the earlier bundle is shown", func() bool {
+		known := w.mirror.Known(key)
+		return known != nil && !known.DeletionTimestamp.IsZero() && strings.Contains(string(known.Spec.Workload.Manifests[0].Raw), "one")
+	})
+	w.maestro.Removed(first)
+	w.eventually("it is gone", func() bool { return w.mirror.Known(key) == nil })
+}
