@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 
@@ -59,44 +60,64 @@ func (o *Options) Validate() error { return utilerrors.NewAggregate(o.recommende
 
 // New makes a server of a mirror's works, and gives a client of the hub. The server is ready when the mirror has been filled.
 func New(o *Options, m *mirror.Mirror, log logr.Logger) (*genericserver.GenericAPIServer, kubernetes.Interface, error) {
-	scheme, err := newScheme()
-	if err != nil {
-		return nil, nil, err
-	}
-	codecs := serializer.NewCodecFactory(scheme)
 	if err := o.recommended.SecureServing.MaybeDefaultWithSelfSignedCerts("localhost", nil, nil); err != nil {
 		return nil, nil, fmt.Errorf("certificate: %w", err)
 	}
-	config := genericserver.NewRecommendedConfig(codecs)
-	config.EffectiveVersion = compatibility.DefaultBuildEffectiveVersion()
-	namer := openapi.NewDefinitionNamer(scheme)
-	config.OpenAPIConfig = genericserver.DefaultOpenAPIConfig(definitions, namer)
-	config.OpenAPIV3Config = genericserver.DefaultOpenAPIV3Config(definitions, namer)
-	config.OpenAPIConfig.Info.Title, config.OpenAPIV3Config.Info.Title = "towline-maestro", "towline-maestro"
-	if err := o.recommended.ApplyTo(config); err != nil {
-		return nil, nil, err
-	}
-	config.AddReadyzChecks(healthz.NamedCheck("works", func(*http.Request) error {
-		if !m.Filled() {
-			log.Info("Not ready", "reason", "the works have not been read from Maestro yet")
-			return fmt.Errorf("the works have not been read from Maestro yet")
-		}
-		return nil
-	}))
-	server, err := config.Complete().New("towline-maestro", genericserver.NewEmptyDelegate())
+	config, scheme, err := newConfig(m, log)
 	if err != nil {
 		return nil, nil, err
 	}
-	group := genericserver.NewDefaultAPIGroupInfo(workv1.GroupName, scheme, runtime.NewParameterCodec(scheme), codecs)
-	group.VersionedResourcesStorageMap[version.Version] = map[string]rest.Storage{
-		"manifestworks": &works{TableConvertor: rest.NewDefaultTableConvertor(mirror.Resource), mirror: m},
+	if err := o.recommended.ApplyTo(config); err != nil {
+		return nil, nil, err
 	}
-	if err := server.InstallAPIGroup(&group); err != nil {
+	server, err := install(config, scheme, m)
+	if err != nil {
 		return nil, nil, err
 	}
 	hub, err := kubernetes.NewForConfig(config.ClientConfig)
 	return server, hub, err
 }
+
+// newConfig is the configuration of the server, but for where it serves and whom it asks.
+func newConfig(m *mirror.Mirror, log logr.Logger) (*genericserver.RecommendedConfig, *runtime.Scheme, error) {
+	scheme, err := newScheme()
+	if err != nil {
+		return nil, nil, err
+	}
+	config := genericserver.NewRecommendedConfig(serializer.NewCodecFactory(scheme))
+	config.EffectiveVersion = compatibility.DefaultBuildEffectiveVersion()
+	namer := openapi.NewDefinitionNamer(scheme)
+	config.OpenAPIConfig = genericserver.DefaultOpenAPIConfig(definitions, namer)
+	config.OpenAPIV3Config = genericserver.DefaultOpenAPIV3Config(definitions, namer)
+	config.OpenAPIConfig.Info.Title, config.OpenAPIV3Config.Info.Title = name, name
+	config.AddReadyzChecks(healthz.NamedCheck("works", func(*http.Request) error {
+		if !m.Filled() {
+			log.Info("Not ready", "reason", errNotFilled.Error())
+			return errNotFilled
+		}
+		return nil
+	}))
+	return config, scheme, nil
+}
+
+// install makes the server, and has it serve works.
+func install(config *genericserver.RecommendedConfig, scheme *runtime.Scheme, m *mirror.Mirror) (*genericserver.GenericAPIServer, error) {
+	server, err := config.Complete().New(name, genericserver.NewEmptyDelegate())
+	if err != nil {
+		return nil, err
+	}
+	group := genericserver.NewDefaultAPIGroupInfo(workv1.GroupName, scheme, runtime.NewParameterCodec(scheme), serializer.NewCodecFactory(scheme))
+	group.VersionedResourcesStorageMap[version.Version] = map[string]rest.Storage{
+		"manifestworks": &works{TableConvertor: rest.NewDefaultTableConvertor(mirror.Resource), mirror: m},
+	}
+	return server, server.InstallAPIGroup(&group)
+}
+
+// name is that of the server.
+const name = "towline-maestro"
+
+// errNotFilled says that an empty list would be wrong: this process does not lead, or has just begun to.
+var errNotFilled = errors.New("the works have not been read from Maestro yet")
 
 // version is the API that is served.
 var version = schema.GroupVersion{Group: workv1.GroupName, Version: workv1.GroupVersion.Version}

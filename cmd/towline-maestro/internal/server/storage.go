@@ -63,7 +63,7 @@ func (s *works) GetSingularName() string { return "manifestwork" }
 // ready is an error until all works have been read once: an empty list would say that there are none.
 func (s *works) ready() error {
 	if !s.mirror.Filled() {
-		return apierrors.NewServiceUnavailable("the works have not been read from Maestro yet")
+		return apierrors.NewServiceUnavailable(errNotFilled.Error())
 	}
 	return nil
 }

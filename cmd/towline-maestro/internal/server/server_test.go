@@ -1,0 +1,454 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-logr/logr/testr"
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
+	genericserver "k8s.io/apiserver/pkg/server"
+	"k8s.io/apiserver/pkg/server/options"
+	"k8s.io/client-go/dynamic"
+	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
+	workclient "open-cluster-management.io/api/client/work/clientset/versioned/typed/work/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/bundle"
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestrotest"
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/mirror"
+)
+
+const (
+	source  = "towline"
+	cluster = "cluster1"
+)
+
+// world is a server of the works of a Maestro, and a client of it.
+type world struct {
+	*testing.T
+
+	maestro *maestrotest.Maestro
+	config  *rest.Config
+	works   workclient.ManifestWorkInterface
+}
+
+// serve runs the API as it ships, but for who may do what: that takes a hub, and the end-to-end suite has one.
+func serve(t *testing.T) *world {
+	t.Helper()
+	m := maestrotest.New()
+	works := mirror.New(m, source, testr.New(t))
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, scheme, err := newConfig(works, testr.New(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	serving := options.NewSecureServingOptions().WithLoopback()
+	serving.Listener, serving.BindPort, serving.ServerCert.CertDirectory = listener, listener.Addr().(*net.TCPAddr).Port, t.TempDir()
+	if err := serving.MaybeDefaultWithSelfSignedCerts("localhost", nil, []net.IP{net.IPv4(127, 0, 0, 1)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := serving.ApplyTo(&config.SecureServing, &config.LoopbackClientConfig); err != nil {
+		t.Fatal(err)
+	}
+	server, err := install(config, scheme, works)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &world{T: t, maestro: m, config: rest.CopyConfig(config.LoopbackClientConfig)}
+	w.run(server, works)
+	client, err := workclient.NewForConfig(w.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.works = client.ManifestWorks(cluster)
+	w.eventually("the server is ready", func() bool {
+		_, err := w.works.List(w.Context(), metav1.ListOptions{})
+		return err == nil
+	})
+	return w
+}
+
+func (w *world) run(server *genericserver.GenericAPIServer, works *mirror.Mirror) {
+	ctx, cancel := context.WithCancel(w.Context())
+	done := make(chan error, 2)
+	go func() { done <- server.PrepareRun().RunWithContext(ctx) }()
+	go func() {
+		works.Run(ctx)
+		done <- nil
+	}()
+	w.Cleanup(func() {
+		cancel()
+		for range 2 {
+			if err := <-done; err != nil {
+				w.Error(err)
+			}
+		}
+	})
+}
+
+func (w *world) eventually(what string, holds func() bool) {
+	w.Helper()
+	ctx, cancel := context.WithTimeout(w.Context(), 20*time.Second)
+	defer cancel()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !holds() {
+		select {
+		case <-ctx.Done():
+			w.Fatalf("not so: %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+func aWork(name, word string) *workv1.ManifestWork {
+	return &workv1.ManifestWork{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{"word": word}},
+		Spec: workv1.ManifestWorkSpec{Workload: workv1.ManifestsTemplate{Manifests: []workv1.Manifest{{RawExtension: runtime.RawExtension{
+			Raw: []byte(`{"apiVersion":"v1","data":{"word":"` + word + `"},"kind":"ConfigMap","metadata":{"name":"one"}}`),
+		}}}}},
+	}
+}
+
+func (w *world) create(name, word string) *workv1.ManifestWork {
+	w.Helper()
+	made, err := w.works.Create(w.Context(), aWork(name, word), metav1.CreateOptions{})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return made
+}
+
+func id(name string) string {
+	return bundle.ID(source, types.NamespacedName{Namespace: cluster, Name: name}, 0)
+}
+
+func TestCreateAndRead(t *testing.T) {
+	w := serve(t)
+	made := w.create("a", "x")
+	if made.UID == "" || made.Generation != 1 || made.Namespace != cluster || made.ResourceVersion == "" {
+		t.Errorf("%+v", made.ObjectMeta)
+	}
+	got, err := w.works.Get(t.Context(), "a", metav1.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(made, got); diff != "" {
+		t.Errorf("(-made +read):\n%s", diff)
+	}
+	if _, err := w.works.Create(t.Context(), aWork("a", "x"), metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
+		t.Errorf("the name is taken: %v", err)
+	}
+	if _, err := w.works.Create(t.Context(), aWork("Not A Name", "x"), metav1.CreateOptions{}); !apierrors.IsInvalid(err) {
+		t.Errorf("the name is none: %v", err)
+	}
+	named := aWork("", "x")
+	named.GenerateName = "made-"
+	if made, err := w.works.Create(t.Context(), named, metav1.CreateOptions{}); err != nil || !strings.HasPrefix(made.Name, "made-") {
+		t.Errorf("%v, %v", made, err)
+	}
+	if _, err := w.works.Get(t.Context(), "none", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("there is none: %v", err)
+	}
+}
+
+// TestDryRun: the answer is that of the write, and nothing is written.
+func TestDryRun(t *testing.T) {
+	w := serve(t)
+	dry := []string{metav1.DryRunAll}
+	if _, err := w.works.Create(t.Context(), aWork("a", "x"), metav1.CreateOptions{DryRun: dry}); err != nil {
+		t.Error(err)
+	}
+	made := w.create("a", "x")
+	writes := len(w.maestro.Published())
+	if _, err := w.works.Create(t.Context(), aWork("a", "x"), metav1.CreateOptions{DryRun: dry}); !apierrors.IsAlreadyExists(err) {
+		t.Errorf("the name is taken: %v", err)
+	}
+	made.Labels = map[string]string{"word": "y"}
+	if now, err := w.works.Update(t.Context(), made, metav1.UpdateOptions{DryRun: dry}); err != nil || now.Labels["word"] != "y" {
+		t.Errorf("%+v, %v", now, err)
+	}
+	if err := w.works.Delete(t.Context(), "a", metav1.DeleteOptions{DryRun: dry}); err != nil {
+		t.Error(err)
+	}
+	if got := len(w.maestro.Published()) - writes; got != 0 {
+		t.Errorf("%d writes", got)
+	}
+}
+
+// TestUpdates: each kind of patch, with the preconditions of the Kubernetes API.
+func TestUpdates(t *testing.T) {
+	w := serve(t)
+	made := w.create("a", "x")
+	patch := func(kind types.PatchType, data string, options metav1.PatchOptions) (*workv1.ManifestWork, error) {
+		return w.works.Patch(t.Context(), "a", kind, []byte(data), options)
+	}
+	merged, err := patch(types.MergePatchType, `{"metadata":{"resourceVersion":"`+made.ResourceVersion+`","annotations":{"a":"1"}}}`, metav1.PatchOptions{})
+	if err != nil || merged.Annotations["a"] != "1" || merged.Generation != 2 || merged.UID != made.UID {
+		t.Fatalf("%+v, %v", merged, err)
+	}
+	if _, err := patch(types.MergePatchType, `{"metadata":{"resourceVersion":"`+made.ResourceVersion+`","annotations":{"a":"2"}}}`, metav1.PatchOptions{}); !apierrors.IsConflict(err) {
+		t.Errorf("of an earlier version: %v", err)
+	}
+	if _, err := patch(types.MergePatchType, `{"metadata":{"uid":"another","annotations":{"a":"2"}}}`, metav1.PatchOptions{}); !apierrors.IsConflict(err) {
+		t.Errorf("of another work: %v", err)
+	}
+	if now, err := patch(types.JSONPatchType, `[{"op":"replace","path":"/metadata/annotations/a","value":"3"}]`, metav1.PatchOptions{}); err != nil || now.Annotations["a"] != "3" {
+		t.Errorf("%+v, %v", now, err)
+	}
+	applied := `{"apiVersion":"work.open-cluster-management.io/v1","kind":"ManifestWork","metadata":{"name":"a","labels":{"by":"apply"}}}`
+	now, err := patch(types.ApplyPatchType, applied, metav1.PatchOptions{FieldManager: "me", Force: ptr.To(true)})
+	if err != nil || now.Labels["by"] != "apply" || now.Labels["word"] != "x" || len(now.Spec.Workload.Manifests) != 1 {
+		t.Errorf("%+v, %v", now, err)
+	}
+	same, err := w.works.Update(t.Context(), now, metav1.UpdateOptions{})
+	if err != nil || same.ResourceVersion != now.ResourceVersion || same.Generation != now.Generation {
+		t.Errorf("nothing changes, and it is written: %+v, %v", same, err)
+	}
+	forged := now.DeepCopy()
+	forged.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: metav1.ConditionTrue}}
+	forged.Finalizers, forged.Generation = nil, 99
+	after, err := w.works.Update(t.Context(), forged, metav1.UpdateOptions{})
+	if err != nil || len(after.Status.Conditions) > 0 || len(after.Finalizers) == 0 || after.Generation != now.Generation {
+		t.Errorf("a status, a finalizer and a generation are not for those who write: %+v, %v", after, err)
+	}
+	if _, err := w.works.UpdateStatus(t.Context(), forged, metav1.UpdateOptions{}); !apierrors.IsNotFound(err) && !apierrors.IsMethodNotSupported(err) {
+		t.Errorf("statuses come from agents, through Maestro: %v", err)
+	}
+}
+
+// TestDelete: with preconditions, and it ends when the agent has answered.
+func TestDelete(t *testing.T) {
+	w := serve(t)
+	made := w.create("a", "x")
+	for name, only := range map[string]*metav1.Preconditions{
+		"another UID":        {UID: ptr.To(types.UID("another"))},
+		"an earlier version": {ResourceVersion: ptr.To("1")},
+	} {
+		if err := w.works.Delete(t.Context(), "a", metav1.DeleteOptions{Preconditions: only}); !apierrors.IsConflict(err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := w.works.Delete(t.Context(), "a", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &made.UID}}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := w.works.Get(t.Context(), "a", metav1.GetOptions{})
+	if err != nil || got.DeletionTimestamp.IsZero() || len(got.Finalizers) != 1 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	got.Labels = nil
+	if _, err := w.works.Update(t.Context(), got, metav1.UpdateOptions{}); !apierrors.IsConflict(err) {
+		t.Errorf("it is being deleted: %v", err)
+	}
+	w.maestro.Removed(id("a"))
+	w.eventually("it is gone", func() bool {
+		_, err := w.works.Get(t.Context(), "a", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
+	if err := w.works.Delete(t.Context(), "a", metav1.DeleteOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("it is gone: %v", err)
+	}
+}
+
+// TestPages: a list comes in pages, of all namespaces or of one, and its version is that of its first page.
+func TestPages(t *testing.T) {
+	w := serve(t)
+	for i := range 5 {
+		w.create("work-"+strconv.Itoa(i), "x")
+	}
+	var names []string
+	var version string
+	options := metav1.ListOptions{Limit: 2}
+	for pages := 0; ; pages++ {
+		list, err := w.works.List(t.Context(), options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, item := range list.Items {
+			names = append(names, item.Name)
+		}
+		if pages == 0 {
+			version = list.ResourceVersion
+			w.create("work-0-late", "x")
+			w.create("work-9-late", "x")
+		} else if list.ResourceVersion != version {
+			t.Errorf("version %s, not %s", list.ResourceVersion, version)
+		}
+		if options.Continue = list.Continue; options.Continue == "" {
+			break
+		}
+	}
+	if want := []string{"work-0", "work-1", "work-2", "work-3", "work-4", "work-9-late"}; !slices.Equal(names, want) {
+		t.Errorf("%v, want %v", names, want)
+	}
+	for selector, want := range map[string]int{"word=x": 7, "word=y": 0} {
+		if list, err := w.works.List(t.Context(), metav1.ListOptions{LabelSelector: selector}); err != nil || len(list.Items) != want {
+			t.Errorf("%s: %d, %v", selector, len(list.Items), err)
+		}
+	}
+	if list, err := w.works.List(t.Context(), metav1.ListOptions{FieldSelector: "metadata.name=work-3"}); err != nil || len(list.Items) != 1 {
+		t.Errorf("%+v, %v", list, err)
+	}
+	for _, bad := range []metav1.ListOptions{{Continue: "!"}, {Continue: "eA", Limit: 1}, {FieldSelector: "spec.x=y"}} {
+		if _, err := w.works.List(t.Context(), bad); !apierrors.IsBadRequest(err) {
+			t.Errorf("%+v: %v", bad, err)
+		}
+	}
+}
+
+// next is the next event of a watch.
+func next(t *testing.T, events watch.Interface) watch.Event {
+	t.Helper()
+	select {
+	case event, open := <-events.ResultChan():
+		if !open {
+			t.Fatal("the watch has ended")
+		}
+		return event
+	case <-time.After(20 * time.Second):
+		t.Fatal("no event comes")
+	}
+	return watch.Event{}
+}
+
+// seen is an event in words.
+func seen(event watch.Event) string {
+	work, ok := event.Object.(*workv1.ManifestWork)
+	if !ok {
+		return string(event.Type)
+	}
+	if event.Type == watch.Bookmark {
+		return string(event.Type) + " " + work.Annotations[metav1.InitialEventsAnnotationKey]
+	}
+	return string(event.Type) + " " + work.Name
+}
+
+// TestWatch: from a version, with the works that are there first, of those that are selected, and from a version that is too old.
+func TestWatch(t *testing.T) {
+	w := serve(t)
+	made := w.create("a", "x")
+	w.create("b", "y")
+	for name, tc := range map[string]struct {
+		options metav1.ListOptions
+		want    []string
+	}{
+		"from a version":      {metav1.ListOptions{ResourceVersion: made.ResourceVersion}, []string{"ADDED b"}},
+		"from now":            {metav1.ListOptions{}, []string{"ADDED a", "ADDED b"}},
+		"selected by name":    {metav1.ListOptions{FieldSelector: "metadata.name=b"}, []string{"ADDED b"}},
+		"selected by a label": {metav1.ListOptions{LabelSelector: "word=x"}, []string{"ADDED a"}},
+		"the list by a watch": {
+			metav1.ListOptions{SendInitialEvents: ptr.To(true), AllowWatchBookmarks: true, ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan},
+			[]string{"ADDED a", "ADDED b", "BOOKMARK true"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			events, err := w.works.Watch(t.Context(), tc.options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer events.Stop()
+			for _, want := range tc.want {
+				if got := seen(next(t, events)); got != want {
+					t.Errorf("%s, want %s", got, want)
+				}
+			}
+		})
+	}
+	for _, old := range []string{"1", strconv.FormatInt(time.Now().Add(time.Hour).UnixNano(), 10)} {
+		events, err := w.works.Watch(t.Context(), metav1.ListOptions{ResourceVersion: old})
+		if err == nil {
+			event := next(t, events)
+			err = apierrors.FromObject(event.Object)
+			events.Stop()
+		}
+		if !apierrors.IsResourceExpired(err) {
+			t.Errorf("version %s: %v", old, err)
+		}
+	}
+}
+
+// TestWatchChanges: a work that is no longer selected is gone for those who watch, and the agent's word is a change.
+func TestWatchChanges(t *testing.T) {
+	w := serve(t)
+	made := w.create("a", "x")
+	events, err := w.works.Watch(t.Context(), metav1.ListOptions{ResourceVersion: made.ResourceVersion, LabelSelector: "word=x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer events.Stop()
+	w.maestro.Report(id("a"), "applied")
+	event := next(t, events)
+	if got := event.Object.(*workv1.ManifestWork).Status.Conditions[0].Message; event.Type != watch.Modified || got != "applied" {
+		t.Errorf("%s %s", event.Type, got)
+	}
+	for _, tc := range []struct{ word, want string }{{"y", "DELETED a"}, {"x", "ADDED a"}} {
+		if _, err := w.works.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"metadata":{"labels":{"word":"`+tc.word+`"}}}`), metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if got := seen(next(t, events)); got != tc.want {
+			t.Errorf("%s, want %s", got, tc.want)
+		}
+	}
+}
+
+// TestTable is what kubectl shows.
+func TestTable(t *testing.T) {
+	w := serve(t)
+	w.create("a", "x")
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+		w.config.Host+"/apis/work.open-cluster-management.io/v1/namespaces/"+cluster+"/manifestworks", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
+	client, err := rest.HTTPClientFor(w.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	var table metav1.Table
+	if err := json.NewDecoder(response.Body).Decode(&table); err != nil {
+		t.Fatal(err)
+	}
+	if table.Kind != "Table" || len(table.Rows) != 1 || table.Rows[0].Cells[0] != "a" {
+		t.Errorf("%+v", table)
+	}
+}
+
+// TestMetadataOnly: the garbage collector reads and watches nothing but metadata.
+func TestMetadataOnly(t *testing.T) {
+	w := serve(t)
+	w.create("a", "x")
+	client, err := dynamic.NewForConfig(w.config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := client.Resource(version.WithResource("manifestworks")).List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(list.Items) != 1 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	if _, found, _ := unstructured.NestedSlice(list.Items[0].Object, "spec", "workload", "manifests"); !found {
+		t.Errorf("%+v", list.Items[0])
+	}
+}
