@@ -3,6 +3,7 @@ package bundle
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -38,9 +39,7 @@ func (b *Bundle) metadata(source string) (string, error) {
 		more.Name, more.Created = w.Name, w.CreationTimestamp
 		meta.Name = b.ID(source)
 	}
-	for key, value := range w.Annotations {
-		meta.Annotations[key] = value
-	}
+	maps.Copy(meta.Annotations, w.Annotations)
 	var err error
 	if meta.Annotations[Annotation], err = jsonOf(more); err != nil {
 		return "", err

@@ -10,7 +10,9 @@ import (
 
 func TestSameShape(t *testing.T) {
 	one, two := manifest("one", "x"), manifest("two", "x")
-	secret := workv1.Manifest{RawExtension: runtime.RawExtension{Raw: []byte(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"one","namespace":"default"}}`)}}
+	secret := workv1.Manifest{RawExtension: runtime.RawExtension{
+		Raw: []byte(`{"apiVersion":"v1","kind":"Secret","metadata":{"name":"one","namespace":"default"}}`),
+	}}
 	for name, tc := range map[string]struct {
 		a, b []workv1.Manifest
 		want bool

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -81,7 +82,7 @@ func (o *Options) Validate() error {
 		errs = append(errs, fmt.Errorf("--maestro-url: %q is not the URL of Maestro's REST server, such as %s://maestro.maestro.svc:8000", o.URL, scheme))
 	}
 	if o.GRPC == "" || strings.Contains(o.GRPC, "/") {
-		errs = append(errs, fmt.Errorf("--maestro-grpc: %q is not the host and port of Maestro's gRPC server, such as maestro-grpc.maestro.svc:8090", o.GRPC))
+		errs = append(errs, fmt.Errorf("--maestro-grpc: %q is not the host and port of a gRPC server, such as maestro-grpc.maestro.svc:8090", o.GRPC))
 	}
 	if o.Source == "" || strings.ContainsAny(o.Source, "'/+# ") {
 		errs = append(errs, fmt.Errorf("--source: %q is not a name of letters, digits, dots and dashes", o.Source))
@@ -286,10 +287,8 @@ func (c *Client) answer(request *http.Request, expected ...int) ([]byte, error) 
 	}
 	defer response.Body.Close()
 	data, err := io.ReadAll(response.Body)
-	for _, status := range expected {
-		if response.StatusCode == status {
-			return data, err
-		}
+	if slices.Contains(expected, response.StatusCode) {
+		return data, err
 	}
 	if response.StatusCode == http.StatusNotFound {
 		return nil, ErrNotFound

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"slices"
@@ -197,24 +198,30 @@ func TestDryRun(t *testing.T) {
 func TestUpdates(t *testing.T) {
 	w := serve(t)
 	made := w.create("a", "x")
-	patch := func(kind types.PatchType, data string, options metav1.PatchOptions) (*workv1.ManifestWork, error) {
+	patch := func(kind types.PatchType, data string) (*workv1.ManifestWork, error) {
+		options := metav1.PatchOptions{}
+		if kind == types.ApplyPatchType {
+			options = metav1.PatchOptions{FieldManager: "me", Force: ptr.To(true)}
+		}
 		return w.works.Patch(t.Context(), "a", kind, []byte(data), options)
 	}
-	merged, err := patch(types.MergePatchType, `{"metadata":{"resourceVersion":"`+made.ResourceVersion+`","annotations":{"a":"1"}}}`, metav1.PatchOptions{})
+	const change = `{"metadata":{"%s":"%s","annotations":{"a":"1"}}}`
+	merged, err := patch(types.MergePatchType, fmt.Sprintf(change, "resourceVersion", made.ResourceVersion))
 	if err != nil || merged.Annotations["a"] != "1" || merged.Generation != 2 || merged.UID != made.UID {
 		t.Fatalf("%+v, %v", merged, err)
 	}
-	if _, err := patch(types.MergePatchType, `{"metadata":{"resourceVersion":"`+made.ResourceVersion+`","annotations":{"a":"2"}}}`, metav1.PatchOptions{}); !apierrors.IsConflict(err) {
+	if _, err := patch(types.MergePatchType, fmt.Sprintf(change, "resourceVersion", made.ResourceVersion)); !apierrors.IsConflict(err) {
 		t.Errorf("of an earlier version: %v", err)
 	}
-	if _, err := patch(types.MergePatchType, `{"metadata":{"uid":"another","annotations":{"a":"2"}}}`, metav1.PatchOptions{}); !apierrors.IsConflict(err) {
+	if _, err := patch(types.MergePatchType, fmt.Sprintf(change, "uid", "another")); !apierrors.IsConflict(err) {
 		t.Errorf("of another work: %v", err)
 	}
-	if now, err := patch(types.JSONPatchType, `[{"op":"replace","path":"/metadata/annotations/a","value":"3"}]`, metav1.PatchOptions{}); err != nil || now.Annotations["a"] != "3" {
-		t.Errorf("%+v, %v", now, err)
+	replaced, err := patch(types.JSONPatchType, `[{"op":"replace","path":"/metadata/annotations/a","value":"3"}]`)
+	if err != nil || replaced.Annotations["a"] != "3" {
+		t.Errorf("%+v, %v", replaced, err)
 	}
 	applied := `{"apiVersion":"work.open-cluster-management.io/v1","kind":"ManifestWork","metadata":{"name":"a","labels":{"by":"apply"}}}`
-	now, err := patch(types.ApplyPatchType, applied, metav1.PatchOptions{FieldManager: "me", Force: ptr.To(true)})
+	now, err := patch(types.ApplyPatchType, applied)
 	if err != nil || now.Labels["by"] != "apply" || now.Labels["word"] != "x" || len(now.Spec.Workload.Manifests) != 1 {
 		t.Errorf("%+v, %v", now, err)
 	}
@@ -399,7 +406,8 @@ func TestWatchChanges(t *testing.T) {
 		t.Errorf("%s %s", event.Type, got)
 	}
 	for _, tc := range []struct{ word, want string }{{"y", "DELETED a"}, {"x", "ADDED a"}} {
-		if _, err := w.works.Patch(t.Context(), "a", types.MergePatchType, []byte(`{"metadata":{"labels":{"word":"`+tc.word+`"}}}`), metav1.PatchOptions{}); err != nil {
+		patch := []byte(`{"metadata":{"labels":{"word":"` + tc.word + `"}}}`)
+		if _, err := w.works.Patch(t.Context(), "a", types.MergePatchType, patch, metav1.PatchOptions{}); err != nil {
 			t.Fatal(err)
 		}
 		if got := seen(next(t, events)); got != tc.want {

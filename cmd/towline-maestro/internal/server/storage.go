@@ -168,7 +168,7 @@ func (s selection) has(w *workv1.ManifestWork) bool {
 		s.fields.Matches(fields.Set{"metadata.name": w.Name, "metadata.namespace": w.Namespace})
 }
 
-// Create implements rest.Creater.
+// Create implements the creation of rest.CreaterUpdater.
 func (s *works) Create(
 	ctx context.Context, obj runtime.Object, validate rest.ValidateObjectFunc, options *metav1.CreateOptions,
 ) (runtime.Object, error) {
@@ -180,7 +180,7 @@ func (s *works) Create(
 		w.Name = names.SimpleNameGenerator.GenerateName(w.GenerateName)
 	}
 	w.Namespace = request.NamespaceValue(ctx)
-	w.GenerateName, w.ResourceVersion, w.SelfLink = "", "", ""
+	w.GenerateName, w.ResourceVersion = "", ""
 	w.UID, w.Generation, w.Status = uuid.NewUUID(), 1, workv1.ManifestWorkStatus{}
 	w.ManagedFields, w.DeletionTimestamp, w.DeletionGracePeriodSeconds, w.Finalizers = nil, nil, nil, nil
 	if err := check(w); err != nil {
