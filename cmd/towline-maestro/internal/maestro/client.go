@@ -266,9 +266,24 @@ func (c *Client) AddCluster(ctx context.Context, name string) error {
 	}
 	request.Header.Set("Content-Type", "application/json")
 	if _, err := c.answer(request, http.StatusCreated, http.StatusConflict); err != nil {
-		return fmt.Errorf("adding cluster %s to Maestro: %w", name, err)
+		// It says of a cluster that it knows what it says of any failure.
+		if known, unknown := c.knows(ctx, name); unknown != nil || !known {
+			return fmt.Errorf("adding cluster %s to Maestro: %w", name, err)
+		}
 	}
 	return nil
+}
+
+// knows tells whether Maestro has a cluster.
+func (c *Client) knows(ctx context.Context, cluster string) (bool, error) {
+	query := url.Values{"search": {"name = '" + cluster + "'"}, "size": {"1"}}
+	data, err := c.read(ctx, "/consumers?"+query.Encode())
+	if err != nil {
+		return false, err
+	}
+	var found struct{ Items []struct{ Name string } }
+	err = json.Unmarshal(data, &found)
+	return len(found.Items) == 1 && found.Items[0].Name == cluster, err
 }
 
 func (c *Client) read(ctx context.Context, path string) ([]byte, error) {
