@@ -4,6 +4,8 @@
 #   docker buildx build --platform linux/amd64,linux/arm64 \
 #     --build-arg VERSION=v0.1.0 --tag registry.example/towline:v0.1.0 --push .
 #
+# The target maestro is another image, of towline-maestro alone: see docs/maestro.md.
+#
 # The builder runs on the platform of the machine that builds, and Go compiles
 # for the other ones: no emulation.
 FROM --platform=$BUILDPLATFORM golang:1.26-bookworm@sha256:b305420a68d0f229d91eb3b3ed9e519fcf2cf5461da4bef997bf927e8c0bfd2b AS build
@@ -24,6 +26,20 @@ RUN --mount=type=cache,target=/go/pkg/mod \
     --mount=type=cache,target=/root/.cache/go-build \
     CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} \
     go build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /out/ ./cmd/towline ./cmd/towline-ui ./cmd/kubectl-towline
+
+FROM build AS build-maestro
+RUN --mount=type=cache,target=/go/pkg/mod \
+    --mount=type=cache,target=/root/.cache/go-build \
+    CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} \
+    go -C cmd/towline-maestro build -trimpath -ldflags "-s -w -X main.version=${VERSION}" -o /out/ .
+
+FROM gcr.io/distroless/static-debian12:nonroot@sha256:d093aa3e30dbadd3efe1310db061a14da60299baff8450a17fe0ccc514a16639 AS maestro
+LABEL org.opencontainers.image.title="towline-maestro" \
+      org.opencontainers.image.description="The Kubernetes API of ManifestWorks that Maestro keeps" \
+      org.opencontainers.image.licenses="Apache-2.0"
+COPY --from=build-maestro /out/towline-maestro /
+USER 65532:65532
+ENTRYPOINT ["/towline-maestro"]
 
 FROM gcr.io/distroless/static-debian12:nonroot@sha256:d093aa3e30dbadd3efe1310db061a14da60299baff8450a17fe0ccc514a16639
 LABEL org.opencontainers.image.title="Towline" \

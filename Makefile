@@ -26,6 +26,8 @@ AGENT ?=
 # More flags for the end-to-end suite, for example
 # E2E_FLAGS='-ginkgo.focus=guestbook'.
 E2E_FLAGS ?=
+# Which specs of it: all but those of works in Maestro.
+E2E_LABELS = '-ginkgo.label-filter=!maestro'
 # The versions of Argo CD that run: the hub has the first, and the clusters have
 # them in turn. Default: 3,2.14, and 3 for the demo.
 ARGOCD ?=
@@ -139,6 +141,8 @@ helms:
 .PHONY: test-unit
 test-unit: helms ## The tests that need no API server.
 	go test -race $$(go list ./... | grep -vE '/towline/(controllers|cmd/kubectl-towline|pkg/ui/hub|deploy/(attacks|commands))$$')
+	go -C cmd/towline-maestro test ./...
+	go -C cmd/towline-maestro test -race ./internal/mirror
 
 # How long to simulate; each seed is another schedule, and SEED the first.
 TIME ?= 1m
@@ -193,15 +197,15 @@ e2e: ## The end-to-end suite: a hub and clusters as local processes.
 	go -C e2e test ./suite/... -count=1 -v -timeout $(E2E_TIMEOUT) -ginkgo.v -ginkgo.no-color -ginkgo.randomize-all $(E2E_LABELS) $(E2E_FLAGS)
 
 .PHONY: e2e-short
-e2e-short: E2E_LABELS := '-ginkgo.label-filter=!long'
+e2e-short: E2E_LABELS := '-ginkgo.label-filter=!long && !maestro'
 e2e-short: e2e ## All of it but the specs that mostly wait: twelve take a third of the time.
 
 .PHONY: e2e-acm
-e2e-acm: E2E_LABELS := '-ginkgo.label-filter=!long && !imports' -towline.profile=acm
+e2e-acm: E2E_LABELS := '-ginkgo.label-filter=!long && !imports && !maestro' -towline.profile=acm
 e2e-acm: e2e ## The same with the chart's profile acm, whose rights must all be used then.
 
 .PHONY: e2e-maestro
-e2e-maestro: E2E_LABELS := '-ginkgo.label-filter=!long' -towline.transport=maestro
+e2e-maestro: E2E_LABELS := '-ginkgo.label-filter=!long && !etcd' -towline.transport=maestro
 e2e-maestro: e2e ## The same with the works in Maestro; Debian's packages postgresql and mosquitto are needed.
 
 # What to let fail: one point alone, as move/kill-after/3; the flows that match; how many points of one fault, 0 for all, and of two.
@@ -248,11 +252,14 @@ lint: ## Static checks of the program and of the end-to-end tests.
 	$(GOLANGCI_LINT) run ./...
 	go -C e2e vet ./...
 	cd e2e && $(GOLANGCI_LINT) run ./...
+	go -C cmd/towline-maestro vet ./...
+	cd cmd/towline-maestro && $(GOLANGCI_LINT) run ./...
 	$(ACTIONLINT)
 
 .PHONY: vulncheck
 vulncheck: ## Look for known vulnerabilities in what the programs call; needs vuln.go.dev.
 	$(GOVULNCHECK) ./...
+	cd cmd/towline-maestro && $(GOVULNCHECK) ./...
 
 .PHONY: lint-fix
 lint-fix: ## Let the linters mend what they can.
@@ -296,10 +303,15 @@ manifests: ## Generate the CRDs, the role, the files of the chart, deploy/instal
 tidy: ## Make go.mod and go.sum say what the code imports.
 	go mod tidy
 	go -C e2e mod tidy
+	go -C cmd/towline-maestro mod tidy
 
 .PHONY: image
 image: ## Build the image IMAGE for PLATFORMS; IMAGE_OUTPUT=--push pushes it.
 	docker buildx build --platform $(PLATFORMS) --build-arg VERSION=$(VERSION) --tag $(IMAGE) $(IMAGE_OUTPUT) .
+
+.PHONY: image-maestro
+image-maestro: ## The same of towline-maestro, for deploy/maestro.
+	docker buildx build --target maestro --platform $(PLATFORMS) --build-arg VERSION=$(VERSION) --tag $(IMAGE) $(IMAGE_OUTPUT) .
 
 .PHONY: install-manifest
 install-manifest: ## Write bin/install.yaml for IMAGE and NAMESPACE, from the chart with HELM_FLAGS.

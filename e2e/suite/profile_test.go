@@ -20,7 +20,7 @@ var profile = flag.String("towline.profile", "ocm", "the chart's profile that To
 var imports = Label("imports")
 
 // acmSpecs are the specs that `make e2e-acm` runs: those of `make test`, but for those of rights that the profile does not have.
-const acmSpecs = "!long && !imports"
+const acmSpecs = "!long && !imports && !maestro"
 
 // chartValues are those that Towline is installed with.
 func chartValues() []string {

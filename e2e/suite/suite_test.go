@@ -78,7 +78,8 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		cluster[c.Name()] = clientOf(&c.ControlPlane)
 	}
 	if *transport == fleet.TransportMaestro {
-		_, err := towline.InstallMaestro(ctx, f)
+		var err error
+		maestro, err = towline.InstallMaestro(ctx, f)
 		Expect(err).NotTo(HaveOccurred())
 	}
 	Expect(towline.InstallChart(ctx, f, chartValues()...)).To(Succeed())

@@ -19,69 +19,119 @@ import (
 // maestroName is the name of the program that serves works of Maestro, of its ServiceAccount, and of its Service.
 const maestroName = "towline-maestro"
 
+// Maestro is a process of towline-maestro.
+type Maestro struct {
+	*fleet.Process
+
+	fleet *fleet.Fleet
+	files servingFiles
+	port  int
+}
+
+// servingFiles are the certificate by which towline-maestro serves, which is its own authority, and its key.
+type servingFiles struct{ cert, key string }
+
 // InstallMaestro puts the works of the hub into Maestro, as docs/maestro.md says: it runs towline-maestro with the rights of
 // deploy/maestro, and has the hub's API server send requests for works there. more are arguments beside those.
-func InstallMaestro(ctx context.Context, f *fleet.Fleet, more ...string) (*fleet.Process, error) {
+func InstallMaestro(ctx context.Context, f *fleet.Fleet, more ...string) (*Maestro, error) {
 	for _, file := range []string{"service_account", "role", "role_binding", "authentication", "lease"} {
 		if err := Apply(ctx, f, &f.Hub.ControlPlane, "deploy/maestro/"+file+".yaml"); err != nil {
 			return nil, err
 		}
 	}
-	p, ca, port, err := runMaestro(ctx, f, more)
+	if err := buildMaestro(ctx, f); err != nil {
+		return nil, err
+	}
+	files, err := writeServingFiles(f)
 	if err != nil {
 		return nil, err
 	}
-	// A pod has a Service with an address. A process is on this machine.
-	service, err := Manifest(f, "deploy/maestro/apiservice.yaml")
-	if err != nil {
+	m := &Maestro{fleet: f, files: files}
+	if err := m.run(ctx, maestroName, true, more); err != nil {
 		return nil, err
 	}
-	service = strings.Replace(service, "    port: 443", fmt.Sprintf("    port: %d\n  caBundle: %s", port, base64.StdEncoding.EncodeToString(ca)), 1)
+	return m, m.Serve(ctx)
+}
+
+// StandBy runs another process, which waits for the one that leads to end.
+func (m *Maestro) StandBy(ctx context.Context, name string) (*Maestro, error) {
+	other := &Maestro{fleet: m.fleet, files: m.files}
+	return other, other.run(ctx, name, false, nil)
+}
+
+// Ready is an error while the process may not serve.
+func (m *Maestro) Ready(ctx context.Context) error {
+	return fleet.HTTPReady(fmt.Sprintf("https://127.0.0.1:%d/readyz", m.port))(ctx)
+}
+
+// Serve has the hub's API server send requests for works to the process. In a cluster, a Service does that once its pod is ready: a process
+// is on this machine.
+func (m *Maestro) Serve(ctx context.Context) error {
+	ca, err := os.ReadFile(m.files.cert)
+	if err != nil {
+		return err
+	}
+	service, err := Manifest(m.fleet, "deploy/maestro/apiservice.yaml")
+	if err != nil {
+		return err
+	}
+	service = strings.Replace(service, "    port: 443", fmt.Sprintf("    port: %d\n  caBundle: %s", m.port, base64.StdEncoding.EncodeToString(ca)), 1)
 	file, err := writeTemp(fmt.Sprintf("{apiVersion: v1, kind: Service, metadata: {name: %s, namespace: %s}, "+
 		"spec: {type: ExternalName, externalName: localhost}}\n---\n", maestroName, Namespace) + service)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer os.Remove(file)
-	if _, err := f.Hub.Kubectl(ctx, "apply", "--server-side", "--force-conflicts", "-f", file); err != nil {
-		return nil, err
+	if _, err := m.fleet.Hub.Kubectl(ctx, "apply", "--server-side", "--force-conflicts", "-f", file); err != nil {
+		return err
 	}
-	_, err = f.Hub.Kubectl(ctx, "wait", "--for=condition=Available", "apiservice/v1.work.open-cluster-management.io", "--timeout=60s")
-	return p, err
+	_, err = m.fleet.Hub.Kubectl(ctx, "wait", "--for=condition=Available", "apiservice/v1.work.open-cluster-management.io", "--timeout=60s")
+	return err
 }
 
-// runMaestro starts towline-maestro, and gives the authority of its certificate and its port.
-func runMaestro(ctx context.Context, f *fleet.Fleet, more []string) (*fleet.Process, []byte, int, error) {
-	binary := filepath.Join(f.Dir(), maestroName)
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", binary, ".")
+func buildMaestro(ctx context.Context, f *fleet.Fleet) error {
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", maestroBinary(f), ".")
 	build.Dir = filepath.Join(Root(), "cmd", maestroName)
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
-		return nil, nil, 0, fmt.Errorf("build %s: %w\n%s", maestroName, err, out)
+		return fmt.Errorf("build %s: %w\n%s", maestroName, err, out)
 	}
+	return nil
+}
+
+func maestroBinary(f *fleet.Fleet) string { return filepath.Join(f.Dir(), maestroName) }
+
+func writeServingFiles(f *fleet.Fleet) (servingFiles, error) {
+	files := servingFiles{filepath.Join(f.Dir(), maestroName+".crt"), filepath.Join(f.Dir(), maestroName+".key")}
 	cert, key, err := certutil.GenerateSelfSignedCertKey(maestroName+"."+Namespace+".svc", []net.IP{net.IPv4(127, 0, 0, 1)}, nil)
 	if err != nil {
-		return nil, nil, 0, err
+		return files, err
 	}
-	certFile, keyFile := filepath.Join(f.Dir(), maestroName+".crt"), filepath.Join(f.Dir(), maestroName+".key")
-	if err := errors.Join(os.WriteFile(certFile, cert, 0o600), os.WriteFile(keyFile, key, 0o600)); err != nil {
-		return nil, nil, 0, err
-	}
-	kubeconfig, err := f.Hub.ServiceAccountKubeconfig(ctx, Namespace, maestroName)
+	return files, errors.Join(os.WriteFile(files.cert, cert, 0o600), os.WriteFile(files.key, key, 0o600))
+}
+
+// run starts the process, and waits until it is ready where it is to lead.
+func (m *Maestro) run(ctx context.Context, name string, lead bool, more []string) error {
+	hub := m.fleet.Hub
+	kubeconfig, err := hub.ServiceAccountKubeconfig(ctx, Namespace, maestroName)
 	if err != nil {
-		return nil, nil, 0, err
+		return err
 	}
-	ports, err := f.FreePorts(1)
+	ports, err := m.fleet.FreePorts(1)
 	if err != nil {
-		return nil, nil, 0, err
+		return err
 	}
-	p, err := f.Run(ctx, fleet.Command{
-		Name: maestroName, Path: binary, Args: append([]string{
-			"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", ports[0]), "--tls-cert-file=" + certFile, "--tls-private-key-file=" + keyFile,
+	m.port = ports[0]
+	command := fleet.Command{
+		Name: name, Path: maestroBinary(m.fleet), Args: append([]string{
+			"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", m.port), "--tls-cert-file=" + m.files.cert, "--tls-private-key-file=" + m.files.key,
 			"--kubeconfig=" + kubeconfig, "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
-			"--maestro-url=" + strings.TrimSuffix(f.Hub.MaestroURL(), "/api/maestro/v1"), "--maestro-grpc=" + f.Hub.MaestroGRPC(), "--maestro-plaintext",
+			"--maestro-url=" + strings.TrimSuffix(hub.MaestroURL(), "/api/maestro/v1"), "--maestro-grpc=" + hub.MaestroGRPC(), "--maestro-plaintext",
 		}, more...),
-		Ready: fleet.HTTPReady(fmt.Sprintf("https://127.0.0.1:%d/readyz", ports[0])),
-	})
-	return p, cert, ports[0], err
+	}
+	if lead {
+		command.Ready = m.Ready
+	}
+	m.Process, err = m.fleet.Run(ctx, command)
+	return err
 }
