@@ -1,0 +1,118 @@
+package deploy_test
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	sigsyaml "sigs.k8s.io/yaml"
+)
+
+// maestroObjects are those of deploy/maestro, by kind, namespace and name.
+func maestroObjects(t *testing.T) map[string][]byte {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "tool", "-modfile=../.ci/tools/go.mod", "kustomize", "build", "maestro").Output()
+	if err != nil {
+		t.Fatalf("kustomize: %v", err)
+	}
+	objects := map[string][]byte{}
+	for _, document := range strings.Split(string(out), "\n---\n") {
+		var u unstructured.Unstructured
+		if err := sigsyaml.Unmarshal([]byte(document), &u.Object); err != nil {
+			t.Fatal(err)
+		}
+		objects[u.GetKind()+" "+u.GetNamespace()+"/"+u.GetName()] = []byte(document)
+	}
+	return objects
+}
+
+func maestroObject[T any](t *testing.T, objects map[string][]byte, name string) T {
+	t.Helper()
+	var out T
+	if objects[name] == nil {
+		t.Fatalf("there is no %s", name)
+	}
+	if err := sigsyaml.UnmarshalStrict(objects[name], &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestMaestroRights: it reads what admission is about, asks who may do what, and changes nothing on the hub but its Lease.
+func TestMaestroRights(t *testing.T) {
+	objects := maestroObjects(t)
+	read := maestroObject[rbacv1.ClusterRole](t, objects, "ClusterRole /towline-maestro")
+	for _, rule := range read.Rules {
+		for _, verb := range rule.Verbs {
+			if !slices.Contains([]string{"get", "list", "watch"}, verb) {
+				t.Errorf("it may %s %v", verb, rule.Resources)
+			}
+		}
+		if slices.Contains(rule.Resources, "*") || slices.Contains(rule.APIGroups, "*") || slices.Contains(rule.Resources, "secrets") {
+			t.Errorf("it may read %v", rule)
+		}
+	}
+	lease := maestroObject[rbacv1.Role](t, objects, "Role argocd/towline-maestro")
+	want := []rbacv1.PolicyRule{
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create"}},
+		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, ResourceNames: []string{"towline-maestro"}, Verbs: []string{"get", "update"}},
+	}
+	if diff := cmp.Diff(want, lease.Rules); diff != "" {
+		t.Errorf("Lease (-want +got):\n%s", diff)
+	}
+	account := []rbacv1.Subject{{Kind: "ServiceAccount", Name: "towline-maestro", Namespace: namespace}}
+	for name, role := range map[string]string{
+		"ClusterRoleBinding /towline-maestro":                           "towline-maestro",
+		"ClusterRoleBinding /towline-maestro:auth-delegator":            "system:auth-delegator",
+		"RoleBinding argocd/towline-maestro":                            "towline-maestro",
+		"RoleBinding kube-system/towline-maestro:authentication-reader": "extension-apiserver-authentication-reader",
+	} {
+		binding := maestroObject[rbacv1.RoleBinding](t, objects, name)
+		if binding.RoleRef.Name != role || !slices.Equal(binding.Subjects, account) {
+			t.Errorf("%s binds %s to %v", name, binding.RoleRef.Name, binding.Subjects)
+		}
+	}
+}
+
+// TestMaestroDoor: the APIService leads to the pods, by a Service and past a NetworkPolicy that choose them.
+func TestMaestroDoor(t *testing.T) {
+	objects := maestroObjects(t)
+	pod := maestroObject[appsv1.Deployment](t, objects, "Deployment argocd/towline-maestro").Spec.Template
+	service := maestroObject[corev1.Service](t, objects, "Service argocd/towline-maestro")
+	policy := maestroObject[networkingv1.NetworkPolicy](t, objects, "NetworkPolicy argocd/towline-maestro")
+	var api struct {
+		Spec struct {
+			Service struct{ Name, Namespace string }
+		}
+	}
+	if err := sigsyaml.Unmarshal(objects["APIService /v1.work.open-cluster-management.io"], &api); err != nil {
+		t.Fatal(err)
+	}
+	container := pod.Spec.Containers[0]
+	for what, good := range map[string]bool{
+		"the Service's selector": cmp.Equal(service.Spec.Selector, pod.Labels),
+		"the policy's selector":  cmp.Equal(policy.Spec.PodSelector.MatchLabels, pod.Labels),
+		"the Service's port":     service.Spec.Ports[0].TargetPort.String() == container.Ports[0].Name,
+		"the policy's port":      policy.Spec.Ingress[0].Ports[0].Port.String() == container.Ports[0].Name,
+		"the APIService":         api.Spec.Service.Name == service.Name && api.Spec.Service.Namespace == service.Namespace,
+		"not root":               *pod.Spec.SecurityContext.RunAsNonRoot,
+		"seccomp":                pod.Spec.SecurityContext.SeccompProfile.Type == "RuntimeDefault",
+		"no escalation":          !*container.SecurityContext.AllowPrivilegeEscalation,
+		"read-only root":         *container.SecurityContext.ReadOnlyRootFilesystem,
+		"no capabilities":        slices.Equal(container.SecurityContext.Capabilities.Drop, []corev1.Capability{"ALL"}),
+		"memory limit":           !container.Resources.Limits.Memory().IsZero(),
+		"no plaintext":           !slices.Contains(container.Args, "--maestro-plaintext"),
+		"one process":            *maestroObject[appsv1.Deployment](t, objects, "Deployment argocd/towline-maestro").Spec.Replicas == 1,
+	} {
+		if !good {
+			t.Errorf("not as it should be: %s", what)
+		}
+	}
+}
