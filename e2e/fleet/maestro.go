@@ -175,9 +175,9 @@ func (p *plane) addConsumer(ctx context.Context, cluster string) error {
 		return fmt.Errorf("adding %s to Maestro: %w", cluster, err)
 	}
 	defer response.Body.Close()
-	// A cluster that is rebuilt is there already.
-	if response.StatusCode != http.StatusCreated && response.StatusCode != http.StatusConflict {
-		answer, _ := io.ReadAll(io.LimitReader(response.Body, 512))
+	answer, _ := io.ReadAll(io.LimitReader(response.Body, 512))
+	// A cluster that is rebuilt is there already; Maestro says so with the status of any failure.
+	if response.StatusCode != http.StatusCreated && !bytes.Contains(answer, []byte("duplicated key")) {
 		return fmt.Errorf("adding %s to Maestro: %s: %s", cluster, response.Status, answer)
 	}
 	return nil
