@@ -11,6 +11,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	"golang.org/x/sync/errgroup"
 	genericserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/component-base/cli/flag"
@@ -50,6 +51,18 @@ func newCommand() *cobra.Command {
 		},
 	}
 	fs := cmd.Flags()
+	addMaestroFlags(fs, &at)
+	serving.AddFlags(fs)
+	logs := goflag.NewFlagSet("klog", goflag.ContinueOnError)
+	klog.InitFlags(logs)
+	fs.AddGoFlag(logs.Lookup("v"))
+	fs.SetNormalizeFunc(flag.WordSepNormalizeFunc)
+	cmd.AddCommand(newMigrate())
+	return cmd
+}
+
+// addMaestroFlags registers the flags that say where Maestro is.
+func addMaestroFlags(fs *pflag.FlagSet, at *maestro.Options) {
 	fs.StringVar(&at.URL, "maestro-url", "", "URL of Maestro's REST server")
 	fs.StringVar(&at.GRPC, "maestro-grpc", "", "host and port of Maestro's gRPC server")
 	fs.StringVar(&at.Source, "source", "towline", "name under which works are written in Maestro; it must stay the same, and only one hub may use it")
@@ -58,12 +71,6 @@ func newCommand() *cobra.Command {
 	fs.StringVar(&at.KeyFile, "maestro-key-file", "", "key of the client certificate for Maestro")
 	fs.StringVar(&at.TokenFile, "maestro-token-file", "", "bearer token for Maestro; it is read again when it has changed")
 	fs.BoolVar(&at.Plaintext, "maestro-plaintext", false, "speak to Maestro without TLS: on one machine, for tests")
-	serving.AddFlags(fs)
-	logs := goflag.NewFlagSet("klog", goflag.ContinueOnError)
-	klog.InitFlags(logs)
-	fs.AddGoFlag(logs.Lookup("v"))
-	fs.SetNormalizeFunc(flag.WordSepNormalizeFunc)
-	return cmd
 }
 
 // run serves until the context ends, or another process leads. Only the one that leads follows Maestro, and is ready.

@@ -1,0 +1,128 @@
+package migrate
+
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// A Verb says what a step does with a work at the place that works are copied to.
+type Verb string
+
+// The verbs.
+const (
+	Create Verb = "create"
+	Update Verb = "update"
+	Remove Verb = "remove"
+	Keep   Verb = "keep" // it is as it should be
+	Wait   Verb = "wait" // something has to end first
+)
+
+// A Step is what has to be done for one work.
+type Step struct {
+	Verb Verb
+
+	// From is the work as it is, and To the work of that name where works are copied to. One of them may be nil.
+	From, To *workv1.ManifestWork
+
+	// Why is the reason to wait.
+	Why string
+}
+
+// Name is that of the step's work.
+func (s *Step) Name() types.NamespacedName {
+	w := s.From
+	if w == nil {
+		w = s.To
+	}
+	return nameOf(w)
+}
+
+func nameOf(w *workv1.ManifestWork) types.NamespacedName {
+	return types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
+}
+
+// Plan is what makes the works at one place the same as those at another, in the order of their names. A work that is only where they
+// are copied to is removed with prune, and waits for a decision without.
+func Plan(from, to []*workv1.ManifestWork, prune bool) []Step {
+	there := make(map[types.NamespacedName]*workv1.ManifestWork, len(to))
+	for _, w := range to {
+		there[nameOf(w)] = w
+	}
+	steps := make([]Step, 0, len(from))
+	for _, w := range from {
+		steps = append(steps, copied(w, there[nameOf(w)]))
+		delete(there, nameOf(w))
+	}
+	for _, w := range there {
+		steps = append(steps, left(w, prune))
+	}
+	slices.SortFunc(steps, func(a, b Step) int { return compareNames(a.Name(), b.Name()) })
+	return steps
+}
+
+// copied is the step for a work that is to be at both places.
+func copied(from, to *workv1.ManifestWork) Step {
+	s := Step{Verb: Keep, From: from, To: to}
+	switch {
+	case !from.DeletionTimestamp.IsZero():
+		s.Verb, s.Why = Wait, "the work is being deleted, and its cluster's agent has not confirmed that yet"
+	case to == nil:
+		s.Verb = Create
+	case !to.DeletionTimestamp.IsZero():
+		s.Verb, s.Why = Wait, "an earlier work of this name is still being deleted there"
+	case !same(from, to):
+		s.Verb = Update
+	}
+	return s
+}
+
+// left is the step for a work that is only where works are copied to.
+func left(w *workv1.ManifestWork, prune bool) Step {
+	s := Step{Verb: Remove, To: w}
+	switch {
+	case !w.DeletionTimestamp.IsZero():
+		s.Verb = Keep // it goes anyway
+	case !prune:
+		s.Verb, s.Why = Wait, "the work is only there: --prune removes what has been deleted since the last copy"
+	}
+	return s
+}
+
+// same tells whether two works ask for the same.
+func same(a, b *workv1.ManifestWork) bool {
+	return apiequality.Semantic.DeepEqual(a.Labels, b.Labels) && apiequality.Semantic.DeepEqual(a.Annotations, b.Annotations) &&
+		apiequality.Semantic.DeepEqual(a.OwnerReferences, b.OwnerReferences) && sameJSON(&a.Spec, &b.Spec)
+}
+
+// sameJSON compares what is written of specs: a database gives manifests back with their keys in another order.
+func sameJSON(a, b *workv1.ManifestWorkSpec) bool {
+	x, err := plain(a)
+	if err != nil {
+		return false
+	}
+	y, err := plain(b)
+	return err == nil && reflect.DeepEqual(x, y)
+}
+
+func plain(spec *workv1.ManifestWorkSpec) (out any, err error) {
+	data, err := json.Marshal(spec)
+	if err == nil {
+		err = json.Unmarshal(data, &out)
+	}
+	return out, err
+}
+
+func compareNames(a, b types.NamespacedName) int {
+	switch {
+	case a.Namespace != b.Namespace && a.Namespace < b.Namespace, a.Namespace == b.Namespace && a.Name < b.Name:
+		return -1
+	case a == b:
+		return 0
+	}
+	return 1
+}
