@@ -24,7 +24,8 @@ exit 0
 // checks are what is done with a command. The programs with nil are others' and are not run: bash has parsed the line.
 var checks = map[string]func([]string) error{
 	"helm": checkHelm, "kubectl": checkKubectl, "make": checkMake, "towline": checkTowline, "go": checkGo,
-	"argocd": nil, "clusteradm": nil, "cosign": nil, "docker": nil, "gh": nil, "git": nil, "install": nil, "jq": nil, "kind": nil,
+	"towline-maestro": checkTowlineMaestro,
+	"argocd":          nil, "clusteradm": nil, "cosign": nil, "docker": nil, "gh": nil, "git": nil, "install": nil, "jq": nil, "kind": nil,
 	"operator-sdk": nil, "sha1sum": nil, "sha256sum": nil, "cut": nil,
 }
 
@@ -128,6 +129,17 @@ func checkTowline(words []string) error {
 	return nil
 }
 
+// checkTowlineMaestro has the program read its arguments, and say what they mean.
+func checkTowlineMaestro(words []string) error {
+	run := exec.Command("go", append([]string{"run", "."}, append(words, "--help")...)...) //nolint:noctx // it prints its help
+	run.Dir = "../cmd/towline-maestro"
+	out, err := run.CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("towline-maestro "+words[0])) {
+		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(out))
+	}
+	return nil
+}
+
 // checkHelm renders what would be installed. Of an upgrade it renders the values that the command names.
 func checkHelm(words []string) error {
 	switch words[0] {
@@ -162,7 +174,7 @@ func checkHelm(words []string) error {
 
 // verbs are kubectl's, with how many words say what each of them does.
 var verbs = map[string]int{
-	"annotate": 1, "apply": 1, "create": 2, "delete": 1, "describe": 1, "get": 1, "label": 1, "patch": 1, "rollout": 2, "scale": 1, "wait": 1,
+	"annotate": 1, "apply": 1, "create": 2, "delete": 1, "describe": 1, "get": 1, "label": 1, "logs": 1, "patch": 1, "rollout": 2, "scale": 1, "wait": 1,
 }
 
 // kubectlFlags are those that the documentation may use, and whether a word follows them.
