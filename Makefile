@@ -32,6 +32,9 @@ E2E_LABELS = '-ginkgo.label-filter=!maestro'
 # them in turn. Default: 3,2.14, and 3 for the demo.
 ARGOCD ?=
 export TOWLINE_FLEET_ARGOCD = $(ARGOCD)
+# Where the works of the demo and of fleet-up are: in the hub's etcd, or in
+# Maestro, which needs Debian's packages postgresql and mosquitto.
+TRANSPORT ?= hub
 E2E_TIMEOUT ?= 80m
 ENVTEST_TIMEOUT ?= 25m
 # The size of `make bench`, and more of its flags, for example
@@ -74,11 +77,11 @@ help: ## List the targets.
 
 .PHONY: demo
 demo: ## Run a hub and two clusters here, and the guestbook on them, until Ctrl-C.
-	$(call until_interrupted,demo)
+	$(call until_interrupted,demo,--transport=$(TRANSPORT))
 
 .PHONY: fleet-up
 fleet-up: ## Start a hub and two clusters, without Towline.
-	$(call until_interrupted,fleet,up)
+	$(call until_interrupted,fleet,up --transport=$(TRANSPORT))
 
 .PHONY: fleet-down
 fleet-down: ## Stop them.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 	"os/signal"
@@ -22,9 +23,11 @@ func main() { os.Exit(run()) }
 
 // run is the exit code: 130 after Ctrl-C before all was up, as a shell would have it.
 func run() int {
+	transport := flag.String("transport", fleet.TransportHub, "where the works are: hub (in its etcd) or maestro")
+	flag.Parse()
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
-	err := demo(ctx)
+	err := demo(ctx, *transport)
 	switch {
 	case err == nil:
 		return 0
@@ -36,15 +39,21 @@ func run() int {
 	return 1
 }
 
-func demo(ctx context.Context) error {
+func demo(ctx context.Context, transport string) error {
 	f, err := fleet.Start(ctx, fleet.Options{
-		Clusters: fleet.ClusterNames(2), Progress: os.Stdout,
+		Clusters: fleet.ClusterNames(2), Progress: os.Stdout, Transport: transport,
 		ArgoCD: fleet.ArgoCDOr("3"), // one version is built sooner than two
 	})
 	if err != nil {
 		return err
 	}
 	defer f.Stop()
+	if transport == fleet.TransportMaestro {
+		say("Have the hub's API server ask towline-maestro for ManifestWorks: they are in Maestro (" + f.Hub.MaestroURL() + ")")
+		if _, err := towline.InstallMaestro(ctx, f); err != nil {
+			return err
+		}
+	}
 	say("Install Towline on the hub, and the rights of example/managed on the clusters")
 	if err := towline.Install(ctx, f); err != nil {
 		return err
