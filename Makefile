@@ -195,6 +195,10 @@ test-fleet: ## The tests of the fleet program itself, on real fleets.
 test-maestro: ## A fleet whose works are in Maestro; Debian's packages postgresql and mosquitto are needed.
 	TOWLINE_MAESTRO_TEST=1 go -C e2e test ./fleet -run '^TestMaestro$$' -count=1 -v -timeout 30m
 
+.PHONY: test-migration
+test-migration: ## Move the works of a fleet from the hub's etcd to Maestro and back, while Applications run; it needs them too.
+	TOWLINE_MAESTRO_TEST=1 go -C e2e test ./migration -count=1 -v -timeout 30m
+
 .PHONY: e2e
 e2e: ## The end-to-end suite: a hub and clusters as local processes.
 	go -C e2e test ./suite/... -count=1 -v -timeout $(E2E_TIMEOUT) -ginkgo.v -ginkgo.no-color -ginkgo.randomize-all $(E2E_LABELS) $(E2E_FLAGS)

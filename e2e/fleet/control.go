@@ -32,6 +32,8 @@ const (
 	actLeave   = "leave"
 	actHubArgo = "hub-argocd"
 	actCommits = "commit-server"
+	actMaestro = "maestro"
+	actSource  = "source"
 )
 
 // localControl asks the supervisor of this process.
@@ -55,13 +57,15 @@ func (c localControl) act(ctx context.Context, action, plane, what string) error
 		return c.s.addCluster(ctx, plane)
 	case actLeave:
 		return c.s.removeCluster(ctx, plane)
-	case actRebuild, actImport, actCommits:
-		return c.s.clusterAction(ctx, action, plane)
+	case actMaestro:
+		return c.s.addMaestro(ctx)
+	case actRebuild, actImport, actCommits, actSource:
+		return c.s.clusterAction(ctx, action, plane, what)
 	}
 	return fmt.Errorf("a fleet cannot %q", action)
 }
 
-func (s *supervisor) clusterAction(ctx context.Context, action, name string) error {
+func (s *supervisor) clusterAction(ctx context.Context, action, name, what string) error {
 	for _, cluster := range s.clusters {
 		if cluster.name != name {
 			continue
@@ -71,6 +75,8 @@ func (s *supervisor) clusterAction(ctx context.Context, action, name string) err
 			return cluster.rebuild(ctx)
 		case actCommits:
 			return cluster.startCommitServer(ctx)
+		case actSource:
+			return cluster.changeSource(ctx, what)
 		}
 		return cluster.importAgain(ctx)
 	}

@@ -146,7 +146,7 @@ func (p *plane) brokerConfig(who, cluster string) (string, error) {
 
 // workSource gives the arguments by which a cluster's work agent finds its works.
 func (p *plane) workSource(ctx context.Context, hubConfig string) ([]string, error) {
-	if p.opts.Transport != TransportMaestro {
+	if p.transport != TransportMaestro {
 		return []string{"--hub-kubeconfig=" + hubConfig, "--workload-source-config=" + hubConfig}, nil
 	}
 	if err := p.hub.addConsumer(ctx, p.name); err != nil {

@@ -34,6 +34,8 @@ type plane struct {
 	redis  *redisServer
 	// registers is set for a cluster that joins by itself.
 	registers bool
+	// transport is where its work agent fetches works.
+	transport string
 
 	portsMu sync.Mutex
 	ports   map[string]int
@@ -44,7 +46,7 @@ func (s *supervisor) newPlane(name string) (*plane, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &plane{supervisor: s, name: name, argo: s.opts.argoCDOn(name), ca: ca, ports: map[string]int{}}, nil
+	return &plane{supervisor: s, name: name, argo: s.opts.argoCDOn(name), ca: ca, transport: s.opts.Transport, ports: map[string]int{}}, nil
 }
 
 // port gives the port for a purpose: the same one each time it is asked for.

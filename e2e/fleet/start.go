@@ -55,9 +55,7 @@ func (s *supervisor) prepare(ctx context.Context) (err error) {
 	if _, err := gitBackend(ctx); err != nil {
 		return err
 	}
-	builder := Builder{
-		CacheDir: s.opts.CacheDir, SourceDir: s.opts.SourceDir, ArgoCD: s.opts.ArgoCD, Transport: s.opts.Transport, Progress: s.opts.Progress,
-	}
+	builder := s.builder()
 	if s.programs, err = builder.Build(ctx); err != nil {
 		return err
 	}
@@ -74,6 +72,13 @@ func (s *supervisor) prepare(ctx context.Context) (err error) {
 		s.stop(true)
 	}
 	return err
+}
+
+// builder compiles what the fleet's options ask for.
+func (s *supervisor) builder() *Builder {
+	return &Builder{
+		CacheDir: s.opts.CacheDir, SourceDir: s.opts.SourceDir, ArgoCD: s.opts.ArgoCD, Transport: s.opts.Transport, Progress: s.opts.Progress,
+	}
 }
 
 func (s *supervisor) createPlanes() (err error) {

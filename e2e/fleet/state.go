@@ -17,9 +17,11 @@ type Status struct {
 	Git        string     `json:"git,omitempty"`
 	ArgoCD     string     `json:"argocd,omitempty"`
 	// Maestro is the root of Maestro's REST API, and MaestroGRPC the address of its gRPC server, where there is Maestro.
-	Maestro     string        `json:"maestro,omitempty"`
-	MaestroGRPC string        `json:"maestroGRPC,omitempty"`
-	Planes      []PlaneStatus `json:"planes"`
+	Maestro     string `json:"maestro,omitempty"`
+	MaestroGRPC string `json:"maestroGRPC,omitempty"`
+	// Broker is the address of the MQTT broker that Maestro and the work agents meet at.
+	Broker string        `json:"broker,omitempty"`
+	Planes []PlaneStatus `json:"planes"`
 }
 
 // A PlaneStatus describes the hub or a managed cluster.
@@ -67,8 +69,8 @@ func (s *supervisor) status() Status {
 	if s.hub != nil && !s.opts.HubControlPlaneOnly {
 		status.ArgoCD = "http://" + s.hub.address("argocd-server")
 	}
-	if s.hub != nil && s.opts.Transport == TransportMaestro {
-		status.Maestro, status.MaestroGRPC = s.hub.maestroURL(), s.hub.address("maestro-grpc-server")
+	if s.hub != nil && s.runsMaestro() {
+		status.Maestro, status.MaestroGRPC, status.Broker = s.hub.maestroURL(), s.hub.address("maestro-grpc-server"), s.hub.address("mosquitto")
 	}
 	return status
 }

@@ -19,6 +19,9 @@ import (
 // maestroName is the name of the program that serves works of Maestro, of its ServiceAccount, and of its Service.
 const maestroName = "towline-maestro"
 
+// worksAPI is the APIService that says who serves ManifestWorks.
+const worksAPI = "v1.work.open-cluster-management.io"
+
 // Maestro is a process of towline-maestro.
 type Maestro struct {
 	*fleet.Process
@@ -34,6 +37,18 @@ type servingFiles struct{ cert, key string }
 // InstallMaestro puts the works of the hub into Maestro, as docs/maestro.md says: it runs towline-maestro with the rights of
 // deploy/maestro, and has the hub's API server send requests for works there. more are arguments beside those.
 func InstallMaestro(ctx context.Context, f *fleet.Fleet, more ...string) (*Maestro, error) {
+	m, err := PrepareMaestro(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.Run(ctx, more...); err != nil {
+		return nil, err
+	}
+	return m, m.Serve(ctx)
+}
+
+// PrepareMaestro builds towline-maestro and gives it the rights of deploy/maestro.
+func PrepareMaestro(ctx context.Context, f *fleet.Fleet) (*Maestro, error) {
 	for _, file := range []string{"service_account", "role", "role_binding", "authentication", "lease"} {
 		if err := Apply(ctx, f, &f.Hub.ControlPlane, "deploy/maestro/"+file+".yaml"); err != nil {
 			return nil, err
@@ -46,11 +61,12 @@ func InstallMaestro(ctx context.Context, f *fleet.Fleet, more ...string) (*Maest
 	if err != nil {
 		return nil, err
 	}
-	m := &Maestro{fleet: f, files: files}
-	if err := m.run(ctx, maestroName, true, more); err != nil {
-		return nil, err
-	}
-	return m, m.Serve(ctx)
+	return &Maestro{fleet: f, files: files}, nil
+}
+
+// Run starts the process. Nobody asks it for works before Serve. more are arguments beside those of its Deployment.
+func (m *Maestro) Run(ctx context.Context, more ...string) error {
+	return m.run(ctx, maestroName, true, more)
 }
 
 // StandBy runs another process, which waits for the one that leads to end.
@@ -85,7 +101,7 @@ func (m *Maestro) Serve(ctx context.Context) error {
 	if _, err := m.fleet.Hub.Kubectl(ctx, "apply", "--server-side", "--force-conflicts", "-f", file); err != nil {
 		return err
 	}
-	_, err = m.fleet.Hub.Kubectl(ctx, "wait", "--for=condition=Available", "apiservice/v1.work.open-cluster-management.io", "--timeout=60s")
+	_, err = m.fleet.Hub.Kubectl(ctx, "wait", "--for=condition=Available", "apiservice/"+worksAPI, "--timeout=60s")
 	return err
 }
 
@@ -126,8 +142,7 @@ func (m *Maestro) run(ctx context.Context, name string, lead bool, more []string
 		Name: name, Path: maestroBinary(m.fleet), Args: append([]string{
 			"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", m.port), "--tls-cert-file=" + m.files.cert, "--tls-private-key-file=" + m.files.key,
 			"--kubeconfig=" + kubeconfig, "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
-			"--maestro-url=" + strings.TrimSuffix(hub.MaestroURL(), "/api/maestro/v1"), "--maestro-grpc=" + hub.MaestroGRPC(), "--maestro-plaintext",
-		}, more...),
+		}, append(ofMaestro(m.fleet), more...)...),
 	}
 	if lead {
 		command.Ready = m.Ready
