@@ -26,7 +26,7 @@ func maestroObjects(t *testing.T, folder string) map[string][]byte {
 		t.Fatalf("kustomize: %v", err)
 	}
 	objects := map[string][]byte{}
-	for _, document := range strings.Split(string(out), "\n---\n") {
+	for _, document := range strings.SplitSeq(string(out), "\n---\n") {
 		var u unstructured.Unstructured
 		if err := sigsyaml.Unmarshal([]byte(document), &u.Object); err != nil {
 			t.Fatal(err)
@@ -65,7 +65,10 @@ func TestMaestroRights(t *testing.T) {
 	lease := maestroObject[rbacv1.Role](t, objects, "Role argocd/towline-maestro")
 	want := []rbacv1.PolicyRule{
 		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, Verbs: []string{"create"}},
-		{APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, ResourceNames: []string{"towline-maestro"}, Verbs: []string{"get", "update"}},
+		{
+			APIGroups: []string{"coordination.k8s.io"}, Resources: []string{"leases"}, ResourceNames: []string{"towline-maestro"},
+			Verbs: []string{"get", "update"},
+		},
 	}
 	if diff := cmp.Diff(want, lease.Rules); diff != "" {
 		t.Errorf("Lease (-want +got):\n%s", diff)

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 )
 
 const (
@@ -46,6 +47,7 @@ func (p *plane) startPostgres(ctx context.Context) error {
 		"-c", "unix_socket_directories=", "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
 	return p.run(ctx, spec{
 		owner: p.name, name: "postgres", path: path, args: args, env: env, layer: layerStore, restart: true,
+		end: syscall.SIGINT, // at SIGTERM it waits for its clients to leave
 		ready: func(ctx context.Context) error {
 			out, err := exec.CommandContext(ctx, isReady, "-h", host, "-p", port, "-d", postgresDatabase, "-U", postgresUser).CombinedOutput()
 			if err != nil {

@@ -22,6 +22,8 @@ type spec struct {
 	ready probe
 	// restart brings the process back when it ends by itself, as a kubelet would.
 	restart bool
+	// end is the signal that asks for the end; SIGTERM if there is none.
+	end syscall.Signal
 	// timeout bounds the wait for ready, grace the wait for the end.
 	timeout, grace time.Duration
 }
@@ -154,9 +156,12 @@ func (p *process) halt() {
 		return
 	}
 	p.mu.Lock()
-	pid, reaped := p.cmd.Process.Pid, p.reaped
+	pid, reaped, end := p.cmd.Process.Pid, p.reaped, p.spec.end
 	p.mu.Unlock()
-	_ = syscall.Kill(pid, syscall.SIGTERM)
+	if end == 0 {
+		end = syscall.SIGTERM
+	}
+	_ = syscall.Kill(pid, end)
 	select {
 	case <-reaped:
 		return
