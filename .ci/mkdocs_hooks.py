@@ -7,6 +7,12 @@ import shutil
 
 REPOSITORY = "https://github.com/towline-io/towline/blob/main/"
 MERMAID = "assets/mermaid.min.js"
+# Wide enough for a line of code, and for a table with names in whole.
+STYLE = """<style>
+.md-grid { max-width: 78rem }
+.md-typeset td code { word-break: normal }
+.md-nav__link { overflow-wrap: anywhere }
+</style>"""
 LINK = re.compile(r"\]\(((?:\.\./)+[^)\s]*)\)")
 
 
@@ -23,7 +29,8 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def on_post_page(output, page, config):
-    """Has a page with a picture load the program that draws it from the site. The theme would fetch it from unpkg.com."""
+    """Makes pages wider. A page with a picture loads the program that draws it from the site. The theme would fetch it from unpkg.com."""
+    output = output.replace("</head>", f"{STYLE}</head>", 1)
     if 'class="mermaid"' not in output:
         return output
     script = posixpath.relpath(MERMAID, posixpath.dirname(page.url) or ".")
