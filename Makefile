@@ -136,10 +136,11 @@ PUBLISHED = $(ENVTEST) -run '^TestAggregation|^TestReport|^TestNoReport|^TestGit
 test-published: ## All tests against an API server, with the CRDs that other products bring in place of Towline's.
 	$(ENVTEST) ./controllers -published-crds
 
-# Both versions that render the chart in its tests, built before the time of a test runs.
+# Both versions that render the chart in its tests, and helm-unittest, built before the time of a test runs.
 .PHONY: helms
 helms:
 	for version in helm3 helm4; do go tool -n -modfile=.ci/tools/$$version/go.mod helm > /dev/null || exit; done
+	go tool -n -modfile=.ci/tools/helm-unittest/go.mod helm-unittest > /dev/null
 
 .PHONY: test-unit
 test-unit: helms ## The tests that need no API server.

@@ -29,12 +29,14 @@ var helms = []string{"helm3", "helm4"}
 var placeholder = []string{"--set=image.repository=towline", "--set=image.tag=latest"}
 
 // programs are where the versions of Helm are. To ask Go for one takes longer than what it does.
-var programs = map[string]func() (string, error){"helm3": built("helm3"), "helm4": built("helm4")}
+var programs = map[string]func() (string, error){
+	"helm3": built("helm3", "helm"), "helm4": built("helm4", "helm"), "helm-unittest": built("helm-unittest", "helm-unittest"),
+}
 
-// built has Go build a version of Helm, once.
-func built(version string) func() (string, error) {
+// built has Go build a tool of a folder of .ci/tools, once.
+func built(folder, tool string) func() (string, error) {
 	return sync.OnceValues(func() (string, error) {
-		out, err := exec.CommandContext(context.Background(), "go", "tool", "-n", "-modfile=../.ci/tools/"+version+"/go.mod", "helm").Output()
+		out, err := exec.CommandContext(context.Background(), "go", "tool", "-n", "-modfile=../.ci/tools/"+folder+"/go.mod", tool).Output()
 		return strings.TrimSpace(string(out)), err
 	})
 }
@@ -269,4 +271,13 @@ func TestChartRefuses(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestChartUnits runs the unit tests of the chart, which say what a reader of its values expects.
+func TestChartUnits(t *testing.T) {
+	out, err := helm(t, "helm-unittest", "--strict", "--color=false", "chart")
+	if err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+	t.Logf("%s", out)
 }
