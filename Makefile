@@ -341,6 +341,8 @@ ADDON = $(or $(patsubst %/,%,$(dir $(wildcard deploy/overlays/$(OVERLAY)/addon/k
 
 .PHONY: addon-manifest
 addon-manifest: ## Write bin/addon.yaml, the add-ons for the hub, for IMAGE and OVERLAY; AGENT=placement puts the agent on all clusters.
+	@[[ -n "$(OVERLAY)" && -d deploy/overlays/$(OVERLAY) ]] || { echo "OVERLAY=$(OVERLAY) is no folder of deploy/overlays" >&2; exit 1; }
+	@[[ "$(AGENT)" =~ ^(placement)?$$ ]] || { echo "AGENT=$(AGENT) is neither placement nor empty" >&2; exit 1; }
 	rm -rf bin/addon-manifest
 	mkdir -p bin/addon-manifest
 	cd bin/addon-manifest && \

@@ -241,15 +241,16 @@ func TestChartRefuses(t *testing.T) {
 		args []string
 		says []string
 	}{
-		"no image":            {[]string{"--set=image.repository="}, []string{"image.repository is empty: no image is published"}},
-		"another profile":     {[]string{"--set=profile=openshift"}, []string{"profile", "'ocm', 'acm'"}},
-		"a misspelt key":      {[]string{"--set=lifecycle.onRevoke=delete"}, []string{"lifecycle", "additional properties 'onRevoke' not allowed"}},
-		"a flag of old":       {[]string{"--set=onRevocation=delete"}, []string{"additional properties 'onRevocation' not allowed"}},
-		"other CRDs":          {[]string{"--set=crds.enabled=some"}, []string{"crds/enabled", "'all', 'own', 'none'"}},
-		"a digest without it": {[]string{"--set=image.digest=abc"}, []string{"image/digest", "sha256"}},
-		"a tag in the name":   {[]string{"--set=image.repository=a@sha256:b"}, []string{"image/repository"}},
-		"memory in GB":        {[]string{"--set=memory.limit=2GB"}, []string{"memory/limit", "(Mi|Gi)"}},
-		"an argument":         {[]string{"--set=extraArgs={log-level=debug}"}, []string{"extraArgs/0", "^--"}},
+		"no image":             {[]string{"--set=image.repository="}, []string{"image.repository is empty: no image is published"}},
+		"another profile":      {[]string{"--set=profile=openshift"}, []string{"profile", "'ocm', 'acm'"}},
+		"a misspelt key":       {[]string{"--set=lifecycle.onRevoke=delete"}, []string{"lifecycle", "additional properties 'onRevoke' not allowed"}},
+		"a flag of old":        {[]string{"--set=onRevocation=delete"}, []string{"additional properties 'onRevocation' not allowed"}},
+		"other CRDs":           {[]string{"--set=crds.enabled=some"}, []string{"crds/enabled", "'all', 'own', 'none'"}},
+		"a digest without it":  {[]string{"--set=image.digest=abc"}, []string{"image/digest", "sha256"}},
+		"a digest in the name": {[]string{"--set=image.repository=a@sha256:b"}, []string{"image/repository"}},
+		"a tag in the name":    {[]string{"--set=image.repository=registry.example:5000/a:b"}, []string{"image/repository"}},
+		"memory in GB":         {[]string{"--set=memory.limit=2GB"}, []string{"memory/limit", "(Mi|Gi)"}},
+		"an argument":          {[]string{"--set=extraArgs={log-level=debug}"}, []string{"extraArgs/0", "^--"}},
 		"a pair of namespaces": {
 			[]string{"--set=authorization.allowedAppNamespaces={team-a}"}, []string{"authorization/allowedAppNamespaces/0", "^[^=,]+=[^=,]+$"},
 		},
