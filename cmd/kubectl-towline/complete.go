@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -83,4 +84,14 @@ func (o *options) names(cmd *cobra.Command, kind schema.GroupVersionKind) []stri
 		out[i] = list.Items[i].Name
 	}
 	return out
+}
+
+// oneName wants a command to be given one name, and says of what.
+func oneName(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return fmt.Errorf("name %s, and only one: %s --help", what, cmd.CommandPath())
+		}
+		return nil
+	}
 }

@@ -41,7 +41,7 @@ func newStatusCommand(o *options) *cobra.Command {
 		Example: "  kubectl towline status -n argocd guestbook-app-set\n\n" +
 			"  # In a pipeline: wait until every cluster has the commit. Without --revision, the command may end before the rollout begins\n" +
 			"  kubectl towline status -n argocd guestbook-app-set -w --timeout 10m --revision \"$(git rev-parse HEAD)\"",
-		Args:              cobra.ExactArgs(1),
+		Args:              oneName("an ApplicationSet"),
 		RunE:              func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), args[0]) },
 		ValidArgsFunction: one(o.complete(applicationSetKind)),
 	}

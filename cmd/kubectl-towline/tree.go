@@ -37,7 +37,7 @@ func newTreeCommand(o *options) *cobra.Command {
 			"Applications, and their resources with their health.\n\nIf both have the same name, appset/NAME means the ApplicationSet.",
 		Example: "  kubectl towline tree -n argocd guestbook-app-set --problems\n\n" +
 			"  kubectl towline tree -n argocd cluster1-guestbook-app --compact",
-		Args:              cobra.ExactArgs(1),
+		Args:              oneName("an Application or an ApplicationSet"),
 		RunE:              func(cmd *cobra.Command, args []string) error { return t.run(cmd.Context(), args[0]) },
 		ValidArgsFunction: one(o.complete(applicationKind, applicationSetKind)),
 	}

@@ -39,7 +39,7 @@ func newWhyCommand(o *options) *cobra.Command {
 			"  kubectl towline why -n argocd cluster1-guestbook-app\n\n" +
 			"  # Why has the ApplicationSet no Application on cluster7?\n" +
 			"  kubectl towline why -n argocd guestbook-app-set --cluster cluster7",
-		Args: cobra.ExactArgs(1),
+		Args: oneName("an Application or an ApplicationSet"),
 		RunE: func(cmd *cobra.Command, args []string) error { return w.run(cmd.Context(), args[0]) },
 
 		ValidArgsFunction: one(o.complete(applicationKind, applicationSetKind)),
