@@ -1,21 +1,21 @@
-// Package agent is what runs on a managed cluster: it tells the hub of each Application that came from there, in an
-// ApplicationReport in the cluster's own namespace on the hub.
+// Package agent runs on a managed cluster. It reports each Application that came from the hub, in an ApplicationReport in the
+// cluster's own namespace on the hub.
 //
-// It follows the cluster's Applications and writes one report for each that changed, at most every 200 ms. It keeps
-// no queue of reports: what waits is an Application's name, and what is written is what the Application looks like
-// by then. So a hub that cannot be reached for hours costs nothing, and afterwards each report is written once.
+// It follows the cluster's Applications and writes one report for each Application that changed, at most every 200 ms. It queues
+// names of Applications and not reports: it writes what the Application looks like at the time of the write. So it needs no
+// memory for a hub that cannot be reached for hours, and afterwards writes each report once.
 //
-// The marks on a cluster's Application are anyone's to copy there. Of several with the same mark, one is reported, and the
-// hub believes a report only on the Application that it has sent. The agent reads no ManifestWork: the hub makes that the
-// owner of its report.
+// Anyone on the cluster can copy the marks of an Application. If several Applications have the same mark, the agent reports one
+// of them, and the hub accepts a report only about the Application that it has sent. The agent reads no ManifestWork: the hub
+// makes the ManifestWork the owner of its report.
 //
-// An Argo CD that stands still changes nothing on its Applications. The agent tells the hub once when an Application was
-// not compared for long, and once when it was: that Argo CD compares in time costs the hub nothing.
+// An Argo CD that stands still changes nothing on its Applications. The agent reports once that an Application was not compared
+// for long, and once that it was compared again. As long as Argo CD compares in time, the agent writes nothing about it.
 //
-// With Options.ArgoCDTree it also reports the live resources that the cluster's Argo CD knows: what is in Git, and the ReplicaSets, Pods
-// and so on that come of it. Argo CD keeps them in its Redis and says there when they change. The agent listens to that one channel
-// and polls nothing; a tree is read when a report is made, at most every five seconds for changes of live resources alone. A Redis that
-// is away costs the reports their live resources and nothing else.
+// With Options.ArgoCDTree it also reports the live resources that the cluster's Argo CD knows: those in Git, and what they have
+// made, such as ReplicaSets and Pods. Argo CD keeps them in its Redis and announces changes there. The agent listens to this one
+// channel and does not poll. It reads a tree when it makes a report, and at most every five seconds if only live resources
+// change. While Redis does not answer, the reports have no live resources.
 //
-// It never changes anything on its cluster, and never deletes: reports go with their ManifestWorks.
+// It never changes anything on its cluster, and never deletes: reports are deleted with their ManifestWorks.
 package agent

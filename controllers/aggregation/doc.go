@@ -1,17 +1,15 @@
-// Package aggregation keeps one MulticlusterApplicationSetReport for every ApplicationSet that has pull Applications:
-// the arrow from what is known of each cluster to the one object that people look at.
+// Package aggregation keeps one MulticlusterApplicationSetReport for every ApplicationSet that has Applications for pull: the
+// arrow from the sources of each cluster to the one object that people look at.
 //
-// Events say which Application of which set has changed. A reconcile looks at the changed Applications of one set,
-// puts their rows into what is kept of the set, and writes the report if that makes it say something else. Nothing is
-// looked at again that has not changed, and the events that come within a window, which grows with the report, make
-// one write.
+// Events say which Application of which set has changed. A reconcile reads the changed Applications of one set, updates their
+// rows in memory, and writes the report if its content changes. It reads nothing that has not changed. Events that arrive within
+// a window make one write; the window grows with the size of the report.
 //
-// What is kept in memory is a cache. After a restart it is made anew from the Applications, from the inventory, and
-// from the report itself: what no source has told of since stays as the report has it. Of reports only metadata is
-// watched; the whole is read when it is not known what it says, which is at the start and after somebody else wrote
-// it.
+// The memory is a cache. After a restart it is built again from the Applications, from the sources, and from the report itself:
+// what no source has reported since the restart stays as the report has it. The watch of reports holds metadata only. A report is
+// read in full if its content is not known: at the start, and after somebody else wrote it.
 //
-// It writes reports and nothing else. A report is owned by its ApplicationSet and goes with it. None is made while that is
-// not there, also when Applications of it are. It goes as well when the API server, not the cache, says that no Application
-// of the set is left. One that somebody keeps in Git, for an Argo CD that counts its health, stays and says so.
+// It writes only reports. The ApplicationSet owns its report. Without the ApplicationSet there is no report, even if there are
+// Applications of it. The report is also deleted when the API server, not the cache, says that the set has no Application any
+// more. A report that somebody keeps in Git, for an Argo CD that reads its health, stays, and says that there are none.
 package aggregation

@@ -1,14 +1,15 @@
 // Package propagation turns hub Applications into ManifestWorks: the arrow from the hub to the cluster.
 //
-// A reconcile looks at one Application. It observes (observe*.go: all reads), has package delivery decide (no reads, no writes),
-// and applies the plan (apply.go: all writes). What becomes of an Application, and why something waits, is to be read in
-// delivery.Decide and delivery.Gates alone.
+// A reconcile handles one Application. It observes (observe*.go: all reads), lets package delivery decide (no reads, no writes),
+// and applies the plan (apply.go: all writes). delivery.Decide and delivery.Gates alone say what happens to an Application, and
+// why something waits.
 //
-// It writes ManifestWorks, Argo CD's finalizers on hub Applications that are being deleted, what they ask of Argo CD
-// once that has been dealt with, and of the conditions in their status one at a time: what is wrong
-// (PropagationError, PropagationForbiddenError), or what takes its time or holds (PausedWarning, ReleaseWarning,
-// MoveWarning, DeletionWarning); and RefreshTimeoutWarning. It never writes a spec or a label of an Application.
+// It writes ManifestWorks. On hub Applications it removes Argo CD's finalizers during a deletion, and requests of users once they
+// are handled. It sets one condition at a time: an error (PropagationError, PropagationForbiddenError), or something that waits
+// (PausedWarning, ReleaseWarning, MoveWarning, DeletionWarning); and RefreshTimeoutWarning. It never writes a spec or a label of
+// an Application.
 //
-// Nothing is deleted on doubt: a plan that destroys something is made twice, the second time from what the API server, not the
-// cache, has, and is applied only if both come to the same; each deletion is bound to the UID and the version that were read.
+// It deletes nothing in doubt. A plan that destroys something is made twice, the second time with facts from the API server
+// instead of the cache, and is applied only if both plans are the same. Each deletion is bound to the UID and the version that
+// were read.
 package propagation

@@ -1,14 +1,14 @@
-// Package resourcetree shows in Argo CD's cache on the hub what the Applications for pull consist of: the arrow from
-// what is known of a cluster's resources to the Redis that argocd-server reads. --argocd-redis names it;
-// otherwise it is found by Argo CD's own objects.
+// Package resourcetree writes the resources of Applications for pull into Argo CD's cache on the hub: the arrow from the status
+// of an Application to the Redis that argocd-server reads. --argocd-redis names this Redis; otherwise Towline finds it by Argo
+// CD's own objects.
 //
-// It follows the status of hub Applications, writes the entry of one whose resources have changed, renews entries
-// before they expire, and removes those that it wrote when their Application ends or is not for pull any more. An
-// Application of which no resources are known has no entry. Redis is asked for nothing that is known here to be there,
-// but for one thing: a refresh asked for on the hub may mean that argocd-server has missed the entry.
+// It follows the status of hub Applications. It writes the entry of an Application whose resources have changed, renews entries
+// before they expire, and removes its entries when their Application is deleted or is not for pull any more. An Application
+// without known resources has no entry. It does not ask Redis for entries that it has written itself, with one exception: a
+// refresh requested on the hub may mean that argocd-server did not find the entry.
 //
-// A Redis that is away is one failure that is told once; everything waits some seconds then and is tried again. Nothing
-// else depends on it, and nothing else waits for this package: it has workers of its own.
+// If Redis does not answer, this is reported once, and everything is tried again after some seconds. Nothing else depends on it
+// or waits for it: the package has its own workers.
 //
-// See pkg/tree for what an entry is, and for why it cannot be used to do anything but show.
+// Package pkg/tree says what an entry is, and why users can only look at it.
 package resourcetree
