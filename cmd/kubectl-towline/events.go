@@ -72,7 +72,7 @@ func (e *eventsOptions) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if e.watch && e.output != "table" && e.output != "wide" {
-		return fmt.Errorf("-w appends lines: leave --output %s away, or -w", e.output)
+		return fmt.Errorf("-w works only with lines: leave out --output %s, or -w", e.output)
 	}
 	about := func(*saidEvent) bool { return true }
 	if len(args) > 0 {

@@ -65,7 +65,7 @@ func (o *statusOptions) run(ctx context.Context, arg string) error {
 	case kind == applicationKind:
 		return fmt.Errorf("status shows an ApplicationSet: of one Application, kubectl towline why %s shows more", name)
 	case o.watch && o.output != "table" && o.output != "wide":
-		return fmt.Errorf("-w follows a table: leave --output %s away, or -w", o.output)
+		return fmt.Errorf("-w works only with a table: leave out --output %s, or -w", o.output)
 	}
 	namespace, err := o.namespace()
 	if err != nil {

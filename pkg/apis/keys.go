@@ -5,8 +5,8 @@ const Group = "apps.open-cluster-management.io"
 
 // Labels.
 const (
-	// LabelPull marks an Application as one to deliver through a ManifestWork. Any value that
-	// strconv.ParseBool takes for true selects it. Works carry it too, always with the value "true".
+	// LabelPull marks an Application that Towline delivers through a ManifestWork. Any value that strconv.ParseBool reads as
+	// true selects it. Works have this label too, always with the value "true".
 	LabelPull = Group + "/pull-to-ocm-managed-cluster"
 
 	// LabelApplicationSet is "true" on the works of an ApplicationSet's Applications, and on the
@@ -17,8 +17,8 @@ const (
 	// value holds 63 characters, which a namespace and a name together may exceed; a hash always fits.
 	LabelApplicationSetHash = Group + "/application-set-hash"
 
-	// LabelHostingApplicationSet is "<namespace>.<name>" of the ApplicationSet, on its report; a pair that does
-	// not fit into a label value is shortened, with a hash.
+	// LabelHostingApplicationSet is "<namespace>.<name>" of the ApplicationSet, on its report. A pair that does not fit into a
+	// label value is shortened, with a hash.
 	LabelHostingApplicationSet = Group + "/hosting-applicationset"
 
 	// LabelLocalCluster is "true" on the ManagedCluster that is the hub itself.
@@ -37,36 +37,37 @@ const (
 	// namespace of the hub Application.
 	AnnotationAppNamespace = Group + "/ocm-managed-cluster-app-namespace"
 
-	// AnnotationPlacement names a Placement in the Application's own namespace: AnnotationCluster is kept to the cluster that it has
-	// chosen.
+	// AnnotationPlacement names a Placement in the Application's own namespace. Towline sets AnnotationCluster to the cluster
+	// that the Placement has chosen.
 	AnnotationPlacement = Group + "/placement"
 
-	// AnnotationRelease ends the management of an Application when it is true, and leaves everything on the cluster.
+	// AnnotationRelease ends the management of an Application if it is true. Everything stays on the cluster.
 	AnnotationRelease = Group + "/release"
 
-	// AnnotationPaused, true on an Application, an ApplicationSet or the namespace of a managed cluster on the hub, stops
-	// all writing of works for it. What the cluster reports is still shown.
+	// AnnotationPaused stops all writes of works if it is true on an Application, an ApplicationSet, or the namespace of a
+	// managed cluster on the hub. Towline still shows what the cluster reports.
 	AnnotationPaused = Group + "/paused"
 
-	// AnnotationForceDelete lets an Application that is being deleted go without waiting for its cluster when it is
-	// true.
+	// AnnotationForceDelete ends the deletion of an Application without waiting for its cluster, if it is true.
 	AnnotationForceDelete = Group + "/force-delete"
 
-	// AnnotationDeleteOnOutage, true on an Application that its ApplicationSet deletes because its Placement has dropped a cluster
-	// that is not available, has the Application go from that cluster all the same. Otherwise the outage is waited for.
+	// AnnotationDeleteOnOutage concerns an Application that its ApplicationSet deletes because its Placement has dropped a
+	// cluster that is not available. If it is true, the Application is deleted from that cluster. Otherwise Towline waits for
+	// the end of the outage.
 	AnnotationDeleteOnOutage = Group + "/delete-on-outage"
 
-	// AnnotationMoveOrder says which comes first when the target changes: MoveNewFirst or MoveOldFirst.
+	// AnnotationMoveOrder is the order of a move to another cluster: MoveNewFirst or MoveOldFirst.
 	AnnotationMoveOrder = Group + "/move-order"
 
-	// AnnotationAdopt says what becomes of an Application that is on the cluster already: AdoptNever, AdoptMatching or
+	// AnnotationAdopt says what to do with an Application that is on the cluster already: AdoptNever, AdoptMatching or
 	// AdoptAlways.
 	AnnotationAdopt = Group + "/adopt"
 
 	// AnnotationSkipReconcile is Argo CD's: "true" keeps the hub's own application controller off it.
 	AnnotationSkipReconcile = "argocd.argoproj.io/skip-reconcile"
 
-	// AnnotationSetRefresh is Argo CD's request on an ApplicationSet to look again. Argo CD takes it off when it has (2.6 and later).
+	// AnnotationSetRefresh is Argo CD's request to an ApplicationSet to look again. Argo CD removes it after that (2.6 and
+	// later).
 	AnnotationSetRefresh = "argocd.argoproj.io/application-set-refresh"
 
 	// AnnotationRefresh is Argo CD's request to compare again: "hard", or any other value for a normal one.
@@ -84,12 +85,12 @@ const ChangedUncompared = "uncompared"
 // Towline fills it also while its ApplicationSet has no Applications, and does not delete it.
 const AnnotationKeepReport = Group + "/keep-report"
 
-// AnnotationServer is on the namespace of a managed cluster on the hub: the address by which AppProjects and the hub's Argo
-// CD know the cluster. The cluster may write whatever it likes to its ManagedCluster, and nothing to that namespace.
+// AnnotationServer is on the namespace of a managed cluster on the hub: the address of the cluster in AppProjects and in
+// the hub's Argo CD. The cluster may change its ManagedCluster, but not this namespace.
 const AnnotationServer = Group + "/server"
 
-// Annotations of the ManifestWork. A cluster's agent may rewrite all of them: they tell people and older
-// controllers where a work comes from, and give Towline a hint whom to look at, never a proof.
+// Annotations of the ManifestWork. A cluster's agent may rewrite all of them. They tell people and older controllers where a
+// work comes from. For Towline they are a hint, and never a proof.
 const (
 	// AnnotationHubNamespace is the namespace of the hub Application.
 	AnnotationHubNamespace = Group + "/hub-application-namespace"
@@ -97,42 +98,43 @@ const (
 	// AnnotationHubName is the name of the hub Application.
 	AnnotationHubName = Group + "/hub-application-name"
 
-	// AnnotationOrphanedAt is when Towline found that the hub has lost the Application, as after the restore of an old
-	// backup: the work is kept until the Application is there again, or someone decides.
+	// AnnotationOrphanedAt is the time when Towline found that the hub has lost the Application, for example after the restore
+	// of an old backup. Towline keeps the work until the Application exists again, or somebody decides.
 	AnnotationOrphanedAt = Group + "/orphaned-at"
 
-	// AnnotationOrphaned is what becomes of a work whose Application the hub does not have, in one of the words of
-	// --after-restore: a person decides so for one work. Towline itself writes "delete" where the end was told of and
-	// the work has to wait for its cluster, so that a restart does not take it for a loss.
+	// AnnotationOrphaned says what to do with a work whose Application the hub does not have: one of the values of
+	// --after-restore. A person sets it for one work. Towline sets "delete" if it saw the deletion of the Application and the
+	// work has to wait for its cluster, so that a restart does not count it as a loss.
 	AnnotationOrphaned = Group + "/orphaned"
 
-	// AnnotationReturnsBy is on a work whose Application ended on the hub by an outage that is over: until then its ApplicationSet
-	// is expected to have made the Application anew, and the work stays as it is. A time (RFC 3339).
+	// AnnotationReturnsBy is on a work whose Application was deleted in an outage that is over. Until this time (RFC 3339),
+	// Towline expects the ApplicationSet to create the Application again, and keeps the work as it is.
 	AnnotationReturnsBy = Group + "/returns-by"
 
-	// AnnotationGrantedBy is the name of the ManagedClusterSetBinding, in the Application's namespace, by which the
-	// Application came to its cluster. It is there with --on-revocation=delete only, which asks that binding whether it was
-	// the one to say no.
+	// AnnotationGrantedBy is the name of the ManagedClusterSetBinding, in the Application's namespace, that permitted the
+	// cluster. Towline sets it only with --on-revocation=delete, to find out later whether this binding does not permit the
+	// cluster any more.
 	AnnotationGrantedBy = Group + "/granted-by"
 
-	// AnnotationMadeAnew is on a work that was made for an Application which a cluster had reported on before: when it was
-	// made. What an earlier work of its name has brought may be there still.
+	// AnnotationMadeAnew is on a work that was created for an Application on which a cluster had reported before: the time of
+	// its creation. The cluster may still have what an earlier work of this name has brought.
 	AnnotationMadeAnew = Group + "/made-anew"
 
-	// AnnotationBroughtProjects names the AppProjects, as "<namespace>/<name>" and with commas between them, that an older pull
-	// controller sent to the cluster with this work. The hub's AppProjects may take their place there.
+	// AnnotationBroughtProjects names the AppProjects, as "<namespace>/<name>" with commas between them, that an older pull
+	// controller sent to the cluster with this work. The hub's AppProjects may replace them there.
 	AnnotationBroughtProjects = Group + "/brought-appprojects"
 
-	// AnnotationUpdateMode is how Towline has the work applied: ForceApply, Apply, ReadOnly or CreateOnly. An older pull controller
-	// whose pull model is disabled sets every work to ReadOnly at its start, and the work goes back to what it was by this.
+	// AnnotationUpdateMode says how the work agent applies the work: ForceApply, Apply, ReadOnly or CreateOnly. An older pull
+	// controller whose pull model is disabled sets every work to ReadOnly when it starts. Towline then sets the work back to
+	// this mode.
 	AnnotationUpdateMode = Group + "/update-mode"
 
 	// AnnotationApplicationSet is "<namespace>/<name>" of the ApplicationSet that made the Application.
 	AnnotationApplicationSet = Group + "/hosting-applicationset"
 )
 
-// Marks of the Application on its cluster, by which the agent there finds it and tells the hub of it. Anyone on the
-// cluster may copy them: the agent believes the ManifestWork on the hub, not the marks.
+// Marks of the Application on its cluster, by which the agent there finds it. Anyone on the cluster may copy them: the hub
+// trusts its ManifestWork, not the marks.
 const (
 	// LabelPulled is "true" on the Application that a ManifestWork carries.
 	LabelPulled = Group + "/pulled"
@@ -140,13 +142,13 @@ const (
 	// AnnotationWork is the name of that ManifestWork, which a label may be too short for.
 	AnnotationWork = Group + "/manifestwork"
 
-	// AnnotationFinalizersDropped is on an Application that is to go from its cluster: which change of its work gave it its
-	// last finalizers, or none. What is read of the Application with it was read after that.
+	// AnnotationFinalizersDropped is on an Application that will be removed from its cluster: the change of its work that set
+	// or removed its last finalizers. What the agent reports with this annotation, it has read after that change.
 	AnnotationFinalizersDropped = Group + "/finalizers-dropped"
 )
 
-// AnnotationDigest is a digest of what an ApplicationReport says, but for the time. An agent that has started anew
-// tells by it what it need not write again.
+// AnnotationDigest is a digest of the content of an ApplicationReport, without the time. After a restart, the agent needs
+// not write a report again that has the same digest.
 const AnnotationDigest = Group + "/report-digest"
 
 // AnnotationExecutor is on an AppProject of the hub: `<namespace>/<name>` of the ServiceAccount of the clusters whose
@@ -164,13 +166,13 @@ const (
 
 // Values of AnnotationAdopt.
 const (
-	// AdoptNever leaves an Application alone that is on the cluster already.
+	// AdoptNever does not touch an Application that is on the cluster already.
 	AdoptNever = "never"
 
-	// AdoptMatching takes it over when nothing that others set there has to change for that.
+	// AdoptMatching takes it over if this changes no field that somebody else has set there.
 	AdoptMatching = "matching"
 
-	// AdoptAlways takes it over and makes it say what the hub says.
+	// AdoptAlways takes it over and makes it equal to the hub's.
 	AdoptAlways = "always"
 )
 
@@ -180,30 +182,30 @@ const (
 	// way, and in the cluster's status.operationState.
 	OperationInfo = Group + "/request"
 
-	// AnnotationRequestSent is on a ManifestWork that carries an operation or its termination, until it is over: how
-	// far it has come, its identity, the version of the cluster's Application that it was made for, and digests of the
-	// operation and of the Application in whose place the work carries it.
+	// AnnotationRequestSent is on a ManifestWork that carries an operation or its termination, until this is over: its
+	// progress, its identity, the version of the cluster's Application that it is for, and digests of the operation and of the
+	// Application that the work carried before.
 	AnnotationRequestSent = Group + "/request-sent"
 
-	// AnnotationChangedAt is on a ManifestWork from a change of what its Application deploys. It begins with ChangedUncompared until
-	// the cluster has compared the change. For an ApplicationSet's Application it has, until that is synced, the revision that the
-	// cluster had compared before, or those of its sources with commas between them.
+	// AnnotationChangedAt is on a ManifestWork from a change of what its Application deploys. It begins with ChangedUncompared
+	// until the cluster has compared the change. For an Application of an ApplicationSet, until it is synced, it also has the
+	// revision that the cluster had compared before, or the revisions of its sources with commas between them.
 	AnnotationChangedAt = Group + "/changed-at"
 
 	// AnnotationRefreshSent is on a ManifestWork that carries a refresh: its kind, its identity, and when it was sent.
 	AnnotationRefreshSent = Group + "/refresh-sent"
 
-	// AnnotationRefreshRequest is the identity of a refresh, beside the refresh on the cluster's Application. Argo CD
-	// takes AnnotationRefresh off in the write that tells of the comparison, and leaves this one: an Application that
-	// has only this one has been compared since.
+	// AnnotationRefreshRequest is the identity of a refresh, on the cluster's Application. Argo CD removes AnnotationRefresh
+	// when it writes the result of the comparison, and leaves this one. So an Application that has only this one has been
+	// compared since.
 	AnnotationRefreshRequest = Group + "/refresh-request"
 )
 
-// Marks by which controllers of the hub know what they deployed, and what they remember of it. None of them travels: the
-// same controllers on a cluster would take the marks for their own. Package argocd lists them.
+// Marks by which controllers of the hub recognize what they deployed. Towline does not send them: the same controllers on a
+// cluster would take the marks for their own. Package argocd lists them.
 const (
-	// LabelInstance is Argo CD's mark of what an Application deployed, where Argo CD tracks by label: its value is the
-	// name of that Application. Argo CD 2 does unless its settings say otherwise.
+	// LabelInstance is Argo CD's mark on what an Application deployed, if Argo CD tracks by label: its value is the name of
+	// that Application. Argo CD 2 does so by default.
 	LabelInstance = "app.kubernetes.io/instance"
 
 	// LabelInstanceOfArgoCD is the label that Argo CD's documentation recommends in its place.
@@ -212,8 +214,7 @@ const (
 	// LabelInstanceLegacy is the one of Argo CD before 0.11, which some installations have kept.
 	LabelInstanceLegacy = "applications.argoproj.io/app-name"
 
-	// AnnotationTrackingID is Argo CD's mark where it tracks by annotation, as Argo CD 3 does unless its settings say
-	// otherwise.
+	// AnnotationTrackingID is Argo CD's mark if it tracks by annotation, as Argo CD 3 does by default.
 	AnnotationTrackingID = "argocd.argoproj.io/tracking-id"
 
 	// AnnotationInstallationID tells the marks of several Argo CDs apart (2.14 and later).
@@ -225,7 +226,7 @@ const (
 	// AnnotationNotified holds what the hub's notifications controller has sent about an Application.
 	AnnotationNotified = "notified.notifications.argoproj.io"
 
-	// AnnotationHydrate asks the Argo CD that reads it to hydrate the Application's manifests anew (2.14 and later).
+	// AnnotationHydrate asks the Argo CD that reads it to hydrate the Application's manifests again (2.14 and later).
 	AnnotationHydrate = "argocd.argoproj.io/hydrate"
 
 	// AnnotationSpecHash is the work agent's, on what a ManifestWork brought to a hub that another hub manages.
@@ -236,14 +237,13 @@ const (
 	AnnotationHydrateTimestamp = "argocd.argoproj.io/hydrate-timestamp"
 )
 
-// Finalizers of Argo CD by which the end of an Application waits for its cluster.
+// Finalizers of Argo CD with which the deletion of an Application waits for its cluster.
 const (
-	// FinalizerResources asks for a cascade: what the Application deployed goes before it does. A suffix of "/background"
-	// or "/foreground" picks how the cluster's garbage collector goes about it.
+	// FinalizerResources asks for a cascade: what the Application deployed is deleted before the Application. A suffix of
+	// "/background" or "/foreground" chooses how the cluster's garbage collector deletes it.
 	FinalizerResources = "resources-finalizer.argocd.argoproj.io"
 
-	// FinalizerPostDelete holds an Application until its post-delete hooks have run; "/cleanup" is its
-	// second stage.
+	// FinalizerPostDelete keeps an Application until its post-delete hooks have run; "/cleanup" is its second stage.
 	FinalizerPostDelete = "post-delete-finalizer.argocd.argoproj.io"
 
 	// FinalizerPreDelete is the same for pre-delete hooks (Argo CD 3.3 and later).

@@ -91,7 +91,7 @@ func planMove(f *Facts, r Request) (*Change, *Refusal) {
 		return change(f, patch, "it goes to "+r.To, "its ManifestWork on "+r.To), nil
 	}
 	c := change(f, patch, fmt.Sprintf("it moves from %s to %s", from, r.To), "its ManifestWork on "+r.To+", and none on "+from)
-	c.Confirm = fmt.Sprintf("Application %s/%s goes from %s to %s, and %s", app.Namespace, app.Name, from, r.To, leaves(app.Finalizers, from))
+	c.Confirm = fmt.Sprintf("Application %s/%s moves from %s to %s, and %s", app.Namespace, app.Name, from, r.To, leaves(app.Finalizers, from))
 	c.Asks = argocd.Destroys(app.Finalizers)
 	return c, nil
 }

@@ -73,9 +73,9 @@ func Decide(w *workv1.ManifestWork, decision Verb, named bool) (*Change, *Refusa
 	if err != nil {
 		return refuse("", "%s: %v", name, err) // strings can be encoded
 	}
-	message := fmt.Sprintf("%s stays on %s for whoever makes it anew", o.Application, o.Cluster)
+	message := fmt.Sprintf("%s stays on %s, where an Application that is created again can take it over", o.Application, o.Cluster)
 	if decision == Delete {
-		message = fmt.Sprintf("%s goes from %s, and what it deployed stays", o.Application, o.Cluster)
+		message = fmt.Sprintf("%s is removed from %s, and what it deployed stays", o.Application, o.Cluster)
 	}
 	return &Change{Patch: data, Message: message, Awaits: "the ManifestWork to go"}, nil
 }

@@ -44,7 +44,7 @@ func TestDecide(t *testing.T) {
 		says  string
 	}{
 		"adopt":   {orphan(), steer.Adopt, `/orphaned":"adopt"},"resourceVersion":"7","uid":"u"`, "argocd/a stays on c1"},
-		"delete":  {orphan(), steer.Delete, `/orphaned":"delete"`, "argocd/a goes from c1, and what it deployed stays"},
+		"delete":  {orphan(), steer.Delete, `/orphaned":"delete"`, "argocd/a is removed from c1, and what it deployed stays"},
 		"another": {orphan(func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphaned] = "hold" }), steer.Adopt, `"adopt"`, "stays"},
 		"in bulk": {orphan(func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphaned] = "hold" }), steer.Adopt, "",
 			"left as decided: hold"},

@@ -87,7 +87,7 @@ func (r *reader) decide(ctx context.Context, f *why.Facts, flags Flags) error {
 		f.Plan, f.Work, f.Managed = plan, facts.Own, &managed
 		return nil
 	case err != nil && !apierrors.IsForbidden(err):
-		return fmt.Errorf("what becomes of Application %s/%s: %w", f.App.Namespace, f.App.Name, err)
+		return fmt.Errorf("decide about Application %s/%s: %w", f.App.Namespace, f.App.Name, err)
 	case f.App.Cluster() == "":
 		return nil
 	}
