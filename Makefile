@@ -209,8 +209,8 @@ e2e-short: E2E_LABELS := '-ginkgo.label-filter=!long && !maestro'
 e2e-short: e2e ## All of it but the specs that mostly wait: twelve take a third of the time.
 
 .PHONY: e2e-acm
-e2e-acm: E2E_LABELS := '-ginkgo.label-filter=!long && !imports && !maestro' -towline.profile=acm
-e2e-acm: e2e ## The same with the chart's profile acm, whose rights must all be used then.
+e2e-acm: E2E_LABELS := '-ginkgo.label-filter=rights && !long && !imports' -towline.profile=acm
+e2e-acm: e2e ## Some of it with the chart's profile acm, whose rights must all be used then.
 
 .PHONY: e2e-maestro
 e2e-maestro: E2E_LABELS := '-ginkgo.label-filter=!long && !etcd' -towline.transport=maestro

@@ -23,7 +23,7 @@ import (
 	"github.com/towline-io/towline/pkg/argoredis"
 )
 
-var _ = Describe("The agent add-on", Ordered, Serial, func() {
+var _ = Describe("The agent add-on", Ordered, Serial, usesRights, func() {
 	agents := map[string]*towline.Agent{}
 	apps := map[string]string{"cluster1": "with-agent-1", "cluster2": "with-agent-2"}
 

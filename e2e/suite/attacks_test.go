@@ -22,7 +22,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-var _ = Describe("An attack", Ordered, func() {
+var _ = Describe("An attack", Ordered, usesRights, func() {
 	var tenant, agent, iam, addon client.Client
 
 	BeforeAll(func(ctx SpecContext) {

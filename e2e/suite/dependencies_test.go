@@ -77,7 +77,7 @@ func projectNamed(name string) *argocd.AppProject {
 	return &argocd.AppProject{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: name}}
 }
 
-var _ = Describe("What an Application needs on its cluster", Ordered, func() {
+var _ = Describe("What an Application needs on its cluster", Ordered, usesRights, func() {
 	const on = "cluster1"
 	secret, unused := secretOn(argocdNamespace, "repo-"+privateRepo), secretOn(argocdNamespace, "repo-"+unusedRepo)
 	there := secretOn(argocdNamespace, dependency.CredentialName("repo-"+privateRepo))

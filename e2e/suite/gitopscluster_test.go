@@ -101,7 +101,7 @@ func withoutApplicationSet(name string, apps ...string) {
 	})
 }
 
-var _ = Describe("A GitOpsCluster", func() {
+var _ = Describe("A GitOpsCluster", usesRights, func() {
 	// After each of these all clusters are chosen again, and known to Argo CD.
 	AfterEach(func(ctx SpecContext) {
 		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "example/hub/gitopscluster.yaml")).To(Succeed())

@@ -17,7 +17,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-var _ = Describe("An ApplicationSet on the hub", Ordered, func() {
+var _ = Describe("An ApplicationSet on the hub", Ordered, usesRights, func() {
 	apps := map[string]string{
 		"cluster1": "cluster1-guestbook-app", "cluster2": "cluster2-guestbook-app", "cluster3": "cluster3-guestbook-app",
 	}

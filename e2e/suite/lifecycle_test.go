@@ -20,7 +20,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-var _ = Describe("A hub Application", func() {
+var _ = Describe("A hub Application", usesRights, func() {
 	It("is gone only when its cluster has removed the app", func(ctx SpecContext) {
 		app := standalone(ctx, "held", "cluster1")
 		expectAtRest(ctx, app.Name)
@@ -165,7 +165,7 @@ var _ = Describe("A hub Application", func() {
 	})
 })
 
-var _ = Describe("A mistake", func() {
+var _ = Describe("A mistake", usesRights, func() {
 	It("in the name of the cluster is told on the Application, and mended by importing the cluster", func(ctx SpecContext) {
 		app := standalone(ctx, "lost", "no-such-cluster")
 		expectCondition(ctx, app.Name, apis.ConditionPropagationError, `there is no ManagedCluster "no-such-cluster"`)

@@ -45,7 +45,7 @@ func fetch(ctx context.Context, url, token string) (int, string) {
 	return response.StatusCode, string(body)
 }
 
-var _ = Describe("towline controller", func() {
+var _ = Describe("towline controller", usesRights, func() {
 	It("answers its probes", func(ctx SpecContext) {
 		for _, path := range []string{"/healthz", "/readyz"} {
 			status, _ := fetch(ctx, tow.Probes+path, "")

@@ -15,7 +15,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-var _ = Describe("An outage of a cluster that its Placement does not tolerate", Serial, Ordered, func() {
+var _ = Describe("An outage of a cluster that its Placement does not tolerate", Serial, Ordered, usesRights, func() {
 	const on, set, app = "cluster2", "outage", "cluster2-outage"
 
 	BeforeAll(func(ctx SpecContext) {

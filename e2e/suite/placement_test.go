@@ -32,7 +32,7 @@ func scores(ctx context.Context, free map[string]int32) {
 	}
 }
 
-var _ = Describe("An Application that follows a Placement", Serial, func() {
+var _ = Describe("An Application that follows a Placement", Serial, usesRights, func() {
 	It("goes to the best cluster under one name, and to the next when that is lost", func(ctx SpecContext) {
 		const name = "best-guestbook"
 		scores(ctx, map[string]int32{"cluster1": 10, "cluster2": 50, "cluster3": 30})

@@ -19,8 +19,17 @@ var profile = flag.String("towline.profile", "ocm", "the chart's profile that To
 // imports marks a spec of the rights by which Towline makes cluster Secrets. With the profile acm it has none of these.
 var imports = Label("imports")
 
-// acmSpecs are the specs that `make e2e-acm` runs: those of `make test`, but for those of rights that the profile does not have.
-const acmSpecs = "!long && !imports && !maestro"
+// usesRights marks specs that together use every right of the profile acm.
+var usesRights = Label("rights")
+
+// acmSpecs are the specs that `make e2e-acm` runs.
+const acmSpecs = "rights && !long && !imports"
+
+// rare are rights that the specs of `make e2e-acm` do not always use, each with the reason. `make e2e` sees them used with the
+// profile ocm, which has the same rule.
+var rare = map[string]string{
+	"patch events.events.k8s.io": "asked when an event comes again while its object is the same version",
+}
 
 // chartValues are those that Towline is installed with.
 func chartValues() []string {

@@ -11,7 +11,7 @@ import (
 	"github.com/towline-io/towline/e2e/towline"
 )
 
-var _ = Describe("A promotion", func() {
+var _ = Describe("A promotion", usesRights, func() {
 	It("moves nonprod with main, and prod with the label that a commit bumps, and nothing else", func(ctx SpecContext) {
 		const nonprod, prod = "cluster1-promotion", "cluster2-promotion"
 		commit := func(version string) string {

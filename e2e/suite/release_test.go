@@ -136,7 +136,7 @@ func removeFrom(ctx context.Context, on, name string) {
 	Eventually(ctx, read(cluster[on], named(name))).Should(BeNil())
 }
 
-var _ = Describe("A pause", func() {
+var _ = Describe("A pause", usesRights, func() {
 	It("of a cluster holds changes and deletions, and shows what the cluster reports", func(ctx SpecContext) {
 		app := standalone(ctx, "paused", "cluster2")
 		expectHealthy(ctx, app.Name)

@@ -69,7 +69,7 @@ func withoutRights(ctx context.Context, on string) (back func(context.Context)) 
 	})
 }
 
-var _ = Describe("The report of an ApplicationSet", Ordered, func() {
+var _ = Describe("The report of an ApplicationSet", Ordered, usesRights, func() {
 	const set = "guestbook-app-set"
 
 	AfterAll(func(ctx SpecContext) {

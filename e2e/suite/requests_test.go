@@ -43,7 +43,7 @@ func patchHub(ctx context.Context, name, patch string) {
 	Expect(hub.Patch(ctx, named(name), client.RawPatch("application/merge-patch+json", []byte(patch)))).To(Succeed())
 }
 
-var _ = Describe("A request on the hub", func() {
+var _ = Describe("A request on the hub", usesRights, func() {
 	noAutomation := func(b *fixture.ApplicationBuilder) { b.Spec(manual("guestbook", "requested")) }
 
 	It("to sync runs on the cluster once, however often Towline is killed", long, func(ctx SpecContext) {

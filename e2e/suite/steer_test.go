@@ -35,7 +35,7 @@ spec:
       syncPolicy: {syncOptions: [CreateNamespace=true]}
 `
 
-var _ = Describe("kubectl towline steers", Ordered, func() {
+var _ = Describe("kubectl towline steers", Ordered, usesRights, func() {
 	var plugin string
 
 	// does runs a verb on Applications, waits for the effect, and expects it to be seen.

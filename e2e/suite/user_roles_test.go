@@ -39,7 +39,7 @@ spec:
 `, namespace, apis.LabelPull, apis.AnnotationCluster, apis.AnnotationSkipReconcile, apis.InClusterServer)
 }
 
-var _ = Describe("A tenant with Kubernetes' role view in its namespace", func() {
+var _ = Describe("A tenant with Kubernetes' role view in its namespace", usesRights, func() {
 	const mine = "readers"
 
 	It("reads what Towline reports there, and nowhere else", func(ctx SpecContext) {
