@@ -200,6 +200,10 @@ test-maestro: ## A fleet whose works are in Maestro; Debian's packages postgresq
 test-migration: ## Move the works of a fleet from the hub's etcd to Maestro and back, while Applications run; it needs them too.
 	TOWLINE_MAESTRO_TEST=1 go -C e2e test ./migration -count=1 -v -timeout 30m
 
+.PHONY: test-hubs
+test-hubs: ## A hub of hubs: a top hub, two regional hubs with a cluster each; it takes 6 GB of memory.
+	TOWLINE_HUBS_TEST=1 go -C e2e test ./hubs -count=1 -v -timeout 40m
+
 .PHONY: e2e
 e2e: ## The end-to-end suite: a hub and clusters as local processes.
 	go -C e2e test ./suite/... -count=1 -v -timeout $(E2E_TIMEOUT) -ginkgo.v -ginkgo.no-color -ginkgo.randomize-all $(E2E_LABELS) $(E2E_FLAGS)

@@ -55,12 +55,19 @@ func (p *plane) startCluster(ctx context.Context, hubReady <-chan struct{}) erro
 }
 
 func (p *plane) prepareCluster(ctx context.Context) error {
-	err := p.installCRDs(ctx, func(file string) bool {
-		return strings.Contains(file, "appliedmanifestworks") || strings.Contains(file, "clusterclaims")
-	})
-	if err != nil {
+	if err := p.installCRDs(ctx, ofClusters); err != nil {
 		return err
 	}
+	return p.prepareAgents(ctx)
+}
+
+// ofClusters are those of OCM's CRDs that belong to managed clusters.
+func ofClusters(file string) bool {
+	return strings.Contains(file, "appliedmanifestworks") || strings.Contains(file, "clusterclaims")
+}
+
+// prepareAgents makes the namespaces and the rights of OCM's agents.
+func (p *plane) prepareAgents(ctx context.Context) error {
 	if err := p.apply(ctx, "", clusterNamespaces); err != nil {
 		return err
 	}
@@ -130,6 +137,9 @@ func (p *plane) createNode(ctx context.Context) error {
 
 // rebuild replaces a cluster by an empty one of the same name, at the same address.
 func (p *plane) rebuild(ctx context.Context) error {
+	if p.guest {
+		return fmt.Errorf("%s is the hub of another fleet, which alone can rebuild it", p.name)
+	}
 	p.stopOwner(p.name)
 	if p.redis != nil {
 		p.redis.server.FlushAll()

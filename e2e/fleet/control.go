@@ -34,6 +34,7 @@ const (
 	actCommits = "commit-server"
 	actMaestro = "maestro"
 	actSource  = "source"
+	actJoinHub = "join-hub"
 )
 
 // localControl asks the supervisor of this process.
@@ -55,6 +56,8 @@ func (c localControl) act(ctx context.Context, action, plane, what string) error
 		return c.s.hub.startHubArgo(ctx, what)
 	case actJoin:
 		return c.s.addCluster(ctx, plane)
+	case actJoinHub:
+		return c.s.addHub(ctx, plane, what)
 	case actLeave:
 		return c.s.removeCluster(ctx, plane)
 	case actMaestro:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"golang.org/x/sync/errgroup"
 )
@@ -56,15 +55,12 @@ func (p *plane) startHub(ctx context.Context) error {
 }
 
 func (p *plane) installHubCRDs(ctx context.Context) error {
-	return p.installCRDs(ctx, func(file string) bool {
-		// These belong to managed clusters.
-		return !strings.Contains(file, "appliedmanifestworks") && !strings.Contains(file, "clusterclaims")
-	})
+	return p.installCRDs(ctx, func(file string) bool { return !ofClusters(file) })
 }
 
 // installCRDs installs those of OCM's CRDs that are wanted, and all of Argo CD's.
 func (p *plane) installCRDs(ctx context.Context, wanted func(file string) bool) error {
-	ocm, err := p.programs.Manifests("ocm", "crds")
+	ocm, err := p.ocmCRDs(wanted)
 	if err != nil {
 		return err
 	}
@@ -72,8 +68,13 @@ func (p *plane) installCRDs(ctx context.Context, wanted func(file string) bool) 
 	if err != nil {
 		return err
 	}
-	ocm = slices.DeleteFunc(ocm, func(file string) bool { return !wanted(filepath.Base(file)) })
 	return installCRDs(ctx, p.client, append(ocm, argo...))
+}
+
+// ocmCRDs are the files of those of OCM's CRDs that are wanted.
+func (p *plane) ocmCRDs(wanted func(file string) bool) ([]string, error) {
+	files, err := p.programs.Manifests("ocm", "crds")
+	return slices.DeleteFunc(files, func(file string) bool { return !wanted(filepath.Base(file)) }), err
 }
 
 func (p *plane) startHubControllers(ctx context.Context) error {

@@ -32,8 +32,9 @@ type plane struct {
 	rest   *rest.Config
 	client client.Client
 	redis  *redisServer
-	// registers is set for a cluster that joins by itself.
-	registers bool
+	// registers is set for a cluster that joins by itself, and guest for the hub of another fleet, of which this one runs the
+	// agents and nothing else.
+	registers, guest bool
 	// transport is where its work agent fetches works.
 	transport string
 
@@ -127,6 +128,11 @@ func (p *plane) connect() error {
 	if err != nil {
 		return err
 	}
+	return p.connectBy(path)
+}
+
+// connectBy makes them from a kubeconfig.
+func (p *plane) connectBy(path string) (err error) {
 	if p.rest, err = loadRESTConfig(path); err != nil {
 		return err
 	}

@@ -52,7 +52,7 @@ func (s *supervisor) addCluster(ctx context.Context, name string) error {
 	if err := s.hub.apply(ctx, "", bootstrapObjects); err != nil {
 		return err
 	}
-	p, err := s.newCluster(name)
+	p, err := s.newCluster(name, func(p *plane) { p.registers = true })
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (s *supervisor) addCluster(ctx context.Context, name string) error {
 	return p.startCluster(ctx, ready)
 }
 
-func (s *supervisor) newCluster(name string) (*plane, error) {
+func (s *supervisor) newCluster(name string, as func(*plane)) (*plane, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := map[string]bool{hubName: true}
@@ -75,7 +75,7 @@ func (s *supervisor) newCluster(name string) (*plane, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.registers = true
+	as(p)
 	s.clusters = append(slices.Clip(s.clusters), p)
 	return p, nil
 }
@@ -182,6 +182,11 @@ func (f *Fleet) Join(ctx context.Context, name string) (*Cluster, error) {
 	if err := f.control.act(ctx, actJoin, name, ""); err != nil {
 		return nil, err
 	}
+	return f.joined(name)
+}
+
+// joined adds a cluster that the fleet has had since a moment ago.
+func (f *Fleet) joined(name string) (*Cluster, error) {
 	config, err := loadRESTConfig(f.paths.kubeconfig(name))
 	if err != nil {
 		return nil, err

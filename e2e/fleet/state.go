@@ -76,11 +76,11 @@ func (s *supervisor) status() Status {
 }
 
 func (s *supervisor) planeStatus(p *plane) PlaneStatus {
-	status := PlaneStatus{
-		Name: p.name, Server: "https://" + p.address("kube-apiserver"), Kubeconfig: s.paths.kubeconfig(p.name), ArgoCD: p.argo.version,
-		Etcd: p.address("etcd"),
+	status := PlaneStatus{Name: p.name, Server: p.server, Kubeconfig: s.paths.kubeconfig(p.name)}
+	if !p.guest {
+		status.Server, status.Etcd, status.ArgoCD = "https://"+p.address("kube-apiserver"), p.address("etcd"), p.argo.version
 	}
-	if p != s.hub || !s.opts.HubControlPlaneOnly {
+	if !p.guest && (p != s.hub || !s.opts.HubControlPlaneOnly) {
 		status.Redis = p.address("redis")
 	}
 	for _, proc := range s.processes {

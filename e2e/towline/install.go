@@ -21,6 +21,9 @@ const (
 	// ExampleRepo is the repository that the examples deploy from. A fleet has no way to it: Manifest puts the
 	// fleet's own Git server, which has the same folders, in its place.
 	ExampleRepo = "https://github.com/argoproj/argocd-example-apps.git"
+
+	// OwnRepo is this project's own, from which regional hubs get what is in example/hubs.
+	OwnRepo = "https://github.com/towline-io/towline.git"
 )
 
 // Root is the root of the checkout.
@@ -35,7 +38,8 @@ func Manifest(f *fleet.Fleet, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return strings.ReplaceAll(string(data), ExampleRepo, f.Git.URL(fleet.AppsRepo)), nil
+	here := f.Git.URL(fleet.AppsRepo)
+	return strings.NewReplacer(ExampleRepo, here, OwnRepo, here).Replace(string(data)), nil
 }
 
 // Apply applies a file, or all files of a folder, of the checkout to a control plane.
