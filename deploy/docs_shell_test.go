@@ -181,7 +181,7 @@ var verbs = map[string]int{
 var kubectlFlags = map[string]bool{
 	"-n": true, "--namespace": true, "-f": true, "-k": true, "-l": true, "-o": true, "-p": true, "-A": false, "--all": false, "--type": true,
 	"--watch": false, "--server-side": false, "--context": true, "--for": true, "--timeout": true, "--clusterrole": true,
-	"--serviceaccount": true, "--group": true, "--hard": true, "--replicas": true, "--from-file": true,
+	"--serviceaccount": true, "--group": true, "--hard": true, "--replicas": true, "--from-file": true, "--patch-file": true,
 }
 
 // checkKubectl wants the verb and the flags to be known, files to be there, and patches to be readable.
@@ -224,7 +224,7 @@ var made = []string{"bin/install.yaml", "bin/addon.yaml"}
 
 func checkKubectlFlag(flag, value string) error {
 	switch flag {
-	case "-f", "-k", "--from-file":
+	case "-f", "-k", "--from-file", "--patch-file":
 		if slices.Contains(made, value) || strings.HasPrefix(value, "https://") {
 			return nil
 		}

@@ -18,6 +18,7 @@ import (
 	operatorv1 "open-cluster-management.io/api/operator/v1"
 	sigsyaml "sigs.k8s.io/yaml"
 
+	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
 )
 
@@ -37,14 +38,15 @@ type kustomization struct {
 
 // documentedKinds are what objects of the documentation are decoded into.
 var documentedKinds = map[string]func() any{
-	"addon.open-cluster-management.io/v1alpha1 AddOnDeploymentConfig": func() any { return &addonv1alpha1.AddOnDeploymentConfig{} },
-	"addon.open-cluster-management.io/v1alpha1 ManagedClusterAddOn":   func() any { return &addonv1alpha1.ManagedClusterAddOn{} },
-	"apps.open-cluster-management.io/v1beta1 GitOpsCluster":           func() any { return &v1beta1.GitOpsCluster{} },
-	"kustomize.config.k8s.io/v1beta1 Kustomization":                   func() any { return &kustomization{} },
-	"networking.k8s.io/v1 NetworkPolicy":                              func() any { return &networkingv1.NetworkPolicy{} },
-	"operator.open-cluster-management.io/v1 ClusterManager":           func() any { return &operatorv1.ClusterManager{} },
-	"rbac.authorization.k8s.io/v1 ClusterRole":                        func() any { return &rbacv1.ClusterRole{} },
-	"rbac.authorization.k8s.io/v1 ClusterRoleBinding":                 func() any { return &rbacv1.ClusterRoleBinding{} },
+	"addon.open-cluster-management.io/v1alpha1 AddOnDeploymentConfig":           func() any { return &addonv1alpha1.AddOnDeploymentConfig{} },
+	"addon.open-cluster-management.io/v1alpha1 ManagedClusterAddOn":             func() any { return &addonv1alpha1.ManagedClusterAddOn{} },
+	"apps.open-cluster-management.io/v1beta1 GitOpsCluster":                     func() any { return &v1beta1.GitOpsCluster{} },
+	"apps.open-cluster-management.io/v1alpha1 MulticlusterApplicationSetReport": func() any { return &v1alpha1.MulticlusterApplicationSetReport{} },
+	"kustomize.config.k8s.io/v1beta1 Kustomization":                             func() any { return &kustomization{} },
+	"networking.k8s.io/v1 NetworkPolicy":                                        func() any { return &networkingv1.NetworkPolicy{} },
+	"operator.open-cluster-management.io/v1 ClusterManager":                     func() any { return &operatorv1.ClusterManager{} },
+	"rbac.authorization.k8s.io/v1 ClusterRole":                                  func() any { return &rbacv1.ClusterRole{} },
+	"rbac.authorization.k8s.io/v1 ClusterRoleBinding":                           func() any { return &rbacv1.ClusterRoleBinding{} },
 }
 
 // documentedParts are what parts of objects are decoded into, by the keys that they have.
