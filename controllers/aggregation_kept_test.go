@@ -28,7 +28,9 @@ func (s appSet) generated(t *testing.T) {
 	t.Helper()
 	set := get(t, setObject(s.Namespace, s.Name))
 	before := set.DeepCopy()
-	condition := map[string]any{"type": "ResourcesUpToDate", "status": "True", "reason": "Test", "message": "", "lastTransitionTime": "2026-01-02T03:04:05Z"}
+	condition := map[string]any{
+		"type": "ResourcesUpToDate", "status": "True", "reason": "Test", "message": "", "lastTransitionTime": "2026-01-02T03:04:05Z",
+	}
 	if err := unstructured.SetNestedSlice(set.Object, []any{condition}, "status", "conditions"); err != nil {
 		t.Fatal(err)
 	}

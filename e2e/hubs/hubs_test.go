@@ -71,8 +71,8 @@ func delivers(ctx context.Context, w *world) {
 		allHealthy(g, r)
 	})
 	w.t.Logf("everywhere healthy, and known at the top, %s after the ApplicationSet", time.Since(began).Round(100*time.Millisecond))
-	for name, r := range w.regions {
-		w.Expect(w.messages(ctx, r)).To(ContainSubstring("1 of 1 Applications healthy"), name)
+	for _, r := range w.regions {
+		w.expectMessage(ctx, r, "1 of 1 Applications healthy")
 	}
 }
 
@@ -106,7 +106,8 @@ func changes(ctx context.Context, w *world) {
 func breaks(ctx context.Context, w *world) {
 	good := w.read(ctx, deployment)
 	w.commit(ctx, deployment, strings.NewReplacer(
-		"replicas: 3", "replicas: 3\n  progressDeadlineSeconds: 5", "      containers:", "      nodeSelector: {there-is: none}\n      containers:").Replace(good))
+		"replicas: 3", "replicas: 3\n  progressDeadlineSeconds: 5",
+		"      containers:", "      nodeSelector: {there-is: none}\n      containers:").Replace(good))
 	w.expectTop(ctx, func(g Gomega, r *v1alpha1.MulticlusterApplicationSetReport) {
 		g.Expect(r.Statuses.ClusterConditions).To(HaveLen(2))
 		for _, row := range r.Statuses.ClusterConditions {
@@ -114,8 +115,8 @@ func breaks(ctx context.Context, w *world) {
 		}
 		g.Expect(r.Statuses.Summary.Healthy).To(Equal("0"))
 	})
-	for name, r := range w.regions {
-		w.Expect(w.messages(ctx, r)).To(ContainSubstring("0 of 1 Applications healthy, 1 failing; see "+r.edge), name)
+	for _, r := range w.regions {
+		w.expectMessage(ctx, r, "0 of 1 Applications healthy, 1 failing; see "+r.edge)
 	}
 	w.commit(ctx, deployment, good)
 	w.expectTop(ctx, allHealthy)
@@ -142,11 +143,12 @@ func cutOff(ctx context.Context, w *world) {
 	w.t.Logf("the top hub said that region1 is away %s after its agents had stopped", time.Since(began).Round(100*time.Millisecond))
 
 	w.commit(ctx, deployment, strings.Replace(w.read(ctx, deployment), "replicas: 3", "replicas: 2", 1))
-	w.commit(ctx, inGit, strings.Replace(w.read(ctx, inGit), "- CreateNamespace=true", "- CreateNamespace=true\n        - RespectIgnoreDifferences=true", 1))
+	const option, another = "- CreateNamespace=true", "\n        - RespectIgnoreDifferences=true"
+	w.commit(ctx, inGit, strings.Replace(w.read(ctx, inGit), option, option+another, 1))
 	for _, r := range w.regions { // the one that is cut off has its own way to Git
 		w.expectDeployment(ctx, r, "2")
 		w.expectEdge(ctx, r, "{.spec.syncPolicy.syncOptions[1]}", "RespectIgnoreDifferences=true")
-		w.Eventually(ctx, func(ctx context.Context) string { return w.messages(ctx, r) }, soon, tick).Should(ContainSubstring("1 of 1 Applications healthy"))
+		w.expectMessage(ctx, r, "1 of 1 Applications healthy")
 	}
 
 	began = time.Now()
@@ -160,7 +162,7 @@ func empty(ctx context.Context, w *world) {
 	r := w.regions["region2"]
 	w.kubectl(ctx, &r.Hub.ControlPlane, "--namespace=argocd", "patch", "placement", "guestbook-app-placement", "--type=merge",
 		`--patch={"spec": {"predicates": [{"requiredClusterSelector": {"labelSelector": {"matchLabels": {"name": "none"}}}}]}}`)
-	w.Eventually(ctx, func(ctx context.Context) string { return w.messages(ctx, r) }, soon, tick).Should(ContainSubstring("the ApplicationSet has no Applications"))
+	w.expectMessage(ctx, r, "the ApplicationSet has no Applications")
 	w.expectTop(ctx, allHealthy)
 	w.Eventually(ctx, func(ctx context.Context) string {
 		return w.kubectl(ctx, &r.Cluster(r.edge).ControlPlane, "--namespace=guestbook", "get", "deployments", "--output=name")
@@ -190,7 +192,8 @@ func (w *world) expectTop(ctx context.Context, check func(Gomega, *v1alpha1.Mult
 func (w *world) runs(ctx context.Context, name string) {
 	w.t.Helper()
 	r := w.regions[name]
-	available := w.kubectl(ctx, &r.Cluster(r.edge).ControlPlane, "--namespace=guestbook", "get", "deployment", "guestbook-ui", "--output=jsonpath={.status.availableReplicas}")
+	available := w.kubectl(ctx, &r.Cluster(r.edge).ControlPlane, "--namespace=guestbook", "get", "deployment", "guestbook-ui",
+		"--output=jsonpath={.status.availableReplicas}")
 	w.Expect(available).To(Equal("1"), "the top hub calls %s healthy too early", name)
 }
 
@@ -203,8 +206,14 @@ func (w *world) expectDeployment(ctx context.Context, r *region, replicas string
 // expectEdge waits until the Application on the cluster of a region is so.
 func (w *world) expectEdge(ctx context.Context, r *region, path, want string) {
 	w.t.Helper()
-	w.Eventually(ctx, r.Cluster(r.edge).Kubectl, soon, tick).WithArguments("--namespace=argocd", "get", "applications.argoproj.io", r.edge+"-guestbook-app",
-		"--output=jsonpath="+path).Should(Equal(want), r.edge)
+	w.Eventually(ctx, r.Cluster(r.edge).Kubectl, soon, tick).WithArguments(
+		"--namespace=argocd", "get", "applications.argoproj.io", r.edge+"-guestbook-app", "--output=jsonpath="+path).Should(Equal(want), r.edge)
+}
+
+// expectMessage waits until the Argo CD of a regional hub says so of what it got.
+func (w *world) expectMessage(ctx context.Context, r *region, want string) {
+	w.t.Helper()
+	w.Eventually(ctx, func(ctx context.Context) string { return w.messages(ctx, r) }, soon, tick).Should(ContainSubstring(want), r.below.Name())
 }
 
 func (w *world) read(ctx context.Context, name string) string {

@@ -81,7 +81,7 @@ const RefreshSpecChanged = "spec-changed"
 // ChangedUncompared begins AnnotationChangedAt while the cluster has not compared the change.
 const ChangedUncompared = "uncompared"
 
-// AnnotationKeepReport, true on a MulticlusterApplicationSetReport, says that the report is in Git: an Argo CD counts its health.
+// AnnotationKeepReport on a MulticlusterApplicationSetReport, where it is true, says that the report is in Git: an Argo CD counts its health.
 // Towline fills it also while its ApplicationSet has no Applications, and does not delete it.
 const AnnotationKeepReport = Group + "/keep-report"
 
