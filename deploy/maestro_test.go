@@ -26,7 +26,7 @@ func maestroObjects(t *testing.T, folder string) map[string][]byte {
 		t.Fatalf("kustomize: %v", err)
 	}
 	objects := map[string][]byte{}
-	for _, document := range strings.SplitSeq(string(out), "\n---\n") {
+	for document := range strings.SplitSeq(string(out), "\n---\n") {
 		var u unstructured.Unstructured
 		if err := sigsyaml.Unmarshal([]byte(document), &u.Object); err != nil {
 			t.Fatal(err)
