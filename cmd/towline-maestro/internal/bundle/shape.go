@@ -65,7 +65,20 @@ func (b *Bundle) Follow(later *Bundle) (*Bundle, bool) {
 	}
 	out.Work.Spec = *later.Work.Spec.DeepCopy()
 	out.Work.Spec.Workload.Manifests = manifests
+	out.Work.Spec.ManifestConfigs = configsOf(later, b)
 	return &out, !sameJSON(&b.Work.Spec, &out.Work.Spec)
+}
+
+// configsOf are how the objects of a bundle are applied, and those of an earlier one that it does not have. An object without that is
+// overwritten, whoever has made it.
+func configsOf(later, earlier *Bundle) []workv1.ManifestConfigOption {
+	out := later.Work.Spec.DeepCopy().ManifestConfigs
+	for _, config := range earlier.Work.Spec.DeepCopy().ManifestConfigs {
+		if !slices.ContainsFunc(out, func(c workv1.ManifestConfigOption) bool { return c.ResourceIdentifier == config.ResourceIdentifier }) {
+			out = append(out, config)
+		}
+	}
+	return out
 }
 
 // sameJSON compares by content: a manifest that went through Maestro has its keys in another order.

@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,18 +32,24 @@ func TestSameShape(t *testing.T) {
 	}
 }
 
-// TestFollow: an earlier bundle says of shared objects what the later one says, and keeps what it alone has.
+// TestFollow: an earlier bundle says of shared objects what the later one says, and keeps what it alone has, with how that is applied.
 func TestFollow(t *testing.T) {
 	earlier := &Bundle{Work: aWork(manifest("one", "old"), manifest("two", "old")), First: 1}
 	later := &Bundle{Work: aWork(manifest("three", "new"), manifest("one", "new")), First: 1, Shape: 1}
 	later.Work.Spec.ManifestConfigs[0].FeedbackScrapeType = workv1.FeedbackPollType
+	alone := workv1.ManifestConfigOption{
+		ResourceIdentifier: workv1.ResourceIdentifier{Resource: "configmaps", Namespace: "default", Name: "two"},
+		UpdateStrategy:     &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeServerSideApply},
+	}
+	earlier.Work.Spec.ManifestConfigs = append(earlier.Work.Spec.ManifestConfigs, alone)
+	unchanged := earlier.Work.DeepCopy()
 	got, changed := earlier.Follow(later)
 	want := aWork(manifest("one", "new"), manifest("two", "old"))
-	want.Spec.ManifestConfigs = later.Work.Spec.ManifestConfigs
+	want.Spec.ManifestConfigs = append(slices.Clone(later.Work.Spec.ManifestConfigs), alone)
 	if diff := cmp.Diff(want.Spec, got.Work.Spec); diff != "" || !changed {
 		t.Errorf("changed %t (-want +got):\n%s", changed, diff)
 	}
-	if diff := cmp.Diff(aWork(manifest("one", "old"), manifest("two", "old")), earlier.Work); diff != "" {
+	if diff := cmp.Diff(unchanged, earlier.Work); diff != "" {
 		t.Errorf("the earlier one was changed (-want +got):\n%s", diff)
 	}
 	if _, again := got.Follow(later); again {
