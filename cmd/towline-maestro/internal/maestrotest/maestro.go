@@ -35,14 +35,17 @@ type row struct {
 	status   workv1.ManifestWorkStatus
 }
 
-// Maestro is a Maestro in memory. Its fields that are functions are asked, under no lock, before the call of that name does
-// anything, and those that begin with After once it is done; their errors are the answer.
-type Maestro struct {
+// Hooks are asked before the call of that name does anything, or once it is done; their errors are the answer.
+type Hooks struct {
 	BeforePublish, AfterPublish func(action cetypes.EventAction) error
 	BeforeGet                   func(id string) error
 	BeforeList                  func() error
+}
 
+// Maestro is a Maestro in memory.
+type Maestro struct {
 	mu        sync.Mutex
+	hooks     Hooks
 	rows      map[string]row
 	clusters  map[string]bool
 	listeners map[int]chan *cloudevents.Event
@@ -57,22 +60,36 @@ func New() *Maestro {
 	return &Maestro{rows: map[string]row{}, clusters: map[string]bool{}, listeners: map[int]chan *cloudevents.Event{}, sequence: 1792842398301163520}
 }
 
+// Hook has these asked from now on, and no others.
+func (m *Maestro) Hook(hooks Hooks) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.hooks = hooks
+}
+
+func (m *Maestro) asked() Hooks {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.hooks
+}
+
 // Publish implements mirror.Maestro.
 func (m *Maestro) Publish(_ context.Context, event *cloudevents.Event) error {
 	kind, err := cetypes.ParseCloudEventsType(event.Type())
 	if err != nil {
 		return err
 	}
-	if m.BeforePublish != nil {
-		if err := m.BeforePublish(kind.Action); err != nil {
+	hooks := m.asked()
+	if hooks.BeforePublish != nil {
+		if err := hooks.BeforePublish(kind.Action); err != nil {
 			return err
 		}
 	}
 	if err := m.publish(kind.Action, event); err != nil {
 		return err
 	}
-	if m.AfterPublish != nil {
-		return m.AfterPublish(kind.Action)
+	if hooks.AfterPublish != nil {
+		return hooks.AfterPublish(kind.Action)
 	}
 	return nil
 }
@@ -146,8 +163,8 @@ func decode(event *cloudevents.Event) (id string, version int64, next row, err e
 
 // Get implements mirror.Maestro.
 func (m *Maestro) Get(_ context.Context, id string) (*bundle.Bundle, error) {
-	if m.BeforeGet != nil {
-		if err := m.BeforeGet(id); err != nil {
+	if hooks := m.asked(); hooks.BeforeGet != nil {
+		if err := hooks.BeforeGet(id); err != nil {
 			return nil, err
 		}
 	}
@@ -162,8 +179,8 @@ func (m *Maestro) Get(_ context.Context, id string) (*bundle.Bundle, error) {
 
 // List implements mirror.Maestro.
 func (m *Maestro) List(_ context.Context, each func(*bundle.Bundle), skipped func(error)) error {
-	if m.BeforeList != nil {
-		if err := m.BeforeList(); err != nil {
+	if hooks := m.asked(); hooks.BeforeList != nil {
+		if err := hooks.BeforeList(); err != nil {
 			return err
 		}
 	}

@@ -80,6 +80,9 @@ func (m *Mirror) list(ctx context.Context) error {
 	for id := range missing {
 		m.stale.Add(id)
 	}
+	for _, id := range m.store.pastIDs() {
+		m.stale.Add(id) // they may go, if the later ones are applied
+	}
 	m.store.fill()
 	return nil
 }

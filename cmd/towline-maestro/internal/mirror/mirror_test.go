@@ -238,12 +238,12 @@ func TestARepeatedRemovalIsNotOfTheSuccessor(t *testing.T) {
 func TestASilentRemoval(t *testing.T) {
 	w := follow(t, maestrotest.New())
 	made := w.create("a", manifests("x", "one"))
-	w.maestro.AfterPublish = func(action cetypes.EventAction) error {
+	w.maestro.Hook(maestrotest.Hooks{AfterPublish: func(action cetypes.EventAction) error {
 		if action == cetypes.DeleteRequestAction {
 			w.maestro.Drop(first)
 		}
 		return nil
-	}
+	}})
 	gone, err := w.mirror.Delete(t.Context(), made)
 	if err != nil || gone != nil || w.mirror.Known(key) != nil {
 		t.Errorf("%+v, %v", gone, err)
@@ -255,20 +255,24 @@ func TestAListProvesNothing(t *testing.T) {
 	w := follow(t, maestrotest.New())
 	w.create("a", manifests("x", "one"))
 	_, since := w.mirror.All("")
-	var lists atomic.Int32
+	var lists, reads atomic.Int32
 	backup := w.maestro.Backup()
-	w.maestro.BeforeList = func() error {
-		if lists.Add(1) == 1 {
+	w.maestro.Hook(maestrotest.Hooks{
+		BeforeList: func() error {
 			w.maestro.Drop(first)
-		}
-		return nil
-	}
-	w.maestro.BeforeGet = func(string) error {
-		w.maestro.Restore(backup) // it was there all the time
-		return nil
-	}
+			lists.Add(1)
+			return nil
+		},
+		BeforeGet: func(string) error {
+			w.maestro.Restore(backup) // it was there all the time
+			reads.Add(1)
+			return nil
+		},
+	})
 	w.maestro.Cut()
-	w.eventually("it was listed", func() bool { return lists.Load() > 1 })
+	w.eventually("it was listed, and read", func() bool { return lists.Load() > 0 && reads.Load() > 0 })
+	w.maestro.Hook(maestrotest.Hooks{})
+	w.maestro.Restore(backup)
 	w.maestro.Report(first, "heard")
 	w.eventually("a later word is known", func() bool { return w.message() == "heard" })
 	if got := w.changes(since); got != "MODIFIED" {
@@ -280,8 +284,7 @@ func TestAListProvesNothing(t *testing.T) {
 func TestLostAnswers(t *testing.T) {
 	unreachable := status.Error(codes.Unavailable, "the connection has ended")
 	w := follow(t, maestrotest.New())
-	lose := func(cetypes.EventAction) error { return unreachable }
-	w.maestro.AfterPublish = lose
+	w.maestro.Hook(maestrotest.Hooks{AfterPublish: func(cetypes.EventAction) error { return unreachable }})
 	made := w.create("a", manifests("x", "one"))
 	if _, err := w.update(manifests("y", "one")); !apierrors.IsConflict(err) {
 		t.Errorf("whoever has made an update reads it again: %v", err)
@@ -311,16 +314,17 @@ func TestRefusals(t *testing.T) {
 		"failed, and not to read": {before: unreachable, get: unreachable, is: apierrors.IsTimeout},
 	} {
 		t.Run(name, func(t *testing.T) {
+			failing := maestrotest.Hooks{
+				BeforePublish: func(cetypes.EventAction) error { return tc.before }, BeforeGet: func(string) error { return tc.get },
+			}
 			w := follow(t, maestrotest.New())
-			w.maestro.BeforePublish = func(cetypes.EventAction) error { return tc.before }
-			w.maestro.BeforeGet = func(string) error { return tc.get }
+			w.maestro.Hook(failing)
 			if _, err := w.mirror.Create(t.Context(), aWork("a", manifests("x", "one"))); !tc.is(err) {
 				t.Errorf("create: %v", err)
 			}
-			w.maestro.BeforePublish, w.maestro.BeforeGet = nil, nil
+			w.maestro.Hook(maestrotest.Hooks{})
 			made := w.create("b", manifests("x", "one"))
-			w.maestro.BeforePublish = func(cetypes.EventAction) error { return tc.before }
-			w.maestro.BeforeGet = func(string) error { return tc.get }
+			w.maestro.Hook(failing)
 			if _, err := w.update(manifests("y", "one")); !tc.is(err) {
 				t.Errorf("update: %v", err)
 			}

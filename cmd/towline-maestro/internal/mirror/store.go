@@ -79,6 +79,13 @@ func (s *store) nameOf(id string) (types.NamespacedName, bool) {
 	return name, ok
 }
 
+// pastIDs are those of all earlier bundles of works.
+func (s *store) pastIDs() []string {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return slices.Collect(maps.Keys(s.past))
+}
+
 // pastOf are the earlier bundles of a work, the earliest first.
 func (s *store) pastOf(name types.NamespacedName) []*bundle.Bundle {
 	s.mu.RLock()
