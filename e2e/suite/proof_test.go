@@ -234,7 +234,7 @@ var _ = Describe("An Application whose cluster is away", func() {
 		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster(on).StartAgent(ctx)).To(Succeed()) })
 	}
 
-	It("leaves what it deployed when it is deleted before its agent has seen its new work", func(ctx SpecContext) {
+	It("leaves what it deployed when it is deleted before its agent has seen its new work", inEtcd, func(ctx SpecContext) {
 		const name = "made-anew"
 		app := standalone(ctx, name, on)
 		expectAtRest(ctx, name)

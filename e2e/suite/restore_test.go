@@ -14,7 +14,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-var _ = Describe("A hub that is restored from a backup", Serial, func() {
+var _ = Describe("A hub that is restored from a backup", Serial, inEtcd, func() {
 	It("takes over what its clusters run, and removes nothing that the backup does not know", func(ctx SpecContext) {
 		known := standalone(ctx, "known", "cluster1")
 		expectHealthy(ctx, known.Name)
