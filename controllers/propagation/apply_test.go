@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -73,6 +74,51 @@ func TestApply(t *testing.T) {
 			}
 			if want := "new changed going"; !strings.HasPrefix(strings.Join(hub.Written, " "), want) || slices.Contains(hub.Written, "hub") != tc.told {
 				t.Errorf("written for %v", hub.Written)
+			}
+		})
+	}
+}
+
+// TestApplyToldOfLastingFailures: a write that fails for seconds is shown like a refusal, and what is remembered of it goes with the
+// first pass in which nothing is wrong.
+func TestApplyToldOfLastingFailures(t *testing.T) {
+	busy := map[string]error{"new": errors.New("the store is full")}
+	other := map[string]error{"changed": errors.New("no")}
+	start := time.Unix(1e9, 0)
+	type pass struct {
+		after         time.Duration
+		answers       map[string]error
+		knows         bool // the refusal that an earlier pass has met
+		refused, fail bool
+	}
+	for title, passes := range map[string][]pass{
+		"it lasts": {
+			{answers: busy, fail: true}, {after: passing - 1, answers: busy, fail: true}, {after: passing, answers: busy, refused: true},
+			{after: passing + 1, answers: busy, refused: true},
+		},
+		"it is over, and begins again": {
+			{answers: busy, fail: true}, {after: 1}, {after: passing, answers: busy, fail: true}, {after: 2*passing - 1, answers: busy, fail: true},
+			{after: 2 * passing, answers: busy, refused: true},
+		},
+		"the refusal is still to be told":     {{answers: busy, fail: true}, {after: 1, knows: true, refused: true}, {after: passing, answers: busy, refused: true}},
+		"another write fails in the meantime": {{answers: busy, fail: true}, {after: 1, answers: other, fail: true}, {after: passing, answers: busy, refused: true}},
+	} {
+		t.Run(title, func(t *testing.T) {
+			r := &Reconciler{Events: events.NewFakeRecorder(10)}
+			for _, p := range passes {
+				r.Client = &fixture.Hub{Name: clusterOf, Answers: p.answers}
+				seen := &observation{live: noWorks{}, reader: noWorks{}, cache: noWorks{}}
+				seen.App, seen.Presence, seen.Now = fixture.Application("guestbook").Obj(), delivery.Present, start.Add(p.after)
+				seen.Key = client.ObjectKeyFromObject(seen.App)
+				if p.knows {
+					seen.Refusal = &delivery.Rejection{Message: "the store is full"}
+				}
+				_, err := r.apply(t.Context(), seen, &delivery.Plan{Steps: []delivery.Step{
+					{Write: work.Creation(workOn("new")), Rejects: true}, {Write: work.Change(workOn("changed"), workOn("changed"))},
+				}})
+				if (err != nil) != p.fail || (seen.Refusal != nil) != p.refused {
+					t.Errorf("after %s: %v, refused: %v", p.after, err, seen.Refusal)
+				}
 			}
 		})
 	}

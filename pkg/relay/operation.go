@@ -2,6 +2,7 @@ package relay
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -125,6 +126,9 @@ func WithID(operation []byte, id string) (json.RawMessage, error) {
 	fields := map[string]json.RawMessage{}
 	if err := json.Unmarshal(operation, &fields); err != nil {
 		return nil, fmt.Errorf("operation: %w", err)
+	}
+	if fields == nil {
+		return nil, errors.New("operation: null is no operation")
 	}
 	var entries []info
 	if raw, ok := fields["info"]; ok {
