@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"maps"
 
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -17,6 +20,9 @@ const (
 
 	// victim is another tenant's Application, and its ApplicationSet.
 	victim = "victim"
+
+	// clusterSecret is Argo CD's Secret of a cluster.
+	clusterSecret = "cluster1-secret"
 
 	// allowedAddress is one that an AppProject may permit, and no cluster has.
 	allowedAddress = "https://production.example.com:6443"
@@ -66,6 +72,13 @@ var (
 	policyKind  = kind{"admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicyBinding"}
 	rightsKind  = kind{"rbac.authorization.k8s.io/v1", "ClusterRoleBinding"}
 	namespaces  = kind{"v1", "Namespace"}
+	secretKind  = kind{"v1", "Secret"}
+	configKind  = kind{"v1", "ConfigMap"}
+	accountKind = kind{"v1", "ServiceAccount"}
+	localRights = kind{"rbac.authorization.k8s.io/v1", "RoleBinding"}
+	eventKind   = kind{"events.k8s.io/v1", "Event"}
+	leaseKind   = kind{"coordination.k8s.io/v1", "Lease"}
+	placement   = kind{"cluster.open-cluster-management.io/v1beta1", "Placement"}
 )
 
 type kind struct{ apiVersion, kind string }
@@ -104,7 +117,9 @@ func (k kind) updates(namespace, name string, value any, path ...string) sending
 func (k kind) creates(namespace, name string, fields map[string]any) sending {
 	return func(ctx context.Context, c client.Client) error {
 		u := k.named(namespace, name)
-		maps.Copy(u.Object, fields)
+		maps.Copy(u.Object, runtime.DeepCopyJSON(fields))
+		u.SetNamespace(namespace)
+		u.SetName(name)
 		return c.Create(ctx, u)
 	}
 }
@@ -116,14 +131,24 @@ func (k kind) deletes(namespace, name string) sending {
 // ofWork changes the work of Towline.
 func ofWork(patch string) sending { return workKind.patches("cluster1", "work", patch) }
 
-// readsSecrets lists the Secrets of a namespace.
-func readsSecrets(namespace string) sending {
+// lists reads the objects of a namespace.
+func (k kind) lists(namespace string) sending {
 	return func(ctx context.Context, c client.Client) error {
 		list := &unstructured.UnstructuredList{}
-		list.SetAPIVersion("v1")
-		list.SetKind("SecretList")
+		list.SetAPIVersion(k.apiVersion)
+		list.SetKind(k.kind + "List")
 		return c.List(ctx, list, client.InNamespace(namespace))
 	}
+}
+
+// readsSecrets lists the Secrets of a namespace.
+func readsSecrets(namespace string) sending { return secretKind.lists(namespace) }
+
+// asksToken asks for a token of the ServiceAccount of Argo CD's namespace that writes cluster Secrets.
+func asksToken(ctx context.Context, c client.Client) error {
+	account := &corev1.ServiceAccount{}
+	account.Namespace, account.Name = argocdNamespace, "argocd-server"
+	return c.SubResource("token").Create(ctx, account, &authenticationv1.TokenRequest{})
 }
 
 const (
@@ -161,6 +186,21 @@ var (
 		"observedAt":  "2026-01-01T00:00:00Z",
 		"application": map[string]any{"namespace": argocdNamespace, "name": victim, "resourceVersion": "1"},
 	}
+	anApp = map[string]any{"spec": map[string]any{"project": "default", "destination": map[string]any{"namespace": "x"}}}
+	// Cluster Secrets by which Argo CD would take an identity of the cloud, run a program, or send its token somewhere else.
+	awsSecret = map[string]any{
+		"metadata": map[string]any{"namespace": argocdNamespace, "name": "forged",
+			"labels": map[string]any{"argocd.argoproj.io/secret-type": "cluster"}},
+		"stringData": map[string]any{"name": "cluster1", "server": allowedAddress, "config": `{"awsAuthConfig":{"roleARN":"arn:aws:iam::1:role/admin"}}`},
+	}
+	awsConfig   = `{"stringData":{"config":"{\"awsAuthConfig\":{\"roleARN\":\"arn:aws:iam::1:role/admin\"}}"}}`
+	execConfig  = `{"stringData":{"config":"{\"execProviderConfig\":{\"command\":\"sh\"}}"}}`
+	otherServer = `{"stringData":{"server":"https://evil.example.com"}}`
+	anEvent     = map[string]any{
+		"eventTime": "2026-01-01T00:00:00.000000Z", "action": "Forged", "reason": "Forged", "type": "Warning", "note": "forged",
+		"reportingController": "towline", "reportingInstance": "towline",
+		"regarding": map[string]any{"kind": "Application", "apiVersion": "argoproj.io/v1alpha1", "name": victim, "namespace": argocdNamespace},
+	}
 	aProject = map[string]any{"spec": map[string]any{"sourceRepos": []any{"*"}, "sourceNamespaces": []any{"*"}}}
 )
 
@@ -179,6 +219,22 @@ var refusals = []refusal{
 		ofWork(`{"spec":{"deleteOption":{"propagationPolicy":"Orphan"}}}`)},
 	{anIAMAgent, "has its work orphan what a tenant deletes", policyWorks, changesSpec,
 		ofWork(`{"spec":{"deleteOption":{"propagationPolicy":"Orphan"}}}`)},
+
+	{anAgent, "changes labels of its work", policyWorks, changesMarks, ofWork(`{"metadata":{"labels":{"a":"b"}}}`)},
+	{anAgent, "empties the payload of its work", policyWorks, changesSpec, ofWork(`{"spec":{"workload":{"manifests":[]}}}`)},
+	{anAgent, "gives its work an owner, which takes it along", policyWorks, changesMarks, ofWork(`{"metadata":{"ownerReferences":` + anOwner + `}}`)},
+	{anAgent, "pauses its work's cluster", byRBAC, noPatch,
+		clusterKind.patches("", "cluster1", fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, apis.AnnotationPaused))},
+	{anAgent, "makes a work in the namespace of another cluster", byRBAC, noCreate, workKind.creates("cluster2", "forged", marked)},
+	{anAgent, "reads the works of another cluster", byRBAC, noList, workKind.lists("cluster2")},
+	{anAgent, "deletes its work", byRBAC, noDelete, workKind.deletes("cluster1", "work")},
+	{anAgent, "reads the Secrets of Argo CD", byRBAC, noList, readsSecrets(argocdNamespace)},
+	{anIAMAgent, "empties the payload of its work", policyWorks, changesSpec, ofWork(`{"spec":{"workload":{"manifests":[]}}}`)},
+	{anIAMAgent, "gives its work an owner, which takes it along", policyWorks, changesMarks, ofWork(`{"metadata":{"ownerReferences":` + anOwner + `}}`)},
+	{anIAMAgent, "makes a work in Towline's name", policyWorks, "may not create ManifestWorks in Towline's name",
+		workKind.creates("cluster1", "forged", marked)},
+	{anAddOn, "floods the hub with events", byRBAC, noCreate, eventKind.creates("cluster1", "forged", anEvent)},
+	{anAddOn, "writes the status of an Application", byRBAC, noPatch, appKind.patches(argocdNamespace, victim, `{"status":{"health":{"status":"Healthy"}}}`)},
 
 	{aTokenAgent, "labels its cluster into a set", policyClusters, changesLabels,
 		clusterKind.updates("", "cluster1", "b", "metadata", "labels", "tenant")},
@@ -211,6 +267,20 @@ var refusals = []refusal{
 	{aThief, "gives an Application a finalizer", policyApplications, "takes off Argo CD's finalizers",
 		appKind.patches(argocdNamespace, victim, `{"metadata":{"finalizers":["example.com/mine"]}}`)},
 	{aThief, "deletes an Application", byRBAC, noDelete, appKind.deletes(argocdNamespace, victim)},
+	{aThief, "gives an Application an owner, which takes it along", policyApplications, "does not change owners of an Application",
+		appKind.patches(argocdNamespace, victim, `{"metadata":{"ownerReferences":`+anOwner+`}}`)},
+	{aThief, "changes labels of an Application", policyApplications, "does not change labels of an Application",
+		appKind.patches(argocdNamespace, victim, `{"metadata":{"labels":{"a":"b"}}}`)},
+	{aThief, "changes the spec of an Application", policyApplications, "does not change the spec of an Application",
+		appKind.patches(argocdNamespace, victim, `{"spec":{"project":"other"}}`)},
+	{aThief, "starts an operation", policyApplications, "of an Application's operation",
+		appKind.patches(argocdNamespace, victim, `{"operation":{"sync":{"revision":"evil"}}}`)},
+	{aThief, "creates an Application", byRBAC, noCreate, appKind.creates(argocdNamespace, "forged", anApp)},
+	{aThief, "writes a cluster Secret with an identity of AWS", byRBAC, noCreate, secretKind.creates(argocdNamespace, "forged", awsSecret)},
+	{aThief, "has a cluster Secret run a program", byRBAC, noPatch, secretKind.patches(argocdNamespace, clusterSecret, execConfig)},
+	{aThief, "sends a cluster Secret to another address", byRBAC, noPatch, secretKind.patches(argocdNamespace, clusterSecret, otherServer)},
+	{aThief, "makes a token of a ServiceAccount", byRBAC, noCreate, asksToken},
+	{aThief, "changes a ConfigMap of Argo CD", byRBAC, noPatch, configKind.patches(argocdNamespace, "argocd-cm", `{"data":{"admin.enabled":"true"}}`)},
 	{aThief, "changes the spec of an ApplicationSet", policySets, "the spec of an ApplicationSet",
 		setKind.patches(argocdNamespace, victim, `{"spec":{"goTemplate":true}}`)},
 	{aThief, "changes labels of an ApplicationSet", policySets, changesSet,
@@ -253,6 +323,20 @@ var refusals = []refusal{
 		clusterKind.patches("", "cluster2", `{"metadata":{"labels":{"tenant":"a"}}}`)},
 	{aTenant, "gives a cluster an address", byRBAC, noPatch, addresses("cluster1")},
 	{aTenant, "reads the Secrets of Argo CD", byRBAC, noList, readsSecrets(argocdNamespace)},
+	{aTenant, "writes a cluster Secret with an identity of AWS", byRBAC, noCreate, secretKind.creates(argocdNamespace, "forged", awsSecret)},
+	{aTenant, "has a cluster Secret take an identity of AWS", byRBAC, noPatch, secretKind.patches(argocdNamespace, clusterSecret, awsConfig)},
+	{aTenant, "has a cluster Secret run a program", byRBAC, noPatch, secretKind.patches(argocdNamespace, clusterSecret, execConfig)},
+	{aTenant, "sends a cluster Secret to another address", byRBAC, noPatch, secretKind.patches(argocdNamespace, clusterSecret, otherServer)},
+	{aTenant, "pauses a cluster", byRBAC, noPatch,
+		clusterKind.patches("", "cluster1", fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, apis.AnnotationPaused))},
+	{aTenant, "pauses an Application of another tenant", byRBAC, noPatch, ofVictim(apis.AnnotationPaused, "true")},
+	{aTenant, "pauses an ApplicationSet of another tenant", byRBAC, noPatch,
+		setKind.patches(argocdNamespace, victim, fmt.Sprintf(`{"metadata":{"annotations":{%q:"true"}}}`, apis.AnnotationPaused))},
+	{aTenant, "deletes the work of another tenant", byRBAC, noDelete, workKind.deletes("cluster1", "work")},
+	{aTenant, "gives the work of another tenant an owner", byRBAC, noPatch, ofWork(`{"metadata":{"ownerReferences":` + anOwner + `}}`)},
+	{aTenant, "reads the works of a cluster", byRBAC, noList, workKind.lists("cluster1")},
+	{aTenant, "reads the reports of a cluster", byRBAC, noList, ownReport.lists("cluster2")},
+	{aTenant, "records events in Argo CD's namespace", byRBAC, noCreate, eventKind.creates(argocdNamespace, "forged", anEvent)},
 	{aTenant, "takes an admission policy away", byRBAC, noDelete, policyKind.deletes("", policyReports)},
 }
 

@@ -11,8 +11,12 @@ import (
 	"time"
 
 	. "github.com/onsi/gomega"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
@@ -25,7 +29,7 @@ const (
 )
 
 // startHub starts an API server that has the CRDs, roles and objects of a hub, and no admission policy yet.
-func startHub(t *testing.T) *rest.Config {
+func startHub(t *testing.T) *hub {
 	t.Helper()
 	assets := os.Getenv("KUBEBUILDER_ASSETS")
 	if assets == "" {
@@ -43,7 +47,7 @@ func startHub(t *testing.T) *rest.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return config
+	return &hub{env: env, admin: clientOf(t, config)}
 }
 
 func find(t *testing.T, pattern string) []string {
@@ -90,81 +94,119 @@ func policies(t *testing.T) []string {
 	return slices.DeleteFunc(find(t, "../admission/*.yaml"), func(file string) bool { return filepath.Base(file) == "kustomization.yaml" })
 }
 
-// identities are the attackers' users and groups. Each comes with the groups by which Kubernetes and Open Cluster Management know it.
-var identities = map[string]rest.ImpersonationConfig{
-	aTenant:     {UserName: "tenant"},
-	anAgent:     {UserName: "system:open-cluster-management:cluster1:agent", Groups: []string{"system:open-cluster-management:cluster1"}},
-	anIAMAgent:  {UserName: "cluster1", Groups: []string{"open-cluster-management:cluster1"}},
-	aTokenAgent: {UserName: "system:serviceaccount:cluster1:addon", Groups: []string{"system:serviceaccounts", "system:serviceaccounts:cluster1"}},
-	aGRPC: {UserName: "system:serviceaccount:open-cluster-management-hub:grpc-server-sa",
-		Groups: []string{"system:serviceaccounts", "system:serviceaccounts:open-cluster-management-hub"}},
-	aThief: {UserName: "system:serviceaccount:argocd:towline-controller", Groups: []string{"system:serviceaccounts", "system:serviceaccounts:argocd"}},
-	anAddOn: {UserName: "system:open-cluster-management:cluster:cluster1:addon:towline-agent:agent:hostile",
+// accounts are the attackers that have a ServiceAccount, and a token of it.
+var accounts = map[string]types.NamespacedName{
+	aTokenAgent: {Namespace: "cluster1", Name: "addon"},
+	aGRPC:       {Namespace: "open-cluster-management-hub", Name: "grpc-server-sa"},
+	aThief:      {Namespace: argocdNamespace, Name: "towline-controller"},
+}
+
+// certificates are the users and groups of the attackers that have a client certificate, as Kubernetes and Open Cluster Management know
+// them. AWS IAM gives the same user and group for a token of its own.
+var certificates = map[string]envtest.User{
+	aTenant:    {Name: "tenant"},
+	anAgent:    {Name: "system:open-cluster-management:cluster1:agent", Groups: []string{"system:open-cluster-management:cluster1"}},
+	anIAMAgent: {Name: "cluster1", Groups: []string{"open-cluster-management:cluster1"}},
+	anAddOn: {Name: "system:open-cluster-management:cluster:cluster1:addon:towline-agent:agent:hostile",
 		Groups: []string{"system:open-cluster-management:cluster:cluster1:addon:towline-agent", "system:open-cluster-management:addon:towline-agent"}},
 }
 
-// dry is a client of an attacker whose writes the API server judges, and does not carry out.
-func dry(t *testing.T, hub *rest.Config, who rest.ImpersonationConfig) client.Client {
+// attackersOf gives each attacker its own identity on the hub: a certificate that the hub's CA has signed, or a token that it has issued.
+func attackersOf(t *testing.T, h *hub) map[string]client.Client {
 	t.Helper()
-	config := rest.CopyConfig(hub)
-	config.Impersonate = who
-	if who.UserName != "" {
-		config.Impersonate.Groups = append(slices.Clone(who.Groups), "system:authenticated")
+	out := map[string]client.Client{}
+	for who, user := range certificates {
+		u, err := h.env.AddUser(user, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[who] = clientOf(t, u.Config())
 	}
+	for who, key := range accounts {
+		account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+		if err := h.admin.Create(t.Context(), account); err != nil {
+			t.Fatal(err)
+		}
+		token := &authenticationv1.TokenRequest{}
+		if err := h.admin.SubResource("token").Create(t.Context(), account, token); err != nil {
+			t.Fatal(err)
+		}
+		config := rest.AnonymousClientConfig(h.env.Config)
+		config.BearerToken = token.Status.Token
+		out[who] = clientOf(t, config)
+	}
+	return out
+}
+
+func clientOf(t *testing.T, config *rest.Config) client.Client {
+	t.Helper()
+	config = rest.CopyConfig(config)
+	config.QPS = -1 // each attack reads the whole hub twice
 	c, err := client.New(config, client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return client.NewDryRunClient(c)
+	return c
 }
 
-// TestAttacksAreRefused: each, by its guard. Without its policy the same hands are let through, and where a right lacks, who has all
-// rights is.
+// TestAttacksAreRefused: each, by its guard, and nothing on the hub has changed. Without its policy the same hands are let through and
+// something has, and where a right lacks, the same holds for who has all rights.
 func TestAttacksAreRefused(t *testing.T) {
-	hub := startHub(t)
-	admin, err := client.New(hub, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := startHub(t)
 	for _, file := range []string{"testdata/hub.yaml", "../rbac/role.yaml", "../rbac/decisions.yaml", "../addon/hub_role.yaml"} {
-		create(t, admin, objects(t, file)...)
+		create(t, h.admin, objects(t, file)...)
 	}
-	attackers := map[string]client.Client{}
-	for who, identity := range identities {
-		attackers[who] = dry(t, hub, identity)
-	}
+	attackers := attackersOf(t, h)
 
 	t.Run("without policies", func(t *testing.T) {
 		for _, r := range refusals {
-			if r.guard == byRBAC {
-				continue
-			}
 			t.Run(r.by+" "+r.what, func(t *testing.T) {
-				if err := r.try(t.Context(), attackers[r.by]); err != nil {
-					t.Errorf("it is refused by something else than %s: %v", r.guard, err)
+				before := h.state(t)
+				err := r.try(t.Context(), attackers[r.by])
+				if r.guard == byRBAC {
+					h.expectRefused(t, err, r.says, before)
+					return
 				}
+				h.expectDone(t, err, r, before)
 			})
 		}
 	})
 	for _, file := range policies(t) {
-		create(t, admin, objects(t, file)...)
+		create(t, h.admin, objects(t, file)...)
 	}
-	administrator := dry(t, hub, rest.ImpersonationConfig{})
+	h.awaitPolicies(t, attackers)
 	t.Run("with policies", func(t *testing.T) {
 		for _, r := range refusals {
 			t.Run(r.by+" "+r.what, func(t *testing.T) {
-				// The API server heeds a policy some time after it was made.
-				NewWithT(t).Eventually(func(ctx context.Context) error { return r.try(ctx, attackers[r.by]) }, soon, tick).
-					WithContext(t.Context()).Should(refusedWith(r.says))
-				if r.guard != byRBAC {
-					return
-				}
-				if err := r.try(t.Context(), administrator); err != nil {
-					t.Errorf("it is not for a right that it is refused: %v", err)
-				}
+				before := h.state(t)
+				h.expectRefused(t, r.try(t.Context(), attackers[r.by]), r.says, before)
 			})
 		}
 	})
+	t.Run("by an administrator", func(t *testing.T) {
+		for _, r := range refusals {
+			if r.guard != byRBAC {
+				continue
+			}
+			t.Run(r.what, func(t *testing.T) {
+				before := h.state(t)
+				h.expectDone(t, r.try(t.Context(), h.admin), r, before)
+			})
+		}
+	})
+}
+
+// awaitPolicies waits until the API server heeds each policy: it does some time after it was made. Nothing is carried out here.
+func (h *hub) awaitPolicies(t *testing.T, attackers map[string]client.Client) {
+	t.Helper()
+	for _, r := range refusals {
+		if r.guard == byRBAC {
+			continue
+		}
+		dry := client.NewDryRunClient(attackers[r.by])
+		NewWithT(t).Eventually(func(ctx context.Context) error { return r.try(ctx, dry) }, soon, tick).
+			WithContext(t.Context()).Should(refusedWith(r.says), r.guard)
+	}
 }
 
 // refusedWith matches the API server's refusal in these words.
@@ -189,19 +231,32 @@ func TestEachPolicyRefuses(t *testing.T) {
 	}
 }
 
-// TestAttacksAreDocumented compares docs/security.md with the cases, in their order.
+// TestAttacksAreDocumented compares docs/security.md with the cases, in their order, and with their number.
 func TestAttacksAreDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../docs/security.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	const head = "| who | tries this | refused by | with the words |\n|---|---|---|---|\n"
+	const head = "| who | tries this | refused by | with the words | without the policies |\n|---|---|---|---|---|\n"
 	var want strings.Builder
+	seen := map[string]bool{}
 	for _, r := range refusals {
-		fmt.Fprintf(&want, "| %s | %s | %s | `%s` |\n", r.by, r.what, r.guard, r.says)
+		without := "carried out"
+		if r.guard == byRBAC {
+			without = "refused"
+		}
+		line := fmt.Sprintf("| %s | %s | %s | `%s` | %s |\n", r.by, r.what, r.guard, r.says, without)
+		if seen[r.by+r.what] {
+			t.Errorf("twice: %s", line)
+		}
+		seen[r.by+r.what] = true
+		want.WriteString(line)
 	}
-	_, after, _ := strings.Cut(string(page), head)
+	before, after, _ := strings.Cut(string(page), head)
 	if table, _, _ := strings.Cut(after, "\n\n"); strings.TrimSpace(table) != strings.TrimSpace(want.String()) {
 		t.Errorf("the table of docs/security.md has to be\n%s%s", head, want.String())
+	}
+	if number := fmt.Sprintf("The %d requests below", len(refusals)); !strings.Contains(before, number) || len(refusals) < 70 {
+		t.Errorf("docs/security.md has to say: %s", number)
 	}
 }
