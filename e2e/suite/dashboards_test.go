@@ -22,24 +22,47 @@ import (
 // grafana puts in what Grafana would, for metrics that are scraped every second. It takes off what shows 0 in place of nothing.
 var grafana = strings.NewReplacer("$__rate_interval", "30s", "$__range", "10m", "$namespace", ".*", " or vector(0)", "")
 
-// dashboardQueries are those of all panels.
-func dashboardQueries() (queries []string) {
+// grafanaDashboard is as much of a file of Grafana as is asked here.
+type grafanaDashboard struct {
+	Title  string `json:"title"`
+	Panels []struct {
+		Title string `json:"title"`
+		Type  string `json:"type"`
+		Grid  struct {
+			X int `json:"x"`
+			Y int `json:"y"`
+			W int `json:"w"`
+			H int `json:"h"`
+		} `json:"gridPos"`
+		Targets []struct {
+			Expr   string `json:"expr"`
+			Legend string `json:"legendFormat"`
+		} `json:"targets"`
+	} `json:"panels"`
+}
+
+// dashboards are all of them, by the names of their files.
+func dashboards() map[string]grafanaDashboard {
 	GinkgoHelper()
 	files, err := filepath.Glob(filepath.Join(towline.Root(), "deploy/components/dashboards/*.json"))
 	Expect(err).NotTo(HaveOccurred())
 	Expect(files).To(HaveLen(4))
+	found := map[string]grafanaDashboard{}
 	for _, file := range files {
-		var dashboard struct {
-			Panels []struct {
-				Targets []struct {
-					Expr string `json:"expr"`
-				} `json:"targets"`
-			} `json:"panels"`
-		}
+		var d grafanaDashboard
 		data, err := os.ReadFile(file)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(json.Unmarshal(data, &dashboard)).To(Succeed())
-		for _, panel := range dashboard.Panels {
+		Expect(json.Unmarshal(data, &d)).To(Succeed())
+		found[strings.TrimSuffix(filepath.Base(file), ".json")] = d
+	}
+	return found
+}
+
+// dashboardQueries are those of all panels.
+func dashboardQueries() (queries []string) {
+	GinkgoHelper()
+	for _, d := range dashboards() {
+		for _, panel := range d.Panels {
 			Expect(panel.Targets).NotTo(BeEmpty())
 			for _, target := range panel.Targets {
 				queries = append(queries, grafana.Replace(target.Expr))
@@ -85,6 +108,10 @@ var _ = Describe("The dashboards, in a real Prometheus", Serial, func() {
 		queries := dashboardQueries()
 		Eventually(ctx, func(ctx context.Context) []string { return p.unanswered(ctx, queries) }).
 			WithPolling(time.Second).Should(BeEmpty())
+
+		if *pictures != "" {
+			p.drawAt(ctx, *pictures, "dashboards")
+		}
 
 		By("finding each metric in what was scraped")
 		var wanted []string
