@@ -1,6 +1,8 @@
 package steer
 
 import (
+	"strings"
+
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
@@ -64,7 +66,7 @@ func synced(e *Effect) Progress {
 		}
 		return e.until(false, "", "the cluster has not taken the operation yet")
 	case running(e.Now):
-		return Progress{why.Waiting, "the operation runs: " + s.Message}
+		return Progress{why.Waiting, strings.TrimSuffix("the operation runs: "+s.Message, ": ")}
 	case s.Phase == "Succeeded":
 		return Progress{why.OK, "the operation succeeded: " + s.Message}
 	}
