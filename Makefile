@@ -48,7 +48,6 @@ KUSTOMIZE := go tool -modfile=$(CURDIR)/.ci/tools/go.mod kustomize
 CRD_REF_DOCS := go tool -modfile=$(CURDIR)/.ci/tools/docs/go.mod crd-ref-docs
 HELM := go tool -modfile=$(CURDIR)/.ci/tools/helm4/go.mod helm
 ACTIONLINT := go tool -modfile=$(CURDIR)/.ci/tools/release/go.mod actionlint
-GOVULNCHECK := go tool -modfile=$(CURDIR)/.ci/tools/release/go.mod govulncheck
 GOLANGCI_LINT := go tool -modfile=$(CURDIR)/.ci/tools/golangci-lint/go.mod golangci-lint
 
 # The one that the workflow release.yml uses.
@@ -269,9 +268,8 @@ lint: ## Static checks of the program and of the end-to-end tests.
 	$(ACTIONLINT)
 
 .PHONY: vulncheck
-vulncheck: ## Look for known vulnerabilities in what the programs call; needs vuln.go.dev.
-	$(GOVULNCHECK) ./...
-	cd cmd/towline-maestro && $(GOVULNCHECK) ./...
+vulncheck: ## Look for known vulnerabilities in what the programs call, in vuln.go.dev or VULNDB of the module proxy.
+	VULNDB=$(VULNDB) .ci/vulncheck
 
 .PHONY: lint-fix
 lint-fix: ## Let the linters mend what they can.

@@ -11,6 +11,10 @@ import (
 // patience is how long one regular expression may take: they can be such that they never end.
 const patience = 100 * time.Millisecond
 
+// maxGlob is how long a pattern may be. The library takes time that grows with the cube of the question marks: for 2,000 more
+// than ten seconds. A longer one permits nothing, and one that denies forbids all.
+const maxGlob = 512
+
 // denies tells whether a pattern forbids what it matches.
 func denies(pattern string) bool { return strings.HasPrefix(pattern, "!") }
 
@@ -21,6 +25,9 @@ func globs(pattern, text string, separators ...rune) (matched bool) {
 			matched = false
 		}
 	}()
+	if len(pattern) > maxGlob {
+		return false
+	}
 	g, err := glob.Compile(pattern, separators...)
 	return err == nil && g.Match(text)
 }
@@ -28,7 +35,7 @@ func globs(pattern, text string, separators ...rune) (matched bool) {
 // matches tells whether a pattern of an AppProject matches. One that denies matches what it does not forbid.
 func matches(pattern, text string, separators ...rune) bool {
 	if denies(pattern) {
-		return !globs(pattern[1:], text, separators...)
+		return len(pattern) <= maxGlob+1 && !globs(pattern[1:], text, separators...)
 	}
 	return pattern == "*" || globs(pattern, text, separators...)
 }
