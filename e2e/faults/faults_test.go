@@ -30,6 +30,7 @@ var (
 	pairs    = flag.Int("faults.pairs", 0, "how many points of two faults besides")
 	limit    = flag.Duration("faults.time", 0, "how long to begin points; 0 until all are done")
 	old      = flag.Duration("faults.old", 0, "by how much what Towline lists and watches is late; 0 for not at all")
+	done     = flag.String("faults.done", "", "a file of points that have passed: they are not run again, and what is run is added")
 	parallel = flag.Int("faults.parallel", 40, "how many points at a time")
 )
 
@@ -52,7 +53,33 @@ func TestFaults(t *testing.T) {
 	if *limit > 0 {
 		g.Until = time.Now().Add(*limit)
 	}
-	runPoints(t, g, chosenPoints(t, g.Writes()))
+	points, note := pieces(t, chosenPoints(t, g.Writes()))
+	runPoints(t, g, points, note)
+}
+
+// pieces leaves out the points that earlier pieces of a run have passed, and returns what is to be told of each result. At the end
+// it tells the sums of all pieces.
+func pieces(t *testing.T, points []Point) ([]Point, func(Result)) {
+	t.Helper()
+	if *done == "" {
+		return points, func(Result) {}
+	}
+	d, err := OpenDone(*done)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		points, met, failed := d.Sum()
+		t.Logf("in all pieces: %d points, %d met their fault, %d failed", points, met, failed)
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return slices.DeleteFunc(points, d.Passed), func(r Result) {
+		if err := d.Note(r); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // TestPlanted has each planted bug found by a point that a sound build passes.
@@ -225,13 +252,14 @@ func chosenPoints(t *testing.T, writes map[string]int) []Point {
 }
 
 // runPoints fails for each point that does not end as it has to, and tells how many there were.
-func runPoints(t *testing.T, g *Gate, points []Point) {
+func runPoints(t *testing.T, g *Gate, points []Point, note func(Result)) {
 	t.Helper()
 	began := time.Now()
 	type tally struct{ points, reached, failed int }
 	tallies := map[string]*tally{}
 	ended := 0
 	err := g.Run(t.Context(), points, func(r Result) {
+		note(r)
 		kind := cmp.Or(string(r.Point.Watch), "pair")
 		if len(r.Point.Faults) == 1 {
 			kind = string(r.Point.Faults[0].Kind)
