@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 // TestDone: the next piece of a run knows what the last one has done, and runs again what failed.
@@ -52,5 +53,14 @@ func TestDoneRefusesOthersFiles(t *testing.T) {
 	}
 	if _, err := OpenDone(path); err == nil {
 		t.Error("it is read")
+	}
+}
+
+// TestNoPointBeginsLate: within a round, too, no point begins once the time is over.
+func TestNoPointBeginsLate(t *testing.T) {
+	g := &Gate{Parallel: 2, Until: time.Now().Add(-time.Second)}
+	points := make([]Point, 3*g.Parallel)
+	if err := g.all(t.Context(), points, func(r Result) { t.Errorf("%v has begun", r.Point) }); err != nil {
+		t.Error(err)
 	}
 }

@@ -223,7 +223,7 @@ func (f *Failover) Run(ctx context.Context, endings []Ending, random *rand.Rand,
 	group.Go(func() error {
 		defer close(over)
 		for i, how := range endings {
-			if !f.Until.IsZero() && time.Now().After(f.Until) {
+			if f.over() {
 				f.Say("the time is over, %d of %d are left", len(endings)-i, len(endings))
 				return nil
 			}

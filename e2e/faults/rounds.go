@@ -32,7 +32,7 @@ func (g *Gate) Run(ctx context.Context, points []Point, tell func(Result)) error
 	}
 	jobs := g.jobs(points)
 	for i, j := range jobs {
-		if !g.Until.IsZero() && time.Now().After(g.Until) {
+		if g.over() {
 			g.Say("the time is over, %d of %d rounds are left", len(jobs)-i, len(jobs))
 			break
 		}
@@ -110,12 +110,18 @@ func (g *Gate) join(rounds [][]Point, p Point) [][]Point {
 	return append(rounds, []Point{p})
 }
 
-// all runs points, so many at a time.
+// over tells whether no point is to begin any more.
+func (g *Gate) over() bool { return !g.Until.IsZero() && time.Now().After(g.Until) }
+
+// all runs points, so many at a time, as long as there is time.
 func (g *Gate) all(ctx context.Context, points []Point, tell func(Result)) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(g.Parallel)
 	for _, p := range points {
 		group.Go(func() error {
+			if g.over() {
+				return nil
+			}
 			name, s := g.begin(&p)
 			tell(g.run(ctx, p, s, name))
 			return ctx.Err()
