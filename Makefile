@@ -231,7 +231,7 @@ faults: ## Let something fail at each write of Towline in every flow, on a real 
 		-faults.flow='$(FLOW)' -faults.points=$(POINTS) -faults.pairs=$(PAIRS) $(FAULTS_FLAGS)
 
 .PHONY: faults-brief
-faults-brief: ## A few points of each kind of fault, always the same.
+faults-brief: ## A few points of each kind of fault, by a seed that stays.
 	TOWLINE_FAULTS=1 go -C e2e test ./faults -run '^TestFaults$$' -count=1 -v
 
 .PHONY: faults-planted

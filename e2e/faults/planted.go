@@ -22,7 +22,8 @@ type Planted struct {
 
 	file, from, to string
 
-	// kind is the fault at which it loses something.
+	// flow and kind are the flow in which it loses something for good, and the fault at which it does.
+	flow string
 	kind Kind
 }
 
@@ -35,31 +36,33 @@ const (
 // PlantedBugs are those of the build that BuildPlanted makes.
 var PlantedBugs = []Planted{
 	{
-		Name: "swallowed", Loses: "an error of a work's write is taken for success", file: applyFile, kind: Failed,
-		from: "	case err != nil:\n		return loop.Done, err\n	case met.conflict:",
-		to:   "	case err != nil:\n		if !planted(\"swallowed\") {\n			return loop.Done, err\n		}\n		return loop.Done, nil\n	case met.conflict:",
+		Name: "shown", Loses: "an error of the last write of an Application is taken for success: its finalizer stays",
+		file: applyFile, flow: "delete", kind: Failed,
+		from: "		case client.IgnoreNotFound(err) != nil:\n			return loop.Done, err\n",
+		to: "		case client.IgnoreNotFound(err) != nil && planted(\"shown\"):\n			return loop.Done, nil\n" +
+			"		case client.IgnoreNotFound(err) != nil:\n			return loop.Done, err\n",
 	},
 	{
-		Name: "conflict", Loses: "a write that has met a conflict is not made again", file: writesFile, kind: Conflict,
+		Name: "conflict", Loses: "a write that has met a conflict is not made again", file: writesFile, flow: "change", kind: Conflict,
 		from: "	case apierrors.IsConflict(err):\n",
 		to:   "	case apierrors.IsConflict(err) && planted(\"conflict\"):\n		return Written, nil\n	case apierrors.IsConflict(err):\n",
 	},
 	{
-		Name: "gone", Loses: "what is told to be too old is taken for gone", file: writesFile, kind: Expired,
+		Name: "gone", Loses: "what is told to be too old is taken for gone", file: writesFile, flow: "change", kind: Expired,
 		from: "	case w.Verb != work.VerbCreate && apierrors.IsNotFound(err):\n",
 		to: "	case planted(\"gone\") && (apierrors.IsGone(err) || apierrors.IsResourceExpired(err)):\n		return Written, nil\n" +
 			"	case w.Verb != work.VerbCreate && apierrors.IsNotFound(err):\n",
 	},
 	{
 		Name: "again", Loses: "a work whose making was not answered is made under another name too",
-		file: writesFile, kind: Lost,
+		file: writesFile, flow: "create", kind: Lost,
 		from: "	switch {\n	case w.Verb == work.VerbCreate && apierrors.IsAlreadyExists(err):",
 		to: "	if planted(\"again\") && w.Verb == work.VerbCreate && apierrors.IsTimeout(err) {\n" +
 			"		w.Work.Name += \"-again\"\n		return Written, c.Create(ctx, w.Work)\n	}\n" +
 			"	switch {\n	case w.Verb == work.VerbCreate && apierrors.IsAlreadyExists(err):",
 	},
 	{
-		Name: "status", Loses: "a status that could not be written is not written again", file: statusFile, kind: Failed,
+		Name: "status", Loses: "a status that could not be written is not written again", file: statusFile, flow: "change", kind: Failed,
 		from: "	return ctrl.Result{}, client.IgnoreNotFound(err)\n}\n\n// speaksFor",
 		to:   "	if planted(\"status\") {\n		return ctrl.Result{}, nil\n	}\n	return ctrl.Result{}, client.IgnoreNotFound(err)\n}\n\n// speaksFor",
 	},
@@ -73,21 +76,12 @@ import "os"
 func planted(name string) bool { return os.Getenv(%q) == name }
 `
 
-// plantedFlows are the flows in which planted bugs are looked for.
-var plantedFlows = []string{"change", "change-twice", "pause", "release"}
-
-// Points are those that are to find a planted bug: its fault at each write of some flows. What is lost at most of them is made up
-// for by the next event; the last write of a change is not.
+// Points are those that are to find a planted bug: its fault at each write of its flow. What is lost at most of them is made up
+// for by the next event; the last write of a flow is not.
 func (b *Planted) Points(g *Gate) []Point {
 	var out []Point
-	for _, flow := range plantedFlows {
-		r := g.references[flow]
-		if r == nil {
-			continue
-		}
-		for n := 1; n <= len(r.writes)+1; n++ {
-			out = append(out, Point{Flow: flow, Faults: []Fault{{b.kind, n}}})
-		}
+	for n := range len(g.references[b.flow].writes) + 1 {
+		out = append(out, Point{Flow: b.flow, Faults: []Fault{{b.kind, n + 1}}})
 	}
 	return out
 }
