@@ -100,8 +100,12 @@ func TestApplyToldOfLastingFailures(t *testing.T) {
 			{answers: busy, fail: true}, {after: 1}, {after: passing, answers: busy, fail: true}, {after: 2*passing - 1, answers: busy, fail: true},
 			{after: 2 * passing, answers: busy, refused: true},
 		},
-		"the refusal is still to be told":     {{answers: busy, fail: true}, {after: 1, knows: true, refused: true}, {after: passing, answers: busy, refused: true}},
-		"another write fails in the meantime": {{answers: busy, fail: true}, {after: 1, answers: other, fail: true}, {after: passing, answers: busy, refused: true}},
+		"the refusal is still to be told": {
+			{answers: busy, fail: true}, {after: 1, knows: true, refused: true}, {after: passing, answers: busy, refused: true},
+		},
+		"another write fails in the meantime": {
+			{answers: busy, fail: true}, {after: 1, answers: other, fail: true}, {after: passing, answers: busy, refused: true},
+		},
 	} {
 		t.Run(title, func(t *testing.T) {
 			r := &Reconciler{Events: events.NewFakeRecorder(10)}

@@ -234,7 +234,8 @@ var refusals = []refusal{
 	{anIAMAgent, "makes a work in Towline's name", policyWorks, "may not create ManifestWorks in Towline's name",
 		workKind.creates("cluster1", "forged", marked)},
 	{anAddOn, "floods the hub with events", byRBAC, noCreate, eventKind.creates("cluster1", "forged", anEvent)},
-	{anAddOn, "writes the status of an Application", byRBAC, noPatch, appKind.patches(argocdNamespace, victim, `{"status":{"health":{"status":"Healthy"}}}`)},
+	{anAddOn, "writes the status of an Application", byRBAC, noPatch,
+		appKind.patches(argocdNamespace, victim, `{"status":{"health":{"status":"Healthy"}}}`)},
 
 	{aTokenAgent, "labels its cluster into a set", policyClusters, changesLabels,
 		clusterKind.updates("", "cluster1", "b", "metadata", "labels", "tenant")},

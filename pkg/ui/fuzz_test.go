@@ -31,7 +31,7 @@ var fuzzed = []string{"/", "/sets/argocd/guestbook", "/applications/argocd/c1-gu
 func FuzzPages(f *testing.F) {
 	own := own(f)
 	for page := range fuzzed {
-		firsts(f, uint8(page)) //nolint:gosec // six
+		firsts(f, uint8(page))
 	}
 	f.Fuzz(func(t *testing.T, page uint8, state, name, text, query string) {
 		a := app("argocd", "guestbook", "c1", state)
