@@ -276,6 +276,24 @@ func TestServeOld(t *testing.T) {
 	}
 }
 
+// TestInLines: no watch is in protobuf, and whatever else a client can read stays as it is.
+func TestInLines(t *testing.T) {
+	const proto = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+	const json = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+	for target, want := range map[string]string{
+		"/apis/argoproj.io/v1alpha1/applications?watch=true":     json,
+		"/apis/argoproj.io/v1alpha1/applications?limit=500":      proto + "," + json,
+		"/apis/argoproj.io/v1alpha1/namespaces/n/applications/a": proto + "," + json,
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)
+		r.Header.Set("Accept", proto+","+json)
+		inLines(r)
+		if got := r.Header.Get("Accept"); got != want {
+			t.Errorf("%s: %s", target, got)
+		}
+	}
+}
+
 // TestLine: answers come late, and in their order, and requests at once.
 func TestLine(t *testing.T) {
 	const late = 300 * time.Millisecond

@@ -80,6 +80,7 @@ func NewProxy(upstream *rest.Config) (*Proxy, error) {
 			} else {
 				r.SetURL(target)
 			}
+			inLines(r.Out)
 		},
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true},
 		ErrorLog:  silent, FlushInterval: -1, ModifyResponse: p.watches.meet,

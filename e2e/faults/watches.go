@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -93,6 +95,17 @@ type stream struct {
 func (s *stream) Close() error {
 	_ = s.source.Close() // it is read no more
 	return s.PipeReader.Close()
+}
+
+// inLines has a watch's events come as JSON, one in a line. Clients that want metadata only ask for protobuf first, whose events do not
+// end where a line ends: pass would hand the last one on when the next has come, and of a list that comes by a watch the last one is what
+// its reader waits for.
+func inLines(r *http.Request) {
+	if r.URL.Query().Get("watch") == "" {
+		return
+	}
+	types := strings.Split(r.Header.Get("Accept"), ",")
+	r.Header.Set("Accept", strings.Join(slices.DeleteFunc(types, func(t string) bool { return strings.Contains(t, "protobuf") }), ","))
 }
 
 // event is one line of a watch.
