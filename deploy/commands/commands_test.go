@@ -41,6 +41,8 @@ var notRun = map[string]string{
 	"operator-sdk": "it needs a cluster with the Operator Lifecycle Manager",
 	"sha256sum":    "it needs a published release",
 	"towline":      "TestDocumentedBlocks checks its flags",
+
+	"towline-maestro": "TestDocumentedBlocks checks its flags, and e2e/migration runs it",
 }
 
 // placeholders are words that a reader replaces.
