@@ -96,7 +96,7 @@ func TestWaitsForItsTurn(t *testing.T) {
 	create(t, w)
 	o := &orphansOptions{verbOptions: verbOptions{options: newOptions(genericiooptions.IOStreams{ErrOut: io.Discard})}}
 	for range 2 { // the first uses up what may be asked for at once
-		r := o.awaitEnd(t.Context(), &hub{Client: c}, client.ObjectKeyFromObject(w), outcome{}, time.Now().Add(time.Millisecond))
+		r := o.awaitEnd(t.Context(), &hub{Client: c}, client.ObjectKeyFromObject(w), outcome{}, time.Now())
 		if r.State != why.Waiting {
 			t.Errorf("got %+v", r)
 		}
