@@ -23,6 +23,7 @@ func TestAggregationUnderANarrowSchema(t *testing.T) {
 	if !*publishedCRDs {
 		t.Skip("with -published-crds only")
 	}
+	unshared(t) // one that runs already has said it
 	first := start(t)
 	sets := []appSet{applicationSet(t), applicationSet(t), applicationSet(t)}
 	var apps []*argocd.Application
