@@ -8,6 +8,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/why"
 )
 
 func planPause(f *Facts, r Request) (*Change, *Refusal) {
@@ -22,12 +23,8 @@ func planResume(f *Facts, r Request) (*Change, *Refusal) {
 	if _, set := f.App.Annotations[apis.AnnotationPaused]; set {
 		return annotate(f, r, apis.AnnotationPaused, "", "it is resumed", "condition PausedWarning to go")
 	}
-	if why := condition(f.App, apis.ConditionPausedWarning); why != "" {
-		do := fmt.Sprintf("kubectl towline resume -n %s --applicationset NAME", f.App.Namespace)
-		if cluster := f.App.Cluster(); cluster != "" {
-			do = "kubectl towline resume --cluster " + cluster + "\n# or\n" + do
-		}
-		return refuse(do, "Application %s/%s is not paused by itself: %s", f.App.Namespace, f.App.Name, why)
+	if paused := condition(f.App, apis.ConditionPausedWarning); paused != "" {
+		return refuse(why.ResumeCommand(f.App.Namespace, f.App.Name, paused), "Application %s/%s is not paused by itself: %s", f.App.Namespace, f.App.Name, paused)
 	}
 	return nothing("it is not paused")
 }

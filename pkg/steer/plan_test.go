@@ -86,7 +86,8 @@ func TestOf(t *testing.T) {
 			s.Preserved, s.Templated = []string{apis.AnnotationPaused}, []string{apis.AnnotationPaused}
 		}), ask: steer.Request{Verb: steer.Resume}, refused: "would not last", do: "take it out of spec.template"},
 		"resume, not paused": {app: app(), ask: steer.Request{Verb: steer.Resume}, patch: "-"},
-		"resume, paused by its cluster": {app: app().Condition(apis.ConditionPausedWarning, "on Namespace c1"), ask: steer.Request{Verb: steer.Resume},
+		"resume, paused by its cluster": {app: app().Condition(apis.ConditionPausedWarning, "paused by the annotation "+apis.AnnotationPaused+
+			" on Namespace c1: changes on the hub wait"), ask: steer.Request{Verb: steer.Resume},
 			refused: "on Namespace c1", do: "resume --cluster c1"},
 
 		"release":            {app: app(), ask: steer.Request{Verb: steer.Release}, patch: `/release":"true"`},

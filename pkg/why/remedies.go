@@ -75,7 +75,7 @@ var remedies = map[string]remedy{
 	apis.ReasonAdoptionRefused:         {LinkTarget, Blocked, author, "kubectl towline adopt -n NAMESPACE APP"},
 	apis.ReasonWorkRejected:            {LinkTarget, Blocked, admin, works},
 
-	apis.ReasonPaused:    {LinkTarget, Blocked, "whoever paused it", "kubectl towline resume -n NAMESPACE APP"},
+	apis.ReasonPaused:    {LinkTarget, Blocked, "whoever paused it", ""}, // the command depends on what is paused: see ResumeCommand,
 	apis.ReasonMoving:    {LinkTarget, Waiting, "", show},
 	apis.ReasonReleasing: {LinkTarget, Waiting, "", show},
 	apis.ReasonReleased:  {LinkTarget, Blocked, author, edit},

@@ -149,6 +149,9 @@ func (f *Facts) link(c delivery.Condition) Link {
 	}
 	r := remedyOf(c)
 	k := Link{Name: r.link, State: r.state, Message: c.Message, Reason: cmp.Or(c.Reason, c.Type), Who: f.command(r.who), Do: f.command(r.do)}
+	if k.Reason == apis.ReasonPaused || c.Type == apis.ConditionPausedWarning {
+		k.Do = ResumeCommand(f.App.Namespace, f.App.Name, c.Message)
+	}
 	if i := argocd.IndexCondition(f.App.Status.Conditions, c.Type); i >= 0 {
 		k.Since = timeOf(f.App.Status.Conditions[i].LastTransitionTime)
 	}

@@ -1,0 +1,43 @@
+package why_test
+
+import (
+	"testing"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/delivery"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/managedcluster"
+	"github.com/towline-io/towline/pkg/why"
+)
+
+// TestResumeCommand: the command ends the pause of the object that is paused, by the words of the decision itself.
+func TestResumeCommand(t *testing.T) {
+	paused := map[string]string{apis.AnnotationPaused: "true"}
+	for name, c := range map[string]struct {
+		app, cluster string
+		want         string
+	}{
+		"by itself":              {app: argocd.PausedBy("this Application", paused), want: "-n argocd guestbook"},
+		"by its ApplicationSet":  {app: argocd.PausedBy("ApplicationSet argocd/books", paused), want: "-n argocd --applicationset books"},
+		"by its cluster":         {cluster: argocd.PausedBy("Namespace cluster1", paused), want: "--cluster cluster1"},
+		"with an unclear value":  {cluster: argocd.PausedBy("Namespace cluster1", map[string]string{apis.AnnotationPaused: "jep"}), want: "--cluster cluster1"},
+		"by both of these":       {app: argocd.PausedBy("ApplicationSet argocd/books", paused), cluster: "Namespace cluster1", want: "-n argocd --applicationset books"},
+		"by its set, with a dot": {app: argocd.PausedBy("ApplicationSet argocd/books.eu", paused), want: "-n argocd --applicationset books.eu"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			app := fixture.Application("guestbook").Obj()
+			cluster := managedcluster.Facts{Name: "cluster1", Exists: true, Accepted: true, Ready: true, Paused: c.cluster}
+			plan := delivery.Decide(delivery.Facts{
+				App: app, Presence: delivery.Present, Known: ^delivery.Need(0), Paused: c.app,
+				Clusters: map[string]managedcluster.Facts{"cluster1": cluster},
+			}, delivery.Options{Adopt: apis.AdoptMatching})
+			if len(plan.Conditions) != 1 {
+				t.Fatalf("the plan says %v", plan.Conditions)
+			}
+			if got := why.ResumeCommand("argocd", "guestbook", plan.Conditions[0].Message); got != "kubectl towline resume "+c.want {
+				t.Errorf("%s, of: %s", got, plan.Conditions[0].Message)
+			}
+		})
+	}
+}
