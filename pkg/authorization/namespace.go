@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gobwas/glob"
-
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
@@ -26,8 +24,8 @@ func ParseNamespaceRule(s string) (NamespaceRule, error) {
 		return NamespaceRule{}, fmt.Errorf("%q is not <namespaces on the hub>=<namespaces on the cluster>", s)
 	}
 	for _, pattern := range []string{from, to} {
-		if _, err := glob.Compile(pattern); err != nil {
-			return NamespaceRule{}, fmt.Errorf("%q: %w", pattern, err)
+		if _, err := compileGlob(pattern); err != nil {
+			return NamespaceRule{}, fmt.Errorf("%.80q: %w", pattern, err)
 		}
 	}
 	return NamespaceRule{From: from, To: to}, nil

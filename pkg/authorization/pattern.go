@@ -1,6 +1,7 @@
 package authorization
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -18,18 +19,28 @@ const maxGlob = 512
 // denies tells whether a pattern forbids what it matches.
 func denies(pattern string) bool { return strings.HasPrefix(pattern, "!") }
 
-// globs tells whether a glob matches; one that cannot be read matches nothing. The library panics on some of those.
+// globs tells whether a glob matches; one that cannot be read matches nothing.
 func globs(pattern, text string, separators ...rune) (matched bool) {
 	defer func() {
-		if recover() != nil {
+		if recover() != nil { // some patterns make the library panic
 			matched = false
 		}
 	}()
-	if len(pattern) > maxGlob {
-		return false
-	}
-	g, err := glob.Compile(pattern, separators...)
+	g, err := compileGlob(pattern, separators...)
 	return err == nil && g.Match(text)
+}
+
+// compileGlob reads a glob. The library panics on some that it cannot read, and takes seconds for some that are long.
+func compileGlob(pattern string, separators ...rune) (_ glob.Glob, err error) {
+	if len(pattern) > maxGlob {
+		return nil, fmt.Errorf("a pattern has at most %d characters, and this one has %d", maxGlob, len(pattern))
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("it cannot be read: %v", p)
+		}
+	}()
+	return glob.Compile(pattern, separators...)
 }
 
 // matches tells whether a pattern of an AppProject matches. One that denies matches what it does not forbid.
