@@ -21,6 +21,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
+
+	"github.com/towline-io/towline/pkg/fixture/apiserver"
 )
 
 const (
@@ -31,32 +33,8 @@ const (
 // startHub starts an API server that has the CRDs, roles and objects of a hub, and no admission policy yet.
 func startHub(t *testing.T) *hub {
 	t.Helper()
-	assets := os.Getenv("KUBEBUILDER_ASSETS")
-	if assets == "" {
-		t.Fatal("KUBEBUILDER_ASSETS is not set: run make test-envtest, or set it to the folder that `go -C e2e run ./cmd/fleet assets` prints")
-	}
-	env := &envtest.Environment{CRDInstallOptions: envtest.CRDInstallOptions{
-		Paths: append(find(t, "../crds/apps.*.yaml"), find(t, filepath.Join(assets, "crds", "*.yaml"))...), ErrorIfPathMissing: true, MaxTime: soon,
-	}}
-	t.Cleanup(func() { // before it starts: what fails half-way has started etcd, and maybe more
-		if err := env.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	config, err := env.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &hub{env: env, admin: clientOf(t, config)}
-}
-
-func find(t *testing.T, pattern string) []string {
-	t.Helper()
-	files, err := filepath.Glob(pattern)
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%s: %v, %v", pattern, files, err)
-	}
-	return files
+	env := apiserver.Start(t)
+	return &hub{env: env, admin: clientOf(t, env.Config)}
 }
 
 // objects are those of a file. What has a namespace and names none is of Argo CD's.
@@ -91,7 +69,7 @@ func create(t *testing.T, admin client.Client, objects ...*unstructured.Unstruct
 // policies are the files of the admission policies.
 func policies(t *testing.T) []string {
 	t.Helper()
-	return slices.DeleteFunc(find(t, "../admission/*.yaml"), func(file string) bool { return filepath.Base(file) == "kustomization.yaml" })
+	return slices.DeleteFunc(apiserver.Files(t, "../admission/*.yaml"), func(file string) bool { return filepath.Base(file) == "kustomization.yaml" })
 }
 
 // accounts are the attackers that have a ServiceAccount, and a token of it.

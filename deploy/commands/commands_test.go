@@ -19,9 +19,9 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	"sigs.k8s.io/yaml"
 
+	"github.com/towline-io/towline/pkg/fixture/apiserver"
 	"github.com/towline-io/towline/pkg/fixture/documented"
 )
 
@@ -102,35 +102,10 @@ func run(t *testing.T, environment []string, b documented.Block) map[string]int 
 // startHub starts an API server with the CRDs, the admission policies and the objects of a hub. It returns the environment of commands.
 func startHub(t *testing.T) []string {
 	t.Helper()
-	assets := os.Getenv("KUBEBUILDER_ASSETS")
-	if assets == "" {
-		t.Fatal("KUBEBUILDER_ASSETS is not set: run make test-envtest, or set it to the folder that `go -C e2e run ./cmd/fleet assets` prints")
-	}
-	env := &envtest.Environment{CRDInstallOptions: envtest.CRDInstallOptions{
-		Paths:   slices.Concat(find(t, "../crds/apps.*.yaml"), find(t, filepath.Join(assets, "crds", "*.yaml")), find(t, "testdata/crds.yaml")),
-		MaxTime: time.Minute, ErrorIfPathMissing: true,
-	}}
-	t.Cleanup(func() { // before it starts: what fails half-way has started etcd, and maybe more
-		if err := env.Stop(); err != nil {
-			t.Error(err)
-		}
-	})
-	config, err := env.Start()
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := apiserver.Start(t, "testdata/crds.yaml").Config
 	fill(t, config)
 	return append(os.Environ(), "KUBECONFIG="+kubeconfig(t, config), "REAL_PATH="+os.Getenv("PATH"),
 		"PATH="+programs(t)+string(os.PathListSeparator)+os.Getenv("PATH"), "PLUGIN="+build(t), "HELM="+helm(t))
-}
-
-func find(t *testing.T, pattern string) []string {
-	t.Helper()
-	files, err := filepath.Glob(pattern)
-	if err != nil || len(files) == 0 {
-		t.Fatalf("%s: %v, %v", pattern, files, err)
-	}
-	return files
 }
 
 // fill creates the objects of the hub, with their statuses.
