@@ -249,6 +249,10 @@ failover: ## Stop the leader of two replicas in four ways while flows go on, on 
 bench: ## Measure Towline on a hub of CLUSTERS × SETS Applications; see docs/scale.md.
 	go -C e2e run ./cmd/bench run --clusters $(CLUSTERS) --sets $(SETS) --json $(CURDIR)/bench-$(CLUSTERS)x$(SETS).json $(BENCH_FLAGS)
 
+.PHONY: bench-maestro
+bench-maestro: ## The same with works in Maestro; see docs/scale.md.
+	$(MAKE) bench BENCH_FLAGS='--transport maestro --json $(CURDIR)/bench-maestro-$(CLUSTERS)x$(SETS).json $(BENCH_FLAGS)'
+
 .PHONY: bench-check
 bench-check: ## Measure a small hub, and fail where a ratio of e2e/bench/thresholds.yaml does not hold.
 	go -C e2e run ./cmd/bench run --clusters 100 --sets 5 --changes 50 --storm 5s --idle 10s --thresholds bench/thresholds.yaml

@@ -7,36 +7,30 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
 )
 
 // manifestWork is what is read of a ManifestWork.
 type manifestWork struct {
 	meta `json:"metadata"`
-	Spec *workSpec `json:"spec"`
+	Spec *workv1.ManifestWorkSpec `json:"spec"`
 
 	// asksVolatile is set when it asks for what changes with every comparison.
 	asksVolatile bool
+
+	// told are the metadata that came over a broker, and go back with each report.
+	told *metav1.ObjectMeta
 }
 
-// workSpec is what a work asks its agent for.
-type workSpec struct {
-	ManifestConfigs []struct {
-		FeedbackRules []struct {
-			JSONPaths []struct {
-				Name string `json:"name"`
-			} `json:"jsonPaths"`
-		} `json:"feedbackRules"`
-	} `json:"manifestConfigs"`
-}
-
-// asks tells whether the agent is to report a value.
-func (s *workSpec) asks(name string) bool {
-	if s == nil {
+// asks tells whether an agent is to report a value.
+func asks(spec *workv1.ManifestWorkSpec, name string) bool {
+	if spec == nil {
 		return false
 	}
-	for _, config := range s.ManifestConfigs {
+	for _, config := range spec.ManifestConfigs {
 		for _, rule := range config.FeedbackRules {
-			for _, path := range rule.JSONPaths {
+			for _, path := range rule.JsonPaths {
 				if path.Name == name {
 					return true
 				}
@@ -63,14 +57,6 @@ type there struct {
 
 	// reported is the generation of the work that its agent has answered last.
 	reported int64
-}
-
-// finalizer is the work agent's, which it puts on a work before it applies it.
-const finalizer = "cluster.open-cluster-management.io/manifest-work-cleanup"
-
-// take puts the agent's finalizer on a work, as the agent does before anything else.
-func (b *Bench) take(ctx context.Context, w *manifestWork) error {
-	return b.bare.patch(ctx, worksOf(w.Namespace)+"/"+w.Name, object{"metadata": object{"finalizers": []string{finalizer}}})
 }
 
 // syncs lets the cluster's Argo CD carry out a sync without trouble.
@@ -126,11 +112,12 @@ func (b *Bench) answer(ctx context.Context, app int) error {
 	return b.report(ctx, app, t)
 }
 
-// report writes the status of a work as its agent does: all of it, in one merge patch of the subresource.
+// report has the agent of a work tell its status.
 func (b *Bench) report(ctx context.Context, app int, t *there) error {
 	w := b.work(app)
 	t.reported = w.Generation
-	return b.bare.patch(ctx, worksOf(w.Namespace)+"/"+w.Name+"/status", workStatus(w, b.name(app), t))
+	b.reported.Add(1)
+	return b.agents.report(ctx, w, workStatus(w, b.name(app), t))
 }
 
 // answers lets agents answer works that have changed, so many at a time, until ctx ends.
@@ -169,7 +156,7 @@ func (b *Bench) compareAll(ctx context.Context) (int, error) {
 
 // workStatus is what a work agent (v1.2.0) reports of an Application that has no trouble.
 func workStatus(w *manifestWork, app string, t *there) object {
-	return object{"status": object{
+	return object{
 		"conditions": []object{
 			condition("Applied", "AppliedManifestWorkComplete", "Apply manifest work complete", w.Generation),
 			condition("Available", "ResourcesAvailable", "All resources are available", w.Generation),
@@ -186,7 +173,7 @@ func workStatus(w *manifestWork, app string, t *there) object {
 			},
 			"statusFeedback": object{"values": feedback(t, w.asksVolatile)},
 		}}},
-	}}
+	}
 }
 
 func feedback(t *there, volatile bool) []object {

@@ -29,11 +29,16 @@ type Bench struct {
 	hub     *http.Client
 	binary  string
 	towline *towline.Towline
+	maestro *maestro // nil where the works are in the hub's etcd
+	agents  agents
 	result  *Result
 
 	// profiles are those that are being taken, and profileTowline takes one of Towline.
 	profiles       *errgroup.Group
 	profileTowline func()
+
+	// failed takes what ends the run.
+	failed chan error
 
 	// setUIDs are those of the ApplicationSets.
 	setUIDs []string
@@ -41,6 +46,9 @@ type Bench struct {
 	// there are the Applications on their clusters, and changed are those whose works have changed, for their agents.
 	there   []there
 	changed chan int
+
+	// reported counts the reports of agents.
+	reported atomic.Int64
 
 	mu    sync.Mutex
 	works map[int]*manifestWork
@@ -64,8 +72,8 @@ type phase struct {
 	name string
 	run  func(*Bench, context.Context) error
 
-	// restarts is set where the phase starts Towline.
-	restarts bool
+	// restarts is set where the phase starts Towline, and restartsAll where it starts what serves the works too.
+	restarts, restartsAll bool
 }
 
 var phases = []phase{
@@ -78,7 +86,7 @@ var phases = []phase{
 	{name: "sync", run: (*Bench).sync},
 	{name: "storm", run: (*Bench).storm},
 	{name: "idle", run: (*Bench).idle},
-	{name: "restart", run: (*Bench).restart, restarts: true},
+	{name: "restart", run: (*Bench).restart, restarts: true, restartsAll: true},
 	{name: "hostile", run: (*Bench).hostile},
 }
 
@@ -90,14 +98,13 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	b := &Bench{
 		Options: o, layout: layout{o.Clusters, o.Sets}, result: newResult(&o), works: map[int]*manifestWork{},
 		omitted: map[int]bool{}, there: make([]there, o.Applications()), changed: make(chan int, 1<<16),
-		roundTrips: newTracker(), status: newTracker(), reports: newTracker(),
+		failed: make(chan error, 4), roundTrips: newTracker(), status: newTracker(), reports: newTracker(),
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	failed := make(chan error, 4)
 	go func() {
 		select {
-		case err := <-failed:
+		case err := <-b.failed:
 			cancel(err)
 		case <-ctx.Done():
 		}
@@ -106,12 +113,12 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	defer b.fleet.Stop()
-	if err := b.watchAll(ctx, failed); err != nil {
+	if err := b.watchAll(ctx); err != nil {
 		return nil, err
 	}
 	go func() {
 		if err := b.answers(ctx); ctx.Err() == nil {
-			failed <- fmt.Errorf("agents: %w", err)
+			b.failed <- fmt.Errorf("agents: %w", err)
 		}
 	}()
 	for _, p := range phases {
@@ -124,7 +131,12 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 
 // start brings up the hub's control plane and puts Towline's own objects there.
 func (b *Bench) start(ctx context.Context) error {
-	f, err := fleet.Start(ctx, fleet.Options{Dir: b.Dir, HubControlPlaneOnly: true, Progress: b.Progress})
+	env := b.envs()
+	delete(env, processTowline)
+	delete(env, processMaestro)
+	f, err := fleet.Start(ctx, fleet.Options{
+		Dir: b.Dir, HubControlPlaneOnly: true, Transport: b.Transport, ExtraEnv: env, Progress: b.Progress,
+	})
 	if err != nil {
 		return err
 	}
@@ -139,7 +151,16 @@ func (b *Bench) start(ctx context.Context) error {
 		if b.binary, err = towline.Build(ctx, f); err != nil {
 			return err
 		}
-		return towline.Apply(ctx, f, &f.Hub.ControlPlane, "deploy/install.yaml")
+		if b.agents, err = b.reach(ctx); err != nil {
+			return err
+		}
+		if err := towline.Apply(ctx, f, &f.Hub.ControlPlane, "deploy/install.yaml"); err != nil {
+			return err
+		}
+		if b.Transport != fleet.TransportMaestro {
+			return nil
+		}
+		return b.startMaestro(ctx)
 	}()
 	if err != nil {
 		f.Stop()
@@ -173,8 +194,9 @@ func (b *Bench) startTowline(ctx context.Context) (time.Duration, error) {
 	began := time.Now()
 	var err error
 	b.towline, err = towline.Start(ctx, b.fleet, towline.Options{
-		Binary: b.binary, Name: fmt.Sprintf("towline-%d", began.UnixMilli()), Env: b.Env, Profiles: b.Profiles != "",
-		Args: append([]string{"--metrics-secure=false"}, b.Args...),
+		Binary: b.binary, Name: fmt.Sprintf("towline-%d", began.UnixMilli()), Env: b.env(processTowline), Profiles: b.Profiles != "",
+		ReadyTimeout: patience,
+		Args:         append([]string{"--metrics-secure=false"}, b.Args...),
 	})
 	if err == nil && b.profileTowline != nil {
 		b.profileTowline()

@@ -137,8 +137,8 @@ func TestAgentsReport(t *testing.T) {
 	if err := json.Unmarshal(encoded(l.application(3, "uid")), app); err != nil {
 		t.Fatal(err)
 	}
-	for _, asks := range []bool{false, true} {
-		rendered, err := work.Render(app, work.Requests{Volatile: asks})
+	for _, volatile := range []bool{false, true} {
+		rendered, err := work.Render(app, work.Requests{Volatile: volatile})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,18 +146,18 @@ func TestAgentsReport(t *testing.T) {
 		if err := json.Unmarshal(encoded(rendered), played); err != nil {
 			t.Fatal(err)
 		}
-		played.asksVolatile = played.Spec.asks("reconciledAt")
-		if played.asksVolatile != asks {
+		played.asksVolatile = asks(played.Spec, "reconciledAt")
+		if played.asksVolatile != volatile {
 			t.Errorf("a work that asks for what changes with every comparison: %v", played.asksVolatile)
 		}
 		on := &there{number: 7, version: 1}
 		on.syncs()
 		w := &workv1.ManifestWork{}
-		if err := json.Unmarshal(encoded(workStatus(played, l.name(3), on)), w); err != nil {
+		if err := json.Unmarshal(encoded(workStatus(played, l.name(3), on)), &w.Status); err != nil {
 			t.Fatal(err)
 		}
 		o := parser.Parse(&w.Status, work.Identifier(app))
-		if !o.Complete || len(o.Rejected) > 0 || numberOf(o.Status.Sync.Revision) != 7 || (o.Status.ReconciledAt != "") != asks {
+		if !o.Complete || len(o.Rejected) > 0 || numberOf(o.Status.Sync.Revision) != 7 || (o.Status.ReconciledAt != "") != volatile {
 			t.Errorf("it is read as %+v", o)
 		}
 	}

@@ -19,7 +19,7 @@ func (b *Bench) convergence(ctx context.Context) error {
 		b.reports.sent(app, firstSync, began)
 	}
 	if err := each(ctx, n, b.Agents, func(ctx context.Context, app int) error {
-		return errors.Join(b.take(ctx, b.work(app)), b.write(ctx, app, 0, (*there).syncs))
+		return errors.Join(b.agents.take(ctx, b.work(app)), b.write(ctx, app, 0, (*there).syncs))
 	}); err != nil {
 		return err
 	}
@@ -39,10 +39,11 @@ func (b *Bench) convergence(ctx context.Context) error {
 	d := after.since(before)
 	b.result.set("convergence.cpu", d.cpu["towline"]*1000/float64(n))
 	b.result.set("convergence.application_writes", d.requests.of("applications", writing...)/float64(n))
-	b.result.set("convergence.work_writes", d.requests.of("manifestworks", writing...)/float64(n)-1) // the agent's finalizer
+	b.result.set("convergence.work_writes", d.requests.of("manifestworks", writing...)/float64(n)-b.agents.writes())
 	b.result.set("convergence.report_bytes", d.written.of("multiclusterapplicationsetreports")/float64(n))
 	b.result.set("storage.application", after.storage/1024/float64(n))
-	return errors.Join(b.memory("memory.converged"), b.stored(ctx))
+	b.result.processes("converged.memory.", after.memory)
+	return errors.Join(b.memory("memory.converged"), b.stored(ctx), b.storedInDatabase(ctx))
 }
 
 // stored notes what an Application, its work and its row take in etcd, which holds them as the API server returns them.

@@ -2,6 +2,9 @@ package bench
 
 import "slices"
 
+// hubProcesses are those of a hub, of which each has figures of its own.
+var hubProcesses = []string{"kube-apiserver", "etcd", postgres, "mosquitto", "maestro", processMaestro, processTowline}
+
 // Figure is something that is measured.
 type Figure struct {
 	// Name is what thresholds and results call it.
@@ -15,7 +18,9 @@ type Figure struct {
 }
 
 // Figures are all figures, in the order of a table.
-var Figures = []Figure{
+var Figures = slices.Concat(figuresOfRun, figuresOfProcesses())
+
+var figuresOfRun = []Figure{
 	{"limit.rate", "bare client: creates of the same ManifestWorks", "1/s", 0},
 	{"limit.applications", "bare client: creates of the Applications", "1/s", 0},
 	{"roundtrip.p50", "bare client: a write, until its own watch shows it, p50", "ms", 1},
@@ -48,6 +53,7 @@ var Figures = []Figure{
 	{"change.report_bytes", "… bytes written to the report", "B", 0},
 	{"change.cpu", "… CPU of Towline", "ms", 1},
 	{"change.hub_cpu", "… CPU of kube-apiserver and etcd", "ms", 1},
+	{"change.cpu_all", "… CPU of all processes of the hub", "ms", 1},
 	{"sync.application_writes", "one sync of a cluster's own: Application writes", "", 2},
 	{"sync.work_writes", "… ManifestWork writes of Towline", "", 2},
 	{"sync.work_conflicts", "… which the agent's report was ahead of, and which are made again", "", 2},
@@ -68,6 +74,7 @@ var Figures = []Figure{
 	{"idle.lists", "… lists", "", 0},
 	{"idle.cpu", "… CPU of Towline", "% of a core", 2},
 	{"restart.writes", "restart: writes", "", 0},
+	{"restart.works", "… until the works of Maestro are served", "s", 1},
 	{"restart.ready", "… until it is ready", "s", 1},
 	{"restart.settled", "… until it has looked at everything", "s", 1},
 	{"restart.cpu", "… CPU until then", "s", 1},
@@ -84,7 +91,24 @@ var Figures = []Figure{
 	{"storage.of_application", "stored: an Application", "B", 0},
 	{"storage.of_work", "… its ManifestWork", "B", 0},
 	{"storage.of_row", "… its row in the report", "B", 0},
+	{"storage.of_bundle", "… the row of its ManifestWork in Maestro's database", "B", 0},
+	{"storage.database", "Maestro's database for each Application", "KiB", 1},
 	{"storage.application", "etcd's file for each Application, with all of its history", "KiB", 1},
+}
+
+// figuresOfProcesses are figures that each process of a hub has.
+func figuresOfProcesses() []Figure {
+	var out []Figure
+	for _, f := range []Figure{
+		{"change.cpu.", "one change: CPU of ", "ms", 1},
+		{"converged.memory.", "memory (RSS) when all have converged: ", "MiB", 0},
+		{"idle.memory.", "memory (RSS) after the idle time: ", "MiB", 0},
+	} {
+		for _, process := range hubProcesses {
+			out = append(out, Figure{f.Name + process, f.Title + process, f.Unit, f.Digits})
+		}
+	}
+	return out
 }
 
 // isFigure tells whether there is a figure of that name.

@@ -73,11 +73,21 @@ func (b *Bench) cost(d *snapshot) {
 	set("change.report_bytes", d.written.of("multiclusterapplicationsetreports")/n)
 	set("change.cpu", d.cpu["towline"]/n*1000)
 	set("change.hub_cpu", (d.cpu["kube-apiserver"]+d.cpu["etcd"])/n*1000)
+	each, all := map[string]float64{}, 0.0
+	for _, process := range hubProcesses {
+		if used, ok := d.cpu[process]; ok {
+			each[process] = used / n * 1000
+			all += each[process]
+		}
+	}
+	b.result.processes("change.cpu.", each)
+	set("change.cpu_all", all)
 }
 
 // sync lets clusters carry out syncs of their own, one at a time, and measures what each costs: the hub asks when it has been
 // compared after, which others wait for.
 func (b *Bench) sync(ctx context.Context) error {
+	reported := b.reported.Load()
 	before, err := b.snapshot(ctx)
 	if err != nil {
 		return err
@@ -107,7 +117,7 @@ func (b *Bench) sync(ctx context.Context) error {
 	conflicts := d.requests.of("manifestworks", conflict)
 	b.result.set("sync.work_writes", (d.requests.of("manifestworks", writing...)-conflicts)/n)
 	b.result.set("sync.work_conflicts", conflicts/n)
-	b.result.set("sync.agent_writes", d.requests.of("manifestworks/status", writing...)/n)
+	b.result.set("sync.agent_writes", float64(b.reported.Load()-reported)/n)
 	b.result.set("sync.report_writes", d.requests.of("multiclusterapplicationsetreports", writing...)/n)
 	return nil
 }

@@ -19,7 +19,7 @@ func (b *Bench) hostile(ctx context.Context) error {
 	}
 	if err := each(ctx, n, b.Agents, func(ctx context.Context, app int) error {
 		w := b.work(app)
-		return b.bare.patch(ctx, worksOf(w.Namespace)+"/"+w.Name+"/status", floodedStatus(w, b.name(app)))
+		return b.agents.report(ctx, w, floodedStatus(w, b.name(app)))
 	}); err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func floodedStatus(w *manifestWork, app string) object {
 		}
 		return out
 	}
-	status := workStatus(w, app, &there{version: 1})["status"].(object)
+	status := workStatus(w, app, &there{version: 1})
 	manifest := status["resourceStatus"].(object)["manifests"].([]object)[0]
 	manifest["statusFeedback"] = object{"values": of(func(number, s string) object {
 		return object{"name": "value" + number, "fieldValue": object{"type": "String", "string": s}}
@@ -70,5 +70,5 @@ func floodedStatus(w *manifestWork, app string) object {
 		}}
 	})
 	status["resourceStatus"] = object{"manifests": append([]object{manifest}, others...)}
-	return object{"status": status}
+	return status
 }

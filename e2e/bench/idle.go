@@ -40,21 +40,29 @@ func (b *Bench) idle(ctx context.Context) error {
 	b.result.set("idle.comparisons", float64(compared))
 	b.result.set("idle.lists", d.requests.of("", listing...))
 	b.result.set("idle.cpu", d.cpu["towline"]/d.seconds()*100)
+	b.result.processes("idle.memory.", after.memory)
 	return b.memory("memory.idle")
 }
 
-// restart stops Towline and starts it on a hub where all is said.
+// restart stops Towline, and what serves the works of Maestro, and starts both on a hub where all is said.
 func (b *Bench) restart(ctx context.Context) error {
 	b.stopTowline()
+	works := b.stopWorks()
 	before, err := b.snapshot(ctx)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	ready, err := b.startTowline(ctx)
-	if err != nil {
+	if err := b.startWorks(ctx, works); err != nil {
 		return err
 	}
+	if works != nil {
+		b.result.set("restart.works", time.Since(began).Seconds())
+	}
+	if _, err := b.startTowline(ctx); err != nil {
+		return err
+	}
+	ready := time.Since(began)
 	if err := b.settle(ctx); err != nil {
 		return err
 	}

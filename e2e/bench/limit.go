@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/wait"
+
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -33,10 +35,24 @@ func (b *Bench) limit(ctx context.Context) error {
 		return err
 	}
 	b.result.set("limit.rate", float64(n)/time.Since(began).Seconds())
-	if err := b.roundTrip(ctx, works[0].path()); err != nil {
+	if err := b.roundTrip(ctx, &works[0]); err != nil {
 		return err
 	}
-	return each(ctx, n, b.Parallel, func(ctx context.Context, i int) error { return b.bare.remove(ctx, works[i].path()) })
+	if err := each(ctx, n, b.Parallel, func(ctx context.Context, i int) error { return b.bare.remove(ctx, works[i].path()) }); err != nil {
+		return err
+	}
+	return wait.PollUntilContextCancel(ctx, time.Second, true, b.noWorks)
+}
+
+// noWorks tells whether all works are gone: those that an agent has seen wait for it.
+func (b *Bench) noWorks(ctx context.Context) (bool, error) {
+	var list struct{ Items []json.RawMessage }
+	data, err := b.bare.rest.Get().AbsPath(worksPath).Param("limit", "1").DoRaw(ctx)
+	if err != nil {
+		return false, err
+	}
+	err = json.Unmarshal(data, &list)
+	return len(list.Items) == 0, err
 }
 
 // limitWork is a work as the bare client creates it.
@@ -64,11 +80,20 @@ func (b *Bench) render(app int) (limitWork, error) {
 }
 
 // roundTrip measures how long a write of the bare client takes to come back through its watch, one at a time.
-func (b *Bench) roundTrip(ctx context.Context, path string) error {
+func (b *Bench) roundTrip(ctx context.Context, w *limitWork) error {
+	watching, stop := context.WithCancel(ctx)
+	defer stop()
+	if err := watch(watching, b.bare, w.parent, b.failed, func(_ string, w *manifestWork) {
+		if n, err := strconv.Atoi(w.Annotations[marker]); err == nil {
+			b.roundTrips.saw(0, n, time.Now())
+		}
+	}); err != nil {
+		return err
+	}
 	for i := range b.Changes {
 		b.roundTrips.sent(0, i+1, time.Now())
 		body := object{"metadata": object{"annotations": object{marker: strconv.Itoa(i + 1)}}}
-		if err := b.bare.patch(ctx, path, body); err != nil {
+		if err := b.bare.patch(ctx, w.path(), body); err != nil {
 			return err
 		}
 		if err := b.roundTrips.wait(ctx); err != nil {

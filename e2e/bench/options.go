@@ -4,13 +4,19 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
+
+	"github.com/towline-io/towline/e2e/fleet"
 )
 
 // Options are the sizes of a run.
 type Options struct {
 	// Dir is the state directory of the fleet. Default: that of every fleet.
 	Dir string
+
+	// Transport is where the works are: fleet.TransportHub or fleet.TransportMaestro.
+	Transport string
 
 	// Clusters is the number of ManagedClusters, and Sets that of ApplicationSets; each set has an Application on
 	// each cluster.
@@ -40,8 +46,11 @@ type Options struct {
 	// Profiles is a folder for CPU and heap profiles of every phase; empty for none.
 	Profiles string
 
-	// Args are more arguments of Towline, and Env more of its environment.
-	Args, Env []string
+	// Args are more arguments of Towline.
+	Args []string
+
+	// Env are more of the environments of processes: each PROCESS:NAME=value.
+	Env []string
 
 	// Progress receives a line for each step.
 	Progress io.Writer
@@ -50,9 +59,27 @@ type Options struct {
 // Defaults are the options of `make bench`.
 func Defaults() Options {
 	return Options{
-		Clusters: 200, Sets: 5, Parallel: 16, Agents: 16, Changes: 200,
+		Transport: fleet.TransportHub, Clusters: 200, Sets: 5, Parallel: 16, Agents: 16, Changes: 200,
 		Storm: 20 * time.Second, Idle: time.Minute, Comparison: time.Minute, Progress: io.Discard,
 	}
+}
+
+// Processes that the fleet does not start, by their names in Env and in results.
+const (
+	processTowline = "towline"
+	processMaestro = "towline-maestro"
+)
+
+// env is what Env has for a process, and envs what it has for each process.
+func (o *Options) env(process string) []string { return o.envs()[process] }
+
+func (o *Options) envs() map[string][]string {
+	out := map[string][]string{}
+	for _, e := range o.Env {
+		process, setting, _ := strings.Cut(e, ":")
+		out[process] = append(out[process], setting)
+	}
+	return out
 }
 
 // Applications is how many there are.
@@ -84,6 +111,11 @@ func (o *Options) Validate() error {
 	}
 	if o.StormRate < 0 || o.Storm < 0 || o.Idle < 0 || o.Comparison < 0 {
 		errs = append(errs, errors.New("--storm-rate, --storm, --idle and --comparison cannot be negative"))
+	}
+	for _, e := range o.Env {
+		if process, setting, _ := strings.Cut(e, ":"); process == "" || !strings.Contains(setting, "=") {
+			errs = append(errs, fmt.Errorf("--env: %q is not PROCESS:NAME=value, such as kube-apiserver:GOMEMLIMIT=2GiB", e))
+		}
 	}
 	return errors.Join(errs...)
 }

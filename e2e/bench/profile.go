@@ -27,6 +27,11 @@ func (b *Bench) profileCPU(ctx context.Context, p phase) func() error {
 	b.profiles.Go(func() error {
 		return b.download(ctx, b.hub, b.fleet.Hub.Server()+"/debug/pprof"+query, p.name+".kube-apiserver.cpu.pprof")
 	})
+	if b.maestro != nil && !p.restartsAll {
+		b.profiles.Go(func() error {
+			return b.download(ctx, b.maestro.client, b.maestro.url+"/debug/pprof"+query, p.name+".towline-maestro.cpu.pprof")
+		})
+	}
 	b.profileTowline = func() {
 		b.profiles.Go(func() error {
 			return b.download(ctx, http.DefaultClient, b.towline.Profiles+query, p.name+".cpu.pprof")
@@ -43,7 +48,11 @@ func (b *Bench) profileHeap(ctx context.Context, name string) error {
 	if b.Profiles == "" || b.towline == nil {
 		return nil
 	}
-	return b.download(ctx, http.DefaultClient, b.towline.Profiles+"/heap?gc=1", name+".heap.pprof")
+	var works error
+	if b.maestro != nil {
+		works = b.download(ctx, b.maestro.client, b.maestro.url+"/debug/pprof/heap?gc=1", name+".towline-maestro.heap.pprof")
+	}
+	return errors.Join(works, b.download(ctx, http.DefaultClient, b.towline.Profiles+"/heap?gc=1", name+".heap.pprof"))
 }
 
 func (b *Bench) download(ctx context.Context, client *http.Client, url, name string) (err error) {

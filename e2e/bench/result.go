@@ -20,6 +20,9 @@ type Result struct {
 	// Machine is where it ran.
 	Machine Machine `json:"machine"`
 
+	// Transport is where the works were: empty for the hub's etcd, as in results from before there was another place.
+	Transport string `json:"transport,omitempty"`
+
 	// Clusters, Sets and Applications are the sizes.
 	Clusters     int `json:"clusters"`
 	Sets         int `json:"sets"`
@@ -53,6 +56,9 @@ type Phase struct {
 	// CPU is what each process used, in seconds.
 	CPU map[string]float64 `json:"cpu"`
 
+	// Memory is what each process takes at the end, in MiB.
+	Memory map[string]float64 `json:"memory,omitempty"`
+
 	// Requests are what the API server served, and Bytes the bodies that it was sent, by "<verb> <resource>".
 	Requests map[string]float64 `json:"requests"`
 	Bytes    map[string]float64 `json:"bytes"`
@@ -61,7 +67,7 @@ type Phase struct {
 func newResult(o *Options) *Result {
 	return &Result{
 		Started: time.Now().UTC().Truncate(time.Second), Machine: machine(),
-		Clusters: o.Clusters, Sets: o.Sets, Applications: o.Applications(),
+		Transport: o.Transport, Clusters: o.Clusters, Sets: o.Sets, Applications: o.Applications(),
 		Figures: map[string]float64{}, Delays: map[string][]float64{},
 	}
 }
@@ -71,6 +77,15 @@ func (r *Result) set(name string, value float64) {
 		panic("the figure " + name + " is not declared")
 	}
 	r.Figures[name] = value
+}
+
+// processes notes a figure of each process of the hub, under a common name.
+func (r *Result) processes(name string, values map[string]float64) {
+	for _, process := range hubProcesses {
+		if value, ok := values[process]; ok {
+			r.set(name+process, value)
+		}
+	}
 }
 
 // delays notes a distribution, given in order.
@@ -94,7 +109,7 @@ func (r *Result) delays(name string, sorted []time.Duration) {
 func (r *Result) note(name string, before, after *snapshot) {
 	d := after.since(before)
 	r.Phases = append(r.Phases, Phase{
-		Name: name, Seconds: d.seconds(), CPU: d.cpu, Requests: maps.Clone(d.requests), Bytes: maps.Clone(d.written),
+		Name: name, Seconds: d.seconds(), CPU: d.cpu, Memory: d.memory, Requests: maps.Clone(d.requests), Bytes: maps.Clone(d.written),
 	})
 	r.Seconds = time.Since(r.Started).Seconds()
 }

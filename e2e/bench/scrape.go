@@ -103,15 +103,26 @@ func (f families) written() counts {
 	return out
 }
 
-// since is what has been added since before.
+// since is what has been added since before. What was counted by a process that was started anew counts from its start.
 func (c counts) since(before counts) counts {
 	out := counts{}
 	for key, n := range c {
-		if d := n - before[key]; d != 0 {
+		d := n - before[key]
+		if d < 0 {
+			d = n
+		}
+		if d != 0 {
 			out[key] = d
 		}
 	}
 	return out
+}
+
+// add adds others.
+func (c counts) add(others counts) {
+	for key, n := range others {
+		c[key] += n
+	}
 }
 
 // of adds up what matches: verbs, which may be empty for all, of a resource, which may be empty for all.

@@ -18,6 +18,9 @@ type snapshot struct {
 	// cpu is the time that each process has used, in seconds.
 	cpu map[string]float64
 
+	// memory is what each process takes, in MiB.
+	memory map[string]float64
+
 	// storage is what etcd's file takes, in bytes.
 	storage float64
 }
@@ -27,16 +30,26 @@ func (b *Bench) snapshot(ctx context.Context) (*snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
+	requests, written := hub.requests(), hub.written()
+	if b.maestro != nil {
+		// What the hub's API server passes on, it does not count.
+		works, err := scrape(ctx, b.maestro.client, b.maestro.url+"/metrics")
+		if err != nil {
+			return nil, err
+		}
+		requests.add(works.requests())
+		written.add(works.written())
+	}
 	s := &snapshot{
-		at: time.Now(), requests: hub.requests(), written: hub.written(), cpu: map[string]float64{},
+		at: time.Now(), requests: requests, written: written, cpu: map[string]float64{}, memory: map[string]float64{},
 		storage: hub.sum("apiserver_storage_size_bytes"),
 	}
-	pids, err := b.processes(ctx)
+	pids, err := b.pids(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for name, pid := range pids {
-		if s.cpu[name], err = cpuSeconds(pid); err != nil {
+		if s.cpu[name], s.memory[name], err = consumed(name, pid); err != nil {
 			return nil, err
 		}
 	}
@@ -47,8 +60,8 @@ func (b *Bench) snapshot(ctx context.Context) (*snapshot, error) {
 // everything is the name under which the time of all processes of the machine is noted, others' included.
 const everything = "machine"
 
-// processes are the processes that take part, this one included.
-func (b *Bench) processes(ctx context.Context) (map[string]int, error) {
+// pids are those of the processes that take part, this one included.
+func (b *Bench) pids(ctx context.Context) (map[string]int, error) {
 	status, err := b.fleet.Status(ctx)
 	if err != nil {
 		return nil, err
@@ -60,7 +73,10 @@ func (b *Bench) processes(ctx context.Context) (map[string]int, error) {
 		}
 	}
 	if b.towline != nil {
-		pids["towline"] = b.towline.PID()
+		pids[processTowline] = b.towline.PID()
+	}
+	if b.maestro != nil {
+		pids[processMaestro] = b.maestro.PID()
 	}
 	return pids, nil
 }
@@ -95,13 +111,15 @@ func (b *Bench) settle(ctx context.Context) error {
 }
 
 // resident is Towline's memory in MiB: VmRSS now, or VmHWM at most.
-func (b *Bench) resident(line string) (float64, error) { return memoryMiB(b.towline.PID(), line) }
+func (b *Bench) resident(line string) (float64, error) {
+	return memoryMiB(b.towline.PID(), "status", line)
+}
 
 // since is what happened between two snapshots. A process that was started in between counts from its start.
 func (s *snapshot) since(before *snapshot) *snapshot {
 	d := &snapshot{
 		at: before.at, until: s.at, requests: s.requests.since(before.requests), written: s.written.since(before.written),
-		cpu: map[string]float64{}, storage: s.storage - before.storage,
+		cpu: map[string]float64{}, memory: s.memory, storage: s.storage - before.storage,
 	}
 	for name, used := range s.cpu {
 		d.cpu[name] = used - before.cpu[name]

@@ -6,22 +6,25 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/towline-io/towline/e2e/fleet"
 )
 
 // Table writes results side by side, as Markdown, with how each figure grew from the smallest fleet to the largest.
 func Table(w io.Writer, results ...*Result) error {
-	results = slices.SortedFunc(slices.Values(results), func(a, b *Result) int { return a.Applications - b.Applications })
+	results = slices.SortedStableFunc(slices.Values(results), func(a, b *Result) int { return a.Applications - b.Applications })
 	header, rule := []string{"", ""}, []string{"---", "---"}
 	for _, r := range results {
-		header = append(header, fmt.Sprintf("%d × %d = %d", r.Clusters, r.Sets, r.Applications))
+		header = append(header, r.title())
 		rule = append(rule, "---:")
 	}
-	if len(results) > 1 {
-		header, rule = append(header, "growth"), append(rule, "---:")
+	last := quotient(results)
+	if last != "" {
+		header, rule = append(header, last), append(rule, "---:")
 	}
 	lines := [][]string{header, rule}
 	for _, f := range Figures {
-		if line := f.line(results); line != nil {
+		if line := f.line(results, last != ""); line != nil {
 			lines = append(lines, line)
 		}
 	}
@@ -33,8 +36,33 @@ func Table(w io.Writer, results ...*Result) error {
 	return nil
 }
 
-// line is the row of a figure; nil when no result has it.
-func (f Figure) line(results []*Result) []string {
+// title says what a result is of.
+func (r *Result) title() string {
+	size := fmt.Sprintf("%d × %d = %d", r.Clusters, r.Sets, r.Applications)
+	if r.onMaestro() {
+		size += ", Maestro"
+	}
+	return size
+}
+
+func (r *Result) onMaestro() bool { return r.Transport == fleet.TransportMaestro }
+
+// quotient says what the last result divided by the first is: nothing where they differ in both size and transport.
+func quotient(results []*Result) string {
+	first, last := results[0], results[len(results)-1]
+	switch {
+	case len(results) == 1:
+		return ""
+	case !slices.ContainsFunc(results, func(r *Result) bool { return r.onMaestro() != first.onMaestro() }):
+		return "growth"
+	case len(results) == 2 && first.Applications == last.Applications:
+		return "second / first"
+	}
+	return ""
+}
+
+// line is the row of a figure, with the last result divided by the first where wanted; nil when no result has the figure.
+func (f Figure) line(results []*Result, divided bool) []string {
 	line, known := []string{f.Title, f.Unit}, false
 	for _, r := range results {
 		value, ok := r.Figures[f.Name]
@@ -47,7 +75,7 @@ func (f Figure) line(results []*Result) []string {
 	if !known {
 		return nil
 	}
-	if len(results) > 1 {
+	if divided {
 		line = append(line, growth(results[0].Figures[f.Name], results[len(results)-1].Figures[f.Name]))
 	}
 	return line

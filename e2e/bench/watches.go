@@ -36,22 +36,19 @@ type setReport struct {
 // marker is the annotation by which a round trip of the bare client is known.
 const marker = "bench"
 
-func (b *Bench) watchAll(ctx context.Context, failed chan<- error) error {
-	if err := watch(ctx, b.bare, worksPath, failed, b.sawWork); err != nil {
+func (b *Bench) watchAll(ctx context.Context) error {
+	if err := b.agents.follow(ctx, b.failed, b.sawWork); err != nil {
 		return err
 	}
-	if err := watch(ctx, b.bare, applicationsPath, failed, b.sawApplication); err != nil {
+	if err := watch(ctx, b.bare, applicationsPath, b.failed, b.sawApplication); err != nil {
 		return err
 	}
-	return watch(ctx, b.bare, reportsPath, failed, b.sawReport)
+	return watch(ctx, b.bare, reportsPath, b.failed, b.sawReport)
 }
 
-func (b *Bench) sawWork(_ string, w *manifestWork) {
+func (b *Bench) sawWork(w *manifestWork) {
 	at := time.Now()
-	if text := w.Annotations[marker]; text != "" {
-		if n, err := strconv.Atoi(text); err == nil {
-			b.roundTrips.saw(0, n, at)
-		}
+	if w.Annotations[marker] != "" {
 		return
 	}
 	name, _, _ := cutLast(w.Name, "-") // the rest is of the UID
@@ -59,7 +56,7 @@ func (b *Bench) sawWork(_ string, w *manifestWork) {
 	if !ok {
 		return
 	}
-	w.asksVolatile, w.Spec = w.Spec.asks("reconciledAt"), nil
+	w.asksVolatile, w.Spec = asks(w.Spec, "reconciledAt"), nil
 	b.mu.Lock()
 	before := b.works[app]
 	b.works[app] = w

@@ -30,17 +30,17 @@ func (p *plane) startHub(ctx context.Context) error {
 		return err
 	}
 	p.progress("hub: API server and CRDs are ready (%s)", p.server)
-	if p.opts.HubControlPlaneOnly {
-		return nil
-	}
 	group, ctx := errgroup.WithContext(ctx)
+	if p.opts.Transport == TransportMaestro {
+		group.Go(func() error { return p.startMaestro(ctx) })
+	}
+	if p.opts.HubControlPlaneOnly {
+		return group.Wait()
+	}
 	group.Go(func() error { return p.startHubControllers(ctx) })
 	group.Go(func() error { return p.startOCMController(ctx, "placement") })
 	group.Go(func() error { return p.startOCMController(ctx, "registration") })
 	group.Go(func() error { return p.startAddOnManager(ctx) })
-	if p.opts.Transport == TransportMaestro {
-		group.Go(func() error { return p.startMaestro(ctx) })
-	}
 	group.Go(func() error {
 		if err := p.prepareArgoCD(ctx, "applicationset-controller", "server"); err != nil {
 			return err

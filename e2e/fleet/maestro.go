@@ -22,8 +22,8 @@ const (
 	// TransportMaestro says that the hub runs Maestro, and that the work agents fetch works from there.
 	TransportMaestro = "maestro"
 
-	// maestroSource is the name under which Maestro speaks to the agents, whatever source a work is from.
-	maestroSource = "maestro"
+	// MaestroSource is the name under which Maestro speaks to the agents, whatever source a work is from.
+	MaestroSource = "maestro"
 )
 
 // Transports are the words for Options.Transport.
@@ -104,7 +104,7 @@ func (p *plane) startMaestroServer(ctx context.Context, database []string) error
 	args := []string{"server", "--server-hostname=127.0.0.1",
 		// Whoever reaches this machine's own address is trusted, as with the fleet's etcd.
 		"--enable-jwt=false", "--enable-authz=false", "--disable-grpc-tls",
-		"--message-broker-type=mqtt", "--message-broker-config-file=" + broker, "--source-id=" + maestroSource,
+		"--message-broker-type=mqtt", "--message-broker-config-file=" + broker, "--source-id=" + MaestroSource,
 		"--v=2", // it says everything otherwise
 	}
 	for _, server := range []string{"http-server", "grpc-server", "grpc-broker", "metrics-server", "health-check-server"} {
@@ -137,7 +137,7 @@ func (p *plane) brokerConfig(who, cluster string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	topics := "sources/" + maestroSource + "/consumers/" + cluster
+	topics := "sources/" + MaestroSource + "/consumers/" + cluster
 	config := fmt.Sprintf("brokerHost: %s\ntopics:\n  sourceEvents: %s/sourceevents\n  agentEvents: %s/agentevents\n",
 		p.address("mosquitto"), topics, topics)
 	file := filepath.Join(dir, who+".yaml")

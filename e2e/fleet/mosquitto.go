@@ -29,7 +29,8 @@ func (p *plane) startMosquitto(ctx context.Context) error {
 		return err
 	}
 	// Started by root it would become a user who may not be able to read this folder; "user" is for that case alone.
-	config := fmt.Sprintf("listener %s %s\nallow_anonymous true\npersistence false\nuser root\nlog_dest stderr\n", port, host)
+	// By default it keeps 1,000 messages for a client that is slower than the others, and drops the next without a word.
+	config := fmt.Sprintf("listener %s %s\nallow_anonymous true\npersistence false\nuser root\nlog_dest stderr\nmax_queued_messages 0\n", port, host)
 	file := filepath.Join(dir, "mosquitto.conf")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		return err

@@ -32,7 +32,7 @@ type Options struct {
 	ArgoCD []string
 	// Transport is where the work agents fetch their works: TransportHub or TransportMaestro. Default: TransportHub.
 	Transport string
-	// HubControlPlaneOnly starts etcd and kube-apiserver of the hub, with every CRD, and nothing else.
+	// HubControlPlaneOnly starts etcd and kube-apiserver of the hub, with every CRD, and nothing else but Maestro, where Transport asks for it.
 	HubControlPlaneOnly bool
 	// BasePort makes the ports predictable: they are numbered from it, and one in use is an error.
 	// Default: free ports are looked for.
@@ -143,9 +143,6 @@ func (o *Options) validate() error {
 		}
 	}
 	errs = append(errs, validateArgoCD(o.ArgoCD), validateTransport(o.Transport))
-	if o.Transport == TransportMaestro && o.HubControlPlaneOnly {
-		errs = append(errs, errors.New("a hub that is a control plane only runs no Maestro: choose one of both"))
-	}
 	if o.BasePort != 0 && (o.BasePort < 1024 || o.BasePort > 65000) {
 		errs = append(errs, fmt.Errorf("base port %d is out of range: choose one from 1024 to 65000", o.BasePort))
 	}

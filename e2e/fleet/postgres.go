@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 )
 
@@ -81,6 +82,28 @@ func (p *plane) createDatabase(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("creating the database of %s: %w\n%s", p.name, err, out)
 	}
 	return dir, nil
+}
+
+// QueryDatabase asks the database of Maestro, and gives what psql prints: the columns of a row with | between them.
+func (h *Hub) QueryDatabase(ctx context.Context, sql string) (string, error) {
+	status, err := h.fleet.Status(ctx)
+	if err != nil {
+		return "", err
+	}
+	host, port, err := net.SplitHostPort(status.Database)
+	if err != nil {
+		return "", fmt.Errorf("the hub has no database: %w", err)
+	}
+	psql, err := postgresProgram("psql")
+	if err != nil {
+		return "", err
+	}
+	out, err := exec.CommandContext(ctx, psql, "--no-psqlrc", "--tuples-only", "--no-align", "--host="+host, "--port="+port,
+		"--username="+postgresUser, "--dbname="+postgresDatabase, "--command="+sql).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%s: %w: %s", sql, err, out)
+	}
+	return strings.TrimSpace(string(out)), nil
 }
 
 func postgresProgram(name string) (string, error) {

@@ -20,8 +20,10 @@ type Status struct {
 	Maestro     string `json:"maestro,omitempty"`
 	MaestroGRPC string `json:"maestroGRPC,omitempty"`
 	// Broker is the address of the MQTT broker that Maestro and the work agents meet at.
-	Broker string        `json:"broker,omitempty"`
-	Planes []PlaneStatus `json:"planes"`
+	Broker string `json:"broker,omitempty"`
+	// Database is the address of the PostgreSQL that keeps the works of Maestro.
+	Database string        `json:"database,omitempty"`
+	Planes   []PlaneStatus `json:"planes"`
 }
 
 // A PlaneStatus describes the hub or a managed cluster.
@@ -71,6 +73,7 @@ func (s *supervisor) status() Status {
 	}
 	if s.hub != nil && s.runsMaestro() {
 		status.Maestro, status.MaestroGRPC, status.Broker = s.hub.maestroURL(), s.hub.address("maestro-grpc-server"), s.hub.address("mosquitto")
+		status.Database = s.hub.address("postgres")
 	}
 	return status
 }

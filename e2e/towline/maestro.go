@@ -10,7 +10,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
+	"k8s.io/client-go/rest"
 	certutil "k8s.io/client-go/util/cert"
 
 	"github.com/towline-io/towline/e2e/fleet"
@@ -25,6 +27,10 @@ const worksAPI = "v1.work.open-cluster-management.io"
 // Maestro is a process of towline-maestro.
 type Maestro struct {
 	*fleet.Process
+
+	// Env is more of its environment, and ReadyTimeout bounds the wait for it to be ready; one minute where it is not set.
+	Env          []string
+	ReadyTimeout time.Duration
 
 	fleet *fleet.Fleet
 	files servingFiles
@@ -73,6 +79,14 @@ func (m *Maestro) Run(ctx context.Context, more ...string) error {
 func (m *Maestro) StandBy(ctx context.Context, name string) (*Maestro, error) {
 	other := &Maestro{fleet: m.fleet, files: m.files}
 	return other, other.run(ctx, name, false, nil)
+}
+
+// RESTConfig is how the hub's admin reaches the process without the hub's API server in between: for its metrics and profiles.
+func (m *Maestro) RESTConfig() *rest.Config {
+	config := m.fleet.Hub.RESTConfig()
+	config.Host = fmt.Sprintf("https://127.0.0.1:%d", m.port)
+	config.CAFile, config.CAData = m.files.cert, nil
+	return config
 }
 
 // Ready is an error while the process may not serve.
@@ -139,7 +153,7 @@ func (m *Maestro) run(ctx context.Context, name string, lead bool, more []string
 	}
 	m.port = ports[0]
 	command := fleet.Command{
-		Name: name, Path: maestroBinary(m.fleet), Args: append([]string{
+		Name: name, Path: maestroBinary(m.fleet), Env: m.Env, ReadyTimeout: m.ReadyTimeout, Args: append([]string{
 			"--bind-address=127.0.0.1", fmt.Sprintf("--secure-port=%d", m.port), "--tls-cert-file=" + m.files.cert, "--tls-private-key-file=" + m.files.key,
 			"--kubeconfig=" + kubeconfig, "--authentication-kubeconfig=" + kubeconfig, "--authorization-kubeconfig=" + kubeconfig,
 		}, append(ofMaestro(m.fleet), more...)...),

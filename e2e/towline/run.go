@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -61,6 +62,9 @@ type Options struct {
 
 	// Profiles has it serve Go profiles.
 	Profiles bool
+
+	// ReadyTimeout bounds the wait for it to be ready. Default: one minute.
+	ReadyTimeout time.Duration
 }
 
 // Run starts the program as its Deployment would, once Install has been done. name tells several apart.
@@ -102,7 +106,7 @@ func Start(ctx context.Context, f *fleet.Fleet, o Options) (*Towline, error) {
 		}
 	}
 	t.Process, err = f.Run(ctx, fleet.Command{
-		Name: o.Name, Path: o.Binary, Args: append(args, o.Args...), Env: append(env, o.Env...),
+		Name: o.Name, Path: o.Binary, Args: append(args, o.Args...), Env: append(env, o.Env...), ReadyTimeout: o.ReadyTimeout,
 		Ready: fleet.HTTPReady(t.Probes + "/readyz"),
 	})
 	return t, err

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/towline-io/towline/e2e/bench"
+	"github.com/towline-io/towline/e2e/fleet"
 )
 
 func newRun() *cobra.Command {
@@ -29,6 +31,7 @@ func newRun() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Dir, "dir", "", "state directory of the hub (default: $TOWLINE_FLEET_DIR, else .fleet in the checkout)")
+	f.StringVar(&o.Transport, "transport", o.Transport, "where the works are, and the agents fetch them: "+strings.Join(fleet.Transports(), " or "))
 	f.IntVar(&o.Clusters, "clusters", o.Clusters, "number of ManagedClusters")
 	f.IntVar(&o.Sets, "sets", o.Sets, "number of ApplicationSets, each with an Application on each cluster")
 	f.IntVar(&o.Parallel, "parallel", o.Parallel, "requests of the bare client, and creates of Applications, at a time")
@@ -41,7 +44,7 @@ func newRun() *cobra.Command {
 	f.DurationVar(&o.Comparison, "comparison", o.Comparison, "how often clusters compare each Application meanwhile, without finding anything; 0: never")
 	f.StringVar(&o.Profiles, "profiles", "", "folder for a CPU and a heap profile of every phase")
 	f.StringArrayVar(&o.Args, "towline-arg", nil, "one more argument for `towline controller`; may be repeated")
-	f.StringArrayVar(&o.Env, "towline-env", nil, "one more entry of its environment, as NAME=value; may be repeated")
+	f.StringArrayVar(&o.Env, "env", nil, "one more entry of a process's environment, as PROCESS:NAME=value, such as kube-apiserver:GOMEMLIMIT=2GiB; may be repeated")
 	f.StringVar(&result, "json", "", "file for the result")
 	f.StringVar(&thresholds, "thresholds", "", "file of thresholds that the result must hold to")
 	return cmd
