@@ -76,8 +76,16 @@ func (t *there) finishes() {
 // changes lets the cluster's Argo CD find something new that calls for no sync.
 func (t *there) changes() { t.changedAt, t.reconciledAt = now(), now() }
 
-// write changes an Application on its cluster, and lets its agent report all that the work asks for.
+// write changes an Application on its cluster, and lets its agent report all that the work asks for. Where nobody says that the report
+// has arrived, it waits until the hub shows the change: agents that report at the same moment are as many as with the hub's API.
 func (b *Bench) write(ctx context.Context, app, number int, change func(*there)) error {
+	if err := b.change(ctx, app, number, change); err != nil || b.agents.heard() {
+		return err
+	}
+	return b.status.waitFor(ctx, app)
+}
+
+func (b *Bench) change(ctx context.Context, app, number int, change func(*there)) error {
 	t := &b.there[app]
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -13,7 +13,8 @@ type agents interface {
 	take(ctx context.Context, w *manifestWork) error
 	writes() float64
 
-	// report tells the status of a work: all of it.
+	// report tells the status of a work: all of it. It is heard where that is known to have arrived once report returns.
+	heard() bool
 	report(ctx context.Context, w *manifestWork, status object) error
 }
 
@@ -32,6 +33,8 @@ func (a hubAgents) take(ctx context.Context, w *manifestWork) error {
 }
 
 func (hubAgents) writes() float64 { return 1 }
+
+func (hubAgents) heard() bool { return true }
 
 // report makes one merge patch of the subresource.
 func (a hubAgents) report(ctx context.Context, w *manifestWork, status object) error {

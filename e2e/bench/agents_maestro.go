@@ -98,6 +98,9 @@ func (*brokerAgents) take(context.Context, *manifestWork) error { return nil }
 
 func (*brokerAgents) writes() float64 { return 0 }
 
+// heard is false: the broker has taken the report, and Maestro has not.
+func (*brokerAgents) heard() bool { return false }
+
 func (a *brokerAgents) report(ctx context.Context, w *manifestWork, status object) error {
 	said := &workv1.ManifestWork{ObjectMeta: *w.told}
 	if err := json.Unmarshal(encoded(status), &said.Status); err != nil {
@@ -128,7 +131,9 @@ type errorsOnly struct{ logr.LogSink }
 func (errorsOnly) Enabled(int) bool { return false }
 
 // WithValues implements logr.LogSink.
-func (s errorsOnly) WithValues(values ...any) logr.LogSink { return errorsOnly{s.LogSink.WithValues(values...)} }
+func (s errorsOnly) WithValues(values ...any) logr.LogSink {
+	return errorsOnly{s.LogSink.WithValues(values...)}
+}
 
 // WithName implements logr.LogSink.
 func (s errorsOnly) WithName(name string) logr.LogSink { return errorsOnly{s.LogSink.WithName(name)} }

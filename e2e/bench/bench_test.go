@@ -95,8 +95,11 @@ func TestTracker(t *testing.T) {
 	if err := tr.wait(ctx); err == nil || !strings.Contains(err.Error(), "1 Applications") {
 		t.Errorf("with one change that was not seen: %v", err)
 	}
+	if err := tr.waitFor(ctx, 2); err == nil || !strings.Contains(err.Error(), "Application 2 were not seen") {
+		t.Errorf("with its change that was not seen: %v", err)
+	}
 	tr.saw(2, 5, at.Add(4*time.Second))
-	if err := tr.wait(t.Context()); err != nil {
+	if err := errors.Join(tr.wait(t.Context()), tr.waitFor(t.Context(), 2)); err != nil {
 		t.Error(err)
 	}
 	if got := tr.take(); len(got) != 3 || got[0] != 2*time.Second || got[2] != 4*time.Second {

@@ -191,12 +191,12 @@ func (b *Bench) changes(ctx context.Context) (int, error) {
 		if !ok {
 			return ctx.Err()
 		}
-		return b.change(ctx, apps[i], began.Add(time.Duration(float64(i)/b.stormRate()*float64(time.Second))))
+		return b.changeNext(ctx, apps[i], began.Add(time.Duration(float64(i)/b.stormRate()*float64(time.Second))))
 	})
 }
 
-// change makes the next change, which is counted from the moment when it was due.
-func (b *Bench) change(ctx context.Context, app int, due time.Time) error {
+// changeNext makes the next change, which is counted from the moment when it was due.
+func (b *Bench) changeNext(ctx context.Context, app int, due time.Time) error {
 	number := b.next(app, due)
 	return b.write(ctx, app, number, (*there).changes)
 }

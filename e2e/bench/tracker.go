@@ -16,6 +16,9 @@ type tracker struct {
 	newest  map[int]int
 	delays  []time.Duration
 	quiet   chan struct{}
+
+	// waited are closed once an Application has no pending change.
+	waited map[int]chan struct{}
 }
 
 type change struct {
@@ -24,7 +27,7 @@ type change struct {
 }
 
 func newTracker() *tracker {
-	return &tracker{pending: map[int][]change{}, newest: map[int]int{}, quiet: make(chan struct{})}
+	return &tracker{pending: map[int][]change{}, newest: map[int]int{}, quiet: make(chan struct{}), waited: map[int]chan struct{}{}}
 }
 
 // sent notes that a change is about to be made.
@@ -58,6 +61,10 @@ func (t *tracker) saw(app, number int, at time.Time) {
 	})
 	if t.pending[app] = left; len(left) == 0 {
 		delete(t.pending, app)
+		if seen := t.waited[app]; seen != nil {
+			close(seen)
+			delete(t.waited, app)
+		}
 	}
 	if len(t.pending) == 0 {
 		close(t.quiet)
@@ -79,6 +86,26 @@ func (t *tracker) wait(ctx context.Context) error {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		return fmt.Errorf("changes of %d Applications were not seen: %w", len(t.pending), context.Cause(ctx))
+	}
+}
+
+// waitFor returns when all changes of an Application have been seen.
+func (t *tracker) waitFor(ctx context.Context, app int) error {
+	t.mu.Lock()
+	seen := t.waited[app]
+	if len(t.pending[app]) > 0 && seen == nil {
+		seen = make(chan struct{})
+		t.waited[app] = seen
+	}
+	t.mu.Unlock()
+	if seen == nil {
+		return nil
+	}
+	select {
+	case <-seen:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("the changes of Application %d were not seen: %w", app, context.Cause(ctx))
 	}
 }
 

@@ -97,15 +97,18 @@ func (p *plane) startMaestroServer(ctx context.Context, database []string) error
 	if err != nil {
 		return err
 	}
-	env, err := p.environment("maestro")
+	// Otherwise it logs all that it sends and is sent.
+	env, err := p.environment("maestro", "MAESTRO_ENV=production")
 	if err != nil {
 		return err
 	}
 	args := []string{"server", "--server-hostname=127.0.0.1",
 		// Whoever reaches this machine's own address is trusted, as with the fleet's etcd.
-		"--enable-jwt=false", "--enable-authz=false", "--disable-grpc-tls",
+		"--enable-jwt=false", "--enable-authz=false", "--disable-grpc-tls", "--enable-ocm-mock",
 		"--message-broker-type=mqtt", "--message-broker-config-file=" + broker, "--source-id=" + MaestroSource,
-		"--v=2", // it says everything otherwise
+		// It holds two connections for each status that it writes, and one for each while it waits: once as many agents speak at the same
+		// moment as it has connections, it waits for ever.
+		fmt.Sprintf("--db-max-open-connections=%d", maestroConnections),
 	}
 	for _, server := range []string{"http-server", "grpc-server", "grpc-broker", "metrics-server", "health-check-server"} {
 		port, err := p.port("maestro-" + server)
