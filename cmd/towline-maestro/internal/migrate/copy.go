@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"slices"
 	"sync"
 
@@ -34,7 +35,7 @@ type Options struct {
 
 // Maestro is what is needed of the works in Maestro: see mirror.Mirror. It has been filled.
 type Maestro interface {
-	All(namespace string) ([]*workv1.ManifestWork, uint64)
+	All(namespace string, after types.NamespacedName) (iter.Seq[*workv1.ManifestWork], uint64)
 	Create(ctx context.Context, w *workv1.ManifestWork) (*workv1.ManifestWork, error)
 	Update(ctx context.Context, was, w *workv1.ManifestWork) (*workv1.ManifestWork, error)
 	Delete(ctx context.Context, was *workv1.ManifestWork) (*workv1.ManifestWork, error)
@@ -148,8 +149,8 @@ func sent(w *workv1.ManifestWork) *workv1.ManifestWork {
 
 // inMaestro are the works of some clusters, or of all for none.
 func inMaestro(maestro Maestro, clusters []string) []*workv1.ManifestWork {
-	all, _ := maestro.All("")
-	return slices.DeleteFunc(slices.Clone(all), func(w *workv1.ManifestWork) bool { return !chosen(clusters, w.Namespace) })
+	all, _ := maestro.All("", types.NamespacedName{})
+	return slices.DeleteFunc(slices.Collect(all), func(w *workv1.ManifestWork) bool { return !chosen(clusters, w.Namespace) })
 }
 
 func chosen(clusters []string, cluster string) bool {

@@ -3,10 +3,13 @@ package migrate
 import (
 	"context"
 	"errors"
+	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
@@ -25,7 +28,9 @@ func (r *recorded) note(verb string, w *workv1.ManifestWork) (*workv1.ManifestWo
 	return w, r.fails
 }
 
-func (r *recorded) All(string) ([]*workv1.ManifestWork, uint64) { return r.works, 0 }
+func (r *recorded) All(string, types.NamespacedName) (iter.Seq[*workv1.ManifestWork], uint64) {
+	return slices.Values(r.works), 0
+}
 
 func (r *recorded) Create(_ context.Context, w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	return r.note("create", w)

@@ -2,6 +2,7 @@ package mirror
 
 import (
 	"context"
+	"iter"
 	"sync"
 	"time"
 
@@ -102,9 +103,10 @@ func (m *Mirror) Known(name types.NamespacedName) *workv1.ManifestWork {
 	return nil
 }
 
-// All are the works of a namespace, or of all for "", at one moment, and the version of that moment. They are shared.
-func (m *Mirror) All(namespace string) ([]*workv1.ManifestWork, uint64) {
-	return m.store.all(namespace)
+// All are the works of a namespace, or of all for "", that come after a name in their order, at one moment, and the version of that
+// moment. They are shared.
+func (m *Mirror) All(namespace string, after types.NamespacedName) (iter.Seq[*workv1.ManifestWork], uint64) {
+	return m.store.all(namespace, after)
 }
 
 // After are the changes after a version, and the channel that closes at the next one. It is false for a version too old, or of another

@@ -141,7 +141,7 @@ func (w *world) changes(since uint64) string {
 
 func TestTheLifeOfAWork(t *testing.T) {
 	w := follow(t, maestrotest.New())
-	_, began := w.mirror.All("")
+	_, began := w.mirror.All("", types.NamespacedName{})
 	made := w.create("a", manifests("x", "one"))
 	if made.Generation != 1 || made.ResourceVersion == "" || made.CreationTimestamp.IsZero() {
 		t.Errorf("%+v", made.ObjectMeta)
@@ -225,7 +225,7 @@ func TestARepeatedRemovalIsNotOfTheSuccessor(t *testing.T) {
 	removal := w.maestro.Removed(first)
 	w.eventually("it is gone", func() bool { return w.mirror.Known(key) == nil })
 	w.create("b", manifests("x", "one"))
-	_, since := w.mirror.All("")
+	_, since := w.mirror.All("", types.NamespacedName{})
 	w.maestro.Tell(removal)
 	w.maestro.Report(first, "the successor is heard after that")
 	w.eventually("a later word is known", func() bool { return w.message() != "" })
@@ -254,7 +254,7 @@ func TestASilentRemoval(t *testing.T) {
 func TestAListProvesNothing(t *testing.T) {
 	w := follow(t, maestrotest.New())
 	w.create("a", manifests("x", "one"))
-	_, since := w.mirror.All("")
+	_, since := w.mirror.All("", types.NamespacedName{})
 	var lists, reads atomic.Int32
 	backup := w.maestro.Backup()
 	w.maestro.Hook(maestrotest.Hooks{

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"k8s.io/apimachinery/pkg/types"
+
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestrotest"
 )
 
@@ -14,7 +16,7 @@ func TestAnotherShape(t *testing.T) {
 	w.create("a", manifests("x", "one", "two"))
 	w.maestro.Report(first, "applied")
 	w.eventually("the status is known", func() bool { return w.message() == "applied" })
-	_, since := w.mirror.All("")
+	_, since := w.mirror.All("", types.NamespacedName{})
 
 	now := w.mustUpdate(manifests("y", "three", "two"))
 	if now.Generation != 2 || now.UID != "a" || w.message() != "applied" {

@@ -1,13 +1,14 @@
 package mirror
 
 import (
-	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"strconv"
 	"sync"
 	"time"
 
+	"github.com/google/btree"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
@@ -34,9 +35,9 @@ type Change struct {
 // store holds works, and what became of them lately. Its works are shared, and never changed.
 type store struct {
 	mu      sync.RWMutex
-	works   map[types.NamespacedName]*bundle.Bundle // what is shown
-	past    map[string]*bundle.Bundle               // earlier bundles of works, by their id: see bundle.SameShape
-	names   map[string]types.NamespacedName         // of all bundles, by their id
+	works   *btree.BTreeG[shown]
+	past    map[types.NamespacedName][]*bundle.Bundle // earlier bundles of works, the earliest first: see bundle.SameShape
+	names   map[string]types.NamespacedName           // of all bundles, by their id
 	source  string
 	version uint64
 	first   uint64 // the version before the oldest of changes
@@ -45,11 +46,21 @@ type store struct {
 	filled  bool
 }
 
+// shown is the bundle that is shown of a work. The store has them in the order of their names.
+type shown struct {
+	name types.NamespacedName
+	*bundle.Bundle
+}
+
+func (a shown) before(b shown) bool {
+	return a.name.Namespace < b.name.Namespace || a.name.Namespace == b.name.Namespace && a.name.Name < b.name.Name
+}
+
 // newStore begins with a version that no earlier process has reached: one second gives a billion.
 func newStore(source string, now time.Time) *store {
 	version := uint64(now.UnixNano())
 	return &store{
-		works: map[types.NamespacedName]*bundle.Bundle{}, past: map[string]*bundle.Bundle{}, names: map[string]types.NamespacedName{},
+		works: btree.NewG(32, shown.before), past: map[types.NamespacedName][]*bundle.Bundle{}, names: map[string]types.NamespacedName{},
 		source: source, version: version, first: version, changed: make(chan struct{}),
 	}
 }
@@ -58,17 +69,32 @@ func newStore(source string, now time.Time) *store {
 func (s *store) get(name types.NamespacedName) *bundle.Bundle {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.works[name]
+	return s.shown(name)
+}
+
+// shown needs the lock.
+func (s *store) shown(name types.NamespacedName) *bundle.Bundle {
+	found, _ := s.works.Get(shown{name: name})
+	return found.Bundle
 }
 
 // byID is the bundle with that id in Maestro; nil if there is none.
 func (s *store) byID(id string) *bundle.Bundle {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if b := s.past[id]; b != nil {
-		return b
+	name, ok := s.names[id]
+	if !ok {
+		return nil
 	}
-	return s.works[s.names[id]]
+	if i := s.earlier(name, id); i >= 0 {
+		return s.past[name][i]
+	}
+	return s.shown(name)
+}
+
+// earlier is where an earlier bundle of a work is among them, and negative for another. It needs the lock.
+func (s *store) earlier(name types.NamespacedName, id string) int {
+	return slices.IndexFunc(s.past[name], func(b *bundle.Bundle) bool { return b.ID(s.source) == id })
 }
 
 // nameOf is the name of the work of a bundle that is known.
@@ -83,31 +109,46 @@ func (s *store) nameOf(id string) (types.NamespacedName, bool) {
 func (s *store) pastIDs() []string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return slices.Collect(maps.Keys(s.past))
+	var out []string
+	for _, bundles := range s.past {
+		for _, b := range bundles {
+			out = append(out, b.ID(s.source))
+		}
+	}
+	return out
 }
 
 // pastOf are the earlier bundles of a work, the earliest first.
 func (s *store) pastOf(name types.NamespacedName) []*bundle.Bundle {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.earlier(name)
+	return slices.Clone(s.past[name])
 }
 
-// earlier needs the lock.
-func (s *store) earlier(name types.NamespacedName) []*bundle.Bundle {
-	var out []*bundle.Bundle
-	for _, b := range s.past {
-		if b.Name() == name {
-			out = append(out, b)
-		}
-	}
-	slices.SortFunc(out, func(a, b *bundle.Bundle) int {
+// keep has a bundle among the earlier ones of its work. It needs the lock.
+func (s *store) keep(b *bundle.Bundle) {
+	name, id := b.Name(), b.ID(s.source)
+	s.forget(name, id)
+	bundles := append(s.past[name], b)
+	slices.SortFunc(bundles, func(a, b *bundle.Bundle) int {
 		if b.After(a) {
 			return -1
 		}
 		return 1
 	})
-	return out
+	s.past[name] = bundles
+}
+
+// forget tells whether a bundle was among the earlier ones of its work. It needs the lock.
+func (s *store) forget(name types.NamespacedName, id string) bool {
+	i := s.earlier(name, id)
+	if i < 0 {
+		return false
+	}
+	if s.past[name] = slices.Delete(s.past[name], i, i+1); len(s.past[name]) == 0 {
+		delete(s.past, name)
+	}
+	return true
 }
 
 // ids are those of all bundles.
@@ -117,18 +158,26 @@ func (s *store) ids() []string {
 	return slices.Collect(maps.Keys(s.names))
 }
 
-// all are the works of one moment, in the order of their names, and the version of that moment.
-func (s *store) all(namespace string) ([]*workv1.ManifestWork, uint64) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	var out []*workv1.ManifestWork
-	for name, b := range s.works {
-		if namespace == "" || name.Namespace == namespace {
-			out = append(out, b.Work)
-		}
+// all are the works of one moment, in the order of their names, and the version of that moment. It copies none of them: what changes
+// later changes other nodes of the tree.
+func (s *store) all(namespace string, after types.NamespacedName) (iter.Seq[*workv1.ManifestWork], uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	works := s.works.Clone()
+	if namespace > after.Namespace {
+		after = types.NamespacedName{Namespace: namespace}
 	}
-	slices.SortFunc(out, byName)
-	return out, s.version
+	return func(yield func(*workv1.ManifestWork) bool) {
+		works.AscendGreaterOrEqual(shown{name: after}, func(b shown) bool {
+			switch {
+			case b.name == after:
+				return true
+			case namespace != "" && b.name.Namespace != namespace:
+				return false
+			}
+			return yield(b.Work)
+		})
+	}, s.version
 }
 
 // set takes what Maestro has of a bundle, and gives what the mirror shows of its work. Of several bundles, the latest is shown.
@@ -136,24 +185,24 @@ func (s *store) set(b *bundle.Bundle) *workv1.ManifestWork {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	name, id := b.Name(), b.ID(s.source)
-	shown := s.works[name]
+	was := s.shown(name)
 	s.names[id] = name
 	switch {
-	case shown == nil || shown.ID(s.source) == id:
+	case was == nil || was.ID(s.source) == id:
 		return s.show(b)
-	case b.After(shown):
-		delete(s.past, id)
-		s.past[shown.ID(s.source)] = shown
+	case b.After(was):
+		s.forget(name, id)
+		s.keep(was)
 		return s.show(b)
 	}
-	s.past[id] = b
-	return shown.Work
+	s.keep(b)
+	return was.Work
 }
 
 // show needs the lock. What is no change gets no new version.
 func (s *store) show(b *bundle.Bundle) *workv1.ManifestWork {
 	name := b.Name()
-	was := s.works[name]
+	was := s.shown(name)
 	change := Change{Type: watch.Added, Work: b.Work}
 	if was != nil && was.Work.UID != b.Work.UID {
 		s.hide(was)
@@ -167,7 +216,7 @@ func (s *store) show(b *bundle.Bundle) *workv1.ManifestWork {
 		if was.Shape == b.Shape && same(was.Work, b.Work) {
 			kept := *b
 			kept.Work = was.Work
-			s.works[name] = &kept
+			s.works.ReplaceOrInsert(shown{name, &kept})
 			return was.Work
 		}
 		// Maestro's clock is not the one by which the work was answered when it was made.
@@ -177,7 +226,7 @@ func (s *store) show(b *bundle.Bundle) *workv1.ManifestWork {
 	s.version++
 	b.Work.ResourceVersion = strconv.FormatUint(s.version, 10)
 	change.Version = s.version
-	s.works[name] = b
+	s.works.ReplaceOrInsert(shown{name, b})
 	s.record(change)
 	return b.Work
 }
@@ -191,23 +240,22 @@ func (s *store) remove(id string) {
 		return
 	}
 	delete(s.names, id)
-	if s.past[id] != nil {
-		delete(s.past, id)
+	if s.forget(name, id) {
 		return
 	}
-	earlier := s.earlier(name)
+	earlier := s.past[name]
 	if len(earlier) == 0 {
-		s.hide(s.works[name])
+		s.hide(s.shown(name))
 		return
 	}
 	last := earlier[len(earlier)-1]
-	delete(s.past, last.ID(s.source))
+	s.forget(name, last.ID(s.source))
 	s.show(last)
 }
 
 // hide needs the lock.
 func (s *store) hide(b *bundle.Bundle) {
-	delete(s.works, b.Name())
+	s.works.Delete(shown{name: b.Name()})
 	s.version++
 	last := b.Work.DeepCopy()
 	last.ResourceVersion = strconv.FormatUint(s.version, 10)
@@ -260,9 +308,4 @@ func same(a, b *workv1.ManifestWork) bool {
 	return a.Generation == b.Generation && a.DeletionTimestamp.Equal(b.DeletionTimestamp) &&
 		apiequality.Semantic.DeepEqual(a.Labels, b.Labels) && apiequality.Semantic.DeepEqual(a.Annotations, b.Annotations) &&
 		apiequality.Semantic.DeepEqual(a.Status, b.Status)
-}
-
-// byName orders works.
-func byName(a, b *workv1.ManifestWork) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 }

@@ -96,21 +96,25 @@ func (s *works) List(ctx context.Context, options *internalversion.ListOptions) 
 	if err != nil {
 		return nil, err
 	}
-	all, at := s.mirror.All(selects.namespace)
-	out := &workv1.ManifestWorkList{Items: []workv1.ManifestWork{}}
-	after := ""
+	var after types.NamespacedName
+	var begun uint64
 	if options != nil && options.Continue != "" {
-		if after, at, err = parseContinue(options.Continue); err != nil {
+		if after, begun, err = parseContinue(options.Continue); err != nil {
 			return nil, apierrors.NewBadRequest(err.Error())
 		}
 	}
+	all, at := s.mirror.All(selects.namespace, after)
+	if begun > 0 {
+		at = begun
+	}
+	out := &workv1.ManifestWorkList{Items: []workv1.ManifestWork{}}
 	out.ResourceVersion = strconv.FormatUint(at, 10)
-	for _, w := range all {
-		if after != "" && place(w) <= after || !selects.has(w) {
+	for w := range all {
+		if !selects.has(w) {
 			continue
 		}
 		if options != nil && options.Limit > 0 && int64(len(out.Items)) == options.Limit {
-			out.Continue = formatContinue(place(&out.Items[len(out.Items)-1]), at)
+			out.Continue = formatContinue(&out.Items[len(out.Items)-1], at)
 			break
 		}
 		out.Items = append(out.Items, *w)
@@ -118,21 +122,20 @@ func (s *works) List(ctx context.Context, options *internalversion.ListOptions) 
 	return out, nil
 }
 
-// place is where a work is in a list.
-func place(w *workv1.ManifestWork) string { return w.Namespace + "\x00" + w.Name }
-
-// formatContinue says where the next page begins, and which version the first page had: a watch from there makes up for what
-// changed between pages.
-func formatContinue(after string, at uint64) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(strconv.FormatUint(at, 10) + "\x00" + after))
+// formatContinue says after which work the next page begins, and which version the first page had: a watch from there makes up for
+// what changed between pages.
+func formatContinue(after *workv1.ManifestWork, at uint64) string {
+	text := strings.Join([]string{strconv.FormatUint(at, 10), after.Namespace, after.Name}, "\x00")
+	return base64.RawURLEncoding.EncodeToString([]byte(text))
 }
 
-func parseContinue(token string) (after string, at uint64, err error) {
+func parseContinue(token string) (after types.NamespacedName, at uint64, err error) {
 	data, err := base64.RawURLEncoding.DecodeString(token)
 	if err != nil {
-		return "", 0, fmt.Errorf("continue token: %w", err)
+		return after, 0, fmt.Errorf("continue token: %w", err)
 	}
-	number, after, _ := strings.Cut(string(data), "\x00")
+	number, place, _ := strings.Cut(string(data), "\x00")
+	after.Namespace, after.Name, _ = strings.Cut(place, "\x00")
 	at, err = strconv.ParseUint(number, 10, 64)
 	return after, at, err
 }

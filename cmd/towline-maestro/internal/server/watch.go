@@ -7,6 +7,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -29,10 +30,10 @@ func (w *watcher) Stop() { w.stop() }
 // works first.
 func newWatcher(ctx context.Context, m *mirror.Mirror, selects selection, options *internalversion.ListOptions) (watch.Interface, error) {
 	var version uint64
-	var first []*workv1.ManifestWork
+	first := func(func(*workv1.ManifestWork) bool) {}
 	all := options.SendInitialEvents != nil && *options.SendInitialEvents
 	if all || options.ResourceVersion == "" || options.ResourceVersion == "0" {
-		first, version = m.All(selects.namespace)
+		first, version = m.All(selects.namespace, types.NamespacedName{})
 	} else {
 		var err error
 		if version, err = strconv.ParseUint(options.ResourceVersion, 10, 64); err != nil {
@@ -47,8 +48,8 @@ func newWatcher(ctx context.Context, m *mirror.Mirror, selects selection, option
 	go func() {
 		defer close(w.results)
 		defer cancel()
-		for _, work := range first {
-			if selects.has(work) && !w.send(ctx, watch.Event{Type: watch.Added, Object: work.DeepCopy()}) {
+		for work := range first {
+			if selects.has(work) && !w.send(ctx, watch.Event{Type: watch.Added, Object: own(work)}) {
 				return
 			}
 		}
@@ -98,15 +99,21 @@ func (s selection) event(c mirror.Change) (watch.Event, bool) {
 	is, was := c.Type != watch.Deleted && s.has(c.Work), s.has(c.Was)
 	switch {
 	case is && was:
-		return watch.Event{Type: watch.Modified, Object: c.Work.DeepCopy()}, true
+		return watch.Event{Type: watch.Modified, Object: own(c.Work)}, true
 	case is:
-		return watch.Event{Type: watch.Added, Object: c.Work.DeepCopy()}, true
+		return watch.Event{Type: watch.Added, Object: own(c.Work)}, true
 	case was:
-		last := c.Was.DeepCopy()
+		last := own(c.Was)
 		last.ResourceVersion = c.Work.ResourceVersion
 		return watch.Event{Type: watch.Deleted, Object: last}, true
 	}
 	return watch.Event{}, false
+}
+
+// own is a work for one watch, whose encoder sets the kind on it. All below its fields is shared, and only read.
+func own(w *workv1.ManifestWork) *workv1.ManifestWork {
+	out := *w
+	return &out
 }
 
 func (w *watcher) send(ctx context.Context, event watch.Event) bool {
