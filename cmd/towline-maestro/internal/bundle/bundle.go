@@ -30,6 +30,13 @@ type Bundle struct {
 	// First is the version in Maestro of the work's first spec, which is generation 1.
 	First int64
 
+	// Version is the bundle's version in Maestro, which counts every write.
+	Version int64
+
+	// Since is the first version with the spec as it is, and Written the version that the last write was to come to. Version is
+	// higher only where somebody has raised it in the database, and lower while a write is repeated that Maestro has lost.
+	Since, Written int64
+
 	// Shape counts the bundles that the work has had: see SameShape.
 	Shape int
 
@@ -37,8 +44,35 @@ type Bundle struct {
 	Sequence string
 }
 
-// Version is the version that Maestro has.
-func (b *Bundle) Version() int64 { return b.First + b.Work.Generation - 1 }
+// New is the first bundle of a new work.
+func New(w *workv1.ManifestWork, now time.Time) *Bundle {
+	first := FirstVersion(now)
+	w.Generation = 1
+	return &Bundle{Work: w, First: first, Version: first, Since: first, Written: first}
+}
+
+// Next is the bundle after a write that gives its work other labels, annotations, owners or another spec. It begins a new generation
+// if the spec is another: of no other write will an agent say that it has applied it.
+func (b *Bundle) Next(w *workv1.ManifestWork) *Bundle {
+	out := b.At(b.Version + 1)
+	out.Work = w
+	w.Generation = b.Work.Generation
+	if !sameJSON(&b.Work.Spec, &w.Spec) {
+		w.Generation++
+		out.Since = out.Version
+	}
+	if !SameShape(&b.Work.Spec, &w.Spec) {
+		out.Shape, out.Sequence = b.Shape+1, ""
+	}
+	return out
+}
+
+// At is the bundle as it is, written with another version.
+func (b *Bundle) At(version int64) *Bundle {
+	out := *b
+	out.Version, out.Written = version, version
+	return &out
+}
 
 // Name is the name of the bundle's work.
 func (b *Bundle) Name() types.NamespacedName {
@@ -61,14 +95,19 @@ func ID(source string, work types.NamespacedName, shape int) string {
 // work of the same name is about a lower version, and Maestro takes it for no word about this one.
 func FirstVersion(now time.Time) int64 { return max(1, int64(now.Sub(epoch)/time.Second)) }
 
-// Event is the CloudEvent that asks Maestro for a change of a bundle. version is what Maestro has, or for a new bundle what it begins with.
-func Event(source string, action cetypes.EventAction, b *Bundle, version int64) (*cloudevents.Event, error) {
+// Event is the CloudEvent that asks Maestro for a bundle as it is, or to delete it. An update names the version before, from which
+// Maestro counts.
+func Event(source string, action cetypes.EventAction, b *Bundle) (*cloudevents.Event, error) {
 	meta, err := b.metadata(source)
 	if err != nil {
 		return nil, err
 	}
 	kind := cetypes.CloudEventsType{
 		CloudEventsDataType: payload.ManifestBundleEventDataType, SubResource: cetypes.SubResourceSpec, Action: action,
+	}
+	version := b.Version
+	if action == cetypes.UpdateRequestAction {
+		version--
 	}
 	event := cloudevents.NewEvent()
 	event.SetID(uuid.NewString())

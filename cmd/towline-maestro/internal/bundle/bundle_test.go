@@ -49,9 +49,9 @@ func aWork(manifests ...workv1.Manifest) *workv1.ManifestWork {
 }
 
 // kept is what Maestro's REST API answers of an event: the metadata as they came, manifests and options through older types.
-func kept(t *testing.T, b *Bundle, version int64, change func(map[string]any)) []byte {
+func kept(t *testing.T, b *Bundle, change func(map[string]any)) []byte {
 	t.Helper()
-	event, err := Event(source, cetypes.CreateRequestAction, b, version)
+	event, err := Event(source, cetypes.CreateRequestAction, b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,7 @@ func kept(t *testing.T, b *Bundle, version int64, change func(map[string]any)) [
 	meta["creationTimestamp"] = "2026-03-01T12:00:07Z"
 	answer := map[string]any{
 		"id": event.Extensions()[cetypes.ExtensionResourceID], "consumer_name": event.Extensions()[cetypes.ExtensionClusterName],
-		"version": version, "created_at": "2026-03-01T12:00:00.123Z", "metadata": meta, "manifests": data.Manifests,
+		"version": b.Version, "created_at": "2026-03-01T12:00:00.123Z", "metadata": meta, "manifests": data.Manifests,
 		"manifest_configs": []any{map[string]any{"resourceIdentifier": map[string]any{"resource": "configmaps"}}}, "delete_option": map[string]any{},
 	}
 	if change != nil {
@@ -83,17 +83,14 @@ func kept(t *testing.T, b *Bundle, version int64, change func(map[string]any)) [
 func TestRoundTrip(t *testing.T) {
 	for name, shape := range map[string]int{"first": 0, "later": 3} {
 		t.Run(name, func(t *testing.T) {
-			b := &Bundle{Work: aWork(manifest("one", "x")), First: 5000, Shape: shape}
-			got, err := Read(kept(t, b, 5002, nil))
+			b := &Bundle{Work: aWork(manifest("one", "x")), First: 5000, Version: 5002, Since: 5001, Written: 5002, Shape: shape}
+			b.Work.Generation = 2
+			got, err := Read(kept(t, b, nil))
 			if err != nil {
 				t.Fatal(err)
 			}
-			b.Work.Generation = 3
 			if diff := cmp.Diff(b, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
-			}
-			if got.Version() != 5002 {
-				t.Errorf("version %d", got.Version())
 			}
 			if got.ID(source) != ID(source, key, shape) {
 				t.Errorf("the id does not follow from the name")
@@ -105,7 +102,7 @@ func TestRoundTrip(t *testing.T) {
 // TestAgentsSeeOneWork: on the cluster, a later bundle has a name of its own, and its manifests and options are as they were written.
 func TestAgentsSeeOneWork(t *testing.T) {
 	for shape, want := range map[int]string{0: key.Name, 1: ID(source, key, 1)} {
-		event, err := Event(source, cetypes.UpdateRequestAction, &Bundle{Work: aWork(manifest("one", "x")), First: 1, Shape: shape}, 9)
+		event, err := Event(source, cetypes.UpdateRequestAction, &Bundle{Work: aWork(manifest("one", "x")), First: 1, Version: 10, Shape: shape})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -126,12 +123,41 @@ func TestAgentsSeeOneWork(t *testing.T) {
 }
 
 func TestADeletionHasNoManifests(t *testing.T) {
-	event, err := Event(source, cetypes.DeleteRequestAction, &Bundle{Work: aWork(manifest("one", "x")), First: 1}, 1)
+	event, err := Event(source, cetypes.DeleteRequestAction, New(aWork(manifest("one", "x")), created.Time))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(string(event.Data()), "ConfigMap") || event.Extensions()[cetypes.ExtensionDeletionTimestamp] == nil {
 		t.Errorf("%s", event)
+	}
+}
+
+// TestNext: another spec begins a generation, and others objects another bundle.
+func TestNext(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change                   func(*workv1.ManifestWork)
+		generation, since, shape int64
+	}{
+		"labels":      {func(w *workv1.ManifestWork) { w.Labels = nil }, 1, 5000, 0},
+		"annotations": {func(w *workv1.ManifestWork) { w.Annotations = nil }, 1, 5000, 0},
+		"owners":      {func(w *workv1.ManifestWork) { w.OwnerReferences = nil }, 1, 5000, 0},
+		"options":     {func(w *workv1.ManifestWork) { w.Spec.DeleteOption = nil }, 2, 5003, 0},
+		"a manifest":  {func(w *workv1.ManifestWork) { w.Spec.Workload.Manifests[0] = manifest("one", "y") }, 2, 5003, 0},
+		"keys in another order": {func(w *workv1.ManifestWork) {
+			w.Spec.Workload.Manifests[0].Raw = []byte(`{"kind":"ConfigMap","apiVersion":"v1","data":{"word":"x"},"metadata":{"namespace":"default","name":"one"}}`)
+		}, 1, 5000, 0},
+		"another object": {func(w *workv1.ManifestWork) { w.Spec.Workload.Manifests[0] = manifest("two", "x") }, 2, 5003, 1},
+	} {
+		b := &Bundle{Work: aWork(manifest("one", "x")), First: 5000, Version: 5002, Since: 5000, Written: 5002, Sequence: "7"}
+		w := b.Work.DeepCopy()
+		tc.change(w)
+		next := b.Next(w)
+		if w.Generation != tc.generation || next.Since != tc.since || next.Version != 5003 || next.Written != 5003 || next.Shape != int(tc.shape) {
+			t.Errorf("%s: generation %d, %+v", name, w.Generation, next)
+		}
+		if (next.Sequence == "") != (next.Shape > 0) || b.Version != 5002 || b.Work.Generation != 1 {
+			t.Errorf("%s: %+v after %+v", name, next, b)
+		}
 	}
 }
 

@@ -20,6 +20,11 @@ type carried struct {
 	// First is the version of the work's first spec.
 	First int64 `json:"first"`
 
+	// Generation is that of the spec, Since the first version that had it, and Written the version that this write is to come to.
+	Generation int64 `json:"generation"`
+	Since      int64 `json:"since"`
+	Written    int64 `json:"written"`
+
 	// Shape counts the bundles of the work. Beyond the first, Name is the work's name, and Created the time of its creation: on the
 	// cluster each bundle has a name of its own.
 	Shape   int         `json:"shape,omitempty"`
@@ -30,7 +35,7 @@ type carried struct {
 // metadata is what travels beside the manifests of a work. It is all that an agent reads of the work's metadata.
 func (b *Bundle) metadata(source string) (string, error) {
 	w := b.Work
-	more := carried{Spec: w.Spec, First: b.First, Shape: b.Shape}
+	more := carried{Spec: w.Spec, First: b.First, Generation: w.Generation, Since: b.Since, Written: b.Written, Shape: b.Shape}
 	more.Spec.Workload.Manifests = nil
 	meta := metav1.ObjectMeta{
 		Namespace: w.Namespace, Name: w.Name, UID: w.UID, Labels: w.Labels, Annotations: map[string]string{}, OwnerReferences: w.OwnerReferences,
@@ -51,14 +56,15 @@ func (b *Bundle) metadata(source string) (string, error) {
 func (a *answer) carried() (*carried, error) {
 	text, ok := a.Metadata.Annotations[Annotation]
 	if !ok {
-		out := &carried{First: 1}
+		out := &carried{First: 1, Generation: a.Version, Since: a.Version, Written: a.Version}
 		return out, a.older(&out.Spec)
 	}
 	out := &carried{}
 	if err := json.Unmarshal([]byte(text), out); err != nil {
 		return nil, fmt.Errorf("annotation %s: %w", Annotation, err)
 	}
-	if out.Shape < 0 || out.Shape > 0 && out.Name == "" || out.First > a.Version {
+	if out.Shape < 0 || out.Shape > 0 && out.Name == "" || out.Generation < 1 ||
+		out.First > a.Version || out.First > out.Since || out.Since > out.Written {
 		return nil, fmt.Errorf("annotation %s: %q does not go with version %d", Annotation, text, a.Version)
 	}
 	return out, nil

@@ -42,7 +42,10 @@ func Read(data []byte) (*Bundle, error) {
 	if err != nil {
 		return nil, fmt.Errorf("bundle %q of Maestro: %w", a.ID, err)
 	}
-	b := &Bundle{Work: a.work(more), First: more.First, Shape: more.Shape, Sequence: a.Status.Sequence}
+	b := &Bundle{
+		Work: a.work(more), First: more.First, Version: a.Version, Since: more.Since, Written: more.Written, Shape: more.Shape,
+		Sequence: a.Status.Sequence,
+	}
 	for _, manifest := range a.Manifests {
 		b.Work.Spec.Workload.Manifests = append(b.Work.Spec.Workload.Manifests, workv1.Manifest{RawExtension: runtime.RawExtension{Raw: manifest}})
 	}
@@ -55,7 +58,7 @@ func Read(data []byte) (*Bundle, error) {
 // work is the work without its manifests and its status.
 func (a *answer) work(more *carried) *workv1.ManifestWork {
 	meta := metav1.ObjectMeta{
-		Namespace: a.Cluster, Name: a.Metadata.Name, UID: a.Metadata.UID, Generation: a.Version - more.First + 1,
+		Namespace: a.Cluster, Name: a.Metadata.Name, UID: a.Metadata.UID, Generation: more.Generation,
 		CreationTimestamp: metav1.NewTime(a.Created.UTC().Truncate(time.Second)), DeletionTimestamp: a.Deleted,
 		Labels: a.Metadata.Labels, OwnerReferences: a.Metadata.OwnerReferences,
 		// Maestro keeps a deleted bundle until the agent has dealt with it. When the agent begins, nobody is told.
@@ -78,18 +81,28 @@ func (a *answer) work(more *carried) *workv1.ManifestWork {
 func (b *Bundle) report(said workv1.ManifestWorkStatus) {
 	b.Work.Status = *said.DeepCopy()
 	b.Work.ManagedFields = reported(b.Sequence)
-	generations(b.Work.Status.Conditions, b.First)
+	b.generations(b.Work.Status.Conditions)
 	for i := range b.Work.Status.ResourceStatus.Manifests {
-		generations(b.Work.Status.ResourceStatus.Manifests[i].Conditions, b.First)
+		b.generations(b.Work.Status.ResourceStatus.Manifests[i].Conditions)
 	}
 }
 
-func generations(conditions []metav1.Condition, first int64) {
+func (b *Bundle) generations(conditions []metav1.Condition) {
 	for i := range conditions {
 		if conditions[i].ObservedGeneration > 0 {
-			conditions[i].ObservedGeneration = max(0, conditions[i].ObservedGeneration-first+1)
+			conditions[i].ObservedGeneration = b.generation(conditions[i].ObservedGeneration)
 		}
 	}
+}
+
+// generation is that of the spec which a version had. An agent applies a work when its spec changes, and goes on to name the version of
+// that. Of earlier versions it is only said that they are earlier, and so of versions between what was written last and what somebody
+// made of that in the database: before a restore they may have had another spec.
+func (b *Bundle) generation(version int64) int64 {
+	if b.Since <= version && (version <= b.Written || b.Version <= version) {
+		return b.Work.Generation
+	}
+	return min(b.Work.Generation-1, max(0, version-b.First+1))
 }
 
 // With is the bundle with a later status; its work is another object.

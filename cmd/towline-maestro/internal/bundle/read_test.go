@@ -44,8 +44,9 @@ func statusEvent(t *testing.T, id, sequence string, version int64, said ...metav
 
 // TestStatus: a status counts by generations, whether it is read or told.
 func TestStatus(t *testing.T) {
-	b := &Bundle{Work: aWork(), First: 5000}
-	read, err := Read(kept(t, b, 5002, func(answer map[string]any) {
+	b := &Bundle{Work: aWork(), First: 5000, Version: 5002, Since: 5002, Written: 5002}
+	b.Work.Generation = 3
+	read, err := Read(kept(t, b, func(answer map[string]any) {
 		answer["status"] = map[string]any{
 			"SequenceID": "1792842398301163520", "conditions": conditions(5002, workv1.WorkApplied, workv1.WorkAvailable),
 			"resourceStatus": []any{map[string]any{"conditions": conditions(5001, workv1.ManifestApplied)}},
@@ -83,6 +84,31 @@ func TestStatus(t *testing.T) {
 	}
 }
 
+// TestGenerations: an agent names the version with which it has applied a spec, and later versions have that spec until the next one.
+func TestGenerations(t *testing.T) {
+	b := &Bundle{Work: aWork(), First: 5000, Since: 5004}
+	b.Work.Generation = 3
+	for name, tc := range map[string]struct{ written, version, said, want int64 }{
+		"before all":                           {5006, 5006, 4999, 0},
+		"the first":                            {5006, 5006, 5000, 1},
+		"the last with the spec before":        {5006, 5006, 5003, 2},
+		"the first with this spec":             {5006, 5006, 5004, 3},
+		"one with the same spec":               {5006, 5006, 5005, 3},
+		"the last":                             {5006, 5006, 5006, 3},
+		"raised, and the last that was known":  {5006, 6006, 5006, 3},
+		"raised, and one that is not known":    {5006, 6006, 5007, 2},
+		"raised, and as it is":                 {5006, 6006, 6006, 3},
+		"being written again, with this spec":  {5006, 5001, 5005, 3},
+		"being written again, with an unknown": {5006, 5001, 5001, 2},
+	} {
+		b.Written, b.Version = tc.written, tc.version
+		said := &Status{Status: workv1.ManifestWorkStatus{Conditions: conditions(tc.said, workv1.WorkApplied)}}
+		if got := b.With(said).Work.Status.Conditions[0].ObservedGeneration; got != tc.want {
+			t.Errorf("%s: %d, want %d", name, got, tc.want)
+		}
+	}
+}
+
 func TestADeletionIsTold(t *testing.T) {
 	said, err := ReadStatus(statusEvent(t, "id", "5", 7, conditions(0, common.ResourceDeleted)...))
 	if err != nil || !said.Deleted || said.ID != "id" {
@@ -92,7 +118,7 @@ func TestADeletionIsTold(t *testing.T) {
 
 // TestReadRefuses: what is no work of ours is said to be none.
 func TestReadRefuses(t *testing.T) {
-	good := &Bundle{Work: aWork(), First: 5000}
+	good := New(aWork(), created.Time)
 	for want, change := range map[string]func(map[string]any){
 		"another program": func(a map[string]any) { a["metadata"] = map[string]any{} },
 		"has no cluster":  func(a map[string]any) { delete(a, "consumer_name") },
@@ -104,7 +130,7 @@ func TestReadRefuses(t *testing.T) {
 			a["metadata"], a["manifest_configs"] = map[string]any{"name": "x"}, "no"
 		},
 	} {
-		if _, err := Read(kept(t, good, 5000, change)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Read(kept(t, good, change)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want %q: %v", want, err)
 		}
 	}
@@ -143,7 +169,7 @@ func TestReadStatusRefuses(t *testing.T) {
 // FuzzRead: whatever Maestro answers is a bundle that can be written again, or an error.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"id":"x","consumer_name":"c","version":4,` +
-		`"metadata":{"name":"n","annotations":{"maestro.towline.io/work":"{\"first\":2,\"shape\":1,\"name\":\"m\"}"}},` +
+		`"metadata":{"name":"n","annotations":{"maestro.towline.io/work":"{\"first\":2,\"generation\":2,\"since\":3,\"written\":4,\"shape\":1,\"name\":\"m\"}"}},` +
 		`"manifests":[{"kind":"A"}],"status":{"SequenceID":"7","conditions":[{"type":"Applied","observedGeneration":3}]}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b, err := Read(data)
@@ -153,7 +179,7 @@ func FuzzRead(f *testing.F) {
 		if b.Work.Name == "" || b.Work.Namespace == "" || b.Shape < 0 {
 			t.Fatalf("%+v", b)
 		}
-		if _, err := Event(source, cetypes.UpdateRequestAction, b, 1); err != nil && json.Valid(data) && !strings.Contains(err.Error(), "work") {
+		if _, err := Event(source, cetypes.UpdateRequestAction, b); err != nil && json.Valid(data) && !strings.Contains(err.Error(), "work") {
 			t.Fatal(err)
 		}
 	})

@@ -55,18 +55,18 @@ func (b *Bundle) Follow(later *Bundle) (*Bundle, bool) {
 	for i, o := range objects(&later.Work.Spec) {
 		now[o] = later.Work.Spec.Workload.Manifests[i]
 	}
-	out := *b
-	out.Work = b.Work.DeepCopy()
-	manifests := out.Work.Spec.Workload.Manifests
+	w := b.Work.DeepCopy()
+	manifests := w.Spec.Workload.Manifests
 	for i, o := range objects(&b.Work.Spec) {
 		if m, ok := now[o]; ok {
 			manifests[i] = m
 		}
 	}
-	out.Work.Spec = *later.Work.Spec.DeepCopy()
-	out.Work.Spec.Workload.Manifests = manifests
-	out.Work.Spec.ManifestConfigs = configsOf(later, b)
-	return &out, !sameJSON(&b.Work.Spec, &out.Work.Spec)
+	w.Spec = *later.Work.Spec.DeepCopy()
+	w.Spec.Workload.Manifests = manifests
+	w.Spec.ManifestConfigs = configsOf(later, b)
+	out := b.Next(w)
+	return out, w.Generation != b.Work.Generation
 }
 
 // configsOf are how the objects of a bundle are applied, and those of an earlier one that it does not have. An object without that is

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	cloudevents "github.com/cloudevents/sdk-go/v2"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/sdk-go/pkg/cloudevents/clients/common"
@@ -73,15 +74,21 @@ func (m *Maestro) Restore(backup Backup) {
 	m.rows = maps.Clone(backup.rows)
 }
 
-// Report is the agent saying of a bundle, as Maestro has it, that it is applied. It gives the event by which Maestro tells of that.
+// Report is the agent saying of a bundle, as Maestro has it, that it is applied. It gives the event by which Maestro tells of that. The
+// agent applies a bundle when its spec has changed, as that of Open Cluster Management 1.2.0 does: otherwise it still names the version
+// of which it has said so.
 func (m *Maestro) Report(id, message string) *cloudevents.Event {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.rows[id]
 	m.sequence++
 	r.sequence = strconv.FormatInt(m.sequence, 10)
+	if last, ok := m.applied[id]; !ok || !apiequality.Semantic.DeepEqual(last.data, r.data) {
+		m.applied[id] = applied{r.data, r.version}
+	}
 	r.status = workv1.ManifestWorkStatus{Conditions: []metav1.Condition{{
-		Type: workv1.WorkApplied, Status: metav1.ConditionTrue, Reason: "AppliedManifestWorkComplete", Message: message, ObservedGeneration: r.version,
+		Type: workv1.WorkApplied, Status: metav1.ConditionTrue, Reason: "AppliedManifestWorkComplete", Message: message,
+		ObservedGeneration: m.applied[id].version,
 	}}}
 	m.rows[id] = r
 	event := r.event(id)
@@ -98,6 +105,7 @@ func (m *Maestro) Removed(id string) *cloudevents.Event {
 	r.sequence = strconv.FormatInt(m.sequence, 10)
 	r.status = workv1.ManifestWorkStatus{Conditions: []metav1.Condition{{Type: common.ResourceDeleted, Status: metav1.ConditionTrue}}}
 	delete(m.rows, id)
+	delete(m.applied, id)
 	event := r.event(id)
 	m.tell(event)
 	return event
@@ -108,6 +116,7 @@ func (m *Maestro) Drop(id string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.rows, id)
+	delete(m.applied, id)
 }
 
 // Tell has Maestro tell of something, for instance once more.

@@ -53,11 +53,21 @@ type Maestro struct {
 	sequence  int64
 	silent    bool
 	published []cetypes.EventAction
+	applied   map[string]applied // what agents have applied of bundles
+}
+
+// applied is what an agent has applied last, and the version of which it says so.
+type applied struct {
+	data    payload.ManifestBundle
+	version int64
 }
 
 // New has no cluster and no bundle.
 func New() *Maestro {
-	return &Maestro{rows: map[string]row{}, clusters: map[string]bool{}, listeners: map[int]chan *cloudevents.Event{}, sequence: 1792842398301163520}
+	return &Maestro{
+		rows: map[string]row{}, clusters: map[string]bool{}, listeners: map[int]chan *cloudevents.Event{}, sequence: 1792842398301163520,
+		applied: map[string]applied{},
+	}
 }
 
 // Hook has these asked from now on, and no others.

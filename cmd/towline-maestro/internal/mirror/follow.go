@@ -70,7 +70,9 @@ func (m *Mirror) list(ctx context.Context) error {
 		known := m.store.byID(id)
 		if known == nil && first || known != nil && !older(b, known) {
 			m.take(b)
-			return
+			if lost(b, known) == nil {
+				return
+			}
 		}
 		m.stale.Add(id)
 	}, func(err error) { m.log.Info("A bundle is left alone", "error", err) })
@@ -89,8 +91,8 @@ func (m *Mirror) list(ctx context.Context) error {
 
 // older tells whether what was read may be from before what is known.
 func older(b, known *bundle.Bundle) bool {
-	return b.Work.UID != known.Work.UID || b.Version() < known.Version() ||
-		b.Version() == known.Version() && bundle.Newer(known.Sequence, b.Sequence) ||
+	return b.Work.UID != known.Work.UID || b.Version < known.Version ||
+		b.Version == known.Version && bundle.Newer(known.Sequence, b.Sequence) ||
 		!known.Work.DeletionTimestamp.IsZero() && b.Work.DeletionTimestamp.IsZero()
 }
 
@@ -112,7 +114,7 @@ func (m *Mirror) heard(event *cloudevents.Event) {
 	defer m.lock(name)()
 	known := m.store.byID(said.ID)
 	switch {
-	case known == nil || known.Work.UID != said.UID || known.Version() != said.Version:
+	case known == nil || known.Work.UID != said.UID || known.Version != said.Version:
 		m.stale.Add(said.ID)
 		if said.Deleted {
 			m.stale.AddAfter(said.ID, removalEnds)

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -125,6 +126,13 @@ func (w *world) message() string {
 	return known.Status.Conditions[0].Message
 }
 
+// isApplied tells whether the agent has applied the work as it is, by what the mirror has.
+func (w *world) isApplied() bool {
+	known := w.mirror.Known(key)
+	c := meta.FindStatusCondition(known.Status.Conditions, workv1.WorkApplied)
+	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == known.Generation
+}
+
 // changes are the kinds of the changes since a version, in their order.
 func (w *world) changes(since uint64) string {
 	w.Helper()
@@ -173,6 +181,55 @@ func TestTheLifeOfAWork(t *testing.T) {
 	if again := w.create("b", manifests("x", "one")); again.Generation != 1 {
 		t.Errorf("generation %d", again.Generation)
 	}
+}
+
+// TestOnlyASpecIsAGeneration: agents apply a work again when its spec has changed. What else is written begins no generation: one whose
+// owner waits for it would wait for minutes.
+func TestOnlyASpecIsAGeneration(t *testing.T) {
+	change := func(w *workv1.ManifestWork, word string) {
+		w.Labels, w.Annotations = map[string]string{"a": word}, map[string]string{"b": word}
+		w.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: word, UID: "77"}}
+	}
+	m := maestrotest.New()
+	w := follow(t, m)
+	w.create("a", manifests("x", "one"))
+	m.Report(first, "applied")
+	w.eventually("it is applied", w.isApplied)
+	version := m.Version(first)
+	was := w.mirror.Known(key)
+	next := was.DeepCopy()
+	change(next, "c")
+	now, err := w.mirror.Update(t.Context(), was, next)
+	if err != nil || now.Generation != 1 || now.Annotations["b"] != "c" || now.ResourceVersion == was.ResourceVersion || !w.isApplied() {
+		t.Errorf("%+v, %v", now, err)
+	}
+	m.Report(first, "heard again")
+	w.eventually("the agent is heard", func() bool { return w.message() == "heard again" })
+	if !w.isApplied() || m.Version(first) != version+1 {
+		t.Errorf("version %d after %d: %+v", m.Version(first), version, w.mirror.Known(key))
+	}
+
+	owner := w.mirror.Known(key).DeepCopy()
+	owner.OwnerReferences[0].Name = "d"
+	if now, err := w.mirror.Update(t.Context(), w.mirror.Known(key), owner); err != nil || now.OwnerReferences[0].Name != "d" {
+		t.Errorf("another owner alone: %+v, %v", now, err)
+	}
+
+	w.stop()
+	w = follow(t, m)
+	if known := w.mirror.Known(key); known.Generation != 1 || !w.isApplied() {
+		t.Errorf("after a restart: %+v", known)
+	}
+	if now := w.mustUpdate(manifests("y", "one")); now.Generation != 2 || w.isApplied() {
+		t.Errorf("another spec: %+v", now)
+	}
+	m.Report(first, "applied again")
+	w.eventually("it is applied", w.isApplied)
+	if now := w.mustUpdate(manifests("y", "two")); now.Generation != 3 || w.isApplied() {
+		t.Errorf("another shape: %+v", now)
+	}
+	m.Report(second, "both applied")
+	w.eventually("it is applied", w.isApplied)
 }
 
 // TestEvents: whatever becomes of what Maestro tells, the mirror comes to what Maestro has.
@@ -368,7 +425,7 @@ func TestAWriteByAnother(t *testing.T) {
 	if _, err := w.update(manifests("z", "one")); !apierrors.IsConflict(err) {
 		t.Errorf("update: %v", err)
 	}
-	other.mustUpdate(manifests("y", "one"))
+	other.mustUpdate(manifests("v", "one"))
 	if _, err := w.mirror.Delete(t.Context(), w.mirror.Known(key)); !apierrors.IsConflict(err) {
 		t.Errorf("delete: %v", err)
 	}

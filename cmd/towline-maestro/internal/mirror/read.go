@@ -68,35 +68,44 @@ func (m *Mirror) read(ctx context.Context, id string) error {
 	case b.ID(m.source) != id:
 		return nil // another program's
 	}
-	if known := m.store.byID(id); lost(b, known) {
-		if b, err = m.writeAgain(ctx, known, b.Version()); err != nil {
+	if again := lost(b, m.store.byID(id)); again != nil {
+		if err := m.writeAgain(ctx, again, b.Version); err != nil {
 			return err
 		}
+		b = again
 	}
 	m.take(b)
 	return nil
 }
 
-// lost tells whether Maestro has gone back behind a write that it had confirmed. It writes the whole of a bundle with a status, as it has
-// read it before; or its database was restored.
-func lost(b, known *bundle.Bundle) bool {
-	return known != nil && known.Work.UID == b.Work.UID && b.Version() < known.Version() &&
-		known.Work.DeletionTimestamp.IsZero() && b.Work.DeletionTimestamp.IsZero()
+// lost is what has to be written again: Maestro has gone back behind a write that it had confirmed. It writes the whole of a bundle with
+// a status, as it has read it before; or its database was restored. Or an earlier process has not come to the end of writing again. It
+// is nil where nothing is lost.
+func lost(b, known *bundle.Bundle) *bundle.Bundle {
+	again := b.At(b.Written)
+	switch {
+	case !b.Work.DeletionTimestamp.IsZero():
+		return nil
+	case known != nil && known.Work.UID == b.Work.UID && b.Version < known.Version && known.Work.DeletionTimestamp.IsZero():
+		again = known.At(known.Version + 1)
+	case b.Version >= b.Written:
+		return nil
+	}
+	again.Work = again.Work.DeepCopy()
+	return again
 }
 
-// writeAgain writes what is known of a bundle until Maestro's version of it is a later one: agents take no earlier one for news when
-// they ask Maestro for what they have missed.
-func (m *Mirror) writeAgain(ctx context.Context, known *bundle.Bundle, version int64) (*bundle.Bundle, error) {
-	m.log.Info("Maestro has lost a write, which is written again", "work", known.Name(), "version", known.Version(), "found", version)
-	for ; version <= known.Version(); version++ {
-		if err := m.publish(ctx, cetypes.UpdateRequestAction, known, version); err != nil {
-			return nil, err
+// writeAgain writes a bundle until Maestro's version of it is the bundle's, from a version that Maestro has: agents take none but a
+// later one for news when they ask Maestro for what they have missed.
+func (m *Mirror) writeAgain(ctx context.Context, b *bundle.Bundle, version int64) error {
+	m.log.Info("Maestro has lost a write, which is written again", "work", b.Name(), "version", b.Version, "found", version)
+	for next := *b; version < b.Version; version++ {
+		next.Version = version + 1
+		if err := m.publish(ctx, cetypes.UpdateRequestAction, &next); err != nil {
+			return err
 		}
 	}
-	now := *known
-	now.Work = known.Work.DeepCopy()
-	now.Work.Generation = version - known.First + 1
-	return &now, nil
+	return nil
 }
 
 // retire removes an earlier bundle of a work, once the agent has applied the latest. It needs the work's lock.
@@ -107,7 +116,7 @@ func (m *Mirror) retire(ctx context.Context, id string) error {
 		return nil
 	}
 	if shown.Replaces() {
-		if err := m.publish(ctx, cetypes.DeleteRequestAction, b, b.Version()); err != nil {
+		if err := m.publish(ctx, cetypes.DeleteRequestAction, b); err != nil {
 			return err
 		}
 		return m.read(ctx, id)
@@ -116,7 +125,7 @@ func (m *Mirror) retire(ctx context.Context, id string) error {
 	if !changed {
 		return nil
 	}
-	if err := m.publish(ctx, cetypes.UpdateRequestAction, following, b.Version()); err != nil {
+	if err := m.publish(ctx, cetypes.UpdateRequestAction, following); err != nil {
 		return err
 	}
 	return m.read(ctx, id)

@@ -1,7 +1,9 @@
 package mirror_test
 
 import (
+	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	cetypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
@@ -35,11 +37,49 @@ func TestAnEarlierSpecComesBack(t *testing.T) {
 			}
 			w.eventually("the mirror has it", func() bool {
 				known := w.mirror.Known(key)
-				return known.Generation == 4 && strings.Contains(string(known.Spec.Workload.Manifests[0].Raw), `"z"`)
+				return known.Generation == 3 && strings.Contains(string(known.Spec.Workload.Manifests[0].Raw), `"z"`)
 			})
 			w.maestro.Report(first, "of the spec that was lost")
 			w.eventually("the status is known", func() bool { return w.message() == "of the spec that was lost" })
+			if !w.isApplied() {
+				t.Errorf("%+v", w.mirror.Known(key))
+			}
 		})
+	}
+}
+
+// TestWritingAgainIsInterrupted: the next process goes on where the one before has ended.
+func TestWritingAgainIsInterrupted(t *testing.T) {
+	m := maestrotest.New()
+	w := follow(t, m)
+	w.create("a", manifests("x", "one"))
+	backup := m.Backup()
+	for _, word := range []string{"u", "v", "y", "z"} {
+		w.mustUpdate(manifests(word, "one"))
+	}
+	lost := m.Version(first)
+	m.Restore(backup)
+	var writes atomic.Int32
+	m.Hook(maestrotest.Hooks{BeforePublish: func(cetypes.EventAction) error {
+		if writes.Add(1) > 2 {
+			return errors.New("the process ends")
+		}
+		return nil
+	}})
+	if _, err := w.mirror.Get(t.Context(), key); err == nil {
+		t.Fatal("the bundle is to be written again")
+	}
+	w.stop()
+	m.Hook(maestrotest.Hooks{})
+	if m.Version(first) >= lost {
+		t.Fatal("it was not interrupted")
+	}
+	w = follow(t, m)
+	w.eventually("it is written again", func() bool { return m.Version(first) > lost })
+	m.Report(first, "applied")
+	w.eventually("it is applied", w.isApplied)
+	if known := w.mirror.Known(key); known.Generation != 5 {
+		t.Errorf("generation %d", known.Generation)
 	}
 }
 

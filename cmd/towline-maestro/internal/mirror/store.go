@@ -129,14 +129,13 @@ func (s *store) pastOf(name types.NamespacedName) []*bundle.Bundle {
 func (s *store) keep(b *bundle.Bundle) {
 	name, id := b.Name(), b.ID(s.source)
 	s.forget(name, id)
-	bundles := append(s.past[name], b)
-	slices.SortFunc(bundles, func(a, b *bundle.Bundle) int {
+	s.past[name] = append(s.past[name], b)
+	slices.SortFunc(s.past[name], func(a, b *bundle.Bundle) int {
 		if b.After(a) {
 			return -1
 		}
 		return 1
 	})
-	s.past[name] = bundles
 }
 
 // forget tells whether a bundle was among the earlier ones of its work. It needs the lock.
@@ -307,5 +306,5 @@ func (s *store) isFilled() bool {
 func same(a, b *workv1.ManifestWork) bool {
 	return a.Generation == b.Generation && a.DeletionTimestamp.Equal(b.DeletionTimestamp) &&
 		apiequality.Semantic.DeepEqual(a.Labels, b.Labels) && apiequality.Semantic.DeepEqual(a.Annotations, b.Annotations) &&
-		apiequality.Semantic.DeepEqual(a.Status, b.Status)
+		apiequality.Semantic.DeepEqual(a.OwnerReferences, b.OwnerReferences) && apiequality.Semantic.DeepEqual(a.Status, b.Status)
 }

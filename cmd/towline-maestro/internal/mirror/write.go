@@ -34,10 +34,10 @@ func (m *Mirror) Create(ctx context.Context, w *workv1.ManifestWork) (*workv1.Ma
 		return nil, apierrors.NewInternalError(err)
 	}
 	now := time.Now()
-	w.Generation, w.CreationTimestamp = 1, metav1.NewTime(now.UTC().Truncate(time.Second))
+	w.CreationTimestamp = metav1.NewTime(now.UTC().Truncate(time.Second))
 	w.Finalizers = []string{workv1.ManifestWorkFinalizer}
-	made := &bundle.Bundle{Work: w, First: bundle.FirstVersion(now)}
-	err := m.publish(ctx, cetypes.CreateRequestAction, made, made.Version())
+	made := bundle.New(w, now)
+	err := m.publish(ctx, cetypes.CreateRequestAction, made)
 	if err == nil {
 		return m.store.set(made), nil
 	}
@@ -65,18 +65,15 @@ func (m *Mirror) Update(ctx context.Context, was, w *workv1.ManifestWork) (*work
 	if !known.Work.DeletionTimestamp.IsZero() {
 		return nil, apierrors.NewConflict(Resource, w.Name, errors.New("the work is being deleted, and Maestro changes no such work"))
 	}
-	next := *known
-	next.Work = w
-	action, version := cetypes.UpdateRequestAction, known.Version()
-	if !bundle.SameShape(&known.Work.Spec, &w.Spec) {
-		next.Shape, next.Sequence = known.Shape+1, ""
-		action, version = cetypes.CreateRequestAction, known.Version()+1
+	next := known.Next(w)
+	action := cetypes.UpdateRequestAction
+	if next.Shape != known.Shape {
+		action = cetypes.CreateRequestAction
 	}
-	err := m.publish(ctx, action, &next, version)
+	err := m.publish(ctx, action, next)
 	if err == nil {
-		w.Generation = known.Work.Generation + 1
 		w.Status, w.ManagedFields = known.Work.Status, known.Work.ManagedFields
-		m.take(&next)
+		m.take(next)
 		return m.Known(name), nil
 	}
 	there, unknown := m.afterFailure(ctx, next.ID(m.source), name)
@@ -85,7 +82,7 @@ func (m *Mirror) Update(ctx context.Context, was, w *workv1.ManifestWork) (*work
 		return nil, apierrors.NewTimeoutError(fmt.Sprintf("Maestro did not say whether it has changed the work: %v", err), 1)
 	case there == nil:
 		return nil, apierrors.NewNotFound(Resource, w.Name)
-	case there.Generation != known.Work.Generation || there.UID != known.Work.UID || !there.DeletionTimestamp.IsZero():
+	case m.store.get(name).Version != known.Version || there.UID != known.Work.UID || !there.DeletionTimestamp.IsZero():
 		// Perhaps by this write, whose answer was lost: who reads it again sees that.
 		return nil, apierrors.NewConflict(Resource, w.Name, errors.New("Maestro has another version of the work"))
 	}
@@ -119,7 +116,7 @@ func (m *Mirror) Delete(ctx context.Context, was *workv1.ManifestWork) (*workv1.
 // delete asks Maestro to delete a bundle. It needs the work's lock.
 func (m *Mirror) delete(ctx context.Context, b *bundle.Bundle) error {
 	id := b.ID(m.source)
-	err := m.publish(ctx, cetypes.DeleteRequestAction, b, b.Version())
+	err := m.publish(ctx, cetypes.DeleteRequestAction, b)
 	_, unknown := m.afterFailure(ctx, id, b.Name())
 	now := m.store.byID(id)
 	switch {
@@ -146,12 +143,12 @@ func meets(known *bundle.Bundle, was *workv1.ManifestWork, name types.Namespaced
 	return nil
 }
 
-// publish asks Maestro for a change.
-func (m *Mirror) publish(ctx context.Context, action cetypes.EventAction, b *bundle.Bundle, version int64) error {
+// publish asks Maestro for a bundle as it is, or to delete it.
+func (m *Mirror) publish(ctx context.Context, action cetypes.EventAction, b *bundle.Bundle) error {
 	if err := m.MayWrite(); err != nil {
 		return err
 	}
-	event, err := bundle.Event(m.source, action, b, version)
+	event, err := bundle.Event(m.source, action, b)
 	if err != nil {
 		return err
 	}

@@ -207,7 +207,7 @@ func TestUpdates(t *testing.T) {
 	}
 	const change = `{"metadata":{"%s":"%s","annotations":{"a":"1"}}}`
 	merged, err := patch(types.MergePatchType, fmt.Sprintf(change, "resourceVersion", made.ResourceVersion))
-	if err != nil || merged.Annotations["a"] != "1" || merged.Generation != 2 || merged.UID != made.UID {
+	if err != nil || merged.Annotations["a"] != "1" || merged.Generation != 1 || merged.UID != made.UID {
 		t.Fatalf("%+v, %v", merged, err)
 	}
 	if _, err := patch(types.MergePatchType, fmt.Sprintf(change, "resourceVersion", made.ResourceVersion)); !apierrors.IsConflict(err) {
@@ -216,8 +216,9 @@ func TestUpdates(t *testing.T) {
 	if _, err := patch(types.MergePatchType, fmt.Sprintf(change, "uid", "another")); !apierrors.IsConflict(err) {
 		t.Errorf("of another work: %v", err)
 	}
-	replaced, err := patch(types.JSONPatchType, `[{"op":"replace","path":"/metadata/annotations/a","value":"3"}]`)
-	if err != nil || replaced.Annotations["a"] != "3" {
+	replaced, err := patch(types.JSONPatchType, `[{"op":"replace","path":"/metadata/annotations/a","value":"3"},`+
+		`{"op":"add","path":"/spec/deleteOption","value":{"propagationPolicy":"Orphan"}}]`)
+	if err != nil || replaced.Annotations["a"] != "3" || replaced.Generation != 2 {
 		t.Errorf("%+v, %v", replaced, err)
 	}
 	applied := `{"apiVersion":"work.open-cluster-management.io/v1","kind":"ManifestWork","metadata":{"name":"a","labels":{"by":"apply"}}}`
