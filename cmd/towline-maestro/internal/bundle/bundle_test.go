@@ -144,7 +144,8 @@ func TestNext(t *testing.T) {
 		"options":     {func(w *workv1.ManifestWork) { w.Spec.DeleteOption = nil }, 2, 5003, 0},
 		"a manifest":  {func(w *workv1.ManifestWork) { w.Spec.Workload.Manifests[0] = manifest("one", "y") }, 2, 5003, 0},
 		"keys in another order": {func(w *workv1.ManifestWork) {
-			w.Spec.Workload.Manifests[0].Raw = []byte(`{"kind":"ConfigMap","apiVersion":"v1","data":{"word":"x"},"metadata":{"namespace":"default","name":"one"}}`)
+			w.Spec.Workload.Manifests[0].Raw = []byte(`{"metadata":{"namespace":"default","name":"one"},` +
+				`"kind":"ConfigMap","apiVersion":"v1","data":{"word":"x"}}`)
 		}, 1, 5000, 0},
 		"another object": {func(w *workv1.ManifestWork) { w.Spec.Workload.Manifests[0] = manifest("two", "x") }, 2, 5003, 1},
 	} {

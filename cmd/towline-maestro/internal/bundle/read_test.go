@@ -169,7 +169,8 @@ func TestReadStatusRefuses(t *testing.T) {
 // FuzzRead: whatever Maestro answers is a bundle that can be written again, or an error.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(`{"id":"x","consumer_name":"c","version":4,` +
-		`"metadata":{"name":"n","annotations":{"maestro.towline.io/work":"{\"first\":2,\"generation\":2,\"since\":3,\"written\":4,\"shape\":1,\"name\":\"m\"}"}},` +
+		`"metadata":{"name":"n","annotations":{"maestro.towline.io/work":` +
+		`"{\"first\":2,\"generation\":2,\"since\":3,\"written\":4,\"shape\":1,\"name\":\"m\"}"}},` +
 		`"manifests":[{"kind":"A"}],"status":{"SequenceID":"7","conditions":[{"type":"Applied","observedGeneration":3}]}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b, err := Read(data)
