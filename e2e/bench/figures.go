@@ -3,7 +3,7 @@ package bench
 import "slices"
 
 // hubProcesses are those of a hub, of which each has figures of its own.
-var hubProcesses = []string{"kube-apiserver", "etcd", postgres, "mosquitto", "maestro", processMaestro, processTowline}
+var hubProcesses = []string{"kube-apiserver", "etcd", postgres, "pgbouncer", "mosquitto", "maestro", processMaestro, processTowline}
 
 // Figure is something that is measured.
 type Figure struct {

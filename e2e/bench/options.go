@@ -18,6 +18,9 @@ type Options struct {
 	// Transport is where the works are: fleet.TransportHub or fleet.TransportMaestro.
 	Transport string
 
+	// PgBouncer puts PgBouncer between Maestro and its database.
+	PgBouncer bool
+
 	// Clusters is the number of ManagedClusters, and Sets that of ApplicationSets; each set has an Application on
 	// each cluster.
 	Clusters, Sets int

@@ -47,6 +47,11 @@ func (p *plane) startMaestro(ctx context.Context) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
+	if p.opts.PgBouncer {
+		if err := p.startPgBouncer(ctx); err != nil {
+			return err
+		}
+	}
 	database, err := p.maestroDatabase()
 	if err != nil {
 		return err
@@ -63,7 +68,11 @@ func (p *plane) maestroDatabase() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	host, port, err := net.SplitHostPort(p.address("postgres"))
+	server := "postgres"
+	if p.opts.PgBouncer {
+		server = "pgbouncer"
+	}
+	host, port, err := net.SplitHostPort(p.address(server))
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,8 @@ type Options struct {
 	ArgoCD []string
 	// Transport is where the work agents fetch their works: TransportHub or TransportMaestro. Default: TransportHub.
 	Transport string
+	// PgBouncer puts PgBouncer between Maestro and its database.
+	PgBouncer bool
 	// HubControlPlaneOnly starts etcd and kube-apiserver of the hub, with every CRD, and nothing else but Maestro, where Transport asks for it.
 	HubControlPlaneOnly bool
 	// BasePort makes the ports predictable: they are numbered from it, and one in use is an error.

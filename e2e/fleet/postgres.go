@@ -39,10 +39,6 @@ func (p *plane) startPostgres(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	isReady, err := postgresProgram("pg_isready")
-	if err != nil {
-		return err
-	}
 	env, err := p.environment("postgres")
 	if err != nil {
 		return err
@@ -51,15 +47,17 @@ func (p *plane) startPostgres(ctx context.Context) error {
 		"-c", "unix_socket_directories=", "-c", fmt.Sprintf("max_connections=%d", maestroConnections+50), "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
 	return p.run(ctx, spec{
 		owner: p.name, name: "postgres", path: path, args: args, env: env, layer: layerStore, restart: true,
-		end: syscall.SIGINT, // at SIGTERM it waits for its clients to leave
-		ready: func(ctx context.Context) error {
-			out, err := exec.CommandContext(ctx, isReady, "-h", host, "-p", port, "-d", postgresDatabase, "-U", postgresUser).CombinedOutput()
-			if err != nil {
-				return fmt.Errorf("pg_isready: %w: %s", err, out)
-			}
-			return nil
-		},
+		end:   syscall.SIGINT, // at SIGTERM it waits for its clients to leave
+		ready: databaseProbe(address[0]),
 	})
+}
+
+// databaseProbe is ready when the database answers at an address.
+func databaseProbe(address string) probe {
+	return func(ctx context.Context) error {
+		_, err := queryDatabase(ctx, address, "SELECT 1")
+		return err
+	}
 }
 
 // createDatabase gives the folder of the database, and makes it where there is none.
@@ -93,9 +91,13 @@ func (h *Hub) QueryDatabase(ctx context.Context, sql string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	host, port, err := net.SplitHostPort(status.Database)
+	return queryDatabase(ctx, status.Database, sql)
+}
+
+func queryDatabase(ctx context.Context, address, sql string) (string, error) {
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return "", fmt.Errorf("the hub has no database: %w", err)
+		return "", fmt.Errorf("address of the database: %w", err)
 	}
 	psql, err := postgresProgram("psql")
 	if err != nil {

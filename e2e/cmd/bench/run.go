@@ -32,6 +32,7 @@ func newRun() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.Dir, "dir", "", "state directory of the hub (default: $TOWLINE_FLEET_DIR, else .fleet in the checkout)")
 	f.StringVar(&o.Transport, "transport", o.Transport, "where the works are, and the agents fetch them: "+strings.Join(fleet.Transports(), " or "))
+	f.BoolVar(&o.PgBouncer, "pgbouncer", false, "put PgBouncer between Maestro and its database")
 	f.IntVar(&o.Clusters, "clusters", o.Clusters, "number of ManagedClusters")
 	f.IntVar(&o.Sets, "sets", o.Sets, "number of ApplicationSets, each with an Application on each cluster")
 	f.IntVar(&o.Parallel, "parallel", o.Parallel, "requests of the bare client, and creates of Applications, at a time")
