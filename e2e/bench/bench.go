@@ -135,7 +135,8 @@ func (b *Bench) start(ctx context.Context) error {
 	delete(env, processTowline)
 	delete(env, processMaestro)
 	f, err := fleet.Start(ctx, fleet.Options{
-		Dir: b.Dir, HubControlPlaneOnly: true, Transport: b.Transport, PgBouncer: b.PgBouncer, ExtraEnv: env, Progress: b.Progress,
+		Dir: b.Dir, HubControlPlaneOnly: true, Transport: b.Transport, PgBouncer: b.PgBouncer,
+		MaestroServers: b.MaestroServers, ExtraEnv: env, Progress: b.Progress,
 	})
 	if err != nil {
 		return err

@@ -13,13 +13,10 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// sample is how many writes of the bare client are measured at most.
-const sample = 5000
-
 // limit measures what a bare client reaches: creates of the very ManifestWorks that Towline will make, and the time
 // from one write to its event in a watch. The works are removed again.
 func (b *Bench) limit(ctx context.Context) error {
-	n := min(b.applications(), sample)
+	n := min(b.applications(), b.Sample)
 	works := make([]limitWork, n)
 	for i := range works {
 		var err error

@@ -21,6 +21,12 @@ type Options struct {
 	// PgBouncer puts PgBouncer between Maestro and its database.
 	PgBouncer bool
 
+	// MaestroServers is how many servers Maestro has.
+	MaestroServers int
+
+	// Sample is how many writes of the bare client are measured at most.
+	Sample int
+
 	// Clusters is the number of ManagedClusters, and Sets that of ApplicationSets; each set has an Application on
 	// each cluster.
 	Clusters, Sets int
@@ -62,7 +68,7 @@ type Options struct {
 // Defaults are the options of `make bench`.
 func Defaults() Options {
 	return Options{
-		Transport: fleet.TransportHub, Clusters: 200, Sets: 5, Parallel: 16, Agents: 16, Changes: 200,
+		Transport: fleet.TransportHub, MaestroServers: 1, Sample: 5000, Clusters: 200, Sets: 5, Parallel: 16, Agents: 16, Changes: 200,
 		Storm: 20 * time.Second, Idle: time.Minute, Comparison: time.Minute, Progress: io.Discard,
 	}
 }
@@ -103,7 +109,8 @@ func (o *Options) Validate() error {
 		name  string
 		value int
 	}{
-		{"clusters", o.Clusters}, {"sets", o.Sets}, {"parallel", o.Parallel}, {"agents", o.Agents}, {"changes", o.Changes},
+		{"clusters", o.Clusters}, {"sets", o.Sets}, {"parallel", o.Parallel}, {"agents", o.Agents}, {"changes", o.Changes}, {"sample", o.Sample},
+		{"maestro-servers", o.MaestroServers},
 	} {
 		if n.value < 1 {
 			errs = append(errs, fmt.Errorf("--%s: %d is less than 1", n.name, n.value))

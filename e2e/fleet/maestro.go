@@ -59,7 +59,15 @@ func (p *plane) startMaestro(ctx context.Context) error {
 	if err := p.migrateMaestro(ctx, database); err != nil {
 		return err
 	}
-	return p.startMaestroServer(ctx, database)
+	servers, starting := errgroup.WithContext(ctx)
+	for i := range max(1, p.opts.MaestroServers) {
+		name := "maestro"
+		if i > 0 {
+			name = fmt.Sprintf("maestro-%d", i+1)
+		}
+		servers.Go(func() error { return p.startMaestroServer(starting, name, database) })
+	}
+	return servers.Wait()
 }
 
 // maestroDatabase writes the files that tell Maestro of its database, and gives the arguments that name them.
@@ -101,13 +109,14 @@ func (p *plane) migrateMaestro(ctx context.Context, database []string) error {
 	return nil
 }
 
-func (p *plane) startMaestroServer(ctx context.Context, database []string) error {
+// startMaestroServer runs one of Maestro's servers. Sources speak to the first, which is named maestro; the work for agents is shared.
+func (p *plane) startMaestroServer(ctx context.Context, name string, database []string) error {
 	broker, err := p.brokerConfig("maestro", "+")
 	if err != nil {
 		return err
 	}
 	// Otherwise it logs all that it sends and is sent.
-	env, err := p.environment("maestro", "MAESTRO_ENV=production")
+	env, err := p.environment(name, "MAESTRO_ENV=production")
 	if err != nil {
 		return err
 	}
@@ -115,25 +124,26 @@ func (p *plane) startMaestroServer(ctx context.Context, database []string) error
 		// Whoever reaches this machine's own address is trusted, as with the fleet's etcd.
 		"--enable-jwt=false", "--enable-authz=false", "--disable-grpc-tls", "--enable-ocm-mock",
 		"--message-broker-type=mqtt", "--message-broker-config-file=" + broker, "--source-id=" + MaestroSource,
+		"--client-id=" + name,
 		// It holds two connections for each status that it writes, and one for each while it waits: once as many agents speak at the same
 		// moment as it has connections, it waits for ever.
 		fmt.Sprintf("--db-max-open-connections=%d", maestroConnections),
 	}
 	for _, server := range []string{"http-server", "grpc-server", "grpc-broker", "metrics-server", "health-check-server"} {
-		port, err := p.port("maestro-" + server)
+		port, err := p.port(name + "-" + server)
 		if err != nil {
 			return err
 		}
 		args = append(args, fmt.Sprintf("--%s-bindport=%d", server, port))
 	}
 	return p.run(ctx, spec{
-		owner: p.name, name: "maestro", path: p.programs.Path("maestro"), args: append(args, database...), env: env,
+		owner: p.name, name: name, path: p.programs.Path("maestro"), args: append(args, database...), env: env,
 		layer: layerControllers, restart: true,
 		ready: func(ctx context.Context) error {
-			if err := httpProbe("http://" + p.address("maestro-health-check-server") + "/healthcheck")(ctx); err != nil {
+			if err := httpProbe("http://" + p.address(name+"-health-check-server") + "/healthcheck")(ctx); err != nil {
 				return err
 			}
-			return httpProbe(p.maestroURL() + "/consumers")(ctx)
+			return httpProbe("http://" + p.address(name+"-http-server") + "/api/maestro/v1/consumers")(ctx)
 		},
 	})
 }
@@ -150,8 +160,12 @@ func (p *plane) brokerConfig(who, cluster string) (string, error) {
 		return "", err
 	}
 	topics := "sources/" + MaestroSource + "/consumers/" + cluster
-	config := fmt.Sprintf("brokerHost: %s\ntopics:\n  sourceEvents: %s/sourceevents\n  agentEvents: %s/agentevents\n",
-		p.address("mosquitto"), topics, topics)
+	share := ""
+	if cluster == "+" {
+		share = "$share/maestro/" // each word of an agent is for one of the servers
+	}
+	config := fmt.Sprintf("brokerHost: %s\ntopics:\n  sourceEvents: %s/sourceevents\n  agentEvents: %s%s/agentevents\n",
+		p.address("mosquitto"), topics, share, topics)
 	file := filepath.Join(dir, who+".yaml")
 	return file, os.WriteFile(file, []byte(config), 0o600)
 }

@@ -34,6 +34,8 @@ type Options struct {
 	Transport string
 	// PgBouncer puts PgBouncer between Maestro and its database.
 	PgBouncer bool
+	// MaestroServers is how many servers of Maestro there are. Default: 1.
+	MaestroServers int
 	// HubControlPlaneOnly starts etcd and kube-apiserver of the hub, with every CRD, and nothing else but Maestro, where Transport asks for it.
 	HubControlPlaneOnly bool
 	// BasePort makes the ports predictable: they are numbered from it, and one in use is an error.

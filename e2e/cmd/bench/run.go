@@ -33,6 +33,8 @@ func newRun() *cobra.Command {
 	f.StringVar(&o.Dir, "dir", "", "state directory of the hub (default: $TOWLINE_FLEET_DIR, else .fleet in the checkout)")
 	f.StringVar(&o.Transport, "transport", o.Transport, "where the works are, and the agents fetch them: "+strings.Join(fleet.Transports(), " or "))
 	f.BoolVar(&o.PgBouncer, "pgbouncer", false, "put PgBouncer between Maestro and its database")
+	f.IntVar(&o.MaestroServers, "maestro-servers", o.MaestroServers, "number of Maestro's servers: each delivers 50 works a second at most")
+	f.IntVar(&o.Sample, "sample", o.Sample, "writes of the bare client that are measured, at most")
 	f.IntVar(&o.Clusters, "clusters", o.Clusters, "number of ManagedClusters")
 	f.IntVar(&o.Sets, "sets", o.Sets, "number of ApplicationSets, each with an Application on each cluster")
 	f.IntVar(&o.Parallel, "parallel", o.Parallel, "requests of the bare client, and creates of Applications, at a time")
