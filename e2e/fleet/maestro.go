@@ -159,15 +159,40 @@ func (p *plane) brokerConfig(who, cluster string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	file := filepath.Join(dir, who+".yaml")
+	return file, os.WriteFile(file, []byte(brokerFile(p.address("mosquitto"), cluster)), 0o600)
+}
+
+// brokerFile says how one side reaches the broker at an address.
+func brokerFile(broker, cluster string) string {
 	topics := "sources/" + MaestroSource + "/consumers/" + cluster
 	share := ""
 	if cluster == "+" {
 		share = "$share/maestro/" // each word of an agent is for one of the servers
 	}
-	config := fmt.Sprintf("brokerHost: %s\ntopics:\n  sourceEvents: %s/sourceevents\n  agentEvents: %s%s/agentevents\n",
-		p.address("mosquitto"), topics, share, topics)
-	file := filepath.Join(dir, who+".yaml")
-	return file, os.WriteFile(file, []byte(config), 0o600)
+	return fmt.Sprintf("brokerHost: %s\ntopics:\n  sourceEvents: %s/sourceevents\n  agentEvents: %s%s/agentevents\n", broker, topics, share, topics)
+}
+
+// mqttSource are the arguments by which the work agent of a cluster finds its works at a broker.
+func mqttSource(config, cluster string) []string {
+	return []string{
+		"--workload-source-driver=mqtt", "--workload-source-config=" + config,
+		"--cloudevents-client-id=" + cluster + "-work-agent", "--cloudevents-client-codecs=manifestbundle",
+	}
+}
+
+// WorkSource are the arguments by which a work agent that the fleet does not run finds the works of a cluster, with a kubeconfig for
+// the hub or at the broker. dir is for the agent's configuration.
+func (h *Hub) WorkSource(ctx context.Context, cluster, kubeconfig, dir string) ([]string, error) {
+	if h.maestro == "" {
+		return []string{"--hub-kubeconfig=" + kubeconfig, "--workload-source-config=" + kubeconfig}, nil
+	}
+	broker, err := h.BrokerAddress(ctx)
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, cluster+"-broker.yaml")
+	return mqttSource(file, cluster), os.WriteFile(file, []byte(brokerFile(broker, cluster)), 0o600)
 }
 
 // workSource gives the arguments by which a cluster's work agent finds its works.
@@ -179,10 +204,7 @@ func (p *plane) workSource(ctx context.Context, hubConfig string) ([]string, err
 		return nil, err
 	}
 	config, err := p.hub.brokerConfig(p.name, p.name)
-	return []string{
-		"--workload-source-driver=mqtt", "--workload-source-config=" + config,
-		"--cloudevents-client-id=" + p.name + "-work-agent", "--cloudevents-client-codecs=manifestbundle",
-	}, err
+	return mqttSource(config, p.name), err
 }
 
 // addConsumer tells Maestro of a cluster: it takes no works for others.

@@ -293,7 +293,7 @@ var _ = Describe("An attack", Ordered, usesRights, func() {
 			})
 		})
 
-		It("marks a work of its own as another's", func(ctx SpecContext) {
+		It("marks a work of its own as another's", inEtcd, func(ctx SpecContext) {
 			harmless(ctx, func() {
 				forged := raw("work.open-cluster-management.io/v1", "ManifestWork", "cluster1", "innocent")
 				forged.Object["spec"] = map[string]any{"workload": map[string]any{"manifests": []any{}}}
@@ -318,7 +318,7 @@ var _ = Describe("An attack", Ordered, usesRights, func() {
 			})
 		})
 
-		It("reports nonsense", func(ctx SpecContext) {
+		It("reports nonsense", inEtcd, func(ctx SpecContext) {
 			text := func(s string) workv1.FieldValue { return workv1.FieldValue{Type: workv1.String, String: &s} }
 			long := strings.Repeat("A", 1<<20)
 			harmless(ctx, func() {

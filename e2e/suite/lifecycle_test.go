@@ -15,6 +15,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/towline-io/towline/e2e/fleet"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
@@ -184,6 +185,10 @@ var _ = Describe("A mistake", usesRights, func() {
 		Expect(hub.Patch(ctx, mc, client.RawPatch("application/merge-patch+json", []byte(`{"spec":{"hubAcceptsClient":true}}`)))).To(Succeed())
 		Eventually(ctx, read(hub, workOf(app))).ShouldNot(BeNil())
 		expectNoCondition(ctx, app.Name, apis.ConditionPropagationError)
+		if *transport == fleet.TransportMaestro {
+			// Maestro keeps a work until the cluster's agent has answered, and this cluster has none.
+			patchHub(ctx, app.Name, annotationPatch(apis.AnnotationForceDelete, "true"))
+		}
 	})
 
 	It("in the Git path comes back from the cluster as Argo CD's own error", func(ctx SpecContext) {

@@ -43,11 +43,13 @@ func workAgent(ctx context.Context, name, kubeconfig string, edits ...func(*fixt
 	GinkgoHelper()
 	ports, err := f.FreePorts(1)
 	Expect(err).NotTo(HaveOccurred())
-	address, admin := fmt.Sprintf("127.0.0.1:%d", ports[0]), f.Hub.Kubeconfig()
-	agent, err := f.Run(ctx, fleet.Command{Name: name + "-work-agent", Path: f.Program("work"), Args: []string{
+	address := fmt.Sprintf("127.0.0.1:%d", ports[0])
+	source, err := f.Hub.WorkSource(ctx, name, f.Hub.Kubeconfig(), GinkgoT().TempDir())
+	Expect(err).NotTo(HaveOccurred())
+	agent, err := f.Run(ctx, fleet.Command{Name: name + "-work-agent", Path: f.Program("work"), Args: append([]string{
 		"agent", "--disable-leader-election", "--listen=" + address, "--spoke-cluster-name=" + name, "--agent-id=" + name,
-		"--namespace=" + argocdNamespace, "--kubeconfig=" + kubeconfig, "--hub-kubeconfig=" + admin, "--workload-source-config=" + admin,
-	}, Ready: fleet.HTTPReady("https://" + address + "/healthz")})
+		"--namespace=" + argocdNamespace, "--kubeconfig=" + kubeconfig,
+	}, source...), Ready: fleet.HTTPReady("https://" + address + "/healthz")})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(agent.Stop)
 

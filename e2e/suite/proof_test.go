@@ -66,11 +66,12 @@ func pollingAgent(ctx context.Context, on string) {
 	const namespace = "open-cluster-management-agent"
 	kubeconfig, err := f.Cluster(on).ServiceAccountKubeconfig(ctx, namespace, "klusterlet-work-sa")
 	Expect(err).NotTo(HaveOccurred())
+	source, err := f.Hub.WorkSource(ctx, on, f.Cluster(on).AgentKubeconfig(), GinkgoT().TempDir())
+	Expect(err).NotTo(HaveOccurred())
 	agent, err := f.Run(ctx, fleet.Command{
 		Name: "work-agent-polling", Path: f.Program("work"), Ready: fleet.HTTPReady("https://" + address + "/healthz"),
-		Args: []string{"agent", "--disable-leader-election", "--listen=" + address, "--spoke-cluster-name=" + on, "--agent-id=agent",
-			"--namespace=" + namespace, "--kubeconfig=" + kubeconfig, "--hub-kubeconfig=" + f.Cluster(on).AgentKubeconfig(),
-			"--workload-source-config=" + f.Cluster(on).AgentKubeconfig(), "--max-feedback-watch=0"},
+		Args: append([]string{"agent", "--disable-leader-election", "--listen=" + address, "--spoke-cluster-name=" + on, "--agent-id=agent",
+			"--namespace=" + namespace, "--kubeconfig=" + kubeconfig, "--max-feedback-watch=0"}, source...),
 	})
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(agent.Stop)
