@@ -4,6 +4,8 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -45,6 +47,31 @@ func TestDone(t *testing.T) {
 	want(piece(), 2, 2, 0)
 }
 
+// TestDoneKnowsFlows: how a flow ends without a fault is kept for the next piece, however long that is to tell.
+func TestDoneKnowsFlows(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "done")
+	want := &reference{End: State{"hub: Application": strings.Repeat("a\n", 1<<16)}, Writes: []string{"POST manifestworks"}}
+	for piece := range 2 {
+		d, err := OpenDone(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := &Gate{Parallel: 1, references: map[string]*reference{}}
+		if piece == 0 {
+			g.references["move"] = want
+		}
+		if err := d.Refer(t.Context(), g, []string{"move"}); err != nil {
+			t.Fatal(err)
+		}
+		if got := g.references["move"]; got == nil || got.End.diff(want.End) != "" || !slices.Equal(got.Writes, want.Writes) {
+			t.Errorf("piece %d knows %v", piece, got)
+		}
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // TestDoneRefusesOthersFiles: a file of something else is not added to.
 func TestDoneRefusesOthersFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "done")
@@ -58,9 +85,9 @@ func TestDoneRefusesOthersFiles(t *testing.T) {
 
 // TestNoPointBeginsLate: within a round, too, no point begins once the time is over.
 func TestNoPointBeginsLate(t *testing.T) {
-	g := &Gate{Parallel: 2, Until: time.Now().Add(-time.Second)}
+	g := &Gate{Parallel: 2}
 	points := make([]Point, 3*g.Parallel)
-	if err := g.all(t.Context(), points, func(r Result) { t.Errorf("%v has begun", r.Point) }); err != nil {
+	if err := g.all(t.Context(), points, time.Now().Add(-time.Second), func(r Result) { t.Errorf("%v has begun", r.Point) }); err != nil {
 		t.Error(err)
 	}
 }

@@ -223,7 +223,7 @@ func (f *Failover) Run(ctx context.Context, endings []Ending, random *rand.Rand,
 	group.Go(func() error {
 		defer close(over)
 		for i, how := range endings {
-			if f.over() {
+			if isOver(f.Until) {
 				f.Say("the time is over, %d of %d are left", len(endings)-i, len(endings))
 				return nil
 			}
@@ -251,14 +251,14 @@ func (f *Failover) churn(ctx context.Context, name, run string) Churned {
 	if want == nil {
 		return Churned{Flow: name, Err: errors.New("it is not known how it ends")}
 	}
-	end, writes, err := f.play(ctx, f.flows[name], id(name+"/failover/"+run, f.attempt), nil, want.end)
+	end, writes, err := f.play(ctx, f.flows[name], id(name+"/failover/"+run, f.attempt), nil, want.End, quiet)
 	if err != nil {
 		err = fmt.Errorf("%s, writes %v: %w", name, writes, err)
 	}
 	if end == nil { // it has not come to its end
 		return Churned{Flow: name, Err: err}
 	}
-	return Churned{name, err, more(want.end, end), lost(want.end, end)}
+	return Churned{name, err, more(want.End, end), lost(want.End, end)}
 }
 
 // more is how many clusters have run an operation more than they do without a fault.

@@ -22,6 +22,9 @@ const (
 	quiet       = 3 * time.Second
 	longerQuiet = 15 * time.Second
 
+	// watchQuiet is that of a point of watches: each of its faults has come once at least.
+	watchQuiet = pace + 2*time.Second
+
 	// gathering is how long a kill waits for the points of its round that have not come to their write.
 	gathering = 25 * time.Second
 
@@ -58,8 +61,8 @@ type Gate struct {
 
 // reference is how a flow ends without a fault, and what Towline writes for it.
 type reference struct {
-	end    State
-	writes []string
+	End    State    `json:"end"`
+	Writes []string `json:"writes"`
 }
 
 // A Result is what became of a point.
@@ -143,39 +146,39 @@ func (g *Gate) LogTail(lines int) string { return g.towline.LogTail(lines) }
 func (g *Gate) Writes() map[string]int {
 	out := map[string]int{}
 	for name, r := range g.references {
-		out[name] = len(r.writes)
+		out[name] = len(r.Writes)
 	}
 	return out
 }
 
 // Refer runs flows without a fault, each twice, and keeps how they end. The two must agree: what they disagree in could tell nothing
-// of a fault.
+// of a fault. Flows of which it is known are not run.
 func (g *Gate) Refer(ctx context.Context, names []string) error {
 	var mu sync.Mutex
 	var errs []error
-	var unknown []string
+	var failed []string
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(g.Parallel)
-	for _, name := range names {
+	for _, name := range g.unknown(names) {
 		for run := range 2 {
 			group.Go(func() error {
-				end, writes, err := g.play(ctx, g.flows[name], id(fmt.Sprint(name, "/reference/", run), g.attempt), nil, nil)
+				end, writes, err := g.play(ctx, g.flows[name], id(fmt.Sprint(name, "/reference/", run), g.attempt), nil, nil, longerQuiet)
 				mu.Lock()
 				defer mu.Unlock()
 				before := g.references[name]
 				switch {
 				case err != nil:
-					unknown = append(unknown, name)
+					failed = append(failed, name)
 					errs = append(errs, fmt.Errorf("%s, without a fault: %w", name, err))
 				case before == nil:
 					g.references[name] = &reference{end, writes}
 				default:
-					if diff := before.end.diff(end); diff != "" {
-						unknown = append(unknown, name)
+					if diff := before.End.diff(end); diff != "" {
+						failed = append(failed, name)
 						errs = append(errs, fmt.Errorf("%s ends differently without a fault:\n%s", name, diff))
 					}
-					if len(writes) > len(before.writes) {
-						before.writes = writes
+					if len(writes) > len(before.Writes) {
+						before.Writes = writes
 					}
 				}
 				return nil
@@ -185,15 +188,20 @@ func (g *Gate) Refer(ctx context.Context, names []string) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	for _, name := range unknown {
+	for _, name := range failed {
 		delete(g.references, name)
 	}
 	return errors.Join(errs...)
 }
 
+// unknown are the flows that have not been run without a fault.
+func (g *Gate) unknown(names []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return g.references[name] != nil })
+}
+
 // play runs a flow once, takes away what it left, and returns how it ended and what Towline wrote for it. Where want is given, that
-// is waited for.
-func (g *Gate) play(ctx context.Context, flow Flow, id string, s *script, want State) (end State, writes []string, err error) {
+// is waited for. At the end it must stay so for a while.
+func (g *Gate) play(ctx context.Context, flow Flow, id string, s *script, want State, still time.Duration) (end State, writes []string, err error) {
 	if s == nil {
 		s = g.Proxy.follow(id, nil)
 	}
@@ -207,11 +215,7 @@ func (g *Gate) play(ctx context.Context, flow Flow, id string, s *script, want S
 			return nil, s.written(), fmt.Errorf("step %d of %d: %w", i+1, len(flow.Steps), err)
 		}
 	}
-	still := quiet + 2*g.old
-	if want == nil {
-		still = longerQuiet
-	}
-	end, err = a.settle(ctx, s, want, still)
+	end, err = a.settle(ctx, s, want, still+2*g.old)
 	return end, s.written(), err
 }
 
@@ -275,7 +279,11 @@ func (a *actor) tidy(ctx context.Context) error {
 func (g *Gate) run(ctx context.Context, p Point, s *script, id string) Result {
 	began := time.Now()
 	hit := g.Proxy.watches.count()
-	_, _, err := g.play(ctx, g.flows[p.Flow], id, s, g.references[p.Flow].end)
+	still := quiet
+	if p.Watch != "" {
+		still = watchQuiet
+	}
+	_, _, err := g.play(ctx, g.flows[p.Flow], id, s, g.references[p.Flow].End, still)
 	reached := s.hits() == len(p.Faults)
 	if p.Watch != "" {
 		reached = g.Proxy.watches.count() > hit

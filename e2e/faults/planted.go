@@ -80,7 +80,7 @@ func planted(name string) bool { return os.Getenv(%q) == name }
 // for by the next event; the last write of a flow is not.
 func (b *Planted) Points(g *Gate) []Point {
 	var out []Point
-	for n := range len(g.references[b.flow].writes) + 1 {
+	for n := range len(g.references[b.flow].Writes) + 1 {
 		out = append(out, Point{Flow: b.flow, Faults: []Fault{{b.kind, n + 1}}})
 	}
 	return out

@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -18,11 +17,11 @@ const fewVanish = 8
 type job struct {
 	says   string
 	points []Point
-	run    func(context.Context, []Point, func(Result)) error
+	run    func(ctx context.Context, points []Point, until time.Time, tell func(Result)) error
 }
 
-// Run runs points: those that meet a single write many at a time, those of a kill or of a watch in rounds. Each result is told as it
-// comes. Where the time ends before the points, some of each have been run.
+// Run runs points: those that meet a single write many at a time, those of a kill in rounds, those of each fault of watches for
+// themselves. Each result is told as it comes. Where the time ends before the points, some of each sort have been run.
 func (g *Gate) Run(ctx context.Context, points []Point, tell func(Result)) error {
 	var mu sync.Mutex
 	told := func(r Result) {
@@ -30,66 +29,73 @@ func (g *Gate) Run(ctx context.Context, points []Point, tell func(Result)) error
 		defer mu.Unlock()
 		tell(r)
 	}
-	jobs := g.jobs(points)
-	for i, j := range jobs {
-		if g.over() {
-			g.Say("the time is over, %d of %d rounds are left", len(jobs)-i, len(jobs))
-			break
+	left := len(points)
+	for _, jobs := range g.jobs(points) {
+		of := 0
+		for _, j := range jobs {
+			of += len(j.points)
 		}
-		g.Say("round %d of %d: %d points, %s", i+1, len(jobs), len(j.points), j.says)
-		if err := j.run(ctx, j.points, told); err != nil {
-			return err
+		until := share(g.Until, of, left)
+		left -= of
+		for i, j := range jobs {
+			if isOver(until) {
+				g.Say("the time is over, %d of %d rounds are left: %s", len(jobs)-i, len(jobs), j.says)
+				break
+			}
+			g.Say("round %d of %d: %d points, %s", i+1, len(jobs), len(j.points), j.says)
+			if err := j.run(ctx, j.points, until, told); err != nil {
+				return err
+			}
 		}
 	}
 	return ctx.Err()
 }
 
-// jobs puts points together that can run at a time: a round of each sort in turn.
-func (g *Gate) jobs(points []Point) []job {
+// share is when some points have had their part of the time that is left for all; zero for no end.
+func share(until time.Time, points, all int) time.Time {
+	if until.IsZero() || all == 0 {
+		return until
+	}
+	return time.Now().Add(time.Until(until) * time.Duration(points) / time.Duration(all))
+}
+
+// jobs puts points together that can run at a time: rounds of kills, the faults of watches, and all that meet a single write.
+func (g *Gate) jobs(points []Point) (sorts [3][]job) {
 	var single []Point
 	var kills [][]Point
-	watches := map[[2]string][][]Point{}
+	watches := map[[2]string][]Point{}
 	for _, p := range points {
 		switch {
 		case p.Watch != "":
 			of := [2]string{string(p.Watch), p.Resource}
-			watches[of] = g.join(watches[of], p)
+			watches[of] = append(watches[of], p)
 		case p.kills():
 			kills = g.join(kills, p)
 		default:
 			single = append(single, p)
 		}
 	}
-	sorts := make([][]job, 3)
-	for round := range slices.Chunk(single, 3*g.Parallel) {
-		sorts[0] = append(sorts[0], job{"each with a fault of its own", round, g.all})
-	}
 	for _, round := range kills {
-		sorts[1] = append(sorts[1], job{"with one kill", round, g.killRound})
+		sorts[0] = append(sorts[0], job{"with one kill", round, g.killRound})
 	}
 	for _, kind := range WatchKinds {
 		for _, resource := range WatchedResources {
-			for _, round := range watches[[2]string{string(kind), resource}] {
-				sorts[2] = append(sorts[2], job{string(kind) + " of " + resource, round, g.watchRound})
+			if of := watches[[2]string{string(kind), resource}]; len(of) > 0 {
+				sorts[1] = append(sorts[1], job{string(kind) + " of " + resource, of, g.watchRound})
 			}
 		}
 	}
-	var out []job
-	for i := range max(len(sorts[0]), len(sorts[1]), len(sorts[2])) {
-		for _, jobs := range sorts {
-			if i < len(jobs) {
-				out = append(out, jobs[i])
-			}
-		}
+	if len(single) > 0 {
+		sorts[2] = append(sorts[2], job{"each with a fault of its own", single, g.all})
 	}
-	return out
+	return sorts
 }
 
 // watchRound runs points while the watches of their resource meet their fault.
-func (g *Gate) watchRound(ctx context.Context, points []Point, tell func(Result)) error {
+func (g *Gate) watchRound(ctx context.Context, points []Point, until time.Time, tell func(Result)) error {
 	g.Proxy.watches.set(points[0].Resource, points[0].Watch)
 	defer g.Proxy.watches.set("", "")
-	return g.all(ctx, points, tell)
+	return g.all(ctx, points, until, tell)
 }
 
 // join puts a point into a round that has room for it.
@@ -110,16 +116,16 @@ func (g *Gate) join(rounds [][]Point, p Point) [][]Point {
 	return append(rounds, []Point{p})
 }
 
-// over tells whether no point is to begin any more.
-func (g *Gate) over() bool { return !g.Until.IsZero() && time.Now().After(g.Until) }
+// isOver tells whether a time has come; zero never does.
+func isOver(until time.Time) bool { return !until.IsZero() && time.Now().After(until) }
 
 // all runs points, so many at a time, as long as there is time.
-func (g *Gate) all(ctx context.Context, points []Point, tell func(Result)) error {
+func (g *Gate) all(ctx context.Context, points []Point, until time.Time, tell func(Result)) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(g.Parallel)
 	for _, p := range points {
 		group.Go(func() error {
-			if g.over() {
+			if isOver(until) {
 				return nil
 			}
 			name, s := g.begin(&p)
@@ -131,8 +137,8 @@ func (g *Gate) all(ctx context.Context, points []Point, tell func(Result)) error
 }
 
 // killRound runs points that want a kill, all at a time. It comes when the write of each waits for it, or the point has ended
-// without one. For those that come too late there is another.
-func (g *Gate) killRound(ctx context.Context, points []Point, tell func(Result)) error {
+// without one. For those that come too late there is another. A round that has begun is run to its end.
+func (g *Gate) killRound(ctx context.Context, points []Point, _ time.Time, tell func(Result)) error {
 	scripts := make([]*script, len(points))
 	group, ctx := errgroup.WithContext(ctx)
 	for i, p := range points {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
@@ -49,6 +50,9 @@ func (w *World) planes() []*plane {
 	return out
 }
 
+// othersStatus are the kinds whose status Open Cluster Management writes, for itself.
+var othersStatus = map[schema.GroupVersionKind]bool{works: true, placements: true}
+
 // describe is an object as far as each run of a flow has it alike. What was remembered on a cluster is the same still, or another.
 func (a *actor) describe(p *plane, o *unstructured.Unstructured) string {
 	content := map[string]any{"kept": "not remembered"}
@@ -56,7 +60,7 @@ func (a *actor) describe(p *plane, o *unstructured.Unstructured) string {
 		content["kept"] = uid == o.GetUID()
 	}
 	for key, value := range o.Object {
-		if key != "metadata" && (o.GroupVersionKind() != works || key != "status") {
+		if key != "metadata" && (key != "status" || !othersStatus[o.GroupVersionKind()]) {
 			content[key] = value
 		}
 	}
