@@ -96,6 +96,7 @@ test: ## Everything that must pass.
 	go test -race -c -o /dev/null ./controllers # compiled once, for both halves
 	@$(MAKE) --no-print-directory -j3 $(IN_TURN) step-envtest-half step-envtest-rest step-beside
 	$(call step,test-simulation)
+	$(call step,faults-brief)
 	$(call step,e2e-short)
 	@printf '\n==> all tests passed\n'
 
@@ -232,7 +233,7 @@ faults: ## Let something fail at each write of Towline in every flow, on a real 
 		-faults.flow='$(FLOW)' -faults.points=$(POINTS) -faults.pairs=$(PAIRS) $(FAULTS_FLAGS)
 
 .PHONY: faults-brief
-faults-brief: ## A few points of each kind of fault, by a seed that stays.
+faults-brief: ## A few points of each kind of fault, always the same: see e2e/faults/brief.go.
 	TOWLINE_FAULTS=1 go -C e2e test ./faults -run '^TestFaults$$' -count=1 -v
 
 .PHONY: faults-planted
