@@ -65,8 +65,38 @@ func (b *Bundle) Follow(later *Bundle) (*Bundle, bool) {
 	w.Spec = *later.Work.Spec.DeepCopy()
 	w.Spec.Workload.Manifests = manifests
 	w.Spec.ManifestConfigs = configsOf(later, b)
+	w.Spec.DeleteOption = orphaning(b.Work.Spec.DeleteOption, later.Work.Spec.DeleteOption)
 	out := b.Next(w)
 	return out, w.Generation != b.Work.Generation
+}
+
+// orphaning is what the end of an earlier bundle leaves on the cluster: what it was to leave, which the later one may not have any more,
+// and what the later one is to leave.
+func orphaning(earlier, later *workv1.DeleteOption) *workv1.DeleteOption {
+	var rules []workv1.OrphaningRule
+	for _, o := range []*workv1.DeleteOption{later, earlier} {
+		switch {
+		case o == nil:
+		case o.PropagationPolicy == workv1.DeletePropagationPolicyTypeOrphan:
+			return o.DeepCopy()
+		case o.PropagationPolicy == workv1.DeletePropagationPolicyTypeSelectivelyOrphan && o.SelectivelyOrphan != nil:
+			for _, rule := range o.SelectivelyOrphan.OrphaningRules {
+				if !slices.Contains(rules, rule) {
+					rules = append(rules, rule)
+				}
+			}
+		}
+	}
+	if len(rules) == 0 {
+		return later.DeepCopy()
+	}
+	out := later.DeepCopy()
+	if out == nil {
+		out = &workv1.DeleteOption{}
+	}
+	out.PropagationPolicy = workv1.DeletePropagationPolicyTypeSelectivelyOrphan
+	out.SelectivelyOrphan = &workv1.SelectivelyOrphan{OrphaningRules: rules}
+	return out
 }
 
 // configsOf are how the objects of a bundle are applied, and those of an earlier one that it does not have. An object without that is

@@ -62,3 +62,40 @@ func TestFollow(t *testing.T) {
 		t.Error("a work of the same name comes after all bundles of the one before")
 	}
 }
+
+// TestOrphaning: what an earlier bundle was to leave on the cluster stays when the bundle goes, whatever the later one says of what it has.
+func TestOrphaning(t *testing.T) {
+	rule := func(name string) workv1.OrphaningRule { return workv1.OrphaningRule{Resource: "namespaces", Name: name} }
+	some := func(names ...string) *workv1.DeleteOption {
+		o := &workv1.DeleteOption{
+			PropagationPolicy: workv1.DeletePropagationPolicyTypeSelectivelyOrphan, SelectivelyOrphan: &workv1.SelectivelyOrphan{},
+		}
+		for _, name := range names {
+			o.SelectivelyOrphan.OrphaningRules = append(o.SelectivelyOrphan.OrphaningRules, rule(name))
+		}
+		return o
+	}
+	orphan := &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
+	foreground := &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeForeground}
+	for name, tc := range map[string]struct{ earlier, later, want *workv1.DeleteOption }{
+		"neither leaves anything":           {nil, foreground, foreground},
+		"the earlier leaves some":           {some("argocd"), nil, some("argocd")},
+		"the earlier leaves some, later":    {some("argocd"), foreground, some("argocd")},
+		"the later leaves some":             {foreground, some("argocd"), some("argocd")},
+		"each leaves some":                  {some("argocd", "both"), some("both", "web"), some("both", "web", "argocd")},
+		"the earlier leaves all":            {orphan, foreground, orphan},
+		"the later leaves all":              {some("argocd"), orphan, orphan},
+		"nothing is said, as it is by both": {nil, nil, nil},
+	} {
+		earlier := &Bundle{Work: aWork(manifest("one", "x"), manifest("two", "x"))}
+		later := &Bundle{Work: aWork(manifest("one", "x")), Shape: 1}
+		earlier.Work.Spec.DeleteOption, later.Work.Spec.DeleteOption = tc.earlier, tc.later
+		got, _ := earlier.Follow(later)
+		if diff := cmp.Diff(tc.want, got.Work.Spec.DeleteOption); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		if _, again := got.Follow(later); again {
+			t.Errorf("%s: there is nothing more to change", name)
+		}
+	}
+}
