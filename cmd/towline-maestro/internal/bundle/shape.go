@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -44,8 +45,25 @@ func (b *Bundle) After(other *Bundle) bool {
 
 // Replaces tells whether the agent has applied the bundle as it is. What an earlier bundle of the work still owns alone may go then.
 func (b *Bundle) Replaces() bool {
+	c := b.seen()
+	return c != nil && c.Status == metav1.ConditionTrue
+}
+
+// MayGo tells whether the end of an earlier bundle takes no more than it is to take. Where something is to stay on the cluster, the
+// agent has to have dealt with the bundle that says so, and thereby to have given up what it owned.
+func (b *Bundle) MayGo(later *Bundle) bool {
+	o := orphaning(b.Work.Spec.DeleteOption, later.Work.Spec.DeleteOption)
+	leaves := o != nil && o.PropagationPolicy != "" && o.PropagationPolicy != workv1.DeletePropagationPolicyTypeForeground
+	return !leaves || b.seen() != nil && apiequality.Semantic.DeepEqual(o, b.Work.Spec.DeleteOption)
+}
+
+// seen is what the agent says of applying the bundle as it is; nil before it has.
+func (b *Bundle) seen() *metav1.Condition {
 	c := meta.FindStatusCondition(b.Work.Status.Conditions, workv1.WorkApplied)
-	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == b.Work.Generation
+	if c == nil || c.ObservedGeneration != b.Work.Generation {
+		return nil
+	}
+	return c
 }
 
 // Follow is an earlier bundle changed so that of objects which the later one has too it says the same: two bundles that say different

@@ -65,7 +65,9 @@ func TestFollow(t *testing.T) {
 
 // TestOrphaning: what an earlier bundle was to leave on the cluster stays when the bundle goes, whatever the later one says of what it has.
 func TestOrphaning(t *testing.T) {
-	rule := func(name string) workv1.OrphaningRule { return workv1.OrphaningRule{Resource: "namespaces", Name: name} }
+	rule := func(name string) workv1.OrphaningRule {
+		return workv1.OrphaningRule{Resource: "namespaces", Name: name}
+	}
 	some := func(names ...string) *workv1.DeleteOption {
 		o := &workv1.DeleteOption{
 			PropagationPolicy: workv1.DeletePropagationPolicyTypeSelectivelyOrphan, SelectivelyOrphan: &workv1.SelectivelyOrphan{},

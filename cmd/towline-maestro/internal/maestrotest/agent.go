@@ -96,6 +96,14 @@ func (m *Maestro) Report(id, message string) *cloudevents.Event {
 	return event
 }
 
+// HasApplied tells whether what the agent has applied last of a bundle is the bundle as it is.
+func (m *Maestro) HasApplied(id string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	last, ok := m.applied[id]
+	return ok && apiequality.Semantic.DeepEqual(last.data, m.rows[id].data)
+}
+
 // Removed is the agent saying of a bundle that it has removed it. Maestro tells of that, and removes the bundle.
 func (m *Maestro) Removed(id string) *cloudevents.Event {
 	m.mu.Lock()

@@ -125,6 +125,9 @@ func (m *Mirror) heard(event *cloudevents.Event) {
 		m.stale.AddAfter(said.ID, removalEnds)
 	case bundle.Newer(said.Sequence, known.Sequence):
 		m.take(known.With(said))
+		if m.store.get(name).ID(m.source) != said.ID {
+			m.stale.Add(said.ID) // an earlier bundle, which may have to wait for this before it goes
+		}
 	}
 }
 

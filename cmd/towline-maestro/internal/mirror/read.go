@@ -108,24 +108,22 @@ func (m *Mirror) writeAgain(ctx context.Context, b *bundle.Bundle, version int64
 	return nil
 }
 
-// retire removes an earlier bundle of a work, once the agent has applied the latest. It needs the work's lock.
+// retire has an earlier bundle of a work follow the latest, and removes it once the agent has applied that. It needs the work's lock.
 func (m *Mirror) retire(ctx context.Context, id string) error {
 	name, _ := m.store.nameOf(id)
 	shown, b := m.store.get(name), m.store.byID(id)
 	if b == nil || shown == nil || shown.ID(m.source) == id || !b.Work.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	if shown.Replaces() {
-		if err := m.publish(ctx, cetypes.DeleteRequestAction, b); err != nil {
-			return err
-		}
-		return m.read(ctx, id)
-	}
-	following, changed := b.Follow(shown)
+	next, changed := b.Follow(shown)
+	action := cetypes.UpdateRequestAction
 	if !changed {
-		return nil
+		if !shown.Replaces() || !b.MayGo(shown) {
+			return nil
+		}
+		next, action = b, cetypes.DeleteRequestAction
 	}
-	if err := m.publish(ctx, cetypes.UpdateRequestAction, following); err != nil {
+	if err := m.publish(ctx, action, next); err != nil {
 		return err
 	}
 	return m.read(ctx, id)

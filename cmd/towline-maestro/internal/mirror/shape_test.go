@@ -1,11 +1,16 @@
 package mirror_test
 
 import (
+	"errors"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+	cetypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestrotest"
 )
@@ -67,6 +72,62 @@ func TestAnotherShapeAndARestart(t *testing.T) {
 		b, err := w.maestro.Get(t.Context(), first)
 		return err == nil && !b.Work.DeletionTimestamp.IsZero()
 	})
+}
+
+// TestAReleaseOfAnotherShape: the bundle before goes only when the agent has given up what it owns. Otherwise it would take along what
+// is to stay.
+func TestAReleaseOfAnotherShape(t *testing.T) {
+	for name, deletes := range map[string]bool{"the earlier bundle goes": false, "the work is deleted": true} {
+		t.Run(name, func(t *testing.T) {
+			m := maestrotest.New()
+			w := follow(t, m)
+			w.create("a", manifests("x", "one"))
+			m.Report(first, "applied")
+			w.eventually("the status is known", func() bool { return w.message() == "applied" })
+			var late, early atomic.Bool
+			m.Hook(maestrotest.Hooks{BeforePublish: func(action cetypes.EventAction) error {
+				switch {
+				case action == cetypes.DeleteRequestAction && !m.HasApplied(first):
+					early.Store(true)
+				case action == cetypes.UpdateRequestAction && !late.Load():
+					return errors.New("the later bundle is applied first")
+				}
+				return nil
+			}})
+			was := w.mirror.Known(key)
+			next := was.DeepCopy()
+			next.Spec.Workload = manifests("x", "one", "two")
+			next.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
+			if _, err := w.mirror.Update(t.Context(), was, next); err != nil {
+				t.Fatal(err)
+			}
+			m.Report(second, "both")
+			w.eventually("the later bundle is applied", w.isApplied)
+			if deletes {
+				if _, err := w.mirror.Delete(t.Context(), w.mirror.Known(key)); !apierrors.IsConflict(err) {
+					t.Errorf("the agent owns what is to stay: %v", err)
+				}
+			}
+			late.Store(true)
+			w.eventually("the earlier bundle says the same", func() bool {
+				b, err := m.Get(t.Context(), first)
+				return err == nil && b.Work.Spec.DeleteOption != nil
+			})
+			m.Report(first, "given up")
+			w.eventually("the earlier bundle is being deleted", func() bool {
+				b, err := m.Get(t.Context(), first)
+				return err == nil && !b.Work.DeletionTimestamp.IsZero()
+			})
+			if early.Load() {
+				t.Error("the agent still owned what is to stay")
+			}
+			if deletes {
+				if now, err := w.mirror.Delete(t.Context(), w.mirror.Known(key)); err != nil || now.DeletionTimestamp.IsZero() {
+					t.Errorf("%+v, %v", now, err)
+				}
+			}
+		})
+	}
 }
 
 // TestAWorkGoesWithItsLastBundle: the agent has the last word on each of them.

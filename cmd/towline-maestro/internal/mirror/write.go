@@ -104,8 +104,15 @@ func (m *Mirror) Delete(ctx context.Context, was *workv1.ManifestWork) (*workv1.
 	if err := meets(known, was, name); err != nil {
 		return nil, err
 	}
+	past := m.store.pastOf(name)
+	for _, b := range past {
+		if b.Work.DeletionTimestamp.IsZero() && !b.MayGo(known) {
+			m.stale.Add(b.ID(m.source))
+			return nil, apierrors.NewConflict(Resource, was.Name, errors.New("the agent has not given up yet what the work had before: try again"))
+		}
+	}
 	// The work is gone with its last bundle; so the one that is shown goes last.
-	for _, b := range append(m.store.pastOf(name), known) {
+	for _, b := range append(past, known) {
 		if err := m.delete(ctx, b); err != nil {
 			return nil, err
 		}
