@@ -151,11 +151,11 @@ func (b *Bench) compareAll(ctx context.Context) (int, error) {
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(b.Agents)
-	began := time.Now()
+	began, all := time.Now(), b.reporting()*b.Sets
 	for n := 0; ; n++ {
 		select {
-		case <-time.After(time.Until(began.Add(time.Duration(n) * b.Comparison / time.Duration(b.applications())))):
-			group.Go(func() error { return b.compare(context.WithoutCancel(ctx), n%b.applications()) })
+		case <-time.After(time.Until(began.Add(time.Duration(n) * b.Comparison / time.Duration(all)))):
+			group.Go(func() error { return b.compare(context.WithoutCancel(ctx), n%all) })
 		case <-ctx.Done():
 			return n, group.Wait()
 		}

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// convergence lets all agents apply their works and report the first sync, and measures until the hub shows it all.
+// convergence lets all agents that report apply their works and report the first sync, and measures until the hub shows it all.
 func (b *Bench) convergence(ctx context.Context) error {
-	n := b.applications()
+	n := b.reporting() * b.Sets
 	before, err := b.snapshot(ctx)
 	if err != nil {
 		return err
@@ -41,7 +41,7 @@ func (b *Bench) convergence(ctx context.Context) error {
 	b.result.set("convergence.application_writes", d.requests.of("applications", writing...)/float64(n))
 	b.result.set("convergence.work_writes", d.requests.of("manifestworks", writing...)/float64(n)-b.agents.writes())
 	b.result.set("convergence.report_bytes", d.written.of("multiclusterapplicationsetreports")/float64(n))
-	b.result.set("storage.application", after.storage/1024/float64(n))
+	b.result.set("storage.application", after.storage/1024/float64(b.applications()))
 	b.result.processes("converged.memory.", after.memory)
 	return errors.Join(b.memory("memory.converged"), b.stored(ctx), b.storedInDatabase(ctx))
 }

@@ -19,12 +19,12 @@ func (b *Bench) next(app int, at time.Time) int {
 	return b.number
 }
 
-// any is an Application that its set's report has room for.
+// any is an Application that is reported, and that its set's report has room for.
 func (b *Bench) any() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for {
-		if app := rand.IntN(b.applications()); !b.omitted[app] {
+		if app := rand.IntN(b.reporting() * b.Sets); !b.omitted[app] {
 			return app
 		}
 	}
@@ -160,9 +160,9 @@ func (b *Bench) storm(ctx context.Context) error {
 func (b *Bench) changes(ctx context.Context) (int, error) {
 	n := int(b.stormRate() * b.Storm.Seconds())
 	apps := make([]int, 0, n+b.Sets)
-	for clusters := rand.Perm(b.Clusters); len(apps) < n; clusters = clusters[1:] {
+	for clusters := rand.Perm(b.reporting()); len(apps) < n; clusters = clusters[1:] {
 		if len(clusters) == 0 {
-			clusters = rand.Perm(b.Clusters)
+			clusters = rand.Perm(b.reporting())
 		}
 		for set := range b.Sets {
 			apps = append(apps, clusters[0]*b.Sets+set)

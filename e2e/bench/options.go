@@ -31,6 +31,9 @@ type Options struct {
 	// each cluster.
 	Clusters, Sets int
 
+	// Reporting is how many of the clusters report; 0 for all. The others have their works, and are silent.
+	Reporting int
+
 	// Parallel is how many requests the bare client has on their way at a time, and whoever makes Applications.
 	Parallel int
 
@@ -94,12 +97,20 @@ func (o *Options) envs() map[string][]string {
 // Applications is how many there are.
 func (o *Options) Applications() int { return o.Clusters * o.Sets }
 
+// reporting is how many clusters report.
+func (o *Options) reporting() int {
+	if o.Reporting > 0 {
+		return min(o.Reporting, o.Clusters)
+	}
+	return o.Clusters
+}
+
 // stormRate is the number of changes per second in the storm.
 func (o *Options) stormRate() float64 {
 	if o.StormRate > 0 {
 		return o.StormRate
 	}
-	return max(1, float64(o.Applications())/100)
+	return max(1, float64(o.reporting()*o.Sets)/100)
 }
 
 // Validate returns every mistake in the options.
@@ -119,8 +130,8 @@ func (o *Options) Validate() error {
 	if o.Applications() < 2 {
 		errs = append(errs, errors.New("--clusters, --sets: two Applications are needed, one for each way of delivery"))
 	}
-	if o.StormRate < 0 || o.Storm < 0 || o.Idle < 0 || o.Comparison < 0 {
-		errs = append(errs, errors.New("--storm-rate, --storm, --idle and --comparison cannot be negative"))
+	if o.StormRate < 0 || o.Reporting < 0 || o.Storm < 0 || o.Idle < 0 || o.Comparison < 0 {
+		errs = append(errs, errors.New("--reporting, --storm-rate, --storm, --idle and --comparison cannot be negative"))
 	}
 	for _, e := range o.Env {
 		if process, setting, _ := strings.Cut(e, ":"); process == "" || !strings.Contains(setting, "=") {

@@ -28,6 +28,9 @@ type Result struct {
 	Sets         int `json:"sets"`
 	Applications int `json:"applications"`
 
+	// Reporting is how many of the clusters have reported; 0 for all.
+	Reporting int `json:"reporting,omitempty"`
+
 	// Figures are by their names; see Figures.
 	Figures map[string]float64 `json:"figures"`
 
@@ -67,7 +70,7 @@ type Phase struct {
 func newResult(o *Options) *Result {
 	return &Result{
 		Started: time.Now().UTC().Truncate(time.Second), Machine: machine(),
-		Transport: o.Transport, Clusters: o.Clusters, Sets: o.Sets, Applications: o.Applications(),
+		Transport: o.Transport, Clusters: o.Clusters, Sets: o.Sets, Applications: o.Applications(), Reporting: o.Reporting,
 		Figures: map[string]float64{}, Delays: map[string][]float64{},
 	}
 }

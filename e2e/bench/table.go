@@ -42,6 +42,9 @@ func (r *Result) title() string {
 	if r.onMaestro() {
 		size += ", Maestro"
 	}
+	if r.Reporting > 0 {
+		size += fmt.Sprintf(", %d clusters report", r.Reporting)
+	}
 	return size
 }
 

@@ -37,6 +37,7 @@ func newRun() *cobra.Command {
 	f.IntVar(&o.Sample, "sample", o.Sample, "writes of the bare client that are measured, at most")
 	f.IntVar(&o.Clusters, "clusters", o.Clusters, "number of ManagedClusters")
 	f.IntVar(&o.Sets, "sets", o.Sets, "number of ApplicationSets, each with an Application on each cluster")
+	f.IntVar(&o.Reporting, "reporting", 0, "number of clusters that report, while the others have their works and are silent; 0: all")
 	f.IntVar(&o.Parallel, "parallel", o.Parallel, "requests of the bare client, and creates of Applications, at a time")
 	f.IntVar(&o.Agents, "agents", o.Agents, "requests of the work agents at a time, at most")
 	f.IntVar(&o.Changes, "changes", o.Changes, "changes to make one at a time")
