@@ -36,12 +36,13 @@ listen_port = %[5]s
 unix_socket_dir =
 auth_type = any
 pool_mode = session
-max_client_conn = %[6]d
+max_client_conn = %[7]d
 default_pool_size = %[6]d
 ignore_startup_parameters = extra_float_digits
 log_connections = 0
 log_disconnections = 0
-`, postgresDatabase, host, port, postgresUser, portOf(address[0]), maestroConnections+20)
+`, postgresDatabase, host, port, postgresUser, portOf(address[0]), maestroConnections+20,
+		max(1, p.opts.MaestroServers)*maestroConnections+20)
 	file := filepath.Join(dir, "pgbouncer.ini")
 	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
 		return err
