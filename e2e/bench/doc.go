@@ -5,6 +5,8 @@
 // Everything is measured in one run, side by side with what a bare client reaches on the same API server at the same
 // parallelism, so that ratios hold on any machine. What the agents write was taken from a real work agent (v1.2.0).
 //
+// The works are in the hub's etcd, or in Maestro behind towline-maestro; how the agents reach them is all that differs.
+//
 // The phases, in their order:
 //
 //	setup        clusters, their grants, ApplicationSets
@@ -15,5 +17,5 @@
 //	freshness    one change at a time: report of the agent to status and to report on the hub; its cost
 //	storm        many changes a second, the same
 //	idle         nothing happens
-//	restart      Towline starts anew on a hub where all is said
+//	restart      Towline, and towline-maestro, start anew on a hub where all is said
 package bench

@@ -60,7 +60,7 @@
 //
 // With Options.Transport the hub runs Maestro too, and the work agents fetch their works there, over MQTT: the works are
 // in PostgreSQL then, and none in the hub's API. Hub.MaestroURL and Hub.MaestroGRPC say where it is. PostgreSQL and
-// mosquitto are Debian's packages; Maestro is built for such a fleet only.
+// mosquitto are Debian's packages, and PgBouncer, which Options.PgBouncer puts in between; Maestro is built for such a fleet only.
 //
 // # Identities
 //
