@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -172,5 +173,42 @@ func TestRequests(t *testing.T) {
 	d := after.since(before)
 	if d.of("applications", writing...) != 4 || d.of("", listing...) != 0 || d.of("", writing...) != 8 || d.of("manifestworks") != 0 {
 		t.Errorf("%v", d)
+	}
+}
+
+func TestEnvironments(t *testing.T) {
+	o := Defaults()
+	o.Env = []string{"kube-apiserver:GOMEMLIMIT=2GiB", "towline:A=b:c", "towline:D="}
+	if err := o.Validate(); err != nil {
+		t.Error(err)
+	}
+	if got := o.env(processTowline); !slices.Equal(got, []string{"A=b:c", "D="}) || len(o.envs()) != 2 {
+		t.Errorf("%v, %v", got, o.envs())
+	}
+	for _, bad := range []string{"GOMEMLIMIT=2GiB", "towline:GOMEMLIMIT", ":A=b"} {
+		o.Env = []string{bad}
+		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), bad) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
+// TestSideBySide: only results that can be compared are divided.
+func TestSideBySide(t *testing.T) {
+	of := func(transport string, clusters int) *Result {
+		return newResult(&Options{Transport: transport, Clusters: clusters, Sets: 2})
+	}
+	small, large, maestro, old := of("hub", 5), of("hub", 50), of("maestro", 50), of("", 50)
+	for want, results := range map[string][]*Result{
+		"":               {small, maestro},
+		"growth":         {small, old, large},
+		"second / first": {old, maestro},
+	} {
+		if got := quotient(results); got != want {
+			t.Errorf("%s: %q, want %q", results[0].title(), got, want)
+		}
+	}
+	if maestro.title() != "50 × 2 = 100, Maestro" {
+		t.Error(maestro.title())
 	}
 }
