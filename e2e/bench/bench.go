@@ -190,19 +190,17 @@ func (b *Bench) measure(ctx context.Context, p phase) error {
 	return errors.Join(profiled(), b.profileHeap(ctx, p.name))
 }
 
-// startTowline runs the program, and returns how long it took to be ready.
-func (b *Bench) startTowline(ctx context.Context) (time.Duration, error) {
-	began := time.Now()
-	var err error
+// startTowline runs the program, and returns when it is ready.
+func (b *Bench) startTowline(ctx context.Context) (err error) {
 	b.towline, err = towline.Start(ctx, b.fleet, towline.Options{
-		Binary: b.binary, Name: fmt.Sprintf("towline-%d", began.UnixMilli()), Env: b.env(processTowline), Profiles: b.Profiles != "",
+		Binary: b.binary, Name: fmt.Sprintf("towline-%d", time.Now().UnixMilli()), Env: b.env(processTowline), Profiles: b.Profiles != "",
 		ReadyTimeout: patience,
 		Args:         append([]string{"--metrics-secure=false"}, b.Args...),
 	})
 	if err == nil && b.profileTowline != nil {
 		b.profileTowline()
 	}
-	return time.Since(began), err
+	return err
 }
 
 func (b *Bench) stopTowline() {

@@ -32,7 +32,7 @@ func (b *Bench) hostile(ctx context.Context) error {
 	}
 	b.result.set("memory.hostile", resident)
 	b.stopTowline()
-	if _, err := b.startTowline(ctx); err != nil {
+	if err := b.startTowline(ctx); err != nil {
 		return err
 	}
 	if err := b.settle(ctx); err != nil {

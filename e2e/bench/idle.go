@@ -59,7 +59,7 @@ func (b *Bench) restart(ctx context.Context) error {
 	if works != nil {
 		b.result.set("restart.works", time.Since(began).Seconds())
 	}
-	if _, err := b.startTowline(ctx); err != nil {
+	if err := b.startTowline(ctx); err != nil {
 		return err
 	}
 	ready := time.Since(began)

@@ -9,7 +9,7 @@ import (
 // rollout makes the first half of the Applications while Towline runs, as an ApplicationSet does, and measures until
 // the last one has its work. For every work an Application is made on the same API server.
 func (b *Bench) rollout(ctx context.Context) error {
-	if _, err := b.startTowline(ctx); err != nil {
+	if err := b.startTowline(ctx); err != nil {
 		return err
 	}
 	if err := b.settle(ctx); err != nil {
@@ -49,7 +49,7 @@ func (b *Bench) backlog(ctx context.Context) error {
 	b.both(float64(all-half) / time.Since(began).Seconds())
 	works := newTally(half, all)
 	b.created.Store(works)
-	if _, err = b.startTowline(ctx); err != nil {
+	if err = b.startTowline(ctx); err != nil {
 		return err
 	}
 	if err := works.wait(ctx); err != nil {

@@ -44,7 +44,8 @@ func (p *plane) startPostgres(ctx context.Context) error {
 		return err
 	}
 	path, args := unprivileged(server, "-D", dir, "-h", host, "-p", port,
-		"-c", "unix_socket_directories=", "-c", fmt.Sprintf("max_connections=%d", maestroConnections+50), "-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
+		"-c", "unix_socket_directories=", "-c", fmt.Sprintf("max_connections=%d", maestroConnections+50),
+		"-c", "fsync=off", "-c", "synchronous_commit=off", "-c", "full_page_writes=off")
 	return p.run(ctx, spec{
 		owner: p.name, name: "postgres", path: path, args: args, env: env, layer: layerStore, restart: true,
 		end:   syscall.SIGINT, // at SIGTERM it waits for its clients to leave

@@ -48,7 +48,8 @@ func newRun() *cobra.Command {
 	f.DurationVar(&o.Comparison, "comparison", o.Comparison, "how often clusters compare each Application meanwhile, without finding anything; 0: never")
 	f.StringVar(&o.Profiles, "profiles", "", "folder for a CPU and a heap profile of every phase")
 	f.StringArrayVar(&o.Args, "towline-arg", nil, "one more argument for `towline controller`; may be repeated")
-	f.StringArrayVar(&o.Env, "env", nil, "one more entry of a process's environment, as PROCESS:NAME=value, such as kube-apiserver:GOMEMLIMIT=2GiB; may be repeated")
+	f.StringArrayVar(&o.Env, "env", nil,
+		"one more entry of a process's environment, as PROCESS:NAME=value, such as kube-apiserver:GOMEMLIMIT=2GiB; may be repeated")
 	f.StringVar(&result, "json", "", "file for the result")
 	f.StringVar(&thresholds, "thresholds", "", "file of thresholds that the result must hold to")
 	return cmd
