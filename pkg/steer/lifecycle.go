@@ -24,7 +24,8 @@ func planResume(f *Facts, r Request) (*Change, *Refusal) {
 		return annotate(f, r, apis.AnnotationPaused, "", "it is resumed", "condition PausedWarning to go")
 	}
 	if paused := condition(f.App, apis.ConditionPausedWarning); paused != "" {
-		return refuse(why.ResumeCommand(f.App.Namespace, f.App.Name, paused), "Application %s/%s is not paused by itself: %s", f.App.Namespace, f.App.Name, paused)
+		return refuse(why.ResumeCommand(f.App.Namespace, f.App.Name, paused), "Application %s/%s is not paused by itself: %s",
+			f.App.Namespace, f.App.Name, paused)
 	}
 	return nothing("it is not paused")
 }

@@ -13,16 +13,17 @@ import (
 
 // TestResumeCommand: the command ends the pause of the object that is paused, by the words of the decision itself.
 func TestResumeCommand(t *testing.T) {
-	paused := map[string]string{apis.AnnotationPaused: "true"}
+	paused, unclear := map[string]string{apis.AnnotationPaused: "true"}, map[string]string{apis.AnnotationPaused: "jep"}
+	bySet := argocd.PausedBy("ApplicationSet argocd/books", paused)
 	for name, c := range map[string]struct {
 		app, cluster string
 		want         string
 	}{
 		"by itself":              {app: argocd.PausedBy("this Application", paused), want: "-n argocd guestbook"},
-		"by its ApplicationSet":  {app: argocd.PausedBy("ApplicationSet argocd/books", paused), want: "-n argocd --applicationset books"},
+		"by its ApplicationSet":  {app: bySet, want: "-n argocd --applicationset books"},
 		"by its cluster":         {cluster: argocd.PausedBy("Namespace cluster1", paused), want: "--cluster cluster1"},
-		"with an unclear value":  {cluster: argocd.PausedBy("Namespace cluster1", map[string]string{apis.AnnotationPaused: "jep"}), want: "--cluster cluster1"},
-		"by both of these":       {app: argocd.PausedBy("ApplicationSet argocd/books", paused), cluster: "Namespace cluster1", want: "-n argocd --applicationset books"},
+		"with an unclear value":  {cluster: argocd.PausedBy("Namespace cluster1", unclear), want: "--cluster cluster1"},
+		"by both of these":       {app: bySet, cluster: "Namespace cluster1", want: "-n argocd --applicationset books"},
 		"by its set, with a dot": {app: argocd.PausedBy("ApplicationSet argocd/books.eu", paused), want: "-n argocd --applicationset books.eu"},
 	} {
 		t.Run(name, func(t *testing.T) {
