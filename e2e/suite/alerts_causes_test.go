@@ -91,7 +91,7 @@ var _ = Describe("Each alert", Ordered, Serial, long, func() {
 
 	It("of a report that lags behind, and of one that has no room", func(ctx SpecContext) {
 		began := e.begins(ctx, "TowlineReconcileErrors", "TowlineReportLag", "TowlineApplicationsBlocked")
-		back := refuseTowline(ctx, "multiclusterapplicationsetreports", "create", "patch", "update")
+		back := refuseTowline(ctx, apis.Group, "multiclusterapplicationsetreports", "create", "patch", "update")
 		goAstray(ctx)
 		e.fires(ctx, "TowlineReconcileErrors", began)
 		e.fires(ctx, "TowlineReportLag", began)

@@ -43,9 +43,9 @@ func hurried(expr string) string {
 }
 
 // refuseTowline takes verbs on a resource of the hub from Towline, until they are given back.
-func refuseTowline(ctx context.Context, resource string, verbs ...string) (back func(context.Context)) {
+func refuseTowline(ctx context.Context, group, resource string, verbs ...string) (back func(context.Context)) {
 	GinkgoHelper()
-	return withRules(ctx, hub, "towline-controller", func(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
+	back = withRules(ctx, hub, "towline-controller", func(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
 		for i := range rules {
 			if slices.Contains(rules[i].Resources, resource) {
 				rules[i].Verbs = slices.DeleteFunc(rules[i].Verbs, func(v string) bool { return slices.Contains(verbs, v) })
@@ -53,6 +53,10 @@ func refuseTowline(ctx context.Context, resource string, verbs ...string) (back 
 		}
 		return rules
 	})
+	for _, verb := range verbs {
+		expectRefused(ctx, hub, "towline-controller", verb, group, resource)
+	}
+	return back
 }
 
 // delayed has a webhook of the hub take eleven seconds for each change that Towline makes of a resource.

@@ -59,7 +59,7 @@ func show(ctx context.Context, title string, args ...string) {
 // look at everything, make namespaces and keep its Applications. The returned function gives the rights back.
 func withoutRights(ctx context.Context, on string) (back func(context.Context)) {
 	GinkgoHelper()
-	return withRules(ctx, cluster[on], "argocd-application-controller", func([]rbacv1.PolicyRule) []rbacv1.PolicyRule {
+	back = withRules(ctx, cluster[on], "argocd-application-controller", func([]rbacv1.PolicyRule) []rbacv1.PolicyRule {
 		return []rbacv1.PolicyRule{
 			{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"get", "list", "watch"}},
 			{NonResourceURLs: []string{"*"}, Verbs: []string{"get"}},
@@ -67,6 +67,8 @@ func withoutRights(ctx context.Context, on string) (back func(context.Context)) 
 			{APIGroups: []string{"argoproj.io"}, Resources: []string{"applications", "appprojects"}, Verbs: []string{"*"}},
 		}
 	})
+	expectRefused(ctx, cluster[on], "argocd-application-controller", "create", "apps", "deployments")
+	return back
 }
 
 var _ = Describe("The report of an ApplicationSet", Ordered, usesRights, func() {

@@ -13,6 +13,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -200,6 +201,20 @@ func withRules(
 	back = func(ctx context.Context) { set(ctx, all) }
 	DeferCleanup(back)
 	return back
+}
+
+// expectRefused waits until an API server refuses something to a ServiceAccount of Argo CD's namespace. Its authorizer hears of
+// a changed role by a watch of its own, and lets a request through that comes a moment after the change.
+func expectRefused(ctx context.Context, on client.Client, account, verb, group, resource string) {
+	GinkgoHelper()
+	Eventually(ctx, func(ctx context.Context) (bool, error) {
+		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+			User:               "system:serviceaccount:" + argocdNamespace + ":" + account,
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Group: group, Resource: resource},
+		}}
+		err := on.Create(ctx, review)
+		return review.Status.Allowed, err
+	}).Should(BeFalse(), "%s may still %s %s", account, verb, resource)
 }
 
 func account(namespace, name string) func(rbacv1.Subject) bool {
