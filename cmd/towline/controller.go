@@ -57,8 +57,9 @@ func run(ctx context.Context, o *options) error {
 	if err != nil {
 		return fmt.Errorf("kubeconfig: %w", err)
 	}
-	fenced(config)
-	mgr, err := newManager(config, o)
+	ctx, lost := context.WithCancelCause(ctx)
+	defer lost(nil)
+	mgr, err := newManager(config, o, lost)
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,13 @@ func run(ctx context.Context, o *options) error {
 		return err
 	}
 	ctrl.Log.Info("Starting", "version", version, "controllers", o.enabled(), "leaderElection", o.leaderElect)
-	return mgr.Start(ctx)
+	if err := mgr.Start(ctx); err != nil {
+		return err
+	}
+	if err := context.Cause(ctx); errors.Is(err, errNotLeading) {
+		return err
+	}
+	return nil
 }
 
 // controllerOptions are the options that are for the controllers themselves.
@@ -84,17 +91,26 @@ func controllerOptions(o *options) controllers.Options {
 	}
 }
 
-// newManager makes the manager with its cache, probes and metrics, but without controllers.
-func newManager(config *rest.Config, o *options) (manager.Manager, error) {
+// newManager makes the manager with its cache, probes and metrics, but without controllers. lost is called when another replica has the
+// Lease that this one had.
+func newManager(config *rest.Config, o *options, lost func(error)) (manager.Manager, error) {
 	scheme := runtime.NewScheme()
 	if err := controllers.AddToScheme(scheme); err != nil {
 		return nil, err
 	}
-	mgr, err := ctrl.NewManager(config, managerOptions(scheme, o))
+	lease := &lock{tenure: newTenure(), lost: lost}
+	m := managerOptions(scheme, o)
+	m.LeaderElectionResourceLockInterface = lease
+	fenced := rest.CopyConfig(config)
+	fenced.Wrap(lease.tenure.fence)
+	mgr, err := ctrl.NewManager(fenced, m)
 	if err != nil {
 		return nil, err
 	}
-	return mgr, errors.Join(addProbes(mgr), mgr.Add(&memoryReleaser{}))
+	if m.LeaderElection {
+		err = lease.open(config, mgr, m)
+	}
+	return mgr, errors.Join(err, addProbes(mgr), mgr.Add(&memoryReleaser{}))
 }
 
 // restConfig is how to reach the cluster that --kubeconfig means.

@@ -1,82 +1,180 @@
 package main
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
-	"sync/atomic"
+	"net/http/httptest"
+	"slices"
+	"sync"
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/utils/ptr"
 )
 
-const (
-	leasePath = "/apis/coordination.k8s.io/v1/namespaces/argocd/leases/" + leaseName
-	tokenPath = "/apis/authentication.k8s.io/v1/tokenreviews"
-	workPath  = "/apis/work.open-cluster-management.io/v1/namespaces/cluster1/manifestworks"
-)
-
-type answers int
-
-func (a answers) RoundTrip(*http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: int(a), Body: http.NoBody}, nil
-}
-
-// TestFence: a replica that has led writes only as long as its Lease lasts.
-func TestFence(t *testing.T) {
-	type step struct {
-		after        time.Duration
-		method, path string
-		code         int
+// TestRenewalOnItsWay: a leader that is to end while it renews its Lease gives the Lease up.
+func TestRenewalOnItsWay(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	hub := &leases{arrives: end}
+	l := lockOf(t, hub, "this one")
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: l, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: time.Millisecond, ReleaseOnCancel: true,
+		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) {}, OnStoppedLeading: func() {}},
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	renew := step{0, http.MethodPut, leasePath, http.StatusOK}
-	writes := step{time.Second, http.MethodPost, workPath, http.StatusCreated}
-	for name, tc := range map[string]struct {
-		steps   []step
-		refused bool
-	}{
-		"a replica that never led may ask who reads metrics": {[]step{{time.Hour, http.MethodPost, tokenPath, 201}}, false},
-		"the leader writes":                      {[]step{renew, {13 * time.Second, http.MethodPost, workPath, 201}}, false},
-		"it does not when its Lease has run out": {[]step{renew, {14 * time.Second, http.MethodPost, workPath, 201}}, true},
-		"nor when it was frozen":                 {[]step{renew, {time.Hour, http.MethodDelete, workPath + "/x", 200}}, true},
-		"it reads":                               {[]step{renew, {time.Hour, http.MethodGet, workPath, 200}}, false},
-		"it may lead again":                      {[]step{renew, {time.Hour, http.MethodPut, leasePath, 200}, writes}, false},
-		"a renewal that is refused is none":      {[]step{renew, {13 * time.Second, http.MethodPut, leasePath, 409}, writes}, true},
-		"another Lease is a write like others":   {[]step{renew, {time.Hour, http.MethodPut, leasePath + "-2", 200}}, true},
-		"the Lease is made": {
-			[]step{{0, http.MethodPost, leasePath[:len(leasePath)-len(leaseName)-1], 201}, {time.Hour, http.MethodPost, workPath, 201}}, true,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			now := time.Now()
-			renewed := &atomic.Pointer[time.Time]{}
-			var err error
-			for _, s := range tc.steps {
-				now = now.Add(s.after)
-				r, e := http.NewRequestWithContext(t.Context(), s.method, "https://hub"+s.path, http.NoBody)
-				if e != nil {
-					t.Fatal(e)
-				}
-				var answer *http.Response
-				f := &fence{answers(s.code), renewed, func() time.Time { return now }}
-				if answer, err = f.RoundTrip(r); answer != nil {
-					answer.Body.Close()
-				}
-			}
-			if got := errors.Is(err, errNotLeading); got != tc.refused {
-				t.Errorf("the last is refused: %t, want %t", got, tc.refused)
-			}
-		})
+	elector.Run(ctx)
+	if ctx.Err() == nil {
+		t.Fatal("the Lease was never renewed")
+	}
+	if holder := hub.holder(); holder != "" {
+		t.Errorf("%s has the Lease", holder)
+	}
+	if !l.tenure.isOver() {
+		t.Error("it may still write")
 	}
 }
 
-// TestFenced: the clients of a manager, and the one that renews the Lease, know of each other.
-func TestFenced(t *testing.T) {
-	config := &rest.Config{Host: "https://hub"}
-	fenced(config)
-	one, ok := config.WrapTransport(answers(200)).(*fence)
-	other, is := rest.CopyConfig(config).WrapTransport(answers(200)).(*fence)
-	if !ok || !is || one.renewed != other.renewed {
-		t.Errorf("%v and %v", one, other)
+// TestAnotherHasTheLease: who learns that, loses at once what it had, and does not give up what is not its own.
+func TestAnotherHasTheLease(t *testing.T) {
+	hub := &leases{}
+	one, other := lockOf(t, hub, "one"), lockOf(t, hub, "other")
+	var lost []string
+	one.lost = func(error) { lost = append(lost, "one") }
+	other.lost = func(error) { lost = append(lost, "other") }
+	take := func(l *lock) {
+		t.Helper()
+		if err := l.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: l.Identity()}); err != nil {
+			t.Fatal(err)
+		}
 	}
+	if err := one.Create(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "one"}); err != nil {
+		t.Fatal(err)
+	}
+	other.reread(t)
+	if one.tenure.isOver() || len(lost) > 0 {
+		t.Fatalf("lost by %v, who may write: %t", lost, !one.tenure.isOver())
+	}
+	take(other) // while the one was frozen
+	one.reread(t)
+	if !one.tenure.isOver() || !slices.Equal(lost, []string{"one"}) {
+		t.Errorf("lost by %v, and the one may write: %t", lost, !one.tenure.isOver())
+	}
+	if err := one.Update(t.Context(), resourcelock.LeaderElectionRecord{}); !errors.Is(err, errNotLeading) || hub.holder() != "other" {
+		t.Errorf("the one gives up the Lease of %q: %v", hub.holder(), err)
+	}
+	if err := other.Update(t.Context(), resourcelock.LeaderElectionRecord{}); err != nil || hub.holder() != "" {
+		t.Errorf("the other does not give up the Lease: %v", err)
+	}
+	take(one.reread(t))
+	if one.tenure.isOver() || len(lost) != 1 {
+		t.Errorf("lost by %v, and the one, which leads again, may write: %t", lost, !one.tenure.isOver())
+	}
+}
+
+// reread is a lock that knows how the Lease is.
+func (l *lock) reread(t *testing.T) *lock {
+	t.Helper()
+	if _, _, err := l.Get(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// lockOf is the Lease of an API server for a process.
+func lockOf(t *testing.T, hub *leases, identity string) *lock {
+	t.Helper()
+	server := httptest.NewServer(hub)
+	t.Cleanup(server.Close)
+	config := &rest.Config{Host: server.URL, Timeout: renewDeadline / 2, ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeJSON}}
+	return &lock{tenure: newTenure(), Interface: &resourcelock.LeaseLock{
+		LeaseMeta:  metav1.ObjectMeta{Namespace: "argocd", Name: leaseName},
+		Client:     kubernetes.NewForConfigOrDie(config).CoordinationV1(),
+		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
+	}}
+}
+
+// leases is an API server that has one Lease. While the first renewal is on its way, it calls arrives. It carries that renewal out when
+// the Lease is read meanwhile, or else after a moment.
+type leases struct {
+	arrives func()
+
+	mu      sync.Mutex
+	lease   coordinationv1.Lease
+	renewal *coordinationv1.Lease
+}
+
+// ServeHTTP is that of http.Handler.
+func (l *leases) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	sent := &coordinationv1.Lease{}
+	if r.Method != http.MethodGet {
+		if err := json.NewDecoder(r.Body).Decode(sent); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+	}
+	if l.arrives != nil && l.isFirstRenewal(sent) {
+		l.arrives()
+		<-time.After(100 * time.Millisecond)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var answer any = l.lease
+	switch {
+	case r.Method == http.MethodGet && l.lease.ResourceVersion == "":
+		answer = apierrors.NewNotFound(schema.GroupResource{}, "it").Status()
+	case r.Method == http.MethodGet && l.renewal != nil:
+		l.write(l.renewal)
+	case r.Method == http.MethodGet:
+	case l.write(sent):
+		answer = l.lease
+	default:
+		answer = apierrors.NewConflict(schema.GroupResource{}, "it", errors.New("it has changed")).Status()
+	}
+	w.Header().Set("Content-Type", runtime.ContentTypeJSON)
+	if status, ok := answer.(metav1.Status); ok {
+		w.WriteHeader(int(status.Code))
+	}
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+// holder is who has the Lease.
+func (l *leases) holder() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return ptr.Deref(l.lease.Spec.HolderIdentity, "")
+}
+
+// isFirstRenewal tells whether the Lease is renewed for the first time.
+func (l *leases) isFirstRenewal(sent *coordinationv1.Lease) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if sent.ResourceVersion == "" || l.renewal != nil {
+		return false
+	}
+	l.renewal = sent
+	return true
+}
+
+// write makes or changes the Lease, if it is as the writer has read it.
+func (l *leases) write(sent *coordinationv1.Lease) bool {
+	if sent.ResourceVersion != l.lease.ResourceVersion {
+		return false
+	}
+	l.lease = *sent
+	l.lease.ResourceVersion += "1"
+	return true
 }
