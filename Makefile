@@ -205,9 +205,13 @@ test-migration: ## Move the works of a fleet from the hub's etcd to Maestro and 
 test-hubs: ## A hub of hubs: a top hub, two regional hubs with a cluster each; it takes 6 GB of memory.
 	TOWLINE_HUBS_TEST=1 go -C e2e test ./hubs -count=1 -v -timeout 40m
 
+# The specs come in an order of chance, which is the same for the same files: so a failure can be repeated, and every change tries
+# another order.
+E2E_SEED ?= $(shell printf '%d' 0x$$(git rev-parse HEAD^{tree} 2>/dev/null | cut -c1-7 | grep . || echo 1))
+
 .PHONY: e2e
 e2e: ## The end-to-end suite: a hub and clusters as local processes.
-	go -C e2e test ./suite/... -count=1 -v -timeout $(E2E_TIMEOUT) -ginkgo.v -ginkgo.no-color -ginkgo.randomize-all $(E2E_LABELS) $(E2E_FLAGS)
+	go -C e2e test ./suite/... -count=1 -v -timeout $(E2E_TIMEOUT) -ginkgo.v -ginkgo.no-color -ginkgo.randomize-all -ginkgo.seed=$(E2E_SEED) $(E2E_LABELS) $(E2E_FLAGS)
 
 .PHONY: e2e-short
 e2e-short: E2E_LABELS := '-ginkgo.label-filter=!long && !maestro'

@@ -282,6 +282,7 @@ spec:
 			Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "deploy/components/propagate-objects/role.yaml")).To(Succeed())
 		})
 		expectRefused(ctx, hub, "towline-controller", "list", "", "secrets")
+		Expect(tow.Restart(ctx)).To(Succeed()) // what a spec before this one has asked for it would go on to watch
 		asks(ctx, account)
 		Eventually(ctx, read(hub, clusters())).Should(says(apis.ConditionClustersImported, metav1.ConditionFalse, apis.ReasonCredentialsForbidden,
 			"component managed-serviceaccount"))
