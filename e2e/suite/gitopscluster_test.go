@@ -276,13 +276,14 @@ spec:
 		DeferCleanup(func(ctx SpecContext) { Expect(hub.Delete(ctx, token)).To(Succeed()) })
 		DeferCleanup(asks, "")
 		By("without the right to read them") // which the suite's Towline has from another component
+		tow.Stop() // what a spec before this one has asked for it would go on to watch
+		Expect(tow.Restart(ctx)).To(Succeed())
 		_, err := f.Hub.Kubectl(ctx, "delete", "clusterrolebinding", "towline-controller-objects")
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) {
 			Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "deploy/components/propagate-objects/role.yaml")).To(Succeed())
 		})
 		expectRefused(ctx, hub, "towline-controller", "list", "", "secrets")
-		Expect(tow.Restart(ctx)).To(Succeed()) // what a spec before this one has asked for it would go on to watch
 		asks(ctx, account)
 		Eventually(ctx, read(hub, clusters())).Should(says(apis.ConditionClustersImported, metav1.ConditionFalse, apis.ReasonCredentialsForbidden,
 			"component managed-serviceaccount"))
