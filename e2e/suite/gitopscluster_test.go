@@ -11,6 +11,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -117,18 +118,13 @@ var _ = Describe("A GitOpsCluster", usesRights, func() {
 		By("cleaning up when it is deleted")
 		Expect(hub.Delete(ctx, clusters())).To(Succeed())
 		Eventually(ctx, read(hub, clusters())).Should(BeNil())
-		secrets := func(ctx context.Context) ([]corev1.Secret, error) {
-			list := &corev1.SecretList{}
-			err := hub.List(ctx, list, client.InNamespace(argocdNamespace), client.MatchingLabels{apis.LabelSecretType: apis.SecretTypeCluster})
-			return list.Items, err
-		}
-		Eventually(ctx, secrets).Should(BeEmpty())
+		Eventually(ctx, clusterSecrets).Should(BeEmpty())
 
 		began := time.Now()
 		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "example/hub/gitopscluster.yaml")).To(Succeed())
 		Expect(towline.WaitImported(ctx, f)).To(Succeed())
 		AddReportEntry(fmt.Sprintf("3 clusters imported after %.2f s", time.Since(began).Seconds()))
-		Eventually(ctx, secrets).Should(HaveLen(3)) // a cluster of another spec may still be on its way out
+		Eventually(ctx, clusterSecrets).Should(HaveLen(3)) // a cluster of another spec may still be on its way out
 		By("putting back what somebody changes or takes away")
 		drift(ctx, "configmap", "ocm-placement-generator", `{"data":{"matchKey":"nonsense"}}`, "{.data.matchKey}", "clusterName")
 		drift(ctx, "role", "ocm-placement-consumer", `{"rules":[]}`, "{.rules[0].verbs}", `["list"]`)
@@ -360,6 +356,8 @@ spec:
 		const tenant = "team-outside"
 		namespaceOn(ctx, hub, tenant)
 		outsider := as(ctx, tenant, "apps.open-cluster-management.io/gitopsclusters", "cluster.open-cluster-management.io/placements")
+		// A cluster of a spec before may still be on its way out.
+		Eventually(ctx, clusterSecrets).WithTimeout(clusterimport.DefaultGrace + soon).Should(HaveLen(len(f.Clusters())))
 		// What specs before have changed of the clusters reaches their Secrets first: all the same for two seconds.
 		var before map[string]string
 		Eventually(ctx, func(ctx context.Context) bool {
@@ -368,24 +366,23 @@ spec:
 			return maps.Equal(before, last)
 		}).WithPolling(2 * time.Second).Should(BeTrue())
 
-		submit := func(name, argoNamespace string) *v1beta1.GitOpsCluster {
+		submit := func(name, argoNamespace string, placement corev1.ObjectReference) *v1beta1.GitOpsCluster {
 			g := &v1beta1.GitOpsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: tenant, Name: name}}
 			g.Spec.ArgoServer.ArgoNamespace = argoNamespace
 			g.Spec.ManagedServiceAccountRef = "argocd-manager"
-			g.Spec.PlacementRef = &corev1.ObjectReference{Kind: "Placement", Name: "mine"}
+			g.Spec.PlacementRef = &placement
 			Expect(outsider.Create(ctx, g)).To(Succeed())
 			DeferCleanup(func(ctx SpecContext) { Expect(outsider.Delete(ctx, g)).To(Succeed()) })
 			return g
 		}
-		Expect(outsider.Create(ctx, &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: tenant, Name: "mine"}})).To(Succeed())
-		Eventually(ctx, read(hub, submit("into-argocd", argocdNamespace))).Should(says(apis.ConditionClustersImported, metav1.ConditionFalse,
+		mine := corev1.ObjectReference{Kind: "Placement", Name: "mine"}
+		Expect(outsider.Create(ctx, &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: tenant, Name: mine.Name}})).To(Succeed())
+		Eventually(ctx, read(hub, submit("into-argocd", argocdNamespace, mine))).Should(says(apis.ConditionClustersImported, metav1.ConditionFalse,
 			apis.ReasonArgoNamespaceNotAllowed, "an administrator may allow that"))
 		// In the tenant's own namespace Towline has no rights, and so no token can be had there.
-		Eventually(ctx, read(hub, submit("into-its-own", tenant))).Should(says(apis.ConditionClustersImported, metav1.ConditionFalse,
+		Eventually(ctx, read(hub, submit("into-its-own", tenant, mine))).Should(says(apis.ConditionClustersImported, metav1.ConditionFalse,
 			apis.ReasonArgoNamespaceForbidden, "RoleBinding"))
-		borrowed := submit("borrowed-placement", tenant)
-		borrowed.Spec.PlacementRef.Namespace, borrowed.Spec.PlacementRef.Name = argocdNamespace, "all-clusters"
-		Expect(outsider.Update(ctx, borrowed)).To(Succeed())
+		borrowed := submit("borrowed-placement", tenant, corev1.ObjectReference{Kind: "Placement", Namespace: argocdNamespace, Name: "all-clusters"})
 		Eventually(ctx, read(hub, borrowed)).Should(says(apis.ConditionPlacementResolved, metav1.ConditionFalse,
 			apis.ReasonPlacementRefInvalid, "another namespace"))
 
@@ -408,6 +405,13 @@ func drift(ctx context.Context, kind, name, patch, path, want string) {
 	}
 	at(ctx, "patch", kind, name, "--type=merge", "--patch", patch)
 	Eventually(ctx, func(ctx context.Context) string { return at(ctx, "get", kind, name, "--output", "jsonpath="+path) }).Should(Equal(want))
+}
+
+// clusterSecrets are the Secrets by which the hub's Argo CD knows clusters.
+func clusterSecrets(ctx context.Context) ([]corev1.Secret, error) {
+	list := &corev1.SecretList{}
+	err := hub.List(ctx, list, client.InNamespace(argocdNamespace), client.MatchingLabels{apis.LabelSecretType: apis.SecretTypeCluster})
+	return list.Items, err
 }
 
 // everySecret is the version of every Secret on the hub, by its key.
@@ -441,6 +445,16 @@ func as(ctx context.Context, namespace string, resources ...string) client.Clien
 	config.Impersonate.UserName = namespace
 	c, err := client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
+	for _, resource := range resources { // the API server's authorizer hears of a role by a watch of its own
+		group, plural, _ := strings.Cut(resource, "/")
+		Eventually(ctx, func(ctx context.Context) (bool, error) {
+			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
+				ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "create", Group: group, Resource: plural},
+			}}
+			err := c.Create(ctx, review)
+			return review.Status.Allowed, err
+		}).Should(BeTrue(), "%s may not create %s yet", namespace, plural)
+	}
 	return c
 }
 
