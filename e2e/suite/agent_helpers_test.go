@@ -114,7 +114,8 @@ func expectSameDetail(ctx context.Context, on, name string) {
 		g.Expect(here.Status.Summary).To(Equal(there.Status.Summary))
 		g.Expect(here.Status.History).To(Equal(there.Status.History))
 		g.Expect(here.Status.OperationState).To(Equal(there.Status.OperationState))
-		g.Expect(here.Status.OperationState.SyncResult.Resources).NotTo(BeEmpty())
+		// An operation that has just begun has no result.
+		g.Expect(here.Status.OperationState).To(And(Not(BeNil()), HaveField("SyncResult", And(Not(BeNil()), HaveField("Resources", Not(BeEmpty()))))))
 	}).Should(Succeed())
 }
 
@@ -162,12 +163,15 @@ func loginWith(ctx context.Context, program string) func(ctx context.Context, ar
 // showsTree expects that a CLI shows each resource of the guestbook, in both of its trees.
 func showsTree(ctx context.Context, argo func(ctx context.Context, args ...string) string, version, name string) {
 	GinkgoHelper()
-	out := argo(ctx, "app", "get", name, "--output", "tree")
+	var out string
+	Eventually(ctx, func(g Gomega, ctx context.Context) { // the cluster may compare in this moment
+		out = argo(ctx, "app", "get", name, "--output", "tree")
+		g.Expect(out).To(And(MatchRegexp(`Deployment/guestbook-ui\s+Synced`), MatchRegexp(`Service/guestbook-ui\s+Synced`)))
+		g.Expect(strings.Count(out, "guestbook-ui  ")).To(Equal(2), "one row for each")
+	}).Should(Succeed())
 	AddReportEntry("argocd app get --output tree, by the CLI of "+version, out)
-	Expect(out).To(And(MatchRegexp(`Deployment/guestbook-ui\s+Synced`), MatchRegexp(`Service/guestbook-ui\s+Synced`)))
-	Expect(strings.Count(out, "guestbook-ui  ")).To(Equal(2), "one row for each")
-	out = argo(ctx, "app", "resources", name, "--output", "tree")
-	Expect(out).To(And(MatchRegexp(`Deployment\s+`+name+`\s+guestbook-ui\s+No`), MatchRegexp(`Service\s+`+name+`\s+guestbook-ui\s+No`)))
+	Eventually(ctx, func(ctx context.Context) string { return argo(ctx, "app", "resources", name, "--output", "tree") }).Should(
+		And(MatchRegexp(`Deployment\s+`+name+`\s+guestbook-ui\s+No`), MatchRegexp(`Service\s+`+name+`\s+guestbook-ui\s+No`)))
 }
 
 // token is a session of argocd-server's admin.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -110,13 +111,22 @@ var _ = Describe("The agent add-on", Ordered, Serial, usesRights, func() {
 		By("refusing what would reach for the hub's own resources")
 		hubs := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: "argocd-rbac-cm"}}
 		Expect(hub.Get(ctx, client.ObjectKeyFromObject(hubs), hubs)).To(Succeed())
-		report := appReportOf(ctx, name)
-		Expect(hub.Get(ctx, client.ObjectKeyFromObject(report), report)).To(Succeed())
-		forged := report.DeepCopy()
-		forged.Status.Resources = append(forged.Status.Resources,
-			argocd.ResourceStatus{Version: "v1", Kind: "ConfigMap", Namespace: hubs.Namespace, Name: hubs.Name})
-		Expect(hub.Patch(ctx, forged, client.MergeFrom(report))).To(Succeed())
-		Eventually(ctx, func(ctx context.Context) string { return argo(ctx, "app", "resources", name) }).Should(ContainSubstring(hubs.Name))
+		forge := func(ctx context.Context) error {
+			report := appReportOf(ctx, name)
+			if err := hub.Get(ctx, client.ObjectKeyFromObject(report), report); err != nil {
+				return err
+			}
+			forged := report.DeepCopy()
+			forged.Status.Resources = append(slices.DeleteFunc(forged.Status.Resources, func(r argocd.ResourceStatus) bool { return r.Name == hubs.Name }),
+				argocd.ResourceStatus{Version: "v1", Kind: "ConfigMap", Namespace: hubs.Namespace, Name: hubs.Name})
+			return hub.Patch(ctx, forged, client.MergeFrom(report))
+		}
+		Eventually(ctx, func(ctx context.Context) (string, error) { // the agent writes its report anew when the cluster has compared
+			if err := forge(ctx); err != nil {
+				return "", err
+			}
+			return argo(ctx, "app", "resources", name), nil
+		}).Should(ContainSubstring(hubs.Name))
 		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodDelete} {
 			for _, version := range []string{"v1", "v1.on-its-cluster", ""} {
 				Expect(resourceByServer(ctx, method, name, version, hubs)).To(ContainSubstring("not found as part of application"), method+" "+version)
@@ -201,7 +211,7 @@ var _ = Describe("The agent add-on", Ordered, Serial, usesRights, func() {
 			}
 			return strings.TrimSpace(out)
 		}
-		Expect(can("patch", "applicationreports.apps.open-cluster-management.io", "cluster1")).To(Equal("yes"))
+		Eventually(can).WithArguments("patch", "applicationreports.apps.open-cluster-management.io", "cluster1").Should(Equal("yes"))
 		for _, tc := range [][3]string{
 			{"patch", "applicationreports.apps.open-cluster-management.io", "cluster2"},
 			{"delete", "applicationreports.apps.open-cluster-management.io", "cluster1"},
