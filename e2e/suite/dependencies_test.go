@@ -153,8 +153,16 @@ var _ = Describe("What an Application needs on its cluster", Ordered, usesRights
 		AddReportEntry(fmt.Sprintf("the rotated credential is on the cluster after %.2f s", time.Since(began).Seconds()))
 		sha, err := f.Git.Commit(ctx, privateRepo, map[string]string{"more.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: more}\n"}, "More")
 		Expect(err).NotTo(HaveOccurred())
-		hardRefresh(ctx, on, app.Name)
-		Eventually(ctx, read(hub, app)).Should(HaveField("Status.Sync.Revision", sha))
+		Eventually(ctx, func(ctx context.Context) (*argocd.Application, error) { // the cluster's Argo CD may use the old password a moment longer
+			now, err := read(cluster[on], named(app.Name))(ctx)
+			if err != nil {
+				return nil, err
+			}
+			if now.Refresh() == "" && (now.Status.Sync == nil || now.Status.Sync.Revision != sha) {
+				hardRefresh(ctx, on, app.Name)
+			}
+			return read(hub, app)(ctx)
+		}).Should(HaveField("Status.Sync.Revision", sha))
 	})
 
 	It("brings a change of the AppProject", func(ctx SpecContext) {
