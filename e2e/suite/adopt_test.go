@@ -44,7 +44,7 @@ var _ = Describe("An Application that its cluster has already", func() {
 	It("is taken over without a restart where it says the same", func(ctx SpecContext) {
 		const name = "by-hand"
 		byHand(ctx, on, name, spec("guestbook", name))
-		before := uids(ctx, on, name)
+		before, synced := uids(ctx, on, name), syncs(ctx, on, name)
 		app := standalone(ctx, name, on)
 		Eventually(ctx, read(cluster[on], named(name))).Should(And(
 			HaveField("OwnerReferences", HaveLen(1)), HaveField("Finalizers", ContainElement(apis.FinalizerResources))))
@@ -52,7 +52,9 @@ var _ = Describe("An Application that its cluster has already", func() {
 		Expect(uids(ctx, on, name)).To(Equal(before))
 		w, err := read(hub, workOf(app))(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		Expect(w.Generation).To(BeEquivalentTo(2), "it was made, and written once the hub had shown the first comparison")
+		// The cluster may sync by itself at any time. The work then asks for more until the hub has shown that: two writes.
+		further := syncs(ctx, on, name) - synced
+		Expect(w.Generation).To(BeNumerically("<=", 2+2*further), "it was made, and written once the hub had shown the first comparison")
 		AddReportEntry(fmt.Sprintf("taken over: %v before and after", before))
 
 		// It is managed from now on as any other is, its users' changes included, and deleted as any other.
