@@ -94,8 +94,10 @@ var _ = Describe("A cluster that joins a running fleet", Ordered, Serial, func()
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(agent.Stop)
 		expectSameDetail(ctx, newcomer, app)
-		Expect(f.Cluster(newcomer).Kubectl(ctx, "get", "deployment", towline.AddOn, "--namespace", towline.AddOnNamespace,
-			"--output", "jsonpath={.spec.template.spec.containers[0].image}")).To(Equal("mirror.local/edge/towline:latest"))
+		Eventually(ctx, func(ctx context.Context) (string, error) {
+			return f.Cluster(newcomer).Kubectl(ctx, "get", "deployment", towline.AddOn, "--namespace", towline.AddOnNamespace,
+				"--output", "jsonpath={.spec.template.spec.containers[0].image}")
+		}).Should(Equal("mirror.local/edge/towline:latest"))
 	})
 
 	It("gets its rights where its Argo CD is", func(ctx SpecContext) {

@@ -115,6 +115,6 @@ func ApplyExamples(ctx context.Context, f *fleet.Fleet) error {
 // WaitImported waits until the GitOpsCluster of example/hub has made the clusters known to the hub's Argo CD. An
 // ApplicationSet that comes earlier finds none, and looks again only half a minute later.
 func WaitImported(ctx context.Context, f *fleet.Fleet) error {
-	_, err := f.Hub.Kubectl(ctx, "--namespace", fleet.ArgoCDNamespace, "wait", "--for=condition=Ready", "gitopscluster/clusters", "--timeout=60s")
+	_, err := f.Hub.Kubectl(ctx, "--namespace", fleet.ArgoCDNamespace, "wait", "--for=condition=Ready", "gitopscluster/clusters", "--timeout=2m")
 	return err
 }
