@@ -272,7 +272,7 @@ spec:
 		DeferCleanup(func(ctx SpecContext) { Expect(hub.Delete(ctx, token)).To(Succeed()) })
 		DeferCleanup(asks, "")
 		By("without the right to read them") // which the suite's Towline has from another component
-		tow.Stop() // what a spec before this one has asked for it would go on to watch
+		tow.Stop()                           // what a spec before this one has asked for it would go on to watch
 		Expect(tow.Restart(ctx)).To(Succeed())
 		_, err := f.Hub.Kubectl(ctx, "delete", "clusterrolebinding", "towline-controller-objects")
 		Expect(err).NotTo(HaveOccurred())
