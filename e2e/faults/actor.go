@@ -252,17 +252,26 @@ func noCondition(kind string) Step {
 	return onHub("without "+kind, func(app *unstructured.Unstructured) bool { return app != nil && !has(app, kind) })
 }
 
-func has(app *unstructured.Unstructured, kind string) bool {
-	if app == nil {
-		return false
+func has(app *unstructured.Unstructured, kind string) bool { return conditionOf(app, kind) != nil }
+
+// conditionOf is one of an object's conditions; nil where it has none of the type.
+func conditionOf(o *unstructured.Unstructured, kind string) content {
+	if o == nil {
+		return nil
 	}
-	conditions, _, _ := unstructured.NestedSlice(app.Object, "status", "conditions")
+	conditions, _, _ := unstructured.NestedSlice(o.Object, "status", "conditions")
 	for _, c := range conditions {
-		if c.(map[string]any)["type"] == kind {
-			return true
+		if c := c.(content); c["type"] == kind {
+			return c
 		}
 	}
-	return false
+	return nil
+}
+
+// reasonOf is that of a condition; empty where there is none of the type.
+func reasonOf(o *unstructured.Unstructured, kind string) string {
+	reason, _ := conditionOf(o, kind)["reason"].(string)
+	return reason
 }
 
 // noWork waits until there is no work of the point in a cluster's namespace on the hub.

@@ -52,13 +52,13 @@ func clusters() []Flow {
 		{Name: "away-delete-force", Steps: []Step{
 			delivered, unreachable, annotate(apis.AnnotationForceDelete, "true"), remove(), over, back, onCluster(own, "gone", gone), noWork(own),
 		}},
-		{Name: "rebuilt", Steps: []Step{delivered, stops(), wiped(), starts(), anew(own), shows(own)}},
-		{Name: "rebuilt-change", Steps: []Step{delivered, stops(), wiped(), patch(changed), starts(), anew(own), shows(own)}},
+		{Name: "rebuilt", Steps: []Step{delivered, stops(), wiped(), starts(), anew(), shows(own)}},
+		{Name: "rebuilt-change", Steps: []Step{delivered, stops(), wiped(), patch(changed), starts(), anew(), shows(own)}},
 		{Name: "cluster-deleted", Steps: []Step{delivered, missing}},
 		{Name: "cluster-deleted-delete", Steps: []Step{delivered, missing, remove(), over}},
 		{Name: "cluster-deleted-move", Steps: []Step{delivered, missing, patch(toSecond), shows(second), noCondition(apis.ConditionMoveWarning)}},
 		{Name: "imported-again", Steps: []Step{
-			delivered, missing, imports(), noCondition(apis.ConditionPropagationError), anew(own), shows(own),
+			delivered, missing, imports(), noCondition(apis.ConditionPropagationError), anew(), shows(own),
 		}},
 		{Name: "imported-late", Steps: []Step{
 			create(onOwn), condition(apis.ConditionPropagationError), imports(), starts(), noCondition(apis.ConditionPropagationError), shows(own),
@@ -82,7 +82,7 @@ func (a *actor) plane(cluster string) *plane {
 	return a.world.clusters[cluster]
 }
 
-// imports makes the ManagedCluster of the point's own cluster, which is there, and has its namespace on the hub.
+// imports makes the ManagedCluster of the point's own cluster, which is accepted and there, and has its namespace on the hub.
 func imports() Step {
 	return steps(tries(func(ctx context.Context, a *actor) error {
 		mc := fixture.Cluster(a.id).Obj()
@@ -92,6 +92,12 @@ func imports() Step {
 		n, err := a.world.hub.find(ctx, namespaces, "", a.id)
 		if err == nil && n == nil {
 			return fmt.Errorf("the hub has no namespace %s", a.id)
+		}
+		return err
+	}), eventually(func(ctx context.Context, a *actor) error {
+		mc, err := a.world.hub.find(ctx, managedClusters, "", a.id)
+		if err == nil && reasonOf(mc, clusterv1.ManagedClusterConditionHubAccepted) == "" {
+			return fmt.Errorf("the hub has not accepted ManagedCluster %s", a.id)
 		}
 		return err
 	}), available("True"))
@@ -167,10 +173,10 @@ func wiped() Step {
 	})
 }
 
-// anew waits until what was remembered on a cluster has been made another time.
-func anew(cluster string) Step {
+// anew waits until what was remembered on the point's own cluster has been made another time.
+func anew() Step {
 	return eventually(func(ctx context.Context, a *actor) error {
-		p := a.plane(cluster)
+		p := a.plane(own)
 		for _, kind := range []schema.GroupVersionKind{applications, workloads} {
 			objects, err := p.of(ctx, kind, a.id)
 			if err != nil {

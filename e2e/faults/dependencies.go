@@ -66,9 +66,9 @@ func dependencies() []Flow {
 		}},
 		{Name: "objects-release", Steps: []Step{objects, patch(released), noWork(first)}},
 		{Name: "gitopscluster", Steps: []Step{found}},
-		{Name: "gitopscluster-narrowed", Steps: []Step{found, edits(managedClusters, "POINT", `{"metadata":{"labels":{"name":"other"}}}`), lost}},
+		{Name: "gitopscluster-narrowed", Slow: true, Steps: []Step{found, edits(managedClusters, "POINT", `{"metadata":{"labels":{"name":"other"}}}`), lost}},
 		{Name: "gitopscluster-delete", Steps: []Step{found, deletes(gitOpsClusters, "POINT"), lost}},
-		{Name: "gitopscluster-cluster-deleted", Steps: []Step{found, deletesCluster(), lost}},
+		{Name: "gitopscluster-cluster-deleted", Slow: true, Steps: []Step{found, deletesCluster(), lost}},
 	}
 }
 

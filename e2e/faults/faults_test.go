@@ -31,7 +31,7 @@ var (
 	limit    = flag.Duration("faults.time", 0, "how long to begin points; 0 until all are done")
 	old      = flag.Duration("faults.old", 0, "by how much what Towline lists and watches is late; 0 for not at all")
 	done     = flag.String("faults.done", "", "a file of points that have passed: they are not run again, and what is run is added")
-	parallel = flag.Int("faults.parallel", 100, "how many points at a time")
+	parallel = flag.Int("faults.parallel", 50, "how many points at a time")
 )
 
 // TestFaults runs points on a fleet.

@@ -21,6 +21,9 @@ type Flow struct {
 	// Vanishes is set where the Application goes from the hub before its cluster has let go of it: more than a few that go while
 	// Towline is down count as lost.
 	Vanishes bool
+
+	// Slow is set where Towline waits for a minute: after each of its starts, it waits anew.
+	Slow bool
 }
 
 const (
@@ -183,7 +186,9 @@ func rules() []Flow {
 			inProject, nothing, condition(apis.ConditionPropagationForbiddenError), patch(changed),
 			everything, noCondition(apis.ConditionPropagationForbiddenError), shows(second),
 		}},
-		{Name: "revoke-delete", Steps: []Step{inProject, nothing, condition(apis.ConditionPropagationForbiddenError), remove(), over}},
+		{Name: "revoke-delete", Steps: []Step{
+			inProject, nothing, condition(apis.ConditionPropagationForbiddenError), projectPermitsNothing(second), remove(), over,
+		}},
 	}
 }
 
@@ -247,6 +252,22 @@ func projectSays(cluster, description string) Step {
 			return fmt.Errorf("the AppProject of %s does not say %q", cluster, description)
 		}
 		return err
+	})
+}
+
+// projectPermitsNothing waits until that has arrived: the AppProject stays on the cluster as it is when its last Application goes.
+func projectPermitsNothing(cluster string) Step {
+	return eventually(func(ctx context.Context, a *actor) error {
+		p, err := a.plane(cluster).find(ctx, projects, fleet.ArgoCDNamespace, a.id)
+		if err != nil {
+			return err
+		}
+		if p != nil {
+			if permitted, _, _ := unstructured.NestedSlice(p.Object, "spec", "sourceRepos"); len(permitted) == 0 {
+				return nil
+			}
+		}
+		return fmt.Errorf("the AppProject of %s permits something still", cluster)
 	})
 }
 

@@ -25,8 +25,9 @@ const (
 	// watchQuiet is that of a point of watches: each of its faults has come once at least.
 	watchQuiet = pace + 2*time.Second
 
-	// gathering is how long a kill waits for the points of its round that have not come to their write.
-	gathering = 25 * time.Second
+	// lull is how long a kill waits for one more point to come to its write, and longest how long it waits after the first.
+	lull    = 8 * time.Second
+	longest = 45 * time.Second
 
 	// tidying is how long it may take to take away what a point leaves.
 	tidying = 3 * time.Minute
@@ -206,6 +207,7 @@ func (g *Gate) play(ctx context.Context, flow Flow, id string, s *script, want S
 		s = g.Proxy.follow(id, nil)
 	}
 	defer g.Proxy.forget(id)
+	defer g.World.news.forget(id)
 	a := &actor{world: g.World, id: id, remembered: map[string]types.UID{}}
 	defer func() { err = errors.Join(err, a.tidy(context.WithoutCancel(ctx))) }()
 	ctx, cancel := context.WithTimeout(ctx, g.Patience)
@@ -221,16 +223,21 @@ func (g *Gate) play(ctx context.Context, flow Flow, id string, s *script, want S
 
 // settle waits until a point is as wanted, or anyhow where that is nil, and stays so without a write of Towline's for a while.
 func (a *actor) settle(ctx context.Context, s *script, want State, still time.Duration) (end State, err error) {
-	since, before, written := time.Now(), State(nil), -1
+	end = State{}
+	since, written, changes, asWanted := time.Now(), -1, -1, false
 	err = wait.PollUntilContextCancel(ctx, 2*look, true, func(ctx context.Context) (bool, error) {
-		var err error
-		if end, err = a.state(ctx); err != nil {
-			return false, err
+		if n := a.world.news.of(a.id); n != changes {
+			before := end
+			if end, err = a.state(ctx); err != nil {
+				return false, err
+			}
+			changes, asWanted = n, want == nil && end.atRest() || want != nil && want.diff(end) == ""
+			if before.diff(end) != "" {
+				since = time.Now()
+			}
 		}
-		n := len(s.written())
-		asWanted := want == nil && end.atRest() || want != nil && want.diff(end) == ""
-		if n != written || before == nil || before.diff(end) != "" || !asWanted {
-			since, before, written = time.Now(), end, n
+		if n := len(s.written()); n != written || !asWanted {
+			since, written = time.Now(), n
 		}
 		return asWanted && time.Since(since) >= still, nil
 	})
@@ -238,7 +245,7 @@ func (a *actor) settle(ctx context.Context, s *script, want State, still time.Du
 		return end, nil
 	}
 	if !end.atRest() {
-		return end, fmt.Errorf("a cluster has not answered: %v", end)
+		return end, fmt.Errorf("a cluster has not answered, or something is on its way out: %v", end)
 	}
 	if diff := want.diff(end); want != nil && diff != "" {
 		return end, fmt.Errorf("it does not end as without a fault:\n%s", diff)

@@ -2,8 +2,10 @@ package faults
 
 import (
 	"bytes"
+	"encoding/base64"
 	"encoding/pem"
 	"io"
+	"maps"
 	"math/rand"
 	"net"
 	"net/http"
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
 )
 
 func TestRead(t *testing.T) {
@@ -305,6 +308,105 @@ func TestInLines(t *testing.T) {
 		if got := r.Header.Get("Accept"); got != want {
 			t.Errorf("%s: %s", target, got)
 		}
+	}
+}
+
+// TestGathering: a kill comes when all hold, when no more come, or when it has waited for long.
+func TestGathering(t *testing.T) {
+	const underWay = 3
+	for name, tc := range map[string]struct {
+		held []int // how many hold, each half a lull after the one before
+		want []bool
+	}{
+		"all hold":            {[]int{1, underWay}, []bool{false, true}},
+		"no more come":        {[]int{1, 2, 2, 2}, []bool{false, false, false, true}},
+		"more come":           {[]int{1, 1, 2, 2}, []bool{false, false, false, false}},
+		"one holds from then": {[]int{1, 1, 1}, []bool{false, false, true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var g gathering
+			at := time.Now()
+			for i, held := range tc.held {
+				if got := g.over(held, underWay, at.Add(time.Duration(i)*lull/2)); got != tc.want[i] {
+					t.Errorf("with %d of %d at %d: %t", held, underWay, i, got)
+				}
+			}
+		})
+	}
+	var g gathering
+	at := time.Now()
+	for held := 1; ; held++ {
+		over := g.over(held, 1000, at)
+		if late := at.Sub(g.first) >= longest; over != late {
+			t.Fatalf("with one more each second, it is over after %s: %t", at.Sub(g.first), over)
+		} else if late {
+			return
+		}
+		at = at.Add(time.Second)
+	}
+}
+
+// TestAnywhere: two fleets have other addresses, and the same ends.
+func TestAnywhere(t *testing.T) {
+	text := func(url string) string {
+		return anywhere(`{"repoURL": "`+url+`", "data": "`+base64.StdEncoding.EncodeToString([]byte(url))+`"}`, url)
+	}
+	if one, other := text("http://127.0.0.1:13100/apps.git"), text("http://127.0.0.1:7/apps.git"); one != other {
+		t.Errorf("%s and %s", one, other)
+	}
+}
+
+// TestScriptOfAKill: a kill comes once, not to a point that comes too late, and not to one that has ended.
+func TestScriptOfAKill(t *testing.T) {
+	carried := 0
+	carry := func() { carried++ }
+	scripts := map[string]*script{}
+	for _, name := range []string{"comes", "comes too late", "ends before"} {
+		scripts[name] = &script{faults: map[int]Kind{1: KillAfter, 2: KillAfter}}
+	}
+	for _, name := range []string{"comes", "ends before"} {
+		if kind := scripts[name].next("PATCH applications"); kind != KillAfter {
+			t.Errorf("a point that %s meets %q", name, kind)
+		}
+		scripts[name].hold(carry)
+	}
+	scripts["ends before"].end()
+	if held, others := standing(slices.Collect(maps.Values(scripts))); held != 1 || others != 1 {
+		t.Errorf("%d hold and %d are under way, want one of each", held, others)
+	}
+	for _, s := range scripts {
+		s.kill()
+	}
+	for name, want := range map[string]struct {
+		at   stand
+		hits int
+	}{"comes": {past, 1}, "comes too late": {past, 0}, "ends before": {closed, 1}} {
+		s := scripts[name]
+		if kind := s.next("PATCH applications"); kind != "" && name != "ends before" {
+			t.Errorf("a point that %s meets %q after the kill", name, kind)
+		}
+		if s.standing() != want.at || s.hits() != want.hits {
+			t.Errorf("a point that %s stands at %d and has met %d", name, s.standing(), s.hits())
+		}
+	}
+	if carried != 1 {
+		t.Errorf("%d writes were carried out, want 1", carried)
+	}
+}
+
+// TestNews: what a point's objects are heard of counts, by names and namespaces, and the end of one too.
+func TestNews(t *testing.T) {
+	const point = "pt0123abcd"
+	n := &news{count: map[string]int{}}
+	n.OnAdd(object(works, "cluster1", point+"-12345"), true)
+	n.OnUpdate(nil, object(works, point, "work"))
+	n.OnDelete(cache.DeletedFinalStateUnknown{Obj: object(workloads, "default", point)})
+	n.OnAdd(object(works, "cluster1", "another"), false)
+	if got := n.of(point); got != 3 {
+		t.Errorf("heard %d times of it, want 3", got)
+	}
+	if n.forget(point); n.of(point) != 0 {
+		t.Error("it is not forgotten")
 	}
 }
 

@@ -39,10 +39,10 @@ func (g *Gate) Run(ctx context.Context, points []Point, tell func(Result)) error
 		left -= of
 		for i, j := range jobs {
 			if isOver(until) {
-				g.Say("the time is over, %d of %d rounds are left: %s", len(jobs)-i, len(jobs), j.says)
+				g.Say("the time is over, %d of %d are left: %s", len(jobs)-i, len(jobs), j.says)
 				break
 			}
-			g.Say("round %d of %d: %d points, %s", i+1, len(jobs), len(j.points), j.says)
+			g.Say("%d points %s", len(j.points), j.says)
 			if err := j.run(ctx, j.points, until, told); err != nil {
 				return err
 			}
@@ -61,22 +61,26 @@ func share(until time.Time, points, all int) time.Time {
 
 // jobs puts points together that can run at a time: rounds of kills, the faults of watches, and all that meet a single write.
 func (g *Gate) jobs(points []Point) (sorts [3][]job) {
-	var single []Point
-	var kills [][]Point
+	var single, kills, slow []Point
 	watches := map[[2]string][]Point{}
 	for _, p := range points {
 		switch {
 		case p.Watch != "":
 			of := [2]string{string(p.Watch), p.Resource}
 			watches[of] = append(watches[of], p)
+		case p.kills() && g.flows[p.Flow].Slow:
+			slow = append(slow, p)
 		case p.kills():
-			kills = g.join(kills, p)
+			kills = append(kills, p)
 		default:
 			single = append(single, p)
 		}
 	}
-	for _, round := range kills {
-		sorts[0] = append(sorts[0], job{"with one kill", round, g.killRound})
+	if len(kills) > 0 {
+		sorts[0] = append(sorts[0], job{"with a kill", kills, g.killRounds})
+	}
+	for _, round := range g.rounds(slow) { // the kill of another would have each of them begin anew
+		sorts[0] = append(sorts[0], job{"with a kill, which take minutes", round, g.killRounds})
 	}
 	for _, kind := range WatchKinds {
 		for _, resource := range WatchedResources {
@@ -136,55 +140,93 @@ func (g *Gate) all(ctx context.Context, points []Point, until time.Time, tell fu
 	return group.Wait()
 }
 
-// killRound runs points that want a kill, all at a time. It comes when the write of each waits for it, or the point has ended
-// without one. For those that come too late there is another. A round that has begun is run to its end.
-func (g *Gate) killRound(ctx context.Context, points []Point, _ time.Time, tell func(Result)) error {
-	scripts := make([]*script, len(points))
+// killRounds runs points that want a kill, a round at a time. The next round begins right after a kill: while its points come to their
+// write, those of the last one come to their end. A round that has begun is run to its end.
+func (g *Gate) killRounds(ctx context.Context, points []Point, until time.Time, tell func(Result)) error {
+	rounds := g.rounds(points)
 	group, ctx := errgroup.WithContext(ctx)
-	for i, p := range points {
-		name, s := g.begin(&p)
-		scripts[i] = s
-		group.Go(func() error {
-			defer s.end()
-			tell(g.run(ctx, p, s, name))
-			return ctx.Err()
-		})
-	}
 	group.Go(func() error {
-		var since time.Time
-		return wait.PollUntilContextCancel(ctx, look/2, true, func(ctx context.Context) (bool, error) {
-			holding, open := standing(scripts)
-			switch {
-			case len(holding) == 0:
-				since = time.Time{}
-				return open == 0, nil
-			case since.IsZero():
-				since = time.Now()
+		for i, round := range rounds {
+			if isOver(until) {
+				g.Say("the time is over, %d of %d rounds of kills are left", len(rounds)-i, len(rounds))
+				return nil
 			}
-			if open > 0 && time.Since(since) < gathering {
-				return false, nil
+			g.Say("kill %d of %d, for %d points", i+1, len(rounds), len(round))
+			scripts := make([]*script, len(round))
+			for n, p := range round {
+				name, s := g.begin(&p)
+				scripts[n] = s
+				group.Go(func() error {
+					defer s.end()
+					tell(g.run(ctx, p, s, name))
+					return ctx.Err()
+				})
 			}
-			for _, s := range holding {
-				s.kill()
+			if err := g.kill(ctx, scripts); err != nil {
+				return err
 			}
-			if err := g.towline.Kill(); err != nil {
-				return false, err
-			}
-			return false, g.towline.Restart(ctx)
-		})
+		}
+		return nil
 	})
 	return group.Wait()
 }
 
-// standing are the scripts whose write waits for the kill, and how many have not come to theirs.
-func standing(scripts []*script) (holding []*script, open int) {
+// rounds puts points that want a kill into rounds.
+func (g *Gate) rounds(points []Point) (rounds [][]Point) {
+	for _, p := range points {
+		rounds = g.join(rounds, p)
+	}
+	return rounds
+}
+
+// kill kills Towline once when enough points wait for it, and starts it again. Points that have not come to their write by then go on
+// without a kill of their own. It returns without a kill when all points have ended.
+func (g *Gate) kill(ctx context.Context, scripts []*script) error {
+	var at gathering
+	return wait.PollUntilContextCancel(ctx, look/2, true, func(ctx context.Context) (bool, error) {
+		held, others := standing(scripts)
+		if held == 0 {
+			return others == 0, nil
+		}
+		if !at.over(held, held+others, time.Now()) {
+			return false, nil
+		}
+		for _, s := range scripts {
+			s.kill()
+		}
+		if err := g.towline.Kill(); err != nil {
+			return false, err
+		}
+		return true, g.towline.Restart(ctx)
+	})
+}
+
+// standing is how many scripts have a write that waits for the kill, and how many have not come to theirs.
+func standing(scripts []*script) (held, others int) {
 	for _, s := range scripts {
 		switch s.standing() {
 		case holds:
-			holding = append(holding, s)
+			held++
 		case underWay:
-			open++
+			others++
 		}
 	}
-	return holding, open
+	return held, others
+}
+
+// gathering is how points come to their kill: when the first did, when the last one did, and how many have.
+type gathering struct {
+	first, last time.Time
+	held        int
+}
+
+// over tells whether a kill has no more to wait for: all points that are under way hold, or no more come.
+func (g *gathering) over(held, underWay int, now time.Time) bool {
+	if g.held == 0 {
+		g.first = now
+	}
+	if held > g.held {
+		g.held, g.last = held, now
+	}
+	return held == underWay || now.Sub(g.last) >= lull || now.Sub(g.first) >= longest
 }

@@ -22,18 +22,22 @@ type script struct {
 type stand int
 
 const (
-	// underWay has not come to its kill, holds waits for it, and past has had it, or ended without it.
+	// underWay has not come to its kill, holds waits for it, past has had it or came too late, and closed has ended.
 	underWay stand = iota
 	holds
 	past
+	closed
 )
 
-// next counts a write and says what happens to it; empty for nothing.
+// next counts a write and says what happens to it; empty for nothing. A kill comes once.
 func (s *script) next(site string) Kind {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.writes = append(s.writes, site)
 	kind := s.faults[len(s.writes)]
+	if kind.kills() && s.at != underWay {
+		kind = ""
+	}
 	if kind != "" {
 		s.met++
 	}
@@ -44,22 +48,28 @@ func (s *script) next(site string) Kind {
 func (s *script) hold(carry func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.at, s.carry = holds, carry
+	if s.at == underWay { // or else the process is being killed
+		s.at, s.carry = holds, carry
+	}
 }
 
-// kill is called right before the process is killed.
+// kill is called right before the process is killed, whether a write waits for that or not.
 func (s *script) kill() {
-	s.carry()
-	s.is(past)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.at == holds {
+		s.carry()
+	}
+	if s.at != closed {
+		s.at = past
+	}
 }
 
 // end notes that the point has ended.
-func (s *script) end() { s.is(past) }
-
-func (s *script) is(at stand) {
+func (s *script) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.at = at
+	s.at = closed
 }
 
 func (s *script) standing() stand {

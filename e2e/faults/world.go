@@ -46,11 +46,14 @@ type World struct {
 	admin    client.Client
 	clusters map[string]*plane
 	argo     map[string]*Argo
+
+	// news is how often something of a point was heard of.
+	news *news
 }
 
 // NewWorld reads a fleet until ctx ends. Its clusters' own Argo CD is stopped, and Argo takes its place.
 func NewWorld(ctx context.Context, f *fleet.Fleet) (*World, error) {
-	w := &World{Fleet: f, clusters: map[string]*plane{}, argo: map[string]*Argo{}}
+	w := &World{Fleet: f, clusters: map[string]*plane{}, argo: map[string]*Argo{}, news: &news{count: map[string]int{}}}
 	var err error
 	if w.hub, err = newPlane(ctx, &f.Hub.ControlPlane,
 		applications, works, projects, sets, reports, secrets, workloads, placements, gitOpsClusters, managedClusters, namespaces); err != nil {
@@ -63,7 +66,7 @@ func NewWorld(ctx context.Context, f *fleet.Fleet) (*World, error) {
 	if w.admin, err = client.New(f.Hub.RESTConfig(), client.Options{Scheme: scheme}); err != nil {
 		return nil, err
 	}
-	if err := w.hub.start(ctx); err != nil {
+	if err := w.hub.start(ctx, w.news); err != nil {
 		return nil, err
 	}
 	for _, c := range f.Clusters() {
@@ -78,7 +81,7 @@ func NewWorld(ctx context.Context, f *fleet.Fleet) (*World, error) {
 		if w.argo[c.Name()], err = NewArgo(p.manager); err != nil {
 			return nil, err
 		}
-		if err := p.start(ctx); err != nil {
+		if err := p.start(ctx, w.news); err != nil {
 			return nil, err
 		}
 	}
@@ -102,8 +105,8 @@ func newPlane(ctx context.Context, of *fleet.ControlPlane, kinds ...schema.Group
 	return p, nil
 }
 
-// start runs the plane's caches and controllers until ctx ends, and waits for the former.
-func (p *plane) start(ctx context.Context) error {
+// start runs the plane's caches and controllers until ctx ends, and waits for the former. All changes are counted.
+func (p *plane) start(ctx context.Context, all *news) error {
 	failed := make(chan error, 1)
 	go func() { failed <- p.manager.Start(ctx) }()
 	select {
@@ -113,6 +116,15 @@ func (p *plane) start(ctx context.Context) error {
 	}
 	if !p.manager.GetCache().WaitForCacheSync(ctx) {
 		return fmt.Errorf("%s: its objects cannot be read: %w", p.name, context.Cause(ctx))
+	}
+	for _, kind := range p.kinds {
+		informer, err := p.manager.GetCache().GetInformer(ctx, object(kind, "", ""))
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
+		if _, err := informer.AddEventHandler(all); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
 	}
 	return nil
 }
@@ -189,20 +201,25 @@ func (p *plane) remove(ctx context.Context, id string) (left int, err error) {
 			if !p.removes(o) {
 				continue
 			}
-			if len(o.GetFinalizers()) > 0 && (kind != works || pointID.MatchString(o.GetNamespace())) {
-				if err := client.IgnoreNotFound(p.patch(ctx, o, `{"metadata":{"finalizers":null}}`)); err != nil {
-					return 0, err
-				}
-			}
-			if o.GetDeletionTimestamp() != nil {
-				continue
-			}
-			if err := client.IgnoreNotFound(p.Delete(ctx, o, client.PropagationPolicy(metav1.DeletePropagationBackground))); err != nil {
+			if err := p.drop(ctx, o); err != nil {
 				return 0, err
 			}
 		}
 	}
 	return left, nil
+}
+
+// drop deletes an object without what its finalizers stand for, but for the works of clusters that all points share.
+func (p *plane) drop(ctx context.Context, o *unstructured.Unstructured) error {
+	if len(o.GetFinalizers()) > 0 && (o.GroupVersionKind() != works || pointID.MatchString(o.GetNamespace())) {
+		if err := client.IgnoreNotFound(p.patch(ctx, o, noFinalizers)); err != nil {
+			return err
+		}
+	}
+	if o.GetDeletionTimestamp() != nil {
+		return nil
+	}
+	return client.IgnoreNotFound(p.Delete(ctx, o, client.PropagationPolicy(metav1.DeletePropagationBackground)))
 }
 
 // removes tells whether an object is taken away with its point. The agents of clusters that all points share take away what they have
