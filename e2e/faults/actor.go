@@ -26,6 +26,9 @@ type actor struct {
 	// remembered are the UIDs of what was on the clusters when it was to stay.
 	remembered map[string]types.UID
 
+	// backup is what was there of it on the hub when it was backed up.
+	backup []unstructured.Unstructured
+
 	// agent is the work agent of the point's own cluster, once it has run.
 	agent *fleet.Process
 }
@@ -138,8 +141,10 @@ func merge(into, patch content) {
 	}
 }
 
-// text is one in which POINT is the point's id.
-func (a *actor) text(of string) string { return strings.ReplaceAll(of, "POINT", a.id) }
+// text is one in which POINT is the point's id, and REPOSITORY the address of one that there is.
+func (a *actor) text(of string) string {
+	return strings.NewReplacer("POINT", a.id, "REPOSITORY", a.world.Fleet.Git.URL(fleet.AppsRepo)).Replace(of)
+}
 
 // patch changes the point's Application on the hub; POINT is the point's id.
 func patch(change string) Step {

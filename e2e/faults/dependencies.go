@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"slices"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -39,12 +40,7 @@ func dependencies() []Flow {
 	settings := makes(workloads, "POINT-settings", `{"metadata":{"annotations":{"`+apis.AnnotationPropagate+`":"true"}},"data":{"say":"first"}}`)
 	objects := steps(settings, create(with), shows(first), carries(first, workloads, "POINT-settings", "say", "first"), remember(first))
 	noObjects := lacks(first, workloads, "POINT-settings")
-	found := steps(imports(), makes(placements, "POINT", `{"spec": {
-		"predicates": [{"requiredClusterSelector": {"labelSelector": {"matchLabels": {"name": "POINT"}}}}]}}`),
-		makes(gitOpsClusters, "POINT", `{"spec": {
-		"argoServer": {"argoNamespace": "`+fleet.ArgoCDNamespace+`"},
-		"placementRef": {"apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement", "name": "POINT"}}}`),
-		edits(managedClusters, "POINT", `{"metadata":{"labels":{"name":"POINT"}}}`), appears(secrets, "POINT-cluster-secret"))
+	found := steps(imports(), finds(), appears(secrets, "POINT-cluster-secret"))
 	lost := disappears(secrets, "POINT-cluster-secret")
 	return []Flow{
 		{Name: "credential", Steps: []Step{credential}},
@@ -66,18 +62,32 @@ func dependencies() []Flow {
 		}},
 		{Name: "objects-release", Steps: []Step{objects, patch(released), noWork(first)}},
 		{Name: "gitopscluster", Steps: []Step{found}},
-		{Name: "gitopscluster-narrowed", Slow: true, Steps: []Step{found, edits(managedClusters, "POINT", `{"metadata":{"labels":{"name":"other"}}}`), lost}},
+		{Name: "gitopscluster-narrowed", Slow: true, Steps: []Step{found, labels("other"), lost}},
 		{Name: "gitopscluster-delete", Steps: []Step{found, deletes(gitOpsClusters, "POINT"), lost}},
 		{Name: "gitopscluster-cluster-deleted", Slow: true, Steps: []Step{found, deletesCluster(), lost}},
 	}
 }
 
-// makes makes an object in Argo CD's namespace on the hub, of which the text says all but the name. In both, POINT is the point's id.
-func makes(kind schema.GroupVersionKind, name, text string) Step {
+// finds has a GitOpsCluster give the point's own cluster to the hub's Argo CD.
+func finds(edits ...string) Step {
+	return steps(makes(placements, "POINT", `{"spec": {
+		"predicates": [{"requiredClusterSelector": {"labelSelector": {"matchLabels": {"name": "POINT"}}}}]}}`),
+		makes(gitOpsClusters, "POINT", slices.Concat([]string{`{"spec": {
+		"argoServer": {"argoNamespace": "` + fleet.ArgoCDNamespace + `"},
+		"placementRef": {"apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement", "name": "POINT"}}}`}, edits)...),
+		labels("POINT"))
+}
+
+// labels sets the label by which the Placement of the point chooses its cluster.
+func labels(value string) Step {
+	return edits(managedClusters, "POINT", `{"metadata":{"labels":{"name":"`+value+`"}}}`)
+}
+
+// makes makes an object on the hub, of which the texts say all but the name: in Argo CD's namespace, where the name has no other in
+// front. POINT is the point's id in all of them.
+func makes(kind schema.GroupVersionKind, name string, texts ...string) Step {
 	return tries(func(ctx context.Context, a *actor) error {
-		o := object(kind, fleet.ArgoCDNamespace, a.text(name))
-		text := strings.ReplaceAll(text, "REPOSITORY", a.world.Fleet.Git.URL(fleet.AppsRepo))
-		o, err := a.edited(o, []string{text})
+		o, err := a.edited(a.named(kind, name), texts)
 		if err != nil {
 			return err
 		}
@@ -98,11 +108,14 @@ func deletes(kind schema.GroupVersionKind, name string) Step {
 
 // named is an object of the point's on the hub.
 func (a *actor) named(kind schema.GroupVersionKind, name string) *unstructured.Unstructured {
-	namespace := fleet.ArgoCDNamespace
+	namespace, last, is := strings.Cut(name, "/")
+	if !is {
+		namespace, last = fleet.ArgoCDNamespace, name
+	}
 	if kind == managedClusters {
 		namespace = ""
 	}
-	return object(kind, namespace, a.text(name))
+	return object(kind, a.text(namespace), a.text(last))
 }
 
 // carries waits until an object of a cluster has a value, and lacks until there is no such object.

@@ -248,7 +248,8 @@ func chosenPoints(t *testing.T, writes map[string]int) []Point {
 		return named
 	}
 	random := rand.New(rand.NewSource(*seed))
-	matches := regexp.MustCompile(*kinds)
+	chosen, matches := chosenFlows(t), regexp.MustCompile(*kinds)
+	maps.DeleteFunc(writes, func(flow string, _ int) bool { return !slices.Contains(chosen, flow) }) // a file knows of others too
 	points := slices.DeleteFunc(Singles(writes), func(p Point) bool {
 		return writes[p.Flow] == 0 || !matches.MatchString(p.String())
 	})

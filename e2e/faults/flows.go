@@ -73,9 +73,9 @@ var (
 	})
 )
 
-// Flows are those of docs/lifecycle.md, but for a hub that was restored: all points share one.
+// Flows are those of docs/lifecycle.md.
 func Flows() []Flow {
-	return slices.Concat(changes(), moves(), releases(), adoptions(), rules(), deletions(), dependencies(), clusters())
+	return slices.Concat(changes(), moves(), releases(), adoptions(), rules(), deletions(), dependencies(), tokens(), clusters(), restored())
 }
 
 func changes() []Flow {
