@@ -20,14 +20,23 @@ const maxGlob = 512
 func denies(pattern string) bool { return strings.HasPrefix(pattern, "!") }
 
 // globs tells whether a glob matches; one that cannot be read matches nothing.
-func globs(pattern, text string, separators ...rune) (matched bool) {
+func globs(pattern, text string, separators ...rune) bool {
+	matched, _ := tryGlob(pattern, text, separators...)
+	return matched
+}
+
+// tryGlob tells whether a glob matches, and whether it makes the library panic, as some do.
+func tryGlob(pattern, text string, separators ...rune) (matched, panicked bool) {
 	defer func() {
-		if recover() != nil { // some patterns make the library panic
-			matched = false
+		if recover() != nil {
+			matched, panicked = false, true
 		}
 	}()
-	g, err := compileGlob(pattern, separators...)
-	return err == nil && g.Match(text)
+	if len(pattern) > maxGlob {
+		return false, false
+	}
+	g, err := glob.Compile(pattern, separators...)
+	return err == nil && g.Match(text), false
 }
 
 // compileGlob reads a glob. The library panics on some that it cannot read, and takes seconds for some that are long.
@@ -43,10 +52,12 @@ func compileGlob(pattern string, separators ...rune) (_ glob.Glob, err error) {
 	return glob.Compile(pattern, separators...)
 }
 
-// matches tells whether a pattern of an AppProject matches. One that denies matches what it does not forbid.
+// matches tells whether a pattern of an AppProject matches. One that denies matches what it does not forbid. One by which Argo CD
+// panics forbids all.
 func matches(pattern, text string, separators ...rune) bool {
 	if denies(pattern) {
-		return len(pattern) <= maxGlob+1 && !globs(pattern[1:], text, separators...)
+		matched, panicked := tryGlob(pattern[1:], text, separators...)
+		return len(pattern) <= maxGlob+1 && !matched && !panicked
 	}
 	return pattern == "*" || globs(pattern, text, separators...)
 }

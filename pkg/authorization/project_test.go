@@ -282,6 +282,19 @@ func TestRequestsNameTheirRepositories(t *testing.T) {
 	}
 }
 
+// TestAPatternThatPanics: where the library of globs panics, Argo CD deploys nothing. So such a pattern permits nothing, and one that
+// denies forbids all.
+func TestAPatternThatPanics(t *testing.T) {
+	for _, pattern := range []string{"*1{", "!*1{"} {
+		if authorization.Matches(pattern, "https://c1") {
+			t.Errorf("%s permits something", pattern)
+		}
+	}
+	if !authorization.Matches("!*1[", "https://c1") {
+		t.Error("a pattern that cannot be read without a panic denies something, which it does not to Argo CD")
+	}
+}
+
 // TestLongPatterns: a glob that would take too long to read permits nothing, and forbids all where it denies.
 func TestLongPatterns(t *testing.T) {
 	const repo = "https://git.example.com/a"
