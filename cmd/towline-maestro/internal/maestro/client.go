@@ -223,14 +223,18 @@ func (c *Client) Get(ctx context.Context, id string) (*bundle.Bundle, error) {
 // more than a millisecond for each bundle.
 var borders = []string{"", "4", "8", "c", ""}
 
-// List gives all bundles of the source to each, one at a time. They are not of one moment: a bundle that changes meanwhile is given as
+// List gives all bundles of the source to each, one at a time, or those that have changed since a time by Maestro's clock. They are not of one moment: a bundle that changes meanwhile is given as
 // it was or as it is, and one that is made or removed meanwhile may be missing. skipped is told of what is no work.
-func (c *Client) List(ctx context.Context, each func(*bundle.Bundle), skipped func(error)) error {
+func (c *Client) List(ctx context.Context, since time.Time, each func(*bundle.Bundle), skipped func(error)) error {
+	search := "source = '" + c.Source + "'"
+	if !since.IsZero() {
+		search += " and updated_at > '" + since.UTC().Format(time.RFC3339) + "'"
+	}
 	var mu sync.Mutex
 	group, ctx := errgroup.WithContext(ctx)
 	for i := range len(borders) - 1 {
 		group.Go(func() error {
-			return c.list(ctx, borders[i], borders[i+1], func(b *bundle.Bundle, err error) {
+			return c.list(ctx, search, borders[i], borders[i+1], func(b *bundle.Bundle, err error) {
 				mu.Lock()
 				defer mu.Unlock()
 				if err != nil {
@@ -244,10 +248,10 @@ func (c *Client) List(ctx context.Context, each func(*bundle.Bundle), skipped fu
 	return group.Wait()
 }
 
-// list gives the bundles whose ids are above one border and not above the other, page by page.
-func (c *Client) list(ctx context.Context, last, border string, each func(*bundle.Bundle, error)) error {
+// list gives the bundles of a search whose ids are above one border and not above the other, page by page.
+func (c *Client) list(ctx context.Context, of, last, border string, each func(*bundle.Bundle, error)) error {
 	for {
-		search := "source = '" + c.Source + "'"
+		search := of
 		if last != "" {
 			search += " and id > '" + last + "'"
 		}

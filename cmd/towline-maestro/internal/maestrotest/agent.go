@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
@@ -90,6 +91,7 @@ func (m *Maestro) Report(id, message string) *cloudevents.Event {
 		Type: workv1.WorkApplied, Status: metav1.ConditionTrue, Reason: "AppliedManifestWorkComplete", Message: message,
 		ObservedGeneration: m.applied[id].version,
 	}}}
+	r.changed = time.Now()
 	m.rows[id] = r
 	event := r.event(id)
 	m.tell(event)

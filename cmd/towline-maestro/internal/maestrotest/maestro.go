@@ -30,6 +30,7 @@ type row struct {
 	created  time.Time
 	deleted  *time.Time
 	metadata string
+	changed  time.Time
 	data     payload.ManifestBundle
 	sequence string
 	status   workv1.ManifestWorkStatus
@@ -39,7 +40,8 @@ type row struct {
 type Hooks struct {
 	BeforePublish, AfterPublish func(action cetypes.EventAction) error
 	BeforeGet                   func(id string) error
-	BeforeList                  func() error
+	BeforeSubscribe             func() error
+	BeforeList                  func(since time.Time) error
 }
 
 // Maestro is a Maestro in memory.
@@ -118,18 +120,18 @@ func (m *Maestro) publish(action cetypes.EventAction, event *cloudevents.Event) 
 		if ok || !m.clusters[next.cluster] {
 			return fmt.Errorf("failed to create resource: %s exists, or cluster %s does not", id, next.cluster)
 		}
-		next.version, next.created = version, time.Now()
+		next.version, next.created, next.changed = version, time.Now(), time.Now()
 		m.rows[id] = next
 	case cetypes.UpdateRequestAction:
 		if err := updatable(ok, found, version, next); err != nil {
 			return err
 		}
-		found.version, found.metadata, found.data = found.version+1, next.metadata, next.data
+		found.version, found.metadata, found.data, found.changed = found.version+1, next.metadata, next.data, time.Now()
 		m.rows[id] = found
 	case cetypes.DeleteRequestAction:
 		if ok {
 			now := time.Now()
-			found.deleted = &now
+			found.deleted, found.changed = &now, now
 			m.rows[id] = found
 		}
 	}
@@ -188,9 +190,9 @@ func (m *Maestro) Get(_ context.Context, id string) (*bundle.Bundle, error) {
 }
 
 // List implements mirror.Maestro.
-func (m *Maestro) List(_ context.Context, each func(*bundle.Bundle), skipped func(error)) error {
+func (m *Maestro) List(_ context.Context, since time.Time, each func(*bundle.Bundle), skipped func(error)) error {
 	if hooks := m.asked(); hooks.BeforeList != nil {
-		if err := hooks.BeforeList(); err != nil {
+		if err := hooks.BeforeList(since); err != nil {
 			return err
 		}
 	}
@@ -200,7 +202,7 @@ func (m *Maestro) List(_ context.Context, each func(*bundle.Bundle), skipped fun
 	for _, id := range slices.Sorted(maps.Keys(rows)) {
 		if b, err := rows[id].read(id); err != nil {
 			skipped(err)
-		} else {
+		} else if rows[id].changed.After(since) {
 			each(b)
 		}
 	}
@@ -230,6 +232,11 @@ func (r row) read(id string) (*bundle.Bundle, error) {
 
 // Subscribe implements mirror.Maestro.
 func (m *Maestro) Subscribe(ctx context.Context, handle func(*cloudevents.Event)) error {
+	if hooks := m.asked(); hooks.BeforeSubscribe != nil {
+		if err := hooks.BeforeSubscribe(); err != nil {
+			return err
+		}
+	}
 	m.mu.Lock()
 	events := make(chan *cloudevents.Event, 1000)
 	me := m.next

@@ -26,7 +26,8 @@ func (m *Mirror) follow(ctx context.Context) {
 	err := m.maestro.Subscribe(ctx, func(event *cloudevents.Event) {
 		silent.Reset(silence)
 		if !connected {
-			// What happened between the list and this moment may not have been told.
+			// Maestro's first word, up to ten seconds after the request, is the first sign that it tells us what happens. What
+			// happened before may not have been told, and may have come after the list.
 			connected = true
 			lists <- struct{}{}
 		}
@@ -35,35 +36,44 @@ func (m *Mirror) follow(ctx context.Context) {
 	m.log.Info("The subscription at Maestro has ended", "error", err)
 }
 
-// lists reads all works: at once, when it is asked, and every few minutes.
+// lists reads all works, at once and every few minutes. When it is asked, it reads those that have changed since it began to read all:
+// at the start Maestro would need as long for all of them again. Only statuses can have changed that way, because nobody else writes, and
+// a work that is being removed is read again until it is gone. Should Maestro's clock be behind by more than is allowed for, the next
+// reading of all brings the rest.
 func (m *Mirror) lists(ctx context.Context, asked <-chan struct{}) {
 	again := time.NewTimer(0)
 	defer again.Stop()
+	var since time.Time // zero until all have been read
 	for {
+		from := time.Time{}
 		select {
 		case <-ctx.Done():
 			return
 		case <-asked:
+			from = since
 		case <-again.C:
 		}
-		next := listEvery
-		if err := m.list(ctx); err != nil && ctx.Err() == nil {
+		next, began := listEvery, time.Now()
+		switch err := m.list(ctx, from); {
+		case err == nil && from.IsZero():
+			since = began.Add(-clocks)
+		case err != nil && ctx.Err() == nil:
 			m.log.Error(err, "The works could not be listed")
-			next = time.Second
+			since, next = time.Time{}, time.Second
 		}
 		again.Reset(next)
 	}
 }
 
-// list reads all works. A list takes its time, and so shows some of them as they were: what seems to go back, and what seems to be
-// missing, is read alone.
-func (m *Mirror) list(ctx context.Context) error {
+// list reads all works, or those that have changed since a time. A list takes its time, and so shows some of them as they were: what
+// seems to go back, and what seems to be missing, is read alone.
+func (m *Mirror) list(ctx context.Context, since time.Time) error {
 	missing := map[string]bool{}
 	for _, id := range m.store.ids() {
 		missing[id] = true
 	}
 	first := !m.store.isFilled()
-	err := m.maestro.List(ctx, func(b *bundle.Bundle) {
+	err := m.maestro.List(ctx, since, func(b *bundle.Bundle) {
 		id := b.ID(m.source)
 		delete(missing, id)
 		defer m.lock(b.Name())()
@@ -76,7 +86,7 @@ func (m *Mirror) list(ctx context.Context) error {
 		}
 		m.stale.Add(id)
 	}, func(err error) { m.log.Info("A bundle is left alone", "error", err) })
-	if err != nil {
+	if err != nil || !since.IsZero() {
 		return err
 	}
 	for id := range missing {

@@ -20,6 +20,9 @@ const (
 	// listEvery is how often all works are read again.
 	listEvery = 5 * time.Minute
 
+	// clocks is how far Maestro's clock may be behind ours.
+	clocks = time.Minute
+
 	// silence is how long Maestro may say nothing, not even that it is there, which it says every ten seconds.
 	silence = time.Minute
 
@@ -38,7 +41,7 @@ type Maestro interface {
 	Publish(ctx context.Context, event *cloudevents.Event) error
 	Subscribe(ctx context.Context, handle func(*cloudevents.Event)) error
 	Get(ctx context.Context, id string) (*bundle.Bundle, error)
-	List(ctx context.Context, each func(*bundle.Bundle), skipped func(error)) error
+	List(ctx context.Context, since time.Time, each func(*bundle.Bundle), skipped func(error)) error
 	AddCluster(ctx context.Context, name string) error
 }
 

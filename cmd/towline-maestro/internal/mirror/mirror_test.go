@@ -315,7 +315,7 @@ func TestAListProvesNothing(t *testing.T) {
 	var lists, reads atomic.Int32
 	backup := w.maestro.Backup()
 	w.maestro.Hook(maestrotest.Hooks{
-		BeforeList: func() error {
+		BeforeList: func(time.Time) error {
 			w.maestro.Drop(first)
 			lists.Add(1)
 			return nil
@@ -334,6 +334,36 @@ func TestAListProvesNothing(t *testing.T) {
 	w.eventually("a later word is known", func() bool { return w.message() == "heard" })
 	if got := w.changes(since); got != "MODIFIED" {
 		t.Errorf("watches see %s", got)
+	}
+}
+
+// TestAStart: what has changed between the first reading and the moment when Maestro begins to tell is read then, and nothing else again.
+func TestAStart(t *testing.T) {
+	m := maestrotest.New()
+	w := follow(t, m)
+	w.create("a", manifests("x", "one"))
+	w.stop()
+	subscribe, lists := make(chan struct{}), make(chan time.Time, 10)
+	m.Hook(maestrotest.Hooks{
+		BeforeSubscribe: func() error {
+			<-subscribe
+			return nil
+		},
+		BeforeList: func(since time.Time) error {
+			lists <- since
+			return nil
+		},
+	})
+	began := time.Now()
+	w = follow(t, m)
+	m.Report(first, "said before anybody listened")
+	close(subscribe)
+	w.eventually("the status is known", func() bool { return w.message() == "said before anybody listened" })
+	if since := <-lists; !since.IsZero() {
+		t.Errorf("the first reading was of what has changed since %s", since)
+	}
+	if since := <-lists; since.IsZero() || since.After(began) {
+		t.Errorf("the second reading was of what has changed since %s: the first began after %s", since, began)
 	}
 }
 
