@@ -1,6 +1,7 @@
 package authorization
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -19,45 +20,47 @@ const maxGlob = 512
 // denies tells whether a pattern forbids what it matches.
 func denies(pattern string) bool { return strings.HasPrefix(pattern, "!") }
 
+// errNoAnswer says that a pattern is not one that Argo CD gets an answer from.
+var errNoAnswer = errors.New("it cannot be read")
+
 // globs tells whether a glob matches; one that cannot be read matches nothing.
 func globs(pattern, text string, separators ...rune) bool {
-	matched, _ := tryGlob(pattern, text, separators...)
+	matched, _ := glance(pattern, text, separators...)
 	return matched
 }
 
-// tryGlob tells whether a glob matches, and whether it makes the library panic, as some do.
-func tryGlob(pattern, text string, separators ...rune) (matched, panicked bool) {
-	defer func() {
-		if recover() != nil {
-			matched, panicked = false, true
-		}
-	}()
-	if len(pattern) > maxGlob {
-		return false, false
+// glance tells whether a glob matches. The error is errNoAnswer, or what the library says of a pattern that it cannot read.
+func glance(pattern, text string, separators ...rune) (matched bool, err error) {
+	defer caught(&err)
+	g, err := compileGlob(pattern, separators...)
+	if err != nil {
+		return false, err
 	}
-	g, err := glob.Compile(pattern, separators...)
-	return err == nil && g.Match(text), false
+	return g.Match(text), nil
 }
 
-// compileGlob reads a glob. The library panics on some that it cannot read, and takes seconds for some that are long.
+// caught makes an error of a panic of the library.
+func caught(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("%w: %v", errNoAnswer, p)
+	}
+}
+
+// compileGlob reads a glob. The library takes seconds for some that are long.
 func compileGlob(pattern string, separators ...rune) (_ glob.Glob, err error) {
 	if len(pattern) > maxGlob {
-		return nil, fmt.Errorf("a pattern has at most %d characters, and this one has %d", maxGlob, len(pattern))
+		return nil, fmt.Errorf("%w: a pattern has at most %d characters, and this one has %d", errNoAnswer, maxGlob, len(pattern))
 	}
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("it cannot be read: %v", p)
-		}
-	}()
+	defer caught(&err)
 	return glob.Compile(pattern, separators...)
 }
 
-// matches tells whether a pattern of an AppProject matches. One that denies matches what it does not forbid. One by which Argo CD
-// panics forbids all.
+// matches tells whether a pattern of an AppProject matches. One that denies matches what it does not forbid. Where Argo CD gets no
+// answer from that, all is forbidden. A pattern that its library of globs refuses forbids nothing, as with Argo CD.
 func matches(pattern, text string, separators ...rune) bool {
 	if denies(pattern) {
-		matched, panicked := tryGlob(pattern[1:], text, separators...)
-		return len(pattern) <= maxGlob+1 && !matched && !panicked
+		matched, err := glance(pattern[1:], text, separators...)
+		return !matched && !errors.Is(err, errNoAnswer)
 	}
 	return pattern == "*" || globs(pattern, text, separators...)
 }
