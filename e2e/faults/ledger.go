@@ -126,11 +126,17 @@ type answer struct {
 	http.ResponseWriter
 
 	code int
+
+	// before is called before the code is sent; nil for nothing.
+	before func(*answer)
 }
 
 // WriteHeader is that of http.ResponseWriter.
 func (a *answer) WriteHeader(code int) {
 	a.code = code
+	if a.before != nil {
+		a.before(a)
+	}
 	a.ResponseWriter.WriteHeader(code)
 }
 

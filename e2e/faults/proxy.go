@@ -175,7 +175,11 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	seen := read(r, body)
 	if p.ledger != nil && r.Method != http.MethodGet {
 		answer := &answer{ResponseWriter: w}
-		defer p.ledger.arrives(p.replica, &seen, body)(answer)
+		if told := p.ledger.arrives(p.replica, &seen, body); seen.lease() {
+			answer.before = told // who has learned that it leads may write in the next moment
+		} else {
+			defer told(answer)
+		}
 		w = answer
 	}
 	var s *script
