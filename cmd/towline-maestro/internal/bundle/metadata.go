@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"strconv"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -11,6 +12,12 @@ import (
 
 // Annotation holds, in the metadata of a bundle, what Maestro has no place for. It is not shown on the work.
 const Annotation = "maestro.towline.io/work"
+
+// Label holds, in the metadata of a bundle, the first version that had its spec. It is not shown on the work.
+//
+// An agent applies a work, and says so, when its spec or its labels differ from those that it has. If a work is changed and changed back
+// within moments, Maestro may send the last spec alone, which the agent has. The label is another even then.
+const Label = "maestro.towline.io/since"
 
 // carried is what that annotation has.
 type carried struct {
@@ -38,12 +45,15 @@ func (b *Bundle) metadata(source string) (string, error) {
 	more := carried{Spec: w.Spec, First: b.First, Generation: w.Generation, Since: b.Since, Written: b.Written, Shape: b.Shape}
 	more.Spec.Workload.Manifests = nil
 	meta := metav1.ObjectMeta{
-		Namespace: w.Namespace, Name: w.Name, UID: w.UID, Labels: w.Labels, Annotations: map[string]string{}, OwnerReferences: w.OwnerReferences,
+		Namespace: w.Namespace, Name: w.Name, UID: w.UID, OwnerReferences: w.OwnerReferences,
+		Labels: map[string]string{}, Annotations: map[string]string{},
 	}
 	if b.Shape > 0 {
 		more.Name, more.Created = w.Name, w.CreationTimestamp
 		meta.Name = b.ID(source)
 	}
+	maps.Copy(meta.Labels, w.Labels)
+	meta.Labels[Label] = strconv.FormatInt(b.Since, 10)
 	maps.Copy(meta.Annotations, w.Annotations)
 	var err error
 	if meta.Annotations[Annotation], err = jsonOf(more); err != nil {

@@ -60,21 +60,26 @@ func (a *answer) work(more *carried) *workv1.ManifestWork {
 	meta := metav1.ObjectMeta{
 		Namespace: a.Cluster, Name: a.Metadata.Name, UID: a.Metadata.UID, Generation: more.Generation,
 		CreationTimestamp: metav1.NewTime(a.Created.UTC().Truncate(time.Second)), DeletionTimestamp: a.Deleted,
-		Labels: a.Metadata.Labels, OwnerReferences: a.Metadata.OwnerReferences,
+		Labels: without(a.Metadata.Labels, Label), Annotations: without(a.Metadata.Annotations, Annotation), OwnerReferences: a.Metadata.OwnerReferences,
 		// Maestro keeps a deleted bundle until the agent has dealt with it. When the agent begins, nobody is told.
 		Finalizers: []string{workv1.ManifestWorkFinalizer},
 	}
 	if more.Shape > 0 {
 		meta.Name, meta.CreationTimestamp = more.Name, more.Created
 	}
-	meta.Annotations = maps.Clone(a.Metadata.Annotations)
-	delete(meta.Annotations, Annotation)
-	if len(meta.Annotations) == 0 {
-		meta.Annotations = nil
-	}
 	spec := more.Spec
 	spec.Workload.Manifests = nil
 	return &workv1.ManifestWork{ObjectMeta: meta, Spec: spec}
+}
+
+// without is a map without one of its keys, and nil where it has no other.
+func without(in map[string]string, key string) map[string]string {
+	out := maps.Clone(in)
+	delete(out, key)
+	if len(out) == 0 {
+		return nil
+	}
+	return out
 }
 
 // report takes what an agent says of the bundle's work. Agents count by Maestro's versions, and works by generations from 1.

@@ -76,16 +76,17 @@ func (m *Maestro) Restore(backup Backup) {
 }
 
 // Report is the agent saying of a bundle, as Maestro has it, that it is applied. It gives the event by which Maestro tells of that. The
-// agent applies a bundle when its spec has changed, as that of Open Cluster Management 1.2.0 does: otherwise it still names the version
-// of which it has said so.
+// agent applies a bundle when its spec or its labels have changed, as that of Open Cluster Management 1.2.0 does: otherwise it still
+// names the version of which it has said so.
 func (m *Maestro) Report(id, message string) *cloudevents.Event {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.rows[id]
 	m.sequence++
 	r.sequence = strconv.FormatInt(m.sequence, 10)
-	if last, ok := m.applied[id]; !ok || !apiequality.Semantic.DeepEqual(last.data, r.data) {
-		m.applied[id] = applied{r.data, r.version}
+	labels := r.labels()
+	if last, ok := m.applied[id]; !ok || !apiequality.Semantic.DeepEqual(last.data, r.data) || !maps.Equal(last.labels, labels) {
+		m.applied[id] = applied{r.data, labels, r.version}
 	}
 	r.status = workv1.ManifestWorkStatus{Conditions: []metav1.Condition{{
 		Type: workv1.WorkApplied, Status: metav1.ConditionTrue, Reason: "AppliedManifestWorkComplete", Message: message,
@@ -144,6 +145,13 @@ func (m *Maestro) tell(event *cloudevents.Event) {
 	for _, events := range m.listeners {
 		events <- event
 	}
+}
+
+// labels are those of the metadata that travel with the bundle.
+func (r row) labels() map[string]string {
+	var meta metav1.ObjectMeta
+	_ = json.Unmarshal([]byte(r.metadata), &meta) // without labels it is a bundle that no agent would take
+	return meta.Labels
 }
 
 func (r row) event(id string) *cloudevents.Event {

@@ -61,6 +61,7 @@ type Maestro struct {
 // applied is what an agent has applied last, and the version of which it says so.
 type applied struct {
 	data    payload.ManifestBundle
+	labels  map[string]string
 	version int64
 }
 

@@ -232,6 +232,22 @@ func TestOnlyASpecIsAGeneration(t *testing.T) {
 	w.eventually("it is applied", w.isApplied)
 }
 
+// TestChangedAndChangedBack: an agent to which Maestro sends the second of two writes alone has its spec already, and still says of which
+// write it has applied it.
+func TestChangedAndChangedBack(t *testing.T) {
+	m := maestrotest.New()
+	w := follow(t, m)
+	w.create("a", manifests("x", "one"))
+	m.Report(first, "applied")
+	w.eventually("it is applied", w.isApplied)
+	w.mustUpdate(manifests("y", "one"))
+	if now := w.mustUpdate(manifests("x", "one")); now.Generation != 3 || w.isApplied() || len(now.Labels) > 0 {
+		t.Errorf("%+v", now)
+	}
+	m.Report(first, "applied again")
+	w.eventually("it is applied", w.isApplied)
+}
+
 // TestEvents: whatever becomes of what Maestro tells, the mirror comes to what Maestro has.
 func TestEvents(t *testing.T) {
 	for name, tell := range map[string]func(w *world){
