@@ -250,6 +250,14 @@ KILLS ?= 50
 failover: ## Stop the leader of two replicas in four ways while flows go on, on a real hub; see docs/reliability.md.
 	TOWLINE_FAULTS=1 go -C e2e test ./faults -run '^TestFailover$$' -count=1 -v -timeout 0 -faults.seed=$(SEED) -failover.kills=$(KILLS) $(FAULTS_FLAGS)
 
+# How long to keep Towline busy, and with how many Applications.
+ENDURANCE_APPLICATIONS ?= 1000
+.PHONY: endurance
+endurance: TIME = 15m
+endurance: ## Keep two replicas busy for TIME on a real hub, and show that nothing of them grows; see docs/reliability.md.
+	TOWLINE_FAULTS=1 go -C e2e test ./faults -run '^TestEndurance$$' -count=1 -v -timeout 0 -faults.seed=$(SEED) -endurance.time=$(TIME) \
+		-endurance.applications=$(ENDURANCE_APPLICATIONS) $(FAULTS_FLAGS)
+
 .PHONY: bench
 bench: ## Measure Towline on a hub of CLUSTERS × SETS Applications; see docs/scale.md.
 	go -C e2e run ./cmd/bench run --clusters $(CLUSTERS) --sets $(SETS) --json $(CURDIR)/bench-$(CLUSTERS)x$(SETS).json $(BENCH_FLAGS)

@@ -13,6 +13,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/towline-io/towline/e2e/towline"
 )
 
 // Ending is how a leader stops leading.
@@ -60,7 +62,8 @@ type process interface {
 type replica struct {
 	process
 
-	proxy *Proxy
+	towline *towline.Towline
+	proxy   *Proxy
 }
 
 // Failover runs two replicas of Towline, and stops the one that leads.
@@ -79,8 +82,8 @@ type Takeover struct {
 	Led, Worked time.Duration
 }
 
-// NewFailover starts two replicas as the Deployment has them.
-func NewFailover(ctx context.Context, w *World, binary string, parallel int, say func(string, ...any)) (*Failover, error) {
+// NewFailover starts two replicas as the Deployment has them, with more arguments where some are given.
+func NewFailover(ctx context.Context, w *World, o towline.Options, parallel int, say func(string, ...any)) (*Failover, error) {
 	g, err := newGate(w, parallel, say)
 	if err != nil {
 		return nil, err
@@ -95,12 +98,12 @@ func NewFailover(ctx context.Context, w *World, binary string, parallel int, say
 			p.scripts = g.Proxy.scripts
 		}
 		p.replica, p.ledger = name, f.ledger
-		t, err := start(ctx, w.Fleet, p, binary, nil)
+		t, err := start(ctx, w.Fleet, p, o)
 		if err != nil {
 			f.Close()
 			return nil, err
 		}
-		f.replicas[name] = &replica{t, p}
+		f.replicas[name] = &replica{t, t, p}
 	}
 	return f, nil
 }
@@ -203,22 +206,7 @@ type Churned struct {
 func (f *Failover) Run(ctx context.Context, endings []Ending, random *rand.Rand, tell func(Churned)) ([]Takeover, error) {
 	over := make(chan struct{})
 	group, ctx := errgroup.WithContext(ctx)
-	var mu sync.Mutex
-	for worker := range f.Parallel {
-		group.Go(func() error {
-			for n := 0; ; n++ {
-				select {
-				case <-over:
-					return ctx.Err()
-				default:
-				}
-				result := f.churn(ctx, churned[(worker+n)%len(churned)], fmt.Sprint(worker, "/", n))
-				mu.Lock()
-				tell(result)
-				mu.Unlock()
-			}
-		})
-	}
+	group.Go(func() error { return f.churnAll(ctx, over, tell) })
 	var measured []Takeover
 	group.Go(func() error {
 		defer close(over)
@@ -243,6 +231,28 @@ func (f *Failover) Run(ctx context.Context, endings []Ending, random *rand.Rand,
 	})
 	err := group.Wait()
 	return measured, err
+}
+
+// churnAll plays flows, some at a time, until it is over.
+func (f *Failover) churnAll(ctx context.Context, over <-chan struct{}, tell func(Churned)) error {
+	group, ctx := errgroup.WithContext(ctx)
+	var mu sync.Mutex
+	for worker := range f.Parallel {
+		group.Go(func() error {
+			for n := 0; ; n++ {
+				select {
+				case <-over:
+					return ctx.Err()
+				default:
+				}
+				result := f.churn(ctx, churned[(worker+n)%len(churned)], fmt.Sprint(worker, "/", n))
+				mu.Lock()
+				tell(result)
+				mu.Unlock()
+			}
+		})
+	}
+	return group.Wait()
 }
 
 // churn plays a flow once.

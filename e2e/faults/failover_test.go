@@ -28,7 +28,7 @@ func TestFailover(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := NewFailover(t.Context(), w, binary, *flowsUnderWay, say)
+	f, err := NewFailover(t.Context(), w, towline.Options{Binary: binary}, *flowsUnderWay, say)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -95,7 +95,7 @@ func NewGate(
 			return nil, err
 		}
 	}
-	g.towline, err = start(ctx, w.Fleet, g.Proxy, binary, alone, env...)
+	g.towline, err = start(ctx, w.Fleet, g.Proxy, towline.Options{Binary: binary, Args: alone, Env: env})
 	return g, err
 }
 

@@ -356,6 +356,18 @@ func TestAnywhere(t *testing.T) {
 	}
 }
 
+// TestTraffic: watches are counted while they are open, and other requests for good.
+func TestTraffic(t *testing.T) {
+	traffic := newTraffic()
+	ends := traffic.begins(&request{verb: "GET", resource: "applications", watches: true})
+	traffic.begins(&request{verb: "GET", resource: "applications", watches: true})
+	traffic.begins(&request{verb: "PATCH", resource: "manifestworks"})()
+	ends()
+	if made, open := traffic.now(); open["applications"] != 1 || made["PATCH manifestworks"] != 1 || total(made) != 1 {
+		t.Errorf("made %v, open %v", made, open)
+	}
+}
+
 // TestScriptOfAKill: a kill comes once, not to a point that comes too late, and not to one that has ended.
 func TestScriptOfAKill(t *testing.T) {
 	carried := 0

@@ -22,19 +22,18 @@ var alone = []string{
 }
 
 // start starts Towline with its ServiceAccount's rights, behind the proxy.
-func start(ctx context.Context, f *fleet.Fleet, p *Proxy, binary string, args []string, env ...string) (*towline.Towline, error) {
+func start(ctx context.Context, f *fleet.Fleet, p *Proxy, o towline.Options) (*towline.Towline, error) {
 	direct, err := f.Hub.ServiceAccountKubeconfig(ctx, towline.Namespace, towline.ServiceAccount)
 	if err != nil {
 		return nil, err
 	}
-	name := fmt.Sprintf("towline-faults-%d", time.Now().UnixNano())
-	kubeconfig := filepath.Join(filepath.Dir(binary), name+".yaml")
+	o.Name = fmt.Sprintf("towline-faults-%d", time.Now().UnixNano())
+	kubeconfig := filepath.Join(filepath.Dir(o.Binary), o.Name+".yaml")
 	if err := p.Kubeconfig(direct, kubeconfig); err != nil {
 		return nil, err
 	}
-	return towline.Start(ctx, f, towline.Options{
-		Binary: binary, Name: name, Args: args, Env: append([]string{"KUBECONFIG=" + kubeconfig}, env...),
-	})
+	o.Env = append([]string{"KUBECONFIG=" + kubeconfig}, o.Env...)
+	return towline.Start(ctx, f, o)
 }
 
 // prepare puts Towline's own objects on the fleet, and a second namespace for Applications on its clusters.

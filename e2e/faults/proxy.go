@@ -31,6 +31,7 @@ type Proxy struct {
 	cert    []byte
 	watches watches
 	scripts *scripts
+	traffic *traffic
 
 	// behind is an API server that knows nothing of what has just been written, and serves what may be old; nil for none.
 	behind *url.URL
@@ -71,7 +72,10 @@ func NewProxy(upstream *rest.Config) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{address: "https://" + listener.Addr().String(), cert: cert, scripts: &scripts{of: map[string]*script{}}, open: map[net.Conn]bool{}}
+	p := &Proxy{
+		address: "https://" + listener.Addr().String(), cert: cert, scripts: &scripts{of: map[string]*script{}}, traffic: newTraffic(),
+		open: map[net.Conn]bool{},
+	}
 	silent := log.New(io.Discard, "", 0) // each connection that is cut would be told of
 	p.forward = &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
@@ -173,6 +177,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	seen := read(r, body)
+	defer p.traffic.begins(&seen)()
 	if p.ledger != nil && r.Method != http.MethodGet {
 		answer := &answer{ResponseWriter: w}
 		if told := p.ledger.arrives(p.replica, &seen, body); seen.lease() {

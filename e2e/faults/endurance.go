@@ -1,0 +1,181 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/towline-io/towline/e2e/towline"
+	"github.com/towline-io/towline/pkg/apis"
+)
+
+// The replicas by what they do while they are measured.
+const (
+	leader  = "leader"
+	standby = "standby"
+)
+
+// Endurance has two replicas of Towline go on for long, with so many Applications, of which some change all the time.
+type Endurance struct {
+	*Failover
+
+	// Every is how often a sample is taken.
+	Every time.Duration
+
+	population []*actor
+}
+
+// NewEndurance starts two replicas as the Deployment has them, which can be measured.
+func NewEndurance(ctx context.Context, w *World, binary string, parallel int, say func(string, ...any)) (*Endurance, error) {
+	o := towline.Options{Binary: binary, Args: []string{"--metrics-secure=false"}, Profiles: true}
+	f, err := NewFailover(ctx, w, o, parallel, say)
+	return &Endurance{Failover: f, Every: time.Minute}, err
+}
+
+// creating is how many Applications of the population are made at a time.
+const creating = 50
+
+// Populate makes so many Applications, half of them on each cluster, and has each synced once: from then on they are as large as they get.
+func (e *Endurance) Populate(ctx context.Context, count int) error {
+	e.population = make([]*actor, count)
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(creating)
+	for i := range e.population {
+		a := &actor{world: e.World, id: id(fmt.Sprint("endurance/", i), e.attempt), remembered: map[string]types.UID{}}
+		e.population[i] = a
+		at := at(i)
+		group.Go(func() error {
+			if err := e.patient(ctx, a, steps(made(at), remember(at), patch(operation), ended)); err != nil {
+				return fmt.Errorf("%s on %s: %w", a.id, at, err)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+func made(on string) Step { return steps(create(annotation(apis.AnnotationCluster, on)), shows(on)) }
+
+// at is the cluster of an Application of the population.
+func at(i int) string { return []string{first, second}[i%2] }
+
+// patient does a step with as much time as a point has.
+func (e *Endurance) patient(ctx context.Context, a *actor, do Step) error {
+	ctx, cancel := context.WithTimeout(ctx, e.Patience)
+	defer cancel()
+	return do(ctx, a)
+}
+
+// Run changes the population so many times a second and plays flows besides, until the time is over, and takes samples meanwhile. It tells
+// how each change and each flow has ended.
+func (e *Endurance) Run(ctx context.Context, rate float64, until time.Time, tell func(Churned)) (samples []Sample, err error) {
+	over := make(chan struct{})
+	var mu sync.Mutex
+	told := func(c Churned) {
+		mu.Lock()
+		defer mu.Unlock()
+		tell(c)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return e.churnAll(ctx, over, told) })
+	group.Go(func() error { return e.changeAll(ctx, rate, over, told) })
+	group.Go(func() error {
+		defer close(over)
+		samples, err = e.sample(ctx, until)
+		return err
+	})
+	err = group.Wait()
+	return samples, err
+}
+
+// changing is how many changes are under way at most.
+const changing = 50
+
+// changeAll changes the Applications of the population, one after the other, so many times a second.
+func (e *Endurance) changeAll(ctx context.Context, rate float64, over <-chan struct{}, tell func(Churned)) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(changing)
+	next := time.NewTicker(time.Duration(float64(time.Second) / rate))
+	defer next.Stop()
+	for n := 0; ; n++ {
+		select {
+		case <-over:
+			return group.Wait()
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), group.Wait())
+		case <-next.C:
+			group.Go(func() error {
+				tell(e.changeOne(ctx, n))
+				return nil
+			})
+		}
+	}
+}
+
+// changeOne changes an Application, or has it synced, and looks whether what runs is what ran before.
+func (e *Endurance) changeOne(ctx context.Context, n int) Churned {
+	i := n % len(e.population)
+	a, round := e.population[i], n/len(e.population)
+	what, do := "change", steps(patch(fmt.Sprintf(`{"spec":{"revisionHistoryLimit":%d}}`, 1+round%9)), shows(at(i)))
+	if (i+round)%3 == 0 {
+		what, do = "operation", steps(patch(operation), ended)
+	}
+	err := e.patient(ctx, a, steps(do, stayed(at(i), applications, workloads)))
+	if err != nil {
+		err = fmt.Errorf("%s of %s on %s: %w", what, a.id, at(i), err)
+	}
+	return Churned{Flow: "population: " + what, Err: err}
+}
+
+// sample takes one after the other until the time is over.
+func (e *Endurance) sample(ctx context.Context, until time.Time) ([]Sample, error) {
+	var out []Sample
+	began, next := time.Now(), time.NewTicker(e.Every)
+	defer next.Stop()
+	led, _ := e.ledger.now()
+	for !isOver(until) {
+		select {
+		case <-ctx.Done():
+			return out, ctx.Err()
+		case <-next.C:
+		}
+		s := Sample{At: time.Since(began), Values: map[string]float64{}}
+		if err := errors.Join(e.measureAll(ctx, led.replica, s.Values), e.World.measureStore(ctx, s.Values)); err != nil {
+			return out, err
+		}
+		out = append(out, s)
+		e.Say("%s", s.String())
+	}
+	if leads, _ := e.ledger.now(); leads.identity != led.identity {
+		return out, fmt.Errorf("%s led at first, and %s in the end", led.identity, leads.identity)
+	}
+	return out, nil
+}
+
+func (e *Endurance) measureAll(ctx context.Context, leads string, into map[string]float64) error {
+	for name, r := range e.replicas {
+		as := standby
+		if name == leads {
+			as = leader
+		}
+		if err := r.measure(ctx, into, as); err != nil {
+			return fmt.Errorf("the %s: %w", as, err)
+		}
+	}
+	return nil
+}
+
+// Traffic is what the replicas have asked of the API server, and which watches they have open.
+func (e *Endurance) Traffic() map[string]map[string]int {
+	out := map[string]map[string]int{}
+	for name, r := range e.replicas {
+		made, open := r.proxy.traffic.now()
+		out[name+" made"], out[name+" watches"] = made, open
+	}
+	return out
+}

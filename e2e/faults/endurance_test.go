@@ -1,0 +1,84 @@
+package faults
+
+import (
+	"flag"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/towline-io/towline/e2e/towline"
+)
+
+var (
+	enduring   = flag.Duration("endurance.time", 15*time.Minute, "how long to go on")
+	warmUp     = flag.Duration("endurance.warm-up", 4*time.Minute, "how long until growth counts")
+	every      = flag.Duration("endurance.every", time.Minute, "how often to take a sample")
+	population = flag.Int("endurance.applications", 1000, "how many Applications there are besides those of the flows")
+	rate       = flag.Float64("endurance.rate", 5, "how many of them change a second")
+)
+
+// TestEndurance has Towline go on for long, and fails where anything of it grows, or a change does not arrive.
+func TestEndurance(t *testing.T) {
+	if os.Getenv("TOWLINE_FAULTS") == "" {
+		t.Skip("set TOWLINE_FAULTS=1 to have Towline go on for long on a real fleet")
+	}
+	w := newTestWorld(t)
+	binary, err := towline.Build(t.Context(), w.Fleet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := NewEndurance(t.Context(), w, binary, *flowsUnderWay, say)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(e.Close)
+	e.Every = *every
+	began := time.Now()
+	if err := e.Populate(t.Context(), *population); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d Applications are there after %s", *population, time.Since(began).Round(time.Second))
+	if err := e.Refer(t.Context(), churned); err != nil {
+		t.Fatal(err)
+	}
+	played := map[string]int{}
+	samples, err := e.Run(t.Context(), *rate, time.Now().Add(*enduring), func(c Churned) {
+		if played[c.Flow]++; c.Err != nil {
+			e.Say("FAILED %v", c.Err)
+			t.Errorf("FAILED %v", c.Err)
+		}
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	t.Logf("played in %s: %v", *enduring, played)
+	for name, counts := range e.Traffic() {
+		t.Logf("%s: %v", name, counts)
+	}
+	judge(t, samples)
+}
+
+// judge fails where something has grown by more than its bound.
+func judge(t *testing.T, samples []Sample) {
+	t.Helper()
+	for _, s := range samples {
+		t.Log(s.String())
+	}
+	growths, err := Growths(samples, *warmUp, leader, standby)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, g := range growths {
+		t.Log(g.String())
+		if g.Exceeds() {
+			t.Errorf("GREW %s", g.String())
+		}
+	}
+	if err := Explained(samples, *warmUp); err != nil {
+		t.Error(err)
+	}
+	last := samples[len(samples)-1].Values
+	most := slices.MaxFunc(samples, func(a, b Sample) int { return int(a.Values[storeUsed]*1024 - b.Values[storeUsed]*1024) })
+	t.Logf("etcd: %.1f MiB are used of %.1f MiB, at most %.1f were", last[storeUsed], last[storeFile], most.Values[storeUsed])
+}
