@@ -133,7 +133,7 @@ var _ = Describe("A hub and a cluster with an app-of-apps of one name", func() {
 		Expect(err).NotTo(HaveOccurred())
 
 		patchHub(ctx, name, annotationPatch(apis.AnnotationPaused, "true")) // the work is an earlier version's for a while
-		expectCondition(ctx, name, apis.ConditionPausedWarning, "")
+		expectCondition(ctx, name, apis.ConditionPausedWarning, apis.AnnotationPaused)
 		Eventually(ctx, func(ctx context.Context) error {
 			w, err := read(hub, workOf(app))(ctx)
 			if err != nil {
