@@ -123,6 +123,7 @@ var _ = Describe("The report of an ApplicationSet", Ordered, usesRights, func() 
 		show(ctx, "with an error", "describe", "multiclusterapplicationsetreports", set)
 
 		grant(ctx)
+		expectAllowed(ctx, cluster["cluster2"], "argocd-application-controller", "create", "apps", "deployments")
 		Expect(f.Cluster("cluster3").StartProcess(ctx, "kwok")).To(Succeed())
 		started = true
 		// The cluster's own Argo CD does not try a failed revision again by itself: the user syncs there.
