@@ -223,9 +223,11 @@ func namespaceOn(ctx context.Context, c client.Client, name string) {
 	Expect(client.IgnoreAlreadyExists(c.Create(ctx, ns))).To(Succeed())
 }
 
-// hardRefresh asks a cluster's own Argo CD to fetch and compare again, as its users would.
+// hardRefresh asks a cluster's own Argo CD to fetch and compare again, as its users would, once it has answered whoever asked
+// before: its answer takes the annotation off, though it may have fetched before this was asked.
 func hardRefresh(ctx context.Context, on, name string) {
 	GinkgoHelper()
+	Eventually(ctx, read(cluster[on], named(name))).Should(HaveField("Refresh()", BeEmpty()))
 	patch := fmt.Sprintf(`{"metadata":{"annotations":{%q:"hard"}}}`, apis.AnnotationRefresh)
 	Expect(cluster[on].Patch(ctx, named(name), client.RawPatch("application/merge-patch+json", []byte(patch)))).To(Succeed())
 }
