@@ -62,10 +62,14 @@ var _ = Describe("A work of an older controller with its Namespace and AppProjec
 	rewritten := func(ctx context.Context, app *argocd.Application) {
 		GinkgoHelper()
 		older := fixture.OlderWork(app, false)
-		w, err := read(hub, workOf(app))(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		w.Labels, w.Annotations, w.Spec = older.Labels, older.Annotations, older.Spec
-		Expect(hub.Update(ctx, w)).To(Succeed())
+		w := workOf(app)
+		Eventually(ctx, func(ctx context.Context) error { // the agent may write its status at any time
+			if err := hub.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {
+				return err
+			}
+			w.Labels, w.Annotations, w.Spec = older.Labels, older.Annotations, older.Spec
+			return hub.Update(ctx, w)
+		}).Should(Succeed())
 		applied(ctx, w)
 	}
 
