@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/e2e/fleet"
@@ -36,6 +37,14 @@ func manageHub(ctx context.Context, name string) {
 	})
 
 	workAgent(ctx, name, f.Hub.Kubeconfig(), func(b *fixture.ClusterBuilder) { b.Label(apis.LabelLocalCluster, "true") })
+	// What the agent has applied has its finalizer: without the agent neither that nor its CRD would ever go.
+	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has its own
+		Eventually(ctx, func(ctx context.Context) ([]workv1.AppliedManifestWork, error) {
+			list := &workv1.AppliedManifestWorkList{}
+			err := hub.List(ctx, list)
+			return list.Items, err
+		}).Should(BeEmpty())
+	})
 }
 
 // workAgent makes a control plane a managed cluster of that name, with a work agent of its own, until the spec ends.
