@@ -120,7 +120,10 @@ var _ = Describe("Push beside pull", Serial, func() {
 			Namespace: argocdNamespace, Name: "cluster1-secret", Labels: map[string]string{apis.LabelSecretType: apis.SecretTypeCluster, "name": "cluster1"},
 		}, StringData: map[string]string{"name": "cluster1", "server": string(s.Data["server"])}}
 		Expect(hub.Create(ctx, hand)).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(hub.Delete(ctx, hand))).To(Succeed()) })
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(client.IgnoreNotFound(hub.Delete(ctx, hand))).To(Succeed())
+			Eventually(ctx, read(hub, secretOf("cluster1"))).ShouldNot(BeNil()) // the next spec has its clusters again
+		})
 		by(ctx) // now the one that was made by hand is the only one
 		Eventually(ctx, read(hub, clusters())).Should(And(
 			says(apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "cluster1 by cluster1-secret"),
