@@ -53,12 +53,10 @@ var _ = Describe("The hub's argocd-server, with a way to a cluster of which the 
 	one := func(ctx context.Context, kind string) treeNode {
 		GinkgoHelper()
 		var found []treeNode
-		Eventually(ctx, nodes(kind)).Should(And(HaveLen(1), HaveEach(HaveField("ParentRefs", HaveLen(1)))), kind)
-		Eventually(ctx, func(ctx context.Context) (err error) {
+		Eventually(ctx, func(ctx context.Context) (_ []treeNode, err error) {
 			found, err = nodes(kind)(ctx)
-			return err
-		}).Should(Succeed())
-		Expect(found).To(HaveLen(1))
+			return found, err
+		}).Should(And(HaveLen(1), HaveEach(HaveField("ParentRefs", HaveLen(1)))), kind)
 		return found[0]
 	}
 	reported := func(ctx context.Context) ([]v1alpha1.TreeNode, error) {

@@ -335,7 +335,8 @@ var _ = Describe("kubectl towline why tells", Ordered, ContinueOnFailure, func()
 		rejected := &workv1.ManifestWork{}
 		rejected.Namespace, rejected.Name = "cluster1", "why-workrejected-probe"
 		rejected.Spec.Workload.Manifests = []workv1.Manifest{}
-		Eventually(ctx, func(ctx context.Context) error { return hub.Create(ctx, rejected.DeepCopy(), client.DryRunAll) }).ShouldNot(Succeed())
+		Eventually(ctx, func(ctx context.Context) error { return hub.Create(ctx, rejected.DeepCopy(), client.DryRunAll) }).
+			Should(MatchError(ContainSubstring("somebody does not like it")))
 
 		for reason, a := range askedFor() {
 			b := fixture.Application("why-" + strings.ToLower(reason)).Cluster("cluster1").Spec(spec("guestbook", "why"))
