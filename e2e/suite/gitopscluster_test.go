@@ -93,13 +93,23 @@ func chooseAllBut(ctx context.Context, cluster string) {
 
 // withoutApplicationSet deletes an ApplicationSet when the spec ends, and waits for its Applications.
 func withoutApplicationSet(name string, apps ...string) {
-	DeferCleanup(func(ctx SpecContext) {
-		_, err := f.Hub.Kubectl(ctx, "delete", "applicationset", "--namespace", argocdNamespace, name, "--wait=false", "--ignore-not-found")
-		Expect(err).NotTo(HaveOccurred())
-		for _, app := range apps {
-			Eventually(ctx, read(hub, named(app))).Should(BeNil())
-		}
-	})
+	DeferCleanup(deleteApplicationSet, name, apps)
+}
+
+// deleteApplicationSet deletes an ApplicationSet, if it is there, and waits until these Applications are gone.
+func deleteApplicationSet(ctx context.Context, name string, apps []string) {
+	GinkgoHelper()
+	_, err := f.Hub.Kubectl(ctx, "delete", "applicationset", "--namespace", argocdNamespace, name, "--wait=false", "--ignore-not-found")
+	Expect(err).NotTo(HaveOccurred())
+	for _, app := range apps {
+		Eventually(ctx, read(hub, named(app))).Should(BeNil())
+	}
+}
+
+// withoutGuestbook deletes the ApplicationSet of example/guestbook-app-set.yaml, with its Applications.
+func withoutGuestbook(ctx context.Context) {
+	GinkgoHelper()
+	deleteApplicationSet(ctx, "guestbook-app-set", []string{"cluster1-guestbook-app", "cluster2-guestbook-app", "cluster3-guestbook-app"})
 }
 
 var _ = Describe("A GitOpsCluster", usesRights, func() {
@@ -133,7 +143,7 @@ var _ = Describe("A GitOpsCluster", usesRights, func() {
 		drift(ctx, "secret", secretOf("cluster3").Name, unlabelled, `{.metadata.labels.argocd\.argoproj\.io/secret-type}`, "cluster")
 
 		began = time.Now()
-		withoutApplicationSet("guestbook-app-set", "cluster1-guestbook-app", "cluster2-guestbook-app", "cluster3-guestbook-app")
+		DeferCleanup(withoutGuestbook)
 		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "example/guestbook-app-set.yaml")).To(Succeed())
 		for _, c := range f.Clusters() {
 			expectHealthy(ctx, c.Name()+"-guestbook-app")

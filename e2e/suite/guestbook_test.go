@@ -22,13 +22,7 @@ var _ = Describe("An ApplicationSet on the hub", Ordered, usesRights, func() {
 		"cluster1": "cluster1-guestbook-app", "cluster2": "cluster2-guestbook-app", "cluster3": "cluster3-guestbook-app",
 	}
 
-	AfterAll(func(ctx SpecContext) {
-		_, err := f.Hub.Kubectl(ctx, "delete", "applicationset", "--namespace", argocdNamespace, "--all", "--wait=false")
-		Expect(err).NotTo(HaveOccurred())
-		for _, name := range apps {
-			Eventually(ctx, read(hub, named(name))).Should(BeNil())
-		}
-	})
+	AfterAll(func(ctx SpecContext) { withoutGuestbook(ctx) })
 
 	It("becomes a healthy app on every cluster, and the hub says so", func(ctx SpecContext) {
 		began := time.Now()

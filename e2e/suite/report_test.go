@@ -77,12 +77,8 @@ var _ = Describe("The report of an ApplicationSet", Ordered, usesRights, func() 
 	AfterAll(func(ctx SpecContext) {
 		// The last spec cuts the cluster off; what a spec defers would come after this.
 		Expect(f.Cluster("cluster1").StartAgent(ctx)).To(Succeed())
-		_, err := f.Hub.Kubectl(ctx, "delete", "applicationset", "--namespace", argocdNamespace, "--all", "--wait=false")
-		Expect(err).NotTo(HaveOccurred())
+		withoutGuestbook(ctx)
 		Eventually(ctx, read(hub, reportOf(set))).Should(BeNil())
-		for _, on := range []string{"cluster1", "cluster2", "cluster3"} {
-			Eventually(ctx, read(hub, named(on+"-guestbook-app"))).Should(BeNil())
-		}
 	})
 
 	It("shows Healthy, a SyncError and Progressing side by side, and turns green when they are mended", func(ctx SpecContext) {

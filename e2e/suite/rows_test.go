@@ -136,11 +136,7 @@ var _ = Describe("The seed's ApplicationSet, broken on one cluster", Ordered, Se
 			_, err := f.Git.Commit(ctx, fleet.AppsRepo, map[string]string{file: manifest}, "Take it back")
 			Expect(err).NotTo(HaveOccurred())
 		}
-		_, err := f.Hub.Kubectl(ctx, "delete", "applicationset", "--namespace", argocdNamespace, "--all", "--wait=false")
-		Expect(err).NotTo(HaveOccurred())
-		for _, c := range f.Clusters() {
-			Eventually(ctx, read(hub, named(c.Name()+"-guestbook-app"))).Should(BeNil())
-		}
+		withoutGuestbook(ctx)
 	})
 
 	// refused breaks the ApplicationSet by an image that a cluster refuses, and mends it after check.
