@@ -25,10 +25,7 @@ var _ = Describe("A hub in trouble", Serial, long, func() {
 	It("whose etcd is full gets few requests, and delivers again by itself when there is room", func(ctx SpecContext) {
 		app := standalone(ctx, "no-room", "cluster1")
 		expectAtRest(ctx, app.Name)
-		others := workingWithHub(ctx)
-		for _, p := range others {
-			Expect(p.plane.StopProcess(ctx, p.name)).To(Succeed())
-		}
+		start := stopWorkingWithHub(ctx)
 		outOfSpace(ctx, "ACTIVATE")
 		refused := hub.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: "no-room"}})
 		Expect(refused).To(MatchError(ContainSubstring("database space exceeded")))
@@ -38,9 +35,7 @@ var _ = Describe("A hub in trouble", Serial, long, func() {
 		Expect(tow.Restart(ctx)).To(Succeed()) // as its kubelet does
 		expectCalm(ctx, 20*time.Second)
 		outOfSpace(ctx, "DEACTIVATE")
-		for _, p := range others {
-			Expect(p.plane.StartProcess(ctx, p.name)).To(Succeed())
-		}
+		start(ctx)
 		began = time.Now()
 		patchHub(ctx, app.Name, annotationPatch("note", "room"))
 		Eventually(ctx, read(cluster["cluster1"], named(app.Name))).Should(HaveField("Annotations", HaveKeyWithValue("note", "room")))
@@ -73,13 +68,7 @@ var _ = Describe("A hub in trouble", Serial, long, func() {
 		const crd = "multiclusterapplicationsetreports." + apis.Group
 		const set = "guestbook-app-set"
 		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "example/guestbook-app-set.yaml")).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) {
-			_, err := f.Hub.Kubectl(ctx, "delete", "applicationset", "--namespace", argocdNamespace, set, "--wait=false")
-			Expect(err).NotTo(HaveOccurred())
-			for _, on := range []string{"cluster1", "cluster2", "cluster3"} {
-				Eventually(ctx, read(hub, named(on+"-guestbook-app"))).Should(BeNil())
-			}
-		})
+		DeferCleanup(withoutGuestbook)
 		report, healthy := reportOf(set), HaveField("Statuses.Summary.Healthy", "3")
 		Eventually(ctx, read(hub, report)).Should(And(Not(BeNil()), healthy))
 		kept := raw("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", crd)

@@ -19,15 +19,8 @@ import (
 // two good minutes. The specs that come next would wait for OCM's agents and controllers, longer with each outage.
 func outage(ctx context.Context, meanwhile func(etcd string)) (back time.Time) {
 	GinkgoHelper()
-	others := workingWithHub(ctx)
-	for _, p := range others {
-		Expect(p.plane.StopProcess(ctx, p.name)).To(Succeed())
-	}
-	defer func() {
-		for _, p := range others {
-			Expect(p.plane.StartProcess(ctx, p.name)).To(Succeed())
-		}
-	}()
+	start := stopWorkingWithHub(ctx)
+	defer start(ctx)
 	Expect(f.Hub.StopAPIServer(ctx)).To(Succeed())
 	Expect(f.Hub.StopProcess(ctx, "etcd")).To(Succeed())
 	defer func() {
@@ -42,6 +35,21 @@ func outage(ctx context.Context, meanwhile func(etcd string)) (back time.Time) {
 type process struct {
 	plane *fleet.ControlPlane
 	name  string
+}
+
+// stopWorkingWithHub stops them, and gives a function that starts them again.
+func stopWorkingWithHub(ctx context.Context) (start func(context.Context)) {
+	GinkgoHelper()
+	stopped := workingWithHub(ctx)
+	for _, p := range stopped {
+		Expect(p.plane.StopProcess(ctx, p.name)).To(Succeed())
+	}
+	return func(ctx context.Context) {
+		GinkgoHelper()
+		for _, p := range stopped {
+			Expect(p.plane.StartProcess(ctx, p.name)).To(Succeed())
+		}
+	}
 }
 
 // workingWithHub are the processes that run and are clients of the hub: its own controllers, and the clusters' agents.
