@@ -38,7 +38,7 @@ func manageHub(ctx context.Context, name string) {
 
 	workAgent(ctx, name, f.Hub.Kubeconfig(), func(b *fixture.ClusterBuilder) { b.Label(apis.LabelLocalCluster, "true") })
 	// What the agent has applied has its finalizer: without the agent neither that nor its CRD would ever go.
-	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has its own
+	DeferCleanup(func(ctx SpecContext) {
 		Eventually(ctx, func(ctx context.Context) ([]workv1.AppliedManifestWork, error) {
 			list := &workv1.AppliedManifestWorkList{}
 			err := hub.List(ctx, list)
