@@ -365,11 +365,13 @@ func TestRestartWritesNothing(t *testing.T) {
 		create(t, app)
 		report(t, app, feedbackOf(app).Healthy("abc"))
 		expectHealth(t, app, "Healthy")
+		expectSettled(t, app) // its work is written once more when the hub shows the first comparison
 		apps = append(apps, app)
 	}
 	blocked := application(t, c).NoAnnotation(apis.AnnotationSkipReconcile).Obj()
 	create(t, blocked)
 	expectProblem(t, blocked, apis.ReasonSkipReconcileMissing, "")
+	settled(t)
 	first.stop()
 
 	second := start(t)
