@@ -23,6 +23,16 @@ func debianProgram(name, pkg string, folders ...string) (string, error) {
 	return "", fmt.Errorf("there is no %s here: install Debian's package %s", name, pkg)
 }
 
+// configFile writes a configuration into a folder of the plane, and gives the path of the file.
+func (p *plane) configFile(folder, name, config string) (string, error) {
+	dir, err := p.dir(folder)
+	if err != nil {
+		return "", err
+	}
+	file := filepath.Join(dir, name)
+	return file, os.WriteFile(file, []byte(config), 0o600)
+}
+
 // unprivileged gives the command line by which a program runs that refuses to run as root. Where this process is root,
 // the program is in a user namespace in which root's files are nobody's: it has root's files and no rights of root.
 // It keeps the process number, so it ends as any other.

@@ -155,12 +155,7 @@ func (p *plane) maestroURL() string {
 
 // brokerConfig writes how one side reaches the broker: Maestro for all clusters, "+", or the agent of one.
 func (p *plane) brokerConfig(who, cluster string) (string, error) {
-	dir, err := p.dir("broker")
-	if err != nil {
-		return "", err
-	}
-	file := filepath.Join(dir, who+".yaml")
-	return file, os.WriteFile(file, []byte(brokerFile(p.address("mosquitto"), cluster)), 0o600)
+	return p.configFile("broker", who+".yaml", brokerFile(p.address("mosquitto"), cluster))
 }
 
 // brokerFile says how one side reaches the broker at an address.

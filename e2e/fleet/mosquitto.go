@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"os"
-	"path/filepath"
 )
 
 // startMosquitto runs the MQTT broker between Maestro and the work agents. It keeps nothing over a restart.
@@ -24,15 +22,10 @@ func (p *plane) startMosquitto(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	dir, err := p.dir("mosquitto")
-	if err != nil {
-		return err
-	}
 	// Started by root it would become a user who may not be able to read this folder; "user" is for that case alone.
 	// By default it keeps 1,000 messages for a client that is slower than the others, and drops the next without a word.
-	config := fmt.Sprintf("listener %s %s\nallow_anonymous true\npersistence false\nuser root\nlog_dest stderr\nmax_queued_messages 0\n", port, host)
-	file := filepath.Join(dir, "mosquitto.conf")
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+	file, err := p.configFile("mosquitto", "mosquitto.conf", fmt.Sprintf("listener %s %s\nallow_anonymous true\npersistence false\nuser root\nlog_dest stderr\nmax_queued_messages 0\n", port, host))
+	if err != nil {
 		return err
 	}
 	env, err := p.environment("mosquitto")

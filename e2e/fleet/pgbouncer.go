@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"os"
-	"path/filepath"
 	"syscall"
 )
 
@@ -24,11 +22,7 @@ func (p *plane) startPgBouncer(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	dir, err := p.dir("pgbouncer")
-	if err != nil {
-		return err
-	}
-	config := fmt.Sprintf(`[databases]
+	file, err := p.configFile("pgbouncer", "pgbouncer.ini", fmt.Sprintf(`[databases]
 %[1]s = host=%[2]s port=%[3]s dbname=%[1]s user=%[4]s
 [pgbouncer]
 listen_addr = %[2]s
@@ -42,9 +36,8 @@ ignore_startup_parameters = extra_float_digits
 log_connections = 0
 log_disconnections = 0
 `, postgresDatabase, host, port, postgresUser, portOf(address[0]), maestroConnections+20,
-		max(1, p.opts.MaestroServers)*maestroConnections+20)
-	file := filepath.Join(dir, "pgbouncer.ini")
-	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		max(1, p.opts.MaestroServers)*maestroConnections+20))
+	if err != nil {
 		return err
 	}
 	env, err := p.environment("pgbouncer")
