@@ -1,0 +1,153 @@
+package maestro
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"math/big"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/connectivity"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/peer"
+	"google.golang.org/protobuf/types/known/emptypb"
+	certutil "k8s.io/client-go/util/cert"
+	"k8s.io/client-go/util/keyutil"
+	workv1 "open-cluster-management.io/api/work/v1"
+	pb "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/options/grpc/protobuf/v1"
+	cetypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/bundle"
+)
+
+// authority signs certificates.
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	return &authority{must(certutil.NewSelfSignedCACert(certutil.Config{CommonName: "ca"}, key))(t), key}
+}
+
+// write puts a certificate of a user and its key into a folder, and the authority's beside them.
+func (a *authority) write(t *testing.T, dir, user string) {
+	t.Helper()
+	key := must(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: user}, NotAfter: time.Now().Add(time.Hour),
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
+	der := must(x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key))(t)
+	cert := must(certutil.EncodeCertificates(must(x509.ParseCertificate(der))(t)))(t)
+	for name, data := range map[string][]byte{
+		"tls.crt": cert, "tls.key": must(keyutil.MarshalPrivateKeyToPEM(key))(t), "ca.crt": must(certutil.EncodeCertificates(a.cert))(t),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// users is a server of Maestro's API that tells by whose certificate it was asked.
+type users struct {
+	pb.UnimplementedCloudEventServiceServer
+
+	asked chan string
+}
+
+func (u *users) Publish(ctx context.Context, _ *pb.PublishRequest) (*emptypb.Empty, error) {
+	from, _ := peer.FromContext(ctx)
+	info, _ := from.AuthInfo.(credentials.TLSInfo)
+	u.asked <- info.State.VerifiedChains[0][0].Subject.CommonName
+	return &emptypb.Empty{}, nil
+}
+
+// serve serves at an address. It gives the address that it took, and the function that ends it and its connections.
+func (a *authority) serve(t *testing.T, address string, u *users) (string, func()) {
+	t.Helper()
+	dir := t.TempDir()
+	a.write(t, dir, "maestro")
+	cert := must(tls.LoadX509KeyPair(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key")))(t)
+	pool := x509.NewCertPool()
+	pool.AddCert(a.cert)
+	server := grpc.NewServer(grpc.Creds(credentials.NewTLS(&tls.Config{
+		Certificates: []tls.Certificate{cert}, ClientAuth: tls.RequireAndVerifyClientCert, ClientCAs: pool, MinVersion: tls.VersionTLS13,
+	})))
+	pb.RegisterCloudEventServiceServer(server, u)
+	listener := must(new(net.ListenConfig).Listen(t.Context(), "tcp", address))(t)
+	go func() { _ = server.Serve(listener) }() // until it is stopped
+	stop := func() {
+		server.Stop()
+		_ = listener.Close() // for a server that has not begun; otherwise it is closed
+	}
+	t.Cleanup(stop)
+	return listener.Addr().String(), stop
+}
+
+// TestCertificates: a certificate is read again for each connection, and neither side speaks to one of another authority.
+func TestCertificates(t *testing.T) {
+	ours, others := newAuthority(t), newAuthority(t)
+	maestro := &users{asked: make(chan string, 10)}
+	address, stop := ours.serve(t, "127.0.0.1:0", maestro)
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	ours.write(t, dir, "first")
+	client := must(New(Options{
+		URL: "https://" + address, GRPC: address, Source: "towline", CAFile: file("ca.crt"), CertFile: file("tls.crt"), KeyFile: file("tls.key"),
+	}))(t)
+	defer client.Close()
+	again := func() {
+		stop()
+		client.conn.WaitForStateChange(t.Context(), connectivity.Ready) // at once where it is not connected
+		_, stop = ours.serve(t, address, maestro)
+	}
+	event := must(bundle.Event("towline", cetypes.CreateRequestAction, bundle.New(&workv1.ManifestWork{}, time.Now())))(t)
+
+	for _, user := range []string{"first", "second"} {
+		ours.write(t, dir, user)
+		again()
+		if err := client.Publish(t.Context(), event); err != nil {
+			t.Fatal(err)
+		}
+		if asked := <-maestro.asked; asked != user {
+			t.Errorf("Maestro was asked by %q: the files are of %q", asked, user)
+		}
+	}
+
+	others.write(t, dir, "third")
+	again()
+	if err := client.Publish(t.Context(), event); err == nil || !Unreachable(err) {
+		t.Errorf("a certificate of another authority: %v", err)
+	}
+	stranger := must(New(Options{URL: "https://" + address, GRPC: address, Source: "towline", CAFile: file("ca.crt")}))(t)
+	defer stranger.Close()
+	if err := stranger.Publish(t.Context(), event); err == nil || !strings.Contains(err.Error(), "certificate signed by unknown authority") {
+		t.Errorf("Maestro with a certificate of another authority: %v", err)
+	}
+	if len(maestro.asked) > 0 {
+		t.Error("Maestro was asked nevertheless")
+	}
+}
+
+func must[T any](value T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return value
+	}
+}
