@@ -223,8 +223,9 @@ func (c *Client) Get(ctx context.Context, id string) (*bundle.Bundle, error) {
 // more than a millisecond for each bundle.
 var borders = []string{"", "4", "8", "c", ""}
 
-// List gives all bundles of the source to each, one at a time, or those that have changed since a time by Maestro's clock. They are not of one moment: a bundle that changes meanwhile is given as
-// it was or as it is, and one that is made or removed meanwhile may be missing. skipped is told of what is no work.
+// List gives all bundles of the source to each, one at a time, or those that have changed since a time by Maestro's clock. They are not
+// of one moment: a bundle that changes meanwhile is given as it was or as it is, and one that is made or removed meanwhile may be missing.
+// skipped is told of what is no work.
 func (c *Client) List(ctx context.Context, since time.Time, each func(*bundle.Bundle), skipped func(error)) error {
 	search := "source = '" + c.Source + "'"
 	if !since.IsZero() {
