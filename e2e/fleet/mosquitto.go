@@ -24,7 +24,8 @@ func (p *plane) startMosquitto(ctx context.Context) error {
 	}
 	// Started by root it would become a user who may not be able to read this folder; "user" is for that case alone.
 	// By default it keeps 1,000 messages for a client that is slower than the others, and drops the next without a word.
-	file, err := p.configFile("mosquitto", "mosquitto.conf", fmt.Sprintf("listener %s %s\nallow_anonymous true\npersistence false\nuser root\nlog_dest stderr\nmax_queued_messages 0\n", port, host))
+	file, err := p.configFile("mosquitto", "mosquitto.conf",
+		fmt.Sprintf("listener %s %s\nallow_anonymous true\npersistence false\nuser root\nlog_dest stderr\nmax_queued_messages 0\n", port, host))
 	if err != nil {
 		return err
 	}
