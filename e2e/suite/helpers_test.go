@@ -168,7 +168,7 @@ func expectCondition(ctx context.Context, name, conditionType, says string) {
 	GinkgoHelper()
 	Eventually(ctx, func(ctx context.Context) (string, error) {
 		return conditionMessage(ctx, name, conditionType)
-	}).Should(ContainSubstring(says))
+	}).Should(And(Not(BeEmpty()), ContainSubstring(says)))
 }
 
 // expectNoCondition waits until the hub Application does not have that condition.
