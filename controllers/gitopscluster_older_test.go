@@ -184,9 +184,9 @@ func TestGitOpsClusterThatChangesMeanwhile(t *testing.T) {
 		Labels:      map[string]string{apis.LabelSecretType: apis.SecretTypeCluster, apis.LabelImported: "true", apis.LabelClusterName: c.Name},
 	}, StringData: map[string]string{"name": c.Name}}
 	create(t, stray)
-	noted := make(chan struct{})
+	noted, same := make(chan struct{}), g.DeepCopy() // the test writes to its own meanwhile
 	once := sync.OnceFunc(func() {
-		edit(t, g, func(g *v1beta1.GitOpsCluster) { g.Annotations[apis.AnnotationArgoNamespaces] += "," + third })
+		edit(t, same, func(g *v1beta1.GitOpsCluster) { g.Annotations[apis.AnnotationArgoNamespaces] += "," + third })
 		close(noted)
 	})
 	tow.writes.race(func(method, path string) {
