@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+
+	"github.com/towline-io/towline/e2e/scrape"
 )
 
 // profileSeconds is how much of a phase a CPU profile covers.
@@ -58,22 +60,15 @@ func (b *Bench) profileHeap(ctx context.Context, name string) error {
 func (b *Bench) download(ctx context.Context, client *http.Client, url, name string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*profileSeconds*time.Second)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	body, err := scrape.Open(ctx, client, url)
 	if err != nil {
-		return err
+		return fmt.Errorf("profile: %w", err)
 	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return fmt.Errorf("profile %s: %s", url, resp.Status)
-	}
+	defer body.Close()
 	file, err := os.Create(filepath.Join(b.Profiles, name))
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(file, resp.Body)
+	_, err = io.Copy(file, body)
 	return errors.Join(err, file.Close())
 }

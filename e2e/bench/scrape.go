@@ -1,58 +1,16 @@
 package bench
 
 import (
-	"context"
-	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 
 	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
+
+	"github.com/towline-io/towline/e2e/scrape"
 )
 
-// families are the metrics of a process at one moment.
-type families map[string]*dto.MetricFamily
-
-// scrape reads the metrics of a process.
-func scrape(ctx context.Context, client *http.Client, url string) (families, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := client.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s: %s", url, resp.Status)
-	}
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	return parser.TextToMetricFamilies(resp.Body)
-}
-
-// sum adds up a metric over all its labels; 0 when there is none.
-func (f families) sum(name string) float64 {
-	var total float64
-	for _, m := range f[name].GetMetric() {
-		total += valueOf(m)
-	}
-	return total
-}
-
-func valueOf(m *dto.Metric) float64 {
-	switch {
-	case m.Counter != nil:
-		return m.GetCounter().GetValue()
-	case m.Gauge != nil:
-		return m.GetGauge().GetValue()
-	case m.Histogram != nil:
-		return m.GetHistogram().GetSampleSum()
-	}
-	return m.GetUntyped().GetValue()
-}
+// families are the metrics of an API server at one moment.
+type families struct{ scrape.Families }
 
 func labelsOf(m *dto.Metric) map[string]string {
 	out := make(map[string]string, len(m.GetLabel()))
@@ -75,7 +33,7 @@ var ofHub = []string{
 // the object had changed since it was read, are counted once more as such.
 func (f families) requests() counts {
 	out := counts{}
-	for _, m := range f["apiserver_request_total"].GetMetric() {
+	for _, m := range f.Families["apiserver_request_total"].GetMetric() {
 		l := labelsOf(m)
 		if !slices.Contains(ofHub, l["group"]) || l["verb"] == "WATCH" {
 			continue
@@ -84,9 +42,9 @@ func (f families) requests() counts {
 		if l["subresource"] != "" {
 			what += "/" + l["subresource"]
 		}
-		out[l["verb"]+" "+what] += valueOf(m)
+		out[l["verb"]+" "+what] += scrape.Value(m)
 		if l["code"] == "409" {
-			out[conflict+" "+what] += valueOf(m)
+			out[conflict+" "+what] += scrape.Value(m)
 		}
 	}
 	return out
@@ -95,9 +53,9 @@ func (f families) requests() counts {
 // written are the bytes of all bodies that the API server has been sent.
 func (f families) written() counts {
 	out := counts{}
-	for _, m := range f["apiserver_request_body_size_bytes"].GetMetric() {
+	for _, m := range f.Families["apiserver_request_body_size_bytes"].GetMetric() {
 		if l := labelsOf(m); slices.Contains(ofHub, l["group"]) {
-			out[strings.ToUpper(l["verb"])+" "+l["resource"]] += valueOf(m)
+			out[strings.ToUpper(l["verb"])+" "+l["resource"]] += scrape.Value(m)
 		}
 	}
 	return out

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/towline-io/towline/e2e/scrape"
 )
 
 // snapshot is what can be read of the processes at one moment.
@@ -26,23 +28,23 @@ type snapshot struct {
 }
 
 func (b *Bench) snapshot(ctx context.Context) (*snapshot, error) {
-	hub, err := scrape(ctx, b.hub, b.fleet.Hub.Server()+"/metrics")
+	hub, err := scrape.Metrics(ctx, b.hub, b.fleet.Hub.Server()+"/metrics")
 	if err != nil {
 		return nil, err
 	}
-	requests, written := hub.requests(), hub.written()
+	requests, written := families{hub}.requests(), families{hub}.written()
 	if b.maestro != nil {
 		// What the hub's API server passes on, it does not count.
-		works, err := scrape(ctx, b.maestro.client, b.maestro.url+"/metrics")
+		works, err := scrape.Metrics(ctx, b.maestro.client, b.maestro.url+"/metrics")
 		if err != nil {
 			return nil, err
 		}
-		requests.add(works.requests())
-		written.add(works.written())
+		requests.add(families{works}.requests())
+		written.add(families{works}.written())
 	}
 	s := &snapshot{
 		at: time.Now(), requests: requests, written: written, cpu: map[string]float64{}, memory: map[string]float64{},
-		storage: hub.sum("apiserver_storage_size_bytes"),
+		storage: hub.Sum("apiserver_storage_size_bytes"),
 	}
 	pids, err := b.pids(ctx)
 	if err != nil {
@@ -88,8 +90,8 @@ func (b *Bench) pids(ctx context.Context) (map[string]int, error) {
 }
 
 // metrics are Towline's own.
-func (b *Bench) metrics(ctx context.Context) (families, error) {
-	return scrape(ctx, http.DefaultClient, strings.Replace(b.towline.Metrics, "https", "http", 1)+"/metrics")
+func (b *Bench) metrics(ctx context.Context) (scrape.Families, error) {
+	return scrape.Metrics(ctx, http.DefaultClient, b.towline.Metrics+"/metrics")
 }
 
 // busy is what must stand still for Towline to have nothing to do.
@@ -106,8 +108,8 @@ func (b *Bench) settle(ctx context.Context) error {
 			return false, err
 		}
 		now := busy{
-			depth: m.sum("workqueue_depth"), active: m.sum("controller_runtime_active_workers"),
-			reconciles: m.sum("controller_runtime_reconcile_total"),
+			depth: m.Sum("workqueue_depth"), active: m.Sum("controller_runtime_active_workers"),
+			reconciles: m.Sum("controller_runtime_reconcile_total"),
 		}
 		if now != last || now.depth > 0 || now.active > 0 {
 			last, since = now, time.Now()

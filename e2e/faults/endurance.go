@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -75,15 +74,10 @@ func (e *Endurance) patient(ctx context.Context, a *actor, do Step) error {
 // how each change and each flow has ended.
 func (e *Endurance) Run(ctx context.Context, rate float64, until time.Time, tell func(Churned)) (samples []Sample, err error) {
 	over := make(chan struct{})
-	var mu sync.Mutex
-	told := func(c Churned) {
-		mu.Lock()
-		defer mu.Unlock()
-		tell(c)
-	}
+	tell = oneAtATime(tell)
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return e.churnAll(ctx, over, told) })
-	group.Go(func() error { return e.changeAll(ctx, rate, over, told) })
+	group.Go(func() error { return e.churnAll(ctx, over, tell) })
+	group.Go(func() error { return e.changeAll(ctx, rate, over, tell) })
 	group.Go(func() error {
 		defer close(over)
 		samples, err = e.sample(ctx, until)

@@ -7,7 +7,6 @@ import (
 	"math/rand"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
@@ -49,21 +48,11 @@ const (
 	between = 4 * time.Second
 )
 
-// A process is a replica's, and starts again as often as it is told.
-type process interface {
-	PID() int
-	Kill() error
-	Stop()
-	Exited() <-chan struct{}
-	Restart(ctx context.Context) error
-}
-
 // A replica is one of Towline's, and its own way to the hub's API server.
 type replica struct {
-	process
+	*towline.Towline
 
-	towline *towline.Towline
-	proxy   *Proxy
+	proxy *Proxy
 }
 
 // Failover runs two replicas of Towline, and stops the one that leads.
@@ -103,7 +92,7 @@ func NewFailover(ctx context.Context, w *World, o towline.Options, parallel int,
 			f.Close()
 			return nil, err
 		}
-		f.replicas[name] = &replica{t, t, p}
+		f.replicas[name] = &replica{t, p}
 	}
 	return f, nil
 }
@@ -206,7 +195,7 @@ type Churned struct {
 func (f *Failover) Run(ctx context.Context, endings []Ending, random *rand.Rand, tell func(Churned)) ([]Takeover, error) {
 	over := make(chan struct{})
 	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return f.churnAll(ctx, over, tell) })
+	group.Go(func() error { return f.churnAll(ctx, over, oneAtATime(tell)) })
 	var measured []Takeover
 	group.Go(func() error {
 		defer close(over)
@@ -233,10 +222,9 @@ func (f *Failover) Run(ctx context.Context, endings []Ending, random *rand.Rand,
 	return measured, err
 }
 
-// churnAll plays flows, some at a time, until it is over.
+// churnAll plays flows, some at a time, until it is over. tell may be called by several at a time.
 func (f *Failover) churnAll(ctx context.Context, over <-chan struct{}, tell func(Churned)) error {
 	group, ctx := errgroup.WithContext(ctx)
-	var mu sync.Mutex
 	for worker := range f.Parallel {
 		group.Go(func() error {
 			for n := 0; ; n++ {
@@ -245,10 +233,7 @@ func (f *Failover) churnAll(ctx context.Context, over <-chan struct{}, tell func
 					return ctx.Err()
 				default:
 				}
-				result := f.churn(ctx, churned[(worker+n)%len(churned)], fmt.Sprint(worker, "/", n))
-				mu.Lock()
-				tell(result)
-				mu.Unlock()
+				tell(f.churn(ctx, churned[(worker+n)%len(churned)], fmt.Sprint(worker, "/", n)))
 			}
 		})
 	}

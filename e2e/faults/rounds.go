@@ -23,12 +23,7 @@ type job struct {
 // Run runs points: those that meet a single write many at a time, those of a kill in rounds, those of each fault of watches for
 // themselves. Each result is told as it comes. Where the time ends before the points, some of each sort have been run.
 func (g *Gate) Run(ctx context.Context, points []Point, tell func(Result)) error {
-	var mu sync.Mutex
-	told := func(r Result) {
-		mu.Lock()
-		defer mu.Unlock()
-		tell(r)
-	}
+	tell = oneAtATime(tell)
 	left := len(points)
 	for _, jobs := range g.jobs(points) {
 		of := 0
@@ -43,12 +38,22 @@ func (g *Gate) Run(ctx context.Context, points []Point, tell func(Result)) error
 				break
 			}
 			g.Say("%d points %s", len(j.points), j.says)
-			if err := j.run(ctx, j.points, until, told); err != nil {
+			if err := j.run(ctx, j.points, until, tell); err != nil {
 				return err
 			}
 		}
 	}
 	return ctx.Err()
+}
+
+// oneAtATime is a function that several may call at a time.
+func oneAtATime[T any](tell func(T)) func(T) {
+	var mu sync.Mutex
+	return func(of T) {
+		mu.Lock()
+		defer mu.Unlock()
+		tell(of)
+	}
 }
 
 // share is when some points have had their part of the time that is left for all; zero for no end.

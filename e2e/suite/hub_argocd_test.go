@@ -52,7 +52,7 @@ var _ = Describe("The hub's Argo CD", Serial, func() {
 			`health_status="Healthy",name="informed",namespace="argocd",operation="",project="default",repo=%q,sync_status="Synced"} 1`,
 			strings.TrimSuffix(f.Git.URL(fleet.AppsRepo), ".git"))
 		Eventually(ctx, func(ctx context.Context) (string, error) {
-			req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http"+strings.TrimPrefix(teller.Metrics, "https")+"/metrics", nil)
+			req, err := http.NewRequestWithContext(ctx, http.MethodGet, teller.Metrics+"/metrics", nil)
 			if err != nil {
 				return "", err
 			}

@@ -87,8 +87,12 @@ func Start(ctx context.Context, f *fleet.Fleet, o Options) (*Towline, error) {
 	if err != nil {
 		return nil, err
 	}
+	scheme := "https"
+	if slices.Contains(o.Args, "--metrics-secure=false") {
+		scheme = "http"
+	}
 	t := &Towline{
-		Metrics: fmt.Sprintf("https://127.0.0.1:%d", ports[0]),
+		Metrics: fmt.Sprintf("%s://127.0.0.1:%d", scheme, ports[0]),
 		Probes:  fmt.Sprintf("http://127.0.0.1:%d", ports[1]),
 	}
 	// A pod knows its namespace and has addresses of its own; a process is told.
