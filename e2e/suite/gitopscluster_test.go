@@ -11,7 +11,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -457,13 +456,7 @@ func as(ctx context.Context, namespace string, resources ...string) client.Clien
 	Expect(err).NotTo(HaveOccurred())
 	for _, resource := range resources { // the API server's authorizer hears of a role by a watch of its own
 		group, plural, _ := strings.Cut(resource, "/")
-		Eventually(ctx, func(ctx context.Context) (bool, error) {
-			review := &authorizationv1.SelfSubjectAccessReview{Spec: authorizationv1.SelfSubjectAccessReviewSpec{
-				ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "create", Group: group, Resource: plural},
-			}}
-			err := c.Create(ctx, review)
-			return review.Status.Allowed, err
-		}).Should(BeTrue(), "%s may not create %s yet", namespace, plural)
+		Eventually(ctx, allowed(hub, namespace, "create", group, plural, namespace)).Should(BeTrue(), "%s may not create %s yet", namespace, plural)
 	}
 	return c
 }

@@ -207,21 +207,26 @@ func withRules(
 // a changed role by a watch of its own, and lets a request through that comes a moment after the change.
 func expectRefused(ctx context.Context, on client.Client, account, verb, group, resource string) {
 	GinkgoHelper()
-	Eventually(ctx, allowed(on, account, verb, group, resource)).Should(BeFalse(), "%s may still %s %s", account, verb, resource)
+	Eventually(ctx, allowed(on, serviceAccount(account), verb, group, resource, "")).Should(BeFalse(), "%s may still %s %s", account, verb, resource)
 }
 
 // expectAllowed waits until an API server allows it: what is tried a moment too early is refused, and not always tried again.
 func expectAllowed(ctx context.Context, on client.Client, account, verb, group, resource string) {
 	GinkgoHelper()
-	Eventually(ctx, allowed(on, account, verb, group, resource)).Should(BeTrue(), "%s may not %s %s yet", account, verb, resource)
+	Eventually(ctx, allowed(on, serviceAccount(account), verb, group, resource, "")).Should(BeTrue(), "%s may not %s %s yet", account, verb, resource)
 }
 
-// allowed asks an API server's authorizer.
-func allowed(on client.Client, account, verb, group, resource string) func(context.Context) (bool, error) {
+// serviceAccount is the user of a ServiceAccount of Argo CD's namespace.
+func serviceAccount(name string) string {
+	return "system:serviceaccount:" + argocdNamespace + ":" + name
+}
+
+// allowed asks an API server's authorizer. No namespace is all of them.
+func allowed(on client.Client, user, verb, group, resource, namespace string) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			User:               "system:serviceaccount:" + argocdNamespace + ":" + account,
-			ResourceAttributes: &authorizationv1.ResourceAttributes{Verb: verb, Group: group, Resource: resource},
+			User:               user,
+			ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: verb, Group: group, Resource: resource},
 		}}
 		err := on.Create(ctx, review)
 		return review.Status.Allowed, err
