@@ -69,8 +69,10 @@ func (m *Mirror) lists(ctx context.Context, asked <-chan struct{}) {
 // seems to go back, and what seems to be missing, is read alone.
 func (m *Mirror) list(ctx context.Context, since time.Time) error {
 	missing := map[string]bool{}
-	for _, id := range m.store.ids() {
-		missing[id] = true
+	if since.IsZero() {
+		for _, id := range m.store.ids() {
+			missing[id] = true
+		}
 	}
 	first := !m.store.isFilled()
 	err := m.maestro.List(ctx, since, func(b *bundle.Bundle) {
