@@ -75,7 +75,7 @@ func (c *checker) operation(o *argocd.OperationState) *argocd.OperationState {
 		r.Revisions = c.revisions(fieldOperation, r.Revisions)
 		r.Resources = kept(r.Resources, c.result)
 	}
-	if o.Phase == "" || o.StartedAt == "" {
+	if o.Phase == "" || o.StartedAt == "" || o.StartedAt == argocd.NeverBegan {
 		return nil
 	}
 	return o

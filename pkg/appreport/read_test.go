@@ -223,6 +223,14 @@ func TestReadRejects(t *testing.T) {
 	}
 }
 
+// TestReadNoOperation: a state that says that no operation ever began is not shown.
+func TestReadNoOperation(t *testing.T) {
+	got := appreport.Read(appreport.Build(cluster(t, `{"operationState":{"phase":"Error","startedAt":"`+argocd.NeverBegan+`"}}`), seen), key)
+	if got.Status.OperationState != nil || !got.Complete {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestReadOfAnotherApplication(t *testing.T) {
 	for _, other := range []types.NamespacedName{{Namespace: "team-a", Name: key.Name}, {Namespace: key.Namespace, Name: "other"}, {}} {
 		got := appreport.Read(appreport.Build(cluster(t, whole), seen), other)

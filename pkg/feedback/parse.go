@@ -110,13 +110,13 @@ func Manifest(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) *
 }
 
 // assemble drops the parts that Argo CD's schema does not allow alone: a revision without a sync status, an
-// operation without phase or start.
+// operation without phase or start. An operation that never began is none.
 func (p *parsed) assemble() argocd.Status {
 	s := p.status
 	if p.sync.Status != "" {
 		s.Sync = &p.sync
 	}
-	if p.operation.Phase != "" && p.operation.StartedAt != "" {
+	if p.operation.Phase != "" && p.operation.StartedAt != "" && p.operation.StartedAt != argocd.NeverBegan {
 		s.OperationState = &p.operation
 		if p.result.Revision != "" || len(p.result.Revisions) > 0 {
 			s.OperationState.SyncResult = &p.result

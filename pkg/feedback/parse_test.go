@@ -43,6 +43,14 @@ func TestParseHealthy(t *testing.T) {
 	}
 }
 
+// TestParseNoOperation: a state that says that no operation ever began is not shown.
+func TestParseNoOperation(t *testing.T) {
+	got := parse(fixture.Feedback(id).String("operationStatePhase", "Error").String("operationStateStartedAt", argocd.NeverBegan))
+	if got.Status.OperationState != nil || len(got.Rejected) > 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestParseConditionsAndSources(t *testing.T) {
 	got := parse(fixture.Feedback(id).String("syncStatus", "OutOfSync").
 		String("conditionSyncError", "one or more objects failed").String("conditionComparisonError", "").

@@ -111,13 +111,24 @@ func Refused(w *workv1.ManifestWork) string {
 	if c == nil {
 		return ""
 	}
-	_, conflicts, _ := strings.Cut(c.Message, "Apply failed with ") // whatever the agent (v1.2.0) puts before it
+	_, conflicts, _ := strings.Cut(c.Message, conflicting) // whatever the agent (v1.2.0) puts before it
 	return conflicts
 }
 
 // outdated are the words by which an API server (Kubernetes 1.34, apiserver/pkg/registry/generic/registry) refuses a change of
-// another version of an object than the one that is there.
-const outdated = "the object has been modified"
+// another version of an object than the one that is there, and conflicting those (apimachinery/pkg/util/managedfields) before the
+// fields that a server-side apply without force would have changed.
+const (
+	outdated    = "the object has been modified"
+	conflicting = "Apply failed with "
+)
+
+// overtaken tells whether these are the words by which a request is refused because the Application there has changed since it was
+// made. One that went through Maestro says what it expects of the Application's operations in place of its version.
+func overtaken(message string) bool {
+	_, fields, conflicts := strings.Cut(message, conflicting)
+	return strings.Contains(message, outdated) || conflicts && (strings.Contains(fields, ".status.operationState") || strings.Contains(fields, ".operation"))
+}
 
 // Outdated tells whether the agent could not apply what a work carries because the Application there has another version by now
 // than the one that a request was made for.
@@ -126,7 +137,7 @@ func Outdated(w *workv1.ManifestWork) bool {
 		return false
 	}
 	c := feedback.WorkCondition(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier, workv1.WorkApplied)
-	return c != nil && strings.Contains(c.Message, outdated)
+	return c != nil && overtaken(c.Message)
 }
 
 // Retried tells whether the agent could not apply a request for no other reason than Outdated has, in what it says of this or an
@@ -137,7 +148,7 @@ func Retried(w *workv1.ManifestWork, app *argocd.Application) bool {
 		return false
 	}
 	c := feedback.WorkCondition(&w.Status, Identifier(app), workv1.WorkApplied)
-	return c != nil && c.Status == metav1.ConditionFalse && strings.Contains(c.Message, outdated)
+	return c != nil && c.Status == metav1.ConditionFalse && overtaken(c.Message)
 }
 
 // Outcome is what the work agent says of applying the work as it is now; empty while it has not said. It says nothing of a work

@@ -23,10 +23,15 @@ func TestOutdated(t *testing.T) {
 		request    bool
 		retried    bool
 	}{
-		"another version":    {metav1.ConditionFalse, words, 1, true, true, true},
-		"without a request":  {metav1.ConditionFalse, words, 1, true, false, false},
-		"another reason":     {metav1.ConditionFalse, "Failed to apply manifest: etcdserver: request timed out", 1, false, true, false},
-		"of fields":          {metav1.ConditionFalse, "Failed to apply manifest: Apply failed with 1 conflict: .spec", 1, false, true, false},
+		"another version":   {metav1.ConditionFalse, words, 1, true, true, true},
+		"without a request": {metav1.ConditionFalse, words, 1, true, false, false},
+		"another reason":    {metav1.ConditionFalse, "Failed to apply manifest: etcdserver: request timed out", 1, false, true, false},
+		"of fields":         {metav1.ConditionFalse, "Failed to apply manifest: Apply failed with 1 conflict: .spec", 1, false, true, false},
+		"of operations": {
+			metav1.ConditionFalse, `Failed to apply manifest: Apply failed with 1 conflict: conflict with "argocd-application-controller" ` +
+				`using argoproj.io/v1alpha1: .status.operationState.startedAt`, 1, true, true, true,
+		},
+		"of one that waits":  {metav1.ConditionFalse, "Apply failed with 1 conflict: .operation.initiatedBy.automated", 1, true, true, true},
 		"applied":            {metav1.ConditionTrue, words, 1, false, true, false},
 		"of the work before": {metav1.ConditionFalse, words, 0, false, false, true},
 	} {

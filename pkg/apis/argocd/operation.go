@@ -1,5 +1,9 @@
 package argocd
 
+// NeverBegan is the StartedAt of a state that tells of no operation. An Application that has had none has it for the moment in which its
+// cluster gets the first one through Maestro (docs/maestro.md).
+const NeverBegan = "1970-01-01T00:00:00Z"
+
 // OperationState is the state of an operation. The schema requires Operation, Phase and StartedAt.
 type OperationState struct {
 	// Operation is what was asked for.

@@ -42,6 +42,11 @@ type Bundle struct {
 
 	// Sequence orders the statuses of a work: a decimal number, or empty before the first.
 	Sequence string
+
+	// Told is when this process was first told of the operation that began last on the cluster: see Began.
+	Told time.Time
+
+	instead map[int]workv1.Manifest // which agents get in place of the work's: see translate
 }
 
 // New is the first bundle of a new work.
@@ -52,8 +57,19 @@ func New(w *workv1.ManifestWork, now time.Time) *Bundle {
 }
 
 // Next is the bundle after a write that gives its work other labels, annotations, owners or another spec. It begins a new generation
-// if the spec is another: of no other write will an agent say that it has applied it.
-func (b *Bundle) Next(w *workv1.ManifestWork) *Bundle {
+// if the spec is another: of no other write will an agent say that it has applied it. The error is a *Refusal, or says that the spec has
+// an operation for another version of an Application than the one that the agent has told of.
+func (b *Bundle) Next(w *workv1.ManifestWork) (*Bundle, error) {
+	instead, err := translate(&w.Spec, &b.Work.Status)
+	if err != nil {
+		return nil, err
+	}
+	out := b.next(w)
+	out.instead = instead
+	return out, nil
+}
+
+func (b *Bundle) next(w *workv1.ManifestWork) *Bundle {
 	out := b.At(b.Version + 1)
 	out.Work = w
 	w.Generation = b.Work.Generation
@@ -118,7 +134,7 @@ func Event(source string, action cetypes.EventAction, b *Bundle) (*cloudevents.E
 	event.SetExtension(cetypes.ExtensionResourceID, b.ID(source))
 	event.SetExtension(cetypes.ExtensionResourceVersion, version)
 	event.SetExtension(cetypes.ExtensionWorkMeta, meta)
-	data := bundleOf(&b.Work.Spec)
+	data := bundleOf(b.sent())
 	if action == cetypes.DeleteRequestAction {
 		event.SetExtension(cetypes.ExtensionDeletionTimestamp, time.Now())
 		data = payload.ManifestBundle{}

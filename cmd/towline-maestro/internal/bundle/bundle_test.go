@@ -89,7 +89,7 @@ func TestRoundTrip(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(b, got); diff != "" {
+			if diff := cmp.Diff(b, got, cmp.AllowUnexported(Bundle{})); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if got.ID(source) != ID(source, key, shape) {
@@ -152,7 +152,10 @@ func TestNext(t *testing.T) {
 		b := &Bundle{Work: aWork(manifest("one", "x")), First: 5000, Version: 5002, Since: 5000, Written: 5002, Sequence: "7"}
 		w := b.Work.DeepCopy()
 		tc.change(w)
-		next := b.Next(w)
+		next, err := b.Next(w)
+		if err != nil {
+			t.Fatal(err)
+		}
 		if w.Generation != tc.generation || next.Since != tc.since || next.Version != 5003 || next.Written != 5003 || next.Shape != int(tc.shape) {
 			t.Errorf("%s: generation %d, %+v", name, w.Generation, next)
 		}

@@ -32,6 +32,9 @@ type carried struct {
 	Since      int64 `json:"since"`
 	Written    int64 `json:"written"`
 
+	// Instead has, by their place, the work's manifests in place of which agents get others.
+	Instead map[int]json.RawMessage `json:"instead,omitempty"`
+
 	// Shape counts the bundles of the work. Beyond the first, Name is the work's name, and Created the time of its creation: on the
 	// cluster each bundle has a name of its own.
 	Shape   int         `json:"shape,omitempty"`
@@ -44,6 +47,12 @@ func (b *Bundle) metadata(source string) (string, error) {
 	w := b.Work
 	more := carried{Spec: w.Spec, First: b.First, Generation: w.Generation, Since: b.Since, Written: b.Written, Shape: b.Shape}
 	more.Spec.Workload.Manifests = nil
+	for i := range b.instead {
+		if more.Instead == nil {
+			more.Instead = map[int]json.RawMessage{}
+		}
+		more.Instead[i] = raw(&w.Spec.Workload.Manifests[i])
+	}
 	meta := metav1.ObjectMeta{
 		Namespace: w.Namespace, Name: w.Name, UID: w.UID, OwnerReferences: w.OwnerReferences,
 		Labels: map[string]string{}, Annotations: map[string]string{},

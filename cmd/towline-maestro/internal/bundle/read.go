@@ -46,13 +46,24 @@ func Read(data []byte) (*Bundle, error) {
 		Work: a.work(more), First: more.First, Version: a.Version, Since: more.Since, Written: more.Written, Shape: more.Shape,
 		Sequence: a.Status.Sequence,
 	}
-	for _, manifest := range a.Manifests {
-		b.Work.Spec.Workload.Manifests = append(b.Work.Spec.Workload.Manifests, workv1.Manifest{RawExtension: runtime.RawExtension{Raw: manifest}})
+	for i, manifest := range a.Manifests {
+		if own, ok := more.Instead[i]; ok {
+			if b.instead == nil {
+				b.instead = map[int]workv1.Manifest{}
+			}
+			b.instead[i] = manifestOf(manifest)
+			manifest = own
+		}
+		b.Work.Spec.Workload.Manifests = append(b.Work.Spec.Workload.Manifests, manifestOf(manifest))
 	}
 	b.report(workv1.ManifestWorkStatus{
 		Conditions: a.Status.Conditions, ResourceStatus: workv1.ManifestResourceStatus{Manifests: a.Status.Resources},
 	})
 	return b, nil
+}
+
+func manifestOf(raw []byte) workv1.Manifest {
+	return workv1.Manifest{RawExtension: runtime.RawExtension{Raw: raw}}
 }
 
 // work is the work without its manifests and its status.

@@ -69,9 +69,12 @@ func (b *Bundle) seen() *metav1.Condition {
 // Follow is an earlier bundle changed so that of objects which the later one has too it says the same: two bundles that say different
 // things of one object would change it in turns. It is false where there is nothing to change.
 func (b *Bundle) Follow(later *Bundle) (*Bundle, bool) {
-	now := map[object]workv1.Manifest{}
+	now, instead := map[object]workv1.Manifest{}, map[object]workv1.Manifest{}
 	for i, o := range objects(&later.Work.Spec) {
 		now[o] = later.Work.Spec.Workload.Manifests[i]
+		if m, ok := later.instead[i]; ok {
+			instead[o] = m
+		}
 	}
 	w := b.Work.DeepCopy()
 	manifests := w.Spec.Workload.Manifests
@@ -84,7 +87,16 @@ func (b *Bundle) Follow(later *Bundle) (*Bundle, bool) {
 	w.Spec.Workload.Manifests = manifests
 	w.Spec.ManifestConfigs = configsOf(later, b)
 	w.Spec.DeleteOption = orphaning(b.Work.Spec.DeleteOption, later.Work.Spec.DeleteOption)
-	out := b.Next(w)
+	out := b.next(w)
+	out.instead = nil
+	for i, o := range objects(&b.Work.Spec) {
+		if m, ok := instead[o]; ok {
+			if out.instead == nil {
+				out.instead = map[int]workv1.Manifest{}
+			}
+			out.instead[i] = m
+		}
+	}
 	return out, w.Generation != b.Work.Generation
 }
 

@@ -75,6 +75,22 @@ func (m *Maestro) Restore(backup Backup) {
 	m.rows = maps.Clone(backup.rows)
 }
 
+// Tells has what the agent says from now on name the version of the Application guestbook, and when its last operation began. The agent
+// says so at once.
+func (m *Maestro) Tells(id, version, began string) {
+	m.mu.Lock()
+	values := []workv1.FeedbackValue{}
+	for name, value := range map[string]string{"resourceVersion": version, "operationStateStartedAt": began} {
+		values = append(values, workv1.FeedbackValue{Name: name, Value: workv1.FieldValue{Type: workv1.String, String: &value}})
+	}
+	m.resources = []workv1.ManifestCondition{{
+		ResourceMeta:    workv1.ManifestResourceMeta{Group: "argoproj.io", Resource: "applications", Namespace: "argocd", Name: "guestbook"},
+		StatusFeedbacks: workv1.StatusFeedbackResult{Values: values},
+	}}
+	m.mu.Unlock()
+	m.Report(id, "told")
+}
+
 // Report is the agent saying of a bundle, as Maestro has it, that it is applied. It gives the event by which Maestro tells of that. The
 // agent applies a bundle when its spec or its labels have changed, as that of Open Cluster Management 1.2.0 does: otherwise it still
 // names the version of which it has said so.
@@ -91,7 +107,7 @@ func (m *Maestro) Report(id, message string) *cloudevents.Event {
 	r.status = workv1.ManifestWorkStatus{Conditions: []metav1.Condition{{
 		Type: workv1.WorkApplied, Status: metav1.ConditionTrue, Reason: "AppliedManifestWorkComplete", Message: message,
 		ObservedGeneration: m.applied[id].version,
-	}}}
+	}}, ResourceStatus: workv1.ManifestResourceStatus{Manifests: m.resources}}
 	r.changed = time.Now()
 	m.rows[id] = r
 	event := r.event(id)

@@ -55,7 +55,8 @@ type Maestro struct {
 	sequence  int64
 	silent    bool
 	published []cetypes.EventAction
-	applied   map[string]applied // what agents have applied of bundles
+	applied   map[string]applied         // what agents have applied of bundles
+	resources []workv1.ManifestCondition // what agents say of what they have applied
 }
 
 // applied is what an agent has applied last, and the version of which it says so.

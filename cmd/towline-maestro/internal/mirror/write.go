@@ -23,6 +23,10 @@ var Resource = workv1.Resource("manifestworks")
 // outcomeTimeout is how long to look what became of a write whose answer was lost.
 const outcomeTimeout = 10 * time.Second
 
+// sameSecond is how long a request for an operation waits after another one has begun: what tells two operations apart is the second in
+// which they began.
+const sameSecond = time.Second
+
 // Create writes a new work. Its name must be free in its namespace.
 func (m *Mirror) Create(ctx context.Context, w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	name := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
@@ -65,12 +69,18 @@ func (m *Mirror) Update(ctx context.Context, was, w *workv1.ManifestWork) (*work
 	if !known.Work.DeletionTimestamp.IsZero() {
 		return nil, apierrors.NewConflict(Resource, w.Name, errors.New("the work is being deleted, and Maestro changes no such work"))
 	}
-	next := known.Next(w)
+	next, err := known.Next(w)
+	if err != nil {
+		return nil, untranslated(err, name)
+	}
+	if next.Requests() && known.Began() != "" && time.Since(known.Told) < sameSecond {
+		return nil, apierrors.NewConflict(Resource, w.Name, errors.New("an operation has begun on the cluster within the last second: try again"))
+	}
 	action := cetypes.UpdateRequestAction
 	if next.Shape != known.Shape {
 		action = cetypes.CreateRequestAction
 	}
-	err := m.publish(ctx, action, next)
+	err = m.publish(ctx, action, next)
 	if err == nil {
 		w.Status, w.ManagedFields = known.Work.Status, known.Work.ManagedFields
 		m.take(next)
@@ -135,6 +145,15 @@ func (m *Mirror) delete(ctx context.Context, b *bundle.Bundle) error {
 		return apierrors.NewInternalError(errors.New("Maestro has taken the deletion of the work, and does not show it"))
 	}
 	return refused(err, b.Name())
+}
+
+// untranslated is the answer to a write of which agents cannot get what it asks for.
+func untranslated(err error, name types.NamespacedName) error {
+	var refusal *bundle.Refusal
+	if errors.As(err, &refusal) {
+		return apierrors.NewBadRequest("work " + name.String() + ": " + err.Error())
+	}
+	return apierrors.NewConflict(Resource, name.Name, err)
 }
 
 // meets tells whether the mirror has the work that was read, in that version.
