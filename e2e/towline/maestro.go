@@ -41,7 +41,8 @@ type Maestro struct {
 type servingFiles struct{ cert, key string }
 
 // InstallMaestro puts the works of the hub into Maestro, as docs/maestro.md says: it runs towline-maestro with the rights of
-// deploy/maestro, and has the hub's API server send requests for works there. more are arguments beside those.
+// deploy/maestro, and has the hub's API server send requests for works there. What watches works already is started anew: the garbage
+// collector. more are arguments beside those.
 func InstallMaestro(ctx context.Context, f *fleet.Fleet, more ...string) (*Maestro, error) {
 	m, err := PrepareMaestro(ctx, f)
 	if err != nil {
@@ -50,7 +51,11 @@ func InstallMaestro(ctx context.Context, f *fleet.Fleet, more ...string) (*Maest
 	if err := m.Run(ctx, more...); err != nil {
 		return nil, err
 	}
-	return m, m.Serve(ctx)
+	if err := m.Serve(ctx); err != nil {
+		return nil, err
+	}
+	const collector = "kube-controller-manager"
+	return m, errors.Join(f.Hub.StopProcess(ctx, collector), f.Hub.StartProcess(ctx, collector))
 }
 
 // PrepareMaestro builds towline-maestro and gives it the rights of deploy/maestro.
