@@ -31,6 +31,11 @@ type actor struct {
 
 	// agent is the work agent of the point's own cluster, once it has run.
 	agent *fleet.Process
+
+	// reporter is Towline's agent of the point, once it has run. gate starts it, and script says what its writes meet.
+	reporter *reporter
+	gate     *Gate
+	script   *script
 }
 
 // A Step is one thing that somebody does, or waits for.
@@ -189,7 +194,7 @@ func onCluster(cluster, says string, holds func(*unstructured.Unstructured) bool
 
 func in(cluster, namespace, says string, holds func(*unstructured.Unstructured) bool) Step {
 	return eventually(func(ctx context.Context, a *actor) error {
-		app, err := a.plane(cluster).find(ctx, applications, namespace, a.id)
+		app, err := a.plane(cluster).find(ctx, applications, a.text(namespace), a.id)
 		if err != nil {
 			return err
 		}
@@ -220,7 +225,7 @@ func showsIn(cluster, namespace string) Step {
 		if err != nil {
 			return err
 		}
-		at, err := a.plane(cluster).find(ctx, applications, namespace, a.id)
+		at, err := a.plane(cluster).find(ctx, applications, a.text(namespace), a.id)
 		switch {
 		case err != nil:
 			return err

@@ -150,11 +150,20 @@ func (a *Argo) compare(ctx context.Context, app *unstructured.Unstructured) erro
 			"status": "Synced", "revision": revision(app),
 			"comparedTo": map[string]any{"source": field(app, "source"), "destination": field(app, "destination")},
 		},
+		"resources":    []any{resource(app.GetName(), "Healthy")},
 		"reconciledAt": now(),
 	}
 	return a.patch(ctx, app, map[string]any{
 		"metadata": map[string]any{"annotations": map[string]any{apis.AnnotationRefresh: nil}}, "status": status,
 	})
+}
+
+// resource is what an Application says of its workload.
+func resource(name, health string) map[string]any {
+	return map[string]any{
+		"version": "v1", "kind": workloads.Kind, "namespace": workloadNamespace, "name": name, "status": "Synced",
+		"health": map[string]any{"status": health},
+	}
 }
 
 func field(app *unstructured.Unstructured, name string) any {

@@ -18,4 +18,5 @@ var Brief = []string{
 	"gitopscluster/409/2",
 	"set/delay/3",
 	"cluster-deleted/kill-before/3",
+	"report-change/kill-before/2",
 }

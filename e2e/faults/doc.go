@@ -9,12 +9,15 @@
 // on the clusters; and then Towline writes nothing more. What the end of a flow is nobody writes down: the flow is run without a
 // fault first, twice, and both must agree.
 //
-// Names carry the id of their point, so that many points run at a time on one fleet. A kill meets all of them: so the points that
+// Names carry the id of their point, so that many points run at a time on one fleet. A kill of Towline meets all of them: so the points that
 // want one run in rounds. Each write that is to meet the kill waits in the proxy until all other points of the round have come to
 // theirs.
+//
+// In some flows Towline's agent reports the Application. It comes to the hub through a proxy of its own, and the faults are of what it
+// writes. Each of these points has an agent of its own.
 //
 // The hub, Open Cluster Management and the clusters' API servers are real. Argo CD on the clusters is played by Argo, which compares,
 // syncs, runs operations and cascades as Argo CD does, in milliseconds; its workloads are ConfigMaps.
 //
-// Planted bugs show that the gate notices: a build of Towline with five switches, each of which loses something at a fault only.
+// Planted bugs show that the gate notices: a build of Towline with six switches, each of which loses something at a fault only.
 package faults

@@ -24,6 +24,9 @@ type Flow struct {
 
 	// Slow is set where Towline waits for a minute: after each of its starts, it waits anew.
 	Slow bool
+
+	// Agent is set where Towline's agent runs, and the faults are of its writes.
+	Agent bool
 }
 
 const (
@@ -75,7 +78,9 @@ var (
 
 // Flows are those of docs/lifecycle.md.
 func Flows() []Flow {
-	return slices.Concat(changes(), moves(), releases(), adoptions(), rules(), deletions(), dependencies(), tokens(), clusters(), restored())
+	return slices.Concat(
+		changes(), moves(), releases(), adoptions(), rules(), deletions(), dependencies(), tokens(), clusters(), restored(), reportings(),
+	)
 }
 
 func changes() []Flow {

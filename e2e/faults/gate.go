@@ -55,6 +55,10 @@ type Gate struct {
 	references map[string]*reference
 	attempt    int64
 
+	// binary and env are Towline's, and reporting is the kubeconfig by which its agent comes to the hub without a proxy.
+	binary, reporting string
+	env               []string
+
 	// old is by how much what Towline lists and watches is late, and close ends what makes it so.
 	old   time.Duration
 	close []func()
@@ -87,6 +91,10 @@ func NewGate(
 ) (*Gate, error) {
 	g, err := newGate(w, parallel, say)
 	if err != nil {
+		return nil, err
+	}
+	g.binary, g.env = binary, env
+	if g.reporting, err = w.Fleet.Hub.ServiceAccountKubeconfig(ctx, first, towline.AddOn); err != nil {
 		return nil, err
 	}
 	if old > 0 {
@@ -204,11 +212,11 @@ func (g *Gate) unknown(names []string) []string {
 // is waited for. At the end it must stay so for a while.
 func (g *Gate) play(ctx context.Context, flow Flow, id string, s *script, want State, still time.Duration) (end State, writes []string, err error) {
 	if s == nil {
-		s = g.Proxy.follow(id, nil)
+		s = g.Proxy.follow(id, nil, flow.Agent)
 	}
 	defer g.Proxy.forget(id)
 	defer g.World.news.forget(id)
-	a := &actor{world: g.World, id: id, remembered: map[string]types.UID{}}
+	a := &actor{world: g.World, gate: g, script: s, id: id, remembered: map[string]types.UID{}}
 	defer func() { err = errors.Join(err, a.tidy(context.WithoutCancel(ctx))) }()
 	ctx, cancel := context.WithTimeout(ctx, g.Patience)
 	defer cancel()
@@ -217,12 +225,12 @@ func (g *Gate) play(ctx context.Context, flow Flow, id string, s *script, want S
 			return nil, s.written(), fmt.Errorf("step %d of %d: %w", i+1, len(flow.Steps), err)
 		}
 	}
-	end, err = a.settle(ctx, s, want, still+2*g.old)
+	end, err = a.settle(ctx, want, still+2*g.old)
 	return end, s.written(), err
 }
 
 // settle waits until a point is as wanted, or anyhow where that is nil, and stays so without a write of Towline's for a while.
-func (a *actor) settle(ctx context.Context, s *script, want State, still time.Duration) (end State, err error) {
+func (a *actor) settle(ctx context.Context, want State, still time.Duration) (end State, err error) {
 	end = State{}
 	since, written, changes, asWanted := time.Now(), -1, -1, false
 	err = wait.PollUntilContextCancel(ctx, 2*look, true, func(ctx context.Context) (bool, error) {
@@ -236,7 +244,7 @@ func (a *actor) settle(ctx context.Context, s *script, want State, still time.Du
 				since = time.Now()
 			}
 		}
-		if n := len(s.written()); n != written || !asWanted {
+		if n := len(a.script.all()); n != written || !asWanted || !a.reporter.up(a.script) {
 			since, written = time.Now(), n
 		}
 		return asWanted && time.Since(since) >= still, nil
@@ -250,7 +258,7 @@ func (a *actor) settle(ctx context.Context, s *script, want State, still time.Du
 	if diff := want.diff(end); want != nil && diff != "" {
 		return end, fmt.Errorf("it does not end as without a fault:\n%s", diff)
 	}
-	return end, fmt.Errorf("it does not come to rest: Towline has written %d times, last %v", len(s.written()), last(s.written(), 3))
+	return end, fmt.Errorf("it does not come to rest: Towline has written %d times, last %v", len(a.script.all()), last(a.script.all(), 3))
 }
 
 func last(all []string, n int) []string { return all[max(0, len(all)-n):] }
@@ -262,6 +270,7 @@ func (a *actor) tidy(ctx context.Context) error {
 	if a.agent != nil {
 		a.agent.Stop()
 	}
+	failed := a.reporter.end()
 	err := wait.PollUntilContextCancel(ctx, 5*look, true, func(ctx context.Context) (bool, error) {
 		left, err := a.world.hub.remove(ctx, a.id)
 		if err != nil {
@@ -277,9 +286,9 @@ func (a *actor) tidy(ctx context.Context) error {
 		return left == 0, nil
 	})
 	if err != nil {
-		return fmt.Errorf("what it left cannot be taken away: %w", err)
+		return errors.Join(failed, fmt.Errorf("what it left cannot be taken away: %w", err))
 	}
-	return nil
+	return failed
 }
 
 // run runs one point.
@@ -308,5 +317,5 @@ func (g *Gate) begin(p *Point) (name string, s *script) {
 	for _, f := range p.Faults {
 		faults[f.N] = f.Kind
 	}
-	return name, g.Proxy.follow(name, faults)
+	return name, g.Proxy.follow(name, faults, g.flows[p.Flow].Agent)
 }

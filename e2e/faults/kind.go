@@ -65,8 +65,11 @@ const (
 	Expires WatchKind = "watch-expires"
 )
 
-// WatchKinds are all of them, and WatchedResources those whose watches they meet.
+// reported is the resource that Towline's agent writes.
+const reported = "applicationreports"
+
+// WatchKinds are all of them, and WatchedResources those whose watches they meet: reports in flows of the agent only.
 var (
 	WatchKinds       = []WatchKind{Lags, Stops, Ends, Expires}
-	WatchedResources = []string{"applications", "manifestworks"}
+	WatchedResources = []string{"applications", "manifestworks", reported}
 )

@@ -85,7 +85,13 @@ func TestPointNames(t *testing.T) {
 func TestPoints(t *testing.T) {
 	writes := map[string]int{"create": 3, "move": 9}
 	singles := Singles(writes)
-	if want := 12*(len(Kinds)+len(Kills)) + len(Flows())*len(WatchKinds)*len(WatchedResources); len(singles) != want {
+	watched := 0
+	for _, flow := range Flows() {
+		if watched += len(WatchedResources); !flow.Agent {
+			watched-- // reports
+		}
+	}
+	if want := 12*(len(Kinds)+len(Kills)) + watched*len(WatchKinds); len(singles) != want {
 		t.Errorf("%d points of one fault, want %d", len(singles), want)
 	}
 	names := func(points []Point) (out []string) {
@@ -222,7 +228,7 @@ func TestProxy(t *testing.T) {
 			t.Parallel()
 			p, client, carriedOut := served(t)
 			id := id(string(kind), 1)
-			s := p.follow(id, map[int]Kind{2: kind})
+			s := p.follow(id, map[int]Kind{2: kind}, false)
 			var codes []int
 			var after string
 			for range 3 {
@@ -248,6 +254,33 @@ func TestProxy(t *testing.T) {
 				t.Errorf("%d faults met in %v", s.hits(), s.written())
 			}
 		})
+	}
+}
+
+// TestAgentScript: the faults of a script for Towline's agent are of its writes, and those of the others are counted only.
+func TestAgentScript(t *testing.T) {
+	p, client, carriedOut := served(t)
+	s := p.follow("pt0123abcd", map[int]Kind{1: Failed}, true)
+	for _, tc := range []struct {
+		agent bool
+		code  int
+	}{{false, http.StatusOK}, {true, http.StatusInternalServerError}, {true, http.StatusOK}} {
+		p.agent = tc.agent
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, p.address+"/apis/a/v1/namespaces/cluster1/things/pt0123abcd", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		if answer.StatusCode != tc.code {
+			t.Errorf("a write of the agent's, %t: %d, want %d", tc.agent, answer.StatusCode, tc.code)
+		}
+	}
+	if len(s.written()) != 2 || len(s.all()) != 3 || s.hits() != 1 || *carriedOut != 2 {
+		t.Errorf("%d writes of the agent in %d, %d faults met, %d carried out", len(s.written()), len(s.all()), s.hits(), *carriedOut)
 	}
 }
 

@@ -92,6 +92,9 @@ func Singles(writes map[string]int) []Point {
 		}
 		for _, kind := range WatchKinds {
 			for _, resource := range WatchedResources {
+				if resource == reported && !flow.Agent {
+					continue
+				}
 				out = append(out, Point{Flow: flow.Name, Watch: kind, Resource: resource})
 			}
 		}

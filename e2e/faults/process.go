@@ -48,25 +48,52 @@ func prepare(ctx context.Context, f *fleet.Fleet) error {
 	if err := towline.Apply(ctx, f, &f.Hub.ControlPlane, "deploy/components/propagate-objects/role.yaml"); err != nil {
 		return err
 	}
-	file := filepath.Join(f.Dir(), "elsewhere.yaml")
-	if err := os.WriteFile(file, []byte(otherNamespace), 0o600); err != nil {
+	if err := towline.Apply(ctx, f, &f.Hub.ControlPlane, "deploy/addon/hub_role.yaml"); err != nil {
+		return err
+	}
+	if err := apply(ctx, &f.Hub.ControlPlane, agentAccount); err != nil {
 		return err
 	}
 	for _, c := range f.Clusters() {
-		if _, err := c.Kubectl(ctx, "apply", "--server-side", "-f", file); err != nil {
+		if err := apply(ctx, &c.ControlPlane, otherNamespaces); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// otherNamespace is what example/managed says, for another namespace.
-const otherNamespace = `
-{apiVersion: v1, kind: Namespace, metadata: {name: ` + elsewhere + `}}
+func apply(ctx context.Context, to *fleet.ControlPlane, manifest string) error {
+	dir, err := os.MkdirTemp("", "faults-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "manifest.yaml")
+	if err := os.WriteFile(file, []byte(manifest), 0o600); err != nil {
+		return err
+	}
+	_, err = to.Kubectl(ctx, "apply", "--server-side", "-f", file)
+	return err
+}
+
+// agentAccount has the rights on the hub that the add-on has. The proxy hands on tokens only, and the add-on has a certificate.
+const agentAccount = `
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: ` + towline.AddOn + `, namespace: ` + first + `}}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
-metadata: {name: "towline:work-agent:applications", namespace: ` + elsewhere + `}
+metadata: {name: ` + towline.AddOn + `-faults, namespace: ` + first + `}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: ` + towline.AddOn + `}
+subjects: [{kind: ServiceAccount, name: ` + towline.AddOn + `, namespace: ` + first + `}]
+`
+
+// otherNamespaces is what example/managed says, for all namespaces.
+const otherNamespaces = `
+{apiVersion: v1, kind: Namespace, metadata: {name: ` + elsewhere + `}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: "towline:work-agent:applications"}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: "towline:work-agent:applications"}
 subjects: [{kind: ServiceAccount, name: klusterlet-work-sa, namespace: open-cluster-management-agent}]
 `

@@ -29,12 +29,15 @@ type Proxy struct {
 	forward *httputil.ReverseProxy
 	address string
 	cert    []byte
-	watches watches
+	watches *watches
 	scripts *scripts
 	traffic *traffic
 
 	// behind is an API server that knows nothing of what has just been written, and serves what may be old; nil for none.
 	behind *url.URL
+
+	// agent is set where Towline's agent comes this way.
+	agent bool
 
 	// replica is whose requests come this way, and ledger what is kept of them; nil for nothing.
 	replica string
@@ -74,7 +77,7 @@ func NewProxy(upstream *rest.Config) (*Proxy, error) {
 	}
 	p := &Proxy{
 		address: "https://" + listener.Addr().String(), cert: cert, scripts: &scripts{of: map[string]*script{}}, traffic: newTraffic(),
-		open: map[net.Conn]bool{},
+		watches: &watches{}, open: map[net.Conn]bool{},
 	}
 	silent := log.New(io.Discard, "", 0) // each connection that is cut would be told of
 	p.forward = &httputil.ReverseProxy{
@@ -87,7 +90,7 @@ func NewProxy(upstream *rest.Config) (*Proxy, error) {
 			inLines(r.Out)
 		},
 		Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true},
-		ErrorLog:  silent, FlushInterval: -1, ModifyResponse: p.watches.meet,
+		ErrorLog:  silent, FlushInterval: -1, ModifyResponse: func(r *http.Response) error { return p.watches.meet(r) },
 		// An API server that cannot be reached answers nothing.
 		ErrorHandler: func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) },
 	}
@@ -140,9 +143,9 @@ func (p *Proxy) cutOff(away bool) {
 	}
 }
 
-// follow has the proxy go by a script for a point, until forget.
-func (p *Proxy) follow(id string, faults map[int]Kind) *script {
-	s := &script{faults: faults}
+// follow has the proxy go by a script for a point, until forget. Its faults meet the writes of Towline's agent, or those of the others.
+func (p *Proxy) follow(id string, faults map[int]Kind, agent bool) *script {
+	s := &script{faults: faults, agent: agent}
 	p.scripts.mu.Lock()
 	defer p.scripts.mu.Unlock()
 	p.scripts.of[id] = s
@@ -190,6 +193,10 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var s *script
 	if seen.point != "" {
 		s = p.script(seen.point)
+	}
+	if s != nil && s.agent != p.agent {
+		s.note(seen.site())
+		s = nil
 	}
 	if s == nil {
 		p.forward.ServeHTTP(w, r)

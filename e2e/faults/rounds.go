@@ -7,6 +7,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"github.com/towline-io/towline/e2e/fleet"
 )
 
 // fewVanish is how many points of a round may have their Application go from the hub while Towline is down: when more than ten are
@@ -73,6 +75,8 @@ func (g *Gate) jobs(points []Point) (sorts [3][]job) {
 		case p.Watch != "":
 			of := [2]string{string(p.Watch), p.Resource}
 			watches[of] = append(watches[of], p)
+		case p.kills() && g.flows[p.Flow].Agent:
+			single = append(single, p) // it has an agent of its own
 		case p.kills() && g.flows[p.Flow].Slow:
 			slow = append(slow, p)
 		case p.kills():
@@ -184,9 +188,14 @@ func (g *Gate) rounds(points []Point) (rounds [][]Point) {
 	return rounds
 }
 
-// kill kills Towline once when enough points wait for it, and starts it again. Points that have not come to their write by then go on
-// without a kill of their own. It returns without a kill when all points have ended.
+// kill kills Towline once for a round.
 func (g *Gate) kill(ctx context.Context, scripts []*script) error {
+	return kill(ctx, g.towline.Process, scripts)
+}
+
+// kill kills a process once when enough points wait for it, and starts it again. Points that have not come to their write by then go on
+// without a kill of their own. It returns without a kill when all points have ended.
+func kill(ctx context.Context, process *fleet.Process, scripts []*script) error {
 	var at gathering
 	return wait.PollUntilContextCancel(ctx, look/2, true, func(ctx context.Context) (bool, error) {
 		held, others := standing(scripts)
@@ -199,10 +208,10 @@ func (g *Gate) kill(ctx context.Context, scripts []*script) error {
 		for _, s := range scripts {
 			s.kill()
 		}
-		if err := g.towline.Kill(); err != nil {
+		if err := process.Kill(); err != nil {
 			return false, err
 		}
-		return true, g.towline.Restart(ctx)
+		return true, process.Restart(ctx)
 	})
 }
 

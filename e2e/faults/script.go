@@ -1,6 +1,9 @@
 package faults
 
-import "sync"
+import (
+	"slices"
+	"sync"
+)
 
 // A script says what happens to the writes of a point, and keeps what was written.
 type script struct {
@@ -9,9 +12,12 @@ type script struct {
 	// faults are what happens, by the number of the write; the first is 1.
 	faults map[int]Kind
 
-	// writes are the sites of all writes so far, and met is how many of the faults have been met.
-	writes []string
-	met    int
+	// agent is set where these are writes of Towline's agent, and not of its controllers.
+	agent bool
+
+	// writes are the sites of all writes so far, and met is how many of the faults have been met. beside are writes of the others.
+	writes, beside []string
+	met            int
 
 	// at is how far it is with the kill of the process that it may want, and carry is what is still done before.
 	at    stand
@@ -42,6 +48,13 @@ func (s *script) next(site string) Kind {
 		s.met++
 	}
 	return kind
+}
+
+// note counts a write of those that meet no fault.
+func (s *script) note(site string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.beside = append(s.beside, site)
 }
 
 // hold notes that a write waits for the kill, and what becomes of it right before.
@@ -83,6 +96,13 @@ func (s *script) written() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.writes...)
+}
+
+// all are the sites of all writes so far, whoever has made them.
+func (s *script) all() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Concat(s.writes, s.beside)
 }
 
 // hits is how many of the faults have been met.

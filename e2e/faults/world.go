@@ -25,6 +25,7 @@ var (
 	projects     = schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "AppProject"}
 	works        = schema.GroupVersionKind{Group: "work.open-cluster-management.io", Version: "v1", Kind: "ManifestWork"}
 	reports      = schema.GroupVersionKind{Group: "apps.open-cluster-management.io", Version: "v1alpha1", Kind: "MulticlusterApplicationSetReport"}
+	appReports   = schema.GroupVersionKind{Group: "apps.open-cluster-management.io", Version: "v1alpha1", Kind: "ApplicationReport"}
 	workloads    = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 )
 
@@ -56,7 +57,7 @@ func NewWorld(ctx context.Context, f *fleet.Fleet) (*World, error) {
 	w := &World{Fleet: f, clusters: map[string]*plane{}, argo: map[string]*Argo{}, news: &news{count: map[string]int{}}}
 	var err error
 	if w.hub, err = newPlane(ctx, &f.Hub.ControlPlane,
-		applications, works, projects, sets, reports, secrets, workloads, placements, gitOpsClusters, managedClusters, namespaces); err != nil {
+		applications, works, projects, sets, reports, secrets, workloads, placements, gitOpsClusters, managedClusters, namespaces, appReports); err != nil {
 		return nil, err
 	}
 	scheme := runtime.NewScheme()
@@ -73,7 +74,7 @@ func NewWorld(ctx context.Context, f *fleet.Fleet) (*World, error) {
 		if err := c.StopProcess(ctx, "argocd"); err != nil {
 			return nil, err
 		}
-		p, err := newPlane(ctx, &c.ControlPlane, applications, projects, workloads, secrets, appliedWorks)
+		p, err := newPlane(ctx, &c.ControlPlane, applications, projects, workloads, secrets, appliedWorks, namespaces)
 		if err != nil {
 			return nil, err
 		}
