@@ -94,7 +94,9 @@ func spec(f *fleet.Fleet, id, project string) content {
 		"project":     project,
 		"source":      content{"repoURL": f.Git.URL(fleet.AppsRepo), "path": "guestbook", "targetRevision": "main"},
 		"destination": content{"server": apis.InClusterServer, "namespace": id},
-		"syncPolicy":  content{"automated": content{"prune": true, "selfHeal": true}},
+		"syncPolicy": content{
+			"automated": content{"prune": true, "selfHeal": true}, "syncOptions": []any{"CreateNamespace=true"},
+		},
 	}
 }
 
@@ -231,7 +233,7 @@ func showsIn(cluster, namespace string) Step {
 			return err
 		case app == nil || at == nil:
 			return fmt.Errorf("the Application is not on the hub and %s", cluster)
-		case text(app, "status", "sync", "revision") != revision(at) || text(app, "status", "health", "status") != "Healthy":
+		case text(app, "status", "sync", "revision") != a.world.compared(a.plane(cluster), at) || text(app, "status", "health", "status") != "Healthy":
 			return fmt.Errorf("the hub does not show what %s has", cluster)
 		}
 		return sameSpec(app, at)
@@ -304,7 +306,7 @@ func noWork(cluster string) Step {
 func remember(cluster string) Step {
 	return func(ctx context.Context, a *actor) error {
 		p := a.plane(cluster)
-		for _, kind := range []schema.GroupVersionKind{applications, workloads} {
+		for _, kind := range []schema.GroupVersionKind{applications, a.world.workload(p)} {
 			objects, err := p.of(ctx, kind, a.id)
 			if err != nil {
 				return err

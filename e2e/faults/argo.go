@@ -12,6 +12,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -27,6 +28,29 @@ const hangs = "hangs"
 
 // workloadNamespace is where Argo deploys on a cluster.
 const workloadNamespace = "default"
+
+// Real are the flows that a cluster's own Argo CD is tried with: it takes seconds where Argo takes milliseconds.
+var Real = []string{"create", "change", "operation", "pause", "release", "delete", "delete-operation", "again"}
+
+// workload is the kind that Argo deploys on a cluster, or of what the guestbook has there that a cluster's own Argo CD deploys.
+func (w *World) workload(on *plane) schema.GroupVersionKind {
+	if w.argo[on.name] == nil {
+		return deployments
+	}
+	return workloads
+}
+
+// compared is the commit that the Argo CD of a cluster comes to with an Application. That of Argo tells of the spec, too. An own Argo CD
+// calls what it has not deployed yet Healthy for a moment.
+func (w *World) compared(on *plane, app *unstructured.Unstructured) string {
+	switch {
+	case w.argo[on.name] != nil:
+		return revision(app)
+	case text(app, "status", "sync", "status") == "Synced":
+		return text(app, "status", "sync", "revision")
+	}
+	return "not synced yet"
+}
 
 // Argo plays a cluster's Argo CD. It deploys one ConfigMap for each Application, which it knows by the Application's name as
 // Argo CD does by its tracking label.

@@ -3,6 +3,7 @@ package faults
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -26,6 +27,7 @@ var (
 	works        = schema.GroupVersionKind{Group: "work.open-cluster-management.io", Version: "v1", Kind: "ManifestWork"}
 	reports      = schema.GroupVersionKind{Group: "apps.open-cluster-management.io", Version: "v1alpha1", Kind: "MulticlusterApplicationSetReport"}
 	appReports   = schema.GroupVersionKind{Group: "apps.open-cluster-management.io", Version: "v1alpha1", Kind: "ApplicationReport"}
+	deployments  = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
 	workloads    = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 )
 
@@ -40,7 +42,7 @@ type plane struct {
 	client.Client
 }
 
-// A World is a fleet with what the points read, and the Argo CD that is played on its clusters.
+// A World is a fleet with what the points read, and the Argo CD that is played on its clusters, but for those whose own runs.
 type World struct {
 	Fleet    *fleet.Fleet
 	hub      *plane
@@ -52,8 +54,9 @@ type World struct {
 	news *news
 }
 
-// NewWorld reads a fleet until ctx ends. Its clusters' own Argo CD is stopped, and Argo takes its place.
-func NewWorld(ctx context.Context, f *fleet.Fleet) (*World, error) {
+// NewWorld reads a fleet until ctx ends. Its clusters' own Argo CD is stopped, and Argo takes its place, but for those clusters that are
+// to keep it.
+func NewWorld(ctx context.Context, f *fleet.Fleet, keep ...string) (*World, error) {
 	w := &World{Fleet: f, clusters: map[string]*plane{}, argo: map[string]*Argo{}, news: &news{count: map[string]int{}}}
 	var err error
 	if w.hub, err = newPlane(ctx, &f.Hub.ControlPlane,
@@ -71,16 +74,18 @@ func NewWorld(ctx context.Context, f *fleet.Fleet) (*World, error) {
 		return nil, err
 	}
 	for _, c := range f.Clusters() {
-		if err := c.StopProcess(ctx, "argocd"); err != nil {
-			return nil, err
-		}
-		p, err := newPlane(ctx, &c.ControlPlane, applications, projects, workloads, secrets, appliedWorks, namespaces)
+		p, err := newPlane(ctx, &c.ControlPlane, applications, projects, workloads, secrets, appliedWorks, deployments, namespaces)
 		if err != nil {
 			return nil, err
 		}
 		w.clusters[c.Name()] = p
-		if w.argo[c.Name()], err = NewArgo(p.manager); err != nil {
-			return nil, err
+		if !slices.Contains(keep, c.Name()) {
+			if err := c.StopProcess(ctx, "argocd"); err != nil {
+				return nil, err
+			}
+			if w.argo[c.Name()], err = NewArgo(p.manager); err != nil {
+				return nil, err
+			}
 		}
 		if err := p.start(ctx, w.news); err != nil {
 			return nil, err
