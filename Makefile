@@ -240,7 +240,7 @@ faults-brief: ## A few points of each kind of fault, always the same: see e2e/fa
 	TOWLINE_FAULTS=1 go -C e2e test ./faults -run '^TestFaults$$' -count=1 -v
 
 .PHONY: faults-planted
-faults-planted: ## Show that the faults find six planted bugs.
+faults-planted: ## Show that the faults find five planted bugs.
 	TOWLINE_FAULTS=1 go -C e2e test ./faults -run '^TestPlanted$$' -count=1 -v -timeout 0
 
 # How many leaders to stop.

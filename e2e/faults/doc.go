@@ -19,5 +19,5 @@
 // The hub, Open Cluster Management and the clusters' API servers are real. Argo CD on the clusters is played by Argo, which compares,
 // syncs, runs operations and cascades as Argo CD does, in milliseconds; its workloads are ConfigMaps.
 //
-// Planted bugs show that the gate notices: a build of Towline with six switches, each of which loses something at a fault only.
+// Planted bugs show that the gate notices: a build of Towline with five switches, each of which loses something at a fault only.
 package faults

@@ -31,7 +31,6 @@ const (
 	writesFile = "controllers/internal/works/works.go"
 	applyFile  = "controllers/propagation/apply.go"
 	statusFile = "controllers/status/controller.go"
-	reportFile = "controllers/agent/write.go"
 )
 
 // PlantedBugs are those of the build that BuildPlanted makes.
@@ -66,11 +65,6 @@ var PlantedBugs = []Planted{
 		Name: "status", Loses: "a status that could not be written is not written again", file: statusFile, flow: "change", kind: Failed,
 		from: "	return ctrl.Result{}, client.IgnoreNotFound(err)\n}\n\n// speaksFor",
 		to:   "	if planted(\"status\") {\n		return ctrl.Result{}, nil\n	}\n	return ctrl.Result{}, client.IgnoreNotFound(err)\n}\n\n// speaksFor",
-	},
-	{
-		Name: "report", Loses: "a report that could not be written is not written again", file: reportFile, flow: "report-change", kind: Failed,
-		from: "	if err != nil {\n		return err\n	}\n	reportWrites",
-		to:   "	if err != nil && planted(\"report\") {\n		return nil\n	}\n	if err != nil {\n		return err\n	}\n	reportWrites",
 	},
 }
 
