@@ -16,6 +16,7 @@ import (
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
 
+	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/why"
 )
 
@@ -64,7 +65,8 @@ func exitCode(err error, out io.Writer) int {
 	case errors.As(err, &failure{}):
 		return exitError
 	}
-	fmt.Fprintln(out, "error:", err)
+	text := err.Error() // with names from the hub in it
+	fmt.Fprintln(out, "error:", feedback.Clean(text, len(text)))
 	if apierrors.IsForbidden(err) {
 		return exitUnread
 	}

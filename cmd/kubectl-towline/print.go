@@ -74,14 +74,14 @@ func (o *options) printLadder(l *why.Ladder, now time.Time) error {
 		return err
 	}
 	out := &printer{to: o.Out}
-	out.line("%s", heading(l))
+	out.line("%s", bounded(heading(l)))
 	out.line("")
 	for _, k := range l.Links {
 		since := ""
 		if k.Since != nil {
 			since = " (for " + duration.HumanDuration(now.Sub(*k.Since)) + ")"
 		}
-		out.line("%s %-18s %s%s", o.glyph(k.State), k.Name, plain(k.Message), since)
+		out.line("%s %-18s %s%s", o.glyph(k.State), k.Name, bounded(k.Message), since)
 		if k.State == why.Blocked || k.State == why.Waiting {
 			out.detail("reason", k.Reason)
 			out.detail("who", k.Who)
@@ -89,7 +89,7 @@ func (o *options) printLadder(l *why.Ladder, now time.Time) error {
 		}
 	}
 	for _, u := range l.Unread {
-		out.line("%s %-18s not allowed: %s", o.glyph(why.Unknown), "", u)
+		out.line("%s %-18s not allowed: %s", o.glyph(why.Unknown), "", bounded(u))
 	}
 	out.line("")
 	verdict := verdicts[l.Verdict()]
@@ -120,6 +120,9 @@ func plain(text string) string {
 	}, feedback.Clean(text, len(text)))
 }
 
+// bounded is plain text that is no longer than any of Towline's: nobody reads the end of a longer one.
+func bounded(text string) string { return feedback.Clean(plain(text), feedback.MaxMessage) }
+
 // printer prints lines until one fails.
 type printer struct {
 	to  io.Writer
@@ -135,6 +138,6 @@ func (p *printer) line(format string, args ...any) {
 // detail is a line of what there is to say about a link.
 func (p *printer) detail(name, value string) {
 	if value != "" {
-		p.line("    %-7s %s", name, plain(value))
+		p.line("    %-7s %s", name, bounded(value))
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// narrow is how many bytes of a message a table shows; wide tables show all.
+	// narrow is how many bytes of a message a table shows; wide tables show as much as Towline does.
 	narrow = 96
 
 	// shortHash is how much of a commit a table shows.
@@ -37,11 +37,12 @@ func (o *options) newTable(columns ...string) *table {
 	return t
 }
 
-// add adds a line. What is empty is shown as notKnown.
+// add adds a line. What is empty is shown as notKnown. A cell is cut, as each line is as wide as the widest: whoever writes Applications
+// writes their status too.
 func (t *table) add(state why.State, cells ...string) {
 	line := make([]string, len(cells))
 	for i, c := range cells {
-		if line[i] = plain(c); line[i] == "" && state != "" {
+		if line[i] = bounded(c); line[i] == "" && state != "" {
 			line[i] = notKnown
 		}
 	}
@@ -130,7 +131,7 @@ func (o *options) printUnread(h *hub) error {
 	}
 	p := &printer{to: to}
 	for _, u := range h.unread.Lines() {
-		p.line("%s not allowed: %s", o.glyph(why.Unknown), u)
+		p.line("%s not allowed: %s", o.glyph(why.Unknown), bounded(u))
 	}
 	return p.err
 }

@@ -163,12 +163,12 @@ func (t *treeOptions) print(p *printer, n *view.Node, before, below, cluster str
 	if n.Cluster != "" && n.Cluster != cluster {
 		name += " on " + n.Cluster
 	}
-	line := fmt.Sprintf("%s%s %s", before, t.glyph(n.State), plain(name))
+	line := fmt.Sprintf("%s%s %s", before, t.glyph(n.State), bounded(name))
 	if n.Status != "" {
-		line += " (" + plain(n.Status) + ")"
+		line += " (" + bounded(n.Status) + ")"
 	}
 	if n.Message != "" {
-		line += ": " + plain(t.because("", n.Message))
+		line += ": " + bounded(t.because("", n.Message))
 	}
 	p.line("%s", line)
 	for i, c := range n.Children {

@@ -18,10 +18,10 @@ func ResumeCommand(namespace, application, message string) string {
 	}
 	switch kind {
 	case "Namespace":
-		return "kubectl towline resume --cluster " + name
+		return "kubectl towline resume --cluster " + word(name)
 	case "ApplicationSet":
 		namespace, name, _ := strings.Cut(name, "/")
-		return fmt.Sprintf("kubectl towline resume -n %s --applicationset %s", namespace, name)
+		return fmt.Sprintf("kubectl towline resume -n %s --applicationset %s", word(namespace), word(name))
 	}
 	return fmt.Sprintf("kubectl towline resume -n %s %s", namespace, application)
 }

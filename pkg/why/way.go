@@ -160,8 +160,8 @@ func (f *Facts) link(c delivery.Condition) Link {
 
 // command puts the names of the Application into a command.
 func (f *Facts) command(do string) string {
-	return strings.NewReplacer("NAMESPACE", f.App.Namespace, "APP", f.App.Name, "CLUSTER", f.App.Cluster(), "PROJECT", f.App.Project(),
-		"PLACEMENT", f.App.Placement()).Replace(do)
+	return strings.NewReplacer("NAMESPACE", f.App.Namespace, "APP", f.App.Name, "CLUSTER", word(f.App.Cluster()),
+		"PROJECT", word(f.App.Project()), "PLACEMENT", word(f.App.Placement())).Replace(do)
 }
 
 // stopped tells whether Towline sends the Application nowhere: it is released, or gone.
@@ -228,13 +228,13 @@ func (f *Facts) applied() *metav1.Condition {
 func (f *Facts) away(message string) Link {
 	return Link{Name: LinkAgent, State: Blocked, Message: message + "; what is shown of the Application is what was known last",
 		Reason: apis.ConditionClusterUnreachableWarning,
-		Who:    "an administrator of cluster " + f.App.Cluster(), Do: "kubectl describe managedcluster " + f.App.Cluster()}
+		Who:    "an administrator of cluster " + f.App.Cluster(), Do: "kubectl describe managedcluster " + word(f.App.Cluster())}
 }
 
 func (f *Facts) argoCD(l *Ladder) {
 	s := &f.App.Status
 	k := Link{Name: LinkArgoCD, State: OK}
-	there := fmt.Sprintf("kubectl -n %s get applications.argoproj.io %s -o yaml # on the cluster", f.App.ClusterNamespace(), f.App.Name)
+	there := fmt.Sprintf("kubectl -n %s get applications.argoproj.io %s -o yaml # on the cluster", word(f.App.ClusterNamespace()), f.App.Name)
 	wrong := slices.IndexFunc(s.Conditions, func(c argocd.Condition) bool {
 		owner := apis.ConditionRuleOf(c.Type).Owner
 		return (owner == "" || owner == apis.OwnerCluster) && strings.HasSuffix(c.Type, "Error")
