@@ -127,7 +127,8 @@ const (
 // made. One that went through Maestro says what it expects of the Application's operations in place of its version.
 func overtaken(message string) bool {
 	_, fields, conflicts := strings.Cut(message, conflicting)
-	return strings.Contains(message, outdated) || conflicts && (strings.Contains(fields, ".status.operationState") || strings.Contains(fields, ".operation"))
+	ofOperations := strings.Contains(fields, ".status.operationState") || strings.Contains(fields, ".operation")
+	return strings.Contains(message, outdated) || conflicts && ofOperations
 }
 
 // Outdated tells whether the agent could not apply what a work carries because the Application there has another version by now
