@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
-	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -244,17 +243,11 @@ func denied(err error, says string) {
 // later, which the agent's change of a label shows.
 func withoutPolicies(ctx context.Context, agent client.Client, w *workv1.ManifestWork) {
 	GinkgoHelper()
-	// The API server of works asks policies itself, and each API server hears of them in its own time.
-	changes := []func(context.Context) error{func(ctx context.Context) error {
+	change := func(ctx context.Context) error {
 		return agent.Patch(ctx, w.DeepCopy(), merge(`{"metadata":{"labels":{"probe":"x"}}}`), client.DryRunAll)
-	}, func(ctx context.Context) error {
-		c := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}}
-		return agent.Patch(ctx, c, merge(annotationPatch(apis.AnnotationPaused, "true")), client.DryRunAll)
-	}}
-	for _, change := range changes {
-		Eventually(ctx, change).ShouldNot(Succeed())
 	}
-	// Those of clusters and of works are the last to come back: they show below that all are.
+	Eventually(ctx, change).ShouldNot(Succeed())
+	// That of works is the last to come back: it shows below that all are.
 	var bindings []*admissionregistrationv1.ValidatingAdmissionPolicyBinding
 	for _, of := range []string{"applications", "applicationsets", "applicationreports", "reports", "clusters", "works"} {
 		binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "towline-" + of}}
@@ -267,13 +260,9 @@ func withoutPolicies(ctx context.Context, agent client.Client, w *workv1.Manifes
 			binding.UID, binding.ResourceVersion = "", ""
 			Expect(hub.Create(ctx, binding)).To(Succeed())
 		}
-		for _, change := range changes {
-			Eventually(ctx, change).ShouldNot(Succeed())
-		}
+		Eventually(ctx, change).ShouldNot(Succeed())
 	})
-	for _, change := range changes {
-		Eventually(ctx, change).Should(Succeed())
-	}
+	Eventually(ctx, change).Should(Succeed())
 }
 
 func merge(patch string) client.Patch { return client.RawPatch(types.MergePatchType, []byte(patch)) }
