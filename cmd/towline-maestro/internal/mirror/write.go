@@ -149,8 +149,7 @@ func (m *Mirror) delete(ctx context.Context, b *bundle.Bundle) error {
 
 // untranslated is the answer to a write of which agents cannot get what it asks for.
 func untranslated(err error, name types.NamespacedName) error {
-	var refusal *bundle.Refusal
-	if errors.As(err, &refusal) {
+	if _, is := errors.AsType[*bundle.Refusal](err); is {
 		return apierrors.NewBadRequest("work " + name.String() + ": " + err.Error())
 	}
 	return apierrors.NewConflict(Resource, name.Name, err)
