@@ -126,9 +126,8 @@ const (
 // overtaken tells whether these are the words by which a request is refused because the Application there has changed since it was
 // made. One that went through Maestro says what it expects of the Application's operations in place of its version.
 func overtaken(message string) bool {
-	_, fields, conflicts := strings.Cut(message, conflicting)
-	ofOperations := strings.Contains(fields, ".status.operationState") || strings.Contains(fields, ".operation")
-	return strings.Contains(message, outdated) || conflicts && ofOperations
+	_, fields, _ := strings.Cut(message, conflicting)
+	return strings.Contains(message, outdated) || strings.Contains(fields, ".operation") // .status.operationState, too
 }
 
 // Outdated tells whether the agent could not apply what a work carries because the Application there has another version by now

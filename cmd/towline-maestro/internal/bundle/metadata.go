@@ -47,10 +47,8 @@ func (b *Bundle) metadata(source string) (string, error) {
 	w := b.Work
 	more := carried{Spec: w.Spec, First: b.First, Generation: w.Generation, Since: b.Since, Written: b.Written, Shape: b.Shape}
 	more.Spec.Workload.Manifests = nil
+	more.Instead = map[int]json.RawMessage{}
 	for i := range b.instead {
-		if more.Instead == nil {
-			more.Instead = map[int]json.RawMessage{}
-		}
 		more.Instead[i] = raw(&w.Spec.Workload.Manifests[i])
 	}
 	meta := metav1.ObjectMeta{

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -42,13 +43,12 @@ type request struct {
 	Metadata   metav1.ObjectMeta `json:"metadata"`
 	Operation  map[string]any    `json:"operation,omitempty"`
 	Spec       json.RawMessage   `json:"spec,omitempty"`
-	Status     json.RawMessage   `json:"status,omitempty"`
 }
 
 // translate gives, by their place, the manifests that agents get in place of those of a spec. said is what the agent has told last. The
 // error is a *Refusal, or says that the request is for a version of which the agent has not told.
 func translate(spec *workv1.ManifestWorkSpec, said *workv1.ManifestWorkStatus) (map[int]workv1.Manifest, error) {
-	var out map[int]workv1.Manifest
+	out := map[int]workv1.Manifest{}
 	for i := range spec.Workload.Manifests {
 		data := raw(&spec.Workload.Manifests[i])
 		var r request
@@ -59,16 +59,18 @@ func translate(spec *workv1.ManifestWorkSpec, said *workv1.ManifestWorkStatus) (
 			return nil, &Refusal{"the end of an operation cannot be asked for through Maestro, because nothing would keep it from the " +
 				"next operation. Terminate the operation on the cluster, with its Argo CD"}
 		}
-		version, started := told(said, r.Metadata.Namespace, r.Metadata.Name)
+		version, started := "", ""
+		for m := range applications(said) {
+			if m.ResourceMeta.Namespace == r.Metadata.Namespace && m.ResourceMeta.Name == r.Metadata.Name {
+				version, started = told(m)
+			}
+		}
 		if version != r.Metadata.ResourceVersion {
 			return nil, errStale
 		}
 		manifest, err := r.after(started)
 		if err != nil {
 			return nil, err
-		}
-		if out == nil {
-			out = map[int]workv1.Manifest{}
 		}
 		out[i] = manifest
 	}
@@ -111,21 +113,26 @@ func (r *request) after(started string) (workv1.Manifest, error) {
 	return manifestOf(data), nil
 }
 
-// told is what an agent has told of an Application: its version, and when its last operation began.
-func told(said *workv1.ManifestWorkStatus, namespace, name string) (version, started string) {
-	for i := range said.ResourceStatus.Manifests {
-		m := &said.ResourceStatus.Manifests[i]
-		if m.ResourceMeta.Resource != "applications" || m.ResourceMeta.Namespace != namespace || m.ResourceMeta.Name != name {
-			continue
-		}
-		for _, v := range m.StatusFeedbacks.Values {
-			switch {
-			case v.Value.String == nil:
-			case v.Name == versionValue:
-				version = *v.Value.String
-			case v.Name == startedValue && *v.Value.String != Never:
-				started = *v.Value.String
+// applications are what an agent has told of Applications.
+func applications(said *workv1.ManifestWorkStatus) iter.Seq[*workv1.ManifestCondition] {
+	return func(yield func(*workv1.ManifestCondition) bool) {
+		for i := range said.ResourceStatus.Manifests {
+			if m := &said.ResourceStatus.Manifests[i]; m.ResourceMeta.Resource == "applications" && !yield(m) {
+				return
 			}
+		}
+	}
+}
+
+// told is what an agent has told of an Application: its version, and when its last operation began; empty for none.
+func told(m *workv1.ManifestCondition) (version, started string) {
+	for _, v := range m.StatusFeedbacks.Values {
+		switch {
+		case v.Value.String == nil:
+		case v.Name == versionValue:
+			version = *v.Value.String
+		case v.Name == startedValue && *v.Value.String != Never:
+			started = *v.Value.String
 		}
 	}
 	return version, started
@@ -133,12 +140,9 @@ func told(said *workv1.ManifestWorkStatus, namespace, name string) (version, sta
 
 // Began is when the last operation began on the work's cluster, as the agent has told it; empty for none.
 func (b *Bundle) Began() string {
-	for i := range b.Work.Status.ResourceStatus.Manifests {
-		m := &b.Work.Status.ResourceStatus.Manifests[i].ResourceMeta
-		if m.Resource == "applications" {
-			if _, began := told(&b.Work.Status, m.Namespace, m.Name); began != "" {
-				return began
-			}
+	for m := range applications(&b.Work.Status) {
+		if _, began := told(m); began != "" {
+			return began
 		}
 	}
 	return ""

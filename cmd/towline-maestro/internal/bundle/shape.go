@@ -69,18 +69,20 @@ func (b *Bundle) seen() *metav1.Condition {
 // Follow is an earlier bundle changed so that of objects which the later one has too it says the same: two bundles that say different
 // things of one object would change it in turns. It is false where there is nothing to change.
 func (b *Bundle) Follow(later *Bundle) (*Bundle, bool) {
-	now, instead := map[object]workv1.Manifest{}, map[object]workv1.Manifest{}
+	now := map[object]int{}
 	for i, o := range objects(&later.Work.Spec) {
-		now[o] = later.Work.Spec.Workload.Manifests[i]
-		if m, ok := later.instead[i]; ok {
-			instead[o] = m
-		}
+		now[o] = i
 	}
-	w := b.Work.DeepCopy()
+	w, instead := b.Work.DeepCopy(), map[int]workv1.Manifest{}
 	manifests := w.Spec.Workload.Manifests
 	for i, o := range objects(&b.Work.Spec) {
-		if m, ok := now[o]; ok {
-			manifests[i] = m
+		at, ok := now[o]
+		if !ok {
+			continue
+		}
+		manifests[i] = later.Work.Spec.Workload.Manifests[at]
+		if m, ok := later.instead[at]; ok {
+			instead[i] = m
 		}
 	}
 	w.Spec = *later.Work.Spec.DeepCopy()
@@ -88,15 +90,7 @@ func (b *Bundle) Follow(later *Bundle) (*Bundle, bool) {
 	w.Spec.ManifestConfigs = configsOf(later, b)
 	w.Spec.DeleteOption = orphaning(b.Work.Spec.DeleteOption, later.Work.Spec.DeleteOption)
 	out := b.next(w)
-	out.instead = nil
-	for i, o := range objects(&b.Work.Spec) {
-		if m, ok := instead[o]; ok {
-			if out.instead == nil {
-				out.instead = map[int]workv1.Manifest{}
-			}
-			out.instead[i] = m
-		}
-	}
+	out.instead = instead
 	return out, w.Generation != b.Work.Generation
 }
 

@@ -207,16 +207,15 @@ func (s *store) show(b *bundle.Bundle) *workv1.ManifestWork {
 		s.hide(was)
 		was = nil
 	}
+	b.Told = time.Now()
 	if was != nil {
 		if b.Sequence == "" && len(was.Work.Status.Conditions) > 0 {
 			// The agent has not spoken of a new bundle yet: what it said of the one before is what there is.
 			b.Work.Status, b.Work.ManagedFields = was.Work.Status, was.Work.ManagedFields
 		}
-	}
-	if b.Told = time.Now(); was != nil && was.Began() == b.Began() {
-		b.Told = was.Told
-	}
-	if was != nil {
+		if was.Began() == b.Began() {
+			b.Told = was.Told
+		}
 		if was.Shape == b.Shape && same(was.Work, b.Work) {
 			kept := *b
 			kept.Work = was.Work
