@@ -257,6 +257,21 @@ func TestProxy(t *testing.T) {
 	}
 }
 
+// statusCode is that of the answer to a request without a body.
+func statusCode(t *testing.T, client *http.Client, method, url string) int {
+	t.Helper()
+	r, err := http.NewRequestWithContext(t.Context(), method, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	return answer.StatusCode
+}
+
 // TestAgentScript: the faults of a script for Towline's agent are of its writes, and those of the others are counted only.
 func TestAgentScript(t *testing.T) {
 	p, client, carriedOut := served(t)
@@ -266,17 +281,9 @@ func TestAgentScript(t *testing.T) {
 		code  int
 	}{{false, http.StatusOK}, {true, http.StatusInternalServerError}, {true, http.StatusOK}} {
 		p.agent = tc.agent
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPatch, p.address+"/apis/a/v1/namespaces/cluster1/things/pt0123abcd", http.NoBody)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer.Body.Close()
-		if answer.StatusCode != tc.code {
-			t.Errorf("a write of the agent's, %t: %d, want %d", tc.agent, answer.StatusCode, tc.code)
+		code := statusCode(t, client, http.MethodPatch, p.address+"/apis/a/v1/namespaces/cluster1/things/pt0123abcd")
+		if code != tc.code {
+			t.Errorf("a write of the agent's, %t: %d, want %d", tc.agent, code, tc.code)
 		}
 	}
 	if len(s.written()) != 2 || len(s.all()) != 3 || s.hits() != 1 || *carriedOut != 2 {
@@ -307,21 +314,13 @@ func TestServeOld(t *testing.T) {
 		{http.MethodPatch, "/apis/argoproj.io/v1alpha1/namespaces/argocd/applications/a", 0, 200},
 	} {
 		*current, old = 0, 0
-		r, err := http.NewRequestWithContext(t.Context(), tc.method, p.address+tc.path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer, err := client.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer.Body.Close()
+		code := statusCode(t, client, tc.method, p.address+tc.path)
 		now := 1 - tc.old
 		if tc.code != http.StatusOK {
 			now = 0
 		}
-		if answer.StatusCode != tc.code || old != tc.old || *current != now {
-			t.Errorf("%s %s: %d, %d times old, %d times current", tc.method, tc.path, answer.StatusCode, old, *current)
+		if code != tc.code || old != tc.old || *current != now {
+			t.Errorf("%s %s: %d, %d times old, %d times current", tc.method, tc.path, code, old, *current)
 		}
 	}
 }
