@@ -81,7 +81,8 @@ func TestGitOpsClusterWhoseCRDIsReplaced(t *testing.T) {
 	expectVerdict(t, g, apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "1 cluster imported")
 	w := NewWithT(t)
 	w.Expect(get(t, g.DeepCopy()).Status.Clusters).To(BeNil())
-	w.Expect(clustersShown(t, ns)).To(Equal("1"))
+	// The gauge is set once the write of the status is answered.
+	w.Eventually(func() string { return clustersShown(t, ns) }, soon, tick).Should(Equal("1"))
 	restore()
 	decide(t, ns, a, b)
 	w.Eventually(func() *int32 { return get(t, g.DeepCopy()).Status.Clusters }, soon, tick).Should(unlessPruned(HaveValue(BeEquivalentTo(2))))
