@@ -289,7 +289,7 @@ func TestFailingDependenciesAreCounted(t *testing.T) {
 			app := webApp(t, cluster(t), p.Name, "https://x").Annotation(apis.AnnotationWith, "secret/db").Obj()
 			create(t, app)
 			expectTrouble(t, app, "does not permit objects")
-			NewWithT(t).Expect(failing(t, apis.ReasonDependencyForbidden)).To(Equal(none + 1))
+			NewWithT(t).Eventually(func() float64 { return failing(t, apis.ReasonDependencyForbidden) }, soon, tick).Should(Equal(none + 1))
 			end(app)
 			NewWithT(t).Eventually(func() float64 { return failing(t, apis.ReasonDependencyForbidden) }, soon, tick).Should(Equal(none))
 		})
