@@ -90,6 +90,14 @@ func (b *Bundle) At(version int64) *Bundle {
 	return &out
 }
 
+// Again is the bundle as it is, written so that the agent heeds it once more: see Label.
+func (b *Bundle) Again() *Bundle {
+	out := b.At(b.Version + 1)
+	out.Since = out.Version
+	out.Work = b.Work.DeepCopy()
+	return out
+}
+
 // Name is the name of the bundle's work.
 func (b *Bundle) Name() types.NamespacedName {
 	return types.NamespacedName{Namespace: b.Work.Namespace, Name: b.Work.Name}

@@ -49,6 +49,9 @@ func (b *Bundle) Replaces() bool {
 	return c != nil && c.Status == metav1.ConditionTrue
 }
 
+// Answered tells whether the agent has said of the bundle as it is that it has applied it, or that it could not.
+func (b *Bundle) Answered() bool { return b.seen() != nil }
+
 // MayGo tells whether the end of an earlier bundle takes no more than it is to take. Where something is to stay on the cluster, the
 // agent has to have dealt with the bundle that says so, and thereby to have given up what it owned.
 func (b *Bundle) MayGo(later *Bundle) bool {

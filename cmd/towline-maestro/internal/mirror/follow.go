@@ -145,11 +145,13 @@ func (m *Mirror) heard(event *cloudevents.Event) {
 
 // take shows what Maestro has of a bundle, and looks again at those that have to go. It needs the work's lock.
 func (m *Mirror) take(b *bundle.Bundle) {
+	id := b.ID(m.source)
 	m.store.set(b)
+	m.expect(id, b)
 	if !b.Work.DeletionTimestamp.IsZero() {
-		m.stale.AddAfter(b.ID(m.source), removalAgain)
+		m.stale.AddAfter(id, removalAgain)
 	}
-	if m.store.get(b.Name()) != m.store.byID(b.ID(m.source)) {
+	if m.store.get(b.Name()) != m.store.byID(id) {
 		return
 	}
 	for _, earlier := range m.store.pastOf(b.Name()) {

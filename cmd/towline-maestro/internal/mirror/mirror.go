@@ -8,6 +8,7 @@ import (
 
 	cloudevents "github.com/cloudevents/sdk-go/v2"
 	"github.com/go-logr/logr"
+	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/workqueue"
@@ -56,6 +57,8 @@ type Mirror struct {
 	store   *store
 	stale   workqueue.TypedRateLimitingInterface[string] // ids of bundles to be read
 
+	questions workqueue.TypedRateLimitingInterface[question] // those that agents have not answered yet
+
 	// locks let one write or reading of a work happen at a time. Works share them.
 	locks [256]sync.Mutex
 
@@ -68,7 +71,8 @@ func New(m Maestro, source string, log logr.Logger) *Mirror {
 	return &Mirror{
 		MayWrite: func() error { return nil },
 		maestro:  m, source: source, log: log, store: newStore(source, time.Now()), clusters: map[string]bool{},
-		stale: workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond, 30*time.Second)),
+		stale:     workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond, 30*time.Second)),
+		questions: newQuestions(),
 	}
 }
 
@@ -81,8 +85,13 @@ func (m *Mirror) Run(ctx context.Context) {
 			}
 		})
 	}
+	running.Go(func() {
+		for limit := rate.NewLimiter(reminders, 1); m.remind(ctx, limit); {
+		}
+	})
 	wait.UntilWithContext(ctx, m.follow, time.Second)
 	m.stale.ShutDown()
+	m.questions.ShutDown()
 	running.Wait()
 }
 

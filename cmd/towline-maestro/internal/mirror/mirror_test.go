@@ -57,9 +57,12 @@ type world struct {
 	stop    func()
 }
 
-func follow(t *testing.T, m *maestrotest.Maestro) *world {
+func follow(t *testing.T, m *maestrotest.Maestro, options ...func(*mirror.Mirror)) *world {
 	t.Helper()
 	w := &world{T: t, maestro: m, mirror: mirror.New(m, source, testr.New(t))}
+	for _, option := range options {
+		option(w.mirror)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() {

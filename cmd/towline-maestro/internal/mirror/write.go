@@ -43,7 +43,8 @@ func (m *Mirror) Create(ctx context.Context, w *workv1.ManifestWork) (*workv1.Ma
 	made := bundle.New(w, now)
 	err := m.publish(ctx, cetypes.CreateRequestAction, made)
 	if err == nil {
-		return m.store.set(made), nil
+		m.take(made)
+		return m.Known(name), nil
 	}
 	m.forgetCluster(w.Namespace) // Maestro may know it no more: its database may have been restored
 	there, unknown := m.afterFailure(ctx, made.ID(m.source), name)
