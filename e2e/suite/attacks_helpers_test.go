@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -239,15 +240,22 @@ func denied(err error, says string) {
 	AddReportEntry("the API server says", err.Error())
 }
 
-// withoutPolicies takes the admission policies off the hub until the spec ends. The API server heeds either a moment
-// later, which the agent's change of a label shows.
+// withoutPolicies takes the admission policies off the hub until the spec ends. Each API server hears of them in its own time, and with
+// works in Maestro another one asks them about works. So two changes of the agent tell: one of a work's labels, one of its cluster.
 func withoutPolicies(ctx context.Context, agent client.Client, w *workv1.ManifestWork) {
 	GinkgoHelper()
-	change := func(ctx context.Context) error {
+	changes := []func(context.Context) error{func(ctx context.Context) error {
 		return agent.Patch(ctx, w.DeepCopy(), merge(`{"metadata":{"labels":{"probe":"x"}}}`), client.DryRunAll)
-	}
-	Eventually(ctx, change).ShouldNot(Succeed())
-	// That of works is the last to come back: it shows below that all are.
+	}, func(ctx context.Context) error {
+		c := &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: w.Namespace}}
+		if err := agent.Get(ctx, client.ObjectKeyFromObject(c), c); err != nil {
+			return err
+		}
+		metav1.SetMetaDataAnnotation(&c.ObjectMeta, apis.AnnotationPaused, "true")
+		return agent.Update(ctx, c, client.DryRunAll)
+	}}
+	expectPolicies(ctx, changes)
+	// Those of clusters and of works are the last to come back: they show below that all are.
 	var bindings []*admissionregistrationv1.ValidatingAdmissionPolicyBinding
 	for _, of := range []string{"applications", "applicationsets", "applicationreports", "reports", "clusters", "works"} {
 		binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "towline-" + of}}
@@ -260,9 +268,19 @@ func withoutPolicies(ctx context.Context, agent client.Client, w *workv1.Manifes
 			binding.UID, binding.ResourceVersion = "", ""
 			Expect(hub.Create(ctx, binding)).To(Succeed())
 		}
-		Eventually(ctx, change).ShouldNot(Succeed())
+		expectPolicies(ctx, changes)
 	})
-	Eventually(ctx, change).Should(Succeed())
+	for _, change := range changes {
+		Eventually(ctx, change).Should(Succeed())
+	}
+}
+
+// expectPolicies waits until an admission policy refuses each of the changes.
+func expectPolicies(ctx context.Context, changes []func(context.Context) error) {
+	GinkgoHelper()
+	for _, change := range changes {
+		Eventually(ctx, change).Should(MatchError(ContainSubstring("ValidatingAdmissionPolicy")))
+	}
 }
 
 func merge(patch string) client.Patch { return client.RawPatch(types.MergePatchType, []byte(patch)) }

@@ -24,7 +24,7 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// whyTeam is the namespace of a team of the hub, and whyHeld a finalizer that keeps ManifestWorks.
+// whyTeam is the namespace of a team of the hub, and whyHeld a finalizer that keeps records of works on a cluster.
 const whyTeam, whyHeld = "why-team", "towline.io/e2e"
 
 // asked is an Application that is stopped for a reason.
@@ -54,17 +54,18 @@ func onCluster(name string) func(*fixture.ApplicationBuilder) {
 	return func(b *fixture.ApplicationBuilder) { b.Cluster(name) }
 }
 
-// held lets an Application be sent, keeps its work from going, and then changes the Application.
+// held lets an Application be sent, keeps its work from going, and then changes the Application. A work is there until its cluster has no
+// record of it any more.
 func held(patch string) func(ctx context.Context, app *argocd.Application) {
 	return func(ctx context.Context, app *argocd.Application) {
 		GinkgoHelper()
-		w := workOf(app)
-		Eventually(ctx, func(ctx context.Context) error {
-			if err := hub.Get(ctx, client.ObjectKeyFromObject(w), w); err != nil {
-				return err
-			}
-			controllerutil.AddFinalizer(w, whyHeld)
-			return hub.Update(ctx, w)
+		Eventually(ctx, func(g Gomega, ctx context.Context) {
+			records := &workv1.AppliedManifestWorkList{}
+			g.Expect(cluster["cluster1"].List(ctx, records)).To(Succeed())
+			i := slices.IndexFunc(records.Items, func(r workv1.AppliedManifestWork) bool { return r.Spec.ManifestWorkName == workOf(app).Name })
+			g.Expect(i).To(BeNumerically(">=", 0))
+			controllerutil.AddFinalizer(&records.Items[i], whyHeld)
+			g.Expect(cluster["cluster1"].Update(ctx, &records.Items[i])).To(Succeed())
 		}).Should(Succeed())
 		if patch == "" {
 			Expect(hub.Delete(ctx, app)).To(Succeed())
@@ -247,7 +248,7 @@ func whyGone(ctx context.Context, apps []*argocd.Application) {
 	for _, app := range apps {
 		Expect(client.IgnoreNotFound(hub.Delete(ctx, app))).To(Succeed())
 	}
-	letGo(ctx, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "why-going"}})
+	letGo(ctx, hub, &clusterv1.ManagedCluster{ObjectMeta: metav1.ObjectMeta{Name: "why-going"}})
 	for _, args := range [][]string{
 		{"managedclusters", "why-unaccepted", "why-local", "why-going", "--wait=false"}, {"validatingadmissionpolicybindings", "why-rejected"},
 		{"validatingadmissionpolicies", "why-rejected"}, {"managedclustersets.cluster.open-cluster-management.io", "why-team", "--wait=false"},
@@ -255,10 +256,10 @@ func whyGone(ctx context.Context, apps []*argocd.Application) {
 		_, err := f.Hub.Kubectl(ctx, append([]string{"delete", "--ignore-not-found"}, args...)...)
 		Expect(err).NotTo(HaveOccurred())
 	}
-	works := &workv1.ManifestWorkList{}
-	Expect(hub.List(ctx, works, client.InNamespace("cluster1"))).To(Succeed())
-	for i := range works.Items {
-		letGo(ctx, &works.Items[i])
+	records := &workv1.AppliedManifestWorkList{}
+	Expect(cluster["cluster1"].List(ctx, records)).To(Succeed())
+	for i := range records.Items {
+		letGo(ctx, cluster["cluster1"], &records.Items[i])
 	}
 	for _, app := range apps {
 		Eventually(ctx, read(hub, app)).Should(BeNil(), app.Name)
@@ -271,12 +272,12 @@ func whyGone(ctx context.Context, apps []*argocd.Application) {
 }
 
 // letGo takes the finalizer whyHeld from an object, which others write too.
-func letGo(ctx context.Context, obj client.Object) {
+func letGo(ctx context.Context, api client.Client, obj client.Object) {
 	GinkgoHelper()
 	Eventually(ctx, func(ctx context.Context) error {
-		err := hub.Get(ctx, client.ObjectKeyFromObject(obj), obj)
+		err := api.Get(ctx, client.ObjectKeyFromObject(obj), obj)
 		if err == nil && controllerutil.RemoveFinalizer(obj, whyHeld) {
-			err = hub.Update(ctx, obj)
+			err = api.Update(ctx, obj)
 		}
 		return client.IgnoreNotFound(err)
 	}).Should(Succeed())
