@@ -55,7 +55,7 @@ func hangs(ctx context.Context, name, on string, edits ...func(*fixture.Applicat
 // terminating is how argocd-server stops an operation: in the status.
 const terminating = `{"status":{"operationState":{"phase":"Terminating"}}}`
 
-var _ = Describe("An operation that does not end", func() {
+var _ = Describe("An operation that does not end", inEtcd, func() {
 	It("holds nothing else up, is not begun again by changes, and can be terminated on the hub", func(ctx SpecContext) {
 		app := hangs(ctx, "hanging", "cluster1")
 		running := phaseOn(ctx, cluster["cluster1"], app.Name)

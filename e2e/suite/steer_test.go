@@ -87,7 +87,7 @@ var _ = Describe("kubectl towline steers", Ordered, usesRights, func() {
 		Expect(read(cluster["cluster2"], guestbookOf(app.Name))(ctx)).To(BeNil())
 	}, NodeTimeout(10*soon))
 
-	It("an operation that does not end: stop", func(ctx SpecContext) {
+	It("an operation that does not end: stop", inEtcd, func(ctx SpecContext) {
 		app := hangs(ctx, "stopped", "cluster1")
 		Eventually(ctx, read(hub, app)).Should(HaveField("Operation", BeNil()))
 		Expect(does(ctx, "stop", app.Name)).To(ContainSubstring("the operation has ended"))
