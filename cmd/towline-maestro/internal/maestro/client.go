@@ -2,7 +2,6 @@ package maestro
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,7 +19,6 @@ import (
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/credentials/oauth"
 	"google.golang.org/grpc/keepalive"
@@ -65,9 +63,11 @@ type Options struct {
 	// CAFile has the certificates of the authorities that sign Maestro's certificates; empty stands for those of the system.
 	CAFile string
 
-	// CertFile and KeyFile are the client's certificate and its key, TokenFile a bearer token. All of them are read again when
-	// they have changed.
-	CertFile, KeyFile, TokenFile string
+	// CertFile and KeyFile are the client's certificate and its key. These and CAFile are read for each connection.
+	CertFile, KeyFile string
+
+	// TokenFile has a bearer token. It is read again once it was read 50 seconds ago.
+	TokenFile string
 
 	// Plaintext speaks without TLS: on one machine, in tests.
 	Plaintext bool
@@ -111,19 +111,16 @@ type Client struct {
 
 // New makes a client. It connects when it is used first.
 func New(o Options) (*Client, error) {
-	config := &rest.Config{
-		Host: o.URL, BearerTokenFile: o.TokenFile, Timeout: requestTimeout,
-		TLSClientConfig: rest.TLSClientConfig{CAFile: o.CAFile, CertFile: o.CertFile, KeyFile: o.KeyFile},
+	who := identity{o.CAFile, o.CertFile, o.KeyFile}
+	if _, err := who.config(); err != nil {
+		return nil, err // now, rather than at each connection
 	}
+	config := &rest.Config{Host: o.URL, BearerTokenFile: o.TokenFile, Timeout: requestTimeout, Transport: who.overHTTP()}
 	overHTTP, err := rest.HTTPClientFor(config)
 	if err != nil {
 		return nil, fmt.Errorf("REST client of Maestro: %w", err)
 	}
-	dial, err := dialOptions(o, config)
-	if err != nil {
-		return nil, fmt.Errorf("gRPC client of Maestro: %w", err)
-	}
-	conn, err := grpc.NewClient(o.GRPC, dial...)
+	conn, err := grpc.NewClient(o.GRPC, dialOptions(o, who)...)
 	if err != nil {
 		return nil, fmt.Errorf("gRPC client of Maestro: %w", err)
 	}
@@ -132,34 +129,19 @@ func New(o Options) (*Client, error) {
 	}, nil
 }
 
-func dialOptions(o Options, config *rest.Config) ([]grpc.DialOption, error) {
+func dialOptions(o Options, who identity) []grpc.DialOption {
 	options := []grpc.DialOption{
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
 	}
 	if o.Plaintext {
-		return append(options, grpc.WithTransportCredentials(insecure.NewCredentials())), nil
+		return append(options, grpc.WithTransportCredentials(insecure.NewCredentials()))
 	}
-	settings, err := rest.TLSConfigFor(config)
-	if err != nil {
-		return nil, err
-	}
-	if settings == nil {
-		settings = &tls.Config{}
-	}
-	settings.MinVersion = tls.VersionTLS12
-	if o.CertFile != "" {
-		settings.Certificates = nil
-		settings.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
-			cert, err := tls.LoadX509KeyPair(o.CertFile, o.KeyFile)
-			return &cert, err
-		}
-	}
-	options = append(options, grpc.WithTransportCredentials(credentials.NewTLS(settings)))
+	options = append(options, grpc.WithTransportCredentials(who.overGRPC()))
 	if o.TokenFile != "" {
 		options = append(options, grpc.WithPerRPCCredentials(oauth.TokenSource{TokenSource: transport.NewCachedFileTokenSource(o.TokenFile)}))
 	}
-	return options, nil
+	return options
 }
 
 // Close ends the connections.

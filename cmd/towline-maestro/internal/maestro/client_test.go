@@ -8,8 +8,11 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"errors"
 	"math/big"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -97,7 +100,7 @@ func (a *authority) serve(t *testing.T, address string, u *users) (string, func(
 	return listener.Addr().String(), stop
 }
 
-// TestCertificates: a certificate is read again for each connection, and neither side speaks to one of another authority.
+// TestCertificates: certificates are read for each connection, those of authorities too, and neither side speaks to one of another authority.
 func TestCertificates(t *testing.T) {
 	ours, others := newAuthority(t), newAuthority(t)
 	maestro := &users{asked: make(chan string, 10)}
@@ -139,6 +142,59 @@ func TestCertificates(t *testing.T) {
 	}
 	if len(maestro.asked) > 0 {
 		t.Error("Maestro was asked nevertheless")
+	}
+
+	// Maestro has a new authority, and the client learns of it.
+	stop()
+	_, _ = others.serve(t, address, maestro)
+	others.write(t, dir, "fourth")
+	wait := grpc.WaitForReady(true) // the connection is tried again after a while
+	if _, err := client.events.Publish(t.Context(), &pb.PublishRequest{}, wait); err != nil {
+		t.Fatal(err)
+	}
+	if asked := <-maestro.asked; asked != "fourth" {
+		t.Errorf("Maestro was asked by %q: the files are of %q", asked, "fourth")
+	}
+}
+
+// TestTheRESTClientFollowsItsFiles to a new authority of Maestro, and says what is wrong with them.
+func TestTheRESTClientFollowsItsFiles(t *testing.T) {
+	dir, tokens := t.TempDir(), make(chan string, 10)
+	file := func(name string) string { return filepath.Join(dir, name) }
+	var client *Client
+	for _, of := range []*authority{newAuthority(t), newAuthority(t)} {
+		of.write(t, dir, "towline")
+		cert := must(tls.LoadX509KeyPair(file("tls.crt"), file("tls.key")))(t)
+		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			tokens <- r.Header.Get("Authorization")
+			w.WriteHeader(http.StatusNotFound)
+		}))
+		server.TLS = &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS13}
+		server.EnableHTTP2 = true
+		server.StartTLS()
+		defer server.Close()
+		if client == nil {
+			if err := os.WriteFile(file("token"), []byte("word\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			client = must(New(Options{URL: server.URL, GRPC: "127.0.0.1:1", CAFile: file("ca.crt"), TokenFile: file("token")}))(t)
+			defer client.Close()
+		}
+		client.url = server.URL
+		if _, err := client.Get(t.Context(), "any"); !errors.Is(err, ErrNotFound) {
+			t.Error(err)
+		}
+		if token := <-tokens; token != "Bearer word" {
+			t.Errorf("the token is %q", token)
+		}
+		if err := os.WriteFile(file("ca.crt"), []byte("nonsense"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		client.rest.CloseIdleConnections()
+		server.CloseClientConnections()
+		if _, err := client.Get(t.Context(), "any"); err == nil || !strings.Contains(err.Error(), "authorities of Maestro") {
+			t.Errorf("a file without a certificate: %v", err)
+		}
 	}
 }
 
