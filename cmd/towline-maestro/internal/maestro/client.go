@@ -18,6 +18,7 @@ import (
 	"github.com/cloudevents/sdk-go/v2/binding"
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/credentials/oauth"
@@ -41,6 +42,9 @@ const (
 
 	// maxMessage is the size of the largest message, in bytes: Maestro's own bound is 4 MiB.
 	maxMessage = 8 << 20
+
+	// maxBackoff is how long to wait at most before the gRPC server is tried again.
+	maxBackoff = 10 * time.Second
 
 	// apiPath is the root of Maestro's REST API.
 	apiPath = "/api/maestro/v1"
@@ -132,6 +136,11 @@ func New(o Options) (*Client, error) {
 func dialOptions(o Options, who identity) []grpc.DialOption {
 	options := []grpc.DialOption{
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
+		// By default it tries again after up to two minutes: the REST server would be read long before.
+		grpc.WithConnectParams(grpc.ConnectParams{
+			Backoff:           backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, Jitter: 0.2, MaxDelay: maxBackoff},
+			MinConnectTimeout: 20 * time.Second, // as by default
+		}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
 	}
 	if o.Plaintext {
