@@ -288,6 +288,7 @@ func TestAgentAndHubStartAnewWithoutAWrite(t *testing.T) {
 	report(t, app, feedbackOf(app).Healthy("53e28ff").String("uid", string(there.UID))) // older than the agent's
 	expectSettled(t, app)
 	expectOwned(t, app)
+	settled(t) // what is still to be written would be after the start
 	a.stop()
 	towline.stop()
 	before := get(t, app).ResourceVersion

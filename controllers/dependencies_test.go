@@ -647,6 +647,7 @@ func TestDependenciesAfterARestart(t *testing.T) {
 	expectDependency(t, key, carries(secretWith(t, password)))
 	expectDependency(t, dependency.ProjectKey(c.Name, p.Name), carries("sourceRepos"))
 	expectWork(t, gone)
+	settledBeside(t) // what is still to be written would be by the next one
 	towline.stop()
 	towline = start(t)
 	of := slices.DeleteFunc(towline.made(t), func(made string) bool { return !strings.Contains(made, c.Name) })

@@ -210,6 +210,8 @@ func TestSearchAfterARestart(t *testing.T) {
 	report(t, app, feedbackOf(app).Healthy("a"))
 	s.Put(indexed(app), searchtest.Resource(indexed(app), "", "v1", "Service", "guestbook", "ui"))
 	expectResources(t, app, "Service/ui  ")
+	expectSettled(t, app) // its work is written once more when the hub shows the first comparison
+	settled(t)
 	first.stop()
 
 	if err := os.WriteFile(s.TokenFile, []byte("a-token-of-another-time"), 0o600); err != nil {
