@@ -20,7 +20,7 @@ import (
 // expectSame fails if a dependency's work has been changed, or is going.
 func expectSame(t *testing.T, before *workv1.ManifestWork) {
 	t.Helper()
-	settled(t)
+	settledBeside(t)
 	now := dependencyWork(t, types.NamespacedName{Namespace: before.Namespace, Name: before.Name})
 	if now == nil || now.UID != before.UID || !now.DeletionTimestamp.IsZero() || now.Generation != before.Generation {
 		t.Fatalf("it was changed: %+v", now)

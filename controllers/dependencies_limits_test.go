@@ -277,7 +277,7 @@ func TestFailingDependenciesAreCounted(t *testing.T) {
 		p.Spec.Raw = json.RawMessage(`{"sourceRepos":["*"],"sourceNamespaces":["*"],"destinations":[{"server":"*","namespace":"*"}],` +
 			`"namespaceResourceWhitelist":[]}`)
 	})
-	settled(t)
+	settledBeside(t)
 	none := failing(t, apis.ReasonDependencyForbidden)
 	for title, end := range map[string]func(app *argocd.Application){
 		"deleted": func(app *argocd.Application) { remove(t, app) },
