@@ -328,5 +328,8 @@ func TestAWorkDeletedDuringAnUpdate(t *testing.T) {
 		}
 	}
 	expectWork(t, app)
+	// Events come some time after what they tell of: one of now comes after those of then.
+	edit(t, app, func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationSkipReconcile) })
+	expectProblem(t, app, apis.ReasonSkipReconcileMissing, "")
 	NewWithT(t).Expect(eventReasons(t, app)).NotTo(ContainElement(apis.ReasonClusterNamespaceMissing))
 }
