@@ -121,6 +121,27 @@ func (a *authority) issue(id identity) (keyPair, error) {
 	return keyPair{cert: encodeCert(der), key: keyPEM}, err
 }
 
+// WriteCertificates makes an authority, and has it sign a certificate of a server on this machine and one of a user. They are in the folder
+// as ca.crt, server.crt and client.crt, with the keys server.key and client.key.
+func WriteCertificates(dir, user string, groups ...string) error {
+	ca, err := openAuthority(dir, "an authority of a test")
+	if err != nil {
+		return err
+	}
+	for name, id := range map[string]identity{"server": {server: true}, "client": {user: user, groups: groups}} {
+		pair, err := ca.issue(id)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(
+			os.WriteFile(filepath.Join(dir, name+".crt"), pair.cert, 0o600), os.WriteFile(filepath.Join(dir, name+".key"), pair.key, 0o600),
+		); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func newKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
 
 func encodeCert(der []byte) []byte {

@@ -80,10 +80,10 @@ func (m *Maestro) Run(ctx context.Context, more ...string) error {
 	return m.run(ctx, maestroName, true, more)
 }
 
-// StandBy runs another process, which waits for the one that leads to end.
-func (m *Maestro) StandBy(ctx context.Context, name string) (*Maestro, error) {
+// StandBy runs another process, which waits for the one that leads to end. more are arguments that count more than those of the first.
+func (m *Maestro) StandBy(ctx context.Context, name string, more ...string) (*Maestro, error) {
 	other := &Maestro{fleet: m.fleet, files: m.files}
-	return other, other.run(ctx, name, false, nil)
+	return other, other.run(ctx, name, false, more)
 }
 
 // RESTConfig is how the hub's admin reaches the process without the hub's API server in between: for its metrics and profiles.
