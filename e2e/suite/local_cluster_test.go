@@ -74,7 +74,7 @@ func workAgent(ctx context.Context, name, kubeconfig string, edits ...func(*fixt
 	})
 }
 
-var _ = Describe("The hub as a managed cluster", func() {
+var _ = Describe("The hub as a managed cluster", inEtcd, func() {
 	It("gets an Application in another namespace than the hub's own copy, and no other", func(ctx SpecContext) {
 		const there = "local-apps"
 		namespaceOn(ctx, hub, there)
