@@ -106,6 +106,8 @@ func maySpeak(ctx context.Context, user string) {
 		},
 	} {
 		Expect(hub.Create(ctx, obj)).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(hub.Delete(ctx, obj))).To(Succeed()) })
+		DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has a context of its own
+			Expect(client.IgnoreNotFound(hub.Delete(ctx, obj))).To(Succeed())
+		})
 	}
 }
