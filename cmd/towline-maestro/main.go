@@ -66,7 +66,8 @@ func addMaestroFlags(fs *pflag.FlagSet, at *maestro.Options) {
 	fs.StringVar(&at.URL, "maestro-url", "", "URL of Maestro's REST server")
 	fs.StringVar(&at.GRPC, "maestro-grpc", "", "host and port of Maestro's gRPC server")
 	fs.StringVar(&at.Source, "source", "towline", "name under which works are written in Maestro; it must stay the same, and only one hub may use it")
-	fs.StringVar(&at.CAFile, "maestro-ca-file", "", "certificates of the authorities that sign Maestro's certificates; it is read for each connection; default: those of the system")
+	fs.StringVar(&at.CAFile, "maestro-ca-file", "",
+		"certificates of the authorities that sign Maestro's certificates; it is read for each connection; default: those of the system")
 	fs.StringVar(&at.CertFile, "maestro-cert-file", "", "client certificate for Maestro; it is read for each connection")
 	fs.StringVar(&at.KeyFile, "maestro-key-file", "", "key of the client certificate for Maestro")
 	fs.StringVar(&at.TokenFile, "maestro-token-file", "", "bearer token for Maestro; it is read again after 50 seconds")

@@ -16,7 +16,7 @@ import (
 
 // pass lets a time pass, in which nobody but the mirror does anything. Within a bubble of synctest it takes none.
 func pass(d time.Duration) {
-	time.Sleep(d)
+	<-time.After(d)
 	synctest.Wait()
 }
 
