@@ -148,6 +148,7 @@ func (m *migration) run(cmd *cobra.Command, do func(context.Context, *migrate.Hu
 	}
 	defer client.Close()
 	works := mirror.New(client, m.at.Source, logr.Discard())
+	works.Quiet = true
 	follow, err := m.follower(config, works)
 	if err != nil {
 		return err

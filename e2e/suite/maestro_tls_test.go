@@ -34,19 +34,20 @@ var _ = Describe("A Maestro that asks for certificates", Serial, inMaestro, func
 			server.Stop()
 			Expect(server.Restart(ctx)).To(Succeed())
 		}
-		maestro.Stop()
-		secure, err := maestro.StandBy(ctx, "towline-maestro-tls", more...)
-		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) {
-			secure.Stop()
 			Expect(maestro.Restart(ctx)).To(Succeed())
 			Expect(maestro.Serve(ctx)).To(Succeed())
 		})
+		maestro.Stop()
+		secure, err := maestro.StandBy(ctx, "towline-maestro-tls", more...)
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(secure.Stop)
 		Eventually(ctx, secure.Ready).Should(Succeed())
 		Expect(secure.Serve(ctx)).To(Succeed())
 		pid := secure.PID()
 
 		app := standalone(ctx, name, on)
+		DeferCleanup(func() { replace(second, asking) }) // the end of the Application needs Maestro, also where this fails
 		app = expectAtRest(ctx, app.Name)
 		before := uids(ctx, on, name)
 
@@ -63,7 +64,7 @@ var _ = Describe("A Maestro that asks for certificates", Serial, inMaestro, func
 		Eventually(ctx, func(ctx context.Context) error {
 			return hub.Get(ctx, client.ObjectKeyFromObject(workOf(app)), workOf(app))
 		}).Should(MatchError(ContainSubstring(strangers)))
-		Eventually(ctx, func() string { return secure.LogTail(50) }).Should(ContainSubstring(strangers))
+		Eventually(ctx, func() string { return secure.LogTail(50) }).Should(MatchRegexp("The subscription at Maestro has ended.*" + strangers))
 
 		By("the right one again")
 		replace(second, asking)

@@ -165,6 +165,26 @@ func TestNext(t *testing.T) {
 	}
 }
 
+// TestAgainIsNewsToAgents: they heed a bundle whose spec they have only if its labels are others.
+func TestAgainIsNewsToAgents(t *testing.T) {
+	b := New(aWork(manifest("one", "x")), time.Now())
+	again := b.Again()
+	label := func(b *Bundle) string {
+		text, err := b.metadata("towline")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var meta metav1.ObjectMeta
+		if err := json.Unmarshal([]byte(text), &meta); err != nil {
+			t.Fatal(err)
+		}
+		return meta.Labels[Label]
+	}
+	if label(b) == label(again) || again.Work.Generation != b.Work.Generation || again.Version != b.Version+1 {
+		t.Errorf("label %s after %s, generation %d, version %d", label(again), label(b), again.Work.Generation, again.Version)
+	}
+}
+
 func TestFirstVersion(t *testing.T) {
 	for at, want := range map[string]int64{"2025-01-01T00:01:00Z": 60, "1999-01-01T00:00:00Z": 1, "2092-12-31T23:59:59Z": 2145916799} {
 		now, err := time.Parse(time.RFC3339, at)

@@ -43,7 +43,7 @@ const (
 	// maxMessage is the size of the largest message, in bytes: Maestro's own bound is 4 MiB.
 	maxMessage = 8 << 20
 
-	// maxBackoff is how long to wait at most before the gRPC server is tried again.
+	// maxBackoff is about how long to wait at most before the gRPC server is tried again.
 	maxBackoff = 10 * time.Second
 
 	// apiPath is the root of Maestro's REST API.
@@ -136,6 +136,7 @@ func New(o Options) (*Client, error) {
 func dialOptions(o Options, who identity) []grpc.DialOption {
 	options := []grpc.DialOption{
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)),
+		grpc.WithNoProxy(), // as the REST client
 		// By default it tries again after up to two minutes: the REST server would be read long before.
 		grpc.WithConnectParams(grpc.ConnectParams{
 			Backoff:           backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, Jitter: 0.2, MaxDelay: maxBackoff},

@@ -13,8 +13,13 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
+// connectTimeout ends a connection, with its handshake, that does not come about: net/http lets it go on when its request has been given
+// up.
+const connectTimeout = 10 * time.Second
+
 // An identity is whom the client takes for Maestro, and who it says it is. Its files are read for each connection: whoever rotates them
-// need not start the process again, also when the authority is a new one.
+// need not start the process again, also when the authority is a new one. Without a file of authorities, those of the system count, which
+// are read once.
 type identity struct{ caFile, certFile, keyFile string }
 
 // config is that of the next connection.
@@ -32,23 +37,24 @@ func (i identity) config() (*tls.Config, error) {
 		if err != nil {
 			return nil, fmt.Errorf("client certificate for Maestro: %w", err)
 		}
-		// Sent to whomever asks: a server of another authority then says what it holds against it.
+		// Sent to whoever asks: a server of another authority then says what it holds against it.
 		config.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return &cert, nil }
 	}
 	return config, nil
 }
 
-// overHTTP connects to the REST server.
+// overHTTP connects to the REST server, never through a proxy: for what is behind one, net/http does not ask DialTLSContext, and would take
+// the authorities of the system.
 func (i identity) overHTTP() http.RoundTripper {
 	return &http.Transport{
-		Proxy: http.ProxyFromEnvironment,
 		DialTLSContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			config, err := i.config()
 			if err != nil {
 				return nil, err
 			}
 			config.NextProtos = []string{"h2", "http/1.1"}
-			return (&tls.Dialer{Config: config}).DialContext(ctx, network, address)
+			dialer := &tls.Dialer{NetDialer: &net.Dialer{Timeout: connectTimeout}, Config: config}
+			return dialer.DialContext(ctx, network, address)
 		},
 		ForceAttemptHTTP2:   true,
 		HTTP2:               &http.HTTP2Config{SendPingTimeout: 30 * time.Second, PingTimeout: 15 * time.Second},

@@ -131,7 +131,7 @@ func (m *Maestro) publish(action cetypes.EventAction, event *cloudevents.Event) 
 		found.version, found.metadata, found.data, found.changed = found.version+1, next.metadata, next.data, time.Now()
 		m.rows[id] = found
 	case cetypes.DeleteRequestAction:
-		if ok {
+		if ok && found.deleted == nil {
 			now := time.Now()
 			found.deleted, found.changed = &now, now
 			m.rows[id] = found

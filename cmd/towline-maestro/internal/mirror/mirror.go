@@ -33,7 +33,7 @@ const (
 	// removalEnds is how long Maestro may take to remove a bundle after it has said that the agent removed it.
 	removalEnds = 2 * time.Second
 
-	// removalAgain is how often a bundle is read that is being removed: Maestro removes those that no agent has seen without a word.
+	// removalAgain is how often a bundle is read that is being removed: Maestro removes those that it has not sent yet without a word.
 	removalAgain = 20 * time.Second
 )
 
@@ -50,6 +50,9 @@ type Maestro interface {
 type Mirror struct {
 	// MayWrite is asked before each write: another process may have become the one that writes.
 	MayWrite func() error
+
+	// Quiet asks no agent again that does not answer: agents may not fetch these works yet.
+	Quiet bool
 
 	maestro Maestro
 	source  string

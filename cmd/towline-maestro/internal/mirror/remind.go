@@ -10,11 +10,12 @@ import (
 	cetypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/bundle"
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestro"
 )
 
 const (
-	// remindAfter is how long an agent may take to answer before it is asked again. Each time it may take twice as long as before, up to
-	// remindAtMost: it may be away, and asks for what it has missed when it comes back.
+	// remindAfter is how long an agent has to answer before it is asked again. Each further time it has twice as long, up to remindAtMost.
+	// An agent that was away asks by itself for what it has missed.
 	remindAfter, remindAtMost = 10 * time.Second, 30 * time.Minute
 
 	// reminders is how many there are a second at most. A Maestro that is behind delivers 50 works a second.
@@ -36,13 +37,50 @@ func questionOf(id string, b *bundle.Bundle) question {
 
 // newQuestions is a queue of what agents have not answered yet.
 func newQuestions() workqueue.TypedRateLimitingInterface[question] {
-	return workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[question](remindAfter, remindAtMost))
+	asked := workqueue.NewTypedItemExponentialFailureRateLimiter[question](remindAfter, remindAtMost)
+	due := workqueue.NewTypedWithConfig(workqueue.TypedQueueConfig[question]{Queue: &dueQuestions{asked: asked.NumRequeues}})
+	return workqueue.NewTypedRateLimitingQueueWithConfig(asked, workqueue.TypedRateLimitingQueueConfig[question]{
+		DelayingQueue: workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[question]{Queue: due}),
+	})
+}
+
+// dueQuestions are those to be asked again now. Those come first that have been asked once, the latest before the others: the many
+// works of an agent that is away do not hold up one whose last write was lost.
+type dueQuestions struct {
+	asked        func(question) int
+	fresh, later []question
+}
+
+// Touch is that of workqueue.Queue.
+func (*dueQuestions) Touch(question) {}
+
+// Push is that of workqueue.Queue.
+func (d *dueQuestions) Push(q question) {
+	if d.asked(q) <= 1 {
+		d.fresh = append(d.fresh, q)
+	} else {
+		d.later = append(d.later, q)
+	}
+}
+
+// Len is that of workqueue.Queue.
+func (d *dueQuestions) Len() int { return len(d.fresh) + len(d.later) }
+
+// Pop is that of workqueue.Queue.
+func (d *dueQuestions) Pop() (q question) {
+	if last := len(d.fresh) - 1; last >= 0 {
+		q, d.fresh = d.fresh[last], d.fresh[:last]
+		return q
+	}
+	q, d.later = d.later[0], d.later[1:]
+	return q
 }
 
 // expect notes that the agent has to answer what Maestro has of a bundle, if it has not.
 func (m *Mirror) expect(id string, b *bundle.Bundle) {
 	q := questionOf(id, b)
 	switch {
+	case m.Quiet:
 	case b.Answered() && !q.removal:
 		m.questions.Forget(q)
 	case m.questions.NumRequeues(q) == 0:
@@ -90,17 +128,24 @@ func (m *Mirror) isOpen(q question) bool {
 func (m *Mirror) askAgain(ctx context.Context, q question) error {
 	name, _ := m.store.nameOf(q.id)
 	defer m.lock(name)()
+	if q.removal { // Maestro deletes whatever has the id
+		if err := m.read(ctx, q.id); err != nil {
+			return err
+		}
+	}
 	if !m.isOpen(q) {
 		return nil
 	}
-	b := m.store.byID(q.id)
-	m.log.Info("An agent has not answered, and is asked again", "work", name, "version", b.Version, "removal", q.removal)
+	b, times := m.store.byID(q.id), m.questions.NumRequeues(q)
+	m.log.V(min(times-1, 1)).Info("An agent has not answered, and is asked again", "work", name, "version", b.Version, "removal", q.removal, "times", times)
 	if q.removal {
 		return m.publish(ctx, cetypes.DeleteRequestAction, b)
 	}
 	again := b.Again()
 	if err := m.publish(ctx, cetypes.UpdateRequestAction, again); err != nil {
-		m.stale.AddRateLimited(q.id)
+		if !maestro.Unreachable(err) { // of that, the list at the next connect tells
+			m.stale.AddRateLimited(q.id)
+		}
 		return err
 	}
 	m.take(again)

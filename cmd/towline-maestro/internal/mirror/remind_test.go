@@ -3,11 +3,15 @@ package mirror_test
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"k8s.io/apimachinery/pkg/types"
 	cetypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestrotest"
@@ -61,7 +65,11 @@ func TestAnAgentThatDoesNotAnswer(t *testing.T) {
 		if _, err := w.mirror.Delete(t.Context(), known); err != nil {
 			t.Fatal(err)
 		}
+		_, deleted := w.mirror.All("", key)
 		pass(11 * time.Second)
+		if got := w.changes(deleted); got != "" {
+			t.Errorf("watches see %s", got)
+		}
 		if n := asked(cetypes.DeleteRequestAction); n != 2 {
 			t.Errorf("the removal was asked for %d times", n)
 		}
@@ -88,16 +96,16 @@ func TestAnAgentThatHasForgottenASpec(t *testing.T) {
 		if m.Version(first) != version+1 || w.isApplied() {
 			t.Errorf("version %d after %d", m.Version(first), version)
 		}
-		now := w.mustUpdate(manifests("z", "one")) // who has read the work before may still write it
 		m.Report(first, "applied again")
 		w.eventually("it is applied", w.isApplied)
+		now := w.mustUpdate(manifests("z", "one")) // who has read the work before may still write it
 		if now.Generation != 3 {
 			t.Errorf("generation %d", now.Generation)
 		}
 	})
 }
 
-// TestWhoMayNotWriteAsksNobody: once it may, it asks at once.
+// TestWhoMayNotWriteAsksNobody: once it may, it asks within ten seconds.
 func TestWhoMayNotWriteAsksNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := maestrotest.New()
@@ -119,6 +127,80 @@ func TestWhoMayNotWriteAsksNobody(t *testing.T) {
 		follows.Store(false)
 		pass(11 * time.Second)
 		if n := len(m.Published()); n != 2 {
+			t.Errorf("%d writes", n)
+		}
+	})
+}
+
+// TestAQuestionThatCannotBeAsked is asked as soon as Maestro can be reached again, however long that takes.
+func TestAQuestionThatCannotBeAsked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := follow(t, maestrotest.New())
+		w.create("a", manifests("x", "one"))
+		w.maestro.Hook(maestrotest.Hooks{BeforePublish: func(cetypes.EventAction) error { return status.Error(codes.Unavailable, "no connection") }})
+		pass(time.Hour)
+		w.maestro.Hook(maestrotest.Hooks{})
+		before := len(w.maestro.Published())
+		pass(11 * time.Second)
+		if n := len(w.maestro.Published()) - before; n != 1 {
+			t.Errorf("%d writes", n)
+		}
+	})
+}
+
+// TestAQuestionAboutAPredecessor is not asked of the next work of the same name.
+func TestAQuestionAboutAPredecessor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := maestrotest.New()
+		w := follow(t, m)
+		made := w.create("a", manifests("x", "one"))
+		if _, err := w.mirror.Delete(t.Context(), made); err != nil {
+			t.Fatal(err)
+		}
+		m.Removed(first)
+		w.eventually("it is gone", func() bool { return w.mirror.Known(key) == nil })
+		w.create("b", manifests("x", "one"))
+		m.Report(first, "applied")
+		w.eventually("it is applied", w.isApplied)
+		before := len(m.Published())
+		pass(time.Hour)
+		if n := len(m.Published()) - before; n > 0 {
+			t.Errorf("%d writes", n)
+		}
+	})
+}
+
+// TestManyThatDoNotAnswer: they are asked a few at a time, and one that comes later does not wait for all of them.
+func TestManyThatDoNotAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := follow(t, maestrotest.New())
+		for i := range 1000 {
+			other := aWork(types.UID(strconv.Itoa(i)), manifests("x", "one"))
+			other.Name = "away-" + strconv.Itoa(i)
+			if _, err := w.mirror.Create(t.Context(), other); err != nil {
+				t.Fatal(err)
+			}
+		}
+		pass(20 * time.Second)
+		if n := len(w.maestro.Published()) - 1000; n < 40 || n > 55 {
+			t.Errorf("asked again %d times within ten seconds", n)
+		}
+		w.create("a", manifests("x", "one"))
+		version := w.maestro.Version(first)
+		pass(11 * time.Second)
+		if w.maestro.Version(first) != version+1 {
+			t.Error("it waits for the others")
+		}
+	})
+}
+
+// TestAQuietMirror asks nobody again.
+func TestAQuietMirror(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := follow(t, maestrotest.New(), func(m *mirror.Mirror) { m.Quiet = true })
+		w.create("a", manifests("x", "one"))
+		pass(time.Hour)
+		if n := len(w.maestro.Published()); n != 1 {
 			t.Errorf("%d writes", n)
 		}
 	})
