@@ -137,7 +137,8 @@ func (m *Mirror) askAgain(ctx context.Context, q question) error {
 		return nil
 	}
 	b, times := m.store.byID(q.id), m.questions.NumRequeues(q)
-	m.log.V(min(times-1, 1)).Info("An agent has not answered, and is asked again", "work", name, "version", b.Version, "removal", q.removal, "times", times)
+	m.log.V(min(times-1, 1)).Info("An agent has not answered, and is asked again",
+		"work", name, "version", b.Version, "removal", q.removal, "times", times)
 	if q.removal {
 		return m.publish(ctx, cetypes.DeleteRequestAction, b)
 	}
