@@ -136,6 +136,16 @@ func (w *world) isApplied() bool {
 	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == known.Generation
 }
 
+// delivered is a mirror that follows a Maestro with a work that its agent has applied.
+func delivered(t *testing.T) *world {
+	t.Helper()
+	w := follow(t, maestrotest.New())
+	w.create("a", manifests("x", "one"))
+	w.maestro.Report(first, "applied")
+	w.eventually("it is applied", w.isApplied)
+	return w
+}
+
 // changes are the kinds of the changes since a version, in their order.
 func (w *world) changes(since uint64) string {
 	w.Helper()
@@ -193,11 +203,8 @@ func TestOnlyASpecIsAGeneration(t *testing.T) {
 		w.Labels, w.Annotations = map[string]string{"a": word}, map[string]string{"b": word}
 		w.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: word, UID: "77"}}
 	}
-	m := maestrotest.New()
-	w := follow(t, m)
-	w.create("a", manifests("x", "one"))
-	m.Report(first, "applied")
-	w.eventually("it is applied", w.isApplied)
+	w := delivered(t)
+	m := w.maestro
 	version := m.Version(first)
 	was := w.mirror.Known(key)
 	next := was.DeepCopy()
@@ -238,11 +245,8 @@ func TestOnlyASpecIsAGeneration(t *testing.T) {
 // TestChangedAndChangedBack: an agent to which Maestro sends the second of two writes alone has its spec already, and still says of which
 // write it has applied it.
 func TestChangedAndChangedBack(t *testing.T) {
-	m := maestrotest.New()
-	w := follow(t, m)
-	w.create("a", manifests("x", "one"))
-	m.Report(first, "applied")
-	w.eventually("it is applied", w.isApplied)
+	w := delivered(t)
+	m := w.maestro
 	w.mustUpdate(manifests("y", "one"))
 	if now := w.mustUpdate(manifests("x", "one")); now.Generation != 3 || w.isApplied() || len(now.Labels) > 0 {
 		t.Errorf("%+v", now)

@@ -85,11 +85,8 @@ func TestAnAgentThatDoesNotAnswer(t *testing.T) {
 // TestAnAgentThatHasForgottenASpec: it still has the spec before, and says nothing more. When it is asked again, it applies the last one.
 func TestAnAgentThatHasForgottenASpec(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		m := maestrotest.New()
-		w := follow(t, m)
-		w.create("a", manifests("x", "one"))
-		m.Report(first, "applied")
-		w.eventually("it is applied", w.isApplied)
+		w := delivered(t)
+		m := w.maestro
 		w.mustUpdate(manifests("y", "one"))
 		version := m.Version(first)
 		pass(11 * time.Second)

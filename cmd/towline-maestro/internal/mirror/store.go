@@ -179,8 +179,8 @@ func (s *store) all(namespace string, after types.NamespacedName) (iter.Seq[*wor
 	}, s.version
 }
 
-// set takes what Maestro has of a bundle, and gives what the mirror shows of its work. Of several bundles, the latest is shown.
-func (s *store) set(b *bundle.Bundle) *workv1.ManifestWork {
+// set takes what Maestro has of a bundle. Of several bundles of a work, the latest is shown.
+func (s *store) set(b *bundle.Bundle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	name, id := b.Name(), b.ID(s.source)
@@ -188,18 +188,18 @@ func (s *store) set(b *bundle.Bundle) *workv1.ManifestWork {
 	s.names[id] = name
 	switch {
 	case was == nil || was.ID(s.source) == id:
-		return s.show(b)
+		s.show(b)
 	case b.After(was):
 		s.forget(name, id)
 		s.keep(was)
-		return s.show(b)
+		s.show(b)
+	default:
+		s.keep(b)
 	}
-	s.keep(b)
-	return was.Work
 }
 
 // show needs the lock. What is no change gets no new version.
-func (s *store) show(b *bundle.Bundle) *workv1.ManifestWork {
+func (s *store) show(b *bundle.Bundle) {
 	name := b.Name()
 	was := s.shown(name)
 	change := Change{Type: watch.Added, Work: b.Work}
@@ -220,7 +220,7 @@ func (s *store) show(b *bundle.Bundle) *workv1.ManifestWork {
 			kept := *b
 			kept.Work = was.Work
 			s.works.ReplaceOrInsert(shown{name, &kept})
-			return was.Work
+			return
 		}
 		// Maestro's clock is not the one by which the work was answered when it was made.
 		b.Work.CreationTimestamp = was.Work.CreationTimestamp
@@ -231,7 +231,6 @@ func (s *store) show(b *bundle.Bundle) *workv1.ManifestWork {
 	change.Version = s.version
 	s.works.ReplaceOrInsert(shown{name, b})
 	s.record(change)
-	return b.Work
 }
 
 // remove forgets a bundle. The work is gone with the last of them.
