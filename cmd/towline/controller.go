@@ -102,7 +102,7 @@ func newManager(config *rest.Config, o *options, lost func(error)) (manager.Mana
 	m := managerOptions(scheme, o)
 	m.LeaderElectionResourceLockInterface = lease
 	fenced := rest.CopyConfig(config)
-	fenced.Wrap(lease.tenure.fence)
+	lease.tenure.fence(fenced)
 	mgr, err := ctrl.NewManager(fenced, m)
 	if err != nil {
 		return nil, err

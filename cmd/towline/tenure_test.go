@@ -1,8 +1,12 @@
 package main
 
 import (
+	"encoding/pem"
 	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,7 +47,7 @@ func TestFence(t *testing.T) {
 			of := &tenure{now: func() time.Time { return now.Add(tc.after) }}
 			tc.before(now, of)
 			config := &rest.Config{Host: "https://hub"}
-			config.Wrap(of.fence)
+			of.fence(config)
 			r, err := http.NewRequestWithContext(t.Context(), tc.method, "https://hub/apis/x", http.NoBody)
 			if err != nil {
 				t.Fatal(err)
@@ -56,5 +60,66 @@ func TestFence(t *testing.T) {
 				t.Errorf("refused: %t, want %t", got, tc.refused)
 			}
 		})
+	}
+}
+
+// endsTenure is a body of which the first byte is read once the tenure is over: the request has passed the look at it by then.
+type endsTenure struct {
+	io.Reader
+
+	of *tenure
+}
+
+func (e endsTenure) Read(b []byte) (int, error) {
+	e.of.end()
+	return e.Reader.Read(b)
+}
+
+// TestFenceAtTheConnection: a write that waited between the look at it and its connection does not arrive.
+func TestFenceAtTheConnection(t *testing.T) {
+	arrived := make(chan string, 2)
+	hub := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if body, err := io.ReadAll(r.Body); err == nil {
+			arrived <- string(body)
+		}
+	}))
+	hub.EnableHTTP2 = true
+	hub.StartTLS()
+	t.Cleanup(hub.Close)
+	authority := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: hub.Certificate().Raw})
+	config := &rest.Config{Host: hub.URL, TLSClientConfig: rest.TLSClientConfig{CAData: authority}}
+	of := newTenure()
+	of.fence(config)
+	client, err := rest.HTTPClientFor(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	post := func(body io.Reader) error {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, hub.URL, body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := client.Do(r)
+		if err == nil {
+			_ = answer.Body.Close()
+		}
+		return err
+	}
+	of.renew(time.Now())
+	if err := post(strings.NewReader("in time")); err != nil {
+		t.Fatalf("the leader cannot write: %v", err)
+	}
+	if got := <-arrived; got != "in time" {
+		t.Fatalf("%q arrived", got)
+	}
+	if err := post(endsTenure{strings.NewReader("too late"), of}); !errors.Is(err, errNotLeading) {
+		t.Errorf("a write after the tenure ended with %v", err)
+	}
+	client.CloseIdleConnections()
+	hub.Close() // waits for what has arrived
+	select {
+	case got := <-arrived:
+		t.Errorf("%q arrived after the tenure", got)
+	default:
 	}
 }
