@@ -29,19 +29,17 @@ const (
 	without    = `{"metadata":{"annotations":{"` + apis.AnnotationWith + `":null}}}`
 )
 
-// dependencies are flows of what an Application needs on its cluster besides itself, and of the Secrets by which ApplicationSets find
-// clusters.
+// dependencies are flows of what an Application needs on its cluster besides itself.
 func dependencies() []Flow {
 	credential := steps(createProject(), makes(secrets, "POINT", `{
 		"metadata": {"labels": {"argocd.argoproj.io/secret-type": "repository"}, "annotations": {"`+apis.AnnotationPropagate+`": "true"}},
 		"stringData": {"type": "git", "url": "REPOSITORY", "project": "POINT", "username": "reader", "password": "first"}}`),
-		create(`{"spec":{"project":"POINT"}}`, toSecond), shows(second), carries(second, secrets, "towline-POINT", "password", "first"), remember(second))
+		create(`{"spec":{"project":"POINT"}}`, toSecond), shows(second), carries(second, secrets, "towline-POINT", "password", "first"),
+		arrives(second, projects, "POINT"), remember(second))
 	noCredential := lacks(second, secrets, "towline-POINT")
 	settings := makes(workloads, "POINT-settings", `{"metadata":{"annotations":{"`+apis.AnnotationPropagate+`":"true"}},"data":{"say":"first"}}`)
 	objects := steps(settings, create(with), shows(first), carries(first, workloads, "POINT-settings", "say", "first"), remember(first))
 	noObjects := lacks(first, workloads, "POINT-settings")
-	found := steps(imports(), finds(), appears(secrets, "POINT-cluster-secret"))
-	lost := disappears(secrets, "POINT-cluster-secret")
 	return []Flow{
 		{Name: "credential", Steps: []Step{credential}},
 		{Name: "credential-change", Steps: []Step{
@@ -61,6 +59,14 @@ func dependencies() []Flow {
 			onCluster(first, "gone", gone), noObjects, noWork(first), noCondition(apis.ConditionMoveWarning),
 		}},
 		{Name: "objects-release", Steps: []Step{objects, patch(released), noWork(first)}},
+	}
+}
+
+// found are flows of the Secrets by which ApplicationSets find clusters.
+func found() []Flow {
+	found := steps(imports(), finds(), appears(secrets, "POINT-cluster-secret"))
+	lost := disappears(secrets, "POINT-cluster-secret")
+	return []Flow{
 		{Name: "gitopscluster", Steps: []Step{found}},
 		{Name: "gitopscluster-narrowed", Slow: true, Steps: []Step{found, labels("other"), lost}},
 		{Name: "gitopscluster-delete", Steps: []Step{found, deletes(gitOpsClusters, "POINT"), lost}},
@@ -132,23 +138,31 @@ func carries(cluster string, kind schema.GroupVersionKind, name, key, value stri
 	})
 }
 
+// arrives waits until a cluster has an object. A flow that goes on before that may end without it.
+func arrives(cluster string, kind schema.GroupVersionKind, name string) Step {
+	return eventually(func(ctx context.Context, a *actor) error { return a.present(ctx, a.plane(cluster), kind, name) })
+}
+
 func lacks(cluster string, kind schema.GroupVersionKind, name string) Step {
 	return eventually(func(ctx context.Context, a *actor) error { return a.missing(ctx, a.plane(cluster), kind, name) })
 }
 
 // appears waits until the hub has an object, and disappears until it has it no more.
 func appears(kind schema.GroupVersionKind, name string) Step {
-	return eventually(func(ctx context.Context, a *actor) error {
-		o, err := a.world.hub.look(ctx, kind, a.id, a.text(name))
-		if err == nil && o == nil {
-			return fmt.Errorf("the hub has no %s %s", kind.Kind, a.text(name))
-		}
-		return err
-	})
+	return eventually(func(ctx context.Context, a *actor) error { return a.present(ctx, a.world.hub, kind, name) })
 }
 
 func disappears(kind schema.GroupVersionKind, name string) Step {
 	return eventually(func(ctx context.Context, a *actor) error { return a.missing(ctx, a.world.hub, kind, name) })
+}
+
+// present fails while there is no such object.
+func (a *actor) present(ctx context.Context, on *plane, kind schema.GroupVersionKind, name string) error {
+	o, err := on.look(ctx, kind, a.id, a.text(name))
+	if err == nil && o == nil {
+		return fmt.Errorf("%s has no %s %s", on.name, kind.Kind, a.text(name))
+	}
+	return err
 }
 
 // missing fails while there is an object.

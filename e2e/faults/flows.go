@@ -25,6 +25,9 @@ type Flow struct {
 	// Slow is set where Towline waits for a minute: after each of its starts, it waits anew.
 	Slow bool
 
+	// Own is set where the point has a cluster of its own.
+	Own bool
+
 	// Agent is set where Towline's agent runs, and the faults are of its writes.
 	Agent bool
 }
@@ -79,8 +82,16 @@ var (
 // Flows are those of docs/lifecycle.md.
 func Flows() []Flow {
 	return slices.Concat(
-		changes(), moves(), releases(), adoptions(), rules(), deletions(), dependencies(), tokens(), clusters(), restored(), reportings(),
+		changes(), moves(), releases(), adoptions(), rules(), deletions(), dependencies(),
+		onOwnClusters(slices.Concat(found(), tokens(), clusters(), restored())), reportings(),
 	)
+}
+
+func onOwnClusters(flows []Flow) []Flow {
+	for i := range flows {
+		flows[i].Own = true
+	}
+	return flows
 }
 
 func changes() []Flow {
@@ -181,7 +192,7 @@ func rules() []Flow {
 		}
 		app.Object["spec"] = spec(a.world.Fleet, a.id, a.id)
 		return a.world.hub.Create(ctx, app)
-	}), shows(second), remember(second))
+	}), shows(second), arrives(second, projects, "POINT"), remember(second))
 	nothing, everything := project(`{"spec":{"sourceRepos":[]}}`), project(`{"spec":{"sourceRepos":["*"]}}`)
 	return []Flow{
 		{Name: "project", Steps: []Step{inProject}},

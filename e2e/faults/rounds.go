@@ -15,6 +15,10 @@ import (
 // missing after a start, Towline keeps what they have for a person to decide.
 const fewVanish = 8
 
+// fewClusters is how many points of a round may have a cluster of their own. The hub's registration controller accepts and removes some
+// twenty clusters a minute, and what falls behind falls further behind with each round.
+const fewClusters = 12
+
 // A job is points that run at a time.
 type job struct {
 	says   string
@@ -113,20 +117,29 @@ func (g *Gate) watchRound(ctx context.Context, points []Point, until time.Time, 
 
 // join puts a point into a round that has room for it.
 func (g *Gate) join(rounds [][]Point, p Point) [][]Point {
-	vanish := func(p Point) bool { return g.flows[p.Flow].Vanishes }
 	for i, round := range rounds {
-		few := 0
-		for _, other := range round {
-			if vanish(other) {
-				few++
-			}
-		}
-		if len(round) < g.Parallel && (!vanish(p) || few < fewVanish) {
+		if len(round) < g.Parallel && g.hasRoom(round, &p) {
 			rounds[i] = append(round, p)
 			return rounds
 		}
 	}
 	return append(rounds, []Point{p})
+}
+
+// hasRoom tells whether a round has few enough points of the flow's sort.
+func (g *Gate) hasRoom(round []Point, p *Point) bool {
+	vanish, own := 0, 0
+	for i := range round {
+		other := g.flows[round[i].Flow]
+		if other.Vanishes {
+			vanish++
+		}
+		if other.Own {
+			own++
+		}
+	}
+	flow := g.flows[p.Flow]
+	return (!flow.Vanishes || vanish < fewVanish) && (!flow.Own || own < fewClusters)
 }
 
 // isOver tells whether a time has come; zero never does.
