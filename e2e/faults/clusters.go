@@ -165,7 +165,7 @@ func stops() Step {
 // wiped takes all from the point's own cluster, as when it is built from nothing.
 func wiped() Step {
 	return eventually(func(ctx context.Context, a *actor) error {
-		left, err := a.plane(own).remove(ctx, a.id)
+		left, err := a.plane(own).remove(ctx, a.id, false)
 		if err == nil && left > 0 {
 			return fmt.Errorf("%d objects are still on the cluster", left)
 		}

@@ -270,14 +270,16 @@ func (a *actor) tidy(ctx context.Context) error {
 	if a.agent != nil {
 		a.agent.Stop()
 	}
-	failed := a.reporter.end()
+	failed, began := a.reporter.end(), time.Now()
 	err := wait.PollUntilContextCancel(ctx, 5*look, true, func(ctx context.Context) (bool, error) {
-		left, err := a.world.hub.remove(ctx, a.id)
+		// An agent of 1.2.0 that applies a work while the work goes leaves its record of it for an hour.
+		forced := time.Since(began) > tidying/2
+		left, err := a.world.hub.remove(ctx, a.id, forced)
 		if err != nil {
 			return false, nil //nolint:nilerr // it is tried again
 		}
 		for _, p := range a.world.clusters {
-			more, err := p.remove(ctx, a.id)
+			more, err := p.remove(ctx, a.id, forced)
 			if err != nil {
 				return false, nil //nolint:nilerr // it is tried again
 			}

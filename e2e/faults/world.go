@@ -184,7 +184,7 @@ func (w *World) Clear(ctx context.Context) error {
 			}
 			for i := range list.Items {
 				for _, id := range pointOf(&list.Items[i]) {
-					if _, err := p.remove(ctx, id); err != nil {
+					if _, err := p.remove(ctx, id, false); err != nil {
 						return err
 					}
 				}
@@ -194,8 +194,8 @@ func (w *World) Clear(ctx context.Context) error {
 	return nil
 }
 
-// remove deletes all objects of a point, whatever holds them.
-func (p *plane) remove(ctx context.Context, id string) (left int, err error) {
+// remove deletes all objects of a point, whatever holds them: forced, those that agents take away, too.
+func (p *plane) remove(ctx context.Context, id string, forced bool) (left int, err error) {
 	for _, kind := range p.kinds {
 		objects, err := p.of(ctx, kind, id)
 		if err != nil {
@@ -204,7 +204,7 @@ func (p *plane) remove(ctx context.Context, id string) (left int, err error) {
 		left += len(objects)
 		for i := range objects {
 			o := &objects[i]
-			if !p.removes(o) {
+			if !forced && !removes(o) {
 				continue
 			}
 			if err := p.drop(ctx, o); err != nil {
@@ -230,6 +230,6 @@ func (p *plane) drop(ctx context.Context, o *unstructured.Unstructured) error {
 
 // removes tells whether an object is taken away with its point. The agents of clusters that all points share take away what they have
 // made themselves.
-func (p *plane) removes(o *unstructured.Unstructured) bool {
+func removes(o *unstructured.Unstructured) bool {
 	return o.GroupVersionKind() != appliedWorks || pointID.MatchString(text(o, "spec", "agentID"))
 }
