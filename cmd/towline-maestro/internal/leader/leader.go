@@ -38,10 +38,7 @@ func New(client kubernetes.Interface, namespace string, lead func(context.Contex
 		return nil, err
 	}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: &resourcelock.LeaseLock{
-			LeaseMeta: metav1.ObjectMeta{Namespace: namespace, Name: Name}, Client: client.CoordinationV1(),
-			LockConfig: resourcelock.ResourceLockConfig{Identity: host + "_" + uuid.NewString()},
-		},
+		Lock:          newLock(client, namespace, host+"_"+uuid.NewString()),
 		LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, ReleaseOnCancel: true, Name: Name,
 		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: lead, OnStoppedLeading: func() {}},
 	})
@@ -49,6 +46,14 @@ func New(client kubernetes.Interface, namespace string, lead func(context.Contex
 		return nil, fmt.Errorf("leader election: %w", err)
 	}
 	return &Election{elector}, nil
+}
+
+// newLock is the Lease for a process.
+func newLock(client kubernetes.Interface, namespace, identity string) *lock {
+	return &lock{Interface: &resourcelock.LeaseLock{
+		LeaseMeta: metav1.ObjectMeta{Namespace: namespace, Name: Name}, Client: client.CoordinationV1(),
+		LockConfig: resourcelock.ResourceLockConfig{Identity: identity},
+	}}
 }
 
 // Run takes part until the context ends. The error is ErrLost where the Lease was won, and lost.

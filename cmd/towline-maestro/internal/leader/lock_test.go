@@ -1,0 +1,158 @@
+package leader
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/leaderelection"
+	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/utils/ptr"
+)
+
+// TestRenewalOnItsWay: a leader that is to end while it renews its Lease gives the Lease up.
+func TestRenewalOnItsWay(t *testing.T) {
+	ctx, end := context.WithCancel(t.Context())
+	defer end()
+	hub := &leases{arrives: end}
+	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
+		Lock: lockOf(t, hub, "this one"), LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: time.Millisecond, ReleaseOnCancel: true,
+		Callbacks: leaderelection.LeaderCallbacks{OnStartedLeading: func(context.Context) {}, OnStoppedLeading: func() {}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	elector.Run(ctx)
+	if ctx.Err() == nil {
+		t.Fatal("the Lease was never renewed")
+	}
+	if holder := hub.holder(); holder != "" {
+		t.Errorf("%s has the Lease", holder)
+	}
+}
+
+// TestAnotherHasTheLease: who learns that does not give up what is not its own.
+func TestAnotherHasTheLease(t *testing.T) {
+	hub := &leases{}
+	one, other := lockOf(t, hub, "one"), lockOf(t, hub, "other")
+	if err := one.Create(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "one"}); err != nil {
+		t.Fatal(err)
+	}
+	reread(t, other)
+	// while the one is frozen
+	if err := other.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "other"}); err != nil {
+		t.Fatal(err)
+	}
+	reread(t, one)
+	if err := one.Update(t.Context(), resourcelock.LeaderElectionRecord{}); !errors.Is(err, ErrLost) || hub.holder() != "other" {
+		t.Errorf("the one gives up the Lease of %q: %v", hub.holder(), err)
+	}
+	if err := other.Update(t.Context(), resourcelock.LeaderElectionRecord{}); err != nil || hub.holder() != "" {
+		t.Errorf("the other does not give up the Lease: %v", err)
+	}
+	reread(t, one)
+	if err := one.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "one"}); err != nil || hub.holder() != "one" {
+		t.Errorf("the one cannot lead again: %v", err)
+	}
+}
+
+// reread has a lock know how the Lease is.
+func reread(t *testing.T, l *lock) {
+	t.Helper()
+	if _, _, err := l.Get(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lockOf is the Lease of an API server for a process.
+func lockOf(t *testing.T, hub *leases, identity string) *lock {
+	t.Helper()
+	server := httptest.NewServer(hub)
+	t.Cleanup(server.Close)
+	config := &rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeJSON}}
+	return newLock(kubernetes.NewForConfigOrDie(config), "argocd", identity)
+}
+
+// leases is an API server that has one Lease. While the first renewal is on its way, it calls arrives. It carries that renewal out when
+// the Lease is read meanwhile, or else after a moment.
+type leases struct {
+	arrives func()
+
+	mu      sync.Mutex
+	lease   coordinationv1.Lease
+	renewal *coordinationv1.Lease
+}
+
+// ServeHTTP is that of http.Handler.
+func (l *leases) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	sent := &coordinationv1.Lease{}
+	if r.Method != http.MethodGet {
+		if err := json.NewDecoder(r.Body).Decode(sent); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+	}
+	if l.arrives != nil && l.isFirstRenewal(sent) {
+		l.arrives()
+		<-time.After(100 * time.Millisecond)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var answer any = l.lease
+	switch {
+	case r.Method == http.MethodGet && l.lease.ResourceVersion == "":
+		answer = apierrors.NewNotFound(schema.GroupResource{}, "it").Status()
+	case r.Method == http.MethodGet && l.renewal != nil:
+		l.write(l.renewal)
+	case r.Method == http.MethodGet:
+	case l.write(sent):
+		answer = l.lease
+	default:
+		answer = apierrors.NewConflict(schema.GroupResource{}, "it", errors.New("it has changed")).Status()
+	}
+	w.Header().Set("Content-Type", runtime.ContentTypeJSON)
+	if status, ok := answer.(metav1.Status); ok {
+		w.WriteHeader(int(status.Code))
+	}
+	_ = json.NewEncoder(w).Encode(answer)
+}
+
+// holder is who has the Lease.
+func (l *leases) holder() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return ptr.Deref(l.lease.Spec.HolderIdentity, "")
+}
+
+// isFirstRenewal tells whether the Lease is renewed for the first time.
+func (l *leases) isFirstRenewal(sent *coordinationv1.Lease) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if sent.ResourceVersion == "" || l.renewal != nil {
+		return false
+	}
+	l.renewal = sent
+	return true
+}
+
+// write makes or changes the Lease, if it is as the writer has read it.
+func (l *leases) write(sent *coordinationv1.Lease) bool {
+	if sent.ResourceVersion != l.lease.ResourceVersion {
+		return false
+	}
+	l.lease = *sent
+	l.lease.ResourceVersion += "1"
+	return true
+}
