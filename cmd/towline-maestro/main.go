@@ -17,6 +17,7 @@ import (
 	"k8s.io/component-base/cli/flag"
 	"k8s.io/klog/v2"
 
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/contact"
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/leader"
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestro"
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/mirror"
@@ -81,8 +82,9 @@ func run(ctx context.Context, at maestro.Options, serving *server.Options, log l
 		return err
 	}
 	defer client.Close()
-	works := mirror.New(client, at.Source, log)
-	api, hub, err := server.New(serving, works, log)
+	known := contact.With(client)
+	works := mirror.New(known, at.Source, log)
+	api, hub, err := server.New(serving, works, known, log)
 	if err != nil {
 		return err
 	}

@@ -175,6 +175,18 @@ func Unreachable(err error) bool {
 	return code == codes.Unavailable || code == codes.DeadlineExceeded || code == codes.Canceled
 }
 
+// IsAnswer tells whether Publish failed because of the work: Maestro has no such version of it, or does not take what it says. It answers
+// everything with the same code; what is about a work has these words.
+func IsAnswer(err error) bool {
+	words := status.Convert(err).Message()
+	for _, done := range []string{"create", "get", "update", "delete"} {
+		if err != nil && strings.HasPrefix(words, "failed to "+done+" resource") {
+			return true
+		}
+	}
+	return false
+}
+
 // Subscribe gives every event that Maestro has for the source to handle, until the connection ends. What Maestro has had to tell
 // while nobody was subscribed it does not tell again.
 func (c *Client) Subscribe(ctx context.Context, handle func(*cloudevents.Event)) error {

@@ -20,9 +20,11 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/peer"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/emptypb"
 	certutil "k8s.io/client-go/util/cert"
 	"k8s.io/client-go/util/keyutil"
@@ -154,6 +156,49 @@ func TestCertificates(t *testing.T) {
 	}
 	if asked := <-maestro.asked; asked != "fourth" {
 		t.Errorf("Maestro was asked by %q: the files are of %q", asked, "fourth")
+	}
+}
+
+// TestAnswers: what is about a work is told from what is about who asks.
+func TestAnswers(t *testing.T) {
+	for words, want := range map[string]bool{
+		"failed to create resource: it exists":               true,
+		"failed to get resource: not found":                  true,
+		"failed to update resource: the version":             true,
+		"failed to delete resource: the database":            true,
+		"failed to authorize the request: no":                false,
+		"unauthorized to publish the event from source a":    false,
+		"token not authenticated":                            false,
+		"transport: per-RPC creds failed due to error: file": false,
+	} {
+		if got := IsAnswer(status.Error(codes.Unknown, words)); got != want {
+			t.Errorf("%q: %t", words, got)
+		}
+	}
+	if IsAnswer(nil) {
+		t.Error("no error is no such answer")
+	}
+}
+
+// TestNoErrorHasTheToken, also where it is none that can be sent.
+func TestNoErrorHasTheToken(t *testing.T) {
+	ours, dir := newAuthority(t), t.TempDir()
+	address, _ := ours.serve(t, "127.0.0.1:0", &users{asked: make(chan string, 1)})
+	ours.write(t, dir, "towline")
+	file := func(name string) string { return filepath.Join(dir, name) }
+	if err := os.WriteFile(file("token"), []byte("first\nsecret-word"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	client := must(New(Options{
+		URL: "https://" + address, GRPC: address, CAFile: file("ca.crt"), CertFile: file("tls.crt"), KeyFile: file("tls.key"), TokenFile: file("token"),
+	}))(t)
+	defer client.Close()
+	_, reading := client.Get(t.Context(), "any")
+	_, writing := client.events.Publish(t.Context(), &pb.PublishRequest{})
+	for _, err := range []error{reading, writing, client.Subscribe(t.Context(), nil)} {
+		if err == nil || strings.Contains(err.Error(), "secret-word") || strings.Contains(err.Error(), "first") {
+			t.Errorf("%v", err)
+		}
 	}
 }
 

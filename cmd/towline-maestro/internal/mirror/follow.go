@@ -11,16 +11,19 @@ import (
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/bundle"
 )
 
+// errSilent ends a subscription of which nothing is heard any more.
+var errSilent = errors.New("Maestro has said nothing for " + silence.String())
+
 // follow subscribes and lists, until the subscription ends or Maestro has been silent for too long.
 func (m *Mirror) follow(ctx context.Context) {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
-	defer cancel() // before the wait
+	defer cancel(nil) // before the wait
 	lists := make(chan struct{}, 1)
 	running.Go(func() { m.lists(ctx, lists) })
 
-	silent := time.AfterFunc(silence, cancel)
+	silent := time.AfterFunc(silence, func() { cancel(errSilent) })
 	defer silent.Stop()
 	connected := false
 	err := m.maestro.Subscribe(ctx, func(event *cloudevents.Event) {
@@ -33,6 +36,9 @@ func (m *Mirror) follow(ctx context.Context) {
 		}
 		m.heard(event)
 	})
+	if errors.Is(context.Cause(ctx), errSilent) {
+		err = errSilent
+	}
 	m.log.Info("The subscription at Maestro has ended", "error", err)
 }
 

@@ -25,6 +25,7 @@ import (
 	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/contact"
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/mirror"
 )
 
@@ -58,12 +59,13 @@ func (o *Options) AddFlags(fs *pflag.FlagSet) {
 // Validate says what is wrong with the options.
 func (o *Options) Validate() error { return utilerrors.NewAggregate(o.recommended.Validate()) }
 
-// New makes a server of a mirror's works, and gives a client of the hub. The server is ready when the mirror has been filled.
-func New(o *Options, m *mirror.Mirror, log logr.Logger) (*genericserver.GenericAPIServer, kubernetes.Interface, error) {
+// New makes a server of a mirror's works, and gives a client of the hub. The server is ready when the mirror has been filled, and Maestro
+// does not refuse to tell of statuses.
+func New(o *Options, m *mirror.Mirror, c *contact.Contact, log logr.Logger) (*genericserver.GenericAPIServer, kubernetes.Interface, error) {
 	if err := o.recommended.SecureServing.MaybeDefaultWithSelfSignedCerts("localhost", nil, nil); err != nil {
 		return nil, nil, fmt.Errorf("certificate: %w", err)
 	}
-	config, scheme, err := newConfig(m, log)
+	config, scheme, err := newConfig(m, c, log)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -79,7 +81,7 @@ func New(o *Options, m *mirror.Mirror, log logr.Logger) (*genericserver.GenericA
 }
 
 // newConfig is the configuration of the server, but for where it serves and whom it asks.
-func newConfig(m *mirror.Mirror, log logr.Logger) (*genericserver.RecommendedConfig, *runtime.Scheme, error) {
+func newConfig(m *mirror.Mirror, c *contact.Contact, log logr.Logger) (*genericserver.RecommendedConfig, *runtime.Scheme, error) {
 	scheme, err := newScheme()
 	if err != nil {
 		return nil, nil, err
@@ -91,13 +93,30 @@ func newConfig(m *mirror.Mirror, log logr.Logger) (*genericserver.RecommendedCon
 	config.OpenAPIV3Config = genericserver.DefaultOpenAPIV3Config(definitions, namer)
 	config.OpenAPIConfig.Info.Title, config.OpenAPIV3Config.Info.Title = name, name
 	config.AddReadyzChecks(healthz.NamedCheck("works", func(*http.Request) error {
-		if !m.Filled() {
-			log.Info("Not ready", "reason", errNotFilled.Error())
-			return errNotFilled
+		err := ready(m, c)
+		if err != nil {
+			log.Info("Not ready", "reason", err.Error())
 		}
-		return nil
+		return err
 	}))
 	return config, scheme, nil
+}
+
+// ready says what the process lacks to serve works, with what Maestro said last. Who may read /readyz/works sees it, and the log.
+func ready(m *mirror.Mirror, c *contact.Contact) error {
+	var err error
+	switch {
+	case !m.Filled():
+		err = errNotFilled
+	case c.Refused() != nil:
+		err = errNotTold
+	default:
+		return nil
+	}
+	if last := c.LastError(); last != nil {
+		return fmt.Errorf("%w; the last error: %w", err, last)
+	}
+	return err
 }
 
 // install makes the server, and has it serve works.
@@ -118,6 +137,9 @@ const name = "towline-maestro"
 
 // errNotFilled says that an empty list would be wrong: this process does not lead, or has just begun to.
 var errNotFilled = errors.New("the works have not been read from Maestro yet")
+
+// errNotTold says that the works would stay as they are: Maestro has not let this process subscribe yet.
+var errNotTold = errors.New("Maestro does not tell of statuses")
 
 // version is the API that is served.
 var version = schema.GroupVersion{Group: workv1.GroupName, Version: workv1.GroupVersion.Version}

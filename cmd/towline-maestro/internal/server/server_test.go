@@ -3,7 +3,9 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"slices"
@@ -29,6 +31,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/bundle"
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/contact"
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestrotest"
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/mirror"
 )
@@ -50,13 +53,24 @@ type world struct {
 // serve runs the API as it ships, but for who may do what: that takes a hub, and the end-to-end suite has one.
 func serve(t *testing.T) *world {
 	t.Helper()
-	m := maestrotest.New()
-	works := mirror.New(m, source, testr.New(t))
+	w := start(t, maestrotest.New())
+	w.eventually("the server is ready", func() bool {
+		_, err := w.works.List(w.Context(), metav1.ListOptions{})
+		return err == nil
+	})
+	return w
+}
+
+// start does not wait until it is ready.
+func start(t *testing.T, m *maestrotest.Maestro) *world {
+	t.Helper()
+	known := contact.With(m)
+	works := mirror.New(known, source, testr.New(t))
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	config, scheme, err := newConfig(works, testr.New(t))
+	config, scheme, err := newConfig(works, known, testr.New(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,10 +93,6 @@ func serve(t *testing.T) *world {
 		t.Fatal(err)
 	}
 	w.works = client.ManifestWorks(cluster)
-	w.eventually("the server is ready", func() bool {
-		_, err := w.works.List(w.Context(), metav1.ListOptions{})
-		return err == nil
-	})
 	return w
 }
 
@@ -417,27 +427,81 @@ func TestWatchChanges(t *testing.T) {
 	}
 }
 
+// get is what the server answers at a path.
+func (w *world) get(path, accept string) (status int, body []byte) {
+	w.Helper()
+	request, err := http.NewRequestWithContext(w.Context(), http.MethodGet, w.config.Host+path, nil)
+	if err != nil {
+		w.Fatal(err)
+	}
+	request.Header.Set("Accept", accept)
+	client, err := rest.HTTPClientFor(w.config)
+	if err != nil {
+		w.Fatal(err)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer response.Body.Close()
+	if body, err = io.ReadAll(response.Body); err != nil {
+		w.Fatal(err)
+	}
+	return response.StatusCode, body
+}
+
+// TestReadiness says why the process is not ready: to who may read that, and not to everybody.
+func TestReadiness(t *testing.T) {
+	m := maestrotest.New()
+	refuse := func() error { return errors.New("token not authenticated") }
+	m.Hook(maestrotest.Hooks{BeforeSubscribe: refuse, BeforeList: func(time.Time) error { return errors.New("connection refused") }})
+	w := start(t, m)
+	says := func(parts ...string) {
+		t.Helper()
+		w.eventually(strings.Join(parts, " "), func() bool {
+			status, body := w.get("/readyz/works", "*/*")
+			return status == http.StatusInternalServerError && !slices.ContainsFunc(parts, func(part string) bool {
+				return !strings.Contains(string(body), part)
+			})
+		})
+		if status, body := w.get("/readyz?verbose", "*/*"); status == http.StatusOK || strings.Contains(string(body), parts[len(parts)-1]) {
+			t.Errorf("%d, %s", status, body)
+		}
+	}
+	says(errNotFilled.Error(), "the last error: read", "connection refused")
+	m.Hook(maestrotest.Hooks{BeforeSubscribe: refuse})
+	says(errNotTold.Error(), "the last error: subscribe", "token not authenticated")
+	m.Hook(maestrotest.Hooks{})
+	isReady := func() bool {
+		status, _ := w.get("/readyz", "*/*")
+		return status == http.StatusOK
+	}
+	w.eventually("it is ready", isReady)
+
+	m.Hook(maestrotest.Hooks{BeforeSubscribe: refuse})
+	m.Cut()
+	_, metrics := w.get("/metrics", "*/*")
+	w.eventually("the metrics tell that no statuses come", func() bool {
+		_, metrics = w.get("/metrics", "*/*")
+		return strings.Contains(string(metrics), "\ntowline_maestro_answered{request=\"subscribe\"} 0\n")
+	})
+	if !isReady() {
+		t.Error("it has works to show, and does not")
+	}
+	for _, want := range []string{"\ntowline_maestro_failures_total{request=\"subscribe\"} ", "\ntowline_maestro_last_read_timestamp_seconds 1"} {
+		if !strings.Contains(string(metrics), want) {
+			t.Errorf("there is no %q", want)
+		}
+	}
+}
+
 // TestTable is what kubectl shows.
 func TestTable(t *testing.T) {
 	w := serve(t)
 	w.create("a", "x")
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
-		w.config.Host+"/apis/work.open-cluster-management.io/v1/namespaces/"+cluster+"/manifestworks", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	request.Header.Set("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io")
-	client, err := rest.HTTPClientFor(w.config)
-	if err != nil {
-		t.Fatal(err)
-	}
-	response, err := client.Do(request)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer response.Body.Close()
+	_, body := w.get("/apis/work.open-cluster-management.io/v1/namespaces/"+cluster+"/manifestworks", "application/json;as=Table;v=v1;g=meta.k8s.io")
 	var table metav1.Table
-	if err := json.NewDecoder(response.Body).Decode(&table); err != nil {
+	if err := json.Unmarshal(body, &table); err != nil {
 		t.Fatal(err)
 	}
 	if table.Kind != "Table" || len(table.Rows) != 1 || table.Rows[0].Cells[0] != "a" {

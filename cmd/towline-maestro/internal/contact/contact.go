@@ -1,0 +1,123 @@
+package contact
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	cloudevents "github.com/cloudevents/sdk-go/v2"
+
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/bundle"
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestro"
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/mirror"
+)
+
+// The kinds of requests, as metrics and errors name them.
+const (
+	read      = "read"
+	write     = "write"
+	subscribe = "subscribe"
+)
+
+// Contact is a Maestro of which the last answers are known.
+type Contact struct {
+	mirror.Maestro
+
+	mu      sync.Mutex
+	heard   bool  // whether a subscription has ever been answered
+	refused error // what became of the last subscription, if none has ever been answered
+	last    error
+}
+
+// With is the contact with a Maestro.
+func With(m mirror.Maestro) *Contact { return &Contact{Maestro: m} }
+
+// LastError is what Maestro said last where a request failed; nil if none has.
+func (c *Contact) LastError() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.last
+}
+
+// Refused is why Maestro has told this process of no status yet: nil if it has once, or if it may be about to.
+func (c *Contact) Refused() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.refused
+}
+
+// Publish implements mirror.Maestro.
+func (c *Contact) Publish(ctx context.Context, event *cloudevents.Event) error {
+	err := c.Maestro.Publish(ctx, event)
+	if maestro.IsAnswer(err) {
+		c.done(ctx, write, nil)
+		return err
+	}
+	c.done(ctx, write, err)
+	return err
+}
+
+// Get implements mirror.Maestro.
+func (c *Contact) Get(ctx context.Context, id string) (*bundle.Bundle, error) {
+	b, err := c.Maestro.Get(ctx, id)
+	if errors.Is(err, maestro.ErrNotFound) {
+		c.done(ctx, read, nil)
+		return b, err
+	}
+	c.done(ctx, read, err)
+	return b, err
+}
+
+// List implements mirror.Maestro.
+func (c *Contact) List(ctx context.Context, since time.Time, each func(*bundle.Bundle), skipped func(error)) error {
+	err := c.Maestro.List(ctx, since, each, skipped)
+	if err == nil && since.IsZero() {
+		lastRead.SetToCurrentTime()
+	}
+	c.done(ctx, read, err)
+	return err
+}
+
+// Subscribe implements mirror.Maestro. It is answered when Maestro says the first word.
+func (c *Contact) Subscribe(ctx context.Context, handle func(*cloudevents.Event)) error {
+	answered := false
+	err := c.Maestro.Subscribe(ctx, func(event *cloudevents.Event) {
+		if !answered {
+			answered = true
+			c.done(ctx, subscribe, nil)
+		}
+		handle(event)
+	})
+	c.done(ctx, subscribe, err)
+	return err
+}
+
+// done takes down what became of a request. One that was given up by who asked says nothing of Maestro, unless that was for a cause.
+func (c *Contact) done(ctx context.Context, request string, err error) {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, context.Canceled) {
+		return
+	}
+	if err != nil && cause != nil {
+		err = cause
+	}
+	if err == nil {
+		answered.WithLabelValues(request).Set(1)
+	} else {
+		answered.WithLabelValues(request).Set(0)
+		failures.WithLabelValues(request).Inc()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err != nil {
+		c.last = fmt.Errorf("%s, %s: %w", request, time.Now().UTC().Format(time.TimeOnly), err)
+	}
+	if request == subscribe {
+		c.heard = c.heard || err == nil
+		if c.refused = err; c.heard {
+			c.refused = nil
+		}
+	}
+}
