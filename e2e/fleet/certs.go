@@ -39,6 +39,14 @@ type keyPair struct {
 	cert, key []byte
 }
 
+// write puts them into a folder: the certificate last, for who looks whether it is there.
+func (p keyPair) write(dir, name string) error {
+	if err := os.WriteFile(filepath.Join(dir, name+".key"), p.key, 0o600); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, name+".crt"), p.cert, 0o600)
+}
+
 // Longer than any fleet lives, so that no agent starts to rotate its certificate.
 const certificateLife = 10 * 365 * 24 * time.Hour
 
@@ -133,9 +141,7 @@ func WriteCertificates(dir, user string, groups ...string) error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(
-			os.WriteFile(filepath.Join(dir, name+".crt"), pair.cert, 0o600), os.WriteFile(filepath.Join(dir, name+".key"), pair.key, 0o600),
-		); err != nil {
+		if err := pair.write(dir, name); err != nil {
 			return err
 		}
 	}

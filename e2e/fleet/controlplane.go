@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -150,9 +149,7 @@ func (p *plane) frontProxyFiles() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(
-		os.WriteFile(filepath.Join(dir, "client.key"), pair.key, 0o600), os.WriteFile(filepath.Join(dir, "client.crt"), pair.cert, 0o600),
-	)
+	return pair.write(dir, "client")
 }
 
 // servingFiles writes the API server's certificate and its key for ServiceAccount tokens, once.
@@ -176,10 +173,11 @@ func (p *plane) servingFiles() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	for name, data := range map[string][]byte{"server.crt": pair.cert, "server.key": pair.key, "sa.key": signing} {
-		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
-			return "", fmt.Errorf("keys of %s: %w", p.name, err)
-		}
+	if err := pair.write(dir, "server"); err != nil {
+		return "", fmt.Errorf("keys of %s: %w", p.name, err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "sa.key"), signing, 0o600); err != nil {
+		return "", fmt.Errorf("keys of %s: %w", p.name, err)
 	}
 	return dir, nil
 }

@@ -24,6 +24,13 @@ const (
 
 	// MaestroSource is the name under which Maestro speaks to the agents, whatever source a work is from.
 	MaestroSource = "maestro"
+
+	// MaestroEnv has Maestro not log all that it sends and is sent.
+	MaestroEnv = "MAESTRO_ENV=production"
+
+	// maestroFolder and brokerFolder are folders in the hub's: how to reach the database, and the broker.
+	maestroFolder = "maestro"
+	brokerFolder  = "broker"
 )
 
 // Transports are the words for Options.Transport.
@@ -52,11 +59,10 @@ func (p *plane) startMaestro(ctx context.Context) error {
 			return err
 		}
 	}
-	database, err := p.maestroDatabase()
-	if err != nil {
+	if err := p.maestroDatabase(); err != nil {
 		return err
 	}
-	if err := p.migrateMaestro(ctx, database); err != nil {
+	if err := p.migrateMaestro(ctx); err != nil {
 		return err
 	}
 	servers, starting := errgroup.WithContext(ctx)
@@ -65,16 +71,16 @@ func (p *plane) startMaestro(ctx context.Context) error {
 		if i > 0 {
 			name = fmt.Sprintf("maestro-%d", i+1)
 		}
-		servers.Go(func() error { return p.startMaestroServer(starting, name, database) })
+		servers.Go(func() error { return p.startMaestroServer(starting, name) })
 	}
 	return servers.Wait()
 }
 
-// maestroDatabase writes the files that tell Maestro of its database, and gives the arguments that name them.
-func (p *plane) maestroDatabase() ([]string, error) {
-	dir, err := p.dir("maestro")
+// maestroDatabase writes the files that tell Maestro of its database.
+func (p *plane) maestroDatabase() error {
+	dir, err := p.dir(maestroFolder)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	server := "postgres"
 	if p.opts.PgBouncer {
@@ -82,23 +88,29 @@ func (p *plane) maestroDatabase() ([]string, error) {
 	}
 	host, port, err := net.SplitHostPort(p.address(server))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	var args []string
-	for key, value := range map[string]string{
-		"host": host, "port": port, "name": postgresDatabase, "user": postgresUser, "password": "none",
-	} {
-		file := filepath.Join(dir, "db-"+key)
-		if err := os.WriteFile(file, []byte(value), 0o600); err != nil {
-			return nil, err
+	for i, value := range []string{host, port, postgresDatabase, postgresUser, "none"} {
+		if err := os.WriteFile(filepath.Join(dir, "db-"+databaseKeys[i]), []byte(value), 0o600); err != nil {
+			return err
 		}
-		args = append(args, "--db-"+key+"-file="+file)
 	}
-	return args, nil
+	return nil
 }
 
-func (p *plane) migrateMaestro(ctx context.Context, database []string) error {
-	cmd := exec.CommandContext(ctx, p.programs.Path("maestro"), append([]string{"migration"}, database...)...)
+// databaseKeys are what Maestro has to know of its database, each from a file.
+var databaseKeys = []string{"host", "port", "name", "user", "password"}
+
+// databaseArgs are the arguments of Maestro that name these files, in a hub's folder.
+func databaseArgs(data string) (args []string) {
+	for _, key := range databaseKeys {
+		args = append(args, fmt.Sprintf("--db-%s-file=%s", key, filepath.Join(data, maestroFolder, "db-"+key)))
+	}
+	return args
+}
+
+func (p *plane) migrateMaestro(ctx context.Context) error {
+	cmd := exec.CommandContext(ctx, p.programs.Path("maestro"), append([]string{"migration"}, databaseArgs(p.paths.data(p.name))...)...)
 	var err error
 	if cmd.Env, err = p.environment("maestro"); err != nil {
 		return err
@@ -110,34 +122,27 @@ func (p *plane) migrateMaestro(ctx context.Context, database []string) error {
 }
 
 // startMaestroServer runs one of Maestro's servers. Sources speak to the first, which is named maestro; the work for agents is shared.
-func (p *plane) startMaestroServer(ctx context.Context, name string, database []string) error {
-	broker, err := p.brokerConfig("maestro", "+")
+func (p *plane) startMaestroServer(ctx context.Context, name string) error {
+	if _, err := p.brokerConfig(maestroFolder, "+"); err != nil {
+		return err
+	}
+	env, err := p.environment(name, MaestroEnv)
 	if err != nil {
 		return err
 	}
-	// Otherwise it logs all that it sends and is sent.
-	env, err := p.environment(name, "MAESTRO_ENV=production")
-	if err != nil {
-		return err
-	}
-	args := []string{"server", "--server-hostname=127.0.0.1",
-		// Whoever reaches this machine's own address is trusted, as with the fleet's etcd.
-		"--enable-jwt=false", "--enable-authz=false", "--disable-grpc-tls", "--enable-ocm-mock",
-		"--message-broker-type=mqtt", "--message-broker-config-file=" + broker, "--source-id=" + MaestroSource,
-		"--client-id=" + name,
-		// It holds two connections for each status that it writes, and one for each while it waits: once as many agents speak at the same
-		// moment as it has connections, it waits for ever.
-		fmt.Sprintf("--db-max-open-connections=%d", maestroConnections),
-	}
-	for _, server := range []string{"http-server", "grpc-server", "grpc-broker", "metrics-server", "health-check-server"} {
+	var ports []int
+	for _, server := range maestroPorts {
 		port, err := p.port(name + "-" + server)
 		if err != nil {
 			return err
 		}
-		args = append(args, fmt.Sprintf("--%s-bindport=%d", server, port))
+		ports = append(ports, port)
 	}
+	args := maestroArgs(p.paths.data(p.name), name, maestroConnections, ports)
 	return p.run(ctx, spec{
-		owner: p.name, name: name, path: p.programs.Path("maestro"), args: append(args, database...), env: env,
+		owner: p.name, name: name, path: p.programs.Path("maestro"), env: env,
+		// Whoever reaches this machine's own address is trusted, as with the fleet's etcd.
+		args:  append(args, "--disable-grpc-tls"),
 		layer: layerControllers, restart: true,
 		ready: func(ctx context.Context) error {
 			if err := httpProbe("http://" + p.address(name+"-health-check-server") + "/healthcheck")(ctx); err != nil {
@@ -148,6 +153,32 @@ func (p *plane) startMaestroServer(ctx context.Context, name string, database []
 	})
 }
 
+// maestroPorts are the servers in one of Maestro's, in the order of their ports.
+var maestroPorts = []string{"http-server", "grpc-server", "grpc-broker", "metrics-server", "health-check-server"}
+
+// maestroArgs are those of one of Maestro's servers, but for who may speak to it, with the broker and the database of the hub that has this
+// folder.
+func maestroArgs(data, name string, connections int, ports []int) []string {
+	args := []string{
+		"server", "--server-hostname=127.0.0.1", "--enable-jwt=false", "--enable-authz=false", "--enable-ocm-mock",
+		"--message-broker-type=mqtt", "--message-broker-config-file=" + filepath.Join(data, brokerFolder, maestroFolder+".yaml"),
+		"--source-id=" + MaestroSource, "--client-id=" + name,
+		// It holds two connections for each status that it writes, and one for each while it waits: once as many agents speak at the same
+		// moment as it has connections, it waits for ever.
+		fmt.Sprintf("--db-max-open-connections=%d", connections),
+	}
+	for i, server := range maestroPorts {
+		args = append(args, fmt.Sprintf("--%s-bindport=%d", server, ports[i]))
+	}
+	return append(args, databaseArgs(data)...)
+}
+
+// MaestroArgs are those of one more of Maestro's servers for the works of the hub, but for who may speak to it. Its ports are those of the
+// REST server, the gRPC server, the broker, the metrics and the health check.
+func (h *Hub) MaestroArgs(name string, connections int, ports []int) []string {
+	return maestroArgs(h.DataDir(), name, connections, ports)
+}
+
 // maestroURL is the root of Maestro's REST API.
 func (p *plane) maestroURL() string {
 	return "http://" + p.address("maestro-http-server") + "/api/maestro/v1"
@@ -155,7 +186,7 @@ func (p *plane) maestroURL() string {
 
 // brokerConfig writes how one side reaches the broker: Maestro for all clusters, "+", or the agent of one.
 func (p *plane) brokerConfig(who, cluster string) (string, error) {
-	return p.configFile("broker", who+".yaml", brokerFile(p.address("mosquitto"), cluster))
+	return p.configFile(brokerFolder, who+".yaml", brokerFile(p.address("mosquitto"), cluster))
 }
 
 // brokerFile says how one side reaches the broker at an address.

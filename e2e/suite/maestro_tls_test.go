@@ -26,7 +26,7 @@ var _ = Describe("A Maestro that asks for certificates", Serial, inMaestro, func
 		replace(first, serving)
 		replace(first, asking)
 		maySpeak(ctx, user)
-		server, more, err := towline.SecureMaestro(ctx, f, serving, asking)
+		server, more, err := towline.SecureMaestro(ctx, f, "mtls", serving, asking)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(server.Stop)
 		restart := func() {
