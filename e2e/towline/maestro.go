@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	certutil "k8s.io/client-go/util/cert"
 
@@ -97,6 +98,19 @@ func (m *Maestro) RESTConfig() *rest.Config {
 // Ready is an error while the process may not serve.
 func (m *Maestro) Ready(ctx context.Context) error {
 	return fleet.HTTPReady(fmt.Sprintf("https://127.0.0.1:%d/readyz", m.port))(ctx)
+}
+
+// Says is what the process answers the hub's admin at a path, whatever the status of the answer.
+func (m *Maestro) Says(ctx context.Context, path string) (string, error) {
+	client, err := kubernetes.NewForConfig(m.RESTConfig())
+	if err != nil {
+		return "", err
+	}
+	said, err := client.RESTClient().Get().AbsPath(path).DoRaw(ctx)
+	if len(said) > 0 {
+		return string(said), nil
+	}
+	return "", err
 }
 
 // Serve has the hub's API server send requests for works to the process. In a cluster, a Service does that once its pod is ready: a process
