@@ -51,22 +51,22 @@ func (c *Contact) Refused() error {
 // Publish implements mirror.Maestro.
 func (c *Contact) Publish(ctx context.Context, event *cloudevents.Event) error {
 	err := c.Maestro.Publish(ctx, event)
+	failed := err
 	if maestro.IsAnswer(err) {
-		c.done(ctx, write, nil)
-		return err
+		failed = nil
 	}
-	c.done(ctx, write, err)
+	c.done(ctx, write, failed)
 	return err
 }
 
 // Get implements mirror.Maestro.
 func (c *Contact) Get(ctx context.Context, id string) (*bundle.Bundle, error) {
 	b, err := c.Maestro.Get(ctx, id)
+	failed := err
 	if errors.Is(err, maestro.ErrNotFound) {
-		c.done(ctx, read, nil)
-		return b, err
+		failed = nil
 	}
-	c.done(ctx, read, err)
+	c.done(ctx, read, failed)
 	return b, err
 }
 
@@ -82,10 +82,10 @@ func (c *Contact) List(ctx context.Context, since time.Time, each func(*bundle.B
 
 // Subscribe implements mirror.Maestro. It is answered when Maestro says the first word.
 func (c *Contact) Subscribe(ctx context.Context, handle func(*cloudevents.Event)) error {
-	answered := false
+	told := false
 	err := c.Maestro.Subscribe(ctx, func(event *cloudevents.Event) {
-		if !answered {
-			answered = true
+		if !told {
+			told = true
 			c.done(ctx, subscribe, nil)
 		}
 		handle(event)

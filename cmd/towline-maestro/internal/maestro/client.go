@@ -179,12 +179,9 @@ func Unreachable(err error) bool {
 // everything with the same code; what is about a work has these words.
 func IsAnswer(err error) bool {
 	words := status.Convert(err).Message()
-	for _, done := range []string{"create", "get", "update", "delete"} {
-		if err != nil && strings.HasPrefix(words, "failed to "+done+" resource") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"create", "get", "update", "delete"}, func(done string) bool {
+		return strings.HasPrefix(words, "failed to "+done+" resource")
+	})
 }
 
 // Subscribe gives every event that Maestro has for the source to handle, until the connection ends. What Maestro has had to tell
