@@ -61,18 +61,18 @@ func TestRequests(t *testing.T) {
 		},
 	}
 	for name, tc := range map[string]struct {
-		ctx     context.Context
 		request string
 		says    error
+		givenUp bool
 		fails   bool
 	}{
-		"a write that is taken":            {t.Context(), "write", nil, false},
-		"a write of another version":       {t.Context(), "write", errVersion, false},
-		"a write that does not arrive":     {t.Context(), "write", errAway, true},
-		"a write of nobody that it knows":  {t.Context(), "write", errStrange, true},
-		"a write that its author gives up": {gone, "write", errAway, false},
-		"a work that is not there":         {t.Context(), "read", nil, false},
-		"a work that cannot be read":       {t.Context(), "read", errAway, true},
+		"a write that is taken":            {"write", nil, false, false},
+		"a write of another version":       {"write", errVersion, false, false},
+		"a write that does not arrive":     {"write", errAway, false, true},
+		"a write of nobody that it knows":  {"write", errStrange, false, true},
+		"a write that its author gives up": {"write", errAway, true, false},
+		"a work that is not there":         {"read", nil, false, false},
+		"a work that cannot be read":       {"read", errAway, false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := maestrotest.New()
@@ -83,7 +83,11 @@ func TestRequests(t *testing.T) {
 				BeforeGet:     func(string) error { return tc.says },
 			})
 			before := value(t, "towline_maestro_failures_total", tc.request)
-			if err := ask[tc.request](tc.ctx, c); tc.says != nil && !errors.Is(err, tc.says) {
+			ctx := t.Context()
+			if tc.givenUp {
+				ctx = gone
+			}
+			if err := ask[tc.request](ctx, c); tc.says != nil && !errors.Is(err, tc.says) {
 				t.Errorf("the error is %v", err)
 			}
 			failed := value(t, "towline_maestro_failures_total", tc.request) > before

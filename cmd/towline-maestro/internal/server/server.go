@@ -139,7 +139,7 @@ const name = "towline-maestro"
 var errNotFilled = errors.New("the works have not been read from Maestro yet")
 
 // errNotTold says that the works would stay as they are: Maestro has not let this process subscribe yet.
-var errNotTold = errors.New("Maestro does not tell of statuses")
+var errNotTold = errors.New("statuses are not told by Maestro")
 
 // version is the API that is served.
 var version = schema.GroupVersion{Group: workv1.GroupName, Version: workv1.GroupVersion.Version}
