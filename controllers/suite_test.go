@@ -382,6 +382,8 @@ type writes struct {
 	made, reports, reads []string
 
 	first func(method, path string) // what happens before a request goes; nil for nothing
+
+	watches map[string]int // those that nobody has ended, by "<path>?<field selector>"
 }
 
 // owners are the tests that made namespaces.
@@ -408,8 +410,34 @@ func (w *writes) count(next http.RoundTripper) http.RoundTripper {
 			w.note(r.Method, r.URL.Path)
 			w.before()(r.Method, r.URL.Path)
 		}
+		if r.URL.Query().Get("watch") != "" {
+			w.watch(r)
+		}
 		return next.RoundTrip(r)
 	})
+}
+
+// watch counts a watch until whoever asked for it ends it.
+func (w *writes) watch(r *http.Request) {
+	of := r.URL.Path + "?" + r.URL.Query().Get("fieldSelector")
+	w.countWatch(of, 1)
+	context.AfterFunc(r.Context(), func() { w.countWatch(of, -1) })
+}
+
+func (w *writes) countWatch(of string, n int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.watches == nil {
+		w.watches = map[string]int{}
+	}
+	w.watches[of] += n
+}
+
+// watched tells whether something is watched.
+func (w *writes) watched(path, fieldSelector string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.watches[path+"?"+fieldSelector] > 0
 }
 
 // begin begins to count for another test.

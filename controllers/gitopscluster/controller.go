@@ -54,6 +54,7 @@ type Reconciler struct {
 
 // Reconcile brings the cluster Secrets of the GitOpsCluster that req names up to date: it observes, decides and applies.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	r.scopes.endUnasked(func(account string) bool { return len(r.requests(ctx, client.MatchingFields{byAccount: account})) > 0 })
 	seen, err := r.observe(ctx, req.NamespacedName)
 	if err != nil || seen.GitOpsCluster == nil {
 		return ctrl.Result{}, err

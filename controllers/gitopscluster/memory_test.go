@@ -74,3 +74,23 @@ func TestPushersForgetsWhatIsGone(t *testing.T) {
 		t.Errorf("remembered for nothing: %v", r.pushers.all)
 	}
 }
+
+// TestEndUnasked: a watch of tokens ends with the last GitOpsCluster that asks for them, and no other watch does.
+func TestEndUnasked(t *testing.T) {
+	ended := map[scope]int{}
+	s := &scopes{opened: map[scope]opened{}}
+	for _, which := range []scope{
+		tokenSecretsOf("asked"), tokenSecretsOf("unasked"), clusterSecretsIn("argocd"), configIn("argocd", "unasked"),
+	} {
+		s.opened[which] = opened{end: func() { ended[which]++ }}
+	}
+	for range 2 {
+		s.endUnasked(func(account string) bool { return account == "asked" })
+	}
+	if diff := cmp.Diff(map[scope]int{tokenSecretsOf("unasked"): 1}, ended, cmp.AllowUnexported(scope{})); diff != "" {
+		t.Error(diff)
+	}
+	if _, is := s.opened[tokenSecretsOf("unasked")]; is || len(s.opened) != 3 {
+		t.Errorf("%d are open", len(s.opened))
+	}
+}

@@ -51,7 +51,7 @@ func configIn(namespace, name string) scope { return scope{namespace: namespace,
 
 // scopes holds a cache for every scope that some GitOpsCluster has needed. Which these are is known only from the
 // GitOpsClusters, and no more of the hub's Secrets is to be seen: so the manager's own cache, whose limits are set at the
-// start, cannot have them. What was opened stays open until the program ends.
+// start, cannot have them. What was opened stays open until the program ends, but for tokens that nobody asks for any more.
 type scopes struct {
 	manager ctrl.Manager
 	ctl     controller.Controller
@@ -60,7 +60,13 @@ type scopes struct {
 	changed func(context.Context, scope, client.Object) []reconcile.Request
 
 	mu     sync.Mutex
-	opened map[scope]cache.Cache
+	opened map[scope]opened
+}
+
+// opened is a cache that is filled until end is called, after which it is read no more.
+type opened struct {
+	cache.Cache
+	end context.CancelFunc
 }
 
 // open is a reader of a scope, once it is filled. An error of the API server's comes back as it is.
@@ -100,10 +106,23 @@ func (s *scopes) get(ctx context.Context, which scope) (cache.Cache, error) {
 		return nil, err
 	}
 	if s.opened == nil {
-		s.opened = map[scope]cache.Cache{}
+		s.opened = map[scope]opened{}
 	}
 	s.opened[which] = c
 	return c, nil
+}
+
+// endUnasked ends the watches of tokens of accounts for which nobody asks any more. Whoever has just begun to ask is known to asked, or
+// opens the scope anew.
+func (s *scopes) endUnasked(asked func(account string) bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for which, c := range s.opened {
+		if which.namespace == "" && !asked(which.name) {
+			c.end()
+			delete(s.opened, which)
+		}
+	}
 }
 
 // probe asks the API server once whether the scope may be seen: a cache would ask for ever, and never say.
@@ -123,7 +142,7 @@ func (s *scopes) probe(ctx context.Context, which scope) error {
 	return nil
 }
 
-func (s *scopes) start(ctx context.Context, which scope) (cache.Cache, error) {
+func (s *scopes) start(ctx context.Context, which scope) (opened, error) {
 	objects := which.objects()
 	c, err := cache.New(s.manager.GetConfig(), cache.Options{
 		HTTPClient:                  s.manager.GetHTTPClient(),
@@ -134,25 +153,31 @@ func (s *scopes) start(ctx context.Context, which scope) (cache.Cache, error) {
 		ByObject:                    objects,
 	})
 	if err != nil {
-		return nil, err
+		return opened{}, err
 	}
 	if which.name == "" {
 		if err := c.IndexField(ctx, &corev1.Secret{}, byOwner, ownersOf); err != nil {
-			return nil, err
+			return opened{}, err
 		}
 	}
 	for object := range objects {
 		if _, err := c.GetInformer(ctx, object); err != nil {
-			return nil, err
+			return opened{}, err
 		}
 		changed := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) []reconcile.Request {
 			return s.changed(ctx, which, obj)
 		})
 		if err := s.ctl.Watch(source.Kind(c, object, changed, predicate.ResourceVersionChangedPredicate{})); err != nil {
-			return nil, err
+			return opened{}, err
 		}
 	}
-	return c, s.manager.Add(manager.RunnableFunc(c.Start))
+	until, end := context.WithCancel(context.Background())
+	return opened{c, end}, s.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(until, cancel)()
+		return c.Start(ctx)
+	}))
 }
 
 func ownersOf(obj client.Object) []string {
@@ -166,10 +191,10 @@ func ownersOf(obj client.Object) []string {
 // argos are the caches of cluster Secrets that are open and filled, by namespace. A read of one that is not would wait for ever.
 func (s *scopes) argos(ctx context.Context) map[string]client.Reader {
 	s.mu.Lock()
-	opened := maps.Clone(s.opened)
+	all := maps.Clone(s.opened)
 	s.mu.Unlock()
 	out := map[string]client.Reader{}
-	for which, c := range opened {
+	for which, c := range all {
 		if which.name == "" && filled(ctx, c, time.Second) {
 			out[which.namespace] = c
 		}
