@@ -60,9 +60,12 @@ type agentRun struct {
 	// argoCDTree is the agent's.
 	argoCDTree string
 
-	// away makes every request to the hub fail, and refused counts those.
-	away    atomic.Bool
-	refused atomic.Int64
+	// away makes every request to the hub fail. refused counts those, and unwritten the writes among them.
+	away               atomic.Bool
+	refused, unwritten atomic.Int64
+
+	// cluster is what the agent knows of its cluster.
+	cluster client.Reader
 }
 
 // expectRefused waits until the agent has asked an absent hub for something once more.
@@ -70,6 +73,13 @@ func (a *agentRun) expectRefused(t *testing.T) {
 	t.Helper()
 	before := a.refused.Load()
 	NewWithT(t).Eventually(a.refused.Load, soon, tick).Should(BeNumerically(">", before), "it asks the hub for nothing")
+}
+
+// expectUnwritten waits until the agent has failed to write to an absent hub once more.
+func (a *agentRun) expectUnwritten(t *testing.T) {
+	t.Helper()
+	before := a.unwritten.Load()
+	NewWithT(t).Eventually(a.unwritten.Load, soon, tick).Should(BeNumerically(">", before), "it writes nothing to the hub")
 }
 
 func startAgent(t *testing.T, cluster string, edits ...func(*agentRun)) *agentRun {
@@ -84,7 +94,9 @@ func startAgent(t *testing.T, cluster string, edits ...func(*agentRun)) *agentRu
 		counted := a.writes.count(next)
 		return transport(func(r *http.Request) (*http.Response, error) {
 			if a.away.Load() {
-				a.refused.Add(1)
+				if a.refused.Add(1); r.Method != http.MethodGet {
+					a.unwritten.Add(1)
+				}
 				return nil, errors.New("the hub is away")
 			}
 			return counted.RoundTrip(r)
@@ -102,6 +114,7 @@ func startAgent(t *testing.T, cluster string, edits ...func(*agentRun)) *agentRu
 	if err != nil {
 		t.Fatal(err)
 	}
+	a.cluster = mgr.GetClient()
 	ctx, cancel := context.WithCancel(t.Context())
 	hubSide, err := agent.NewHub(hubConfig, s, cluster)
 	if err != nil {
@@ -137,12 +150,44 @@ func pulled(t *testing.T) (onHub, there *argocd.Application) {
 // deliver does what the cluster's work agent does with the Application's work.
 func deliver(t *testing.T, onHub *argocd.Application) *argocd.Application {
 	t.Helper()
-	there := &argocd.Application{}
-	if err := json.Unmarshal(expectWork(t, onHub).Spec.Workload.Manifests[0].Raw, there); err != nil {
+	w, there := expectWork(t, onHub), &argocd.Application{}
+	if err := json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, there); err != nil {
 		t.Fatal(err)
 	}
+	there.OwnerReferences = appliedBy(w)
 	create(t, there)
 	return there
+}
+
+// appliedBy is how a work agent (v1.2.0) owns what a work has brought.
+func appliedBy(w *workv1.ManifestWork) []metav1.OwnerReference {
+	return []metav1.OwnerReference{{
+		APIVersion: workv1.GroupVersion.String(), Kind: "AppliedManifestWork", Name: strings.Repeat("a", 64) + "-" + w.Name, UID: "applied",
+	}}
+}
+
+// neighbour makes another Application of the same cluster, in the same namespace there.
+func neighbour(t *testing.T, app, there *argocd.Application) (onHub, onIt *argocd.Application) {
+	t.Helper()
+	onHub = application(t, get(t, managedCluster(app.Cluster()))).Annotation(apis.AnnotationAppNamespace, there.Namespace).Obj()
+	onHub.Name = unique("neighbour")
+	create(t, onHub)
+	return onHub, deliver(t, onHub)
+}
+
+// heard waits until the agent has looked at all that happened before in the namespace of a neighbour, and has written what it has to.
+// One watch tells of all. Of two writes for the neighbour the second comes when no write that was decided before waits for its time.
+func heard(t *testing.T, onHub, onIt *argocd.Application) {
+	t.Helper()
+	for range 2 {
+		round := unique("heard")
+		observe(t, onIt, `{"operationState":{"operation":{},"phase":"Succeeded","startedAt":"2026-01-02T03:04:05Z","message":"`+round+`"}}`)
+		NewWithT(t).Eventually(func() bool {
+			r := reportOn(t, onHub)
+			return r != nil && r.Status.OperationState != nil && r.Status.OperationState.Message == round
+		}, soon, tick).Should(BeTrue(), "the agent does not report")
+	}
+	expectIdle(t)
 }
 
 // observe writes the status of the cluster's Application, as its Argo CD would.
@@ -312,14 +357,23 @@ func TestAgentCatchesUpWhenTheHubWasAway(t *testing.T) {
 		observe(t, there, fmt.Sprintf(`{"operationState":{"message":"%d"}}`, i))
 	}
 	observe(t, there, `{"health":{"status":"Healthy"}}`)
-	a.expectRefused(t)
+	g := NewWithT(t)
+	g.Eventually(func() (string, error) {
+		known := &argocd.Application{}
+		err := a.cluster.Get(t.Context(), client.ObjectKeyFromObject(there), known)
+		return known.Status.Health.Status, err
+	}, soon, tick).Should(Equal("Healthy"))
+	for _, at := range []string{"2026-01-02T03:05:08Z", "2026-01-02T03:06:08Z"} { // the first may be of what was known before
+		observe(t, there, `{"reconciledAt":"`+at+`"}`)
+		a.expectUnwritten(t)
+	}
 	a.away.Store(false)
 	r := expectReport(t, app, "Healthy")
 	if r.Status.OperationState.Message != "19" {
 		t.Errorf("the report is of %q", r.Status.OperationState.Message)
 	}
 	var got []string
-	NewWithT(t).Consistently(func() []string {
+	g.Consistently(func() []string {
 		got = append(got, a.writes.take()...)
 		return got
 	}, 3*agent.Interval, tick).Should(HaveLen(1), "the writes of catching up")
@@ -353,6 +407,36 @@ func TestAgentWritesAReportAgainThatIsGone(t *testing.T) {
 	NewWithT(t).Eventually(func() bool { n := reportOn(t, app); return n != nil && n.UID != r.UID }, soon, tick).Should(BeTrue())
 	if got := get(t, app).Status; len(got.Resources) != 2 {
 		t.Errorf("a report that is gone blanks the hub: %+v", got)
+	}
+}
+
+// TestAgentWritesNoReportAgainOfAReleasedApplication: the mark stays on the cluster's Application, and nobody reads what the agent would
+// write. Taken back, the Application is reported again.
+func TestAgentWritesNoReportAgainOfAReleasedApplication(t *testing.T) {
+	start(t)
+	app, there := pulled(t)
+	kept, keptThere := neighbour(t, app, there)
+	w := expectWork(t, app)
+	for range 2 { // the second agent has written none of the reports
+		a := startAgent(t, app.Cluster())
+		observe(t, there, detailed)
+		observe(t, keptThere, detailed) // after the other, so that its next report waits longer
+		first, second := expectReport(t, app, "Degraded"), expectReport(t, kept, "Degraded")
+		expectIdle(t)
+		edit(t, there, func(there *argocd.Application) { there.OwnerReferences = nil })
+		for _, r := range []*v1alpha1.ApplicationReport{first, second} { // one watch brings both, in this order
+			if err := k8s.Delete(t.Context(), r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		NewWithT(t).Eventually(func() bool { n := reportOn(t, kept); return n != nil && n.UID != second.UID }, soon, tick).Should(BeTrue())
+		expectIdle(t)
+		if reportOn(t, app) != nil {
+			t.Error("the agent writes the report of a released Application again")
+		}
+		edit(t, there, func(there *argocd.Application) { there.OwnerReferences = appliedBy(w) })
+		expectReport(t, app, "Degraded")
+		a.stop()
 	}
 }
 

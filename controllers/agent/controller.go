@@ -64,6 +64,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			"manifestWork", name)
 		return ctrl.Result{}, nil
 	}
+	if r.pace.isLost(req.NamespacedName, name) && !appreport.Held(app) {
+		return ctrl.Result{}, nil // it has been released: its report went with the ManifestWork, and nobody reads another
+	}
 	if wait := r.pace.wait(req.NamespacedName, name); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}

@@ -27,7 +27,8 @@ type written struct {
 	name string
 	at   time.Time
 
-	// lost is set when the report was deleted since, and again is how long to wait then before the next one.
+	// lost is set when the report was deleted since, and again is how long to wait then before the next one. Of a report that an
+	// earlier process wrote, no more is known than that.
 	lost  bool
 	again time.Duration
 }
@@ -47,17 +48,14 @@ func (p *pace) wait(app types.NamespacedName, name string) time.Duration {
 func (p *pace) wrote(app types.NamespacedName, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.writes == nil {
-		p.writes = map[types.NamespacedName]written{}
-	}
 	now, last := written{name: name, at: time.Now()}, p.writes[app]
 	if last.name == name {
 		now.again = last.again
-		if last.lost {
+		if last.lost && !last.at.IsZero() {
 			now.again = min(max(firstAgain, 2*last.again), lastAgain)
 		}
 	}
-	p.writes[app] = now
+	p.set(app, now)
 }
 
 // lost notes that the Application's report of that name was deleted.
@@ -65,12 +63,28 @@ func (p *pace) lost(app types.NamespacedName, name string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	last, ok := p.writes[app]
-	if !ok || last.name != name {
+	if ok && last.name != name {
 		return
 	}
+	last.name = name
 	last.lost = true
 	if time.Since(last.at) > max(long, 2*last.again) {
 		last.again = 0
+	}
+	p.set(app, last)
+}
+
+// isLost tells whether the Application's report of that name was deleted, and not written since.
+func (p *pace) isLost(app types.NamespacedName, name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := p.writes[app]
+	return last.lost && last.name == name
+}
+
+func (p *pace) set(app types.NamespacedName, last written) {
+	if p.writes == nil {
+		p.writes = map[types.NamespacedName]written{}
 	}
 	p.writes[app] = last
 }

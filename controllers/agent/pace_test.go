@@ -24,9 +24,14 @@ func TestAReportThatIsDeletedAgainAndAgain(t *testing.T) {
 			t.Errorf("%s: waits %s, want %s to %s", what, got, low, high)
 		}
 	}
-	p.lost(app, "w") // of which nothing is known
+	p.lost(app, "w") // which an earlier process wrote
 	expect("the first", "w", 0, 0)
-	p.wrote(app, "w")
+	if !p.isLost(app, "w") || p.isLost(app, "other") {
+		t.Error("it is not known that it is gone")
+	}
+	if p.wrote(app, "w"); p.isLost(app, "w") {
+		t.Error("it is written, and counts as gone")
+	}
 	expect("a change at once", "w", 1, Interval)
 	p.ago(app, Interval)
 	expect("a change", "w", 0, 0)

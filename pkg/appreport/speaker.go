@@ -55,6 +55,11 @@ func firstly(a, b bool) int {
 	return 0
 }
 
+// Held tells whether a work agent owns an Application of the cluster. It does not own one that the hub has released, whose mark stays.
+func Held(app *argocd.Application) bool {
+	return slices.ContainsFunc(app.OwnerReferences, func(o metav1.OwnerReference) bool { return o.Kind == appliedWork })
+}
+
 // applied tells whether the work agent has applied an Application as a part of that work: it owns what it applies by an object
 // "<hash of the hub>-<work>" of the cluster (v1.2.0). Where nothing is to be deleted with the work it owns nothing.
 func applied(workName string, app *argocd.Application) bool {
