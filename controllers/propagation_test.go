@@ -402,18 +402,38 @@ func TestWorkWithTheMarksOfAnother(t *testing.T) {
 	}
 }
 
+// TestOnlyTheEnabledControllersRun: what the one shows tells that the other would have done something by then.
 func TestOnlyTheEnabledControllersRun(t *testing.T) {
+	both := start(t)
 	app := application(t, cluster(t)).Obj()
 	create(t, app)
-	first := start(t, func(o *controllers.Options) { o.Enabled = []string{controllers.Status} })
-	edit(t, app, func(a *argocd.Application) { a.Annotations["note"] = "x" })
-	first.stop()
-	if made := first.writes.take(); len(made) > 0 {
-		t.Errorf("the status controller alone wrote %q", made)
+	report(t, app, feedbackOf(app).Healthy("a"))
+	expectHealth(t, app, "Healthy")
+	both.stop()
+
+	one := start(t, func(o *controllers.Options) { o.Enabled = []string{controllers.Status} })
+	before := workOf(t, app)
+	edit(t, app, func(a *argocd.Application) { a.Finalizers = []string{apis.FinalizerResources} })
+	for _, health := range []string{"Degraded", "Progressing", "Degraded"} {
+		reportHeld(t, app, feedbackOf(app).Healthy("a").String("healthStatus", health))
+		expectHealth(t, app, health)
 	}
-	if workOf(t, app) != nil {
+	expectIdle(t)
+	one.stop()
+	for _, made := range one.writes.take() {
+		if strings.Contains(made, "/manifestworks") {
+			t.Errorf("the status controller alone wrote %q", made)
+		}
+	}
+	if after := workOf(t, app); after.UID != before.UID || after.Generation != before.Generation {
 		t.Error("propagation ran though it was not enabled")
 	}
+
 	start(t, func(o *controllers.Options) { o.Enabled = []string{controllers.Propagation} })
 	expectWork(t, app)
+	reportHeld(t, app, feedbackOf(app).Healthy("a"))
+	sent(t)
+	if got := get(t, app).Status.Health.Status; got != "Degraded" {
+		t.Errorf("the status controller ran though it was not enabled: the hub shows %s", got)
+	}
 }
