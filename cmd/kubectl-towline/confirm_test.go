@@ -10,6 +10,7 @@ import (
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/fixture"
@@ -81,18 +82,18 @@ func TestMoveAsks(t *testing.T) {
 // TestWaitsSideBySide: one Application that is slow keeps no other from being asked for, and the outcomes are in the order of the names.
 func TestWaitsSideBySide(t *testing.T) {
 	space(t, "beside")
-	slow, quick := fixture.Application("slow").Namespace("beside"), fixture.Application("quick").Namespace("beside")
-	app(t, slow)
-	app(t, quick.Condition(apis.ConditionPausedWarning, "paused by the test"))
+	g := NewWithT(t)
+	slow := app(t, fixture.Application("slow").Namespace("beside"))
+	app(t, fixture.Application("quick").Namespace("beside").Condition(apis.ConditionPausedWarning, "paused by the test"))
 	out := &soFar{}
-	cmd := following(t, out, "pause", "slow", "quick", "-n", "beside", "--wait", "--timeout", "2s")
-	if code := exitCode(cmd.ExecuteContext(t.Context()), out); code != exitWaiting {
-		t.Errorf("exit code %d", code)
-	}
-	first, last := strings.Index(out.String(), "✓ beside/quick: paused by the test"), strings.Index(out.String(), "… beside/slow")
-	if first < 0 || last < first {
-		t.Errorf("got %s", out.String())
-	}
+	code := begun(t.Context(), following(t, out, "pause", "slow", "quick", "-n", "beside", "--wait", "--timeout", "1m"), out)
+	g.Eventually(out.String, 20*time.Second, 20*time.Millisecond).Should(ContainSubstring("✓ beside/quick: paused by the test"))
+	g.Expect(out.String()).NotTo(ContainSubstring("beside/slow"))
+	said := client.RawPatch("application/merge-patch+json", []byte(`{"status":{"conditions":[{"type":"`+apis.ConditionPausedWarning+
+		`","message":"paused at last","lastTransitionTime":"2026-01-02T03:04:05Z"}]}}`))
+	g.Expect(admin.Patch(t.Context(), slow.DeepCopy(), said)).To(Succeed())
+	g.Eventually(code, 20*time.Second).Should(Receive(Equal(exitGood)))
+	g.Expect(out.String()).To(ContainSubstring("✓ beside/slow: paused at last"))
 	s := as(t, "", "", "resume", "slow", "quick", "-n", "beside", "--wait", "--timeout", "100ms", "-o", "name")
 	if want := "applications.argoproj.io/beside/slow\napplications.argoproj.io/beside/quick\n"; s.out != want {
 		t.Errorf("got %+v", s)

@@ -131,7 +131,7 @@ func TestFollowRevision(t *testing.T) {
 	out := &soFar{}
 	code := begun(t.Context(), following(t, out, "status", "guestbook", "-w", "--timeout", "30s", "-n", namespace, "--revision", pushed[:8]), out)
 	g.Eventually(out.String, 20*time.Second, 20*time.Millisecond).Should(ContainSubstring("2 under way"))
-	g.Expect(code).NotTo(Receive())
+	g.Consistently(code, 500*time.Millisecond).ShouldNot(Receive(), "it ends at the old revision")
 	r := current(t, &v1alpha1.MulticlusterApplicationSetReport{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "guestbook"}})
 	for i := range r.Statuses.ClusterConditions {
 		r.Statuses.ClusterConditions[i].SyncRevision = pushed

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"net/http"
@@ -102,12 +103,13 @@ func TestRequests(t *testing.T) {
 	given(t, scaled)
 	project(t, scaled, argocd.DefaultProject)
 	n := *applicationsAtScale
-	t.Cleanup(func() {
+	t.Cleanup(func() { // the test's own context has ended by then
+		ctx := context.Background()
 		for _, all := range []struct {
 			obj       client.Object
 			namespace string
 		}{{&argocd.Application{}, scaled}, {&workv1.ManifestWork{}, "scaled-c1"}} {
-			if err := admin.DeleteAllOf(t.Context(), all.obj, client.InNamespace(all.namespace)); err != nil && t.Context().Err() == nil {
+			if err := admin.DeleteAllOf(ctx, all.obj, client.InNamespace(all.namespace)); err != nil {
 				t.Error(err)
 			}
 		}

@@ -258,7 +258,8 @@ func TestComplete(t *testing.T) {
 		"get apps --cluster comp": "complete-c1\ncomplete-c2\ncomplete-c3",
 		"get --namespace complet": "complete\ncomplete-c1\ncomplete-c2\ncomplete-c3",
 	} {
-		list := append([]string{"__completeNoDesc", "-n", "complete"}, strings.Split(args, " ")...)
+		// A shell waits for three seconds, in which a busy machine may not answer.
+		list := append([]string{"__completeNoDesc", "-n", "complete", "--request-timeout", "1m"}, strings.Split(args, " ")...)
 		if got := as(t, "", "", list...); !strings.HasPrefix(got.out, want+"\n:") {
 			t.Errorf("%s: %q, want %q", args, got.out, want)
 		}
