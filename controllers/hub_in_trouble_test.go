@@ -18,10 +18,10 @@ import (
 )
 
 const (
-	// attemptsInTrouble is how often a work may be tried that the hub does not take, until it takes it again after a few seconds.
-	attemptsInTrouble = 15
+	// attemptsInTrouble is how often works may be tried that the hub does not take, until it takes them again.
+	attemptsInTrouble = 24
 
-	// trouble is how long it lasts at least. At a steady pace of 100 ms there would be twice as many attempts.
+	// trouble is how long it lasts at least. At a steady pace of 100 ms there would be thirty attempts by then.
 	trouble = 3 * time.Second
 
 	// lastAttempt is how late the next attempt may be.

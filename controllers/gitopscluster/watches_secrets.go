@@ -171,7 +171,7 @@ func (s *scopes) start(ctx context.Context, which scope) (opened, error) {
 			return opened{}, err
 		}
 	}
-	until, end := context.WithCancel(context.Background())
+	until, end := context.WithCancel(context.WithoutCancel(ctx))
 	return opened{c, end}, s.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
