@@ -51,8 +51,6 @@ func TestRequests(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gone, cancel := context.WithCancel(t.Context())
-	cancel()
 	ask := map[string]func(context.Context, *contact.Contact) error{
 		"write": func(ctx context.Context, c *contact.Contact) error { return c.Publish(ctx, event) },
 		"read": func(ctx context.Context, c *contact.Contact) error {
@@ -83,9 +81,10 @@ func TestRequests(t *testing.T) {
 				BeforeGet:     func(string) error { return tc.says },
 			})
 			before := value(t, "towline_maestro_failures_total", tc.request)
-			ctx := t.Context()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
 			if tc.givenUp {
-				ctx = gone
+				cancel()
 			}
 			if err := ask[tc.request](ctx, c); tc.says != nil && !errors.Is(err, tc.says) {
 				t.Errorf("the error is %v", err)
