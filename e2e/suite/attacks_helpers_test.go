@@ -42,6 +42,7 @@ func clientWith(kubeconfig string, err error) client.Client {
 	Expect(err).NotTo(HaveOccurred())
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	Expect(err).NotTo(HaveOccurred())
+	config.QPS = -1 // attackers hold themselves back in nothing
 	c, err := client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	return c
@@ -58,6 +59,7 @@ metadata: {name: tenant, namespace: tenant-a}
 rules:
 - {apiGroups: [argoproj.io], resources: [applications, applicationsets], verbs: [get, list, watch, create, update, patch, delete]}
 - {apiGroups: [apps.open-cluster-management.io], resources: [multiclusterapplicationsetreports], verbs: [get, list, create, update, patch, delete]}
+- {apiGroups: [""], resources: [events], verbs: [create]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding

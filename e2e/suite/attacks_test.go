@@ -156,6 +156,17 @@ var _ = Describe("An attack", Ordered, usesRights, func() {
 			})
 		})
 
+		It("makes its Application one of another's ApplicationSet", func(ctx SpecContext) {
+			harmless(ctx, func() {
+				set := raw("argoproj.io/v1alpha1", "ApplicationSet", argocdNamespace, victimSet)
+				Expect(hub.Get(ctx, client.ObjectKeyFromObject(set), set)).To(Succeed())
+				app := tenantApp("forged-owner", func(b *fixture.ApplicationBuilder) { b.ApplicationSet(victimSet).Owner(set.GetUID()) })
+				submit(ctx, tenant, app)
+				Eventually(ctx, read(hub, app)).Should(BeNil(), "the garbage collector takes what has an owner that is not in its namespace")
+				Expect(read(hub, raw("apps.open-cluster-management.io/v1alpha1", "MulticlusterApplicationSetReport", tenantNamespace, victimSet))(ctx)).To(BeNil())
+			})
+		})
+
 		It("labels a foreign namespace", func(ctx SpecContext) {
 			harmless(ctx, func() {
 				for _, name := range []string{argocdNamespace, "cluster2", tenantNamespace} {
@@ -387,6 +398,10 @@ var _ = Describe("An attack", Ordered, usesRights, func() {
 			})
 		})
 	})
+
+	Context("of a tenant on those who read", Ordered, func() { hostileTexts(&tenant) })
+
+	Context("by a flood", Ordered, func() { floods(&tenant, &agent, &addon) })
 
 	It("by the agent of one cluster reads the works of another", func(ctx SpecContext) {
 		harmless(ctx, func() {

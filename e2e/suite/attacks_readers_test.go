@@ -1,0 +1,137 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/e2e/towline"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+)
+
+const (
+	// hostileText would set a terminal's title, empty its screen, run a shell's command where it is pasted, and a script in a browser.
+	hostileText = "x;touch /tmp/owned #\x1b]0;owned\x07\x1b[2J\u009b31m\u202e\r\n<img src=x onerror=alert(1)>"
+
+	// shownAtMost bounds what is shown of an Application. What the tenant has written is many times that.
+	shownAtMost = 128 << 10
+)
+
+// hostileApp is an Application of which the tenant has written all that people see of one: Application has no status subresource.
+// Towline and Argo CD leave the status alone.
+func hostileApp() *argocd.Application {
+	long := hostileText + strings.Repeat("A", 200<<10)
+	app := tenantApp("hostile", func(b *fixture.ApplicationBuilder) {
+		b.Cluster(hostileText).Annotation(apis.AnnotationAppNamespace, hostileText).NoAnnotation(apis.AnnotationSkipReconcile)
+	})
+	app.Status = argocd.Status{
+		Health: argocd.Health{Status: long, Message: long}, Sync: &argocd.Sync{Status: "OutOfSync", Revision: long},
+		Conditions: []argocd.Condition{
+			{Type: "SyncError", Message: long}, {Type: hostileText, Message: hostileText},
+			{Type: apis.ConditionPausedWarning, Message: apis.AnnotationPaused + " on Namespace x;touch</tmp/owned: paused"},
+		},
+		Resources: []argocd.ResourceStatus{{Version: "v1", Kind: "Service", Name: hostileText, Status: "OutOfSync"}},
+	}
+	return app
+}
+
+// hostileTexts are what a tenant has written, for those who look at it.
+func hostileTexts(tenant *client.Client) {
+	var app *argocd.Application
+
+	BeforeAll(func(ctx SpecContext) {
+		app = hostileApp()
+		submit(ctx, *tenant, app)
+		event := &corev1.Event{
+			ObjectMeta:     metav1.ObjectMeta{Namespace: tenantNamespace, Name: "hostile"},
+			InvolvedObject: corev1.ObjectReference{APIVersion: argocd.GroupVersion.String(), Kind: argocd.Kind, Namespace: tenantNamespace, Name: app.Name},
+			Reason:         hostileText, Message: hostileText, Type: corev1.EventTypeWarning, EventTime: metav1.NowMicro(),
+			ReportingController: "towline", ReportingInstance: "towline", Action: "Hostile",
+		}
+		Expect((*tenant).Create(ctx, event)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(hub.Delete(ctx, event)).To(Succeed()) })
+	})
+	BeforeEach(func(ctx SpecContext) {
+		now, err := read(hub, app)(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(now.Status.Health.Status).To(Equal(app.Status.Health.Status), "it is not there to be read")
+	})
+
+	It("with kubectl towline: nothing steers the terminal, and a table stays a table", func(ctx SpecContext) {
+		plugin, err := towline.BuildPlugin(ctx, f)
+		Expect(err).NotTo(HaveOccurred())
+		for _, command := range []string{
+			"get apps -A", "get apps -A -o wide", "why hostile", "tree app/hostile", "matrix -A", "clusters", "stats -A", "events hostile",
+		} {
+			args := strings.Fields(command)
+			if !strings.Contains(command, "-A") && command != "clusters" {
+				args = append(args, "--namespace", tenantNamespace)
+			}
+			out, _ := runs(ctx, plugin, f.Hub.Kubeconfig(), args...)
+			Expect(out).To(ContainSubstring("touch"), "%s does not show it", command)
+			Expect(strings.IndexFunc(out, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) })).To(Equal(-1), "%s: %q", command, out)
+			for line := range strings.Lines(out) {
+				Expect(len(line)).To(BeNumerically("<", shownAtMost), command)
+			}
+			for _, do := range strings.Split(out, "    do      ")[1:] {
+				do, _, _ = strings.Cut(do, "\n")
+				Expect(do).NotTo(MatchRegexp(`[^']x;touch`), "%s: a shell would run it", command)
+			}
+		}
+	})
+
+	It("with the status page: nothing is more than text, and nobody reads without a token", func(ctx SpecContext) {
+		program := filepath.Join(f.Dir(), "towline-ui")
+		Expect(towline.Compile(ctx, "towline-ui", program)).To(Succeed())
+		ports, err := f.FreePorts(1)
+		Expect(err).NotTo(HaveOccurred())
+		ca := filepath.Join(GinkgoT().TempDir(), "ca.crt")
+		Expect(os.WriteFile(ca, f.Hub.RESTConfig().CAData, 0o600)).To(Succeed())
+		address := fmt.Sprintf("127.0.0.1:%d", ports[0])
+		page, err := f.Run(ctx, fleet.Command{
+			Name: "towline-ui", Path: program, Ready: fleet.HTTPReady("http://" + address + "/healthz"),
+			Args: []string{"--bind-address=" + address, "--api-server=" + f.Hub.Server(), "--api-server-ca=" + ca, "--argocd-namespace=" + argocdNamespace},
+		})
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(page.Stop)
+		token := tokenOf(ctx, "page-reader")
+		binding := &rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: "page-reader"},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+			Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: argocdNamespace, Name: "page-reader"}},
+		}
+		Expect(hub.Create(ctx, binding)).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(hub.Delete(ctx, binding)).To(Succeed()) })
+
+		in := "?namespace=" + tenantNamespace
+		for _, at := range []string{"/" + in, "/applications/" + tenantNamespace + "/hostile" + in, "/attention" + in, "/clusters" + in} {
+			code, body := fetch(ctx, "http://"+address+at, "")
+			Expect(code).To(Equal(http.StatusUnauthorized), at)
+			Expect(body).NotTo(ContainSubstring("touch"), at)
+			_, body = fetch(ctx, "http://"+address+at, "forged")
+			Expect(body).NotTo(ContainSubstring("touch"), at)
+			Eventually(ctx, func(ctx context.Context) string { // it reads the hub when somebody asks for the first time
+				_, body = fetch(ctx, "http://"+address+at, token)
+				return body
+			}).Should(ContainSubstring("touch"), at)
+			for _, bad := range []string{"<img src=x", "\x1b", "\u202e", "\u009b"} {
+				Expect(body).NotTo(ContainSubstring(bad), at)
+			}
+			Expect(len(body)).To(BeNumerically("<", shownAtMost), at)
+		}
+	})
+}
