@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"slices"
 	"sync"
@@ -123,32 +122,45 @@ func goesOn(ctx context.Context, app *argocd.Application, on string, times int) 
 	return arrived[times/2], answered[times/2]
 }
 
-// withstands runs a flood, and expects that meanwhile a bystander's changes and their answers take not much longer than usual, that
-// Towline asks no more of the hub than so many requests for each of the flood, and that its memory grows no further than its bound.
-func withstands(
-	ctx context.Context, reader *http.Client, bystander *argocd.Application, atLeast int64, perRequest float64,
-	request func(context.Context, int64) error,
-) {
+// bounds are those of a flood.
+type bounds struct {
+	// atLeast is how many requests it has.
+	atLeast int64
+
+	// perRequest is how many requests of its own Towline may make for each, besides 50 a second.
+	perRequest float64
+
+	// meanwhile is called while the flood goes on; nil for nothing.
+	meanwhile func()
+}
+
+// withstand runs a flood, and expects that meanwhile the bystander's changes and their answers take not much longer than usual, that
+// Towline asks no more of the hub than the bounds allow, and that its memory grows no further than floodMemory.
+func (x *flooding) withstand(ctx context.Context, within bounds, request func(context.Context, int64) error) {
 	GinkgoHelper()
 	const on, changes = "cluster2", 5
-	quietThere, quietBack := goesOn(ctx, bystander, on, changes)
-	before, err := pressureOn(ctx, reader)
+	quietThere, quietBack := goesOn(ctx, x.bystander, on, changes)
+	before, err := pressureOn(ctx, x.reader)
 	Expect(err).NotTo(HaveOccurred())
-	end := flood(ctx, atLeast, request)
-	there, back := goesOn(ctx, bystander, on, changes)
+	end := flood(ctx, within.atLeast, request)
+	there, back := goesOn(ctx, x.bystander, on, changes)
+	if within.meanwhile != nil {
+		within.meanwhile()
+	}
 	sent := end()
-	after, err := pressureOn(ctx, reader)
+	after, err := pressureOn(ctx, x.reader)
 	Expect(err).NotTo(HaveOccurred())
 
 	lasted, asked := after.at.Sub(before.at).Seconds(), after.requests-before.requests
-	AddReportEntry(fmt.Sprintf("a flood of %d requests in %.1f s (%.0f/s): Towline sent %.0f (%.0f/s); a bystander's change took %d ms to its cluster "+
-		"(%d ms before), and the answer %d ms (%d ms before); %.0f MiB of memory (%.0f MiB before)", sent, lasted, float64(sent)/lasted, asked, asked/lasted,
-		there.Milliseconds(), quietThere.Milliseconds(), back.Milliseconds(), quietBack.Milliseconds(), math.Round(after.resident/(1<<20)), math.Round(before.resident/(1<<20))))
+	AddReportEntry(fmt.Sprintf("a flood of %d requests in %.1f s (%.0f/s): Towline sent %.0f (%.0f/s); a bystander's change took %d ms to its "+
+		"cluster (%d ms before), and the answer %d ms (%d ms before); %.0f MiB of memory (%.0f MiB before)",
+		sent, lasted, float64(sent)/lasted, asked, asked/lasted, there.Milliseconds(), quietThere.Milliseconds(),
+		back.Milliseconds(), quietBack.Milliseconds(), after.resident/(1<<20), before.resident/(1<<20)))
 	Expect(there).To(BeNumerically("<", floodDelay+4*quietThere), "a bystander's change to its cluster")
 	Expect(back).To(BeNumerically("<", floodDelay+4*quietBack), "its cluster's answer")
-	Expect(asked).To(BeNumerically("<", perRequest*float64(sent)+50*lasted), "requests of Towline for %d of the flood", sent)
+	Expect(asked).To(BeNumerically("<", within.perRequest*float64(sent)+50*lasted), "requests of Towline for %d of the flood", sent)
 	Eventually(ctx, func(ctx context.Context) (float64, error) { // what it does not need any more goes back in its own time
-		now, err := pressureOn(ctx, reader)
+		now, err := pressureOn(ctx, x.reader)
 		return now.resident - before.resident, err
 	}).Should(BeNumerically("<", floodMemory))
 }
