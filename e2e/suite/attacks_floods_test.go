@@ -61,9 +61,7 @@ func (x *flooding) begin(ctx SpecContext) {
 	expectAtRest(ctx, x.bystander.Name)
 	// Its real agent would put things right at once.
 	Expect(f.Cluster("cluster1").StopAgent(ctx)).To(Succeed())
-	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has a context of its own
-		Expect(f.Cluster("cluster1").StartAgent(ctx)).To(Succeed())
-	})
+	DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster("cluster1").StartAgent(ctx)).To(Succeed()) })
 	for i := range 4 {
 		app := tenantApp(fmt.Sprintf("flooded-%d", i))
 		submit(ctx, *x.tenant, app)

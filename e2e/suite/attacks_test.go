@@ -163,7 +163,8 @@ var _ = Describe("An attack", Ordered, usesRights, func() {
 				app := tenantApp("forged-owner", func(b *fixture.ApplicationBuilder) { b.ApplicationSet(victimSet).Owner(set.GetUID()) })
 				submit(ctx, tenant, app)
 				Eventually(ctx, read(hub, app)).Should(BeNil(), "the garbage collector takes what has an owner that is not in its namespace")
-				Expect(read(hub, raw("apps.open-cluster-management.io/v1alpha1", "MulticlusterApplicationSetReport", tenantNamespace, victimSet))(ctx)).To(BeNil())
+				report := raw("apps.open-cluster-management.io/v1alpha1", "MulticlusterApplicationSetReport", tenantNamespace, victimSet)
+				Expect(read(hub, report)(ctx)).To(BeNil())
 			})
 		})
 
