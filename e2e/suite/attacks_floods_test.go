@@ -85,7 +85,7 @@ func (x *flooding) statuses(ctx SpecContext) {
 		return (*x.agent).Status().Patch(ctx, workOf(app), merge(string(data)))
 	}
 	harmless(ctx, func() {
-		x.withstand(ctx, bounds{atLeast: 3000, perRequest: 2}, func(ctx context.Context, i int64) error {
+		x.withstand(ctx, bounds{atLeast: 1500, perRequest: 2}, func(ctx context.Context, i int64) error {
 			return says(ctx, x.of(i), i, fmt.Sprintf("flood %d", i))
 		})
 		for i, app := range x.flooded {
@@ -122,7 +122,7 @@ func (x *flooding) reports(ctx SpecContext) {
 	larger.Status.Health.Message = strings.Repeat("A", 900_000)
 	denied(x.send(ctx, larger), "Too long")
 	harmless(ctx, func() {
-		x.withstand(ctx, bounds{atLeast: 1500, perRequest: 2}, func(ctx context.Context, i int64) error { return x.send(ctx, report(i)) })
+		x.withstand(ctx, bounds{atLeast: 900, perRequest: 2}, func(ctx context.Context, i int64) error { return x.send(ctx, report(i)) })
 		for i, app := range x.flooded {
 			Expect(x.send(ctx, x.report(app, 1<<42+int64(i), "Healthy", "the last report"))).To(Succeed())
 			Eventually(ctx, read(hub, app)).Should(HaveField("Status.Health.Message", "the last report"))
@@ -143,11 +143,15 @@ func (x *flooding) report(app *argocd.Application, version int64, health, messag
 }
 
 func (x *flooding) send(ctx context.Context, r *v1alpha1.ApplicationReport) error {
-	data, err := json.Marshal(map[string]any{
+	says := map[string]any{
 		"apiVersion": v1alpha1.GroupVersion.String(), "kind": "ApplicationReport",
 		"metadata":    map[string]any{"name": r.Name, "namespace": r.Namespace, "labels": r.Labels},
-		"application": r.Application, "observedAt": r.ObservedAt, "status": r.Status, "tree": r.Tree,
-	})
+		"application": r.Application, "observedAt": r.ObservedAt, "status": r.Status,
+	}
+	if r.Tree != nil {
+		says["tree"] = r.Tree
+	}
+	data, err := json.Marshal(says)
 	if err != nil {
 		return err
 	}
@@ -156,7 +160,7 @@ func (x *flooding) send(ctx context.Context, r *v1alpha1.ApplicationReport) erro
 
 // applications are those of a tenant, half of them for a cluster that it may not use, and changes, refreshes and events of others.
 func (x *flooding) applications(ctx SpecContext) {
-	const all, last = 200, "the last change"
+	const all, last = 100, "the last change"
 	DeferCleanup(x.removeApplications)
 	harmless(ctx, func() {
 		// An Application that comes takes more than a change: its work, its conditions and events.
@@ -234,7 +238,7 @@ func (x *flooding) tokens(ctx SpecContext) {
 	elsewhere := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 66)}}
 	attacker := insecure(&http.Transport{DialContext: elsewhere.DialContext, MaxIdleConnsPerHost: floodWorkers})
 	before, began := tokenReviews(ctx), time.Now()
-	x.withstand(ctx, bounds{atLeast: 3000, meanwhile: func() {
+	x.withstand(ctx, bounds{atLeast: 2000, meanwhile: func() {
 		for range 10 {
 			_, err := pressureOn(ctx, x.reader)
 			Expect(err).NotTo(HaveOccurred())

@@ -123,7 +123,9 @@ func hostileTexts(tenant *client.Client) {
 		DeferCleanup(func(ctx SpecContext) { Expect(hub.Delete(ctx, binding)).To(Succeed()) })
 
 		in := "?namespace=" + tenantNamespace
-		for _, at := range []string{"/" + in, "/applications/" + tenantNamespace + "/hostile" + in, "/attention" + in, "/clusters" + in} {
+		for at, shows := range map[string]string{
+			"/" + in: "1 stopped", "/applications/" + tenantNamespace + "/hostile" + in: "touch", "/attention" + in: "touch", "/clusters" + in: "cluster2",
+		} {
 			code, body := fetch(ctx, "http://"+address+at, "")
 			Expect(code).To(Equal(http.StatusUnauthorized), at)
 			Expect(body).NotTo(ContainSubstring("touch"), at)
@@ -132,7 +134,7 @@ func hostileTexts(tenant *client.Client) {
 			Eventually(ctx, func(ctx context.Context) string { // it reads the hub when somebody asks for the first time
 				_, body = fetch(ctx, "http://"+address+at, token)
 				return body
-			}).Should(ContainSubstring("touch"), at)
+			}).Should(ContainSubstring(shows), at)
 			for _, bad := range []string{"<img src=x", "\x1b", "\u202e", "\u009b"} {
 				Expect(body).NotTo(ContainSubstring(bad), at)
 			}
