@@ -85,7 +85,7 @@ func (x *flooding) statuses(ctx SpecContext) {
 		return (*x.agent).Status().Patch(ctx, workOf(app), merge(string(data)))
 	}
 	harmless(ctx, func() {
-		x.withstand(ctx, bounds{atLeast: 1500, perRequest: 2}, func(ctx context.Context, i int64) error {
+		x.withstand(ctx, bounds{atLeast: 1500, perRequest: 1.5}, func(ctx context.Context, i int64) error {
 			return says(ctx, x.of(i), i, fmt.Sprintf("flood %d", i))
 		})
 		for i, app := range x.flooded {
@@ -122,7 +122,7 @@ func (x *flooding) reports(ctx SpecContext) {
 	larger.Status.Health.Message = strings.Repeat("A", 900_000)
 	denied(x.send(ctx, larger), "Too long")
 	harmless(ctx, func() {
-		x.withstand(ctx, bounds{atLeast: 900, perRequest: 2}, func(ctx context.Context, i int64) error { return x.send(ctx, report(i)) })
+		x.withstand(ctx, bounds{atLeast: 900, perRequest: 1.5}, func(ctx context.Context, i int64) error { return x.send(ctx, report(i)) })
 		for i, app := range x.flooded {
 			Expect(x.send(ctx, x.report(app, 1<<42+int64(i), "Healthy", "the last report"))).To(Succeed())
 			Eventually(ctx, read(hub, app)).Should(HaveField("Status.Health.Message", "the last report"))
@@ -164,7 +164,7 @@ func (x *flooding) applications(ctx SpecContext) {
 	DeferCleanup(x.removeApplications)
 	harmless(ctx, func() {
 		// An Application that comes takes more than a change: its work, its conditions and events.
-		x.withstand(ctx, bounds{atLeast: 6 * all, perRequest: 4}, func(ctx context.Context, i int64) error {
+		x.withstand(ctx, bounds{atLeast: 6 * all, perRequest: 2}, func(ctx context.Context, i int64) error {
 			app := x.of(i).DeepCopy()
 			switch {
 			case i%6 == 0 && i <= 6*all:

@@ -127,7 +127,7 @@ type bounds struct {
 	// atLeast is how many requests it has.
 	atLeast int64
 
-	// perRequest is how many requests of its own Towline may make for each, besides 50 a second.
+	// perRequest is how many requests of its own Towline may make for each, besides what it makes for the bystander and in any case.
 	perRequest float64
 
 	// meanwhile is called while the flood goes on; nil for nothing.
@@ -158,7 +158,7 @@ func (x *flooding) withstand(ctx context.Context, within bounds, request func(co
 		back.Milliseconds(), quietBack.Milliseconds(), after.resident/(1<<20), before.resident/(1<<20)))
 	Expect(there).To(BeNumerically("<", floodDelay+4*quietThere), "a bystander's change to its cluster")
 	Expect(back).To(BeNumerically("<", floodDelay+4*quietBack), "its cluster's answer")
-	Expect(asked).To(BeNumerically("<", within.perRequest*float64(sent)+50*lasted), "requests of Towline for %d of the flood", sent)
+	Expect(asked).To(BeNumerically("<", within.perRequest*float64(sent)+20*lasted+100), "requests of Towline for %d of the flood", sent)
 	Eventually(ctx, func(ctx context.Context) (float64, error) { // what it does not need any more goes back in its own time
 		now, err := pressureOn(ctx, x.reader)
 		return now.resident - before.resident, err
