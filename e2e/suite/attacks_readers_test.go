@@ -56,7 +56,7 @@ func hostileTexts(tenant *client.Client) {
 	BeforeAll(func(ctx SpecContext) {
 		app = hostileApp()
 		Expect((*tenant).Create(ctx, app)).To(Succeed()) // it names no cluster that could have a work
-		DeferCleanup(func(ctx SpecContext) {             //nolint:contextcheck // a clean-up has a context of its own
+		DeferCleanup(func(ctx SpecContext) {
 			Expect(hub.Delete(ctx, app)).To(Succeed())
 			Eventually(ctx, read(hub, app)).Should(BeNil())
 		})
