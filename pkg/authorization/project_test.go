@@ -316,6 +316,7 @@ func TestLongPatterns(t *testing.T) {
 func FuzzPatterns(f *testing.F) {
 	f.Add("https://git.example.com/*", "https://git.example.com/a.git", "/^a/")
 	f.Add("{[", "git@x:y", "/(/")
+	f.Add(" *\t ", "https://git.example.com/a", "")
 	f.Fuzz(func(t *testing.T, pattern, text, namespaces string) {
 		// Argo CD leaves out blanks before it looks for the sign that denies; FuzzProjects of e2e/contract compares.
 		bare := strings.TrimLeftFunc(pattern, func(r rune) bool { return r == '!' || unicode.IsSpace(r) })
@@ -327,7 +328,7 @@ func FuzzPatterns(f *testing.F) {
 		authorization.SourceNamespacePermitted(p, text, "argocd")
 		authorization.Permits(p, authorization.Cluster{Name: text, Server: text}, text)
 		only := &argocd.AppProject{Spec: argocd.AppProjectSpec{SourceRepos: []string{bare}}}
-		if authorization.SourcePermitted(only, text) && authorization.SourcePermitted(p, text) && bare != "*" {
+		if authorization.SourcePermitted(only, text) && authorization.SourcePermitted(p, text) && strings.TrimSpace(bare) != "*" {
 			t.Errorf("%q is forbidden by %q, and permitted", text, pattern)
 		}
 	})
