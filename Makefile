@@ -146,7 +146,7 @@ helms:
 test-unit: helms ## The tests that need no API server.
 	go test -race $$(go list ./... | grep -vE '/towline/(controllers|cmd/kubectl-towline|pkg/ui/hub|deploy/(attacks|commands))$$')
 	go -C cmd/towline-maestro test ./...
-	go -C cmd/towline-maestro test -race ./internal/mirror
+	go -C cmd/towline-maestro test -race ./internal/mirror ./internal/contact
 
 # How long to simulate; each seed is another schedule, and SEED the first.
 TIME ?= 1m

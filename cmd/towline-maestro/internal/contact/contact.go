@@ -94,13 +94,21 @@ func (c *Contact) Subscribe(ctx context.Context, handle func(*cloudevents.Event)
 	return err
 }
 
-// done takes down what became of a request. One that was given up by who asked says nothing of Maestro, unless that was for a cause.
+// AddCluster implements mirror.Maestro. It is a part of the first write for a cluster.
+func (c *Contact) AddCluster(ctx context.Context, name string) error {
+	err := c.Maestro.AddCluster(ctx, name)
+	c.done(ctx, write, err)
+	return err
+}
+
+// done takes down what became of a request. One that was given up by who asked, or whose time was over, says nothing of Maestro. One that
+// this process ended for a cause failed for that.
 func (c *Contact) done(ctx context.Context, request string, err error) {
-	cause := context.Cause(ctx)
-	if errors.Is(cause, context.Canceled) {
-		return
-	}
-	if err != nil && cause != nil {
+	if ctx.Err() != nil {
+		cause := context.Cause(ctx)
+		if errors.Is(cause, ctx.Err()) {
+			return
+		}
 		err = cause
 	}
 	if err == nil {

@@ -111,7 +111,8 @@ func TestLastRead(t *testing.T) {
 		}
 		return value(t, "towline_maestro_last_read_timestamp_seconds", "")
 	}
-	if at := list(time.Now()); at != 0 {
+	before := value(t, "towline_maestro_last_read_timestamp_seconds", "")
+	if at := list(time.Now()); at != before {
 		t.Errorf("some were read, and all at %f", at)
 	}
 	if at := list(time.Time{}); time.Since(time.Unix(int64(at), 0)) > time.Minute {

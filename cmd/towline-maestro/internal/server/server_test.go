@@ -454,7 +454,7 @@ func (w *world) get(path, accept string) (status int, body []byte) {
 func TestReadiness(t *testing.T) {
 	m := maestrotest.New()
 	refuse := func() error { return errors.New("token not authenticated") }
-	m.Hook(maestrotest.Hooks{BeforeSubscribe: refuse, BeforeList: func(time.Time) error { return errors.New("connection refused") }})
+	m.Hook(maestrotest.Hooks{BeforeList: func(time.Time) error { return errors.New("connection refused") }})
 	w := start(t, m)
 	says := func(parts ...string) {
 		t.Helper()
