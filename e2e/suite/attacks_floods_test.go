@@ -44,11 +44,7 @@ type flooding struct {
 func floods(tenant, agent, addon *client.Client) {
 	x := &flooding{tenant: tenant, agent: agent, addon: addon}
 	BeforeAll(x.begin)
-	AfterAll(func(ctx SpecContext) {
-		now, err := read(hub, x.bystander)(ctx)
-		Expect(err).NotTo(HaveOccurred())
-		Expect(fmt.Sprint(now)).NotTo(ContainSubstring("flood"), "somebody else's Application shows it")
-	})
+	AfterAll(x.end)
 	It("of statuses of works holds up nobody else, and its last word is shown", inEtcd, x.statuses)
 	It("of reports, large ones among them, holds up nobody else, and its last word is shown", x.reports)
 	It("of Applications, changes, refreshes and events of a tenant holds up nobody else, and all of it is dealt with", x.applications)
@@ -61,13 +57,23 @@ func (x *flooding) begin(ctx SpecContext) {
 	expectAtRest(ctx, x.bystander.Name)
 	// Its real agent would put things right at once.
 	Expect(f.Cluster("cluster1").StopAgent(ctx)).To(Succeed())
-	DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster("cluster1").StartAgent(ctx)).To(Succeed()) })
 	for i := range 4 {
 		app := tenantApp(fmt.Sprintf("flooded-%d", i))
 		submit(ctx, *x.tenant, app)
 		Eventually(ctx, read(hub, workOf(app))).ShouldNot(BeNil())
 		x.flooded = append(x.flooded, app)
 	}
+}
+
+// end starts the agent before what the floods have made is cleaned up, which needs its answers.
+func (x *flooding) end(ctx SpecContext) {
+	Expect(f.Cluster("cluster1").StartAgent(ctx)).To(Succeed())
+	if x.bystander == nil {
+		return
+	}
+	now, err := read(hub, x.bystander)(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(json.Marshal(now)).NotTo(ContainSubstring("flood"), "somebody else's Application shows it")
 }
 
 // of is the Application that the i-th request floods.
@@ -238,19 +244,22 @@ func (x *flooding) tokens(ctx SpecContext) {
 	elsewhere := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 66)}}
 	attacker := insecure(&http.Transport{DialContext: elsewhere.DialContext, MaxIdleConnsPerHost: floodWorkers})
 	before, began := tokenReviews(ctx), time.Now()
-	x.withstand(ctx, bounds{atLeast: 2000, meanwhile: func() {
+	othersRead := func() {
 		for range 10 {
 			_, err := pressureOn(ctx, x.reader)
 			Expect(err).NotTo(HaveOccurred())
 		}
 		code, _ := fetch(ctx, tow.Metrics+"/metrics", tokenOf(ctx, "flood-stranger"))
 		Expect(code).To(Equal(http.StatusForbidden), "somebody new is asked about")
-	}}, func(ctx context.Context, i int64) error {
-		code, err := get(ctx, attacker, tow.Metrics+"/metrics", fmt.Sprintf("random-%d-%d", began.UnixNano(), i))
-		if err == nil && code != http.StatusUnauthorized && code != http.StatusTooManyRequests {
-			err = fmt.Errorf("the answer is %d", code)
-		}
-		return err
+	}
+	harmless(ctx, func() {
+		x.withstand(ctx, bounds{atLeast: 2000, meanwhile: othersRead}, func(ctx context.Context, i int64) error {
+			code, err := get(ctx, attacker, tow.Metrics+"/metrics", fmt.Sprintf("random-%d-%d", began.UnixNano(), i))
+			if err == nil && code != http.StatusUnauthorized && code != http.StatusTooManyRequests {
+				err = fmt.Errorf("the answer is %d", code)
+			}
+			return err
+		})
 	})
 	asked, lasted := tokenReviews(ctx)-before, time.Since(began).Seconds()
 	AddReportEntry(fmt.Sprintf("%.0f TokenReviews in %.1f s", asked, lasted))

@@ -78,6 +78,7 @@ func hostileTexts(tenant *client.Client) {
 	It("with kubectl towline: nothing steers the terminal, and a table stays a table", func(ctx SpecContext) {
 		plugin, err := towline.BuildPlugin(ctx, f)
 		Expect(err).NotTo(HaveOccurred())
+		advice := 0
 		for command, shows := range map[string]bool{
 			"get apps -A": true, "get apps -A -o wide": true, "why hostile": true, "tree app/hostile": true, "events hostile": true,
 			"matrix -A": false, "clusters": false, "stats -A": false,
@@ -93,10 +94,12 @@ func hostileTexts(tenant *client.Client) {
 				Expect(len(line)).To(BeNumerically("<", shownAtMost), command)
 			}
 			for _, do := range strings.Split(out, "    do      ")[1:] {
+				advice++
 				do, _, _ = strings.Cut(do, "\n")
 				Expect(do).NotTo(MatchRegexp(`[^']x;touch`), "%s: a shell would run it", command)
 			}
 		}
+		Expect(advice).NotTo(BeZero(), "nothing was said that somebody could paste")
 	})
 
 	It("with the status page: nothing is more than text, and nobody reads without a token", func(ctx SpecContext) {

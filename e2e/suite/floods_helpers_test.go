@@ -26,8 +26,8 @@ const (
 	// floodWorkers is how many requests of a flood are on their way at a time.
 	floodWorkers = 8
 
-	// floodDelay is by how much longer than four times as usual somebody else's change, and the answer to it, may take while a flood
-	// goes on: the median of several. Behind a flood of thousands in one queue either would take its whole length.
+	// floodDelay is what somebody else's change, and the answer to it, may take beyond four times the usual while a flood goes on: the
+	// median of several. Behind a flood of thousands in one queue either would take its whole length.
 	floodDelay = 5 * time.Second
 
 	// floodMemory is by how much the process may have grown after a flood. What the floods write is many times that.
