@@ -78,11 +78,11 @@ func TestPushersForgetsWhatIsGone(t *testing.T) {
 // TestEndUnasked: a watch of tokens ends with the last GitOpsCluster that asks for them, and no other watch does.
 func TestEndUnasked(t *testing.T) {
 	ended := map[scope]int{}
-	s := &scopes{opened: map[scope]opened{}}
+	s := &scopes{opened: map[scope]openCache{}}
 	for _, which := range []scope{
 		tokenSecretsOf("asked"), tokenSecretsOf("unasked"), clusterSecretsIn("argocd"), configIn("argocd", "unasked"),
 	} {
-		s.opened[which] = opened{end: func() { ended[which]++ }}
+		s.opened[which] = openCache{end: func() { ended[which]++ }}
 	}
 	for range 2 {
 		s.endUnasked(func(account string) bool { return account == "asked" })

@@ -60,11 +60,11 @@ type scopes struct {
 	changed func(context.Context, scope, client.Object) []reconcile.Request
 
 	mu     sync.Mutex
-	opened map[scope]opened
+	opened map[scope]openCache
 }
 
-// opened is a cache that is filled until end is called, after which it is read no more.
-type opened struct {
+// openCache is a cache that is filled until end is called, after which it is read no more.
+type openCache struct {
 	cache.Cache
 	end context.CancelFunc
 }
@@ -106,7 +106,7 @@ func (s *scopes) get(ctx context.Context, which scope) (cache.Cache, error) {
 		return nil, err
 	}
 	if s.opened == nil {
-		s.opened = map[scope]opened{}
+		s.opened = map[scope]openCache{}
 	}
 	s.opened[which] = c
 	return c, nil
@@ -142,7 +142,7 @@ func (s *scopes) probe(ctx context.Context, which scope) error {
 	return nil
 }
 
-func (s *scopes) start(ctx context.Context, which scope) (opened, error) {
+func (s *scopes) start(ctx context.Context, which scope) (openCache, error) {
 	objects := which.objects()
 	c, err := cache.New(s.manager.GetConfig(), cache.Options{
 		HTTPClient:                  s.manager.GetHTTPClient(),
@@ -153,26 +153,26 @@ func (s *scopes) start(ctx context.Context, which scope) (opened, error) {
 		ByObject:                    objects,
 	})
 	if err != nil {
-		return opened{}, err
+		return openCache{}, err
 	}
 	if which.name == "" {
 		if err := c.IndexField(ctx, &corev1.Secret{}, byOwner, ownersOf); err != nil {
-			return opened{}, err
+			return openCache{}, err
 		}
 	}
 	for object := range objects {
 		if _, err := c.GetInformer(ctx, object); err != nil {
-			return opened{}, err
+			return openCache{}, err
 		}
 		changed := handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) []reconcile.Request {
 			return s.changed(ctx, which, obj)
 		})
 		if err := s.ctl.Watch(source.Kind(c, object, changed, predicate.ResourceVersionChangedPredicate{})); err != nil {
-			return opened{}, err
+			return openCache{}, err
 		}
 	}
 	until, end := context.WithCancel(context.WithoutCancel(ctx))
-	return opened{c, end}, s.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
+	return openCache{c, end}, s.manager.Add(manager.RunnableFunc(func(ctx context.Context) error {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
 		defer context.AfterFunc(until, cancel)()

@@ -64,13 +64,13 @@ func dependencies() []Flow {
 
 // found are flows of the Secrets by which ApplicationSets find clusters.
 func found() []Flow {
-	found := steps(imports(), finds(), appears(secrets, "POINT-cluster-secret"))
+	appeared := steps(imports(), finds(), appears(secrets, "POINT-cluster-secret"))
 	lost := disappears(secrets, "POINT-cluster-secret")
 	return []Flow{
-		{Name: "gitopscluster", Steps: []Step{found}},
-		{Name: "gitopscluster-narrowed", Slow: true, Steps: []Step{found, labels("other"), lost}},
-		{Name: "gitopscluster-delete", Steps: []Step{found, deletes(gitOpsClusters, "POINT"), lost}},
-		{Name: "gitopscluster-cluster-deleted", Slow: true, Steps: []Step{found, deletesCluster(), lost}},
+		{Name: "gitopscluster", Steps: []Step{appeared}},
+		{Name: "gitopscluster-narrowed", Slow: true, Steps: []Step{appeared, labels("other"), lost}},
+		{Name: "gitopscluster-delete", Steps: []Step{appeared, deletes(gitOpsClusters, "POINT"), lost}},
+		{Name: "gitopscluster-cluster-deleted", Slow: true, Steps: []Step{appeared, deletesCluster(), lost}},
 	}
 }
 
