@@ -450,27 +450,34 @@ func (w *world) get(path, accept string) (status int, body []byte) {
 	return response.StatusCode, body
 }
 
-// TestReadiness says why the process is not ready: to who may read that, and not to everybody.
+// says waits until the process is not ready, and says why to who may read that, and not to everybody.
+func (w *world) says(parts ...string) {
+	w.Helper()
+	w.eventually(strings.Join(parts, " "), func() bool {
+		status, body := w.get("/readyz/works", "*/*")
+		return status == http.StatusInternalServerError && !slices.ContainsFunc(parts, func(part string) bool {
+			return !strings.Contains(string(body), part)
+		})
+	})
+	if status, body := w.get("/readyz?verbose", "*/*"); status == http.StatusOK || strings.Contains(string(body), parts[len(parts)-1]) {
+		w.Errorf("%d, %s", status, body)
+	}
+}
+
+// TestNotFilled: a process that cannot read the works is not ready, and says why.
+func TestNotFilled(t *testing.T) {
+	m := maestrotest.New()
+	m.Hook(maestrotest.Hooks{BeforeList: func(time.Time) error { return errors.New("connection refused") }})
+	start(t, m).says(errNotFilled.Error(), "the last error: read", "connection refused")
+}
+
+// TestReadiness: a process that Maestro does not let subscribe is not ready, and says why. One that was ready stays so.
 func TestReadiness(t *testing.T) {
 	m := maestrotest.New()
 	refuse := func() error { return errors.New("token not authenticated") }
-	m.Hook(maestrotest.Hooks{BeforeList: func(time.Time) error { return errors.New("connection refused") }})
-	w := start(t, m)
-	says := func(parts ...string) {
-		t.Helper()
-		w.eventually(strings.Join(parts, " "), func() bool {
-			status, body := w.get("/readyz/works", "*/*")
-			return status == http.StatusInternalServerError && !slices.ContainsFunc(parts, func(part string) bool {
-				return !strings.Contains(string(body), part)
-			})
-		})
-		if status, body := w.get("/readyz?verbose", "*/*"); status == http.StatusOK || strings.Contains(string(body), parts[len(parts)-1]) {
-			t.Errorf("%d, %s", status, body)
-		}
-	}
-	says(errNotFilled.Error(), "the last error: read", "connection refused")
 	m.Hook(maestrotest.Hooks{BeforeSubscribe: refuse})
-	says(errNotTold.Error(), "the last error: subscribe", "token not authenticated")
+	w := start(t, m)
+	w.says("the last error: subscribe", "token not authenticated")
 	m.Hook(maestrotest.Hooks{})
 	isReady := func() bool {
 		status, _ := w.get("/readyz", "*/*")
