@@ -317,6 +317,7 @@ func FuzzPatterns(f *testing.F) {
 	f.Add("https://git.example.com/*", "https://git.example.com/a.git", "/^a/")
 	f.Add("{[", "git@x:y", "/(/")
 	f.Add(" *\t ", "https://git.example.com/a", "")
+	f.Add(" *# ", "https://git.example.com/a", "")
 	f.Fuzz(func(t *testing.T, pattern, text, namespaces string) {
 		// Argo CD leaves out blanks before it looks for the sign that denies; FuzzProjects of e2e/contract compares.
 		bare := strings.TrimLeftFunc(pattern, func(r rune) bool { return r == '!' || unicode.IsSpace(r) })
@@ -328,7 +329,9 @@ func FuzzPatterns(f *testing.F) {
 		authorization.SourceNamespacePermitted(p, text, "argocd")
 		authorization.Permits(p, authorization.Cluster{Name: text, Server: text}, text)
 		only := &argocd.AppProject{Spec: argocd.AppProjectSpec{SourceRepos: []string{bare}}}
-		if authorization.SourcePermitted(only, text) && authorization.SourcePermitted(p, text) && strings.TrimSpace(bare) != "*" {
+		// A pattern of all addresses is written in many ways, such as "*.git", and denies nothing, as in Argo CD.
+		all := authorization.SourcePermitted(only, "https://elsewhere.example.org/a/b/c/d")
+		if authorization.SourcePermitted(only, text) && authorization.SourcePermitted(p, text) && !all {
 			t.Errorf("%q is forbidden by %q, and permitted", text, pattern)
 		}
 	})
