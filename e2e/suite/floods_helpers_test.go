@@ -13,9 +13,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	bearer "k8s.io/client-go/transport"
 
 	"github.com/towline-io/towline/e2e/scrape"
@@ -76,13 +74,7 @@ func flood(ctx context.Context, atLeast int64, request func(ctx context.Context,
 func metricsReader(ctx context.Context, account string) *http.Client {
 	GinkgoHelper()
 	token := tokenOf(ctx, account)
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: account},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "towline-metrics-reader"},
-		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: argocdNamespace, Name: account}},
-	}
-	Expect(hub.Create(ctx, binding)).To(Succeed())
-	DeferCleanup(func(ctx SpecContext) { Expect(hub.Delete(ctx, binding)).To(Succeed()) }) //nolint:contextcheck // a clean-up has a context of its own
+	bind(ctx, account, metricsRole)
 	c := insecure(&http.Transport{DisableKeepAlives: true})
 	c.Transport = bearer.NewBearerAuthRoundTripper(token, c.Transport)
 	Eventually(ctx, func(ctx context.Context) error {

@@ -2,7 +2,6 @@ package suite
 
 import (
 	"context"
-	"crypto/tls"
 	"io"
 	"net/http"
 
@@ -36,8 +35,7 @@ func fetch(ctx context.Context, url, token string) (int, string) {
 	}
 	// The certificate is self-signed by the process, and made anew at each start. A connection that is kept would be one of the
 	// few that a server has: Prometheus has 512, and lets others wait.
-	c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true}}
-	response, err := c.Do(request)
+	response, err := insecure(&http.Transport{DisableKeepAlives: true}).Do(request)
 	Expect(err).NotTo(HaveOccurred())
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
@@ -61,13 +59,7 @@ var _ = Describe("towline controller", usesRights, func() {
 		Expect(status).To(Equal(http.StatusForbidden))
 
 		token := tokenOf(ctx, "prometheus")
-		binding := &rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: "prometheus-reads-towline"},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "towline-metrics-reader"},
-			Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: argocdNamespace, Name: "prometheus"}},
-		}
-		Expect(hub.Create(ctx, binding)).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) { Expect(hub.Delete(ctx, binding)).To(Succeed()) })
+		bind(ctx, "prometheus", metricsRole)
 		Eventually(ctx, func(ctx context.Context) string {
 			_, body := fetch(ctx, tow.Metrics+"/metrics", token)
 			return body
@@ -87,6 +79,21 @@ var _ = Describe("towline controller", usesRights, func() {
 		expectHealthy(ctx, app.Name)
 	})
 })
+
+// metricsRole is the ClusterRole of those who may read Towline's metrics.
+const metricsRole = "towline-metrics-reader"
+
+// bind gives a ServiceAccount of Argo CD's namespace a ClusterRole until the container or spec ends.
+func bind(ctx context.Context, account, role string) {
+	GinkgoHelper()
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: account},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
+		Subjects:   []rbacv1.Subject{{Kind: "ServiceAccount", Namespace: argocdNamespace, Name: account}},
+	}
+	Expect(hub.Create(ctx, binding)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) { Expect(hub.Delete(ctx, binding)).To(Succeed()) }) //nolint:contextcheck // a clean-up has a context of its own
+}
 
 // tokenOf makes a ServiceAccount in Argo CD's namespace, and a token for it.
 func tokenOf(ctx context.Context, name string) string {

@@ -17,8 +17,9 @@ import (
 	"github.com/towline-io/towline/pkg/reading"
 )
 
-// TestNote: what was refused is told once, with the names that a Role has, and nothing else is.
-func TestNote(t *testing.T) {
+// away is a client of an API server that is away.
+func away(t *testing.T) client.Client {
+	t.Helper()
 	scheme, err := reading.Scheme()
 	if err != nil {
 		t.Fatal(err)
@@ -27,6 +28,12 @@ func TestNote(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return c
+}
+
+// TestNote: what was refused is told once, with the names that a Role has, and nothing else is.
+func TestNote(t *testing.T) {
+	c := away(t)
 	refused := apierrors.NewForbidden(schema.GroupResource{}, "", nil)
 	unknown := &metav1.PartialObjectMetadata{TypeMeta: metav1.TypeMeta{APIVersion: "other.io/v1", Kind: "Other"}}
 	u := &reading.Unread{}
