@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"strconv"
 	"sync"
 	"time"
@@ -128,7 +129,18 @@ func (b *Bench) report(ctx context.Context, app int, t *there) error {
 	return b.agents.report(ctx, w, workStatus(w, b.name(app), t))
 }
 
-// answers lets agents answer works that have changed, so many at a time, until ctx ends.
+// first lets an agent apply a work for the first time: the cluster's Argo CD syncs, and the agent reports that.
+func (b *Bench) first(ctx context.Context, app int) error {
+	return errors.Join(b.agents.take(ctx, b.work(app)), b.write(ctx, app, 0, (*there).syncs))
+}
+
+// expectFirst notes that the hub is to show the first sync of an Application, which it may do from that moment on.
+func (b *Bench) expectFirst(app int, at time.Time) {
+	b.status.sent(app, firstSync, at)
+	b.reports.sent(app, firstSync, at)
+}
+
+// answers lets agents answer works that have come or changed, so many at a time, until ctx ends.
 func (b *Bench) answers(ctx context.Context) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(b.Agents)
@@ -136,6 +148,8 @@ func (b *Bench) answers(ctx context.Context) error {
 		select {
 		case app := <-b.changed:
 			group.Go(func() error { return b.answer(ctx, app) })
+		case app := <-b.came:
+			group.Go(func() error { return b.first(ctx, app) })
 		case <-ctx.Done():
 			return group.Wait()
 		}

@@ -16,8 +16,11 @@ import (
 	"github.com/towline-io/towline/e2e/towline"
 )
 
-// patience bounds every wait: what takes longer has failed.
-const patience = 40 * time.Minute
+// A phase that takes longer than this has failed. The slowest phase takes some 50 ms for each Application on two cores.
+const (
+	minPatience  = 40 * time.Minute
+	patienceEach = 100 * time.Millisecond
+)
 
 // Bench is one run.
 type Bench struct {
@@ -46,6 +49,9 @@ type Bench struct {
 	// there are the Applications on their clusters, and changed are those whose works have changed, for their agents.
 	there   []there
 	changed chan int
+
+	// came are those whose works have come, for agents that report at once.
+	came chan int
 
 	// reported counts the reports of agents.
 	reported atomic.Int64
@@ -86,7 +92,8 @@ var phases = []phase{
 	{name: "sync", run: (*Bench).sync},
 	{name: "storm", run: (*Bench).storm},
 	{name: "idle", run: (*Bench).idle},
-	{name: "restart", run: (*Bench).restart, restarts: true, restartsAll: true},
+	{name: "restart", run: (*Bench).restart, restarts: true},
+	{name: "restart-all", run: (*Bench).restartAll, restarts: true, restartsAll: true},
 	{name: "hostile", run: (*Bench).hostile},
 }
 
@@ -96,8 +103,9 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	b := &Bench{
-		Options: o, layout: layout{o.Clusters, o.Sets}, result: newResult(&o), works: map[int]*manifestWork{},
-		omitted: map[int]bool{}, there: make([]there, o.Applications()), changed: make(chan int, 1<<16),
+		Options: o, layout: layout{o.Clusters, o.Sets, o.BySet}, result: newResult(&o), works: map[int]*manifestWork{},
+		omitted: map[int]bool{}, there: make([]there, o.Applications()), changed: make(chan int, max(1<<16, 2*o.Applications())),
+		came:   make(chan int, o.Applications()),
 		failed: make(chan error, 4), roundTrips: newTracker(), status: newTracker(), reports: newTracker(),
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -121,12 +129,40 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 			b.failed <- fmt.Errorf("agents: %w", err)
 		}
 	}()
+	go b.tell(ctx)
 	for _, p := range phases {
 		if err := b.measure(ctx, p); err != nil {
 			return b.result, fmt.Errorf("phase %s: %w", p.name, errors.Join(err, context.Cause(ctx)))
 		}
 	}
+	if b.Hold {
+		b.say("all is measured; interrupt to end")
+		if o.Done != nil {
+			o.Done(b.result)
+		}
+		<-ctx.Done()
+		if err := context.Cause(ctx); !errors.Is(err, context.Canceled) {
+			return b.result, err
+		}
+	}
 	return b.result, nil
+}
+
+// tell says every minute how far the hub is: a large one takes long.
+func (b *Bench) tell(ctx context.Context) {
+	minutes := time.NewTicker(time.Minute)
+	defer minutes.Stop()
+	for {
+		select {
+		case <-minutes.C:
+			b.mu.Lock()
+			works := len(b.works)
+			b.mu.Unlock()
+			b.say("%d works delivered, %d Applications shown by the hub", works, b.status.shown())
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // start brings up the hub's control plane and puts Towline's own objects there.
@@ -172,7 +208,7 @@ func (b *Bench) start(ctx context.Context) error {
 // measure runs one phase, and notes what every process and the API server had to do for it.
 func (b *Bench) measure(ctx context.Context, p phase) error {
 	b.say("%s", p.name)
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("it took longer than %s", patience))
+	ctx, cancel := context.WithTimeoutCause(ctx, b.patience(), fmt.Errorf("it took longer than %s", b.patience()))
 	defer cancel()
 	before, err := b.snapshot(ctx)
 	if err != nil {
@@ -194,7 +230,7 @@ func (b *Bench) measure(ctx context.Context, p phase) error {
 func (b *Bench) startTowline(ctx context.Context) (err error) {
 	b.towline, err = towline.Start(ctx, b.fleet, towline.Options{
 		Binary: b.binary, Name: fmt.Sprintf("towline-%d", time.Now().UnixMilli()), Env: b.env(processTowline), Profiles: b.Profiles != "",
-		ReadyTimeout: patience,
+		ReadyTimeout: b.patience(),
 		Args:         append([]string{"--metrics-secure=false"}, b.Args...),
 	})
 	if err == nil && b.profileTowline != nil {

@@ -134,6 +134,24 @@ func TestLayout(t *testing.T) {
 	}
 }
 
+// TestTurns: every Application has its turn once, and by set, all those of one ApplicationSet come before those of the next.
+func TestTurns(t *testing.T) {
+	for _, bySet := range []bool{false, true} {
+		l := layout{clusters: 30, sets: 7, bySet: bySet}
+		had := map[int]bool{}
+		for i := range l.applications() {
+			app := l.turn(i)
+			if had[app] {
+				t.Fatalf("by set %v: Application %d has two turns", bySet, app)
+			}
+			had[app] = true
+			if bySet && l.set(app) != i/l.clusters {
+				t.Errorf("turn %d is of set %d", i, l.set(app))
+			}
+		}
+	}
+}
+
 // TestAgentsReport: what the benchmark's agents write is what Towline understands, completely.
 func TestAgentsReport(t *testing.T) {
 	l := layout{clusters: 2, sets: 2}

@@ -14,19 +14,17 @@ func (b *Bench) convergence(ctx context.Context) error {
 		return err
 	}
 	began := time.Now()
-	for app := range n {
-		b.status.sent(app, firstSync, began)
-		b.reports.sent(app, firstSync, began)
-	}
-	if err := each(ctx, n, b.Agents, func(ctx context.Context, app int) error {
-		return errors.Join(b.agents.take(ctx, b.work(app)), b.write(ctx, app, 0, (*there).syncs))
-	}); err != nil {
-		return err
+	if !b.AtOnce {
+		if err := b.reportAll(ctx); err != nil {
+			return err
+		}
 	}
 	if err := errors.Join(b.status.wait(ctx), b.reports.wait(ctx)); err != nil {
 		return err
 	}
-	b.result.set("convergence.rate", float64(n)/time.Since(began).Seconds())
+	if !b.AtOnce {
+		b.result.set("convergence.rate", float64(n)/time.Since(began).Seconds())
+	}
 	b.status.take()
 	b.reports.take()
 	if err := b.settle(ctx); err != nil {
@@ -36,14 +34,28 @@ func (b *Bench) convergence(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	d := after.since(before)
-	b.result.set("convergence.cpu", d.cpu["towline"]*1000/float64(n))
-	b.result.set("convergence.application_writes", d.requests.of("applications", writing...)/float64(n))
-	b.result.set("convergence.work_writes", d.requests.of("manifestworks", writing...)/float64(n)-b.agents.writes())
-	b.result.set("convergence.report_bytes", d.written.of("multiclusterapplicationsetreports")/float64(n))
+	if d := after.since(before); !b.AtOnce {
+		b.result.set("convergence.cpu", d.cpu["towline"]*1000/float64(n))
+		b.result.set("convergence.application_writes", d.requests.of("applications", writing...)/float64(n))
+		b.result.set("convergence.work_writes", d.requests.of("manifestworks", writing...)/float64(n)-b.agents.writes())
+		b.result.set("convergence.report_bytes", d.written.of("multiclusterapplicationsetreports")/float64(n))
+	}
 	b.result.set("storage.application", after.storage/1024/float64(b.applications()))
 	b.result.processes("converged.memory.", after.memory)
 	return errors.Join(b.memory("memory.converged"), b.stored(ctx), b.storedInDatabase(ctx))
+}
+
+// reportAll lets all agents that report do so, in the order of the rollout.
+func (b *Bench) reportAll(ctx context.Context) error {
+	began := time.Now()
+	apps := make([]int, 0, b.applications())
+	for i := range b.applications() {
+		if app := b.turn(i); app < b.reporting()*b.Sets {
+			b.expectFirst(app, began)
+			apps = append(apps, app)
+		}
+	}
+	return each(ctx, len(apps), b.Agents, func(ctx context.Context, i int) error { return b.first(ctx, apps[i]) })
 }
 
 // stored notes what an Application, its work and its row take in etcd, which holds them as the API server returns them.

@@ -44,21 +44,14 @@ func (b *Bench) idle(ctx context.Context) error {
 	return b.memory("memory.idle")
 }
 
-// restart stops Towline, and what serves the works of Maestro, and starts both on a hub where all is said.
+// restart stops Towline, and starts it on a hub where all is said.
 func (b *Bench) restart(ctx context.Context) error {
 	b.stopTowline()
-	works := b.stopWorks()
 	before, err := b.snapshot(ctx)
 	if err != nil {
 		return err
 	}
 	began := time.Now()
-	if err := b.startWorks(ctx, works); err != nil {
-		return err
-	}
-	if works != nil {
-		b.result.set("restart.works", time.Since(began).Seconds())
-	}
 	if err := b.startTowline(ctx); err != nil {
 		return err
 	}
@@ -81,6 +74,37 @@ func (b *Bench) restart(ctx context.Context) error {
 	}
 	b.result.set("memory.restart_peak", peak)
 	return b.memory("memory.restart")
+}
+
+// restartAll stops what serves the works of Maestro, too, and starts both.
+func (b *Bench) restartAll(ctx context.Context) error {
+	if b.maestro == nil {
+		return nil
+	}
+	b.stopTowline()
+	works := b.stopWorks()
+	before, err := b.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := b.startWorks(ctx, works); err != nil {
+		return err
+	}
+	b.result.set("restart.works", time.Since(began).Seconds())
+	if err := b.startTowline(ctx); err != nil {
+		return err
+	}
+	b.result.set("restart.all_ready", time.Since(began).Seconds())
+	if err := b.settle(ctx); err != nil {
+		return err
+	}
+	after, err := b.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	b.result.set("restart.all_writes", after.since(before).requests.of("", writing...))
+	return nil
 }
 
 // memory notes what Towline takes, and what that comes to for each Application.

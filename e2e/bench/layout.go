@@ -9,7 +9,12 @@ import (
 )
 
 // layout gives everything its name. An Application is known by its number: those of a cluster are neighbours.
-type layout struct{ clusters, sets int }
+type layout struct {
+	clusters, sets int
+
+	// bySet is Options.BySet.
+	bySet bool
+}
 
 func (l layout) applications() int { return l.clusters * l.sets }
 
@@ -23,6 +28,14 @@ func (l layout) cluster(app int) string { return l.clusterName(app / l.sets) }
 func (l layout) set(app int) int { return app % l.sets }
 
 func (l layout) name(app int) string { return l.cluster(app) + "-" + l.setName(l.set(app)) }
+
+// turn is the Application that is the i-th to be rolled out.
+func (l layout) turn(i int) int {
+	if l.bySet {
+		return i%l.clusters*l.sets + i/l.clusters
+	}
+	return i
+}
 
 // number is the number of the Application of that name.
 func (l layout) number(name string) (int, bool) {

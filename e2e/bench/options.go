@@ -34,6 +34,13 @@ type Options struct {
 	// Reporting is how many of the clusters report; 0 for all. The others have their works, and are silent.
 	Reporting int
 
+	// BySet rolls out one ApplicationSet after the other, as the controller of ApplicationSets does when several of them change. Default:
+	// one cluster after the other, as when clusters join.
+	BySet bool
+
+	// AtOnce lets agents report a work as soon as they see it. Default: once all works are delivered.
+	AtOnce bool
+
 	// Parallel is how many requests the bare client has on their way at a time, and whoever makes Applications.
 	Parallel int
 
@@ -54,6 +61,12 @@ type Options struct {
 
 	// Hostile is how many works report a status that is as large as can be, at the end; 0 for none.
 	Hostile int
+
+	// Hold leaves the hub as it is at the end, with Towline running, until the run is interrupted.
+	Hold bool
+
+	// Done is given the result before the hub is held; nil for nothing.
+	Done func(*Result)
 
 	// Profiles is a folder for CPU and heap profiles of every phase; empty for none.
 	Profiles string
@@ -103,6 +116,11 @@ func (o *Options) reporting() int {
 		return min(o.Reporting, o.Clusters)
 	}
 	return o.Clusters
+}
+
+// patience bounds each phase: what takes longer has failed.
+func (o *Options) patience() time.Duration {
+	return max(minPatience, time.Duration(o.Applications())*patienceEach)
 }
 
 // stormRate is the number of changes per second in the storm.

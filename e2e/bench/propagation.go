@@ -21,7 +21,7 @@ func (b *Bench) rollout(ctx context.Context) error {
 	}
 	b.result.set("memory.empty", empty)
 	half := b.applications() / 2
-	works := newTally(0, half)
+	works := newTally(0, half, b.turn)
 	b.created.Store(works)
 	used, err := b.used()
 	if err != nil {
@@ -35,6 +35,12 @@ func (b *Bench) rollout(ctx context.Context) error {
 		return err
 	}
 	b.propagated("rollout", half, works.last.Sub(began))
+	if b.AtOnce {
+		if err := errors.Join(b.status.wait(ctx), b.reports.wait(ctx)); err != nil {
+			return err
+		}
+		b.result.set("rollout.reported", float64(b.status.shown())/time.Since(began).Seconds())
+	}
 	return errors.Join(b.settle(ctx), b.usedEach("rollout.cpu", used, half))
 }
 
@@ -47,7 +53,7 @@ func (b *Bench) backlog(ctx context.Context) error {
 		return err
 	}
 	b.both(float64(all-half) / time.Since(began).Seconds())
-	works := newTally(half, all)
+	works := newTally(half, all, b.turn)
 	b.created.Store(works)
 	if err = b.startTowline(ctx); err != nil {
 		return err

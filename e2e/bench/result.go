@@ -31,6 +31,10 @@ type Result struct {
 	// Reporting is how many of the clusters have reported; 0 for all.
 	Reporting int `json:"reporting,omitempty"`
 
+	// BySet and AtOnce are how it was rolled out; see Options.
+	BySet  bool `json:"bySet,omitempty"`
+	AtOnce bool `json:"atOnce,omitempty"`
+
 	// Figures are by their names; see Figures.
 	Figures map[string]float64 `json:"figures"`
 
@@ -71,6 +75,7 @@ func newResult(o *Options) *Result {
 	return &Result{
 		Started: time.Now().UTC().Truncate(time.Second), Machine: machine(),
 		Transport: o.Transport, Clusters: o.Clusters, Sets: o.Sets, Applications: o.Applications(), Reporting: o.Reporting,
+		BySet: o.BySet, AtOnce: o.AtOnce,
 		Figures: map[string]float64{}, Delays: map[string][]float64{},
 	}
 }

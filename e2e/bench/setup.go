@@ -80,12 +80,12 @@ func (b *Bench) makeCluster(ctx context.Context, name string) error {
 	return b.bare.patch(ctx, clustersPath+"/"+name+"/status", managedClusterStatus())
 }
 
-// makeApplications makes some of the Applications, and returns when the first create began. The first of them are the
-// first Applications of all clusters, and so on.
+// makeApplications makes some of the Applications, in the order in which they are rolled out, and returns when the first create began.
 func (b *Bench) makeApplications(ctx context.Context, from, to int) (time.Time, error) {
 	bodies := make([][]byte, to-from)
 	for i := range bodies {
-		bodies[i] = encoded(b.application(from+i, b.setUIDs[b.set(from+i)]))
+		app := b.turn(from + i)
+		bodies[i] = encoded(b.application(app, b.setUIDs[b.set(app)]))
 	}
 	began := time.Now()
 	return began, each(ctx, len(bodies), b.Parallel, func(ctx context.Context, i int) error {

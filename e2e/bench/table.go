@@ -45,6 +45,12 @@ func (r *Result) title() string {
 	if r.Reporting > 0 {
 		size += fmt.Sprintf(", %d clusters report", r.Reporting)
 	}
+	if r.BySet {
+		size += ", by set"
+	}
+	if r.AtOnce {
+		size += ", reported at once"
+	}
 	return size
 }
 

@@ -109,6 +109,13 @@ func (t *tracker) waitFor(ctx context.Context, app int) error {
 	}
 }
 
+// shown is how many Applications have shown a change.
+func (t *tracker) shown() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return len(t.newest)
+}
+
 // take gives the delays since the last time, sorted.
 func (t *tracker) take() []time.Duration {
 	t.mu.Lock()
@@ -127,10 +134,10 @@ type tally struct {
 	done        chan struct{}
 }
 
-func newTally(from, to int) *tally {
+func newTally(from, to int, number func(int) int) *tally {
 	t := &tally{left: make(map[int]struct{}, to-from), done: make(chan struct{})}
 	for i := from; i < to; i++ {
-		t.left[i] = struct{}{}
+		t.left[number(i)] = struct{}{}
 	}
 	return t
 }

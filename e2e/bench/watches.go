@@ -61,7 +61,11 @@ func (b *Bench) sawWork(w *manifestWork) {
 	before := b.works[app]
 	b.works[app] = w
 	b.mu.Unlock()
-	if before != nil && before.Generation != w.Generation {
+	switch {
+	case before == nil && b.AtOnce && app < b.reporting()*b.Sets:
+		b.expectFirst(app, at)
+		b.came <- app
+	case before != nil && before.Generation != w.Generation:
 		b.changed <- app
 	}
 	if t := b.created.Load(); t != nil {

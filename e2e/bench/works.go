@@ -30,7 +30,7 @@ func (b *Bench) startMaestro(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m.Env, m.ReadyTimeout = b.env(processMaestro), patience
+	m.Env, m.ReadyTimeout = b.env(processMaestro), b.patience()
 	if err := m.Run(ctx); err != nil {
 		return err
 	}

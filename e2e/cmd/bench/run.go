@@ -38,6 +38,8 @@ func newRun() *cobra.Command {
 	f.IntVar(&o.Clusters, "clusters", o.Clusters, "number of ManagedClusters")
 	f.IntVar(&o.Sets, "sets", o.Sets, "number of ApplicationSets, each with an Application on each cluster")
 	f.IntVar(&o.Reporting, "reporting", 0, "number of clusters that report, while the others have their works and are silent; 0: all")
+	f.BoolVar(&o.BySet, "by-set", false, "roll out one ApplicationSet after the other (default: one cluster after the other)")
+	f.BoolVar(&o.AtOnce, "report-at-once", false, "agents report a work as soon as they see it (default: once all works are delivered)")
 	f.IntVar(&o.Parallel, "parallel", o.Parallel, "requests of the bare client, and creates of Applications, at a time")
 	f.IntVar(&o.Agents, "agents", o.Agents, "requests of the work agents at a time, at most")
 	f.IntVar(&o.Changes, "changes", o.Changes, "changes to make one at a time")
@@ -46,6 +48,7 @@ func newRun() *cobra.Command {
 	f.IntVar(&o.Hostile, "hostile", o.Hostile, "how many works report a status of 1.3 MB at the end; 0: none")
 	f.DurationVar(&o.Idle, "idle", o.Idle, "how long to do nothing; 0: not at all")
 	f.DurationVar(&o.Comparison, "comparison", o.Comparison, "how often clusters compare each Application meanwhile, without finding anything; 0: never")
+	f.BoolVar(&o.Hold, "hold", false, "leave the hub as it is at the end, with Towline running, until an interrupt")
 	f.StringVar(&o.Profiles, "profiles", "", "folder for a CPU and a heap profile of every phase")
 	f.StringArrayVar(&o.Args, "towline-arg", nil, "one more argument for `towline controller`; may be repeated")
 	f.StringArrayVar(&o.Env, "env", nil,
@@ -55,23 +58,41 @@ func newRun() *cobra.Command {
 	return cmd
 }
 
+// show prints a result, and writes it to a file where one is named.
+func show(cmd *cobra.Command, r *bench.Result, file string) error {
+	bench.Costs(cmd.ErrOrStderr(), r)
+	err := bench.Table(cmd.OutOrStdout(), r)
+	if file != "" {
+		err = errors.Join(err, r.Write(file))
+	}
+	return err
+}
+
 // measure prints what was measured, also when a later phase failed.
 func measure(cmd *cobra.Command, o bench.Options, result, thresholds string) error {
 	var bounds []bench.Threshold
 	var err error
+	if thresholds != "" && o.AtOnce {
+		return errors.New("--thresholds, --report-at-once: thresholds are for agents that report once all works are delivered")
+	}
 	if thresholds != "" {
 		if bounds, err = bench.ReadThresholds(thresholds); err != nil {
 			return err
+		}
+	}
+	if o.Hold { // for hours, perhaps
+		o.Done = func(r *bench.Result) {
+			if err := show(cmd, r, result); err != nil {
+				cmd.PrintErrln(err)
+			}
 		}
 	}
 	r, err := bench.Run(cmd.Context(), o)
 	if r == nil {
 		return err
 	}
-	bench.Costs(cmd.ErrOrStderr(), r)
-	err = errors.Join(err, bench.Table(cmd.OutOrStdout(), r))
-	if result != "" {
-		err = errors.Join(err, r.Write(result))
+	if err != nil || !o.Hold {
+		err = errors.Join(err, show(cmd, r, result))
 	}
 	if err != nil || bounds == nil {
 		return err
