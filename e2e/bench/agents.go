@@ -140,16 +140,23 @@ func (b *Bench) expectFirst(app int, at time.Time) {
 	b.reports.sent(app, firstSync, at)
 }
 
-// answers lets agents answer works that have come or changed, so many at a time, until ctx ends.
+// answers lets agents answer works that have come or changed, until ctx ends. The first reports, which may wait for the hub, hold up no
+// others.
 func (b *Bench) answers(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return b.forEach(ctx, b.came, b.first) })
+	group.Go(func() error { return b.forEach(ctx, b.changed, b.answer) })
+	return group.Wait()
+}
+
+// forEach does something for each Application of a channel, for so many at a time as there are agents, until ctx ends.
+func (b *Bench) forEach(ctx context.Context, apps <-chan int, do func(context.Context, int) error) error {
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(b.Agents)
 	for {
 		select {
-		case app := <-b.changed:
-			group.Go(func() error { return b.answer(ctx, app) })
-		case app := <-b.came:
-			group.Go(func() error { return b.first(ctx, app) })
+		case app := <-apps:
+			group.Go(func() error { return do(ctx, app) })
 		case <-ctx.Done():
 			return group.Wait()
 		}
