@@ -55,6 +55,7 @@ func (r *Reconciler) Watches() []wake.Watch {
 		wake.Self(&argocd.Application{}, r.losses.watched(), applicationChanged(), r.times.watched(r.losses.waiting)),
 		wake.Of(&argocd.Application{}, r.claimants, targetChanged()),
 		wake.Of(&workv1.ManifestWork{}, r.applicationsOfWork, r.losses.worksWatched(), workChanged()),
+		wake.Of(&workv1.ManifestWork{}, r.waitingFor, targetFreed()),
 		wake.Of(&clusterv1.ManagedCluster{}, r.applicationsOfCluster, clusterChanged()),
 		wake.Of(hubside.Namespace(), r.applicationsOfCluster, hubside.FactsChanged()),
 	}, watchesOfOutages(r, followsDecisions(r.Grants)), r.Grants.Watches(), r.Tracking.Watches(r.everything))
@@ -102,6 +103,20 @@ func targetChanged() predicate.Predicate {
 	}
 }
 
+// targetFreed lets through what frees a target that a work keeps: its end, and its change to another namespace once its agent
+// has been heard to have left the one before. A work that is being deleted keeps its target.
+func targetFreed() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			if _, ok := dependency.KindOf(e.ObjectNew.GetName()); ok {
+				return false // it carries no Application
+			}
+			return delivery.Frees(e.ObjectOld.(*workv1.ManifestWork), e.ObjectNew.(*workv1.ManifestWork))
+		},
+	}
+}
+
 // workChanged lets through the making, the end and the editing of a work, the moment when the agent has applied it,
 // and how the requests that it carries get on.
 func workChanged() predicate.Predicate {
@@ -129,18 +144,18 @@ func (r *Reconciler) applicationsOfWork(ctx context.Context, obj client.Object) 
 	if key, ok := index.HubApplication(obj); ok && !slices.Contains(keys, key) {
 		keys = append(keys, key)
 	}
-	return wake.Requests(append(keys, r.waitingFor(ctx, obj.(*workv1.ManifestWork))...))
+	return wake.Requests(keys)
 }
 
-// waitingFor are the Applications of a target that a work releases: with its end another may have it.
-func (r *Reconciler) waitingFor(ctx context.Context, w *workv1.ManifestWork) []types.NamespacedName {
-	if !work.Released(w) || len(w.Spec.ManifestConfigs) == 0 {
-		return nil
+// waitingFor are the Applications of the targets that a work keeps. Of a change they are those before it and those after it.
+func (r *Reconciler) waitingFor(ctx context.Context, obj client.Object) []reconcile.Request {
+	var keys []types.NamespacedName
+	for _, kept := range delivery.Targets(obj.(*workv1.ManifestWork)) {
+		target := &argocd.Application{}
+		target.Namespace, target.Name, target.Annotations = kept.Namespace, kept.Name, map[string]string{apis.AnnotationCluster: obj.GetNamespace()}
+		keys = append(keys, index.ApplicationsOfTarget(ctx, r, target)...)
 	}
-	id := w.Spec.ManifestConfigs[0].ResourceIdentifier
-	target := &argocd.Application{}
-	target.Namespace, target.Name, target.Annotations = id.Namespace, id.Name, map[string]string{apis.AnnotationCluster: w.Namespace}
-	return index.ApplicationsOfTarget(ctx, r, target)
+	return wake.Requests(keys)
 }
 
 // releasing are the Applications that a cluster is to release.

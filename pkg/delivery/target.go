@@ -1,13 +1,14 @@
 package delivery
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
-	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -82,11 +83,37 @@ func askTargetFree(d *decision, _ question) answer {
 	return open
 }
 
-// hasTargetOf tells whether a work of an Application of that name brings it to that one's target, or has brought it there and
-// has not been heard of since.
+// hasTargetOf tells whether a work of an Application of that name keeps that one's target.
 func hasTargetOf(w *workv1.ManifestWork, app *argocd.Application) bool {
-	return work.NamedAfter(w.Name, app.Name) &&
-		(sentTo(app, w) != nil || feedback.Manifest(&w.Status, work.Identifier(app)) != nil)
+	return work.NamedAfter(w.Name, app.Name) && slices.Contains(Targets(w), targetOf(app))
+}
+
+// Targets are the namespaces and names of its cluster that a work keeps from other Applications: where it brings its own, and
+// where it has brought it and has not been heard of since. One may be named twice.
+func Targets(w *workv1.ManifestWork) []types.NamespacedName {
+	out := work.Targets(w)
+	for i := range w.Status.ResourceStatus.Manifests {
+		m := &w.Status.ResourceStatus.Manifests[i].ResourceMeta
+		if m.Group == argocd.GroupVersion.Group && m.Resource == argocd.Resource {
+			out = append(out, types.NamespacedName{Namespace: m.Namespace, Name: m.Name})
+		}
+	}
+	return out
+}
+
+// Frees tells whether a work keeps a target before a change that it does not keep after it.
+func Frees(before, after *workv1.ManifestWork) bool {
+	if before.Generation == after.Generation && sameManifests(before, after) { // most reports: nothing has to be parsed
+		return false
+	}
+	kept := Targets(after)
+	return slices.ContainsFunc(Targets(before), func(t types.NamespacedName) bool { return !slices.Contains(kept, t) })
+}
+
+// sameManifests tells whether two versions of a work report on the same manifests.
+func sameManifests(a, b *workv1.ManifestWork) bool {
+	return slices.EqualFunc(a.Status.ResourceStatus.Manifests, b.Status.ResourceStatus.Manifests,
+		func(x, y workv1.ManifestCondition) bool { return x.ResourceMeta == y.ResourceMeta })
 }
 
 // askHubCopy is for an Application whose target, on the hub itself as a managed cluster, is one that this one's work did not

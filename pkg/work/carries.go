@@ -37,6 +37,16 @@ func CarriesTo(w *workv1.ManifestWork, key types.NamespacedName) bool {
 	return holds(w, func(held *argocd.Application) bool { return held.Name == key.Name && held.Namespace == key.Namespace })
 }
 
+// Targets are the namespaces and names of its cluster to which a work carries Applications.
+func Targets(w *workv1.ManifestWork) (out []types.NamespacedName) {
+	for _, m := range w.Spec.Workload.Manifests {
+		if held := manifests.Get(m.Raw, readManifest); held != nil {
+			out = append(out, types.NamespacedName{Namespace: held.Namespace, Name: held.Name})
+		}
+	}
+	return out
+}
+
 // Carried is the Application that a work carries, its metadata and its spec, and whether it carries one: not a request, and
 // nothing that cannot be read. It is shared: nobody changes it.
 func Carried(w *workv1.ManifestWork) (*argocd.Application, bool) {

@@ -1,0 +1,130 @@
+package propagation
+
+import (
+	"context"
+	"slices"
+	"testing"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// indexed is a cache that finds all its Applications by any index.
+type indexed struct {
+	client.Client
+	apps []argocd.Application
+}
+
+func (c indexed) List(_ context.Context, into client.ObjectList, _ ...client.ListOption) error {
+	into.(*argocd.ApplicationList).Items = slices.Clone(c.apps)
+	return nil
+}
+
+// TestFreedTarget: those who wait for a target are woken when no work keeps it any more, and not before.
+func TestFreedTarget(t *testing.T) {
+	in := func(namespace string) *fixture.ApplicationBuilder {
+		return fixture.Application("guestbook").Annotation(apis.AnnotationAppNamespace, namespace)
+	}
+	hub := indexed{apps: []argocd.Application{
+		*in("old").Namespace("waits").Obj(),
+		*in("new").Namespace("waits-for-the-other").Obj(),
+		*in("old").Namespace("elsewhere").Cluster("cluster2").Obj(),
+		*fixture.Application("another").Namespace("another").Annotation(apis.AnnotationAppNamespace, "old").Obj(),
+	}}
+	for title, tc := range map[string]struct {
+		change func(*change) // of a work that brings its Application to the namespace "old", where it has been reported
+		want   []string
+	}{
+		"it is reported on again":                          {change: func(c *change) { c.after.Status = reportFrom("old").Healthy("b").Obj() }},
+		"it is deleted, and its agent has something to do": {change: func(c *change) { c.after.DeletionTimestamp = &metav1.Time{} }},
+		"it is gone": {change: func(c *change) { c.after = nil }, want: []string{"waits"}},
+		"it is gone, and its Application was released": {
+			change: func(c *change) {
+				released, err := work.Release(c.before, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				c.before, c.after = released, nil
+			},
+			want: []string{"waits"}},
+		"it is gone before its agent has seen it": {
+			change: func(c *change) { c.before.Status, c.after = workv1.ManifestWorkStatus{}, nil },
+			want:   []string{"waits"}},
+		"it is made": {change: func(c *change) { c.before = nil }},
+		"it says another namespace": {change: func(c *change) {
+			moved := c.before.Status
+			c.after = rendered(t, in("new").Obj())
+			c.after.Generation, c.after.Status = 2, moved
+		}},
+		"its agent has heard of the other namespace": {
+			change: func(c *change) {
+				c.before = rendered(t, in("new").Obj())
+				c.before.Generation, c.before.Status = 2, reportFrom("old").Obj()
+				c.after = c.before.DeepCopy()
+				c.after.Status = reportFrom("new").Obj()
+			},
+			want: []string{"waits", "waits-for-the-other"}},
+		"it says another namespace before its agent has seen it": {
+			change: func(c *change) {
+				c.before.Status = workv1.ManifestWorkStatus{}
+				c.after = rendered(t, in("new").Obj())
+				c.after.Generation = 2
+			},
+			want: []string{"waits", "waits-for-the-other"}},
+	} {
+		t.Run(title, func(t *testing.T) {
+			before := rendered(t, in("old").Obj())
+			before.Generation, before.Status = 1, reportFrom("old").Obj()
+			c := &change{before: before, after: before.DeepCopy()}
+			tc.change(c)
+			if got := c.wakes(t, &Reconciler{Client: hub}); !slices.Equal(got, tc.want) {
+				t.Errorf("%v are woken, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
+func rendered(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
+	t.Helper()
+	w, err := work.Render(app, work.Requests{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+func reportFrom(namespace string) *fixture.FeedbackBuilder {
+	return fixture.Feedback(work.Identifier(fixture.Application("guestbook").Annotation(apis.AnnotationAppNamespace, namespace).Obj()))
+}
+
+// change is a change of a work: nil before it is made, and after it is gone.
+type change struct{ before, after *workv1.ManifestWork }
+
+// wakes are the namespaces of the Applications on the hub that the change wakes as those who wait for a target.
+func (c *change) wakes(t *testing.T, r *Reconciler) (namespaces []string) {
+	t.Helper()
+	counts, works := targetFreed(), []*workv1.ManifestWork{c.before, c.after}
+	switch {
+	case c.before == nil && !counts.Create(event.CreateEvent{Object: c.after}),
+		c.after == nil && !counts.Delete(event.DeleteEvent{Object: c.before}),
+		c.before != nil && c.after != nil && !counts.Update(event.UpdateEvent{ObjectOld: c.before, ObjectNew: c.after}):
+		return nil
+	}
+	for _, w := range works {
+		if w == nil {
+			continue
+		}
+		for _, req := range r.waitingFor(t.Context(), w) {
+			namespaces = append(namespaces, req.Namespace)
+		}
+	}
+	slices.Sort(namespaces)
+	return slices.Compact(namespaces)
+}
