@@ -139,7 +139,7 @@ func (m *Mirror) heard(event *cloudevents.Event) {
 		}
 	case said.Deleted:
 		// Maestro says so just before it removes the bundle.
-		m.store.remove(said.ID)
+		m.gone(said.ID)
 		m.stale.AddAfter(said.ID, removalEnds)
 	case bundle.Newer(said.Sequence, known.Sequence):
 		m.take(known.With(said))

@@ -61,6 +61,7 @@ type Mirror struct {
 	stale   workqueue.TypedRateLimitingInterface[string] // ids of bundles to be read
 
 	questions workqueue.TypedRateLimitingInterface[question] // those that agents have not answered yet
+	lag       lag                                            // how late agents answer
 
 	// locks let one write or reading of a work happen at a time. Works share them.
 	locks [256]sync.Mutex

@@ -61,7 +61,7 @@ func (m *Mirror) read(ctx context.Context, id string) error {
 	b, err := m.maestro.Get(ctx, id)
 	switch {
 	case errors.Is(err, maestro.ErrNotFound):
-		m.store.remove(id)
+		m.gone(id)
 		return nil
 	case err != nil:
 		return err

@@ -17,9 +17,6 @@ const (
 	// remindAfter is how long an agent has to answer before it is asked again. Each further time it has twice as long, up to remindAtMost.
 	// An agent that was away asks by itself for what it has missed.
 	remindAfter, remindAtMost = 10 * time.Second, 30 * time.Minute
-
-	// reminders is how many there are a second at most. A Maestro that is behind delivers 50 works a second.
-	reminders = 5
 )
 
 // A question is what an agent has to answer: that it has applied a bundle, or removed it.
@@ -82,10 +79,27 @@ func (m *Mirror) expect(id string, b *bundle.Bundle) {
 	switch {
 	case m.Quiet:
 	case b.Answered() && !q.removal:
-		m.questions.Forget(q)
+		m.answered(q)
 	case m.questions.NumRequeues(q) == 0:
+		if !q.removal { // which takes as long as what the work has deployed needs to go
+			m.lag.expect(q, time.Now())
+		}
 		m.questions.AddRateLimited(q)
 	}
+}
+
+// answered notes that an agent has answered.
+func (m *Mirror) answered(q question) {
+	m.lag.answer(q, time.Now())
+	m.questions.Forget(q)
+}
+
+// gone takes down that Maestro does not have a bundle any more, which answers who has asked for its removal.
+func (m *Mirror) gone(id string) {
+	if b := m.store.byID(id); b != nil {
+		m.answered(questionOf(id, b))
+	}
+	m.store.remove(id)
 }
 
 // remind asks agents again that have not answered. What they were sent may be lost, on the way or by the agent: that of Open Cluster
@@ -98,16 +112,20 @@ func (m *Mirror) remind(ctx context.Context, limit *rate.Limiter) bool {
 	}
 	defer m.questions.Done(q)
 	if !m.isOpen(q) {
+		m.lag.drop(q)
 		m.questions.Forget(q)
 		return true
 	}
 	if m.MayWrite() != nil { // another process asks
+		m.lag.drop(q)
 		m.questions.AddAfter(q, remindAfter)
 		return true
 	}
+	limit.SetLimit(m.lag.pace(time.Now()))
 	if limit.Wait(ctx) != nil {
 		return false
 	}
+	m.lag.drop(q) // before an answer can come
 	if err := m.askAgain(ctx, q); err != nil {
 		m.log.V(1).Info("An agent that has not answered could not be asked again", "bundle", q.id, "error", err)
 		m.questions.AddAfter(q, remindAfter)

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	cetypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/bundle"
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestrotest"
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/mirror"
 )
@@ -187,6 +188,70 @@ func TestManyThatDoNotAnswer(t *testing.T) {
 		pass(11 * time.Second)
 		if w.maestro.Version(first) != version+1 {
 			t.Error("it waits for the others")
+		}
+	})
+}
+
+// TestAMaestroThatIsBehind: agents answer 15 works a second, so that most answers come late. Reminders give way to that, and a work that
+// was lost is sent again all the same.
+func TestAMaestroThatIsBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const many, lost, rate = 900, 450, 15
+		w := follow(t, maestrotest.New())
+		var ids []string
+		for i := range many {
+			other := aWork(types.UID(strconv.Itoa(i)), manifests("x", "one"))
+			other.Name = "slow-" + strconv.Itoa(i)
+			if _, err := w.mirror.Create(t.Context(), other); err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, bundle.ID(source, types.NamespacedName{Namespace: key.Namespace, Name: other.Name}, 0))
+		}
+		version := w.maestro.Version(ids[lost])
+		for i, id := range ids {
+			if i != lost {
+				w.maestro.Report(id, "applied")
+			}
+			if i%rate == rate-1 {
+				pass(time.Second)
+			}
+		}
+		if n := len(w.maestro.Published()) - many; n > 30 {
+			t.Errorf("asked again %d times within a minute", n)
+		}
+		pass(5 * time.Second)
+		if w.maestro.Version(ids[lost]) == version {
+			t.Error("what was lost is not sent again")
+		}
+	})
+}
+
+// TestABurstThatIsLost is sent again at the full pace: the answers to that are not late.
+func TestABurstThatIsLost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const many = 200
+		w := follow(t, maestrotest.New())
+		ids := map[string]int64{}
+		for i := range many {
+			other := aWork(types.UID(strconv.Itoa(i)), manifests("x", "one"))
+			other.Name = "lost-" + strconv.Itoa(i)
+			if _, err := w.mirror.Create(t.Context(), other); err != nil {
+				t.Fatal(err)
+			}
+			id := bundle.ID(source, types.NamespacedName{Namespace: key.Namespace, Name: other.Name}, 0)
+			ids[id] = w.maestro.Version(id)
+		}
+		for range 55 {
+			pass(time.Second)
+			for id, version := range ids {
+				if w.maestro.Version(id) > version {
+					w.maestro.Report(id, "applied")
+					delete(ids, id)
+				}
+			}
+		}
+		if len(ids) > 0 {
+			t.Errorf("%d of %d are not sent again", len(ids), many)
 		}
 	})
 }
