@@ -43,8 +43,8 @@ const (
 	// maxMessage is the size of the largest message, in bytes: Maestro's own bound is 4 MiB.
 	maxMessage = 8 << 20
 
-	// maxBackoff is about how long to wait at most before the gRPC server is tried again.
-	maxBackoff = 10 * time.Second
+	// MaxBackoff is about how long to wait at most before the gRPC server is tried again.
+	MaxBackoff = 10 * time.Second
 
 	// apiPath is the root of Maestro's REST API.
 	apiPath = "/api/maestro/v1"
@@ -139,7 +139,7 @@ func dialOptions(o Options, who identity) []grpc.DialOption {
 		grpc.WithNoProxy(), // as the REST client
 		// By default it tries again after up to two minutes: the REST server would be read long before.
 		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, Jitter: 0.2, MaxDelay: maxBackoff},
+			Backoff:           backoff.Config{BaseDelay: time.Second, Multiplier: 1.6, Jitter: 0.2, MaxDelay: MaxBackoff},
 			MinConnectTimeout: 20 * time.Second, // as by default
 		}),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
@@ -169,7 +169,7 @@ func (c *Client) Publish(ctx context.Context, event *cloudevents.Event) error {
 	return err
 }
 
-// Unreachable tells whether Publish failed because Maestro did not answer.
+// Unreachable tells whether Publish or Subscribe failed because Maestro did not answer.
 func Unreachable(err error) bool {
 	code := status.Code(err)
 	return code == codes.Unavailable || code == codes.DeadlineExceeded || code == codes.Canceled

@@ -3,19 +3,40 @@ package mirror
 import (
 	"context"
 	"errors"
+	"math"
 	"sync"
 	"time"
 
 	cloudevents "github.com/cloudevents/sdk-go/v2"
+	"k8s.io/apimachinery/pkg/util/wait"
 
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/bundle"
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestro"
 )
 
 // errSilent ends a subscription of which nothing is heard any more.
 var errSilent = errors.New("Maestro has said nothing for " + silence.String())
 
-// follow subscribes and lists, until the subscription ends or Maestro has been silent for too long.
-func (m *Mirror) follow(ctx context.Context) {
+// firstPause is how long to wait before Maestro is followed again. While it refuses who asks, each pause is twice as long as the one before,
+// up to about what a connection waits: each attempt begins to read all works. One that cannot be reached is tried at the connection's pace.
+var firstPause = wait.Backoff{Duration: time.Second, Factor: 2, Jitter: 0.2, Steps: math.MaxInt, Cap: maestro.MaxBackoff}
+
+// keepFollowing follows Maestro until the context ends.
+func (m *Mirror) keepFollowing(ctx context.Context) {
+	for pause := firstPause; ctx.Err() == nil; {
+		if !m.follow(ctx) {
+			pause = firstPause
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause.Step()):
+		}
+	}
+}
+
+// follow subscribes and lists, until the subscription ends or Maestro has been silent for too long. It tells whether Maestro was there, and
+// has said nothing.
+func (m *Mirror) follow(ctx context.Context) (refused bool) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -40,6 +61,7 @@ func (m *Mirror) follow(ctx context.Context) {
 		err = errSilent
 	}
 	m.log.Info("The subscription at Maestro has ended", "error", err)
+	return !connected && !maestro.Unreachable(err)
 }
 
 // lists reads all works, at once and every few minutes. When it is asked, it reads those that have changed since it began to read all:

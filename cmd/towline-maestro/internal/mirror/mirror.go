@@ -10,7 +10,6 @@ import (
 	"github.com/go-logr/logr"
 	"golang.org/x/time/rate"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/workqueue"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -93,7 +92,7 @@ func (m *Mirror) Run(ctx context.Context) {
 		for limit := rate.NewLimiter(reminders, 1); m.remind(ctx, limit); {
 		}
 	})
-	wait.UntilWithContext(ctx, m.follow, time.Second)
+	m.keepFollowing(ctx)
 	m.stale.ShutDown()
 	m.questions.ShutDown()
 	running.Wait()
