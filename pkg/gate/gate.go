@@ -17,7 +17,7 @@ const (
 	// ByTime means: a time that is known, if no event comes before.
 	ByTime
 
-	// ByBackoff means: nothing that is watched, and perhaps a person: it is looked at ever more seldom.
+	// ByBackoff means: nothing that is watched, or not all of it is, and perhaps a person: it is looked at ever more seldom.
 	ByBackoff
 )
 
