@@ -168,17 +168,25 @@ func TestAQuestionAboutAPredecessor(t *testing.T) {
 	})
 }
 
+// createMany makes so many works whose names begin so, and gives the ids of their bundles.
+func (w *world) createMany(t *testing.T, many int, prefix string) (ids []string) {
+	t.Helper()
+	for i := range many {
+		other := aWork(types.UID(strconv.Itoa(i)), manifests("x", "one"))
+		other.Name = prefix + strconv.Itoa(i)
+		if _, err := w.mirror.Create(t.Context(), other); err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, bundle.ID(source, types.NamespacedName{Namespace: key.Namespace, Name: other.Name}, 0))
+	}
+	return ids
+}
+
 // TestManyThatDoNotAnswer: they are asked a few at a time, and one that comes later does not wait for all of them.
 func TestManyThatDoNotAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := follow(t, maestrotest.New())
-		for i := range 1000 {
-			other := aWork(types.UID(strconv.Itoa(i)), manifests("x", "one"))
-			other.Name = "away-" + strconv.Itoa(i)
-			if _, err := w.mirror.Create(t.Context(), other); err != nil {
-				t.Fatal(err)
-			}
-		}
+		w.createMany(t, 1000, "away-")
 		pass(20 * time.Second)
 		if n := len(w.maestro.Published()) - 1000; n < 40 || n > 55 {
 			t.Errorf("asked again %d times within ten seconds", n)
@@ -198,15 +206,7 @@ func TestAMaestroThatIsBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const many, lost, rate = 900, 450, 15
 		w := follow(t, maestrotest.New())
-		var ids []string
-		for i := range many {
-			other := aWork(types.UID(strconv.Itoa(i)), manifests("x", "one"))
-			other.Name = "slow-" + strconv.Itoa(i)
-			if _, err := w.mirror.Create(t.Context(), other); err != nil {
-				t.Fatal(err)
-			}
-			ids = append(ids, bundle.ID(source, types.NamespacedName{Namespace: key.Namespace, Name: other.Name}, 0))
-		}
+		ids := w.createMany(t, many, "slow-")
 		version := w.maestro.Version(ids[lost])
 		for i, id := range ids {
 			if i != lost {
@@ -232,13 +232,7 @@ func TestABurstThatIsLost(t *testing.T) {
 		const many = 200
 		w := follow(t, maestrotest.New())
 		ids := map[string]int64{}
-		for i := range many {
-			other := aWork(types.UID(strconv.Itoa(i)), manifests("x", "one"))
-			other.Name = "lost-" + strconv.Itoa(i)
-			if _, err := w.mirror.Create(t.Context(), other); err != nil {
-				t.Fatal(err)
-			}
-			id := bundle.ID(source, types.NamespacedName{Namespace: key.Namespace, Name: other.Name}, 0)
+		for _, id := range w.createMany(t, many, "lost-") {
 			ids[id] = w.maestro.Version(id)
 		}
 		for range 55 {
