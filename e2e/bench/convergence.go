@@ -8,7 +8,6 @@ import (
 
 // convergence lets all agents that report apply their works and report the first sync, and measures until the hub shows it all.
 func (b *Bench) convergence(ctx context.Context) error {
-	n := b.reporting() * b.Sets
 	before, err := b.snapshot(ctx)
 	if err != nil {
 		return err
@@ -22,9 +21,7 @@ func (b *Bench) convergence(ctx context.Context) error {
 	if err := errors.Join(b.status.wait(ctx), b.reports.wait(ctx)); err != nil {
 		return err
 	}
-	if !b.AtOnce {
-		b.result.set("convergence.rate", float64(n)/time.Since(began).Seconds())
-	}
+	took := time.Since(began)
 	b.status.take()
 	b.reports.take()
 	if err := b.settle(ctx); err != nil {
@@ -34,11 +31,13 @@ func (b *Bench) convergence(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if d := after.since(before); !b.AtOnce {
-		b.result.set("convergence.cpu", d.cpu["towline"]*1000/float64(n))
-		b.result.set("convergence.application_writes", d.requests.of("applications", writing...)/float64(n))
-		b.result.set("convergence.work_writes", d.requests.of("manifestworks", writing...)/float64(n)-b.agents.writes())
-		b.result.set("convergence.report_bytes", d.written.of("multiclusterapplicationsetreports")/float64(n))
+	if !b.AtOnce { // otherwise the rollout was measured with it
+		d, n := after.since(before), float64(b.reporting()*b.Sets)
+		b.result.set("convergence.rate", n/took.Seconds())
+		b.result.set("convergence.cpu", d.cpu["towline"]*1000/n)
+		b.result.set("convergence.application_writes", d.requests.of("applications", writing...)/n)
+		b.result.set("convergence.work_writes", d.requests.of("manifestworks", writing...)/n-b.agents.writes())
+		b.result.set("convergence.report_bytes", d.written.of("multiclusterapplicationsetreports")/n)
 	}
 	b.result.set("storage.application", after.storage/1024/float64(b.applications()))
 	b.result.processes("converged.memory.", after.memory)

@@ -47,27 +47,14 @@ func (b *Bench) idle(ctx context.Context) error {
 // restart stops Towline, and starts it on a hub where all is said.
 func (b *Bench) restart(ctx context.Context) error {
 	b.stopTowline()
-	before, err := b.snapshot(ctx)
+	s, err := b.measureStart(ctx, b.startTowline)
 	if err != nil {
 		return err
 	}
-	began := time.Now()
-	if err := b.startTowline(ctx); err != nil {
-		return err
-	}
-	ready := time.Since(began)
-	if err := b.settle(ctx); err != nil {
-		return err
-	}
-	settled := time.Since(began)
-	after, err := b.snapshot(ctx)
-	if err != nil {
-		return err
-	}
-	b.result.set("restart.writes", after.since(before).requests.of("", writing...))
-	b.result.set("restart.ready", ready.Seconds())
-	b.result.set("restart.settled", settled.Seconds())
-	b.result.set("restart.cpu", after.cpu["towline"])
+	b.result.set("restart.writes", s.writes)
+	b.result.set("restart.ready", s.ready.Seconds())
+	b.result.set("restart.settled", s.settled.Seconds())
+	b.result.set("restart.cpu", s.cpu)
 	peak, err := b.resident("VmHWM")
 	if err != nil {
 		return err
@@ -83,28 +70,52 @@ func (b *Bench) restartAll(ctx context.Context) error {
 	}
 	b.stopTowline()
 	works := b.stopWorks()
+	s, err := b.measureStart(ctx, func(ctx context.Context) error {
+		began := time.Now()
+		if err := b.startWorks(ctx, works); err != nil {
+			return err
+		}
+		b.result.set("restart.works", time.Since(began).Seconds())
+		return b.startTowline(ctx)
+	})
+	if err != nil {
+		return err
+	}
+	b.result.set("restart.all_ready", s.ready.Seconds())
+	b.result.set("restart.all_writes", s.writes)
+	return nil
+}
+
+// measuredStart is what a start took.
+type measuredStart struct {
+	// ready and settled are how long it took until Towline was ready, and until it had looked at everything.
+	ready, settled time.Duration
+
+	// writes are those at the API server until then, and cpu is what Towline used, in seconds.
+	writes, cpu float64
+}
+
+// measureStart measures a start, which ends when Towline is ready.
+func (b *Bench) measureStart(ctx context.Context, start func(context.Context) error) (*measuredStart, error) {
 	before, err := b.snapshot(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	began := time.Now()
-	if err := b.startWorks(ctx, works); err != nil {
-		return err
+	if err := start(ctx); err != nil {
+		return nil, err
 	}
-	b.result.set("restart.works", time.Since(began).Seconds())
-	if err := b.startTowline(ctx); err != nil {
-		return err
-	}
-	b.result.set("restart.all_ready", time.Since(began).Seconds())
+	s := &measuredStart{ready: time.Since(began)}
 	if err := b.settle(ctx); err != nil {
-		return err
+		return nil, err
 	}
+	s.settled = time.Since(began)
 	after, err := b.snapshot(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	b.result.set("restart.all_writes", after.since(before).requests.of("", writing...))
-	return nil
+	s.writes, s.cpu = after.since(before).requests.of("", writing...), after.cpu[processTowline]
+	return s, nil
 }
 
 // memory notes what Towline takes, and what that comes to for each Application.

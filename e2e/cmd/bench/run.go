@@ -72,10 +72,10 @@ func show(cmd *cobra.Command, r *bench.Result, file string) error {
 func measure(cmd *cobra.Command, o bench.Options, result, thresholds string) error {
 	var bounds []bench.Threshold
 	var err error
-	if thresholds != "" && o.AtOnce {
-		return errors.New("--thresholds, --report-at-once: thresholds are for agents that report once all works are delivered")
-	}
 	if thresholds != "" {
+		if o.AtOnce {
+			return errors.New("--thresholds, --report-at-once: thresholds are for agents that report once all works are delivered")
+		}
 		if bounds, err = bench.ReadThresholds(thresholds); err != nil {
 			return err
 		}
