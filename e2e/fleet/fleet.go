@@ -85,6 +85,7 @@ func (f *Fleet) Stop() {
 	for _, run := range slices.Backward(runs) {
 		run.Stop()
 	}
+	f.ports.release()
 	if f.stop != nil {
 		f.stop()
 	}

@@ -10,16 +10,21 @@ import (
 
 // Ports are taken from below the range that kernels use for outgoing connections: a server that is stopped
 // and started again must find its port free, and a connection of anybody's could sit on an ephemeral one.
+//
+// They come in blocks, whose first port is never given out: who listens there has the block for itself. Otherwise two
+// fleets that start at the same time could both find a port free, before the program of either listens on it.
 const (
-	firstPort = 12000
-	lastPort  = 29999
+	firstPort  = 12000
+	lastPort   = 29999
+	portsBlock = 100
 )
 
 // A portAllocator hands out ports of 127.0.0.1 that nobody listens on, each once.
 type portAllocator struct {
-	mu    sync.Mutex
-	next  int
-	fixed bool
+	mu     sync.Mutex
+	next   int
+	fixed  bool
+	blocks []net.Listener // on the first port of each block that this allocator has
 }
 
 // newPortAllocator numbers the ports from base, or looks for free ones where base is 0. The seed makes two
@@ -30,29 +35,58 @@ func newPortAllocator(base int, seed string) *portAllocator {
 	}
 	hash := fnv.New32a()
 	hash.Write([]byte(seed))
-	return &portAllocator{next: firstPort + int(hash.Sum32())%((lastPort-firstPort)/100)*100}
+	return &portAllocator{next: firstPort + int(hash.Sum32())%((lastPort+1-firstPort)/portsBlock)*portsBlock}
 }
 
 // take gives the next port.
 func (a *portAllocator) take(purpose string) (int, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	for range lastPort - firstPort {
+	if a.fixed {
 		port := a.next
 		a.next++
-		if !a.fixed && a.next > lastPort {
-			a.next = firstPort
-		}
-		err := probePort(port)
-		if err == nil {
-			return port, nil
-		}
-		if a.fixed {
+		if err := probePort(port); err != nil {
 			return 0, fmt.Errorf("port %d for %s is in use: end the program that listens there (ss -ltnp 'sport = :%d'), "+
 				"or choose another --base-port, or none to have free ports looked for: %w", port, purpose, port, err)
 		}
+		return port, nil
 	}
-	return 0, fmt.Errorf("no free port for %s between %d and %d", purpose, firstPort, lastPort)
+	var err error
+	for tried := 0; tried <= lastPort-firstPort; tried++ {
+		if a.next > lastPort {
+			a.next = firstPort
+		}
+		port := a.next
+		a.next++
+		if port%portsBlock != 0 {
+			if err = probePort(port); err == nil {
+				return port, nil
+			}
+		} else if err = a.takeBlock(port); err != nil {
+			a.next += portsBlock - 1
+			tried += portsBlock - 1
+		}
+	}
+	return 0, fmt.Errorf("no free port for %s between %d and %d; the last one: %w", purpose, firstPort, lastPort, err)
+}
+
+// takeBlock takes the block of ports that begins with this one. It fails where somebody else has it.
+func (a *portAllocator) takeBlock(first int) error {
+	listener, err := net.Listen("tcp", loopback(first))
+	if err == nil {
+		a.blocks = append(a.blocks, listener)
+	}
+	return err
+}
+
+// release gives the blocks back. It may be called twice.
+func (a *portAllocator) release() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, block := range a.blocks {
+		_ = block.Close()
+	}
+	a.blocks = nil
 }
 
 func probePort(port int) error {

@@ -8,9 +8,9 @@ import (
 )
 
 func TestPortsAreFreeAndDistinct(t *testing.T) {
-	ports := newPortAllocator(0, t.Name())
+	ports := allocator(t)
 	seen := map[int]bool{}
-	for range 50 {
+	for range 250 {
 		port, err := ports.take("test")
 		if err != nil {
 			t.Fatal(err)
@@ -28,13 +28,23 @@ func TestPortsAreFreeAndDistinct(t *testing.T) {
 	}
 }
 
+// allocator looks for free ports where all others of the same test do.
+func allocator(t *testing.T) *portAllocator {
+	t.Helper()
+	ports := newPortAllocator(0, t.Name())
+	t.Cleanup(ports.release)
+	return ports
+}
+
 // listen occupies a port that the allocator would give next.
 func listen(t *testing.T) int {
 	t.Helper()
-	port, err := newPortAllocator(0, t.Name()).take("test")
+	ports := allocator(t)
+	port, err := ports.take("test")
 	if err != nil {
 		t.Fatal(err)
 	}
+	ports.release()
 	listener, err := net.Listen("tcp", loopback(port))
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +55,7 @@ func listen(t *testing.T) int {
 
 func TestPortInUseIsSkipped(t *testing.T) {
 	taken := listen(t)
-	port, err := newPortAllocator(0, t.Name()).take("test")
+	port, err := allocator(t).take("test")
 	if err != nil || port == taken {
 		t.Errorf("got port %d, %v; %d is in use", port, err, taken)
 	}
@@ -66,9 +76,37 @@ func TestFixedPortInUseNamesPortAndRemedy(t *testing.T) {
 
 func TestPortsWrapAround(t *testing.T) {
 	ports := &portAllocator{next: lastPort}
+	t.Cleanup(ports.release)
 	for range 3 {
 		if port, err := ports.take("test"); err != nil || port > lastPort {
 			t.Fatalf("got %d, %v", port, err)
 		}
+	}
+}
+
+// Two fleets that start at the same time look for ports before either listens on one.
+func TestPortIsGivenToOneFleetOnly(t *testing.T) {
+	first, second := allocator(t), allocator(t)
+	given := map[int]bool{}
+	for range 150 {
+		for _, ports := range []*portAllocator{first, second} {
+			port, err := ports.take("test")
+			if err != nil || given[port] {
+				t.Fatalf("got port %d, %v; given before: %t", port, err, given[port])
+			}
+			given[port] = true
+		}
+	}
+}
+
+func TestPortsOfAFleetThatEndedAreGivenAgain(t *testing.T) {
+	first := allocator(t)
+	want, err := first.take("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.release()
+	if got, err := allocator(t).take("test"); err != nil || got != want {
+		t.Errorf("got port %d, %v; want %d", got, err, want)
 	}
 }

@@ -206,6 +206,7 @@ func (s *supervisor) stop(failed bool) {
 	if err := removeState(s.paths, false); err != nil {
 		s.progress("removing data: %v", err)
 	}
+	s.ports.release()
 	if s.unlock != nil {
 		s.unlock()
 	}
