@@ -17,7 +17,7 @@ import (
 // TestArgoCDHealth: the component adds its settings to Argo CD's own, wherever that is installed, and takes none away. What they say is
 // tested with Argo CD's own engine (e2e/programs/argocd).
 func TestArgoCDHealth(t *testing.T) {
-	dir, err := os.MkdirTemp(".", "argocd-health-test-")
+	dir, err := os.MkdirTemp(".", "_argocd-health-test-")
 	if err != nil {
 		t.Fatal(err)
 	}

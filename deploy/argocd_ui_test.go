@@ -35,7 +35,7 @@ spec:
 // TestArgoCDUIExtension: the component puts the extension where argocd-server looks for it, under a name that it takes
 // (server/server.go of Argo CD 3.5), and leaves the other volumes as they are.
 func TestArgoCDUIExtension(t *testing.T) {
-	dir, err := os.MkdirTemp(".", "argocd-ui-test-")
+	dir, err := os.MkdirTemp(".", "_argocd-ui-test-")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -145,7 +145,7 @@ func TestInstallYAMLIsTheChart(t *testing.T) {
 // kustomize builds resources with components.
 func kustomize(t *testing.T, resources, components []string) []byte {
 	t.Helper()
-	dir, err := os.MkdirTemp(".", "render-")
+	dir, err := os.MkdirTemp(".", "_render-")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func TestDocumentedKustomizations(t *testing.T) {
 // buildDocumented builds a block as an overlay of the repository.
 func buildDocumented(t *testing.T, b block) {
 	t.Helper()
-	dir, err := os.MkdirTemp("overlays", "render-")
+	dir, err := os.MkdirTemp("overlays", "_render-")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -273,7 +273,7 @@ func render(t *testing.T, component string) []byte {
 // renderOverlay is an overlay with a component more; empty for none.
 func renderOverlay(t *testing.T, overlay, component string) []byte {
 	t.Helper()
-	dir, err := os.MkdirTemp(".", "render-") // a kustomization may read below itself, and its neighbours by name only
+	dir, err := os.MkdirTemp(".", "_render-") // a kustomization may read below itself, and its neighbours by name only
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func TestUI(t *testing.T) {
 	if strings.Contains(string(install), "towline-ui") {
 		t.Error("it is in install.yaml")
 	}
-	dir, err := os.MkdirTemp(".", "ui-test-")
+	dir, err := os.MkdirTemp(".", "_ui-test-")
 	if err != nil {
 		t.Fatal(err)
 	}
