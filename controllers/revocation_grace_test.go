@@ -52,14 +52,19 @@ func TestARefusalIsAnnounced(t *testing.T) {
 
 // TestARefusalThatIsWithdrawn within the grace removes nothing, and the next one has the whole grace again.
 func TestARefusalThatIsWithdrawn(t *testing.T) {
-	const long = 5 * time.Second // more than a busy machine takes to forbid and permit
+	const long = 8 * time.Second // more than a busy machine takes to forbid and permit
 	start(t, grace(long, 1000))
 	s, w := ruled(t)
 	flap := func() {
+		t.Helper()
+		begin := time.Now()
 		s.forbid(t)
 		expectForbidden(t, s.app, apis.ReasonSourceForbidden, announcedFor)
 		s.permit(t)
 		expectNoNotice(t, s.app, apis.ConditionPropagationForbiddenError)
+		if took := time.Since(begin); took >= long {
+			t.Fatalf("forbidding and permitting took %s, which is more than the grace", took)
+		}
 	}
 	flap()
 	outlasted(t)
@@ -93,8 +98,7 @@ func TestARestartBeginsTheGraceAnew(t *testing.T) {
 
 // TestWhatTheAuthorMayDoWithinTheGrace, and while too many are held: all but keep what a rule refuses.
 func TestWhatTheAuthorMayDoWithinTheGrace(t *testing.T) {
-	// All are held once they have been looked at, which takes less than the grace.
-	for title, hub := range map[string]func(*controllers.Options){"grace": grace(time.Hour, 1000), "held": grace(300*time.Millisecond, 1)} {
+	for title, hub := range map[string]func(*controllers.Options){"grace": grace(time.Hour, 1000), "held": grace(time.Hour, 1)} {
 		towline := start(t, hub)
 		if title == "held" {
 			s, w := severalRuled(t, 2)
@@ -177,7 +181,7 @@ func expectHeld(t *testing.T, n float64) {
 
 // TestARevocationInBulkIsHeld, as a whole, until each has its right back, is deleted, or somebody raises the limit.
 func TestARevocationInBulkIsHeld(t *testing.T) {
-	const short, limit = 300 * time.Millisecond, 3
+	const short, limit = 3 * time.Second, 3 // all are looked at within the grace, also on a busy machine
 	towline := start(t, grace(short, limit))
 	s, all := severalRuled(t, limit+1)
 	begin := time.Now()
@@ -188,11 +192,9 @@ func TestARevocationInBulkIsHeld(t *testing.T) {
 		expectNotice(t, app, apis.ConditionPropagationForbiddenError, "cluster "+all.works[i].Namespace+" keeps it unchanged")
 	}
 	expectHeld(t, limit+1)
+	NewWithT(t).Eventually(func() time.Duration { return time.Since(begin) }, soon, tick).Should(BeNumerically(">", short))
 	for _, w := range all.works {
 		expectKept(t, w)
-	}
-	if time.Since(begin) < short {
-		t.Fatal("the grace has not ended")
 	}
 
 	// One that is deleted goes. The others are still held, though they are no more than the limit by now.

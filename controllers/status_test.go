@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	. "github.com/onsi/gomega"
@@ -204,7 +203,7 @@ func TestStatusBesideAClusterThatToggles(t *testing.T) {
 	toggle := func(n int) {
 		availability(t, noisy, []metav1.ConditionStatus{metav1.ConditionFalse, metav1.ConditionTrue}[n%2], "")
 	}
-	for n := range 100 {
+	for n := range 400 { // 20,000 marks, if each toggle had all of its own: more than fit into soon
 		toggle(n)
 	}
 	availability(t, quiet, metav1.ConditionUnknown, "Registration agent stopped updating its lease.")
@@ -214,7 +213,7 @@ func TestStatusBesideAClusterThatToggles(t *testing.T) {
 		n++
 		_, there := condition(t, app, apis.ConditionClusterUnreachableWarning)
 		return there
-	}, 5*time.Second, tick).Should(BeTrue(), "it waits for the other cluster's")
+	}, soon, tick).Should(BeTrue(), "it waits for the other cluster's")
 }
 
 // TestStatusWhenAClustersMessageChanges: only that a cluster has come or gone, and since when, is a reason to look at all
