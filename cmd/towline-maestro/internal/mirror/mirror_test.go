@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-logr/logr/testr"
@@ -455,38 +456,40 @@ func anApplication(rest string) workv1.ManifestsTemplate {
 // TestOperations: one for an Application of which the agent has not told can be asked for again, and so can one within a second of
 // another; the end of one cannot travel. None of them is published.
 func TestOperations(t *testing.T) {
-	const operation = `,"resourceVersion":"7"},"operation":{"sync":{}}}`
-	w := follow(t, maestrotest.New())
-	w.create("a", anApplication(`},"spec":{}}`))
-	before := len(w.maestro.Published())
-	if _, err := w.update(anApplication(operation)); !apierrors.IsConflict(err) {
-		t.Errorf("of an unknown version: %v", err)
-	}
-	w.maestro.Tells(first, "7", "2026-03-01T11:00:00Z")
-	w.eventually("the agent has told", func() bool { return len(w.mirror.Known(key).Status.ResourceStatus.Manifests) > 0 })
-	if _, err := w.update(anApplication(operation)); !apierrors.IsConflict(err) || !strings.Contains(err.Error(), "within the last second") {
-		t.Errorf("right after another one: %v", err)
-	}
-	if _, err := w.update(anApplication(`,"resourceVersion":"7"},"status":{}}`)); !apierrors.IsBadRequest(err) {
-		t.Errorf("the end of one: %v", err)
-	}
-	if after := len(w.maestro.Published()); after != before {
-		t.Errorf("%d writes", after-before)
-	}
-	var err error
-	w.eventually("it is taken", func() bool {
-		_, err = w.update(anApplication(operation))
-		return !apierrors.IsConflict(err)
+	synctest.Test(t, func(t *testing.T) {
+		const operation = `,"resourceVersion":"7"},"operation":{"sync":{}}}`
+		w := follow(t, maestrotest.New())
+		w.create("a", anApplication(`},"spec":{}}`))
+		before := len(w.maestro.Published())
+		if _, err := w.update(anApplication(operation)); !apierrors.IsConflict(err) {
+			t.Errorf("of an unknown version: %v", err)
+		}
+		w.maestro.Tells(first, "7", "2026-03-01T11:00:00Z")
+		w.eventually("the agent has told", func() bool { return len(w.mirror.Known(key).Status.ResourceStatus.Manifests) > 0 })
+		if _, err := w.update(anApplication(operation)); !apierrors.IsConflict(err) || !strings.Contains(err.Error(), "within the last second") {
+			t.Errorf("right after another one: %v", err)
+		}
+		if _, err := w.update(anApplication(`,"resourceVersion":"7"},"status":{}}`)); !apierrors.IsBadRequest(err) {
+			t.Errorf("the end of one: %v", err)
+		}
+		if after := len(w.maestro.Published()); after != before {
+			t.Errorf("%d writes", after-before)
+		}
+		var err error
+		w.eventually("it is taken", func() bool {
+			_, err = w.update(anApplication(operation))
+			return !apierrors.IsConflict(err)
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		if got := string(w.maestro.Manifests(first)[0].Raw); !strings.Contains(got, `"startedAt":"2026-03-01T11:00:00Z"`) {
+			t.Errorf("agents get %s", got)
+		}
+		if got := string(w.mirror.Known(key).Spec.Workload.Manifests[0].Raw); !strings.Contains(got, `"resourceVersion":"7"`) {
+			t.Errorf("the hub shows %s", got)
+		}
 	})
-	if err != nil {
-		t.Error(err)
-	}
-	if got := string(w.maestro.Manifests(first)[0].Raw); !strings.Contains(got, `"startedAt":"2026-03-01T11:00:00Z"`) {
-		t.Errorf("agents get %s", got)
-	}
-	if got := string(w.mirror.Known(key).Spec.Workload.Manifests[0].Raw); !strings.Contains(got, `"resourceVersion":"7"`) {
-		t.Errorf("the hub shows %s", got)
-	}
 }
 
 // TestOnlyOneWrites: a process that may not write any more changes nothing.
