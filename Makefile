@@ -136,9 +136,10 @@ PUBLISHED = $(ENVTEST) -run '^TestAggregation|^TestReport|^TestNoReport|^TestGit
 test-published: ## All tests against an API server, with the CRDs that other products bring in place of Towline's.
 	$(ENVTEST) ./controllers -published-crds
 
-# Both versions that render the chart in its tests, and helm-unittest, built before the time of a test runs.
+# What tests run whose time is bounded, built before it runs: both versions that render the chart, helm-unittest, and the plugin.
 .PHONY: helms
 helms:
+	CGO_ENABLED=0 go build -trimpath -o /dev/null ./cmd/kubectl-towline
 	for version in helm3 helm4; do go tool -n -modfile=.ci/tools/$$version/go.mod helm > /dev/null || exit; done
 	go tool -n -modfile=.ci/tools/helm-unittest/go.mod helm-unittest > /dev/null
 
@@ -191,7 +192,7 @@ test-contract: ## What Towline writes, read by the code of Argo CD, of OCM, and 
 
 .PHONY: test-fleet
 test-fleet: ## The tests of the fleet program itself, on real fleets.
-	TOWLINE_FLEET_TEST=1 go -C e2e test $$(go -C e2e list ./... | grep -v '/e2e/suite')
+	TOWLINE_FLEET_TEST=1 go -C e2e test -timeout 30m $$(go -C e2e list ./... | grep -v '/e2e/suite')
 
 .PHONY: test-maestro
 test-maestro: ## A fleet whose works are in Maestro; Debian's packages postgresql and mosquitto are needed.
@@ -237,7 +238,7 @@ faults: ## Let something fail at each write of Towline in every flow, on a real 
 
 .PHONY: faults-brief
 faults-brief: ## A few points of each kind of fault, always the same: see e2e/faults/brief.go.
-	TOWLINE_FAULTS=1 go -C e2e test ./faults -run '^TestFaults$$' -count=1 -v
+	TOWLINE_FAULTS=1 go -C e2e test ./faults -run '^TestFaults$$' -count=1 -v -timeout 30m
 
 .PHONY: faults-planted
 faults-planted: ## Show that the faults find five planted bugs.

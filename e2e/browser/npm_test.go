@@ -7,7 +7,20 @@ import (
 	"testing"
 )
 
-// packages brings what package-lock.json names from npm, and reads files of it. Where there is no npm, the test is skipped, but not in CI.
+// modules is the folder of what packages has brought; empty before.
+var modules string
+
+// TestMain removes it.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if modules != "" {
+		_ = os.RemoveAll(modules)
+	}
+	os.Exit(code)
+}
+
+// packages brings what package-lock.json names from npm, once for all tests, and reads files of it. Where there is no npm, the test is
+// skipped, but not in CI.
 func packages(t *testing.T) (file func(path string) string) {
 	t.Helper()
 	if _, err := exec.LookPath("npm"); err != nil {
@@ -16,7 +29,25 @@ func packages(t *testing.T) (file func(path string) string) {
 		}
 		t.Skip("npm is missing, which brings axe-core and React: apt-get install --no-install-recommends npm")
 	}
-	dir := t.TempDir()
+	if modules == "" {
+		modules = bring(t)
+	}
+	return func(path string) string {
+		data, err := os.ReadFile(filepath.Join(modules, "node_modules", filepath.FromSlash(path)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+}
+
+// bring asks npm for the packages, and gives the folder in which they are.
+func bring(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "towline-browser-") // which is there for all tests
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range []string{"package.json", "package-lock.json"} {
 		data, err := os.ReadFile(name)
 		if err != nil {
@@ -27,16 +58,11 @@ func packages(t *testing.T) (file func(path string) string) {
 		}
 	}
 	// Two versions of React side by side are no peers of each other.
-	npm := exec.CommandContext(t.Context(), "npm", "ci", "--legacy-peer-deps", "--prefer-offline", "--ignore-scripts", "--no-audit", "--no-fund")
+	npm := exec.CommandContext(t.Context(), "npm", "ci", "--fetch-retries=5", "--legacy-peer-deps", "--prefer-offline",
+		"--ignore-scripts", "--no-audit", "--no-fund")
 	npm.Dir = dir
 	if out, err := npm.CombinedOutput(); err != nil {
 		t.Fatalf("npm ci: %v\n%s", err, out)
 	}
-	return func(path string) string {
-		data, err := os.ReadFile(filepath.Join(dir, "node_modules", filepath.FromSlash(path)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return string(data)
-	}
+	return dir
 }

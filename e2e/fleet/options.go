@@ -52,7 +52,7 @@ type Options struct {
 	ExtraArgs map[string][]string
 	// ExtraEnv is added to a process's environment, with the same keys.
 	ExtraEnv map[string][]string
-	// ReadyTimeout bounds the wait for any one process or object. Default: 2 minutes.
+	// ReadyTimeout bounds the wait for any one process or object. Default: 5 minutes.
 	ReadyTimeout time.Duration
 	// CacheDir holds the built programs. Default: $TOWLINE_CACHE, else towline in the user's cache folder.
 	CacheDir string
@@ -114,7 +114,7 @@ func (o *Options) complete() error {
 		o.HealthCheckPeriod = 10 * time.Second
 	}
 	if o.ReadyTimeout == 0 {
-		o.ReadyTimeout = 2 * time.Minute
+		o.ReadyTimeout = 5 * time.Minute // on a machine that much else keeps busy, too
 	}
 	if o.Progress == nil {
 		o.Progress = io.Discard

@@ -30,9 +30,9 @@ func needReal(t *testing.T) context.Context {
 // eventually tries until a kubectl command prints what is wanted.
 func eventually(ctx context.Context, t *testing.T, c *fleet.ControlPlane, want string, args ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Minute)
 	defer cancel()
-	for {
+	for ; ; <-time.After(200 * time.Millisecond) {
 		out, err := c.Kubectl(ctx, args...)
 		if err == nil && strings.TrimSpace(out) == want {
 			return
