@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/pflag"
@@ -92,6 +93,7 @@ func newConfig(m *mirror.Mirror, c *contact.Contact, log logr.Logger) (*generics
 	config.OpenAPIConfig = genericserver.DefaultOpenAPIConfig(definitions, namer)
 	config.OpenAPIV3Config = genericserver.DefaultOpenAPIV3Config(definitions, namer)
 	config.OpenAPIConfig.Info.Title, config.OpenAPIV3Config.Info.Title = name, name
+	config.ShutdownWatchTerminationGracePeriod = watchesEnd
 	config.AddReadyzChecks(healthz.NamedCheck("works", func(*http.Request) error {
 		err := ready(m, c)
 		if err != nil {
@@ -134,6 +136,10 @@ func install(config *genericserver.RecommendedConfig, scheme *runtime.Scheme, m 
 
 // name is that of the server.
 const name = "towline-maestro"
+
+// watchesEnd is how long watches may take to end with the process. Without it they hang until a minute is over, which is the library's
+// RequestTimeout: then nobody who watches hears of the process that leads next.
+const watchesEnd = 10 * time.Second
 
 // errNotFilled says that an empty list would be wrong: this process does not lead, or has just begun to.
 var errNotFilled = errors.New("the works have not been read from Maestro yet")

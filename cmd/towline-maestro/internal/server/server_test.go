@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -48,6 +49,7 @@ type world struct {
 	maestro *maestrotest.Maestro
 	config  *rest.Config
 	works   workclient.ManifestWorkInterface
+	stop    func() // returns when it has ended
 }
 
 // serve runs the API as it ships, but for who may do what: that takes a hub, and the end-to-end suite has one.
@@ -104,7 +106,7 @@ func (w *world) run(server *genericserver.GenericAPIServer, works *mirror.Mirror
 		works.Run(ctx)
 		done <- nil
 	}()
-	w.Cleanup(func() {
+	w.stop = sync.OnceFunc(func() {
 		cancel()
 		for range 2 {
 			if err := <-done; err != nil {
@@ -112,6 +114,7 @@ func (w *world) run(server *genericserver.GenericAPIServer, works *mirror.Mirror
 			}
 		}
 	})
+	w.Cleanup(w.stop)
 }
 
 func (w *world) eventually(what string, holds func() bool) {
@@ -356,6 +359,31 @@ func seen(event watch.Event) string {
 		return string(event.Type) + " " + work.Annotations[metav1.InitialEventsAnnotationKey]
 	}
 	return string(event.Type) + " " + work.Name
+}
+
+// TestWatchesEndWithTheServer: whoever watches then goes on with the process that leads next.
+func TestWatchesEndWithTheServer(t *testing.T) {
+	w := serve(t)
+	events, err := w.works.Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer events.Stop()
+	w.create("a", "x")
+	next(t, events)
+	began := time.Now()
+	w.stop()
+	if took := time.Since(began); took > 30*time.Second { // without an end of watches it takes a minute
+		t.Errorf("the server ended after %s", took)
+	}
+	w.eventually("the watch has ended", func() bool {
+		select {
+		case _, open := <-events.ResultChan():
+			return !open
+		default:
+			return false
+		}
+	})
 }
 
 // TestWatch: from a version, with the works that are there first, of those that are selected, and from a version that is too old.
