@@ -57,7 +57,8 @@ func workingWithHub(ctx context.Context) (clients []process) {
 	GinkgoHelper()
 	status, err := f.Status(ctx)
 	Expect(err).NotTo(HaveOccurred())
-	servers, agents := []string{"etcd", "kube-apiserver"}, []string{"registration-agent", "work-agent"}
+	servers := []string{"etcd", "kube-apiserver", "postgres", "mosquitto", "maestro"} // where works are kept, the hub's API is not spoken to
+	agents := []string{"registration-agent", "work-agent"}
 	for _, p := range status.Planes {
 		plane, hub := &f.Hub.ControlPlane, p.Name == f.Hub.Name()
 		if !hub {

@@ -87,7 +87,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	var err error
 	binary, err = towline.Build(ctx, f)
 	Expect(err).NotTo(HaveOccurred())
-	tow, err = towline.Run(ctx, f, binary, "towline")
+	tow, err = towline.Start(ctx, f, towline.Options{Binary: binary, Name: "towline", ReadyTimeout: soon})
 	Expect(err).NotTo(HaveOccurred())
 	if *profile == profileACM {
 		importClusters(ctx)
