@@ -127,6 +127,7 @@ func install(config *genericserver.RecommendedConfig, scheme *runtime.Scheme, m 
 	if err != nil {
 		return nil, err
 	}
+	server.ShutdownTimeout = watchesEnd
 	group := genericserver.NewDefaultAPIGroupInfo(workv1.GroupName, scheme, runtime.NewParameterCodec(scheme), serializer.NewCodecFactory(scheme))
 	group.VersionedResourcesStorageMap[version.Version] = map[string]rest.Storage{
 		"manifestworks": &works{TableConvertor: rest.NewDefaultTableConvertor(mirror.Resource), mirror: m},
@@ -137,8 +138,9 @@ func install(config *genericserver.RecommendedConfig, scheme *runtime.Scheme, m 
 // name is that of the server.
 const name = "towline-maestro"
 
-// watchesEnd is how long watches may take to end with the process. Without it they hang until a minute is over, which is the library's
-// RequestTimeout: then nobody who watches hears of the process that leads next.
+// watchesEnd is how long a server that stops waits for open watches to end, and then for their connections to be closed. Without it the
+// library tells watches nothing, and waits a minute for them, its RequestTimeout. So long, a client that watches sees no change, though
+// another process leads already.
 const watchesEnd = 10 * time.Second
 
 // errNotFilled says that an empty list would be wrong: this process does not lead, or has just begun to.
