@@ -10,7 +10,7 @@ import (
 
 func serveGit(t *testing.T) *Git {
 	t.Helper()
-	port, err := newPortAllocator(0, t.Name()).take("git")
+	port, err := allocator(t).take("git")
 	if err != nil {
 		t.Fatal(err)
 	}

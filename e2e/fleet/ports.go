@@ -12,7 +12,8 @@ import (
 // and started again must find its port free, and a connection of anybody's could sit on an ephemeral one.
 //
 // They come in blocks, whose first port is never given out: who listens there has the block for itself. Otherwise two
-// fleets that start at the same time could both find a port free, before the program of either listens on it.
+// fleets that start at the same time could both find a port free, before the program of either listens on it. A
+// fleet with a base port has no blocks.
 const (
 	firstPort  = 12000
 	lastPort   = 29999

@@ -1,7 +1,9 @@
 package fleet
 
 import (
+	"fmt"
 	"net"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -28,10 +30,10 @@ func TestPortsAreFreeAndDistinct(t *testing.T) {
 	}
 }
 
-// allocator looks for free ports where all others of the same test do.
+// allocator looks for free ports where all others of the same test do, and not those of another process.
 func allocator(t *testing.T) *portAllocator {
 	t.Helper()
-	ports := newPortAllocator(0, t.Name())
+	ports := newPortAllocator(0, fmt.Sprint(t.Name(), os.Getpid()))
 	t.Cleanup(ports.release)
 	return ports
 }

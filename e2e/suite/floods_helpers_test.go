@@ -149,7 +149,7 @@ func (x *flooding) withstand(ctx context.Context, within bounds, request func(co
 		sent, lasted, float64(sent)/lasted, asked, asked/lasted, there.Milliseconds(), quietThere.Milliseconds(),
 		back.Milliseconds(), quietBack.Milliseconds(), after.resident/(1<<20), before.resident/(1<<20)))
 	delay := floodDelay
-	if maestro != nil { // which sends one work after the other, whoever they are of
+	if maestro != nil { // which sends one work after the other, whoever they are of: a change has waited for 6.8 s on a busy machine
 		delay *= 3
 	}
 	Expect(there).To(BeNumerically("<", delay+4*quietThere), "a bystander's change to its cluster")

@@ -57,7 +57,7 @@ func workingWithHub(ctx context.Context) (clients []process) {
 	GinkgoHelper()
 	status, err := f.Status(ctx)
 	Expect(err).NotTo(HaveOccurred())
-	servers := []string{"etcd", "kube-apiserver", "postgres", "mosquitto", "maestro"} // where works are kept, the hub's API is not spoken to
+	servers := []string{"etcd", "kube-apiserver", "postgres", "mosquitto", "maestro"} // the last three are no clients of the hub's API
 	agents := []string{"registration-agent", "work-agent"}
 	for _, p := range status.Planes {
 		plane, hub := &f.Hub.ControlPlane, p.Name == f.Hub.Name()
