@@ -17,11 +17,7 @@ import (
 // TestArgoCDHealth: the component adds its settings to Argo CD's own, wherever that is installed, and takes none away. What they say is
 // tested with Argo CD's own engine (e2e/programs/argocd).
 func TestArgoCDHealth(t *testing.T) {
-	dir, err := os.MkdirTemp(".", "_argocd-health-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := renderFolder(t, ".")
 	for name, text := range map[string]string{
 		"argocd-cm.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: argocd-cm, namespace: gitops, labels: {app.kubernetes.io/part-of: argocd}}\n" +
 			"data: {url: https://argocd.example}\n",

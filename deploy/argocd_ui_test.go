@@ -35,11 +35,7 @@ spec:
 // TestArgoCDUIExtension: the component puts the extension where argocd-server looks for it, under a name that it takes
 // (server/server.go of Argo CD 3.5), and leaves the other volumes as they are.
 func TestArgoCDUIExtension(t *testing.T) {
-	dir, err := os.MkdirTemp(".", "_argocd-ui-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := renderFolder(t, ".")
 	for name, text := range map[string]string{
 		"server.yaml":        argocdServer,
 		"kustomization.yaml": "namespace: argocd\nresources: [server.yaml]\ncomponents: [../argocd-ui-extension]\n",

@@ -145,11 +145,7 @@ func TestInstallYAMLIsTheChart(t *testing.T) {
 // kustomize builds resources with components.
 func kustomize(t *testing.T, resources, components []string) []byte {
 	t.Helper()
-	dir, err := os.MkdirTemp(".", "_render-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := renderFolder(t, ".")
 	k := map[string]any{
 		"apiVersion": "kustomize.config.k8s.io/v1beta1", "kind": "Kustomization", "resources": resources,
 	}

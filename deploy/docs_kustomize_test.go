@@ -43,11 +43,7 @@ func TestDocumentedKustomizations(t *testing.T) {
 // buildDocumented builds a block as an overlay of the repository.
 func buildDocumented(t *testing.T, b block) {
 	t.Helper()
-	dir, err := os.MkdirTemp("overlays", "_render-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := renderFolder(t, "overlays")
 	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(b.Text), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -270,14 +270,22 @@ func render(t *testing.T, component string) []byte {
 	return renderOverlay(t, "argocd", component)
 }
 
-// renderOverlay is an overlay with a component more; empty for none.
-func renderOverlay(t *testing.T, overlay, component string) []byte {
+// renderFolder is a folder in one of the repository, until the test ends: a kustomization may read below itself, and its neighbours by
+// name only. Go's tools pass over a folder whose name begins with an underscore; one that is gone while they look ends them.
+func renderFolder(t *testing.T, in string) string {
 	t.Helper()
-	dir, err := os.MkdirTemp(".", "_render-") // a kustomization may read below itself, and its neighbours by name only
+	dir, err := os.MkdirTemp(in, "_render-")
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// renderOverlay is an overlay with a component more; empty for none.
+func renderOverlay(t *testing.T, overlay, component string) []byte {
+	t.Helper()
+	dir := renderFolder(t, ".")
 	text := "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [../overlays/" + overlay + "]\n"
 	if component != "" {
 		text += "components: [../components/" + component + "]\n"

@@ -22,11 +22,7 @@ func TestUI(t *testing.T) {
 	if strings.Contains(string(install), "towline-ui") {
 		t.Error("it is in install.yaml")
 	}
-	dir, err := os.MkdirTemp(".", "_ui-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	dir := renderFolder(t, ".")
 	text := "resources: [../overlays/argocd]\ncomponents: [../components/ui]\n"
 	if err := os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(text), 0o600); err != nil {
 		t.Fatal(err)
