@@ -53,7 +53,7 @@ func (a *portAllocator) take(purpose string) (int, error) {
 		return port, nil
 	}
 	var err error
-	for tried := 0; tried <= lastPort-firstPort; tried++ {
+	for range lastPort - firstPort + 1 {
 		if a.next > lastPort {
 			a.next = firstPort
 		}
@@ -65,7 +65,6 @@ func (a *portAllocator) take(purpose string) (int, error) {
 			}
 		} else if err = a.takeBlock(port); err != nil {
 			a.next += portsBlock - 1
-			tried += portsBlock - 1
 		}
 	}
 	return 0, fmt.Errorf("no free port for %s between %d and %d; the last one: %w", purpose, firstPort, lastPort, err)
