@@ -92,7 +92,7 @@ fleet-down: ## Stop them.
 test: ## Everything that must pass.
 	$(call step,verify)
 	go -C e2e run ./cmd/fleet build
-	@$(MAKE) --no-print-directory helms
+	@$(MAKE) --no-print-directory prebuild
 	go test -race -c -o /dev/null ./controllers # compiled once, for both halves
 	@$(MAKE) --no-print-directory -j3 $(IN_TURN) step-envtest-half step-envtest-rest step-beside
 	$(call step,test-simulation)
@@ -137,14 +137,14 @@ test-published: ## All tests against an API server, with the CRDs that other pro
 	$(ENVTEST) ./controllers -published-crds
 
 # What tests run whose time is bounded, built before it runs: both versions that render the chart, helm-unittest, and the plugin.
-.PHONY: helms
-helms:
+.PHONY: prebuild
+prebuild:
 	CGO_ENABLED=0 go build -trimpath -o /dev/null ./cmd/kubectl-towline
 	for version in helm3 helm4; do go tool -n -modfile=.ci/tools/$$version/go.mod helm > /dev/null || exit; done
 	go tool -n -modfile=.ci/tools/helm-unittest/go.mod helm-unittest > /dev/null
 
 .PHONY: test-unit
-test-unit: helms ## The tests that need no API server.
+test-unit: prebuild ## The tests that need no API server.
 	go test -race $$(go list ./... | grep -vE '/towline/(controllers|cmd/kubectl-towline|pkg/ui/hub|deploy/(attacks|commands))$$')
 	go -C cmd/towline-maestro test ./...
 	go -C cmd/towline-maestro test -race ./internal/mirror ./internal/contact
