@@ -8,6 +8,7 @@ import (
 	goflag "flag"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
@@ -89,14 +90,14 @@ func run(ctx context.Context, at maestro.Options, serving *server.Options, log l
 		return err
 	}
 	if !serving.LeaderElect {
-		return together(ctx, api.PrepareRun().RunWithContext, always(works.Run))
+		return whileLeading(ctx, api.PrepareRun().RunWithContext, always(works.Run))
 	}
 	election, err := leader.New(hub, serving.LeaderElectNamespace, works.Run)
 	if err != nil {
 		return err
 	}
 	works.MayWrite = election.MayWrite
-	return together(ctx, api.PrepareRun().RunWithContext, election.Run)
+	return whileLeading(ctx, api.PrepareRun().RunWithContext, election.Run)
 }
 
 // always is for what has no error to end with.
@@ -107,16 +108,26 @@ func always(run func(context.Context)) func(context.Context) error {
 	}
 }
 
-// together runs things until one of them ends, and then the others too.
-func together(ctx context.Context, runs ...func(context.Context) error) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+// letGo is how long a process that is to end keeps its Lease at most: a write that is under way has its time, and the kubelet kills the
+// process after 45 seconds.
+const letGo = 40 * time.Second
+
+// whileLeading runs a server for as long as this process leads. Where it is to end, the server ends first, with its watches and the writes
+// that are under way, and then the Lease is given up.
+func whileLeading(ctx context.Context, serve, lead func(context.Context) error) error {
+	serving, stop := context.WithCancel(ctx)
+	defer stop()
+	leading, giveUp := context.WithCancel(context.WithoutCancel(ctx))
+	defer giveUp()
+	defer context.AfterFunc(serving, func() { time.AfterFunc(letGo, giveUp) })()
 	var group errgroup.Group
-	for _, run := range runs {
-		group.Go(func() error {
-			defer cancel()
-			return run(ctx)
-		})
-	}
+	group.Go(func() error {
+		defer giveUp()
+		return serve(serving)
+	})
+	group.Go(func() error {
+		defer stop()
+		return lead(leading)
+	})
 	return group.Wait()
 }

@@ -44,7 +44,8 @@ func elect(m *ctrl.Options, o *options) {
 //   - A leader that is to end cancels the renewal that is on its way, which may still arrive while the Lease is given up. That would
 //     meet a conflict, and the next leader would wait until the Lease runs out. So whatever was sent comes to its end.
 //   - A process that was frozen past its Lease gives up the Lease that another has by then. It does not here.
-//   - A leader that reads that another has the Lease tries for ten seconds to renew it, and works on meanwhile. It ends at once here.
+//   - A leader that reads that another has the Lease tries for ten seconds to renew it, and works on meanwhile. It ends at once here, also
+//     where the other has given the Lease up already.
 type lock struct {
 	resourcelock.Interface
 
@@ -72,7 +73,7 @@ func (l *lock) Get(ctx context.Context) (record *resourcelock.LeaderElectionReco
 	if err != nil {
 		return nil, nil, err
 	}
-	if l.isHeld() && record.HolderIdentity != "" && record.HolderIdentity != l.Identity() {
+	if l.isHeld() && record.HolderIdentity != l.Identity() {
 		l.tenure.end()
 		l.lost(errNotLeading)
 	}

@@ -83,6 +83,14 @@ func TestAnotherHasTheLease(t *testing.T) {
 	if one.tenure.isOver() || len(lost) != 1 {
 		t.Errorf("lost by %v, and the one, which leads again, may write: %t", lost, !one.tenure.isOver())
 	}
+	take(other.reread(t)) // while the one was frozen once more
+	if err := other.Update(t.Context(), resourcelock.LeaderElectionRecord{}); err != nil {
+		t.Fatal(err)
+	}
+	one.reread(t)
+	if !one.tenure.isOver() || len(lost) != 2 {
+		t.Errorf("lost by %v, and the one, which another has followed, may write: %t", lost, !one.tenure.isOver())
+	}
 }
 
 // reread is a lock that knows how the Lease is.

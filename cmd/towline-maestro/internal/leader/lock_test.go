@@ -19,6 +19,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/ptr"
 )
 
@@ -65,6 +66,53 @@ func TestAnotherHasTheLease(t *testing.T) {
 	reread(t, one)
 	if err := one.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: "one"}); err != nil || hub.holder() != "one" {
 		t.Errorf("the one cannot lead again: %v", err)
+	}
+}
+
+// TestTheElectionEndsOnceAnotherHasTheLease, or has had it: what this process knows may be old by then.
+func TestTheElectionEndsOnceAnotherHasTheLease(t *testing.T) {
+	for title, after := range map[string]string{"another leads": "other", "another has led, and given the Lease up": ""} {
+		t.Run(title, func(t *testing.T) {
+			hub := &leases{}
+			server := httptest.NewServer(hub)
+			t.Cleanup(server.Close)
+			config := &rest.Config{Host: server.URL, ContentConfig: rest.ContentConfig{ContentType: runtime.ContentTypeJSON}}
+			led, ended := make(chan struct{}), make(chan struct{})
+			e, err := New(kubernetes.NewForConfigOrDie(config), "argocd", func(ctx context.Context) {
+				close(led)
+				<-ctx.Done()
+				close(ended)
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ran := make(chan error, 1)
+			go func() { ran <- e.Run(t.Context()) }()
+			<-led
+			other := lockOf(t, hub, "other")
+			for _, holder := range []string{"other", after} { // while this process is frozen
+				err := retry.RetryOnConflict(retry.DefaultRetry, func() error { // the process may renew it in between
+					reread(t, other)
+					other.held = true
+					return other.Update(t.Context(), resourcelock.LeaderElectionRecord{HolderIdentity: holder})
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			select {
+			case err := <-ran:
+				if !errors.Is(err, ErrLost) || hub.holder() != after {
+					t.Errorf("%v, and %q has the Lease", err, hub.holder())
+				}
+			case <-time.After(renewDeadline / 2):
+				t.Fatal("it goes on")
+			}
+			<-ended
+			if e.MayWrite() == nil {
+				t.Error("it may write")
+			}
+		})
 	}
 }
 

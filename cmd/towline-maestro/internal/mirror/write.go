@@ -31,6 +31,9 @@ const sameSecond = time.Second
 func (m *Mirror) Create(ctx context.Context, w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	name := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
 	defer m.lock(name)()
+	if err := m.MayWrite(); err != nil {
+		return nil, notLeading(err)
+	}
 	if m.store.get(name) != nil {
 		return nil, apierrors.NewAlreadyExists(Resource, w.Name)
 	}
@@ -63,6 +66,9 @@ func (m *Mirror) Create(ctx context.Context, w *workv1.ManifestWork) (*workv1.Ma
 func (m *Mirror) Update(ctx context.Context, was, w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	name := types.NamespacedName{Namespace: w.Namespace, Name: w.Name}
 	defer m.lock(name)()
+	if err := m.MayWrite(); err != nil {
+		return nil, notLeading(err)
+	}
 	known := m.store.get(name)
 	if err := meets(known, was, name); err != nil {
 		return nil, err
@@ -104,6 +110,9 @@ func (m *Mirror) Update(ctx context.Context, was, w *workv1.ManifestWork) (*work
 func (m *Mirror) Delete(ctx context.Context, was *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	name := types.NamespacedName{Namespace: was.Namespace, Name: was.Name}
 	defer m.lock(name)()
+	if err := m.MayWrite(); err != nil {
+		return nil, notLeading(err)
+	}
 	if known := m.store.get(name); known != nil && known.Work.UID == was.UID && !known.Work.DeletionTimestamp.IsZero() {
 		return known.Work, nil
 	}
@@ -147,6 +156,9 @@ func (m *Mirror) delete(ctx context.Context, b *bundle.Bundle) error {
 	}
 	return refused(err, b.Name())
 }
+
+// notLeading is the answer to a write that another process may carry out.
+func notLeading(err error) error { return apierrors.NewServiceUnavailable(err.Error() + ": try again") }
 
 // untranslated is the answer to a write of which agents cannot get what it asks for.
 func untranslated(err error, name types.NamespacedName) error {

@@ -107,9 +107,8 @@ func newConfig(m *mirror.Mirror, c *contact.Contact, log logr.Logger) (*generics
 // ready says what the process lacks to serve works, with what Maestro said last. Who may read /readyz/works sees it, and the log.
 func ready(m *mirror.Mirror, c *contact.Contact) error {
 	var err error
-	switch {
-	case !m.Filled():
-		err = errNotFilled
+	switch err = leads(m); {
+	case err != nil:
 	case c.Refused() != nil:
 		err = errNotTold
 	default:
@@ -119,6 +118,14 @@ func ready(m *mirror.Mirror, c *contact.Contact) error {
 		return fmt.Errorf("%w; the last error: %w", err, last)
 	}
 	return err
+}
+
+// leads is an error for a process that has not read the works, or does not lead any more.
+func leads(m *mirror.Mirror) error {
+	if !m.Filled() {
+		return errNotFilled
+	}
+	return m.MayWrite()
 }
 
 // install makes the server, and has it serve works.

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -50,6 +51,9 @@ type world struct {
 	config  *rest.Config
 	works   workclient.ManifestWorkInterface
 	stop    func() // returns when it has ended
+
+	// lost is why the process may not write; nil where it may.
+	lost atomic.Pointer[string]
 }
 
 // serve runs the API as it ships, but for who may do what: that takes a hub, and the end-to-end suite has one.
@@ -89,6 +93,12 @@ func start(t *testing.T, m *maestrotest.Maestro) *world {
 		t.Fatal(err)
 	}
 	w := &world{T: t, maestro: m, config: rest.CopyConfig(config.LoopbackClientConfig)}
+	works.MayWrite = func() error {
+		if why := w.lost.Load(); why != nil {
+			return errors.New(*why)
+		}
+		return nil
+	}
 	w.run(server, works)
 	client, err := workclient.NewForConfig(w.config)
 	if err != nil {
@@ -489,6 +499,24 @@ func (w *world) says(parts ...string) {
 	})
 	if status, body := w.get("/readyz?verbose", "*/*"); status == http.StatusOK || strings.Contains(string(body), parts[len(parts)-1]) {
 		w.Errorf("%d, %s", status, body)
+	}
+}
+
+// TestAProcessThatIsFollowed by another one is not ready, and answers no reads: what it has may be old.
+func TestAProcessThatIsFollowed(t *testing.T) {
+	w := serve(t)
+	w.create("a", "x")
+	lost := "another process leads"
+	w.lost.Store(&lost)
+	w.says(lost)
+	if _, err := w.works.List(t.Context(), metav1.ListOptions{}); !apierrors.IsServiceUnavailable(err) {
+		t.Errorf("list: %v", err)
+	}
+	if _, err := w.works.Get(t.Context(), "a", metav1.GetOptions{ResourceVersion: "0"}); !apierrors.IsServiceUnavailable(err) {
+		t.Errorf("get: %v", err)
+	}
+	if _, err := w.works.Watch(t.Context(), metav1.ListOptions{}); !apierrors.IsServiceUnavailable(err) {
+		t.Errorf("watch: %v", err)
 	}
 }
 

@@ -60,10 +60,11 @@ func (s *works) NamespaceScoped() bool { return true }
 // GetSingularName implements rest.SingularNameProvider.
 func (s *works) GetSingularName() string { return "manifestwork" }
 
-// ready is an error until all works have been read once: an empty list would say that there are none.
+// ready is an error until all works have been read once: an empty list would say that there are none. So it is for a process that another
+// one has followed, or may have: what it has may be old.
 func (s *works) ready() error {
-	if !s.mirror.Filled() {
-		return apierrors.NewServiceUnavailable(errNotFilled.Error())
+	if err := leads(s.mirror); err != nil {
+		return apierrors.NewServiceUnavailable(err.Error())
 	}
 	return nil
 }
