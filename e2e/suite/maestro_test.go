@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -139,6 +140,35 @@ var _ = Describe("Works in Maestro", Serial, inMaestro, func() {
 		patchHub(ctx, name, annotationPatch("note", "by the second"))
 		arrives(ctx, on, name, "by the second")
 		Expect(uids(ctx, on, name)).To(Equal(before))
+	}, NodeTimeout(5*soon))
+
+	It("are served by the next process when the one that leads is frozen, and not by that one once it goes on", func(ctx SpecContext) {
+		const name, on = "maestro-frozen", "cluster1"
+		standalone(ctx, name, on)
+		expectAtRest(ctx, name)
+		before := uids(ctx, on, name)
+		second, err := maestro.StandBy(ctx, "towline-maestro-next")
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func(ctx SpecContext) {
+			second.Stop()
+			_ = maestro.Kill() // which has ended, but for a failure
+			Expect(maestro.Restart(ctx)).To(Succeed())
+			Expect(maestro.Serve(ctx)).To(Succeed())
+		})
+		Expect(syscall.Kill(maestro.PID(), syscall.SIGSTOP)).To(Succeed())
+		began := time.Now()
+		Eventually(ctx, second.Ready).Should(Succeed())
+		AddReportEntry(fmt.Sprintf("the second was ready after %.1f s", time.Since(began).Seconds()))
+		Expect(second.Serve(ctx)).To(Succeed())
+		patchHub(ctx, name, annotationPatch("note", "by the next"))
+		arrives(ctx, on, name, "by the next")
+		Expect(uids(ctx, on, name)).To(Equal(before))
+		Expect(syscall.Kill(maestro.PID(), syscall.SIGCONT)).To(Succeed())
+		began = time.Now()
+		Consistently(ctx, maestro.Ready).WithTimeout(3 * time.Second).ShouldNot(Succeed())
+		Eventually(ctx, maestro.Exited()).Should(BeClosed())
+		AddReportEntry(fmt.Sprintf("the first ended %.1f s after it went on", time.Since(began).Seconds()))
+		Expect(second.Ready(ctx)).To(Succeed())
 	}, NodeTimeout(5*soon))
 
 	It("are delivered by a second replica of Towline when the first is killed", func(ctx SpecContext) {
