@@ -219,6 +219,9 @@ func TestOverlays(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, overlay := range overlays {
+		if strings.HasPrefix(overlay.Name(), "_") {
+			continue // a test that was killed has left it
+		}
 		if found := names(t, renderOverlay(t, overlay.Name(), ""), "Deployment"); !slices.Equal(found, []string{"towline-controller"}) {
 			t.Errorf("%s: Deployments %v", overlay.Name(), found)
 		}

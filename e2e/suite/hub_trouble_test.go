@@ -27,6 +27,7 @@ var _ = Describe("A hub in trouble", Serial, long, func() {
 		app := standalone(ctx, "no-room", "cluster1")
 		expectAtRest(ctx, app.Name)
 		start := stopWorkingWithHub(ctx)
+		DeferCleanup(outOfSpace, "DEACTIVATE")
 		outOfSpace(ctx, "ACTIVATE")
 		refused := hub.Create(ctx, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: "no-room"}})
 		Expect(refused).To(MatchError(ContainSubstring("database space exceeded")))
