@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/e2e/towline"
+	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
 // maestro serves the works where they are in Maestro; nil elsewhere.
@@ -121,7 +122,7 @@ var _ = Describe("Works in Maestro", Serial, inMaestro, func() {
 
 	It("are written by the process that leads, and by the next when that one ends", func(ctx SpecContext) {
 		const name, on = "maestro-leader", "cluster1"
-		standalone(ctx, name, on)
+		app := standalone(ctx, name, on)
 		expectAtRest(ctx, name)
 		before := uids(ctx, on, name)
 		second, err := maestro.StandBy(ctx, "towline-maestro-second")
@@ -137,14 +138,13 @@ var _ = Describe("Works in Maestro", Serial, inMaestro, func() {
 		Eventually(ctx, second.Ready).Should(Succeed())
 		AddReportEntry(fmt.Sprintf("the second was ready after %.1f s", time.Since(began).Seconds()))
 		Expect(second.Serve(ctx)).To(Succeed())
-		patchHub(ctx, name, annotationPatch("note", "by the second"))
-		arrives(ctx, on, name, "by the second")
+		expectBothWays(ctx, app, on)
 		Expect(uids(ctx, on, name)).To(Equal(before))
 	}, NodeTimeout(5*soon))
 
 	It("are served by the next process when the one that leads is frozen, and not by that one once it goes on", func(ctx SpecContext) {
 		const name, on = "maestro-frozen", "cluster1"
-		standalone(ctx, name, on)
+		app := standalone(ctx, name, on)
 		expectAtRest(ctx, name)
 		before := uids(ctx, on, name)
 		second, err := maestro.StandBy(ctx, "towline-maestro-next")
@@ -160,8 +160,7 @@ var _ = Describe("Works in Maestro", Serial, inMaestro, func() {
 		Eventually(ctx, second.Ready).Should(Succeed())
 		AddReportEntry(fmt.Sprintf("the second was ready after %.1f s", time.Since(began).Seconds()))
 		Expect(second.Serve(ctx)).To(Succeed())
-		patchHub(ctx, name, annotationPatch("note", "by the next"))
-		arrives(ctx, on, name, "by the next")
+		expectBothWays(ctx, app, on)
 		Expect(uids(ctx, on, name)).To(Equal(before))
 		Expect(syscall.Kill(maestro.PID(), syscall.SIGCONT)).To(Succeed())
 		began = time.Now()
@@ -229,6 +228,13 @@ func withoutDatabase(ctx context.Context, do func()) {
 	do()
 	Expect(f.Hub.StartProcess(ctx, "postgres")).To(Succeed())
 	Expect(f.Hub.StartProcess(ctx, "maestro")).To(Succeed())
+}
+
+// expectBothWays expects that a change reaches the cluster, and the answer to a refresh the hub, and says how long they took.
+func expectBothWays(ctx context.Context, app *argocd.Application, on string) {
+	GinkgoHelper()
+	there, back := goesOn(ctx, app, on, 1)
+	AddReportEntry(fmt.Sprintf("a change took %.1f s to the cluster, and a refresh was answered after %.1f s", there.Seconds(), back.Seconds()))
 }
 
 // copied copies a folder with its owners and modes into another one: a database is particular about them.

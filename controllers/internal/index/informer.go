@@ -12,6 +12,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/controllers/internal/sieve"
+	"github.com/towline-io/towline/controllers/internal/unserved"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
@@ -26,13 +27,14 @@ var within = []string{ByCluster}
 // such an index cannot be combined with client.InNamespace. Together with coarse indexes this took the memory of 10,000
 // Applications from 212 to 149 MiB (docs/scale.md).
 //
-// Objects that clusters write are made small page by page, where the API server does not stream them.
+// Objects that clusters write are made small page by page, where the API server does not stream them. Works may be served by another
+// server than kube-apiserver, and are awaited while that is away.
 func NewInformer(lw cache.ListerWatcher, obj runtime.Object, resync time.Duration, by cache.Indexers) cache.SharedIndexInformer {
 	switch obj.(type) {
 	case *argocd.Application:
 		return lean{cache.NewSharedIndexInformer(lw, obj, resync, by)}
 	case *workv1.ManifestWork:
-		return lean{newSifted(lw, obj, resync, by)}
+		return lean{newSifted(unserved.Awaited(lw), obj, resync, by)}
 	case *clusterv1.ManagedCluster:
 		return newSifted(lw, obj, resync, by)
 	}

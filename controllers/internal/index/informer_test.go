@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -45,6 +47,38 @@ func TestNewInformer(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestWorksAreAwaited: an informer of works asks every second while nobody serves them.
+func TestWorksAreAwaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const away = time.Minute
+		began, asked := time.Now(), 0
+		informer := NewInformer(&cache.ListWatch{
+			ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+				if asked++; time.Since(began) < away {
+					return nil, apierrors.NewServiceUnavailable("nobody leads")
+				}
+				return &workv1.ManifestWorkList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}, nil
+			},
+			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+				if o.SendInitialEvents != nil {
+					return nil, apierrors.NewInvalid(schema.GroupKind{}, "", nil)
+				}
+				w := watch.NewFake()
+				context.AfterFunc(ctx, w.Stop)
+				return w, nil
+			},
+		}, &workv1.ManifestWork{}, 0, cache.Indexers{})
+		ctx, stop := context.WithTimeout(t.Context(), 2*away)
+		var running sync.WaitGroup
+		running.Go(func() { informer.RunWithContext(ctx) })
+		if !cache.WaitForCacheSync(ctx.Done(), informer.HasSynced) || time.Since(began) > away+2*time.Second || asked < int(away.Seconds()) {
+			t.Errorf("filled after %s, by %d requests", time.Since(began), asked)
+		}
+		stop()
+		running.Wait()
+	})
 }
 
 // older is an API server that does not stream lists (before Kubernetes 1.34), with works that clusters have filled.
