@@ -86,6 +86,7 @@ var phases = []phase{
 	{name: "setup", run: (*Bench).setup},
 	{name: "limit", run: (*Bench).limit},
 	{name: "rollout", run: (*Bench).rollout, restarts: true},
+	{name: "half", run: (*Bench).half},
 	{name: "backlog", run: (*Bench).backlog, restarts: true},
 	{name: "convergence", run: (*Bench).convergence},
 	{name: "freshness", run: (*Bench).freshness},

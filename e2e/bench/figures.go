@@ -30,6 +30,12 @@ var figuresOfRun = []Figure{
 	{"rollout.share", "… as a share of the bare client's creates", "", 2},
 	{"rollout.share_of_both", "… as a share of its creating both", "", 2},
 	{"rollout.cpu", "… CPU of Towline for each", "ms", 2},
+	{"half.status.p50", "one change, with half of the Applications: until the hub's status shows it, p50", "ms", 0},
+	{"half.status.p99", "… p99", "ms", 0},
+	{"half.status.max", "… max", "ms", 0},
+	{"half.report.p50", "… until the report shows it, p50", "ms", 0},
+	{"half.report.p99", "… p99", "ms", 0},
+	{"half.report.max", "… max", "ms", 0},
 	{"backlog.rate", "Applications that were there, propagated", "1/s", 0},
 	{"backlog.share", "… as a share of the bare client's creates", "", 2},
 	{"backlog.cpu", "… CPU of Towline for each, its start included", "ms", 2},
@@ -104,6 +110,7 @@ func figuresOfProcesses() []Figure {
 	var out []Figure
 	for _, f := range []Figure{
 		{"change.cpu.", "one change: CPU of ", "ms", 1},
+		{"half.memory.", "memory (RSS) with half of the Applications: ", "MiB", 0},
 		{"converged.memory.", "memory (RSS) when all have converged: ", "MiB", 0},
 		{"idle.memory.", "memory (RSS) after the idle time: ", "MiB", 0},
 	} {

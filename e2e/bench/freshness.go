@@ -19,12 +19,12 @@ func (b *Bench) next(app int, at time.Time) int {
 	return b.number
 }
 
-// any is an Application that is reported, and that its set's report has room for.
-func (b *Bench) any() int {
+// anyOf is one of the first Applications of the rollout that is reported, and that its set's report has room for.
+func (b *Bench) anyOf(first int) int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for {
-		if app := rand.IntN(b.reporting() * b.Sets); !b.omitted[app] {
+		if app := b.turn(rand.IntN(first)); app < b.reporting()*b.Sets && !b.omitted[app] {
 			return app
 		}
 	}
@@ -32,31 +32,55 @@ func (b *Bench) any() int {
 
 // freshness makes changes one at a time, and measures how long each takes to be seen, and what it costs.
 func (b *Bench) freshness(ctx context.Context) error {
+	d, err := b.oneByOne(ctx, "freshness", b.applications())
+	if err == nil {
+		b.cost(d)
+	}
+	return err
+}
+
+// half measures the same while half of the Applications are there, with the memory that this takes. It is left out where agents wait:
+// nothing has been reported by then.
+func (b *Bench) half(ctx context.Context) error {
+	if !b.AtOnce {
+		return nil
+	}
+	b.status.take()
+	b.reports.take()
+	d, err := b.oneByOne(ctx, "half", b.applications()/2)
+	if err == nil {
+		b.result.processes("half.memory.", d.memory)
+	}
+	return err
+}
+
+// oneByOne makes changes of the first Applications of the rollout, one at a time. It notes how long each takes to be seen, and returns
+// what all of them cost.
+func (b *Bench) oneByOne(ctx context.Context, name string, first int) (*snapshot, error) {
 	before, err := b.snapshot(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for range b.Changes {
-		app := b.any()
+		app := b.anyOf(first)
 		number := b.next(app, time.Now())
 		if err := b.write(ctx, app, number, (*there).changes); err != nil {
-			return err
+			return nil, err
 		}
 		if err := errors.Join(b.status.wait(ctx), b.reports.wait(ctx)); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := b.settle(ctx); err != nil {
-		return err
+		return nil, err
 	}
 	after, err := b.snapshot(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	b.result.delays("freshness.status", b.status.take())
-	b.result.delays("freshness.report", b.reports.take())
-	b.cost(after.since(before))
-	return nil
+	b.result.delays(name+".status", b.status.take())
+	b.result.delays(name+".report", b.reports.take())
+	return after.since(before), nil
 }
 
 // cost notes what one change takes. The agents' own writes are not Towline's.
@@ -93,7 +117,7 @@ func (b *Bench) sync(ctx context.Context) error {
 		return err
 	}
 	for range b.Changes {
-		app := b.any()
+		app := b.anyOf(b.applications())
 		for _, step := range []func(*there){(*there).starts, (*there).finishes} {
 			if err := b.write(ctx, app, b.next(app, time.Now()), step); err != nil {
 				return err
