@@ -32,11 +32,13 @@ func (b *Bench) anyOf(first int) int {
 
 // freshness makes changes one at a time, and measures how long each takes to be seen, and what it costs.
 func (b *Bench) freshness(ctx context.Context) error {
-	d, err := b.oneByOne(ctx, "freshness", b.applications())
-	if err == nil {
-		b.cost(d)
+	d, err := b.oneByOne(ctx, b.applications(), (*there).changes)
+	if err != nil {
+		return err
 	}
-	return err
+	b.delays("freshness")
+	b.cost(d)
+	return nil
 }
 
 // half measures the same while half of the Applications are there, with the memory that this takes. It is left out where agents wait:
@@ -47,28 +49,31 @@ func (b *Bench) half(ctx context.Context) error {
 	}
 	b.status.take()
 	b.reports.take()
-	d, err := b.oneByOne(ctx, "half", b.applications()/2)
-	if err == nil {
-		b.result.processes("half.memory.", d.memory)
+	d, err := b.oneByOne(ctx, b.applications()/2, (*there).changes)
+	if err != nil {
+		return err
 	}
-	return err
+	b.delays("half")
+	b.result.processes("half.memory.", d.memory)
+	return nil
 }
 
-// oneByOne makes changes of the first Applications of the rollout, one at a time. It notes how long each takes to be seen, and returns
-// what all of them cost.
-func (b *Bench) oneByOne(ctx context.Context, name string, first int) (*snapshot, error) {
+// oneByOne lets so many of the first Applications of the rollout as there are to be changes take these steps, one at a time, each of which
+// is waited for until it is seen. It returns what all of them cost.
+func (b *Bench) oneByOne(ctx context.Context, first int, steps ...func(*there)) (*snapshot, error) {
 	before, err := b.snapshot(ctx)
 	if err != nil {
 		return nil, err
 	}
 	for range b.Changes {
 		app := b.anyOf(first)
-		number := b.next(app, time.Now())
-		if err := b.write(ctx, app, number, (*there).changes); err != nil {
-			return nil, err
-		}
-		if err := errors.Join(b.status.wait(ctx), b.reports.wait(ctx)); err != nil {
-			return nil, err
+		for _, step := range steps {
+			if err := b.write(ctx, app, b.next(app, time.Now()), step); err != nil {
+				return nil, err
+			}
+			if err := errors.Join(b.status.wait(ctx), b.reports.wait(ctx)); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if err := b.settle(ctx); err != nil {
@@ -78,9 +83,13 @@ func (b *Bench) oneByOne(ctx context.Context, name string, first int) (*snapshot
 	if err != nil {
 		return nil, err
 	}
+	return after.since(before), nil
+}
+
+// delays notes how long the changes took that have been seen since the last time.
+func (b *Bench) delays(name string) {
 	b.result.delays(name+".status", b.status.take())
 	b.result.delays(name+".report", b.reports.take())
-	return after.since(before), nil
 }
 
 // cost notes what one change takes. The agents' own writes are not Towline's.
@@ -112,31 +121,13 @@ func (b *Bench) cost(d *snapshot) {
 // compared after, which others wait for.
 func (b *Bench) sync(ctx context.Context) error {
 	reported := b.reported.Load()
-	before, err := b.snapshot(ctx)
-	if err != nil {
-		return err
-	}
-	for range b.Changes {
-		app := b.anyOf(b.applications())
-		for _, step := range []func(*there){(*there).starts, (*there).finishes} {
-			if err := b.write(ctx, app, b.next(app, time.Now()), step); err != nil {
-				return err
-			}
-			if err := errors.Join(b.status.wait(ctx), b.reports.wait(ctx)); err != nil {
-				return err
-			}
-		}
-	}
-	if err := b.settle(ctx); err != nil {
-		return err
-	}
-	after, err := b.snapshot(ctx)
+	d, err := b.oneByOne(ctx, b.applications(), (*there).starts, (*there).finishes)
 	if err != nil {
 		return err
 	}
 	b.status.take()
 	b.reports.take()
-	d, n := after.since(before), float64(b.Changes)
+	n := float64(b.Changes)
 	b.result.set("sync.application_writes", d.requests.of("applications", writing...)/n)
 	conflicts := d.requests.of("manifestworks", conflict)
 	b.result.set("sync.work_writes", (d.requests.of("manifestworks", writing...)-conflicts)/n)
@@ -174,8 +165,7 @@ func (b *Bench) storm(ctx context.Context) error {
 	b.result.set("storm.application_writes", d.requests.of("applications", writing...)/float64(made))
 	b.result.set("storm.report_bytes", d.written.of("multiclusterapplicationsetreports")/d.seconds()/(1<<20))
 	b.result.set("storm.report_bytes_per_set", d.written.of("multiclusterapplicationsetreports")/d.seconds()/(1<<20)/float64(b.Sets))
-	b.result.delays("storm.status", b.status.take())
-	b.result.delays("storm.report", b.reports.take())
+	b.delays("storm")
 	return b.settle(ctx)
 }
 
