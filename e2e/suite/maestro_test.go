@@ -17,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/e2e/towline"
-	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
 // maestro serves the works where they are in Maestro; nil elsewhere.
@@ -120,34 +119,14 @@ var _ = Describe("Works in Maestro", Serial, inMaestro, func() {
 		Expect(read(cluster[on], named(gone.Name))(ctx)).To(BeNil())
 	}, NodeTimeout(5*soon))
 
-	It("are written by the process that leads, and by the next when that one ends", func(ctx SpecContext) {
-		const name, on = "maestro-leader", "cluster1"
+	// followed lets the process that serves the works come to an end in some way, and a second one take over.
+	followed := func(ctx context.Context, name string, end func() error) (second *towline.Maestro) {
+		GinkgoHelper()
+		const on = "cluster1"
 		app := standalone(ctx, name, on)
 		expectAtRest(ctx, name)
 		before := uids(ctx, on, name)
-		second, err := maestro.StandBy(ctx, "towline-maestro-second")
-		Expect(err).NotTo(HaveOccurred())
-		DeferCleanup(func(ctx SpecContext) {
-			second.Stop()
-			Expect(maestro.Restart(ctx)).To(Succeed())
-			Expect(maestro.Serve(ctx)).To(Succeed())
-		})
-		Expect(second.Ready(ctx)).NotTo(Succeed(), "two would write")
-		Expect(maestro.Kill()).To(Succeed())
-		began := time.Now()
-		Eventually(ctx, second.Ready).Should(Succeed())
-		AddReportEntry(fmt.Sprintf("the second was ready after %.1f s", time.Since(began).Seconds()))
-		Expect(second.Serve(ctx)).To(Succeed())
-		expectBothWays(ctx, app, on)
-		Expect(uids(ctx, on, name)).To(Equal(before))
-	}, NodeTimeout(5*soon))
-
-	It("are served by the next process when the one that leads is frozen, and not by that one once it goes on", func(ctx SpecContext) {
-		const name, on = "maestro-frozen", "cluster1"
-		app := standalone(ctx, name, on)
-		expectAtRest(ctx, name)
-		before := uids(ctx, on, name)
-		second, err := maestro.StandBy(ctx, "towline-maestro-next")
+		second, err := maestro.StandBy(ctx, "towline-maestro-"+name)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) {
 			second.Stop()
@@ -155,15 +134,26 @@ var _ = Describe("Works in Maestro", Serial, inMaestro, func() {
 			Expect(maestro.Restart(ctx)).To(Succeed())
 			Expect(maestro.Serve(ctx)).To(Succeed())
 		})
-		Expect(syscall.Kill(maestro.PID(), syscall.SIGSTOP)).To(Succeed())
+		Expect(second.Ready(ctx)).NotTo(Succeed(), "two would write")
+		Expect(end()).To(Succeed())
 		began := time.Now()
 		Eventually(ctx, second.Ready).Should(Succeed())
 		AddReportEntry(fmt.Sprintf("the second was ready after %.1f s", time.Since(began).Seconds()))
 		Expect(second.Serve(ctx)).To(Succeed())
-		expectBothWays(ctx, app, on)
+		there, back := goesOn(ctx, app, on, 1)
+		AddReportEntry(fmt.Sprintf("a change took %.1f s to the cluster, and a refresh was answered after %.1f s", there.Seconds(), back.Seconds()))
 		Expect(uids(ctx, on, name)).To(Equal(before))
+		return second
+	}
+
+	It("are written by the process that leads, and by the next when that one ends", func(ctx SpecContext) {
+		followed(ctx, "maestro-leader", maestro.Kill)
+	}, NodeTimeout(5*soon))
+
+	It("are served by the next process when the one that leads is frozen, and not by that one once it goes on", func(ctx SpecContext) {
+		second := followed(ctx, "maestro-frozen", func() error { return syscall.Kill(maestro.PID(), syscall.SIGSTOP) })
 		Expect(syscall.Kill(maestro.PID(), syscall.SIGCONT)).To(Succeed())
-		began = time.Now()
+		began := time.Now()
 		Consistently(ctx, maestro.Ready).WithTimeout(3 * time.Second).ShouldNot(Succeed())
 		Eventually(ctx, maestro.Exited()).Should(BeClosed())
 		AddReportEntry(fmt.Sprintf("the first ended %.1f s after it went on", time.Since(began).Seconds()))
@@ -228,13 +218,6 @@ func withoutDatabase(ctx context.Context, do func()) {
 	do()
 	Expect(f.Hub.StartProcess(ctx, "postgres")).To(Succeed())
 	Expect(f.Hub.StartProcess(ctx, "maestro")).To(Succeed())
-}
-
-// expectBothWays expects that a change reaches the cluster, and the answer to a refresh the hub, and says how long they took.
-func expectBothWays(ctx context.Context, app *argocd.Application, on string) {
-	GinkgoHelper()
-	there, back := goesOn(ctx, app, on, 1)
-	AddReportEntry(fmt.Sprintf("a change took %.1f s to the cluster, and a refresh was answered after %.1f s", there.Seconds(), back.Seconds()))
 }
 
 // copied copies a folder with its owners and modes into another one: a database is particular about them.
