@@ -53,22 +53,15 @@ func TestNewInformer(t *testing.T) {
 func TestWorksAreAwaited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const away = time.Minute
-		began, asked := time.Now(), 0
+		began, asked, server := time.Now(), 0, &older{works: 1}
 		informer := NewInformer(&cache.ListWatch{
-			ListWithContextFunc: func(context.Context, metav1.ListOptions) (runtime.Object, error) {
+			ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 				if asked++; time.Since(began) < away {
 					return nil, apierrors.NewServiceUnavailable("nobody leads")
 				}
-				return &workv1.ManifestWorkList{ListMeta: metav1.ListMeta{ResourceVersion: "1"}}, nil
+				return server.ListWithContext(ctx, o)
 			},
-			WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-				if o.SendInitialEvents != nil {
-					return nil, apierrors.NewInvalid(schema.GroupKind{}, "", nil)
-				}
-				w := watch.NewFake()
-				context.AfterFunc(ctx, w.Stop)
-				return w, nil
-			},
+			WatchFuncWithContext: server.WatchWithContext,
 		}, &workv1.ManifestWork{}, 0, cache.Indexers{})
 		ctx, stop := context.WithTimeout(t.Context(), 2*away)
 		var running sync.WaitGroup
