@@ -37,7 +37,7 @@ func TestAdoptionAsks(t *testing.T) {
 	app := application(t, cluster(t)).Obj()
 	create(t, app)
 	w := expectClaim(t, app, work.Apply)
-	report(t, app, feedbackOf(app).String("healthStatus", "Healthy")) // and has not been compared: that is waited for
+	report(t, app, feedbackOf(app).String("healthStatus", "Healthy").Compared(""))
 	expectHealth(t, app, "Healthy")
 	settled(t)
 	if got := workOf(t, app); got.Generation != w.Generation {

@@ -62,10 +62,12 @@ func expectWork(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
 	return w
 }
 
-// expectSettled waits until the Application's work asks for nothing any more that changes with every comparison.
+// expectSettled waits until the hub shows a comparison, and the Application's work does not ask, or ask any more, for what changes with every
+// one.
 func expectSettled(t *testing.T, app *argocd.Application) {
 	t.Helper()
-	NewWithT(t).Eventually(func() bool { return work.TellsVolatile(workOf(t, app)) }, soon, tick).Should(BeFalse(), "somebody waits still")
+	NewWithT(t).Eventually(func() bool { return get(t, app).Status.ReconciledAt == "" || work.TellsVolatile(workOf(t, app)) }, soon, tick).
+		Should(BeFalse(), "somebody waits still")
 }
 
 // expectNoWork waits until no work of the Application's name exists.

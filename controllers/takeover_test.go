@@ -124,7 +124,8 @@ func applyAsWritten(ctx context.Context, w *workv1.ManifestWork) error {
 	w.Status = fixture.Asked(w, fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier).
 		String("healthStatus", "Healthy").String("syncStatus", "Synced").String("syncRevision", "d859c372dcf4268fa630981b68b8631e9b54f5d2").
 		String("operationStatePhase", "Succeeded").String("operationStateStartedAt", "2026-11-22T12:16:37Z").
-		String("operationStateFinishedAt", "2026-11-22T12:16:39Z").String("reconciledAt", "2026-11-22T12:16:45Z").Obj())
+		String("operationStateFinishedAt", "2026-11-22T12:16:39Z").String("reconciledAt", "2026-11-22T12:16:45Z").
+		Compared("2026-11-22T12:16:39Z").Obj())
 	for i := range w.Status.Conditions {
 		w.Status.Conditions[i].ObservedGeneration = w.Generation
 	}

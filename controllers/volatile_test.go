@@ -74,12 +74,44 @@ func TestAnApplicationAtRest(t *testing.T) {
 	}
 }
 
-// TestTheFirstComparison is shown, and then not asked for any more; also on the cluster that an Application comes to.
+// TestComparisonsToldByACondition take no write of the work: neither the first one, nor that after a sync of the cluster's own.
+func TestComparisonsToldByACondition(t *testing.T) {
+	towline := start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	report(t, app, feedbackOf(app).String("healthStatus", "Missing").String("syncStatus", "OutOfSync").Compared("2026-01-02T03:00:00Z"))
+	reconciledAt(t, app, "2026-01-02T03:00:00Z")
+	for _, sync := range []struct{ starts, ends string }{
+		{"2026-01-02T03:04:05Z", "2026-01-02T03:04:07Z"},
+		{"2026-01-02T03:08:05Z", "2026-01-02T03:08:07Z"},
+	} {
+		at := func(phase string) *fixture.FeedbackBuilder {
+			return operationReport(app, phase, "").String("operationStateStartedAt", sync.starts).String("operationStateFinishedAt", sync.ends)
+		}
+		report(t, app, operationReport(app, "Running", "").String("operationStateStartedAt", sync.starts).Compared(""))
+		report(t, app, at("Succeeded").Compared(""))
+		NewWithT(t).Eventually(func() string { return get(t, app).Status.OperationState.FinishedAt }, soon, tick).Should(Equal(sync.ends))
+		if got := get(t, app).Status.ReconciledAt; got >= sync.ends {
+			t.Errorf("the hub shows a comparison at %q, before the cluster has told of one", got)
+		}
+		report(t, app, at("Succeeded").Compared(sync.ends))
+		reconciledAt(t, app, sync.ends)
+	}
+	settled(t)
+	of := slices.DeleteFunc(towline.made(t), func(w string) bool {
+		return !strings.HasPrefix(w, "PATCH") || !strings.Contains(w, "/"+app.Cluster()+"/")
+	})
+	if len(of) != 0 {
+		t.Errorf("it took the writes %q of its work", of)
+	}
+}
+
+// TestTheFirstComparison is shown, and then not asked for any more; also on the cluster that an Application comes to. Its agent does not
+// tell of comparisons by a condition.
 func TestTheFirstComparison(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
 	create(t, app)
-	expectAwaited(t, app)
 	report(t, app, feedbackOf(app).String("healthStatus", "Missing").String("syncStatus", "OutOfSync"))
 	expectHealth(t, app, "Missing")
 	settled(t)
@@ -116,7 +148,7 @@ func TestTheFirstComparisonThatCallsForASync(t *testing.T) {
 	of := slices.DeleteFunc(towline.made(t), func(w string) bool {
 		return !strings.HasPrefix(w, "PATCH") || !strings.Contains(w, "/"+app.Cluster()+"/")
 	})
-	if len(of) != 1 {
+	if len(of) != 2 {
 		t.Errorf("it took the writes %q of its work", of)
 	}
 }

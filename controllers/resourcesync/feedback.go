@@ -47,10 +47,17 @@ func (f *Feedback) Facts(ctx context.Context, app *argocd.Application) (*observe
 	if seen.Empty() && !seen.Complete {
 		return nil, nil
 	}
-	return &observed.Facts{
+	facts := &observed.Facts{
 		Source: f.Name(), UID: seen.UID, Version: seen.Version, ReadAt: seen.ReadAt, Status: seen.Status, Complete: seen.Complete,
 		Hydrating: seen.Hydrating, Compared: seen.Status.ReconciledAt != "" || seen.Complete && seen.Version != "",
-	}, nil
+	}
+	if !facts.Compared { // the last comparison was then or later: the hub may know of a later one
+		facts.Status.ReconciledAt = seen.ComparedSince
+	}
+	if o := facts.Status.OperationState; o != nil && seen.TellsCompared && seen.ComparedSince == "" {
+		facts.Uncompared = o.FinishedAt
+	}
+	return facts, nil
 }
 
 // Changes implements Source.

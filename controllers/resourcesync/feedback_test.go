@@ -22,6 +22,35 @@ func (r *reported) Get(_ context.Context, _ client.ObjectKey, obj client.Object,
 	return nil
 }
 
+// TestComparisons: what a report says of when the cluster compared last.
+func TestComparisons(t *testing.T) {
+	const end, later = "2026-01-02T03:04:07Z", "2026-01-02T03:04:09Z"
+	app := fixture.Application("guestbook").Obj()
+	ended := func() *fixture.FeedbackBuilder {
+		return fixture.Feedback(work.Identifier(app)).String("operationStatePhase", "Succeeded").
+			String("operationStateStartedAt", "2026-01-02T03:04:05Z").String("operationStateFinishedAt", end)
+	}
+	for title, tc := range map[string]struct {
+		says       *fixture.FeedbackBuilder
+		at         string
+		compared   bool
+		uncompared string
+	}{
+		"when it was, beside a condition": {ended().String("reconciledAt", later).Compared(end), later, true, ""},
+		"that there was none":             {ended(), "", true, ""},
+		"that it has been":                {ended().String("resourceVersion", "").Compared(end), end, false, ""},
+		"that it has not been":            {ended().String("resourceVersion", "").Compared(""), "", false, end},
+		"nothing":                         {ended().String("resourceVersion", ""), "", false, ""},
+	} {
+		t.Run(title, func(t *testing.T) {
+			f, err := (&Feedback{Client: &reported{status: tc.says.Obj()}}).Facts(t.Context(), app)
+			if err != nil || f.Status.ReconciledAt != tc.at || f.Compared != tc.compared || f.Uncompared != tc.uncompared {
+				t.Errorf("got %q, %t, %q, %v", f.Status.ReconciledAt, f.Compared, f.Uncompared, err)
+			}
+		})
+	}
+}
+
 // TestHydrating: the feedback tells of a hydration that is under way, during which nobody knows whether it fails again.
 func TestHydrating(t *testing.T) {
 	app := fixture.Application("guestbook").Obj()

@@ -37,7 +37,7 @@ func merge(current *argocd.Status, facts *observed.Facts, troubles []argocd.Cond
 	if s.OperationState != nil || facts.Complete {
 		out.OperationState = s.OperationState
 	}
-	if facts.Compared || s.ReconciledAt > out.ReconciledAt {
+	if facts.Compared || s.ReconciledAt > out.ReconciledAt || misdated(out.ReconciledAt, facts) {
 		out.ReconciledAt = s.ReconciledAt
 	}
 	if facts.Detailed {
@@ -49,6 +49,12 @@ func merge(current *argocd.Status, facts *observed.Facts, troubles []argocd.Cond
 	out.Conditions = argocd.SetConditions(current.Conditions, slices.Concat(s.Conditions, ofResources(s), troubles),
 		func(conditionType string) bool { return ends(conditionType, facts, &out) }, now)
 	return out
+}
+
+// misdated tells whether a comparison that the hub shows cannot be after the last operation, though its time is: the clock of the cluster
+// before, or that of this one then, was ahead. Who waits for a comparison would take it for the one.
+func misdated(reconciledAt string, facts *observed.Facts) bool {
+	return facts.Uncompared != "" && reconciledAt >= facts.Uncompared && facts.Status.ReconciledAt < facts.Uncompared
 }
 
 // ofResources is why the Application is Degraded, where that is known.

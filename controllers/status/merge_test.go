@@ -27,6 +27,34 @@ func known() argocd.Status {
 	}
 }
 
+// TestMergeOfComparisons: the later comparison stays, but not one that the cluster says has not been since its last operation.
+func TestMergeOfComparisons(t *testing.T) {
+	const earlier, end, later = "2026-01-02T03:04:05Z", "2026-01-02T03:04:06Z", "2026-01-02T03:04:07Z"
+	for title, tc := range map[string]struct {
+		shown, says string
+		compared    bool
+		uncompared  string
+		want        string
+	}{
+		"the first one":                  {"", end, false, "", end},
+		"one then or later":              {earlier, end, false, "", end},
+		"one of before":                  {later, end, false, "", later},
+		"the last one":                   {later, end, true, "", end},
+		"nothing said":                   {later, "", false, "", later},
+		"not compared, and shown before": {earlier, "", false, end, earlier},
+		"not compared, and shown as if":  {later, "", false, end, ""},
+		"… in the same second":           {end, "", false, end, ""},
+		"… and another source knows":     {later, end, false, end, later},
+	} {
+		t.Run(title, func(t *testing.T) {
+			facts := &observed.Facts{Status: argocd.Status{ReconciledAt: tc.says}, Compared: tc.compared, Uncompared: tc.uncompared}
+			if got := merge(&argocd.Status{ReconciledAt: tc.shown}, facts, nil, metav1.Now()).ReconciledAt; got != tc.want {
+				t.Errorf("it shows %q", got)
+			}
+		})
+	}
+}
+
 // TestMergeOfWhatCouldNotAllBeRead: what is not known now stays where it is still about the same state, and goes where
 // it is not; a complete observation knows that it is not there.
 func TestMergeOfWhatCouldNotAllBeRead(t *testing.T) {

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -10,6 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/feedback"
 )
 
 // manifestWork is what is read of a ManifestWork.
@@ -19,6 +22,9 @@ type manifestWork struct {
 
 	// asksVolatile is set when it asks for what changes with every comparison.
 	asksVolatile bool
+
+	// asksCompared is set when it asks for a condition that tells whether the Application has been compared.
+	asksCompared bool
 
 	// told are the metadata that came over a broker, and go back with each report.
 	told *metav1.ObjectMeta
@@ -39,6 +45,13 @@ func asks(spec *workv1.ManifestWorkSpec, name string) bool {
 		}
 	}
 	return false
+}
+
+// asksCompared tells whether an agent is to report that condition.
+func asksCompared(spec *workv1.ManifestWorkSpec) bool {
+	return spec != nil && slices.ContainsFunc(spec.ManifestConfigs, func(c workv1.ManifestConfigOption) bool {
+		return slices.ContainsFunc(c.ConditionRules, func(r workv1.ConditionRule) bool { return r.Condition == feedback.ConditionCompared })
+	})
 }
 
 // there is an Application on its cluster.
@@ -185,27 +198,42 @@ func (b *Bench) compareAll(ctx context.Context) (int, error) {
 
 // workStatus is what a work agent (v1.2.0) reports of an Application that has no trouble.
 func workStatus(w *manifestWork, app string, t *there) object {
+	whole := []object{
+		condition("Applied", "AppliedManifestWorkComplete", "Apply manifest work complete", w.Generation),
+		condition("Available", "ResourcesAvailable", "All resources are available", w.Generation),
+	}
+	one := []object{
+		condition("Applied", "AppliedManifestComplete", "Apply manifest complete", w.Generation),
+		condition("Available", "ResourceAvailable", "Resource is available", 0),
+		condition("StatusFeedbackSynced", "StatusFeedbackSynced", "", 0),
+	}
+	if w.asksCompared {
+		one = append(one, compared(t, workv1.ConditionRuleEvaluated, w.Generation))
+		whole = append(whole, compared(t, "ConditionRulesAggregated", w.Generation))
+	}
 	return object{
-		"conditions": []object{
-			condition("Applied", "AppliedManifestWorkComplete", "Apply manifest work complete", w.Generation),
-			condition("Available", "ResourcesAvailable", "All resources are available", w.Generation),
-		},
+		"conditions": whole,
 		"resourceStatus": object{"manifests": []object{{
-			"conditions": []object{
-				condition("Applied", "AppliedManifestComplete", "Apply manifest complete", w.Generation),
-				condition("Available", "ResourceAvailable", "Resource is available", 0),
-				condition("StatusFeedbackSynced", "StatusFeedbackSynced", "", 0),
-			},
+			"conditions": one,
 			"resourceMeta": object{
 				"group": "argoproj.io", "kind": "Application", "name": app, "namespace": namespace,
 				"ordinal": 0, "resource": "applications", "version": "v1alpha1",
 			},
-			"statusFeedback": object{"values": feedback(t, w.asksVolatile)},
+			"statusFeedback": object{"values": values(t, w.asksVolatile)},
 		}}},
 	}
 }
 
-func feedback(t *there, volatile bool) []object {
+// compared is the condition that tells whether an Application has been compared since its last operation ended.
+func compared(t *there, reason string, generation int64) object {
+	c := condition(feedback.ConditionCompared, reason, t.finishedAt, generation)
+	if t.finishedAt == "" {
+		c["status"], c["message"] = "False", "not yet"
+	}
+	return c
+}
+
+func values(t *there, volatile bool) []object {
 	text := func(name, s string) object {
 		return object{"name": name, "fieldValue": object{"type": "String", "string": s}}
 	}

@@ -168,9 +168,9 @@ func TestAgentsReport(t *testing.T) {
 		if err := json.Unmarshal(encoded(rendered), played); err != nil {
 			t.Fatal(err)
 		}
-		played.asksVolatile = asks(played.Spec, "reconciledAt")
-		if played.asksVolatile != volatile {
-			t.Errorf("a work that asks for what changes with every comparison: %v", played.asksVolatile)
+		played.asksVolatile, played.asksCompared = asks(played.Spec, "reconciledAt"), asksCompared(played.Spec)
+		if played.asksVolatile != volatile || !played.asksCompared {
+			t.Errorf("a work that asks for what changes with every comparison: %v, for the condition: %v", played.asksVolatile, played.asksCompared)
 		}
 		on := &there{number: 7, version: 1}
 		on.syncs()

@@ -56,7 +56,7 @@ func (b *Bench) sawWork(w *manifestWork) {
 	if !ok {
 		return
 	}
-	w.asksVolatile, w.Spec = asks(w.Spec, "reconciledAt"), nil
+	w.asksVolatile, w.asksCompared, w.Spec = asks(w.Spec, "reconciledAt"), asksCompared(w.Spec), nil
 	b.mu.Lock()
 	before := b.works[app]
 	b.works[app] = w

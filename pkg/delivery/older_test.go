@@ -94,6 +94,7 @@ func TestOlderGoesOn(t *testing.T) {
 				w.Generation++
 				reports("Healthy", "syncStatus", "Synced", "operationStatePhase", "Succeeded", "operationStateStartedAt", "2026-11-22T12:16:37Z",
 					"operationStateFinishedAt", "2026-11-22T12:16:39Z")(w)
+				says("2026-11-22T12:16:39Z")(w)
 				s.Own, s.App.Status.Conditions = w, nil
 				if again := Decide(s.Facts, s.Options); len(again.Steps) > 0 || len(again.Conditions) > 0 {
 					t.Errorf("it is written again: %q", outline(&again))

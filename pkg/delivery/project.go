@@ -49,8 +49,8 @@ type shown struct {
 	// stopping is set when it shows an operation that is to be stopped.
 	stopping bool
 
-	// reconciledAt is when the cluster has compared, as far as it shows: it changes while somebody waits for it. unsettled is
-	// set while it shows no comparison after an operation.
+	// reconciledAt is when the cluster has compared, as far as it shows: it changes while somebody waits for it, and with each operation.
+	// unsettled is set while it shows no comparison after an operation.
 	reconciledAt string
 	unsettled    bool
 
@@ -103,24 +103,25 @@ func reportedBy(w *workv1.ManifestWork) reported {
 	}
 }
 
-// progress is what a work reports of requests: the operation that runs or ended last and, while somebody waits for it, what
-// changes with every comparison. An operation that is said to run counts as taken off there once the report is complete, and
-// a refresh as answered.
+// progress is what a work reports of requests: the operation that runs or ended last, whether the agent tells of comparisons by a condition
+// and, while somebody waits for it, what changes with every one. An operation that is said to run counts as taken off there once the
+// report is complete, and a refresh as answered.
 func progress(w *workv1.ManifestWork) string {
 	names := []string{"operationStatePhase", "operationStateStartedAt", "operationTaken", "operationPending"}
 	if work.TellsVolatile(w) {
 		names = append(names, feedback.VolatileNames...)
 	}
 	text := feedback.Text(&w.Status, names...)
+	if len(w.Spec.ManifestConfigs) == 0 {
+		return text
+	}
+	seen := feedback.Parse(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier)
+	text += fmt.Sprintln(work.AsksCompared(w) && answersByCondition(w, &seen))
 	if strings.Contains(text, "operationStatePhase=Running\n") || strings.Contains(text, "operationStatePhase=Terminating\n") ||
 		w.Annotations[apis.AnnotationRefreshSent] != "" {
-		text += fmt.Sprint(complete(w))
+		text += fmt.Sprint(seen.Complete)
 	}
 	return text
-}
-
-func complete(w *workv1.ManifestWork) bool {
-	return len(w.Spec.ManifestConfigs) > 0 && feedback.Parse(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier).Complete
 }
 
 // left is what a work that is to go reports of the finalizers and the owner of its Application.

@@ -255,6 +255,21 @@ func TestSameWork(t *testing.T) {
 			asks(w)
 			reports("Progressing", "reconciledAt", "x")(w)
 		}, false},
+		"the agent does not tell of comparisons": {func(w *workv1.ManifestWork) {
+			reports("Healthy")(w)
+			notReported(w)
+		}, reports("Healthy"), false},
+		"the agent does not tell any more": {func(w *workv1.ManifestWork) {
+			reports("Healthy")(w)
+			says("")(w)
+		}, reports("Healthy"), false},
+		"compared, by a condition": {func(w *workv1.ManifestWork) {
+			reports("Healthy")(w)
+			says("")(w)
+		}, func(w *workv1.ManifestWork) {
+			reports("Healthy")(w)
+			says(began)(w)
+		}, true},
 		"another version":                    {reports("Healthy"), reports("Healthy", "resourceVersion", "2"), true},
 		"another version, when one is asked": {asks, func(w *workv1.ManifestWork) { asks(w); reports("Progressing", "resourceVersion", "2")(w) }, false},
 		"a refresh is answered": {func(w *workv1.ManifestWork) {

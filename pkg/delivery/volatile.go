@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
@@ -16,27 +17,33 @@ import (
 // A work that has asked goes on until it has been answered and the hub shows the answer, and while the cluster is about to
 // begin a sync of its own: a work that asks anew is a write of it. One that the agent could not apply, or has not answered, is
 // left as it is: with each change it would have to be refused once more.
+//
+// A work does not ask where its agent tells by a condition whether the Application has been compared: that costs no write; see
+// feedback.ComparedRule. But only the time of the comparison itself replaces what the hub shows of the cluster before, after a move.
 func (d *decision) volatile(seen *feedback.Observation) bool {
 	if d.Own == nil {
-		return true
+		return d.to.Status.ReconciledAt != "" || d.to.Status.OperationState != nil
 	}
 	asked, here, there := work.TellsVolatile(d.Own), &d.to.Status, &seen.Status
 	known := cmp.Or(there.ReconciledAt, here.ReconciledAt)
 	switch {
 	case work.Outcome(d.Own) != metav1.ConditionTrue:
 		return asked
-	case !asked && known == "" && compared(here, there):
-		return runs(here.OperationState) || runs(there.OperationState)
+	case !asked && answersByCondition(d.Own, seen):
+		return false
 	case unsettled(d.to), uncompared(there.OperationState, known):
 		return true
 	}
 	return asked && (there.ReconciledAt != here.ReconciledAt || seen.Starting)
 }
 
-// compared tells whether the result of a comparison is known, be it that nobody knows its time: what an older controller has
-// brought, none of whose works asked for that. Nobody waits for it until an operation runs or a refresh is asked for.
-func compared(here, there *argocd.Status) bool {
-	return here.Sync != nil && here.Sync.Status != "" || there.Sync != nil && there.Sync.Status != ""
+// answersByCondition tells whether the agent tells by a condition whether the Application has been compared, or may do so with its next
+// report. A work of an older controller is written, and asks for that then.
+func answersByCondition(w *workv1.ManifestWork, seen *feedback.Observation) bool {
+	if !work.AsksCompared(w) {
+		return work.ByOlder(w)
+	}
+	return seen.TellsCompared || seen.UID == "" || !work.Reported(w)
 }
 
 // unsettled tells whether the hub shows no comparison of the cluster, or none after an operation that it shows.

@@ -3,6 +3,7 @@ package delivery
 import (
 	"testing"
 
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -48,19 +49,32 @@ func TestVolatile(t *testing.T) {
 		want   bool
 		writes int
 	}{
-		"a new one":                           {of(app()), true, 1},
-		"a new one, that was elsewhere":       {of(rest()), true, 1},
-		"not compared":                        {of(app()).own(t, tells()), true, 0},
-		"compared, not shown":                 {of(app()).own(t, tells("reconciledAt", earlier)), true, 0},
-		"compared, and shown":                 {of(rest()).own(t, asks, tells("reconciledAt", earlier)), false, 1},
-		"compared, and an earlier one shown":  {of(rest()).own(t, asks, tells("reconciledAt", later)), true, 0},
-		"asked, not answered":                 {of(rest()).own(t, asks, tells()), true, 0},
-		"at rest":                             {of(rest()).own(t, tells()), false, 0},
-		"about to sync":                       {of(rest()).own(t, asks, tells("reconciledAt", earlier), flag("operationStarting")), true, 0},
-		"an operation runs":                   {of(rest()).own(t, syncs("Running", "", "")), true, 1},
-		"an operation is stopped":             {of(rest()).own(t, syncs("Terminating", "", "")), true, 1},
-		"an operation runs, by the hub alone": {of(rest().Runs("Running", began)).own(t, asks, tells("reconciledAt", earlier)), true, 0},
-		"an operation is over":                {of(rest()).own(t, syncs("Succeeded", end, "")), true, 1},
+		"a new one":                          {of(app()), false, 1},
+		"a new one, that was elsewhere":      {of(rest()), true, 1},
+		"nothing said":                       {of(app()).own(t, quiet, unseenYet), false, 0},
+		"the agent tells, not compared":      {of(app()).own(t, quiet, tells(), says("")), false, 0},
+		"the agent tells, compared":          {of(app()).own(t, quiet, tells(), says(end)), false, 0},
+		"the agent tells, an operation runs": {of(rest()).own(t, quiet, syncs("Running", "", ""), says("")), false, 0},
+		"the agent tells, an operation is over": {
+			of(ended(rest(), end)).own(t, quiet, syncs("Succeeded", end, ""), says("")), false, 0},
+		"the agent tells, a refresh is asked for": {
+			of(rest().Annotation(apis.AnnotationRefresh, "hard")).own(t, quiet, tells(), says(earlier)), true, 1},
+		"the agent does not tell":                 {of(app()).own(t, quiet, tells()), true, 1},
+		"the agent may tell yet":                  {of(app()).own(t, quiet, tells(), notReported), false, 0},
+		"the agent tells what cannot be":          {of(app()).own(t, quiet, syncs("Succeeded", end, ""), says(earlier)), true, 1},
+		"the work does not ask for the condition": {of(app()).own(t, quiet, unconditional, tells(), says(end)), true, 1},
+		"the agent cannot read the Application":   {of(app()).own(t, quiet, tells(), unread), false, 0},
+		"not compared":                            {of(app()).own(t, tells()), true, 0},
+		"compared, not shown":                     {of(app()).own(t, tells("reconciledAt", earlier)), true, 0},
+		"compared, and shown":                     {of(rest()).own(t, asks, tells("reconciledAt", earlier)), false, 1},
+		"compared, and an earlier one shown":      {of(rest()).own(t, asks, tells("reconciledAt", later)), true, 0},
+		"asked, not answered":                     {of(rest()).own(t, asks, tells()), true, 0},
+		"at rest":                                 {of(rest()).own(t, tells()), false, 0},
+		"about to sync":                           {of(rest()).own(t, asks, tells("reconciledAt", earlier), flag("operationStarting")), true, 0},
+		"an operation runs":                       {of(rest()).own(t, syncs("Running", "", "")), true, 1},
+		"an operation is stopped":                 {of(rest()).own(t, syncs("Terminating", "", "")), true, 1},
+		"an operation runs, by the hub alone":     {of(rest().Runs("Running", began)).own(t, asks, tells("reconciledAt", earlier)), true, 0},
+		"an operation is over":                    {of(rest()).own(t, syncs("Succeeded", end, "")), true, 1},
 		"an operation is over, compared before": {
 			of(ended(rest(), end)).own(t, asks, syncs("Succeeded", end, earlier)), true, 0},
 		"an operation is over, compared since": {
@@ -105,9 +119,37 @@ func TestVolatile(t *testing.T) {
 			if got := work.TellsVolatile(after); got != tc.want || len(plan.Steps) != tc.writes {
 				t.Errorf("it asks: %t, after %q", got, outline(&plan))
 			}
+			if tc.writes > 0 && !work.AsksCompared(after) {
+				t.Error("it does not ask for the condition")
+			}
 		})
 	}
 }
+
+// says lets the agent tell by a condition when the cluster has compared; empty for not yet.
+func says(since string) func(*workv1.ManifestWork) {
+	return func(w *workv1.ManifestWork) {
+		m := &w.Status.ResourceStatus.Manifests[0]
+		b := fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier)
+		for _, v := range m.StatusFeedbacks.Values {
+			b.Value(v.Name, v.Value)
+		}
+		m.Conditions = b.Compared(since).Obj().ResourceStatus.Manifests[0].Conditions
+	}
+}
+
+// notReported lets the agent have applied a work, and have reported an earlier generation of it.
+func notReported(w *workv1.ManifestWork) {
+	meta.FindStatusCondition(w.Status.Conditions, workv1.WorkAvailable).ObservedGeneration--
+}
+
+// unread lets the agent have applied a work, and not find what it has applied.
+func unread(w *workv1.ManifestWork) {
+	meta.FindStatusCondition(w.Status.Conditions, workv1.WorkAvailable).Status = metav1.ConditionUnknown
+}
+
+// unconditional is a work that asks for no condition, as an earlier Towline has written it.
+func unconditional(w *workv1.ManifestWork) { w.Spec.ManifestConfigs[0].ConditionRules = nil }
 
 // quiet lets a work ask for nothing that changes with every comparison.
 func quiet(w *workv1.ManifestWork) {

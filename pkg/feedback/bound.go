@@ -27,6 +27,7 @@ const (
 // conditionTypes are the types of the conditions that work agents (v1.2.0) set on a work or on a manifest.
 var conditionTypes = []string{
 	workv1.WorkApplied, workv1.WorkAvailable, workv1.WorkProgressing, workv1.WorkDegraded, workv1.WorkComplete, ConditionSynced,
+	ConditionCompared,
 }
 
 // bound is how much is looked at of a value that is read: its place among all of these, and how many bytes of its text.

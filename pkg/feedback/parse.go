@@ -36,6 +36,11 @@ type Observation struct {
 	// Starting is set while an automated sync waits to begin; where VolatileRule asks.
 	Starting bool
 
+	// TellsCompared is set where the agent has evaluated ComparedRule for what it reports. ComparedSince is a time at or after which the
+	// cluster's Argo CD has compared the Application; empty until it has, after an operation too.
+	TellsCompared bool
+	ComparedSince string
+
 	// Hydrating is set while the cluster's Argo CD hydrates the Application, also where it tries again what has failed.
 	Hydrating bool
 
@@ -91,6 +96,7 @@ func Parse(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) Obse
 		Complete:       p.uid != "" && len(rejected) == 0 && evaluated(manifest.Conditions),
 		Rejected:       rejected,
 	}
+	out.TellsCompared, out.ComparedSince = p.compared(manifest.Conditions)
 	if c := meta.FindStatusCondition(manifest.Conditions, ConditionSynced); c != nil {
 		out.ReadAt = c.LastTransitionTime
 	}

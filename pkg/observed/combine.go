@@ -66,6 +66,7 @@ func (c *combination) state() {
 		out.Status.ReconciledAt, out.Origin.Reconciled = poor.ReconciledAt, c.poor.Origin.Reconciled
 	}
 	out.Compared = c.rich.Compared || c.poor.Compared
+	out.Uncompared = max(c.rich.Uncompared, c.poor.Uncompared)
 }
 
 // operation leaves the richer source's account of an operation where the newer one is of the same operation in the

@@ -44,6 +44,9 @@ type Facts struct {
 	// every comparison, and one that is not asked may know of an earlier one only.
 	Compared bool
 
+	// Uncompared is when the last operation ended, where a source says that the cluster has not compared since; empty otherwise.
+	Uncompared string
+
 	// ConditionsComplete is set when what Status lacks of conditions is not there on the cluster either. Complete
 	// says so too.
 	ConditionsComplete bool

@@ -168,3 +168,10 @@ func outcome(w *workv1.ManifestWork) metav1.ConditionStatus {
 	}
 	return c.Status
 }
+
+// Reported tells whether the agent has read all that a work carries, and answered what the work asks for as it is now. An agent (v1.2.0)
+// applies and reads apart from each other: either may come first.
+func Reported(w *workv1.ManifestWork) bool {
+	c := meta.FindStatusCondition(w.Status.Conditions, workv1.WorkAvailable)
+	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == w.Generation
+}

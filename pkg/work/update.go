@@ -75,16 +75,28 @@ func SameSpec(existing, desired *workv1.ManifestWorkSpec) bool {
 }
 
 // sameConfig compares two options. An OCM before API v1.2 drops feedbackScrapeType without a word, and one that
-// knows the field never leaves it empty: an empty value is not a difference that a write could mend.
+// knows the field never leaves it empty: an empty value is not a difference that a write could mend. One before v1.0 drops conditionRules,
+// so that works without any do not differ either: those of an earlier Towline get them with their next change.
 func sameConfig(existing, desired workv1.ManifestConfigOption) bool {
 	if existing.FeedbackScrapeType == "" {
 		desired.FeedbackScrapeType = ""
 	}
-	if !slices.EqualFunc(existing.FeedbackRules, desired.FeedbackRules, sameRule) {
+	if len(existing.ConditionRules) == 0 {
+		desired.ConditionRules = nil
+	}
+	if !slices.EqualFunc(existing.FeedbackRules, desired.FeedbackRules, sameRule) ||
+		!sameConditionRules(existing.ConditionRules, desired.ConditionRules) {
 		return false
 	}
 	existing.FeedbackRules, desired.FeedbackRules = nil, nil // much the larger part
+	existing.ConditionRules, desired.ConditionRules = nil, nil
 	return equality.Semantic.DeepEqual(existing, desired)
+}
+
+// sameConditionRules compares what works ask about with CEL.
+func sameConditionRules(a, b []workv1.ConditionRule) bool {
+	shared := len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] // as the caches have it, and what Render makes
+	return shared || equality.Semantic.DeepEqual(a, b)
 }
 
 func sameRule(a, b workv1.FeedbackRule) bool {

@@ -44,6 +44,10 @@ func TestUpdate(t *testing.T) {
 		"a hub that does not know feedbackScrapeType": {func(w *workv1.ManifestWork) {
 			w.Spec.ManifestConfigs[0].FeedbackScrapeType = ""
 		}, false},
+		"a hub that does not know conditionRules": {func(w *workv1.ManifestWork) { w.Spec.ManifestConfigs[0].ConditionRules = nil }, false},
+		"condition rule edited": {func(w *workv1.ManifestWork) {
+			w.Spec.ManifestConfigs[0].ConditionRules[0].CelExpressions = []string{"true"}
+		}, true},
 		"feedback polled": {func(w *workv1.ManifestWork) {
 			w.Spec.ManifestConfigs[0].FeedbackScrapeType = workv1.FeedbackPollType
 		}, true},

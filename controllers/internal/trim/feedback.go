@@ -38,6 +38,9 @@ func config(c *workv1.ManifestConfigOption) {
 			c.FeedbackRules = known
 		}
 	}
+	if reflect.DeepEqual(work.ComparedRules(), c.ConditionRules) {
+		c.ConditionRules = work.ComparedRules()
+	}
 	if reflect.DeepEqual(strategy, c.UpdateStrategy) {
 		c.UpdateStrategy = strategy
 	}

@@ -92,6 +92,7 @@ func TestRulesAreShared(t *testing.T) {
 	app := fixture.Application("guestbook").Sources(2).Obj()
 	for _, volatile := range []bool{false, true} {
 		var rules [2]*workv1.JsonPath
+		var conditions [2]*workv1.ConditionRule
 		for i := range rules {
 			w, err := work.Render(app, work.Requests{Volatile: volatile})
 			if err != nil {
@@ -101,10 +102,11 @@ func TestRulesAreShared(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			last := got.(*workv1.ManifestWork).Spec.ManifestConfigs[0].FeedbackRules
-			rules[i] = &last[len(last)-1].JsonPaths[0]
+			config := &got.(*workv1.ManifestWork).Spec.ManifestConfigs[0]
+			rules[i] = &config.FeedbackRules[len(config.FeedbackRules)-1].JsonPaths[0]
+			conditions[i] = &config.ConditionRules[0]
 		}
-		if rules[0] != rules[1] {
+		if rules[0] != rules[1] || conditions[0] != conditions[1] {
 			t.Errorf("volatile %t: each work has its own", volatile)
 		}
 	}

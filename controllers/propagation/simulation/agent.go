@@ -16,6 +16,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/feedback"
 )
 
 // The work agent, by the rules of OCM v1.2.0, pkg/work/spoke.
@@ -435,11 +436,32 @@ func (c *cluster) reportStatus(w *workv1.ManifestWork) error {
 		meta.SetStatusCondition(&m.Conditions, metav1.Condition{
 			Type: "StatusFeedbackSynced", Status: metav1.ConditionTrue, Reason: "StatusFeedbackSynced", LastTransitionTime: c.world.metaNow(),
 		})
+		if option := optionOf(w, a.key); option != nil && len(option.ConditionRules) > 0 && !c.older {
+			meta.SetStatusCondition(&m.Conditions, a.compared(w.Generation, c.world.metaNow()))
+		}
 	}
 	whole := available
 	whole.ObservedGeneration = w.Generation
 	meta.SetStatusCondition(&status.Conditions, whole)
 	return c.world.hub.setStatus(w, status)
+}
+
+// compared is the condition that feedback.ComparedRule asks for.
+func (a *placed) compared(generation int64, now metav1.Time) metav1.Condition {
+	c := metav1.Condition{
+		Type: feedback.ConditionCompared, Status: metav1.ConditionFalse, Reason: workv1.ConditionRuleEvaluated, Message: "not yet",
+		ObservedGeneration: generation, LastTransitionTime: now,
+	}
+	switch s := a.state; {
+	case s == nil && a.reconciledAt != "":
+		c.Status, c.Message = metav1.ConditionTrue, a.madeAt
+	case s == nil || s.finishedAt == "":
+	case s.finishedAt <= a.reconciledAt:
+		c.Status, c.Message = metav1.ConditionTrue, s.finishedAt
+	default:
+		c.Message = "not since " + s.finishedAt
+	}
+	return c
 }
 
 // feedbackOf are the values that the rules of a work ask for: those of before where they are the same.

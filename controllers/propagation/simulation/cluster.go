@@ -30,6 +30,9 @@ type cluster struct {
 	// polling is set when the agent has no watch to read from meanwhile.
 	connected, failing, polling bool
 
+	// older is set where the agent is of OCM before 1.0, and tells of no comparison by a condition.
+	older bool
+
 	// seen are the works as the agent's cache has them, news the names of those that have changed since.
 	seen map[string]*workv1.ManifestWork
 	news map[string]bool
@@ -79,6 +82,7 @@ type tracked struct {
 type placed struct {
 	key
 	uid         string
+	madeAt      string
 	version     int64
 	annotations map[string]string
 	labels      map[string]string
@@ -171,8 +175,8 @@ func (c *cluster) touched(a *placed) {
 // place makes an Application.
 func (c *cluster) place(at key) *placed {
 	a := &placed{
-		key: at, uid: c.uid("app"), annotations: map[string]string{}, labels: map[string]string{}, spec: map[string]string{},
-		managers: map[string]map[string]bool{},
+		key: at, uid: c.uid("app"), madeAt: c.world.now.UTC().Format(time.RFC3339),
+		annotations: map[string]string{}, labels: map[string]string{}, spec: map[string]string{}, managers: map[string]map[string]bool{},
 	}
 	c.apps[at] = a
 	c.world.oracle.placed(c, a)
@@ -225,6 +229,12 @@ func (c *cluster) sync(a *placed) {
 		a.setOperation(`{"sync":{"revision":"` + ownSync + `"}}`)
 		c.touched(a)
 	}
+}
+
+// upgradeAgent restarts the agent as an upgrade does, to the newest.
+func (c *cluster) upgradeAgent() {
+	c.restartAgent()
+	c.older = false
 }
 
 // begin takes the operation that is asked for.

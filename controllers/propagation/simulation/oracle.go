@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/utils/ptr"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -514,6 +515,9 @@ func (o *oracle) delivered(app *argocd.Application, works []*workv1.ManifestWork
 		o.world.fail("rest", "%s on %s has the operation %q and refresh %q", at, c.name, a.operation, a.annotations[apis.AnnotationRefresh])
 	case c.deployed[a.key] == nil:
 		o.world.fail("rest", "%s runs nowhere", at)
+	case a.state != nil && app.Status.ReconciledAt < a.state.finishedAt || app.Status.ReconciledAt > a.reconciledAt:
+		o.world.fail("rest", "%s shows a comparison at %q, %s has made one at %q, and an operation ended at %q",
+			at, app.Status.ReconciledAt, c.name, a.reconciledAt, ptr.Deref(a.state, operationState{}).finishedAt)
 	case revisionIn(a.spec["source"]) != revisionIn(string(app.Spec.Raw)):
 		o.world.fail("rest", "%s on %s says %s", at, c.name, a.spec["source"])
 	}

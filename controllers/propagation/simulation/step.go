@@ -213,7 +213,7 @@ func (w *World) wrong(s *Step) bool {
 	case "disable":
 		w.disable(s.Who)
 	case "restart-agent":
-		w.cluster(s.Who).restartAgent()
+		w.cluster(s.Who).upgradeAgent()
 	case "rebuild":
 		w.disaster = true
 		w.cluster(s.Who).rebuild()

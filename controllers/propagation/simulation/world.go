@@ -130,7 +130,9 @@ func New(o Options) *World {
 	w.granting()
 	for _, name := range o.Names {
 		w.join(name)
-		w.clusters = append(w.clusters, w.newCluster(name))
+		c := w.newCluster(name)
+		c.older = len(w.clusters)%2 == 1
+		w.clusters = append(w.clusters, c)
 	}
 	w.processes = []*process{{world: w, name: "a"}, {world: w, name: "b"}}
 	w.processes[0].leads = true

@@ -1,6 +1,7 @@
 package ocm
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -9,10 +10,12 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	ocmfeature "open-cluster-management.io/api/feature"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"open-cluster-management.io/ocm/pkg/features"
+	"open-cluster-management.io/ocm/pkg/work/spoke/conditions"
 	"open-cluster-management.io/ocm/pkg/work/spoke/statusfeedback"
 	"open-cluster-management.io/ocm/pkg/work/webhook"
 	"open-cluster-management.io/ocm/pkg/work/webhook/common"
@@ -155,6 +158,55 @@ func TestTheAgentReportsNothingOfAComparison(t *testing.T) {
 	if reflect.DeepEqual(read(t, volatile, full), read(t, volatile, later)) {
 		t.Error("a comparison is not seen where somebody waits for it")
 	}
+}
+
+// TestTheAgentTellsOfAComparison: by a condition that stays the same until there is another operation.
+func TestTheAgentTellsOfAComparison(t *testing.T) {
+	rules := golden(t, "standalone").Spec.ManifestConfigs[0].ConditionRules
+	reader, err := conditions.NewConditionReader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const made = "2026-01-02T03:00:00Z"
+	for title, tc := range map[string]struct {
+		status string
+		want   metav1.ConditionStatus
+		says   string
+	}{
+		"without a status":               {"", metav1.ConditionFalse, "not yet"},
+		"not compared":                   {`{health: {status: Missing}}`, metav1.ConditionFalse, "not yet"},
+		"compared, without an operation": {`{reconciledAt: "2026-01-02T03:04:05Z"}`, metav1.ConditionTrue, made},
+		"compared again":                 {`{reconciledAt: "2026-01-02T03:08:05Z"}`, metav1.ConditionTrue, made},
+		"an operation runs": {
+			`{reconciledAt: "2026-01-02T03:04:05Z", operationState: {phase: Running, startedAt: "2026-01-02T03:04:04Z"}}`, metav1.ConditionFalse, "not yet"},
+		"it waits before it tries again": {
+			`{reconciledAt: "2026-01-02T03:04:09Z", operationState: {phase: Running, startedAt: "2026-01-02T03:04:04Z", finishedAt: "2026-01-02T03:04:06Z"}}`,
+			metav1.ConditionFalse, "not since 2026-01-02T03:04:06Z"},
+		"it is stopped": {
+			`{reconciledAt: "2026-01-02T03:04:09Z", operationState: {phase: Terminating, startedAt: "2026-01-02T03:04:04Z"}}`, metav1.ConditionFalse, "not yet"},
+		"it is over, compared before":   {over("2026-01-02T03:04:05Z"), metav1.ConditionFalse, "not since 2026-01-02T03:04:06Z"},
+		"… compared in the same second": {over("2026-01-02T03:04:06Z"), metav1.ConditionTrue, "2026-01-02T03:04:06Z"},
+		"… compared since":              {over("2026-01-02T03:10:05Z"), metav1.ConditionTrue, "2026-01-02T03:04:06Z"},
+		"… never compared": {
+			`{operationState: {phase: Failed, finishedAt: "2026-01-02T03:04:06Z"}}`, metav1.ConditionFalse, "not since 2026-01-02T03:04:06Z"},
+	} {
+		t.Run(title, func(t *testing.T) {
+			text := "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: a, namespace: b, creationTimestamp: \"" + made + "\"}"
+			if tc.status != "" {
+				text += ", status: " + tc.status
+			}
+			got := reader.EvaluateConditions(t.Context(), object(t, text+"}"), rules)
+			if len(got) != 1 || got[0].Type != rules[0].Condition || got[0].Status != tc.want || got[0].Message != tc.says ||
+				got[0].Reason != workv1.ConditionRuleEvaluated {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
+}
+
+// over is the status of an Application whose operation has ended, and that was compared at that time.
+func over(compared string) string {
+	return fmt.Sprintf("{reconciledAt: %q, operationState: {phase: Succeeded, finishedAt: \"2026-01-02T03:04:06Z\"}}", compared)
 }
 
 // TestTheAgentsWordsOnASourceThatIsNew: by them feedback.Parse tells that nothing else is unknown.

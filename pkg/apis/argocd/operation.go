@@ -25,7 +25,7 @@ type OperationState struct {
 	// +kubebuilder:validation:Format=date-time
 	StartedAt string `json:"startedAt"`
 
-	// FinishedAt is when it ended; empty while it runs.
+	// FinishedAt is when it ended; empty while it runs. While it waits before it tries again, it is when the last attempt ended.
 	// +optional
 	// +kubebuilder:validation:Format=date-time
 	FinishedAt string `json:"finishedAt,omitempty"`

@@ -1,0 +1,66 @@
+package feedback
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+)
+
+// ConditionCompared is the condition of a manifest by which the work agent tells whether the cluster's Argo CD has compared the Application
+// since its last operation ended, or at all where it has had none.
+const ConditionCompared = "Compared"
+
+// What a condition that is False says: of an operation that has ended, and otherwise.
+const (
+	notSince = "not since "
+	notYet   = "not yet"
+)
+
+// ComparedRule asks for ConditionCompared. Where it is True, its message is a time at or after which the Application was compared: when its
+// last operation ended, and where it has had none, when it was made. Unlike reconciledAt, which Argo CD (2 and 3) writes every few minutes,
+// that changes with operations alone: so a work can ask for it at all times.
+//
+// It needs agents and a hub of OCM 1.0 or later (API field conditionRules). Earlier hubs drop it without a word, and earlier agents say
+// nothing: then works ask for reconciledAt while somebody waits for it, by VolatileRule.
+//
+// Works share the expressions: nobody changes them.
+func ComparedRule() workv1.ConditionRule { return comparedRule }
+
+// All times are in UTC and have whole seconds, so that their texts are in order. An operation that waits before it tries again is Running, and
+// has the time when its last attempt ended.
+var comparedRule = workv1.ConditionRule{
+	Condition: ConditionCompared,
+	Type:      workv1.CelConditionExpressionsType,
+	CelExpressions: []string{
+		`has(object.status) && has(object.status.reconciledAt) && (!has(object.status.operationState) || ` +
+			`!(object.status.operationState.phase in ["Running", "Terminating"]) && has(object.status.operationState.finishedAt) && ` +
+			`object.status.operationState.finishedAt <= object.status.reconciledAt)`,
+	},
+	MessageExpression: `has(object.status) && has(object.status.operationState) ? ` +
+		`(!has(object.status.operationState.finishedAt) ? "` + notYet + `" : ` +
+		`(result ? "" : "` + notSince + `") + object.status.operationState.finishedAt) : ` +
+		`result ? object.metadata.creationTimestamp : "` + notYet + `"`,
+}
+
+// compared takes what the agent says of ComparedRule. An agent of OCM before 1.0 does not touch the condition that a later one has set, which
+// it has replaced: then the condition is not about the operation which is reported.
+func (p *parsed) compared(conditions []metav1.Condition) (told bool, since string) {
+	c := meta.FindStatusCondition(conditions, ConditionCompared)
+	if p.uid == "" || c == nil || c.Reason != workv1.ConditionRuleEvaluated {
+		return false, ""
+	}
+	at, o := "", &p.operation
+	if text := strings.TrimPrefix(c.Message, notSince); text != notYet && !(value{Type: workv1.String, String: &text}).time(&at) {
+		return false, ""
+	}
+	hasCompared, hadNone := c.Status == metav1.ConditionTrue, o.Phase == "" && o.FinishedAt == ""
+	switch {
+	case at != o.FinishedAt && (!hasCompared || !hadNone):
+		return false, ""
+	case hasCompared:
+		return true, at
+	}
+	return true, ""
+}
