@@ -100,6 +100,8 @@ var Schemas = []Schema{
 		"the agents poll for feedback: the status on the hub is up to a minute late", "upgrade Open Cluster Management to 1.2"},
 	{"manifestworks.work.open-cluster-management.io", "spec.manifestConfigs.updateStrategy.serverSideApply.ignoreFields",
 		"works overwrite requests on the clusters", "upgrade Open Cluster Management"},
+	{"manifestworks.work.open-cluster-management.io", "spec.manifestConfigs.conditionRules",
+		"Towline writes a work twice for each new Application and each sync that a cluster begins", "upgrade Open Cluster Management to 1.0"},
 }
 
 // narrow checks what schemas of CRDs lack. A CRD that is not there is another check's.
