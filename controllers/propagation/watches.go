@@ -31,7 +31,7 @@ import (
 // SetupWithManager registers the controller. concurrency is how many Applications are worked on at a time.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	options := retry.Options(concurrency)
-	options.NewQueue = leaderless.Queue(mgr.Elected(), r.known)
+	options.NewQueue = leaderless.Queue(mgr.Elected(), r.known, setOf(r))
 	r.losses.window = r.LossWindow
 	r.losses.waits = func() bool { return leaderless.Waits(mgr.Elected()) }
 	r.losses.spokenOf = func(app types.NamespacedName) bool { return spokenOf(r, app) }
@@ -83,6 +83,19 @@ func (r *Reconciler) known(req reconcile.Request) bool {
 		return true
 	}
 	return spokenOf(r, req.NamespacedName) || !apierrors.IsNotFound(r.others.Get(ctx, req.NamespacedName, applicationMetadata()))
+}
+
+// setOf tells the ApplicationSet of an Application, by what is cached. A backlog is worked off set by set: so each report changes for a
+// short time, and takes few writes.
+func setOf(cached client.Reader) func(reconcile.Request) string {
+	return func(req reconcile.Request) string {
+		app := &argocd.Application{}
+		if err := cached.Get(context.Background(), req.NamespacedName, app, client.UnsafeDisableDeepCopy); err != nil {
+			return ""
+		}
+		set, _ := app.ApplicationSet()
+		return app.Namespace + "/" + set
+	}
 }
 
 // applicationChanged lets through what propagation reads of an Application. Its status is not among it, and has no

@@ -22,12 +22,15 @@ const slack = 1024
 
 // Queue makes the queue of a controller that warms up (controller-runtime v0.23): its watches fill the queue as long as the
 // replica waits, while nobody takes anything out. What has come and gone meanwhile is dropped: known tells what there is
-// something to do for.
-func Queue(elected <-chan struct{}, known func(reconcile.Request) bool) func(string, workqueue.TypedRateLimiter[reconcile.Request]) Requests {
+// something to do for. What is left is handed out group by group.
+func Queue(
+	elected <-chan struct{}, known func(reconcile.Request) bool, group func(reconcile.Request) string,
+) func(string, workqueue.TypedRateLimiter[reconcile.Request]) Requests {
 	return func(name string, limiter workqueue.TypedRateLimiter[reconcile.Request]) Requests {
 		q := &queue{
 			Requests: workqueue.NewTypedRateLimitingQueueWithConfig(limiter, workqueue.TypedRateLimitingQueueConfig[reconcile.Request]{Name: name}),
 			known:    known,
+			group:    group,
 			held:     map[reconcile.Request]bool{},
 			ended:    make(chan struct{}),
 		}
@@ -43,6 +46,7 @@ type Requests = workqueue.TypedRateLimitingInterface[reconcile.Request]
 type queue struct {
 	Requests
 	known func(reconcile.Request) bool
+	group func(reconcile.Request) string
 	ended chan struct{}
 	once  sync.Once
 
@@ -85,8 +89,15 @@ func (q *queue) lead(elected <-chan struct{}) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.sweep()
+	groups := map[string][]reconcile.Request{}
 	for req := range q.held {
-		q.Requests.Add(req)
+		group := q.group(req)
+		groups[group] = append(groups[group], req)
+	}
+	for _, requests := range groups {
+		for _, req := range requests {
+			q.Requests.Add(req)
+		}
 	}
 	q.held = nil
 }

@@ -15,10 +15,40 @@ func request(name string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Namespace: "x", Name: name}}
 }
 
+// groupOf is the first letter of a name.
+func groupOf(req reconcile.Request) string { return req.Name[:1] }
+
+func known(reconcile.Request) bool { return true }
+
+// TestGroups: what has waited is handed out group by group.
+func TestGroups(t *testing.T) {
+	elected := make(chan struct{})
+	q := leaderless.Queue(elected, known, groupOf)("test", workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
+	defer q.ShutDown()
+	const groups, each = 5, 10
+	for n := range each {
+		for g := range groups {
+			q.Add(request(fmt.Sprintf("%c%d", 'a'+g, n)))
+		}
+	}
+	close(elected)
+	changes, last := 0, ""
+	for range groups * each {
+		req, _ := q.Get()
+		if g := groupOf(req); g != last {
+			changes, last = changes+1, g
+		}
+		q.Done(req)
+	}
+	if changes != groups {
+		t.Errorf("it went %d times to another one of %d groups", changes, groups)
+	}
+}
+
 // TestQueue holds what is added until the replica leads, without what has gone by then.
 func TestQueue(t *testing.T) {
 	elected, there, asked := make(chan struct{}), map[string]bool{"a": true, "b": true}, 0
-	q := leaderless.Queue(elected, func(req reconcile.Request) bool { asked++; return there[req.Name] })("test",
+	q := leaderless.Queue(elected, func(req reconcile.Request) bool { asked++; return there[req.Name] }, groupOf)("test",
 		workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	q.Add(request("a"))
 	const gone = 100_000
@@ -51,7 +81,7 @@ func TestQueue(t *testing.T) {
 
 // TestQueueOfAReplicaThatNeverLeads ends with it.
 func TestQueueOfAReplicaThatNeverLeads(t *testing.T) {
-	q := leaderless.Queue(make(chan struct{}), func(reconcile.Request) bool { return true })("test",
+	q := leaderless.Queue(make(chan struct{}), known, groupOf)("test",
 		workqueue.DefaultTypedControllerRateLimiter[reconcile.Request]())
 	q.Add(request("a"))
 	q.ShutDown()
