@@ -19,7 +19,7 @@ import (
 // left as it is: with each change it would have to be refused once more.
 //
 // A work does not ask where its agent tells by a condition whether the Application has been compared: that costs no write; see
-// feedback.ComparedRule. But only the time of the comparison itself replaces what the hub shows of the cluster before, after a move.
+// feedback.ComparedRules. But only the time of the comparison itself replaces what the hub shows of the cluster before, after a move.
 func (d *decision) volatile(seen *feedback.Observation) bool {
 	if d.Own == nil {
 		return d.to.Status.ReconciledAt != "" || d.to.Status.OperationState != nil

@@ -18,19 +18,19 @@ const (
 	notYet   = "not yet"
 )
 
-// ComparedRule asks for ConditionCompared. Where it is True, its message is a time at or after which the Application was compared: when its
+// ComparedRules ask for ConditionCompared. Where it is True, its message is a time at or after which the Application was compared: when its
 // last operation ended, and where it has had none, when it was made. Unlike reconciledAt, which Argo CD (2 and 3) writes every few minutes,
 // that changes with operations alone: so a work can ask for it at all times.
 //
 // It needs agents and a hub of OCM 1.0 or later (API field conditionRules). Earlier hubs drop it without a word, and earlier agents say
 // nothing: then works ask for reconciledAt while somebody waits for it, by VolatileRule.
 //
-// Works share the expressions: nobody changes them.
-func ComparedRule() workv1.ConditionRule { return comparedRule }
+// Works share them: nobody changes them.
+func ComparedRules() []workv1.ConditionRule { return comparedRules }
 
 // All times are in UTC and have whole seconds, so that their texts are in order. An operation that waits before it tries again is Running, and
 // has the time when its last attempt ended.
-var comparedRule = workv1.ConditionRule{
+var comparedRules = []workv1.ConditionRule{{
 	Condition: ConditionCompared,
 	Type:      workv1.CelConditionExpressionsType,
 	CelExpressions: []string{
@@ -42,9 +42,9 @@ var comparedRule = workv1.ConditionRule{
 		`(!has(object.status.operationState.finishedAt) ? "` + notYet + `" : ` +
 		`(result ? "" : "` + notSince + `") + object.status.operationState.finishedAt) : ` +
 		`result ? object.metadata.creationTimestamp : "` + notYet + `"`,
-}
+}}
 
-// compared takes what the agent says of ComparedRule. An agent of OCM before 1.0 does not touch the condition that a later one has set, which
+// compared takes what the agent says of ComparedRules. An agent of OCM before 1.0 does not touch the condition that a later one has set, which
 // it has replaced: then the condition is not about the operation which is reported.
 func (p *parsed) compared(conditions []metav1.Condition) (told bool, since string) {
 	c := meta.FindStatusCondition(conditions, ConditionCompared)

@@ -36,7 +36,7 @@ type Observation struct {
 	// Starting is set while an automated sync waits to begin; where VolatileRule asks.
 	Starting bool
 
-	// TellsCompared is set where the agent has evaluated ComparedRule for what it reports. ComparedSince is a time at or after which the
+	// TellsCompared is set where the agent has evaluated ComparedRules for what it reports. ComparedSince is a time at or after which the
 	// cluster's Argo CD has compared the Application; empty until it has, after an operation too.
 	TellsCompared bool
 	ComparedSince string

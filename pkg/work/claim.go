@@ -161,8 +161,11 @@ func Outcome(w *workv1.ManifestWork) metav1.ConditionStatus {
 }
 
 // outcome is that of all that a work holds, each in its way.
-func outcome(w *workv1.ManifestWork) metav1.ConditionStatus {
-	c := meta.FindStatusCondition(w.Status.Conditions, workv1.WorkApplied)
+func outcome(w *workv1.ManifestWork) metav1.ConditionStatus { return says(w, workv1.WorkApplied) }
+
+// says is the status of a condition of the work as it is now; empty while the agent has not said.
+func says(w *workv1.ManifestWork, conditionType string) metav1.ConditionStatus {
+	c := meta.FindStatusCondition(w.Status.Conditions, conditionType)
 	if c == nil || c.ObservedGeneration != w.Generation {
 		return ""
 	}
@@ -172,6 +175,5 @@ func outcome(w *workv1.ManifestWork) metav1.ConditionStatus {
 // Reported tells whether the agent has read all that a work carries, and answered what the work asks for as it is now. An agent (v1.2.0)
 // applies and reads apart from each other: either may come first.
 func Reported(w *workv1.ManifestWork) bool {
-	c := meta.FindStatusCondition(w.Status.Conditions, workv1.WorkAvailable)
-	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == w.Generation
+	return says(w, workv1.WorkAvailable) == metav1.ConditionTrue
 }

@@ -101,9 +101,8 @@ func Cascades(w *workv1.ManifestWork) bool {
 // an Application is: then there is none. The agent (v1.2.0) says so too where it could not ask.
 func Unread(w *workv1.ManifestWork, destroys bool) bool {
 	id, ok := identifier(w)
-	c := meta.FindStatusCondition(w.Status.Conditions, workv1.WorkAvailable)
 	return ok && Outcome(w) == metav1.ConditionFalse && (destroys || feedback.Unmapped(&w.Status, id)) &&
-		c != nil && c.Status == metav1.ConditionUnknown && c.ObservedGeneration == w.Generation
+		says(w, workv1.WorkAvailable) == metav1.ConditionUnknown
 }
 
 // isFirst tells whether a work is as it was made, and the first of its Application on its cluster.
@@ -115,9 +114,8 @@ func found(w *workv1.ManifestWork, result metav1.ConditionStatus) bool {
 	if !ok {
 		return false
 	}
-	whole := meta.FindStatusCondition(w.Status.Conditions, workv1.WorkAvailable)
 	manifest := feedback.Manifest(&w.Status, id)
-	if whole == nil || whole.Status != result || whole.ObservedGeneration != w.Generation || manifest == nil {
+	if says(w, workv1.WorkAvailable) != result || manifest == nil {
 		return false // the manifest's own condition has no generation, and the whole work's may be about an earlier place
 	}
 	c := meta.FindStatusCondition(manifest.Conditions, workv1.ManifestAvailable)

@@ -126,16 +126,11 @@ func config(app *argocd.Application, volatile bool) workv1.ManifestConfigOption 
 	return workv1.ManifestConfigOption{
 		ResourceIdentifier: Identifier(app),
 		FeedbackRules:      rules,
-		ConditionRules:     ComparedRules(),
+		ConditionRules:     feedback.ComparedRules(),
 		FeedbackScrapeType: workv1.FeedbackWatchType,
 		UpdateStrategy:     Strategy(),
 	}
 }
-
-// ComparedRules are those by which a work asks whether the cluster has compared its Application.
-func ComparedRules() []workv1.ConditionRule { return comparedRules }
-
-var comparedRules = []workv1.ConditionRule{feedback.ComparedRule()}
 
 // Strategy is how a work has its Application applied.
 func Strategy() *workv1.UpdateStrategy {

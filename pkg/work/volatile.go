@@ -30,7 +30,7 @@ func AskVolatile(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 // AsksCompared tells whether a work asks for feedback.ConditionCompared. A hub of an OCM before 1.0 drops the question, and a work that an
 // earlier Towline has written does not have it.
 func AsksCompared(w *workv1.ManifestWork) bool {
-	return len(w.Spec.ManifestConfigs) > 0 && sameConditionRules(w.Spec.ManifestConfigs[0].ConditionRules, comparedRules)
+	return len(w.Spec.ManifestConfigs) > 0 && sameConditionRules(w.Spec.ManifestConfigs[0].ConditionRules, feedback.ComparedRules())
 }
 
 func isVolatileRule(r workv1.FeedbackRule) bool { return sameRule(r, volatileRule) }

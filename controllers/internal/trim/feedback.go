@@ -38,8 +38,8 @@ func config(c *workv1.ManifestConfigOption) {
 			c.FeedbackRules = known
 		}
 	}
-	if reflect.DeepEqual(work.ComparedRules(), c.ConditionRules) {
-		c.ConditionRules = work.ComparedRules()
+	if known := feedback.ComparedRules(); reflect.DeepEqual(known, c.ConditionRules) {
+		c.ConditionRules = known
 	}
 	if reflect.DeepEqual(strategy, c.UpdateStrategy) {
 		c.UpdateStrategy = strategy
