@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/client-go/rest"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 	clusterv1beta2 "open-cluster-management.io/api/cluster/v1beta2"
@@ -61,4 +62,9 @@ func Cache(argocdNamespace string, homes home.Namespaces) cache.Options {
 			&corev1.ConfigMap{}:         tracking.Cache(argocdNamespace),
 		},
 	}
+}
+
+// NewClient is a client.NewClientFunc for a manager that has a Cache of this package: what is found by an index of that is not copied.
+func NewClient(config *rest.Config, options client.Options) (client.Client, error) {
+	return index.NewClient(config, options)
 }

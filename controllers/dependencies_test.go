@@ -663,7 +663,7 @@ func TestDependenciesAfterARestart(t *testing.T) {
 func TestSecretsAreKnownFromTheStart(t *testing.T) {
 	unshared(t)
 	mgr, err := ctrl.NewManager(hub, ctrl.Options{
-		Scheme: scheme, Cache: controllers.Cache(argocdNamespace, nil),
+		Scheme: scheme, Cache: controllers.Cache(argocdNamespace, nil), NewClient: controllers.NewClient,
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: settings(),
 	})

@@ -326,6 +326,7 @@ func run(ctx context.Context, t *testing.T, replica func(*ctrl.Options), o contr
 	options := ctrl.Options{
 		Scheme:     scheme,
 		Cache:      controllers.Cache(controllers.DefaultArgoCDNamespace, nil),
+		NewClient:  controllers.NewClient,
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: settings(), MapperProvider: knownMapper,
 	}

@@ -29,7 +29,7 @@ func startWith(t *testing.T, serves func(meta.RESTMapper) meta.RESTMapper) {
 	t.Helper()
 	unshared(t)
 	mgr, err := ctrl.NewManager(hub, ctrl.Options{
-		Scheme: scheme, Cache: controllers.Cache(controllers.DefaultArgoCDNamespace, nil),
+		Scheme: scheme, Cache: controllers.Cache(controllers.DefaultArgoCDNamespace, nil), NewClient: controllers.NewClient,
 		Metrics:        metricsserver.Options{BindAddress: "0"},
 		Controller:     settings(),
 		MapperProvider: func(*rest.Config, *http.Client) (meta.RESTMapper, error) { return serves(mapper), nil },

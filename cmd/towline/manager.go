@@ -36,6 +36,7 @@ const (
 func managerOptions(scheme *runtime.Scheme, o *options) ctrl.Options {
 	m := commonManagerOptions(scheme, &o.common)
 	m.Cache = controllers.Cache(o.argocdNamespace, o.appNamespaces)
+	m.NewClient = controllers.NewClient
 	elect(&m, o)
 	return m
 }

@@ -21,7 +21,7 @@ import (
 func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName, s *set) error {
 	if s.rows == nil {
 		s.rows = report.NewSet(s.resources)
-		s.mark(time.Now(), index.ApplicationsOfSet(ctx, r, key)...)
+		s.mark(time.Now(), index.ApplicationsOfSet(ctx, r.Client, key)...)
 	}
 	taken := s.take()
 	for app := range taken {

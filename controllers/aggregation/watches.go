@@ -76,7 +76,7 @@ func made() predicate.Predicate {
 // setItself asks for the reconcile of an ApplicationSet that has Applications for pull, or a report: most may have neither.
 func (r *Reconciler) setItself(ctx context.Context, set client.Object) []reconcile.Request {
 	key := client.ObjectKeyFromObject(set)
-	if len(index.ApplicationsOfSet(ctx, r, key)) == 0 && r.Get(ctx, key, metadata(key)) != nil {
+	if len(index.ApplicationsOfSet(ctx, r.Client, key)) == 0 && r.Get(ctx, key, metadata(key)) != nil {
 		return nil
 	}
 	return []reconcile.Request{{NamespacedName: key}}
@@ -125,7 +125,7 @@ func (r *Reconciler) setOfName(ctx context.Context, name types.NamespacedName) [
 
 func (r *Reconciler) setsOfCluster(ctx context.Context, cluster client.Object) []reconcile.Request {
 	var out []reconcile.Request
-	for _, name := range index.ApplicationsOfCluster(ctx, r, cluster.GetName()) {
+	for _, name := range index.ApplicationsOfCluster(ctx, r.Client, cluster.GetName()) {
 		out = append(out, r.setOfName(ctx, name)...)
 	}
 	return out

@@ -57,7 +57,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (see
 	}
 	switch seen.Kind() {
 	case dependency.Project:
-		return seen, r.observeUsers(ctx, seen, index.ApplicationsOfProjectWork(ctx, r, key))
+		return seen, r.observeUsers(ctx, seen, index.ApplicationsOfProjectWork(ctx, r.Client, key))
 	case dependency.Credential:
 		return seen, r.observeCredential(ctx, seen)
 	case dependency.Objects:
@@ -107,16 +107,16 @@ func (r *Reconciler) observeCredential(ctx context.Context, seen *observation) (
 	} else {
 		seen.MissingSince = r.missing.note(seen.Key, seen.Now)
 	}
-	return r.observeUsers(ctx, seen, index.Applications(ctx, r, index.ByCluster, seen.Key.Namespace))
+	return r.observeUsers(ctx, seen, index.Applications(ctx, r.Client, index.ByCluster, seen.Key.Namespace))
 }
 
 // observeUsers reads of the Applications whom the dependency concerns, up to the first that needs it.
-func (r *Reconciler) observeUsers(ctx context.Context, seen *observation, apps []argocd.Application) error {
-	for i := range apps {
-		if !dependency.Asks(&apps[i]) || !seen.Concerns(&apps[i]) {
+func (r *Reconciler) observeUsers(ctx context.Context, seen *observation, apps []*argocd.Application) error {
+	for _, app := range apps {
+		if !dependency.Asks(app) || !seen.Concerns(app) {
 			continue
 		}
-		u, err := r.observeUser(ctx, seen, &apps[i])
+		u, err := r.observeUser(ctx, seen, app)
 		if err != nil {
 			return err
 		}
@@ -159,12 +159,12 @@ func (seen *observation) permitted(
 
 // observeObjects reads the Application that the objects are for, and how its other dependencies are.
 func (r *Reconciler) observeObjects(ctx context.Context, seen *observation) (err error) {
-	seen.Beside = len(index.WorksBesideObjects(ctx, r, seen.Key)) > 0
-	apps := index.ApplicationsOfObjectsWork(ctx, r, seen.Key)
+	seen.Beside = len(index.WorksBesideObjects(ctx, r.Client, seen.Key)) > 0
+	apps := index.ApplicationsOfObjectsWork(ctx, r.Client, seen.Key)
 	if len(apps) == 0 {
 		return nil
 	}
-	u, err := r.observeUser(ctx, seen, &apps[0])
+	u, err := r.observeUser(ctx, seen, apps[0])
 	if err != nil {
 		return err
 	}

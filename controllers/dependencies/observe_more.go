@@ -48,8 +48,8 @@ func (r *Reconciler) observeRequested(ctx context.Context, seen *observation) er
 		if _, request := dependency.Uses(w, nil); !request {
 			continue
 		}
-		for _, app := range index.OfWork(ctx, r, client.ObjectKeyFromObject(w)) {
-			seen.Requested = append(seen.Requested, dependency.ReadSpec(&app))
+		for _, app := range index.OfWork(ctx, r.Client, client.ObjectKeyFromObject(w)) {
+			seen.Requested = append(seen.Requested, dependency.ReadSpec(app))
 		}
 	}
 	return nil

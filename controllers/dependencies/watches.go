@@ -109,7 +109,7 @@ func (r *Reconciler) ofApplication(ctx context.Context, obj client.Object) []rec
 		ctrl.LoggerFrom(ctx).Error(err, "The repository Secrets cannot be listed from the cache")
 	}
 	needed := func(key types.NamespacedName) bool { return slices.Contains(keys, key) }
-	if dependency.Alone(app, keys) && !slices.ContainsFunc(dependenciesOn(ctx, r, app.Cluster()), needed) {
+	if dependency.Alone(app, keys) && !slices.ContainsFunc(dependenciesOn(ctx, r.Client, app.Cluster()), needed) {
 		return nil // should there be one that the cache does not have yet, that one wakes itself
 	}
 	return wake.Requests(keys)
@@ -135,17 +135,17 @@ func (r *Reconciler) ofWork(ctx context.Context, obj client.Object) []reconcile.
 	kind, ours := dependency.KindOf(w.Name)
 	if !ours {
 		out := wake.Requests(r.usedBy(ctx, w))
-		for _, app := range index.OfWork(ctx, r, key) {
-			out = append(out, r.ofApplication(ctx, &app)...)
+		for _, app := range index.OfWork(ctx, r.Client, key) {
+			out = append(out, r.ofApplication(ctx, app)...)
 		}
 		return out
 	}
 	keys := []types.NamespacedName{key}
 	switch kind {
 	case dependency.Project:
-		keys = append(keys, objectsKeys(index.ApplicationsOfProjectWork(ctx, r, key))...)
+		keys = append(keys, objectsKeys(index.ApplicationsOfProjectWork(ctx, r.Client, key))...)
 	case dependency.Credential:
-		keys = append(keys, objectsKeys(index.Applications(ctx, r, index.ByCluster, w.Namespace))...)
+		keys = append(keys, objectsKeys(index.Applications(ctx, r.Client, index.ByCluster, w.Namespace))...)
 	case dependency.Objects:
 	}
 	return wake.Requests(keys)
@@ -154,7 +154,7 @@ func (r *Reconciler) ofWork(ctx context.Context, obj client.Object) []reconcile.
 // usedBy are the dependencies on a cluster that an Application's work has to do with. While it carries a request, that may
 // be all of them.
 func (r *Reconciler) usedBy(ctx context.Context, w *workv1.ManifestWork) []types.NamespacedName {
-	there := dependenciesOn(ctx, r, w.Namespace)
+	there := dependenciesOn(ctx, r.Client, w.Namespace)
 	if len(there) == 0 {
 		return nil
 	}
@@ -177,14 +177,14 @@ func (r *Reconciler) usedBy(ctx context.Context, w *workv1.ManifestWork) []types
 // ofProject are the works of an AppProject on all clusters with Applications of it, and for what it permits of objects
 // those of its Applications.
 func (r *Reconciler) ofProject(ctx context.Context, obj client.Object) []reconcile.Request {
-	apps := index.Applications(ctx, r, index.ByProject, obj.GetName())
+	apps := index.Applications(ctx, r.Client, index.ByProject, obj.GetName())
 	large := dependency.LargeProject(obj.(*argocd.AppProject)) // they say so
-	keys := objectsKeys(slices.DeleteFunc(slices.Clone(apps), func(app argocd.Application) bool {
+	keys := objectsKeys(slices.DeleteFunc(slices.Clone(apps), func(app *argocd.Application) bool {
 		return app.Annotations[apis.AnnotationWith] == "" && !large
 	}))
 	for i := range apps {
 		key := dependency.ProjectKey(apps[i].Cluster(), obj.GetName())
-		if key.Namespace != "" && (obj.GetName() != argocd.DefaultProject || slices.Contains(dependenciesOn(ctx, r, key.Namespace), key)) {
+		if key.Namespace != "" && (obj.GetName() != argocd.DefaultProject || slices.Contains(dependenciesOn(ctx, r.Client, key.Namespace), key)) {
 			keys = append(keys, key)
 		}
 	}
@@ -193,15 +193,14 @@ func (r *Reconciler) ofProject(ctx context.Context, obj client.Object) []reconci
 
 // ofCluster are all dependencies of a cluster, and those that its Applications may need.
 func (r *Reconciler) ofCluster(ctx context.Context, obj client.Object) []reconcile.Request {
-	return append(wake.Requests(dependenciesOn(ctx, r, obj.GetName())), r.ofApplications(ctx, index.ByCluster, obj.GetName())...)
+	return append(wake.Requests(dependenciesOn(ctx, r.Client, obj.GetName())), r.ofApplications(ctx, index.ByCluster, obj.GetName())...)
 }
 
 // ofApplications are the works that the Applications may need that an index has for a value.
 func (r *Reconciler) ofApplications(ctx context.Context, name, value string) []reconcile.Request {
 	var out []reconcile.Request
-	apps := index.Applications(ctx, r, name, value)
-	for i := range apps {
-		out = append(out, r.ofApplication(ctx, &apps[i])...)
+	for _, app := range index.Applications(ctx, r.Client, name, value) {
+		out = append(out, r.ofApplication(ctx, app)...)
 	}
 	return out
 }

@@ -46,7 +46,7 @@ func (r *Reconciler) secretHandler() handler.Funcs {
 		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
 			before, after := e.ObjectOld.(*corev1.Secret), e.ObjectNew.(*corev1.Secret)
 			if dependency.SameScope(before, after) && !dependency.LargeSecret(before) && !dependency.LargeSecret(after) {
-				enqueue(q, wake.Requests(worksOf(ctx, r, after.Name)))
+				enqueue(q, wake.Requests(worksOf(ctx, r.Client, after.Name)))
 				return
 			}
 			enqueue(q, slices.Concat(r.ofSecret(ctx, before), r.ofSecret(ctx, after)))
@@ -61,22 +61,22 @@ func (r *Reconciler) ofSecret(ctx context.Context, obj client.Object) []reconcil
 	r.scopes.forget()
 	scope, ok := dependency.ReadScope(s)
 	if !ok {
-		return wake.Requests(worksOf(ctx, r, s.Name))
+		return wake.Requests(worksOf(ctx, r.Client, s.Name))
 	}
 	known, err := r.credentials(ctx)
 	if err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "The repository Secrets cannot be listed from the cache")
 	}
-	keys := worksOf(ctx, r, s.Name)
+	keys := worksOf(ctx, r.Client, s.Name)
 	value := scope.URL
 	if scope.Prefix {
 		value = dependency.Host(scope.URL)
 	}
-	for _, app := range index.Applications(ctx, r, index.ByRepository, value) {
-		spec := dependency.ReadSpec(&app)
+	for _, app := range index.Applications(ctx, r.Client, index.ByRepository, value) {
+		spec := dependency.ReadSpec(app)
 		keys = append(keys, known.Keys(app.Cluster(), spec)...)
 		if dependency.LargeSecret(s) { // it says so
-			keys = append(keys, objectsKeys([]argocd.Application{app})...)
+			keys = append(keys, objectsKeys([]*argocd.Application{app})...)
 		}
 		for _, other := range known { // one that was the best may have become second, or the other way round
 			if other.Prefix == scope.Prefix && slices.ContainsFunc(spec.Repositories, other.Covers) {
@@ -161,11 +161,11 @@ func namedBy(obj client.Object) []string {
 }
 
 // objectsKeys are the works of what these Applications name.
-func objectsKeys(apps []argocd.Application) []types.NamespacedName {
+func objectsKeys(apps []*argocd.Application) []types.NamespacedName {
 	var keys []types.NamespacedName
-	for i := range apps {
-		if apps[i].Cluster() != "" {
-			keys = append(keys, dependency.ObjectsKey(work.Key(&apps[i])))
+	for _, app := range apps {
+		if app.Cluster() != "" {
+			keys = append(keys, dependency.ObjectsKey(work.Key(app)))
 		}
 	}
 	return keys

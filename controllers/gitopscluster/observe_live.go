@@ -113,7 +113,7 @@ func (r *Reconciler) observeUsers(ctx context.Context, seen *observation, secret
 // observeUser reads which Application uses a Secret: one for pull, or the one that it was kept for last. To ask for one costs the
 // hub much less than to ask for all.
 func (r *Reconciler) observeUser(ctx context.Context, key types.NamespacedName, s *corev1.Secret) (*clusterimport.User, error) {
-	if apps := index.ApplicationsOfCluster(ctx, r, clustersecret.Cluster(s)); len(apps) > 0 {
+	if apps := index.ApplicationsOfCluster(ctx, r.Client, clustersecret.Cluster(s)); len(apps) > 0 {
 		return &clusterimport.User{Application: apps[0]}, nil
 	}
 	last, known := r.pushers.last(key, client.ObjectKeyFromObject(s))

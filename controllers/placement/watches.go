@@ -40,7 +40,7 @@ func (r *Reconciler) followers(ctx context.Context, decision client.Object) []re
 	if name == "" {
 		return nil
 	}
-	return wake.Requests(index.Followers(ctx, r, decision.GetNamespace(), name))
+	return wake.Requests(index.Followers(ctx, r.Client, decision.GetNamespace(), name))
 }
 
 // facts are what the decision reads of an Application, and what it writes there.

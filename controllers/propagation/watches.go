@@ -153,7 +153,7 @@ func (r *Reconciler) applicationsOfWork(ctx context.Context, obj client.Object) 
 	if _, is := dependency.KindOf(obj.GetName()); is {
 		return releasing(ctx, r, obj.GetNamespace())
 	}
-	keys := index.ApplicationsOfWork(ctx, r, client.ObjectKeyFromObject(obj))
+	keys := index.ApplicationsOfWork(ctx, r.Client, client.ObjectKeyFromObject(obj))
 	if key, ok := index.HubApplication(obj); ok && !slices.Contains(keys, key) {
 		keys = append(keys, key)
 	}
@@ -166,7 +166,7 @@ func (r *Reconciler) waitingFor(ctx context.Context, obj client.Object) []reconc
 	for _, kept := range delivery.Targets(obj.(*workv1.ManifestWork)) {
 		target := &argocd.Application{}
 		target.Namespace, target.Name, target.Annotations = kept.Namespace, kept.Name, map[string]string{apis.AnnotationCluster: obj.GetNamespace()}
-		keys = append(keys, index.ApplicationsOfTarget(ctx, r, target)...)
+		keys = append(keys, index.ApplicationsOfTarget(ctx, r.Client, target)...)
 	}
 	return wake.Requests(keys)
 }
@@ -189,8 +189,8 @@ func releasing(ctx context.Context, cached client.Reader, cluster string) []reco
 // applicationsOfCluster are the Applications that ask for a cluster, and those that it has and that ask to go elsewhere now:
 // it is waited for.
 func (r *Reconciler) applicationsOfCluster(ctx context.Context, obj client.Object) []reconcile.Request {
-	keys := index.ApplicationsOfCluster(ctx, r, obj.GetName())
-	return wake.Requests(append(keys, index.ApplicationsOfWorks(ctx, r, client.InNamespace(obj.GetName()))...))
+	keys := index.ApplicationsOfCluster(ctx, r.Client, obj.GetName())
+	return wake.Requests(append(keys, index.ApplicationsOfWorks(ctx, r.Client, client.InNamespace(obj.GetName()))...))
 }
 
 // everything are all Applications.
@@ -208,7 +208,7 @@ func (r *Reconciler) everything(ctx context.Context, _ client.Object) []reconcil
 
 // claimants are the other Applications with the target of one that came, went or changed its target.
 func (r *Reconciler) claimants(ctx context.Context, obj client.Object) []reconcile.Request {
-	keys := index.ApplicationsOfTarget(ctx, r, obj.(*argocd.Application))
+	keys := index.ApplicationsOfTarget(ctx, r.Client, obj.(*argocd.Application))
 	return wake.Requests(slices.DeleteFunc(keys, func(key types.NamespacedName) bool { return key == client.ObjectKeyFromObject(obj) }))
 }
 
@@ -229,7 +229,7 @@ func Sets(r *Reconciler) []wake.Watch {
 
 // applicationsOfSet are the Applications of an ApplicationSet, and those that have works and are not for pull any more.
 func (r *Reconciler) applicationsOfSet(ctx context.Context, obj client.Object) []reconcile.Request {
-	keys := index.ApplicationsOfSet(ctx, r, client.ObjectKeyFromObject(obj))
+	keys := index.ApplicationsOfSet(ctx, r.Client, client.ObjectKeyFromObject(obj))
 	ofSet := client.MatchingLabels{apis.LabelApplicationSetHash: work.SetHash(client.ObjectKeyFromObject(obj))}
-	return wake.Requests(append(keys, index.ApplicationsOfWorks(ctx, r, ofSet)...))
+	return wake.Requests(append(keys, index.ApplicationsOfWorks(ctx, r.Client, ofSet)...))
 }

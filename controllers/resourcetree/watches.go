@@ -45,9 +45,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 // of that name takes the way of the first.
 func (r *Reconciler) ofSecret(ctx context.Context, s *corev1.Secret) []reconcile.Request {
 	p := clustersecret.PlaceOf(s)
-	keys := index.ApplicationsOfCluster(ctx, r, p.Cluster)
+	keys := index.ApplicationsOfCluster(ctx, r.Client, p.Cluster)
 	if p.Name != p.Cluster {
-		keys = append(keys, index.ApplicationsOfCluster(ctx, r, p.Name)...)
+		keys = append(keys, index.ApplicationsOfCluster(ctx, r.Client, p.Name)...)
 	}
 	return wake.Requests(keys)
 }

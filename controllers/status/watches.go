@@ -29,7 +29,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 		return err
 	}
 	clusters := newOutages(func(ctx context.Context, cluster string) []types.NamespacedName {
-		return index.ApplicationsOfCluster(ctx, r, cluster)
+		return index.ApplicationsOfCluster(ctx, r.Client, cluster)
 	})
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("status").

@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"hash/maphash"
+	"slices"
 	"strconv"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -14,8 +15,8 @@ import (
 //
 // An index by something of which every object has another value takes some 300 bytes for each: a key, an entry, and a
 // set of one. A coarse index is by a hash of it instead. What is found is looked at again; with 100,000 Applications it
-// is some fifty.
-const buckets = 2048
+// is some twenty-five.
+const buckets = 4096
 
 var (
 	seed  = maphash.MakeSeed()
@@ -43,17 +44,11 @@ func coarse(values client.IndexerFunc) client.IndexerFunc {
 
 // inBucket are the Applications that a coarse index finds for a value, and which are the ones that are looked for. They
 // are the cache's own: not to be changed.
-func inBucket(ctx context.Context, c client.Reader, name, value string, wanted func(*argocd.Application) bool) []argocd.Application {
-	return only(list(ctx, c, client.MatchingFields{name: bucket(value)}), wanted)
+func inBucket(ctx context.Context, c client.Reader, name, value string, wanted func(*argocd.Application) bool) []*argocd.Application {
+	return only(find(ctx, c, name, bucket(value)), wanted)
 }
 
 // only are those that are looked for. The list is used for them.
-func only(found []argocd.Application, wanted func(*argocd.Application) bool) []argocd.Application {
-	out := found[:0]
-	for i := range found {
-		if wanted(&found[i]) {
-			out = append(out, found[i])
-		}
-	}
-	return out
+func only(found []*argocd.Application, wanted func(*argocd.Application) bool) []*argocd.Application {
+	return slices.DeleteFunc(found, func(app *argocd.Application) bool { return !wanted(app) })
 }

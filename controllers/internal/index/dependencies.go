@@ -77,23 +77,23 @@ func dependenciesOf(obj client.Object) []string {
 }
 
 // Applications are those that an index of the cache finds for a value. They are the cache's own: not to be changed.
-func Applications(ctx context.Context, c client.Reader, name, value string) []argocd.Application {
-	return list(ctx, c, client.MatchingFields{name: value})
+func Applications(ctx context.Context, c client.Reader, name, value string) []*argocd.Application {
+	return find(ctx, c, name, value)
 }
 
 // ApplicationsOfProjectWork are the Applications that may need a given work with an AppProject, by what they say
 // themselves. They are the cache's own: not to be changed.
-func ApplicationsOfProjectWork(ctx context.Context, c client.Reader, key types.NamespacedName) []argocd.Application {
-	return slices.DeleteFunc(Applications(ctx, c, ByCluster, key.Namespace), func(app argocd.Application) bool {
-		return dependency.ProjectKey(key.Namespace, dependency.ReadSpec(&app).Project) != key
+func ApplicationsOfProjectWork(ctx context.Context, c client.Reader, key types.NamespacedName) []*argocd.Application {
+	return slices.DeleteFunc(Applications(ctx, c, ByCluster, key.Namespace), func(app *argocd.Application) bool {
+		return dependency.ProjectKey(key.Namespace, dependency.ReadSpec(app).Project) != key
 	})
 }
 
 // ApplicationsOfObjectsWork are the Applications that may need a given work with objects, by what they say themselves.
 // They are the cache's own: not to be changed.
-func ApplicationsOfObjectsWork(ctx context.Context, c client.Reader, key types.NamespacedName) []argocd.Application {
+func ApplicationsOfObjectsWork(ctx context.Context, c client.Reader, key types.NamespacedName) []*argocd.Application {
 	return inBucket(ctx, c, ByWork, key.String(), func(app *argocd.Application) bool {
-		return dependency.ObjectsKey(work.Key(app)) == key
+		return app.Cluster() == key.Namespace && dependency.ObjectsKey(work.Key(app)) == key
 	})
 }
 
@@ -106,13 +106,9 @@ func WorksBesideObjects(ctx context.Context, c client.Reader, key types.Namespac
 
 // Works are the keys of the ManifestWorks that an index of the cache finds for a value.
 func Works(ctx context.Context, c client.Reader, name, value string) []types.NamespacedName {
-	list := &workv1.ManifestWorkList{}
-	if err := c.List(ctx, list, client.MatchingFields{name: value}, client.UnsafeDisableDeepCopy); err != nil {
+	found, err := works(ctx, c, name, value)
+	if err != nil {
 		panic(err) // the index was never registered: a mistake in the program
 	}
-	keys := make([]types.NamespacedName, len(list.Items))
-	for i := range list.Items {
-		keys[i] = client.ObjectKeyFromObject(&list.Items[i])
-	}
-	return keys
+	return keysOf(found)
 }

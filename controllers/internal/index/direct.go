@@ -24,16 +24,16 @@ type Direct struct {
 func (*Direct) Create(context.Context, client.Object, ...client.CreateOption) error { return nil }
 
 // applications are those for pull of that name, in any namespace.
-func (d *Direct) applications(ctx context.Context, name string) []argocd.Application {
+func (d *Direct) applications(ctx context.Context, name string) []*argocd.Application {
 	list := &argocd.ApplicationList{}
 	if d.List(ctx, list, client.MatchingFields{"metadata.name": name}, client.HasLabels{apis.LabelPull}) != nil {
 		return nil // the reader knows that, and that the answer is not whole
 	}
-	return list.Items
+	return pointers(list.Items)
 }
 
 // owners are the Applications that can have the work of that name.
-func (d *Direct) owners(ctx context.Context, work string) []argocd.Application {
+func (d *Direct) owners(ctx context.Context, work string) []*argocd.Application {
 	name := work
 	if i := strings.LastIndexByte(work, '-'); i > 0 {
 		name = work[:i]

@@ -100,7 +100,7 @@ func placementOf(obj client.Object) []string {
 
 // Followers are the Applications of a namespace that follow the Placement of that name.
 func Followers(ctx context.Context, c client.Reader, namespace, placement string) []types.NamespacedName {
-	return lookUp(ctx, c, client.MatchingFields{ByPlacement: namespace + "/" + placement})
+	return keysOf(find(ctx, c, ByPlacement, namespace+"/"+placement))
 }
 
 func setOf(obj client.Object) []string {
@@ -160,8 +160,8 @@ func ApplicationsOfWork(ctx context.Context, c client.Reader, key types.Namespac
 }
 
 // OfWork are the same Applications themselves. They are the cache's own: not to be changed.
-func OfWork(ctx context.Context, c client.Reader, key types.NamespacedName) []argocd.Application {
-	wanted := func(app *argocd.Application) bool { return work.Key(app) == key }
+func OfWork(ctx context.Context, c client.Reader, key types.NamespacedName) []*argocd.Application {
+	wanted := func(app *argocd.Application) bool { return app.Cluster() == key.Namespace && work.Key(app) == key }
 	if d, ok := c.(*Direct); ok {
 		return only(d.owners(ctx, key.Name), wanted)
 	}
@@ -173,15 +173,15 @@ func OfWork(ctx context.Context, c client.Reader, key types.NamespacedName) []ar
 func WorksNaming(
 	ctx context.Context, c client.Reader, app types.NamespacedName, wanted func(*workv1.ManifestWork) bool,
 ) ([]workv1.ManifestWork, error) {
-	list, match := &workv1.ManifestWorkList{}, client.MatchingFields{ByHubApplication: bucket(app.String())}
+	name, value := ByHubApplication, bucket(app.String())
 	if d, ok := c.(*Direct); ok {
-		match = client.MatchingFields{"metadata.name": d.Work}
+		name, value = "metadata.name", d.Work
 	}
-	err := c.List(ctx, list, match, client.UnsafeDisableDeepCopy)
+	found, err := works(ctx, c, name, value)
 	var out []workv1.ManifestWork
-	for i := range list.Items {
-		if named, ok := HubApplication(&list.Items[i]); ok && named == app && wanted(&list.Items[i]) {
-			out = append(out, *list.Items[i].DeepCopy())
+	for _, w := range found {
+		if named, ok := HubApplication(w); ok && named == app && wanted(w) {
+			out = append(out, *w.DeepCopy())
 		}
 	}
 	return out, err
@@ -189,12 +189,12 @@ func WorksNaming(
 
 // ApplicationsOfCluster are the Applications that name the ManagedCluster.
 func ApplicationsOfCluster(ctx context.Context, c client.Reader, cluster string) []types.NamespacedName {
-	return lookUp(ctx, c, client.MatchingFields{ByCluster: cluster})
+	return keysOf(find(ctx, c, ByCluster, cluster))
 }
 
 // ApplicationsOfProject are the Applications that name the AppProject.
 func ApplicationsOfProject(ctx context.Context, c client.Reader, project string) []types.NamespacedName {
-	return lookUp(ctx, c, client.MatchingFields{ByProject: project})
+	return keysOf(find(ctx, c, ByProject, project))
 }
 
 // AllApplications are those of the whole hub that the cache holds.
@@ -214,19 +214,19 @@ func ApplicationsOfNamespaceAndCluster(ctx context.Context, c client.Reader, nam
 
 // ApplicationsOfSet are the Applications for pull of the ApplicationSet.
 func ApplicationsOfSet(ctx context.Context, c client.Reader, set types.NamespacedName) []types.NamespacedName {
-	return lookUp(ctx, c, client.MatchingFields{BySet: set.String()})
+	return keysOf(find(ctx, c, BySet, set.String()))
 }
 
 // ApplicationsOfWorks are the hub Applications that the annotations of some works name. See ByHubApplication for what
 // they may be used for.
 func ApplicationsOfWorks(ctx context.Context, c client.Reader, match ...client.ListOption) []types.NamespacedName {
-	works := &workv1.ManifestWorkList{}
-	if err := c.List(ctx, works, append(match, client.UnsafeDisableDeepCopy)...); err != nil {
+	list := &workv1.ManifestWorkList{}
+	if err := c.List(ctx, list, append(match, client.UnsafeDisableDeepCopy)...); err != nil {
 		panic(err) // as below
 	}
 	var keys []types.NamespacedName
-	for i := range works.Items {
-		if key, ok := HubApplication(&works.Items[i]); ok {
+	for i := range list.Items {
+		if key, ok := HubApplication(&list.Items[i]); ok {
 			keys = append(keys, key)
 		}
 	}
@@ -236,7 +236,30 @@ func ApplicationsOfWorks(ctx context.Context, c client.Reader, match ...client.L
 // lookUp reads an index of the cache, which can fail only when the index was never registered: a mistake in the
 // program that no caller could do anything about.
 func lookUp(ctx context.Context, c client.Reader, match ...client.ListOption) []types.NamespacedName {
-	return keysOf(list(ctx, c, match...))
+	return keysOf(pointers(list(ctx, c, match...)))
+}
+
+// find are the Applications that an index of the cache has for a value. They are the cache's own: not to be changed.
+func find(ctx context.Context, c client.Reader, name, value string) []*argocd.Application {
+	cached, ok := c.(*Client)
+	if !ok {
+		return pointers(list(ctx, c, client.MatchingFields{name: value}))
+	}
+	apps, err := indexed(ctx, cached, &argocd.Application{}, name, value)
+	if err != nil {
+		panic(err) // as below
+	}
+	return apps
+}
+
+// works are the ManifestWorks that an index of the cache has for a value. They are the cache's own: not to be changed.
+func works(ctx context.Context, c client.Reader, name, value string) ([]*workv1.ManifestWork, error) {
+	if cached, ok := c.(*Client); ok {
+		return indexed(ctx, cached, &workv1.ManifestWork{}, name, value)
+	}
+	list := &workv1.ManifestWorkList{}
+	err := c.List(ctx, list, client.MatchingFields{name: value}, client.UnsafeDisableDeepCopy)
+	return pointers(list.Items), err
 }
 
 // list is what lookUp finds. The Applications are the cache's own: not to be changed.
@@ -248,10 +271,18 @@ func list(ctx context.Context, c client.Reader, match ...client.ListOption) []ar
 	return apps.Items
 }
 
-func keysOf(apps []argocd.Application) []types.NamespacedName {
-	keys := make([]types.NamespacedName, len(apps))
-	for i := range apps {
-		keys[i] = client.ObjectKeyFromObject(&apps[i])
+func pointers[T any](list []T) []*T {
+	out := make([]*T, len(list))
+	for i := range list {
+		out[i] = &list[i]
+	}
+	return out
+}
+
+func keysOf[T client.Object](found []T) []types.NamespacedName {
+	keys := make([]types.NamespacedName, len(found))
+	for i, obj := range found {
+		keys[i] = client.ObjectKeyFromObject(obj)
 	}
 	return keys
 }

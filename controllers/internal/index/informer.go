@@ -19,6 +19,9 @@ import (
 // allNamespaces begins the keys by which controller-runtime indexes an object whatever its namespace is.
 const allNamespaces = "__all_namespaces/"
 
+// fieldIndex begins the names of controller-runtime's indexes by a field.
+const fieldIndex = "field:"
+
 // within are the indexes of Applications that are looked up within one namespace.
 var within = []string{ByCluster}
 
@@ -65,7 +68,7 @@ type lean struct{ cache.SharedIndexInformer }
 func (l lean) AddIndexers(indexers cache.Indexers) error {
 	out := maps.Clone(indexers)
 	for name, keys := range indexers {
-		field, ours := strings.CutPrefix(name, "field:")
+		field, ours := strings.CutPrefix(name, fieldIndex)
 		if !ours || slices.Contains(within, field) {
 			continue
 		}

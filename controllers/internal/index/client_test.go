@@ -1,0 +1,127 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/cache"
+	workv1 "open-cluster-management.io/api/work/v1"
+	ctrlcache "sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// filled are the informers of a cache that has been filled, and its reader.
+type filled struct {
+	ctrlcache.Cache
+	apps, works cache.SharedIndexInformer
+}
+
+// GetInformer implements cache.Informers.
+func (f *filled) GetInformer(_ context.Context, obj client.Object, _ ...ctrlcache.InformerGetOption) (ctrlcache.Informer, error) {
+	if _, ok := obj.(*workv1.ManifestWork); ok {
+		return f.works, nil
+	}
+	return f.apps, nil
+}
+
+// byAll indexes as controller-runtime's cache does.
+func byAll(t testing.TB, of cache.SharedIndexInformer, name string, values client.IndexerFunc) {
+	t.Helper()
+	err := of.AddIndexers(cache.Indexers{fieldIndex + name: func(obj any) (out []string, err error) {
+		for _, value := range values(obj.(client.Object)) {
+			out = append(out, allNamespaces+value)
+		}
+		return out, nil
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// newFilled is a cache with two Applications of one name on two clusters, and the work of the first.
+func newFilled(t *testing.T) (f *filled, app *argocd.Application, w *workv1.ManifestWork) {
+	t.Helper()
+	f = &filled{
+		apps:  NewInformer(&cache.ListWatch{}, &argocd.Application{}, 0, cache.Indexers{}),
+		works: NewInformer(&cache.ListWatch{}, &workv1.ManifestWork{}, 0, cache.Indexers{}),
+	}
+	byAll(t, f.apps, ByWork, coarse(workOf))
+	byAll(t, f.apps, ByCluster, clusterOf)
+	byAll(t, f.works, ByHubApplication, coarse(hubApplicationOf))
+	app = fixture.Application("shop").UID("1").Cluster("east").Obj()
+	other := fixture.Application("shop").UID("2").Namespace("other").Cluster("west").Obj()
+	w = &workv1.ManifestWork{}
+	key := work.Key(app)
+	w.Namespace, w.Name = key.Namespace, key.Name
+	w.Annotations = map[string]string{apis.AnnotationHubNamespace: app.Namespace, apis.AnnotationHubName: app.Name}
+	for obj, in := range map[client.Object]cache.SharedIndexInformer{app: f.apps, other: f.apps, w: f.works} {
+		if err := in.GetIndexer().Add(obj); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return f, app, w
+}
+
+// TestClientFinds: what an index finds is what the cache holds, and no list is asked for.
+func TestClientFinds(t *testing.T) {
+	f, app, w := newFilled(t)
+	c, err := NewClient(&rest.Config{}, client.Options{Scheme: runtime.NewScheme(), Cache: &client.CacheOptions{Reader: f}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	if found := OfWork(ctx, c, work.Key(app)); len(found) != 1 || found[0] != app {
+		t.Errorf("of the work: %v", found)
+	}
+	if keys := ApplicationsOfCluster(ctx, c, "west"); len(keys) != 1 || keys[0].Namespace != "other" {
+		t.Errorf("of the cluster: %v", keys)
+	}
+	all := func(*workv1.ManifestWork) bool { return true }
+	found, err := WorksNaming(ctx, c, client.ObjectKeyFromObject(app), all)
+	if err != nil || len(found) != 1 || found[0].Name != w.Name {
+		t.Errorf("works: %v, %v", found, err)
+	}
+}
+
+// TestClientWithoutCache: a client that reads from the API server lists there.
+func TestClientWithoutCache(t *testing.T) {
+	c, err := NewClient(&rest.Config{}, client.Options{Scheme: runtime.NewScheme()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, ok := c.(*Client); ok {
+		t.Error("it looks things up in a cache that it does not have")
+	}
+}
+
+// BenchmarkOfWork finds the Application of a work among 100,000.
+func BenchmarkOfWork(b *testing.B) {
+	f := &filled{apps: NewInformer(&cache.ListWatch{}, &argocd.Application{}, 0, cache.Indexers{})}
+	byAll(b, f.apps, ByWork, coarse(workOf))
+	const n = 100_000
+	keys := make([]types.NamespacedName, n)
+	for i := range n {
+		app := fixture.Application(fmt.Sprintf("app%06d", i)).UID(types.UID(strconv.Itoa(i))).Cluster(fmt.Sprintf("cluster%03d", i%200)).Obj()
+		if err := f.apps.GetIndexer().Add(app); err != nil {
+			b.Fatal(err)
+		}
+		keys[i] = work.Key(app)
+	}
+	c := &Client{informers: f}
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		if found := OfWork(b.Context(), c, keys[i%n]); len(found) != 1 {
+			b.Fatalf("%d Applications of %s", len(found), keys[i%n])
+		}
+	}
+}
