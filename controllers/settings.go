@@ -9,8 +9,9 @@ import (
 	"github.com/towline-io/towline/controllers/internal/home"
 )
 
-// cachePatience is how long the first read of the hub may take. After it the process ends, and the next one begins anew. The default of
-// controller-runtime, two minutes, was not enough where 100,000 Applications did not fit into GOMEMLIMIT: Towline never became ready.
+// cachePatience is how long a controller may take to hear of all that the hub has at a start. After it the process ends, and the next
+// one begins anew. The default of controller-runtime, two minutes, was not enough where 100,000 Applications did not fit into
+// GOMEMLIMIT: no process came to send anything.
 const cachePatience = 15 * time.Minute
 
 // Settings are what every controller of a manager has in common.

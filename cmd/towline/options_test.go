@@ -348,3 +348,10 @@ func TestCommand(t *testing.T) {
 		t.Errorf("a missing kubeconfig: %v", err)
 	}
 }
+
+// TestClientOfTheCache: the controllers' client looks things up where their cache has them.
+func TestClientOfTheCache(t *testing.T) {
+	if managerOptions(runtime.NewScheme(), newOptions()).NewClient == nil {
+		t.Error("controller-runtime's own client copies what an index finds")
+	}
+}

@@ -34,7 +34,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	options.NewQueue = leaderless.Queue(mgr.Elected(), r.known, setOf(r))
 	r.losses.window = r.LossWindow
 	r.losses.waits = func() bool { return leaderless.Waits(mgr.Elected()) }
-	r.losses.spokenOf = func(app types.NamespacedName) bool { return spokenOf(r, app) }
+	r.losses.spokenOf = func(app types.NamespacedName) bool { return spokenOf(r.Client, app) }
 	b := ctrl.NewControllerManagedBy(mgr).Named("propagation").WithOptions(options)
 	running, err := wake.Register(b, r.Watches()).Build(r)
 	if err != nil {
@@ -58,7 +58,7 @@ func (r *Reconciler) Watches() []wake.Watch {
 		wake.Of(&workv1.ManifestWork{}, r.waitingFor, targetFreed()),
 		wake.Of(&clusterv1.ManagedCluster{}, r.applicationsOfCluster, clusterChanged()),
 		wake.Of(hubside.Namespace(), r.applicationsOfCluster, hubside.FactsChanged()),
-	}, watchesOfOutages(r, followsDecisions(r.Grants)), r.Grants.Watches(), r.Tracking.Watches(r.everything))
+	}, watchesOfOutages(r.Client, followsDecisions(r.Grants)), r.Grants.Watches(), r.Tracking.Watches(r.everything))
 }
 
 // spokenOf tells whether a work names an Application, as the cache has it.
@@ -82,7 +82,7 @@ func (r *Reconciler) known(req reconcile.Request) bool {
 	if err := r.Get(ctx, req.NamespacedName, app, client.UnsafeDisableDeepCopy); !apierrors.IsNotFound(err) {
 		return true
 	}
-	return spokenOf(r, req.NamespacedName) || !apierrors.IsNotFound(r.others.Get(ctx, req.NamespacedName, applicationMetadata()))
+	return spokenOf(r.Client, req.NamespacedName) || !apierrors.IsNotFound(r.others.Get(ctx, req.NamespacedName, applicationMetadata()))
 }
 
 // setOf tells the ApplicationSet of an Application, by what is cached. A backlog is worked off set by set: so each report changes for a
@@ -218,13 +218,13 @@ func (r *Reconciler) WatchSets(mgr ctrl.Manager) error {
 	if err := r.Pauses.Watch(mgr, r.running, r.applicationsOfSet); err != nil {
 		return err
 	}
-	w := endsOfSets(r)
+	w := endsOfSets(r.Client)
 	return r.running.Watch(source.Kind(mgr.GetCache(), w.Object, w.Handler, w.Changed...))
 }
 
 // Sets are the watches of ApplicationSets as data, for a hub that has them.
 func Sets(r *Reconciler) []wake.Watch {
-	return []wake.Watch{r.Pauses.Sets(r.applicationsOfSet), endsOfSets(r)}
+	return []wake.Watch{r.Pauses.Sets(r.applicationsOfSet), endsOfSets(r.Client)}
 }
 
 // applicationsOfSet are the Applications of an ApplicationSet, and those that have works and are not for pull any more.

@@ -35,7 +35,7 @@ func onChosen(cached client.Reader) handler.Funcs {
 			if slices.Contains(before, cluster) {
 				continue
 			}
-			for _, request := range wake.Requests(going(ctx, cached, index.ApplicationsOfCluster(ctx, cached, cluster))) {
+			for _, request := range wake.Requests(going(index.Applications(ctx, cached, index.ByCluster, cluster))) {
 				q.Add(request)
 			}
 		}
@@ -54,7 +54,7 @@ func onChosen(cached client.Reader) handler.Funcs {
 // cluster for the reason then.
 func endsOfSets(cached client.Reader) wake.Watch {
 	whom := func(ctx context.Context, set client.Object) []reconcile.Request {
-		return wake.Requests(going(ctx, cached, index.ApplicationsOfSet(ctx, cached, client.ObjectKeyFromObject(set))))
+		return wake.Requests(going(index.Applications(ctx, cached, index.BySet, client.ObjectKeyFromObject(set).String())))
 	}
 	return wake.Of(sets.Object(), whom, predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
@@ -66,9 +66,12 @@ func endsOfSets(cached client.Reader) wake.Watch {
 }
 
 // going are those of some Applications that are being deleted.
-func going(ctx context.Context, cached client.Reader, keys []types.NamespacedName) []types.NamespacedName {
-	return slices.DeleteFunc(keys, func(key types.NamespacedName) bool {
-		app := &argocd.Application{}
-		return cached.Get(ctx, key, app, client.UnsafeDisableDeepCopy) != nil || app.DeletionTimestamp.IsZero()
-	})
+func going(apps []*argocd.Application) []types.NamespacedName {
+	var keys []types.NamespacedName
+	for _, app := range apps {
+		if !app.DeletionTimestamp.IsZero() {
+			keys = append(keys, client.ObjectKeyFromObject(app))
+		}
+	}
+	return keys
 }

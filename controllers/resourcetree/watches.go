@@ -54,7 +54,7 @@ func (r *Reconciler) ofSecret(ctx context.Context, s *corev1.Secret) []reconcile
 
 // ofSettings are all Applications.
 func (r *Reconciler) ofSettings(ctx context.Context, _ *corev1.ConfigMap) []reconcile.Request {
-	return wake.Requests(index.AllApplications(ctx, r))
+	return wake.Requests(index.AllApplications(ctx, r.Client))
 }
 
 // hubEnabledChanged lets through whether Argo CD may work with the hub.

@@ -31,8 +31,8 @@ func NewClient(config *rest.Config, options client.Options) (client.Client, erro
 	return &Client{Client: c, informers: informers}, nil
 }
 
-// indexed are the objects of a type that an index has for a value. It waits until the cache has been filled, as a list does. They are
-// the cache's own: not to be changed.
+// indexed are the objects of a type that an index has for a value. It waits until the cache has been filled, as a list does, and is an
+// error where nobody has started the cache. The objects are the cache's own: not to be changed.
 func indexed[T client.Object](ctx context.Context, c *Client, of T, name, value string) ([]T, error) {
 	informer, err := c.informers.GetInformer(ctx, of)
 	if err != nil {
@@ -42,15 +42,20 @@ func indexed[T client.Object](ctx context.Context, c *Client, of T, name, value 
 	if !ok {
 		return nil, fmt.Errorf("%T has no index: the cache is made of other informers than those of NewInformer", of)
 	}
+	if !shared.HasSynced() {
+		return nil, &ctrlcache.ErrCacheNotStarted{}
+	}
 	found, err := shared.GetIndexer().ByIndex(fieldIndex+name, allNamespaces+value)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]T, 0, len(found))
 	for _, obj := range found {
-		if o, ok := obj.(T); ok {
-			out = append(out, o)
+		o, ok := obj.(T)
+		if !ok {
+			return nil, fmt.Errorf("the cache of %T holds a %T", of, obj)
 		}
+		out = append(out, o)
 	}
 	return out, nil
 }

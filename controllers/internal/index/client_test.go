@@ -2,8 +2,14 @@ package index
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -26,12 +32,18 @@ type filled struct {
 	apps, works cache.SharedIndexInformer
 }
 
+// synced is an informer that has read all there is.
+type synced struct{ cache.SharedIndexInformer }
+
+// HasSynced implements cache.SharedInformer.
+func (synced) HasSynced() bool { return true }
+
 // GetInformer implements cache.Informers.
 func (f *filled) GetInformer(_ context.Context, obj client.Object, _ ...ctrlcache.InformerGetOption) (ctrlcache.Informer, error) {
 	if _, ok := obj.(*workv1.ManifestWork); ok {
-		return f.works, nil
+		return synced{f.works}, nil
 	}
-	return f.apps, nil
+	return synced{f.apps}, nil
 }
 
 // byAll indexes as controller-runtime's cache does.
@@ -90,6 +102,47 @@ func TestClientFinds(t *testing.T) {
 	found, err := WorksNaming(ctx, c, client.ObjectKeyFromObject(app), all)
 	if err != nil || len(found) != 1 || found[0].Name != w.Name {
 		t.Errorf("works: %v, %v", found, err)
+	}
+}
+
+// TestClientNotStarted: that nothing has been read does not look as if nothing were there.
+func TestClientNotStarted(t *testing.T) {
+	f := &unstarted{of: NewInformer(&cache.ListWatch{}, &argocd.Application{}, 0, cache.Indexers{})}
+	byAll(t, f.of, ByCluster, clusterOf)
+	notStarted := &ctrlcache.ErrCacheNotStarted{}
+	if found, err := indexed(t.Context(), &Client{informers: f}, &argocd.Application{}, ByCluster, "east"); !errors.As(err, &notStarted) {
+		t.Errorf("%v, %v", found, err)
+	}
+}
+
+// unstarted are the informers of a cache that nobody has started.
+type unstarted struct {
+	ctrlcache.Cache
+	of cache.SharedIndexInformer
+}
+
+// GetInformer implements cache.Informers.
+func (u *unstarted) GetInformer(context.Context, client.Object, ...ctrlcache.InformerGetOption) (ctrlcache.Informer, error) {
+	return u.of, nil
+}
+
+// TestClientsAreNotHidden: a reconciler embeds its client, and an index that is asked with the reconciler lists.
+func TestClientsAreNotHidden(t *testing.T) {
+	hidden := regexp.MustCompile(`index\.[A-Z]\w*\(\w+, [rc][,)]`)
+	looked := 0
+	err := filepath.WalkDir(filepath.Join("..", ".."), func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		looked++
+		text, err := os.ReadFile(path)
+		if found := hidden.Find(text); found != nil {
+			t.Errorf("%s: %s…: name the client of it, such as r.Client", path, found)
+		}
+		return err
+	})
+	if err != nil || looked < 50 {
+		t.Errorf("%d files: %v", looked, err)
 	}
 }
 

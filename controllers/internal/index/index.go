@@ -209,7 +209,7 @@ func ApplicationsOfNamespace(ctx context.Context, c client.Reader, namespace str
 
 // ApplicationsOfNamespaceAndCluster are those of a namespace of the hub that name the ManagedCluster.
 func ApplicationsOfNamespaceAndCluster(ctx context.Context, c client.Reader, namespace, cluster string) []types.NamespacedName {
-	return lookUp(ctx, c, client.InNamespace(namespace), client.MatchingFields{ByCluster: cluster})
+	return keysOf(only(find(ctx, c, ByCluster, cluster), func(app *argocd.Application) bool { return app.Namespace == namespace }))
 }
 
 // ApplicationsOfSet are the Applications for pull of the ApplicationSet.
@@ -247,7 +247,7 @@ func find(ctx context.Context, c client.Reader, name, value string) []*argocd.Ap
 	}
 	apps, err := indexed(ctx, cached, &argocd.Application{}, name, value)
 	if err != nil {
-		panic(err) // as below
+		panic(err) // as lookUp, or the cache has not been started
 	}
 	return apps
 }
@@ -262,7 +262,7 @@ func works(ctx context.Context, c client.Reader, name, value string) ([]*workv1.
 	return pointers(list.Items), err
 }
 
-// list is what lookUp finds. The Applications are the cache's own: not to be changed.
+// list is what lookUp finds, and find without a Client. The Applications are the cache's own: not to be changed.
 func list(ctx context.Context, c client.Reader, match ...client.ListOption) []argocd.Application {
 	apps := &argocd.ApplicationList{}
 	if err := c.List(ctx, apps, append(match, client.UnsafeDisableDeepCopy)...); err != nil {

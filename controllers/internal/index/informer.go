@@ -22,13 +22,10 @@ const allNamespaces = "__all_namespaces/"
 // fieldIndex begins the names of controller-runtime's indexes by a field.
 const fieldIndex = "field:"
 
-// within are the indexes of Applications that are looked up within one namespace.
-var within = []string{ByCluster}
-
 // NewInformer makes the cache's informers. controller-runtime indexes every object twice, once for look-ups within
-// one namespace. For most indexes of Applications and works nobody looks things up so: these entries are left out, and
-// such an index cannot be combined with client.InNamespace. Together with coarse indexes this took the memory of 10,000
-// Applications from 212 to 149 MiB (docs/scale.md).
+// one namespace. Nobody looks Applications and works up so: these entries are left out, and such an index cannot be
+// combined with client.InNamespace. Together with coarse indexes this took the memory of 10,000 Applications from 212 to
+// 149 MiB (docs/scale.md).
 //
 // Objects that clusters write are made small page by page, where the API server does not stream them. Works may be served by another
 // server than kube-apiserver, and are awaited while that is away.
@@ -68,8 +65,7 @@ type lean struct{ cache.SharedIndexInformer }
 func (l lean) AddIndexers(indexers cache.Indexers) error {
 	out := maps.Clone(indexers)
 	for name, keys := range indexers {
-		field, ours := strings.CutPrefix(name, fieldIndex)
-		if !ours || slices.Contains(within, field) {
+		if !strings.HasPrefix(name, fieldIndex) {
 			continue
 		}
 		out[name] = func(obj any) ([]string, error) {

@@ -32,7 +32,6 @@ func TestNewInformer(t *testing.T) {
 	}{
 		"of Applications":             {&argocd.Application{}, "field:" + ByWork, one},
 		"of works":                    {&workv1.ManifestWork{}, "field:" + ByHubApplication, one},
-		"within a namespace":          {&argocd.Application{}, "field:" + ByCluster, two},
 		"of something else":           {&argocd.AppProject{}, "field:" + ByWork, two},
 		"an index of client-go's own": {&argocd.Application{}, cache.NamespaceIndex, two},
 	} {
