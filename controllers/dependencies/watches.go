@@ -182,8 +182,8 @@ func (r *Reconciler) ofProject(ctx context.Context, obj client.Object) []reconci
 	keys := objectsKeys(slices.DeleteFunc(slices.Clone(apps), func(app *argocd.Application) bool {
 		return app.Annotations[apis.AnnotationWith] == "" && !large
 	}))
-	for i := range apps {
-		key := dependency.ProjectKey(apps[i].Cluster(), obj.GetName())
+	for _, app := range apps {
+		key := dependency.ProjectKey(app.Cluster(), obj.GetName())
 		if key.Namespace != "" && (obj.GetName() != argocd.DefaultProject || slices.Contains(dependenciesOn(ctx, r.Client, key.Namespace), key)) {
 			keys = append(keys, key)
 		}

@@ -26,24 +26,28 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// filled are the informers of a cache that has been filled, and its reader.
+// filled are the informers of a cache that has been filled, or that nobody has started, and its reader.
 type filled struct {
 	ctrlcache.Cache
 	apps, works cache.SharedIndexInformer
+	notStarted  bool
 }
 
-// synced is an informer that has read all there is.
-type synced struct{ cache.SharedIndexInformer }
+// informer is one of them.
+type informer struct {
+	cache.SharedIndexInformer
+	synced bool
+}
 
 // HasSynced implements cache.SharedInformer.
-func (synced) HasSynced() bool { return true }
+func (i informer) HasSynced() bool { return i.synced }
 
 // GetInformer implements cache.Informers.
 func (f *filled) GetInformer(_ context.Context, obj client.Object, _ ...ctrlcache.InformerGetOption) (ctrlcache.Informer, error) {
 	if _, ok := obj.(*workv1.ManifestWork); ok {
-		return synced{f.works}, nil
+		return informer{f.works, !f.notStarted}, nil
 	}
-	return synced{f.apps}, nil
+	return informer{f.apps, !f.notStarted}, nil
 }
 
 // byAll indexes as controller-runtime's cache does.
@@ -107,23 +111,12 @@ func TestClientFinds(t *testing.T) {
 
 // TestClientNotStarted: that nothing has been read does not look as if nothing were there.
 func TestClientNotStarted(t *testing.T) {
-	f := &unstarted{of: NewInformer(&cache.ListWatch{}, &argocd.Application{}, 0, cache.Indexers{})}
-	byAll(t, f.of, ByCluster, clusterOf)
+	f, _, _ := newFilled(t)
+	f.notStarted = true
 	notStarted := &ctrlcache.ErrCacheNotStarted{}
 	if found, err := indexed(t.Context(), &Client{informers: f}, &argocd.Application{}, ByCluster, "east"); !errors.As(err, &notStarted) {
 		t.Errorf("%v, %v", found, err)
 	}
-}
-
-// unstarted are the informers of a cache that nobody has started.
-type unstarted struct {
-	ctrlcache.Cache
-	of cache.SharedIndexInformer
-}
-
-// GetInformer implements cache.Informers.
-func (u *unstarted) GetInformer(context.Context, client.Object, ...ctrlcache.InformerGetOption) (ctrlcache.Informer, error) {
-	return u.of, nil
 }
 
 // TestClientsAreNotHidden: a reconciler embeds its client, and an index that is asked with the reconciler lists.

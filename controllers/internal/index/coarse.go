@@ -45,7 +45,7 @@ func coarse(values client.IndexerFunc) client.IndexerFunc {
 // inBucket are the Applications that a coarse index finds for a value, and which are the ones that are looked for. They
 // are the cache's own: not to be changed.
 func inBucket(ctx context.Context, c client.Reader, name, value string, wanted func(*argocd.Application) bool) []*argocd.Application {
-	return only(find(ctx, c, name, bucket(value)), wanted)
+	return only(Applications(ctx, c, name, bucket(value)), wanted)
 }
 
 // only are those that are looked for. The list is used for them.

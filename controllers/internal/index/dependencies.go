@@ -76,11 +76,6 @@ func dependenciesOf(obj client.Object) []string {
 	return []string{obj.GetNamespace()}
 }
 
-// Applications are those that an index of the cache finds for a value. They are the cache's own: not to be changed.
-func Applications(ctx context.Context, c client.Reader, name, value string) []*argocd.Application {
-	return find(ctx, c, name, value)
-}
-
 // ApplicationsOfProjectWork are the Applications that may need a given work with an AppProject, by what they say
 // themselves. They are the cache's own: not to be changed.
 func ApplicationsOfProjectWork(ctx context.Context, c client.Reader, key types.NamespacedName) []*argocd.Application {

@@ -100,7 +100,7 @@ func placementOf(obj client.Object) []string {
 
 // Followers are the Applications of a namespace that follow the Placement of that name.
 func Followers(ctx context.Context, c client.Reader, namespace, placement string) []types.NamespacedName {
-	return keysOf(find(ctx, c, ByPlacement, namespace+"/"+placement))
+	return keysOf(Applications(ctx, c, ByPlacement, namespace+"/"+placement))
 }
 
 func setOf(obj client.Object) []string {
@@ -189,12 +189,12 @@ func WorksNaming(
 
 // ApplicationsOfCluster are the Applications that name the ManagedCluster.
 func ApplicationsOfCluster(ctx context.Context, c client.Reader, cluster string) []types.NamespacedName {
-	return keysOf(find(ctx, c, ByCluster, cluster))
+	return keysOf(Applications(ctx, c, ByCluster, cluster))
 }
 
 // ApplicationsOfProject are the Applications that name the AppProject.
 func ApplicationsOfProject(ctx context.Context, c client.Reader, project string) []types.NamespacedName {
-	return keysOf(find(ctx, c, ByProject, project))
+	return keysOf(Applications(ctx, c, ByProject, project))
 }
 
 // AllApplications are those of the whole hub that the cache holds.
@@ -209,12 +209,12 @@ func ApplicationsOfNamespace(ctx context.Context, c client.Reader, namespace str
 
 // ApplicationsOfNamespaceAndCluster are those of a namespace of the hub that name the ManagedCluster.
 func ApplicationsOfNamespaceAndCluster(ctx context.Context, c client.Reader, namespace, cluster string) []types.NamespacedName {
-	return keysOf(only(find(ctx, c, ByCluster, cluster), func(app *argocd.Application) bool { return app.Namespace == namespace }))
+	return keysOf(only(Applications(ctx, c, ByCluster, cluster), func(app *argocd.Application) bool { return app.Namespace == namespace }))
 }
 
 // ApplicationsOfSet are the Applications for pull of the ApplicationSet.
 func ApplicationsOfSet(ctx context.Context, c client.Reader, set types.NamespacedName) []types.NamespacedName {
-	return keysOf(find(ctx, c, BySet, set.String()))
+	return keysOf(Applications(ctx, c, BySet, set.String()))
 }
 
 // ApplicationsOfWorks are the hub Applications that the annotations of some works name. See ByHubApplication for what
@@ -236,14 +236,14 @@ func ApplicationsOfWorks(ctx context.Context, c client.Reader, match ...client.L
 // lookUp reads an index of the cache, which can fail only when the index was never registered: a mistake in the
 // program that no caller could do anything about.
 func lookUp(ctx context.Context, c client.Reader, match ...client.ListOption) []types.NamespacedName {
-	return keysOf(pointers(list(ctx, c, match...)))
+	return keysOf(list(ctx, c, match...))
 }
 
-// find are the Applications that an index of the cache has for a value. They are the cache's own: not to be changed.
-func find(ctx context.Context, c client.Reader, name, value string) []*argocd.Application {
+// Applications are those that an index of the cache finds for a value. They are the cache's own: not to be changed.
+func Applications(ctx context.Context, c client.Reader, name, value string) []*argocd.Application {
 	cached, ok := c.(*Client)
 	if !ok {
-		return pointers(list(ctx, c, client.MatchingFields{name: value}))
+		return list(ctx, c, client.MatchingFields{name: value})
 	}
 	apps, err := indexed(ctx, cached, &argocd.Application{}, name, value)
 	if err != nil {
@@ -262,13 +262,13 @@ func works(ctx context.Context, c client.Reader, name, value string) ([]*workv1.
 	return pointers(list.Items), err
 }
 
-// list is what lookUp finds, and find without a Client. The Applications are the cache's own: not to be changed.
-func list(ctx context.Context, c client.Reader, match ...client.ListOption) []argocd.Application {
+// list is what lookUp finds, and Applications without a Client. The Applications are the cache's own: not to be changed.
+func list(ctx context.Context, c client.Reader, match ...client.ListOption) []*argocd.Application {
 	apps := &argocd.ApplicationList{}
 	if err := c.List(ctx, apps, append(match, client.UnsafeDisableDeepCopy)...); err != nil {
 		panic(err)
 	}
-	return apps.Items
+	return pointers(apps.Items)
 }
 
 func pointers[T any](list []T) []*T {
