@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/argocache"
@@ -136,9 +137,7 @@ func (r *Reconciler) ask(ctx context.Context, name string, q queue, first ...fun
 		return
 	}
 	marked, err := r.marked(ctx, name)
-	if err != nil {
-		panic(err) // the index was never registered
-	}
+	index.Must(ctx, err)
 	for i := range marked {
 		app := client.ObjectKeyFromObject(&marked[i])
 		for _, do := range first {

@@ -132,9 +132,7 @@ func (r *Reconciler) ofDecision(ctx context.Context, obj client.Object) []reconc
 
 func (r *Reconciler) ofCluster(ctx context.Context, obj client.Object) []reconcile.Request {
 	decisions := &clusterv1beta1.PlacementDecisionList{}
-	if err := r.List(ctx, decisions, client.MatchingFields{index.ByDecision: obj.GetName()}, client.UnsafeDisableDeepCopy); err != nil {
-		panic(err) // the index was never registered
-	}
+	index.Must(ctx, r.List(ctx, decisions, client.MatchingFields{index.ByDecision: obj.GetName()}, client.UnsafeDisableDeepCopy))
 	var out []reconcile.Request
 	for i := range decisions.Items {
 		out = append(out, r.ofDecision(ctx, &decisions.Items[i])...)
@@ -163,12 +161,10 @@ func (r *Reconciler) ofScope(ctx context.Context, which scope, obj client.Object
 	return out
 }
 
-// requests reads an index of the cache, which can fail only when the index was never registered.
+// requests are those for the GitOpsClusters that an index of the cache finds.
 func (r *Reconciler) requests(ctx context.Context, match ...client.ListOption) []reconcile.Request {
 	list := &v1beta1.GitOpsClusterList{}
-	if err := r.List(ctx, list, append(match, client.UnsafeDisableDeepCopy)...); err != nil {
-		panic(err)
-	}
+	index.Must(ctx, r.List(ctx, list, append(match, client.UnsafeDisableDeepCopy)...))
 	keys := make([]types.NamespacedName, len(list.Items))
 	for i := range list.Items {
 		keys[i] = client.ObjectKeyFromObject(&list.Items[i])

@@ -95,9 +95,7 @@ func (c *Checker) ofBinding(ctx context.Context, binding client.Object) []reconc
 
 func (c *Checker) ofSet(ctx context.Context, set client.Object) []reconcile.Request {
 	bindings := &clusterv1beta2.ManagedClusterSetBindingList{}
-	if err := c.list(ctx, bindings, client.MatchingFields{bySet: set.GetName()}); err != nil {
-		panic(err) // a cache's index is missing: a mistake in the program
-	}
+	index.Must(ctx, c.list(ctx, bindings, client.MatchingFields{bySet: set.GetName()}))
 	var out []reconcile.Request
 	for i := range bindings.Items {
 		out = append(out, c.ofBinding(ctx, &bindings.Items[i])...)

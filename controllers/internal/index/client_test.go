@@ -31,6 +31,7 @@ type filled struct {
 	ctrlcache.Cache
 	apps, works cache.SharedIndexInformer
 	notStarted  bool
+	filling     bool // until the context ends
 }
 
 // informer is one of them.
@@ -43,7 +44,11 @@ type informer struct {
 func (i informer) HasSynced() bool { return i.synced }
 
 // GetInformer implements cache.Informers.
-func (f *filled) GetInformer(_ context.Context, obj client.Object, _ ...ctrlcache.InformerGetOption) (ctrlcache.Informer, error) {
+func (f *filled) GetInformer(ctx context.Context, obj client.Object, _ ...ctrlcache.InformerGetOption) (ctrlcache.Informer, error) {
+	if f.filling {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
 	if _, ok := obj.(*workv1.ManifestWork); ok {
 		return informer{f.works, !f.notStarted}, nil
 	}
@@ -169,5 +174,49 @@ func BenchmarkOfWork(b *testing.B) {
 		if found := OfWork(b.Context(), c, keys[i%n]); len(found) != 1 {
 			b.Fatalf("%d Applications of %s", len(found), keys[i%n])
 		}
+	}
+}
+
+// TestLookUpAsTheProcessEnds: what waits for the cache then finds nothing.
+func TestLookUpAsTheProcessEnds(t *testing.T) {
+	f, _, _ := newFilled(t)
+	f.filling = true
+	c := &Client{informers: f}
+	ctx, end := context.WithCancel(t.Context())
+	end()
+	if found := ApplicationsOfCluster(ctx, c, "east"); len(found) > 0 {
+		t.Errorf("%v", found)
+	}
+	if found := Works(ctx, c, ByDependencies, "east"); len(found) > 0 {
+		t.Errorf("%v", found)
+	}
+}
+
+// TestMust: a mistake in the program ends it, and so does a deadline, after which a process goes on: it must not take for gone what has
+// not been read.
+func TestMust(t *testing.T) {
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	late, end := context.WithTimeout(t.Context(), 0)
+	defer end()
+	mistake := errors.New("no such index")
+	for title, tc := range map[string]struct {
+		looks  func()
+		panics bool
+	}{
+		"no error":             {func() { Must(t.Context(), nil) }, false},
+		"a mistake":            {func() { Must(t.Context(), mistake) }, true},
+		"after a deadline":     {func() { Must(late, late.Err()) }, true},
+		"as the process ends":  {func() { Must(cancelled, cancelled.Err()) }, false},
+		"no error, as it ends": {func() { Must(cancelled, nil) }, false},
+	} {
+		t.Run(title, func(t *testing.T) {
+			defer func() {
+				if got := recover() != nil; got != tc.panics {
+					t.Errorf("panics: %t", got)
+				}
+			}()
+			tc.looks()
+		})
 	}
 }

@@ -102,8 +102,6 @@ func WorksBesideObjects(ctx context.Context, c client.Reader, key types.Namespac
 // Works are the keys of the ManifestWorks that an index of the cache finds for a value.
 func Works(ctx context.Context, c client.Reader, name, value string) []types.NamespacedName {
 	found, err := works(ctx, c, name, value)
-	if err != nil {
-		panic(err) // the index was never registered: a mistake in the program
-	}
+	Must(ctx, err)
 	return keysOf(found)
 }

@@ -4,6 +4,7 @@ package index
 
 import (
 	"context"
+	"errors"
 
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -221,9 +222,7 @@ func ApplicationsOfSet(ctx context.Context, c client.Reader, set types.Namespace
 // they may be used for.
 func ApplicationsOfWorks(ctx context.Context, c client.Reader, match ...client.ListOption) []types.NamespacedName {
 	list := &workv1.ManifestWorkList{}
-	if err := c.List(ctx, list, append(match, client.UnsafeDisableDeepCopy)...); err != nil {
-		panic(err) // as below
-	}
+	Must(ctx, c.List(ctx, list, append(match, client.UnsafeDisableDeepCopy)...))
 	var keys []types.NamespacedName
 	for i := range list.Items {
 		if key, ok := HubApplication(&list.Items[i]); ok {
@@ -233,8 +232,17 @@ func ApplicationsOfWorks(ctx context.Context, c client.Reader, match ...client.L
 	return keys
 }
 
-// lookUp reads an index of the cache, which can fail only when the index was never registered: a mistake in the
-// program that no caller could do anything about.
+// Must panics with an error of a look-up in the cache. It can fail only when the index was never registered, or the cache was not started:
+// a mistake in the program that no caller could do anything about. But where ctx was cancelled the process ends, and the look-up had to wait
+// for the cache until then. Then the caller gets nothing, which does no harm: nobody acts on it any more. A panic would keep the process from
+// giving up its Lease.
+func Must(ctx context.Context, err error) {
+	if err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+		panic(err)
+	}
+}
+
+// lookUp are the keys of what list finds.
 func lookUp(ctx context.Context, c client.Reader, match ...client.ListOption) []types.NamespacedName {
 	return keysOf(list(ctx, c, match...))
 }
@@ -246,9 +254,7 @@ func Applications(ctx context.Context, c client.Reader, name, value string) []*a
 		return list(ctx, c, client.MatchingFields{name: value})
 	}
 	apps, err := indexed(ctx, cached, &argocd.Application{}, name, value)
-	if err != nil {
-		panic(err) // as lookUp, or the cache has not been started
-	}
+	Must(ctx, err)
 	return apps
 }
 
@@ -265,9 +271,7 @@ func works(ctx context.Context, c client.Reader, name, value string) ([]*workv1.
 // list is what lookUp finds, and Applications without a Client. The Applications are the cache's own: not to be changed.
 func list(ctx context.Context, c client.Reader, match ...client.ListOption) []*argocd.Application {
 	apps := &argocd.ApplicationList{}
-	if err := c.List(ctx, apps, append(match, client.UnsafeDisableDeepCopy)...); err != nil {
-		panic(err)
-	}
+	Must(ctx, c.List(ctx, apps, append(match, client.UnsafeDisableDeepCopy)...))
 	return pointers(apps.Items)
 }
 
