@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
+	"github.com/towline-io/towline/controllers"
 	"github.com/towline-io/towline/controllers/agent"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
@@ -126,7 +127,7 @@ func startAgent(t *testing.T, cluster string, edits ...func(*agentRun)) *agentRu
 	}
 	var done sync.WaitGroup
 	done.Go(func() {
-		if err := mgr.Start(ctx); err != nil {
+		if err := controllers.Start(ctx, mgr); err != nil {
 			t.Errorf("the agent's manager: %v", err)
 		}
 	})

@@ -273,6 +273,20 @@ type running struct {
 	stop   func()
 	writes *writes
 	failed chan error // what its manager or its end failed with, for the test
+
+	left chan struct{} // closed once the program would have ended
+}
+
+// wholeManager tells when all of a manager has ended, of which controllers.Start may leave something.
+type wholeManager struct {
+	ctrl.Manager
+	ended chan struct{}
+}
+
+// Start implements manager.Manager.
+func (m *wholeManager) Start(ctx context.Context) error {
+	defer close(m.ended)
+	return m.Manager.Start(ctx)
 }
 
 // start runs all controllers until stop is called. They may go on after the test for the next one: see lasting.
@@ -320,6 +334,18 @@ func options(edits []func(*controllers.Options)) controllers.Options {
 // run runs controllers until ctx ends or stop is called, and returns when their cache is filled.
 func run(ctx context.Context, t *testing.T, replica func(*ctrl.Options), o controllers.Options) *running {
 	t.Helper()
+	r, filled := begin(ctx, t, replica, o)
+	if !filled(ctx) {
+		t.Fatal("the cache was not filled")
+	}
+	return r
+}
+
+// begin runs controllers until ctx ends or stop is called. filled waits for their cache, and tells whether it is filled.
+func begin(
+	ctx context.Context, t *testing.T, replica func(*ctrl.Options), o controllers.Options,
+) (r *running, filled func(context.Context) bool) {
+	t.Helper()
 	w := &writes{test: t.Name()}
 	cfg := rest.CopyConfig(hub)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return w.count(next) })
@@ -340,16 +366,14 @@ func run(ctx context.Context, t *testing.T, replica func(*ctrl.Options), o contr
 		t.Fatal(err)
 	}
 	ended := began(t)
-	r := &running{writes: w, failed: make(chan error, 1)}
-	var done sync.WaitGroup
-	done.Go(func() {
-		r.fail(mgr.Start(ctx))
-	})
-	r.stop = sync.OnceFunc(func() { cancel(); done.Wait(); ended() })
-	if !mgr.GetCache().WaitForCacheSync(ctx) {
-		t.Fatal("the cache was not filled")
-	}
-	return r
+	r = &running{writes: w, failed: make(chan error, 1), left: make(chan struct{})}
+	whole := &wholeManager{Manager: mgr, ended: make(chan struct{})}
+	go func() {
+		defer close(r.left)
+		r.fail(controllers.Start(ctx, whole))
+	}()
+	r.stop = sync.OnceFunc(func() { cancel(); <-r.left; <-whole.ended; ended() })
+	return r, mgr.GetCache().WaitForCacheSync
 }
 
 // fail has the test fail with an error.

@@ -43,7 +43,7 @@ func startWith(t *testing.T, serves func(meta.RESTMapper) meta.RESTMapper) {
 	}
 	var done sync.WaitGroup
 	done.Go(func() {
-		if err := mgr.Start(t.Context()); err != nil {
+		if err := controllers.Start(t.Context(), mgr); err != nil {
 			t.Errorf("manager: %v", err)
 		}
 	})

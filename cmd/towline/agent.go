@@ -13,6 +13,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
+	"github.com/towline-io/towline/controllers"
 	"github.com/towline-io/towline/controllers/agent"
 )
 
@@ -56,7 +57,7 @@ func runAgent(ctx context.Context, o *agentOptions) error {
 		return err
 	}
 	ctrl.Log.Info("Starting", "version", version, "cluster", o.clusterName, "hub", hubConfig.Host, "namespaces", o.namespaces)
-	return mgr.Start(ctx)
+	return controllers.Start(ctx, mgr)
 }
 
 // newAgentManager makes the manager of the cluster's side, with the agent and its way to the hub.

@@ -67,7 +67,7 @@ func run(ctx context.Context, o *options) error {
 		return err
 	}
 	ctrl.Log.Info("Starting", "version", version, "controllers", o.enabled(), "leaderElection", o.leaderElect)
-	if err := mgr.Start(ctx); err != nil {
+	if err := controllers.Start(ctx, mgr); err != nil {
 		return err
 	}
 	if err := context.Cause(ctx); errors.Is(err, errNotLeading) {

@@ -119,6 +119,8 @@ func (p *plane) start(ctx context.Context, all *news) error {
 	case <-p.manager.Elected():
 	case err := <-failed:
 		return fmt.Errorf("%s: %w", p.name, err)
+	case <-ctx.Done():
+		return fmt.Errorf("%s: %w", p.name, context.Cause(ctx))
 	}
 	if !p.manager.GetCache().WaitForCacheSync(ctx) {
 		return fmt.Errorf("%s: its objects cannot be read: %w", p.name, context.Cause(ctx))
