@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/towline-io/towline/e2e/growth"
 	"github.com/towline-io/towline/e2e/towline"
 	"github.com/towline-io/towline/pkg/apis"
 )
@@ -72,7 +73,7 @@ func (e *Endurance) patient(ctx context.Context, a *actor, do Step) error {
 
 // Run changes the population so many times a second and plays flows besides, until the time is over, and takes samples meanwhile. It tells
 // how each change and each flow has ended.
-func (e *Endurance) Run(ctx context.Context, rate float64, until time.Time, tell func(Churned)) (samples []Sample, err error) {
+func (e *Endurance) Run(ctx context.Context, rate float64, until time.Time, tell func(Churned)) (samples []growth.Sample, err error) {
 	over := make(chan struct{})
 	tell = oneAtATime(tell)
 	group, ctx := errgroup.WithContext(ctx)
@@ -127,8 +128,8 @@ func (e *Endurance) changeOne(ctx context.Context, n int) Churned {
 }
 
 // sample takes one after the other until the time is over.
-func (e *Endurance) sample(ctx context.Context, until time.Time) ([]Sample, error) {
-	var out []Sample
+func (e *Endurance) sample(ctx context.Context, until time.Time) ([]growth.Sample, error) {
+	var out []growth.Sample
 	began, next := time.Now(), time.NewTicker(e.Every)
 	defer next.Stop()
 	led, _ := e.ledger.now()
@@ -138,7 +139,7 @@ func (e *Endurance) sample(ctx context.Context, until time.Time) ([]Sample, erro
 			return out, ctx.Err()
 		case <-next.C:
 		}
-		s := Sample{At: time.Since(began), Values: map[string]float64{}}
+		s := growth.Sample{At: time.Since(began), Values: map[string]float64{}}
 		if err := errors.Join(e.measureAll(ctx, led.replica, s.Values), e.World.measureStore(ctx, s.Values)); err != nil {
 			return out, err
 		}

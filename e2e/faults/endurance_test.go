@@ -3,10 +3,10 @@ package faults
 import (
 	"flag"
 	"os"
-	"slices"
 	"testing"
 	"time"
 
+	"github.com/towline-io/towline/e2e/growth"
 	"github.com/towline-io/towline/e2e/towline"
 )
 
@@ -60,12 +60,12 @@ func TestEndurance(t *testing.T) {
 }
 
 // judge fails where something has grown by more than its bound.
-func judge(t *testing.T, samples []Sample) {
+func judge(t *testing.T, samples []growth.Sample) {
 	t.Helper()
 	for _, s := range samples {
 		t.Log(s.String())
 	}
-	growths, err := Growths(samples, *warmUp, leader, standby)
+	growths, err := growth.Growths(samples, *warmUp, boundsOf(leader, standby))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,10 +75,8 @@ func judge(t *testing.T, samples []Sample) {
 			t.Errorf("GREW %s", g.String())
 		}
 	}
-	if err := Explained(samples, *warmUp); err != nil {
+	if err := growth.Explained(samples, *warmUp); err != nil {
 		t.Error(err)
 	}
-	last := samples[len(samples)-1].Values
-	most := slices.MaxFunc(samples, func(a, b Sample) int { return int(a.Values[storeUsed]*1024 - b.Values[storeUsed]*1024) })
-	t.Logf("etcd: %.1f MiB are used of %.1f MiB, at most %.1f were", last[storeUsed], last[storeFile], most.Values[storeUsed])
+	t.Log(growth.Stored(samples))
 }

@@ -2,49 +2,33 @@ package faults
 
 import (
 	"context"
-	"errors"
-	"io"
-	"net/http"
 
 	"k8s.io/client-go/rest"
 
+	"github.com/towline-io/towline/e2e/growth"
 	"github.com/towline-io/towline/e2e/scrape"
 )
 
-const mebi = 1 << 20
-
-// What is measured besides what has a bound.
+// What is measured besides what every process tells: the watches of a replica that are open, and how much it has asked for.
 const (
-	queued   = "queued"
+	watching = "watches"
 	requests = "requests"
 )
 
 // measure takes what there is to know of a replica's process, after a garbage collection.
 func (r *replica) measure(ctx context.Context, into map[string]float64, as string) error {
-	if err := collected(ctx, r.Profiles); err != nil {
-		return err
-	}
-	of, err := scrape.Metrics(ctx, http.DefaultClient, r.Metrics+"/metrics")
-	if err != nil {
-		return err
-	}
-	into[series(as, heap)] = of.Sum("go_memstats_heap_alloc_bytes") / mebi
-	into[series(as, goroutines)] = of.Sum("go_goroutines")
-	into[series(as, descriptors)] = of.Sum("process_open_fds")
-	into[series(as, queued)] = of.Sum("workqueue_depth")
 	made, open := r.proxy.traffic.now()
-	into[series(as, watching)], into[series(as, requests)] = total(open), total(made)
-	return nil
+	into[growth.Series(as, watching)], into[growth.Series(as, requests)] = total(open), total(made)
+	return growth.Process(ctx, into, as, r.Metrics, r.Profiles)
 }
 
-// collected has a process collect its garbage.
-func collected(ctx context.Context, profiles string) error {
-	body, err := scrape.Open(ctx, http.DefaultClient, profiles+"/heap?gc=1")
-	if err != nil {
-		return err
+// boundsOf are those of the replicas.
+func boundsOf(replicas ...string) map[string]growth.Bound {
+	out := growth.Bounds(replicas...)
+	for _, r := range replicas {
+		out[growth.Series(r, watching)] = growth.Watches
 	}
-	_, err = io.Copy(io.Discard, body)
-	return errors.Join(err, body.Close())
+	return out
 }
 
 func total(of map[string]int) (sum float64) {
@@ -56,10 +40,6 @@ func total(of map[string]int) (sum float64) {
 
 // measureStore takes what there is to know of the hub's etcd, which the API server tells how many events it has.
 func (w *World) measureStore(ctx context.Context, into map[string]float64) error {
-	of, err := scrape.Metrics(ctx, http.DefaultClient, "http://"+w.Fleet.Hub.EtcdAddress()+"/metrics")
-	if err != nil {
-		return err
-	}
 	client, err := rest.HTTPClientFor(w.Fleet.Hub.RESTConfig())
 	if err != nil {
 		return err
@@ -68,9 +48,5 @@ func (w *World) measureStore(ctx context.Context, into map[string]float64) error
 	if err != nil {
 		return err
 	}
-	into[storeFile] = of.Sum("etcd_mvcc_db_total_size_in_bytes") / mebi
-	into[storeUsed] = of.Sum("etcd_mvcc_db_total_size_in_use_in_bytes") / mebi
-	into[storeRevisions] = of.Sum("etcd_debugging_mvcc_current_revision") - of.Sum("etcd_debugging_mvcc_compact_revision")
-	into[storeObjects] = served.Sum("apiserver_resource_objects")
-	return nil
+	return growth.Store(ctx, into, w.Fleet.Hub.EtcdAddress(), served)
 }

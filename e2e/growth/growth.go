@@ -1,4 +1,5 @@
-package faults
+// Package growth tells whether a program that goes on for long grows: its memory, what it has open, and the store of its hub.
+package growth
 
 import (
 	"cmp"
@@ -25,27 +26,28 @@ func (s *Sample) String() string {
 	return b.String()
 }
 
-// A bound is by how much a series may grow from the end of the warm-up to the end: a share of what it was, or so much anyhow.
-type bound struct{ share, least float64 }
+// A Bound is by how much a series may grow from the end of the warm-up to the end: a share of what it was, or so much anyhow.
+type Bound struct{ Share, Least float64 }
 
-// What is measured of each replica and may not grow without end. What a bound allows is what is under way at one moment and not at another.
-const (
-	// heap is what lives after a garbage collection, in MiB. Objects of the flows under way are in the caches: less than a tenth of it.
-	// At 7 changes a second, 4 MiB in a quarter of an hour would be 650 bytes of each.
-	heap = "heap"
+// Watches is the bound of how many watches are open: that follows from what is watched, which does not change.
+var Watches = Bound{Least: 2}
 
-	// goroutines and descriptors: each request on its way has two of the former. All are on one connection, but for watches of some kinds.
-	goroutines  = "goroutines"
-	descriptors = "descriptors"
+// Bounds are those of the series that Process takes of some processes, by the names of the series. What they allow is what is under
+// way at one moment and not at another, and some bytes for each change.
+func Bounds(of ...string) map[string]Bound {
+	out := map[string]Bound{}
+	for _, name := range of {
+		// Objects that come and go are in the caches: less than a tenth of them. At 7 changes a second, 4 MiB in a quarter of an hour
+		// would be 650 bytes of each.
+		out[Series(name, heap)] = Bound{0.05, 4}
+		// Each request on its way has two. All are on one connection, but for watches of some kinds.
+		out[Series(name, goroutines)], out[Series(name, descriptors)] = Bound{0.05, 30}, Bound{0, 5}
+	}
+	return out
+}
 
-	// watches are those that are open: their number follows from what is watched, and that does not change.
-	watching = "watches"
-)
-
-var bounds = map[string]bound{heap: {0.05, 4}, goroutines: {0.05, 30}, descriptors: {0, 5}, watching: {0, 2}}
-
-// enough is how many samples it takes to tell growth from chance.
-const enough = 6
+// Enough is how many samples it takes to tell growth from chance.
+const Enough = 6
 
 // slope is the median of what any two samples say that a series grows by in an hour. One sample that is far off does not move it.
 func slope(samples []Sample, name string) float64 {
@@ -81,44 +83,29 @@ func (g *Growth) String() string {
 	return fmt.Sprintf("%s: from %.1f to %.1f; %.1f more is allowed", g.Name, g.First, g.Last, g.Allowed)
 }
 
-// Growths fit what came after the warm-up: each series of a replica that has a bound.
-func Growths(samples []Sample, warmUp time.Duration, replicas ...string) ([]Growth, error) {
+// Growths fit what came after the warm-up: each series that has a bound.
+func Growths(samples []Sample, warmUp time.Duration, bounds map[string]Bound) ([]Growth, error) {
 	samples = slices.DeleteFunc(slices.Clone(samples), func(s Sample) bool { return s.At < warmUp })
-	if len(samples) < enough {
-		return nil, fmt.Errorf("%d samples after the warm-up tell nothing of growth: %d are needed", len(samples), enough)
+	if len(samples) < Enough {
+		return nil, fmt.Errorf("%d samples after the warm-up tell nothing of growth: %d are needed", len(samples), Enough)
 	}
 	took := samples[len(samples)-1].At - samples[0].At
 	var out []Growth
-	for _, replica := range replicas {
-		for kind, b := range bounds {
-			name := series(replica, kind)
-			if missing := slices.IndexFunc(samples, func(s Sample) bool { _, is := s.Values[name]; return !is }); missing >= 0 {
-				return nil, fmt.Errorf("%s was not measured at %s", name, samples[missing].At)
-			}
-			grown := slope(samples, name) * took.Hours()
-			var middles []float64
-			for _, s := range samples {
-				middles = append(middles, s.Values[name])
-			}
-			first := median(middles) - grown/2
-			out = append(out, Growth{name, first, first + grown, max(b.least, b.share*first)})
+	for name, b := range bounds {
+		if missing := slices.IndexFunc(samples, func(s Sample) bool { _, is := s.Values[name]; return !is }); missing >= 0 {
+			return nil, fmt.Errorf("%s was not measured at %s", name, samples[missing].At)
 		}
+		grown := slope(samples, name) * took.Hours()
+		var middles []float64
+		for _, s := range samples {
+			middles = append(middles, s.Values[name])
+		}
+		first := median(middles) - grown/2
+		out = append(out, Growth{name, first, first + grown, max(b.Least, b.Share*first)})
 	}
 	slices.SortFunc(out, func(a, b Growth) int { return cmp.Compare(a.Name, b.Name) })
 	return out, nil
 }
-
-// series is the name of what is measured of a replica.
-func series(replica, kind string) string { return replica + " " + kind }
-
-// What is measured of the hub's etcd: how large its file is and how much of that is used, in MiB, how many revisions it keeps until the
-// API server has it drop them, and how many objects there are. Those that grow in number are events, which go after an hour.
-const (
-	storeFile      = "etcd file"
-	storeUsed      = "etcd used"
-	storeRevisions = "etcd revisions"
-	storeObjects   = "objects"
-)
 
 // Explained fails where etcd uses more than its objects and revisions account for: for each of them more than it was at most in the
 // warm-up, with half of it to spare, since they differ in size.

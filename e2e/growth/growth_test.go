@@ -1,4 +1,4 @@
-package faults
+package growth
 
 import (
 	"math"
@@ -9,6 +9,8 @@ import (
 // TestGrowths: what grows by more than its bound is found, and chance is not taken for growth.
 func TestGrowths(t *testing.T) {
 	const minutes, warmUp = 20, 5
+	bounds := Bounds("one")
+	bounds["one watches"] = Watches
 	for name, tc := range map[string]struct {
 		heap    func(minute int) float64
 		exceeds bool
@@ -30,7 +32,7 @@ func TestGrowths(t *testing.T) {
 					"one heap": tc.heap(m), "one goroutines": 500, "one descriptors": 20, "one watches": 30,
 				}})
 			}
-			growths, err := Growths(samples, warmUp*time.Minute, "one")
+			growths, err := Growths(samples, warmUp*time.Minute, bounds)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -42,10 +44,10 @@ func TestGrowths(t *testing.T) {
 					t.Errorf("%s: exceeds %t", g.String(), g.Exceeds())
 				}
 			}
-			if _, err := Growths(samples, warmUp*time.Minute, "one", "other"); err == nil {
+			if _, err := Growths(samples, warmUp*time.Minute, Bounds("one", "other")); err == nil {
 				t.Error("a replica that was not measured is taken for one that does not grow")
 			}
-			if _, err := Growths(samples, (minutes-enough+1)*time.Minute, "one"); err == nil {
+			if _, err := Growths(samples, (minutes-Enough+1)*time.Minute, bounds); err == nil {
 				t.Error("too few samples are taken for enough")
 			}
 		})
