@@ -73,7 +73,7 @@ func (c *Contact) Get(ctx context.Context, id string) (*bundle.Bundle, error) {
 // List implements mirror.Maestro.
 func (c *Contact) List(ctx context.Context, since time.Time, each func(*bundle.Bundle), skipped func(error)) error {
 	err := c.Maestro.List(ctx, since, each, skipped)
-	if err == nil && since.IsZero() {
+	if err == nil {
 		lastRead.SetToCurrentTime()
 	}
 	c.done(ctx, read, err)

@@ -101,22 +101,27 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestLastRead is when all works were read, and not some of them.
+// TestLastRead is when works were read, all or those that had changed, and not when that failed.
 func TestLastRead(t *testing.T) {
-	c := contact.With(maestrotest.New())
-	list := func(since time.Time) float64 {
-		t.Helper()
-		if err := c.List(t.Context(), since, func(*bundle.Bundle) {}, func(error) {}); err != nil {
+	m := maestrotest.New()
+	c := contact.With(m)
+	last := func() float64 { return value(t, "towline_maestro_last_read_timestamp_seconds", "") }
+	list := func(since time.Time) error {
+		return c.List(t.Context(), since, func(*bundle.Bundle) {}, func(error) {})
+	}
+	for _, since := range []time.Time{{}, time.Now()} {
+		before := last()
+		if err := list(since); err != nil {
 			t.Fatal(err)
 		}
-		return value(t, "towline_maestro_last_read_timestamp_seconds", "")
+		if at := last(); at <= before || time.Since(time.Unix(int64(at), 0)) > time.Minute {
+			t.Errorf("works were read now, and not at %f", at)
+		}
 	}
-	before := value(t, "towline_maestro_last_read_timestamp_seconds", "")
-	if at := list(time.Now()); at != before {
-		t.Errorf("some were read, and all at %f", at)
-	}
-	if at := list(time.Time{}); time.Since(time.Unix(int64(at), 0)) > time.Minute {
-		t.Errorf("all were read now, and not at %f", at)
+	before := last()
+	m.Hook(maestrotest.Hooks{BeforeList: func(time.Time) error { return errStrange }})
+	if err := list(time.Time{}); err == nil || last() != before {
+		t.Errorf("nothing was read (%v), at %f and at %f", err, before, last())
 	}
 }
 

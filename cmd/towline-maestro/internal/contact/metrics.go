@@ -20,7 +20,7 @@ var (
 
 	lastRead = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "towline_maestro_last_read_timestamp_seconds",
-		Help: "Unix time at which all works were last read from Maestro; 0 if never.",
+		Help: "Unix time at which works were last read from Maestro, all or those that had changed; 0 if never.",
 	})
 )
 

@@ -64,30 +64,38 @@ func (m *Mirror) follow(ctx context.Context) (refused bool) {
 	return !connected && !maestro.Unreachable(err)
 }
 
-// lists reads all works, at once and every few minutes. When it is asked, it reads those that have changed since it began to read all:
-// at the start Maestro would need as long for all of them again. Only statuses can have changed that way, because nobody else writes, and
-// a work that is being removed is read again until it is gone. Should Maestro's clock be behind by more than is allowed for, the next
-// reading of all brings the rest.
+// lists reads all works, at once and every few minutes, or more rarely where that would take too much of the time. In between, and when it
+// is asked, it reads those that have changed since it began to read last. Only statuses can have changed that way, because nobody else
+// writes, and a work that is being removed is read again until it is gone. Should Maestro's clock be behind by more than is allowed for, or
+// its database have been restored, the next reading of all brings the rest.
 func (m *Mirror) lists(ctx context.Context, asked <-chan struct{}) {
 	again := time.NewTimer(0)
 	defer again.Stop()
-	var since time.Time // zero until all have been read
+	var since, whole time.Time // what has been read, zero until all have been; and when all are due again
 	for {
-		from := time.Time{}
+		from := since
 		select {
 		case <-ctx.Done():
 			return
 		case <-asked:
-			from = since
 		case <-again.C:
+			if !time.Now().Before(whole) {
+				from = time.Time{}
+			}
 		}
 		next, began := listEvery, time.Now()
 		switch err := m.list(ctx, from); {
-		case err == nil && from.IsZero():
+		case err == nil:
 			since = began.Add(-clocks)
-		case err != nil && ctx.Err() == nil:
+			if took := time.Since(began); from.IsZero() {
+				whole = time.Now().Add(max(listEvery, time.Duration(float64(took)/wholeShare)))
+			}
+		case ctx.Err() == nil:
 			m.log.Error(err, "The works could not be listed")
-			since, next = time.Time{}, time.Second
+			next = time.Second
+			if from.IsZero() { // all of them again, and not more often than that takes
+				since, next = time.Time{}, min(max(next, time.Since(began)), listEvery)
+			}
 		}
 		again.Reset(next)
 	}

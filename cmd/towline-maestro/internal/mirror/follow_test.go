@@ -75,3 +75,80 @@ func TestASubscriptionThatHeld(t *testing.T) {
 		}
 	})
 }
+
+// TestHowOftenAllIsRead: every five minutes, or more rarely where it takes so long that it would take more than a twentieth of the time. What
+// has changed is read every five minutes in any case.
+func TestHowOftenAllIsRead(t *testing.T) {
+	for _, tc := range []struct {
+		takes                 time.Duration
+		leastWhole, mostWhole int32
+	}{
+		{time.Second, 33, 37},
+		{time.Minute, 8, 9}, // every 20 minutes, and the next five
+		{5 * time.Minute, 1, 2},
+	} {
+		t.Run(tc.takes.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := delivered(t)
+				var whole, changes atomic.Int32
+				w.maestro.Hook(maestrotest.Hooks{BeforeList: func(since time.Time) error {
+					if !since.IsZero() {
+						changes.Add(1)
+						return nil
+					}
+					whole.Add(1)
+					<-time.After(tc.takes)
+					return nil
+				}})
+				w.maestro.Cut() // what follows reads with this
+				for range 360 {
+					pass(30 * time.Second)
+					w.maestro.Report(first, "here") // it is not silent
+				}
+				if n := whole.Load(); n < tc.leastWhole || n > tc.mostWhole {
+					t.Errorf("all were read %d times in three hours, want %d to %d", n, tc.leastWhole, tc.mostWhole)
+				}
+				if all := whole.Load() + changes.Load(); all < 30 || all > 38 {
+					t.Errorf("something was read %d times in three hours", all)
+				}
+			})
+		})
+	}
+}
+
+// TestAListThatFails: changes are asked for again after a second. All works are asked for again when as much time has passed as it took.
+func TestAListThatFails(t *testing.T) {
+	for title, tc := range map[string]struct {
+		whole       bool
+		least, most int32
+	}{
+		"of all":     {true, 5, 6},      // every two minutes, of which one fails
+		"of changes": {false, 235, 541}, // every second, from when Maestro speaks first or from the next five minutes on
+	} {
+		t.Run(title, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := delivered(t)
+				var failed, others atomic.Int32
+				w.maestro.Hook(maestrotest.Hooks{BeforeList: func(since time.Time) error {
+					if since.IsZero() {
+						<-time.After(time.Minute)
+					}
+					if since.IsZero() != tc.whole {
+						others.Add(1)
+						return nil
+					}
+					failed.Add(1)
+					return status.Error(codes.Unavailable, "connection refused")
+				}})
+				w.maestro.Cut() // what follows reads with this
+				for range 20 {
+					pass(30 * time.Second)
+					w.maestro.Report(first, "here") // it is not silent
+				}
+				if n := failed.Load(); n < tc.least || n > tc.most || others.Load() > 1 {
+					t.Errorf("failed %d times in ten minutes, want %d to %d; besides, %d others were read", n, tc.least, tc.most, others.Load())
+				}
+			})
+		})
+	}
+}
