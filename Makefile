@@ -258,6 +258,11 @@ endurance: ## Keep two replicas busy for TIME on a real hub, and show that nothi
 	TOWLINE_FAULTS=1 go -C e2e test ./faults -run '^TestEndurance$$' -count=1 -v -timeout 0 -faults.seed=$(SEED) -endurance.time=$(TIME) \
 		-endurance.applications=$(ENDURANCE_APPLICATIONS) $(FAULTS_FLAGS)
 
+.PHONY: endurance-played
+endurance-played: TIME = 30m
+endurance-played: ## The same for longer, on a hub whose clusters are played: a thousand Applications that change, and come and go.
+	go -C e2e run ./cmd/bench endure --time $(TIME) $(BENCH_FLAGS)
+
 .PHONY: bench
 bench: ## Measure Towline on a hub of CLUSTERS × SETS Applications; see docs/scale.md.
 	go -C e2e run ./cmd/bench run --clusters $(CLUSTERS) --sets $(SETS) --json $(CURDIR)/bench-$(CLUSTERS)x$(SETS).json $(BENCH_FLAGS)

@@ -26,6 +26,9 @@ type manifestWork struct {
 	// asksCompared is set when it asks for a condition that tells whether the Application has been compared.
 	asksCompared bool
 
+	// wants is what it asks the cluster's Argo CD for, in a run of Endurance.
+	wants wants
+
 	// told are the metadata that came over a broker, and go back with each report.
 	told *metav1.ObjectMeta
 }
@@ -69,6 +72,9 @@ type there struct {
 	// reconciledAt when it was compared last.
 	startedAt, finishedAt, changedAt, reconciledAt string
 
+	// taken is the identity of that operation, if the hub has sent it.
+	taken string
+
 	// reported is the generation of the work that its agent has answered last.
 	reported int64
 }
@@ -85,6 +91,27 @@ func (t *there) starts() { t.startedAt, t.finishedAt = now(), "" }
 func (t *there) finishes() {
 	at := now()
 	t.finishedAt, t.changedAt, t.reconciledAt = at, at, at
+}
+
+// comes lets the cluster's Argo CD sync an Application for the first time.
+func (t *there) comes() {
+	t.taken = ""
+	t.syncs()
+}
+
+// obeys lets the cluster's Argo CD do what a work asks for, if it has not.
+func (t *there) obeys(w wants) {
+	switch {
+	case w.operation != "" && w.operation != t.taken:
+		t.taken = w.operation
+	case w.operation == "" && w.number > t.number:
+		t.taken = ""
+	default:
+		return
+	}
+	t.number = w.number
+	t.version++
+	t.syncs()
 }
 
 // changes lets the cluster's Argo CD find something new that calls for no sync.
@@ -128,9 +155,11 @@ func (b *Bench) answer(ctx context.Context, app int) error {
 	t := &b.there[app]
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.version == 0 || t.reported == b.work(app).Generation {
+	w := b.work(app)
+	if t.version == 0 || t.reported == w.Generation {
 		return nil
 	}
+	t.obeys(w.wants)
 	return b.report(ctx, app, t)
 }
 
@@ -144,7 +173,8 @@ func (b *Bench) report(ctx context.Context, app int, t *there) error {
 
 // first lets an agent apply a work for the first time: the cluster's Argo CD syncs, and the agent reports that.
 func (b *Bench) first(ctx context.Context, app int) error {
-	return errors.Join(b.agents.take(ctx, b.work(app)), b.write(ctx, app, 0, (*there).syncs))
+	w := b.work(app)
+	return errors.Join(b.agents.take(ctx, w), b.write(ctx, app, w.wants.number, (*there).comes))
 }
 
 // expectFirst notes that the hub is to show the first sync of an Application, which it may do from that moment on.
@@ -249,7 +279,10 @@ func values(t *there, volatile bool) []object {
 		text("uid", "6fbc2d0e-0000-4000-8000-000000000000"),
 		text("healthLastTransitionTime", t.changedAt),
 		text("operationStateSyncRevision", commit),
-		{"name": "operationStateAutomated", "fieldValue": object{"type": "Boolean", "boolean": true}},
+		{"name": "operationStateAutomated", "fieldValue": object{"type": "Boolean", "boolean": t.taken == ""}},
+	}
+	if t.taken != "" {
+		out = append(out, text("operationTaken", t.taken))
 	}
 	if t.finishedAt == "" {
 		out = append(out, text("operationStatePhase", "Running"))

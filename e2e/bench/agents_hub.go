@@ -2,6 +2,10 @@ package bench
 
 import (
 	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // agents is how the work agents of all clusters reach their works.
@@ -25,7 +29,31 @@ type hubAgents struct{ bare *bare }
 const finalizer = "cluster.open-cluster-management.io/manifest-work-cleanup"
 
 func (a hubAgents) follow(ctx context.Context, failed chan<- error, saw func(*manifestWork)) error {
-	return watch(ctx, a.bare, worksPath, failed, func(_ string, w *manifestWork) { saw(w) })
+	return watch(ctx, a.bare, worksPath, failed, func(kind string, w *manifestWork) {
+		switch {
+		case kind == "DELETED":
+		case w.DeletionTimestamp == "":
+			saw(w)
+		case slices.Contains(w.Finalizers, finalizer):
+			go func() {
+				if err := a.release(ctx, w); err != nil && ctx.Err() == nil {
+					failed <- fmt.Errorf("end of the work %s of %s: %w", w.Name, w.Namespace, err)
+				}
+			}()
+		}
+	})
+}
+
+// release lets a work go that is deleted: what it had on the cluster is gone.
+func (a hubAgents) release(ctx context.Context, w *manifestWork) error {
+	others := slices.DeleteFunc(w.Finalizers, func(f string) bool { return f == finalizer })
+	err := a.bare.patch(ctx, worksOf(w.Namespace)+"/"+w.Name, object{"metadata": object{
+		"finalizers": others, "resourceVersion": w.ResourceVersion,
+	}})
+	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil // it is gone, or there is another event of it
+	}
+	return err
 }
 
 func (a hubAgents) take(ctx context.Context, w *manifestWork) error {

@@ -69,6 +69,9 @@ type Bench struct {
 	// and in the report of its set.
 	roundTrips, status, reports *tracker
 
+	// ends are those of Applications that somebody waits for.
+	ends map[int]chan struct{}
+
 	// number is that of the last change.
 	number int
 }
@@ -80,6 +83,14 @@ type phase struct {
 
 	// restarts is set where the phase starts Towline, and restartsAll where it starts what serves the works too.
 	restarts, restartsAll bool
+}
+
+// takes is how long the phase takes anyhow.
+func (p *phase) takes(o *Options) time.Duration {
+	if p.name == endurance {
+		return o.Endurance
+	}
+	return 0
 }
 
 var phases = []phase{
@@ -98,6 +109,14 @@ var phases = []phase{
 	{name: "hostile", run: (*Bench).hostile},
 }
 
+// phases are those of this run.
+func (b *Bench) phases() []phase {
+	if b.Endurance > 0 {
+		return enduring
+	}
+	return phases
+}
+
 // Run measures everything once, on a hub that it starts and stops.
 func Run(ctx context.Context, o Options) (*Result, error) {
 	if err := o.Validate(); err != nil {
@@ -105,8 +124,8 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 	}
 	b := &Bench{
 		Options: o, layout: layout{o.Clusters, o.Sets, o.BySet}, result: newResult(&o), works: map[int]*manifestWork{},
-		omitted: map[int]bool{}, there: make([]there, o.Applications()), changed: make(chan int, max(1<<16, 2*o.Applications())),
-		came:   make(chan int, o.Applications()),
+		omitted: map[int]bool{}, ends: map[int]chan struct{}{}, there: make([]there, o.Applications()),
+		changed: make(chan int, max(1<<16, 2*o.Applications())), came: make(chan int, o.Applications()),
 		failed: make(chan error, 4), roundTrips: newTracker(), status: newTracker(), reports: newTracker(),
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -131,7 +150,7 @@ func Run(ctx context.Context, o Options) (*Result, error) {
 		}
 	}()
 	go b.tell(ctx)
-	for _, p := range phases {
+	for _, p := range b.phases() {
 		if err := b.measure(ctx, p); err != nil {
 			return b.result, fmt.Errorf("phase %s: %w", p.name, errors.Join(err, context.Cause(ctx)))
 		}
@@ -209,7 +228,8 @@ func (b *Bench) start(ctx context.Context) error {
 // measure runs one phase, and notes what every process and the API server had to do for it.
 func (b *Bench) measure(ctx context.Context, p phase) error {
 	b.say("%s", p.name)
-	ctx, cancel := context.WithTimeoutCause(ctx, b.patience(), fmt.Errorf("it took longer than %s", b.patience()))
+	patience := b.patience() + p.takes(&b.Options)
+	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("it took longer than %s", patience))
 	defer cancel()
 	before, err := b.snapshot(ctx)
 	if err != nil {
@@ -229,15 +249,19 @@ func (b *Bench) measure(ctx context.Context, p phase) error {
 
 // startTowline runs the program, and returns when it is ready.
 func (b *Bench) startTowline(ctx context.Context) (err error) {
-	b.towline, err = towline.Start(ctx, b.fleet, towline.Options{
-		Binary: b.binary, Name: fmt.Sprintf("towline-%d", time.Now().UnixMilli()), Env: b.env(processTowline), Profiles: b.Profiles != "",
-		ReadyTimeout: b.patience(),
-		Args:         append([]string{"--metrics-secure=false"}, b.Args...),
-	})
+	b.towline, err = b.replica(ctx, fmt.Sprintf("towline-%d", time.Now().UnixMilli()))
 	if err == nil && b.profileTowline != nil {
 		b.profileTowline()
 	}
 	return err
+}
+
+// replica runs the program under a name, and returns it when it is ready.
+func (b *Bench) replica(ctx context.Context, name string) (*towline.Towline, error) {
+	return towline.Start(ctx, b.fleet, towline.Options{
+		Binary: b.binary, Name: name, Env: b.env(processTowline), Profiles: b.Profiles != "" || b.Endurance > 0, ReadyTimeout: b.patience(),
+		Args: append([]string{"--metrics-secure=false"}, b.Args...),
+	})
 }
 
 func (b *Bench) stopTowline() {

@@ -18,4 +18,8 @@
 //	storm        many changes a second, the same
 //	idle         nothing happens
 //	restart      Towline, and towline-maestro, start anew on a hub where all is said
+//
+// A run of Options.Endurance has other phases after backlog and convergence: Applications change for as long as is wished, beside a second
+// replica: by what a cluster finds, by their specs, by operations, and by being deleted and made again. It fails where a change is not shown
+// within a minute, or anything grows.
 package bench

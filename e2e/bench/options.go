@@ -62,6 +62,11 @@ type Options struct {
 	// Hostile is how many works report a status that is as large as can be, at the end; 0 for none.
 	Hostile int
 
+	// Endurance is how long Applications change in a run that is to show that nothing grows, EnduranceRate how many do so in a second, and
+	// EnduranceWarmUp until when what grows does not count. 0: the usual run.
+	Endurance, EnduranceWarmUp time.Duration
+	EnduranceRate              float64
+
 	// Hold leaves the hub as it is at the end, with Towline running, until the run is interrupted.
 	Hold bool
 
@@ -151,10 +156,27 @@ func (o *Options) Validate() error {
 	if o.StormRate < 0 || o.Reporting < 0 || o.Storm < 0 || o.Idle < 0 || o.Comparison < 0 {
 		errs = append(errs, errors.New("--reporting, --storm-rate, --storm, --idle and --comparison cannot be negative"))
 	}
+	errs = append(errs, o.validateEndurance()...)
 	for _, e := range o.Env {
 		if process, setting, _ := strings.Cut(e, ":"); process == "" || !strings.Contains(setting, "=") {
 			errs = append(errs, fmt.Errorf("--env: %q is not PROCESS:NAME=value, such as kube-apiserver:GOMEMLIMIT=2GiB", e))
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// validateEndurance returns the mistakes in what a run of Endurance takes.
+func (o *Options) validateEndurance() (errs []error) {
+	if o.Endurance == 0 {
+		return nil
+	}
+	if least := o.EnduranceWarmUp + samplesLeast*sampling; o.Endurance < least {
+		errs = append(errs, fmt.Errorf("--time: %s is too short: with a warm-up of %s it takes %s to tell growth from chance", o.Endurance,
+			o.EnduranceWarmUp, least))
+	}
+	if most := float64(o.Applications()) / shownWithin.Seconds(); o.EnduranceRate <= 0 || o.EnduranceRate > most {
+		errs = append(errs, fmt.Errorf("--rate: %g is not between 0 and %.2f: each of %d Applications has %s until it shows a change", o.EnduranceRate,
+			most, o.Applications(), shownWithin))
+	}
+	return errs
 }

@@ -103,14 +103,18 @@ func (r *Result) delays(name string, sorted []time.Duration) {
 	}
 	percentiles := make([]float64, 101)
 	for p := range percentiles {
-		at := (len(sorted)*p + 99) / 100 // the smallest that as many are not above
-		percentiles[p] = float64(sorted[max(at, 1)-1].Microseconds()) / 1000
+		percentiles[p] = float64(percentile(sorted, p).Microseconds()) / 1000
 	}
 	r.Delays[name] = percentiles
 	for _, p := range []int{50, 99} {
 		r.set(fmt.Sprintf("%s.p%d", name, p), percentiles[p])
 	}
 	r.set(name+".max", percentiles[100])
+}
+
+// percentile is the smallest of some delays, given in order, that as many in a hundred are not above.
+func percentile(sorted []time.Duration, p int) time.Duration {
+	return sorted[max((len(sorted)*p+99)/100, 1)-1]
 }
 
 // note adds what happened in a phase.

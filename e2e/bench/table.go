@@ -85,12 +85,12 @@ func (f Figure) line(results []*Result, divided bool) []string {
 		return nil
 	}
 	if divided {
-		line = append(line, growth(results[0].Figures[f.Name], results[len(results)-1].Figures[f.Name]))
+		line = append(line, ratio(results[0].Figures[f.Name], results[len(results)-1].Figures[f.Name]))
 	}
 	return line
 }
 
-func growth(small, large float64) string {
+func ratio(small, large float64) string {
 	if small == 0 || large == 0 {
 		return ""
 	}

@@ -15,6 +15,9 @@ type meta struct {
 	ResourceVersion string            `json:"resourceVersion"`
 	Generation      int64             `json:"generation"`
 	Annotations     map[string]string `json:"annotations"`
+
+	DeletionTimestamp string   `json:"deletionTimestamp"`
+	Finalizers        []string `json:"finalizers"`
 }
 
 // watched is what can be read from a watch: a type that decodes what is needed of an object, and nothing else.

@@ -56,7 +56,11 @@ func (b *Bench) sawWork(w *manifestWork) {
 	if !ok {
 		return
 	}
-	w.asksVolatile, w.asksCompared, w.Spec = asks(w.Spec, "reconciledAt"), asksCompared(w.Spec), nil
+	w.asksVolatile, w.asksCompared = asks(w.Spec, "reconciledAt"), asksCompared(w.Spec)
+	if b.Endurance > 0 {
+		w.wants = wantedBy(w.Spec)
+	}
+	w.Spec = nil
 	b.mu.Lock()
 	before := b.works[app]
 	b.works[app] = w
@@ -64,6 +68,8 @@ func (b *Bench) sawWork(w *manifestWork) {
 	switch {
 	case before == nil && b.AtOnce && app < b.reporting()*b.Sets:
 		b.expectFirst(app, at)
+		b.came <- app
+	case before != nil && before.Name != w.Name: // its Application was made again
 		b.came <- app
 	case before != nil && before.Generation != w.Generation:
 		b.changed <- app
@@ -76,8 +82,13 @@ func (b *Bench) sawWork(w *manifestWork) {
 // firstSync is the number under which the first report of an Application is tracked: before that of every change.
 const firstSync = 1
 
-func (b *Bench) sawApplication(_ string, a *application) {
-	if app, ok := b.layout.number(a.Name); ok && a.Status.Sync.Status != "" {
+func (b *Bench) sawApplication(kind string, a *application) {
+	app, ok := b.layout.number(a.Name)
+	switch {
+	case !ok:
+	case kind == "DELETED":
+		b.sawEnd(app)
+	case a.Status.Sync.Status != "":
 		b.status.saw(app, max(firstSync, numberOf(a.Status.Sync.Revision)), time.Now())
 	}
 }

@@ -1,0 +1,281 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/towline-io/towline/e2e/growth"
+	"github.com/towline-io/towline/e2e/scrape"
+	"github.com/towline-io/towline/e2e/towline"
+)
+
+const (
+	// shownWithin is how long a change may take until the hub's Application and the report show it.
+	shownWithin = time.Minute
+
+	// sampling is how often a sample is taken, and samplesLeast how many there have to be after the warm-up.
+	sampling     = time.Minute
+	samplesLeast = growth.Enough + 1
+
+	// changing is how many changes are under way at most.
+	changing = 50
+)
+
+// The replicas, by what they do, and the series of the watches that the API server has open for everybody.
+const (
+	leader  = "leader"
+	standby = "standby"
+	watches = "watches"
+)
+
+// endurance is the name of the phase.
+const endurance = "endurance"
+
+// enduring are the phases of a long run: half of the Applications are there when Towline starts.
+var enduring = slices.Concat(phases[:slices.IndexFunc(phases, func(p phase) bool { return p.name == "half" })], []phase{
+	{name: "backlog", run: (*Bench).backlog, restarts: true},
+	{name: "convergence", run: (*Bench).convergence},
+	{name: endurance, run: (*Bench).endure},
+})
+
+// A kind of change says what somebody does to an Application. The hub shows that change when its Application and its row have the
+// revision of that number.
+type kind struct {
+	name string
+	do   func(b *Bench, ctx context.Context, app, number int) error
+}
+
+// kinds are all that an Application goes through, in turn.
+var kinds = []kind{
+	{"report", func(b *Bench, ctx context.Context, app, number int) error {
+		return b.write(ctx, app, number, (*there).changes)
+	}},
+	{"change", (*Bench).respecify},
+	{"operation", (*Bench).operate},
+	{"deletion", (*Bench).makeAgain},
+}
+
+// respecify changes the spec of an Application on the hub. Its cluster syncs to that.
+func (b *Bench) respecify(ctx context.Context, app, number int) error {
+	return b.bare.patch(ctx, b.pathOf(app), object{"spec": object{"source": object{"targetRevision": revision(number)}}})
+}
+
+// operate asks the hub for a sync.
+func (b *Bench) operate(ctx context.Context, app, number int) error {
+	return b.bare.patch(ctx, b.pathOf(app), object{"operation": object{
+		"initiatedBy": object{"username": "somebody"}, "sync": object{"revision": revision(number)},
+	}})
+}
+
+// makeAgain deletes an Application and makes it again once it is gone.
+func (b *Bench) makeAgain(ctx context.Context, app, number int) error {
+	gone := b.waitForEnd(app)
+	if err := b.bare.remove(ctx, b.pathOf(app)); err != nil {
+		return err
+	}
+	select {
+	case <-gone:
+	case <-ctx.Done():
+		return fmt.Errorf("it is not gone: %w", context.Cause(ctx))
+	}
+	again := b.application(app, b.setUIDs[b.set(app)])
+	again["spec"].(object)["source"].(object)["targetRevision"] = revision(number)
+	return b.bare.create(ctx, applicationsPath, again)
+}
+
+func (b *Bench) pathOf(app int) string { return applicationsPath + "/" + b.name(app) }
+
+// waitForEnd is closed once the Application has been deleted.
+func (b *Bench) waitForEnd(app int) <-chan struct{} {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	gone := make(chan struct{})
+	b.ends[app] = gone
+	return gone
+}
+
+// sawEnd tells who waits for the end of an Application.
+func (b *Bench) sawEnd(app int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if gone := b.ends[app]; gone != nil {
+		close(gone)
+		delete(b.ends, app)
+	}
+}
+
+// endure lets Applications change for long, beside a second replica that waits, and fails where a change is not shown or anything grows.
+func (b *Bench) endure(ctx context.Context) error {
+	waits, err := b.replica(ctx, "towline-standby")
+	if err != nil {
+		return err
+	}
+	defer waits.Stop()
+	made := &made{counts: map[string]int{}}
+	changes, end := context.WithCancel(ctx)
+	defer end()
+	var samples []growth.Sample
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return b.changeOn(ctx, changes.Done(), made) })
+	group.Go(func() (err error) {
+		defer end()
+		samples, err = b.sample(ctx, waits)
+		return err
+	})
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	b.say("changes: %v, %.2f a second", made.counts, float64(made.total())/b.Endurance.Seconds())
+	b.sayDelays("the hub's status", b.status.take())
+	b.sayDelays("the report", b.reports.take())
+	return errors.Join(made.failed(), b.judge(samples))
+}
+
+// sayDelays tells how long changes took until something showed them.
+func (b *Bench) sayDelays(where string, delays []time.Duration) {
+	if len(delays) > 0 {
+		b.say("until %s shows one: p50 %s, p99 %s, at most %s", where, percentile(delays, 50), percentile(delays, 99), percentile(delays, 100))
+	}
+}
+
+// made are the changes that were made, by their kinds, and those that were not shown.
+type made struct {
+	mu       sync.Mutex
+	counts   map[string]int
+	failures []error
+}
+
+func (m *made) add(kind string, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.counts[kind]++
+	if err != nil {
+		m.failures = append(m.failures, err)
+	}
+}
+
+func (m *made) total() (n int) {
+	for _, count := range m.counts {
+		n += count
+	}
+	return n
+}
+
+func (m *made) failed() error { return errors.Join(m.failures...) }
+
+// changeOn changes one Application after the other, so many a second, until over.
+func (b *Bench) changeOn(ctx context.Context, over <-chan struct{}, made *made) error {
+	var group errgroup.Group
+	group.SetLimit(changing)
+	next := time.NewTicker(time.Duration(float64(time.Second) / b.EnduranceRate))
+	defer next.Stop()
+	for n := 0; ; n++ {
+		select {
+		case <-over:
+			return group.Wait()
+		case <-ctx.Done():
+			return errors.Join(context.Cause(ctx), group.Wait())
+		case <-next.C:
+		}
+		app, of := n%b.applications(), kinds[(n%b.applications()+n/b.applications())%len(kinds)]
+		group.Go(func() error {
+			err := b.changeOne(ctx, app, of)
+			made.add(of.name, err)
+			if err != nil {
+				b.say("FAILED %v", err)
+			}
+			return nil
+		})
+	}
+}
+
+// changeOne makes a change, and waits until it is shown.
+func (b *Bench) changeOne(ctx context.Context, app int, of kind) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, shownWithin, fmt.Errorf("it took longer than %s", shownWithin))
+	defer cancel()
+	err := of.do(b, ctx, app, b.next(app, time.Now()))
+	if err == nil {
+		err = errors.Join(b.status.waitFor(ctx, app), b.reports.waitFor(ctx, app))
+	}
+	if err != nil {
+		return fmt.Errorf("%s of %s: %w", of.name, b.name(app), err)
+	}
+	return nil
+}
+
+// sample takes one sample after the other until the time is over.
+func (b *Bench) sample(ctx context.Context, waits *towline.Towline) ([]growth.Sample, error) {
+	began, next := time.Now(), time.NewTicker(sampling)
+	defer next.Stop()
+	var out []growth.Sample
+	for time.Since(began) < b.Endurance {
+		select {
+		case <-ctx.Done():
+			return out, context.Cause(ctx)
+		case <-next.C:
+		}
+		s := growth.Sample{At: time.Since(began), Values: map[string]float64{}}
+		err := errors.Join(b.expectRole(ctx, b.towline, true), b.expectRole(ctx, waits, false),
+			growth.Process(ctx, s.Values, leader, b.towline.Metrics, b.towline.Profiles),
+			growth.Process(ctx, s.Values, standby, waits.Metrics, waits.Profiles), b.measureHub(ctx, s.Values))
+		if err != nil {
+			return out, err
+		}
+		out = append(out, s)
+		b.say("%s", s.String())
+	}
+	return out, nil
+}
+
+// expectRole fails where a replica has taken or lost the lead.
+func (b *Bench) expectRole(ctx context.Context, t *towline.Towline, leads bool) error {
+	of, err := scrape.Metrics(ctx, http.DefaultClient, t.Metrics+"/metrics")
+	if err != nil {
+		return err
+	}
+	if is := of.Sum("leader_election_master_status") == 1; is != leads {
+		return fmt.Errorf("the replica at %s: leads %t, want %t", t.Metrics, is, leads)
+	}
+	return nil
+}
+
+// measureHub takes what there is to know of the hub's API server and its etcd.
+func (b *Bench) measureHub(ctx context.Context, into map[string]float64) error {
+	served, err := scrape.Metrics(ctx, b.hub, b.fleet.Hub.Server()+"/metrics")
+	if err != nil {
+		return err
+	}
+	into[watches] = 0
+	for _, m := range served["apiserver_longrunning_requests"].GetMetric() {
+		if labelsOf(m)["verb"] == "WATCH" {
+			into[watches] += scrape.Value(m)
+		}
+	}
+	return growth.Store(ctx, into, b.fleet.Hub.EtcdAddress(), served)
+}
+
+// judge fails where something has grown by more than its bound.
+func (b *Bench) judge(samples []growth.Sample) error {
+	bounds := growth.Bounds(leader, standby)
+	bounds[watches] = growth.Watches
+	growths, err := growth.Growths(samples, b.EnduranceWarmUp, bounds)
+	if err != nil {
+		return err
+	}
+	errs := []error{growth.Explained(samples, b.EnduranceWarmUp)}
+	for _, g := range growths {
+		b.say("%s", g.String())
+		if g.Exceeds() {
+			errs = append(errs, fmt.Errorf("it grew: %s", g.String()))
+		}
+	}
+	b.say("%s", growth.Stored(samples))
+	return errors.Join(errs...)
+}
