@@ -83,14 +83,9 @@ type phase struct {
 
 	// restarts is set where the phase starts Towline, and restartsAll where it starts what serves the works too.
 	restarts, restartsAll bool
-}
 
-// takes is how long the phase takes anyhow.
-func (p *phase) takes(o *Options) time.Duration {
-	if p.name == endurance {
-		return o.Endurance
-	}
-	return 0
+	// takes is how long the phase takes anyhow; nil for no time.
+	takes func(*Options) time.Duration
 }
 
 var phases = []phase{
@@ -228,7 +223,10 @@ func (b *Bench) start(ctx context.Context) error {
 // measure runs one phase, and notes what every process and the API server had to do for it.
 func (b *Bench) measure(ctx context.Context, p phase) error {
 	b.say("%s", p.name)
-	patience := b.patience() + p.takes(&b.Options)
+	patience := b.patience()
+	if p.takes != nil {
+		patience += p.takes(&b.Options)
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("it took longer than %s", patience))
 	defer cancel()
 	before, err := b.snapshot(ctx)

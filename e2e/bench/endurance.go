@@ -23,9 +23,6 @@ const (
 	// sampling is how often a sample is taken, and samplesLeast how many there have to be after the warm-up.
 	sampling     = time.Minute
 	samplesLeast = growth.Enough + 1
-
-	// changing is how many changes are under way at most.
-	changing = 50
 )
 
 // The replicas, by what they do, and the series of the watches that the API server has open for everybody.
@@ -35,14 +32,11 @@ const (
 	watches = "watches"
 )
 
-// endurance is the name of the phase.
-const endurance = "endurance"
-
 // enduring are the phases of a long run: half of the Applications are there when Towline starts.
 var enduring = slices.Concat(phases[:slices.IndexFunc(phases, func(p phase) bool { return p.name == "half" })], []phase{
 	{name: "backlog", run: (*Bench).backlog, restarts: true},
 	{name: "convergence", run: (*Bench).convergence},
-	{name: endurance, run: (*Bench).endure},
+	{name: "endurance", run: (*Bench).endure, takes: func(o *Options) time.Duration { return o.Endurance }},
 })
 
 // A kind of change says what somebody does to an Application. The hub shows that change when its Application and its row have the
@@ -172,28 +166,14 @@ func (m *made) failed() error { return errors.Join(m.failures...) }
 
 // changeOn changes one Application after the other, so many a second, until over.
 func (b *Bench) changeOn(ctx context.Context, over <-chan struct{}, made *made) error {
-	var group errgroup.Group
-	group.SetLimit(changing)
-	next := time.NewTicker(time.Duration(float64(time.Second) / b.EnduranceRate))
-	defer next.Stop()
-	for n := 0; ; n++ {
-		select {
-		case <-over:
-			return group.Wait()
-		case <-ctx.Done():
-			return errors.Join(context.Cause(ctx), group.Wait())
-		case <-next.C:
-		}
+	return growth.Churn(ctx, b.EnduranceRate, over, func(ctx context.Context, n int) {
 		app, of := n%b.applications(), kinds[(n%b.applications()+n/b.applications())%len(kinds)]
-		group.Go(func() error {
-			err := b.changeOne(ctx, app, of)
-			made.add(of.name, err)
-			if err != nil {
-				b.say("FAILED %v", err)
-			}
-			return nil
-		})
-	}
+		err := b.changeOne(ctx, app, of)
+		made.add(of.name, err)
+		if err != nil {
+			b.say("FAILED %v", err)
+		}
+	})
 }
 
 // changeOne makes a change, and waits until it is shown.
@@ -212,26 +192,11 @@ func (b *Bench) changeOne(ctx context.Context, app int, of kind) error {
 
 // sample takes one sample after the other until the time is over.
 func (b *Bench) sample(ctx context.Context, waits *towline.Towline) ([]growth.Sample, error) {
-	began, next := time.Now(), time.NewTicker(sampling)
-	defer next.Stop()
-	var out []growth.Sample
-	for time.Since(began) < b.Endurance {
-		select {
-		case <-ctx.Done():
-			return out, context.Cause(ctx)
-		case <-next.C:
-		}
-		s := growth.Sample{At: time.Since(began), Values: map[string]float64{}}
-		err := errors.Join(b.expectRole(ctx, b.towline, true), b.expectRole(ctx, waits, false),
-			growth.Process(ctx, s.Values, leader, b.towline.Metrics, b.towline.Profiles),
-			growth.Process(ctx, s.Values, standby, waits.Metrics, waits.Profiles), b.measureHub(ctx, s.Values))
-		if err != nil {
-			return out, err
-		}
-		out = append(out, s)
-		b.say("%s", s.String())
-	}
-	return out, nil
+	return growth.Samples(ctx, sampling, time.Now().Add(b.Endurance), b.say, func(ctx context.Context, into map[string]float64) error {
+		return errors.Join(b.expectRole(ctx, b.towline, true), b.expectRole(ctx, waits, false),
+			growth.Process(ctx, into, leader, b.towline.Metrics, b.towline.Profiles),
+			growth.Process(ctx, into, standby, waits.Metrics, waits.Profiles), b.measureHub(ctx, into))
+	})
 }
 
 // expectRole fails where a replica has taken or lost the lead.
@@ -265,17 +230,5 @@ func (b *Bench) measureHub(ctx context.Context, into map[string]float64) error {
 func (b *Bench) judge(samples []growth.Sample) error {
 	bounds := growth.Bounds(leader, standby)
 	bounds[watches] = growth.Watches
-	growths, err := growth.Growths(samples, b.EnduranceWarmUp, bounds)
-	if err != nil {
-		return err
-	}
-	errs := []error{growth.Explained(samples, b.EnduranceWarmUp)}
-	for _, g := range growths {
-		b.say("%s", g.String())
-		if g.Exceeds() {
-			errs = append(errs, fmt.Errorf("it grew: %s", g.String()))
-		}
-	}
-	b.say("%s", growth.Stored(samples))
-	return errors.Join(errs...)
+	return growth.Judge(samples, b.EnduranceWarmUp, bounds, b.say)
 }

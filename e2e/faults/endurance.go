@@ -88,28 +88,9 @@ func (e *Endurance) Run(ctx context.Context, rate float64, until time.Time, tell
 	return samples, err
 }
 
-// changing is how many changes are under way at most.
-const changing = 50
-
 // changeAll changes the Applications of the population, one after the other, so many times a second.
 func (e *Endurance) changeAll(ctx context.Context, rate float64, over <-chan struct{}, tell func(Churned)) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(changing)
-	next := time.NewTicker(time.Duration(float64(time.Second) / rate))
-	defer next.Stop()
-	for n := 0; ; n++ {
-		select {
-		case <-over:
-			return group.Wait()
-		case <-ctx.Done():
-			return errors.Join(ctx.Err(), group.Wait())
-		case <-next.C:
-			group.Go(func() error {
-				tell(e.changeOne(ctx, n))
-				return nil
-			})
-		}
-	}
+	return growth.Churn(ctx, rate, over, func(ctx context.Context, n int) { tell(e.changeOne(ctx, n)) })
 }
 
 // changeOne changes an Application, or has it synced, and looks whether what runs is what ran before.
@@ -129,22 +110,12 @@ func (e *Endurance) changeOne(ctx context.Context, n int) Churned {
 
 // sample takes one after the other until the time is over.
 func (e *Endurance) sample(ctx context.Context, until time.Time) ([]growth.Sample, error) {
-	var out []growth.Sample
-	began, next := time.Now(), time.NewTicker(e.Every)
-	defer next.Stop()
 	led, _ := e.ledger.now()
-	for !isOver(until) {
-		select {
-		case <-ctx.Done():
-			return out, ctx.Err()
-		case <-next.C:
-		}
-		s := growth.Sample{At: time.Since(began), Values: map[string]float64{}}
-		if err := errors.Join(e.measureAll(ctx, led.replica, s.Values), e.World.measureStore(ctx, s.Values)); err != nil {
-			return out, err
-		}
-		out = append(out, s)
-		e.Say("%s", s.String())
+	out, err := growth.Samples(ctx, e.Every, until, e.Say, func(ctx context.Context, into map[string]float64) error {
+		return errors.Join(e.measureAll(ctx, led.replica, into), e.World.measureStore(ctx, into))
+	})
+	if err != nil {
+		return out, err
 	}
 	if leads, _ := e.ledger.now(); leads.identity != led.identity {
 		return out, fmt.Errorf("%s led at first, and %s in the end", led.identity, leads.identity)

@@ -65,18 +65,7 @@ func judge(t *testing.T, samples []growth.Sample) {
 	for _, s := range samples {
 		t.Log(s.String())
 	}
-	growths, err := growth.Growths(samples, *warmUp, boundsOf(leader, standby))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, g := range growths {
-		t.Log(g.String())
-		if g.Exceeds() {
-			t.Errorf("GREW %s", g.String())
-		}
-	}
-	if err := growth.Explained(samples, *warmUp); err != nil {
+	if err := growth.Judge(samples, *warmUp, boundsOf(leader, standby), t.Logf); err != nil {
 		t.Error(err)
 	}
-	t.Log(growth.Stored(samples))
 }

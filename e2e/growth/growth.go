@@ -1,4 +1,4 @@
-// Package growth tells whether a program that goes on for long grows: its memory, what it has open, and the store of its hub.
+// Package growth keeps a program busy for long, and tells whether it grows: its memory, what it has open, and the store of its hub.
 package growth
 
 import (

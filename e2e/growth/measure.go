@@ -72,8 +72,8 @@ func Store(ctx context.Context, into map[string]float64, etcd string, server scr
 	return nil
 }
 
-// Stored says what etcd used in the end and at most.
-func Stored(samples []Sample) string {
+// stored says what etcd used in the end and at most.
+func stored(samples []Sample) string {
 	var most float64
 	for _, s := range samples {
 		most = max(most, s.Values[storeUsed])
