@@ -36,13 +36,22 @@ var comparedRules = []workv1.ConditionRule{{
 	CelExpressions: []string{
 		`has(object.status) && has(object.status.reconciledAt) && (!has(object.status.operationState) || ` +
 			`!(object.status.operationState.phase in ["Running", "Terminating"]) && has(object.status.operationState.finishedAt) && ` +
-			`object.status.operationState.finishedAt <= object.status.reconciledAt)`,
+			`(object.status.operationState.finishedAt < object.status.reconciledAt || ` +
+			`object.status.operationState.finishedAt == object.status.reconciledAt && !(` + calledForSync + `)))`,
 	},
 	MessageExpression: `has(object.status) && has(object.status.operationState) ? ` +
 		`(!has(object.status.operationState.finishedAt) ? "` + notYet + `" : ` +
 		`(result ? "" : "` + notSince + `") + object.status.operationState.finishedAt) : ` +
 		`result ? object.metadata.creationTimestamp : "` + notYet + `"`,
 }}
+
+// calledForSync tells that a comparison in the second in which a sync has succeeded may be the one that called for it. Many syncs take less
+// than a second, and notifications would tell of them with a resource that is still OutOfSync. An automated sync leaves no such resources, but
+// those that it may not prune: the next comparison tells, after some minutes at most. Whoever has asked for a sync, perhaps of one resource, is
+// not to wait for that.
+const calledForSync = `object.status.operationState.phase == "Succeeded" && has(object.status.operationState.operation.initiatedBy) && ` +
+	`has(object.status.operationState.operation.initiatedBy.automated) && has(object.status.resources) && ` +
+	`object.status.resources.exists(r, has(r.status) && r.status == "OutOfSync" && !has(r.requiresPruning))`
 
 // compared takes what the agent says of ComparedRules. An agent of OCM before 1.0 does not touch the condition that a later one has set, which
 // it has replaced: then the condition is not about the operation which is reported.

@@ -187,6 +187,16 @@ func TestTheAgentTellsOfAComparison(t *testing.T) {
 		"it is over, compared before":   {over("2026-01-02T03:04:05Z"), metav1.ConditionFalse, "not since 2026-01-02T03:04:06Z"},
 		"… compared in the same second": {over("2026-01-02T03:04:06Z"), metav1.ConditionTrue, "2026-01-02T03:04:06Z"},
 		"… compared since":              {over("2026-01-02T03:10:05Z"), metav1.ConditionTrue, "2026-01-02T03:04:06Z"},
+		"an automated sync is over, in the second of the comparison that called for it": {
+			synced(automated, "{status: OutOfSync}", "2026-01-02T03:04:06Z"), metav1.ConditionFalse, "not since 2026-01-02T03:04:06Z"},
+		"… in the second of the one that followed": {
+			synced(automated, "{status: Synced}", "2026-01-02T03:04:06Z"), metav1.ConditionTrue, "2026-01-02T03:04:06Z"},
+		"… and the next one differs too": {
+			synced(automated, "{status: OutOfSync}", "2026-01-02T03:04:07Z"), metav1.ConditionTrue, "2026-01-02T03:04:06Z"},
+		"… and nothing but what it must not remove": {
+			synced(automated, "{status: OutOfSync, requiresPruning: true}", "2026-01-02T03:04:06Z"), metav1.ConditionTrue, "2026-01-02T03:04:06Z"},
+		"a sync that somebody has asked for": {
+			synced("{username: anna}", "{status: OutOfSync}", "2026-01-02T03:04:06Z"), metav1.ConditionTrue, "2026-01-02T03:04:06Z"},
 		"… never compared": {
 			`{operationState: {phase: Failed, finishedAt: "2026-01-02T03:04:06Z"}}`, metav1.ConditionFalse, "not since 2026-01-02T03:04:06Z"},
 	} {
@@ -204,9 +214,17 @@ func TestTheAgentTellsOfAComparison(t *testing.T) {
 	}
 }
 
+const automated = "{automated: true}"
+
+// synced is the status of an Application that was synced because of somebody, has that resource, and was compared at that time.
+func synced(because, resource, compared string) string {
+	return fmt.Sprintf("{reconciledAt: %q, resources: [{kind: Hook}, %s], operationState: {phase: Succeeded, finishedAt: \"2026-01-02T03:04:06Z\", "+
+		"operation: {initiatedBy: %s}}}", compared, resource, because)
+}
+
 // over is the status of an Application whose operation has ended, and that was compared at that time.
 func over(compared string) string {
-	return fmt.Sprintf("{reconciledAt: %q, operationState: {phase: Succeeded, finishedAt: \"2026-01-02T03:04:06Z\"}}", compared)
+	return fmt.Sprintf("{reconciledAt: %q, operationState: {phase: Succeeded, finishedAt: \"2026-01-02T03:04:06Z\", operation: {}}}", compared)
 }
 
 // TestTheAgentsWordsOnASourceThatIsNew: by them feedback.Parse tells that nothing else is unknown.
