@@ -19,6 +19,7 @@ import (
 	"github.com/towline-io/towline/controllers/dependencies"
 	"github.com/towline-io/towline/controllers/internal/home"
 	"github.com/towline-io/towline/controllers/internal/index"
+	"github.com/towline-io/towline/controllers/internal/sieve"
 	"github.com/towline-io/towline/controllers/internal/tracking"
 	"github.com/towline-io/towline/controllers/internal/trim"
 	"github.com/towline-io/towline/pkg/apis"
@@ -62,6 +63,15 @@ func Cache(argocdNamespace string, homes home.Namespaces) cache.Options {
 			&corev1.ConfigMap{}:         tracking.Cache(argocdNamespace),
 		},
 	}
+}
+
+// Config is how a manager with a Cache of this package is to reach the hub. The cache learns how large what it reads is. Answers are not
+// compressed: it would cost both sides CPU, and the API server is near.
+func Config(config *rest.Config) *rest.Config {
+	config = rest.CopyConfig(config)
+	config.DisableCompression = true
+	config.Wrap(sieve.Counted)
+	return config
 }
 
 // NewClient is a client.NewClientFunc for a manager that has a Cache of this package: what is found by an index of that is not copied.

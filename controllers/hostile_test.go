@@ -65,7 +65,7 @@ func TestClustersThatFillTheirWorks(t *testing.T) {
 	}
 
 	// What a replica holds that has been started now, and waits.
-	replica, err := cache.New(hub, withScheme(controllers.Cache(controllers.DefaultArgoCDNamespace, nil)))
+	replica, err := cache.New(controllers.Config(hub), withScheme(controllers.Cache(controllers.DefaultArgoCDNamespace, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}

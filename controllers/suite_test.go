@@ -347,7 +347,7 @@ func begin(
 ) (r *running, filled func(context.Context) bool) {
 	t.Helper()
 	w := &writes{test: t.Name()}
-	cfg := rest.CopyConfig(hub)
+	cfg := controllers.Config(hub)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return w.count(next) })
 	options := ctrl.Options{
 		Scheme:     scheme,

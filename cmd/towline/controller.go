@@ -101,7 +101,7 @@ func newManager(config *rest.Config, o *options, lost func(error)) (manager.Mana
 	lease := &lock{tenure: newTenure(), lost: lost}
 	m := managerOptions(scheme, o)
 	m.LeaderElectionResourceLockInterface = lease
-	fenced := rest.CopyConfig(config)
+	fenced := controllers.Config(config)
 	lease.tenure.fence(fenced)
 	mgr, err := ctrl.NewManager(fenced, m)
 	if err != nil {

@@ -1,6 +1,6 @@
 // Package sieve makes objects small between the API server and a cache. client-go (v0.35) transforms what a watch brings, one
 // by one, and a list when all of it has been read: objects that clusters have filled would be in memory together, in
-// full, at each start. API servers before Kubernetes 1.34 are asked for lists.
+// full, at each start. API servers before Kubernetes 1.34 are asked for lists, and so is towline-maestro.
 package sieve
 
 import (
@@ -14,9 +14,6 @@ import (
 	"k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/tools/pager"
 )
-
-// pageSize is how many objects are in memory in full at a time. Each can have 1.5 MB.
-const pageSize = 50
 
 // Sieve is a ListerWatcher.
 type Sieve struct {
@@ -58,17 +55,35 @@ func (s *Sieve) Watch(options metav1.ListOptions) (watch.Interface, error) {
 // ListWithContext reads page by page. An API server may answer from memory, as the version "0" allows, but then at once.
 func (s *Sieve) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
 	s.begin()
-	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-		page, err := s.from.ListWithContext(ctx, options)
+	limit := int64(firstPage)
+	pages := pager.New(func(ctx context.Context, options metav1.ListOptions) (page runtime.Object, err error) {
+		page, limit, err = s.page(ctx, options, limit)
 		if err != nil {
 			return nil, err
 		}
 		return s.sifted(page)
 	})
 	pages.FullListIfExpired = false
-	options.Limit, options.ResourceVersion, options.ResourceVersionMatch = pageSize, "", ""
+	options.Limit, options.ResourceVersion, options.ResourceVersionMatch = firstPage, "", ""
 	list, _, err := pages.ListWithAlloc(ctx, options)
 	return list, err
+}
+
+// page reads one page, of so many objects or fewer, and says how many the next one is to have.
+func (s *Sieve) page(ctx context.Context, options metav1.ListOptions, limit int64) (runtime.Object, int64, error) {
+	for {
+		ctx, a := expecting(ctx, limit)
+		options.Limit = limit
+		page, err := s.from.ListWithContext(ctx, options)
+		switch {
+		case a.tooLarge():
+			limit = max(limit/4, minPage)
+		case err != nil:
+			return nil, limit, err
+		default:
+			return page, nextPage(limit, int64(meta.LenList(page)), a.bytes), nil
+		}
+	}
 }
 
 // sifted is a page of what becomes of the objects of one.

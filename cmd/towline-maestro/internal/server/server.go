@@ -15,11 +15,13 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
 	"k8s.io/apiserver/pkg/endpoints/openapi"
+	"k8s.io/apiserver/pkg/features"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/apiserver/pkg/server/healthz"
 	"k8s.io/apiserver/pkg/server/options"
 	"k8s.io/apiserver/pkg/util/compatibility"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
@@ -81,10 +83,16 @@ func New(o *Options, m *mirror.Mirror, c *contact.Contact, log logr.Logger) (*ge
 	return server, hub, err
 }
 
+// refuseStreams has the library refuse watches that ask for all works first (sendInitialEvents), as API servers do before Kubernetes 1.32:
+// then client-go's caches ask for lists. Both sides need twice the CPU to write and to read 100,000 works as events of a watch.
+func refuseStreams() error {
+	return utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{string(features.WatchList): false})
+}
+
 // newConfig is the configuration of the server, but for where it serves and whom it asks.
 func newConfig(m *mirror.Mirror, c *contact.Contact, log logr.Logger) (*genericserver.RecommendedConfig, *runtime.Scheme, error) {
 	scheme, err := newScheme()
-	if err != nil {
+	if err = errors.Join(err, refuseStreams()); err != nil {
 		return nil, nil, err
 	}
 	config := genericserver.NewRecommendedConfig(serializer.NewCodecFactory(scheme))

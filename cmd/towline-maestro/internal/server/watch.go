@@ -6,7 +6,6 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -26,13 +25,11 @@ func (w *watcher) ResultChan() <-chan watch.Event { return w.results }
 // Stop implements watch.Interface.
 func (w *watcher) Stop() { w.stop() }
 
-// newWatcher begins a watch after the version that the options name. Without one, or with "0", and where they ask for it, it gives all
-// works first.
+// newWatcher begins a watch after the version that the options name. Without one, or with "0", it gives all works first.
 func newWatcher(ctx context.Context, m *mirror.Mirror, selects selection, options *internalversion.ListOptions) (watch.Interface, error) {
 	var version uint64
 	first := func(func(*workv1.ManifestWork) bool) {}
-	all := options.SendInitialEvents != nil && *options.SendInitialEvents
-	if all || options.ResourceVersion == "" || options.ResourceVersion == "0" {
+	if options.ResourceVersion == "" || options.ResourceVersion == "0" {
 		first, version = m.All(selects.namespace, types.NamespacedName{})
 	} else {
 		var err error
@@ -53,19 +50,9 @@ func newWatcher(ctx context.Context, m *mirror.Mirror, selects selection, option
 				return
 			}
 		}
-		if all && options.AllowWatchBookmarks && !w.send(ctx, bookmark(version)) {
-			return
-		}
 		w.follow(ctx, m, selects, version)
 	}()
 	return w, nil
-}
-
-// bookmark ends the works that were there when the watch began.
-func bookmark(version uint64) watch.Event {
-	return watch.Event{Type: watch.Bookmark, Object: &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
-		ResourceVersion: strconv.FormatUint(version, 10), Annotations: map[string]string{metav1.InitialEventsAnnotationKey: "true"},
-	}}}
 }
 
 // follow gives what changes after a version.
