@@ -37,7 +37,7 @@ func merge(current *argocd.Status, facts *observed.Facts, troubles []argocd.Cond
 	if s.OperationState != nil || facts.Complete {
 		out.OperationState = s.OperationState
 	}
-	if facts.Compared || s.ReconciledAt > out.ReconciledAt || misdated(out.ReconciledAt, facts) {
+	if facts.Compared || s.ReconciledAt > out.ReconciledAt || misdated(current, facts) {
 		out.ReconciledAt = s.ReconciledAt
 	}
 	if facts.Detailed {
@@ -53,8 +53,15 @@ func merge(current *argocd.Status, facts *observed.Facts, troubles []argocd.Cond
 
 // misdated tells whether a comparison that the hub shows cannot be after the last operation, though its time is: the clock of the cluster
 // before, or that of this one then, was ahead. Who waits for a comparison would take it for the one.
-func misdated(reconciledAt string, facts *observed.Facts) bool {
-	return facts.Uncompared != "" && reconciledAt >= facts.Uncompared && facts.Status.ReconciledAt < facts.Uncompared
+//
+// One of the second in which the operation ended may be after it, if the hub shows that end already: the cluster may have said so, and have
+// taken it back; see feedback.ComparedRules.
+func misdated(shown *argocd.Status, facts *observed.Facts) bool {
+	if facts.Uncompared == "" || facts.Status.ReconciledAt >= facts.Uncompared {
+		return false
+	}
+	ended := shown.OperationState != nil && shown.OperationState.FinishedAt == facts.Uncompared
+	return shown.ReconciledAt > facts.Uncompared || shown.ReconciledAt == facts.Uncompared && !ended
 }
 
 // ofResources is why the Application is Degraded, where that is known.

@@ -34,21 +34,29 @@ func TestMergeOfComparisons(t *testing.T) {
 		shown, says string
 		compared    bool
 		uncompared  string
+		ended       string // when the operation ended that is shown
 		want        string
 	}{
-		"the first one":                  {"", end, false, "", end},
-		"one then or later":              {earlier, end, false, "", end},
-		"one of before":                  {later, end, false, "", later},
-		"the last one":                   {later, end, true, "", end},
-		"nothing said":                   {later, "", false, "", later},
-		"not compared, and shown before": {earlier, "", false, end, earlier},
-		"not compared, and shown as if":  {later, "", false, end, ""},
-		"… in the same second":           {end, "", false, end, ""},
-		"… and another source knows":     {later, end, false, end, later},
+		"the first one":                  {"", end, false, "", "", end},
+		"one then or later":              {earlier, end, false, "", "", end},
+		"one of before":                  {later, end, false, "", "", later},
+		"the last one":                   {later, end, true, "", "", end},
+		"nothing said":                   {later, "", false, "", "", later},
+		"not compared, and shown before": {earlier, "", false, end, "", earlier},
+		"not compared, and shown as if":  {later, "", false, end, "", ""},
+		"… though the end is shown":      {later, "", false, end, end, ""},
+		"… in the same second":           {end, "", false, end, "", ""},
+		"… after an operation before":    {end, "", false, end, earlier, ""},
+		"… and another source knows":     {later, end, false, end, "", later},
+		"compared, and taken back":       {end, "", false, end, end, end},
 	} {
 		t.Run(title, func(t *testing.T) {
+			current := &argocd.Status{ReconciledAt: tc.shown}
+			if tc.ended != "" {
+				current.OperationState = &argocd.OperationState{Phase: "Succeeded", FinishedAt: tc.ended}
+			}
 			facts := &observed.Facts{Status: argocd.Status{ReconciledAt: tc.says}, Compared: tc.compared, Uncompared: tc.uncompared}
-			if got := merge(&argocd.Status{ReconciledAt: tc.shown}, facts, nil, metav1.Now()).ReconciledAt; got != tc.want {
+			if got := merge(current, facts, nil, metav1.Now()).ReconciledAt; got != tc.want {
 				t.Errorf("it shows %q", got)
 			}
 		})

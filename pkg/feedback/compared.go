@@ -20,7 +20,7 @@ const (
 
 // ComparedRules ask for ConditionCompared. Where it is True, its message is a time at or after which the Application was compared: when its
 // last operation ended, and where it has had none, when it was made. Unlike reconciledAt, which Argo CD (2 and 3) writes every few minutes,
-// that changes with operations alone: so a work can ask for it at all times.
+// that changes with operations, and rarely otherwise: so a work can ask for it at all times.
 //
 // It needs agents and a hub of OCM 1.0 or later (API field conditionRules). Earlier hubs drop it without a word, and earlier agents say
 // nothing: then works ask for reconciledAt while somebody waits for it, by VolatileRule.
@@ -45,13 +45,18 @@ var comparedRules = []workv1.ConditionRule{{
 		`result ? object.metadata.creationTimestamp : "` + notYet + `"`,
 }}
 
-// calledForSync tells that a comparison in the second in which a sync has succeeded may be the one that called for it. Many syncs take less
-// than a second, and notifications would tell of them with a resource that is still OutOfSync. An automated sync leaves no such resources, but
-// those that it may not prune: the next comparison tells, after some minutes at most. Whoever has asked for a sync, perhaps of one resource, is
-// not to wait for that.
-const calledForSync = `object.status.operationState.phase == "Succeeded" && has(object.status.operationState.operation.initiatedBy) && ` +
-	`has(object.status.operationState.operation.initiatedBy.automated) && has(object.status.resources) && ` +
-	`object.status.resources.exists(r, has(r.status) && r.status == "OutOfSync" && !has(r.requiresPruning))`
+// calledForSync tells whether a comparison in the second in which a sync has begun and succeeded may be the one that called for it. Many syncs
+// take less than a second, and notifications would tell of them with resources that are still OutOfSync. An automated sync usually leaves none,
+// but those that it may not prune. Where it does, as where something on the cluster changes what it has applied, the next comparison tells,
+// after some minutes. Whoever has asked for a sync, perhaps of one resource, does not wait for that: `argocd app sync` would.
+//
+// Argo CD compares without a new reconciledAt when a resource changes on the cluster. So this may become true long after the sync: then the
+// agent takes back what it has told of the comparison, and the hub shows it all the same.
+const calledForSync = `object.status.operationState.phase == "Succeeded" && ` +
+	`object.status.operationState.startedAt == object.status.reconciledAt && ` +
+	`has(object.status.operationState.operation.initiatedBy) && has(object.status.operationState.operation.initiatedBy.automated) && ` +
+	`has(object.status.resources) && object.status.resources.exists(r, has(r.status) && r.status == "OutOfSync" && ` +
+	`(!has(r.requiresPruning) || has(object.status.operationState.operation.sync) && has(object.status.operationState.operation.sync.prune)))`
 
 // compared takes what the agent says of ComparedRules. An agent of OCM before 1.0 does not touch the condition that a later one has set, which
 // it has replaced: then the condition is not about the operation which is reported.

@@ -446,7 +446,7 @@ func (c *cluster) reportStatus(w *workv1.ManifestWork) error {
 	return c.world.hub.setStatus(w, status)
 }
 
-// compared is the condition that feedback.ComparedRules ask for.
+// compared is the condition that feedback.ComparedRules ask for, but for its case of a sync in the second of a comparison: that is not played.
 func (a *placed) compared(generation int64, now metav1.Time) metav1.Condition {
 	c := metav1.Condition{
 		Type: feedback.ConditionCompared, Status: metav1.ConditionFalse, Reason: workv1.ConditionRuleEvaluated, Message: "not yet",

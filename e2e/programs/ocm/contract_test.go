@@ -160,7 +160,7 @@ func TestTheAgentReportsNothingOfAComparison(t *testing.T) {
 	}
 }
 
-// TestTheAgentTellsOfAComparison: by a condition that stays the same until there is another operation.
+// TestTheAgentTellsOfAComparison: by a condition that usually stays the same until there is another operation.
 func TestTheAgentTellsOfAComparison(t *testing.T) {
 	rules := golden(t, "standalone").Spec.ManifestConfigs[0].ConditionRules
 	reader, err := conditions.NewConditionReader()
@@ -188,15 +188,13 @@ func TestTheAgentTellsOfAComparison(t *testing.T) {
 		"… compared in the same second": {over("2026-01-02T03:04:06Z"), metav1.ConditionTrue, "2026-01-02T03:04:06Z"},
 		"… compared since":              {over("2026-01-02T03:10:05Z"), metav1.ConditionTrue, "2026-01-02T03:04:06Z"},
 		"an automated sync is over, in the second of the comparison that called for it": {
-			synced(automated, "{status: OutOfSync}", "2026-01-02T03:04:06Z"), metav1.ConditionFalse, "not since 2026-01-02T03:04:06Z"},
-		"… in the second of the one that followed": {
-			synced(automated, "{status: Synced}", "2026-01-02T03:04:06Z"), metav1.ConditionTrue, "2026-01-02T03:04:06Z"},
-		"… and the next one differs too": {
-			synced(automated, "{status: OutOfSync}", "2026-01-02T03:04:07Z"), metav1.ConditionTrue, "2026-01-02T03:04:06Z"},
-		"… and nothing but what it must not remove": {
-			synced(automated, "{status: OutOfSync, requiresPruning: true}", "2026-01-02T03:04:06Z"), metav1.ConditionTrue, "2026-01-02T03:04:06Z"},
-		"a sync that somebody has asked for": {
-			synced("{username: anna}", "{status: OutOfSync}", "2026-01-02T03:04:06Z"), metav1.ConditionTrue, "2026-01-02T03:04:06Z"},
+			synced(end, automated, outOfSync, end), metav1.ConditionFalse, "not since " + end},
+		"… in the second of the one that followed":  {synced(end, automated, "{status: Synced}", end), metav1.ConditionTrue, end},
+		"… and the next one differs too":            {synced(end, automated, outOfSync, "2026-01-02T03:04:07Z"), metav1.ConditionTrue, end},
+		"… and it began in another second":          {synced("2026-01-02T03:04:05Z", automated, outOfSync, end), metav1.ConditionTrue, end},
+		"… and nothing but what it must not remove": {synced(end, automated, toPrune, end), metav1.ConditionTrue, end},
+		"… or had to":                        {synced(end, automated+", sync: {prune: true}", toPrune, end), metav1.ConditionFalse, "not since " + end},
+		"a sync that somebody has asked for": {synced(end, "{username: anna}", outOfSync, end), metav1.ConditionTrue, end},
 		"… never compared": {
 			`{operationState: {phase: Failed, finishedAt: "2026-01-02T03:04:06Z"}}`, metav1.ConditionFalse, "not since 2026-01-02T03:04:06Z"},
 	} {
@@ -214,17 +212,25 @@ func TestTheAgentTellsOfAComparison(t *testing.T) {
 	}
 }
 
-const automated = "{automated: true}"
+// What a sync has been begun by, when it ended, and a resource that it was about.
+const (
+	automated = "{automated: true}"
+	end       = "2026-01-02T03:04:06Z"
+	outOfSync = "{status: OutOfSync}"
+	toPrune   = "{status: OutOfSync, requiresPruning: true}"
+)
 
-// synced is the status of an Application that was synced because of somebody, has that resource, and was compared at that time.
-func synced(because, resource, compared string) string {
-	return fmt.Sprintf("{reconciledAt: %q, resources: [{kind: Hook}, %s], operationState: {phase: Succeeded, finishedAt: \"2026-01-02T03:04:06Z\", "+
-		"operation: {initiatedBy: %s}}}", compared, resource, because)
+// synced is the status of an Application with that resource, of which a sync began at that time because of somebody, and that was compared last at
+// another.
+func synced(began, because, resource, compared string) string {
+	return fmt.Sprintf("{reconciledAt: %q, resources: [{kind: Hook}, %s], operationState: {phase: Succeeded, startedAt: %q, finishedAt: %q, "+
+		"operation: {initiatedBy: %s}}}", compared, resource, began, end, because)
 }
 
 // over is the status of an Application whose operation has ended, and that was compared at that time.
 func over(compared string) string {
-	return fmt.Sprintf("{reconciledAt: %q, operationState: {phase: Succeeded, finishedAt: \"2026-01-02T03:04:06Z\", operation: {}}}", compared)
+	return fmt.Sprintf("{reconciledAt: %q, operationState: {phase: Succeeded, startedAt: \"2026-01-02T03:04:05Z\", "+
+		"finishedAt: \"2026-01-02T03:04:06Z\", operation: {}}}", compared)
 }
 
 // TestTheAgentsWordsOnASourceThatIsNew: by them feedback.Parse tells that nothing else is unknown.
