@@ -54,7 +54,7 @@ func merge(current *argocd.Status, facts *observed.Facts, troubles []argocd.Cond
 // misdated tells whether a comparison that the hub shows cannot be after the last operation, though its time is: the clock of the cluster
 // before, or that of this one then, was ahead. Who waits for a comparison would take it for the one.
 //
-// One of the second in which the operation ended may be after it, if the hub shows that end already: the cluster may have said so, and have
+// A comparison in the second in which the operation ended may be after it, if the hub shows that end already: the cluster may have said so, and have
 // taken it back; see feedback.ComparedRules.
 func misdated(shown *argocd.Status, facts *observed.Facts) bool {
 	if facts.Uncompared == "" || facts.Status.ReconciledAt >= facts.Uncompared {

@@ -46,16 +46,17 @@ var comparedRules = []workv1.ConditionRule{{
 }}
 
 // calledForSync tells whether a comparison in the second in which a sync has begun and succeeded may be the one that called for it. Many syncs
-// take less than a second, and notifications would tell of them with resources that are still OutOfSync. An automated sync usually leaves none,
-// but those that it may not prune. Where it does, as where something on the cluster changes what it has applied, the next comparison tells,
-// after some minutes. Whoever has asked for a sync, perhaps of one resource, does not wait for that: `argocd app sync` would.
+// take less than a second, and notifications would tell of them with resources that are still OutOfSync. An automated sync usually leaves none
+// but those that it may not prune. Where it leaves others, as where something on the cluster changes what it has applied, the next comparison
+// tells, after some minutes. A sync that somebody has asked for, perhaps of one resource, is told of at once: `argocd app sync` would wait.
 //
 // Argo CD compares without a new reconciledAt when a resource changes on the cluster. So this may become true long after the sync: then the
 // agent takes back what it has told of the comparison, and the hub shows it all the same.
 const calledForSync = `object.status.operationState.phase == "Succeeded" && ` +
 	`object.status.operationState.startedAt == object.status.reconciledAt && ` +
 	`has(object.status.operationState.operation.initiatedBy) && has(object.status.operationState.operation.initiatedBy.automated) && ` +
-	`has(object.status.resources) && object.status.resources.exists(r, has(r.status) && r.status == "OutOfSync" && ` +
+	`has(object.status.sync) && object.status.sync.status == "OutOfSync" && has(object.status.resources) && ` +
+	`object.status.resources.exists(r, has(r.status) && r.status == "OutOfSync" && ` +
 	`(!has(r.requiresPruning) || has(object.status.operationState.operation.sync) && has(object.status.operationState.operation.sync.prune)))`
 
 // compared takes what the agent says of ComparedRules. An agent of OCM before 1.0 does not touch the condition that a later one has set, which

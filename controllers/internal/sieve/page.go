@@ -8,7 +8,7 @@ import (
 	"net/http"
 )
 
-// All objects of a page are in memory in full, and each can have 1.5 MB. Nothing is known of the first page. A request for each 2 MiB costs
+// All objects of a page are in Towline's memory in full, and each can have 1.5 MB. Nothing is known of the first page. A request for each 2 MiB costs
 // next to nothing, and more in a page gains nothing. What is eight times as large as it was to be is read again in smaller pages: objects that
 // clusters have filled may come after many small ones.
 const (
@@ -18,10 +18,10 @@ const (
 	mostBytes        = 8 * pageBytes
 )
 
-// errTooLarge ends the reading of a page.
+// errTooLarge ends the reading of a page. client-go logs it as an unexpected error.
 var errTooLarge = errors.New("the page is too large, and is read again in smaller ones")
 
-// answer counts the bytes of an answer while they are read. Who asks also reads, so that nothing of it is shared.
+// answer counts the bytes of an answer while they are read. The goroutine that asks also reads, so that nothing of it is shared.
 type answer struct{ bytes, most int64 }
 
 func (a *answer) tooLarge() bool { return a.bytes > a.most }

@@ -1,6 +1,6 @@
 // Package sieve makes objects small between the API server and a cache. client-go (v0.35) transforms what a watch brings, one
 // by one, and a list when all of it has been read: objects that clusters have filled would be in memory together, in
-// full, at each start. API servers before Kubernetes 1.34 are asked for lists, and so is towline-maestro.
+// full, at each start. API servers before Kubernetes 1.34 (1.32 excepted) are asked for lists, and so is towline-maestro.
 package sieve
 
 import (

@@ -189,12 +189,13 @@ func TestTheAgentTellsOfAComparison(t *testing.T) {
 		"… compared since":              {over("2026-01-02T03:10:05Z"), metav1.ConditionTrue, "2026-01-02T03:04:06Z"},
 		"an automated sync is over, in the second of the comparison that called for it": {
 			synced(end, automated, outOfSync, end), metav1.ConditionFalse, "not since " + end},
-		"… in the second of the one that followed":  {synced(end, automated, "{status: Synced}", end), metav1.ConditionTrue, end},
+		"… in the second of the one that followed":  {synced(end, automated, inSync, end), metav1.ConditionTrue, end},
 		"… and the next one differs too":            {synced(end, automated, outOfSync, "2026-01-02T03:04:07Z"), metav1.ConditionTrue, end},
 		"… and it began in another second":          {synced("2026-01-02T03:04:05Z", automated, outOfSync, end), metav1.ConditionTrue, end},
+		"… and nothing that counts":                 {synced(end, automated+", sync: {prune: true}", ignored, end), metav1.ConditionTrue, end},
 		"… and nothing but what it must not remove": {synced(end, automated, toPrune, end), metav1.ConditionTrue, end},
-		"… or had to":                        {synced(end, automated+", sync: {prune: true}", toPrune, end), metav1.ConditionFalse, "not since " + end},
-		"a sync that somebody has asked for": {synced(end, "{username: anna}", outOfSync, end), metav1.ConditionTrue, end},
+		"… or had to":                               {synced(end, automated+", sync: {prune: true}", toPrune, end), metav1.ConditionFalse, "not since " + end},
+		"a sync that somebody has asked for":        {synced(end, "{username: anna}", outOfSync, end), metav1.ConditionTrue, end},
 		"… never compared": {
 			`{operationState: {phase: Failed, finishedAt: "2026-01-02T03:04:06Z"}}`, metav1.ConditionFalse, "not since 2026-01-02T03:04:06Z"},
 	} {
@@ -212,19 +213,20 @@ func TestTheAgentTellsOfAComparison(t *testing.T) {
 	}
 }
 
-// What a sync has been begun by, when it ended, and a resource that it was about.
+// Who began a sync, when it ended, and what Argo CD says of the Application.
 const (
 	automated = "{automated: true}"
 	end       = "2026-01-02T03:04:06Z"
-	outOfSync = "{status: OutOfSync}"
-	toPrune   = "{status: OutOfSync, requiresPruning: true}"
+	inSync    = "sync: {status: Synced}, resources: [{status: Synced}]"
+	outOfSync = "sync: {status: OutOfSync}, resources: [{kind: Job}, {status: OutOfSync}]"
+	toPrune   = "sync: {status: OutOfSync}, resources: [{status: OutOfSync, requiresPruning: true}]"
+	ignored   = "sync: {status: Synced}, resources: [{status: OutOfSync, requiresPruning: true}]"
 )
 
-// synced is the status of an Application with that resource, of which a sync began at that time because of somebody, and that was compared last at
-// another.
-func synced(began, because, resource, compared string) string {
-	return fmt.Sprintf("{reconciledAt: %q, resources: [{kind: Hook}, %s], operationState: {phase: Succeeded, startedAt: %q, finishedAt: %q, "+
-		"operation: {initiatedBy: %s}}}", compared, resource, began, end, because)
+// synced is the status of an Application that has this, of which a sync began then because of somebody, and that was compared last at another time.
+func synced(began, because, has, compared string) string {
+	return fmt.Sprintf("{reconciledAt: %q, %s, operationState: {phase: Succeeded, startedAt: %q, finishedAt: %q, operation: {initiatedBy: %s}}}",
+		compared, has, began, end, because)
 }
 
 // over is the status of an Application whose operation has ended, and that was compared at that time.

@@ -83,8 +83,8 @@ func New(o *Options, m *mirror.Mirror, c *contact.Contact, log logr.Logger) (*ge
 	return server, hub, err
 }
 
-// refuseStreams has the library refuse watches that ask for all works first (sendInitialEvents), as API servers do before Kubernetes 1.32:
-// then client-go's caches ask for lists. Both sides need twice the CPU to write and to read 100,000 works as events of a watch.
+// refuseStreams has the library refuse watches that ask for all works first (sendInitialEvents), as API servers before Kubernetes 1.34
+// do (1.32 excepted): then client-go's caches ask for lists. Both sides need twice the CPU to write and to read 100,000 works as events of a watch.
 func refuseStreams() error {
 	return utilfeature.DefaultMutableFeatureGate.SetFromMap(map[string]bool{string(features.WatchList): false})
 }
