@@ -2,6 +2,7 @@ package controllers_test
 
 import (
 	"net/http"
+	"sync"
 	"testing"
 	"time"
 
@@ -132,5 +133,26 @@ func TestALabelThatIsTakenOffWhileAReplicaWaits(t *testing.T) {
 	leader.stop()
 	edit(t, app, func(a *argocd.Application) { delete(a.Labels, apis.LabelPull) })
 	take(t, lease)
+	NewWithT(t).Eventually(func() []argocd.Condition { return get(t, app).Status.Conditions }, soon, tick).Should(BeEmpty())
+}
+
+// TestALabelThatIsTakenOffAsAReplicaBeginsToLead: its cache of those without the label may be behind the one of those that have it.
+func TestALabelThatIsTakenOffAsAReplicaBeginsToLead(t *testing.T) {
+	leader := start(t)
+	app, other := application(t, cluster(t)).NoAnnotation(apis.AnnotationCluster).Obj(), application(t, cluster(t)).Obj()
+	create(t, app)
+	expectProblem(t, app, apis.ReasonClusterAnnotationMissing, "no cluster is named")
+	lease := heldLease(t)
+	waits := startReplica(t, contends(lease))
+	leader.stop()
+	NewWithT(t).Eventually(waits.writes.unlabelled.begun.Load, soon, tick).Should(BeTrue())
+	waits.writes.unlabelled.Lock()
+	arrives := sync.OnceFunc(waits.writes.unlabelled.Unlock)
+	t.Cleanup(arrives)
+	edit(t, app, func(a *argocd.Application) { delete(a.Labels, apis.LabelPull) })
+	create(t, other)
+	take(t, lease)
+	expectWork(t, other)
+	arrives()
 	NewWithT(t).Eventually(func() []argocd.Condition { return get(t, app).Status.Conditions }, soon, tick).Should(BeEmpty())
 }

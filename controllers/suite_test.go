@@ -1,9 +1,11 @@
 package controllers_test
 
 import (
+	"bytes"
 	"context"
 	"flag"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -409,6 +411,8 @@ type writes struct {
 	first func(method, path string) // what happens before a request goes; nil for nothing
 
 	watches map[string]int // those that nobody has ended, by "<path>?<field selector>"
+
+	unlabelled late
 }
 
 // owners are the tests that made namespaces.
@@ -435,11 +439,37 @@ func (w *writes) count(next http.RoundTripper) http.RoundTripper {
 			w.note(r.Method, r.URL.Path)
 			w.before()(r.Method, r.URL.Path)
 		}
-		if r.URL.Query().Get("watch") != "" {
-			w.watch(r)
+		if r.URL.Query().Get("watch") == "" {
+			return next.RoundTrip(r)
 		}
-		return next.RoundTrip(r)
+		w.watch(r)
+		resp, err := next.RoundTrip(r)
+		if err == nil && r.URL.Query().Get("labelSelector") == "!"+apis.LabelPull {
+			resp.Body = body{resp.Body, &w.unlabelled}
+		}
+		return resp, err
 	})
+}
+
+// late holds back what a watch brings while it is locked. begun tells that the watch has brought what was there before.
+type late struct {
+	sync.RWMutex
+	begun atomic.Bool
+}
+
+type body struct {
+	io.ReadCloser
+	late *late
+}
+
+func (b body) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.late.RLock()
+	defer b.late.RUnlock()
+	if bytes.Contains(p[:n], []byte(metav1.InitialEventsAnnotationKey)) {
+		b.late.begun.Store(true)
+	}
+	return n, err
 }
 
 // watch counts a watch until whoever asked for it ends it.

@@ -63,9 +63,13 @@ func applicationMetadata() *metav1.PartialObjectMetadata {
 
 // endChanged lets through what the end of an Application without the label depends on, the pause of its release, which its end
 // ends too, and that the hub's own Argo CD takes one over: what Towline showed on it goes then.
+//
+// It lets through one that has lost its label and that the hub's own Argo CD leaves alone, and each such Application at a start. The loss may
+// have come while nobody led, or just before this replica did: then the watch of those with the label was ahead of this one, and the queue
+// has dropped what neither cache had.
 func endChanged() predicate.Predicate {
 	return predicate.Funcs{
-		CreateFunc: func(e event.CreateEvent) bool { return stuck(e.Object) },
+		CreateFunc: func(e event.CreateEvent) bool { return skipped(e.Object) },
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			before, after := e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()
 			if before[apis.AnnotationPaused] != after[apis.AnnotationPaused] {
