@@ -23,9 +23,9 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// watchUnlabelled wakes the Applications without the pull label that end: nobody else takes Argo CD's finalizers off one
-// that the hub's own Argo CD leaves alone. Their metadata is in a cache of its own, since the shared one selects by the label:
-// what has it costs nothing here.
+// watchUnlabelled wakes the Applications without the pull label that end, and those that have lost it: nobody else takes Argo CD's
+// finalizers off one that the hub's own Argo CD leaves alone, or what Towline showed on it. Their metadata is in a cache of its own,
+// since the shared one selects by the label: what has it costs nothing here.
 func (r *Reconciler) watchUnlabelled(mgr ctrl.Manager) error {
 	none, err := labels.NewRequirement(apis.LabelPull, selection.DoesNotExist, nil)
 	if err != nil {
