@@ -91,12 +91,54 @@ func TestOwnIsReadAgain(t *testing.T) {
 	}
 }
 
-// TestWhatWasAskedForIsAskedForAgain past the cache.
+// TestWhatWasAskedForIsAskedForAgain past the cache, but for what comes from there only, and has been read by then.
 func TestWhatWasAskedForIsAskedForAgain(t *testing.T) {
 	r := &Reconciler{Live: objects{}, Grants: &grants.Checker{}}
 	seen := &observation{cache: objects{}, live: objects{}}
 	seen.Known = delivery.NeedLoss | delivery.NeedDependencies
-	if _, err := r.observeLive(t.Context(), seen); err != nil || seen.Known != 0 {
+	if _, err := r.observeLive(t.Context(), seen); err != nil || seen.Known != delivery.NeedLatest {
 		t.Errorf("%b counts as known still: %v", seen.Known, err)
+	}
+}
+
+// TestLatest: what people ask for now takes the place of what the cache has, with all that has been read about it, only where it is the
+// same; a status and a refresh always do.
+func TestLatest(t *testing.T) {
+	cached := fixture.Application("guestbook").Annotation(apis.AnnotationRefresh, "hard").Obj()
+	reported := func(edit func(*argocd.Application)) *argocd.Application {
+		app := cached.DeepCopy()
+		app.ResourceVersion, app.Status.Health.Status = "2", "Healthy"
+		edit(app)
+		return app
+	}
+	for title, tc := range map[string]struct {
+		live             *argocd.Application
+		version, refresh string
+		reported         bool
+	}{
+		"its status":    {live: reported(func(*argocd.Application) {}), version: "2", refresh: "hard", reported: true},
+		"the refresh":   {live: reported(func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationRefresh) }), reported: true},
+		"its cluster":   {live: reported(func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = "x" }), refresh: "hard", reported: true},
+		"another one":   {live: reported(func(a *argocd.Application) { a.UID = "other" }), refresh: "hard"},
+		"that it ended": {refresh: "hard"},
+	} {
+		t.Run(title, func(t *testing.T) {
+			var live objects
+			if tc.live != nil {
+				live.apps = append(live.apps, tc.live)
+			}
+			seen := &observation{live: live}
+			seen.App, seen.Key = cached, client.ObjectKeyFromObject(cached)
+			if err := seen.observeLatest(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if got := seen.App; got.ResourceVersion != tc.version || got.Refresh() != tc.refresh || (got.Status.Health.Status != "") != tc.reported ||
+				got.Cluster() != cached.Cluster() {
+				t.Errorf("got version %q, refresh %q, health %q on %q", got.ResourceVersion, got.Refresh(), got.Status.Health.Status, got.Cluster())
+			}
+			if cached.Refresh() != "hard" || cached.Status.Health.Status != "" {
+				t.Error("the cache's own object was changed")
+			}
+		})
 	}
 }

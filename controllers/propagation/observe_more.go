@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -39,6 +40,7 @@ func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need de
 		{delivery.NeedIdentity, of(r.observeIdentity)},
 		{delivery.NeedReported, seen.observeReported},
 		{delivery.NeedChoice, of(r.observeChoice)},
+		{delivery.NeedLatest, seen.observeLatest},
 	} {
 		if need&each.need == 0 {
 			continue
@@ -62,6 +64,26 @@ func (seen *observation) observeOwn(ctx context.Context) (err error) {
 		return err
 	}
 	return seen.observeClusters(ctx)
+}
+
+// observeLatest reads the Application past the cache. Where people ask for something else by now, no more than its status and its refresh
+// count: the cache will tell of the rest, and what has been read since belongs to what it had.
+func (seen *observation) observeLatest(ctx context.Context) error {
+	now, err := fetch.Get(ctx, seen.live, seen.Key, &argocd.Application{})
+	if err != nil || now == nil || now.UID != seen.App.UID {
+		return err
+	}
+	if !delivery.SameRequest(seen.App, now) {
+		latest := seen.App.DeepCopy()
+		latest.Status = now.Status
+		delete(latest.Annotations, apis.AnnotationRefresh)
+		if refresh, asked := now.Annotations[apis.AnnotationRefresh]; asked {
+			metav1.SetMetaDataAnnotation(&latest.ObjectMeta, apis.AnnotationRefresh, refresh)
+		}
+		now = latest
+	}
+	seen.App = now
+	return nil
 }
 
 // observeClaimantsWorks reads the works of the claimants of which the cache shows none.
@@ -166,7 +188,7 @@ func (r *Reconciler) observeIdentity(_ context.Context, seen *observation) error
 // observeLive reads anew, past the cache, all that a plan depends on which destroys something. It tells whether the hub has the
 // same Application as before.
 func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same bool, err error) {
-	seen.Live, seen.reader, seen.grants, seen.Known = true, r.Live, r.Grants.Past(r.Live), 0
+	seen.Live, seen.reader, seen.grants, seen.Known = true, r.Live, r.Grants.Past(r.Live), delivery.NeedLatest
 	if seen.App != nil {
 		app, err := fetch.Get(ctx, r.Live, seen.Key, &argocd.Application{})
 		if err != nil || app == nil || app.UID != seen.App.UID {

@@ -225,7 +225,7 @@ func refreshOf(h *argocd.Patch) string {
 	return "no refresh"
 }
 
-var needs = []string{"own", "claimants", "neighbours", "hub copy", "rehearsal", "return", "dependencies", "loss", "identity", "reports", "choice"}
+var needs = []string{"own", "claimants", "neighbours", "hub copy", "rehearsal", "return", "dependencies", "loss", "identity", "reports", "choice", "latest"}
 
 // row is a case of a table: what is, and what is to be done.
 type row struct {

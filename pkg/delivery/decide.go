@@ -139,11 +139,9 @@ func (d *decision) follow() {
 
 // lacks tells whether facts have to be read first, and asks for them.
 func (d *decision) lacks(n Need) bool {
-	if d.Known&n != 0 {
-		return false
-	}
-	d.plan.Need |= n
-	return true
+	missing := n &^ d.Known
+	d.plan.Need |= missing
+	return missing != 0
 }
 
 // say shows a hold and waits for its end. Of those of one condition the second goes behind the first, or stands for it where it

@@ -41,7 +41,11 @@ func TestDeliver(t *testing.T) {
 		w.Spec.Workload.Manifests[0].Raw = []byte(`{"kind":"ConfigMap"}`)
 	}
 	decides(t, map[string]row{
-		"a new one":                 {is: of(app()), want: []string{"create cluster1", "  event Propagated"}},
+		"a new one": {is: of(app()), want: []string{"create cluster1", "  event Propagated"}},
+		"a new one, by the cache": {
+			is: of(app()).with(func(s *situation) { s.Known &^= NeedLatest }), want: []string{"needs latest"}},
+		"a new one, and a cluster has reported": {
+			is: of(app().Health("Healthy")).with(func(s *situation) { s.Known &^= NeedLatest }), want: []string{"create cluster1", "  event Propagated"}},
 		"one that is there already": {is: of(app()).own(t), want: []string{}},
 		"one that the cache is behind with": {
 			is: of(app()).with(func(s *situation) { s.Presence, s.App = Behind, nil }), want: []string{}},

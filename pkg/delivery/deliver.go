@@ -137,8 +137,12 @@ func (d *decision) write(desired *workv1.ManifestWork) (current *workv1.Manifest
 // earlier one of its name, which is gone, may have brought it there. The Application, and what it knows, may be gone when
 // that matters.
 func (d *decision) noteAnew(made *workv1.ManifestWork) {
-	if reportedOn(d.App) && len(d.Others) == 0 {
+	switch {
+	case len(d.Others) > 0:
+	case reportedOn(d.App):
 		metav1.SetMetaDataAnnotation(&made.ObjectMeta, apis.AnnotationMadeAnew, d.Now.UTC().Format(time.RFC3339))
+	default:
+		d.lacks(NeedLatest) // the cache may have the end of the earlier work before it has the report
 	}
 }
 

@@ -65,6 +65,9 @@ const (
 
 	// NeedChoice is what the ApplicationSet of the Application says of its cluster.
 	NeedChoice
+
+	// NeedLatest is the Application past the cache; its status and the refresh that it asks for alone where all else has changed too.
+	NeedLatest
 )
 
 // Facts are all that a decision depends on. Objects are the cache's own: nobody changes them.

@@ -22,11 +22,11 @@ import (
 // of its own to be told apart by, little counts; the text of its conditions alone wakes nobody: an API server's words may differ
 // each time.
 func SameApplication(a, b *argocd.Application) bool {
-	return sameRequest(a, b) && shownOf(a, b) == shownOf(b, b)
+	return SameRequest(a, b) && shownOf(a, b) == shownOf(b, b)
 }
 
-// sameRequest compares what people ask for.
-func sameRequest(a, b *argocd.Application) bool {
+// SameRequest compares what people ask for.
+func SameRequest(a, b *argocd.Application) bool {
 	return maps.Equal(a.Labels, b.Labels) &&
 		maps.Equal(a.Annotations, b.Annotations) &&
 		slices.Equal(a.Finalizers, b.Finalizers) &&
