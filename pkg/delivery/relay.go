@@ -273,10 +273,11 @@ func stopping(app *argocd.Application) bool {
 	return app.Status.OperationState != nil && app.Status.OperationState.Phase == "Terminating"
 }
 
-// relayRefresh brings a refresh on its way, and takes it off the hub when the cluster has answered, or has not in time.
+// relayRefresh brings a refresh on its way, and takes it off the hub when the cluster has answered, or has not in time. The work stops
+// carrying it with the write before that, or the next refresh that somebody asks for would be taken for this one, and for answered.
 func (d *decision) relayRefresh(sent relay.Refresh, seen *feedback.Observation, out *relayed) *hold {
 	kind := d.to.Refresh()
-	if kind != "" && kind != sent.Kind && d.lacks(NeedIdentity) {
+	if kind != "" && kind != sent.Kind && d.lacks(NeedIdentity|NeedLatest) { // the cache may have it still, after it was taken off
 		return &hold{}
 	}
 	answered := refreshed(sent, seen)
@@ -284,21 +285,21 @@ func (d *decision) relayRefresh(sent relay.Refresh, seen *feedback.Observation, 
 	// does not ask for it any more.
 	shown := d.to.Status.ReconciledAt == seen.Status.ReconciledAt
 	next, outcome, after := sent.Next(kind, d.Identity, answered && shown, d.Now)
+	if (outcome == relay.Done || outcome == relay.TimedOut) && d.lacks(NeedLatest) { // a conflict would let the cluster be asked again
+		return &hold{}
+	}
 	switch {
 	case outcome == relay.Waiting:
 		out.requests.Refresh, out.after = next, soonest(out.after, after)
-		return nil
 	case outcome == relay.Late:
 		out.requests.Refresh = next
 		d.late(next.Since)
-		return nil
 	case answered:
 		d.dropRefresh("")
 	default:
 		d.dropRefresh(fmt.Sprintf("cluster %s has not refreshed within %s of the request: is it available? The request was dropped",
 			d.to.Cluster(), relay.RefreshDeadline))
 	}
-	out.done = true // the end of the hub's annotation wakes the decision that takes it out of the work
 	return nil
 }
 

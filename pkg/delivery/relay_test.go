@@ -120,7 +120,7 @@ func TestRelay(t *testing.T) {
 		"a refresh": {is: of(app().Annotation(apis.AnnotationRefresh, "hard")).own(t), want: []string{"update cluster1", "after 1m0s"}},
 		"a refresh, and no identity is known": {
 			is:   of(app().Annotation(apis.AnnotationRefresh, "hard")).own(t).with(func(s *situation) { s.Known = 0 }),
-			want: []string{"needs identity"}},
+			want: []string{"needs identity", "needs latest"}},
 		"a refresh on its way": {is: of(asksRefresh().Reconciled(compared)).own(t, refreshing, reports("Healthy", "reconciledAt", compared)),
 			want: []string{"after 59s"}},
 		"a refresh that is not answered": {
@@ -139,17 +139,21 @@ func TestRelay(t *testing.T) {
 		"a refresh that is answered, not shown in time": {
 			is: of(asksRefresh().Condition(apis.ConditionRefreshWarning, "old").Reconciled(began)).
 				own(t, carriesRefresh(now.Add(-time.Hour)), reports("Healthy", "reconciledAt", compared, "refreshRequest", "r1")),
-			want: []string{"hub: no refresh", "hub: conditions go"}},
+			want: []string{"update cluster1", "hub: no refresh", "hub: conditions go"}},
 		"a refresh that is done": {
 			is: of(asksRefresh().Condition(apis.ConditionRefreshWarning, "old").Reconciled(compared)).
 				own(t, refreshing, reports("Healthy", "reconciledAt", compared, "refreshRequest", "r1")),
-			want: []string{"hub: no refresh", "hub: conditions go"}},
+			want: []string{"update cluster1", "hub: no refresh", "hub: conditions go"}},
+		"a refresh that is done by the cache": {
+			is: of(asksRefresh().Reconciled(compared)).with(func(s *situation) { s.Known &^= NeedLatest }).
+				own(t, refreshing, reports("Healthy", "reconciledAt", compared, "refreshRequest", "r1")),
+			want: []string{"needs latest"}},
 		"a refresh of one that cannot be compared": { // its cluster's Argo CD never writes reconciledAt
-			is: of(asksRefresh()).own(t, refreshing, reports("Healthy", "refreshRequest", "r1")), want: []string{"hub: no refresh"}},
+			is: of(asksRefresh()).own(t, refreshing, reports("Healthy", "refreshRequest", "r1")), want: []string{"update cluster1", "hub: no refresh"}},
 		"a refresh that is withdrawn": {is: of(app()).own(t, refreshing), want: []string{"update cluster1"}},
 		"a refresh that takes too long": {
 			is:   of(app().Annotation(apis.AnnotationRefresh, "hard")).own(t, carriesRefresh(now.Add(-time.Hour))),
-			want: []string{"hub: no refresh", "hub: conditions go"}},
+			want: []string{"update cluster1", "hub: no refresh", "hub: conditions go"}},
 		"another namespace there, and on its way": {
 			is: of(asks().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
 				s.Own = workFor(t, app().Obj(), carrying, unanswered)

@@ -79,8 +79,8 @@ func TestRespecified(t *testing.T) {
 			want: []string{"hub: refresh spec-changed", "hub: conditions go"}},
 		"answered too late": {
 			is:   of(changed("Unknown", specAfter).Condition(apis.ConditionRefreshWarning, "told")).own(t, carries(specAfter, sent)),
-			want: []string{"hub: no refresh", "hub: conditions go"}},
-		"answered": {is: of(changed("Unknown", specAfter)).own(t, carries(specAfter, sent)), want: []string{"hub: no refresh"}},
+			want: []string{"update cluster1", "hub: no refresh", "hub: conditions go"}},
+		"answered": {is: of(changed("Unknown", specAfter)).own(t, carries(specAfter, sent)), want: []string{"update cluster1", "hub: no refresh"}},
 		"answered, to an earlier one": {
 			is: of(changed("Unknown", specAfter)).own(t, carries(specAfter, sent),
 				reports("Healthy", "refreshRequest", "r0", "reconciledAt", compared, "syncStatus", "Synced")),

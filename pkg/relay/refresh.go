@@ -75,8 +75,7 @@ const (
 
 // Next is the refresh that the work is to carry when the hub asks for that kind, empty for none, how it stands, and when to
 // look again though nothing has changed; zero for never. answered tells that the cluster has compared since this one was
-// applied, and id is the identity of a new one. The hub's annotation goes with Done and TimedOut, and the work's when the
-// hub's is gone.
+// applied, and id is the identity of a new one. The refresh goes from the work and from the hub with Done and TimedOut.
 //
 // Nobody waits for the one that Towline asks for itself after a change: it is never dropped.
 func (r Refresh) Next(kind, id string, answered bool, now time.Time) (Refresh, Outcome, time.Duration) {

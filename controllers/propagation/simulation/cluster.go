@@ -279,6 +279,7 @@ func (c *cluster) compare(a *placed, now string) {
 	}
 	if refresh {
 		a.unset("annotation:" + apis.AnnotationRefresh)
+		c.world.oracle.compared(a)
 	}
 	a.health, a.sync, a.reconciledAt = "Healthy", "Synced", now
 	c.touched(a)

@@ -24,8 +24,9 @@ type oracle struct {
 	// last at rest.
 	late map[place]bool
 
-	// raced are the clusters that were sent to by the word of a moment ago, while another process led too.
-	raced map[place]bool
+	// raced are the clusters that were sent to by the word of a moment ago, while another process led too; beside are those to which a
+	// first work was sent while another process led.
+	raced, beside map[place]bool
 
 	// forfeited are those of whose end nobody has to be asked any more.
 	forfeited map[place]bool
@@ -56,6 +57,9 @@ type record struct {
 
 	// freed is set when it has ever been released: its cluster may have it as nobody's since.
 	freed bool
+
+	// compared is set when its cluster has compared since somebody asked for a refresh.
+	compared bool
 }
 
 // reads notes what a reconcile reads of Applications and clusters, by which the oracle judges what it does then: from its
@@ -82,6 +86,7 @@ func (o *oracle) changed(at key, before *item) {
 		r.gone, r.app = true, before.Object.(*argocd.Application)
 		return
 	}
+	o.refreshes(at, r, now)
 	r.gone, r.app = false, now
 	r.freed = r.freed || released(now)
 	r.always = r.always || now.Annotations[apis.AnnotationAdopt] == apis.AdoptAlways
@@ -145,7 +150,7 @@ func (o *oracle) asked(p *process, w *workv1.ManifestWork) {
 	if c == nil || r == nil {
 		return
 	}
-	o.leaves(r, c, w)
+	o.leaves(p.read(at, r.app), r.gone, c, w)
 	late := o.lastWord(r, c) || o.world.revocable(c)
 	if p.call != nil && !late {
 		app, ns := p.call.seen[applications][at], p.call.seen[clusterNamespaces][key{Name: c.name}]
@@ -189,6 +194,9 @@ func (o *oracle) sends(p *process, before, after client.Object) {
 func (o *oracle) races(p *process, w *workv1.ManifestWork) {
 	at := key{Namespace: w.Annotations[apis.AnnotationHubNamespace], Name: w.Annotations[apis.AnnotationHubName]}
 	alone := !slices.ContainsFunc(o.world.processes, func(other *process) bool { return other != p && other.leads })
+	if !alone {
+		o.beside[place{w.Namespace, at}] = true
+	}
 	if p.call == nil || alone || p.call.seen[applications][at] == nil {
 		return
 	}
@@ -223,12 +231,19 @@ func (o *oracle) destroyed(c *cluster, w *workload, why string) {
 	o.world.fail("keep", "%s of %s on %s was destroyed by %s, and nobody asked for that", w.uid, w.owner, c.name, why)
 }
 
+// read is an Application as the reconcile has read it past the cache, which a user may have changed since; otherwise now.
+func (p *process) read(at key, now *argocd.Application) *argocd.Application {
+	if p.call == nil || p.call.seen[applications][at] == nil {
+		return now
+	}
+	return p.call.seen[applications][at].Object.(*argocd.Application)
+}
+
 // leaves is called when a process has asked for the deletion of a work: a move takes its Application off the old cluster when
 // the new one has it, unless it must not be on both.
-func (o *oracle) leaves(r *record, c *cluster, w *workv1.ManifestWork) {
-	app := r.app
+func (o *oracle) leaves(app *argocd.Application, gone bool, c *cluster, w *workv1.ManifestWork) {
 	to := o.world.cluster(app.Cluster())
-	if r.gone || app.DeletionTimestamp != nil || released(app) || app.Annotations[apis.AnnotationMoveOrder] == apis.MoveOldFirst ||
+	if gone || app.DeletionTimestamp != nil || released(app) || app.Annotations[apis.AnnotationMoveOrder] == apis.MoveOldFirst ||
 		to == nil || to == c || w.Name != work.Name(app) || o.world.disaster || o.world.revocable(c) || !work.Seen(w) {
 		return
 	}
@@ -287,6 +302,9 @@ func (o *oracle) taken(c *cluster, a *placed, before key, r *record) {
 			o.world.fail("adopt", "%s took over what %s made by hand on %s", a.owner(), before, c.name)
 		}
 		return
+	}
+	if o.beside[place{c.name, before}] && o.beside[place{c.name, a.owner()}] {
+		return // neither process could see the other's Application of this target: a limit that docs/simulation.md tells of
 	}
 	first := o.apps[before]
 	if first != nil && first.freed && len(a.owners) <= 1 && o.world.hub.get(works, work.Key(first.app)) == nil {
@@ -360,13 +378,31 @@ func (o *oracle) setOf(app *argocd.Application, seen map[key]*item) map[string]s
 	return set.GetAnnotations()
 }
 
+// restores is called before the hub is restored. The agent of a cluster takes an Application back to the namespace that its work said
+// then, and ends the one in its later namespace, as soon as the hub has the earlier work: nobody can come before that.
+func (o *oracle) restores(s *snapshot) {
+	for _, i := range s.objects[works] {
+		w := i.Object.(*workv1.ManifestWork)
+		c := o.world.cluster(w.Namespace)
+		if c == nil || len(w.Spec.ManifestConfigs) == 0 {
+			continue
+		}
+		at := key{Namespace: w.Annotations[apis.AnnotationHubNamespace], Name: w.Annotations[apis.AnnotationHubName]}
+		for _, a := range c.apps {
+			if a.owner() == at && a.key.Namespace != w.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace {
+				o.forfeited[place{c.name, at}] = true
+			}
+		}
+	}
+}
+
 // restored is called when the hub was put back: what it says then is its users' last word, and what it does not know any
 // more may go, as the work agent has it after an hour.
 func (o *oracle) restored() {
 	for _, at := range sortedKeys(o.apps) {
 		now, ok := o.world.hub.get(applications, at).(*argocd.Application)
 		if ok {
-			o.apps[at] = &record{app: now}
+			o.apps[at] = &record{app: now, compared: true}
 			continue
 		}
 		delete(o.apps, at)
@@ -376,7 +412,7 @@ func (o *oracle) restored() {
 	}
 	for at, i := range o.world.hub.objects[applications] {
 		app := i.Object.(*argocd.Application)
-		o.apps[at] = &record{app: app}
+		o.apps[at] = &record{app: app, compared: true}
 		if app.Operation != nil { // the hub asks for it again
 			delete(o.ran, revisionOf(string(app.Operation.Raw)))
 		}
@@ -503,6 +539,7 @@ func (o *oracle) delivered(app *argocd.Application, works []*workv1.ManifestWork
 	switch {
 	case a == nil:
 		o.world.fail("rest", "%s is not on %s", at, c.name)
+	case len(a.owners) > 1 && o.beside[place{c.name, at}]: // two leaders sent two Applications to one target: docs/simulation.md
 	case applied == nil || !slices.Contains(a.owners, applied.uid) || len(a.owners) > 1:
 		o.world.fail("rest", "%s on %s has the owners %v", at, c.name, a.owners)
 	case a.deleting || !a.hasFinalizersOf(app):

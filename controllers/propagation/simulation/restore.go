@@ -34,6 +34,7 @@ func (w *World) restore(velero bool) {
 		return
 	}
 	w.disaster = true
+	w.oracle.restores(s)
 	h := w.hub
 	h.namespaces = maps.Clone(s.namespaces)
 	if velero {
