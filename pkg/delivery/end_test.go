@@ -200,7 +200,10 @@ func TestRelease(t *testing.T) {
 			want: []string{"PropagationError SpecInvalid"}},
 		"its label is false": {is: of(cascading().Label(apis.LabelPull, "false")).own(t), want: []string{"update cluster1", releaseWaits}},
 		"its label is false, and it is nowhere": {
-			is: of(cascading().Label(apis.LabelPull, "false").Condition("ReleaseWarning", "old")), want: []string{"hub: conditions go"}},
+			is:   of(cascading().Label(apis.LabelPull, "false").Condition("ReleaseWarning", "old")),
+			want: []string{"ReleaseWarning "}, says: "does not say true"},
+		"its label is false, and it was never sent": {
+			is: of(cascading().Label(apis.LabelPull, "false").Condition("PropagationError", "old")), want: []string{"hub: conditions go"}},
 		"its label is false, and it goes": {is: of(deletedApp(cascading().Label(apis.LabelPull, "false"))), want: []string{noFinalizers}},
 		"its label is false, and Argo CD ends it": {
 			is:   of(deletedApp(cascading().Label(apis.LabelPull, "false").NoAnnotation(apis.AnnotationSkipReconcile))).own(t),

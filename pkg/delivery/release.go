@@ -40,7 +40,8 @@ func (c Condition) endsRelease() bool { return c.Type == releasing && c.Reason =
 
 // disown is for an Application that has lost the pull label, or has one that says "false": what it had while it was Towline's is
 // released, and it is ended when it is being deleted and nobody else would. One without the label is watched only while it is
-// being deleted: what it shows is written as long as it has works, which are watched, and once more when they have gone.
+// being deleted: what it shows is written as long as it has works, which are watched, and once more when they have gone. By what it
+// shows it is known for one that was Towline's.
 func (d *decision) disown() {
 	going := !d.App.DeletionTimestamp.IsZero()
 	switch ws := d.all(); {
@@ -51,7 +52,7 @@ func (d *decision) disown() {
 	case going && d.Presence == Present:
 		// Its finalizers are for the hub's own Argo CD to deal with.
 	case going && d.Own == nil && Named(d.App) && d.lacks(NeedOwn):
-	case !going && d.Presence == Unlabelled:
+	case !going:
 		d.sayAny(d.leftBehind())
 	}
 }
@@ -83,6 +84,9 @@ func (d *decision) leftBehind() *hold {
 	sent := released(d.App) || d.wasOurs() && reportedOn(d.App)
 	if !sent || !d.App.ReconcileSkipped() {
 		return nil
+	}
+	if d.Presence == Present {
+		return d.releasedWhile("the label " + apis.LabelPull + " does not say true")
 	}
 	return d.releasedWhile("the label " + apis.LabelPull + " is not there")
 }
