@@ -10,7 +10,8 @@ import (
 
 // made are works that were made here and that the cache has not shown yet, by hub Application, and those that older controllers
 // made without the label by which the cache selects. Without the former an Application that moves at once would be sent to a
-// second cluster while nothing is known of the first. The zero value knows of none; a process that starts lists what is there.
+// second cluster while nothing is known of the first, and another one to the place that it has there. The zero value knows of none; a
+// process that starts lists what is there.
 type made struct {
 	mu    sync.Mutex
 	works map[types.NamespacedName][]types.NamespacedName
@@ -33,6 +34,20 @@ func (m *made) of(app types.NamespacedName) []types.NamespacedName {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.works[app]
+}
+
+// on are the works on a cluster.
+func (m *made) on(cluster string) (works []types.NamespacedName) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, of := range m.works {
+		for _, w := range of {
+			if w.Namespace == cluster {
+				works = append(works, w)
+			}
+		}
+	}
+	return works
 }
 
 // forget drops a work that the cache shows, or that is gone.

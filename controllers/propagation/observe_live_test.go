@@ -2,6 +2,7 @@ package propagation
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -43,6 +44,13 @@ func (o objects) Get(_ context.Context, key client.ObjectKey, into client.Object
 		}
 	}
 	return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+}
+
+func (o objects) List(_ context.Context, into client.ObjectList, _ ...client.ListOption) error {
+	for _, w := range o.works {
+		into.(*workv1.ManifestWorkList).Items = append(into.(*workv1.ManifestWorkList).Items, *w)
+	}
+	return nil
 }
 
 // TestOwnIsReadAgain: before something is destroyed, whose the own work is, and whether its changes are told of, is what the API
@@ -140,5 +148,37 @@ func TestLatest(t *testing.T) {
 				t.Error("the cache's own object was changed")
 			}
 		})
+	}
+}
+
+// TestNeighboursThatTheCacheDoesNotShow: what was made on a cluster a moment ago keeps its place there.
+func TestNeighboursThatTheCacheDoesNotShow(t *testing.T) {
+	app := fixture.Application("guestbook").Obj()
+	works := func(names ...string) (out []*workv1.ManifestWork) {
+		for _, name := range names {
+			w := &workv1.ManifestWork{}
+			w.Namespace, w.Name = app.Cluster(), name
+			out = append(out, w)
+		}
+		return out
+	}
+	key := func(name string) types.NamespacedName { return types.NamespacedName{Namespace: app.Cluster(), Name: name} }
+	var made made
+	made.note(types.NamespacedName{Name: "a"}, key("shown"))
+	made.note(types.NamespacedName{Name: "b"}, key("new"))
+	made.note(types.NamespacedName{Name: "b"}, types.NamespacedName{Namespace: "elsewhere", Name: "new"})
+	made.note(types.NamespacedName{Name: "c"}, key("gone"))
+	seen := &observation{cache: objects{works: works("old", "shown")}, live: objects{works: works("old", "shown", "new")}}
+	seen.App = app
+	if err := seen.observeNeighbours(t.Context(), made.on(app.Cluster())); err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, w := range seen.Neighbours {
+		got = append(got, w.Namespace+"/"+w.Name)
+	}
+	c := app.Cluster() + "/"
+	if want := []string{c + "old", c + "shown", c + "new"}; !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -2,6 +2,7 @@ package propagation
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,7 +32,7 @@ func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need de
 	}{
 		{delivery.NeedOwn, seen.observeOwn},
 		{delivery.NeedClaimants, seen.observeClaimantsWorks},
-		{delivery.NeedNeighbours, seen.observeNeighbours},
+		{delivery.NeedNeighbours, func(ctx context.Context) error { return seen.observeNeighbours(ctx, r.made.on(seen.App.Cluster())) }},
 		{delivery.NeedHubCopy, seen.observeHubCopy},
 		{delivery.NeedRehearsal, of(r.rehearse)},
 		{delivery.NeedReturn, seen.observeReturn},
@@ -100,15 +101,29 @@ func (seen *observation) observeClaimantsWorks(ctx context.Context) (err error) 
 	return nil
 }
 
-// observeNeighbours reads all works of the target's cluster.
-func (seen *observation) observeNeighbours(ctx context.Context) error {
+// observeNeighbours reads all works of the target's cluster. Those that were made there, and that the cache may not show yet, are among them.
+func (seen *observation) observeNeighbours(ctx context.Context, made []types.NamespacedName) error {
 	list := &workv1.ManifestWorkList{}
-	err := seen.cache.List(ctx, list, client.InNamespace(seen.App.Cluster()), client.UnsafeDisableDeepCopy)
+	if err := seen.cache.List(ctx, list, client.InNamespace(seen.App.Cluster()), client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
 	seen.Neighbours = make([]*workv1.ManifestWork, len(list.Items))
 	for i := range list.Items {
 		seen.Neighbours[i] = &list.Items[i]
 	}
-	return err
+	for _, key := range made {
+		if slices.ContainsFunc(seen.Neighbours, func(w *workv1.ManifestWork) bool { return client.ObjectKeyFromObject(w) == key }) {
+			continue
+		}
+		w, err := fetch.Get(ctx, seen.live, key, &workv1.ManifestWork{})
+		if err != nil {
+			return err
+		}
+		if w != nil {
+			seen.Neighbours = append(seen.Neighbours, w)
+		}
+	}
+	return nil
 }
 
 // observeHubCopy reads the Application at the target, where the hub is that cluster itself.
