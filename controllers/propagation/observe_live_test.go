@@ -104,7 +104,7 @@ func TestWhatWasAskedForIsAskedForAgain(t *testing.T) {
 	r := &Reconciler{Live: objects{}, Grants: &grants.Checker{}}
 	seen := &observation{cache: objects{}, live: objects{}}
 	seen.Known = delivery.NeedLoss | delivery.NeedDependencies
-	if _, err := r.observeLive(t.Context(), seen); err != nil || seen.Known != delivery.NeedLatest {
+	if _, err := r.observeLive(t.Context(), seen); err != nil || seen.Known != delivery.NeedLatest|delivery.NeedOthers {
 		t.Errorf("%b counts as known still: %v", seen.Known, err)
 	}
 }
@@ -162,7 +162,9 @@ func TestNeighboursThatTheCacheDoesNotShow(t *testing.T) {
 		}
 		return out
 	}
-	key := func(name string) types.NamespacedName { return types.NamespacedName{Namespace: app.Cluster(), Name: name} }
+	key := func(name string) types.NamespacedName {
+		return types.NamespacedName{Namespace: app.Cluster(), Name: name}
+	}
 	var made made
 	made.note(types.NamespacedName{Name: "a"}, key("shown"))
 	made.note(types.NamespacedName{Name: "b"}, key("new"))
@@ -180,5 +182,23 @@ func TestNeighboursThatTheCacheDoesNotShow(t *testing.T) {
 	c := app.Cluster() + "/"
 	if want := []string{c + "old", c + "shown", c + "new"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// TestOthersPastTheCache: an earlier work may have been told to go.
+func TestOthersPastTheCache(t *testing.T) {
+	named := func(name, version string) *workv1.ManifestWork {
+		w := &workv1.ManifestWork{}
+		w.Name, w.ResourceVersion = name, version
+		return w
+	}
+	seen := &observation{live: objects{works: []*workv1.ManifestWork{named("changed", "2")}}}
+	seen.Others = []*workv1.ManifestWork{named("changed", "1"), named("gone", "1")}
+	before := slices.Clone(seen.Others)
+	if err := seen.observeOthers(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if seen.Others[0].ResourceVersion != "2" || seen.Others[1] != before[1] || before[0].ResourceVersion != "1" {
+		t.Errorf("got %+v", seen.Others)
 	}
 }

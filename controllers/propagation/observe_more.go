@@ -42,6 +42,7 @@ func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need de
 		{delivery.NeedReported, seen.observeReported},
 		{delivery.NeedChoice, of(r.observeChoice)},
 		{delivery.NeedLatest, seen.observeLatest},
+		{delivery.NeedOthers, seen.observeOthers},
 	} {
 		if need&each.need == 0 {
 			continue
@@ -84,6 +85,22 @@ func (seen *observation) observeLatest(ctx context.Context) error {
 		now = latest
 	}
 	seen.App = now
+	return nil
+}
+
+// observeOthers reads the other works past the cache. One that has gone stays as the cache has it, which will tell of its end.
+func (seen *observation) observeOthers(ctx context.Context) error {
+	others := slices.Clone(seen.Others)
+	for i, w := range others {
+		now, err := fetch.Get(ctx, seen.live, client.ObjectKeyFromObject(w), &workv1.ManifestWork{})
+		if err != nil {
+			return err
+		}
+		if now != nil {
+			others[i] = now
+		}
+	}
+	seen.Others = others
 	return nil
 }
 
@@ -203,7 +220,7 @@ func (r *Reconciler) observeIdentity(_ context.Context, seen *observation) error
 // observeLive reads anew, past the cache, all that a plan depends on which destroys something. It tells whether the hub has the
 // same Application as before.
 func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same bool, err error) {
-	seen.Live, seen.reader, seen.grants, seen.Known = true, r.Live, r.Grants.Past(r.Live), delivery.NeedLatest
+	seen.Live, seen.reader, seen.grants, seen.Known = true, r.Live, r.Grants.Past(r.Live), delivery.NeedLatest|delivery.NeedOthers
 	if seen.App != nil {
 		app, err := fetch.Get(ctx, r.Live, seen.Key, &argocd.Application{})
 		if err != nil || app == nil || app.UID != seen.App.UID {

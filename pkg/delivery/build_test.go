@@ -225,7 +225,9 @@ func refreshOf(h *argocd.Patch) string {
 	return "no refresh"
 }
 
-var needs = []string{"own", "claimants", "neighbours", "hub copy", "rehearsal", "return", "dependencies", "loss", "identity", "reports", "choice", "latest"}
+var needs = []string{
+	"own", "claimants", "neighbours", "hub copy", "rehearsal", "return", "dependencies", "loss", "identity", "reports", "choice", "latest", "others",
+}
 
 // row is a case of a table: what is, and what is to be done.
 type row struct {

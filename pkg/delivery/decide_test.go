@@ -120,6 +120,9 @@ func TestDeliver(t *testing.T) {
 			want: []string{anError + "WorkConflict"}, says: "belongs to Application x/y"},
 		"it is removed there first": {
 			is: of(app()).at(t, "cluster1", "22222", goingAway), want: []string{"MoveWarning Moving"}, says: "after that has removed"},
+		"one whose predecessor goes unless the cache is behind": {
+			is:   of(app()).at(t, "cluster1", "22222").with(func(s *situation) { s.Known &^= NeedOthers }),
+			want: []string{"needs others"}},
 		"too large": {
 			is:   of(app().Unknown("x", `"`+largeText+`"`)),
 			want: []string{anError + "PayloadTooLarge"}},

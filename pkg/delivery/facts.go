@@ -68,6 +68,9 @@ const (
 
 	// NeedLatest is the Application past the cache; its status and the refresh that it asks for alone where all else has changed too.
 	NeedLatest
+
+	// NeedOthers is the other works past the cache.
+	NeedOthers
 )
 
 // Facts are all that a decision depends on. Objects are the cache's own: nobody changes them.

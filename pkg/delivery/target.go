@@ -150,7 +150,13 @@ func askPredecessor(d *decision, _ question) answer {
 		return open
 	}
 	for _, w := range d.Others {
-		if w.Namespace == d.App.Cluster() && d.leaving(w) && work.Seen(w) {
+		if w.Namespace != d.App.Cluster() {
+			continue
+		}
+		if !d.leaving(w) && d.lacks(NeedOthers) { // its deletion may have been asked for a moment ago
+			return open
+		}
+		if d.leaving(w) && work.Seen(w) {
 			return because("it is sent to cluster %s after that has removed the deleted Application of the same name (ManifestWork %s)",
 				w.Namespace, w.Name)
 		}

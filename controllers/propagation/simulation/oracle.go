@@ -389,7 +389,7 @@ func (o *oracle) restores(s *snapshot) {
 		}
 		at := key{Namespace: w.Annotations[apis.AnnotationHubNamespace], Name: w.Annotations[apis.AnnotationHubName]}
 		for _, a := range c.apps {
-			if a.owner() == at && a.key.Namespace != w.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace {
+			if a.owner() == at && a.Namespace != w.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace {
 				o.forfeited[place{c.name, at}] = true
 			}
 		}

@@ -13,10 +13,11 @@ func (o *oracle) refreshes(at key, r *record, now *argocd.Application) {
 	if r.app != nil && !r.gone && r.app.UID == now.UID {
 		before = r.app.Refresh()
 	}
-	switch asked := now.Refresh(); {
+	asked, told := now.Refresh(), argocd.IndexCondition(now.Status.Conditions, apis.ConditionRefreshWarning) >= 0
+	switch {
 	case asked != "" && before == "":
 		r.compared = false
-	case asked == "" && before != "" && before != apis.RefreshSpecChanged && !r.compared && argocd.IndexCondition(now.Status.Conditions, apis.ConditionRefreshWarning) < 0:
+	case asked == "" && before != "" && before != apis.RefreshSpecChanged && !r.compared && !told:
 		o.world.fail("refresh", "%s/%s: the refresh %q counts as answered, and no cluster has compared since it was asked for",
 			at.Namespace, at.Name, before)
 	}
