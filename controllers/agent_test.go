@@ -91,6 +91,7 @@ func startAgent(t *testing.T, cluster string, edits ...func(*agentRun)) *agentRu
 		edit(a)
 	}
 	hubConfig := rest.CopyConfig(hub)
+	hubConfig.Wrap(slowed)
 	hubConfig.Wrap(func(next http.RoundTripper) http.RoundTripper {
 		counted := a.writes.count(next)
 		return transport(func(r *http.Request) (*http.Response, error) {
@@ -401,10 +402,12 @@ func TestAgentWritesAReportAgainThatIsGone(t *testing.T) {
 	startAgent(t, app.Cluster())
 	observe(t, there, detailed)
 	r := expectReport(t, app, "Degraded")
+	expectHealth(t, app, "Degraded")
 	if err := k8s.Delete(t.Context(), r); err != nil {
 		t.Fatal(err)
 	}
 	NewWithT(t).Eventually(func() bool { n := reportOn(t, app); return n != nil && n.UID != r.UID }, soon, tick).Should(BeTrue())
+	settled(t)
 	if got := get(t, app).Status; len(got.Resources) != 2 {
 		t.Errorf("a report that is gone blanks the hub: %+v", got)
 	}

@@ -32,6 +32,7 @@ func TestStatus(t *testing.T) {
 			app := b.Obj()
 			create(t, app)
 			expectWork(t, app)
+			settled(t)
 			towline.countAnew(t)
 
 			report(t, app, feedbackOf(app).String("healthStatus", "Progressing").String("syncStatus", "OutOfSync").Compared(""))

@@ -351,6 +351,7 @@ func begin(
 	w := &writes{test: t.Name()}
 	cfg := controllers.Config(hub)
 	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper { return w.count(next) })
+	cfg.Wrap(slowed)
 	options := ctrl.Options{
 		Scheme:     scheme,
 		Cache:      controllers.Cache(controllers.DefaultArgoCDNamespace, nil),

@@ -122,8 +122,7 @@ func TestDeletionThatAnOperationDoesNotHold(t *testing.T) {
 		app, w := busy(t, cluster(t))
 		remove(t, app)
 		expectGone(t, app)
-		NewWithT(t).Eventually(func() int64 { return get(t, w.DeepCopy()).Generation }, soon, tick).Should(BeNumerically(">", w.Generation))
-		applied(t, get(t, w.DeepCopy()))
+		applied(t, expectAsking(t, w))
 		expectDeleting(t, w)
 	})
 	t.Run("the Application is not there any more", func(t *testing.T) {

@@ -41,6 +41,17 @@ func reconciledAt(t *testing.T, app *argocd.Application, at string) {
 	NewWithT(t).Eventually(func() string { return get(t, app).Status.ReconciledAt }, soon, tick).Should(Equal(at))
 }
 
+// finishedAt waits until the hub shows that the last operation ended at that time.
+func finishedAt(t *testing.T, app *argocd.Application, at string) {
+	t.Helper()
+	NewWithT(t).Eventually(func() string {
+		if s := get(t, app).Status.OperationState; s != nil {
+			return s.FinishedAt
+		}
+		return ""
+	}, soon, tick).Should(Equal(at))
+}
+
 // compared is a report of a cluster that has compared at that time and found nothing new.
 func compared(app *argocd.Application, version, at string) *fixture.FeedbackBuilder {
 	return feedbackOf(app).Healthy("a").String("resourceVersion", version).String("reconciledAt", at)
@@ -90,7 +101,7 @@ func TestComparisonsToldByACondition(t *testing.T) {
 		}
 		report(t, app, operationReport(app, "Running", "").String("operationStateStartedAt", sync.starts).Compared(""))
 		report(t, app, at("Succeeded").Compared(""))
-		NewWithT(t).Eventually(func() string { return get(t, app).Status.OperationState.FinishedAt }, soon, tick).Should(Equal(sync.ends))
+		finishedAt(t, app, sync.ends)
 		if got := get(t, app).Status.ReconciledAt; got >= sync.ends {
 			t.Errorf("the hub shows a comparison at %q, before the cluster has told of one", got)
 		}
@@ -170,7 +181,7 @@ func TestTheComparisonAfterASync(t *testing.T) {
 					String("operationStateStartedAt", "2026-01-02T04:00:01Z").String("operationStateFinishedAt", "2026-01-02T04:00:03Z")
 			}
 			report(t, app, later())
-			NewWithT(t).Eventually(func() string { return get(t, app).Status.OperationState.FinishedAt }, soon, tick).Should(Equal("2026-01-02T04:00:03Z"))
+			finishedAt(t, app, "2026-01-02T04:00:03Z")
 			if dry {
 				settled(t)
 				expectSettled(t, app)

@@ -1,0 +1,62 @@
+package controllers_test
+
+import (
+	"context"
+	"flag"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"time"
+)
+
+// slowBy is by how long Towline lags behind the hub at most, and the hub behind Towline. A test that passes only as long as Towline is
+// faster than the test fails with it, which a busy machine shows once in many runs.
+var slowBy = flag.Duration("slow", 0, "let each write of Towline take up to `this` long more, and each watch lag by as much")
+
+// slowed has a client lag as -slow says: its writes wait before the hub carries them out, and their answers after it.
+func slowed(next http.RoundTripper) http.RoundTripper {
+	if *slowBy == 0 {
+		return next
+	}
+	return transport(func(r *http.Request) (*http.Response, error) {
+		switch {
+		case r.URL.Query().Get("watch") != "":
+			answer, err := next.RoundTrip(r)
+			if err == nil {
+				answer.Body = &lagging{ReadCloser: answer.Body, ctx: r.Context()}
+			}
+			return answer, err
+		case r.Method == http.MethodGet:
+			return next.RoundTrip(r)
+		}
+		before := rand.N(*slowBy)
+		pause(r.Context(), before)
+		answer, err := next.RoundTrip(r)
+		pause(r.Context(), rand.N(*slowBy-before))
+		return answer, err
+	})
+}
+
+// lagging is what a watch brings, late. Events that come soon after another do not wait once more: a busy watch lags no more than others.
+type lagging struct {
+	io.ReadCloser
+	ctx  context.Context //nolint:containedctx // that of the request whose body it is
+	last time.Time
+}
+
+func (l *lagging) Read(p []byte) (int, error) {
+	n, err := l.ReadCloser.Read(p)
+	if time.Since(l.last) > *slowBy {
+		pause(l.ctx, rand.N(*slowBy))
+		l.last = time.Now()
+	}
+	return n, err
+}
+
+// pause lasts as long as d, unless ctx ends.
+func pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}
