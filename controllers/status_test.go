@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -49,7 +50,7 @@ func TestStatus(t *testing.T) {
 				},
 				ReconciledAt: "2026-01-02T03:04:07Z",
 			}
-			if diff := cmp.Diff(want, get(t, app).Status); diff != "" {
+			if diff := cmp.Diff(want, get(t, app).Status, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			expectSettled(t, app)

@@ -9,9 +9,9 @@ import (
 )
 
 // made are works that were made here and that the cache has not shown yet, by hub Application, and those that older controllers
-// made without the label by which the cache selects. Without the former an Application that moves at once would be sent to a
-// second cluster while nothing is known of the first, and another one to the place that it has there. The zero value knows of none; a
-// process that starts lists what is there.
+// made without the label by which the cache selects. Without those that were made here, an Application that moves at once would be sent
+// to a second cluster while nothing is known of the first. And another Application would be sent to the same namespace and name on the
+// first. The zero value knows of none; a process that starts lists what is there.
 type made struct {
 	mu    sync.Mutex
 	works map[types.NamespacedName][]types.NamespacedName

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -124,8 +125,10 @@ func TestLatest(t *testing.T) {
 		version, refresh string
 		reported         bool
 	}{
-		"its status":    {live: reported(func(*argocd.Application) {}), version: "2", refresh: "hard", reported: true},
-		"the refresh":   {live: reported(func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationRefresh) }), reported: true},
+		"its status":  {live: reported(func(*argocd.Application) {}), version: "2", refresh: "hard", reported: true},
+		"the refresh": {live: reported(func(a *argocd.Application) { delete(a.Annotations, apis.AnnotationRefresh) }), reported: true},
+		"kubectl's own": {live: reported(func(a *argocd.Application) { a.Annotations[corev1.LastAppliedConfigAnnotation] = "{}" }), version: "2",
+			refresh: "hard", reported: true},
 		"its cluster":   {live: reported(func(a *argocd.Application) { a.Annotations[apis.AnnotationCluster] = "x" }), refresh: "hard", reported: true},
 		"another one":   {live: reported(func(a *argocd.Application) { a.UID = "other" }), refresh: "hard"},
 		"that it ended": {refresh: "hard"},
@@ -137,7 +140,7 @@ func TestLatest(t *testing.T) {
 			}
 			seen := &observation{live: live}
 			seen.App, seen.Key = cached, client.ObjectKeyFromObject(cached)
-			if err := seen.observeLatest(t.Context()); err != nil {
+			if err := seen.observeLatest(t.Context(), nil); err != nil {
 				t.Fatal(err)
 			}
 			if got := seen.App; got.ResourceVersion != tc.version || got.Refresh() != tc.refresh || (got.Status.Health.Status != "") != tc.reported ||
@@ -157,20 +160,25 @@ func TestNeighboursThatTheCacheDoesNotShow(t *testing.T) {
 	works := func(names ...string) (out []*workv1.ManifestWork) {
 		for _, name := range names {
 			w := &workv1.ManifestWork{}
-			w.Namespace, w.Name = app.Cluster(), name
+			w.Namespace, w.Name = app.Cluster(), "guestbook-"+name
 			out = append(out, w)
 		}
 		return out
 	}
 	key := func(name string) types.NamespacedName {
-		return types.NamespacedName{Namespace: app.Cluster(), Name: name}
+		return types.NamespacedName{Namespace: app.Cluster(), Name: "guestbook-" + name}
 	}
 	var made made
-	made.note(types.NamespacedName{Name: "a"}, key("shown"))
-	made.note(types.NamespacedName{Name: "b"}, key("new"))
-	made.note(types.NamespacedName{Name: "b"}, types.NamespacedName{Namespace: "elsewhere", Name: "new"})
-	made.note(types.NamespacedName{Name: "c"}, key("gone"))
-	seen := &observation{cache: objects{works: works("old", "shown")}, live: objects{works: works("old", "shown", "new")}}
+	made.note(types.NamespacedName{Name: "a"}, key("00002"))
+	made.note(types.NamespacedName{Name: "b"}, key("00003"))
+	made.note(types.NamespacedName{Name: "b"}, types.NamespacedName{Namespace: "elsewhere", Name: "guestbook-00005"})
+	made.note(types.NamespacedName{Name: "c"}, key("00004"))
+	seen := &observation{cache: objects{works: works("00001", "00002")}}
+	elsewhere, other := &workv1.ManifestWork{}, &workv1.ManifestWork{}
+	elsewhere.Namespace, elsewhere.Name = "elsewhere", "guestbook-00005"
+	other.Namespace, other.Name = app.Cluster(), "another-00006"
+	made.note(types.NamespacedName{Name: "d"}, client.ObjectKeyFromObject(other))
+	seen.live = objects{works: append(works("00001", "00002", "00003"), elsewhere, other)}
 	seen.App = app
 	if err := seen.observeNeighbours(t.Context(), made.on(app.Cluster())); err != nil {
 		t.Fatal(err)
@@ -179,8 +187,8 @@ func TestNeighboursThatTheCacheDoesNotShow(t *testing.T) {
 	for _, w := range seen.Neighbours {
 		got = append(got, w.Namespace+"/"+w.Name)
 	}
-	c := app.Cluster() + "/"
-	if want := []string{c + "old", c + "shown", c + "new"}; !slices.Equal(got, want) {
+	c := app.Cluster() + "/guestbook-"
+	if want := []string{c + "00001", c + "00002", c + "00003"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

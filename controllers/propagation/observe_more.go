@@ -14,6 +14,8 @@ import (
 	"github.com/towline-io/towline/controllers/internal/fetch"
 	"github.com/towline-io/towline/controllers/internal/gone"
 	"github.com/towline-io/towline/controllers/internal/index"
+	"github.com/towline-io/towline/controllers/internal/tracking"
+	"github.com/towline-io/towline/controllers/internal/trim"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/authorization"
@@ -41,7 +43,7 @@ func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need de
 		{delivery.NeedIdentity, of(r.observeIdentity)},
 		{delivery.NeedReported, seen.observeReported},
 		{delivery.NeedChoice, of(r.observeChoice)},
-		{delivery.NeedLatest, seen.observeLatest},
+		{delivery.NeedLatest, func(ctx context.Context) error { return seen.observeLatest(ctx, r.Tracking) }},
 		{delivery.NeedOthers, seen.observeOthers},
 	} {
 		if need&each.need == 0 {
@@ -70,12 +72,18 @@ func (seen *observation) observeOwn(ctx context.Context) (err error) {
 
 // observeLatest reads the Application past the cache. Where people ask for something else by now, no more than its status and its refresh
 // count: the cache will tell of the rest, and what has been read since belongs to what it had.
-func (seen *observation) observeLatest(ctx context.Context) error {
+func (seen *observation) observeLatest(ctx context.Context, tracked *tracking.Reader) error {
 	now, err := fetch.Get(ctx, seen.live, seen.Key, &argocd.Application{})
 	if err != nil || now == nil || now.UID != seen.App.UID {
 		return err
 	}
-	if !delivery.SameRequest(seen.App, now) {
+	if _, err := trim.Application(now); err != nil { // as the cache has it
+		return err
+	}
+	if now, err = tracked.Unlabelled(ctx, now); err != nil {
+		return err
+	}
+	if seen.Outdated = !delivery.SameRequest(seen.App, now); seen.Outdated {
 		latest := seen.App.DeepCopy()
 		latest.Status = now.Status
 		delete(latest.Annotations, apis.AnnotationRefresh)
@@ -129,7 +137,8 @@ func (seen *observation) observeNeighbours(ctx context.Context, made []types.Nam
 		seen.Neighbours[i] = &list.Items[i]
 	}
 	for _, key := range made {
-		if slices.ContainsFunc(seen.Neighbours, func(w *workv1.ManifestWork) bool { return client.ObjectKeyFromObject(w) == key }) {
+		shown := slices.ContainsFunc(seen.Neighbours, func(w *workv1.ManifestWork) bool { return client.ObjectKeyFromObject(w) == key })
+		if shown || !work.NamedAfter(key.Name, seen.App.Name) { // of others, none has the target
 			continue
 		}
 		w, err := fetch.Get(ctx, seen.live, key, &workv1.ManifestWork{})

@@ -78,6 +78,13 @@ func (d *decision) dropRefresh(warning string) {
 	}
 }
 
+// keepAnswered leaves a refresh that has been answered on the hub: its work, which remembers it, cannot be changed.
+func (d *decision) keepAnswered() {
+	if d.plan.Refreshed == RefreshAnswered {
+		d.plan.Refreshed, d.refresh, d.over = "", nil, false
+	}
+}
+
 // send makes the work of an Application that may go to its cluster.
 func (d *decision) send() *hold {
 	r, h := d.relay()
@@ -86,6 +93,9 @@ func (d *decision) send() *hold {
 		return h
 	}
 	desired, err := r.render(d)
+	if err != nil || d.Refusal != nil {
+		d.keepAnswered()
+	}
 	if err != nil {
 		return d.met("payload", unrendered(err))
 	}

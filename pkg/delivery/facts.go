@@ -66,7 +66,7 @@ const (
 	// NeedChoice is what the ApplicationSet of the Application says of its cluster.
 	NeedChoice
 
-	// NeedLatest is the Application past the cache; its status and the refresh that it asks for alone where all else has changed too.
+	// NeedLatest is the Application past the cache. Where people have changed it since, only its status and its refresh are taken.
 	NeedLatest
 
 	// NeedOthers is the other works past the cache.
@@ -84,6 +84,9 @@ type Facts struct {
 	// Presence is what the hub has of it; App is nil when that is Gone or Behind.
 	Presence Presence
 	App      *argocd.Application
+
+	// Outdated is set when people have changed the Application since the version that the cache has. It will tell of that.
+	Outdated bool
 
 	// Own is the work that the Application must have, by its target and its name; nil when there is none. OwnUnwatched is
 	// set when the cache does not show it, so that its changes wake nobody.

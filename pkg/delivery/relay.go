@@ -277,16 +277,28 @@ func stopping(app *argocd.Application) bool {
 // carrying it with the write before that, or the next refresh that somebody asks for would be taken for this one, and for answered.
 func (d *decision) relayRefresh(sent relay.Refresh, seen *feedback.Observation, out *relayed) *hold {
 	kind := d.to.Refresh()
-	if kind != "" && kind != sent.Kind && d.lacks(NeedIdentity|NeedLatest) { // the cache may have it still, after it was taken off
-		return &hold{}
+	if droppedSince(d.to, sent) {
+		sent = relay.Refresh{}
+	}
+	if kind != "" && kind != sent.Kind {
+		if d.lacks(NeedIdentity | NeedLatest) { // the cache may still show a refresh that the hub does not have any more
+			return &hold{}
+		}
+		d.refresh = ptr.To("") // what is said of an earlier one is not true of this one
 	}
 	answered := refreshed(sent, seen)
 	// Until the hub shows when the cluster has compared, which the status controller is about to write: then the work
 	// does not ask for it any more.
 	shown := d.to.Status.ReconciledAt == seen.Status.ReconciledAt
 	next, outcome, after := sent.Next(kind, d.Identity, answered && shown, d.Now)
-	if (outcome == relay.Done || outcome == relay.TimedOut) && d.lacks(NeedLatest) { // a conflict would let the cluster be asked again
-		return &hold{}
+	if outcome == relay.Done || outcome == relay.TimedOut {
+		// The hub refuses a write that is made from an older version. The cluster would be asked again then.
+		if d.lacks(NeedLatest) {
+			return &hold{}
+		}
+		if out.done = d.Outdated; out.done {
+			return nil
+		}
 	}
 	switch {
 	case outcome == relay.Waiting:
@@ -301,6 +313,16 @@ func (d *decision) relayRefresh(sent relay.Refresh, seen *feedback.Observation, 
 			d.to.Cluster(), relay.RefreshDeadline))
 	}
 	return nil
+}
+
+// droppedSince tells whether a refresh was dropped after it was sent, with a warning, while its work could not be changed. What its cluster
+// says of it answers no later one. Towline's own is never dropped.
+func droppedSince(app *argocd.Application, sent relay.Refresh) bool {
+	i := argocd.IndexCondition(app.Status.Conditions, apis.ConditionRefreshWarning)
+	if i < 0 || sent.Kind == "" || sent.Kind == apis.RefreshSpecChanged || app.Status.Conditions[i].LastTransitionTime == nil {
+		return false
+	}
+	return !app.Status.Conditions[i].LastTransitionTime.Time.Before(sent.Since)
 }
 
 // late says once that the cluster has not compared what has changed, which it has been asked to since then. What is said of another

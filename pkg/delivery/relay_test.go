@@ -148,6 +148,19 @@ func TestRelay(t *testing.T) {
 			is: of(asksRefresh().Reconciled(compared)).with(func(s *situation) { s.Known &^= NeedLatest }).
 				own(t, refreshing, reports("Healthy", "reconciledAt", compared, "refreshRequest", "r1")),
 			want: []string{"needs latest"}},
+		"a refresh that is done, and the Application has changed": {
+			is: of(asksRefresh().Reconciled(compared)).with(func(s *situation) { s.Outdated = true }).
+				own(t, refreshing, reports("Healthy", "reconciledAt", compared, "refreshRequest", "r1")),
+			want: []string{}},
+		"a refresh that is done, and its work is refused": {
+			is: of(asksRefresh().Reconciled(compared)).with(func(s *situation) { s.Refusal = &Rejection{Message: "no"} }).
+				own(t, refreshing, reports("Healthy", "reconciledAt", compared, "refreshRequest", "r1")),
+			want: []string{"PropagationError WorkRejected", "backoff"}},
+		"a refresh after one that was dropped": {
+			is: of(asksRefresh().Reconciled(compared).Condition(apis.ConditionRefreshWarning, "dropped")).
+				with(func(s *situation) { s.App.Status.Conditions[0].LastTransitionTime = &metav1.Time{Time: now} }).
+				own(t, carriesRefresh(now.Add(-time.Minute)), reports("Healthy", "reconciledAt", compared, "refreshRequest", "r1")),
+			want: []string{"update cluster1", "hub: conditions go", "after 1m0s"}},
 		"a refresh of one that cannot be compared": { // its cluster's Argo CD never writes reconciledAt
 			is: of(asksRefresh()).own(t, refreshing, reports("Healthy", "refreshRequest", "r1")), want: []string{"update cluster1", "hub: no refresh"}},
 		"a refresh that is withdrawn": {is: of(app()).own(t, refreshing), want: []string{"update cluster1"}},

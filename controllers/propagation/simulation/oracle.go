@@ -24,9 +24,11 @@ type oracle struct {
 	// last at rest.
 	late map[place]bool
 
-	// raced are the clusters that were sent to by the word of a moment ago, while another process led too; beside are those to which a
-	// first work was sent while another process led.
-	raced, beside map[place]bool
+	// raced are the clusters that were sent to by the word of a moment ago, while another process led too.
+	raced map[place]bool
+
+	// beside are the processes that sent a first work to a cluster while another process led.
+	beside map[place]string
 
 	// forfeited are those of whose end nobody has to be asked any more.
 	forfeited map[place]bool
@@ -195,7 +197,7 @@ func (o *oracle) races(p *process, w *workv1.ManifestWork) {
 	at := key{Namespace: w.Annotations[apis.AnnotationHubNamespace], Name: w.Annotations[apis.AnnotationHubName]}
 	alone := !slices.ContainsFunc(o.world.processes, func(other *process) bool { return other != p && other.leads })
 	if !alone {
-		o.beside[place{w.Namespace, at}] = true
+		o.beside[place{w.Namespace, at}] = p.name
 	}
 	if p.call == nil || alone || p.call.seen[applications][at] == nil {
 		return
@@ -303,7 +305,7 @@ func (o *oracle) taken(c *cluster, a *placed, before key, r *record) {
 		}
 		return
 	}
-	if o.beside[place{c.name, before}] && o.beside[place{c.name, a.owner()}] {
+	if one, other := o.beside[place{c.name, before}], o.beside[place{c.name, a.owner()}]; one != "" && other != "" && one != other {
 		return // neither process could see the other's Application of this target: a limit that docs/simulation.md tells of
 	}
 	first := o.apps[before]
@@ -539,8 +541,8 @@ func (o *oracle) delivered(app *argocd.Application, works []*workv1.ManifestWork
 	switch {
 	case a == nil:
 		o.world.fail("rest", "%s is not on %s", at, c.name)
-	case len(a.owners) > 1 && o.beside[place{c.name, at}]: // two leaders sent two Applications to one target: docs/simulation.md
-	case applied == nil || !slices.Contains(a.owners, applied.uid) || len(a.owners) > 1:
+	case applied == nil || !slices.Contains(a.owners, applied.uid),
+		len(a.owners) > 1 && o.beside[place{c.name, at}] == "": // otherwise two leaders sent two Applications to one target
 		o.world.fail("rest", "%s on %s has the owners %v", at, c.name, a.owners)
 	case a.deleting || !a.hasFinalizersOf(app):
 		o.world.fail("rest", "%s on %s has the finalizers %v, deleting %t", at, c.name, a.finalizers, a.deleting)

@@ -1,6 +1,10 @@
 package simulation
 
 import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
@@ -13,7 +17,8 @@ func (o *oracle) refreshes(at key, r *record, now *argocd.Application) {
 	if r.app != nil && !r.gone && r.app.UID == now.UID {
 		before = r.app.Refresh()
 	}
-	asked, told := now.Refresh(), argocd.IndexCondition(now.Status.Conditions, apis.ConditionRefreshWarning) >= 0
+	asked, word := now.Refresh(), warned(now)
+	told := word != nil && o.world.now.Sub(word.Time) < time.Minute // the one before may have been dropped with the same word just now
 	switch {
 	case asked != "" && before == "":
 		r.compared = false
@@ -21,6 +26,15 @@ func (o *oracle) refreshes(at key, r *record, now *argocd.Application) {
 		o.world.fail("refresh", "%s/%s: the refresh %q counts as answered, and no cluster has compared since it was asked for",
 			at.Namespace, at.Name, before)
 	}
+}
+
+// warned is when a refresh was last dropped with a word; nil for never.
+func warned(app *argocd.Application) *metav1.Time {
+	i := argocd.IndexCondition(app.Status.Conditions, apis.ConditionRefreshWarning)
+	if i < 0 {
+		return nil
+	}
+	return app.Status.Conditions[i].LastTransitionTime
 }
 
 // compared is called when a cluster's Argo CD has compared because of a refresh.
