@@ -89,7 +89,8 @@ func ends(conditionType string, facts *observed.Facts, shown *argocd.Status) boo
 	return known && slices.Contains(feedback.ConditionTypes, conditionType)
 }
 
-// diff is the patch that turns the Application's status into the given one. It has nothing in it when they are the same.
+// diff is the patch that turns the Application's status into the given one. It has nothing in it when they are the same. Where it tells of
+// an operation, it is bound to the version that was read: somebody may have asked to stop the operation since, in the same field.
 func diff(app *argocd.Application, status argocd.Status) (*argocd.Patch, error) {
 	out := &argocd.Patch{}
 	if !argocd.SameConditions(app.Status.Conditions, status.Conditions) {
@@ -110,6 +111,7 @@ func diff(app *argocd.Application, status argocd.Status) (*argocd.Patch, error) 
 	change, err := jsonpatch.CreateMergePatch(before, after)
 	if string(change) != "{}" {
 		out.Status = change
+		out.Exact = !reflect.DeepEqual(app.Status.OperationState, status.OperationState)
 	}
 	return out, err
 }

@@ -195,3 +195,18 @@ func TestAHydrationIsTriedAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestAnOperationIsShownInTheVersionThatWasRead: who asks to stop it does so in the same field. All else waits for nobody.
+func TestAnOperationIsShownInTheVersionThatWasRead(t *testing.T) {
+	app, status := fixture.Application("guestbook").Obj(), known()
+	app.ResourceVersion = "1"
+	const version = `"resourceVersion":"1"`
+	if patch, err := diff(app, status); err != nil || !strings.Contains(string(patch.Data(app)), version) {
+		t.Errorf("an operation is shown in any version: %s, %v", patch.Data(app), err)
+	}
+	app.Status = status
+	status.Health.Status = "Healthy"
+	if patch, err := diff(app, status); err != nil || patch.Data(app) == nil || strings.Contains(string(patch.Data(app)), version) {
+		t.Errorf("another change is bound to the version: %s, %v", patch.Data(app), err)
+	}
+}
