@@ -73,14 +73,11 @@ func (seen *observation) observeOwn(ctx context.Context) (err error) {
 // observeLatest reads the Application past the cache. Where people ask for something else by now, no more than its status and its refresh
 // count: the cache will tell of the rest, and what has been read since belongs to what it had.
 func (seen *observation) observeLatest(ctx context.Context, tracked *tracking.Reader) error {
-	now, err := fetch.Get(ctx, seen.live, seen.Key, &argocd.Application{})
-	if err != nil || now == nil || now.UID != seen.App.UID {
+	now, err := seen.readLive(ctx, tracked)
+	if err != nil || now == nil {
 		return err
 	}
 	if _, err := trim.Application(now); err != nil { // as the cache has it
-		return err
-	}
-	if now, err = tracked.Unlabelled(ctx, now); err != nil {
 		return err
 	}
 	if seen.Outdated = !delivery.SameRequest(seen.App, now); seen.Outdated {
@@ -94,6 +91,15 @@ func (seen *observation) observeLatest(ctx context.Context, tracked *tracking.Re
 	}
 	seen.App = now
 	return nil
+}
+
+// readLive reads the Application past the cache; nil where the hub does not have it any more.
+func (seen *observation) readLive(ctx context.Context, tracked *tracking.Reader) (*argocd.Application, error) {
+	app, err := fetch.Get(ctx, seen.live, seen.Key, &argocd.Application{})
+	if err != nil || app == nil || app.UID != seen.App.UID {
+		return nil, err
+	}
+	return tracked.Unlabelled(ctx, app)
 }
 
 // observeOthers reads the other works past the cache. One that has gone stays as the cache has it, which will tell of its end.
@@ -231,13 +237,11 @@ func (r *Reconciler) observeIdentity(_ context.Context, seen *observation) error
 func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same bool, err error) {
 	seen.Live, seen.reader, seen.grants, seen.Known = true, r.Live, r.Grants.Past(r.Live), delivery.NeedLatest|delivery.NeedOthers
 	if seen.App != nil {
-		app, err := fetch.Get(ctx, r.Live, seen.Key, &argocd.Application{})
-		if err != nil || app == nil || app.UID != seen.App.UID {
+		app, err := seen.readLive(ctx, r.Tracking)
+		if err != nil || app == nil {
 			return false, err
 		}
-		if seen.App, err = r.Tracking.Unlabelled(ctx, app); err != nil {
-			return false, err
-		}
+		seen.App = app
 	}
 	if err := seen.observeLiveWorks(ctx); err != nil {
 		return false, err

@@ -318,8 +318,11 @@ func (d *decision) relayRefresh(sent relay.Refresh, seen *feedback.Observation, 
 // droppedSince tells whether a refresh was dropped after it was sent, with a warning, while its work could not be changed. What its cluster
 // says of it answers no later one. Towline's own is never dropped.
 func droppedSince(app *argocd.Application, sent relay.Refresh) bool {
+	if sent.Kind == "" || sent.Kind == apis.RefreshSpecChanged {
+		return false
+	}
 	i := argocd.IndexCondition(app.Status.Conditions, apis.ConditionRefreshWarning)
-	if i < 0 || sent.Kind == "" || sent.Kind == apis.RefreshSpecChanged || app.Status.Conditions[i].LastTransitionTime == nil {
+	if i < 0 || app.Status.Conditions[i].LastTransitionTime == nil {
 		return false
 	}
 	return !app.Status.Conditions[i].LastTransitionTime.Time.Before(sent.Since)

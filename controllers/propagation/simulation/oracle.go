@@ -76,6 +76,14 @@ func (p *process) reads(k kind, at key, found *item, live bool) {
 	p.call.seen[k][at] = found
 }
 
+// read is an object as the reconcile has read it last, as reads notes it: a user may have changed it since. Otherwise it is as the hub has it.
+func (p *process) read(k kind, at key) *item {
+	if p.call != nil && p.call.seen[k][at] != nil {
+		return p.call.seen[k][at]
+	}
+	return p.world.hub.objects[k][at]
+}
+
 // changed is called for every write of a hub Application.
 func (o *oracle) changed(at key, before *item) {
 	r := o.apps[at]
@@ -147,25 +155,20 @@ func paused(app *argocd.Application, ns *item) bool {
 // asked is called when a process has asked for the deletion of a work: a user who changes their mind after that is too
 // late.
 func (o *oracle) asked(p *process, w *workv1.ManifestWork) {
-	at := key{Namespace: w.Annotations[apis.AnnotationHubNamespace], Name: w.Annotations[apis.AnnotationHubName]}
+	at := named(w)
 	c, r := o.world.cluster(w.Namespace), o.apps[at]
 	if c == nil || r == nil {
 		return
 	}
-	o.leaves(p.read(at, r.app), r.gone, c, w)
+	read := p.read(applications, at)
+	if !r.gone {
+		o.leaves(read.Object.(*argocd.Application), c, w)
+	}
 	late := o.lastWord(r, c) || o.world.revocable(c)
-	if p.call != nil && !late {
-		app, ns := p.call.seen[applications][at], p.call.seen[clusterNamespaces][key{Name: c.name}]
-		if app == nil {
-			app = o.world.hub.objects[applications][at]
-		}
-		if ns == nil {
-			ns = o.world.hub.objects[clusterNamespaces][key{Name: c.name}]
-		}
-		if app != nil {
-			a := app.Object.(*argocd.Application)
-			late = o.asksToDestroy(a, false, c, ns, o.setOf(a, p.call.seen[applicationSets])) || a.DeletionTimestamp != nil && p.call.dropped[c.name]
-		}
+	if p.call != nil && !late && read != nil {
+		app, ns := read.Object.(*argocd.Application), p.read(clusterNamespaces, key{Name: c.name})
+		late = o.asksToDestroy(app, false, c, ns, o.setOf(app, p.call.seen[applicationSets])) ||
+			app.DeletionTimestamp != nil && p.call.dropped[c.name]
 	}
 	if late {
 		o.late[place{c.name, at}] = true
@@ -194,7 +197,7 @@ func (o *oracle) sends(p *process, before, after client.Object) {
 // races notes a work that was made by the last word as it was read past the cache, and is not any more. Of two processes that lead
 // neither knows what the other does between that and its write.
 func (o *oracle) races(p *process, w *workv1.ManifestWork) {
-	at := key{Namespace: w.Annotations[apis.AnnotationHubNamespace], Name: w.Annotations[apis.AnnotationHubName]}
+	at := named(w)
 	alone := !slices.ContainsFunc(o.world.processes, func(other *process) bool { return other != p && other.leads })
 	if !alone {
 		o.beside[place{w.Namespace, at}] = p.name
@@ -206,6 +209,11 @@ func (o *oracle) races(p *process, w *workv1.ManifestWork) {
 	if r := o.apps[at]; r != nil && read.Cluster() == w.Namespace && (r.gone || r.app.Cluster() != w.Namespace) {
 		o.raced[place{w.Namespace, at}] = true
 	}
+}
+
+// named is the hub Application that the annotations of a work name.
+func named(w *workv1.ManifestWork) key {
+	return key{Namespace: w.Annotations[apis.AnnotationHubNamespace], Name: w.Annotations[apis.AnnotationHubName]}
 }
 
 // sourceOf is the source that a work carries; empty where it carries none.
@@ -233,19 +241,11 @@ func (o *oracle) destroyed(c *cluster, w *workload, why string) {
 	o.world.fail("keep", "%s of %s on %s was destroyed by %s, and nobody asked for that", w.uid, w.owner, c.name, why)
 }
 
-// read is an Application as the reconcile has read it past the cache, which a user may have changed since; otherwise now.
-func (p *process) read(at key, now *argocd.Application) *argocd.Application {
-	if p.call == nil || p.call.seen[applications][at] == nil {
-		return now
-	}
-	return p.call.seen[applications][at].Object.(*argocd.Application)
-}
-
 // leaves is called when a process has asked for the deletion of a work: a move takes its Application off the old cluster when
 // the new one has it, unless it must not be on both.
-func (o *oracle) leaves(app *argocd.Application, gone bool, c *cluster, w *workv1.ManifestWork) {
+func (o *oracle) leaves(app *argocd.Application, c *cluster, w *workv1.ManifestWork) {
 	to := o.world.cluster(app.Cluster())
-	if gone || app.DeletionTimestamp != nil || released(app) || app.Annotations[apis.AnnotationMoveOrder] == apis.MoveOldFirst ||
+	if app.DeletionTimestamp != nil || released(app) || app.Annotations[apis.AnnotationMoveOrder] == apis.MoveOldFirst ||
 		to == nil || to == c || w.Name != work.Name(app) || o.world.disaster || o.world.revocable(c) || !work.Seen(w) {
 		return
 	}
@@ -389,7 +389,7 @@ func (o *oracle) restores(s *snapshot) {
 		if c == nil || len(w.Spec.ManifestConfigs) == 0 {
 			continue
 		}
-		at := key{Namespace: w.Annotations[apis.AnnotationHubNamespace], Name: w.Annotations[apis.AnnotationHubName]}
+		at := named(w)
 		for _, a := range c.apps {
 			if a.owner() == at && a.Namespace != w.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace {
 				o.forfeited[place{c.name, at}] = true
@@ -440,7 +440,7 @@ func (o *oracle) worksOf(at key) []*workv1.ManifestWork {
 	var out []*workv1.ManifestWork
 	for _, k := range sortedKeys(o.world.hub.objects[works]) {
 		w := o.world.hub.get(works, k).(*workv1.ManifestWork)
-		if w.Annotations[apis.AnnotationHubNamespace] == at.Namespace && w.Annotations[apis.AnnotationHubName] == at.Name {
+		if named(w) == at {
 			out = append(out, w)
 		}
 	}
