@@ -141,8 +141,7 @@ SLOW ?= 300ms
 .PHONY: test-slow
 test-slow: ENVTEST_TIMEOUT = 60m
 test-slow: ## The controllers' tests against an API server, with a Towline that lags: no test may count on it being fast.
-	$(ENVTEST) -run '$(HALF)' ./controllers -slow $(SLOW)
-	$(ENVTEST) -skip '$(HALF)' ./controllers -slow $(SLOW)
+	$(ENVTEST) ./controllers -slow $(SLOW)
 
 # What tests run whose time is bounded, built before it runs: both versions that render the chart, helm-unittest, and the plugin.
 .PHONY: prebuild
