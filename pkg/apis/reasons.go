@@ -32,7 +32,7 @@ const (
 	// ReasonOperationInvalid: the requested operation cannot be read, or asks for nothing.
 	ReasonOperationInvalid = "OperationInvalid"
 
-	// ReasonOperationWithdrawn: the requested operation was sent to a cluster that the Application is leaving. Towline removes the operation.
+	// ReasonOperationWithdrawn: the requested operation was sent by a ManifestWork that is to be deleted. Towline removes the operation.
 	ReasonOperationWithdrawn = "OperationWithdrawn"
 	// ReasonPayloadTooLarge: the Application is too large for a ManifestWork.
 	ReasonPayloadTooLarge = "PayloadTooLarge"

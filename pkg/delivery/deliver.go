@@ -48,6 +48,7 @@ func (d *decision) unsent(h *hold) *hold {
 	default:
 		h = d.kept(h)
 	}
+	d.withdrawSent(only(d.all(), d.leaving))                               // nobody remembers it when the work has gone
 	if d.App.Refresh() != "" && !d.App.SpecChanged() && d.refresh == nil { // its cluster does not hear of it, and whoever asked would wait
 		d.dropRefresh("a refresh was asked for and dropped, since the Application is not sent: " + h.message())
 	}

@@ -55,6 +55,10 @@ func (r *relayed) render(d *decision) (*workv1.ManifestWork, error) {
 // the Application what has been dealt with. An operation that may not travel stays on the hub, where it can be withdrawn, and
 // nothing else waits.
 func (d *decision) relay() (out relayed, h *hold) {
+	if d.withdrawSent(only(d.all(), func(w *workv1.ManifestWork) bool { return w != d.Own || d.leaving(w) })) {
+		out.done = true
+		return out, nil
+	}
 	var sent work.Requests
 	var seen feedback.Observation
 	if d.Own != nil {
@@ -135,10 +139,6 @@ func (d *decision) relayOperation(seen *feedback.Observation, there relay.Cluste
 	if app.Operation != nil {
 		operation = app.Operation.Raw
 	}
-	if d.withdrawSent() {
-		out.done = true
-		return nil
-	}
 	if len(operation) > 0 && !there.Busy && relay.Withdraws(app.Status.OperationState, last) {
 		d.takeOperation(none, out)
 		return nil
@@ -177,37 +177,49 @@ func (d *decision) takeOperation(by json.RawMessage, out *relayed) {
 	out.done = true
 }
 
-// sentBefore is the cluster of another work of the Application that has carried the requested operation, and may have brought
-// it; empty for none. No cluster can make that up: it would have to know the operation's identity.
-func (d *decision) sentBefore() string {
+// sentBy is that of some works which has carried the requested operation, and may have brought it; nil for none. No cluster can make that
+// up: it would have to know the operation's identity.
+func (d *decision) sentBy(ws works) *workv1.ManifestWork {
 	if d.App.Operation == nil {
-		return ""
+		return nil
 	}
 	id := relay.ID(d.App.Operation.Raw)
-	for _, w := range d.Others {
+	for _, w := range ws {
 		last := work.Sent(w).Last
 		failed := last.State == relay.Refused || last.State == relay.OnItsWay && work.Outcome(w) == metav1.ConditionFalse
 		if id != "" && last.ID == id && !failed {
-			return w.Namespace
+			return w
 		}
 	}
-	return ""
+	return nil
 }
 
-// withdrawSent takes an operation off the hub that another work has carried: it may have run there, and runs once. It comes
-// before that work goes, which alone remembers it. It tells whether there was such an operation.
-func (d *decision) withdrawSent() bool {
-	cluster := d.sentBefore()
-	if cluster == "" {
+// withdrawSent takes an operation off the hub that one of some works has carried, which go or stay behind: it may have run there, and
+// runs once. It comes before such a work goes, which alone remembers it. It tells whether there was such an operation.
+func (d *decision) withdrawSent(ws works) bool {
+	w := d.sentBy(ws)
+	switch {
+	case w == nil:
 		return false
+	case d.hub().Operation != nil:
+		return true
 	}
 	d.hub().Operation = none
 	d.plan.Events = append(d.plan.Events, Event{
-		Warning: true, Reason: apis.ReasonOperationWithdrawn, Action: "Propagate",
-		Note: fmt.Sprintf("the requested operation was sent to cluster %s, which the Application is leaving, and was removed from the "+
-			"Application. It may have run there. Request it again if you still want a sync", cluster),
+		Related: w, Warning: true, Reason: apis.ReasonOperationWithdrawn, Action: "Propagate",
+		Note: fmt.Sprintf("the requested operation was sent to cluster %s by ManifestWork %s, which is to be deleted, and was removed from the "+
+			"Application. It may have run there. Request it again if you still want a sync", w.Namespace, w.Name),
 	})
 	return true
+}
+
+// askRequested is for a work that has carried the operation which the hub still asks for: the next work would send it once more. No work
+// comes after that of an Application that is being deleted. The write of the hub's Application wakes the decision that goes on.
+func askRequested(d *decision, q question) answer {
+	if d.App == nil || !d.App.DeletionTimestamp.IsZero() || !d.withdrawSent(works{q.work}) {
+		return open
+	}
+	return because("the requested operation was sent to cluster %s, and is removed from the Application first", q.work.Namespace)
 }
 
 // dropOperation takes an operation off the hub that asks for nothing, and says so.

@@ -81,6 +81,23 @@ func TestRelay(t *testing.T) {
 		"sent to another cluster, old first": {
 			is:   of(asks().Annotation(apis.AnnotationMoveOrder, apis.MoveOldFirst)).at(t, "cluster2", fixture.UID, taken, sent(delivered)),
 			want: []string{"hub: operation null", "MoveWarning Moving", "event OperationWithdrawn"}},
+		"sent by a work that goes": {
+			is: of(asks()).own(t, carrying, unanswered, goingAway), want: []string{"hub: operation null", "event OperationWithdrawn"}},
+		"sent by a work that goes, and the next may not come": {
+			is:   of(asks()).own(t, carrying, goingAway).with(func(s *situation) { s.Refused = refusal() }),
+			want: []string{"hub: operation null", "PropagationForbiddenError ClusterForbidden", "event OperationWithdrawn"}},
+		"sent by a work that loses its right": {
+			is: of(asks()).own(t, carrying).with(func(s *situation) {
+				s.Revocation.Delete = true
+				s.Revoked = map[types.UID]Revocation{s.Own.UID: {Refusal: refusal(), Since: now.Add(-time.Hour)}}
+			}),
+			want: []string{"hub: operation null", "PropagationForbiddenError ClusterForbidden", "event OperationWithdrawn"}},
+		"sent by a work that is released": {
+			is:   of(asks().Annotation(apis.AnnotationRelease, "true")).own(t, carrying),
+			want: []string{"hub: operation null", "ReleaseWarning Releasing", "event OperationWithdrawn"}},
+		"sent by a work, and its Application goes": {
+			is:   of(deletedApp(cascading().Operation(asked1))).own(t, carrying),
+			want: []string{"DeletionWarning Deleting"}},
 		"refused by another cluster": {
 			is: of(asks()).at(t, "cluster2", fixture.UID, carrying, refuses("changed")), want: []string{"create cluster1", "  event Propagated", moves}},
 		"another was sent to another cluster": {

@@ -108,7 +108,9 @@ var documented = map[string][]string{
 	"to any | another namespace there": {
 		"TestRelay/another namespace there, and on its way", "TestRelay/another namespace there, on its way, and not permitted",
 	},
-	"to any, or running | moved":        {"TestRelay/sent to another cluster", "TestRelay/sent to another cluster, old first"},
+	"to any, or running | moved": {"TestRelay/sent to another cluster", "TestRelay/sent to another cluster, old first"},
+	"to any, or running | the work is released or deleted": {
+		"TestRelay/sent by a work that is released", "TestRelay/sent by a work that loses its right", "TestRelay/sent by a work that goes"},
 	"running | the Application changes": {"TestRelay/over, and forgotten"},
 	"running | another is asked for":    {"TestRelay/taken, not shown"},
 	"running | terminated on the hub":   {"TestRelay/to be stopped"},

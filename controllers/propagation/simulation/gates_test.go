@@ -265,6 +265,17 @@ var gateScripts = map[string]struct {
 		settle
 		wait 61s
 		settle`},
+	"requested operation": {nil, `create argocd/one c1 cascade
+		settle
+		operation argocd/one r1
+		turn a
+		turn a
+		round c1
+		turn a
+		turn a
+		round c1
+		turn a
+		release argocd/one true`},
 	"running operation": {nil, `create argocd/one c1 cascade
 		settle
 		operation argocd/one r1
@@ -296,6 +307,7 @@ var gateScripts = map[string]struct {
 		project narrow
 		spec argocd/one v2
 		release argocd/one true
+		turn a
 		turn a
 		project wide`},
 	"held beside": {nil, `create argocd/one c1
