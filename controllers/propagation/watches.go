@@ -52,7 +52,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 // without the pull label, and ApplicationSets, are in other caches: see Unlabelled and WatchSets.
 func (r *Reconciler) Watches() []wake.Watch {
 	return slices.Concat([]wake.Watch{
-		wake.Self(&argocd.Application{}, r.losses.watched(), applicationChanged(), r.times.watched(r.losses.waiting)),
+		wake.Self(&argocd.Application{},
+			r.losses.watched(), r.made.watched(r.losses.waiting), applicationChanged(), r.times.watched(r.losses.waiting)),
 		wake.Of(&argocd.Application{}, r.claimants, targetChanged()),
 		wake.Of(&workv1.ManifestWork{}, r.applicationsOfWork, r.losses.worksWatched(), workChanged()),
 		wake.Of(&workv1.ManifestWork{}, r.waitingFor, targetFreed()),

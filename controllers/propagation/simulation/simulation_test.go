@@ -124,6 +124,16 @@ var scripts = map[string]string{
 			move argocd/one c2
 			deliver a applications
 			reconcile a argocd/one at 2 { lead-too b; turn b }`,
+	"moved, and another process has just made its first work": `create argocd/one c1 cascade old-first
+			operation argocd/one r1
+			deliver a applications
+			lead-too b
+			reconcile b argocd/one
+			reconcile a argocd/one
+			move argocd/one c2
+			deliver b applications
+			deliver b applications
+			reconcile b argocd/one`,
 	"two of one target, one of them changed before the cache shows it": `create argocd/one c1 cascade old-first
 			create team-a/one c1
 			deliver a applications
