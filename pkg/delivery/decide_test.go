@@ -171,6 +171,7 @@ var largeText = func() string {
 
 func TestAdopt(t *testing.T) {
 	asks, looks := claimsBy(work.Apply), claimsBy(work.ReadOnly)
+	const mark = ".metadata.annotations." + apis.AnnotationSpecHash
 	never := func(b *fixture.ApplicationBuilder) *situation {
 		return of(b).with(func(s *situation) { s.Adopt = apis.AdoptNever })
 	}
@@ -206,6 +207,8 @@ func TestAdopt(t *testing.T) {
 		}), work.Apply},
 		"looked, and found its own": {
 			never(app()).own(t, looksAnd("brought", work.Name(app().Obj()))), work.Apply},
+		"refused for the mark of an earlier work's request": {
+			never(app()).own(t, asks, refuses("x: Apply failed with 1 conflict: conflict with \"work-agent-release\": "+mark)), work.ForceApply},
 	} {
 		t.Run(title, func(t *testing.T) {
 			cased[t.Name()] = true
@@ -239,6 +242,16 @@ func TestAdopt(t *testing.T) {
 		"others set its fields": {
 			is:   of(app()).own(t, asks, refuses("x: Apply failed with 1 conflict: .spec")),
 			want: []string{"PropagationError AdoptionRefused"}, says: "1 conflict"},
+		"others set its mark": {
+			is:   of(app()).own(t, asks, refuses(`x: Apply failed with 1 conflict: conflict with "kubectl": `+mark)),
+			want: []string{"PropagationError AdoptionRefused"}, says: "1 conflict"},
+		"an earlier work's request set another field": {
+			is:   of(app()).own(t, asks, refuses(`x: Apply failed with 1 conflict: conflict with "work-agent-release": .spec`)),
+			want: []string{"PropagationError AdoptionRefused"}, says: "1 conflict"},
+		"an earlier work's request set its mark, and others a field": {
+			is: of(app()).own(t, asks, refuses("x: Apply failed with 2 conflicts: conflicts with \"kubectl\":\n- .spec\n"+
+				"conflicts with \"work-agent-release\":\n- "+mark)),
+			want: []string{"PropagationError AdoptionRefused"}, says: "2 conflicts"},
 	})
 }
 
@@ -249,6 +262,14 @@ func TestMove(t *testing.T) {
 	}
 	runs := reports("Healthy", "operationStatePhase", "Running", "operationStateStartedAt", "2026-01-01T00:00:00Z")
 	elsewhere := func(w *workv1.ManifestWork) { w.Generation = 2; reports("Healthy")(w) }
+	keptBy := func(uid string) *situation { // by the work of another Application, which the hub had before it was restored
+		return of(app().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
+			w, _ := work.Removable(workFor(t, app().Obj(), elsewhere, unseenYet), nil)
+			w.Finalizers, w.Generation = []string{workv1.ManifestWorkFinalizer}, 3
+			reports("Healthy", "workOwner", strings.Repeat("a", 64)+"-guestbook-"+uid)(w)
+			s.Own = w
+		})
+	}
 	decides(t, map[string]row{
 		"sent, not applied": {
 			is: of(cascading()).at(t, "cluster2", fixture.UID), want: []string{"create cluster1", "  event Propagated", move}, says: "keeps it until then"},
@@ -269,9 +290,24 @@ func TestMove(t *testing.T) {
 			want: []string{"PausedWarning Paused"}},
 		"an earlier one of its name, on the same cluster": {
 			is: of(cascading()).own(t).at(t, "cluster1", "22222"), want: []string{"delete cluster1", "  event WorkDeleted", "after 59m0s"}},
-		"an earlier one of its name, paused": {
+		"an earlier one of its name, healthy": {
 			is:   of(cascading()).own(t, reports("Healthy")).at(t, "cluster1", "22222").cluster("cluster1"),
 			want: []string{"delete cluster1", "  event WorkDeleted"}},
+		"an earlier one of its name, and it may not be sent": {
+			is:   of(cascading()).own(t).at(t, "cluster1", "22222").with(func(s *situation) { s.Refused = refusal() }),
+			want: []string{"delete cluster1", "  event WorkDeleted", "PropagationForbiddenError ClusterForbidden"}},
+		"an earlier one of its name, and it may not be sent, and is not applied": {
+			is:   of(cascading()).own(t, refuses("no")).at(t, "cluster1", "22222").with(func(s *situation) { s.Refused = refusal() }),
+			want: []string{"PropagationForbiddenError ClusterForbidden"}},
+		"an earlier one of its name, and it may not be sent, and has been released": {
+			is:   of(cascading()).own(t, releasedAnd(true)).at(t, "cluster1", "22222").with(func(s *situation) { s.Refused = refusal() }),
+			want: []string{"PropagationForbiddenError ClusterForbidden"}},
+		"an earlier one of its name, and it is paused": {
+			is:   of(cascading()).own(t).at(t, "cluster1", "22222").with(func(s *situation) { s.Paused = "it" }),
+			want: []string{"PausedWarning Paused"}},
+		"an earlier one of its name elsewhere, and it may not be sent": {
+			is:   of(cascading()).own(t).at(t, "cluster2", "22222").with(func(s *situation) { s.Refused = refusal() }),
+			want: []string{"PropagationForbiddenError ClusterForbidden"}},
 		"old first": {
 			is:   of(old(cascading())).at(t, "cluster2", fixture.UID),
 			want: []string{"delete cluster2", "  event WorkDeleted", move}, says: "it is sent there when cluster cluster2 has removed it"},
@@ -309,6 +345,12 @@ func TestMove(t *testing.T) {
 				unreadThere(w)
 			}),
 			want: []string{move, "after 20m0s"}, says: "cannot say whether the Application is still there"},
+		"another namespace there, where an earlier one's work keeps it": {
+			is: keptBy("22222").at(t, "cluster1", "22222", elsewhere), want: []string{"update cluster1"}},
+		"another namespace there, where an earlier one's work keeps it and goes": {
+			is: keptBy("22222").at(t, "cluster1", "22222", elsewhere, goingAway), want: []string{move}, says: "has not said yet"},
+		"another namespace there, where an unknown work keeps it": {
+			is: keptBy("33333").at(t, "cluster1", "22222", elsewhere), want: []string{move}, says: "has not said yet"},
 		"another namespace there, and others hold it": {
 			is: of(app().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
 				w, _ := work.Removable(workFor(t, app().Obj(), elsewhere), nil)

@@ -47,12 +47,28 @@ func (d *decision) unsent(h *hold) *hold {
 		h = h.meanwhile(d.releaseAll(d.all())) // so that a slip destroys nothing
 	default:
 		h = d.kept(h)
+		if h.Type != paused {
+			d.dropReplaced()
+		}
 	}
 	d.withdrawSent(only(d.all(), d.leaving))                               // nobody remembers it when the work has gone
 	if d.App.Refresh() != "" && !d.App.SpecChanged() && d.refresh == nil { // its cluster does not hear of it, and whoever asked would wait
 		d.dropRefresh("a refresh was asked for and dropped, since the Application is not sent: " + h.message())
 	}
 	return h
+}
+
+// dropReplaced deletes the works of earlier Applications of the name that the own work has replaced. Both would bring the Application to
+// one place, and each undo there what the other says.
+func (d *decision) dropReplaced() {
+	if d.sent() == nil || d.leaving(d.Own) || work.Released(d.Own) || !applied(d.Own) {
+		return
+	}
+	for _, w := range d.Others {
+		if isHere(w, d.App) {
+			d.sayAny(d.drop(w))
+		}
+	}
 }
 
 // kept is a problem with the cluster that an Application is to go to, with where it is meanwhile.

@@ -1,7 +1,10 @@
 package delivery
 
 import (
+	"slices"
 	"strings"
+
+	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/work"
 )
@@ -52,7 +55,7 @@ func askRelocation(d *decision, _ question) answer {
 	switch {
 	case changed:
 		d.update(d.Own, updated)
-	case work.FinalizersDropped(d.Own, false):
+	case work.FinalizersDropped(d.Own, false), d.keptThere():
 		return open
 	case blocker(d.Own) != "":
 		a.Words += "; but " + blocker(d.Own) + ". To change the Application there, undo the change of namespace"
@@ -61,6 +64,13 @@ func askRelocation(d *decision, _ question) answer {
 		a.After = d.askAgain(d.Own)
 	}
 	return a
+}
+
+// keptThere tells whether the own work has not brought the Application to where it was to, and does not take it away: a work of an earlier
+// Application of the name has, which was put back when the hub was restored. That one ends when the own work has been applied.
+func (d *decision) keptThere() bool {
+	return work.UpdateModeOf(d.Own) == work.ReadOnly &&
+		slices.ContainsFunc(d.staying(d.Others), func(w *workv1.ManifestWork) bool { return work.OwnedBy(d.Own, w) })
 }
 
 // relabel puts labels on a work that the Application must have and that the cache, which looks for them, does not show. What

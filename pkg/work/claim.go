@@ -115,6 +115,13 @@ func Refused(w *workv1.ManifestWork) string {
 	return conflicts
 }
 
+// RefusedForMark tells whether all that keeps a work that asks from what its cluster has is the agent's own mark, the digest of what it has
+// applied last, from a request or a release that Towline sent there. Such a manifest has a field manager of its own, which keeps the mark.
+func RefusedForMark(w *workv1.ManifestWork) bool {
+	only, is := strings.CutPrefix(Refused(w), `1 conflict: conflict with "`+workv1.DefaultFieldManager+"-")
+	return is && strings.HasSuffix(only, workv1.ManifestConfigSpecHashAnnotationKey)
+}
+
 // outdated are the words by which an API server (Kubernetes 1.34, apiserver/pkg/registry/generic/registry) refuses a change of
 // another version of an object than the one that is there, and conflicting those (apimachinery/pkg/util/managedfields) before the
 // fields that a server-side apply without force would have changed.

@@ -72,18 +72,35 @@ func Absent(w *workv1.ManifestWork) bool {
 
 // OwnerOf is who has applied the Application there, as read under the rules of the work as it is.
 func OwnerOf(w *workv1.ManifestWork) Ownership {
-	id, ok := identifier(w)
-	if !ok || !TellsLeft(w) || !found(w, metav1.ConditionTrue) {
-		return OwnerUnknown
-	}
-	name, known := feedback.Owner(&w.Status, id)
+	name, known := owner(w)
 	switch {
 	case known && name == "":
 		return OwnerNone
-	case known && len(name) == hubHash+1+len(w.Name) && strings.HasSuffix(name, "-"+w.Name):
+	case known && isOf(name, w):
 		return OwnerSelf
 	}
 	return OwnerUnknown
+}
+
+// OwnedBy tells whether the agent of a work that TellsLeft has read, under the rules of that work as it is, that another work of the hub
+// has applied the Application there: it stays when the first one goes.
+func OwnedBy(w, other *workv1.ManifestWork) bool {
+	name, known := owner(w)
+	return known && other.Namespace == w.Namespace && isOf(name, other)
+}
+
+// owner is the AppliedManifestWork that owns the Application of a work there, empty for none, and whether that is known of the work as it is.
+func owner(w *workv1.ManifestWork) (name string, known bool) {
+	id, ok := identifier(w)
+	if !ok || !TellsLeft(w) || !found(w, metav1.ConditionTrue) {
+		return "", false
+	}
+	return feedback.Owner(&w.Status, id)
+}
+
+// isOf tells whether an AppliedManifestWork has the name of a work's.
+func isOf(applied string, w *workv1.ManifestWork) bool {
+	return len(applied) == hubHash+1+len(w.Name) && strings.HasSuffix(applied, "-"+w.Name)
 }
 
 // Cascades tells whether the Application there has a finalizer that destroys, whatever became of the work.

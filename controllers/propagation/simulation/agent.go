@@ -111,7 +111,7 @@ func (c *cluster) applyWork(w *workv1.ManifestWork) error {
 		if c.failing {
 			return errAPI
 		}
-		applied = &appliedWork{uid: c.uid("applied")}
+		applied = &appliedWork{uid: c.uid("applied") + "/" + w.Name}
 		c.applied[w.Name] = applied
 	}
 	p, err := readPayload(applicationIn(w))
@@ -503,6 +503,18 @@ var finalizerPaths = func() map[string]string {
 	return out
 }()
 
+// hubHash begins the names of AppliedManifestWorks.
+var hubHash = strings.Repeat("0", 64)
+
+// appliedBy is the name of the first AppliedManifestWork that owns an Application; empty for none.
+func (a *placed) appliedBy() string {
+	if len(a.owners) == 0 {
+		return ""
+	}
+	_, name, _ := strings.Cut(a.owners[0], "/")
+	return hubHash + "-" + name
+}
+
 // read is the value of one rule; empty where there is none.
 func (a *placed) read(name, path string) string {
 	switch name {
@@ -525,7 +537,7 @@ func (a *placed) read(name, path string) string {
 	case "brought":
 		return a.annotations[apis.AnnotationWork]
 	case "broughtOwner", "workOwner":
-		return strings.Join(a.owners, " ")
+		return a.appliedBy()
 	case "finalizersDropped":
 		return a.annotations[apis.AnnotationFinalizersDropped]
 	}

@@ -89,7 +89,7 @@ type placed struct {
 	finalizers  []string
 	spec        map[string]string // its fields, in JSON
 	operation   string
-	owners      []string // UIDs of AppliedManifestWorks
+	owners      []string // UIDs of AppliedManifestWorks, each with the name of its work behind a slash
 	deleting    bool
 
 	// left is set when its cluster has left the hub since it was made: the memory of operations went with the works.

@@ -134,6 +134,42 @@ var scripts = map[string]string{
 			deliver b applications
 			deliver b applications
 			reconcile b argocd/one`,
+	"made anew when its work was released with a request": `create argocd/one c1 of-set
+			settle
+			operation argocd/one r1
+			deliver a applications
+			reconcile a argocd/one
+			deliver a applications
+			reconcile a argocd/one
+			deliver a works
+			hear c1 one-00006
+			agent c1 one-00006
+			agent c1 one-00006
+			hear c1 one-00006
+			deliver a works
+			agent c1 one-00006
+			agent c1 one-00006
+			deliver a works
+			reconcile a argocd/one
+			delete argocd/one
+			settle
+			create argocd/one c1 of-set`,
+	"made anew, and its annotation cannot be read": `create argocd/one c2 of-set
+			settle
+			delete argocd/one
+			deliver a applications
+			reconcile a argocd/one
+			create argocd/one c2 of-set
+			lead a
+			reconcile a argocd/one
+			release argocd/one perhaps`,
+	"restored, and back in an earlier namespace": `create argocd/one c1 cascade
+			namespace argocd/one apps
+			settle
+			backup c2
+			restore-velero c1
+			reconcile a argocd/one
+			namespace argocd/one`,
 	"two of one target, one of them changed before the cache shows it": `create argocd/one c1 cascade old-first
 			create team-a/one c1
 			deliver a applications
