@@ -147,6 +147,9 @@ func TestLatest(t *testing.T) {
 				got.Cluster() != cached.Cluster() {
 				t.Errorf("got version %q, refresh %q, health %q on %q", got.ResourceVersion, got.Refresh(), got.Status.Health.Status, got.Cluster())
 			}
+			if outdated := tc.version == ""; seen.Outdated != outdated {
+				t.Errorf("outdated: %t", seen.Outdated)
+			}
 			if cached.Refresh() != "hard" || cached.Status.Health.Status != "" {
 				t.Error("the cache's own object was changed")
 			}

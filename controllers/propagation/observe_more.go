@@ -71,11 +71,15 @@ func (seen *observation) observeOwn(ctx context.Context) (err error) {
 }
 
 // observeLatest reads the Application past the cache. Where people ask for something else by now, no more than its status and its refresh
-// count: the cache will tell of the rest, and what has been read since belongs to what it had.
+// count: the cache will tell of the rest, and of its end, and what has been read since belongs to what it had.
 func (seen *observation) observeLatest(ctx context.Context, tracked *tracking.Reader) error {
 	now, err := seen.readLive(ctx, tracked)
-	if err != nil || now == nil {
+	if err != nil {
 		return err
+	}
+	if now == nil {
+		seen.Outdated = true
+		return nil
 	}
 	if _, err := trim.Application(now); err != nil { // as the cache has it
 		return err
@@ -236,6 +240,7 @@ func (r *Reconciler) observeIdentity(_ context.Context, seen *observation) error
 // same Application as before.
 func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same bool, err error) {
 	seen.Live, seen.reader, seen.grants, seen.Known = true, r.Live, r.Grants.Past(r.Live), delivery.NeedLatest|delivery.NeedOthers
+	seen.Outdated = false
 	if seen.App != nil {
 		app, err := seen.readLive(ctx, r.Tracking)
 		if err != nil || app == nil {

@@ -118,6 +118,8 @@ func TestDeliver(t *testing.T) {
 		"another's work": {
 			is:   of(app()).own(t).with(func(s *situation) { s.OwnOwner = types.NamespacedName{Namespace: "x", Name: "y"} }),
 			want: []string{anError + "WorkConflict"}, says: "belongs to Application x/y"},
+		"a new one of an Application that has changed or ended since": {
+			is: of(app()).with(func(s *situation) { s.Outdated = true }), want: []string{}},
 		"it is removed there first": {
 			is: of(app()).at(t, "cluster1", "22222", goingAway), want: []string{"MoveWarning Moving"}, says: "after that has removed"},
 		"one whose predecessor goes unless the cache is behind": {

@@ -138,6 +138,10 @@ func (d *decision) write(desired *workv1.ManifestWork) (current *workv1.Manifest
 	case d.Own == nil:
 		d.claim(desired)
 		d.noteAnew(desired)
+		if d.Outdated { // it may ask for another place by now, or for none
+			d.plan.Silent = true
+			return desired, true
+		}
 		d.step(Step{Write: work.Creation(desired), Rejects: true, Alone: d.Move.oldFirst(d.App), Events: []Event{{
 			Related: desired, Reason: apis.ReasonPropagated, Action: "Propagate",
 			Note: "created ManifestWork " + desired.Namespace + "/" + desired.Name,

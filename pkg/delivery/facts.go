@@ -66,7 +66,8 @@ const (
 	// NeedChoice is what the ApplicationSet of the Application says of its cluster.
 	NeedChoice
 
-	// NeedLatest is the Application past the cache. Where people have changed it since, only its status and its refresh are taken.
+	// NeedLatest is the Application past the cache. Where people have changed it since, only its status and its refresh are taken; where it
+	// has ended, nothing.
 	NeedLatest
 
 	// NeedOthers is the other works past the cache.
@@ -85,7 +86,8 @@ type Facts struct {
 	Presence Presence
 	App      *argocd.Application
 
-	// Outdated is set when people have changed the Application since the version that the cache has. It will tell of that.
+	// Outdated is set when people have changed the Application since the version that the cache has, or it has ended. The cache will tell of
+	// that.
 	Outdated bool
 
 	// Own is the work that the Application must have, by its target and its name; nil when there is none. OwnUnwatched is

@@ -392,7 +392,7 @@ func (o *oracle) restores(s *snapshot) {
 		at := named(w)
 		for _, a := range c.apps {
 			if a.owner() == at && a.Namespace != w.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace {
-				o.forfeited[place{c.name, at}] = true
+				o.late[place{c.name, at}] = true
 			}
 		}
 	}

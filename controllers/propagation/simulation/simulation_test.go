@@ -125,13 +125,10 @@ var scripts = map[string]string{
 			deliver a applications
 			reconcile a argocd/one at 2 { lead-too b; turn b }`,
 	"moved, and another process has just made its first work": `create argocd/one c1 cascade old-first
-			operation argocd/one r1
-			deliver a applications
 			lead-too b
-			reconcile b argocd/one
+			deliver a applications
 			reconcile a argocd/one
 			move argocd/one c2
-			deliver b applications
 			deliver b applications
 			reconcile b argocd/one`,
 	"made anew when its work was released with a request": `create argocd/one c1 of-set
