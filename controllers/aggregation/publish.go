@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
@@ -25,11 +26,14 @@ var errGone = errors.New("the report is not there any more")
 // to stay: the garbage collector would delete it, and its end would be the event that makes it again. Its Applications may
 // be there for long, while they wait for their clusters.
 func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, s *set) error {
-	owner, err := r.owner(ctx, key)
+	before := s.published
+	owner, err := r.owner(ctx, r, key)
+	if err == nil && owner != "" && !before.exists() { // the cache may not have heard of its end
+		owner, err = r.owner(ctx, r.Live, key)
+	}
 	if err != nil {
 		return err
 	}
-	before := s.published
 	if owner == "" && !before.exists() || !s.dirty && before.mayStayWith(owner) {
 		return nil
 	}
@@ -71,9 +75,9 @@ func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, s *set
 	return nil
 }
 
-// owner is the UID of the ApplicationSet; empty when it is not there, or is being deleted.
-func (r *Reconciler) owner(ctx context.Context, key types.NamespacedName) (types.UID, error) {
-	set, err := r.sets.Get(ctx, r, key)
+// owner is the UID of the ApplicationSet, as a reader has it; empty when it is not there, or is being deleted.
+func (r *Reconciler) owner(ctx context.Context, from client.Reader, key types.NamespacedName) (types.UID, error) {
+	set, err := r.sets.Get(ctx, from, key)
 	if set == nil || err != nil || !set.DeletionTimestamp.IsZero() {
 		return "", err
 	}

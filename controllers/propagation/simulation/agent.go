@@ -508,11 +508,19 @@ var hubHash = strings.Repeat("0", 64)
 
 // appliedBy is the name of the first AppliedManifestWork that owns an Application; empty for none.
 func (a *placed) appliedBy() string {
+	if name := a.workName(); name != "" {
+		return hubHash + "-" + name
+	}
+	return ""
+}
+
+// workName is the name of its work; empty for none.
+func (a *placed) workName() string {
 	if len(a.owners) == 0 {
 		return ""
 	}
 	_, name, _ := strings.Cut(a.owners[0], "/")
-	return hubHash + "-" + name
+	return name
 }
 
 // read is the value of one rule; empty where there is none.

@@ -47,7 +47,8 @@ func (h *hub) clone(w *World) *hub {
 func (o *oracle) clone(w *World) *oracle {
 	out := &oracle{
 		world: w, apps: make(map[key]*record, len(o.apps)), ran: copied(o.ran), late: copied(o.late), forfeited: copied(o.forfeited),
-		raced: copied(o.raced), beside: copied(o.beside),
+		unknown: copied(o.unknown),
+		raced:   copied(o.raced), beside: copied(o.beside),
 	}
 	for at, r := range o.apps {
 		known := *r

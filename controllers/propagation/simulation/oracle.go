@@ -32,6 +32,9 @@ type oracle struct {
 
 	// forfeited are those of whose end nobody has to be asked any more.
 	forfeited map[place]bool
+
+	// unknown are the names of works of which a hub that was restored did not know what their clusters have.
+	unknown map[place]string
 }
 
 // place is an Application of the hub's on a cluster.
@@ -230,7 +233,7 @@ func sourceOf(m *workv1.ManifestWork) string {
 func (o *oracle) destroyed(c *cluster, w *workload, why string) {
 	r := o.apps[w.owner]
 	at := place{c.name, w.owner}
-	if o.late[at] || o.forfeited[at] || o.lastWord(r, c) {
+	if o.late[at] || o.forfeited[at] || o.lastWord(r, c) || o.isUnknown(c, w.owner, w.at) && !r.asksFor(c, w.at) {
 		return
 	}
 	for _, m := range o.worksOf(w.owner) {
@@ -287,7 +290,7 @@ func (o *oracle) applied(c *cluster, a *placed, p *payload, before key) {
 		}
 		for _, b := range other.apps {
 			raced := o.raced[place{c.name, at}] || o.raced[place{other.name, at}]
-			if b.owner() == at && len(b.owners) > 0 && !o.forfeited[place{other.name, at}] && !raced {
+			if b.owner() == at && len(b.owners) > 0 && !o.forfeited[place{other.name, at}] && !o.isUnknown(other, at, b.key) && !raced {
 				o.world.fail("old-first", "%s came to %s while %s has it", at, c.name, other.name)
 			}
 		}
@@ -380,27 +383,41 @@ func (o *oracle) setOf(app *argocd.Application, seen map[key]*item) map[string]s
 	return set.GetAnnotations()
 }
 
-// restores is called before the hub is restored. The agent of a cluster takes an Application back to the namespace that its work said
-// then, and ends the one in its later namespace, as soon as the hub has the earlier work: nobody can come before that.
-func (o *oracle) restores(s *snapshot) {
-	for _, i := range s.objects[works] {
-		w := i.Object.(*workv1.ManifestWork)
-		c := o.world.cluster(w.Namespace)
-		if c == nil || len(w.Spec.ManifestConfigs) == 0 {
-			continue
-		}
-		at := named(w)
-		for _, a := range c.apps {
-			if a.owner() == at && a.Namespace != w.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace {
-				o.late[place{c.name, at}] = true
-			}
+// forgotten notes what a cluster has of works that the hub does not know, or does not know to have been taken up, or that it knows to
+// bring their Applications elsewhere. The agent ends that, as soon as it knows or an hour later, unless the hub makes such works again.
+func (o *oracle) forgotten(c *cluster) {
+	for _, at := range sortedKeys(c.apps) {
+		a := c.apps[at]
+		if name := a.workName(); name != "" && !o.brings(c, name, at) {
+			o.unknown[place{c.name, a.owner()}] = name
 		}
 	}
+}
+
+// brings tells whether the hub has a work of that name that its agent has taken up, and that brings its Application to that place.
+func (o *oracle) brings(c *cluster, name string, to key) bool {
+	w, ok := o.world.hub.get(works, key{Namespace: c.name, Name: name}).(*workv1.ManifestWork)
+	return ok && work.Seen(w) && work.CarriesTo(w, to)
+}
+
+// isUnknown tells whether a cluster has an Application of a work that the hub does not know since it was restored.
+func (o *oracle) isUnknown(c *cluster, app, there key) bool {
+	name, was := o.unknown[place{c.name, app}]
+	return was && !o.brings(c, name, there)
+}
+
+// asksFor tells whether the last word of a user asks for an Application in that place of a cluster, so that its work is made again.
+func (r *record) asksFor(c *cluster, there key) bool {
+	return r != nil && !r.gone && r.app.DeletionTimestamp == nil && !released(r.app) && !unreadable(r.app) && !argocd.Paused(r.app.Annotations) &&
+		r.app.Cluster() == c.name && r.app.ClusterNamespace() == there.Namespace
 }
 
 // restored is called when the hub was put back: what it says then is its users' last word, and what it does not know any
 // more may go, as the work agent has it after an hour.
 func (o *oracle) restored() {
+	for _, c := range o.world.clusters {
+		o.forgotten(c)
+	}
 	for _, at := range sortedKeys(o.apps) {
 		now, ok := o.world.hub.get(applications, at).(*argocd.Application)
 		if ok {

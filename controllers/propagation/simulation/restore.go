@@ -34,7 +34,6 @@ func (w *World) restore(velero bool) {
 		return
 	}
 	w.disaster = true
-	w.oracle.restores(s)
 	h := w.hub
 	h.namespaces = maps.Clone(s.namespaces)
 	if velero {
