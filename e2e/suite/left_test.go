@@ -14,13 +14,13 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// eventNote is what the hub's event of that reason says of a work; empty while there is none.
-func eventNote(app *argocd.Application, reason string) func(context.Context) (string, error) {
+// eventNote is what the hub's event of that reason says of an object; empty while there is none.
+func eventNote(about client.Object, reason string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
-		list, w := &eventsv1.EventList{}, workOf(app)
-		err := hub.List(ctx, list, client.InNamespace(w.Namespace))
+		list := &eventsv1.EventList{}
+		err := hub.List(ctx, list, client.InNamespace(about.GetNamespace()))
 		for _, e := range list.Items {
-			if e.Regarding.Name == w.Name && e.Reason == reason {
+			if e.Regarding.Name == about.GetName() && e.Reason == reason {
 				return e.Note, err
 			}
 		}
@@ -97,10 +97,10 @@ var _ = Describe("An Application to which others on its cluster gave Argo CD's f
 		patchHub(ctx, name, `{"metadata":{"finalizers":null}}`)
 		Expect(hub.Delete(ctx, app)).To(Succeed())
 		Eventually(ctx, read(hub, app)).Should(BeNil())
-		Eventually(ctx, eventNote(app, apis.ReasonRemovalRefused)).Should(ContainSubstring(told))
+		Eventually(ctx, eventNote(workOf(app), apis.ReasonRemovalRefused)).Should(ContainSubstring(told))
 		Expect(read(hub, workOf(app))(ctx)).To(HaveField("DeletionTimestamp", BeNil()))
 		Expect(read(cluster[on], named(name))(ctx)).To(HaveField("DeletionTimestamp", BeNil()))
-		note, err := eventNote(app, apis.ReasonRemovalRefused)(ctx)
+		note, err := eventNote(workOf(app), apis.ReasonRemovalRefused)(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		AddReportEntry(note)
 

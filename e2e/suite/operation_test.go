@@ -14,7 +14,9 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 // hanging is a resource that Argo CD waits for before it goes on with the next wave, and that never becomes healthy: no
@@ -112,3 +114,76 @@ var _ = Describe("An operation that does not end", inEtcd, func() {
 		expectNoCondition(ctx, moved.Name, apis.ConditionMoveWarning)
 	})
 })
+
+var _ = Describe("An operation that is on its way to a cluster that is away", inEtcd, func() {
+	const on = "cluster1"
+	// underWay is an Application whose work carries an operation that no agent has seen. An operation is for one version of the cluster's
+	// Application, which the agent tells while a refresh is on its way that Argo CD there does not answer.
+	underWay := func(ctx context.Context, name string) *argocd.Application {
+		GinkgoHelper()
+		app := standalone(ctx, name, on, func(b *fixture.ApplicationBuilder) { b.Finalizers() })
+		expectHealthy(ctx, name)
+		Eventually(ctx, func(ctx context.Context) string { return phaseOn(ctx, hub, name) }).Should(HavePrefix("Succeeded"))
+		stop(ctx, on, "argocd-application-controller")
+		patchHub(ctx, name, annotationPatch(apis.AnnotationRefresh, "normal"))
+		Eventually(ctx, read(hub, workOf(app))).Should(WithTransform(func(w *workv1.ManifestWork) string {
+			seen := feedback.Parse(&w.Status, work.Identifier(app))
+			return seen.Version + " " + seen.RefreshRequest
+		}, MatchRegexp(`^\d+ \S+`)))
+		stop(ctx, on, "agent")
+		patchHub(ctx, name, `{"operation":{"sync":{},"initiatedBy":{"username":"tester"}}}`)
+		Eventually(ctx, read(hub, workOf(app))).Should(HaveField("Annotations", HaveKeyWithValue(apis.AnnotationRequestSent, HavePrefix("sent "))))
+		return app
+	}
+
+	It("is taken off the hub with its work, and does not come with the next", func(ctx SpecContext) {
+		app := underWay(ctx, "released-with-operation")
+		before, sent := phaseOn(ctx, cluster[on], app.Name), workOf(app)
+		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationRelease, "true"))
+		Eventually(ctx, read(hub, app)).Should(HaveField("Operation", BeNil()))
+		Eventually(ctx, eventNote(app, apis.ReasonOperationWithdrawn)).Should(ContainSubstring("was sent to cluster " + on))
+		Expect(f.Cluster(on).StartAgent(ctx)).To(Succeed())
+		Expect(f.Cluster(on).StartProcess(ctx, "argocd-application-controller")).To(Succeed())
+		Eventually(ctx, read(hub, sent)).Should(BeNil())
+		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationRelease, "false"))
+		Eventually(ctx, read(hub, sent)).ShouldNot(BeNil())
+		expectHealthy(ctx, app.Name)
+		Expect(phaseOn(ctx, cluster[on], app.Name)).To(Equal(before))
+	})
+
+	It("does not keep an Application that is made again from its cluster", func(ctx SpecContext) {
+		app := underWay(ctx, "made-again-with-operation")
+		before, sent := deployment(ctx, on, app.Name), workOf(app)
+		Expect(hub.Delete(ctx, app)).To(Succeed())
+		Eventually(ctx, read(hub, sent)).Should(HaveField("Annotations", Not(HaveKey(apis.AnnotationRequestSent))))
+		Expect(f.Cluster(on).StartAgent(ctx)).To(Succeed())
+		Expect(f.Cluster(on).StartProcess(ctx, "argocd-application-controller")).To(Succeed())
+		Eventually(ctx, read(hub, sent)).Should(BeNil())
+		there := whole(ctx, cluster[on], app.Name)
+		AddReportEntry(fmt.Sprintf("left there, with the managers %s", managers(there)))
+
+		again := standalone(ctx, app.Name, on, func(b *fixture.ApplicationBuilder) { b.Finalizers() })
+		expectHealthy(ctx, again.Name)
+		Eventually(ctx, read(hub, workOf(again))).Should(HaveField("Annotations", HaveKeyWithValue(apis.AnnotationUpdateMode, "ForceApply")))
+		expectNoCondition(ctx, again.Name, apis.ConditionPropagationError)
+		Expect(deployment(ctx, on, app.Name).UID).To(Equal(before.UID))
+	})
+})
+
+// stop stops a process of a cluster until the spec has ended, or starts it again.
+func stop(ctx context.Context, on, process string) {
+	GinkgoHelper()
+	Expect(f.Cluster(on).StopProcess(ctx, process)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has a context of its own
+		Expect(f.Cluster(on).StartProcess(ctx, process)).To(Succeed())
+	})
+}
+
+// managers are the field managers of an object.
+func managers(obj client.Object) string {
+	var names []string
+	for _, m := range obj.GetManagedFields() {
+		names = append(names, m.Manager)
+	}
+	return strings.Join(names, ", ")
+}

@@ -51,7 +51,7 @@ func (d *decision) claim(desired *workv1.ManifestWork) {
 		}
 	case claim == work.ReadOnly && !missing(d.Own) && !work.FoundReleased(d.Own):
 		work.SetUpdateMode(desired, claims[d.adoption()])
-	case work.RefusedForMark(d.Own): // by force: all else is as the hub has it, or nobody's
+	case work.RefusedForMark(d.Own): // by force: all else is as the hub has it, or the agent's, or nobody's
 	case d.adoption() != apis.AdoptAlways:
 		work.SetUpdateMode(desired, work.Apply) // also where there was nothing, or its own: something may have come since
 	}

@@ -90,6 +90,7 @@ func Decide(f Facts, o Options) Plan {
 	if !stops {
 		d.follow()
 	}
+	d.withdrawGoing()
 	if len(d.plan.Conditions) > 0 {
 		pending = append(kept, pending...)
 	}

@@ -119,7 +119,7 @@ func TestDeliver(t *testing.T) {
 			is:   of(app()).own(t).with(func(s *situation) { s.OwnOwner = types.NamespacedName{Namespace: "x", Name: "y"} }),
 			want: []string{anError + "WorkConflict"}, says: "belongs to Application x/y"},
 		"a new one of an Application that has changed or ended since": {
-			is: of(app()).with(func(s *situation) { s.Outdated = true }), want: []string{}},
+			is: of(app()).with(func(s *situation) { s.Outdated = true }), want: []string{"after 5s"}},
 		"it is removed there first": {
 			is: of(app()).at(t, "cluster1", "22222", goingAway), want: []string{"MoveWarning Moving"}, says: "after that has removed"},
 		"one whose predecessor goes unless the cache is behind": {
@@ -247,6 +247,9 @@ func TestAdopt(t *testing.T) {
 		"others set its mark": {
 			is:   of(app()).own(t, asks, refuses(`x: Apply failed with 1 conflict: conflict with "kubectl": `+mark)),
 			want: []string{"PropagationError AdoptionRefused"}, says: "1 conflict"},
+		"another manager of agents set its mark": {
+			is:   of(app()).own(t, asks, refuses(`x: Apply failed with 1 conflict: conflict with "work-agent-x": `+mark)),
+			want: []string{"PropagationError AdoptionRefused"}, says: "1 conflict"},
 		"an earlier work's request set another field": {
 			is:   of(app()).own(t, asks, refuses(`x: Apply failed with 1 conflict: conflict with "work-agent-release": .spec`)),
 			want: []string{"PropagationError AdoptionRefused"}, says: "1 conflict"},
@@ -349,6 +352,17 @@ func TestMove(t *testing.T) {
 			want: []string{move, "after 20m0s"}, says: "cannot say whether the Application is still there"},
 		"another namespace there, where an earlier one's work keeps it": {
 			is: keptBy("22222").at(t, "cluster1", "22222", elsewhere), want: []string{"update cluster1"}},
+		"another namespace there, where it is refused and an earlier one's work keeps it": {
+			is: keptBy("22222").at(t, "cluster1", "22222", elsewhere).with(func(s *situation) {
+				work.SetUpdateMode(s.Own, work.Apply)
+				b := fixture.Feedback(s.Own.Spec.ManifestConfigs[0].ResourceIdentifier)
+				s.Own.Status = b.Refused("Apply failed with 1 conflict: .spec", metav1.ConditionTrue).
+					String("workOwner", strings.Repeat("a", 64)+"-guestbook-22222").Obj()
+				for i := range s.Own.Status.Conditions {
+					s.Own.Status.Conditions[i].ObservedGeneration = s.Own.Generation
+				}
+			}),
+			want: []string{"update cluster1"}},
 		"another namespace there, where an earlier one's work keeps it and goes": {
 			is: keptBy("22222").at(t, "cluster1", "22222", elsewhere, goingAway), want: []string{move}, says: "has not said yet"},
 		"another namespace there, where an unknown work keeps it": {

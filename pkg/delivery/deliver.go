@@ -51,7 +51,6 @@ func (d *decision) unsent(h *hold) *hold {
 			d.dropReplaced()
 		}
 	}
-	d.withdrawSent(only(d.all(), d.leaving))                               // nobody remembers it when the work has gone
 	if d.App.Refresh() != "" && !d.App.SpecChanged() && d.refresh == nil { // its cluster does not hear of it, and whoever asked would wait
 		d.dropRefresh("a refresh was asked for and dropped, since the Application is not sent: " + h.message())
 	}
@@ -61,7 +60,7 @@ func (d *decision) unsent(h *hold) *hold {
 // dropReplaced deletes the works of earlier Applications of the name that the own work has replaced. Both would bring the Application to
 // one place, and each undo there what the other says.
 func (d *decision) dropReplaced() {
-	if d.sent() == nil || d.leaving(d.Own) || work.Released(d.Own) || !applied(d.Own) {
+	if !d.owns() || d.sent() == nil || d.leaving(d.Own) || work.Released(d.Own) || !applied(d.Own) {
 		return
 	}
 	for _, w := range d.Others {
@@ -140,6 +139,7 @@ func (d *decision) write(desired *workv1.ManifestWork) (current *workv1.Manifest
 		d.noteAnew(desired)
 		if d.Outdated { // it may ask for another place by now, or for none
 			d.plan.Silent = true
+			d.wait(Wait{After: poll})
 			return desired, true
 		}
 		d.step(Step{Write: work.Creation(desired), Rejects: true, Alone: d.Move.oldFirst(d.App), Events: []Event{{

@@ -69,7 +69,7 @@ func init() { // the gates of one intent ask those of another
 		{Name: "too many revocations", Type: forbidden, Reason: apis.ReasonRevocationHeld, Holds: intents{Refused}, Ask: askTooMany},
 		{Name: "grace", Type: forbidden, Holds: intents{Refused}, Ends: gate.ByTime, Ask: askGrace},
 		{Name: "revocation", Type: forbidden, Holds: intents{Revoke}},
-		{Name: "requested operation", Holds: intents{Remove, Revoke, Drop, Leave}, Ask: askRequested},
+		{Name: "requested operation", Holds: intents{Remove, Leave}, Ask: askRequested},
 		{Name: "running operation", Holds: intents{Remove}, Ask: askOperation},
 		{Name: "finalizers", Holds: intents{Remove, Revoke}, Ask: askFinalizers},
 		{Name: "held beside", Holds: intents{Remove, Revoke, Drop}, Ask: askBeside},

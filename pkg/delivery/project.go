@@ -27,7 +27,8 @@ func SameApplication(a, b *argocd.Application) bool {
 
 // SameRequest compares what people ask for.
 func SameRequest(a, b *argocd.Application) bool {
-	return maps.Equal(a.Labels, b.Labels) &&
+	return a.UID == b.UID &&
+		maps.Equal(a.Labels, b.Labels) &&
 		maps.Equal(a.Annotations, b.Annotations) &&
 		slices.Equal(a.Finalizers, b.Finalizers) &&
 		a.DeletionTimestamp.Equal(b.DeletionTimestamp) &&

@@ -55,7 +55,7 @@ func (r *relayed) render(d *decision) (*workv1.ManifestWork, error) {
 // the Application what has been dealt with. An operation that may not travel stays on the hub, where it can be withdrawn, and
 // nothing else waits.
 func (d *decision) relay() (out relayed, h *hold) {
-	if d.withdrawSent(only(d.all(), func(w *workv1.ManifestWork) bool { return w != d.Own || d.leaving(w) })) {
+	if d.withdrawSent(d.Others) || d.Own != nil && d.leaving(d.Own) && d.withdrawSent(works{d.Own}) {
 		out.done = true
 		return out, nil
 	}
@@ -177,8 +177,8 @@ func (d *decision) takeOperation(by json.RawMessage, out *relayed) {
 	out.done = true
 }
 
-// sentBy is that of some works which has carried the requested operation, and may have brought it; nil for none. No cluster can make that
-// up: it would have to know the operation's identity.
+// sentBy is the first of these works that has carried the requested operation and may have brought it; nil if none has. No cluster can make
+// that up: it would have to know the operation's identity.
 func (d *decision) sentBy(ws works) *workv1.ManifestWork {
 	if d.App.Operation == nil {
 		return nil
@@ -186,16 +186,16 @@ func (d *decision) sentBy(ws works) *workv1.ManifestWork {
 	id := relay.ID(d.App.Operation.Raw)
 	for _, w := range ws {
 		last := work.Sent(w).Last
-		failed := last.State == relay.Refused || last.State == relay.OnItsWay && work.Outcome(w) == metav1.ConditionFalse
-		if id != "" && last.ID == id && !failed {
+		refused := last.State == relay.Refused || last.State == relay.OnItsWay && work.Outdated(w)
+		if id != "" && last.ID == id && !refused { // what failed for another reason may have arrived
 			return w
 		}
 	}
 	return nil
 }
 
-// withdrawSent takes an operation off the hub that one of some works has carried, which go or stay behind: it may have run there, and
-// runs once. It comes before such a work goes, which alone remembers it. It tells whether there was such an operation.
+// withdrawSent takes the requested operation off the hub if one of these works has carried it: it may have run, and it runs once. Only the
+// work remembers that, so this comes before the work goes. It tells whether there was such an operation.
 func (d *decision) withdrawSent(ws works) bool {
 	w := d.sentBy(ws)
 	switch {
@@ -207,19 +207,32 @@ func (d *decision) withdrawSent(ws works) bool {
 	d.hub().Operation = none
 	d.plan.Events = append(d.plan.Events, Event{
 		Related: w, Warning: true, Reason: apis.ReasonOperationWithdrawn, Action: "Propagate",
-		Note: fmt.Sprintf("the requested operation was sent to cluster %s by ManifestWork %s, which is to be deleted, and was removed from the "+
+		Note: fmt.Sprintf("the requested operation was sent to cluster %s by ManifestWork %s, which will be deleted, so it was removed from the "+
 			"Application. It may have run there. Request it again if you still want a sync", w.Namespace, w.Name),
 	})
 	return true
 }
 
-// askRequested is for a work that has carried the operation which the hub still asks for: the next work would send it once more. No work
-// comes after that of an Application that is being deleted. The write of the hub's Application wakes the decision that goes on.
+// withdrawGoing does so for works whose deletion has been asked for, by whomever. An Application that is being deleted gets no other work,
+// which could bring the operation again.
+func (d *decision) withdrawGoing() {
+	if d.App != nil && d.App.DeletionTimestamp.IsZero() {
+		d.withdrawSent(only(d.all(), d.leaving))
+	}
+}
+
+// askRequested is for a work that has carried the operation which the hub still asks for: the next work would send it once more. It does
+// not hold a revocation, since an author could ask for the same operation again and again. The write of the hub's Application wakes
+// the decision that goes on, but for one without the label, of which only the metadata is watched.
 func askRequested(d *decision, q question) answer {
 	if d.App == nil || !d.App.DeletionTimestamp.IsZero() || !d.withdrawSent(works{q.work}) {
 		return open
 	}
-	return because("the requested operation was sent to cluster %s, and is removed from the Application first", q.work.Namespace)
+	a := because("the requested operation was sent to cluster %s, and is removed from the Application first", q.work.Namespace)
+	if d.Presence == Unlabelled {
+		a.After = poll
+	}
+	return a
 }
 
 // dropOperation takes an operation off the hub that asks for nothing, and says so.

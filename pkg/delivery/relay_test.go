@@ -91,15 +91,25 @@ func TestRelay(t *testing.T) {
 				s.Revocation.Delete = true
 				s.Revoked = map[types.UID]Revocation{s.Own.UID: {Refusal: refusal(), Since: now.Add(-time.Hour)}}
 			}),
-			want: []string{"hub: operation null", "PropagationForbiddenError ClusterForbidden", "event OperationWithdrawn"}},
+			want: []string{"delete cluster1", "  event WorkDeleted", "  event Revoked", "hub: operation null", "event OperationWithdrawn"}},
 		"sent by a work that is released": {
 			is:   of(asks().Annotation(apis.AnnotationRelease, "true")).own(t, carrying),
+			want: []string{"hub: operation null", "ReleaseWarning Releasing", "event OperationWithdrawn"}},
+		"sent by a work that is released, without the label": {
+			is:   of(asks().NoLabel(apis.LabelPull)).own(t, carrying),
+			want: []string{"hub: operation null", "ReleaseWarning Releasing", "event OperationWithdrawn", "after 5s"}},
+		"sent by a work that goes, while it is released": {
+			is:   of(asks().Annotation(apis.AnnotationRelease, "true")).own(t, carrying, goingAway),
 			want: []string{"hub: operation null", "ReleaseWarning Releasing", "event OperationWithdrawn"}},
 		"sent by a work, and its Application goes": {
 			is:   of(deletedApp(cascading().Operation(asked1))).own(t, carrying),
 			want: []string{"DeletionWarning Deleting"}},
+		"sent to another cluster, where its API server failed": {
+			is:   of(asks()).at(t, "cluster2", fixture.UID, carrying, refuses("a time-out")),
+			want: []string{"hub: operation null", "event OperationWithdrawn"}},
 		"refused by another cluster": {
-			is: of(asks()).at(t, "cluster2", fixture.UID, carrying, refuses("changed")), want: []string{"create cluster1", "  event Propagated", moves}},
+			is:   of(asks()).at(t, "cluster2", fixture.UID, carrying, refuses("the object has been modified")),
+			want: []string{"create cluster1", "  event Propagated", moves}},
 		"another was sent to another cluster": {
 			is:   of(app().Operation(strings.Replace(asked1, "1-a", "1-b", 1))).at(t, "cluster2", fixture.UID, taken, sent(delivered)),
 			want: []string{"create cluster1", "  event Propagated", moves}},

@@ -119,6 +119,7 @@ func (d *decision) leave(w *workv1.ManifestWork) *hold {
 		return nil
 	}
 	if h := d.held(Leave, w); h != nil {
+		d.wait(h.Wait)
 		return h.shown()
 	}
 	switch {

@@ -66,11 +66,11 @@ func askRelocation(d *decision, _ question) answer {
 	return a
 }
 
-// keptThere tells whether the own work has not brought the Application to where it was to, and does not take it away: a work of an earlier
-// Application of the name has, which was put back when the hub was restored. That one ends when the own work has been applied.
+// keptThere tells whether the Application in the old namespace belongs to the work of an earlier Application of the name, put back by a
+// restore of the hub, so that it stays when the own work leaves. The earlier work ends when the own one has been applied.
 func (d *decision) keptThere() bool {
-	return work.UpdateModeOf(d.Own) == work.ReadOnly &&
-		slices.ContainsFunc(d.staying(d.Others), func(w *workv1.ManifestWork) bool { return work.OwnedBy(d.Own, w) })
+	changesNothing := work.UpdateModeOf(d.Own) == work.ReadOnly || work.Refused(d.Own) != ""
+	return changesNothing && slices.ContainsFunc(d.staying(d.Others), func(w *workv1.ManifestWork) bool { return work.OwnedBy(d.Own, w) })
 }
 
 // relabel puts labels on a work that the Application must have and that the cache, which looks for them, does not show. What

@@ -1,6 +1,7 @@
 package work
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -116,10 +117,12 @@ func Refused(w *workv1.ManifestWork) string {
 }
 
 // RefusedForMark tells whether all that keeps a work that asks from what its cluster has is the agent's own mark, the digest of what it has
-// applied last, from a request or a release that Towline sent there. Such a manifest has a field manager of its own, which keeps the mark.
+// applied last, of a request or a release that Towline has sent there: those have field managers of their own.
 func RefusedForMark(w *workv1.ManifestWork) bool {
-	only, is := strings.CutPrefix(Refused(w), `1 conflict: conflict with "`+workv1.DefaultFieldManager+"-")
-	return is && strings.HasSuffix(only, workv1.ManifestConfigSpecHashAnnotationKey)
+	refused := Refused(w)
+	return slices.ContainsFunc([]string{operationManager, terminationManager, releaseManager}, func(manager string) bool {
+		return refused == fmt.Sprintf("1 conflict: conflict with %q: .metadata.annotations.%s", manager, workv1.ManifestConfigSpecHashAnnotationKey)
+	})
 }
 
 // outdated are the words by which an API server (Kubernetes 1.34, apiserver/pkg/registry/generic/registry) refuses a change of

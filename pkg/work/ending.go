@@ -18,7 +18,7 @@ import (
 type Ownership int
 
 const (
-	// OwnerUnknown means: the agent has not read it for the work as it is, or something else owns the Application.
+	// OwnerUnknown means: the agent has not read it for the work as it is.
 	OwnerUnknown Ownership = iota
 
 	// OwnerNone means: no agent has applied the Application, so that it stays as it is when the work goes.
@@ -26,6 +26,9 @@ const (
 
 	// OwnerSelf means: the work has brought the Application, which goes with it.
 	OwnerSelf
+
+	// OwnerOther means: another work has brought it.
+	OwnerOther
 )
 
 // hubHash is how many characters there are before "-<name of the work>" in the name of an AppliedManifestWork (v1.2.0).
@@ -72,14 +75,15 @@ func Absent(w *workv1.ManifestWork) bool {
 
 // OwnerOf is who has applied the Application there, as read under the rules of the work as it is.
 func OwnerOf(w *workv1.ManifestWork) Ownership {
-	name, known := owner(w)
-	switch {
-	case known && name == "":
+	switch name, known := owner(w); {
+	case !known:
+		return OwnerUnknown
+	case name == "":
 		return OwnerNone
-	case known && isOf(name, w):
+	case isOf(name, w):
 		return OwnerSelf
 	}
-	return OwnerUnknown
+	return OwnerOther
 }
 
 // OwnedBy tells whether the agent of a work that TellsLeft has read, under the rules of that work as it is, that another work of the hub

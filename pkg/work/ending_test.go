@@ -98,6 +98,35 @@ func TestHeeded(t *testing.T) {
 	}
 }
 
+// TestOwnedBy: only what the agent has read for the work as it is tells that another work of the cluster keeps the Application.
+func TestOwnedBy(t *testing.T) {
+	w := ending(t, work.ReadOnly)
+	other := w.DeepCopy()
+	other.Name = "guestbook-22222"
+	elsewhere := other.DeepCopy()
+	elsewhere.Namespace = "cluster2"
+	owned := told(w, report(w).String("workOwner", strings.Repeat("a", 64)+"-"+other.Name))
+	earlier := owned.DeepCopy()
+	earlier.Generation++
+	for title, tc := range map[string]struct {
+		w, by *workv1.ManifestWork
+		want  bool
+	}{
+		"another":                     {owned, other, true},
+		"itself":                      {owned, w, false},
+		"another on another cluster":  {owned, elsewhere, false},
+		"as read for an earlier form": {earlier, other, false},
+		"nobody":                      {told(w, report(w)), other, false},
+	} {
+		if got := work.OwnedBy(tc.w, tc.by); got != tc.want {
+			t.Errorf("%s: got %t", title, got)
+		}
+	}
+	if got := work.OwnerOf(owned); got != work.OwnerOther {
+		t.Errorf("its owner is %d", got)
+	}
+}
+
 // TestHeededAtOnce: nothing can have been brought before the first version of a first work.
 func TestHeededAtOnce(t *testing.T) {
 	for title, tc := range map[string]struct {

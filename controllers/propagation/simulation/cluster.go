@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	workv1 "open-cluster-management.io/api/work/v1"
@@ -415,6 +416,7 @@ func (c *cluster) apply(p *payload, manager string, force bool) (*placed, error)
 
 // mayApply is what an API server checks of a server-side apply.
 func (a *placed) mayApply(p *payload, manager string, force bool) error {
+	var conflicts []string
 	for _, f := range p.fields {
 		value, has := a.field(f.name)
 		if !has && a.deleting && f.isFinalizer() {
@@ -425,9 +427,17 @@ func (a *placed) mayApply(p *payload, manager string, force bool) error {
 		}
 		for other := range a.managers[f.name] {
 			if other != manager {
-				return conflictError(fmt.Sprintf("Apply failed with 1 conflict: conflict with %q: .%s", other, f.name))
+				conflicts = append(conflicts, fmt.Sprintf("conflict with %q: %s", other, f.path()))
 			}
 		}
+	}
+	slices.Sort(conflicts)
+	switch len(conflicts) {
+	case 0:
+	case 1:
+		return conflictError("Apply failed with 1 conflict: " + conflicts[0])
+	default:
+		return conflictError(fmt.Sprintf("Apply failed with %d conflicts: %s", len(conflicts), strings.Join(conflicts, "\n")))
 	}
 	return nil
 }

@@ -33,8 +33,14 @@ type oracle struct {
 	// forfeited are those of whose end nobody has to be asked any more.
 	forfeited map[place]bool
 
-	// unknown are the names of works of which a hub that was restored did not know what their clusters have.
-	unknown map[place]string
+	// unknown are the names of works that had brought Applications to their places, which a hub that was restored did not know.
+	unknown map[spot]string
+}
+
+// spot is where a cluster has an Application of the hub's.
+type spot struct {
+	place
+	at key
 }
 
 // place is an Application of the hub's on a cluster.
@@ -233,7 +239,7 @@ func sourceOf(m *workv1.ManifestWork) string {
 func (o *oracle) destroyed(c *cluster, w *workload, why string) {
 	r := o.apps[w.owner]
 	at := place{c.name, w.owner}
-	if o.late[at] || o.forfeited[at] || o.lastWord(r, c) || o.isUnknown(c, w.owner, w.at) && !r.asksFor(c, w.at) {
+	if o.late[at] || o.forfeited[at] || o.lastWord(r, c) || o.isUnknown(c, w.owner, w.at) && !o.isMadeAgain(r, c, w) {
 		return
 	}
 	for _, m := range o.worksOf(w.owner) {
@@ -383,40 +389,44 @@ func (o *oracle) setOf(app *argocd.Application, seen map[key]*item) map[string]s
 	return set.GetAnnotations()
 }
 
-// forgotten notes what a cluster has of works that the hub does not know, or does not know to have been taken up, or that it knows to
+// forgets notes what a cluster has of works that the hub does not know, or does not know to have been taken up, or that it knows to
 // bring their Applications elsewhere. The agent ends that, as soon as it knows or an hour later, unless the hub makes such works again.
-func (o *oracle) forgotten(c *cluster) {
-	for _, at := range sortedKeys(c.apps) {
-		a := c.apps[at]
+func (o *oracle) forgets(c *cluster) {
+	for at, a := range c.apps {
 		if name := a.workName(); name != "" && !o.brings(c, name, at) {
-			o.unknown[place{c.name, a.owner()}] = name
+			o.unknown[spot{place{c.name, a.owner()}, at}] = name
 		}
 	}
 }
 
-// brings tells whether the hub has a work of that name that its agent has taken up, and that brings its Application to that place.
+// brings tells whether the hub has a work of that name, its agent has taken it up, and it brings its Application to that place.
 func (o *oracle) brings(c *cluster, name string, to key) bool {
 	w, ok := o.world.hub.get(works, key{Namespace: c.name, Name: name}).(*workv1.ManifestWork)
 	return ok && work.Seen(w) && work.CarriesTo(w, to)
 }
 
-// isUnknown tells whether a cluster has an Application of a work that the hub does not know since it was restored.
+// isUnknown tells whether the hub does not know, since it was restored, that a cluster has an Application in that place.
 func (o *oracle) isUnknown(c *cluster, app, there key) bool {
-	name, was := o.unknown[place{c.name, app}]
+	name, was := o.unknown[spot{place{c.name, app}, there}]
 	return was && !o.brings(c, name, there)
 }
 
-// asksFor tells whether the last word of a user asks for an Application in that place of a cluster, so that its work is made again.
-func (r *record) asksFor(c *cluster, there key) bool {
+// isMadeAgain tells whether the work that has brought a workload has to be made again in time, after a restore of the hub: there is none
+// of its name, by which the agent would go, and its place is the last word of its user.
+func (o *oracle) isMadeAgain(r *record, c *cluster, w *workload) bool {
+	name := o.unknown[spot{place{c.name, w.owner}, w.at}]
+	if o.world.hub.get(works, key{Namespace: c.name, Name: name}) != nil {
+		return false
+	}
 	return r != nil && !r.gone && r.app.DeletionTimestamp == nil && !released(r.app) && !unreadable(r.app) && !argocd.Paused(r.app.Annotations) &&
-		r.app.Cluster() == c.name && r.app.ClusterNamespace() == there.Namespace
+		r.app.Cluster() == c.name && r.app.ClusterNamespace() == w.at.Namespace
 }
 
 // restored is called when the hub was put back: what it says then is its users' last word, and what it does not know any
 // more may go, as the work agent has it after an hour.
 func (o *oracle) restored() {
 	for _, c := range o.world.clusters {
-		o.forgotten(c)
+		o.forgets(c)
 	}
 	for _, at := range sortedKeys(o.apps) {
 		now, ok := o.world.hub.get(applications, at).(*argocd.Application)
@@ -545,9 +555,11 @@ func (o *oracle) delivered(app *argocd.Application, works []*workv1.ManifestWork
 	if c := o.world.cluster(app.Cluster()); o.refused(c, app) {
 		return
 	}
-	works = slices.DeleteFunc(slices.Clone(works), func(w *workv1.ManifestWork) bool {
-		return w.Namespace != app.Cluster() && work.ByOlder(w)
-	})
+	kept := func(w *workv1.ManifestWork) bool { return w.Namespace != app.Cluster() && work.ByOlder(w) }
+	if app.Annotations[apis.AnnotationMoveOrder] == apis.MoveOldFirst && slices.ContainsFunc(works, kept) {
+		return // it waits for a person to remove the copy that an older controller has left
+	}
+	works = slices.DeleteFunc(slices.Clone(works), kept)
 	if len(works) != 1 || works[0].Namespace != app.Cluster() || works[0].Name != work.Name(app) || works[0].DeletionTimestamp != nil {
 		o.world.fail("rest", "%s has %d works", at, len(works))
 		return
@@ -594,6 +606,11 @@ func (o *oracle) quiet() {
 		}
 	}
 	clear(o.late)
+	for there, name := range o.unknown {
+		if o.brings(o.world.cluster(there.cluster), name, there.at) {
+			delete(o.unknown, there)
+		}
+	}
 	for _, r := range o.apps {
 		r.sent = r.sent || !r.gone && !released(r.app)
 	}

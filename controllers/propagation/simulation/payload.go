@@ -28,6 +28,24 @@ func (f fieldValue) isHash() bool {
 	return f.name == "annotation:"+workv1.ManifestConfigSpecHashAnnotationKey
 }
 
+// path is where an Application has it, as an API server says in a conflict.
+func (f fieldValue) path() string {
+	switch group, name, _ := cutField(f.name); group {
+	case "annotation":
+		return ".metadata.annotations." + name
+	case "label":
+		return ".metadata.labels." + name
+	case "finalizer":
+		return ".metadata.finalizers"
+	case "spec":
+		return ".spec." + name
+	case "phase":
+		return ".status.operationState.phase"
+	default:
+		return "." + group
+	}
+}
+
 func cutField(field string) (group, name string, ok bool) { return strings.Cut(field, ":") }
 
 func (p *payload) has(field string) bool {

@@ -1,0 +1,42 @@
+package propagation
+
+import (
+	"testing"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// TestMadeBeforeAMove: the work that an Application had before it moved is looked for, by a process that leads.
+func TestMadeBeforeAMove(t *testing.T) {
+	app := fixture.Application("guestbook").Obj()
+	for title, tc := range map[string]struct {
+		from, to string
+		waits    bool
+		want     bool
+	}{
+		"moved":                             {from: "cluster1", to: "cluster2", want: true},
+		"moved to none":                     {from: "cluster1", want: true},
+		"moved, where another leads":        {from: "cluster1", to: "cluster2", waits: true},
+		"changed otherwise":                 {from: "cluster1", to: "cluster1"},
+		"moved from what can be no cluster": {from: "cluster_1", to: "cluster2"},
+		"moved from none":                   {to: "cluster2"},
+	} {
+		t.Run(title, func(t *testing.T) {
+			before, after := app.DeepCopy(), app.DeepCopy()
+			before.Annotations[apis.AnnotationCluster], after.Annotations[apis.AnnotationCluster] = tc.from, tc.to
+			var m made
+			if !m.watched(func() bool { return tc.waits }).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}) {
+				t.Error("nothing else hears of the change")
+			}
+			got := m.of(client.ObjectKeyFromObject(app))
+			if (len(got) > 0) != tc.want || tc.want && got[0] != work.Key(before) {
+				t.Errorf("remembers %v", got)
+			}
+		})
+	}
+}
