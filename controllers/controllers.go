@@ -163,7 +163,9 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Placement:     placements(o, follower), //nolint:contextcheck // the same
 		Propagation:   watchingSets(sender, o.CRDInterval),
 		Dependencies:  watchingSets(beside, o.CRDInterval),
-		Status:        (&status.Reconciler{Client: mgr.GetClient(), Inventory: inventory}).SetupWithManager,
+		Status: (&status.Reconciler{
+			Client: mgr.GetClient(), Live: o.AppNamespaces.Reader(mgr.GetAPIReader()), Inventory: inventory,
+		}).SetupWithManager,
 		Aggregation: watchingSets(&aggregation.Reconciler{
 			Client:    mgr.GetClient(),
 			Live:      o.AppNamespaces.Reader(mgr.GetAPIReader()),

@@ -26,6 +26,9 @@ import (
 type Reconciler struct {
 	client.Client
 
+	// Live reads from the API server, past the cache: the request that a work carries, before somebody's word is overwritten.
+	Live client.Reader
+
 	// Inventory knows what the clusters have.
 	Inventory *resourcesync.Inventory
 

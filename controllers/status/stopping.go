@@ -20,11 +20,15 @@ func (r *Reconciler) keepTermination(ctx context.Context, app *argocd.Applicatio
 	}
 	keep := there.Phase == "Running"
 	if !keep && app.Operation != nil {
-		w := &workv1.ManifestWork{}
-		if err := r.Get(ctx, work.Key(app), w, client.UnsafeDisableDeepCopy); client.IgnoreNotFound(err) != nil {
-			return err
+		for _, from := range []client.Reader{r, r.Live} { // the cache may not show yet that the work carries the next operation
+			w := &workv1.ManifestWork{}
+			if err := from.Get(ctx, work.Key(app), w, client.UnsafeDisableDeepCopy); client.IgnoreNotFound(err) != nil {
+				return err
+			}
+			if keep = relay.Withdraws(here, work.Sent(w).Last); keep {
+				break
+			}
 		}
-		keep = relay.Withdraws(here, work.Sent(w).Last)
 	}
 	if keep {
 		status.OperationState = here

@@ -118,7 +118,7 @@ func (p *process) build() {
 		Now:          p.now, NewIdentity: p.world.newID, Decided: p.world.decided,
 	}
 	p.reporter = &status.Reconciler{
-		Client: c, Inventory: &resourcesync.Inventory{Sources: []resourcesync.Source{&resourcesync.Feedback{Client: c}}},
+		Client: c, Live: live, Inventory: &resourcesync.Inventory{Sources: []resourcesync.Source{&resourcesync.Feedback{Client: c}}},
 	}
 	p.wakes = [kinds + 1][]wake.Watch{}
 	for _, s := range p.sender.Watches() {
