@@ -27,7 +27,7 @@ type oracle struct {
 	// raced are the clusters that were sent to by the word of a moment ago, while another process led too.
 	raced map[place]bool
 
-	// beside are the processes that sent a first work to a cluster while another process led.
+	// beside are the processes that sent a work to a new place of a cluster while another process led.
 	beside map[place]string
 
 	// forfeited are those of whose end nobody has to be asked any more.
@@ -187,7 +187,7 @@ func (o *oracle) asked(p *process, w *workv1.ManifestWork) {
 // sends is called when a process has written an object: what a rule refuses that it knows of is not sent.
 func (o *oracle) sends(p *process, before, after client.Object) {
 	m, ok := after.(*workv1.ManifestWork)
-	if ok && before == nil {
+	if ok && (before == nil || !slices.Equal(work.Targets(before.(*workv1.ManifestWork)), work.Targets(m))) {
 		o.races(p, m)
 	}
 	r, known := o.world.refusing["project"]

@@ -163,6 +163,11 @@ func (p *process) relist() {
 		}
 	}
 	p.at[unlabelled] = len(p.world.hub.log[applications])
+	for _, at := range sortedKeys(p.hidden) {
+		if p.world.hub.objects[applications][at] == nil {
+			p.tellHidden(change{at, p.hidden[at], nil})
+		}
+	}
 	for _, at := range sortedKeys(p.world.hub.objects[applications]) {
 		p.tellHidden(change{at, nil, p.world.hub.objects[applications][at]})
 	}
