@@ -37,9 +37,22 @@ type met struct {
 	refusal *delivery.Rejection
 }
 
-// apply makes the writes of a plan: those of works first, each whatever becomes of the others, then the patch of the hub's
-// Application, which tells of them.
+// apply makes the writes of a plan: those of works first, then the patch of the hub's Application, which tells of them. Where the hub is
+// to be told first, the works are written whatever becomes of that, so that nobody can hold them off.
 func (r *Reconciler) apply(ctx context.Context, seen *observation, plan *delivery.Plan) (loop.Outcome, error) {
+	if plan.TellFirst {
+		told, untold := r.show(ctx, seen, plan)
+		outcome, err := writeAll(ctx, r, seen, plan)
+		return max(told, outcome), errors.Join(untold, err)
+	}
+	if outcome, err := writeAll(ctx, r, seen, plan); outcome != loop.Done || err != nil {
+		return outcome, err
+	}
+	return r.show(ctx, seen, plan)
+}
+
+// writeAll makes the writes of works, each whatever becomes of the others.
+func writeAll(ctx context.Context, r *Reconciler, seen *observation, plan *delivery.Plan) (loop.Outcome, error) {
 	var met met
 	var failed []error
 	for i := range plan.Steps {
@@ -64,7 +77,7 @@ func (r *Reconciler) apply(ctx context.Context, seen *observation, plan *deliver
 		seen.Refusal = met.refusal
 		return loop.Learned, nil
 	}
-	return r.show(ctx, seen, plan)
+	return loop.Done, nil
 }
 
 // show writes on the hub's Application what became of it.

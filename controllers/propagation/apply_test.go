@@ -44,8 +44,13 @@ func TestApply(t *testing.T) {
 		refused bool
 		unmade  bool
 		told    bool
+		first   bool
 	}{
 		"all is well":             {told: true},
+		"told first":              {first: true, told: true},
+		"told first, a failure":   {first: true, answers: map[string]error{"changed": errors.New("no")}, fails: true, told: true},
+		"told first, a conflict":  {first: true, answers: map[string]error{"hub": conflict}, want: loop.Conflict, told: true},
+		"told first, in vain":     {first: true, answers: map[string]error{"hub": errors.New("no")}, fails: true, told: true},
 		"a failure":               {answers: map[string]error{"changed": errors.New("no")}, fails: true},
 		"a conflict":              {answers: map[string]error{"going": conflict}, want: loop.Conflict},
 		"one that is gone":        {answers: map[string]error{"going": missing}, told: true},
@@ -67,12 +72,17 @@ func TestApply(t *testing.T) {
 					{Write: work.Change(workOn("changed"), workOn("changed"))},
 					{Write: work.Deletion(workOn("going"))},
 				},
-				Hub: &argocd.Patch{Annotations: map[string]*string{apis.AnnotationRefresh: nil}},
+				Hub:       &argocd.Patch{Annotations: map[string]*string{apis.AnnotationRefresh: nil}},
+				TellFirst: tc.first,
 			})
 			if (err != nil) != tc.fails || got != tc.want || (seen.Refusal != nil) != tc.refused || (len(r.made.of(seen.Key)) == 0) != tc.unmade {
 				t.Errorf("got %d, %v; refused: %v", got, err, seen.Refusal)
 			}
-			if want := "new changed going"; !strings.HasPrefix(strings.Join(hub.Written, " "), want) || slices.Contains(hub.Written, "hub") != tc.told {
+			want := "new changed going"
+			if tc.first {
+				want = "hub " + want
+			}
+			if !strings.HasPrefix(strings.Join(hub.Written, " "), want) || slices.Contains(hub.Written, "hub") != tc.told {
 				t.Errorf("written for %v", hub.Written)
 			}
 		})

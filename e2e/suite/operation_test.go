@@ -128,8 +128,8 @@ var _ = Describe("An operation that is on its way to a cluster that is away", in
 		patchHub(ctx, name, annotationPatch(apis.AnnotationRefresh, "normal"))
 		Eventually(ctx, read(hub, workOf(app))).Should(WithTransform(func(w *workv1.ManifestWork) string {
 			seen := feedback.Parse(&w.Status, work.Identifier(app))
-			return seen.Version + " " + seen.RefreshRequest
-		}, MatchRegexp(`^\d+ \S+`)))
+			return fmt.Sprint(work.Outcome(w), " ", seen.Version, " ", seen.RefreshRequest)
+		}, MatchRegexp(`^True \d+ \S+`)))
 		stop(ctx, on, "agent")
 		patchHub(ctx, name, `{"operation":{"sync":{},"initiatedBy":{"username":"tester"}}}`)
 		Eventually(ctx, read(hub, workOf(app))).Should(HaveField("Annotations", HaveKeyWithValue(apis.AnnotationRequestSent, HavePrefix("sent "))))
@@ -146,9 +146,9 @@ var _ = Describe("An operation that is on its way to a cluster that is away", in
 		Expect(f.Cluster(on).StartProcess(ctx, "argocd-application-controller")).To(Succeed())
 		Eventually(ctx, read(hub, sent)).Should(BeNil())
 		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationRelease, "false"))
-		Eventually(ctx, read(hub, sent)).ShouldNot(BeNil())
-		expectHealthy(ctx, app.Name)
-		Expect(phaseOn(ctx, cluster[on], app.Name)).To(Equal(before))
+		expectAtRest(ctx, app.Name)
+		Consistently(ctx, func(ctx context.Context) string { return phaseOn(ctx, cluster[on], app.Name) }).
+			WithTimeout(3 * time.Second).Should(Equal(before))
 	})
 
 	It("does not keep an Application that is made again from its cluster", func(ctx SpecContext) {

@@ -95,6 +95,9 @@ func askOldCluster(d *decision, _ question) answer {
 	if len(old) == 0 {
 		return open
 	}
+	if d.withdrawSent(old) { // its write wakes the decision that goes on
+		return because("%s", d.moving(old, "%s keeps it until then"))
+	}
 	if h := d.removeFormer(old, 0); h != nil {
 		d.wait(h.Wait)
 		return answer{Words: h.Message, Type: h.Type, Reason: h.Reason}

@@ -22,8 +22,10 @@ type Plan struct {
 	// Steps are the writes of works, in any order. One that fails keeps no other from being made.
 	Steps []Step
 
-	// Hub is the one patch of the hub's Application, made after the steps; nil for none.
-	Hub *argocd.Patch
+	// Hub is the one patch of the hub's Application; nil for none. It is made after the steps, unless TellFirst is set: a work that goes
+	// alone remembers what the patch takes off.
+	Hub       *argocd.Patch
+	TellFirst bool
 
 	// Events are told after that.
 	Events []Event

@@ -131,5 +131,6 @@ func left(w *workv1.ManifestWork) string {
 		return ""
 	}
 	finalizers, known := work.Left(w)
-	return fmt.Sprint(finalizers, known, work.OwnerOf(w), work.Cascades(w), work.Unread(w, true))
+	owner, read := work.Owner(w)
+	return fmt.Sprint(finalizers, known, owner, read, work.Cascades(w), work.Unread(w, true))
 }

@@ -204,7 +204,7 @@ func (d *decision) withdrawSent(ws works) bool {
 	case d.hub().Operation != nil:
 		return true
 	}
-	d.hub().Operation = none
+	d.hub().Operation, d.plan.TellFirst = none, true
 	d.plan.Events = append(d.plan.Events, Event{
 		Related: w, Warning: true, Reason: apis.ReasonOperationWithdrawn, Action: "Propagate",
 		Note: fmt.Sprintf("the requested operation was sent to cluster %s by ManifestWork %s, which will be deleted, so it was removed from the "+

@@ -81,6 +81,9 @@ func TestRelay(t *testing.T) {
 		"sent to another cluster, old first": {
 			is:   of(asks().Annotation(apis.AnnotationMoveOrder, apis.MoveOldFirst)).at(t, "cluster2", fixture.UID, taken, sent(delivered)),
 			want: []string{"hub: operation null", "MoveWarning Moving", "event OperationWithdrawn"}},
+		"sent to another cluster by the work of an earlier one, old first": {
+			is:   of(asks().Annotation(apis.AnnotationMoveOrder, apis.MoveOldFirst)).at(t, "cluster2", "22222", carrying, unanswered),
+			want: []string{"hub: operation null", moves, "event OperationWithdrawn"}},
 		"sent by a work that goes": {
 			is: of(asks()).own(t, carrying, unanswered, goingAway), want: []string{"hub: operation null", "event OperationWithdrawn"}},
 		"sent by a work that goes, and the next may not come": {

@@ -18,7 +18,8 @@ import (
 // tell that something about it has been decided anew: by propagation, by its cluster, or by someone who dropped the one
 // about dependencies.
 func SameApplication(before, after *argocd.Application) bool {
-	return maps.Equal(before.Labels, after.Labels) &&
+	return before.UID == after.UID &&
+		maps.Equal(before.Labels, after.Labels) &&
 		maps.Equal(before.Annotations, after.Annotations) &&
 		before.DeletionTimestamp.Equal(after.DeletionTimestamp) &&
 		bytes.Equal(before.Spec.Raw, after.Spec.Raw) &&

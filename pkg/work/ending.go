@@ -18,7 +18,7 @@ import (
 type Ownership int
 
 const (
-	// OwnerUnknown means: the agent has not read it for the work as it is.
+	// OwnerUnknown means: the agent has not read it for the work as it is, or something else owns the Application.
 	OwnerUnknown Ownership = iota
 
 	// OwnerNone means: no agent has applied the Application, so that it stays as it is when the work goes.
@@ -26,9 +26,6 @@ const (
 
 	// OwnerSelf means: the work has brought the Application, which goes with it.
 	OwnerSelf
-
-	// OwnerOther means: another work has brought it.
-	OwnerOther
 )
 
 // hubHash is how many characters there are before "-<name of the work>" in the name of an AppliedManifestWork (v1.2.0).
@@ -75,26 +72,26 @@ func Absent(w *workv1.ManifestWork) bool {
 
 // OwnerOf is who has applied the Application there, as read under the rules of the work as it is.
 func OwnerOf(w *workv1.ManifestWork) Ownership {
-	switch name, known := owner(w); {
-	case !known:
-		return OwnerUnknown
-	case name == "":
+	name, known := Owner(w)
+	switch {
+	case known && name == "":
 		return OwnerNone
-	case isOf(name, w):
+	case known && isOf(name, w):
 		return OwnerSelf
 	}
-	return OwnerOther
+	return OwnerUnknown
 }
 
 // OwnedBy tells whether the agent of a work that TellsLeft has read, under the rules of that work as it is, that another work of the hub
 // has applied the Application there: it stays when the first one goes.
 func OwnedBy(w, other *workv1.ManifestWork) bool {
-	name, known := owner(w)
+	name, known := Owner(w)
 	return known && other.Namespace == w.Namespace && isOf(name, other)
 }
 
-// owner is the AppliedManifestWork that owns the Application of a work there, empty for none, and whether that is known of the work as it is.
-func owner(w *workv1.ManifestWork) (name string, known bool) {
+// Owner is the name of the AppliedManifestWork that owns the Application of a work that TellsLeft there, empty for none, and whether the
+// agent has read that for the work as it is.
+func Owner(w *workv1.ManifestWork) (name string, known bool) {
 	id, ok := identifier(w)
 	if !ok || !TellsLeft(w) || !found(w, metav1.ConditionTrue) {
 		return "", false

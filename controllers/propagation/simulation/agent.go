@@ -508,19 +508,21 @@ var hubHash = strings.Repeat("0", 64)
 
 // appliedBy is the name of the first AppliedManifestWork that owns an Application; empty for none.
 func (a *placed) appliedBy() string {
-	if name := a.workName(); name != "" {
-		return hubHash + "-" + name
-	}
-	return ""
-}
-
-// workName is the name of its work; empty for none.
-func (a *placed) workName() string {
 	if len(a.owners) == 0 {
 		return ""
 	}
-	_, name, _ := strings.Cut(a.owners[0], "/")
+	return hubHash + "-" + a.workName(0)
+}
+
+// workName is the name of the work of one of its owners.
+func (a *placed) workName(owner int) string {
+	_, name, _ := strings.Cut(a.owners[owner], "/")
 	return name
+}
+
+// isOf tells whether the AppliedManifestWork of a work of that name is one of its owners.
+func (a *placed) isOf(name string) bool {
+	return slices.ContainsFunc(a.owners, func(o string) bool { return strings.HasSuffix(o, "/"+name) })
 }
 
 // read is the value of one rule; empty where there is none.

@@ -393,8 +393,10 @@ func (o *oracle) setOf(app *argocd.Application, seen map[key]*item) map[string]s
 // bring their Applications elsewhere. The agent ends that, as soon as it knows or an hour later, unless the hub makes such works again.
 func (o *oracle) forgets(c *cluster) {
 	for at, a := range c.apps {
-		if name := a.workName(); name != "" && !o.brings(c, name, at) {
-			o.unknown[spot{place{c.name, a.owner()}, at}] = name
+		for i := range a.owners {
+			if name := a.workName(i); !o.brings(c, name, at) {
+				o.unknown[spot{place{c.name, a.owner()}, at}] = name
+			}
 		}
 	}
 }
@@ -556,7 +558,8 @@ func (o *oracle) delivered(app *argocd.Application, works []*workv1.ManifestWork
 		return
 	}
 	kept := func(w *workv1.ManifestWork) bool { return w.Namespace != app.Cluster() && work.ByOlder(w) }
-	if app.Annotations[apis.AnnotationMoveOrder] == apis.MoveOldFirst && slices.ContainsFunc(works, kept) {
+	sent := slices.ContainsFunc(works, func(w *workv1.ManifestWork) bool { return w.Namespace == app.Cluster() })
+	if app.Annotations[apis.AnnotationMoveOrder] == apis.MoveOldFirst && !sent && slices.ContainsFunc(works, kept) {
 		return // it waits for a person to remove the copy that an older controller has left
 	}
 	works = slices.DeleteFunc(slices.Clone(works), kept)
@@ -607,7 +610,8 @@ func (o *oracle) quiet() {
 	}
 	clear(o.late)
 	for there, name := range o.unknown {
-		if o.brings(o.world.cluster(there.cluster), name, there.at) {
+		c := o.world.cluster(there.cluster)
+		if a := c.apps[there.at]; a == nil || !a.isOf(name) || o.brings(c, name, there.at) {
 			delete(o.unknown, there)
 		}
 	}
