@@ -362,7 +362,7 @@ func (o *oracle) atRest() {
 				o.world.fail("rest", "%s has the work %s left", at, works[0].Namespace+"/"+works[0].Name)
 			}
 			o.nothingManaged(at, nil)
-		case o.world.cluster(app.Cluster()) == nil, o.contested(at, app) && !o.hasPlace(app):
+		case o.world.cluster(app.Cluster()) == nil, (o.contested(at, app) || o.swaps(at, app)) && !o.hasPlace(app):
 		default:
 			o.delivered(app, works)
 		}
@@ -510,6 +510,24 @@ func (o *oracle) contested(at key, app *argocd.Application) bool {
 	return false
 }
 
+// swaps tells whether another Application has the place that this one asks for, and asks for the one that this one has: each waits for the
+// other's end there.
+func (o *oracle) swaps(at key, app *argocd.Application) bool {
+	for other, r := range o.apps {
+		if other != at && !r.gone && o.holds(other, app) && o.holds(at, r.app) {
+			return true
+		}
+	}
+	return false
+}
+
+// holds tells whether an Application has a work where another one asks to be.
+func (o *oracle) holds(at key, wanted *argocd.Application) bool {
+	return slices.ContainsFunc(o.worksOf(at), func(w *workv1.ManifestWork) bool {
+		return w.Namespace == wanted.Cluster() && work.CarriesTo(w, key{Namespace: wanted.ClusterNamespace(), Name: wanted.Name})
+	})
+}
+
 // hasPlace tells whether the work of an Application brings it to where it is to be.
 func (o *oracle) hasPlace(app *argocd.Application) bool {
 	w, ok := o.world.hub.get(works, work.Key(app)).(*workv1.ManifestWork)
@@ -573,8 +591,8 @@ func (o *oracle) delivered(app *argocd.Application, works []*workv1.ManifestWork
 	switch {
 	case a == nil:
 		o.world.fail("rest", "%s is not on %s", at, c.name)
-	case applied == nil || !slices.Contains(a.owners, applied.uid),
-		len(a.owners) > 1 && o.beside[place{c.name, at}] == "": // otherwise two leaders sent two Applications to one target
+	case o.beside[place{c.name, at}] != "" && o.contested(at, app): // two leaders sent two Applications to one target
+	case applied == nil || !slices.Contains(a.owners, applied.uid), len(a.owners) > 1:
 		o.world.fail("rest", "%s on %s has the owners %v", at, c.name, a.owners)
 	case a.deleting || !a.hasFinalizersOf(app):
 		o.world.fail("rest", "%s on %s has the finalizers %v, deleting %t", at, c.name, a.finalizers, a.deleting)
