@@ -3,6 +3,7 @@ package suite
 import (
 	"context"
 	"fmt"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -74,6 +75,11 @@ var _ = Describe("A cluster that goes and comes", Ordered, func() {
 		Expect(hub.Delete(ctx, managed())).To(Succeed())
 		Eventually(ctx, read(hub, managed())).Should(BeNil())
 		expectCondition(ctx, app.Name, apis.ConditionPropagationError, `there is no ManagedCluster "`+on+`"`)
+		// OCM's registration controller deletes the works of the cluster for a moment longer, also those that are made after an import.
+		// The work agent would lose the Application then, and look at it again only minutes later.
+		Eventually(ctx, read(cluster[on], named(app.Name))).Should(BeNil())
+		Eventually(ctx, read(hub, workOf(app))).Should(BeNil())
+		Consistently(ctx, read(hub, workOf(app))).WithTimeout(2 * time.Second).Should(BeNil())
 		Expect(f.Cluster(on).Import(ctx)).To(Succeed())
 		expectNoCondition(ctx, app.Name, apis.ConditionPropagationError)
 		deployment(ctx, on, app.Name)

@@ -286,6 +286,9 @@ func (o *oracle) applied(c *cluster, a *placed, p *payload, before key) {
 	if before.Name != "" && before != at {
 		o.taken(c, a, before, r)
 	}
+	if w := c.deployed[a.key]; w != nil && a.version == 0 {
+		w.owner = at // what an earlier Application of that place has left is Argo CD's to track, by that place, for this one
+	}
 	if a.version != 0 || r == nil || r.gone || r.app.Annotations[apis.AnnotationMoveOrder] != apis.MoveOldFirst || released(r.app) ||
 		p.value("annotation:"+apis.AnnotationWork) != work.Name(r.app) { // an earlier Application of that name comes by its own word
 		return
