@@ -265,27 +265,9 @@ var gateScripts = map[string]struct {
 		settle
 		wait 61s
 		settle`},
-	"requested operation": {nil, `create argocd/one c1 cascade
-		settle
-		operation argocd/one r1
-		turn a
-		turn a
-		round c1
-		turn a
-		turn a
-		round c1
-		turn a
+	"requested operation": {nil, operationSent + `
 		release argocd/one true`},
-	"running operation": {nil, `create argocd/one c1 cascade
-		settle
-		operation argocd/one r1
-		turn a
-		turn a
-		round c1
-		turn a
-		turn a
-		round c1
-		turn a
+	"running operation": {nil, operationSent + `
 		turn a
 		argo c1 argocd/one
 		round c1
@@ -294,16 +276,7 @@ var gateScripts = map[string]struct {
 		settle
 		finalizers argocd/one cascade
 		delete argocd/one`},
-	"return of a request": {nil, `create argocd/one c1 cascade
-		settle
-		operation argocd/one r1
-		turn a
-		turn a
-		round c1
-		turn a
-		turn a
-		round c1
-		turn a
+	"return of a request": {nil, operationSent + `
 		project narrow
 		spec argocd/one v2
 		release argocd/one true
@@ -335,6 +308,18 @@ const olderScript = `create argocd/one c1 cascade
 	older argocd/one early
 	settle
 	move argocd/one c2`
+
+// operationSent begins journeys on which a work carries an operation that its agent has applied and not answered.
+const operationSent = `create argocd/one c1 cascade
+		settle
+		operation argocd/one r1
+		turn a
+		turn a
+		round c1
+		turn a
+		turn a
+		round c1
+		turn a`
 
 // optionsOf are those of a script.
 func optionsOf(of func() Options) Options {
