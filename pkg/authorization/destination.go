@@ -17,6 +17,18 @@ const (
 	forbidden
 )
 
+// InClusterName is the name by which an Argo CD knows the cluster that it runs on.
+const InClusterName = "in-cluster"
+
+// MatchesName tells whether a pattern of names matches the cluster's name. A pattern that denies matches the clusters that
+// the pattern does not forbid. An administrator forbids the hub by either of its names.
+func (c Cluster) MatchesName(pattern string) bool {
+	if c.Name == "" || !matches(pattern, c.Name) {
+		return false
+	}
+	return !c.Hub || !denies(pattern) || matches(pattern, InClusterName)
+}
+
 // MatchesServer tells whether a pattern of servers matches the cluster's address; one that denies matches what it does not
 // forbid. While the address is not known, it may be any but that of the hub, unless the cluster is the hub.
 func (c Cluster) MatchesServer(pattern string) bool {
@@ -26,32 +38,46 @@ func (c Cluster) MatchesServer(pattern string) bool {
 	return matches(pattern, c.Server)
 }
 
+// matchesNameThere tells whether a pattern of names means the cluster as the cluster's own Argo CD knows it. A pattern that
+// denies other names does not: for the hub's Argo CD, in-cluster is the hub.
+func (c Cluster) matchesNameThere(pattern string) bool {
+	return c.MatchesName(pattern) || MatchesInClusterName(pattern)
+}
+
+// MatchesInClusterName tells whether a pattern names the cluster that an Argo CD runs on. A pattern with "!" names no cluster.
+func MatchesInClusterName(pattern string) bool {
+	return !denies(pattern) && matches(pattern, InClusterName)
+}
+
 // Permits tells whether a project permits a namespace of a cluster. The cluster is first looked for by its name, and by the
 // address that the hub's administrators gave it. Where the project is silent about that, it may permit the cluster as the
-// Application itself speaks of it, and as its own Argo CD will: by the in-cluster address. What the project forbids
-// under the cluster's own name or address it cannot permit under the other, which all clusters share.
+// Application itself speaks of it, and as its own Argo CD will: by the in-cluster address or name. What the project forbids
+// under the cluster's own name or address it cannot permit under the others, which all clusters share.
 func Permits(p *argocd.AppProject, c Cluster, namespace string) bool {
-	switch judge(p, c, namespace) {
+	switch judge(p, c.MatchesName, c.MatchesServer, namespace) {
 	case permitted:
 		return true
 	case forbidden:
 		return false
 	case silent:
 	}
-	return judge(p, Cluster{Name: c.Name, Server: apis.InClusterServer}, namespace) == permitted
+	there := Cluster{Server: apis.InClusterServer}
+	return judge(p, c.matchesNameThere, there.MatchesServer, namespace) == permitted
 }
 
 // DestinationPermitted tells what Argo CD says of a destination.
 func DestinationPermitted(p *argocd.AppProject, name, server, namespace string) bool {
-	return judge(p, Cluster{Name: name, Server: server, Hub: true}, namespace) == permitted
+	byName := Cluster{Name: name}.MatchesName
+	byServer := Cluster{Server: server, Hub: true}.MatchesServer
+	return judge(p, byName, byServer, namespace) == permitted
 }
 
-// judge goes through the destinations in the order and by the conditions of Argo CD.
-func judge(p *argocd.AppProject, c Cluster, namespace string) verdict {
+// judge goes through the destinations in the order and by the conditions of Argo CD. name and server tell whether a pattern
+// matches the name and the address of the cluster.
+func judge(p *argocd.AppProject, name, server func(string) bool, namespace string) verdict {
 	out := silent
 	for _, d := range p.Spec.Destinations {
-		byName := c.Name != "" && matches(d.Name, c.Name)
-		byServer := c.MatchesServer(d.Server)
+		byName, byServer := name(d.Name), server(d.Server)
 		inNamespace := matches(d.Namespace, namespace)
 		switch {
 		case (byName || byServer) && inNamespace:

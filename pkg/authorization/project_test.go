@@ -80,8 +80,16 @@ func TestPermits(t *testing.T) {
 		want    bool
 		hub     bool
 	}{
-		"by its name":                {entries: []argocd.ProjectDestination{to("", "c1")}, want: true},
-		"by its address":             {entries: []argocd.ProjectDestination{to("https://c1", "")}, server: "https://c1", want: true},
+		"by its name":    {entries: []argocd.ProjectDestination{to("", "c1")}, want: true},
+		"by its address": {entries: []argocd.ProjectDestination{to("https://c1", "")}, server: "https://c1", want: true},
+		"by the in-cluster name": {
+			entries: []argocd.ProjectDestination{to("", "in-cluster"), {Name: "c2", Namespace: "other"}}, want: true},
+		"the in-cluster name, forbidden by its own name": {
+			entries: []argocd.ProjectDestination{to("", "in-cluster"), to("", "!c1")}},
+		"all but the in-cluster name": {entries: []argocd.ProjectDestination{
+			{Name: "!in-cluster", Namespace: "other"}, to("", "c2")}},
+		"the in-cluster name, in another namespace": {
+			entries: []argocd.ProjectDestination{{Name: "in-cluster", Namespace: "other"}}},
 		"by the in-cluster address":  {entries: []argocd.ProjectDestination{to(inCluster, "")}, server: "https://c1", want: true},
 		"any, its address not known": {entries: []argocd.ProjectDestination{to("*", "")}, want: true},
 		"another one":                {entries: []argocd.ProjectDestination{to("https://c2", "c2")}, server: "https://c1"},
@@ -95,7 +103,11 @@ func TestPermits(t *testing.T) {
 			entries: []argocd.ProjectDestination{to("*", ""), to("!"+inCluster, "")}, want: true},
 		"all but the hub's own cluster": {entries: []argocd.ProjectDestination{to("!"+inCluster, "")}, want: true},
 		"the hub, which is forbidden":   {entries: []argocd.ProjectDestination{to("*", ""), to("!"+inCluster, "")}, hub: true},
-		"what may be its address":       {entries: []argocd.ProjectDestination{to("https://c1", "")}},
+		"the hub, forbidden by the in-cluster name": {
+			entries: []argocd.ProjectDestination{to("*", ""), to("", "!in-cluster")}, server: "https://hub", hub: true},
+		"the hub's own cluster forbidden by name": {
+			entries: []argocd.ProjectDestination{to("*", ""), to("", "!in-cluster")}, want: true},
+		"what may be its address": {entries: []argocd.ProjectDestination{to("https://c1", "")}},
 	} {
 		p := &argocd.AppProject{Spec: argocd.AppProjectSpec{Destinations: tc.entries}}
 		if got := authorization.Permits(p, authorization.Cluster{Name: "c1", Server: tc.server, Hub: tc.hub}, "a"); got != tc.want {

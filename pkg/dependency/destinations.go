@@ -9,9 +9,6 @@ import (
 	"github.com/towline-io/towline/pkg/authorization"
 )
 
-// inClusterName is the name by which an Argo CD knows the cluster that it runs on.
-const inClusterName = "in-cluster"
-
 // verdict is what patterns say of a cluster.
 type verdict int
 
@@ -29,7 +26,7 @@ const (
 // a "!" leaves over, since for the hub that is its own cluster. A cluster whose address is not known may be the one that
 // is forbidden.
 func judge(c authorization.Cluster, name, server string) verdict {
-	byName := authorization.Matches(name, c.Name)
+	byName := c.MatchesName(name)
 	byServer := c.MatchesServer(server)
 	switch {
 	case authorization.Denies(name) && !byName:
@@ -37,7 +34,7 @@ func judge(c authorization.Cluster, name, server string) verdict {
 	case authorization.Denies(server) && !byServer:
 		return denied
 	case byName, byServer,
-		!authorization.Denies(name) && authorization.Matches(name, inClusterName),
+		authorization.MatchesInClusterName(name),
 		!authorization.Denies(server) && authorization.Matches(server, apis.InClusterServer):
 		return meant
 	}

@@ -192,13 +192,17 @@ func TestDestinations(t *testing.T) {
 func FuzzProjectsGiveNoMoreThere(f *testing.F) {
 	f.Add("*", "", "a", "!https://c1", "", "a", "a")
 	f.Add("", "!c1", "*", "https://kubernetes.default.svc", "", "!x", "x")
+	f.Add("", "in-cluster", "a", "", "zz", "b", "a")
+	f.Add("*", "", "a", "", "!in-cluster", "*", "a")
+	f.Add("", "in-*", "a", "", "!in-cluster", "b", "a")
+	f.Add("!https://kubernetes.default.svc", "in-cluster", "a", "", "c1", "b", "a")
 	f.Fuzz(func(t *testing.T, server, name, namespace, server2, name2, namespace2, asked string) {
 		p := &argocd.AppProject{}
 		p.Name = "web"
 		p.Spec.Destinations = []argocd.ProjectDestination{
 			{Server: server, Name: name, Namespace: namespace}, {Server: server2, Name: name2, Namespace: namespace2},
 		}
-		for _, c := range []authorization.Cluster{c1, {Name: "c1"}} {
+		for _, c := range []authorization.Cluster{c1, {Name: "c1"}, {Name: "c1", Hub: true}} {
 			w, err := dependency.RenderProject(p, c, "argocd")
 			if err != nil {
 				t.Fatal(err)
