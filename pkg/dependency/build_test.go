@@ -103,6 +103,18 @@ func secretOf(name, url string) corev1.Secret {
 	return s
 }
 
+// templateOf is a Secret for all repositories under an address.
+func templateOf(name, url string) corev1.Secret {
+	s := secretOf(name, url)
+	s.Labels[apis.LabelSecretType] = apis.SecretTypeRepoCreds
+	return s
+}
+
+// registryApp deploys a chart of a registry, whose address is a host alone.
+func registryApp() *fixture.ApplicationBuilder {
+	return webApp().Spec(`{"project":"web","source":{"repoURL":"registry.example.com","chart":"web"},"destination":{"namespace":"web"}}`)
+}
+
 func secrets(all ...corev1.Secret) edit {
 	return func(s *situation) { s.Secrets, s.Credentials = all, ReadCredentials(all) }
 }

@@ -2,6 +2,7 @@ package dependency
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strings"
 
@@ -23,22 +24,45 @@ type Scope struct {
 	// Prefix tells that it is for all repositories whose address begins with URL, not for one only.
 	Prefix bool
 
-	// URL is the normalized address.
+	// URL is the normalized address, as the Secret has it on clusters.
 	URL string
 
 	// Project is the AppProject whose Applications may use it; empty for all.
 	Project string
 }
 
-// ReadScope reads the scope of a Secret, and tells whether it is a repository's. One whose address does not name a whole
-// host is taken for none: it would be for everybody's. So is what Towline itself brought, to a cluster that is the hub.
+// ReadScope reads the scope of a Secret, and tells whether it is a repository's. A Secret whose address does not name a whole
+// host has no scope: every host would get it. On a hub that is a managed cluster, Towline's copies have no scope.
 func ReadScope(s *corev1.Secret) (Scope, bool) {
 	kind := s.Labels[apis.LabelSecretType]
 	scope := Scope{
 		Secret: s.Name, Prefix: kind == apis.SecretTypeRepoCreds,
-		URL: authorization.NormalizeURL(string(s.Data["url"])), Project: string(s.Data["project"]),
+		URL: authorization.NormalizeURL(sentAddress(s)), Project: string(s.Data["project"]),
 	}
-	return scope, s.Labels[apis.LabelPulled] != "true" && (scope.Prefix || kind == apis.SecretTypeRepository) && Host(scope.URL) != ""
+	host := Host(authorization.NormalizeURL(string(s.Data["url"])))
+	switch {
+	case s.Labels[apis.LabelPulled] == "true", host == "", Host(scope.URL) != host:
+		return scope, false
+	case scope.Prefix:
+		return scope, scope.URL != host
+	}
+	return scope, kind == apis.SecretTypeRepository
+}
+
+// sentAddress is the address that a Secret has on clusters. Argo CD compares the address of a template with the beginning of
+// a repository's address. So a template for a whole host ends in a slash on clusters: otherwise, Argo CD would also send the
+// credential to hosts and ports whose names begin with the name of the host.
+func sentAddress(s *corev1.Secret) string {
+	address := string(s.Data["url"])
+	normalized := authorization.NormalizeURL(address)
+	if s.Labels[apis.LabelSecretType] != apis.SecretTypeRepoCreds || Host(normalized) != normalized {
+		return address
+	}
+	address = strings.TrimSpace(address)
+	if bare := len(address) - len(".git"); bare > 0 && strings.EqualFold(address[bare:], ".git") { // as Argo CD compares addresses
+		address = address[:bare]
+	}
+	return address + "/"
 }
 
 // ReadCredentials are the scopes of all Secrets that are a repository's.
@@ -79,14 +103,10 @@ func (c Credentials) For(project, repo string) []string {
 	return out
 }
 
-// Covers tells whether the Secret is for a normalized address. One for a prefix is for addresses of the same host only:
-// Argo CD would show the credentials for git.example.com to git.example.com.attacker.example as well, which no cluster
-// needs.
+// Covers tells whether the Secret is for a normalized address. The address of a template goes beyond the host's name, so
+// the repositories that begin with it are all on the same host.
 func (s Scope) Covers(repo string) bool {
-	if !s.Prefix {
-		return s.URL == repo
-	}
-	return strings.HasPrefix(repo, s.URL) && Host(repo) == Host(s.URL)
+	return s.URL == repo || s.Prefix && strings.HasPrefix(repo, s.URL)
 }
 
 // Needs tells whether an Application with that spec needs the Secret of that name.
@@ -111,5 +131,10 @@ func CredentialName(secret string) string { return fit("towline-"+secret, "", 25
 
 // RenderCredential is the work that carries a repository's Secret to a cluster, into the namespace of the Argo CD there.
 func RenderCredential(s *corev1.Secret, cluster, namespace string) (*workv1.ManifestWork, error) {
-	return render(CredentialKey(cluster, s.Name), Credential, secretObject(s, namespace, CredentialName(s.Name), fieldManager))
+	sent := *s
+	sent.Data = maps.Clone(s.Data)
+	if _, ok := sent.Data["url"]; ok {
+		sent.Data["url"] = []byte(sentAddress(s))
+	}
+	return render(CredentialKey(cluster, s.Name), Credential, secretObject(&sent, namespace, CredentialName(s.Name), fieldManager))
 }

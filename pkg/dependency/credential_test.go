@@ -1,10 +1,14 @@
 package dependency_test
 
 import (
+	"encoding/json"
+	"os"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/yaml"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/authorization"
@@ -69,10 +73,63 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
+// copies is a table of Secrets of the hub, and what their copies are for on a cluster.
+func copies(t *testing.T) (table []struct {
+	Type, URL, Sent string
+	Given, Denied   []string
+},
+) {
+	t.Helper()
+	data, err := os.ReadFile("testdata/credentials.yaml")
+	if err != nil || yaml.UnmarshalStrict(data, &table) != nil || len(table) == 0 {
+		t.Fatal(err, "the table cannot be read")
+	}
+	return table
+}
+
+// TestCopies: a copy has an address for which Argo CD shows the credential to the hosts of the hub's Secret only. The tests
+// in e2e/programs ask Argo CD.
+func TestCopies(t *testing.T) {
+	for _, tc := range copies(t) {
+		s := repository("s", tc.Type, tc.URL, "")
+		known := dependency.ReadCredentials([]corev1.Secret{s})
+		if len(known) == 0 != (tc.Sent == "") {
+			t.Errorf("%s %q is sent: %v", tc.Type, tc.URL, known)
+		}
+		if len(known) == 0 {
+			continue
+		}
+		if got := sent(t, &s); got != tc.Sent {
+			t.Errorf("%s %q is sent as %q, not %q", tc.Type, tc.URL, got, tc.Sent)
+		}
+		for _, repo := range append(tc.Given, tc.Denied...) {
+			if got := len(known.For("default", authorization.NormalizeURL(repo))) > 0; got != slices.Contains(tc.Given, repo) {
+				t.Errorf("%s %q is for %q: %t", tc.Type, tc.URL, repo, got)
+			}
+		}
+	}
+}
+
+// sent is the address of a Secret's copy.
+func sent(t *testing.T, s *corev1.Secret) string {
+	t.Helper()
+	w, err := dependency.RenderCredential(s, "c1", "argocd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var copied corev1.Secret
+	if err := json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, &copied); err != nil {
+		t.Fatal(err)
+	}
+	return string(copied.Data["url"])
+}
+
 func FuzzCredentialsStayOnTheirHost(f *testing.F) {
 	f.Add("https://git.example.com/a", "https://git.example.com.evil/a")
 	f.Add("git@example.com:a", "ssh://git@example.com/a/b")
 	f.Add("https://", "https://x")
+	f.Add("https://git.example.com.git", "https://git.example.com@evil/a")
+	f.Add("https://git.example.com#", "https://git.example.com.evil")
 	f.Fuzz(func(t *testing.T, credential, repo string) {
 		repo = authorization.NormalizeURL(repo)
 		for _, kind := range []string{"repository", "repo-creds"} {
@@ -80,6 +137,9 @@ func FuzzCredentialsStayOnTheirHost(f *testing.F) {
 			scope, ok := dependency.ReadScope(&s)
 			if ok && len(dependency.Credentials{scope}.For("default", repo)) > 0 && dependency.Host(repo) != dependency.Host(scope.URL) {
 				t.Errorf("%q travels for %q", credential, repo)
+			}
+			if ok && authorization.NormalizeURL(sent(t, &s)) != scope.URL {
+				t.Errorf("%q is sent as %q, and its scope is %q", credential, sent(t, &s), scope.URL)
 			}
 		}
 	})

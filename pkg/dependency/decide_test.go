@@ -284,6 +284,12 @@ func TestProblems(t *testing.T) {
 		"a large credential": {
 			is:   ofObjects(webApp(), secrets(secret)),
 			want: []string{apis.ReasonDependencyInvalid}, says: "Secret git cannot be sent"},
+		"a template for a host, and a repository without a path": {
+			is:   ofObjects(registryApp(), secrets(templateOf("hub", "registry.example.com"))),
+			want: []string{apis.ReasonDependencyInvalid}, says: "create a Secret of type repository"},
+		"a template for a host, and a Secret for the repository": {
+			is: ofObjects(registryApp(), secrets(templateOf("hub", "registry.example.com"), secretOf("git", "registry.example.com"))), want: []string{}},
+		"a template for another host":   {is: ofObjects(registryApp(), secrets(templateOf("hub", "registry.example.com.evil"))), want: []string{}},
 		"a large credential of another": {is: ofObjects(webApp().Spec(`{"project":"web"}`), secrets(secret)), want: []string{}},
 		"a project refused": {
 			is:   ofObjects(webApp(), withWork(ofProject(), refusing)),

@@ -63,6 +63,24 @@ func (d *decision) oversized() (out []problem) {
 	return out
 }
 
+// bareHosts are the templates for a whole host that a repository without a path would need: on clusters, a template is for the
+// addresses under its host only.
+func (d *decision) bareHosts() (out []problem) {
+	spec := d.spec()
+	for i := range d.Secrets {
+		s := &d.Secrets[i]
+		scope, ok := ReadScope(s)
+		host, bare := strings.CutSuffix(scope.URL, "/")
+		if !ok || !bare || !Propagates(s.Annotations) || !slices.Contains(spec.Repositories, host) || len(d.Credentials.For(spec.Project, host)) > 0 {
+			continue
+		}
+		out = append(out, about(s, problemf(apis.ReasonDependencyInvalid,
+			"Secret %s is not sent for a repository whose address is the host alone: on clusters, its credential is for the addresses under %s/ only: "+
+				"create a Secret of type repository for the repository, with the annotation %s: \"true\"", s.Name, Host(scope.URL), apis.AnnotationPropagate)))
+	}
+	return out
+}
+
 // fits is why a work that was rendered so does not fit; nil where it does.
 func (d *decision) fits(_ *workv1.ManifestWork, err error) error {
 	if large, ok := errors.AsType[*TooLargeError](err); ok {
