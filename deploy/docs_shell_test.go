@@ -14,9 +14,10 @@ import (
 	sigsyaml "sigs.k8s.io/yaml"
 )
 
-// recorder writes down with what it is called, each call in a file of its own, and prints what lets a loop run once.
+// recorder writes its arguments to a new file, reads standard input where kubectl would, and prints a line for loops.
 const recorder = `#!/bin/bash
 printf '%s\0' "${0##*/}" "$@" > "$RECORD/$$"
+case " $* " in *" -f - "*) mapfile -t _;; esac
 case "${0##*/}" in jq) echo "namespace name";; sha1sum) echo "0000 -";; esac
 exit 0
 `
@@ -174,7 +175,7 @@ func checkHelm(words []string) error {
 
 // verbs are kubectl's, with how many words say what each of them does.
 var verbs = map[string]int{
-	"annotate": 1, "apply": 1, "create": 2, "delete": 1, "describe": 1, "get": 1, "label": 1, "logs": 1, "patch": 1, "rollout": 2, "scale": 1, "wait": 1,
+	"annotate": 1, "apply": 1, "create": 2, "delete": 1, "describe": 1, "get": 1, "label": 1, "logs": 1, "patch": 1, "replace": 1, "rollout": 2, "scale": 1, "wait": 1,
 }
 
 // kubectlFlags are those that the documentation may use, and whether a word follows them.
@@ -225,7 +226,7 @@ var made = []string{"bin/install.yaml", "bin/addon.yaml"}
 func checkKubectlFlag(flag, value string) error {
 	switch flag {
 	case "-f", "-k", "--from-file", "--patch-file":
-		if slices.Contains(made, value) || strings.HasPrefix(value, "https://") {
+		if value == "-" || slices.Contains(made, value) || strings.HasPrefix(value, "https://") {
 			return nil
 		}
 		_, err := os.Stat(filepath.Join("..", value))

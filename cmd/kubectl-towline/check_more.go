@@ -15,7 +15,7 @@ import (
 // addOnGroup is Open Cluster Management's group of add-ons.
 var addOnGroup = schema.GroupVersion{Group: "addon.open-cluster-management.io", Version: "v1alpha1"}
 
-// addOns reads which of Towline's add-ons the clusters have.
+// addOns reads which add-ons the clusters have.
 func (r *factReader) addOns(ctx context.Context) error {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(addOnGroup.WithKind("ManagedClusterAddOnList"))
@@ -48,12 +48,7 @@ func available(obj *unstructured.Unstructured) bool {
 
 // template reads the image of the agent.
 func (r *factReader) template(ctx context.Context) error {
-	t := &unstructured.Unstructured{}
-	t.SetGroupVersionKind(addOnGroup.WithKind("AddOnTemplate"))
-	if err := r.Get(ctx, types.NamespacedName{Name: check.AddOnAgent}, t); err != nil {
-		return r.take(check.Templates, err)
-	}
-	manifests, _, _ := unstructured.NestedSlice(t.Object, "spec", "agentSpec", "workload", "manifests")
+	manifests, err := r.manifests(ctx, check.AddOnAgent)
 	for _, m := range manifests {
 		o, _ := m.(map[string]any)
 		containers, _, _ := unstructured.NestedSlice(o, "spec", "template", "spec", "containers")
@@ -62,7 +57,25 @@ func (r *factReader) template(ctx context.Context) error {
 			r.facts.Agent, _ = container["image"].(string)
 		}
 	}
-	return nil
+	return err
+}
+
+// argoAddOn reads Open Cluster Management's add-on argocd.
+func (r *factReader) argoAddOn(ctx context.Context) error {
+	manifests, err := r.manifests(ctx, check.AddOnArgoCD)
+	r.facts.ArgoAddOn = check.NewArgoAddOn(manifests)
+	return err
+}
+
+// manifests reads the manifests of an AddOnTemplate. The result is empty if the template does not exist or may not be read.
+func (r *factReader) manifests(ctx context.Context, name string) ([]any, error) {
+	t := &unstructured.Unstructured{}
+	t.SetGroupVersionKind(addOnGroup.WithKind("AddOnTemplate"))
+	if err := r.Get(ctx, types.NamespacedName{Name: name}, t); err != nil {
+		return nil, r.take(check.Templates, err)
+	}
+	manifests, _, err := unstructured.NestedSlice(t.Object, "spec", "agentSpec", "workload", "manifests")
+	return manifests, err
 }
 
 // mayInstall asks what the user may do.

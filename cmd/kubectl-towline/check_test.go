@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
@@ -52,6 +54,25 @@ func deploy(t *testing.T, namespace, name, image string, labels map[string]strin
 		t.Fatal(err)
 	}
 	return d
+}
+
+// argoAddOn gives a cluster Open Cluster Management's add-on argocd, with its pull controller on the hub.
+func argoAddOn(t *testing.T, cluster string) {
+	t.Helper()
+	deploy(t, "check-argocd", "argocd-pull-integration", "x", nil)
+	space(t, cluster)
+	for _, text := range []string{
+		`{"kind": "AddOnTemplate", "metadata": {"name": "argocd"}, "spec": {"addonName": "argocd", "agentSpec": {"workload": {"manifests": [
+			{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "applications.argoproj.io"}}]}}}}`,
+		`{"kind": "ManagedClusterAddOn", "metadata": {"name": "argocd", "namespace": "` + cluster + `"}, "spec": {}}`,
+	} {
+		u := &unstructured.Unstructured{}
+		if err := json.Unmarshal([]byte(text), &u.Object); err != nil {
+			t.Fatal(err)
+		}
+		u.SetAPIVersion("addon.open-cluster-management.io/v1alpha1")
+		create(t, u)
+	}
 }
 
 // kubernetesVersion is another with each API server.
@@ -98,6 +119,7 @@ func TestCheck(t *testing.T) {
 		t.Fatal(err)
 	}
 	deploy(t, "check-argocd", "multicluster-integrations", "x", nil)
+	argoAddOn(t, "check-c1")
 	if code := say("with an older controller", ""); code != exitBlocked {
 		t.Errorf("exit code %d", code)
 	}

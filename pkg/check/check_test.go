@@ -87,6 +87,12 @@ func TestChecks(t *testing.T) {
 	cluster := func(edit func(*check.Cluster)) func(*check.Facts) {
 		return func(f *check.Facts) { edit(&f.Clusters[0]) }
 	}
+	argoAddOn := func(stays bool) func(*check.Facts) {
+		return func(f *check.Facts) {
+			f.Clusters[0].AddOns[check.AddOnArgoCD] = true
+			f.ArgoAddOn = check.NewArgoAddOn([]any{addOnManifest("applications.argoproj.io", stays), addOnManifest("appprojects.argoproj.io", true)})
+		}
+	}
 	for title, tc := range map[string]struct {
 		of    func(*check.Facts) []check.Line
 		edit  func(*check.Facts)
@@ -134,7 +140,22 @@ func TestChecks(t *testing.T) {
 		"older, off": {check.Installation, func(f *check.Facts) { other("multicluster-integrations", 1)(f); f.OlderDisabled = true },
 			"other controllers", why.OK,
 			"is disabled"},
-		"older, at 0":  {check.Installation, other("multicloud-integrations", 0), "other controllers", why.OK, "no other"},
+		"older, at 0":         {check.Installation, other("multicloud-integrations", 0), "other controllers", why.OK, "no other"},
+		"add-on's controller": {check.Before, other("argocd-pull-integration", 1), "other controllers", why.Blocked, "two pull controllers"},
+		"add-on's controller, and the switch of another": {check.Before, func(f *check.Facts) {
+			other("argocd-pull-integration", 1)(f)
+			f.OlderDisabled = true
+		}, "other controllers", why.Blocked, "two pull controllers"},
+		"controller of argocd-agent": {check.Before, func(f *check.Facts) {
+			f.Workloads = append(f.Workloads, check.Workload{
+				Namespace: "argocd", Name: "argocd-pull-integration-controller", Wanted: 1, Ready: 1,
+				Labels: map[string]string{"app.kubernetes.io/part-of": "argocd-agent-addon"},
+			})
+		}, "other controllers", why.Waiting, "argocd-agent runs beside"},
+		"add-on argocd":                        {check.Before, argoAddOn(false), "add-on argocd", why.Waiting, "uninstalling the add-on deletes all Applications"},
+		"add-on argocd that leaves everything": {check.Before, argoAddOn(true), "add-on argocd", why.OK, "the clusters keep Argo CD"},
+		"add-on argocd on no cluster": {check.Before, func(f *check.Facts) { argoAddOn(false)(f); delete(f.Clusters[0].AddOns, check.AddOnArgoCD) },
+			"add-on argocd", why.OK, "no cluster has"},
 		"argocd-agent": {check.Installation, other("argocd-agent-principal", 1), "other controllers", why.Waiting, "argocd-agent"},
 		"older lease":  {check.Installation, func(f *check.Facts) { f.OlderLease = f.Lease }, "other controllers", why.Waiting, "stands back"},
 		"no policy": {check.Installation, func(f *check.Facts) { f.Policies["towline-works"] = false }, "admission policies", why.Waiting,
@@ -187,6 +208,25 @@ func TestChecks(t *testing.T) {
 		if !found {
 			t.Errorf("%s: %+v", title, lines)
 		}
+	}
+}
+
+// addOnManifest is a CRD in an AddOnTemplate. With stays, clusters keep the CRD when the add-on goes.
+func addOnManifest(name string, stays bool) map[string]any {
+	metadata := map[string]any{"name": name}
+	if stays {
+		metadata["annotations"] = map[string]any{"addon.open-cluster-management.io/deletion-orphan": ""}
+	}
+	return map[string]any{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": metadata}
+}
+
+// TestArgoAddOn: a template without the CRD of Applications is no ArgoAddOn.
+func TestArgoAddOn(t *testing.T) {
+	if got := check.NewArgoAddOn([]any{addOnManifest("another.example", false), "no object"}); got != nil {
+		t.Errorf("%+v", got)
+	}
+	if got := check.NewArgoAddOn(nil); got != nil {
+		t.Errorf("%+v", got)
 	}
 }
 

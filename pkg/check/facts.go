@@ -65,6 +65,9 @@ type Facts struct {
 	// Agent is the image of the agent in its AddOnTemplate; empty for none.
 	Agent string
 
+	// ArgoAddOn is Open Cluster Management's add-on argocd; nil for a hub without the add-on.
+	ArgoAddOn *ArgoAddOn
+
 	// Refused are messages of work agents that could not apply an Application, by cluster; nil where Applications may not be read.
 	Refused map[string]string
 
@@ -106,6 +109,6 @@ type Cluster struct {
 	Name                string
 	Accepted, Available bool
 
-	// AddOns are those of Towline that it has, with whether they are Available.
+	// AddOns are the add-ons that the cluster has, with whether they are Available.
 	AddOns map[string]bool
 }

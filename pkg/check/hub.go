@@ -165,10 +165,14 @@ func OlderDisabled(config string) bool {
 // older is a line of the older controllers.
 func older(f *Facts, w Workload) Line {
 	const name = "other controllers"
-	if f.OlderDisabled {
+	do := "see docs/takeover.md, Taking over"
+	switch {
+	case w.ofArgoAddOn():
+		do = fmt.Sprintf("kubectl -n %s scale deployment/%s --replicas=0, and uninstall nothing: see docs/takeover.md, The add-on argocd", w.Namespace, w.Name)
+	case f.OlderDisabled:
 		return good(name, "%s/%s runs, and its pull model is disabled", w.Namespace, w.Name)
 	}
-	return wrong(name, "see docs/takeover.md, Taking over", "%s/%s runs: two pull controllers write the same ManifestWorks", w.Namespace, w.Name)
+	return wrong(name, do, "%s/%s runs: two pull controllers write the same ManifestWorks", w.Namespace, w.Name)
 }
 
 // towline checks the Deployment, and who leads.

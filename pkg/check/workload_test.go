@@ -10,8 +10,9 @@ func TestOf(t *testing.T) {
 			{Labels: map[string]string{name: "argocd-server"}}, {Labels: map[string]string{name: "openshift-gitops-application-controller"}},
 			{Labels: map[string]string{name: "redis", "app.kubernetes.io/part-of": "argocd"}},
 		},
-		"pull": {{Name: "multicluster-integrations"}, {Name: "multicloud-integrations-x"}, {Name: "argocd-agent-principal"}},
-		"":     {{Name: "guestbook"}, {Name: "shop", Labels: map[string]string{name: "shop", "app.kubernetes.io/part-of": "shop"}}},
+		"pull": {{Name: "multicluster-integrations"}, {Name: "multicloud-integrations-x"}, {Name: "argocd-agent-principal"},
+			{Name: "argocd-pull-integration"}},
+		"": {{Name: "guestbook"}, {Name: "shop", Labels: map[string]string{name: "shop", "app.kubernetes.io/part-of": "shop"}}},
 	} {
 		for _, w := range list {
 			if w.OfTowline() != (want == "towline") || w.OfArgoCD() != (want == "argocd") || w.OfPull() != (want == "pull") {
