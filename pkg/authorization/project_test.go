@@ -231,6 +231,8 @@ func TestRead(t *testing.T) {
 			operation: `{"sync":{"source":{"repoURL":"evil"}}}`, want: from("a", "evil")},
 		"a sync of others": {spec: `{"source":{"repoURL":"a"}}`,
 			operation: `{"sync":{"sources":[{"repoURL":"evil"}]}}`, want: from("a", "evil")},
+		"a rollback of several sources": {spec: `{"sources":[{"repoURL":"a"},{"repoURL":"b"}]}`,
+			operation: `{"sync":{"source":{"repoURL":""},"sources":[{"repoURL":"a"},{"repoURL":"c"}]}}`, want: from("a", "b", "a", "c")},
 		"hydrated to another repository": {spec: `{"sourceHydrator":{"drySource":{"repoURL":"a"},"syncSource":{"repoURL":"b","path":"p"}}}`,
 			want: from("a", "b")},
 		"a field of a newer Argo CD": {spec: `{"source":{"repoURL":"a"},"newer":[{"deep":{"mirrorRepoURLs":["b",{"c":"c"}]}}]}`,

@@ -52,6 +52,9 @@ func Read(app *argocd.Application) (Request, error) {
 	if err != nil {
 		return Request{}, fmt.Errorf("operation: %w", err)
 	}
+	if len(operation.Sync.Sources) > 0 { // Argo CD's rollback of several sources has an empty source too, and ignores it
+		found = slices.DeleteFunc(found, func(repo string) bool { return repo == "" })
+	}
 	out.Sources = append(out.Sources, found...)
 	out.Manifests = len(operation.Sync.Manifests) > 0
 	return out, nil
