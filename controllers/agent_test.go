@@ -48,7 +48,7 @@ const detailed = `{
   {"group":"apps","version":"v1","kind":"Deployment","namespace":"guestbook","name":"guestbook-ui","status":"Synced","health":{"status":"Healthy"}}],
  "summary":{"externalURLs":["https://guestbook.example.com/"],"images":["gcr.io/guestbook:v1"]},
  "history":[{"id":3,"revision":"43e28ff","deployedAt":"2026-01-01T03:04:07Z",
-   "source":{"repoURL":"https://git.example.com/apps.git","path":"guestbook"}}]}`
+   "source":{"repoURL":"https://git.example.com/apps.git","path":"guestbook","targetRevision":"HEAD"}}]}`
 
 // agentRun is an agent at work. Its cluster is the same API server as the hub, in other namespaces.
 type agentRun struct {

@@ -69,6 +69,7 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, since time
 	}
 	status := merge(&app.Status, facts, append(ofHub, age(app, facts)...), metav1.Now())
 	status.Sync = compared(app, status.Sync, work.Sent(w))
+	status.History = deployments(app, facts)
 	if err := r.keepTermination(ctx, app, &status); err != nil {
 		return ctrl.Result{}, err
 	}

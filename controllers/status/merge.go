@@ -43,9 +43,6 @@ func merge(current *argocd.Status, facts *observed.Facts, troubles []argocd.Cond
 	if facts.Detailed {
 		out.Resources, out.Summary = s.Resources, s.Summary
 	}
-	if len(s.History) > 0 {
-		out.History = s.History
-	}
 	out.Conditions = argocd.SetConditions(current.Conditions, slices.Concat(s.Conditions, ofResources(s), troubles),
 		func(conditionType string) bool { return ends(conditionType, facts, &out) }, now)
 	return out

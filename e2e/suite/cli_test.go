@@ -3,18 +3,28 @@ package suite
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/fixture"
 )
+
+// other is another cluster than the named cluster.
+var other = map[string]string{"cluster1": "cluster2", "cluster2": "cluster1"}
+
+// rendered is a spec with a rendering option, without automated sync.
+func rendered(namespace string) string {
+	return strings.Replace(manual("guestbook", namespace), `"path":`, `"directory":{"recurse":true},"path":`, 1)
+}
 
 // useCLI does with an Application what docs/agent.md says of the argocd CLI.
 func useCLI(ctx context.Context, argo func(ctx context.Context, args ...string) string, name, on string) {
 	GinkgoHelper()
-	app := standalone(ctx, name, on, func(b *fixture.ApplicationBuilder) { b.Spec(manual("guestbook", name)) })
+	app := standalone(ctx, name, on, func(b *fixture.ApplicationBuilder) { b.Spec(rendered(name)) })
 	Eventually(ctx, read(hub, app)).Should(HaveField("Status.Sync", HaveField("Status", "OutOfSync")))
 	run := func(args ...string) string {
 		began := time.Now()
@@ -37,7 +47,8 @@ func useCLI(ctx context.Context, argo func(ctx context.Context, args ...string) 
 	Eventually(ctx, read(hub, app)).Should(HaveField("Status.History", HaveLen(1)))
 	Eventually(func() string { return run("history", name) }).Should(MatchRegexp(`(?m)^0\s`))
 	Expect(good("rollback", name, "0", "--timeout", "100")).To(MatchRegexp(`Phase:\s+Succeeded`))
-	Eventually(ctx, read(hub, app)).Should(HaveField("Status.History", HaveLen(2)))
+	Eventually(ctx, read(hub, app)).Should(HaveField("Status.History", And(HaveLen(2),
+		HaveEach(HaveField("Source.Whole", ContainSubstring(`"recurse":true`))))), "the rendering options")
 
 	// What needs more than the hub has says so at once.
 	Eventually(func() string { return run("terminate-op", name) }).Should(ContainSubstring("No operation is in progress"))
@@ -47,6 +58,9 @@ func useCLI(ctx context.Context, argo func(ctx context.Context, args ...string) 
 
 	good("set", name, "--sync-option", "CreateNamespace=true", "--sync-option", "Validate=false")
 	Eventually(ctx, read(cluster[on], named(name))).Should(HaveField("Spec.Raw", ContainSubstring("Validate=false")))
+	patchHub(ctx, name, `{"metadata":{"annotations":{"`+apis.AnnotationCluster+`":"`+other[on]+`"}}}`)
+	Eventually(ctx, read(hub, app)).Should(HaveField("Status.History", BeEmpty()), "the history of the cluster before")
+	Eventually(func() string { return run("rollback", name, "0") }).Should(ContainSubstring("does not have deployment with id 0"))
 	good("delete", name, "--yes")
 	Eventually(ctx, read(hub, app)).Should(BeNil())
 	Expect(read(cluster[on], named(name))(ctx)).To(BeNil())

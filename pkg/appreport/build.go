@@ -8,12 +8,14 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/history"
 )
 
 // Build is the report on a cluster's Application as it was seen at that time, with those live resources of it, and without metadata of
 // its own.
 func Build(app *argocd.Application, seen time.Time, live ...v1alpha1.TreeNode) *v1alpha1.ApplicationReport {
 	status := app.Status.DeepCopy()
+	history.Stamp(status.History)
 	clean(status)
 	r := &v1alpha1.ApplicationReport{
 		Application: v1alpha1.ReportedApplication{

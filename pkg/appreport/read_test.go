@@ -17,6 +17,7 @@ import (
 	"github.com/towline-io/towline/pkg/appreport"
 	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/history"
 )
 
 var (
@@ -64,6 +65,7 @@ func TestWhatIsBuiltIsReadAgain(t *testing.T) {
 		t.Errorf("Build changed its input:\n%s", diff)
 	}
 	got := appreport.Read(report, key)
+	history.Stamp(app.Status.History)
 	if diff := cmp.Diff(app.Status, got.Status); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

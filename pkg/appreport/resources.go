@@ -1,6 +1,7 @@
 package appreport
 
 import (
+	"crypto/sha256"
 	"math"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -80,5 +81,7 @@ func (c *checker) source(s *argocd.Source) bool {
 	c.line(fieldHistory, &s.TargetRevision, feedback.MaxWord)
 	c.line(fieldHistory, &s.Chart, feedback.MaxWord)
 	c.line(fieldHistory, &s.Ref, feedback.MaxWord)
+	c.line(fieldHistory, &s.Digest, sha256.Size*2)
+	s.Whole = "" // the hub believes a digest only
 	return s.RepoURL != ""
 }

@@ -44,31 +44,3 @@ type Deployment struct {
 	// +kubebuilder:validation:MaxItems=64
 	Sources []Source `json:"sources,omitempty"`
 }
-
-// Source names a place in Git, or a chart. How it was rendered is left out. The schema requires RepoURL.
-type Source struct {
-	// RepoURL is the repository.
-	// +required
-	// +kubebuilder:validation:MaxLength=1024
-	RepoURL string `json:"repoURL"`
-
-	// Path is a folder of a Git repository.
-	// +optional
-	// +kubebuilder:validation:MaxLength=1024
-	Path string `json:"path,omitempty"`
-
-	// TargetRevision is the revision that was asked for: a branch, a tag, a commit, a range of versions.
-	// +optional
-	// +kubebuilder:validation:MaxLength=256
-	TargetRevision string `json:"targetRevision,omitempty"`
-
-	// Chart is a chart of a Helm repository.
-	// +optional
-	// +kubebuilder:validation:MaxLength=256
-	Chart string `json:"chart,omitempty"`
-
-	// Ref is the name by which other sources refer to this one.
-	// +optional
-	// +kubebuilder:validation:MaxLength=256
-	Ref string `json:"ref,omitempty"`
-}

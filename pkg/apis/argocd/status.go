@@ -65,6 +65,7 @@ func (s *Status) UnmarshalJSON(data []byte) error {
 	var p plainStatus
 	if json.Unmarshal(data, &p) == nil {
 		*s = Status(p)
+		shareSources(s.History)
 		return nil
 	}
 	var fields map[string]json.RawMessage
