@@ -38,6 +38,7 @@ func TestArgoCDHealth(t *testing.T) {
 	const prefix = "resource.customizations."
 	want := []string{
 		prefix + "health.apps.open-cluster-management.io_MulticlusterApplicationSetReport",
+		prefix + "health.argoproj.io_Application",
 		prefix + "health.argoproj.io_ApplicationSet",
 		prefix + "ignoreResourceUpdates.apps.open-cluster-management.io_MulticlusterApplicationSetReport",
 		"url",

@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -65,6 +68,24 @@ func (r *factReader) argoAddOn(ctx context.Context) error {
 	manifests, err := r.manifests(ctx, check.AddOnArgoCD)
 	r.facts.ArgoAddOn = check.NewArgoAddOn(manifests)
 	return err
+}
+
+// unlabelled reads which Applications ask for a cluster without the pull label.
+func (r *factReader) unlabelled(ctx context.Context) error {
+	out := []string{}
+	err := eachMetadata(ctx, r, applicationKind, func(m *metav1.PartialObjectMetadata) {
+		if check.Unlabelled(m) {
+			out = append(out, m.Namespace+"/"+m.Name)
+		}
+	})
+	switch {
+	case apierrors.IsForbidden(err):
+		return nil
+	case err != nil && !meta.IsNoMatchError(err):
+		return err
+	}
+	r.facts.Unlabelled = out
+	return nil
 }
 
 // manifests reads the manifests of an AddOnTemplate. The result is empty if the template does not exist or may not be read.

@@ -95,7 +95,7 @@ func (r *factReader) hub(ctx context.Context, t *towline) error {
 	}
 	r.facts.Namespace, r.facts.Redis = cmp.Or(t.argocdNamespace, apis.DefaultArgoCDNamespace), t.argocdRedis
 	r.facts.NoTree = !t.runs(resourceTree)
-	return all(ctx, r.served, r.workloads, r.schemas, r.leases, r.older, r.policies, r.services, r.refused, r.clusters, r.addOns, r.template, r.argoAddOn)
+	return all(ctx, r.served, r.workloads, r.schemas, r.leases, r.older, r.policies, r.services, r.refused, r.clusters, r.addOns, r.template, r.argoAddOn, r.unlabelled)
 }
 
 // served reads the version of the API server, and what it serves.

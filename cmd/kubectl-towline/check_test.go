@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/check"
 	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/fixture/golden"
@@ -120,6 +121,9 @@ func TestCheck(t *testing.T) {
 	}
 	deploy(t, "check-argocd", "multicluster-integrations", "x", nil)
 	argoAddOn(t, "check-c1")
+	mislabelled := fixture.Application("mislabelled").Namespace("check-argocd").Cluster("check-c1").Obj()
+	mislabelled.Annotations[apis.LabelPull], mislabelled.Labels = mislabelled.Labels[apis.LabelPull], nil
+	create(t, mislabelled)
 	if code := say("with an older controller", ""); code != exitBlocked {
 		t.Errorf("exit code %d", code)
 	}

@@ -66,10 +66,12 @@ func create(t *testing.T, admin client.Client, objects ...*unstructured.Unstruct
 	}
 }
 
-// policies are the files of the admission policies.
+// policies are the files of the admission policies that refuse requests.
 func policies(t *testing.T) []string {
 	t.Helper()
-	return slices.DeleteFunc(apiserver.Files(t, "../admission/*.yaml"), func(file string) bool { return filepath.Base(file) == "kustomization.yaml" })
+	return slices.DeleteFunc(apiserver.Files(t, "../admission/*.yaml"), func(file string) bool {
+		return filepath.Base(file) == "kustomization.yaml" || warns(t, file)
+	})
 }
 
 // accounts are the attackers that have a ServiceAccount, and a token of it.

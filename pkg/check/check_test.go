@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/check"
@@ -37,7 +38,7 @@ func good(edits ...func(*check.Facts)) *check.Facts {
 		},
 		Namespace: "argocd", Redis: "argocd-redis:6379", Services: map[string]bool{"argocd-redis": true},
 		Lease: &check.Lease{Holder: "pod-1", Renewed: now.Add(-time.Second)}, Policies: map[string]bool{}, Agent: "r.example/towline:v1",
-		Refused:  map[string]string{},
+		Refused: map[string]string{}, Unlabelled: []string{},
 		Clusters: []check.Cluster{{Name: "c1", Accepted: true, Available: true, AddOns: map[string]bool{"towline-agent": true, "towline-rights": true}}},
 	}
 	for _, r := range check.NeededResources() {
@@ -152,6 +153,8 @@ func TestChecks(t *testing.T) {
 				Labels: map[string]string{"app.kubernetes.io/part-of": "argocd-agent-addon"},
 			})
 		}, "other controllers", why.Waiting, "argocd-agent runs beside"},
+		"no pull label":                        {check.Before, func(f *check.Facts) { f.Unlabelled = []string{"shop/a"} }, "pull label", why.Blocked, "nobody delivers shop/a"},
+		"labels not known":                     {check.Installation, func(f *check.Facts) { f.Unlabelled = nil }, "pull label", why.Unknown, "Applications"},
 		"add-on argocd":                        {check.Before, argoAddOn(false), "add-on argocd", why.Waiting, "uninstalling the add-on deletes all Applications"},
 		"add-on argocd that leaves everything": {check.Before, argoAddOn(true), "add-on argocd", why.OK, "the clusters keep Argo CD"},
 		"add-on argocd on no cluster": {check.Before, func(f *check.Facts) { argoAddOn(false)(f); delete(f.Clusters[0].AddOns, check.AddOnArgoCD) },
@@ -227,6 +230,26 @@ func TestArgoAddOn(t *testing.T) {
 	}
 	if got := check.NewArgoAddOn(nil); got != nil {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestUnlabelled: an Application counts if nobody delivers the Application because of the missing label.
+func TestUnlabelled(t *testing.T) {
+	const skip, cluster = "argocd.argoproj.io/skip-reconcile", apis.AnnotationCluster
+	for title, tc := range map[string]struct {
+		labels, annotations map[string]string
+		want                bool
+	}{
+		"the key as an annotation":        {nil, map[string]string{skip: "true", apis.LabelPull: "true"}, true},
+		"a cluster without the label":     {nil, map[string]string{skip: "True", cluster: "c1"}, true},
+		"a label that says false":         {map[string]string{apis.LabelPull: "false"}, map[string]string{skip: "true", cluster: "c1"}, false},
+		"deployed by the hub's Argo CD":   {nil, map[string]string{cluster: "c1"}, false},
+		"skipped, and of another product": {nil, map[string]string{skip: "true"}, false},
+	} {
+		m := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Labels: tc.labels, Annotations: tc.annotations}}
+		if check.Unlabelled(m) != tc.want {
+			t.Errorf("%s: %t", title, !tc.want)
+		}
 	}
 }
 

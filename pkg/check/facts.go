@@ -68,6 +68,10 @@ type Facts struct {
 	// ArgoAddOn is Open Cluster Management's add-on argocd; nil for a hub without the add-on.
 	ArgoAddOn *ArgoAddOn
 
+	// Unlabelled are the Applications, as "<namespace>/<name>", that ask for a cluster but lack the pull label; nil if Applications may
+	// not be read.
+	Unlabelled []string
+
 	// Refused are messages of work agents that could not apply an Application, by cluster; nil where Applications may not be read.
 	Refused map[string]string
 

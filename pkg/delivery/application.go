@@ -9,6 +9,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/authorization"
 	"github.com/towline-io/towline/pkg/managedcluster"
 )
 
@@ -104,12 +105,20 @@ func misread(app *argocd.Application, annotation string, allowed ...string) stri
 		annotation, app.Annotations[annotation], strings.Join(allowed, ", "))
 }
 
+// clusterSecretLabel is Argo CD's label on cluster Secrets, by which a cluster generator selects all clusters but the hub itself.
+const clusterSecretLabel = "argocd.argoproj.io/secret-type"
+
 // target is the cluster that the Application asks for.
 func (d *decision) target() managedcluster.Facts { return d.Clusters[d.App.Cluster()] }
 
 func askClusterExists(d *decision, _ question) answer {
 	if d.target().Exists {
 		return open
+	}
+	if d.App.Cluster() == authorization.InClusterName {
+		return because("%q is Argo CD's name for the hub itself, and no ManagedCluster. A cluster generator with an empty selector adds this name: "+
+			"leave it out with the selector matchLabels {%s: cluster}, or name the hub's own ManagedCluster in the annotation %s",
+			authorization.InClusterName, clusterSecretLabel, apis.AnnotationCluster)
 	}
 	return because("there is no ManagedCluster %q: import the cluster, or correct the annotation %s", d.App.Cluster(), apis.AnnotationCluster)
 }

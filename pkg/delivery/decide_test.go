@@ -70,6 +70,9 @@ func TestDeliver(t *testing.T) {
 		"an odd word on release": {
 			is: of(app().Annotation(apis.AnnotationRelease, "no?")), want: []string{anError + "AnnotationInvalid"}, says: "sent or released"},
 		"no such cluster": {is: of(app()).cluster("cluster1", missingCluster), want: []string{anError + "ClusterNotFound"}},
+		"the hub, by Argo CD's name for it": {
+			is: of(app().Cluster("in-cluster")).cluster("in-cluster", missingCluster), want: []string{anError + "ClusterNotFound"},
+			says: "leave it out with the selector matchLabels {argocd.argoproj.io/secret-type: cluster}"},
 		"no such cluster, and on another": {
 			is:   of(app()).cluster("cluster1", missingCluster).at(t, "cluster2", fixture.UID),
 			want: []string{anError + "ClusterNotFound"}, says: "until then cluster cluster2 keeps it"},
