@@ -48,7 +48,8 @@ func maestroObject[T any](t *testing.T, objects map[string][]byte, name string) 
 	return out
 }
 
-// TestMaestroRights: it reads what admission is about, asks who may do what, and changes nothing on the hub but its Lease.
+// TestMaestroRights: it reads what admission is about, asks who may do what, and changes nothing on the hub but its Lease and the Secret
+// with its key.
 func TestMaestroRights(t *testing.T) {
 	objects := maestroObjects(t, "")
 	read := maestroObject[rbacv1.ClusterRole](t, objects, "ClusterRole /towline-maestro")
@@ -73,11 +74,13 @@ func TestMaestroRights(t *testing.T) {
 	if diff := cmp.Diff(want, lease.Rules); diff != "" {
 		t.Errorf("Lease (-want +got):\n%s", diff)
 	}
+	expectKeyRights(t, maestroObject[rbacv1.Role](t, objects, "Role argocd/towline-maestro-ids").Rules)
 	account := []rbacv1.Subject{{Kind: "ServiceAccount", Name: "towline-maestro", Namespace: namespace}}
 	for name, role := range map[string]string{
 		"ClusterRoleBinding /towline-maestro":                           "towline-maestro",
 		"ClusterRoleBinding /towline-maestro:auth-delegator":            "system:auth-delegator",
 		"RoleBinding argocd/towline-maestro":                            "towline-maestro",
+		"RoleBinding argocd/towline-maestro-ids":                        "towline-maestro-ids",
 		"RoleBinding kube-system/towline-maestro:authentication-reader": "extension-apiserver-authentication-reader",
 	} {
 		binding := maestroObject[rbacv1.RoleBinding](t, objects, name)
@@ -85,6 +88,27 @@ func TestMaestroRights(t *testing.T) {
 			t.Errorf("%s binds %s to %v", name, binding.RoleRef.Name, binding.Subjects)
 		}
 	}
+}
+
+// expectKeyRights wants rights to one Secret, and no right to make any: in Argo CD's namespace, a Secret can be a cluster or a repository.
+func expectKeyRights(t *testing.T, rules []rbacv1.PolicyRule) {
+	t.Helper()
+	rules = slices.DeleteFunc(slices.Clone(rules), func(r rbacv1.PolicyRule) bool { return !slices.Contains(r.Resources, "secrets") })
+	want := []rbacv1.PolicyRule{{
+		APIGroups: []string{""}, Resources: []string{"secrets"}, ResourceNames: []string{"towline-maestro-ids"}, Verbs: []string{"get", "update"},
+	}}
+	if diff := cmp.Diff(want, rules); diff != "" {
+		t.Errorf("Secrets (-want +got):\n%s", diff)
+	}
+}
+
+// TestMaestroKey: the installation brings the Secret, and never a key: an apply must not write over the one that is in use.
+func TestMaestroKey(t *testing.T) {
+	secret := maestroObject[corev1.Secret](t, maestroObjects(t, ""), "Secret argocd/towline-maestro-ids")
+	if len(secret.Data)+len(secret.StringData) > 0 || secret.Immutable != nil {
+		t.Errorf("%+v", secret)
+	}
+	expectKeyRights(t, maestroObject[rbacv1.Role](t, maestroObjects(t, "migrate/to-maestro"), "Role argocd/towline-maestro-migrate").Rules)
 }
 
 // TestMaestroDoor: the APIService leads to the pods, by a Service and past a NetworkPolicy that choose them.

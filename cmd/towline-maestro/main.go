@@ -18,7 +18,9 @@ import (
 	"k8s.io/component-base/cli/flag"
 	"k8s.io/klog/v2"
 
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/bundle"
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/contact"
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/idkey"
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/leader"
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestro"
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/mirror"
@@ -89,6 +91,11 @@ func run(ctx context.Context, at maestro.Options, serving *server.Options, log l
 	if err != nil {
 		return err
 	}
+	key, err := idkey.Load(ctx, hub, serving.LeaderElectNamespace)
+	if err != nil {
+		return err
+	}
+	works.IDs = bundle.NewIDs(at.Source, key)
 	if !serving.LeaderElect {
 		return whileLeading(ctx, api.PrepareRun().RunWithContext, always(works.Run))
 	}

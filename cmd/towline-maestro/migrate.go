@@ -16,6 +16,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/bundle"
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/idkey"
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/leader"
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestro"
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/migrate"
@@ -149,7 +151,7 @@ func (m *migration) run(cmd *cobra.Command, do func(context.Context, *migrate.Hu
 	defer client.Close()
 	works := mirror.New(client, m.at.Source, logr.Discard())
 	works.Quiet = true
-	follow, err := m.follower(config, works)
+	follow, err := m.follower(cmd.Context(), config, works)
 	if err != nil {
 		return err
 	}
@@ -168,7 +170,7 @@ func (m *migration) run(cmd *cobra.Command, do func(context.Context, *migrate.Hu
 }
 
 // follower has the works of Maestro read: at once by whoever writes nothing, and otherwise when no other process may write.
-func (m *migration) follower(config *rest.Config, works *mirror.Mirror) (func(context.Context) error, error) {
+func (m *migration) follower(ctx context.Context, config *rest.Config, works *mirror.Mirror) (func(context.Context) error, error) {
 	if !m.writes {
 		works.MayWrite = func() error { return errors.New("this command writes nothing into Maestro") }
 		return always(works.Run), nil
@@ -177,6 +179,11 @@ func (m *migration) follower(config *rest.Config, works *mirror.Mirror) (func(co
 	if err != nil {
 		return nil, err
 	}
+	key, err := idkey.Load(ctx, hub, m.namespace)
+	if err != nil {
+		return nil, err
+	}
+	works.IDs = bundle.NewIDs(m.at.Source, key)
 	election, err := leader.New(hub, m.namespace, works.Run)
 	if err != nil {
 		return nil, err

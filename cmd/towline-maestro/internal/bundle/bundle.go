@@ -16,9 +16,6 @@ import (
 	cetypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 )
 
-// names is the namespace of the ids of bundles.
-var names = uuid.MustParse("5f2c1c0e-64c0-4a53-9f1c-6f1f3f0f5a61")
-
 // epoch is when versions begin. Maestro's have 31 bits, which are enough for 68 years of seconds.
 var epoch = time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC)
 
@@ -26,6 +23,9 @@ var epoch = time.Date(2025, time.January, 1, 0, 0, 0, 0, time.UTC)
 type Bundle struct {
 	// Work is the work as the Kubernetes API shows it, but for its resourceVersion.
 	Work *workv1.ManifestWork
+
+	// ID is the id of the bundle in Maestro: see IDs.
+	ID string
 
 	// First is the version in Maestro of the work's first spec, which is generation 1.
 	First int64
@@ -50,22 +50,26 @@ type Bundle struct {
 }
 
 // New is the first bundle of a new work.
-func New(w *workv1.ManifestWork, now time.Time) *Bundle {
+func New(ids IDs, w *workv1.ManifestWork, now time.Time) *Bundle {
 	first := FirstVersion(now)
 	w.Generation = 1
-	return &Bundle{Work: w, First: first, Version: first, Since: first, Written: first}
+	id := ids.Of(types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, 0)
+	return &Bundle{Work: w, ID: id, First: first, Version: first, Since: first, Written: first}
 }
 
 // Next is the bundle after a write that gives its work other labels, annotations, owners or another spec. It begins a new generation
 // if the spec is another: of no other write will an agent say that it has applied it. The error is a *Refusal, or says that the spec has
 // an operation for another version of an Application than the one that the agent has told of.
-func (b *Bundle) Next(w *workv1.ManifestWork) (*Bundle, error) {
+func (b *Bundle) Next(ids IDs, w *workv1.ManifestWork) (*Bundle, error) {
 	instead, err := translate(&w.Spec, &b.Work.Status)
 	if err != nil {
 		return nil, err
 	}
 	out := b.next(w)
 	out.instead = instead
+	if !SameShape(&b.Work.Spec, &w.Spec) {
+		out.toShape(b.Shape+1, ids)
+	}
 	return out, nil
 }
 
@@ -76,9 +80,6 @@ func (b *Bundle) next(w *workv1.ManifestWork) *Bundle {
 	if !sameJSON(&b.Work.Spec, &w.Spec) {
 		w.Generation++
 		out.Since = out.Version
-	}
-	if !SameShape(&b.Work.Spec, &w.Spec) {
-		out.Shape, out.Sequence = b.Shape+1, ""
 	}
 	return out
 }
@@ -101,18 +102,6 @@ func (b *Bundle) Again() *Bundle {
 // Name is the name of the bundle's work.
 func (b *Bundle) Name() types.NamespacedName {
 	return types.NamespacedName{Namespace: b.Work.Namespace, Name: b.Work.Name}
-}
-
-// ID is Maestro's id of a bundle.
-func (b *Bundle) ID(source string) string { return ID(source, b.Name(), b.Shape) }
-
-// ID is the id in Maestro of a source's work with that name. It follows from the name, so that a name cannot be taken twice.
-func ID(source string, work types.NamespacedName, shape int) string {
-	name := source + "/" + work.String()
-	if shape > 0 {
-		name += "/" + strconv.Itoa(shape)
-	}
-	return uuid.NewSHA1(names, []byte(name)).String()
 }
 
 // FirstVersion is the version of the first spec of a new work. It follows from the time, in seconds: what an agent says of an earlier
@@ -139,7 +128,7 @@ func Event(source string, action cetypes.EventAction, b *Bundle) (*cloudevents.E
 	event.SetType(kind.String())
 	event.SetTime(time.Now())
 	event.SetExtension(cetypes.ExtensionClusterName, b.Work.Namespace)
-	event.SetExtension(cetypes.ExtensionResourceID, b.ID(source))
+	event.SetExtension(cetypes.ExtensionResourceID, b.ID)
 	event.SetExtension(cetypes.ExtensionResourceVersion, version)
 	event.SetExtension(cetypes.ExtensionWorkMeta, meta)
 	data := bundleOf(b.sent())

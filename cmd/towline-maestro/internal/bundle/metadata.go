@@ -57,7 +57,7 @@ func (b *Bundle) metadata(source string) (string, error) {
 	}
 	if b.Shape > 0 {
 		more.Name, more.Created = w.Name, w.CreationTimestamp
-		meta.Name = b.ID(source)
+		meta.Name = PublicName(source, b.Name(), b.Shape)
 	}
 	maps.Copy(meta.Labels, w.Labels)
 	meta.Labels[Label] = strconv.FormatInt(b.Since, 10)

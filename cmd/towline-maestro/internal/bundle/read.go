@@ -40,10 +40,10 @@ func Read(data []byte) (*Bundle, error) {
 	}
 	more, err := a.carried()
 	if err != nil {
-		return nil, fmt.Errorf("bundle %q of Maestro: %w", a.ID, err)
+		return nil, fmt.Errorf("the bundle of work %s/%s in Maestro: %w", a.Cluster, a.Metadata.Name, err)
 	}
 	b := &Bundle{
-		Work: a.work(more), First: more.First, Version: a.Version, Since: more.Since, Written: more.Written, Shape: more.Shape,
+		Work: a.work(more), ID: a.ID, First: more.First, Version: a.Version, Since: more.Since, Written: more.Written, Shape: more.Shape,
 		Sequence: a.Status.Sequence,
 	}
 	for i, manifest := range a.Manifests {

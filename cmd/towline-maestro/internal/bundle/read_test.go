@@ -68,7 +68,7 @@ func TestStatus(t *testing.T) {
 		t.Error("it is applied, as it is")
 	}
 
-	said, err := ReadStatus(statusEvent(t, b.ID(source), "1792842398301163521", 5003, conditions(4999, workv1.WorkApplied)...))
+	said, err := ReadStatus(statusEvent(t, b.ID, "1792842398301163521", 5003, conditions(4999, workv1.WorkApplied)...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestADeletionIsTold(t *testing.T) {
 
 // TestReadRefuses: what is no work of ours is said to be none.
 func TestReadRefuses(t *testing.T) {
-	good := New(aWork(), created.Time)
+	good := New(ids, aWork(), created.Time)
 	for want, change := range map[string]func(map[string]any){
 		"another program": func(a map[string]any) { a["metadata"] = map[string]any{} },
 		"has no cluster":  func(a map[string]any) { delete(a, "consumer_name") },
@@ -156,7 +156,7 @@ func TestReadStatusRefuses(t *testing.T) {
 		cetypes.ExtensionResourceVersion:        func(e *cloudevents.Event) { e.SetExtension(cetypes.ExtensionResourceVersion, "x") },
 		cetypes.ExtensionStatusUpdateSequenceID: func(e *cloudevents.Event) { e.SetExtension(cetypes.ExtensionStatusUpdateSequenceID, nil) },
 		cetypes.ExtensionWorkMeta:               func(e *cloudevents.Event) { e.SetExtension(cetypes.ExtensionWorkMeta, "x") },
-		"status of bundle":                      func(e *cloudevents.Event) { e.DataEncoded = []byte("x") },
+		"status of work guestbook-1a2b3":        func(e *cloudevents.Event) { e.DataEncoded = []byte("x") },
 	} {
 		event := statusEvent(t, "id", "5", 7)
 		change(event)

@@ -51,7 +51,7 @@ func ofTowline(began string) *Bundle {
 func (b *Bundle) asks(request workv1.Manifest) (*Bundle, error) {
 	w := b.Work.DeepCopy()
 	w.Spec.Workload.Manifests[1] = request
-	return b.Next(w)
+	return b.Next(ids, w)
 }
 
 // TestAnOperation: agents get it without a resourceVersion, for the operation that began last; the hub shows it as it was written.
@@ -108,7 +108,7 @@ func TestAnOperation(t *testing.T) {
 			if !again.At(5004).Requests() {
 				t.Error("written again, it is another")
 			}
-			if back, err := next.Next(ofTowline("").Work); err != nil || back.Requests() {
+			if back, err := next.Next(ids, ofTowline("").Work); err != nil || back.Requests() {
 				t.Errorf("the Application has come back: %v, %t", err, back.Requests())
 			}
 		})

@@ -60,8 +60,12 @@ func (b *Bundle) MayGo(later *Bundle) bool {
 	return !leaves || b.seen() != nil && apiequality.Semantic.DeepEqual(o, b.Work.Spec.DeleteOption)
 }
 
-// seen is what the agent says of applying the bundle as it is; nil before it has.
+// seen is what the agent says of applying the bundle as it is; nil before the agent has. A bundle without a sequence may show the status of
+// the bundle before.
 func (b *Bundle) seen() *metav1.Condition {
+	if b.Sequence == "" {
+		return nil
+	}
 	c := meta.FindStatusCondition(b.Work.Status.Conditions, workv1.WorkApplied)
 	if c == nil || c.ObservedGeneration != b.Work.Generation {
 		return nil

@@ -66,7 +66,7 @@ func ReadStatus(event *cloudevents.Event) (*Status, error) {
 	}
 	var said payload.ManifestBundleStatus
 	if err := json.Unmarshal(event.Data(), &said); err != nil {
-		return nil, fmt.Errorf("status of bundle %s: %w", id, err)
+		return nil, fmt.Errorf("status of work %s: %w", meta.Name, err)
 	}
 	return &Status{
 		ID: id, UID: meta.UID, Version: int64(version), Sequence: sequence,

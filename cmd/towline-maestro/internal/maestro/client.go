@@ -166,7 +166,7 @@ func (c *Client) Publish(ctx context.Context, event *cloudevents.Event) error {
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
 	_, err := c.events.Publish(ctx, &pb.PublishRequest{Event: message})
-	return err
+	return withoutIDs(err)
 }
 
 // Unreachable tells whether Publish or Subscribe failed because Maestro did not answer.
@@ -327,7 +327,7 @@ func (c *Client) read(ctx context.Context, path string) ([]byte, error) {
 func (c *Client) answer(request *http.Request, expected ...int) ([]byte, error) {
 	response, err := c.rest.Do(request)
 	if err != nil {
-		return nil, err
+		return nil, withoutIDs(err)
 	}
 	defer response.Body.Close()
 	data, err := io.ReadAll(response.Body)
@@ -339,5 +339,5 @@ func (c *Client) answer(request *http.Request, expected ...int) ([]byte, error) 
 	}
 	var said struct{ Reason string }
 	_ = json.Unmarshal(data, &said) // without a reason, the status says enough
-	return nil, fmt.Errorf("%s %s: %s %s", request.Method, request.URL.Path, response.Status, said.Reason)
+	return nil, withoutIDs(fmt.Errorf("%s %s: %s %s", request.Method, request.URL.Path, response.Status, said.Reason))
 }

@@ -9,6 +9,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"errors"
+	"fmt"
 	"math/big"
 	"net"
 	"net/http"
@@ -119,7 +120,7 @@ func TestCertificates(t *testing.T) {
 		client.conn.WaitForStateChange(t.Context(), connectivity.Ready) // at once where it is not connected
 		_, stop = ours.serve(t, address, maestro)
 	}
-	event := must(bundle.Event("towline", cetypes.CreateRequestAction, bundle.New(&workv1.ManifestWork{}, time.Now())))(t)
+	event := must(bundle.Event("towline", cetypes.CreateRequestAction, bundle.New(bundle.NewIDs("towline", bundle.NewKey()), &workv1.ManifestWork{}, time.Now())))(t)
 
 	for _, user := range []string{"first", "second"} {
 		ours.write(t, dir, user)
@@ -264,5 +265,50 @@ func must[T any](value T, err error) func(*testing.T) T {
 			t.Fatal(err)
 		}
 		return value
+	}
+}
+
+// TestNoErrorHasAnID: errors come to those who write works, and to conditions that tenants read.
+func TestNoErrorHasAnID(t *testing.T) {
+	const id = "0c0ffee0-1234-8abc-8def-0123456789ab"
+	for name, tc := range map[string]struct {
+		err  error
+		want string
+		code codes.Code
+	}{
+		"of the gRPC server": {
+			status.Error(codes.Unavailable, "failed to get resource: Resource with id='"+id+"' not found"),
+			"failed to get resource: Resource with id='…' not found", codes.Unavailable,
+		},
+		"of the REST client": {fmt.Errorf("Get /resource-bundles/%s: %w", id, ErrNotFound), "Get /resource-bundles/…: not found in Maestro", codes.Unknown},
+	} {
+		got := withoutIDs(tc.err)
+		if strings.Contains(got.Error(), id) || !strings.Contains(got.Error(), tc.want) || status.Code(got) != tc.code {
+			t.Errorf("%s: %v, code %s", name, got, status.Code(got))
+		}
+		if errors.Is(tc.err, ErrNotFound) != errors.Is(got, ErrNotFound) {
+			t.Errorf("%s: it is another error", name)
+		}
+	}
+	if withoutIDs(nil) != nil {
+		t.Error("no error is an error")
+	}
+}
+
+// TestARequestThatFailsHidesItsID: both clients are asked by ids.
+func TestARequestThatFailsHidesItsID(t *testing.T) {
+	const id = "0c0ffee0-1234-8abc-8def-0123456789ab"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, `{"reason":"Unable to read Resource with id='`+id+`'"}`, http.StatusInternalServerError)
+	}))
+	client := must(New(Options{URL: server.URL, GRPC: "127.0.0.1:1", Source: "towline", Plaintext: true}))(t)
+	defer client.Close()
+	_, answered := client.Get(t.Context(), id)
+	server.Close()
+	_, unreachable := client.Get(t.Context(), id)
+	for _, err := range []error{answered, unreachable} {
+		if err == nil || strings.Contains(err.Error(), id) || !strings.Contains(err.Error(), "/resource-bundles/…") {
+			t.Errorf("%v", err)
+		}
 	}
 }

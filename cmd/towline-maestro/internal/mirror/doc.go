@@ -6,5 +6,6 @@
 // removed when reading it says so, never because a list lacks it.
 //
 // Writes go through the mirror, one at a time for each work, so that it has them before they are answered. One process may write
-// for one source at a time. By itself the mirror writes what Maestro has lost, and sends again what an agent has not answered.
+// for one source at a time. By itself the mirror writes what Maestro has lost, and sends again what an
+// agent has not answered. It also gives a work a new id, after a stranger may have learned the old id.
 package mirror

@@ -112,7 +112,7 @@ func (m *Mirror) list(ctx context.Context, since time.Time) error {
 	}
 	first := !m.store.isFilled()
 	err := m.maestro.List(ctx, since, func(b *bundle.Bundle) {
-		id := b.ID(m.source)
+		id := b.ID
 		delete(missing, id)
 		defer m.lock(b.Name())()
 		known := m.store.byID(id)
@@ -163,17 +163,20 @@ func (m *Mirror) heard(event *cloudevents.Event) {
 	known := m.store.byID(said.ID)
 	switch {
 	case known == nil || known.Work.UID != said.UID || known.Version != said.Version:
-		m.stale.Add(said.ID)
 		if said.Deleted {
-			m.stale.AddAfter(said.ID, removalEnds)
+			m.removals.tell(said.ID)
 		}
+		m.stale.Add(said.ID)
+	case said.Deleted && !m.removals.wanted(known):
+		m.removals.tell(said.ID)
+		m.stale.Add(said.ID)
 	case said.Deleted:
 		// Maestro says so just before it removes the bundle.
 		m.gone(said.ID)
 		m.stale.AddAfter(said.ID, removalEnds)
 	case bundle.Newer(said.Sequence, known.Sequence):
 		m.take(known.With(said))
-		if m.store.get(name).ID(m.source) != said.ID {
+		if m.store.get(name).ID != said.ID {
 			m.stale.Add(said.ID) // an earlier bundle, which may have to wait for this before it goes
 		}
 	}
@@ -181,16 +184,20 @@ func (m *Mirror) heard(event *cloudevents.Event) {
 
 // take shows what Maestro has of a bundle, and looks again at those that have to go. It needs the work's lock.
 func (m *Mirror) take(b *bundle.Bundle) {
-	id := b.ID(m.source)
+	id := b.ID
 	m.store.set(b)
 	m.expect(id, b)
 	if !b.Work.DeletionTimestamp.IsZero() {
 		m.stale.AddAfter(id, removalAgain)
 	}
-	if m.store.get(b.Name()) != m.store.byID(id) {
+	shown := m.store.get(b.Name())
+	if shown != m.store.byID(id) {
 		return
 	}
+	if m.mustMove(shown) {
+		m.moves.Add(b.Name())
+	}
 	for _, earlier := range m.store.pastOf(b.Name()) {
-		m.stale.Add(earlier.ID(m.source))
+		m.stale.Add(earlier.ID)
 	}
 }

@@ -57,12 +57,17 @@ type Mirror struct {
 	// Quiet asks no agent again that does not answer: agents may not fetch these works yet.
 	Quiet bool
 
+	// IDs makes the ids of new bundles. By default, the Mirror has a random key of its own.
+	IDs bundle.IDs
+
 	maestro Maestro
 	source  string
 	log     logr.Logger
 	store   *store
 	stale   workqueue.TypedRateLimitingInterface[string] // ids of bundles to be read
 
+	moves     workqueue.TypedRateLimitingInterface[types.NamespacedName] // works that get another id: see mustMove
+	removals  *removals
 	questions workqueue.TypedRateLimitingInterface[question] // those that agents have not answered yet
 	lag       lag                                            // how late agents answer
 
@@ -77,9 +82,10 @@ type Mirror struct {
 func New(m Maestro, source string, log logr.Logger) *Mirror {
 	return &Mirror{
 		MayWrite: func() error { return nil },
-		maestro:  m, source: source, log: log, store: newStore(source, time.Now()), clusters: map[string]bool{},
+		maestro:  m, source: source, log: log, store: newStore(time.Now()), clusters: map[string]bool{},
 		stale:     workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[string](100*time.Millisecond, 30*time.Second)),
-		questions: newQuestions(),
+		moves:     workqueue.NewTypedRateLimitingQueue(workqueue.NewTypedItemExponentialFailureRateLimiter[types.NamespacedName](time.Second, time.Minute)),
+		questions: newQuestions(), removals: newRemovals(), IDs: bundle.NewIDs(source, bundle.NewKey()),
 	}
 }
 
@@ -96,9 +102,14 @@ func (m *Mirror) Run(ctx context.Context) {
 		for limit := rate.NewLimiter(reminders, 1); m.remind(ctx, limit); {
 		}
 	})
+	running.Go(func() {
+		for limit := rate.NewLimiter(reminders, 1); m.move(ctx, limit); {
+		}
+	})
 	m.keepFollowing(ctx)
 	m.stale.ShutDown()
 	m.questions.ShutDown()
+	m.moves.ShutDown()
 	running.Wait()
 }
 

@@ -29,8 +29,11 @@ const source = "towline"
 
 var key = types.NamespacedName{Namespace: "cluster1", Name: "guestbook"}
 
+// ids are those of bundles, in each test.
+var ids = bundle.NewIDs(source, []byte("a key that is the same in all tests"))
+
 // first is the id of the work's first bundle, and second that of the next one.
-var first, second = bundle.ID(source, key, 0), bundle.ID(source, key, 1)
+var first, second = ids.Of(key, 0), ids.Of(key, 1)
 
 // manifests are ConfigMaps of those names, with the same word in each.
 func manifests(word string, names ...string) workv1.ManifestsTemplate {
@@ -61,6 +64,7 @@ type world struct {
 func follow(t *testing.T, m *maestrotest.Maestro, options ...func(*mirror.Mirror)) *world {
 	t.Helper()
 	w := &world{T: t, maestro: m, mirror: mirror.New(m, source, testr.New(t))}
+	w.mirror.IDs = ids
 	for _, option := range options {
 		option(w.mirror)
 	}

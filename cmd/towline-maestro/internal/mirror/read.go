@@ -35,14 +35,15 @@ func (m *Mirror) readAgain(ctx context.Context, id string) error {
 			return nil
 		case err != nil:
 			return err
-		case b.ID(m.source) != id:
-			return nil // another program's
 		}
 		name = b.Name()
 	}
 	defer m.lock(name)()
 	if err := m.read(ctx, id); err != nil {
 		return err
+	}
+	if m.removals.expected(id) && m.store.byID(id) != nil {
+		m.stale.AddAfter(id, removalLook)
 	}
 	return m.retire(ctx, id)
 }
@@ -51,9 +52,9 @@ func (m *Mirror) readAgain(ctx context.Context, id string) error {
 func (m *Mirror) readShown(ctx context.Context, name types.NamespacedName) error {
 	known := m.store.get(name)
 	if known == nil {
-		return m.read(ctx, bundle.ID(m.source, name, 0))
+		return m.read(ctx, m.IDs.Of(name, 0))
 	}
-	return m.read(ctx, known.ID(m.source))
+	return m.read(ctx, known.ID)
 }
 
 // read takes over what Maestro has of a bundle. It needs the work's lock.
@@ -61,12 +62,9 @@ func (m *Mirror) read(ctx context.Context, id string) error {
 	b, err := m.maestro.Get(ctx, id)
 	switch {
 	case errors.Is(err, maestro.ErrNotFound):
-		m.gone(id)
-		return nil
+		return m.vanished(ctx, id)
 	case err != nil:
 		return err
-	case b.ID(m.source) != id:
-		return nil // another program's
 	}
 	if again := lost(b, m.store.byID(id)); again != nil {
 		if err := m.writeAgain(ctx, again, b.Version); err != nil {
@@ -112,7 +110,7 @@ func (m *Mirror) writeAgain(ctx context.Context, b *bundle.Bundle, version int64
 func (m *Mirror) retire(ctx context.Context, id string) error {
 	name, _ := m.store.nameOf(id)
 	shown, b := m.store.get(name), m.store.byID(id)
-	if b == nil || shown == nil || shown.ID(m.source) == id || !b.Work.DeletionTimestamp.IsZero() {
+	if b == nil || shown == nil || shown.ID == id || !b.Work.DeletionTimestamp.IsZero() {
 		return nil
 	}
 	next, changed := b.Follow(shown)

@@ -99,7 +99,9 @@ func (m *Mirror) gone(id string) {
 	if b := m.store.byID(id); b != nil {
 		m.answered(questionOf(id, b))
 	}
+	name, _ := m.store.nameOf(id)
 	m.store.remove(id)
+	m.removals.forget(id, name, m.store.get(name) == nil)
 }
 
 // remind asks agents again that have not answered. What they were sent may be lost, on the way or by the agent: that of Open Cluster
@@ -127,7 +129,8 @@ func (m *Mirror) remind(ctx context.Context, limit *rate.Limiter) bool {
 	}
 	m.lag.drop(q) // before an answer can come
 	if err := m.askAgain(ctx, q); err != nil {
-		m.log.V(1).Info("An agent that has not answered could not be asked again", "bundle", q.id, "error", err)
+		name, _ := m.store.nameOf(q.id)
+		m.log.V(1).Info("An agent that has not answered could not be asked again", "work", name, "error", err)
 		m.questions.AddAfter(q, remindAfter)
 		return true
 	}

@@ -14,7 +14,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	cetypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
 
-	"github.com/towline-io/towline/cmd/towline-maestro/internal/bundle"
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/maestrotest"
 	"github.com/towline-io/towline/cmd/towline-maestro/internal/mirror"
 )
@@ -169,7 +168,7 @@ func TestAQuestionAboutAPredecessor(t *testing.T) {
 }
 
 // createMany makes so many works whose names begin so, and gives the ids of their bundles.
-func (w *world) createMany(t *testing.T, many int, prefix string) (ids []string) {
+func (w *world) createMany(t *testing.T, many int, prefix string) (made []string) {
 	t.Helper()
 	for i := range many {
 		other := aWork(types.UID(strconv.Itoa(i)), manifests("x", "one"))
@@ -177,9 +176,9 @@ func (w *world) createMany(t *testing.T, many int, prefix string) (ids []string)
 		if _, err := w.mirror.Create(t.Context(), other); err != nil {
 			t.Fatal(err)
 		}
-		ids = append(ids, bundle.ID(source, types.NamespacedName{Namespace: key.Namespace, Name: other.Name}, 0))
+		made = append(made, ids.Of(types.NamespacedName{Namespace: key.Namespace, Name: other.Name}, 0))
 	}
-	return ids
+	return made
 }
 
 // TestManyThatDoNotAnswer: they are asked a few at a time, and one that comes later does not wait for all of them.

@@ -91,8 +91,10 @@ func TestARestore(t *testing.T) {
 		w.create("a", manifests("x", "one"))
 		w.maestro.Restore(backup)
 		w.maestro.Cut()
-		w.eventually("it is gone", func() bool { return w.mirror.Known(key) == nil })
-		w.create("b", manifests("x", "one"))
+		w.eventually("it is there again", func() bool { return w.has(first) })
+		if known := w.mirror.Known(key); known == nil || known.UID != "a" {
+			t.Errorf("%+v", known)
+		}
 		noDeletion(w)
 	})
 	t.Run("the deletion is younger than the backup", func(t *testing.T) {

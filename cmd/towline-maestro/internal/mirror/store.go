@@ -38,7 +38,6 @@ type store struct {
 	works   *btree.BTreeG[shown]
 	past    map[types.NamespacedName][]*bundle.Bundle // earlier bundles of works, the earliest first: see bundle.SameShape
 	names   map[string]types.NamespacedName           // of all bundles, by their id
-	source  string
 	version uint64
 	first   uint64 // the version before the oldest of changes
 	changes []Change
@@ -57,11 +56,11 @@ func (a shown) before(b shown) bool {
 }
 
 // newStore begins with a version that no earlier process has reached: one second gives a billion.
-func newStore(source string, now time.Time) *store {
+func newStore(now time.Time) *store {
 	version := uint64(now.UnixNano())
 	return &store{
 		works: btree.NewG(32, shown.before), past: map[types.NamespacedName][]*bundle.Bundle{}, names: map[string]types.NamespacedName{},
-		source: source, version: version, first: version, changed: make(chan struct{}),
+		version: version, first: version, changed: make(chan struct{}),
 	}
 }
 
@@ -94,7 +93,7 @@ func (s *store) byID(id string) *bundle.Bundle {
 
 // earlier is where an earlier bundle of a work is among them, and negative for another. It needs the lock.
 func (s *store) earlier(name types.NamespacedName, id string) int {
-	return slices.IndexFunc(s.past[name], func(b *bundle.Bundle) bool { return b.ID(s.source) == id })
+	return slices.IndexFunc(s.past[name], func(b *bundle.Bundle) bool { return b.ID == id })
 }
 
 // nameOf is the name of the work of a bundle that is known.
@@ -112,7 +111,7 @@ func (s *store) pastIDs() []string {
 	var out []string
 	for _, bundles := range s.past {
 		for _, b := range bundles {
-			out = append(out, b.ID(s.source))
+			out = append(out, b.ID)
 		}
 	}
 	return out
@@ -127,7 +126,7 @@ func (s *store) pastOf(name types.NamespacedName) []*bundle.Bundle {
 
 // keep has a bundle among the earlier ones of its work. It needs the lock.
 func (s *store) keep(b *bundle.Bundle) {
-	name, id := b.Name(), b.ID(s.source)
+	name, id := b.Name(), b.ID
 	s.forget(name, id)
 	s.past[name] = append(s.past[name], b)
 	slices.SortFunc(s.past[name], func(a, b *bundle.Bundle) int {
@@ -183,11 +182,11 @@ func (s *store) all(namespace string, after types.NamespacedName) (iter.Seq[*wor
 func (s *store) set(b *bundle.Bundle) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	name, id := b.Name(), b.ID(s.source)
+	name, id := b.Name(), b.ID
 	was := s.shown(name)
 	s.names[id] = name
 	switch {
-	case was == nil || was.ID(s.source) == id:
+	case was == nil || was.ID == id:
 		s.show(b)
 	case b.After(was):
 		s.forget(name, id)
@@ -251,7 +250,7 @@ func (s *store) remove(id string) {
 		return
 	}
 	last := earlier[len(earlier)-1]
-	s.forget(name, last.ID(s.source))
+	s.forget(name, last.ID)
 	s.show(last)
 }
 

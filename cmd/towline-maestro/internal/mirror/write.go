@@ -43,14 +43,14 @@ func (m *Mirror) Create(ctx context.Context, w *workv1.ManifestWork) (*workv1.Ma
 	now := time.Now()
 	w.CreationTimestamp = metav1.NewTime(now.UTC().Truncate(time.Second))
 	w.Finalizers = []string{workv1.ManifestWorkFinalizer}
-	made := bundle.New(w, now)
+	made := bundle.New(m.IDs, w, now)
 	err := m.publish(ctx, cetypes.CreateRequestAction, made)
 	if err == nil {
 		m.take(made)
 		return m.Known(name), nil
 	}
 	m.forgetCluster(w.Namespace) // Maestro may know it no more: its database may have been restored
-	there, unknown := m.afterFailure(ctx, made.ID(m.source), name)
+	there, unknown := m.afterFailure(ctx, made.ID, name)
 	switch {
 	case unknown != nil:
 		return nil, apierrors.NewTimeoutError(fmt.Sprintf("Maestro did not say whether it has made the work: %v", err), 1)
@@ -76,7 +76,7 @@ func (m *Mirror) Update(ctx context.Context, was, w *workv1.ManifestWork) (*work
 	if !known.Work.DeletionTimestamp.IsZero() {
 		return nil, apierrors.NewConflict(Resource, w.Name, errors.New("the work is being deleted, and Maestro changes no such work"))
 	}
-	next, err := known.Next(w)
+	next, err := known.Next(m.IDs, w)
 	if err != nil {
 		return nil, untranslated(err, name)
 	}
@@ -93,7 +93,7 @@ func (m *Mirror) Update(ctx context.Context, was, w *workv1.ManifestWork) (*work
 		m.take(next)
 		return m.Known(name), nil
 	}
-	there, unknown := m.afterFailure(ctx, next.ID(m.source), name)
+	there, unknown := m.afterFailure(ctx, next.ID, name)
 	switch {
 	case unknown != nil:
 		return nil, apierrors.NewTimeoutError(fmt.Sprintf("Maestro did not say whether it has changed the work: %v", err), 1)
@@ -127,7 +127,7 @@ func (m *Mirror) Delete(ctx context.Context, was *workv1.ManifestWork) (*workv1.
 	past := m.store.pastOf(name)
 	for _, b := range past {
 		if b.Work.DeletionTimestamp.IsZero() && !b.MayGo(known) {
-			m.stale.Add(b.ID(m.source))
+			m.stale.Add(b.ID)
 			return nil, apierrors.NewConflict(Resource, was.Name, errors.New("the agent has not given up yet what the work had before: try again"))
 		}
 	}
@@ -142,7 +142,7 @@ func (m *Mirror) Delete(ctx context.Context, was *workv1.ManifestWork) (*workv1.
 
 // delete asks Maestro to delete a bundle. It needs the work's lock.
 func (m *Mirror) delete(ctx context.Context, b *bundle.Bundle) error {
-	id := b.ID(m.source)
+	id := b.ID
 	err := m.publish(ctx, cetypes.DeleteRequestAction, b)
 	_, unknown := m.afterFailure(ctx, id, b.Name())
 	now := m.store.byID(id)
@@ -185,6 +185,9 @@ func meets(known *bundle.Bundle, was *workv1.ManifestWork, name types.Namespaced
 func (m *Mirror) publish(ctx context.Context, action cetypes.EventAction, b *bundle.Bundle) error {
 	if err := m.MayWrite(); err != nil {
 		return err
+	}
+	if action == cetypes.DeleteRequestAction {
+		m.removals.ask(b.ID)
 	}
 	event, err := bundle.Event(m.source, action, b)
 	if err != nil {

@@ -73,6 +73,7 @@ func start(t *testing.T, m *maestrotest.Maestro) *world {
 	t.Helper()
 	known := contact.With(m)
 	works := mirror.New(known, source, testr.New(t))
+	works.IDs = ids
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -161,8 +162,11 @@ func (w *world) create(name, word string) *workv1.ManifestWork {
 	return made
 }
 
+// ids are those of bundles, in each test.
+var ids = bundle.NewIDs(source, []byte("a key that is the same in all tests"))
+
 func id(name string) string {
-	return bundle.ID(source, types.NamespacedName{Namespace: cluster, Name: name}, 0)
+	return ids.Of(types.NamespacedName{Namespace: cluster, Name: name}, 0)
 }
 
 func TestCreateAndRead(t *testing.T) {
@@ -191,6 +195,25 @@ func TestCreateAndRead(t *testing.T) {
 	}
 	if _, err := w.works.Get(t.Context(), "none", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
 		t.Errorf("there is none: %v", err)
+	}
+}
+
+// TestNoWorkShowsItsID: who may read works on the hub need not be trusted with the ids that they have in Maestro.
+func TestNoWorkShowsItsID(t *testing.T) {
+	w := serve(t)
+	w.create("a", "x")
+	w.maestro.Report(id("a"), "applied")
+	var data []byte
+	w.eventually("the agent is heard", func() bool {
+		got, err := w.works.Get(t.Context(), "a", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err = json.Marshal(got)
+		return err == nil && len(got.Status.Conditions) > 0
+	})
+	if strings.Contains(string(data), id("a")) {
+		t.Errorf("%s", data)
 	}
 }
 

@@ -1,0 +1,61 @@
+package mirror
+
+import (
+	"context"
+	"time"
+
+	"golang.org/x/time/rate"
+	"k8s.io/apimachinery/pkg/types"
+	cetypes "open-cluster-management.io/sdk-go/pkg/cloudevents/generic/types"
+
+	"github.com/towline-io/towline/cmd/towline-maestro/internal/bundle"
+)
+
+// mustMove tells whether a work gets a bundle with another id now, because somebody else knows or can compute the present id. The agent must
+// have applied the present bundle, and the work must have no other bundle. The work moves as to another shape: nothing on the cluster is removed
+// or made again.
+func (m *Mirror) mustMove(b *bundle.Bundle) bool {
+	if m.Quiet || !b.IsPublic(m.source) && !m.removals.isKnown(b.ID) {
+		return false
+	}
+	return b.Replaces() && !b.Requests() && b.Work.DeletionTimestamp.IsZero() && len(m.store.pastOf(b.Name())) == 0
+}
+
+// move gives one work another id, no faster than agents are reminded. It is false when the mirror has stopped.
+func (m *Mirror) move(ctx context.Context, limit *rate.Limiter) bool {
+	name, stopped := m.moves.Get()
+	if stopped {
+		return false
+	}
+	defer m.moves.Done(name)
+	limit.SetLimit(m.lag.pace(time.Now()))
+	if limit.Wait(ctx) != nil {
+		return false
+	}
+	if err := m.moveNow(ctx, name); err != nil {
+		m.log.V(1).Info("A work could not get another id", "work", name, "error", err)
+		m.moves.AddRateLimited(name)
+		return true
+	}
+	m.moves.Forget(name)
+	return true
+}
+
+func (m *Mirror) moveNow(ctx context.Context, name types.NamespacedName) error {
+	defer m.lock(name)()
+	b := m.store.get(name)
+	if b == nil || !m.mustMove(b) {
+		return nil
+	}
+	if err := m.MayWrite(); err != nil {
+		return err
+	}
+	next := b.Moved(m.IDs)
+	if err := m.publish(ctx, cetypes.CreateRequestAction, next); err != nil {
+		m.stale.AddRateLimited(next.ID)
+		return err
+	}
+	m.log.V(1).Info("A work has another id now", "work", name)
+	m.take(next)
+	return nil
+}
