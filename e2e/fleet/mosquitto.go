@@ -14,7 +14,7 @@ func (p *plane) startMosquitto(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	address, err := p.addresses("mosquitto")
+	address, err := p.addresses("mosquitto", brokerAccounts)
 	if err != nil {
 		return err
 	}
@@ -22,10 +22,15 @@ func (p *plane) startMosquitto(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	accounts, err := p.accountsListener(address[1])
+	if err != nil {
+		return err
+	}
 	// Started by root it would become a user who may not be able to read this folder; "user" is for that case alone.
 	// By default it keeps 1,000 messages for a client that is slower than the others, and drops the next without a word.
 	file, err := p.configFile("mosquitto", "mosquitto.conf",
-		fmt.Sprintf("listener %s %s\nallow_anonymous true\npersistence false\nuser root\nlog_dest stderr\nmax_queued_messages 0\n", port, host))
+		fmt.Sprintf("per_listener_settings true\npersistence false\nuser root\nlog_dest stderr\nmax_queued_messages 0\n"+
+			"listener %s %s\nallow_anonymous true\n", port, host)+accounts)
 	if err != nil {
 		return err
 	}

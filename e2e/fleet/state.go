@@ -21,6 +21,8 @@ type Status struct {
 	MaestroGRPC string `json:"maestroGRPC,omitempty"`
 	// Broker is the address of the MQTT broker that Maestro and the work agents meet at.
 	Broker string `json:"broker,omitempty"`
+	// BrokerAccounts is the address of the broker for clusters with accounts of their own, whose rules are those of docs/maestro.md.
+	BrokerAccounts string `json:"brokerAccounts,omitempty"`
 	// Database is the address of the PostgreSQL that keeps the works of Maestro.
 	Database string        `json:"database,omitempty"`
 	Planes   []PlaneStatus `json:"planes"`
@@ -73,7 +75,7 @@ func (s *supervisor) status() Status {
 	}
 	if s.hub != nil && s.runsMaestro() {
 		status.Maestro, status.MaestroGRPC, status.Broker = s.hub.maestroURL(), s.hub.address("maestro-grpc-server"), s.hub.address("mosquitto")
-		status.Database = s.hub.address("postgres")
+		status.Database, status.BrokerAccounts = s.hub.address("postgres"), s.hub.address(brokerAccounts)
 	}
 	return status
 }

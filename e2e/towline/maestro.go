@@ -61,7 +61,7 @@ func InstallMaestro(ctx context.Context, f *fleet.Fleet, more ...string) (*Maest
 
 // PrepareMaestro builds towline-maestro and gives it the rights of deploy/maestro.
 func PrepareMaestro(ctx context.Context, f *fleet.Fleet) (*Maestro, error) {
-	for _, file := range []string{"service_account", "role", "role_binding", "authentication", "lease"} {
+	for _, file := range []string{"service_account", "role", "role_binding", "authentication", "lease", "ids"} {
 		if err := Apply(ctx, f, &f.Hub.ControlPlane, "deploy/maestro/"+file+".yaml"); err != nil {
 			return nil, err
 		}
