@@ -100,6 +100,9 @@ func run(ctx context.Context, o *options) error {
 	if err := rest.LoadTLSFiles(config); err != nil {
 		return fmt.Errorf("--api-server-ca: %w", err)
 	}
+	if len(config.CAData) == 0 { // without authorities, those of the system would count, and users' tokens go there
+		return fmt.Errorf("--api-server-ca: %q holds no certificate", o.caFile)
+	}
 	lc := net.ListenConfig{}
 	listener, err := lc.Listen(ctx, "tcp", o.address)
 	if err != nil {

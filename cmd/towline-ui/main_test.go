@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -32,4 +34,18 @@ func TestOptions(t *testing.T) {
 			t.Errorf("docs/status-page.md does not have --%s with its default %q", f.Name, f.DefValue)
 		}
 	})
+}
+
+// TestNoAuthorities: the page does not verify the API server by the authorities of the system, since users' tokens go there.
+func TestNoAuthorities(t *testing.T) {
+	o := newOptions()
+	o.address, o.caFile = "127.0.0.1:0", filepath.Join(t.TempDir(), "ca.crt")
+	if err := os.WriteFile(o.caFile, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done, cancel := context.WithCancel(t.Context())
+	cancel() // a page that starts nevertheless ends at once
+	if err := run(done, o); err == nil || !strings.Contains(err.Error(), "--api-server-ca") || !strings.Contains(err.Error(), "holds no certificate") {
+		t.Errorf("got %v", err)
+	}
 }

@@ -75,14 +75,17 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (see
 
 // observeChoice reads what the Placement has chosen, and whether the Argo CD may have it.
 func (seen *observation) observeChoice(ctx context.Context) (err error) {
-	seen.Placement, seen.Decisions, seen.Consent = nil, nil, false
+	seen.Placement, seen.Decisions, seen.Consent, seen.Permitted = nil, nil, false, nil
 	g := seen.GitOpsCluster
-	if name := seen.ConsentOf(); name != "" {
+	if name := seen.ArgoNamespace(); name != "" {
 		ns, err := hubside.Read(ctx, seen.reader, name)
 		if err != nil {
 			return err
 		}
-		seen.Consent = ns != nil && ns.Labels[apis.LabelArgoNamespace] == "true"
+		if ns != nil {
+			seen.Consent = ns.Labels[apis.LabelArgoNamespace] == "true"
+			seen.Permitted = clusterimport.ReadAccounts(ns.Annotations[apis.AnnotationGitOpsAccounts])
+		}
 	}
 	key := clusterimport.PlacementKey(g)
 	if key.Name == "" {

@@ -70,7 +70,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager, con
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(changed(r.sameCluster))).
 		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.ofApplication), builder.WithPredicates(targetLeft())).
 		WatchesMetadata(hubside.Namespace(), handler.EnqueueRequestsFromMapFunc(r.ofNamespace),
-			builder.WithPredicates(hubside.Changed(apis.LabelArgoNamespace, apis.AnnotationServer))).
+			builder.WithPredicates(hubside.Changed(apis.LabelArgoNamespace, apis.AnnotationGitOpsAccounts, apis.AnnotationServer))).
 		WatchesRawSource(crd.Changes(mgr, crdName, r.ofReplacedCRD)).
 		WithOptions(retry.Options(concurrency)).
 		Build(r)

@@ -38,6 +38,11 @@ const (
 // writes it before it creates the first Secret there. The CRD of another product prunes status.argoNamespaces, but not this annotation.
 const AnnotationArgoNamespaces = Group + "/argo-namespaces"
 
+// AnnotationGitOpsAccounts on the Namespace of an Argo CD lists the ManagedServiceAccounts for GitOpsClusters, with commas between
+// the entries "<namespace of the GitOpsCluster>/<account>". GitOpsClusters of the Argo CD's own namespace may use every account,
+// unless the list has entries for this namespace.
+const AnnotationGitOpsAccounts = Group + "/gitops-service-accounts"
+
 // Labels that decide what a GitOpsCluster may read and write.
 const (
 	// LabelArgoNamespace is "true" on a Namespace if GitOpsClusters of other namespaces may give clusters to its
@@ -109,7 +114,9 @@ const (
 	ReasonCredentialsForbidden = "CredentialsForbidden"
 	// ReasonCredentialsMissing: some clusters have no token of the ManagedServiceAccount.
 	ReasonCredentialsMissing = "CredentialsMissing"
-	// ReasonCredentialsConflict: another GitOpsCluster names another ManagedServiceAccount for the same clusters.
+	// ReasonCredentialsNotAllowed: the namespace of the Argo CD does not permit the ManagedServiceAccount to the GitOpsCluster.
+	ReasonCredentialsNotAllowed = "CredentialsNotAllowed" //nolint:gosec // a reason
+	// ReasonCredentialsConflict: another GitOpsCluster comes first and decides about the credentials of the same clusters.
 	ReasonCredentialsConflict = "CredentialsConflict"
 	// ReasonServerUnknown: credentials need an address, and some clusters have none.
 	ReasonServerUnknown = "ServerUnknown"

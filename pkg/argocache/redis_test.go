@@ -83,6 +83,7 @@ func TestRedisIsVerified(t *testing.T) {
 		"its authority is known":  {Address{TLS: true, CAFile: ca, PasswordFile: password}, ""},
 		"its authority is not":    {Address{TLS: true, PasswordFile: password}, "certificate"},
 		"the file has none":       {Address{TLS: true, CAFile: password, PasswordFile: password}, "holds no certificate"},
+		"the file is empty":       {Address{TLS: true, CAFile: file(t, ""), PasswordFile: password}, "holds no certificate"},
 		"there is no such file":   {Address{TLS: true, CAFile: "/does/not/exist", PasswordFile: password}, "no such file"},
 		"without TLS":             {Address{PasswordFile: password}, "EOF"},
 		"a wrong password":        {Address{TLS: true, CAFile: ca, PasswordFile: file(t, "other")}, "WRONGPASS"},

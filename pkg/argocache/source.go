@@ -2,6 +2,7 @@ package argocache
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strings"
 
@@ -39,6 +40,9 @@ func (a Address) Endpoint(context.Context) (argoredis.Endpoint, error) {
 		pem, err := os.ReadFile(a.CAFile)
 		if err != nil {
 			return e, err
+		}
+		if len(pem) == 0 { // without authorities, those of the system would count
+			return e, fmt.Errorf("%s holds no certificate", a.CAFile)
 		}
 		e.CA = pem
 	}

@@ -88,6 +88,10 @@ func Find(f Facts) (Endpoint, error) {
 		if authority := secret["ca.crt"]; len(authority) > 0 {
 			e.CA = authority
 		}
+		if len(e.CA) == 0 {
+			return Endpoint{}, fmt.Errorf("Secret %s/%s has neither ca.crt nor tls.crt: Redis must be verified by one of them, and not by the "+
+				"authorities of the system", f.Namespace, TLS)
+		}
 	}
 	return e, nil
 }

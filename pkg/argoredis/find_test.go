@@ -93,6 +93,14 @@ func TestFindSaysWhatToDo(t *testing.T) {
 	}
 }
 
+// TestNoAuthorities: a Redis whose authority is lost is not verified by those of the system.
+func TestNoAuthorities(t *testing.T) {
+	facts := argoredis.Facts{Namespace: "argocd", Service: "argocd-redis", Secrets: map[string]map[string][]byte{argoredis.TLS: {"tls.crt": nil}}}
+	if _, err := argoredis.Find(facts); err == nil || !strings.Contains(err.Error(), "argocd/"+argoredis.TLS+" has neither ca.crt nor tls.crt") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestNamesAreInTheDocumentation: somebody whose Redis is not found looks there.
 func TestNamesAreInTheDocumentation(t *testing.T) {
 	text, err := os.ReadFile("../../docs/agent.md")

@@ -167,6 +167,9 @@ func into(namespace string, consent bool) edit {
 	}
 }
 
+// permitting has the namespace of the Argo CD permit accounts.
+func permitting(list string) edit { return func(s *situation) { s.Permitted = ReadAccounts(list) } }
+
 // used has an Application keep the Secret of b.
 func used(pushed bool) edit {
 	return func(s *situation) {
@@ -186,7 +189,7 @@ func beside(name string, changes ...func(*v1beta1.GitOpsCluster)) edit {
 		for _, change := range changes {
 			change(other)
 		}
-		key := types.NamespacedName{Namespace: home, Name: name}
+		key := types.NamespacedName{Namespace: other.Namespace, Name: name}
 		s.Others[key] = other
 		s.edit(func(secret *corev1.Secret) {
 			owners := append(strings.Split(secret.Annotations[apis.AnnotationGitOpsClusters], ","), key.String())
@@ -238,7 +241,7 @@ func trusting(clusters ...string) edit {
 		s.Tokens = map[string]Tokens{account: {Secrets: map[string]*corev1.Secret{}}}
 		for _, c := range clusters {
 			s.Tokens[account].Secrets[c] = &corev1.Secret{
-				ObjectMeta: metav1.ObjectMeta{Namespace: c, Name: account}, Data: map[string][]byte{"token": []byte("t-" + c)}}
+				ObjectMeta: metav1.ObjectMeta{Namespace: c, Name: account}, Data: map[string][]byte{"token": []byte("t-" + c), "ca.crt": []byte("CA")}}
 		}
 	}
 }

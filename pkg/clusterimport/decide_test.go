@@ -82,7 +82,7 @@ func TestUse(t *testing.T) {
 		"another namespace, with consent": {is: elsewhere(), want: []string{}},
 		"consent withdrawn":               {is: elsewhere(into("other", false)), want: withdrawn},
 		"consent withdrawn, while Applications are there": {
-			is:     elsewhere(trusting("a", "b"), settled, into("other", false), used(false)),
+			is:     elsewhere(permitting("argocd/manager"), trusting("a", "b"), settled, into("other", false), used(false)),
 			want:   []string{"delete a", "update b", "False: ArgoNamespaceNotAllowed", "False: ApplicationsRemain"},
 			writes: `{"tlsClientConfig":{"insecure":false}}`},
 		"consent withdrawn, and no rights": {is: elsewhere(into("other", false), forbidden("other")),
@@ -214,9 +214,48 @@ func TestTrust(t *testing.T) {
 		}), want: []string{"False: CredentialsConflict"}, says: "argocd/another imports a with ManagedServiceAccount theirs"},
 		"the first has no token": {is: imported(trusting("a", "b")).with(beside("another", withAccount("theirs"))),
 			want: []string{"False: CredentialsMissing"}},
-		"the first goes":         {is: imported(trusting("a", "b")).with(beside("another", withAccount("theirs"), gone)), want: []string{}},
+		"the first goes": {is: imported(trusting("a", "b")).with(beside("another", withAccount("theirs"), gone)), want: []string{}},
+		"no authorities": {is: imported().with(trusting("a", "b"), func(s *situation) { delete(s.Tokens[account].Secrets["b"].Data, "ca.crt") }),
+			want: []string{"update a", "False: CredentialsMissing"}, says: "b/manager has no ca.crt"},
+		"a name that is none": {is: imported().with(trusting("a", "b"), spec(withAccount("*'; rm"))), want: []string{"False: CredentialsNotAllowed"},
+			says: `spec.managedServiceAccountRef: "*'; rm" cannot be the name of a ManagedServiceAccount`},
+		"a list for the own namespace": {is: imported().with(trusting("a", "b"), permitting("argocd/manager")), want: []string{"update a", "update b"}},
+		"a list for the own namespace without the account": {is: imported().with(trusting("a", "b"), permitting("argocd/reader")),
+			want: []string{"False: CredentialsNotAllowed"}},
+		"in another namespace": {is: imported(into("other", true)).with(trusting("a", "b")), want: []string{"False: CredentialsNotAllowed"},
+			says: "permit the account by an entry argocd/manager in the annotation " + apis.AnnotationGitOpsAccounts + " of Namespace other"},
+		"in another namespace, and it is new there": {is: fresh(into("other", true), claimed, trusting("a", "b"), func(s *situation) {
+			s.Argos["other"].Generator = GeneratorObjects("other")
+		}), want: []string{"create a", "create b", "True: Resolved", "False: CredentialsNotAllowed", "True: Removed"}},
+		"in another namespace, permitted": {is: imported(into("other", true)).with(trusting("a", "b"), permitting("team/manager, argocd/manager")),
+			want: []string{"update a", "update b"}, writes: `"bearerToken":"t-b"`},
+		"in another namespace, withdrawn": {
+			is:   imported(into("other", true), trusting("a", "b"), permitting("argocd/manager")).with(permitting("argocd/reader")),
+			want: []string{"update a", "update b", "False: CredentialsNotAllowed"}, writes: `{"tlsClientConfig":{"insecure":false}}`},
+		"another namespace's comes first by name": {is: imported(trusting("a", "b")).with(
+			permitting("a-team/theirs"), consented, beside("a", withAccount("theirs"), of("a-team"))), want: []string{}},
+		"another namespace's, not permitted": {is: imported().with(
+			consented, beside("a", withAccount(account), of("a-team")), trusting("a", "b"), spec(withAccount(""))), want: []string{}},
+		"another namespace's, permitted": {is: imported().with(
+			consented, permitting("a-team/manager"), beside("a", withAccount(account), of("a-team")), trusting("a", "b"), spec(withAccount(""))),
+			want: []string{"update a", "update b"}},
+		"another namespace's, without consent": {is: imported().with(
+			permitting("a-team/manager"), beside("a", withAccount(account), of("a-team")), trusting("a", "b"), spec(withAccount(""))), want: []string{}},
+		"blank, and another namespace wants a token": {is: imported(into("other", true), trusting("a", "b"), permitting("argocd/manager")).with(
+			beside("z", blank, of("other"), func(g *v1beta1.GitOpsCluster) { g.Spec.ArgoServer.ArgoNamespace = "other" })),
+			want: []string{"update a", "update b", "False: CredentialsConflict"}, says: "other/z imports a without credentials"},
+		"another namespace wants it blank": {is: imported().with(secretsTrusted, consented, beside("another", blank, of("a-team"))), want: []string{}},
+		"another namespace wants it blank, and may": {is: imported().with(
+			secretsTrusted, consented, permitting("a-team/any"), beside("another", blank, of("a-team"))), want: []string{"update a", "update b"}},
 		"another wants it blank": {is: imported().with(secretsTrusted, beside("another", blank)), want: []string{"update a", "update b"}},
 	})
+}
+
+func consented(s *situation) { s.Consent = true }
+
+// of is a GitOpsCluster of another namespace.
+func of(namespace string) func(*v1beta1.GitOpsCluster) {
+	return func(g *v1beta1.GitOpsCluster) { g.Namespace = namespace }
 }
 
 // secretsTrusted have credentials that somebody else has put in.

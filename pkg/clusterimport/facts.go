@@ -61,6 +61,9 @@ type Facts struct {
 	// Consent tells whether the namespace of the Argo CD that it names is labelled for GitOpsClusters of other namespaces.
 	Consent bool
 
+	// Permitted are the accounts whose tokens GitOpsClusters may have put into that Argo CD; see ReadAccounts.
+	Permitted []types.NamespacedName
+
 	// Argos are the Argo CDs that it may have Secrets in, by namespace; see Namespaces.
 	Argos map[string]*Argo
 
@@ -118,9 +121,9 @@ func (f *Facts) going() bool { return !f.GitOpsCluster.DeletionTimestamp.IsZero(
 // namespace is that of the Argo CD which the GitOpsCluster names.
 func (f *Facts) namespace() string { return f.GitOpsCluster.Spec.ArgoServer.ArgoNamespace }
 
-// ConsentOf names the namespace whose consent it takes; empty where it takes none, or it is no namespace.
-func (f *Facts) ConsentOf() string {
-	if f.namespace() == f.GitOpsCluster.Namespace || validNamespace(f.namespace()) != "" {
+// ArgoNamespace is the namespace of the Argo CD that the GitOpsCluster names; empty where that cannot be a namespace.
+func (f *Facts) ArgoNamespace() string {
+	if validNamespace(f.namespace()) != "" {
 		return ""
 	}
 	return f.namespace()

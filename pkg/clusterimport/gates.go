@@ -93,6 +93,7 @@ var Gates = gate.Table[Intent, rule]{
 	{Name: "address", Reason: apis.ReasonServerUnknown, Holds: intents{Trust}, Ask: askAddress},
 	{Name: "rights to tokens", Reason: apis.ReasonCredentialsForbidden, Holds: intents{Trust}, Ends: gate.ByBackoff, Ask: askTokenRights},
 	{Name: "token", Reason: apis.ReasonCredentialsMissing, Holds: intents{Trust}, Ask: askToken},
+	{Name: "account permitted", Reason: apis.ReasonCredentialsNotAllowed, Holds: intents{Agree}, Ask: askPermitted},
 	{Name: "one account", Reason: apis.ReasonCredentialsConflict, Holds: intents{Agree}, Ask: askAccount},
 
 	{Name: "settled", Reason: apis.ReasonSelectionUnsettled, Holds: intents{Drop}, Ask: askSettled},
@@ -214,22 +215,47 @@ func askTokenRights(d *decision, q question) answer {
 	return open
 }
 
+// askToken: without a CA, Argo CD would trust every authority of its system, and send the token to any server with a certificate.
 func askToken(d *decision, q question) answer {
-	if d.credentials(q.candidate.name, q.candidate.wish.account) == nil {
+	c := d.credentials(q.candidate.name, q.candidate.wish.account)
+	switch {
+	case c == nil:
 		return because("there is no Secret with the token of ManagedServiceAccount %s/%s: create the ManagedServiceAccount, and check that "+
 			"its add-on runs on the cluster", q.candidate.name, q.candidate.wish.account)
+	case len(c.CA) == 0:
+		return because("the Secret of ManagedServiceAccount %s/%s has no ca.crt, or a larger one than %d KiB: the credentials need the authorities "+
+			"that vouch for the cluster's API server. Check the add-on on the cluster",
+			q.candidate.name, q.candidate.wish.account, clustersecret.MaxCredential>>10)
 	}
 	return open
 }
 
-// askAccount: of several GitOpsClusters for a cluster the first that names an account decides, and the others say so.
+// askPermitted: an administrator says who may use which account. The cluster is imported without credentials.
+func askPermitted(d *decision, _ question) answer {
+	mine := AccountOf(d.GitOpsCluster)
+	switch {
+	case mine == "" || d.permits(d.GitOpsCluster.Namespace, mine):
+		return open
+	case validAccount(mine) != "":
+		return because("spec.managedServiceAccountRef: %.80q cannot be the name of a ManagedServiceAccount: %s", mine, validAccount(mine))
+	}
+	return because("GitOpsClusters of namespace %s may not use ManagedServiceAccount %s in the Argo CD of namespace %s, so their clusters get no "+
+		"credentials: an administrator may permit the account by an entry %s/%s in the annotation %s of Namespace %s",
+		d.GitOpsCluster.Namespace, mine, d.namespace(), d.GitOpsCluster.Namespace, mine, apis.AnnotationGitOpsAccounts, d.namespace())
+}
+
+// askAccount: one of several GitOpsClusters for a cluster decides, and the others say so.
 func askAccount(d *decision, q question) answer {
 	mine, c := AccountOf(d.GitOpsCluster), q.candidate
-	if mine != "" && mine != c.wish.account {
-		return because("GitOpsCluster %s imports %s with ManagedServiceAccount %s, which comes first: use the same one in both",
-			c.decides, c.name, c.wish.account)
+	switch {
+	case mine == "" || mine == c.wish.account:
+		return open
+	case c.wish.account == "":
+		return because("GitOpsCluster %s imports %s without credentials (spec.createBlankClusterSecrets), and comes first: "+
+			"use the same account in both", c.decides, c.name)
 	}
-	return open
+	return because("GitOpsCluster %s imports %s with ManagedServiceAccount %s, which comes first: use the same account in both",
+		c.decides, c.name, c.wish.account)
 }
 
 // askSettled: the Placement's status and its decisions must agree, and it must have had something to choose from.

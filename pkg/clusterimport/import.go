@@ -127,13 +127,13 @@ func (d *decision) importOne(c *candidate, free *addresses) (*Step, *hold) {
 		}
 		i.Keep = untrusted != nil
 	}
-	if c.existing == nil {
-		if untrusted != nil {
-			return nil, untrusted
-		}
-		return &Step{Verb: Create, Object: clustersecret.New(d.namespace(), i), Cluster: c.name}, nil
+	if c.existing == nil && untrusted != nil {
+		return nil, untrusted
 	}
 	told := d.held(Agree, ask)
+	if c.existing == nil {
+		return &Step{Verb: Create, Object: clustersecret.New(d.namespace(), i), Cluster: c.name}, told
+	}
 	if told == nil || untrusted != nil && told.reason != apis.ReasonSecretConflict {
 		told = untrusted
 	}

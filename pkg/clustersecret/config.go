@@ -26,7 +26,8 @@ type Credentials struct {
 	// Token is its bearer token.
 	Token []byte
 
-	// CA are the authorities that vouch for the cluster's API server, in PEM; empty: those that Argo CD's host trusts.
+	// CA are the authorities that vouch for the cluster's API server, in PEM. An empty CA means the
+	// authorities of Argo CD's host.
 	CA []byte
 }
 
@@ -103,8 +104,8 @@ func hasCredentials(s *corev1.Secret) bool {
 	return there && !slices.ContainsFunc(without, func(d []byte) bool { return bytes.Equal(d, config) })
 }
 
-// maxCredential is how many bytes a token or the authorities of a cluster may have.
-const maxCredential = 128 << 10
+// MaxCredential is how many bytes a token or the authorities of a cluster may have.
+const MaxCredential = 128 << 10
 
 // TrimToken leaves of a Secret what CredentialsOf reads. It is for caches: the Secret of a ManagedServiceAccount is written
 // by its cluster. Any other object is returned as it is.
@@ -116,7 +117,7 @@ func TrimToken(obj any) (any, error) {
 	out := &corev1.Secret{TypeMeta: s.TypeMeta, Type: s.Type, Data: map[string][]byte{}}
 	out.Namespace, out.Name, out.UID, out.ResourceVersion = s.Namespace, s.Name, s.UID, s.ResourceVersion
 	for _, key := range []string{corev1.ServiceAccountTokenKey, corev1.ServiceAccountRootCAKey} {
-		if value, ok := s.Data[key]; ok && len(value) <= maxCredential {
+		if value, ok := s.Data[key]; ok && len(value) <= MaxCredential {
 			out.Data[key] = value
 		}
 	}

@@ -55,7 +55,7 @@ func Cluster(obj any) (any, error) {
 }
 
 // Namespace is a cache.TransformFunc for the metadata of Namespaces: of those of clusters administrators' annotations count,
-// and of those of Argo CDs a label.
+// and of those of Argo CDs a label and the list of permitted accounts.
 func Namespace(obj any) (any, error) {
 	ns, ok := obj.(*metav1.PartialObjectMetadata)
 	if !ok {
@@ -64,7 +64,7 @@ func Namespace(obj any) (any, error) {
 	typeMeta(&ns.TypeMeta)
 	ns.ObjectMeta = metav1.ObjectMeta{
 		Name: ns.Name, UID: ns.UID, ResourceVersion: ns.ResourceVersion, DeletionTimestamp: ns.DeletionTimestamp,
-		Annotations: sharedMap(only(ns.Annotations, apis.AnnotationPaused, apis.AnnotationServer)),
+		Annotations: sharedMap(only(ns.Annotations, apis.AnnotationPaused, apis.AnnotationServer, apis.AnnotationGitOpsAccounts)),
 		Labels:      sharedMap(only(ns.Labels, apis.LabelArgoNamespace)),
 	}
 	return ns, nil
