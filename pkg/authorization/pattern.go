@@ -17,6 +17,9 @@ const patience = 100 * time.Millisecond
 // than ten seconds. A longer one permits nothing, and one that denies forbids all.
 const maxGlob = 512
 
+// patternCharacters have a special meaning in a pattern.
+const patternCharacters = `*?[]{}\!`
+
 // denies tells whether a pattern forbids what it matches.
 func denies(pattern string) bool { return strings.HasPrefix(pattern, "!") }
 

@@ -2,6 +2,9 @@ package authorization
 
 import (
 	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -58,9 +61,8 @@ func Project(p *argocd.AppProject, namespace, argocdNamespace string, r Request,
 	}
 	for _, repo := range r.Sources {
 		if !SourcePermitted(p, repo) {
-			return refuse(apis.ReasonSourceForbidden,
-				"AppProject %s/%s does not permit the repository %q: add it to its spec.sourceRepos, and check that no entry with \"!\" forbids it",
-				p.Namespace, p.Name, shown(repo))
+			return refuse(apis.ReasonSourceForbidden, "AppProject %s/%s does not permit the repository %q: %s",
+				p.Namespace, p.Name, shown(repo), sourceAdvice(repo))
 		}
 	}
 	if r.Manifests {
@@ -69,9 +71,8 @@ func Project(p *argocd.AppProject, namespace, argocdNamespace string, r Request,
 				"commit them to a repository, or sync them on cluster %q itself", c.Name)
 	}
 	if !Permits(p, c, r.Namespace) {
-		refusal := refuse(apis.ReasonDestinationForbidden,
-			"AppProject %s/%s does not permit namespace %q on cluster %q: add {name: %s, namespace: %s} to its spec.destinations, "+
-				"and check that no entry with \"!\" forbids it", p.Namespace, p.Name, cut(r.Namespace), c.Name, c.Name, cut(r.Namespace))
+		refusal := refuse(apis.ReasonDestinationForbidden, "AppProject %s/%s does not permit namespace %q on cluster %q: %s",
+			p.Namespace, p.Name, cut(r.Namespace), c.Name, destinationAdvice(c.Name, r.Namespace))
 		if c.Server == "" && goesByAddress(p) {
 			refusal.Message += fmt.Sprintf(": if the project names clusters by address, set the cluster's address in the annotation %s of Namespace %s",
 				apis.AnnotationServer, c.Name)
@@ -87,6 +88,29 @@ func Project(p *argocd.AppProject, namespace, argocdNamespace string, r Request,
 	}
 	return nil
 }
+
+// sourceAdvice is how a repository can be permitted. The author of the Application wrote the address, so an address that an
+// AppProject would read as a pattern is never recommended.
+func sourceAdvice(repo string) string {
+	if strings.ContainsAny(repo, patternCharacters) {
+		return fmt.Sprintf("the address has a character that means a pattern in spec.sourceRepos (%s): name a repository without one", patternCharacters)
+	}
+	return `add it to its spec.sourceRepos, and check that no entry with "!" forbids it`
+}
+
+// destinationAdvice is the same for a namespace on a cluster: only the name of one namespace is recommended.
+func destinationAdvice(cluster, namespace string) string {
+	switch {
+	case namespace == "":
+		return "the Application names no namespace: set spec.destination.namespace"
+	case !isNamespace(namespace):
+		return "this is not the name of a namespace: correct spec.destination.namespace"
+	}
+	return fmt.Sprintf(`add {name: %s, namespace: %s} to its spec.destinations, and check that no entry with "!" forbids it`, cluster, namespace)
+}
+
+// isNamespace tells whether a text can be the name of a namespace, and so is no pattern.
+func isNamespace(name string) bool { return len(validation.IsDNS1123Label(name)) == 0 }
 
 // SourceNamespacePermitted tells whether Applications of a namespace may use the project.
 func SourceNamespacePermitted(p *argocd.AppProject, namespace, argocdNamespace string) bool {

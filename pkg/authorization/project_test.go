@@ -164,6 +164,18 @@ func TestProjectRefusals(t *testing.T) {
 		"a foreign namespace": {
 			edit:   func(r *authorization.Request) { r.Namespace = "b" },
 			reason: apis.ReasonDestinationForbidden, says: "{name: c1, namespace: b}"},
+		"a pattern in place of a namespace": {
+			edit:   func(r *authorization.Request) { r.Namespace = "b*" },
+			reason: apis.ReasonDestinationForbidden, says: `"b*" on cluster "c1": this is not the name of a namespace: correct spec.destination.namespace`},
+		"a namespace that would end the advice": {
+			edit:   func(r *authorization.Request) { r.Namespace = "b}, {namespace: '*'" },
+			reason: apis.ReasonDestinationForbidden, says: "this is not the name of a namespace"},
+		"no namespace": {
+			edit:   func(r *authorization.Request) { r.Namespace = "" },
+			reason: apis.ReasonDestinationForbidden, says: "set spec.destination.namespace"},
+		"a pattern in place of a repository": {
+			edit:   func(r *authorization.Request) { r.Sources = []string{"https://evil.example.com/**"} },
+			reason: apis.ReasonSourceForbidden, says: "a character that means a pattern"},
 		"the second source": {
 			edit:   func(r *authorization.Request) { r.Sources = append(r.Sources, "https://u:pass@evil.example.com/y") },
 			reason: apis.ReasonSourceForbidden, says: `"https://evil.example.com/y"`},
