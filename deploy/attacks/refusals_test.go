@@ -30,13 +30,15 @@ const (
 
 // The attackers of refusals, as docs/security.md calls them. Each has an identity of its own on the hub.
 const (
-	aTenant     = "tenant"
-	anAgent     = "work agent"
-	anIAMAgent  = "work agent by AWS IAM"
-	aTokenAgent = "add-on by token"
-	anAddOn     = "Towline's agent"
-	aGRPC       = "gRPC registration"
-	aThief      = "Towline's own token"
+	aTenant       = "tenant"
+	anAgent       = "work agent"
+	anIAMAgent    = "work agent by AWS IAM"
+	aTokenAgent   = "add-on by token"
+	anAddOn       = "Towline's agent"
+	aGRPC         = "gRPC registration"
+	aJoiner       = "joining cluster"
+	aBootstrapper = "joining cluster by bootstrap token"
+	aThief        = "Towline's own token"
 )
 
 // byRBAC stands where no admission policy refuses a request, but the lack of a right.
@@ -157,11 +159,14 @@ const (
 	changesLabels      = "may not change the labels of its ManagedCluster"
 	changesNotes       = "may not change annotations of Towline on its ManagedCluster"
 	changesPlace       = "may not change the addresses"
+	joinsLabelled      = "may create a ManagedCluster with labels"
+	joinsNoted         = "may create a ManagedCluster with annotations of Towline"
 	changesSet         = "labels, finalizers or owners of an ApplicationSet"
 	notesOfApp         = "of an Application's annotations"
 	notesOfSet         = "of an ApplicationSet's annotations"
 	policyWorks        = "towline-works"
 	policyClusters     = "towline-clusters"
+	policyJoins        = "towline-joins"
 	policyReports      = "towline-reports"
 	policyOwnReports   = "towline-applicationreports"
 	policyApplications = "towline-applications"
@@ -249,6 +254,12 @@ var refusals = []refusal{
 		clusterKind.updates("", "cluster1", "true", "metadata", "annotations", apis.AnnotationPaused)},
 	{aGRPC, "claims another's address", policyClusters, changesPlace,
 		clusterKind.updates("", "cluster1", address, "spec", "managedClusterClientConfigs")},
+
+	{aJoiner, "joins with a label of a set", policyJoins, joinsLabelled, joins("labels", "tenant", "a")},
+	{aJoiner, "joins a set by its name", policyJoins, joinsLabelled, joins("labels", clusterSetLabel, "production")},
+	{aJoiner, "joins with the namespace of another Argo CD", policyJoins, joinsNoted, joins("annotations", apis.AnnotationArgoCDNamespace, "victim")},
+	{aBootstrapper, "joins with a label of a set", policyJoins, joinsLabelled, joins("labels", "tenant", "a")},
+	{aGRPC, "has a cluster join with a label of a set", policyJoins, joinsLabelled, joins("labels", "tenant", "a")},
 
 	{aTenant, "changes what a report of its namespace says", policyReports, "only Towline writes",
 		reportKind.patches(tenantNamespace, "mine", `{"statuses":{"summary":{"healthy":"7"}}}`)},
@@ -339,6 +350,26 @@ var refusals = []refusal{
 	{aTenant, "reads the reports of a cluster", byRBAC, noList, ownReport.lists("cluster2")},
 	{aTenant, "records events in Argo CD's namespace", byRBAC, noCreate, eventKind.creates(argocdNamespace, "forged", anEvent)},
 	{aTenant, "takes an admission policy away", byRBAC, noDelete, policyKind.deletes("", policyReports)},
+}
+
+// clusterSetLabel names the ManagedClusterSet of a cluster.
+const clusterSetLabel = "cluster.open-cluster-management.io/clusterset"
+
+// joins creates the ManagedCluster of a cluster that joins, with a label or an annotation.
+func joins(field, key, value string) sending {
+	return clusterKind.creates("", "joining", map[string]any{"metadata": map[string]any{field: map[string]any{key: value}}})
+}
+
+// joinsAsItShould creates what the registration agent of Open Cluster Management creates, with the label that the webhook of Open
+// Cluster Management adds.
+func joinsAsItShould(ctx context.Context, c client.Client) error {
+	return clusterKind.creates("", "joining", map[string]any{
+		"metadata": map[string]any{
+			"labels":      map[string]any{clusterSetLabel: "default"},
+			"annotations": map[string]any{"agent.open-cluster-management.io/managed-cluster-arn": "arn:aws:eks:x:1:cluster/joining"},
+		},
+		"spec": map[string]any{"managedClusterClientConfigs": address},
+	})(ctx, c)
 }
 
 // ofVictim annotates the Application of the other tenant.

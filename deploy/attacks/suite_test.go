@@ -78,15 +78,18 @@ func policies(t *testing.T) []string {
 var accounts = map[string]types.NamespacedName{
 	aTokenAgent: {Namespace: "cluster1", Name: "addon"},
 	aGRPC:       {Namespace: "open-cluster-management-hub", Name: "grpc-server-sa"},
+	aJoiner:     {Namespace: "open-cluster-management", Name: "agent-registration-bootstrap"},
 	aThief:      {Namespace: argocdNamespace, Name: "towline-controller"},
 }
 
 // certificates are the users and groups of the attackers that have a client certificate, as Kubernetes and Open Cluster Management know
 // them. AWS IAM gives the same user and group for a token of its own.
 var certificates = map[string]envtest.User{
-	aTenant:    {Name: "tenant"},
-	anAgent:    {Name: "system:open-cluster-management:cluster1:agent", Groups: []string{"system:open-cluster-management:cluster1"}},
-	anIAMAgent: {Name: "cluster1", Groups: []string{"open-cluster-management:cluster1"}},
+	aTenant: {Name: "tenant"},
+	anAgent: {Name: "system:open-cluster-management:cluster1:agent", Groups: []string{"system:open-cluster-management:cluster1"}},
+	// As the API server knows a bootstrap token of `clusteradm init --use-bootstrap-token`.
+	aBootstrapper: {Name: "system:bootstrap:ocmhub", Groups: []string{"system:bootstrappers", "system:bootstrappers:managedcluster"}},
+	anIAMAgent:    {Name: "cluster1", Groups: []string{"open-cluster-management:cluster1"}},
 	anAddOn: {Name: "system:open-cluster-management:cluster:cluster1:addon:towline-agent:agent:hostile",
 		Groups: []string{"system:open-cluster-management:cluster:cluster1:addon:towline-agent", "system:open-cluster-management:addon:towline-agent"}},
 }
@@ -161,6 +164,12 @@ func TestAttacksAreRefused(t *testing.T) {
 				before := h.state(t)
 				h.expectRefused(t, r.try(t.Context(), attackers[r.by]), r.says, before)
 			})
+		}
+	})
+	t.Run("a cluster that joins as its agent does", func(t *testing.T) {
+		for _, who := range []string{aJoiner, aBootstrapper, aGRPC} {
+			before := h.state(t)
+			h.expectDone(t, joinsAsItShould(t.Context(), attackers[who]), refusal{guard: policyJoins}, before)
 		}
 	})
 	t.Run("by an administrator", func(t *testing.T) {

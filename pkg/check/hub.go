@@ -253,8 +253,8 @@ func skew(f *Facts) []Line {
 
 // PolicyNames are the ValidatingAdmissionPolicies of deploy/admission.
 var PolicyNames = []string{
-	"towline-applicationreports", "towline-applications", "towline-applicationsets", "towline-clusters", "towline-pull-label", "towline-reports",
-	"towline-works",
+	"towline-applicationreports", "towline-applications", "towline-applicationsets", "towline-clusters", "towline-joins",
+	"towline-pull-label", "towline-reports", "towline-works",
 }
 
 func policies(f *Facts) []Line {
