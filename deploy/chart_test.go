@@ -79,7 +79,8 @@ func TestChartIsKustomize(t *testing.T) {
 		"with all components": {
 			"argocd",
 			[]string{"--set=crds.enabled=none,dependencies.objects=true,ui.enabled=true,metrics.prometheusRule.enabled=true," +
-				"metrics.serviceMonitor.enabled=true,metrics.dashboards.enabled=true,admissionPolicies.enabled=false,argocd.liveResources=true," +
+				"metrics.serviceMonitor.enabled=true,metrics.certificate.secretName=towline-controller-metrics-tls," +
+				"metrics.dashboards.enabled=true,admissionPolicies.enabled=false,argocd.liveResources=true," +
 				"networkPolicy.enabled=true,networkPolicy.redis=true,gitOpsCluster.managedServiceAccounts={argocd-manager}"},
 			[]string{"../overlays/argocd"},
 			[]string{
