@@ -174,6 +174,29 @@ func TestExecutorOfObjects(t *testing.T) {
 	}
 }
 
+// TestObjectsDoNotPassTheServiceAccounts of an AppProject: the work agent would apply them with its own rights. They travel as soon as an
+// executor limits that.
+func TestObjectsDoNotPassTheServiceAccounts(t *testing.T) {
+	start(t)
+	p := appProject(t, func(p *argocd.AppProject) {
+		p.Spec.Raw = []byte(`{"sourceRepos":["*"],"sourceNamespaces":["*"],"destinations":[{"server":"*","namespace":"*"}],` +
+			`"destinationServiceAccounts":[{"server":"*","namespace":"*","defaultServiceAccount":"web"}]}`)
+	})
+	app := webApp(t, cluster(t), p.Name, "https://x").Annotation(apis.AnnotationWith, "secret/db").Obj()
+	secretIn(t, app.Namespace, "db", true)
+	create(t, app)
+	expectWork(t, app)
+	expectNotice(t, app, apis.ConditionDependencyError, p.Name+" limits deployments to the rights of its spec.destinationServiceAccounts")
+	key := dependency.ObjectsKey(work.Key(app))
+	none := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
+	if get(t, none.DeepCopy()) != nil {
+		t.Error("the work agent was asked to apply the Secret with its own rights")
+	}
+	edit(t, p, func(p *argocd.AppProject) { p.Annotations = map[string]string{apis.AnnotationExecutor: "tenants/web"} })
+	expectDependency(t, key, func(g Gomega, w *workv1.ManifestWork) { g.Expect(w.Spec.Executor).NotTo(BeNil()) })
+	expectNoNotice(t, app, apis.ConditionDependencyError)
+}
+
 // notesOn are the texts of the events about an object.
 func notesOn(t *testing.T, obj client.Object) []string {
 	t.Helper()

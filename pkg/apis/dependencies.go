@@ -39,7 +39,8 @@ const (
 	ReasonDependencyInvalid = "DependencyInvalid"
 	// ReasonDependencyMissing: an object that an Application names does not exist, or its owner does not permit sending it.
 	ReasonDependencyMissing = "DependencyMissing"
-	// ReasonDependencyForbidden: the Application's AppProject does not permit objects of that kind.
+	// ReasonDependencyForbidden: the Application's AppProject does not permit objects of that kind, or limits deployments to
+	// ServiceAccounts whose rights do not hold for objects.
 	ReasonDependencyForbidden = "DependencyForbidden"
 	// ReasonDependencyRefused: the cluster refused a dependency, most often because it would overwrite an object that somebody
 	// else created there.

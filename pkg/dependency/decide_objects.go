@@ -60,6 +60,8 @@ func (d *decision) named(app *argocd.Application) (Intent, []problem) {
 		return End, []problem{withInvalid(
 			"cluster %s is the hub itself, and the objects are already in namespace %s, where they would overwrite "+
 				"themselves: remove the annotation, or set spec.destination.namespace to another namespace", d.Cluster.Name, app.Namespace)}
+	case d.bypasses():
+		return Keep, []problem{d.bypass()} // what the cluster has stays, and is not updated
 	case d.Project == nil, d.lacks(NeedObjects):
 		return Keep, nil // an Application without a project is not sent, and what it has stays
 	}

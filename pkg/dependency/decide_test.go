@@ -137,7 +137,22 @@ func TestObjects(t *testing.T) {
 	unpermitted := func(s *situation) {
 		s.Project.Spec.Raw = []byte(`{"namespaceResourceBlacklist":[{"group":"","kind":"Secret"}]}`)
 	}
+	impersonating := func(s *situation) {
+		s.Project.Spec.Raw = []byte(`{"destinationServiceAccounts":[{"server":"*","namespace":"*","defaultServiceAccount":"web"}]}`)
+	}
 	decides(t, map[string]row{
+		"past the project's ServiceAccounts": {
+			is: ofObjects(naming("secret/db"), impersonating, asked), want: []string{apis.ReasonDependencyForbidden},
+			says: "AppProject argocd/web limits deployments to the rights of its spec.destinationServiceAccounts"},
+		"past the project's ServiceAccounts, and there": {
+			is:   ofObjects(naming("secret/db"), there(), func(s *situation) { s.Users[0].App = naming("secret/tls").Obj() }, impersonating),
+			want: []string{apis.ReasonDependencyForbidden}, says: apis.AnnotationExecutor},
+		"within an executor's rights": {
+			is:   ofObjects(naming("secret/db"), impersonating, func(s *situation) { s.Executor.Name = "deployer" }),
+			want: []string{"create"}, after: func(w *workv1.ManifestWork) bool { return w.Spec.Executor != nil }},
+		"an empty list of ServiceAccounts": {
+			is:   ofObjects(naming("secret/db"), func(s *situation) { s.Project.Spec.Raw = []byte(`{"destinationServiceAccounts":[]}`) }),
+			want: []string{"create"}},
 		"named": {is: ofObjects(naming("secret/db,configmap/settings")), want: []string{"create"}},
 		"under another name": {
 			is: ofObjects(naming("secret/db=credentials,secret/db")), want: []string{"create"}, after: lands("web/credentials", "web/db")},
