@@ -43,6 +43,5 @@ func (a Authorization) checker(c client.Reader) *grants.Checker {
 		Clusters:        cmp.Or(a.Clusters, grants.ClusterModes[0]),
 		ArgoCDNamespace: cmp.Or(a.ArgoCDNamespace, DefaultArgoCDNamespace),
 		NamespaceRules:  a.NamespaceRules,
-		Carried:         a.Revocation.Delete,
 	}
 }

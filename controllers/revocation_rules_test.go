@@ -64,89 +64,92 @@ func member(set string) func(*clusterv1.ManagedCluster) {
 	return func(c *clusterv1.ManagedCluster) { c.Labels = map[string]string{clusterv1beta2.ClusterSetLabel: set} }
 }
 
+// absences are the objects that let an Application go to its cluster, and that go.
+var absences = map[string]struct {
+	// given makes what lets the Application go to its cluster, and returns what takes it away.
+	given  func(*testing.T, *scene) func()
+	reason string
+	says   string
+}{
+	"an AppProject": {
+		given: func(t *testing.T, s *scene) func() {
+			create(t, binding(s.namespace, globalSet))
+			return func() { take(t, project(s.app.Project())) }
+		},
+		reason: apis.ReasonProjectNotFound, says: "AppProject argocd/project-",
+	},
+	"a ManagedClusterSetBinding": {
+		given: func(t *testing.T, s *scene) func() {
+			b := binding(s.namespace, globalSet)
+			create(t, b)
+			return func() { take(t, b) }
+		},
+		reason: apis.ReasonClusterForbidden, says: "ManagedClusterSetBinding tenant-",
+	},
+	"one of two ManagedClusterSetBindings": {
+		given: func(t *testing.T, s *scene) func() {
+			other := clusterSet(unique("a-set"), &metav1.LabelSelector{MatchLabels: map[string]string{"env": "other"}})
+			create(t, other)
+			create(t, binding(s.namespace, other.Name))
+			b := binding(s.namespace, globalSet)
+			create(t, b)
+			return func() { take(t, b) }
+		},
+		reason: apis.ReasonClusterForbidden, says: "ManagedClusterSetBinding tenant-",
+	},
+	"a ManagedClusterSet": {
+		given: func(t *testing.T, s *scene) func() {
+			set := clusterSet(unique("set"), &metav1.LabelSelector{})
+			create(t, set)
+			create(t, binding(s.namespace, set.Name))
+			return func() { take(t, set) }
+		},
+		reason: apis.ReasonClusterForbidden, says: "ManagedClusterSet set-",
+	},
+	"the label of a ManagedCluster": {
+		given: func(t *testing.T, s *scene) func() {
+			set := clusterSet(unique("set"), nil)
+			create(t, set)
+			create(t, binding(s.namespace, set.Name))
+			edit(t, s.cluster, member(set.Name))
+			return func() {
+				edit(t, s.cluster, func(c *clusterv1.ManagedCluster) { delete(c.Labels, clusterv1beta2.ClusterSetLabel) })
+			}
+		},
+		reason: apis.ReasonClusterForbidden, says: "label " + clusterv1beta2.ClusterSetLabel,
+	},
+	"a PlacementDecision": {
+		given: func(t *testing.T, s *scene) func() {
+			d := decision(t, s.namespace, s.cluster.Name)
+			return func() { take(t, d) }
+		},
+		reason: apis.ReasonClusterForbidden, says: "PlacementDecision",
+	},
+	"a cluster in a PlacementDecision": { // as when the cluster cannot be reached
+		given: func(t *testing.T, s *scene) func() {
+			d := decision(t, s.namespace, s.cluster.Name)
+			return func() { choose(t, d, "another") }
+		},
+		reason: apis.ReasonClusterForbidden, says: "PlacementDecision",
+	},
+	"the address of a cluster": {
+		given: func(t *testing.T, s *scene) func() {
+			const address = "https://mine.example.com"
+			create(t, binding(s.namespace, globalSet))
+			s.allow(t, func(p *argocd.AppProjectSpec) {
+				p.Destinations = []argocd.ProjectDestination{{Server: address, Namespace: "*"}}
+			})
+			addressed(t, s.cluster.Name, address)
+			return func() { addressed(t, s.cluster.Name, "") }
+		},
+		reason: apis.ReasonDestinationForbidden, says: "set the cluster's address in the annotation " + apis.AnnotationServer + " of Namespace cluster-",
+	},
+}
+
 // TestAbsenceRemovesNothing: nobody said no where an object is missing that said yes.
 func TestAbsenceRemovesNothing(t *testing.T) {
 	start(t, deleting)
-	for title, tc := range map[string]struct {
-		// given makes what lets the Application go to its cluster, and returns what takes it away.
-		given  func(*testing.T, *scene) func()
-		reason string
-		says   string
-	}{
-		"an AppProject": {
-			given: func(t *testing.T, s *scene) func() {
-				create(t, binding(s.namespace, globalSet))
-				return func() { take(t, project(s.app.Project())) }
-			},
-			reason: apis.ReasonProjectNotFound, says: "AppProject argocd/project-",
-		},
-		"a ManagedClusterSetBinding": {
-			given: func(t *testing.T, s *scene) func() {
-				b := binding(s.namespace, globalSet)
-				create(t, b)
-				return func() { take(t, b) }
-			},
-			reason: apis.ReasonClusterForbidden, says: "ManagedClusterSetBinding tenant-",
-		},
-		"one of two ManagedClusterSetBindings": {
-			given: func(t *testing.T, s *scene) func() {
-				other := clusterSet(unique("a-set"), &metav1.LabelSelector{MatchLabels: map[string]string{"env": "other"}})
-				create(t, other)
-				create(t, binding(s.namespace, other.Name))
-				b := binding(s.namespace, globalSet)
-				create(t, b)
-				return func() { take(t, b) }
-			},
-			reason: apis.ReasonClusterForbidden, says: "ManagedClusterSetBinding tenant-",
-		},
-		"a ManagedClusterSet": {
-			given: func(t *testing.T, s *scene) func() {
-				set := clusterSet(unique("set"), &metav1.LabelSelector{})
-				create(t, set)
-				create(t, binding(s.namespace, set.Name))
-				return func() { take(t, set) }
-			},
-			reason: apis.ReasonClusterForbidden, says: "ManagedClusterSet set-",
-		},
-		"the label of a ManagedCluster": {
-			given: func(t *testing.T, s *scene) func() {
-				set := clusterSet(unique("set"), nil)
-				create(t, set)
-				create(t, binding(s.namespace, set.Name))
-				edit(t, s.cluster, member(set.Name))
-				return func() {
-					edit(t, s.cluster, func(c *clusterv1.ManagedCluster) { delete(c.Labels, clusterv1beta2.ClusterSetLabel) })
-				}
-			},
-			reason: apis.ReasonClusterForbidden, says: "label " + clusterv1beta2.ClusterSetLabel,
-		},
-		"a PlacementDecision": {
-			given: func(t *testing.T, s *scene) func() {
-				d := decision(t, s.namespace, s.cluster.Name)
-				return func() { take(t, d) }
-			},
-			reason: apis.ReasonClusterForbidden, says: "PlacementDecision",
-		},
-		"a cluster in a PlacementDecision": { // as when the cluster cannot be reached
-			given: func(t *testing.T, s *scene) func() {
-				d := decision(t, s.namespace, s.cluster.Name)
-				return func() { choose(t, d, "another") }
-			},
-			reason: apis.ReasonClusterForbidden, says: "PlacementDecision",
-		},
-		"the address of a cluster": {
-			given: func(t *testing.T, s *scene) func() {
-				const address = "https://mine.example.com"
-				create(t, binding(s.namespace, globalSet))
-				s.allow(t, func(p *argocd.AppProjectSpec) {
-					p.Destinations = []argocd.ProjectDestination{{Server: address, Namespace: "*"}}
-				})
-				addressed(t, s.cluster.Name, address)
-				return func() { addressed(t, s.cluster.Name, "") }
-			},
-			reason: apis.ReasonDestinationForbidden, says: "set the cluster's address in the annotation " + apis.AnnotationServer + " of Namespace cluster-",
-		},
-	} {
+	for title, tc := range absences {
 		t.Run(title, func(t *testing.T) {
 			s := at(t, cluster(t))
 			gone := tc.given(t, s)
@@ -175,47 +178,52 @@ func decision(t *testing.T, namespace, cluster string) *clusterv1beta1.Placement
 	return d
 }
 
+// changedProject lets an AppProject change that permits an Application.
+func changedProject(change func(*argocd.AppProjectSpec)) func(*testing.T, *scene) func() {
+	return func(t *testing.T, s *scene) func() {
+		create(t, binding(s.namespace, globalSet))
+		return func() { s.allow(t, change) }
+	}
+}
+
+// refusals are the rules that let an Application go to its cluster, and that refuse it then.
+var refusals = map[string]func(*testing.T, *scene) func(){
+	"the AppProject's repositories": changedProject(func(p *argocd.AppProjectSpec) { p.SourceRepos = []string{"https://git.example.com/others.git"} }),
+	"the AppProject's namespaces":   changedProject(func(p *argocd.AppProjectSpec) { p.SourceNamespaces = []string{"others"} }),
+	"the AppProject's destinations": changedProject(func(p *argocd.AppProjectSpec) {
+		p.Destinations = []argocd.ProjectDestination{{Server: "*", Namespace: "others"}}
+	}),
+	"the AppProject's destinations, of which one is the hub": changedProject(func(p *argocd.AppProjectSpec) {
+		p.Destinations = []argocd.ProjectDestination{{Server: "*", Namespace: "others"}, {Server: "!" + apis.InClusterServer, Namespace: "others"}}
+	}),
+	"the ManagedCluster, which is of another set": func(t *testing.T, s *scene) func() {
+		set := clusterSet(unique("set"), nil)
+		create(t, set)
+		create(t, binding(s.namespace, set.Name))
+		edit(t, s.cluster, member(set.Name))
+		return func() { edit(t, s.cluster, member("another")) }
+	},
+	"the ManagedClusterSet, which selects others": func(t *testing.T, s *scene) func() {
+		set := clusterSet(unique("set"), &metav1.LabelSelector{})
+		create(t, set)
+		create(t, binding(s.namespace, set.Name))
+		return func() {
+			edit(t, set, func(set *clusterv1beta2.ManagedClusterSet) {
+				set.Spec.ClusterSelector.LabelSelector.MatchLabels = map[string]string{"env": "others"}
+			})
+		}
+	},
+	"the AppProject, where the binding is missing": func(t *testing.T, s *scene) func() {
+		b := binding(s.namespace, globalSet)
+		create(t, b)
+		return func() { take(t, b); s.forbid(t) }
+	},
+}
+
 // TestARuleRemoves: an object that is there says no.
 func TestARuleRemoves(t *testing.T) {
 	start(t, deleting)
-	project := func(change func(*argocd.AppProjectSpec)) func(*testing.T, *scene) func() {
-		return func(t *testing.T, s *scene) func() {
-			create(t, binding(s.namespace, globalSet))
-			return func() { s.allow(t, change) }
-		}
-	}
-	for title, given := range map[string]func(*testing.T, *scene) func(){
-		"the AppProject's repositories": project(func(p *argocd.AppProjectSpec) { p.SourceRepos = []string{"https://git.example.com/others.git"} }),
-		"the AppProject's namespaces":   project(func(p *argocd.AppProjectSpec) { p.SourceNamespaces = []string{"others"} }),
-		"the AppProject's destinations": project(func(p *argocd.AppProjectSpec) {
-			p.Destinations = []argocd.ProjectDestination{{Server: "*", Namespace: "others"}}
-		}),
-		"the AppProject's destinations, of which one is the hub": project(func(p *argocd.AppProjectSpec) {
-			p.Destinations = []argocd.ProjectDestination{{Server: "*", Namespace: "others"}, {Server: "!" + apis.InClusterServer, Namespace: "others"}}
-		}),
-		"the ManagedCluster, which is of another set": func(t *testing.T, s *scene) func() {
-			set := clusterSet(unique("set"), nil)
-			create(t, set)
-			create(t, binding(s.namespace, set.Name))
-			edit(t, s.cluster, member(set.Name))
-			return func() { edit(t, s.cluster, member("another")) }
-		},
-		"the ManagedClusterSet, which selects others": func(t *testing.T, s *scene) func() {
-			set := clusterSet(unique("set"), &metav1.LabelSelector{})
-			create(t, set)
-			create(t, binding(s.namespace, set.Name))
-			return func() {
-				edit(t, set, func(set *clusterv1beta2.ManagedClusterSet) {
-					set.Spec.ClusterSelector.LabelSelector.MatchLabels = map[string]string{"env": "others"}
-				})
-			}
-		},
-		"the AppProject, where the binding is missing": func(t *testing.T, s *scene) func() {
-			b := binding(s.namespace, globalSet)
-			create(t, b)
-			return func() { take(t, b); s.forbid(t) }
-		},
-	} {
+	for title, given := range refusals {
 		t.Run(title, func(t *testing.T) {
 			s := at(t, cluster(t))
 			refuse := given(t, s)

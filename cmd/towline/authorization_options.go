@@ -77,8 +77,8 @@ func (o *authorizationOptions) addFlags(fs *pflag.FlagSet) {
 		"<cluster>=<namespace>: the namespace on that cluster for Applications without an annotation that names one; "+controllers.NamespaceOfHub+
 			" stands for the Application's namespace on the hub; if the hub is a managed cluster, the namespace there must be a different one")
 	fs.StringVar(&o.onRevocation, "on-revocation", o.onRevocation,
-		"what happens to the ManifestWork of an Application that is no longer permitted on its cluster: freeze (the running app is left in place "+
-			"but no longer updated) or delete (the app is removed if a rule refuses it; it is left in place if an object is only missing)")
+		"what happens to the ManifestWork of an Application that is no longer permitted on its cluster: freeze (the running app is left in place, "+
+			"and its cluster deploys nothing new) or delete (the app is removed if a rule refuses it; it is left in place if an object is only missing)")
 	fs.DurationVar(&o.revocationGrace, "revocation-grace", o.revocationGrace,
 		"with --on-revocation=delete: how long a rule must refuse a ManifestWork without a break before Towline deletes it")
 	fs.IntVar(&o.revocationLimit, "revocation-limit", o.revocationLimit,

@@ -45,6 +45,7 @@ func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need de
 		{delivery.NeedChoice, of(r.observeChoice)},
 		{delivery.NeedLatest, func(ctx context.Context) error { return seen.observeLatest(ctx, r.Tracking) }},
 		{delivery.NeedOthers, seen.observeOthers},
+		{delivery.NeedRights, seen.observeRights},
 	} {
 		if need&each.need == 0 {
 			continue
@@ -188,6 +189,21 @@ func (seen *observation) observeReturn(ctx context.Context) error {
 	return nil
 }
 
+// observeRights reads of works whether what they carry may still be where they are.
+func (seen *observation) observeRights(ctx context.Context) error {
+	seen.Lost = map[types.UID]*authorization.Refusal{}
+	for _, w := range seen.works() {
+		refusal, err := seen.refusedThere(ctx, w)
+		if err != nil {
+			return err
+		}
+		if refusal != nil {
+			seen.Lost[w.UID] = refusal
+		}
+	}
+	return nil
+}
+
 // observeDependencies reads of works that are being released whether what their Applications use stays without them.
 func (r *Reconciler) observeDependencies(ctx context.Context, seen *observation) error {
 	seen.Dependencies = map[types.UID]bool{}
@@ -239,7 +255,8 @@ func (r *Reconciler) observeIdentity(_ context.Context, seen *observation) error
 // observeLive reads anew, past the cache, all that a plan depends on which destroys something. It tells whether the hub has the
 // same Application as before.
 func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same bool, err error) {
-	seen.Live, seen.reader, seen.grants, seen.Known = true, r.Live, r.Grants.Past(r.Live), delivery.NeedLatest|delivery.NeedOthers
+	kept := seen.Known & delivery.NeedRights // a freeze destroys nothing: the cache's word is enough
+	seen.Live, seen.reader, seen.grants, seen.Known = true, r.Live, r.Grants.Past(r.Live), delivery.NeedLatest|delivery.NeedOthers|kept
 	seen.Outdated = false
 	if seen.App != nil {
 		app, err := seen.readLive(ctx, r.Tracking)

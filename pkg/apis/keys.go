@@ -145,6 +145,10 @@ const (
 	// AnnotationFinalizersDropped is on an Application that will be removed from its cluster: the change of its work that set
 	// or removed its last finalizers. What the agent reports with this annotation, it has read after that change.
 	AnnotationFinalizersDropped = Group + "/finalizers-dropped"
+
+	// AnnotationFrozen is "true" on an Application that the hub may not send to its cluster any more. The hub has switched off
+	// automated sync and hydration there, and switches both on again when the Application is permitted.
+	AnnotationFrozen = Group + "/frozen"
 )
 
 // AnnotationDigest is a digest of the content of an ApplicationReport, without the time. After a restart, the agent needs

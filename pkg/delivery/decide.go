@@ -76,6 +76,9 @@ type decision struct {
 
 	// withheld is why the requested operation may not travel; nil when it may.
 	withheld *hold
+
+	// sendable is set when no gate keeps the Application from being sent.
+	sendable bool
 }
 
 // usualAnswers is about how many gates are asked for a decision.
@@ -91,6 +94,7 @@ func Decide(f Facts, o Options) Plan {
 		d.follow()
 	}
 	d.withdrawGoing()
+	d.freeze()
 	if len(d.plan.Conditions) > 0 {
 		pending = append(kept, pending...)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// deliver makes the Application's work say what it should. What cannot be sent is told, and what has been sent before then
-// stays as it was.
+// deliver makes the Application's work say what it should. What cannot be sent is told, and the content of a work that has been sent
+// before stays: see freeze.
 func (d *decision) deliver() {
 	if d.relabel() {
 		return
@@ -29,7 +29,7 @@ func (d *decision) deliver() {
 	if h == nil || h.notice() && h.Type != paused {
 		d.withhold()
 	}
-	if h == nil {
+	if d.sendable = h == nil; d.sendable {
 		h = d.send()
 	} else {
 		h = d.unsent(h)

@@ -72,6 +72,9 @@ const (
 
 	// NeedOthers is the other works past the cache.
 	NeedOthers
+
+	// NeedRights is whether the content of the works may still be on their clusters.
+	NeedRights
 )
 
 // Facts are all that a decision depends on. Objects are the cache's own: nobody changes them.
@@ -149,6 +152,9 @@ type Facts struct {
 
 	// Return are the refusals of the Application where works brought it, by the UID of the work.
 	Return map[types.UID]*authorization.Refusal
+
+	// Lost are the refusals of what works carry, on the clusters of the works, by the UID of the work.
+	Lost map[types.UID]*authorization.Refusal
 
 	// Dependencies are the works, by UID, whose dependencies stay without them.
 	Dependencies map[types.UID]bool

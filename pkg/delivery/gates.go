@@ -74,6 +74,9 @@ func init() { // the gates of one intent ask those of another
 		{Name: "finalizers", Holds: intents{Remove, Revoke}, Ask: askFinalizers},
 		{Name: "held beside", Holds: intents{Remove, Revoke, Drop}, Ask: askBeside},
 
+		// Works that stay, and must not deploy anything new.
+		{Name: "frozen", Type: forbidden, Holds: intents{Deliver, Release, Disown, End, HandBack}},
+
 		// Works that are released.
 		{Name: "return of a request", Type: forbidden, Holds: intents{Leave}, Ask: askReturned},
 		{Name: "preparation", Holds: intents{Leave}, Ask: askPrepared},

@@ -34,8 +34,8 @@ func askSpec(d *decision, _ question) answer {
 	return open
 }
 
-// askGrant is for an Application that may not go where its spec asks to go. A work that was sent before then stays as it is;
-// revoke looks at what that one carries.
+// askGrant is for an Application that may not go where its spec asks to go. The content of a work that was
+// sent before stays: revoke and freeze look at what that one carries.
 func askGrant(d *decision, _ question) answer { return refused(d.Refused) }
 
 func askExecutor(d *decision, _ question) answer { return answer{Words: d.ExecutorInvalid} }

@@ -39,7 +39,11 @@ var documented = map[string][]string{
 	"delivered | `paused: \"true\"`":                            {"TestDeliver/paused"},
 	"delivered | an older controller whose pull model": {"TestDisabled/changed on the hub", "TestDisabled/paused", "TestDisabled/deleted",
 		"TestDisabled/released"},
-	"delivered | a rule refuses it, or":                {"TestDeliver/not permitted"},
+	"delivered | a rule refuses it, or":                     {"TestDeliver/not permitted", "TestFreeze/withdrawn", "TestFreeze/frozen"},
+	"delivered, and frozen | it is allowed again":           {"TestFreeze/permitted again"},
+	"delivered | a rule refuses the Application on the hub": {"TestFreeze/the hub's spec alone is refused"},
+	"delivered | its right is lost, and it is paused": {"TestFreeze/paused by its author", "TestFreeze/released by its author",
+		"TestFreeze/on a paused cluster"},
 	"delivered, `--on-revocation=delete` | a rule":     {"TestRevoke/refused", "TestRevoke/refused a moment ago"},
 	"delivered, `--on-revocation=delete` | the object": {"TestRevoke/what would allow it is missing"},
 

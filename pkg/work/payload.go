@@ -31,6 +31,7 @@ var hubOnly = []string{
 	apis.AnnotationMoveOrder,
 	apis.AnnotationAdopt,
 	apis.AnnotationFinalizersDropped,
+	apis.AnnotationFrozen,
 	apis.AnnotationRefreshRequest,
 	// kubectl apply keeps the whole hub object in it, for its own use on the hub.
 	"kubectl.kubernetes.io/last-applied-configuration",

@@ -58,10 +58,6 @@ type Checker struct {
 	// Homes are the namespaces that administrators chose for Applications on a cluster. What an Application has been sent to
 	// goes by its own cluster, which may be another one than the Application names now.
 	Homes home.Namespaces
-
-	// Carried is set where it matters what works carry, beside what Applications ask for: a change of their rights
-	// wakes the Applications of those works too.
-	Carried bool
 }
 
 // Past is the same checker past the cache.

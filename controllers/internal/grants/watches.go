@@ -34,10 +34,8 @@ const (
 // Setup registers the indexes that Check reads by, but for that of decisions, which others read by as well: decisions
 // registers it.
 func (c *Checker) Setup(ctx context.Context, indexer client.FieldIndexer, decisions func() error) error {
-	if c.Carried {
-		if err := indexer.IndexField(ctx, &workv1.ManifestWork{}, byCarriedProject, carriedProject); err != nil {
-			return err
-		}
+	if err := indexer.IndexField(ctx, &workv1.ManifestWork{}, byCarriedProject, carriedProject); err != nil {
+		return err
 	}
 	if c.Clusters == None {
 		return nil
@@ -51,7 +49,7 @@ func (c *Checker) Setup(ctx context.Context, indexer client.FieldIndexer, decisi
 	return decisions()
 }
 
-// Watches wake the Applications whose rights a change may have changed. Labels of clusters are not among it: who
+// Watches wake the Applications whose rights a change may have changed: those that ask for it, and those of works that carry it. Labels of clusters are not among it: who
 // watches ManagedClusters lets them through.
 func (c *Checker) Watches() []wake.Watch {
 	watches := []wake.Watch{wake.Of(&argocd.AppProject{}, c.ofProject, rulesChanged())}
@@ -75,10 +73,8 @@ func rulesChanged() predicate.Predicate {
 
 func (c *Checker) ofProject(ctx context.Context, project client.Object) []reconcile.Request {
 	keys := index.ApplicationsOfProject(ctx, c.Reader, project.GetName())
-	if c.Carried {
-		keys = append(keys, index.ApplicationsOfWorks(ctx, c.Reader, client.MatchingFields{byCarriedProject: project.GetName()})...)
-	}
-	return wake.Requests(keys)
+	carried := client.MatchingFields{byCarriedProject: project.GetName()}
+	return wake.Requests(append(keys, index.ApplicationsOfWorks(ctx, c.Reader, carried)...))
 }
 
 // carriedProject is the AppProject of the Application that a work carries.
@@ -109,10 +105,7 @@ func (c *Checker) onDecision() handler.Funcs {
 	enqueue := func(ctx context.Context, namespace string, clusters []string, q queue) {
 		for _, cluster := range clusters {
 			keys := index.ApplicationsOfNamespaceAndCluster(ctx, c.Reader, namespace, cluster)
-			if c.Carried {
-				keys = append(keys, c.sentFrom(ctx, namespace, cluster)...)
-			}
-			for _, request := range wake.Requests(keys) {
+			for _, request := range wake.Requests(append(keys, c.sentFrom(ctx, namespace, cluster)...)) {
 				q.Add(request)
 			}
 		}

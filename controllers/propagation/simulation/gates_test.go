@@ -18,6 +18,13 @@ func limited() Options {
 	return o
 }
 
+// binding is a hub where a right that is lost takes nothing away.
+func binding() Options {
+	o := revoking()
+	o.DeleteOnRevocation = false
+	return o
+}
+
 func hubItself() Options { return Options{Names: []string{"c1", "c2"}, Hub: "c1"} }
 
 func sameNames() Options { return Options{Names: []string{"c1", "c2"}, SameNames: true} }
@@ -27,6 +34,11 @@ var gateScripts = map[string]struct {
 	options func() Options
 	script  string
 }{
+	"frozen": {binding, `create argocd/one c1 cascade auto
+		settle
+		bind argocd off
+		settle
+		bind argocd`},
 	"paused": {nil, `create argocd/one c1 cascade
 		settle
 		pause argocd/one true

@@ -610,6 +610,8 @@ func (o *oracle) delivered(app *argocd.Application, works []*workv1.ManifestWork
 	case a.state != nil && app.Status.ReconciledAt < a.state.finishedAt || app.Status.ReconciledAt > a.reconciledAt:
 		o.world.fail("rest", "%s shows a comparison at %q, %s has made one at %q, and an operation ended at %q",
 			at, app.Status.ReconciledAt, c.name, a.reconciledAt, ptr.Deref(a.state, operationState{}).finishedAt)
+	case a.automated() != strings.HasSuffix(revisionIn(string(app.Spec.Raw)), auto) && len(a.managers["spec:syncPolicy"]) < 2:
+		o.world.fail("rest", "%s on %s is automated: %t", at, c.name, a.automated())
 	case revisionIn(a.spec["source"]) != revisionIn(string(app.Spec.Raw)):
 		o.world.fail("rest", "%s on %s says %s", at, c.name, a.spec["source"])
 	}
@@ -639,4 +641,5 @@ func (o *oracle) quiet() {
 	for _, r := range o.apps {
 		r.sent = r.sent || !r.gone && !released(r.app)
 	}
+	o.commits()
 }

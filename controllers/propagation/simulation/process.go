@@ -94,7 +94,7 @@ func (p *process) build() {
 	c := &cachedClient{p: p}
 	live := &liveReader{p: p}
 	checker := &grants.Checker{
-		Reader: c, Clusters: p.world.options.Clusters, ArgoCDNamespace: argoNamespace, Carried: p.world.options.DeleteOnRevocation,
+		Reader: c, Clusters: p.world.options.Clusters, ArgoCDNamespace: argoNamespace,
 		NamespaceRules: p.world.rules,
 	}
 	p.indexes = p.world.indexes

@@ -94,6 +94,8 @@ func authority() *Profile {
 	p := everything()
 	p.Options = revoking()
 	maps.Copy(p.Users, map[string][]string{
+		"create":  {"c1", "c1 cascade auto", "c1 auto", "c1 cascade old-first auto", "c2 cascade"},
+		"spec":    {"v1", "v2", "v1-auto", "v2-auto"},
 		"project": {"narrow", "wide", "gone", "executor"},
 		"bind":    {"off", ""},
 		"set":     {"out", "none", ""},

@@ -442,12 +442,19 @@ func spec(at key, revision string) []byte {
 	case "large":
 		revision = strings.Repeat("x", work.MaxPayload)
 	}
+	policy := ""
+	if strings.HasSuffix(revision, auto) {
+		policy = `,"syncPolicy":{"automated":{}}`
+	}
 	return []byte(`{"project":"default","source":{"repoURL":"https://git.example.com/apps.git","path":"` + at.String() +
-		`","targetRevision":"` + revision + `"},"destination":{"server":"https://kubernetes.default.svc","namespace":"guestbook"}}`)
+		`","targetRevision":"` + revision + `"},"destination":{"server":"https://kubernetes.default.svc","namespace":"guestbook"}` + policy + `}`)
 }
 
+// auto ends the revisions of Applications whose syncs are automated.
+const auto = "-auto"
+
 // createApplication makes an Application for a cluster, with what the words say: cascade for Argo CD's finalizer,
-// old-first.
+// old-first, auto for automated syncs.
 func (w *World) createApplication(at key, words []string) {
 	app := &argocd.Application{}
 	app.APIVersion, app.Kind = argocd.GroupVersion.String(), argocd.Kind
@@ -455,6 +462,9 @@ func (w *World) createApplication(at key, words []string) {
 	app.Labels = map[string]string{apis.LabelPull: "true"}
 	app.Annotations = map[string]string{apis.AnnotationCluster: words[0], apis.AnnotationSkipReconcile: "true"}
 	app.Spec.Raw = spec(at, "v1")
+	if slices.Contains(words, "auto") {
+		app.Spec.Raw = spec(at, "v1"+auto)
+	}
 	if slices.Contains(words, "cascade") {
 		app.Finalizers = []string{apis.FinalizerResources}
 	}

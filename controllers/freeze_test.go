@@ -1,0 +1,156 @@
+package controllers_test
+
+import (
+	"strings"
+	"testing"
+
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// automate is a scene whose Application is synced automatically, on a cluster that is available.
+func automate(t *testing.T) *scene {
+	t.Helper()
+	c := cluster(t)
+	availability(t, c, metav1.ConditionTrue, "")
+	s := at(t, c)
+	s.app.Spec.Raw = []byte(strings.TrimSuffix(string(s.app.Spec.Raw), "}") + `,"syncPolicy":{"automated":{"selfHeal":true}}}`)
+	return s
+}
+
+// bound is such a scene, at work by a binding of the global set.
+func bound(t *testing.T) (*scene, *workv1.ManifestWork, func()) {
+	t.Helper()
+	s := automate(t)
+	b := binding(s.namespace, globalSet)
+	create(t, b)
+	return s, s.deployed(t), func() { take(t, b) }
+}
+
+// expectFrozen waits until the work of a scene deploys nothing by itself, and returns the work.
+func expectFrozen(t *testing.T, s *scene) *workv1.ManifestWork {
+	t.Helper()
+	NewWithT(t).Eventually(func(g Gomega) {
+		w := workOf(t, s.app)
+		g.Expect(w).NotTo(BeNil())
+		g.Expect(work.Frozen(w)).To(BeTrue(), "the cluster goes on to sync automatically")
+		g.Expect(work.RunsByItself(w)).To(BeFalse())
+	}, soon, tick).Should(Succeed())
+	return workOf(t, s.app)
+}
+
+// expectThawed waits until the work of a scene is as the Application on the hub.
+func expectThawed(t *testing.T, s *scene) {
+	t.Helper()
+	expectAllowed(t, s.app)
+	if w := workOf(t, s.app); work.Frozen(w) || !work.RunsByItself(w) {
+		t.Error("it is still frozen")
+	}
+}
+
+// TestAWithdrawnRightStopsAutomatedSync: each way to lose a right switches automated sync off, keeps all else, and says so.
+func TestAWithdrawnRightStopsAutomatedSync(t *testing.T) {
+	start(t, strict)
+	rows := map[string]func(*testing.T, *scene) func(){}
+	for title, given := range refusals {
+		rows[title] = given
+	}
+	for title, row := range absences {
+		rows["missing: "+title] = row.given
+	}
+	for title, given := range rows {
+		t.Run(title, func(t *testing.T) {
+			s := automate(t)
+			lose := given(t, s)
+			w := s.deployed(t)
+			before, _ := work.Carried(w)
+			lose()
+			after, _ := work.Carried(expectFrozen(t, s))
+			if spec := strings.Replace(string(before.Spec.Raw), `,"syncPolicy":{"automated":{"selfHeal":true}}`, "", 1); spec != string(after.Spec.Raw) {
+				t.Errorf("the content changed: %s", after.Spec.Raw)
+			}
+			expectNotice(t, s.app, apis.ConditionPropagationForbiddenError, "asked to stop automated sync")
+		})
+	}
+}
+
+// TestAFreezeEndsByItself: the hub says how far the freeze has come, sends nothing meanwhile, writes nothing twice, and sends what has
+// changed when the right is back.
+func TestAFreezeEndsByItself(t *testing.T) {
+	start(t, strict)
+	s, _, lose := bound(t)
+	lose()
+	w := expectFrozen(t, s)
+	expectNotice(t, s.app, apis.ConditionPropagationForbiddenError, "has not confirmed that yet")
+	applied(t, w)
+	expectNotice(t, s.app, apis.ConditionPropagationForbiddenError, "has confirmed that automated sync is off")
+	edit(t, s.app, func(a *argocd.Application) {
+		a.Spec.Raw = []byte(strings.Replace(string(a.Spec.Raw), `"path":"a"`, `"path":"b"`, 1))
+	})
+	settled(t)
+	if now := workOf(t, s.app); now.Generation != w.Generation {
+		t.Error("the work was written again")
+	}
+	create(t, binding(s.namespace, globalSet))
+	expectThawed(t, s)
+}
+
+// TestNoAuthorHoldsAFreeze: what an Application's author can do does not keep automated sync on.
+func TestNoAuthorHoldsAFreeze(t *testing.T) {
+	start(t, strict)
+	for title, escape := range map[string]func(*argocd.Application){
+		"a pause": func(a *argocd.Application) { a.Annotations[apis.AnnotationPaused] = "true" },
+		"a project that nobody has": func(a *argocd.Application) {
+			a.Spec.Raw = []byte(strings.Replace(string(a.Spec.Raw), `"project":"`, `"project":"no-`, 1))
+		},
+		"an odd annotation": func(a *argocd.Application) { a.Annotations[apis.AnnotationAdopt] = "perhaps" },
+		"a release":         func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "true" },
+		"a false label":     func(a *argocd.Application) { a.Labels[apis.LabelPull] = "false" },
+	} {
+		t.Run(title, func(t *testing.T) {
+			s, _, lose := bound(t)
+			edit(t, s.app, escape)
+			settled(t)
+			lose()
+			expectFrozen(t, s)
+		})
+	}
+}
+
+// TestAPausedClusterHoldsAFreeze, and so does a cluster that is not heard of: a PlacementDecision drops such a cluster too.
+func TestAPausedClusterHoldsAFreeze(t *testing.T) {
+	start(t, strict)
+	for title, tc := range map[string]struct {
+		hold, end func(*testing.T, *scene)
+		says      string
+	}{
+		"paused": {
+			hold: func(t *testing.T, s *scene) { annotate(t, managedCluster(s.app.Cluster()), "true") },
+			end:  func(t *testing.T, s *scene) { annotate(t, managedCluster(s.app.Cluster()), "false") },
+			says: "still syncs it automatically",
+		},
+		"away": {
+			hold: func(t *testing.T, s *scene) { availability(t, s.cluster, metav1.ConditionUnknown, "no lease") },
+			end:  func(t *testing.T, s *scene) { availability(t, s.cluster, metav1.ConditionTrue, "") },
+			says: "when Towline hears of it again",
+		},
+	} {
+		t.Run(title, func(t *testing.T) {
+			s, w, lose := bound(t)
+			tc.hold(t, s)
+			settled(t)
+			lose()
+			expectNotice(t, s.app, apis.ConditionPropagationForbiddenError, tc.says)
+			if now := workOf(t, s.app); now.Generation != w.Generation {
+				t.Error("the work was written")
+			}
+			tc.end(t, s)
+			expectFrozen(t, s)
+		})
+	}
+}

@@ -1,0 +1,122 @@
+package delivery
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/relay"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+const automatedSpec = `{"destination":{"namespace":"a"},"source":{"path":"p","repoURL":"r"},"syncPolicy":{"automated":{"selfHeal":true}}}`
+
+// automatic is an Application whose syncs are automated.
+func automatic() *fixture.ApplicationBuilder { return cascading().Spec(automatedSpec) }
+
+// withdrawn takes the right from the content of all works, and from what the Application asks for.
+func withdrawn(s *situation) {
+	s.Refused = refusal()
+	lostThere(s)
+}
+
+// lostThere takes the right from the content of all works.
+func lostThere(s *situation) {
+	s.Lost = map[types.UID]*authorization.Refusal{}
+	for _, w := range s.all() {
+		s.Lost[w.UID] = refusal()
+	}
+}
+
+// frozenAnd is a work that was frozen, and that the agent has applied since or not.
+func frozenAnd(applied bool) func(*workv1.ManifestWork) {
+	return func(w *workv1.ManifestWork) {
+		out, changed := work.Freeze(w)
+		if !changed {
+			panic("nothing to freeze")
+		}
+		out.Generation++
+		*w = *out
+		if applied {
+			reports("Healthy")(w)
+		}
+	}
+}
+
+// requesting lets a work carry a sync that is on its way.
+func requesting(w *workv1.ManifestWork) {
+	sent := relay.Sent{State: relay.OnItsWay, ID: "1", Version: "5", Digest: "d", Instead: work.Brings(w)}
+	w.Annotations[apis.AnnotationRequestSent] = sent.String()
+	if err := work.Carry(w, automatic().Obj(), work.Request{Operation: []byte(`{"sync":{}}`), Version: "5"}); err != nil {
+		panic(err)
+	}
+	w.Generation++
+}
+
+func TestFreeze(t *testing.T) {
+	const told = "PropagationForbiddenError ClusterForbidden"
+	unpermitted := func(s *situation) { s.Refused = refusal() }
+	released := automatic().Annotation(apis.AnnotationRelease, "true")
+	decides(t, map[string]row{
+		"withdrawn": {is: of(automatic()).own(t).with(withdrawn), want: []string{"update cluster1", told},
+			says: "cluster cluster1 has been asked to stop automated sync, and has not confirmed that yet"},
+		"frozen, not applied": {is: of(automatic()).own(t, frozenAnd(false)).with(withdrawn), want: []string{told}, says: "has not confirmed that yet"},
+		"frozen": {is: of(automatic()).own(t, frozenAnd(true)).with(withdrawn), want: []string{told},
+			says: "cluster cluster1 has confirmed that automated sync is off. What runs there is unchanged. Automated sync goes on by itself when"},
+		"permitted again":                 {is: of(automatic()).own(t, frozenAnd(true)), want: []string{"update cluster1"}},
+		"synced by hand":                  {is: of(cascading()).own(t).with(withdrawn), want: []string{told}},
+		"the hub's spec alone is refused": {is: of(automatic()).own(t).with(unpermitted), want: []string{told}},
+		"to go elsewhere, which is refused": {
+			is: of(automatic()).at(t, "cluster2", fixture.UID).with(unpermitted), want: []string{told}, says: "until then cluster cluster2 keeps it"},
+		"lost on the old cluster": {
+			is:   of(automatic()).at(t, "cluster2", fixture.UID).with(lostThere),
+			want: []string{"create cluster1", "  event Propagated", "update cluster2", "MoveWarning Moving"}, says: "cluster2 has been asked to stop"},
+		"on an unreachable cluster": {
+			is: of(automatic()).own(t).with(withdrawn).cluster("cluster1", away), want: []string{told}, says: "when Towline hears of it again"},
+		"on a paused cluster": {is: of(automatic()).own(t).with(withdrawn).cluster("cluster1", pausedCluster),
+			want: []string{"PausedWarning Paused", told}, says: "still syncs it automatically"},
+		"paused by its author": {is: of(automatic()).own(t).with(withdrawn, func(s *situation) { s.Paused = "it" }),
+			want: []string{"update cluster1", "PausedWarning Paused", told}},
+		"released by its author": {is: of(released).own(t).with(lostThere), want: []string{"update cluster1", "ReleaseWarning Releasing", told},
+			says: "asked to stop automated sync"},
+		"released, and that is applied": {
+			is:   of(released).own(t, frozenAnd(true), releasedAnd(true)).with(lostThere, func(s *situation) { s.Dependencies = map[types.UID]bool{s.Own.UID: true} }),
+			want: []string{"delete cluster1", "  event Released", "ReleaseWarning Releasing"}},
+		"deleted, and waiting": {
+			is:   of(deletedApp(app().Spec(automatedSpec))).own(t).with(lostThere),
+			want: []string{"update cluster1", told}},
+		"deleted": {is: of(deletedApp(automatic())).own(t).with(lostThere), want: []string{"delete cluster1", "  event WorkDeleted", deletionWaits}},
+		"a sync is on its way": {
+			is: of(automatic()).own(t, requesting).with(withdrawn), want: []string{told}, says: "after it has answered the sync that is on its way"},
+		"a sync has arrived": {
+			is: of(automatic()).own(t, requesting, reports("Healthy")).with(withdrawn), want: []string{"update cluster1", told}},
+		"a sync has arrived, and the spec is another": {
+			is:   of(automatic().Spec(`{"destination":{"namespace":"b"}}`)).own(t, carriesBefore(t), reports("Healthy")).with(withdrawn),
+			want: []string{told}, says: "after it has answered"},
+		"another's": {is: of(automatic()).own(t, claimsBy(work.ReadOnly)).with(withdrawn), want: []string{told}},
+	})
+}
+
+// carriesBefore lets a work carry a sync in the place of the automatic Application.
+func carriesBefore(t *testing.T) func(*workv1.ManifestWork) {
+	return func(w *workv1.ManifestWork) {
+		*w = *workFor(t, automatic().Obj())
+		requesting(w)
+	}
+}
+
+// TestAFreezeIsReadOnlyWhereItCounts: an Application that is delivered costs no further check of its rights.
+func TestAFreezeIsReadOnlyWhereItCounts(t *testing.T) {
+	s := of(automatic()).own(t)
+	s.Known &^= NeedRights
+	if plan := Decide(s.Facts, s.Options); plan.Need != 0 {
+		t.Errorf("needs %b", plan.Need)
+	}
+	if plan := Decide(s.with(func(s *situation) { s.Refused = refusal() }).Facts, s.Options); plan.Need != NeedRights {
+		t.Errorf("refused: needs %b", plan.Need)
+	}
+}

@@ -1,0 +1,136 @@
+package work
+
+import (
+	"encoding/json"
+	"errors"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+)
+
+// Frozen tells whether a work carries its Application without automated sync and hydration, because the hub stopped both.
+func Frozen(w *workv1.ManifestWork) bool {
+	held, ok := Carried(w)
+	return ok && held.Annotations[apis.AnnotationFrozen] != ""
+}
+
+// RunsByItself tells whether the Argo CD of a cluster deploys new commits, or hydrates them, for the Application of a work
+// without anybody's request. Where a work carries a request, nothing in the work tells, and the answer is yes.
+func RunsByItself(w *workv1.ManifestWork) bool {
+	if CarriesRequest(w) {
+		return true
+	}
+	held, ok := Carried(w)
+	return ok && (automated(held.Spec.Raw) || argocd.Hydrates(held.Spec.Raw))
+}
+
+// Freeze is a work changed so that its cluster deploys and hydrates nothing new by itself, and whether the work had to change.
+// All else that the work carries stays. The Application loses `syncPolicy.automated`, which also ends self-healing, and keeps
+// being compared. A `sourceHydrator` becomes the `source` that the hydrator has written so far.
+//
+// Freeze returns the work itself where the cluster's Application is not Towline's to change, and where it cannot be read.
+func Freeze(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
+	mode := UpdateModeOf(w)
+	if CarriesRequest(w) || !RunsByItself(w) || mode == ReadOnly || mode == CreateOnly || IsReadOnly(w) || Refused(w) != "" {
+		return w, false
+	}
+	out := w.DeepCopy()
+	for i := range out.Spec.Workload.Manifests {
+		m := &out.Spec.Workload.Manifests[i]
+		if manifests.Get(m.Raw, readManifest) == nil {
+			continue
+		}
+		raw, err := frozen(m.Raw)
+		if err != nil {
+			return w, false
+		}
+		m.Raw = raw
+	}
+	if mode == Apply && Outcome(w) == metav1.ConditionTrue { // the Application is Towline's: others' changes must not keep it from being frozen
+		SetUpdateMode(out, ForceApply)
+	}
+	return out, true
+}
+
+// FreezePutBack is Freeze for a work that carries a request which its agent has answered: the Application takes the place of the
+// request, and last tells how the request ended. It changes nothing where the Application on the hub is not what the work has brought.
+func FreezePutBack(w *workv1.ManifestWork, app *argocd.Application, last Requests) (*workv1.ManifestWork, bool) {
+	if !StillBrings(w, app) {
+		return w, false
+	}
+	out := w.DeepCopy()
+	if PutBack(out, app) != nil {
+		return w, false
+	}
+	if sent := last.Last.String(); sent != "" {
+		metav1.SetMetaDataAnnotation(&out.ObjectMeta, apis.AnnotationRequestSent, sent)
+	}
+	if updated, changed := Freeze(out); changed {
+		return updated, true
+	}
+	return out, true
+}
+
+// frozen is the manifest of an Application without automated sync and hydration, with the mark of that.
+func frozen(raw []byte) ([]byte, error) {
+	fields, err := object(raw)
+	if err != nil {
+		return nil, err
+	}
+	spec, errSpec := object(fields["spec"])
+	meta, errMeta := object(fields["metadata"])
+	annotations, errAnnotations := object(meta["annotations"])
+	if err := errors.Join(errSpec, errMeta, errAnnotations, unautomated(spec), dehydrated(spec)); err != nil {
+		return nil, err
+	}
+	annotations[apis.AnnotationFrozen] = json.RawMessage(`"true"`)
+	meta["annotations"] = jsonOf(annotations)
+	fields["metadata"], fields["spec"] = jsonOf(meta), jsonOf(spec)
+	return jsonOf(fields), nil
+}
+
+// unautomated takes the automated sync out of a spec.
+func unautomated(spec map[string]json.RawMessage) error {
+	policy, err := object(spec["syncPolicy"])
+	if err != nil || policy["automated"] == nil {
+		return err
+	}
+	delete(policy, "automated")
+	return put(spec, "syncPolicy", policy, len(policy) > 0)
+}
+
+// dehydrated puts the source in the place of a spec's hydrator that Argo CD (2.14 to 3.5) compares with: the branch and the path
+// with the hydrated manifests.
+func dehydrated(spec map[string]json.RawMessage) error {
+	hydrator, err := object(spec["sourceHydrator"])
+	if err != nil || len(hydrator) == 0 {
+		return err
+	}
+	dry, errDry := object(hydrator["drySource"])
+	sync, errSync := object(hydrator["syncSource"])
+	if err := errors.Join(errDry, errSync); err != nil {
+		return err
+	}
+	source := map[string]json.RawMessage{}
+	for to, from := range map[string]json.RawMessage{
+		"repoURL": or(sync["repoURL"], dry["repoURL"]), "path": sync["path"], "targetRevision": sync["targetBranch"],
+	} {
+		if len(from) > 0 {
+			source[to] = from
+		}
+	}
+	delete(spec, "sourceHydrator")
+	spec["source"] = jsonOf(source)
+	return nil
+}
+
+// or is the first of two texts in JSON that is neither missing nor empty.
+func or(a, b json.RawMessage) json.RawMessage {
+	if len(a) == 0 || string(a) == `""` || string(a) == "null" {
+		return b
+	}
+	return a
+}
