@@ -120,7 +120,8 @@ func TestCertificates(t *testing.T) {
 		client.conn.WaitForStateChange(t.Context(), connectivity.Ready) // at once where it is not connected
 		_, stop = ours.serve(t, address, maestro)
 	}
-	event := must(bundle.Event("towline", cetypes.CreateRequestAction, bundle.New(bundle.NewIDs("towline", bundle.NewKey()), &workv1.ManifestWork{}, time.Now())))(t)
+	made := bundle.New(bundle.NewIDs("towline", bundle.NewKey()), &workv1.ManifestWork{}, time.Now())
+	event := must(bundle.Event("towline", cetypes.CreateRequestAction, made))(t)
 
 	for _, user := range []string{"first", "second"} {
 		ours.write(t, dir, user)

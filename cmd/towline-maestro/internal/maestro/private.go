@@ -19,7 +19,7 @@ func withoutIDs(err error) error {
 	if text == err.Error() {
 		return err
 	}
-	if s, ok := err.(interface{ GRPCStatus() *status.Status }); ok { //nolint:errorlint // what gRPC returns is not wrapped
+	if s, ok := err.(interface{ GRPCStatus() *status.Status }); ok {
 		return status.Error(s.GRPCStatus().Code(), uuids.ReplaceAllString(s.GRPCStatus().Message(), "…"))
 	}
 	return private{err, text}
