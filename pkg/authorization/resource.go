@@ -1,0 +1,70 @@
+package authorization
+
+import (
+	"encoding/json"
+	"path"
+	"slices"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/memo"
+)
+
+// Resource names a resource on a cluster. A cluster-scoped resource has no namespace.
+type Resource struct{ Group, Kind, Namespace, Name string }
+
+// Scope is what the Applications of an AppProject may have on a cluster.
+type Scope struct {
+	Project *argocd.AppProject
+	Cluster Cluster
+}
+
+// Permits tells whether the AppProject permits a resource, by the rules of Argo CD (2.14 to 3.5).
+func (s *Scope) Permits(r Resource) bool {
+	rules := kindRulesRead.Get(s.Project.Spec.Raw, readKindRules)
+	switch {
+	case rules.Unreadable:
+		return false
+	case r.Namespace == "":
+		return anyKind(rules.ClusterWhitelist, r) && !anyKind(rules.ClusterBlacklist, r)
+	case rules.NamespaceWhitelist != nil && !anyKind(*rules.NamespaceWhitelist, r):
+		return false
+	}
+	return !anyKind(rules.NamespaceBlacklist, r) && Permits(s.Project, s.Cluster, r.Namespace)
+}
+
+// kindRules are the rules of an AppProject for kinds of resources. Without a NamespaceWhitelist, every namespaced kind is permitted.
+type kindRules struct {
+	ClusterWhitelist   []kindRule  `json:"clusterResourceWhitelist"`
+	ClusterBlacklist   []kindRule  `json:"clusterResourceBlacklist"`
+	NamespaceWhitelist *[]kindRule `json:"namespaceResourceWhitelist"`
+	NamespaceBlacklist []kindRule  `json:"namespaceResourceBlacklist"`
+
+	// Unreadable is set where one of the lists has another form.
+	Unreadable bool `json:"-"`
+}
+
+// kindRule is a pattern of resources. Only rules of Argo CD 3 for cluster-scoped resources have a name.
+type kindRule struct{ Group, Kind, Name string }
+
+// kindRulesRead are the rules by the spec of their AppProject.
+var kindRulesRead memo.Texts[kindRules]
+
+func readKindRules(spec []byte) (out kindRules) {
+	if len(spec) > 0 && json.Unmarshal(spec, &out) != nil {
+		return kindRules{Unreadable: true}
+	}
+	return out
+}
+
+// anyKind tells whether one of the patterns matches.
+func anyKind(patterns []kindRule, r Resource) bool {
+	return slices.ContainsFunc(patterns, func(p kindRule) bool {
+		return fits(p.Kind, r.Kind) && fits(p.Group, r.Group) && (p.Name == "" || fits(p.Name, r.Name))
+	})
+}
+
+// fits tells whether a pattern of a shell matches. A pattern that cannot be read matches nothing, as in Argo CD.
+func fits(pattern, text string) bool {
+	matched, err := path.Match(pattern, text)
+	return err == nil && matched
+}
