@@ -34,6 +34,7 @@ func TestTreeOfACluster(t *testing.T) {
 		o.LiveResources = true
 	})
 	app, onIt := pulled(t)
+	applied(t, workOf(t, app))
 	home := onIt.Namespace
 	create(t, &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: "argocd-cmd-params-cm"},
 		Data: map[string]string{"redis.server": there.Addr(), "redis.compression": "none"}})

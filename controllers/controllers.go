@@ -173,7 +173,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			Events:    recorder,
 			MaxBytes:  o.ReportMaxBytes,
 		}, o.CRDInterval),
-		ResourceTree: o.resourceTree(ctx, known),
+		ResourceTree: o.resourceTree(ctx, inventory, checker),
 	}
 	if o.AppInfo {
 		if err := metrics.Registry.Register(&appinfo.Collector{Reader: mgr.GetClient(), Leads: mgr.Elected()}); err != nil {
@@ -199,20 +199,22 @@ func placements(o Options, r *placement.Reconciler) func(ctrl.Manager, int) erro
 }
 
 // resourceTree is the controller of what argocd-server is shown.
-func (o Options) resourceTree(ctx context.Context, known []resourcesync.Source) func(ctrl.Manager, int) error {
+func (o Options) resourceTree(ctx context.Context, known *resourcesync.Inventory, checker *grants.Checker) func(ctrl.Manager, int) error {
 	return func(mgr ctrl.Manager, concurrency int) error {
 		home := cmp.Or(o.Authorization.ArgoCDNamespace, DefaultArgoCDNamespace)
 		var source argocache.Source = o.Redis
 		if o.Redis.HostPort == "" {
 			source = &argocache.Found{Reader: mgr.GetAPIReader(), Namespace: home}
 		}
-		r := &resourcetree.Reconciler{Client: mgr.GetClient(), Store: argocache.NewRedis(source), Home: home}
+		r := &resourcetree.Reconciler{
+			Client: mgr.GetClient(), Store: argocache.NewRedis(source), Home: home, Inventory: known, Changes: known.Sources,
+		}
 		if o.LiveResources {
-			var err error
-			if r.Paths, err = resourcetree.NewPaths(ctx, mgr, home); err != nil {
+			paths, err := resourcetree.NewPaths(ctx, mgr, home)
+			if err != nil {
 				return err
 			}
-			r.Reports = trees(known)
+			r.Access = &resourcetree.Access{Reader: mgr.GetClient(), Paths: paths, Grants: checker, Reports: trees(known.Sources)}
 		}
 		return r.SetupWithManager(mgr, concurrency) //nolint:contextcheck // a cache holds for as long as the manager
 	}
@@ -239,9 +241,10 @@ func (o Options) dependencies(mgr ctrl.Manager) *dependencies.Reconciler {
 	}
 }
 
-// indexGrants registers the indexes that rights are checked by, where Applications are sent.
+// indexGrants registers the indexes by which rights are checked, where Applications are sent or argocd-server gets access to clusters.
 func indexGrants(ctx context.Context, mgr ctrl.Manager, o Options, checker *grants.Checker, decisions func() error) error {
-	if !slices.Contains(o.Enabled, Propagation) {
+	accesses := o.LiveResources && slices.Contains(o.Enabled, ResourceTree)
+	if !accesses && !slices.Contains(o.Enabled, Propagation) {
 		return nil
 	}
 	if err := checker.Setup(ctx, mgr.GetFieldIndexer(), decisions); err != nil {

@@ -59,15 +59,15 @@ func (a *Agent) Facts(ctx context.Context, app *argocd.Application) (*observed.F
 	}, nil
 }
 
-// Tree is what can be believed of the live resources of an Application, those first that are in Git. It implements
-// resourcetree.Reports, and knows nothing unless Trees is set.
-func (a *Agent) Tree(ctx context.Context, app *argocd.Application) ([]v1alpha1.TreeNode, error) {
+// Tree is what can be believed of the live resources of an Application, those in Git first. It implements resourcetree.Reports, and
+// knows nothing unless Trees is set.
+func (a *Agent) Tree(ctx context.Context, app *argocd.Application, inGit []argocd.ResourceStatus) ([]v1alpha1.TreeNode, error) {
 	report, err := a.report(ctx, work.Key(app))
 	if report == nil || err != nil || !a.Trees {
 		return nil, err
 	}
 	key := types.NamespacedName{Namespace: app.ClusterNamespace(), Name: app.Name}
-	nodes, rejected := appreport.Tree(report, key, app.Status.Resources)
+	nodes, rejected := appreport.Tree(report, key, inGit)
 	if rejected {
 		noteRejected(ctx, a.Name(), work.Key(app), report.ResourceVersion, "report.", []string{"tree"})
 	}

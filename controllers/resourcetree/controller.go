@@ -10,7 +10,8 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
+	"github.com/towline-io/towline/controllers/internal/fetch"
+	"github.com/towline-io/towline/controllers/resourcesync"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/tree"
 )
@@ -42,11 +43,14 @@ type Reconciler struct {
 	// Home is the namespace of Argo CD on the hub.
 	Home string
 
-	// Paths tells which Applications' resources argocd-server may reach; nil: none.
-	Paths *Paths
+	// Inventory tells what the clusters report.
+	Inventory Inventory
 
-	// Reports tells what clusters know of live resources; nil: nothing. Only Applications with a path have use for it.
-	Reports Reports
+	// Changes wake Applications of which the inventory knows something new.
+	Changes []resourcesync.Source
+
+	// Access tells which Applications' resources argocd-server may reach; nil: none.
+	Access *Access
 
 	memory memory
 	outage outage
@@ -57,14 +61,19 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if left := r.outage.left(time.Now()); left > 0 {
 		return ctrl.Result{RequeueAfter: left}, nil
 	}
-	app := &argocd.Application{}
-	err := r.Get(ctx, req.NamespacedName, app, client.UnsafeDisableDeepCopy)
-	if client.IgnoreNotFound(err) != nil {
+	app, err := fetch.Get(ctx, r.Client, req.NamespacedName, &argocd.Application{})
+	if err != nil {
 		return ctrl.Result{}, err
 	}
+	v := &view{}
+	if app != nil && shown(app) {
+		if v, err = r.look(ctx, app); err != nil {
+			return ctrl.Result{}, err
+		}
+	}
 	var again time.Duration
-	if err == nil && shown(app) {
-		again, err = r.show(ctx, req.NamespacedName, app)
+	if v.live || len(v.resources) > 0 {
+		again, err = r.show(ctx, req.NamespacedName, v, app.Refresh() != "")
 	} else {
 		err = r.end(ctx, req.NamespacedName)
 	}
@@ -74,22 +83,20 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: again}, nil
 }
 
-// shown tells whether the Application has an entry of ours. Without skip-reconcile the hub's own Argo CD writes it.
-func shown(app *argocd.Application) bool {
-	return app.Pulled() && app.ReconcileSkipped() && len(app.Status.Resources) > 0
-}
+// shown tells whether the Application's entry is Towline's to write. Without skip-reconcile the hub's own Argo CD writes it.
+func shown(app *argocd.Application) bool { return app.Pulled() && app.ReconcileSkipped() }
 
-// show makes the entry say what the Application's status says, and tells when to look at it again.
-func (r *Reconciler) show(ctx context.Context, key types.NamespacedName, app *argocd.Application) (time.Duration, error) {
-	live, lasts := r.Paths.live(ctx, app), expiry
-	if live {
+// show makes the entry say what the view has, and tells when to look at it again. asked tells that argocd-server may miss the entry.
+func (r *Reconciler) show(ctx context.Context, key types.NamespacedName, v *view, asked bool) (time.Duration, error) {
+	lasts := expiry
+	if v.live || v.unsure {
 		lasts = liveExpiry
 	}
-	data := tree.Encode(app.Status.Resources, live, r.reported(ctx, app, live)...)
+	data := v.entry()
 	digest := sha256.Sum256(data)
 	known := r.memory.get(key)
 	same := known.digest == digest
-	if fresh := time.Until(known.at.Add(lasts / renewals)); same && fresh > 0 && app.Refresh() == "" {
+	if fresh := time.Until(known.at.Add(lasts / renewals)); same && fresh > 0 && !asked {
 		return fresh, nil
 	}
 	if err := r.write(ctx, key, data, same, lasts); err != nil {
@@ -98,18 +105,6 @@ func (r *Reconciler) show(ctx context.Context, key types.NamespacedName, app *ar
 	r.outage.ended(ctx)
 	r.memory.remember(key, entry{digest: digest, at: time.Now()})
 	return wait.Jitter(lasts/renewals, 0.1), nil
-}
-
-// reported are the live resources of an Application. Where they cannot be read, the tree does without.
-func (r *Reconciler) reported(ctx context.Context, app *argocd.Application, live bool) []v1alpha1.TreeNode {
-	if !live || r.Reports == nil {
-		return nil
-	}
-	nodes, err := r.Reports.Tree(ctx, app)
-	if err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "The report on the Application's live resources cannot be read")
-	}
-	return nodes
 }
 
 // write makes the entry live on where it is said to be there, and otherwise, or where it is not, writes it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -14,39 +13,79 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	clusterv1beta2 "open-cluster-management.io/api/cluster/v1beta2"
+	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/clustersecret"
 	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/observed"
 )
 
-// hub is a hub with one Application, or none, and what Argo CD has there.
+// hub has at most one object of each kind. inventory has the reports of the Application's cluster.
 type hub struct {
 	client.Client
-	app      *argocd.Application
-	settings map[string]string
-	secret   *corev1.Secret
+	app       *argocd.Application
+	settings  map[string]string
+	secret    *corev1.Secret
+	work      *workv1.ManifestWork
+	cluster   *clusterv1.ManagedCluster
+	project   *argocd.AppProject
+	bound     []clusterv1beta2.ManagedClusterSetBinding
+	inventory *observed.Facts
+}
+
+// Facts implements Inventory.
+func (h *hub) Facts(context.Context, *argocd.Application) (*observed.Facts, error) {
+	return h.inventory, nil
 }
 
 func (h *hub) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
-	if cm, ok := obj.(*corev1.ConfigMap); ok {
-		cm.Data = h.settings
+	switch into := obj.(type) {
+	case *corev1.ConfigMap:
+		into.Data = h.settings
+		return nil
+	case *argocd.Application:
+		return give(key, h.app, into)
+	case *workv1.ManifestWork:
+		return give(key, h.work, into)
+	case *clusterv1.ManagedCluster:
+		return give(key, h.cluster, into)
+	case *argocd.AppProject:
+		return give(key, h.project, into)
+	case *clusterv1beta2.ManagedClusterSet:
+		*into = clusterv1beta2.ManagedClusterSet{ObjectMeta: metav1.ObjectMeta{Name: key.Name}}
+		into.Spec.ClusterSelector = clusterv1beta2.ManagedClusterSelector{
+			SelectorType: clusterv1beta2.LabelSelector, LabelSelector: &metav1.LabelSelector{}}
 		return nil
 	}
-	if h.app == nil {
+	return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+}
+
+// give answers with the object, if the hub has the object under the key.
+func give[T any, P interface {
+	*T
+	client.Object
+}](key client.ObjectKey, there, into P) error {
+	if there == nil || client.ObjectKeyFromObject(there) != key {
 		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
 	}
-	*obj.(*argocd.Application) = *h.app
+	*into = *there
 	return nil
 }
 
 func (h *hub) List(_ context.Context, list client.ObjectList, opts ...client.ListOption) error {
-	if by := opts[0].(client.MatchingFields)[byDestination]; h.secret != nil && slices.Contains(destinationsOf(h.secret), by) {
-		list.(*corev1.SecretList).Items = []corev1.Secret{*h.secret}
+	switch into := list.(type) {
+	case *corev1.SecretList:
+		if by := opts[0].(client.MatchingFields)[byDestination]; h.secret != nil && slices.Contains(destinationsOf(h.secret), by) {
+			into.Items = []corev1.Secret{*h.secret}
+		}
+	case *clusterv1beta2.ManagedClusterSetBindingList:
+		into.Items = h.bound
 	}
 	return nil
 }
@@ -89,16 +128,25 @@ func (s *store) take() []string {
 
 func guestbook() *argocd.Application {
 	app := fixture.Application("guestbook").Obj()
-	app.Status.Resources = []argocd.ResourceStatus{{Version: "v1", Kind: "Service", Name: "a"}}
+	app.Status.Resources = []argocd.ResourceStatus{{Version: "v1", Kind: "Service", Name: "status"}}
 	return app
+}
+
+// reports are facts of a source that knows all resources.
+func reports(resources ...argocd.ResourceStatus) *observed.Facts {
+	return &observed.Facts{Detailed: true, Status: argocd.Status{Resources: resources}}
+}
+
+func service(namespace, name string) argocd.ResourceStatus {
+	return argocd.ResourceStatus{Version: "v1", Kind: "Service", Namespace: namespace, Name: name}
 }
 
 const key = "app|resources-tree|guestbook|1.8.3"
 
 // TestReconcile goes through the life of an entry: each step changes the hub or Redis, and says what Redis is asked.
 func TestReconcile(t *testing.T) {
-	s, h := &store{entries: map[string]string{}}, &hub{app: guestbook()}
-	r := &Reconciler{Client: h, Store: s, Home: "argocd"}
+	s, h := &store{entries: map[string]string{}}, &hub{app: guestbook(), inventory: reports(service("", "a"))}
+	r := &Reconciler{Client: h, Store: s, Home: "argocd", Inventory: h}
 	name := types.NamespacedName{Namespace: "argocd", Name: "guestbook"}
 	aged := func() {
 		e := r.memory.get(name)
@@ -114,10 +162,8 @@ func TestReconcile(t *testing.T) {
 		{"the same again", func() {}, nil},
 		{"another time to renew", aged, []string{"renew " + key}},
 		{"a Redis that was emptied", func() { aged(); clear(s.entries) }, []string{"renew " + key, "set " + key}},
-		{"another resource", func() {
-			h.app = guestbook()
-			h.app.Status.Resources[0].Name = "b"
-		}, []string{"set " + key}},
+		{"another resource", func() { h.inventory = reports(service("", "b")) }, []string{"set " + key}},
+		{"another resource in the status", func() { h.app.Status.Resources[0].Name = "c" }, nil},
 		{"a refresh, by which argocd-server answers a miss", func() {
 			h.app = h.app.DeepCopy()
 			h.app.Annotations[apis.AnnotationRefresh] = "normal"
@@ -133,11 +179,12 @@ func TestReconcile(t *testing.T) {
 			h.app = guestbook()
 			delete(h.app.Annotations, apis.AnnotationSkipReconcile)
 		}, []string{"remove " + key}},
-		{"no resources known", func() {
+		{"a source that knows only some resources", func() {
 			h.app = guestbook()
-			h.app.Status.Resources = nil
+			h.inventory.Detailed = false
 		}, nil},
-		{"an Application once more", func() { h.app = guestbook() }, []string{"set " + key}},
+		{"no source that knows anything", func() { h.inventory = nil }, nil},
+		{"a report", func() { h.inventory = reports(service("", "a")) }, []string{"set " + key}},
 		{"its end", func() { h.app = nil }, []string{"remove " + key}},
 	} {
 		step.change()
@@ -159,8 +206,8 @@ func TestReconcile(t *testing.T) {
 
 // TestRedisIsAway: it is asked once and then left alone for a while, and what was to be written is written afterwards.
 func TestRedisIsAway(t *testing.T) {
-	s, h := &store{entries: map[string]string{}, away: errors.New("refused")}, &hub{app: guestbook()}
-	r := &Reconciler{Client: h, Store: s, Home: "argocd"}
+	s, h := &store{entries: map[string]string{}, away: errors.New("refused")}, &hub{app: guestbook(), inventory: reports(service("", "a"))}
+	r := &Reconciler{Client: h, Store: s, Home: "argocd", Inventory: h}
 	reconcile := func() time.Duration {
 		result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Namespace: "argocd", Name: "guestbook"}})
 		if err != nil {
@@ -180,59 +227,6 @@ func TestRedisIsAway(t *testing.T) {
 	reconcile()
 	if s.entries[key] == "" || r.outage.lasting {
 		t.Error("what was to be written is not")
-	}
-}
-
-// TestLive goes through what opens a way to the cluster and what closes it: the entry follows each time.
-func TestLive(t *testing.T) {
-	trimmed, err := clustersecret.TrimPlace(&corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{apis.LabelClusterName: "cluster1"}},
-		Data: map[string][]byte{
-			"name": []byte("one"), "server": []byte("https://one.example.com"), "config": []byte(`{"bearerToken":"t"}`),
-		},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	secret := trimmed.(*corev1.Secret)
-	app := func(destination string) *argocd.Application {
-		a := guestbook()
-		a.Annotations[apis.AnnotationCluster] = "cluster1"
-		a.Spec.Raw = []byte(`{"destination":` + destination + `}`)
-		return a
-	}
-	const byName, byServer, inCluster = `{"name":"one"}`, `{"server":"https://one.example.com/"}`, `{"server":"https://kubernetes.default.svc"}`
-	refused := map[string]string{hubEnabled: "false"}
-	s, h := &store{entries: map[string]string{}}, &hub{app: app(byName), secret: secret, settings: refused}
-	r := &Reconciler{Client: h, Store: s, Home: "argocd", Paths: &Paths{Reader: h, Home: "argocd"}}
-	for _, step := range []struct {
-		what   string
-		change func()
-		live   bool
-	}{
-		{"a Secret with credentials", func() {}, true},
-		{"the in-cluster address", func() { h.app = app(inCluster) }, false},
-		{"the Secret's address", func() { h.app = app(byServer) }, true},
-		{"a hub that argocd-server may read", func() { h.settings = nil }, false},
-		{"one that it may not", func() { h.settings = refused }, true},
-		{"no Secret", func() { h.secret = nil }, false},
-		{"the Secret again", func() { h.secret = secret }, true},
-		{"another cluster", func() { h.app.Annotations[apis.AnnotationCluster] = "cluster2" }, false},
-		{"the cluster again", func() { h.app = app(byName) }, true},
-		{"not asked for", func() { r.Paths = nil }, false},
-	} {
-		step.change()
-		name := types.NamespacedName{Namespace: "argocd", Name: "guestbook"}
-		result, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: name})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := s.entries[key]; strings.Contains(got, "on-its-cluster") == step.live {
-			t.Errorf("%s: got %s", step.what, got)
-		}
-		if want := map[bool]time.Duration{true: liveExpiry, false: expiry}[step.live]; s.lasts != want || result.RequeueAfter > want/2 {
-			t.Errorf("%s: lasts %s and is renewed after %s", step.what, s.lasts, result.RequeueAfter)
-		}
 	}
 }
 

@@ -3,23 +3,31 @@ package resourcetree
 import (
 	"bytes"
 	"context"
+	"maps"
 	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"github.com/towline-io/towline/controllers/internal/hubside"
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/controllers/internal/leaderless"
 	"github.com/towline-io/towline/controllers/internal/retry"
 	"github.com/towline-io/towline/controllers/internal/wake"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/clustersecret"
+	"github.com/towline-io/towline/pkg/managedcluster"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 // SetupWithManager registers the controller. concurrency is how many Applications are worked on at a time.
@@ -31,14 +39,57 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 		Named("resourcetree").
 		For(&argocd.Application{}, builder.WithPredicates(changed())).
 		WithOptions(retry.WhenLeading(concurrency))
-	if r.Paths != nil {
-		b.WatchesRawSource(source.Kind(r.Paths.cache, &corev1.Secret{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofSecret))).
-			WatchesRawSource(source.Kind(r.Paths.cache, &corev1.ConfigMap{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofSettings), hubEnabledChanged()))
+	for _, s := range r.Changes {
+		b.WatchesRawSource(s.Changes(itself))
 	}
-	if r.Reports != nil {
-		b.WatchesRawSource(r.Reports.Changes(ofReport))
+	if r.Access != nil {
+		paths := r.Access.Paths.cache
+		wake.Add(b, r.watchesOfAccess()).
+			WatchesRawSource(source.Kind(paths, &corev1.Secret{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofSecret))).
+			WatchesRawSource(source.Kind(paths, &corev1.ConfigMap{}, handler.TypedEnqueueRequestsFromMapFunc(r.ofSettings), hubEnabledChanged()))
 	}
 	return b.Complete(r)
+}
+
+// itself is the request for an Application.
+func itself(app types.NamespacedName) []reconcile.Request {
+	return []reconcile.Request{{NamespacedName: app}}
+}
+
+// watchesOfAccess wake Applications when something changes that decides on access: a live entry does not outlive its grant, or its
+// work. The watches of Access.Paths are of another cache.
+func (r *Reconciler) watchesOfAccess() []wake.Watch {
+	return append(r.Access.Grants.Watches(),
+		wake.Of(&workv1.ManifestWork{}, r.ofWork, deliveryChanged()),
+		wake.Of(&clusterv1.ManagedCluster{}, r.ofCluster, clusterChanged()),
+		wake.Of(hubside.Namespace(), r.ofCluster, hubside.FactsChanged()))
+}
+
+// ofWork are the Applications that must have the work.
+func (r *Reconciler) ofWork(ctx context.Context, w client.Object) []reconcile.Request {
+	return wake.Requests(index.ApplicationsOfWork(ctx, r.Client, client.ObjectKeyFromObject(w)))
+}
+
+// ofCluster are the Applications of a cluster.
+func (r *Reconciler) ofCluster(ctx context.Context, cluster client.Object) []reconcile.Request {
+	return wake.Requests(index.ApplicationsOfCluster(ctx, r.Client, cluster.GetName()))
+}
+
+// deliveryChanged lets through the changes of a work that work.Delivered reads.
+func deliveryChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		before, after := e.ObjectOld.(*workv1.ManifestWork), e.ObjectNew.(*workv1.ManifestWork)
+		return before.UID != after.UID || before.Generation != after.Generation ||
+			before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
+			!maps.Equal(before.Annotations, after.Annotations) || work.Outcome(before) != work.Outcome(after)
+	}}
+}
+
+// clusterChanged lets through changes of the facts about a cluster. Labels are among the facts: they select clusters for sets.
+func clusterChanged() predicate.Predicate {
+	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
+		return managedcluster.Changed(e.ObjectOld.(*clusterv1.ManagedCluster), e.ObjectNew.(*clusterv1.ManagedCluster))
+	}}
 }
 
 // ofSecret are the Applications of the cluster that a Secret is labelled with, and of the one that it is named for: a second Secret
@@ -64,12 +115,12 @@ func hubEnabledChanged() predicate.TypedPredicate[*corev1.ConfigMap] {
 	}}
 }
 
-// changed lets through what an entry is made of, and a refresh that begins.
+// changed lets through the parts of an Application that an entry depends on, and a new refresh. A change of the resources in the status
+// mostly follows new facts in the inventory. The entry never shows the resources of the status.
 func changed() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*argocd.Application), e.ObjectNew.(*argocd.Application)
-		return shown(before) != shown(after) ||
-			before.Cluster() != after.Cluster() || !bytes.Equal(before.Spec.Raw, after.Spec.Raw) ||
+		return shown(before) != shown(after) || index.Target(before) != index.Target(after) || !bytes.Equal(before.Spec.Raw, after.Spec.Raw) ||
 			after.Refresh() != "" && before.Refresh() == "" ||
 			!reflect.DeepEqual(before.Status.Resources, after.Status.Resources)
 	}}

@@ -12,6 +12,10 @@
 //     on the hub. The version is one that no API has. That alone would not do, as a user may ask for another version.
 //   - A Pod has one node, without a UID: argocd-server shows the logs of every Pod that has one.
 //
+// argocd-server looks for events by UID, name and namespace, not by kind. A node without a UID answers a request without one:
+// argocd-server then lists events that name no UID. So nodes without a UID stand only for reported resources, and a tree for which
+// Path.Live holds has no such nodes.
+//
 // With Path.Live, each resource has one node with a UID, Pods too. The UID is made of the name here as well: argocd-server needs
 // it to find the node, and asks the cluster by kind and name. Only events are looked up by UID, and so there are none.
 //

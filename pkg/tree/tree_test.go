@@ -138,3 +138,12 @@ func TestLiveNodes(t *testing.T) {
 		t.Errorf("%d nodes (-want +got):\n%s", len(got), diff)
 	}
 }
+
+// TestNoEmptyUIDInALiveTree: argocd-server lists events for a request without a UID, where a node of that name has none.
+func TestNoEmptyUIDInALiveTree(t *testing.T) {
+	for _, n := range decode(t, tree.Encode(append(resources(), pod()), true, reported()...)) {
+		if n.UID == "" {
+			t.Errorf("no UID: %+v", n)
+		}
+	}
+}
