@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
@@ -20,6 +21,7 @@ import (
 	"github.com/towline-io/towline/controllers/internal/grants"
 	"github.com/towline-io/towline/controllers/internal/home"
 	"github.com/towline-io/towline/controllers/internal/index"
+	"github.com/towline-io/towline/controllers/internal/leaderless"
 	"github.com/towline-io/towline/controllers/internal/pause"
 	"github.com/towline-io/towline/controllers/internal/sets"
 	"github.com/towline-io/towline/controllers/internal/tracking"
@@ -29,6 +31,7 @@ import (
 	"github.com/towline-io/towline/controllers/resourcetree"
 	"github.com/towline-io/towline/controllers/status"
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/argocache"
 	"github.com/towline-io/towline/pkg/clusterimport"
 	"github.com/towline-io/towline/pkg/delivery"
@@ -176,6 +179,9 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		ResourceTree: o.resourceTree(ctx, inventory, checker),
 	}
 	if o.AppInfo {
+		if err := leaderless.Hold(mgr.GetCache(), &argocd.Application{}, &workv1.ManifestWork{}); err != nil {
+			return err
+		}
 		if err := metrics.Registry.Register(&appinfo.Collector{Reader: mgr.GetClient(), Leads: mgr.Elected()}); err != nil {
 			return fmt.Errorf("metric argocd_app_info: %w", err)
 		}

@@ -23,6 +23,7 @@ import (
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
@@ -30,7 +31,9 @@ import (
 	"github.com/towline-io/towline/pkg/argoredis"
 	"github.com/towline-io/towline/pkg/check"
 	"github.com/towline-io/towline/pkg/clusterimport"
+	"github.com/towline-io/towline/pkg/feedback"
 	"github.com/towline-io/towline/pkg/reading"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 // factReader reads what checks look at.
@@ -274,22 +277,43 @@ func (r *factReader) services(ctx context.Context) error {
 	return nil
 }
 
-// refused reads what work agents say of Applications that they could not apply.
+// refused reads the errors of work agents that could not apply an Application. The conditions of Applications only select the works to
+// read: a tenant can write such a condition too.
 func (r *factReader) refused(ctx context.Context) error {
-	said := map[string]string{}
+	told := map[string]*argocd.Application{}
 	err := applications(ctx, r, func(app *argocd.Application) {
-		if k := argocd.IndexCondition(app.Status.Conditions, apis.ConditionWorkApplyError); k >= 0 {
-			said[app.Cluster()] = app.Status.Conditions[k].Message
+		if argocd.IndexCondition(app.Status.Conditions, apis.ConditionWorkApplyError) >= 0 && app.ReconcileSkipped() {
+			told[work.Key(app).String()] = app
 		}
 	})
+	said := map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(told)) {
+		if app := told[key]; err == nil && said[app.Cluster()] == "" {
+			said[app.Cluster()], err = r.refusal(ctx, app)
+		}
+	}
 	switch {
 	case apierrors.IsForbidden(err):
 		return nil
 	case err != nil && !meta.IsNoMatchError(err):
 		return err
 	}
+	maps.DeleteFunc(said, func(_, message string) bool { return message == "" })
 	r.facts.Refused = said
 	return nil
+}
+
+// refusal is the work agent's word that it could not apply an Application; empty where it does not say so.
+func (r *factReader) refusal(ctx context.Context, app *argocd.Application) (string, error) {
+	w := &workv1.ManifestWork{}
+	if err := r.Get(ctx, work.Key(app), w); err != nil {
+		return "", client.IgnoreNotFound(err)
+	}
+	c := feedback.WorkCondition(&w.Status, work.Identifier(app), workv1.WorkApplied)
+	if c == nil || c.Status != metav1.ConditionFalse || work.Retried(w, app) {
+		return "", nil
+	}
+	return feedback.Clean(c.Message, feedback.MaxMessage), nil
 }
 
 func (r *factReader) clusters(ctx context.Context) error {

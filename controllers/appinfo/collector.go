@@ -5,11 +5,13 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	workv1 "open-cluster-management.io/api/work/v1"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/appinfo"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 // patience is how long one collection may take.
@@ -17,7 +19,7 @@ const patience = 10 * time.Second
 
 // Collector is the metric.
 type Collector struct {
-	// Reader is a cache of Applications.
+	// Reader is a cache of Applications and ManifestWorks.
 	Reader client.Reader
 
 	// Leads is closed once this process leads.
@@ -49,7 +51,20 @@ func (c *Collector) Collect(ch chan<- prometheus.Metric) {
 	for i := range list.Items {
 		// The hub's own Argo CD tells of those that it does not skip.
 		if app := &list.Items[i]; app.Pulled() && app.ReconcileSkipped() {
-			ch <- prometheus.MustNewConstMetric(info, prometheus.GaugeValue, 1, appinfo.Values(app)...)
+			ch <- prometheus.MustNewConstMetric(info, prometheus.GaugeValue, 1, appinfo.Values(c.reported(ctx, app))...)
 		}
 	}
+}
+
+// reported is an Application with its status only where a cluster has reported on the Application's own work. The status controller
+// puts the status right then. Any other status may be a tenant's, and the metric says Unknown.
+func (c *Collector) reported(ctx context.Context, app *argocd.Application) *argocd.Application {
+	w := &workv1.ManifestWork{}
+	err := c.Reader.Get(ctx, work.Key(app), w, client.UnsafeDisableDeepCopy)
+	if err == nil && len(w.Status.ResourceStatus.Manifests) > 0 {
+		return app
+	}
+	bare := *app
+	bare.Status = argocd.Status{}
+	return &bare
 }

@@ -8,17 +8,30 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
 )
 
-// cache has those Applications.
+// cache has those Applications, and a work with that status of each.
 type cache struct {
 	client.Reader
-	apps []argocd.Application
+	apps   []argocd.Application
+	status *workv1.ManifestWorkStatus
+}
+
+func (c *cache) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	if c.status == nil {
+		return apierrors.NewNotFound(schema.GroupResource{}, key.Name)
+	}
+	obj.(*workv1.ManifestWork).Status = *c.status
+	return nil
 }
 
 func (c *cache) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
@@ -64,6 +77,28 @@ func TestCollect(t *testing.T) {
 	}
 	if got := gather(t, &Collector{Reader: c, Leads: make(chan struct{})}); len(got) > 0 {
 		t.Errorf("a replica that does not lead tells of %v", got)
+	}
+}
+
+// TestHealthOfNobody: a tenant writes the status of an Application that no cluster has reported on. The metric does not believe the status.
+func TestHealthOfNobody(t *testing.T) {
+	app := fixture.Application("pulled").Cluster("cluster1").
+		Status(argocd.Status{Health: argocd.Health{Status: "Healthy"}, Sync: &argocd.Sync{Status: "Synced"}}).Obj()
+	reported := fixture.Feedback(work.Identifier(app)).Obj()
+	for title, tc := range map[string]struct {
+		status *workv1.ManifestWorkStatus
+		want   string
+	}{
+		"no work":                  {nil, "Unknown"},
+		"a work without a report":  {&workv1.ManifestWorkStatus{}, "Unknown"},
+		"a work that was reported": {&reported, "Healthy"},
+	} {
+		c := &cache{apps: []argocd.Application{*app}, status: tc.status}
+		for _, label := range gather(t, &Collector{Reader: c, Leads: closed()})[0].GetLabel() {
+			if label.GetName() == "health_status" && label.GetValue() != tc.want {
+				t.Errorf("%s: got %s", title, label.GetValue())
+			}
+		}
 	}
 }
 

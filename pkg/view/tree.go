@@ -116,10 +116,11 @@ func workNode(f *TreeFacts, cluster string) *Node {
 	return n
 }
 
-// resources are the nodes of an Application's resources: those with problems first.
+// resources are the nodes of an Application's resources: those with problems first. The agent's report comes before the status of the
+// hub's Application, which a tenant may have written.
 func resources(f *TreeFacts, cluster string) []*Node {
 	s := &f.App.Status
-	if len(s.Resources) == 0 && f.Report != nil {
+	if f.Report != nil && len(f.Report.Status.Resources) > 0 {
 		s = &f.Report.Status
 	}
 	problems := map[string]observed.Problem{}
