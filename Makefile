@@ -1,7 +1,6 @@
-# `make` lists the targets. Everything needs Go, git and gcc, and nothing else:
-# the tools, and the fleet that the end-to-end tests run on, are built from Go
-# modules. Only the test of the status page needs a browser, chromium, and that of
-# the alerts needs prometheus.
+# `make` lists the targets. Everything needs Go, git and gcc: the tools, and the
+# fleet that the end-to-end tests run on, are built from Go modules. `make test`
+# installs the other programs that some tests need, by .ci/needs.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
@@ -89,7 +88,8 @@ fleet-down: ## Stop them.
 ##@ Test
 
 .PHONY: test
-test: ## Everything that must pass.
+test: ## Everything that must pass. It installs what it needs, or names the command that does.
+	.ci/needs
 	$(call step,verify)
 	go -C e2e run ./cmd/fleet build
 	@$(MAKE) --no-print-directory prebuild
