@@ -58,6 +58,9 @@ func (p *plane) prepareCluster(ctx context.Context) error {
 	if err := p.installCRDs(ctx, ofClusters); err != nil {
 		return err
 	}
+	if p.imported {
+		return p.apply(ctx, "", clusterNamespaces)
+	}
 	return p.prepareAgents(ctx)
 }
 

@@ -23,18 +23,20 @@ type control interface {
 
 // The actions of a control.
 const (
-	actStop    = "stop"
-	actStart   = "start"
-	actRebuild = "rebuild"
-	actImport  = "import"
-	actDown    = "down"
-	actJoin    = "join"
-	actLeave   = "leave"
-	actHubArgo = "hub-argocd"
-	actCommits = "commit-server"
-	actMaestro = "maestro"
-	actSource  = "source"
-	actJoinHub = "join-hub"
+	actStop      = "stop"
+	actStart     = "start"
+	actRebuild   = "rebuild"
+	actImport    = "import"
+	actDown      = "down"
+	actJoin      = "join"
+	actLeave     = "leave"
+	actHubArgo   = "hub-argocd"
+	actCommits   = "commit-server"
+	actMaestro   = "maestro"
+	actSource    = "source"
+	actJoinHub   = "join-hub"
+	actProvision = "provision"
+	actOperate   = "operate"
 )
 
 // localControl asks the supervisor of this process.
@@ -56,6 +58,10 @@ func (c localControl) act(ctx context.Context, action, plane, what string) error
 		return c.s.hub.startHubArgo(ctx, what)
 	case actJoin:
 		return c.s.addCluster(ctx, plane)
+	case actProvision:
+		return c.s.provisionCluster(ctx, plane)
+	case actOperate:
+		return c.s.operateKlusterlet(ctx, plane)
 	case actJoinHub:
 		return c.s.addHub(ctx, plane, what)
 	case actLeave:

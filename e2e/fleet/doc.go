@@ -37,6 +37,7 @@
 //	….StopProcess(ctx, "etcd"), .StartProcess(ctx, …)       any process, or the group argocd
 //	f.Cluster("cluster1").Rebuild(ctx), .Import(ctx)        empty under the same name; a ManagedCluster anew
 //	f.Join(ctx, "another"), f.Leave(ctx, "another")         one more cluster, which registers itself
+//	f.Provision(ctx, "another"), f.OperateKlusterlet(ctx, "another") one more cluster, which OCM's importer joins
 //	f.JoinHub(ctx, "region1", other.Hub)                    the hub of another fleet as a managed cluster of this one
 //	f.Git.URL(fleet.AppsRepo), .Commit, .Remove, .Read, .Head, .Tag, .Branch, .Create
 //	f.Hub.ArgoCDURL(), .ArgoCDPassword(ctx)                 argocd-server, user admin; .RedisAddress() its cache

@@ -11,8 +11,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// join imports the cluster into the hub and starts its agents.
+// join imports the cluster into the hub and starts its agents. A cluster that OCM's importer joins is left alone.
 func (p *plane) join(ctx context.Context) error {
+	if p.imported {
+		return nil
+	}
 	if p.registers {
 		return p.register(ctx)
 	}

@@ -32,9 +32,9 @@ type plane struct {
 	rest   *rest.Config
 	client client.Client
 	redis  *redisServer
-	// registers is set for a cluster that joins by itself, and guest for the hub of another fleet, of which this one runs the
-	// agents and nothing else.
-	registers, guest bool
+	// registers is set for a cluster that joins by itself, imported for a cluster that OCM's importer joins, and guest for the hub of
+	// another fleet, of which this one runs the agents and nothing else.
+	registers, imported, guest bool
 	// transport is where its work agent fetches works.
 	transport string
 

@@ -59,6 +59,7 @@ var (
 			{apiModule, "addon/v1alpha1/*.crd.yaml", "crds"},
 			{ocmModule, "manifests/cluster-manager/hub/addon-manager/serviceaccount.yaml", "addon-manager"},
 			{ocmModule, "manifests/cluster-manager/hub/addon-manager/clusterrole*.yaml", "addon-manager"},
+			{ocmModule, "manifests/cluster-manager/hub/registration/clusterrole*.yaml", "registration-rights"},
 			{ocmModule, "manifests/klusterlet/managed/klusterlet-*.yaml", "klusterlet"},
 			{ocmModule, "manifests/klusterlet/management/klusterlet-*role*.yaml", "klusterlet-management"},
 		},

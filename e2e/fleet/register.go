@@ -38,10 +38,10 @@ subjects: [{kind: ServiceAccount, name: agent-registration-bootstrap, namespace:
 `
 
 // autoApproval makes the registration controller accept clusters that come with that token.
-var autoApproval = []string{
-	"--feature-gates=ManagedClusterAutoApproval=true",
-	"--auto-approved-csr-users=system:serviceaccount:" + bootstrapNamespace + ":" + bootstrapAccount,
-}
+var autoApproval = []string{"--feature-gates=ManagedClusterAutoApproval=true", autoApproved}
+
+// autoApproved names the account whose certificate requests are approved.
+const autoApproved = "--auto-approved-csr-users=system:serviceaccount:" + bootstrapNamespace + ":" + bootstrapAccount
 
 // addCluster starts one more managed cluster, which registers itself: its agent has a bootstrap token and nothing else, and the
 // hub accepts it by itself. Nobody makes its ManagedCluster.
@@ -80,9 +80,9 @@ func (s *supervisor) newCluster(name string, as func(*plane)) (*plane, error) {
 	return p, nil
 }
 
-// removeCluster ends a cluster that addCluster started, and its ManagedCluster with it.
+// removeCluster ends a cluster that addCluster or provisionCluster started, and its ManagedCluster with it.
 func (s *supervisor) removeCluster(ctx context.Context, name string) error {
-	i := slices.IndexFunc(s.clusters, func(p *plane) bool { return p.name == name && p.registers })
+	i := slices.IndexFunc(s.clusters, func(p *plane) bool { return p.name == name && (p.registers || p.imported) })
 	if i < 0 {
 		return fmt.Errorf("no cluster %q has joined this fleet: it has %v", name, s.planeNames()[1:])
 	}
@@ -138,6 +138,11 @@ func (p *plane) register(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return p.registerBy(ctx, bootstrap)
+}
+
+// registerBy starts the agents of a cluster with a kubeconfig that may ask to join, and waits until the cluster is Available.
+func (p *plane) registerBy(ctx context.Context, bootstrap string) error {
 	if err := p.startRegistrationAgent(ctx, bootstrap, "--spoke-external-server-urls="+p.server); err != nil {
 		return err
 	}

@@ -30,11 +30,11 @@ const rightsElsewhere = `{"spec": {"installStrategy": {"placements": [
 	{"name": "elsewhere", "namespace": "argocd", "configs": [
 		{"group": "addon.open-cluster-management.io", "resource": "addondeploymentconfigs", "name": "elsewhere", "namespace": "argocd"}]}]}}}`
 
-// joinedSet deploys the guestbook to every cluster that the Placement of example/hub chooses.
+// joinedSet deploys the guestbook to every cluster that the Placement of example/hub chooses. It needs a name and the spec of the Applications.
 const joinedSet = `
 apiVersion: argoproj.io/v1alpha1
 kind: ApplicationSet
-metadata: {name: joined-app-set, namespace: argocd}
+metadata: {name: %[1]s-app-set, namespace: argocd}
 spec:
   generators:
   - clusterDecisionResource:
@@ -43,12 +43,12 @@ spec:
       requeueAfterSeconds: 3
   template:
     metadata:
-      name: 'joined-{{name}}'
+      name: '%[1]s-{{name}}'
       labels: {apps.open-cluster-management.io/pull-to-ocm-managed-cluster: "true"}
       annotations:
         apps.open-cluster-management.io/ocm-managed-cluster: '{{name}}'
         argocd.argoproj.io/skip-reconcile: "true"
-    spec: %s
+    spec: %[2]s
 `
 
 var _ = Describe("A cluster that joins a running fleet", Ordered, Serial, func() {
@@ -60,7 +60,7 @@ var _ = Describe("A cluster that joins a running fleet", Ordered, Serial, func()
 		Expect(towline.ApplyAddOns(ctx, f)).To(Succeed())
 		patchAddOn(ctx, "clustermanagementaddon", towline.AddOn, agentByPlacement)
 		patchAddOn(ctx, "addondeploymentconfig", towline.AddOn, fromMirror)
-		apply(ctx, fmt.Sprintf(joinedSet, spec("guestbook", "joined")))
+		apply(ctx, fmt.Sprintf(joinedSet, "joined", spec("guestbook", "joined")))
 		DeferCleanup(func(ctx SpecContext) {
 			_, err := f.Hub.Kubectl(ctx, "delete", "applicationsets.argoproj.io", "joined-app-set", "--namespace", argocdNamespace)
 			Expect(err).NotTo(HaveOccurred())

@@ -1,0 +1,155 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/clientcmd"
+	api "k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// hubRegistrationAccount is the ServiceAccount of OCM's registration controller.
+const hubRegistrationAccount = "registration-controller-sa"
+
+// clusterAPI is the part of Cluster API that OCM's importer (v1.2.0) reads: objects of this group and version. No Cluster API
+// controller runs on a fleet, so the fields of a Cluster have no schema here.
+const clusterAPI = `
+apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: {name: clusters.cluster.x-k8s.io}
+spec:
+  group: cluster.x-k8s.io
+  scope: Namespaced
+  names: {kind: Cluster, listKind: ClusterList, plural: clusters, singular: cluster}
+  versions:
+  - name: v1beta1
+    served: true
+    storage: true
+    subresources: {status: {}}
+    schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+`
+
+// importing makes the registration controller install the agents on clusters of Cluster API, as a ClusterManager with the feature gate
+// ClusterImporter and the renderer render-auto does.
+var importing = []string{
+	"--feature-gates=ManagedClusterAutoApproval=true,ClusterImporter=true", autoApproved,
+	"--import-renderers=render-auto", "--agent-image=registration-operator.invalid/unused",
+	"--bootstrap-serviceaccount=" + bootstrapNamespace + "/" + bootstrapAccount,
+}
+
+// registrationAccount is the ServiceAccount of the registration controller. OCM's operator makes it from a template with an annotation that
+// only the operator understands.
+const registrationAccount = `
+{apiVersion: v1, kind: ServiceAccount, metadata: {name: registration-controller-sa, namespace: open-cluster-management-hub}}
+`
+
+var klusterletKind = schema.GroupVersionKind{Group: "operator.open-cluster-management.io", Version: "v1", Kind: "Klusterlet"}
+
+// provisionCluster starts a cluster that nobody has joined to the hub, as Cluster API does. OCM's importer runs on the hub from then on.
+func (s *supervisor) provisionCluster(ctx context.Context, name string) error {
+	if err := s.hub.startImporter(ctx); err != nil {
+		return err
+	}
+	p, err := s.newCluster(name, func(p *plane) { p.imported = true })
+	if err != nil {
+		return err
+	}
+	ready := make(chan struct{})
+	close(ready)
+	return p.startCluster(ctx, ready)
+}
+
+// startImporter runs the registration controller with the importer. It has the rights of its own ServiceAccount and no others, so that the
+// importer reads only the kubeconfig Secrets that somebody permits.
+func (p *plane) startImporter(ctx context.Context) error {
+	if err := p.apply(ctx, "", clusterAPI+"---"+bootstrapObjects+"---"+registrationAccount); err != nil {
+		return err
+	}
+	if err := poll(ctx, 50*time.Millisecond, established(p.client, "clusters.cluster.x-k8s.io")); err != nil {
+		return err
+	}
+	if err := p.publishClusterInfo(ctx); err != nil {
+		return err
+	}
+	values := map[string]any{
+		"ClusterManagerName": "cluster-manager", "ClusterManagerNamespace": hubNamespace, "Labels": map[string]string{},
+		"ClusterImporterEnabled": true, "ClusterProfileEnabled": false, "GRPCAuthEnabled": false,
+	}
+	if err := p.applyManifests(ctx, hubNamespace, "ocm", "registration-rights", values); err != nil {
+		return err
+	}
+	kubeconfig, err := p.serviceAccountKubeconfig(ctx, hubNamespace, hubRegistrationAccount)
+	if err != nil {
+		return err
+	}
+	// The last of two equal flags counts.
+	return p.restartRegistration(ctx, append(slices.Clip(importing), "--kubeconfig="+kubeconfig)...)
+}
+
+// publishClusterInfo writes the ConfigMap in which kubeadm publishes the address of a cluster. The importer gives the address of the hub to
+// the agents by it.
+func (p *plane) publishClusterInfo(ctx context.Context) error {
+	kubeconfig, err := clientcmd.Write(*renderKubeconfig(hubName, p.server, p.ca.certPEM, &api.AuthInfo{}))
+	if err != nil {
+		return err
+	}
+	info := &corev1.ConfigMap{Data: map[string]string{"kubeconfig": string(kubeconfig)}}
+	info.Namespace, info.Name = "kube-public", "cluster-info"
+	return client.IgnoreAlreadyExists(p.client.Create(ctx, info))
+}
+
+// operateKlusterlet does the work of OCM's Klusterlet operator, which needs containers: it waits for the objects that the importer brings, and
+// starts the agents that these objects ask for.
+func (s *supervisor) operateKlusterlet(ctx context.Context, name string) error {
+	i := slices.IndexFunc(s.clusters, func(p *plane) bool { return p.name == name && p.imported })
+	if i < 0 {
+		return fmt.Errorf("no cluster %q was provisioned for this fleet: it has %v", name, s.planeNames()[1:])
+	}
+	p := s.clusters[i]
+	bootstrap, err := p.bootstrapKubeconfig(ctx)
+	if err != nil {
+		return err
+	}
+	if err := p.applyKlusterlet(ctx); err != nil {
+		return err
+	}
+	return p.registerBy(ctx, bootstrap)
+}
+
+// bootstrapKubeconfig waits for the Klusterlet and for the Secret with which its agents join, and writes the kubeconfig of the Secret to a file.
+func (p *plane) bootstrapKubeconfig(ctx context.Context) (string, error) {
+	ctx, cancel := p.limit(ctx, fmt.Sprintf("the importer brought no Klusterlet to %s (see the conditions of its ManagedCluster, and %s)",
+		p.name, p.paths.log("hub-registration-controller")))
+	defer cancel()
+	if err := poll(ctx, 100*time.Millisecond, exists(p.client, klusterletKind, client.ObjectKey{Name: "klusterlet"})); err != nil {
+		return "", err
+	}
+	secret := &corev1.Secret{}
+	key := client.ObjectKey{Namespace: agentNamespace, Name: "bootstrap-hub-kubeconfig"}
+	if err := poll(ctx, 100*time.Millisecond, func(ctx context.Context) error { return p.client.Get(ctx, key, secret) }); err != nil {
+		return "", err
+	}
+	path := p.paths.kubeconfig(p.name + "-bootstrap")
+	return path, os.WriteFile(path, secret.Data["kubeconfig"], 0o600)
+}
+
+// Provision starts one more cluster, which has an Argo CD and no agents of OCM, as a provider of Cluster API does. It returns when the API
+// server of the cluster is ready. OCM's importer runs on the hub until Leave.
+func (f *Fleet) Provision(ctx context.Context, name string) (*Cluster, error) {
+	if err := f.control.act(ctx, actProvision, name, ""); err != nil {
+		return nil, err
+	}
+	return f.joined(name)
+}
+
+// OperateKlusterlet does the work of OCM's Klusterlet operator on a cluster that Provision started: it waits until OCM's importer has brought
+// a Klusterlet, starts the agents with the kubeconfig that the importer has brought, and returns when the cluster is Available.
+func (f *Fleet) OperateKlusterlet(ctx context.Context, name string) error {
+	return f.control.act(ctx, actOperate, name, "")
+}
