@@ -11,8 +11,8 @@ import (
 )
 
 // TestOpenShiftVariant holds example/openshift-gitops against the plain example:
-// it differs by namespace, and by who creates the namespace of the app. Nothing
-// else may.
+// it differs by namespace, by who creates the namespace of the app, and by the names
+// and settings of Advanced Cluster Management. Nothing else may.
 func TestOpenShiftVariant(t *testing.T) {
 	for variant, plain := range map[string][]string{
 		"hub.yaml":               glob(t, "hub/*.yaml"),
@@ -39,6 +39,8 @@ func TestOpenShiftVariant(t *testing.T) {
 // sameness turns what may differ into one text.
 var sameness = strings.NewReplacer(
 	"openshift-gitops", "argocd",
+	"acm-placement", "ocm-placement-generator",
+	"  createBlankClusterSecrets: true\n", "",
 )
 
 // objects reads files and returns their objects as normalized YAML, by kind and

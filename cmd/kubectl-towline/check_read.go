@@ -98,7 +98,7 @@ func (r *factReader) hub(ctx context.Context, t *towline) error {
 	}
 	r.facts.Namespace, r.facts.Redis = cmp.Or(t.argocdNamespace, apis.DefaultArgoCDNamespace), t.argocdRedis
 	r.facts.NoTree = !t.runs(resourceTree)
-	return all(ctx, r.served, r.workloads, r.schemas, r.leases, r.older, r.policies, r.services, r.refused, r.clusters, r.addOns, r.template, r.argoAddOn, r.unlabelled)
+	return all(ctx, r.served, r.workloads, r.schemas, r.leases, r.older, r.policies, r.services, r.refused, r.clusters, r.addOns, r.template, r.argoAddOn, r.unlabelled, r.acm)
 }
 
 // served reads the version of the API server, and what it serves.
@@ -108,7 +108,7 @@ func (r *factReader) served(_ context.Context) error {
 		return err
 	}
 	r.facts.Kubernetes = v.GitVersion
-	for _, resource := range check.NeededResources() {
+	for _, resource := range append(check.NeededResources(), check.ACMHub) {
 		i := strings.LastIndex(resource, "/")
 		list, err := r.discovery.ServerResourcesForGroupVersion(resource[:i])
 		if err != nil && !apierrors.IsNotFound(err) {

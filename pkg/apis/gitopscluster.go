@@ -76,7 +76,7 @@ const (
 	// Otherwise the condition does not exist.
 	ConditionStandingBack = "StandingBack"
 
-	// ConditionFieldsIgnored is True if the spec has fields without effect in Towline. ConditionReady does not depend on it.
+	// ConditionFieldsIgnored is True if the spec has fields without effect in Towline. The condition Ready does not depend on it.
 	// Otherwise the condition does not exist.
 	ConditionFieldsIgnored = "FieldsIgnored"
 )

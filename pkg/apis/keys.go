@@ -37,7 +37,7 @@ const (
 	// namespace of the hub Application.
 	AnnotationAppNamespace = Group + "/ocm-managed-cluster-app-namespace"
 
-	// AnnotationPlacement names a Placement in the Application's own namespace. Towline sets AnnotationCluster to the cluster
+	// AnnotationPlacement names a Placement in the Application's own namespace. Towline sets ocm-managed-cluster to the cluster
 	// that the Placement has chosen.
 	AnnotationPlacement = Group + "/placement"
 
@@ -199,14 +199,14 @@ const (
 	// AnnotationRefreshSent is on a ManifestWork that carries a refresh: its kind, its identity, and when it was sent.
 	AnnotationRefreshSent = Group + "/refresh-sent"
 
-	// AnnotationRefreshRequest is the identity of a refresh, on the cluster's Application. Argo CD removes AnnotationRefresh
+	// AnnotationRefreshRequest is the identity of a refresh, on the cluster's Application. Argo CD removes argocd.argoproj.io/refresh
 	// when it writes the result of the comparison, and leaves this one. So an Application that has only this one has been
 	// compared since.
 	AnnotationRefreshRequest = Group + "/refresh-request"
 )
 
 // Marks by which controllers of the hub recognize what they deployed. Towline does not send them: the same controllers on a
-// cluster would take the marks for their own. Package argocd lists them.
+// cluster would take the marks for their own.
 const (
 	// LabelInstance is Argo CD's mark on what an Application deployed, if Argo CD tracks by label: its value is the name of
 	// that Application. Argo CD 2 does so by default.
@@ -236,8 +236,10 @@ const (
 	// AnnotationSpecHash is the work agent's, on what a ManifestWork brought to a hub that another hub manages.
 	AnnotationSpecHash = "open-cluster-management.io/config-spec-hash"
 
-	// AnnotationRefreshTimestamp and AnnotationHydrateTimestamp identify a request (Argo CD 3.6 and later).
+	// AnnotationRefreshTimestamp identifies a request to compare again (Argo CD 3.6 and later).
 	AnnotationRefreshTimestamp = "argocd.argoproj.io/refresh-timestamp"
+
+	// AnnotationHydrateTimestamp identifies a request to hydrate again (Argo CD 3.6 and later).
 	AnnotationHydrateTimestamp = "argocd.argoproj.io/hydrate-timestamp"
 )
 

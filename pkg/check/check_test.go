@@ -88,6 +88,9 @@ func TestChecks(t *testing.T) {
 	cluster := func(edit func(*check.Cluster)) func(*check.Facts) {
 		return func(f *check.Facts) { edit(&f.Clusters[0]) }
 	}
+	acm := func(edit func(*check.Facts)) func(*check.Facts) {
+		return func(f *check.Facts) { f.Served[check.ACMHub] = true; edit(f) }
+	}
 	argoAddOn := func(stays bool) func(*check.Facts) {
 		return func(f *check.Facts) {
 			f.Clusters[0].AddOns[check.AddOnArgoCD] = true
@@ -153,6 +156,15 @@ func TestChecks(t *testing.T) {
 				Labels: map[string]string{"app.kubernetes.io/part-of": "argocd-agent-addon"},
 			})
 		}, "other controllers", why.Waiting, "argocd-agent runs beside"},
+		"ACM, another generator's ConfigMap": {check.Before, acm(func(f *check.Facts) { f.ACM.Generators = []string{"gitops/a reads ocm-placement-generator"} }),
+			"generators", why.Blocked, "no ConfigMap of the generator in argocd. Advanced Cluster Management makes acm-placement: gitops/a reads ocm-"},
+		"ACM, Secrets with credentials": {check.Installation, acm(func(f *check.Facts) { f.ACM.WithCredentials = []string{"gitops/all"} }),
+			"cluster Secrets", why.Waiting, "with credentials, or none, for the GitOpsClusters gitops/all"},
+		"ACM, a deprecated CRD": {check.Installation, acm(func(f *check.Facts) { f.ACM.Deprecated = true }), "CRD of reports", why.Waiting, "will remove it"},
+		"ACM without the CRD": {check.Before, acm(func(f *check.Facts) { delete(f.Served, apis.Group+"/v1alpha1/multiclusterapplicationsetreports") }),
+			"CRD of reports", why.Waiting, "the hub has no CRD"},
+		"ACM without app-lifecycle":            {check.Before, acm(func(*check.Facts) {}), "cluster Secrets", why.Waiting, "nobody makes cluster Secrets"},
+		"ACM's pull controller":                {check.Before, acm(other("multicluster-integrations", 1)), "other controllers", why.Blocked, "two pull controllers"},
 		"no pull label":                        {check.Before, func(f *check.Facts) { f.Unlabelled = []string{"shop/a"} }, "pull label", why.Blocked, "nobody delivers shop/a"},
 		"labels not known":                     {check.Installation, func(f *check.Facts) { f.Unlabelled = nil }, "pull label", why.Unknown, "Applications"},
 		"add-on argocd":                        {check.Before, argoAddOn(false), "add-on argocd", why.Waiting, "uninstalling the add-on deletes all Applications"},
@@ -230,6 +242,17 @@ func TestArgoAddOn(t *testing.T) {
 	}
 	if got := check.NewArgoAddOn(nil); got != nil {
 		t.Errorf("%+v", got)
+	}
+}
+
+// TestACM: a hub of Advanced Cluster Management with the pull model off has nothing for the checks to say.
+func TestACM(t *testing.T) {
+	lines := check.Before(good(func(f *check.Facts) {
+		f.Served[check.ACMHub], f.OlderDisabled = true, true
+		f.Workloads = append(f.Workloads, check.Workload{Namespace: "ocm", Name: "multicluster-integrations", Wanted: 1, Ready: 1})
+	}))
+	if check.Verdict(lines) != why.OK {
+		t.Errorf("%+v", lines)
 	}
 }
 

@@ -13,6 +13,8 @@ const (
 	AddOns      = "managedclusteraddons"
 	Templates   = "addontemplates"
 	Reviews     = "subjectaccessreviews"
+
+	GitOpsClusters = "gitopsclusters"
 )
 
 // Facts are what was read of a hub, or of a managed cluster.
@@ -67,6 +69,9 @@ type Facts struct {
 
 	// ArgoAddOn is Open Cluster Management's add-on argocd; nil for a hub without the add-on.
 	ArgoAddOn *ArgoAddOn
+
+	// ACM is what was read of Advanced Cluster Management; empty on other hubs.
+	ACM ACM
 
 	// Unlabelled are the Applications, as "<namespace>/<name>", that ask for a cluster but lack the pull label; nil if Applications may
 	// not be read.

@@ -28,9 +28,12 @@ const (
 	ownInstall  = "helm upgrade with crds.enabled: see docs/install.md, CRDs"
 )
 
+// reports is the resource of reports.
+const reports = apis.Group + "/v1alpha1/multiclusterapplicationsetreports"
+
 // own are Towline's own resources.
 var own = []string{
-	apis.Group + "/v1alpha1/multiclusterapplicationsetreports", apis.Group + "/v1beta1/gitopsclusters", apis.Group + "/v1alpha1/applicationreports",
+	reports, apis.Group + "/v1beta1/gitopsclusters", apis.Group + "/v1alpha1/applicationreports",
 }
 
 // NeededResources are all that checks ask the API server for, as Facts.Served has them.

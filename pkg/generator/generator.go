@@ -19,6 +19,7 @@ const deepest = 4
 type one struct {
 	ClusterDecisionResource *struct {
 		Name          string               `json:"name"`
+		ConfigMapRef  string               `json:"configMapRef"`
 		LabelSelector metav1.LabelSelector `json:"labelSelector"`
 	} `json:"clusterDecisionResource"`
 	Matrix *nested `json:"matrix"`
@@ -57,6 +58,16 @@ func Labels(spec []byte) (out []map[string]string) {
 	for g := range all(spec) {
 		if c := g.ClusterDecisionResource; c != nil && c.LabelSelector.MatchLabels[clusterv1beta1.PlacementLabel] != "" {
 			out = append(out, c.LabelSelector.MatchLabels)
+		}
+	}
+	return out
+}
+
+// ConfigMaps are the names of the ConfigMaps that clusterDecisionResource generators of a spec read, be the generators nested.
+func ConfigMaps(spec []byte) (out []string) {
+	for g := range all(spec) {
+		if c := g.ClusterDecisionResource; c != nil && c.ConfigMapRef != "" {
+			out = append(out, c.ConfigMapRef)
 		}
 	}
 	return out

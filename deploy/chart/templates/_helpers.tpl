@@ -31,6 +31,15 @@ app.kubernetes.io/part-of: towline
 {{- .Values.crds.enabled | default (eq .Values.profile "acm" | ternary "own" "all") -}}
 {{- end }}
 
+{{/* Whether a hub of Advanced Cluster Management lacks the CRD of reports, so that this release brings it, or has it from this release. Empty
+     without a connection to the hub, as with helm template. */}}
+{{- define "towline.bringsReports" -}}
+{{- if lookup "v1" "Namespace" "" "kube-system" -}}
+{{- $crd := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" "multiclusterapplicationsetreports.apps.open-cluster-management.io" -}}
+{{- if or (not $crd) (eq (dig "metadata" "annotations" "meta.helm.sh/release-name" "" $crd) .Release.Name) -}}true{{- end -}}
+{{- end -}}
+{{- end }}
+
 {{/* Whether Towline has the controller of GitOpsClusters; empty where it has not. */}}
 {{- define "towline.gitOpsCluster" -}}
 {{- $enabled := ne .Values.profile "acm" -}}

@@ -144,6 +144,46 @@ func TestHealthOfAnApplicationSet(t *testing.T) {
 	}
 }
 
+// TestHealthOfAChild: an app of apps is as healthy as its children, and a child whose source cannot be read is not healthy.
+func TestHealthOfAChild(t *testing.T) {
+	overrides, _ := regional(t)
+	for title, tc := range map[string]struct {
+		status string
+		want   health.HealthStatus
+	}{
+		"new":         {"", health.HealthStatus{Status: health.HealthStatusProgressing, Message: "Argo CD has not compared the Application yet"}},
+		"healthy":     {"health: {status: Healthy}, sync: {status: Synced}", health.HealthStatus{Status: health.HealthStatusHealthy}},
+		"degraded":    {"health: {status: Degraded, message: down}", health.HealthStatus{Status: health.HealthStatusDegraded, Message: "down"}},
+		"progressing": {"health: {status: Progressing}", health.HealthStatus{Status: health.HealthStatusProgressing}},
+		"without its source": {
+			"health: {status: Healthy}, sync: {status: Unknown}, conditions: [{type: ComparisonError, message: no such revision}]",
+			health.HealthStatus{Status: health.HealthStatusDegraded, Message: "ComparisonError: no such revision"},
+		},
+		"with a warning": {
+			"health: {status: Healthy}, conditions: [{type: RepeatedResourceWarning, message: twice}]", health.HealthStatus{Status: health.HealthStatusHealthy},
+		},
+		"not delivered": {
+			"health: {status: Healthy}, conditions: [{type: PropagationForbiddenError, message: no binding}]",
+			health.HealthStatus{Status: health.HealthStatusDegraded, Message: "PropagationForbiddenError: no binding"},
+		},
+		"not synced": {
+			"health: {status: Healthy}, sync: {status: OutOfSync}, operationState: {phase: Failed, message: no such kind}",
+			health.HealthStatus{Status: health.HealthStatusDegraded, Message: "no such kind"},
+		},
+		"synced since": {
+			"health: {status: Healthy}, sync: {status: Synced}, operationState: {phase: Failed, message: no such kind}",
+			health.HealthStatus{Status: health.HealthStatusHealthy},
+		},
+	} {
+		t.Run(title, func(t *testing.T) {
+			child := object(t, "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: a}, status: {"+tc.status+"}}")
+			if got := found(t, overrides, child); got != tc.want {
+				t.Errorf("got %+v, want %+v", got, tc.want)
+			}
+		})
+	}
+}
+
 // TestReportChangesThatAreIgnored: Argo CD looks again for the counts, and not for each row.
 func TestReportChangesThatAreIgnored(t *testing.T) {
 	_, ignored := regional(t)

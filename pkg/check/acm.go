@@ -1,0 +1,74 @@
+package check
+
+import "strings"
+
+// ACMHub is the resource by which a hub of Advanced Cluster Management is known, as Facts.Served has resources.
+const ACMHub = "operator.open-cluster-management.io/v1/multiclusterhubs"
+
+// ReportCRD is the name of the CRD of reports.
+const ReportCRD = "multiclusterapplicationsetreports.apps.open-cluster-management.io"
+
+// ACM is what was read of a hub of Advanced Cluster Management.
+type ACM struct {
+	// WithCredentials are the GitOpsClusters without createBlankClusterSecrets.
+	WithCredentials []string
+
+	// Generators are the ApplicationSets whose generator reads a ConfigMap that is not there, with the name of the ConfigMap.
+	Generators []string
+
+	// Deprecated is set if the CRD of reports says that its product will remove the CRD.
+	Deprecated bool
+}
+
+// IsACM tells whether the hub is one of Advanced Cluster Management.
+func (f *Facts) IsACM() bool { return f.Served[ACMHub] }
+
+// SetNamespaces are the namespaces of ApplicationSet controllers, in which Argo CD looks for the ConfigMaps of generators.
+func (f *Facts) SetNamespaces() []string {
+	var out []string
+	for _, w := range f.byName(argoSetController) {
+		out = append(out, w.Namespace)
+	}
+	return out
+}
+
+// acm checks what the profile acm relies on.
+func acm(f *Facts) (out []Line) {
+	if !f.IsACM() {
+		return nil
+	}
+	if len(f.ACM.Generators) > 0 {
+		out = append(out, wrong("generators", "set configMapRef to acm-placement",
+			"no ConfigMap of the generator in %s. Advanced Cluster Management makes acm-placement: %s", some(f.SetNamespaces()), some(f.ACM.Generators)))
+	}
+	if len(f.ACM.WithCredentials) > 0 {
+		out = append(out, lesser("cluster Secrets", "set spec.createBlankClusterSecrets to true, unless Argo CD also pushes to these clusters",
+			"Advanced Cluster Management makes Secrets with credentials, or none, for the GitOpsClusters %s", some(f.ACM.WithCredentials)))
+	}
+	if f.ACM.Deprecated {
+		out = append(out, lesser("CRD of reports", "after the removal, run helm upgrade: the chart then brings the CRD. See docs/install.md, CRDs",
+			"Advanced Cluster Management calls the CRD %s deprecated and will remove it", ReportCRD))
+	}
+	return out
+}
+
+// acmBefore checks a hub of Advanced Cluster Management before the installation.
+func acmBefore(f *Facts) []Line {
+	if !f.IsACM() {
+		return nil
+	}
+	out := acm(f)
+	if !f.Served[reports] {
+		out = append(out, lesser("CRD of reports", "install with Helm: the chart brings the CRD. See docs/install.md, CRDs", "the hub has no CRD %s", ReportCRD))
+	}
+	for _, w := range f.Workloads {
+		if strings.HasPrefix(w.Name, "multicluster-integrations") && w.Wanted > 0 {
+			return out
+		}
+	}
+	if f.Unread[Deployments] {
+		return out
+	}
+	return append(out, lesser("cluster Secrets", "in place of profile=acm, set crds.enabled=own and gitOpsCluster.takeOver=true: see docs/takeover.md",
+		"no Deployment multicluster-integrations runs: with the profile acm, nobody makes cluster Secrets"))
+}
