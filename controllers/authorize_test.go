@@ -241,6 +241,37 @@ func TestWhoMaySendWhatWhere(t *testing.T) {
 				})
 			},
 		},
+		"a cluster behind its own": {
+			bound: true,
+			app:   func(b *fixture.ApplicationBuilder) { b.Annotation(apis.AnnotationDestinationName, "edge-1") },
+			given: func(t *testing.T, s *scene) {
+				s.own(t, func(p *argocd.AppProjectSpec) {
+					p.SourceNamespaces = []string{s.namespace}
+					p.Destinations = []argocd.ProjectDestination{{Server: "*", Namespace: "*"}, {Name: s.cluster.Name, Namespace: "*"}}
+				})
+			},
+			reason: apis.ReasonDestinationForbidden, says: `the destination "edge-1"`,
+			grant: func(t *testing.T, s *scene) {
+				s.allow(t, func(p *argocd.AppProjectSpec) {
+					p.Destinations = append(p.Destinations, argocd.ProjectDestination{Name: "edge-1", Namespace: "guestbook"})
+				})
+			},
+		},
+		"its own cluster, by the name in-cluster of others": {
+			bound: true,
+			given: func(t *testing.T, s *scene) {
+				s.own(t, func(p *argocd.AppProjectSpec) {
+					p.SourceNamespaces = []string{s.namespace}
+					p.Destinations = []argocd.ProjectDestination{{Name: "!in-cluster", Namespace: "other"}}
+				})
+			},
+			reason: apis.ReasonDestinationForbidden, says: "does not permit namespace",
+			grant: func(t *testing.T, s *scene) {
+				s.allow(t, func(p *argocd.AppProjectSpec) {
+					p.Destinations = []argocd.ProjectDestination{{Name: "in-cluster", Namespace: "guestbook"}}
+				})
+			},
+		},
 		"an escape into Argo CD's namespace": {
 			bound:  true,
 			app:    func(b *fixture.ApplicationBuilder) { b.Annotation(apis.AnnotationAppNamespace, "argocd") },

@@ -13,7 +13,7 @@ import (
 type dependencyOptions struct{ dependencies dependency.Options }
 
 func newDependencyOptions() dependencyOptions {
-	return dependencyOptions{dependency.Options{Projects: true}}
+	return dependencyOptions{dependency.Options{Projects: true, Namespaces: true}}
 }
 
 func (o *dependencyOptions) addFlags(fs *pflag.FlagSet) {
@@ -22,6 +22,8 @@ func (o *dependencyOptions) addFlags(fs *pflag.FlagSet) {
 		"namespace of Argo CD on the clusters; an annotation of the ManagedCluster overrides it; default: --argocd-namespace")
 	fs.BoolVar(&c.Projects, "propagate-app-projects", c.Projects,
 		"send the AppProjects of Applications to their clusters, except the project \"default\"")
+	fs.BoolVar(&c.Namespaces, "propagate-namespaces", c.Namespaces,
+		"create the namespaces of Applications on their clusters where they are missing; Towline never deletes them")
 	fs.BoolVar(&c.Objects, "propagate-objects", c.Objects,
 		"send the Secrets and ConfigMaps that Applications name to their clusters; Towline needs the right to read them in all namespaces")
 }

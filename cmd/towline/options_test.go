@@ -135,6 +135,8 @@ func TestFlagsDoSomething(t *testing.T) {
 			"--cluster-argocd-namespace=gitops", func(o *options) any { return controllerOptions(o).Dependencies.ClusterNamespace }, "gitops"},
 		"propagate-app-projects": {
 			"--propagate-app-projects=false", func(o *options) any { return controllerOptions(o).Dependencies.Projects }, false},
+		"propagate-namespaces": {
+			"--propagate-namespaces=false", func(o *options) any { return controllerOptions(o).Dependencies.Namespaces }, false},
 		"argocd-live-resources": {
 			"--argocd-live-resources", func(o *options) any { return controllerOptions(o).LiveResources }, true},
 		"argocd-app-info": {

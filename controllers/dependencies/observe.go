@@ -60,6 +60,8 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (see
 		return seen, r.observeUsers(ctx, seen, index.ApplicationsOfProjectWork(ctx, r.Client, key))
 	case dependency.Credential:
 		return seen, r.observeCredential(ctx, seen)
+	case dependency.Namespace:
+		return seen, r.observeUsers(ctx, seen, index.Applications(ctx, r.Client, index.ByCluster, key.Namespace))
 	case dependency.Objects:
 		return seen, r.observeObjects(ctx, seen)
 	}
@@ -110,17 +112,21 @@ func (r *Reconciler) observeCredential(ctx context.Context, seen *observation) (
 	return r.observeUsers(ctx, seen, index.Applications(ctx, r.Client, index.ByCluster, seen.Key.Namespace))
 }
 
-// observeUsers reads of the Applications whom the dependency concerns, up to the first that needs it.
+// observeUsers reads of the Applications whom the dependency concerns, up to the first that needs it. An AppProject also has to
+// permit the other clusters that its Applications deploy to, and the namespaces in which they arrive.
 func (r *Reconciler) observeUsers(ctx context.Context, seen *observation, apps []*argocd.Application) error {
+	found := false
 	for _, app := range apps {
-		if !dependency.Asks(app) || !seen.Concerns(app) {
+		if found && !seen.Widens(app) || !dependency.Asks(app) || !seen.Concerns(app) {
 			continue
 		}
 		u, err := r.observeUser(ctx, seen, app)
 		if err != nil {
 			return err
 		}
-		if seen.Users = append(seen.Users, u); seen.Suffices(&u) {
+		seen.Users = append(seen.Users, u)
+		found = found || seen.Suffices(&u)
+		if found && seen.Kind() != dependency.Project {
 			return nil
 		}
 	}
@@ -133,7 +139,7 @@ func (r *Reconciler) observeUser(ctx context.Context, seen *observation, app *ar
 	if u.Paused, err = r.Pauses.OnHub(ctx, app); err != nil || !dependency.Asks(app) {
 		return u, err
 	}
-	if u.Permitted, err = seen.permitted(ctx, r.Grants, app, authorization.ReadSpec); err != nil || !u.Permitted || seen.Kind() == dependency.Project {
+	if u.Permitted, err = seen.permitted(ctx, r.Grants, app, authorization.ReadSpec); err != nil || !u.Permitted || seen.Leads() {
 		return u, err
 	}
 	if seen.Kind() == dependency.Credential && app.Operation != nil {

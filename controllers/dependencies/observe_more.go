@@ -136,7 +136,7 @@ func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same b
 	if seen.Kind() == dependency.Objects {
 		return r.observeLiveObjects(ctx, seen)
 	}
-	if err := seen.observeWorks(ctx); err != nil || seen.Kind() == dependency.Project {
+	if err := seen.observeWorks(ctx); err != nil || seen.Leads() {
 		return true, err
 	}
 	return true, r.observeLiveSecret(ctx, seen)

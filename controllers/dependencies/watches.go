@@ -109,7 +109,7 @@ func (r *Reconciler) ofApplication(ctx context.Context, obj client.Object) []rec
 		ctrl.LoggerFrom(ctx).Error(err, "The repository Secrets cannot be listed from the cache")
 	}
 	needed := func(key types.NamespacedName) bool { return slices.Contains(keys, key) }
-	if dependency.Alone(app, keys) && !slices.ContainsFunc(dependenciesOn(ctx, r.Client, app.Cluster()), needed) {
+	if dependency.Alone(app, keys, r.Options.ClusterNamespace) && !slices.ContainsFunc(dependenciesOn(ctx, r.Client, app.Cluster()), needed) {
 		return nil // should there be one that the cache does not have yet, that one wakes itself
 	}
 	return wake.Requests(keys)
@@ -124,7 +124,12 @@ func (r *Reconciler) neededBy(ctx context.Context, app *argocd.Application) ([]t
 	if err != nil {
 		return nil, err
 	}
-	return dependency.Keys(work.Key(app), known, dependency.ReadSpec(app)), nil
+	keys := dependency.Keys(work.Key(app), known, dependency.ReadSpec(app))
+	if r.Options.Namespaces {
+		return keys, nil
+	}
+	there, namespace := dependenciesOn(ctx, r.Client, app.Cluster()), dependency.NamespaceKey(app.Cluster(), app.ClusterNamespace())
+	return slices.DeleteFunc(keys, func(key types.NamespacedName) bool { return key == namespace && !slices.Contains(there, key) }), nil
 }
 
 // ofWork are, for a dependency, itself and the objects works of those who use it, which say how it is; for an
@@ -144,7 +149,7 @@ func (r *Reconciler) ofWork(ctx context.Context, obj client.Object) []reconcile.
 	switch kind {
 	case dependency.Project:
 		keys = append(keys, objectsKeys(index.ApplicationsOfProjectWork(ctx, r.Client, key))...)
-	case dependency.Credential:
+	case dependency.Credential, dependency.Namespace:
 		keys = append(keys, objectsKeys(index.Applications(ctx, r.Client, index.ByCluster, w.Namespace))...)
 	case dependency.Objects:
 	}

@@ -145,7 +145,7 @@ func (seen *observation) refusedThere(ctx context.Context, w *workv1.ManifestWor
 	var request *authorization.Request
 	if carried, ok := work.Carried(w); ok {
 		there.Annotations[apis.AnnotationAppNamespace] = carried.Namespace
-		if read, err := authorization.ReadSpec(carried); err == nil {
+		if read, err := authorization.ReadSent(carried); err == nil {
 			request = &read
 		}
 	}

@@ -76,7 +76,7 @@ func NewPaths(ctx context.Context, mgr ctrl.Manager, home string) (*Paths, error
 
 // live tells whether the nodes of an Application are to be found by argocd-server. What cannot be read is no way.
 func (p *Paths) live(ctx context.Context, app *argocd.Application) bool {
-	if p == nil {
+	if p == nil || app.DestinationThere().Canonical() != argocd.InCluster { // the hub's Secret is of another cluster
 		return false
 	}
 	name, server := app.Destination()

@@ -25,6 +25,9 @@ const (
 	LabelLocalCluster = "local-cluster"
 )
 
+// LabelManagedBy is OpenShift GitOps's, on a Namespace: the namespace of the Argo CD that gets rights there.
+const LabelManagedBy = "argocd.argoproj.io/managed-by"
+
 // LabelExcludedFromBackup is Velero's: an object with it, where it is "true", is in no backup.
 const LabelExcludedFromBackup = "velero.io/exclude-from-backup"
 
@@ -36,6 +39,13 @@ const (
 	// AnnotationAppNamespace names the Application's namespace on the managed cluster. Default: the
 	// namespace of the hub Application.
 	AnnotationAppNamespace = Group + "/ocm-managed-cluster-app-namespace"
+
+	// AnnotationDestinationName is the name by which the cluster's Argo CD knows the cluster that the Application deploys to.
+	// Default: the Application deploys to the cluster that it arrives on.
+	AnnotationDestinationName = Group + "/destination-name"
+
+	// AnnotationDestinationServer is the address of that cluster, instead of its name.
+	AnnotationDestinationServer = Group + "/destination-server"
 
 	// AnnotationPlacement names a Placement in the Application's own namespace. Towline sets ocm-managed-cluster to the cluster
 	// that the Placement has chosen.
@@ -258,6 +268,9 @@ const (
 
 // InClusterServer is the address by which an Argo CD means the cluster that it runs on.
 const InClusterServer = "https://kubernetes.default.svc"
+
+// InClusterName is the name by which an Argo CD means the cluster that it runs on.
+const InClusterName = "in-cluster"
 
 // DefaultArgoCDNamespace is where Argo CD is on a hub that says nothing else.
 const DefaultArgoCDNamespace = "argocd"

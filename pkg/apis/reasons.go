@@ -40,6 +40,8 @@ const (
 	ReasonTargetConflict = "TargetConflict"
 	// ReasonWorkConflict: a ManifestWork with the name that Towline would use exists, and belongs to something else.
 	ReasonWorkConflict = "WorkConflict"
+	// ReasonDestinationConflict: the ManifestWork of an older controller sends the Application to another destination.
+	ReasonDestinationConflict = "DestinationConflict"
 	// ReasonAdoptionRefused: the cluster already has an Application with that namespace and name, and Towline may not take it over.
 	ReasonAdoptionRefused = "AdoptionRefused"
 	// ReasonWorkRejected: the hub's API server refused the ManifestWork, or has failed to write it for more than five seconds.

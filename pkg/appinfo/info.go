@@ -63,7 +63,7 @@ func Values(app *argocd.Application) []string {
 	}
 	return []string{
 		app.Namespace, app.Name, cmp.Or(s.Project, argocd.DefaultProject), strconv.FormatBool(s.automated()), normalize(s.repository()),
-		s.server(), s.Destination.Namespace, cmp.Or(sync, unknown), cmp.Or(app.Status.Health.Status, unknown), operation(app),
+		s.server(app.DestinationThere().Canonical()), s.Destination.Namespace, cmp.Or(sync, unknown), cmp.Or(app.Status.Health.Status, unknown), operation(app),
 	}
 }
 
@@ -85,9 +85,12 @@ func (s *spec) repository() string {
 	return ""
 }
 
-// server is the destination as it is on the Application's cluster. Argo CD looks names up among its clusters; there, in-cluster
-// is the one name that an Application for pull can have.
-func (s *spec) server() string {
+// server is the address of the destination as the Application's cluster has it. Argo CD looks names up among its clusters. The hub
+// knows the address of in-cluster, and of no other name.
+func (s *spec) server(there argocd.Destination) string {
+	if there != argocd.InCluster {
+		return there.Server
+	}
 	if s.Destination.Server == "" && s.Destination.Name == "in-cluster" {
 		return apis.InClusterServer
 	}

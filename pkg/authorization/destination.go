@@ -17,16 +17,13 @@ const (
 	forbidden
 )
 
-// InClusterName is the name by which an Argo CD knows the cluster that it runs on.
-const InClusterName = "in-cluster"
-
 // MatchesName tells whether a pattern of names matches the cluster's name. A pattern that denies matches the clusters that
 // the pattern does not forbid. An administrator forbids the hub by either of its names.
 func (c Cluster) MatchesName(pattern string) bool {
 	if c.Name == "" || !matches(pattern, c.Name) {
 		return false
 	}
-	return !c.Hub || !denies(pattern) || matches(pattern, InClusterName)
+	return !c.Hub || !denies(pattern) || matches(pattern, apis.InClusterName)
 }
 
 // MatchesServer tells whether a pattern of servers matches the cluster's address; one that denies matches what it does not
@@ -46,7 +43,7 @@ func (c Cluster) matchesNameThere(pattern string) bool {
 
 // MatchesInClusterName tells whether a pattern names the cluster that an Argo CD runs on. A pattern with "!" names no cluster.
 func MatchesInClusterName(pattern string) bool {
-	return !denies(pattern) && matches(pattern, InClusterName)
+	return !denies(pattern) && matches(pattern, apis.InClusterName)
 }
 
 // Permits tells whether a project permits a namespace of a cluster. The cluster is first looked for by its name, and by the
@@ -54,7 +51,7 @@ func MatchesInClusterName(pattern string) bool {
 // Application itself speaks of it, and as its own Argo CD will: by the in-cluster address or name. What the project forbids
 // under the cluster's own name or address it cannot permit under the others, which all clusters share.
 func Permits(p *argocd.AppProject, c Cluster, namespace string) bool {
-	switch judge(p, c.MatchesName, c.MatchesServer, namespace) {
+	switch judge(p, c.subject(), namespace) {
 	case permitted:
 		return true
 	case forbidden:
@@ -62,26 +59,38 @@ func Permits(p *argocd.AppProject, c Cluster, namespace string) bool {
 	case silent:
 	}
 	there := Cluster{Server: apis.InClusterServer}
-	return judge(p, c.matchesNameThere, there.MatchesServer, namespace) == permitted
+	return judge(p, subject{name: c.matchesNameThere, server: there.MatchesServer}, namespace) == permitted
 }
 
 // DestinationPermitted tells what Argo CD says of a destination.
 func DestinationPermitted(p *argocd.AppProject, name, server, namespace string) bool {
-	byName := Cluster{Name: name}.MatchesName
-	byServer := Cluster{Server: server, Hub: true}.MatchesServer
-	return judge(p, byName, byServer, namespace) == permitted
+	there := subject{name: Cluster{Name: name}.MatchesName, server: Cluster{Server: server, Hub: true}.MatchesServer}
+	return judge(p, there, namespace) == permitted
 }
 
-// judge goes through the destinations in the order and by the conditions of Argo CD. name and server tell whether a pattern
-// matches the name and the address of the cluster.
-func judge(p *argocd.AppProject, name, server func(string) bool, namespace string) verdict {
+// subject is a cluster that a project judges.
+type subject struct {
+	// name and server tell whether a pattern matches the cluster's name or address.
+	name, server func(pattern string) bool
+
+	// counts tells whether an entry that matches can permit the cluster; nil for each.
+	counts func(argocd.ProjectDestination) bool
+}
+
+// subject is the cluster by its own name and address.
+func (c Cluster) subject() subject { return subject{name: c.MatchesName, server: c.MatchesServer} }
+
+// judge goes through the destinations in the order and by the conditions of Argo CD.
+func judge(p *argocd.AppProject, s subject, namespace string) verdict {
 	out := silent
 	for _, d := range p.Spec.Destinations {
-		byName, byServer := name(d.Name), server(d.Server)
+		byName, byServer := s.name(d.Name), s.server(d.Server)
 		inNamespace := matches(d.Namespace, namespace)
 		switch {
 		case (byName || byServer) && inNamespace:
-			out = permitted
+			if s.counts == nil || s.counts(d) {
+				out = permitted
+			}
 		case !byName && denies(d.Name), !byServer && denies(d.Server) && inNamespace, !inNamespace && denies(d.Namespace) && byServer:
 			return forbidden
 		}

@@ -33,10 +33,20 @@ func refuse(reason, format string, args ...any) *Refusal {
 	return &Refusal{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// NoProject is the refusal of an AppProject that does not exist.
-func NoProject(name, argocdNamespace string) *Refusal {
-	return refuse(apis.ReasonProjectNotFound, "there is no AppProject %q in namespace %s: create it, or name another one in spec.project",
+// NoProject is the refusal of an AppProject that does not exist, to an Application of a namespace.
+func NoProject(name, namespace, argocdNamespace string) *Refusal {
+	refusal := refuse(apis.ReasonProjectNotFound, "there is no AppProject %q in namespace %s: create it, or name another one in spec.project",
 		cut(name), argocdNamespace).because("AppProject %s/%s", argocdNamespace, cut(name))
+	if namespace != argocdNamespace {
+		refusal.Message += otherArgoCD(namespace, argocdNamespace)
+	}
+	return refusal
+}
+
+// otherArgoCD is advice for a hub with several Argo CDs. An AppProject of one must not be opened for the Applications of another.
+func otherArgoCD(namespace, argocdNamespace string) string {
+	return fmt.Sprintf(". But if namespace %s belongs to another Argo CD, leave the AppProjects as they are: Towline serves only the Argo CD of "+
+		"namespace %s, so move the Application to a namespace of that Argo CD", namespace, argocdNamespace)
 }
 
 // Cluster is a managed cluster as AppProjects speak of it.
@@ -56,8 +66,8 @@ type Cluster struct {
 func Project(p *argocd.AppProject, namespace, argocdNamespace string, r Request, c Cluster) *Refusal {
 	if !SourceNamespacePermitted(p, namespace, argocdNamespace) {
 		return refuse(apis.ReasonProjectForbidden,
-			"AppProject %s/%s does not permit Applications of namespace %q: add the namespace to its spec.sourceNamespaces, or name another project",
-			p.Namespace, p.Name, namespace)
+			"AppProject %s/%s does not permit Applications of namespace %q: name an AppProject that is made for the namespace, with the namespace "+
+				"in its spec.sourceNamespaces%s", p.Namespace, p.Name, namespace, otherArgoCD(namespace, argocdNamespace))
 	}
 	for _, repo := range r.Sources {
 		if !SourcePermitted(p, repo) {
@@ -70,9 +80,13 @@ func Project(p *argocd.AppProject, namespace, argocdNamespace string, r Request,
 			"the operation contains its own manifests in sync.manifests, and no spec.sourceRepos of an AppProject can permit those: "+
 				"commit them to a repository, or sync them on cluster %q itself", c.Name)
 	}
-	if !Permits(p, c, r.Namespace) {
+	if r.Elsewhere != (argocd.Destination{}) {
+		if refusal := refuseElsewhere(p, namespace, argocdNamespace, r, c); refusal != nil {
+			return refusal
+		}
+	} else if !Permits(p, c, r.Namespace) {
 		refusal := refuse(apis.ReasonDestinationForbidden, "AppProject %s/%s does not permit namespace %q on cluster %q: %s",
-			p.Namespace, p.Name, cut(r.Namespace), c.Name, destinationAdvice(c.Name, r.Namespace))
+			p.Namespace, p.Name, cut(r.Namespace), c.Name, destinationAdvice("name: "+c.Name, r.Namespace))
 		if c.Server == "" && goesByAddress(p) {
 			refusal.Message += fmt.Sprintf(": if the project names clusters by address, set the cluster's address in the annotation %s of Namespace %s",
 				apis.AnnotationServer, c.Name)
@@ -106,11 +120,34 @@ func destinationAdvice(cluster, namespace string) string {
 	case !isNamespace(namespace):
 		return "this is not the name of a namespace: correct spec.destination.namespace"
 	}
-	return fmt.Sprintf(`add {name: %s, namespace: %s} to its spec.destinations, and check that no entry with "!" forbids it`, cluster, namespace)
+	return fmt.Sprintf(`add {%s, namespace: %s} to its spec.destinations, and check that no entry with "!" forbids it`, cluster, namespace)
 }
 
 // isNamespace tells whether a text can be the name of a namespace, and so is no pattern.
 func isNamespace(name string) bool { return len(validation.IsDNS1123Label(name)) == 0 }
+
+// refuseElsewhere is the refusal of a destination that is not the cluster itself.
+func refuseElsewhere(p *argocd.AppProject, namespace, argocdNamespace string, r Request, c Cluster) *Refusal {
+	to := Elsewhere{Destination: r.Elsewhere, Named: namespace != argocdNamespace}
+	if to.Permits(p, c, r.Namespace) {
+		return nil
+	}
+	cluster := "name: " + to.Name
+	if to.Name == "" {
+		cluster = "server: " + to.Server
+	}
+	refusal := refuse(apis.ReasonDestinationForbidden,
+		"AppProject %s/%s does not permit namespace %q of the destination %q that the Application asks for on cluster %q: %s",
+		p.Namespace, p.Name, cut(r.Namespace), cut(to.String()), c.Name, destinationAdvice(cut(cluster), r.Namespace))
+	if to.Named {
+		refusal.Message += fmt.Sprintf(". An entry that matches every cluster does not count for Applications of namespace %s", namespace)
+		to.Named = false
+	}
+	if to.Permits(p, c, r.Namespace) { // no entry refuses the destination
+		return refusal.because("an entry of AppProject %s/%s for the destination %q", p.Namespace, p.Name, cut(to.String()))
+	}
+	return refusal
+}
 
 // SourceNamespacePermitted tells whether Applications of a namespace may use the project.
 func SourceNamespacePermitted(p *argocd.AppProject, namespace, argocdNamespace string) bool {

@@ -27,6 +27,10 @@ type Request struct {
 	// Namespace is where on the cluster it deploys to; resources that say so go elsewhere, if the AppProject on the
 	// cluster lets them.
 	Namespace string
+
+	// Elsewhere is the destination as the cluster's Argo CD knows it. It is empty for the cluster that the Application
+	// arrives on.
+	Elsewhere argocd.Destination
 }
 
 // sources are what a spec, or an operation that overrides it, deploys. Only their kinds matter here.
@@ -63,7 +67,23 @@ func Read(app *argocd.Application) (Request, error) {
 // ReadSpec is what an Application's spec asks for, whatever it requests beside that.
 func ReadSpec(app *argocd.Application) (Request, error) {
 	out := specs.Get(app.Spec.Raw, readSpec)
+	out.Elsewhere = elsewhere(app.DestinationThere())
 	return out.Request, out.err
+}
+
+// ReadSent is what the Application in a ManifestWork asks for. Its spec has the destination as the cluster has it.
+func ReadSent(carried *argocd.Application) (Request, error) {
+	out, err := ReadSpec(carried)
+	out.Elsewhere = elsewhere(carried.DestinationSaid())
+	return out, err
+}
+
+// elsewhere is a destination, or an empty one for the cluster that an Application arrives on.
+func elsewhere(to argocd.Destination) argocd.Destination {
+	if to.Canonical() == argocd.InCluster {
+		return argocd.Destination{}
+	}
+	return to
 }
 
 // specs are those that were read.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/authorization"
 	"github.com/towline-io/towline/pkg/managedcluster"
 )
 
@@ -93,6 +92,9 @@ func badAnnotation(app *argocd.Application) string {
 			return misread(app, words.annotation, words.allowed[1:]...) + "; until then nothing is sent"
 		}
 	}
+	if err := app.DestinationThere().Check(); err != nil {
+		return err.Error() + "; until then nothing is sent"
+	}
 	if argocd.Unreadable(app.Annotations, apis.AnnotationRelease) {
 		return misread(app, apis.AnnotationRelease, "true", "false") + "; until then nothing is sent or released"
 	}
@@ -115,10 +117,10 @@ func askClusterExists(d *decision, _ question) answer {
 	if d.target().Exists {
 		return open
 	}
-	if d.App.Cluster() == authorization.InClusterName {
+	if d.App.Cluster() == apis.InClusterName {
 		return because("%q is Argo CD's name for the hub itself, and no ManagedCluster. A cluster generator with an empty selector adds this name: "+
 			"leave it out with the selector matchLabels {%s: cluster}, or name the hub's own ManagedCluster in the annotation %s",
-			authorization.InClusterName, clusterSecretLabel, apis.AnnotationCluster)
+			apis.InClusterName, clusterSecretLabel, apis.AnnotationCluster)
 	}
 	return because("there is no ManagedCluster %q: import the cluster, or correct the annotation %s", d.App.Cluster(), apis.AnnotationCluster)
 }

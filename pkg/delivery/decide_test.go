@@ -67,6 +67,12 @@ func TestDeliver(t *testing.T) {
 			want: []string{"update cluster1", anError + "SkipReconcileMissing"}, says: "meanwhile it is being released"},
 		"an odd word on adoption": {
 			is: of(app().Annotation(apis.AnnotationAdopt, "no")), want: []string{anError + "AnnotationInvalid"}, says: "until then nothing is sent"},
+		"two destinations": {
+			is:   of(app().Annotation(apis.AnnotationDestinationName, "a").Annotation(apis.AnnotationDestinationServer, "https://b")),
+			want: []string{anError + "AnnotationInvalid"}, says: "exclude each other: remove one of them; until then nothing is sent"},
+		"a destination that is a pattern": {
+			is:   of(app().Annotation(apis.AnnotationDestinationName, "edge-*")),
+			want: []string{anError + "AnnotationInvalid"}, says: apis.AnnotationDestinationName + `: "edge-*" is not the name`},
 		"an odd word on release": {
 			is: of(app().Annotation(apis.AnnotationRelease, "no?")), want: []string{anError + "AnnotationInvalid"}, says: "sent or released"},
 		"no such cluster": {is: of(app()).cluster("cluster1", missingCluster), want: []string{anError + "ClusterNotFound"}},

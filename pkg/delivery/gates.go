@@ -45,6 +45,7 @@ func init() { // the gates of one intent ask those of another
 		{Name: "executor", Type: problem, Reason: apis.ReasonExecutorInvalid, Holds: intents{Deliver}, Ask: askExecutor},
 		{Name: "own work", Type: problem, Reason: apis.ReasonWorkConflict, Holds: intents{Deliver}, Ends: gate.ByBackoff, Ask: askOwnWork},
 		{Name: "another's work", Type: problem, Reason: apis.ReasonWorkConflict, Holds: intents{Deliver}, Ask: askOthersWork},
+		{Name: "destination", Type: problem, Reason: apis.ReasonDestinationConflict, Holds: intents{Deliver}, Ask: askDestination},
 		{Name: "disabled", Holds: intents{Deliver, Remove, Revoke, Leave}, Ask: askDisabled},
 		{Name: "predecessor", Type: moving, Reason: apis.ReasonMoving, Holds: intents{Deliver}, Ask: askPredecessor},
 		{Name: "rehearsal", Type: problem, Holds: intents{Deliver}, Ends: gate.ByBackoff, Ask: askRehearsal},

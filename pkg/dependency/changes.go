@@ -54,11 +54,13 @@ func SameScope(a, b *corev1.Secret) bool {
 	return one && two && x == y && Propagates(a.Annotations) == Propagates(b.Annotations)
 }
 
-// Alone tells whether nothing travels beside an Application that these works are for, nor is anything said of it.
-func Alone(app *argocd.Application, keys []types.NamespacedName) bool {
+// Alone tells whether nothing travels beside an Application that these works are for, nor is anything said of it. Each
+// cluster has the namespace of its Argo CD.
+func Alone(app *argocd.Application, keys []types.NamespacedName, argocdNamespace string) bool {
 	return app.Annotations[apis.AnnotationWith] == "" && argocd.IndexCondition(app.Status.Conditions, apis.ConditionDependencyError) < 0 &&
 		!slices.ContainsFunc(keys, func(key types.NamespacedName) bool {
-			return key != ObjectsKey(work.Key(app)) && key != ProjectKey(app.Cluster(), argocd.DefaultProject)
+			return key != ObjectsKey(work.Key(app)) && key != ProjectKey(app.Cluster(), argocd.DefaultProject) &&
+				key != NamespaceKey(app.Cluster(), argocdNamespace)
 		})
 }
 

@@ -23,14 +23,16 @@ func TestAlone(t *testing.T) {
 		app  *argocd.Application
 		want bool
 	}{
-		"with nothing":        {app().Spec(`{"project":"default","source":{"repoURL":"https://git.example.com/open"}}`).Obj(), true},
-		"of no project":       {app().Spec(`{}`).Obj(), true},
-		"of a project":        {app().Spec(`{"project":"team"}`).Obj(), false},
-		"of a private source": {app().Spec(`{"source":{"repoURL":"https://git.example.com/private.git"}}`).Obj(), false},
-		"with objects":        {app().Spec(`{}`).Annotation(apis.AnnotationWith, "secret/a").Obj(), false},
-		"with what is wrong":  {app().Spec(`{}`).Condition(apis.ConditionDependencyError, "x").Obj(), false},
+		"with nothing":                  {app().Spec(`{"project":"default","source":{"repoURL":"https://git.example.com/open"}}`).Obj(), true},
+		"of no project":                 {app().Spec(`{}`).Obj(), true},
+		"of a team's namespace":         {app().Namespace("team").Spec(`{}`).Obj(), false},
+		"of what is no namespace there": {app().Annotation(apis.AnnotationAppNamespace, "No!").Spec(`{}`).Obj(), true},
+		"of a project":                  {app().Spec(`{"project":"team"}`).Obj(), false},
+		"of a private source":           {app().Spec(`{"source":{"repoURL":"https://git.example.com/private.git"}}`).Obj(), false},
+		"with objects":                  {app().Spec(`{}`).Annotation(apis.AnnotationWith, "secret/a").Obj(), false},
+		"with what is wrong":            {app().Spec(`{}`).Condition(apis.ConditionDependencyError, "x").Obj(), false},
 	} {
-		if got := Alone(tc.app, Keys(work.Key(tc.app), known, ReadSpec(tc.app))); got != tc.want {
+		if got := Alone(tc.app, Keys(work.Key(tc.app), known, ReadSpec(tc.app)), "argocd"); got != tc.want {
 			t.Errorf("an Application %s: %t", title, got)
 		}
 	}

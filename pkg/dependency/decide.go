@@ -47,6 +47,8 @@ func (d *decision) intent() Intent {
 		return d.project()
 	case Credential:
 		return d.credential()
+	case Namespace:
+		return d.namespace()
 	case Objects:
 		return d.objects()
 	}
@@ -73,7 +75,10 @@ func (d *decision) project() Intent {
 	case !d.projectTravels(d.Project), d.shared(d.Options):
 		return Orphan
 	}
-	d.carry(RenderProject(d.Project, d.target(), d.argocdNamespace(d.Options)))
+	d.carry(RenderProject(d.Project, d.target(), d.argocdNamespace(d.Options), d.reaches(d.Options)...))
+	if d.desired != nil {
+		d.plan.Err = addSourceNamespaces(d.desired, d.arrivals(d.Options))
+	}
 	if d.desired != nil && d.takes() {
 		Force(d.desired)
 	}
@@ -203,6 +208,8 @@ func (d *decision) finalWork() (*workv1.ManifestWork, error) {
 		return d.releasing(), nil
 	case d.Kind() == Project:
 		return FinalProject(d.releasing())
+	case d.Kind() == Namespace:
+		return nil, nil //nolint:nilnil // documented
 	case len(d.released) > 0 && d.plan.Intent != Withdraw:
 		return d.releasing(), nil
 	case d.Work.Spec.DeleteOption == nil:
@@ -215,7 +222,7 @@ func (d *decision) finalWork() (*workv1.ManifestWork, error) {
 
 // kept is the work as it is, but for whom it is released to.
 func (d *decision) kept() *workv1.ManifestWork {
-	if len(d.released) > 0 || d.originals || d.Kind() == Project {
+	if len(d.released) > 0 || d.originals || d.Kind().leads() {
 		return d.releasing()
 	}
 	out := d.Work.DeepCopy()
@@ -228,7 +235,7 @@ func (d *decision) kept() *workv1.ManifestWork {
 func (d *decision) releasing() *workv1.ManifestWork {
 	out := d.Work.DeepCopy()
 	Release(out, d.released)
-	if Seen(d.Work) && !Applied(d.Work) && d.Kind() != Project {
+	if Seen(d.Work) && !Applied(d.Work) && !d.Kind().leads() {
 		Untouched(out)
 	}
 	return out

@@ -100,7 +100,7 @@ func (d *decision) collect(app *argocd.Application, refs []Reference) (set []Pla
 	for _, ref := range refs {
 		obj, to := d.Named[ref.source()], d.to(ref)
 		switch {
-		case to.Namespace != d.spec().Namespace && !authorization.Permits(d.Project, d.target(), to.Namespace):
+		case d.judgesNamespace(to.Namespace) && !authorization.Permits(d.Project, d.target(), to.Namespace):
 			problems = append(problems, problemf(apis.ReasonDependencyForbidden,
 				"%s: AppProject %s does not permit namespace %s of cluster %s, to which it should be sent: permit it in its spec.destinations, or name "+
 					"another one in the annotation %s", ref, d.spec().Project, to.Namespace, d.Cluster.Name, apis.AnnotationWith))
@@ -126,6 +126,12 @@ func (d *decision) collect(app *argocd.Application, refs []Reference) (set []Pla
 		}
 	}
 	return set, problems
+}
+
+// judgesNamespace tells whether the project must permit the namespace of an object. The grant of the Application speaks of its own
+// namespace already, unless the Application deploys to another cluster than its objects.
+func (d *decision) judgesNamespace(namespace string) bool {
+	return namespace != d.spec().Namespace || d.spec().Elsewhere != argocd.Destination{}
 }
 
 // to is where an object goes on the cluster.

@@ -156,6 +156,11 @@ func TestObjects(t *testing.T) {
 		"named": {is: ofObjects(naming("secret/db,configmap/settings")), want: []string{"create"}},
 		"under another name": {
 			is: ofObjects(naming("secret/db=credentials,secret/db")), want: []string{"create"}, after: lands("web/credentials", "web/db")},
+		"behind the cluster, to a namespace that only another cluster permits": {
+			is: ofObjects(naming("secret/db").Annotation(apis.AnnotationDestinationName, "edge-1"), func(s *situation) {
+				s.Project.Spec.Destinations = []argocd.ProjectDestination{{Name: "edge-1", Namespace: "web"}}
+			}),
+			want: []string{apis.ReasonDependencyForbidden}, says: "does not permit namespace web of cluster cluster1"},
 		"in another namespace": {
 			is: ofObjects(naming("secret/db=other/db,configmap/settings=other/config")), want: []string{"create"}, after: lands("other/db", "other/config")},
 		"in a namespace that the project does not permit": {

@@ -44,13 +44,13 @@ func judge(c authorization.Cluster, name, server string) verdict {
 // rewriteDestinations leaves those destinations that mean the cluster, as the one that Argo CD runs on there. What
 // forbids the cluster forbids all of it: Argo CD can limit that to a namespace, which cannot be said there, and less is
 // safe.
-func rewriteDestinations(p *argocd.AppProject, c authorization.Cluster, spec fields) error {
+func rewriteDestinations(p *argocd.AppProject, c authorization.Cluster, reaches []Reach, spec fields) error {
 	forbidden := p.Spec.PermitOnlyProjectScopedClusters
 	delete(spec, "permitOnlyProjectScopedClusters") // the cluster's own Argo CD knows of no such cluster
 	for _, d := range p.Spec.Destinations {
 		forbidden = forbidden || judge(c, d.Name, d.Server) == denied
 	}
-	return rewriteList(spec, "destinations", func(d fields) (fields, error) {
+	err := rewriteList(spec, "destinations", func(d fields) (fields, error) {
 		if forbidden || judge(c, text(d, "name"), text(d, "server")) != meant {
 			return nil, nil
 		}
@@ -58,6 +58,10 @@ func rewriteDestinations(p *argocd.AppProject, c authorization.Cluster, spec fie
 		d["server"] = inCluster
 		return d, nil
 	})
+	if err != nil || forbidden {
+		return err
+	}
+	return addDestinations(spec, reached(p, c, reaches))
 }
 
 // rewriteServiceAccount keeps the account that Argo CD is to act as on this cluster.

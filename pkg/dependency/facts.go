@@ -28,6 +28,9 @@ type Options struct {
 	// Projects tells whether AppProjects travel.
 	Projects bool
 
+	// Namespaces tells whether Towline brings the namespaces in which Applications arrive.
+	Namespaces bool
+
 	// Objects tells whether Applications may name Secrets and ConfigMaps, which takes the right to read all of them.
 	Objects bool
 
@@ -164,6 +167,16 @@ func (f *Facts) Kind() Kind {
 	return kind
 }
 
+// Leads tells whether the work goes ahead of the Applications, and leaves on the cluster what it brought.
+func (f *Facts) Leads() bool { return f.Kind().leads() }
+
+// Widens tells whether a delivered AppProject permits more for an Application than for those that were observed.
+func (f *Facts) Widens(app *argocd.Application) bool {
+	return GoesElsewhere(app) || app.ClusterNamespace() != app.Namespace && !slices.ContainsFunc(f.Users, func(u User) bool {
+		return u.Permitted && u.App.Namespace == app.Namespace && u.App.ClusterNamespace() == app.ClusterNamespace()
+	})
+}
+
 // Concerns tells whether an Application of the cluster would use the dependency.
 func (f *Facts) Concerns(app *argocd.Application) bool {
 	switch f.Kind() {
@@ -171,15 +184,17 @@ func (f *Facts) Concerns(app *argocd.Application) bool {
 		return ProjectKey(f.Key.Namespace, ReadSpec(app).Project) == f.Key
 	case Credential:
 		return f.Secret != nil && Propagates(f.Secret.Annotations) && f.Credentials.Needs(ReadSpec(app), f.Secret.Name)
+	case Namespace:
+		return NamespaceKey(f.Key.Namespace, app.ClusterNamespace()) == f.Key
 	case Objects:
 	}
 	return ObjectsKey(work.Key(app)) == f.Key
 }
 
 // Suffices tells whether an Application that the dependency concerns needs it, so that no other has to be looked at. An
-// AppProject goes ahead of the Applications; a credential follows them, and is needed for an operation that is permitted.
+// AppProject or a namespace goes ahead of the Applications; a credential follows them, and is needed for an operation that is permitted.
 func (f *Facts) Suffices(u *User) bool {
-	if f.Kind() == Project {
+	if f.Kind().leads() {
 		return u.travels() && u.App.DeletionTimestamp.IsZero()
 	}
 	if !u.Sent() {

@@ -23,10 +23,16 @@ const (
 
 	// Objects are what one Application names to travel beside it: one work per Application.
 	Objects Kind = "objects"
+
+	// Namespace is the namespace in which Applications arrive: one work per cluster and namespace.
+	Namespace Kind = "namespace"
 )
 
 // Kinds are all kinds.
-var Kinds = []Kind{Project, Credential, Objects}
+var Kinds = []Kind{Project, Credential, Objects, Namespace}
+
+// leads tells whether works of the kind go ahead of the Applications, and leave on the cluster what they brought.
+func (k Kind) leads() bool { return k == Project || k == Namespace }
 
 // end closes the name of every dependency work. The work of an Application ends in hexadecimal digits (pkg/work), so
 // none can have such a name.
@@ -41,6 +47,11 @@ func ProjectKey(cluster, project string) types.NamespacedName { return key(clust
 // CredentialKey is the work that carries the hub Secret of that name to the cluster.
 func CredentialKey(cluster, secret string) types.NamespacedName {
 	return key(cluster, secret, Credential)
+}
+
+// NamespaceKey is the work that brings a namespace to the cluster.
+func NamespaceKey(cluster, namespace string) types.NamespacedName {
+	return key(cluster, namespace, Namespace)
 }
 
 // ObjectsKey is the work that carries what an Application names, by the key of the Application's own work.

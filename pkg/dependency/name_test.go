@@ -18,6 +18,7 @@ func TestNames(t *testing.T) {
 		{Namespace: "c1", Name: "web.project.towline"}:             dependency.Project,
 		{Namespace: "c1", Name: "web.credential.towline"}:          dependency.Credential,
 		{Namespace: "c1", Name: "guestbook-4a491.objects.towline"}: dependency.Objects,
+		{Namespace: "c1", Name: "web.namespace.towline"}:           dependency.Namespace,
 	} {
 		var got types.NamespacedName
 		switch want {
@@ -27,6 +28,8 @@ func TestNames(t *testing.T) {
 			got = dependency.CredentialKey("c1", "web")
 		case dependency.Objects:
 			got = dependency.ObjectsKey(own)
+		case dependency.Namespace:
+			got = dependency.NamespaceKey("c1", "web")
 		}
 		if got != name {
 			t.Errorf("got %s, want %s", got, name)

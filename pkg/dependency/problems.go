@@ -111,7 +111,7 @@ func (d *decision) origin(w *workv1.ManifestWork) Object {
 		if s := SecretOf(keyOf(w), d.Secrets); s != nil {
 			return s
 		}
-	case Objects:
+	case Objects, Namespace:
 	}
 	return nil
 }
@@ -120,12 +120,24 @@ func (d *decision) origin(w *workv1.ManifestWork) Object {
 // where it is.
 func refusal(w *workv1.ManifestWork) problem {
 	kind, _ := KindOf(w.Name)
+	if kind == Namespace {
+		return problemf(apis.ReasonDependencyRefused,
+			"cluster %s did not let its work agent create the namespace of this Application: create the namespace there, or give the agent "+
+				"the right to create namespaces (ManifestWork %s/%s: %s)", w.Namespace, w.Namespace, w.Name, notApplied(w))
+	}
 	if kind != Project {
 		return problemf(apis.ReasonDependencyRefused,
 			"cluster %s did not accept all dependencies of this Application: see the status of ManifestWork %s/%s "+
 				"for what was refused, and why", w.Namespace, w.Namespace, w.Name)
 	}
-	why := ""
+	return problemf(apis.ReasonDependencyRefused,
+		"cluster %s uses its own AppProject of that name, which is not from the hub, or refuses the hub's: "+
+			"delete it there, or annotate the hub's with %s: \"false\" (ManifestWork %s/%s: %s)",
+		w.Namespace, apis.AnnotationPropagate, w.Namespace, w.Name, notApplied(w))
+}
+
+// notApplied is what the agent says of a manifest that it could not apply.
+func notApplied(w *workv1.ManifestWork) (why string) {
 	for _, m := range w.Status.ResourceStatus.Manifests {
 		for _, c := range m.Conditions {
 			if c.Type == workv1.ManifestApplied && c.Status == metav1.ConditionFalse {
@@ -133,10 +145,7 @@ func refusal(w *workv1.ManifestWork) problem {
 			}
 		}
 	}
-	return problemf(apis.ReasonDependencyRefused,
-		"cluster %s uses its own AppProject of that name, which is not from the hub, or refuses the hub's: "+
-			"delete it there, or annotate the hub's with %s: \"false\" (ManifestWork %s/%s: %s)",
-		w.Namespace, apis.AnnotationPropagate, w.Namespace, w.Name, why)
+	return why
 }
 
 // show makes the Application's condition say what is wrong with its dependencies, or that nothing is. Events come with new

@@ -21,8 +21,10 @@ type fields = map[string]json.RawMessage
 // RenderProject is the work that carries an AppProject to a cluster, into the namespace of the Argo CD there. What the
 // project says of clusters is said of this one there, as the one that its Argo CD runs on; what is about other clusters
 // is left out. It stays on the cluster when the work goes: Applications that the hub does not know may use it.
-func RenderProject(p *argocd.AppProject, c authorization.Cluster, namespace string) (*workv1.ManifestWork, error) {
-	spec, err := clusterSpec(p, c)
+//
+// The Applications of the project that deploy to another cluster keep that: reaches are those clusters.
+func RenderProject(p *argocd.AppProject, c authorization.Cluster, namespace string, reaches ...Reach) (*workv1.ManifestWork, error) {
+	spec, err := clusterSpec(p, c, reaches)
 	if err != nil {
 		return nil, fmt.Errorf("spec: %w", err)
 	}
@@ -51,7 +53,7 @@ func renderProject(key types.NamespacedName, project fields, meta payloadMeta) (
 }
 
 // clusterSpec is a project's spec as it is to be on the cluster.
-func clusterSpec(p *argocd.AppProject, c authorization.Cluster) (json.RawMessage, error) {
+func clusterSpec(p *argocd.AppProject, c authorization.Cluster, reaches []Reach) (json.RawMessage, error) {
 	raw, err := json.Marshal(p.Spec)
 	if err != nil {
 		return nil, err
@@ -60,7 +62,7 @@ func clusterSpec(p *argocd.AppProject, c authorization.Cluster) (json.RawMessage
 	if err := json.Unmarshal(raw, &spec); err != nil {
 		return nil, err
 	}
-	if err := rewriteDestinations(p, c, spec); err != nil {
+	if err := rewriteDestinations(p, c, reaches, spec); err != nil {
 		return nil, fmt.Errorf("destinations: %w", err)
 	}
 	if err := rewriteList(spec, "destinationServiceAccounts", rewriteServiceAccount(c)); err != nil {

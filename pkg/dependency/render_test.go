@@ -1,6 +1,7 @@
 package dependency_test
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"strings"
@@ -214,6 +215,86 @@ func FuzzProjectsGiveNoMoreThere(f *testing.F) {
 			if authorization.DestinationPermitted(there, "in-cluster", apis.InClusterServer, asked) && !authorization.Permits(p, c, asked) {
 				t.Errorf("%+v permits %q on %+v, and on the hub it does not", there.Spec.Destinations, asked, c)
 			}
+		}
+	})
+}
+
+// permitsThere tells whether a project that was rendered for the cluster permits a destination.
+func permitsThere(t *testing.T, w *workv1.ManifestWork, name, server, namespace string) bool {
+	t.Helper()
+	there := &argocd.AppProject{}
+	if err := json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, there); err != nil {
+		t.Fatal(err)
+	}
+	return authorization.DestinationPermitted(there, name, server, namespace)
+}
+
+// TestElsewhere: the delivered project permits the clusters that its Applications deploy to, and no others.
+func TestElsewhere(t *testing.T) {
+	edge := argocd.Destination{Name: "edge-1"}
+	for title, tc := range map[string]struct {
+		destinations string
+		named        bool
+		want         string
+	}{
+		"by name":              {`{"name":"edge-1","namespace":"a-*"},{"name":"edge-2","namespace":"*"}`, true, "a-*"},
+		"every cluster":        {`{"server":"*","namespace":"a-*"}`, false, "a-*"},
+		"every cluster, named": {`{"server":"*","namespace":"*"},{"name":"edge-?","namespace":"a-1"}`, true, "a-1"},
+		"not permitted":        {`{"name":"c1","namespace":"*"}`, false, ""},
+		"a forbidden namespace": {
+			`{"name":"edge-1","namespace":"*"},{"name":"*","namespace":"!kube-system"}`, true, "a-1"},
+		"a forbidden cluster": {`{"name":"edge-1","namespace":"*"},{"name":"!edge-*","namespace":"*"}`, true, ""},
+		"its own forbidden":   {`{"name":"edge-1","namespace":"*"},{"name":"!c1","namespace":"*"}`, true, ""},
+	} {
+		reach := dependency.Reach{Elsewhere: authorization.Elsewhere{Destination: edge, Named: tc.named}, Namespace: "a-1"}
+		p := project(t, `{"destinations":[`+tc.destinations+`]}`)
+		w, err := dependency.RenderProject(p, c1, "argocd", reach, reach)
+		if err != nil {
+			t.Fatal(err)
+		}
+		there := &argocd.AppProject{}
+		if err := json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, there); err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, d := range there.Spec.Destinations {
+			if d.Name == "edge-1" && d.Server == "" {
+				got = append(got, d.Namespace)
+			} else if d.Server != apis.InClusterServer || d.Name != "" {
+				t.Errorf("%s: got %+v", title, d)
+			}
+		}
+		if strings.Join(got, ",") != tc.want {
+			t.Errorf("%s: got %q, want %q", title, got, tc.want)
+		}
+	}
+}
+
+// FuzzElsewhere: the delivered project permits on another cluster at most what the hub's project permits there.
+func FuzzElsewhere(f *testing.F) {
+	f.Add("edge-1", "", false, "*", "", "a", "!https://c1", "", "a", "a", "a")
+	f.Add("", "arn:x", true, "arn:*", "", "*", "", "*", "!x", "x", "y")
+	f.Add("edge-1", "", true, "", "edge-1", "*", "*", "", "!a", "a", "b")
+	f.Fuzz(func(t *testing.T, name, server string, named bool, server1, name1, namespace1, server2, name2, namespace2, own, asked string) {
+		p := &argocd.AppProject{}
+		p.Name = "web"
+		p.Spec.Destinations = []argocd.ProjectDestination{
+			{Server: server1, Name: name1, Namespace: namespace1}, {Server: server2, Name: name2, Namespace: namespace2},
+		}
+		e := authorization.Elsewhere{Destination: argocd.Destination{Name: name, Server: server}, Named: named}
+		w, err := dependency.RenderProject(p, c1, "argocd", dependency.Reach{Elsewhere: e, Namespace: own})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if permitsThere(t, w, "some-other", "https://some.other", asked) {
+			t.Error("it permits a cluster that no Application deploys to")
+		}
+		if permitsThere(t, w, "in-cluster", apis.InClusterServer, asked) && e.Canonical() != argocd.InCluster && !authorization.Permits(p, c1, asked) {
+			t.Error("it permits more on the cluster itself")
+		}
+		if e.Check() == nil && e.Canonical() != argocd.InCluster && name != "some-other" &&
+			permitsThere(t, w, cmp.Or(name, "some-name"), cmp.Or(server, "https://some.address"), asked) && !e.Permits(p, c1, asked) {
+			t.Errorf("it permits more on %+v", e)
 		}
 	})
 }

@@ -17,6 +17,12 @@ type Spec struct {
 
 	// Namespace is that of its destination; empty when it names none.
 	Namespace string
+
+	// Elsewhere is the cluster that it deploys to; empty for the cluster that it arrives on.
+	Elsewhere argocd.Destination
+
+	// At is the namespace of the Application on its cluster.
+	At string
 }
 
 // ReadSpec reads an Application, and the operation that it requests. What cannot be read asks for nothing.
@@ -28,11 +34,20 @@ func ReadSpec(app *argocd.Application) Spec {
 	if err != nil {
 		return Spec{}
 	}
-	out := Spec{Project: request.Project, Namespace: request.Namespace}
+	out := Spec{Project: request.Project, Namespace: request.Namespace, Elsewhere: request.Elsewhere, At: app.ClusterNamespace()}
 	for _, source := range request.Sources {
 		if u := authorization.NormalizeURL(source); u != "" {
 			out.Repositories = append(out.Repositories, u)
 		}
+	}
+	return out
+}
+
+// readSent reads an Application as a work carries it.
+func readSent(app *argocd.Application) Spec {
+	out := ReadSpec(app)
+	if request, err := authorization.ReadSent(app); err == nil {
+		out.Elsewhere, out.At = request.Elsewhere, app.Namespace
 	}
 	return out
 }

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
@@ -31,6 +32,9 @@ func Uses(w *workv1.ManifestWork, known Credentials) (uses []Use, request bool) 
 // Keys are the works that an Application with that work of its own and that spec may need.
 func Keys(own types.NamespacedName, known Credentials, spec Spec) []types.NamespacedName {
 	keys := []types.NamespacedName{ProjectKey(own.Namespace, spec.Project), ObjectsKey(own)}
+	if len(validation.IsDNS1123Label(spec.At)) == 0 { // propagation refuses other names
+		keys = append(keys, NamespaceKey(own.Namespace, spec.At))
+	}
 	return append(keys, known.Keys(own.Namespace, spec)...)
 }
 
@@ -62,7 +66,7 @@ func carriedBy(w *workv1.ManifestWork) (apps []carried, request bool) {
 		case len(app.Spec.Raw) == 0:
 			request = true
 		default:
-			apps = append(apps, carried{types.NamespacedName{Namespace: app.Namespace, Name: app.Name}, ReadSpec(app)})
+			apps = append(apps, carried{types.NamespacedName{Namespace: app.Namespace, Name: app.Name}, readSent(app)})
 		}
 	}
 	return apps, request

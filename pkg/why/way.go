@@ -274,6 +274,7 @@ func (f *Facts) argoCD(l *Ladder) {
 	default:
 		k.Message = "Synced" + suffix(s.Sync.Revision)
 	}
+	trustHint(&k, "an administrator of cluster "+l.Cluster)
 	l.add(k)
 }
 

@@ -10,7 +10,6 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/memo"
 )
 
 // hubOnly are the annotations and labels that steer the hub and mean something else, or harm, on the cluster:
@@ -20,6 +19,8 @@ var hubOnly = []string{
 	apis.LabelPull,
 	apis.AnnotationCluster,
 	apis.AnnotationAppNamespace,
+	apis.AnnotationDestinationName,
+	apis.AnnotationDestinationServer,
 	apis.AnnotationPlacement,
 	apis.AnnotationSkipReconcile,
 	apis.AnnotationWith,
@@ -39,7 +40,7 @@ var hubOnly = []string{
 
 // payload is the Application as it is to be on the cluster, in JSON.
 func payload(app *argocd.Application, requests Requests) ([]byte, error) {
-	there := specs.Get(app.Spec.Raw, inCluster)
+	there := specThere(app)
 	if there.err != nil {
 		return nil, there.err
 	}
@@ -62,7 +63,6 @@ func payload(app *argocd.Application, requests Requests) ([]byte, error) {
 var (
 	apiVersion = quoted(argocd.GroupVersion.String())
 	kind       = quoted(argocd.Kind)
-	inTheirs   = quoted(apis.InClusterServer)
 )
 
 // quoted is a text in JSON.
@@ -140,33 +140,6 @@ func without(in map[string]string) map[string]string {
 		}
 	}
 	return out
-}
-
-// specs are those that were read, as they are to be on their clusters.
-var specs memo.Texts[spec]
-
-// spec is a spec in JSON, or why it is none.
-type spec struct {
-	json []byte
-	err  error
-}
-
-// inCluster is the spec with its destination pointed at the cluster that it lands on, and automation said as every Argo
-// CD reads it. All other fields, known or not, keep their bytes.
-func inCluster(raw []byte) spec {
-	fields, err := object(raw)
-	if err != nil {
-		return spec{err: fmt.Errorf("spec: %w", err)}
-	}
-	destination, err := object(fields["destination"])
-	if err != nil {
-		return spec{err: fmt.Errorf("spec.destination: %w", err)}
-	}
-	delete(destination, "name")
-	destination["server"] = inTheirs
-	fields["destination"] = jsonOf(destination)
-	spellAutomation(fields)
-	return spec{json: jsonOf(fields)}
 }
 
 // spellAutomation says without syncPolicy.automated.enabled (Argo CD 3.1 and later) whether syncs are automated: an Argo

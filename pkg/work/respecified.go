@@ -17,7 +17,7 @@ var comparedFields = []string{"source", "sources", "sourceHydrator", "destinatio
 // would run there with the spec of before.
 func Behind(w *workv1.ManifestWork, app *argocd.Application) bool {
 	there, ok := Carried(w)
-	here := specs.Get(app.Spec.Raw, inCluster)
+	here := specThere(app)
 	return ok && here.err == nil && !sameJSON(there.Spec.Raw, here.json)
 }
 
@@ -26,7 +26,7 @@ func Behind(w *workv1.ManifestWork, app *argocd.Application) bool {
 // follows its spec by itself, and no RollingSync decides by its status. A work that an older controller wrote, and a spec that
 // cannot be read, are not compared, and a work that carries a request does not tell.
 func Respecified(w *workv1.ManifestWork, app *argocd.Application) bool {
-	here := specs.Get(app.Spec.Raw, inCluster)
+	here := specThere(app)
 	if here.err != nil {
 		return false
 	}

@@ -119,7 +119,7 @@ func (c *Checker) project(request authorization.Request) check {
 			return nil, err
 		}
 		if project == nil {
-			return authorization.NoProject(request.Project, c.ArgoCDNamespace), nil
+			return authorization.NoProject(request.Project, app.Namespace, c.ArgoCDNamespace), nil
 		}
 		annotations, err := hubside.Annotations(ctx, c.Reader, cluster.Name)
 		if err != nil {

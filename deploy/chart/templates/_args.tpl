@@ -11,6 +11,9 @@
 {{- if not .Values.dependencies.appProjects }}
 - --propagate-app-projects=false
 {{- end }}
+{{- if not .Values.dependencies.namespaces }}
+- --propagate-namespaces=false
+{{- end }}
 {{- if .Values.dependencies.objects }}
 - --propagate-objects
 {{- end }}

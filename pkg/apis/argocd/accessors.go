@@ -124,8 +124,11 @@ func (a *Application) Destination() (name, server string) {
 	if utiljson.Unmarshal(a.Spec.Raw, &spec) != nil {
 		return "", ""
 	}
-	return spec.Destination.Name, strings.TrimRight(spec.Destination.Server, "/")
+	return spec.Destination.Name, withoutSlash(spec.Destination.Server)
 }
+
+// withoutSlash is an address without slashes at its end, as Argo CD compares addresses.
+func withoutSlash(server string) string { return strings.TrimRight(server, "/") }
 
 // ApplicationSet is the name of the ApplicationSet, in the same namespace, that controls the Application, and
 // whether there is one.

@@ -1,0 +1,87 @@
+package argocd
+
+import (
+	"fmt"
+	"regexp"
+
+	"github.com/towline-io/towline/pkg/apis"
+)
+
+// Destination is the cluster that an Application deploys to. The Argo CD that reads the Application knows the cluster by this
+// name or by this address.
+type Destination struct {
+	// Name is the name of the cluster.
+	Name string
+
+	// Server is the address of the cluster's API server.
+	Server string
+}
+
+// InCluster is the cluster that an Argo CD runs on.
+var InCluster = Destination{Server: apis.InClusterServer}
+
+// Canonical returns InCluster for both forms of the cluster that an Argo CD runs on, and any other destination unchanged.
+func (d Destination) Canonical() Destination {
+	if d == (Destination{Name: apis.InClusterName}) {
+		return InCluster
+	}
+	return d
+}
+
+// String returns the name, or the address.
+func (d Destination) String() string {
+	if d.Name != "" {
+		return d.Name
+	}
+	return d.Server
+}
+
+// maxDestination is the greatest length of a name or address. The library of globs takes no longer pattern.
+const maxDestination = 512
+
+// literal matches names and addresses that have no special characters of a glob. An AppProject can permit such a
+// destination and no other.
+var literal = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._:/@+=,%~#-]*$`)
+
+// Check returns an error for a destination that Argo CD or an AppProject cannot name.
+func (d Destination) Check() error {
+	switch text := d.String(); {
+	case d.Name != "" && d.Server != "":
+		return fmt.Errorf("%s and %s exclude each other: remove one of them", apis.AnnotationDestinationName, apis.AnnotationDestinationServer)
+	case text == "":
+		return fmt.Errorf("annotations %s and %s: the value is empty: set the name or the address of a cluster, or remove the annotation",
+			apis.AnnotationDestinationName, apis.AnnotationDestinationServer)
+	case len(text) > maxDestination || !literal.MatchString(text):
+		return fmt.Errorf("annotation %s: %.80q is not the name or the address of a cluster: use letters, digits and ._:/@+=,%%~#- only",
+			d.annotation(), text)
+	}
+	return nil
+}
+
+// annotation is the annotation of an Application that names the destination.
+func (d Destination) annotation() string {
+	if d.Name != "" {
+		return apis.AnnotationDestinationName
+	}
+	return apis.AnnotationDestinationServer
+}
+
+// Annotation returns the annotation of an Application that asks for the destination, with its value.
+func (d Destination) Annotation() string { return d.annotation() + ": " + d.String() }
+
+// DestinationThere is the destination that the Application has on its cluster: the one in its annotations, or InCluster
+// without such an annotation.
+func (a *Application) DestinationThere() Destination {
+	name, named := a.Annotations[apis.AnnotationDestinationName]
+	server, addressed := a.Annotations[apis.AnnotationDestinationServer]
+	if !named && !addressed {
+		return InCluster
+	}
+	return Destination{Name: name, Server: withoutSlash(server)}
+}
+
+// DestinationSaid is the destination in the spec.
+func (a *Application) DestinationSaid() Destination {
+	name, server := a.Destination()
+	return Destination{Name: name, Server: server}
+}

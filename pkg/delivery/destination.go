@@ -1,0 +1,28 @@
+package delivery
+
+import (
+	"fmt"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// askDestination blocks a takeover that would move the workload to another cluster. The Application's own annotation for adoption
+// permits the move.
+func askDestination(d *decision, _ question) answer {
+	if !d.owns() || d.App.Annotations[apis.AnnotationAdopt] == apis.AdoptAlways {
+		return open
+	}
+	was, redirected := work.Redirected(d.Own, d.App)
+	if !redirected {
+		return open
+	}
+	keep := fmt.Sprintf("set the annotation %s", was.Annotation())
+	if was.Canonical() == argocd.InCluster {
+		keep = fmt.Sprintf("remove the annotations %s and %s", apis.AnnotationDestinationName, apis.AnnotationDestinationServer)
+	}
+	return because("an older controller sent the Application with the destination %q, and Towline would send it with %q: to keep "+
+		"the workload where it is, %s. To move the workload, set the annotation %s to %q. Until then, cluster %s keeps the Application unchanged",
+		was, d.App.DestinationThere(), keep, apis.AnnotationAdopt, apis.AdoptAlways, d.Own.Namespace)
+}
