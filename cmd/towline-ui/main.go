@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"regexp"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -30,15 +31,19 @@ const clusterCA = "/var/run/towline/ca/ca.crt"
 // version is set when linking: -ldflags "-X main.version=v1.2.3".
 var version = "dev"
 
+// headerName is the form of the name of a header.
+var headerName = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
+
 // options are the flags.
 type options struct {
 	address, certDir string
 	server, caFile   string
 	argocdNamespace  string
+	tokenHeader      string
 }
 
 func newOptions() *options {
-	return &options{address: ":8080", server: "https://kubernetes.default.svc", caFile: clusterCA}
+	return &options{address: ":8080", server: "https://kubernetes.default.svc", caFile: clusterCA, tokenHeader: ui.TokenHeader}
 }
 
 func (o *options) addFlags(fs *pflag.FlagSet) {
@@ -46,6 +51,8 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.certDir, "cert-dir", o.certDir, "folder with tls.crt and tls.key for HTTPS; default: plain HTTP, for a proxy in the same pod")
 	fs.StringVar(&o.server, "api-server", o.server, "address of the hub's API server")
 	fs.StringVar(&o.caFile, "api-server-ca", o.caFile, "file with the certificate authority of the API server")
+	fs.StringVar(&o.tokenHeader, "token-header", o.tokenHeader,
+		"the only header in which tokens are accepted; the proxy must overwrite it, for example X-Forwarded-Access-Token")
 	fs.StringVar(&o.argocdNamespace, "argocd-namespace", o.argocdNamespace,
 		"namespace of the hub's Argo CD; default: the one that Towline's Deployment names, for users who may read the Deployment")
 }
@@ -58,6 +65,9 @@ func (o *options) validate() error {
 	}
 	if u, err := url.Parse(o.server); err != nil || u.Scheme != "https" || u.Host == "" {
 		errs = append(errs, fmt.Errorf("--api-server: %q is not an address like https://kubernetes.default.svc: tokens go there", o.server))
+	}
+	if !headerName.MatchString(o.tokenHeader) {
+		errs = append(errs, fmt.Errorf("--token-header: %q is not the name of a header like X-Forwarded-Access-Token", o.tokenHeader))
 	}
 	return errors.Join(errs...)
 }
@@ -78,7 +88,7 @@ func newCommand() *cobra.Command {
 		SilenceUsage:  true,
 		Short:         "Serve the status page behind a proxy that signs users in",
 		Long: "Serve the status page behind a proxy that signs users in. The program reads the hub with the bearer token that the proxy " +
-			"passes on in Authorization or X-Forwarded-Access-Token. So every user sees what they may read, and the program has no rights of its own.",
+			"passes on in the header of --token-header. So every user sees what they may read, and the program has no rights of its own.",
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := o.validate(); err != nil {
@@ -115,7 +125,7 @@ func run(ctx context.Context, o *options) error {
 	}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("ok")) })
-	mux.Handle("/", ui.Proxied(ui.Handler(hub.NewTokens(ctx, config, hub.Flags{ArgoCDNamespace: o.argocdNamespace}))))
+	mux.Handle("/", ui.Proxied(o.tokenHeader, ui.Handler(hub.NewTokens(ctx, config, hub.Flags{ArgoCDNamespace: o.argocdNamespace}))))
 	ctrl.Log.Info("Starting", "version", version, "address", listener.Addr().String(), "apiServer", o.server)
 	return ui.Serve(ctx, listener, mux)
 }

@@ -17,6 +17,7 @@ func TestOptions(t *testing.T) {
 	}
 	for want, change := range map[string]func(*options){
 		"--bind-address": func(o *options) { o.address = "8080" },
+		"--token-header": func(o *options) { o.tokenHeader = "X Token:" },
 		"--api-server":   func(o *options) { o.server = "http://hub" }, // tokens would be read on the way
 	} {
 		o := newOptions()

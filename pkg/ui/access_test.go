@@ -75,19 +75,31 @@ func TestHost(t *testing.T) {
 
 // TestProxied: there is no page without a token, and its own is the one that is used.
 func TestProxied(t *testing.T) {
-	got := ""
-	h := Proxied(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = Token(r.Context()) }))
+	const forwarded = "X-Forwarded-Access-Token"
 	for title, tc := range map[string]struct {
-		header, value, want string
+		named   string
+		headers []string // names and values
+		want    string
 	}{
-		"none":          {"X", "y", ""},
-		"basic":         {"Authorization", "Basic abc", ""},
-		"bearer":        {"Authorization", "Bearer abc", "abc"},
-		"small letters": {"Authorization", "bearer abc", "abc"},
-		"forwarded":     {"X-Forwarded-Access-Token", "abc", "abc"},
+		"none":                          {TokenHeader, []string{"X", "y"}, ""},
+		"basic":                         {TokenHeader, []string{"Authorization", "Basic abc"}, ""},
+		"bearer":                        {TokenHeader, []string{"Authorization", "Bearer abc"}, "abc"},
+		"small letters":                 {TokenHeader, []string{"Authorization", "bearer abc"}, "abc"},
+		"without the scheme":            {TokenHeader, []string{"Authorization", "abc"}, ""},
+		"another header":                {TokenHeader, []string{forwarded, "abc"}, ""},
+		"forwarded":                     {forwarded, []string{forwarded, "abc"}, "abc"},
+		"forwarded with a scheme":       {forwarded, []string{forwarded, "Bearer abc"}, "abc"},
+		"forwarded, and the client's":   {forwarded, []string{"Authorization", "Bearer evil", forwarded, "abc"}, "abc"},
+		"the client's alone":            {forwarded, []string{"Authorization", "Bearer evil"}, ""},
+		"the client's beside the named": {forwarded, []string{forwarded, "evil", forwarded, "abc"}, ""},
 	} {
-		got = ""
-		r := ask(t, h, "/", func(r *http.Request) { r.Header.Set(tc.header, tc.value) })
+		got := ""
+		h := Proxied(tc.named, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = Token(r.Context()) }))
+		r := ask(t, h, "/", func(r *http.Request) {
+			for i := 0; i < len(tc.headers); i += 2 {
+				r.Header.Add(tc.headers[i], tc.headers[i+1])
+			}
+		})
 		code := http.StatusOK
 		if tc.want == "" {
 			code = http.StatusUnauthorized

@@ -2,23 +2,28 @@ package ui
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strings"
 )
 
-// noToken is what is said to a request without a token.
-const noToken = "This page reads the hub with your own rights, and the request has no token of yours. Open it through the proxy that signs " +
-	"you in, and have the proxy pass the token on: see docs/status-page.md.\n"
+// TokenHeader is the header in which a proxy passes tokens on, unless the operator names another one.
+const TokenHeader = "Authorization"
+
+// noToken is the answer to a request without a token.
+const noToken = "This page reads the hub with your own rights, and the request has no token of yours in the header %s. Open the page through " +
+	"the proxy that signs you in, and have the proxy pass the token on: see docs/status-page.md.\n"
 
 type tokenKey struct{}
 
-// Proxied guards a page behind a proxy that signs users in: each request needs the bearer token of its user.
-func Proxied(next http.Handler) http.Handler {
+// Proxied guards a page behind a proxy that signs users in: each request needs the bearer token of its user, in that header. No
+// other header counts: the proxy overwrites this one, and a client may send all others.
+func Proxied(header string, next http.Handler) http.Handler {
 	return secure(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		token := bearer(r)
+		token := bearer(r, header)
 		if token == "" {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, noToken, http.StatusUnauthorized)
+			http.Error(w, fmt.Sprintf(noToken, header), http.StatusUnauthorized)
 			return
 		}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), tokenKey{}, token)))
@@ -31,11 +36,18 @@ func Token(ctx context.Context) string {
 	return token
 }
 
-// bearer is the token that the proxy passes on; empty for none.
-func bearer(r *http.Request) string {
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if strings.EqualFold(scheme, "Bearer") {
-		return strings.TrimSpace(token)
+// bearer is the token in a header; empty for none, and for a header that is there twice: a client may have sent one of the two.
+func bearer(r *http.Request, header string) string {
+	values := r.Header.Values(header)
+	if len(values) != 1 {
+		return ""
 	}
-	return r.Header.Get("X-Forwarded-Access-Token")
+	scheme, token, found := strings.Cut(strings.TrimSpace(values[0]), " ")
+	switch {
+	case found && strings.EqualFold(scheme, "Bearer"):
+		return strings.TrimSpace(token)
+	case !found && !strings.EqualFold(header, TokenHeader):
+		return scheme
+	}
+	return ""
 }

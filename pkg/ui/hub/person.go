@@ -37,6 +37,9 @@ type Person struct {
 	client client.WithWatch
 	flags  Flags
 
+	// user is the name of the identity; empty for that of a kubeconfig.
+	user string
+
 	// ctx ends what is followed, end ends it.
 	ctx context.Context //nolint:containedctx // the lifetime of what is followed, which no request has
 	end context.CancelFunc

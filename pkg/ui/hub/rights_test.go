@@ -95,7 +95,7 @@ func TestRights(t *testing.T) {
 	ctx := t.Context()
 	a, binding := tenant(ctx, t, "tenant-a")
 	b, _ := tenant(ctx, t, "tenant-b")
-	server := httptest.NewServer(ui.Proxied(ui.Handler(NewTokens(ctx, config, Flags{}))))
+	server := httptest.NewServer(ui.Proxied(ui.TokenHeader, ui.Handler(NewTokens(ctx, config, Flags{}))))
 	defer server.Close()
 
 	shows(ctx, t, server, b, "/?namespace=tenant-b", "set-of-tenant-b") // what B reads is in memory from now on
@@ -139,7 +139,7 @@ func TestRights(t *testing.T) {
 func TestLadder(t *testing.T) {
 	ctx := t.Context()
 	token, _ := tenant(ctx, t, "tenant-c")
-	server := httptest.NewServer(ui.Proxied(ui.Handler(NewTokens(ctx, config, Flags{}))))
+	server := httptest.NewServer(ui.Proxied(ui.TokenHeader, ui.Handler(NewTokens(ctx, config, Flags{}))))
 	defer server.Close()
 	body := shows(ctx, t, server, token, "/applications/tenant-c/cluster1-set-of-tenant-c?namespace=tenant-c", "Its way")
 	for _, want := range []string{"not allowed: get manifestworks.work.open-cluster-management.io in namespace cluster1", "You may not list events here",
