@@ -122,7 +122,9 @@ func (c *collector) collect(ctx context.Context, o *options) error {
 	if err := c.events(ctx); err != nil {
 		return err
 	}
-	c.pods(ctx)
+	if err := c.ofTowlines(ctx); err != nil {
+		return err
+	}
 	notes := "Collected by kubectl towline bundle " + version + ". Values that may be secret are " + bundle.Redacted + ".\n" +
 		strings.Join(append([]string{""}, c.archive.Notes()...), "\n- ") + "\n"
 	c.archive.Add("README.txt", []byte(notes))
@@ -140,9 +142,7 @@ func (c *collector) add(name string, value any) error {
 
 // objects adds the objects of a kind, without what is secret.
 func (c *collector) objects(ctx context.Context, k bundledKind, more ...client.ListOption) error {
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(k.gvk())
-	opts := append([]client.ListOption{client.Limit(c.limit)}, more...)
+	opts := slices.Clone(more)
 	if k.label != "" {
 		var label client.ListOption = client.HasLabels{k.label}
 		if key, value, ok := strings.Cut(k.label, "="); ok {
@@ -150,26 +150,52 @@ func (c *collector) objects(ctx context.Context, k bundledKind, more ...client.L
 		}
 		opts = append(opts, label)
 	}
-	err := c.List(ctx, list, opts...)
-	switch {
-	case meta.IsNoMatchError(err), apierrors.IsNotFound(err):
-		return nil
-	case err != nil:
-		c.archive.Note("%s: %v", k.kind, err)
-		return nil
-	case list.GetContinue() != "":
-		c.archive.Note("%s: only the first %d are there: --limit", k.kind, c.limit)
-	}
 	var out strings.Builder
+	for left, next := c.limit, ""; ; {
+		list := &unstructured.UnstructuredList{}
+		list.SetGroupVersionKind(k.gvk())
+		err := c.List(ctx, list, append(slices.Clone(opts), client.Limit(min(left, bundlePage)), client.Continue(next))...)
+		switch {
+		case meta.IsNoMatchError(err), apierrors.IsNotFound(err):
+			return nil
+		case err != nil:
+			c.archive.Note("%s: %v", k.kind, err)
+			return nil
+		}
+		if err := k.write(&out, list); err != nil {
+			return err
+		}
+		left, next = left-int64(len(list.Items)), list.GetContinue()
+		if next == "" {
+			break
+		}
+		if left <= 0 || out.Len() > maxObjects {
+			c.archive.Note("%s: only the first %d are there: --limit, or %d bytes", k.kind, c.limit-left, maxObjects)
+			break
+		}
+	}
+	if out.Len() > 0 {
+		c.archive.Add("objects/"+k.file(), []byte(out.String()))
+	}
+	return nil
+}
+
+const (
+	// bundlePage is how many objects the bundle asks for at once: each may take a megabyte.
+	bundlePage = 50
+
+	// maxObjects is after how many bytes of a kind the bundle reads no more of it.
+	maxObjects = 64 << 20
+)
+
+// write appends objects of the kind as YAML.
+func (k bundledKind) write(out *strings.Builder, list *unstructured.UnstructuredList) error {
 	for i := range list.Items {
 		data, err := yaml.Marshal(k.clean(&list.Items[i]))
 		if err != nil {
 			return fmt.Errorf("%s: %w", k.kind, err)
 		}
 		out.WriteString("---\n" + string(data))
-	}
-	if out.Len() > 0 {
-		c.archive.Add("objects/"+k.file(), []byte(out.String()))
 	}
 	return nil
 }

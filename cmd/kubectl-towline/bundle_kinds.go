@@ -3,6 +3,10 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
+	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,6 +18,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/bundle"
 	"github.com/towline-io/towline/pkg/check"
+	"github.com/towline-io/towline/pkg/reading"
 )
 
 // bundledKind is a kind whose objects are in a bundle. Secrets and ConfigMaps are none.
@@ -67,14 +72,36 @@ var bundled = []bundledKind{
 	{"cluster.open-cluster-management.io", "v1beta2", "ManagedClusterSet", "", ""},
 	{"cluster.open-cluster-management.io", "v1beta2", "ManagedClusterSetBinding", "", ""},
 	{"addon.open-cluster-management.io", "v1alpha1", "ManagedClusterAddOn", "", ""},
-	{"apps", "v1", "Deployment", "app.kubernetes.io/name=towline", ""},
-	{"", "v1", "Pod", "app.kubernetes.io/name=towline", ""},
 	{"rbac.authorization.k8s.io", "v1", "ClusterRole", ofTowline, ""},
 	{"rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", ofTowline, ""},
 	{"rbac.authorization.k8s.io", "v1", "Role", ofTowline, ""},
 	{"rbac.authorization.k8s.io", "v1", "RoleBinding", ofTowline, ""},
 	{"admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy", ofTowline, ""},
 	{"admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding", ofTowline, ""},
+}
+
+// running are the kinds of what runs in the namespaces of Towline. Elsewhere, tenants can make objects with the same labels.
+var running = []bundledKind{
+	{"apps", "v1", "Deployment", "app.kubernetes.io/name=towline", "deployment"},
+	{"", "v1", "Pod", "app.kubernetes.io/name=towline", "pod"},
+}
+
+// ofTowlines adds the workloads, logs and metrics of the hub's Towline.
+func (c *collector) ofTowlines(ctx context.Context) error {
+	if len(c.homes) == 0 {
+		c.archive.Note("Deployments, Pods, logs and metrics of Towline: the ServiceAccount of Towline is unknown, because the " +
+			"ClusterRoleBinding towline-controller does not exist or may not be read")
+	}
+	for _, ns := range slices.Sorted(maps.Keys(c.homes)) {
+		for _, k := range running {
+			k.name += "-" + ns
+			if err := c.objects(ctx, k, client.InNamespace(ns)); err != nil {
+				return err
+			}
+		}
+		c.pods(ctx, ns)
+	}
+	return nil
 }
 
 // events adds those that Towline has recorded anywhere, and all of the namespaces that it runs in: of other tenants there are none.
@@ -98,12 +125,15 @@ func (c *collector) events(ctx context.Context) error {
 // unrelated tells whether a workload is no pull controller, and not of Argo CD.
 func unrelated(w check.Workload) bool { return !w.OfTowline() && !w.OfArgoCD() && !w.OfPull() }
 
-// pods adds logs and metrics of Towline's Pods.
-func (c *collector) pods(ctx context.Context) {
+// pods adds logs and metrics of Towline's Pods in a namespace.
+func (c *collector) pods(ctx context.Context, namespace string) {
 	list := &corev1.PodList{}
-	if err := c.List(ctx, list, client.MatchingLabels{"app.kubernetes.io/name": "towline"}); err != nil {
+	if err := c.List(ctx, list, reading.TowlineLabels, client.InNamespace(namespace), client.Limit(maxPods)); err != nil {
 		c.archive.Note("logs: %v", err)
 		return
+	}
+	if list.Continue != "" {
+		c.archive.Note("logs and metrics: only those of the first %d Pods in namespace %s are there", maxPods, namespace)
 	}
 	for i := range list.Items {
 		p := &list.Items[i]
@@ -112,22 +142,44 @@ func (c *collector) pods(ctx context.Context) {
 		for _, container := range p.Spec.Containers {
 			c.text(ctx, "logs/"+name+"-"+container.Name+".log", path+p.Name+"/log", map[string]string{
 				"container": container.Name, "tailLines": strconv.FormatInt(c.logLines, 10),
+				"limitBytes": strconv.Itoa(maxText),
 			})
 		}
 		c.text(ctx, "metrics/"+name+".txt", path+"https:"+p.Name+":8443/proxy/metrics", nil)
 	}
 }
 
-// text adds what the API server gives for a path.
+const (
+	// maxPods is how many Pods of a namespace the bundle reads logs and metrics of.
+	maxPods = 20
+
+	// maxText is how many bytes of one log, or of the metrics of one Pod, the bundle reads.
+	maxText = 16 << 20
+)
+
+// text adds what the API server gives for a path, up to maxText bytes.
 func (c *collector) text(ctx context.Context, file, path string, params map[string]string) {
 	request := c.discovery.RESTClient().Get().AbsPath(path)
 	for key, value := range params {
 		request.Param(key, value)
 	}
-	data, err := request.DoRaw(ctx)
+	data, err := firstBytes(request.Stream(ctx))
 	if err != nil {
 		c.archive.Note("%s: %v", file, err)
 		return
 	}
+	if len(data) > maxText {
+		data = data[:maxText]
+		c.archive.Note("%s: only the first %d bytes are there", file, maxText)
+	}
 	c.archive.Add(file, []byte(bundle.Text(string(data))))
+}
+
+// firstBytes reads a stream up to one byte more than maxText.
+func firstBytes(stream io.ReadCloser, err error) ([]byte, error) {
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(stream, maxText+1))
+	return data, errors.Join(err, stream.Close())
 }

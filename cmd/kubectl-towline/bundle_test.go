@@ -141,6 +141,7 @@ spec: {sourceRepos: ["https://u:SECRET@git.example.com/*"], description: "passwo
 		fixture.OlderWork(fixture.Application("w").Namespace("bundle").Cluster("bundle").
 			Spec(`{"source":{"repoURL":"https://u:`+planted+`@h.example/","helm":{"values":"`+planted+`"}}}`).Obj(), false),
 	)
+	bindTowline(t, "bundle")
 	deploy(t, "bundle", "towline-controller", "towline:v1", map[string]string{"app.kubernetes.io/name": "towline",
 		"app.kubernetes.io/component": "controller"},
 		func(c *corev1.Container) {
@@ -175,7 +176,7 @@ spec: {sourceRepos: ["https://u:SECRET@git.example.com/*"], description: "passwo
 	}
 	for _, name := range []string{
 		"README.txt", "check.yaml", "versions.yaml", "objects/application.yaml", "objects/applicationset.yaml",
-		"objects/manifestwork-dependencies.yaml", "objects/event.yaml", "objects/event-bundle.yaml",
+		"objects/manifestwork-dependencies.yaml", "objects/event.yaml", "objects/event-bundle.yaml", "objects/deployment-bundle.yaml",
 	} {
 		if files[name] == "" {
 			t.Errorf("there is no %s", name)

@@ -42,6 +42,9 @@ type factReader struct {
 
 	discovery discovery.DiscoveryInterface
 	facts     *check.Facts
+
+	// homes are the namespaces of the hub's Towline; nil on a managed cluster.
+	homes map[string]bool
 }
 
 func newFactReader(config *rest.Config) (*factReader, error) {
@@ -50,7 +53,7 @@ func newFactReader(config *rest.Config) (*factReader, error) {
 		return nil, err
 	}
 	d, err := discovery.NewDiscoveryClientForConfig(config)
-	return &factReader{c, d, &check.Facts{Now: time.Now(), Unread: map[string]bool{}, Served: map[string]bool{}}}, err
+	return &factReader{Client: c, discovery: d, facts: &check.Facts{Now: time.Now(), Unread: map[string]bool{}, Served: map[string]bool{}}}, err
 }
 
 // connectAll is a client that asks the API server which kinds it has.
@@ -96,6 +99,14 @@ func (r *factReader) hub(ctx context.Context, t *towline) error {
 	if err := r.take(check.Deployments, t.read(ctx, r)); err != nil {
 		return err
 	}
+	accounts, err := reading.Accounts(ctx, r)
+	if err := r.take(check.Deployments, err); err != nil {
+		return err
+	}
+	r.homes = map[string]bool{}
+	for _, a := range accounts {
+		r.homes[a.Namespace] = true
+	}
 	r.facts.Namespace, r.facts.Redis = cmp.Or(t.argocdNamespace, apis.DefaultArgoCDNamespace), t.argocdRedis
 	r.facts.NoTree = !t.runs(resourceTree)
 	return all(ctx, r.served, r.workloads, r.schemas, r.leases, r.older, r.policies, r.services, r.refused, r.clusters, r.addOns, r.template, r.argoAddOn, r.unlabelled, r.acm)
@@ -130,7 +141,8 @@ func (r *factReader) workloads(ctx context.Context) error {
 		return err
 	}
 	add := func(m metav1.ObjectMeta, wanted *int32, ready int32, pod corev1.PodSpec) {
-		w := check.Workload{Namespace: m.Namespace, Name: m.Name, Labels: m.Labels, Wanted: 1, Ready: ready}
+		w := check.Workload{Namespace: m.Namespace, Name: m.Name, Labels: m.Labels, Wanted: 1, Ready: ready,
+			Stranger: r.homes != nil && !r.homes[m.Namespace]}
 		if wanted != nil {
 			w.Wanted = *wanted
 		}
@@ -184,7 +196,7 @@ func (r *factReader) schemas(ctx context.Context) error {
 func (r *factReader) leases(ctx context.Context) error {
 	namespaces := map[string]bool{r.facts.Namespace: true}
 	for _, w := range r.facts.Workloads {
-		if w.Labels["app.kubernetes.io/name"] == "towline" {
+		if w.OfTowline() {
 			namespaces[w.Namespace] = true
 		}
 	}

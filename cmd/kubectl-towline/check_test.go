@@ -46,7 +46,7 @@ func deploy(t *testing.T, namespace, name, image string, labels map[string]strin
 	d := &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels},
 		Spec: appsv1.DeploymentSpec{Replicas: ptr.To(int32(1)), Selector: &metav1.LabelSelector{MatchLabels: pod}, Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Labels: pod}, Spec: corev1.PodSpec{Containers: []corev1.Container{container}},
+			ObjectMeta: metav1.ObjectMeta{Labels: pod}, Spec: corev1.PodSpec{ServiceAccountName: name, Containers: []corev1.Container{container}},
 		}},
 	}
 	create(t, d)
@@ -107,6 +107,7 @@ func TestCheck(t *testing.T) {
 
 	space(t, "check-argocd")
 	deploy(t, "check-argocd", "sets", "quay.io/argoproj/argocd:v3.5.7", map[string]string{"app.kubernetes.io/name": "argocd-applicationset-controller"})
+	bindTowline(t, "check-argocd")
 	deploy(t, "check-argocd", "towline-controller", "r.example/towline:v0.1.0",
 		map[string]string{"app.kubernetes.io/name": "towline", "app.kubernetes.io/component": "controller"},
 		func(c *corev1.Container) { c.Args = []string{"controller", "--argocd-redis=argocd-redis:6379"} })

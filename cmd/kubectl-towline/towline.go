@@ -6,13 +6,13 @@ import (
 	"slices"
 
 	"github.com/spf13/pflag"
-	appsv1 "k8s.io/api/apps/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/authorization"
 	"github.com/towline-io/towline/pkg/delivery"
+	"github.com/towline-io/towline/pkg/reading"
 )
 
 // towline are the flags of the hub's `towline controller` that decide what becomes of an Application.
@@ -29,9 +29,6 @@ type towline struct {
 	controllers          []string
 }
 
-// towlineLabel selects Towline's Deployment, as deploy/base has it.
-var towlineLabel = client.MatchingLabels{"app.kubernetes.io/name": "towline"}
-
 // addFlags adds what `towline controller` has too.
 func (t *towline) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&t.argocdNamespace, "argocd-namespace", "", "namespace of the hub's Argo CD; default: the one that Towline's Deployment names")
@@ -39,18 +36,18 @@ func (t *towline) addFlags(fs *pflag.FlagSet) {
 
 // read reads the flags of the hub's Towline from its Deployment, where that may be read and is there.
 func (t *towline) read(ctx context.Context, c client.Reader) error {
-	list := &appsv1.DeploymentList{}
-	if err := c.List(ctx, list, towlineLabel); err != nil {
+	list, err := reading.Controllers(ctx, c)
+	if err != nil {
 		return err
 	}
-	for i := range list.Items {
-		for _, container := range list.Items[i].Spec.Template.Spec.Containers {
+	for i := range list {
+		for _, container := range list[i].Spec.Template.Spec.Containers {
 			fs := pflag.NewFlagSet("towline controller", pflag.ContinueOnError)
 			fs.ParseErrorsWhitelist.UnknownFlags = true
-			t.controllerFlags(fs, list.Items[i].Namespace)
+			t.controllerFlags(fs, list[i].Namespace)
 			if args := container.Args; len(args) > 0 && args[0] == "controller" {
 				if err := fs.Parse(args[1:]); err != nil {
-					return fmt.Errorf("arguments of Deployment %s/%s: %w", list.Items[i].Namespace, list.Items[i].Name, err)
+					return fmt.Errorf("arguments of Deployment %s/%s: %w", list[i].Namespace, list[i].Name, err)
 				}
 				return nil
 			}

@@ -95,6 +95,9 @@ type Workload struct {
 	Labels map[string]string
 	Image  string
 
+	// Stranger is set for a workload outside the namespaces of Towline's ServiceAccounts. Its labels say nothing.
+	Stranger bool
+
 	// Wanted and Ready are replicas.
 	Wanted, Ready int32
 }

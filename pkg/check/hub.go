@@ -201,7 +201,8 @@ func towline(f *Facts) []Line {
 	}
 	switch len(out) {
 	case 0:
-		return []Line{wrong(name, "see docs/install.md", "no Deployment has the labels app.kubernetes.io/name=towline and component=controller")}
+		return []Line{wrong(name, "see docs/install.md", "no Deployment has the labels app.kubernetes.io/name=towline and component=controller, "+
+			"in the namespace of a ServiceAccount that the ClusterRoleBinding towline-controller names")}
 	case 1:
 		return append(out, leader(f))
 	}
@@ -212,7 +213,7 @@ func towline(f *Facts) []Line {
 func (f *Facts) controllers() []Workload {
 	var out []Workload
 	for _, w := range f.Workloads {
-		if w.Labels["app.kubernetes.io/name"] == "towline" && w.Labels["app.kubernetes.io/component"] == "controller" {
+		if w.OfTowline() && w.Labels["app.kubernetes.io/component"] == "controller" {
 			out = append(out, w)
 		}
 	}

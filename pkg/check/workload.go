@@ -3,7 +3,9 @@ package check
 import "strings"
 
 // OfTowline tells whether a workload is one of Towline's.
-func (w *Workload) OfTowline() bool { return w.Labels["app.kubernetes.io/name"] == "towline" }
+func (w *Workload) OfTowline() bool {
+	return w.Labels["app.kubernetes.io/name"] == "towline" && !w.Stranger
+}
 
 // OfArgoCD tells whether a workload is one of an Argo CD.
 func (w *Workload) OfArgoCD() bool {

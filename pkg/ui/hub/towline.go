@@ -5,29 +5,25 @@ import (
 	"fmt"
 
 	"github.com/spf13/pflag"
-	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/controllers/propagation"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/reading"
 )
-
-// labels select the Deployment of the hub's Towline, as deploy/base has it.
-var labels = client.MatchingLabels{"app.kubernetes.io/name": "towline"}
 
 // explainer decides as the hub's Towline does: by the flags in its Deployment, where that may be read and is there, and by their defaults
 // otherwise.
 func (r *reader) explainer(ctx context.Context, flags Flags) (*propagation.Explainer, error) {
 	e := &propagation.Explainer{Client: r, ArgoCDNamespace: flags.ArgoCDNamespace}
-	list := &appsv1.DeploymentList{}
 	// Who may not read it is told by the defaults; that is no right that a tenant has to have.
-	if err := r.WithWatch.List(ctx, list, labels); err != nil && !apierrors.IsForbidden(err) {
+	list, err := reading.Controllers(ctx, r.WithWatch)
+	if err != nil && !apierrors.IsForbidden(err) {
 		return nil, err
 	}
-	for i := range list.Items {
-		d := &list.Items[i]
+	for i := range list {
+		d := &list[i]
 		for _, c := range d.Spec.Template.Spec.Containers {
 			if len(c.Args) == 0 || c.Args[0] != "controller" {
 				continue

@@ -1,0 +1,92 @@
+package reading
+
+import (
+	"context"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/pkg/apis"
+)
+
+// controllerRole is the name of the ClusterRole of Towline's controller, and of its ClusterRoleBinding, as deploy/rbac has them.
+const controllerRole = "towline-controller"
+
+// TowlineLabels are on every object that deploy/ installs. Any tenant can set them: see Accounts.
+var TowlineLabels = client.MatchingLabels{"app.kubernetes.io/name": "towline"}
+
+// Accounts are the ServiceAccounts of the hub's Towline. They are the subjects of cluster-wide bindings, which no tenant can write.
+// An installation by the Operator Lifecycle Manager has a binding of another name; its ClusterRole is known by its right to publish.
+func Accounts(ctx context.Context, c client.Reader) ([]types.NamespacedName, error) {
+	b := &rbacv1.ClusterRoleBinding{}
+	err := c.Get(ctx, types.NamespacedName{Name: controllerRole}, b)
+	switch {
+	case client.IgnoreNotFound(err) != nil:
+		return nil, err
+	case err == nil && b.RoleRef.Name == controllerRole:
+		return accounts(b.Subjects), nil
+	}
+	return publishers(ctx, c)
+}
+
+// publishers are the ServiceAccounts with a ClusterRole that may publish reports, which the admission policies take for Towline's.
+func publishers(ctx context.Context, c client.Reader) ([]types.NamespacedName, error) {
+	roles, bindings := &rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{}
+	if err := c.List(ctx, roles); err != nil {
+		return nil, err
+	}
+	if err := c.List(ctx, bindings); err != nil {
+		return nil, err
+	}
+	publish := map[string]bool{}
+	for i := range roles.Items {
+		publish[roles.Items[i].Name] = slices.ContainsFunc(roles.Items[i].Rules, publishes)
+	}
+	var out []types.NamespacedName
+	for i := range bindings.Items {
+		if b := &bindings.Items[i]; publish[b.RoleRef.Name] {
+			out = append(out, accounts(b.Subjects)...)
+		}
+	}
+	return out, nil
+}
+
+func publishes(r rbacv1.PolicyRule) bool {
+	return slices.Contains(r.Verbs, "publish") && slices.Contains(r.APIGroups, apis.Group) &&
+		slices.Contains(r.Resources, "multiclusterapplicationsetreports")
+}
+
+func accounts(subjects []rbacv1.Subject) []types.NamespacedName {
+	var out []types.NamespacedName
+	for _, s := range subjects {
+		if s.Kind == rbacv1.ServiceAccountKind {
+			out = append(out, types.NamespacedName{Namespace: s.Namespace, Name: s.Name})
+		}
+	}
+	return out
+}
+
+// Controllers are the Deployments of the hub's Towline: those that run under one of its ServiceAccounts. A Deployment of another
+// namespace that has Towline's labels is not among them.
+func Controllers(ctx context.Context, c client.Reader) ([]appsv1.Deployment, error) {
+	accounts, err := Accounts(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	var out []appsv1.Deployment
+	for _, account := range accounts {
+		list := &appsv1.DeploymentList{}
+		if err := c.List(ctx, list, TowlineLabels, client.InNamespace(account.Namespace)); err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			if list.Items[i].Spec.Template.Spec.ServiceAccountName == account.Name {
+				out = append(out, list.Items[i])
+			}
+		}
+	}
+	return out, nil
+}
