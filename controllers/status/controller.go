@@ -68,8 +68,10 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, since time
 		return ctrl.Result{}, err
 	}
 	status := merge(&app.Status, facts, append(ofHub, age(app, facts)...), metav1.Now())
+	forgetResources(&status, facts, w)
 	status.Sync = compared(app, status.Sync, work.Sent(w))
 	status.History = deployments(app, facts)
+	status.OperationState = showOperation(app, w, status.OperationState)
 	if err := r.keepTermination(ctx, app, &status); err != nil {
 		return ctrl.Result{}, err
 	}

@@ -2,6 +2,7 @@ package status
 
 import (
 	"cmp"
+	"reflect"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
@@ -33,6 +34,8 @@ func operationWithKnown(o argocd.OperationState, known *argocd.OperationState) *
 	o.RetryCount = cmp.Or(o.RetryCount, known.RetryCount)
 	o.SyncResult = cmp.Or(o.SyncResult, known.SyncResult)
 	o.Operation.InitiatedBy = cmp.Or(o.Operation.InitiatedBy, known.Operation.InitiatedBy)
-	o.Operation.Sync = cmp.Or(o.Operation.Sync, known.Operation.Sync)
+	if reflect.ValueOf(o.Operation.Sync).IsZero() {
+		o.Operation.Sync = known.Operation.Sync
+	}
 	return &o
 }

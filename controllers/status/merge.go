@@ -40,6 +40,12 @@ func merge(current *argocd.Status, facts *observed.Facts, troubles []argocd.Cond
 	if facts.Compared || s.ReconciledAt > out.ReconciledAt || misdated(current, facts) {
 		out.ReconciledAt = s.ReconciledAt
 	}
+	if s.SourceType != "" || len(s.SourceTypes) > 0 || facts.Complete {
+		out.SourceType, out.SourceTypes = s.SourceType, s.SourceTypes
+	}
+	if facts.Complete && out.Pushed {
+		out.Resources, out.Summary, out.Pushed = nil, nil, false
+	}
 	if facts.Detailed {
 		out.Resources, out.Summary = s.Resources, s.Summary
 	}
@@ -102,10 +108,13 @@ func diff(app *argocd.Application, status argocd.Status) (*argocd.Patch, error) 
 		return nil, err
 	}
 	after, err := json.Marshal(&status)
-	if err != nil || bytes.Equal(before, after) {
+	if err != nil || bytes.Equal(before, after) && app.Status.Pushed == status.Pushed {
 		return out, err
 	}
 	change, err := jsonpatch.CreateMergePatch(before, after)
+	if err == nil && app.Status.Pushed && !status.Pushed {
+		change, err = withoutPushed(change, &status)
+	}
 	if string(change) != "{}" {
 		out.Status = change
 		out.Exact = !reflect.DeepEqual(app.Status.OperationState, status.OperationState)

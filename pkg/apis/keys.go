@@ -213,6 +213,11 @@ const (
 	// when it writes the result of the comparison, and leaves this one. So an Application that has only this one has been
 	// compared since.
 	AnnotationRefreshRequest = Group + "/refresh-request"
+
+	// AnnotationPayloadDigest is on the cluster's Application while its work carries a refresh: the digest of the other
+	// fields of the payload. The work agent compares what it applies as printed text, in which a string looks like the
+	// number or the boolean of the same characters.
+	AnnotationPayloadDigest = Group + "/payload-digest"
 )
 
 // Marks by which controllers of the hub recognize what they deployed. Towline does not send them: the same controllers on a

@@ -24,6 +24,7 @@ const (
 	fieldSummary     = "summary"
 	fieldTree        = "tree"
 	fieldHistory     = "history"
+	fieldSourceType  = "sourceType"
 )
 
 // The longest texts, as the schema of ApplicationReport has them.

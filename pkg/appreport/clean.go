@@ -27,6 +27,15 @@ func clean(s *argocd.Status) *checker {
 	s.Resources = kept(s.Resources, c.resource)
 	s.Summary = c.summary(s.Summary)
 	s.History = kept(s.History, c.deployment)
+	s.Pushed = false
+	c.oneOf(fieldSourceType, &s.SourceType, argocd.SourceTypes)
+	if len(s.SourceTypes) > maxSources {
+		s.SourceTypes = s.SourceTypes[:maxSources]
+		c.reject(fieldSourceType)
+	}
+	for i := range s.SourceTypes {
+		c.oneOf(fieldSourceType, &s.SourceTypes[i], argocd.SourceTypes)
+	}
 	return c
 }
 
@@ -70,6 +79,8 @@ func (c *checker) operation(o *argocd.OperationState) *argocd.OperationState {
 	c.time(fieldOperation, &o.FinishedAt)
 	c.number(fieldOperation, &o.RetryCount, 0, math.MaxInt32)
 	o.Operation.InitiatedBy = c.initiator(fieldOperation, o.Operation.InitiatedBy)
+	o.Operation.Info = kept(o.Operation.Info, c.info)
+	c.syncOperation(&o.Operation.Sync)
 	if r := o.SyncResult; r != nil {
 		c.revision(fieldOperation, &r.Revision)
 		r.Revisions = c.revisions(fieldOperation, r.Revisions)
@@ -79,6 +90,28 @@ func (c *checker) operation(o *argocd.OperationState) *argocd.OperationState {
 		return nil
 	}
 	return o
+}
+
+// info holds a note on an operation to its form. The first notes count: those after them are left out.
+func (c *checker) info(i *argocd.Info) bool {
+	c.line(fieldOperation, &i.Name, feedback.MaxWord)
+	message(&i.Value)
+	return i.Name != ""
+}
+
+func (c *checker) syncOperation(s *argocd.SyncOperation) {
+	c.revision(fieldOperation, &s.Revision)
+	s.Revisions = c.revisions(fieldOperation, s.Revisions)
+	s.SyncOptions = each(s.SyncOptions, func(option *string) { c.line(fieldOperation, option, feedback.MaxWord) })
+	s.Resources = kept(s.Resources, c.syncResource)
+}
+
+func (c *checker) syncResource(r *argocd.SyncResource) bool {
+	c.line(fieldOperation, &r.Group, maxGroup)
+	c.line(fieldOperation, &r.Kind, maxKind)
+	c.line(fieldOperation, &r.Name, maxGroup)
+	c.line(fieldOperation, &r.Namespace, maxGroup)
+	return r.Kind != "" && r.Name != ""
 }
 
 func (c *checker) initiator(field string, by *argocd.Initiator) *argocd.Initiator {

@@ -16,6 +16,9 @@ const (
 	maxHistory    = 10
 	maxImages     = 512
 	maxURLs       = 256
+	maxInfo       = 32
+	maxOptions    = 64
+	maxSynced     = 1024
 )
 
 const (
@@ -35,6 +38,12 @@ func fit(s *argocd.Status, tree *[]v1alpha1.TreeNode, limit int) *v1alpha1.Trunc
 	t.Tree = first(tree, maxNodes)
 	s.History = s.History[max(0, len(s.History)-maxHistory):]
 	var results *[]argocd.ResourceResult
+	if s.OperationState != nil {
+		o := &s.OperationState.Operation
+		first(&o.Info, maxInfo)
+		first(&o.Sync.SyncOptions, maxOptions)
+		first(&o.Sync.Resources, maxSynced)
+	}
 	if s.OperationState != nil && s.OperationState.SyncResult != nil {
 		results = &s.OperationState.SyncResult.Resources
 		t.Results = first(results, maxResources)

@@ -62,6 +62,9 @@ func (c *combination) state() {
 	if c.takes(rich.Sync != nil, poor.Sync != nil) {
 		out.Status.Sync, out.Origin.Sync = poor.Sync, c.poor.Origin.Sync
 	}
+	if c.takes(rich.SourceType != "" || len(rich.SourceTypes) > 0, poor.SourceType != "" || len(poor.SourceTypes) > 0) {
+		out.Status.SourceType, out.Status.SourceTypes = poor.SourceType, poor.SourceTypes
+	}
 	if poor.ReconciledAt > rich.ReconciledAt {
 		out.Status.ReconciledAt, out.Origin.Reconciled = poor.ReconciledAt, c.poor.Origin.Reconciled
 	}

@@ -47,17 +47,96 @@ type Operation struct {
 	// +optional
 	InitiatedBy *Initiator `json:"initiatedBy,omitempty"`
 
-	// Sync is what kind of sync it is.
+	// Info are notes of whoever asked. Some find their own operation by them, as Kargo does.
 	// +optional
-	Sync SyncOperation `json:"sync,omitzero"`
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	Info []Info `json:"info,omitempty"`
+
+	// Sync is what kind of sync it is. It is always written: without it, Argo CD's UI takes the operation for none that it knows.
+	// +optional
+	Sync SyncOperation `json:"sync"`
 }
 
-// SyncOperation is the part of a sync that its readers need: Argo CD's CLI waits after one that is no dry run for the
-// next comparison, which a dry run does not bring.
+// Info is a note on an operation.
+type Info struct {
+	// Name says what the note is.
+	// +required
+	// +kubebuilder:validation:MaxLength=256
+	Name string `json:"name"`
+
+	// Value is the note.
+	// +required
+	// +kubebuilder:validation:MaxLength=2048
+	Value string `json:"value"`
+}
+
+// SyncOperation is the part of a sync that its readers need: notifications its revision, and Argo CD's CLI whether it is a dry
+// run, which no comparison follows.
 type SyncOperation struct {
+	// Revision is the revision to sync to, and Revisions are those of several sources.
+	// +optional
+	// +kubebuilder:validation:MaxLength=256
+	Revision string `json:"revision,omitempty"`
+
+	// Revisions are the revisions to sync to, for an Application with several sources.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=256
+	Revisions []string `json:"revisions,omitempty"`
+
+	// Prune is set for a sync that deletes what is not in Git any more.
+	// +optional
+	Prune bool `json:"prune,omitempty"`
+
 	// DryRun is set for a sync that changes nothing.
 	// +optional
 	DryRun bool `json:"dryRun,omitempty"`
+
+	// SyncOptions are options of this sync.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=256
+	SyncOptions []string `json:"syncOptions,omitempty"`
+
+	// Resources are the resources to sync; empty for all.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1024
+	Resources []SyncResource `json:"resources,omitempty"`
+}
+
+// SyncResource names a resource that a sync is about.
+type SyncResource struct {
+	// Group is the API group; empty for the core group.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Group string `json:"group,omitempty"`
+
+	// Kind is the kind of the resource.
+	// +required
+	// +kubebuilder:validation:MaxLength=63
+	Kind string `json:"kind"`
+
+	// Name is the name of the resource.
+	// +required
+	// +kubebuilder:validation:MaxLength=253
+	Name string `json:"name"`
+
+	// Namespace is where the resource is; empty for one in the namespace that the Application deploys to.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	Namespace string `json:"namespace,omitempty"`
+}
+
+// At is the sync with the revisions that a result has, where it names none.
+func (s SyncOperation) At(r *SyncResult) SyncOperation {
+	if r != nil && s.Revision == "" && len(s.Revisions) == 0 {
+		s.Revision, s.Revisions = r.Revision, r.Revisions
+	}
+	return s
 }
 
 // Initiator is who asked for an operation.

@@ -1,6 +1,7 @@
 package argocd
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -52,9 +53,28 @@ type Status struct {
 	// +kubebuilder:validation:MaxItems=10
 	History []Deployment `json:"history,omitempty"`
 
+	// SourceType is the tool that renders the one source: one of SourceTypes.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32
+	SourceType string `json:"sourceType,omitempty"`
+
+	// SourceTypes are the tools of several sources, in their order.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=32
+	SourceTypes []string `json:"sourceTypes,omitempty"`
+
+	// Pushed is set on a status that an Argo CD of the hub has written, before the Application was pulled: it tells what its
+	// comparison was about, which Towline never does.
+	Pushed bool `json:"-"`
+
 	// Unreadable names the fields that are there, but not as this build knows them, sorted: of those nothing is known.
 	Unreadable []string `json:"-"`
 }
+
+// comparedTo is the key of what a comparison was about, which each comparison of Argo CD's has.
+var comparedTo = []byte(`"comparedTo":`)
 
 // plainStatus has Status' fields but not its methods, so that decoding does not call itself.
 type plainStatus Status
@@ -63,20 +83,23 @@ type plainStatus Status
 // with bad intentions may have it, is left out, noted as Unreadable, and spoils no other.
 func (s *Status) UnmarshalJSON(data []byte) error {
 	var p plainStatus
+	pushed := bytes.Contains(data, comparedTo)
 	if json.Unmarshal(data, &p) == nil {
 		*s = Status(p)
 		shareSources(s.History)
+		s.Pushed = pushed
 		return nil
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(data, &fields); err != nil {
 		return err
 	}
-	*s = Status{}
+	*s = Status{Pushed: pushed}
 	defer func() { slices.Sort(s.Unreadable) }()
 	for name, into := range map[string]any{
 		"health": &s.Health, "sync": &s.Sync, "operationState": &s.OperationState, "reconciledAt": &s.ReconciledAt,
 		"conditions": &s.Conditions, "resources": &s.Resources, "summary": &s.Summary, "history": &s.History,
+		"sourceType": &s.SourceType, "sourceTypes": &s.SourceTypes,
 	} {
 		if raw, ok := fields[name]; ok {
 			s.take(name, raw, into)
@@ -106,6 +129,8 @@ func (s *Status) take(name string, raw json.RawMessage, into any) {
 		s.Summary = nil
 	case "history":
 		s.History = nil
+	case "sourceTypes":
+		s.SourceTypes = nil
 	}
 }
 
@@ -174,6 +199,9 @@ type Condition struct {
 
 // HealthCodes are the health codes of Argo CD 2 and 3 (gitops-engine, pkg/health).
 var HealthCodes = []string{"Healthy", "Progressing", "Degraded", "Suspended", "Missing", "Unknown"}
+
+// SourceTypes are the tools of Argo CD 2 and 3 that render a source.
+var SourceTypes = []string{"Helm", "Kustomize", "Directory", "Plugin"}
 
 // SyncCodes are the sync codes of Argo CD 2 and 3.
 var SyncCodes = []string{"Synced", "OutOfSync", "Unknown"}

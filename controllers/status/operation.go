@@ -1,0 +1,76 @@
+package status
+
+import (
+	"encoding/json"
+	"slices"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/relay"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// showOperation completes what is shown of the last operation with what the hub knows: what was asked for, and to which revision
+// the sync went.
+func showOperation(app *argocd.Application, w *workv1.ManifestWork, o *argocd.OperationState) *argocd.OperationState {
+	if o == nil {
+		return nil
+	}
+	seen := feedback.Parse(&w.Status, work.Identifier(app))
+	if supersedes(app, work.Sent(w).Last, &seen, o) {
+		return nil
+	}
+	out := *o
+	if asked := askedFor(app, &seen, o); asked != nil {
+		out.Operation = *asked
+	}
+	out.Operation.Sync = out.Operation.Sync.At(o.SyncResult)
+	return &out
+}
+
+// supersedes tells whether somebody on the hub has taken the last operation off the status, and asks for another one that the
+// cluster has not begun. Argo CD's API server and Kargo do both in one write. Who waits for the new one would take the end of
+// the last one for the end of the new one, or ask again.
+func supersedes(app *argocd.Application, sent relay.Sent, seen *feedback.Observation, o *argocd.OperationState) bool {
+	if app.Operation == nil || app.Status.OperationState != nil || o.Phase == "Running" || o.Phase == "Terminating" {
+		return false
+	}
+	id := relay.ID(app.Operation.Raw)
+	begun := id != "" && seen.Taken == id
+	over := id != "" && sent.ID == id && sent.State == relay.Delivered && seen.Pending != id && seen.Version != "" && seen.Version != sent.Version
+	return !begun && !over
+}
+
+// askedFor is the operation as it was asked for on the hub; nil where it was not, or that is not known. The hub has it from
+// the request until that goes, and from then on from its own status.
+func askedFor(app *argocd.Application, seen *feedback.Observation, o *argocd.OperationState) *argocd.Operation {
+	id := identityOf(o.Operation.Info)
+	if there := seen.Status.OperationState; id == "" && there != nil && there.StartedAt == o.StartedAt {
+		id = seen.Taken
+	}
+	shown := app.Status.OperationState
+	switch {
+	case id == "":
+		return nil
+	case app.Operation != nil && relay.ID(app.Operation.Raw) == id:
+		asked := &argocd.Operation{}
+		if json.Unmarshal(app.Operation.Raw, asked) == nil {
+			return asked
+		}
+	case shown != nil && shown.StartedAt == o.StartedAt && identityOf(shown.Operation.Info) == id:
+		return &shown.Operation
+	}
+	return nil
+}
+
+// identityOf is the identity that the hub gave an operation; empty for none.
+func identityOf(notes []argocd.Info) string {
+	i := slices.IndexFunc(notes, func(n argocd.Info) bool { return n.Name == apis.OperationInfo })
+	if i < 0 {
+		return ""
+	}
+	return notes[i].Value
+}

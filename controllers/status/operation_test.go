@@ -1,0 +1,124 @@
+package status
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/relay"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+const (
+	began     = "2026-01-02T03:04:05Z"
+	requested = `{"initiatedBy":{"username":"kargo","automated":true},"info":[{"name":"kargo.akuity.io/promotion","value":"p1"},` +
+		`{"name":"` + apis.OperationInfo + `","value":"1-a"}],"sync":{"revisions":[],"syncOptions":["CreateNamespace=true"]}}`
+)
+
+// TestShowOperation: what somebody on the hub has asked for is shown as it was asked for, and the sync with its revision.
+func TestShowOperation(t *testing.T) {
+	asked := argocd.Operation{
+		InitiatedBy: &argocd.Initiator{Username: "kargo", Automated: true},
+		Info:        []argocd.Info{{Name: "kargo.akuity.io/promotion", Value: "p1"}, {Name: apis.OperationInfo, Value: "1-a"}},
+		Sync:        argocd.SyncOperation{Revision: "abc", SyncOptions: []string{"CreateNamespace=true"}},
+	}
+	ended := argocd.OperationState{Phase: "Succeeded", StartedAt: began, FinishedAt: began, SyncResult: &argocd.SyncResult{Revision: "abc"}}
+	automated := ended
+	automated.Operation.InitiatedBy = &argocd.Initiator{Automated: true}
+	several := ended
+	several.SyncResult = &argocd.SyncResult{Revisions: []string{"a", "b"}}
+	shown, earlier, byAgent := ended, ended, ended
+	shown.Operation, earlier.Operation = asked, asked
+	earlier.StartedAt = "2026-01-01T00:00:00Z"
+	byAgent.Operation.Info = []argocd.Info{{Name: apis.OperationInfo, Value: "1-a"}}
+	for title, tc := range map[string]struct {
+		taken string // by the work agent
+		asks  bool
+		shown *argocd.OperationState
+		there argocd.OperationState
+		want  argocd.Operation
+	}{
+		"automated":                  {there: automated, want: argocd.Operation{InitiatedBy: &argocd.Initiator{Automated: true}, Sync: argocd.SyncOperation{Revision: "abc"}}},
+		"of several sources":         {there: several, want: argocd.Operation{Sync: argocd.SyncOperation{Revisions: []string{"a", "b"}}}},
+		"asked for, and taken":       {taken: "1-a", asks: true, there: ended, want: asked},
+		"asked for before":           {taken: "1-a", shown: &shown, there: ended, want: asked},
+		"by the agent's report":      {shown: &shown, there: byAgent, want: asked},
+		"of an earlier operation":    {taken: "1-a", shown: &earlier, there: ended, want: argocd.Operation{Sync: argocd.SyncOperation{Revision: "abc"}}},
+		"another one has been taken": {taken: "2-b", shown: &shown, there: ended, want: argocd.Operation{Sync: argocd.SyncOperation{Revision: "abc"}}},
+	} {
+		t.Run(title, func(t *testing.T) {
+			b := fixture.Application("guestbook")
+			if tc.asks {
+				b.Operation(requested)
+			}
+			app := b.Obj()
+			app.Status.OperationState = tc.shown
+			w, err := work.Render(app, work.Requests{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			report := fixture.Feedback(work.Identifier(app)).String("operationStatePhase", "Succeeded").String("operationStateStartedAt", began)
+			if tc.taken != "" {
+				report.String("operationTaken", tc.taken)
+			}
+			w.Status = report.Obj()
+			got := showOperation(app, w, &tc.there)
+			if got == nil {
+				t.Fatal("it is not shown")
+			}
+			if diff := cmp.Diff(tc.want, got.Operation); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestSupersedes: while an operation that somebody on the hub asks for has not begun, the end of the one before is not put back into the
+// status from which it was taken with the request.
+func TestSupersedes(t *testing.T) {
+	ended := &argocd.OperationState{Phase: "Succeeded", StartedAt: began}
+	delivered := relay.Sent{State: relay.Delivered, ID: "1-a", Version: "1"}
+	for title, tc := range map[string]struct {
+		asks           bool
+		shown, there   *argocd.OperationState
+		sent           relay.Sent
+		taken, pending string
+		version        string
+		want           bool
+	}{
+		"nobody asks":                  {there: ended},
+		"asked for":                    {asks: true, there: ended, want: true},
+		"asked for, nothing taken off": {asks: true, shown: ended, there: ended},
+		"asked for while another runs": {asks: true, there: &argocd.OperationState{Phase: "Running", StartedAt: began}},
+		"it has begun":                 {asks: true, there: ended, taken: "1-a"},
+		"delivered, not seen yet":      {asks: true, there: ended, sent: delivered, version: "1", want: true},
+		"delivered, it waits":          {asks: true, there: ended, sent: delivered, version: "2", pending: "1-a", want: true},
+		"delivered, another one since": {asks: true, there: ended, sent: delivered, version: "2"},
+	} {
+		t.Run(title, func(t *testing.T) {
+			b := fixture.Application("guestbook")
+			if tc.asks {
+				b.Operation(requested)
+			}
+			app := b.Obj()
+			app.Status.OperationState = tc.shown
+			w, err := work.Render(app, work.Requests{Last: tc.sent})
+			if err != nil {
+				t.Fatal(err)
+			}
+			report := fixture.Feedback(work.Identifier(app)).String("resourceVersion", tc.version)
+			for name, value := range map[string]string{"operationTaken": tc.taken, "operationPending": tc.pending} {
+				if value != "" {
+					report.String(name, value)
+				}
+			}
+			w.Status = report.Obj()
+			if got := showOperation(app, w, tc.there) == nil; got != tc.want {
+				t.Errorf("left out: %t", got)
+			}
+		})
+	}
+}
