@@ -11,6 +11,7 @@ import (
 	"github.com/towline-io/towline/controllers"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -48,12 +49,40 @@ func TestAdoptionAsks(t *testing.T) {
 	expectWork(t, app)
 }
 
+// refuses lets the agent refuse the Application's work, and answer whose the Application there is with these values.
+func refuses(t *testing.T, app *argocd.Application, values ...string) {
+	t.Helper()
+	refused := func() *fixture.FeedbackBuilder {
+		return feedbackOf(app).Condition(workv1.WorkApplied, metav1.ConditionFalse, conflict).String("syncStatus", "Synced")
+	}
+	report(t, app, refused())
+	NewWithT(t).Eventually(func() bool { return work.AsksOrigin(workOf(t, app)) }, soon, tick).Should(BeTrue())
+	answer := refused()
+	for i := 0; i+1 < len(values); i += 2 {
+		answer.String(values[i], values[i+1])
+	}
+	report(t, app, answer)
+}
+
+// TestEditedOnTheCluster: what somebody on the cluster has edited since the work brought it is set back.
+func TestEditedOnTheCluster(t *testing.T) {
+	start(t)
+	app := application(t, cluster(t)).Obj()
+	create(t, app)
+	expectClaim(t, app, work.Apply)
+	report(t, app, feedbackOf(app).String("healthStatus", "Healthy").Compared(""))
+	expectHealth(t, app, "Healthy")
+	refuses(t, app, "broughtOwner", strings.Repeat("a", 64)+"-"+work.Name(get(t, app)))
+	applied(t, expectClaim(t, app, work.ForceApply))
+	expectNoProblem(t, app)
+}
+
 // TestAdoptionRefused: what differs on the cluster stays until someone allows it to go.
 func TestAdoptionRefused(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Obj()
 	create(t, app)
-	report(t, app, feedbackOf(app).Condition(workv1.WorkApplied, metav1.ConditionFalse, conflict).String("syncStatus", "Synced"))
+	refuses(t, app)
 	expectProblem(t, app, apis.ReasonAdoptionRefused, `conflict with "kubectl-client-side-apply" using argoproj.io/v1alpha1: .spec.source.path`)
 	expectProblem(t, app, apis.ReasonAdoptionRefused, apis.AnnotationAdopt)
 
@@ -117,7 +146,7 @@ func TestReleaseOfWhatWasNotTaken(t *testing.T) {
 	start(t)
 	app := application(t, cluster(t)).Finalizers(apis.FinalizerResources).Obj()
 	create(t, app)
-	report(t, app, feedbackOf(app).Condition(workv1.WorkApplied, metav1.ConditionFalse, conflict))
+	refuses(t, app)
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "true" })
 	expectClaim(t, app, work.CreateOnly)
 	expectReleasing(t, app)

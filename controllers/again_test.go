@@ -348,6 +348,8 @@ func TestAReleaseThatBecomesAMove(t *testing.T) {
 	w := expectWork(t, app)
 	seen(t, w)
 	agentSays(t, w, agentOf(t, w).Refused(refusedFields, metav1.ConditionTrue))
+	NewWithT(t).Eventually(func() bool { return work.AsksOrigin(get(t, w)) }, soon, tick).Should(BeTrue())
+	agentSays(t, w, agentOf(t, w).Refused(refusedFields, metav1.ConditionTrue))
 	edit(t, app, func(a *argocd.Application) { a.Annotations[apis.AnnotationRelease] = "true" })
 	expectClaim(t, app, work.CreateOnly)
 	edit(t, app, func(a *argocd.Application) {

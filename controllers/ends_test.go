@@ -242,6 +242,8 @@ func TestAConflictOnWhatIsNotOwned(t *testing.T) {
 					return agentOf(t, w).Refused(refusedFields, metav1.ConditionTrue)
 				}
 				agentSays(t, w, refuses())
+				NewWithT(t).Eventually(func() bool { return work.AsksOrigin(get(t, w.DeepCopy())) }, soon, tick).Should(BeTrue())
+				agentSays(t, w, refuses())
 				expectProblem(t, app, apis.ReasonAdoptionRefused, "")
 				end(t, app)
 				expectAsking(t, w)

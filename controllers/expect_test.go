@@ -2,6 +2,8 @@ package controllers_test
 
 import (
 	"context"
+	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,7 +54,10 @@ func expectWork(t *testing.T, app *argocd.Application) *workv1.ManifestWork {
 		g.Expect(w.DeletionTimestamp.IsZero()).To(BeTrue())
 		desired, err := work.Render(get(t, app), work.Requests{Volatile: work.TellsVolatile(w)})
 		g.Expect(err).NotTo(HaveOccurred())
-		work.SetUpdateMode(desired, work.UpdateModeOf(w))          // how a work asks for what is there is another matter
+		work.SetUpdateMode(desired, work.UpdateModeOf(w)) // how a work asks for what is there is another matter
+		if work.AsksOrigin(w) && !work.AsksOrigin(desired) {
+			work.AskOrigin(desired)
+		}
 		if by, ok := w.Annotations[apis.AnnotationGrantedBy]; ok { // as is by whose grant it is sent
 			desired.Annotations[apis.AnnotationGrantedBy] = by
 		}
@@ -192,21 +197,32 @@ func release(t *testing.T, w *workv1.ManifestWork) {
 	edit(t, w, func(w *workv1.ManifestWork) { w.Finalizers = nil })
 }
 
-// applied reports that the agent has applied the work, and these finalizers that others on the cluster hold where the work
-// asks for them; nothing else.
+// applied reports that the agent has applied the work, and has read the finalizers there: those of the work, and these that others on
+// the cluster hold where the work asks for them. Nothing else is reported.
 func applied(t *testing.T, w *workv1.ManifestWork, others ...string) {
 	t.Helper()
 	before := w.DeepCopy()
-	meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{
-		Type: workv1.WorkApplied, Status: metav1.ConditionTrue, Reason: "Applied", ObservedGeneration: w.Generation,
-	})
-	if held, ok := work.Carried(w); ok && work.TellsLeft(w) {
-		b := feedbackOf(held).String("finalizersDropped", held.Annotations[apis.AnnotationFinalizersDropped])
-		for _, finalizer := range others {
+	for _, said := range []string{workv1.WorkApplied, workv1.WorkAvailable} {
+		meta.SetStatusCondition(&w.Status.Conditions, metav1.Condition{
+			Type: said, Status: metav1.ConditionTrue, Reason: "Applied", ObservedGeneration: w.Generation,
+		})
+	}
+	var held argocd.Application
+	if err := json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, &held); err != nil {
+		t.Fatal(err)
+	}
+	switch {
+	case work.TellsLeft(w):
+		b := feedbackOf(&held).String("finalizersDropped", held.Annotations[apis.AnnotationFinalizersDropped])
+		for _, finalizer := range append(others, held.Finalizers...) {
 			_, form, _ := strings.Cut(finalizer, "/")
-			b.String(strings.TrimSuffix("finalizerLeft-"+form, "-"), finalizer)
+			if slices.Contains(argocd.DestructiveFinalizers, finalizer) {
+				b.String(strings.TrimSuffix("finalizerLeft-"+form, "-"), finalizer)
+			}
 		}
 		w.Status.ResourceStatus = b.Obj().ResourceStatus
+	case len(w.Status.ResourceStatus.Manifests) == 0 && len(held.Finalizers) > 0:
+		w.Status.ResourceStatus = feedbackOf(&held).Only("finalizer", held.Finalizers[0]).Obj().ResourceStatus
 	}
 	if err := k8s.Status().Patch(t.Context(), w, client.MergeFrom(before)); err != nil {
 		t.Fatal(err)

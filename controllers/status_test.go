@@ -47,6 +47,7 @@ func TestStatus(t *testing.T) {
 					Phase: "Succeeded", Message: "successfully synced (all tasks run)",
 					StartedAt: "2026-01-02T03:04:05Z", FinishedAt: "2026-01-02T03:04:07Z",
 					SyncResult: &argocd.SyncResult{Revision: "53e28ff"},
+					Operation:  argocd.Operation{Sync: argocd.SyncOperation{Revision: "53e28ff"}},
 				},
 				ReconciledAt: "2026-01-02T03:04:07Z",
 			}

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	workv1 "open-cluster-management.io/api/work/v1"
 
+	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
@@ -277,6 +278,7 @@ func values(t *there, volatile bool) []object {
 		text("operationStateStartedAt", t.startedAt),
 		text("syncRevision", commit),
 		text("uid", "6fbc2d0e-0000-4000-8000-000000000000"),
+		text("finalizer", apis.FinalizerResources),
 		text("healthLastTransitionTime", t.changedAt),
 		text("operationStateSyncRevision", commit),
 		{"name": "operationStateAutomated", "fieldValue": object{"type": "Boolean", "boolean": t.taken == ""}},

@@ -61,12 +61,15 @@ var _ = Describe("An ApplicationSet on the hub", Ordered, usesRights, func() {
 				g.Expect(err).NotTo(HaveOccurred())
 				g.Expect(here.Status.Health.Status).To(Equal(there.Status.Health.Status))
 				g.Expect(here.Status.Sync).To(Equal(there.Status.Sync))
+				g.Expect(here.Status.SourceType).To(Equal(there.Status.SourceType))
 				// The last comparison that somebody waited for; the cluster may have compared since.
 				g.Expect(here.Status.ReconciledAt >= here.Status.OperationState.FinishedAt).To(BeTrue())
 				g.Expect(here.Status.ReconciledAt <= there.Status.ReconciledAt).To(BeTrue())
-				// The work agent cannot report lists: the resources of a sync come with the add-on (agent_test.go).
+				// The work agent cannot report lists: the resources of a sync come with the add-on (agent_test.go), as do the options
+				// of one that nobody on the hub has asked for.
 				g.Expect(there.Status.OperationState).To(HaveField("SyncResult", Not(BeNil())))
 				there.Status.OperationState.SyncResult.Resources = nil
+				there.Status.OperationState.Operation.Sync.Prune, there.Status.OperationState.Operation.Sync.SyncOptions = false, nil
 				g.Expect(here.Status.OperationState).To(Equal(there.Status.OperationState))
 			}).Should(Succeed())
 		}

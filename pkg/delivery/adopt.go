@@ -28,8 +28,9 @@ var claims = map[string]work.UpdateMode{
 // claim makes a work that Render made, and that takes the Application's target on its cluster whatever is there, ask
 // first as long as that is open.
 //
-// A work that asked and got the Application is not written for that alone: the agent (v1.2.0) applies nothing that it
-// finds applied, so that how it would do so matters with the next change only, which makes it a work that takes.
+// A work that asked and got the Application is not written for that alone. Its next change makes it a work that takes, or
+// the refusal of a later apply: somebody has edited on the cluster what the work had brought. Then it first asks its agent
+// whether that is so.
 func (d *decision) claim(desired *workv1.ManifestWork) {
 	mine := d.sent()
 	if d.to != d.App {
@@ -52,8 +53,12 @@ func (d *decision) claim(desired *workv1.ManifestWork) {
 	case claim == work.ReadOnly && !missing(d.Own) && !work.FoundReleased(d.Own):
 		work.SetUpdateMode(desired, claims[d.adoption()])
 	case work.RefusedForMark(d.Own): // by force: all else is as the hub has it, or the agent's, or nobody's
+	case work.RefusedForEdit(d.Own): // by force: the hub decides what its own Application says
 	case d.adoption() != apis.AdoptAlways:
 		work.SetUpdateMode(desired, work.Apply) // also where there was nothing, or its own: something may have come since
+		if work.Refused(d.Own) != "" || work.AsksOrigin(d.Own) {
+			work.AskOrigin(desired)
+		}
 	}
 }
 
@@ -88,6 +93,9 @@ func (d *decision) askAdoption(w *workv1.ManifestWork) answer {
 func refusedBy(w *workv1.ManifestWork) string {
 	switch work.UpdateModeOf(w) {
 	case work.Apply:
+		if work.RefusedForEdit(w) || work.AsksOrigin(w) && !work.Reported(w) {
+			return "" // it is about to be applied by force, or that is not known yet
+		}
 		return work.Refused(w)
 	case work.ReadOnly:
 		if found(w) == metav1.ConditionTrue {

@@ -117,11 +117,14 @@ func reports(health string, values ...string) func(*workv1.ManifestWork) {
 	}
 }
 
-// refuses lets the agent have failed to apply it, with these words.
-func refuses(message string) func(*workv1.ManifestWork) {
+// refuses lets the agent have failed to apply it, with these words, and have read these values.
+func refuses(message string, values ...string) func(*workv1.ManifestWork) {
 	return func(w *workv1.ManifestWork) {
-		id := w.Spec.ManifestConfigs[0].ResourceIdentifier
-		w.Status = fixture.Feedback(id).Condition(workv1.WorkApplied, metav1.ConditionFalse, message).Obj()
+		b := fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier)
+		for i := 0; i+1 < len(values); i += 2 {
+			b.String(values[i], values[i+1])
+		}
+		w.Status = b.Condition(workv1.WorkApplied, metav1.ConditionFalse, message).Obj()
 		for i := range w.Status.Conditions {
 			w.Status.Conditions[i].ObservedGeneration = w.Generation
 		}

@@ -182,6 +182,10 @@ var largeText = func() string {
 
 func TestAdopt(t *testing.T) {
 	asks, looks := claimsBy(work.Apply), claimsBy(work.ReadOnly)
+	asksWhose := func(w *workv1.ManifestWork) {
+		asks(w)
+		work.AskOrigin(w)
+	}
 	const mark = ".metadata.annotations." + apis.AnnotationSpecHash
 	never := func(b *fixture.ApplicationBuilder) *situation {
 		return of(b).with(func(s *situation) { s.Adopt = apis.AdoptNever })
@@ -220,6 +224,9 @@ func TestAdopt(t *testing.T) {
 			never(app()).own(t, looksAnd("brought", work.Name(app().Obj()))), work.Apply},
 		"refused for the mark of an earlier work's request": {
 			never(app()).own(t, asks, refuses("x: Apply failed with 1 conflict: conflict with \"work-agent-release\": "+mark)), work.ForceApply},
+		"brought by the work, and edited there since": {
+			never(app()).own(t, asksWhose, refuses("x: Apply failed with 1 conflict: .spec",
+				"broughtOwner", strings.Repeat("a", 64)+"-"+work.Name(app().Obj()))), work.ForceApply},
 	} {
 		t.Run(title, func(t *testing.T) {
 			cased[t.Name()] = true
@@ -237,7 +244,7 @@ func TestAdopt(t *testing.T) {
 			is:   of(app().Annotation(apis.AnnotationAdopt, "never")).own(t, looks),
 			want: []string{"PropagationError AdoptionRefused"}, says: "delete it there"},
 		"it is its own, and others set its fields": {
-			is:   never(app()).own(t, asks, refuses("x: Apply failed with 1 conflict: .spec")),
+			is:   never(app()).own(t, asksWhose, refuses("x: Apply failed with 1 conflict: .spec")),
 			want: []string{"PropagationError AdoptionRefused"}, says: "to other values: make them equal, or delete it there. 1 conflict"},
 		"it is an earlier Application's": {
 			is: never(app()).own(t, looksAnd("brought", "guestbook-00000")), want: []string{"PropagationError AdoptionRefused"}},
@@ -250,20 +257,26 @@ func TestAdopt(t *testing.T) {
 					w.Status.Conditions[i].ObservedGeneration--
 				}
 			}), want: []string{"PropagationError AdoptionRefused"}},
+		"others set its fields, and nobody has read whose it is": {
+			is: of(app()).own(t, asks, refuses("x: Apply failed with 1 conflict: .spec")), want: []string{"update cluster1"}},
+		"others set its fields, and the answer is about an earlier version": {
+			is: of(app()).own(t, asksWhose, refuses("x: Apply failed with 1 conflict: .spec"), func(w *workv1.ManifestWork) {
+				w.Status.Conditions[1].ObservedGeneration--
+			})},
 		"others set its fields": {
-			is:   of(app()).own(t, asks, refuses("x: Apply failed with 1 conflict: .spec")),
+			is:   of(app()).own(t, asksWhose, refuses("x: Apply failed with 1 conflict: .spec")),
 			want: []string{"PropagationError AdoptionRefused"}, says: "1 conflict"},
 		"others set its mark": {
-			is:   of(app()).own(t, asks, refuses(`x: Apply failed with 1 conflict: conflict with "kubectl": `+mark)),
+			is:   of(app()).own(t, asksWhose, refuses(`x: Apply failed with 1 conflict: conflict with "kubectl": `+mark)),
 			want: []string{"PropagationError AdoptionRefused"}, says: "1 conflict"},
 		"another manager of agents set its mark": {
-			is:   of(app()).own(t, asks, refuses(`x: Apply failed with 1 conflict: conflict with "work-agent-x": `+mark)),
+			is:   of(app()).own(t, asksWhose, refuses(`x: Apply failed with 1 conflict: conflict with "work-agent-x": `+mark)),
 			want: []string{"PropagationError AdoptionRefused"}, says: "1 conflict"},
 		"an earlier work's request set another field": {
-			is:   of(app()).own(t, asks, refuses(`x: Apply failed with 1 conflict: conflict with "work-agent-release": .spec`)),
+			is:   of(app()).own(t, asksWhose, refuses(`x: Apply failed with 1 conflict: conflict with "work-agent-release": .spec`)),
 			want: []string{"PropagationError AdoptionRefused"}, says: "1 conflict"},
 		"an earlier work's request set its mark, and others a field": {
-			is: of(app()).own(t, asks, refuses("x: Apply failed with 2 conflicts: conflicts with \"kubectl\":\n- .spec\n"+
+			is: of(app()).own(t, asksWhose, refuses("x: Apply failed with 2 conflicts: conflicts with \"kubectl\":\n- .spec\n"+
 				"conflicts with \"work-agent-release\":\n- "+mark)),
 			want: []string{"PropagationError AdoptionRefused"}, says: "2 conflicts"},
 	})

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"strconv"
 	"testing"
 	"time"
 
@@ -46,6 +47,18 @@ func told(answer func(*workv1.ManifestWork)) func(*workv1.ManifestWork) {
 	}
 }
 
+// cascadesAgain lets a work bring its finalizer again, which somebody has removed there, and be answered with the mark of that change.
+func cascadesAgain(answer func(mark string) func(*workv1.ManifestWork)) func(*workv1.ManifestWork) {
+	return func(w *workv1.ManifestWork) {
+		reports("Healthy", "finalizer", "")(w)
+		mark := strconv.FormatInt(w.Generation, 10)
+		out, _ := work.Removable(w, []string{apis.FinalizerResources})
+		*w = *out
+		w.Generation++
+		answer(mark)(w)
+	}
+}
+
 func TestEnd(t *testing.T) {
 	ends := func() *fixture.ApplicationBuilder { return deletedApp(cascading()) }
 	forced := func(b *fixture.ApplicationBuilder) *fixture.ApplicationBuilder {
@@ -71,6 +84,16 @@ func TestEnd(t *testing.T) {
 		"unseen, and made anew": {is: of(ends()).own(t, unseenYet, func(w *workv1.ManifestWork) {
 			w.Annotations[apis.AnnotationMadeAnew] = "then"
 		}), want: []string{deletionWaits}},
+		"its finalizer was removed there": {is: of(ends()).own(t, reports("Healthy", "finalizer", "")),
+			want: []string{"update cluster1", deletionWaits}},
+		"its finalizer was removed there, and is back": {
+			is: of(ends()).own(t, cascadesAgain(func(mark string) func(*workv1.ManifestWork) {
+				return reports("Healthy", "finalizersDropped", mark, "finalizerLeft", apis.FinalizerResources)
+			})), want: []string{"delete cluster1", "  event WorkDeleted", deletionWaits}},
+		"its finalizer was removed there again": {
+			is: of(ends()).own(t, cascadesAgain(func(mark string) func(*workv1.ManifestWork) {
+				return reports("Healthy", "finalizersDropped", mark)
+			})), want: []string{deletionWaits}, says: "somebody on cluster cluster1 removes the finalizer " + apis.FinalizerResources},
 		"put on just before": {is: of(ends()).with(func(s *situation) { s.Own = workFor(t, app().Obj()) }),
 			want: []string{"update cluster1", deletionWaits}},
 		"away":   {is: of(ends()).own(t, goingAway).cluster("cluster1", away), want: []string{deletionWaits}, says: "to delete it without confirmation"},

@@ -113,7 +113,7 @@ func TestOlder(t *testing.T) {
 		"not applied as it is": {is: of(cascading()).older(true, notApplied), want: []string{"update cluster1"}},
 		"it would take all":    {is: of(cascading()).older(false, withoutRules), want: []string{"update cluster1"}},
 		"no agent has seen it": {is: of(cascading()).older(true, unseenYet), want: []string{"update cluster1"}},
-		"deleted":              {is: of(ends()).older(false), want: []string{"delete cluster1", "  event WorkDeleted", deletionWaits}},
+		"deleted":              {is: of(ends()).older(false), want: []string{"update cluster1", deletionWaits}},
 		"deleted, disabled":    {is: of(ends()).older(true), want: []string{"update cluster1", deletionWaits}},
 		"deleted, and it would take all": {
 			is: of(ends()).older(false, withoutRules), want: []string{"update cluster1", deletionWaits}},
@@ -212,7 +212,7 @@ func TestOlderMoved(t *testing.T) {
 			want: []string{"delete cluster3", "  event WorkDeleted", told}, says: "cluster cluster2 has a copy from an older controller"},
 		"deleted": {
 			is:   of(deletedApp(cascading())).own(t).with(left(deletedApp(cascading()), false)),
-			want: []string{"delete cluster2", "  event WorkDeleted", "delete cluster1", "  event WorkDeleted", deletionWaits}},
+			want: []string{"update cluster2", "delete cluster1", "  event WorkDeleted", deletionWaits}},
 	})
 }
 

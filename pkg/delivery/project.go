@@ -91,6 +91,7 @@ type reported struct {
 	refused        string
 	progress, left string
 	foundReleased  bool
+	edited         bool
 
 	// bare changes with what the agent says of one manifest alone, where it was refused another.
 	bare bool
@@ -100,7 +101,7 @@ func reportedBy(w *workv1.ManifestWork) reported {
 	return reported{
 		outcome: work.Outcome(w), absent: work.Absent(w), found: found(w), refused: refusedBy(w),
 		progress: progress(w), left: left(w),
-		foundReleased: work.FoundReleased(w), bare: work.Bare(w),
+		foundReleased: work.FoundReleased(w), edited: work.RefusedForEdit(w), bare: work.Bare(w),
 	}
 }
 

@@ -198,6 +198,10 @@ func blocker(w *workv1.ManifestWork) string {
 		return "cluster " + w.Namespace + " refuses that: " + whyNotApplied(w)
 	case work.UpdateModeOf(w) == work.ReadOnly:
 		return "cluster " + w.Namespace + " has not said yet whether the Application there came from this hub"
+	case work.Uncascaded(w):
+		return fmt.Sprintf("somebody on cluster %s removes the finalizer %s, which Towline puts back: without that finalizer, what the Application "+
+			"deployed would stay there. Towline goes on when the work agent has put the finalizer back, at most six minutes after the removals end",
+			w.Namespace, apis.FinalizerResources)
 	case !destroys:
 		if left, known := work.Left(w); known && len(left) > 0 {
 			return heldByOthers(w, left)

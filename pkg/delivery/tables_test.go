@@ -55,11 +55,13 @@ var documented = map[string][]string{
 	"`never` | what this same Application of the hub has brought": {"TestAdopt/looked, and found its own"},
 	"`never` | nothing":                                           {"TestAdopt/looked, and found nothing"},
 
-	"Argo CD's finalizer, any form | deleted":              {"TestEnd/sent", "TestEnd/going"},
-	"no finalizer | deleted":                               {"TestEnd/without a finalizer", "TestOrphan/ended"},
-	"finalizer taken off, then deleted":                    {"TestOrphan/ended"},
-	"an operation runs on the cluster | deleted":           {"TestEnd/an operation runs"},
-	"such a finalizer, put on just before | deleted":       {"TestEnd/put on just before"},
+	"Argo CD's finalizer, any form | deleted":        {"TestEnd/sent", "TestEnd/going"},
+	"no finalizer | deleted":                         {"TestEnd/without a finalizer", "TestOrphan/ended"},
+	"finalizer taken off, then deleted":              {"TestOrphan/ended"},
+	"an operation runs on the cluster | deleted":     {"TestEnd/an operation runs"},
+	"such a finalizer, put on just before | deleted": {"TestEnd/put on just before"},
+	"such a finalizer, but somebody on the cluster removed it there": {
+		"TestEnd/its finalizer was removed there", "TestEnd/its finalizer was removed there, and is back", "TestEnd/its finalizer was removed there again"},
 	"a request is on its way | deleted":                    {"TestRelay/to go, and on its way"},
 	"the same, but a cluster had reported on it before":    {"TestEnd/unseen, and made anew"},
 	"gone from the hub, and the agent cannot read":         {"TestOrphan/ended, and it cannot be read"},

@@ -21,7 +21,7 @@ var failedRule = regexp.MustCompile(`failed to |the length of returned |the type
 //   - what is said of several Degraded resources, by an agent with the feature gate RawFeedbackJsonString, which reports a list
 //     of all: too long a list.
 var harmless = regexp.MustCompile(
-	`failed to find value for (` + comparedPrefix + `|` + syncedPrefix + `)[0-9]+ with error: array index out of bounds` +
+	`failed to find value for (` + comparedPrefix + `|` + syncedPrefix + `|` + typePrefix + `)[0-9]+ with error: array index out of bounds` +
 		`|the length of returned json raw string for name degraded(Kind|Name|Message) is larger `)
 
 // evaluated tells whether the agent could read all that there is to read. Words of an agent that are not known here

@@ -16,6 +16,9 @@ import (
 // droppedName is the name by which the mark of a change that took finalizers off comes back.
 const droppedName = "finalizersDropped"
 
+// firstFinalizerName is the name by which the first finalizer of an Application comes back.
+const firstFinalizerName = "finalizer"
+
 // ownerName is the name by which the owner of an Application comes back.
 const ownerName = "workOwner"
 
@@ -106,4 +109,16 @@ func unmapped(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) *
 		return m
 	}
 	return nil
+}
+
+// Cascades tells whether the first finalizer of an Application is one by which its end destroys what it deployed. A work asks
+// for that finalizer at all times. Another finalizer that comes first says nothing of those after it.
+func Cascades(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) bool {
+	manifest := Manifest(status, id)
+	if manifest == nil {
+		return false
+	}
+	v, _ := answer(manifest.StatusFeedbacks.Values, firstFinalizerName)
+	first, _ := v.text()
+	return slices.Contains(argocd.DestructiveFinalizers, first)
 }

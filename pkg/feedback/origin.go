@@ -24,10 +24,16 @@ func OriginRule() workv1.FeedbackRule {
 // for one that no work has brought, that a work agent owns now, or of which that could not be read.
 func Origin(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) string {
 	manifest := Manifest(status, id)
-	if owner, known := ownerAs(broughtOwnerName, status, id); manifest == nil || !known || owner != "" {
+	if owner, known := OriginOwner(status, id); manifest == nil || !known || owner != "" {
 		return ""
 	}
 	v, _ := answer(manifest.StatusFeedbacks.Values, broughtName)
 	name, _ := v.text()
 	return name
+}
+
+// OriginOwner is the name of the AppliedManifestWork that owns an Application, by the answer to OriginRule; empty for none. It
+// tells whether the agent could read that.
+func OriginOwner(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) (name string, known bool) {
+	return ownerAs(broughtOwnerName, status, id)
 }

@@ -183,8 +183,8 @@ func TestParseIncomplete(t *testing.T) {
 func TestRulesAskPerSource(t *testing.T) {
 	base := len(feedback.Rules(0)[0].JsonPaths)
 	for sources, want := range map[int]int{0: 0, 1: 1, 3: 3, feedback.MaxSources: feedback.MaxSources, 1000: feedback.MaxSources} {
-		if got := len(feedback.Rules(sources)[0].JsonPaths) - base; got != 2*want {
-			t.Errorf("%d sources: %d revisions asked for, want those of %d, compared and synced", sources, got, want)
+		if got := len(feedback.Rules(sources)[0].JsonPaths) - base; got != 3*want {
+			t.Errorf("%d sources: %d revisions asked for, want those of %d, compared and synced, and their tools", sources, got, want)
 		}
 	}
 }

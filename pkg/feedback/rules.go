@@ -67,9 +67,13 @@ var scalars = []rule{
 	{"syncRevision", ".status.sync.revision", func(p *parsed, v value) bool { return v.revision(&p.sync.Revision) }},
 	// Which Application was read. Every Application has one.
 	{"uid", ".metadata.uid", func(p *parsed, v value) bool { return v.word(&p.uid) }},
+	// Its first finalizer; see Cascades. A path without a filter costs the agent less than one that looks for a finalizer.
+	{firstFinalizerName, ".metadata.finalizers[*]", func(*parsed, value) bool { return true }},
 	// Which of the hub's operations the cluster has taken, and which waits or runs there.
 	{"operationTaken", requestPath(".status.operationState.operation"), func(p *parsed, v value) bool { return v.word(&p.taken) }},
 	{"operationPending", requestPath(".operation"), func(p *parsed, v value) bool { return v.word(&p.pending) }},
+	// Argo CD Image Updater asks for the tool.
+	{"sourceType", ".status.sourceType", func(p *parsed, v value) bool { return v.oneOf(&p.status.SourceType, argocd.SourceTypes) }},
 	{"healthMessage", ".status.health.message", func(p *parsed, v value) bool { return v.message(&p.status.Health.Message) }},
 	{"healthLastTransitionTime", ".status.health.lastTransitionTime", func(p *parsed, v value) bool { return v.time(&p.status.Health.LastTransitionTime) }},
 	{"operationStateFinishedAt", ".status.operationState.finishedAt", func(p *parsed, v value) bool { return v.time(&p.operation.FinishedAt) }},
@@ -132,16 +136,17 @@ func conditionRule(conditionType string) rule {
 	}
 }
 
-// The rules of each of several sources: its revision as it was compared, and as it was synced to.
+// The rules of each of several sources: its revision as it was compared, and as it was synced to, and the tool that renders it.
 const (
 	comparedPrefix = "syncRevisions"
 	syncedPrefix   = "operationStateSyncRevisions"
-	rulesOfSource  = 2
+	typePrefix     = "sourceTypes"
+	rulesOfSource  = 3
 )
 
-// revisionRules ask for the revisions of one of several sources. The agent's JSONPath takes an index past the end of
+// sourceRules ask for the revisions and the tool of one of several sources. The agent's JSONPath takes an index past the end of
 // a list for an error, so only as many are asked for as the Application has sources; see unsynced.
-func revisionRules(i int) []rule {
+func sourceRules(i int) []rule {
 	return []rule{{
 		name: fmt.Sprint(comparedPrefix, i),
 		path: fmt.Sprintf(".status.sync.revisions[%d]", i),
@@ -150,6 +155,10 @@ func revisionRules(i int) []rule {
 		name: fmt.Sprint(syncedPrefix, i),
 		path: fmt.Sprintf(".status.operationState.syncResult.revisions[%d]", i),
 		take: func(p *parsed, v value) bool { return v.revisionAt(&p.result.Revisions, i) },
+	}, {
+		name: fmt.Sprint(typePrefix, i),
+		path: fmt.Sprintf(".status.sourceTypes[%d]", i),
+		take: func(p *parsed, v value) bool { return v.sourceTypeAt(&p.status.SourceTypes, i) },
 	}}
 }
 
@@ -160,7 +169,7 @@ var all = func() []rule {
 		rules = append(rules, conditionRule(t))
 	}
 	for i := range MaxSources {
-		rules = append(rules, revisionRules(i)...)
+		rules = append(rules, sourceRules(i)...)
 	}
 	return rules
 }()

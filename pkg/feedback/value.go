@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
 // value is one reported value, not yet believed. Each method checks it and stores what it is good for, and tells
@@ -78,11 +80,26 @@ func (v value) revisionAt(into *[]string, i int) bool {
 	if !v.revision(&s) {
 		return false
 	}
+	put(into, i, s)
+	return true
+}
+
+// sourceTypeAt stores the tool of the i-th of several sources.
+func (v value) sourceTypeAt(into *[]string, i int) bool {
+	var s string
+	if !v.oneOf(&s, argocd.SourceTypes) {
+		return false
+	}
+	put(into, i, s)
+	return true
+}
+
+// put stores the i-th entry of a list.
+func put(into *[]string, i int, s string) {
 	for len(*into) <= i {
 		*into = append(*into, "")
 	}
 	(*into)[i] = s
-	return true
 }
 
 func (v value) count(into *int64) bool {

@@ -78,7 +78,7 @@ func Terminating(w *workv1.ManifestWork, app *argocd.Application, there relay.Cl
 	return out, Carry(out, At(app, w), Request{Version: there.Version})
 }
 
-// carryOnly lets a work carry no more of an Application than these fields, by a field manager of their own.
+// carryOnly lets a work carry no more of an Application than these fields, once, by a field manager of their own.
 func carryOnly(w *workv1.ManifestWork, metadata map[string]string, manager string, fields map[string]any) error {
 	manifest := map[string]any{"apiVersion": argocd.GroupVersion.String(), "kind": argocd.Kind, "metadata": metadata}
 	maps.Copy(manifest, fields)
@@ -87,6 +87,7 @@ func carryOnly(w *workv1.ManifestWork, metadata map[string]string, manager strin
 		return err
 	}
 	w.Spec.Workload.Manifests = append([]workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: raw}}}, beside(w)...)
-	w.Spec.ManifestConfigs[0].UpdateStrategy.ServerSideApply.FieldManager = manager
+	strategy := once(w.Spec.ManifestConfigs[0].UpdateStrategy)
+	strategy.ServerSideApply.FieldManager = manager
 	return nil
 }

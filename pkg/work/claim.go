@@ -77,8 +77,8 @@ func SetUpdateMode(w *workv1.ManifestWork, c UpdateMode) {
 	switch c {
 	case ReadOnly:
 		config.UpdateStrategy = &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeReadOnly}
-		if !slices.ContainsFunc(config.FeedbackRules, isOriginRule) {
-			config.FeedbackRules = append(config.FeedbackRules, originRule)
+		if !AsksOrigin(w) {
+			AskOrigin(w)
 		}
 	case CreateOnly:
 		config.UpdateStrategy = &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeCreateOnly}
@@ -88,6 +88,27 @@ func SetUpdateMode(w *workv1.ManifestWork, c UpdateMode) {
 		}
 		config.UpdateStrategy.ServerSideApply.Force = c == ForceApply
 	}
+}
+
+// AskOrigin lets a work ask whose the Application there is; the work is one that Render made.
+func AskOrigin(w *workv1.ManifestWork) {
+	rules := &w.Spec.ManifestConfigs[0].FeedbackRules
+	*rules = append(*rules, originRule)
+}
+
+// AsksOrigin tells whether a work asks whose the Application there is.
+func AsksOrigin(w *workv1.ManifestWork) bool {
+	return len(w.Spec.ManifestConfigs) > 0 && slices.ContainsFunc(w.Spec.ManifestConfigs[0].FeedbackRules, isOriginRule)
+}
+
+// RefusedForEdit tells whether the fields that keep a work from applying its Application without force were set on the cluster
+// after the work had brought the Application there: the agent has read that it owns the Application.
+func RefusedForEdit(w *workv1.ManifestWork) bool {
+	if !AsksOrigin(w) || UpdateModeOf(w) != Apply || !found(w, metav1.ConditionTrue) {
+		return false
+	}
+	owner, known := feedback.OriginOwner(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier)
+	return known && isOf(owner, w)
 }
 
 var originRule = feedback.OriginRule()

@@ -28,8 +28,8 @@ func specThere(app *argocd.Application) spec {
 	return specs.Get(app.Spec.Raw, func(raw []byte) spec { return toDestination(raw, argocd.InCluster) })
 }
 
-// toDestination is a spec with another destination, and with automation as every Argo CD reads it. All other fields, known
-// or not, keep their bytes.
+// toDestination is a spec with another destination, with automation as every Argo CD reads it, and normalized. All other
+// fields, known or not, keep their bytes.
 func toDestination(raw []byte, to argocd.Destination) spec {
 	fields, err := object(raw)
 	if err != nil {
@@ -43,6 +43,7 @@ func toDestination(raw []byte, to argocd.Destination) spec {
 	setText(destination, "server", to.Server)
 	fields["destination"] = jsonOf(destination)
 	spellAutomation(fields)
+	normalize(fields)
 	return spec{json: jsonOf(fields)}
 }
 

@@ -45,22 +45,37 @@ func MadeAnew(w *workv1.ManifestWork) bool { return w.Annotations[apis.Annotatio
 //
 // The deletion needs proof: that the cluster's Application has just those finalizers, is not there, or is not the work's. An
 // error of the agent is none, for what it cannot apply it may have applied before, and what it cannot read may be there.
-// Where all is to go, a first work is not waited for: nothing else can have brought anything. Nor is for ever an Application
-// that cannot be read: what it deployed goes with it if it has had a finalizer before.
+// Where all is to go, a first work that has brought nothing yet is not waited for. Nor is for ever an Application that cannot
+// be read: what it deployed goes with it if it has had a finalizer before.
 func FinalizersDropped(w *workv1.ManifestWork, destroys bool) bool {
 	switch outcome := Outcome(w); {
 	case CarriesRequest(w):
 		return false
-	case destroys && (isFirst(w) || UpdateModeOf(w) == CreateOnly):
+	case destroys && (isFirst(w) && !brought(w) || UpdateModeOf(w) == CreateOnly):
 		return true
 	case outcome == "":
 		return false
-	case outcome == metav1.ConditionTrue && UpdateModeOf(w) != ReadOnly:
+	case brought(w) && destroys:
+		return Cascades(w)
+	case brought(w):
 		left, known := Left(w)
-		return destroys || known && len(left) == 0
+		return known && len(left) == 0
 	}
 	kept := UpdateModeOf(w) == ReadOnly || Refused(w) != "" // others answer for it, not a failure that may be over any moment
 	return Absent(w) || kept && OwnerOf(w) == OwnerNone || destroys && Cascades(w) || AskedAgain(w) && Unread(w, destroys)
+}
+
+// brought tells whether the agent has applied the Application of a work as it is.
+func brought(w *workv1.ManifestWork) bool {
+	return Outcome(w) == metav1.ConditionTrue && UpdateModeOf(w) != ReadOnly
+}
+
+// Uncascaded tells whether somebody on the cluster has removed the finalizer that a work gave its Application, with which what
+// that deployed is to go: the agent has applied the finalizer, and read the Application without one since.
+func Uncascaded(w *workv1.ManifestWork) bool {
+	id, ok := identifier(w)
+	left, known := feedback.Left(&w.Status, id, mark(w))
+	return ok && TellsLeft(w) && brought(w) && known && len(left) == 0
 }
 
 // Absent tells whether the agent has looked for the Application where the work as it is has it, after it could not or was
@@ -104,14 +119,18 @@ func isOf(applied string, w *workv1.ManifestWork) bool {
 	return len(applied) == hubHash+1+len(w.Name) && strings.HasSuffix(applied, "-"+w.Name)
 }
 
-// Cascades tells whether the Application there has a finalizer that destroys, whatever became of the work.
+// Cascades tells whether the Application there has a finalizer that destroys, as the agent has read. A work that has brought
+// its Application anew, with the finalizer, is answered by what was read since.
 func Cascades(w *workv1.ManifestWork) bool {
 	id, ok := identifier(w)
-	if !ok || !TellsLeft(w) || !found(w, metav1.ConditionTrue) {
+	switch {
+	case !ok || !found(w, metav1.ConditionTrue):
 		return false
+	case !TellsLeft(w):
+		return feedback.Cascades(&w.Status, id)
 	}
-	left, _ := feedback.Left(&w.Status, id, "")
-	return len(left) > 0
+	left, known := feedback.Left(&w.Status, id, mark(w))
+	return len(left) > 0 && (known || !brought(w))
 }
 
 // Unread tells whether the agent can neither apply the work as it is nor say whether the Application is there, and that may

@@ -1,6 +1,7 @@
 package work_test
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -54,8 +55,8 @@ func TestHeeded(t *testing.T) {
 		says        func(builder) builder
 		stays, goes bool // whether it may go where what the Application deployed is to stay, and where it is to go
 	}{
-		"applied, and read since": {work.ForceApply, func(b builder) builder { return b.String("finalizersDropped", "7") }, true, true},
-		"applied, and not read":   {work.ForceApply, func(b builder) builder { return b }, false, true},
+		"applied, and read since": {work.ForceApply, func(b builder) builder { return b.String("finalizersDropped", "7") }, true, false},
+		"applied, and not read":   {work.ForceApply, func(b builder) builder { return b }, false, false},
 		"applied, and held by others": {work.ForceApply, func(b builder) builder {
 			return b.String("finalizersDropped", "7").String("finalizerLeft", "x")
 		}, false, true},
@@ -276,5 +277,52 @@ func TestUnreadThatLasts(t *testing.T) {
 				t.Errorf("%s, to go %t: %t", title, destroys, got)
 			}
 		}
+	}
+}
+
+// TestCascadeNeedsItsFinalizer: somebody on the cluster may have removed the finalizer with which what the Application deployed is
+// to go. Then the work brings it again before it goes.
+func TestCascadeNeedsItsFinalizer(t *testing.T) {
+	finalizers := []string{apis.FinalizerResources}
+	w := render(t, fixture.Application("guestbook").Finalizers(finalizers...))
+	for title, tc := range map[string]struct {
+		generation int64
+		says       func(*fixture.FeedbackBuilder) *fixture.FeedbackBuilder
+		goes       bool
+	}{
+		"it is there":               {7, func(b *fixture.FeedbackBuilder) *fixture.FeedbackBuilder { return b }, true},
+		"it is there, a first work": {1, func(b *fixture.FeedbackBuilder) *fixture.FeedbackBuilder { return b }, true},
+		"removed":                   {7, func(b *fixture.FeedbackBuilder) *fixture.FeedbackBuilder { return b.String("finalizer", "") }, false},
+		"removed, a first work":     {1, func(b *fixture.FeedbackBuilder) *fixture.FeedbackBuilder { return b.String("finalizer", "") }, false},
+		"another one comes first": {7, func(b *fixture.FeedbackBuilder) *fixture.FeedbackBuilder {
+			return b.String("finalizer", "example.com/mine")
+		}, false},
+		"another form of it, behind others": {7, func(b *fixture.FeedbackBuilder) *fixture.FeedbackBuilder {
+			return b.Raw("finalizer", `["`+apis.FinalizerResources+`/background","x"]`)
+		}, true},
+		"a first work that is not applied": {1, func(b *fixture.FeedbackBuilder) *fixture.FeedbackBuilder {
+			return b.String("finalizer", "").Refused("forbidden", metav1.ConditionTrue)
+		}, true},
+	} {
+		t.Run(title, func(t *testing.T) {
+			w.Generation = tc.generation
+			there := told(w, tc.says(report(w)))
+			out, changed := work.Removable(there, finalizers)
+			if changed == tc.goes || work.FinalizersDropped(there, true) != tc.goes {
+				t.Fatalf("changed: %t, it may go: %t", changed, work.FinalizersDropped(there, true))
+			}
+			if tc.goes {
+				return
+			}
+			out.Generation++
+			mark := strconv.FormatInt(tc.generation, 10)
+			read := told(out, report(out).String("finalizersDropped", mark).String("finalizerLeft", apis.FinalizerResources))
+			if !work.TellsLeft(out) || work.FinalizersDropped(told(out, report(out)), true) || !work.FinalizersDropped(read, true) {
+				t.Error("it does not wait for the answer, or waits on")
+			}
+			if gone := told(out, report(out).String("finalizersDropped", mark)); !work.Uncascaded(gone) || work.FinalizersDropped(gone, true) {
+				t.Error("removed again, and it goes")
+			}
+		})
 	}
 }

@@ -47,6 +47,16 @@ func askLeft(w *workv1.ManifestWork, asks bool) string {
 	return ""
 }
 
+// mark is the mark of the change that gave what a work carries its last finalizers, also where that is just a name; empty for none.
+func mark(w *workv1.ManifestWork) string {
+	for _, m := range w.Spec.Workload.Manifests {
+		if held := manifests.Get(m.Raw, readManifest); held != nil {
+			return held.Annotations[apis.AnnotationFinalizersDropped]
+		}
+	}
+	return ""
+}
+
 var leftRule = feedback.LeftRule()
 
 func isLeftRule(r workv1.FeedbackRule) bool { return sameRule(r, leftRule) }

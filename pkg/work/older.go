@@ -60,8 +60,7 @@ func Disabled(w *workv1.ManifestWork) bool {
 func Enabled(w *workv1.ManifestWork) *workv1.ManifestWork {
 	out := w.DeepCopy()
 	config := &out.Spec.ManifestConfigs[0]
-	config.UpdateStrategy = Strategy()
-	config.UpdateStrategy.ServerSideApply.FieldManager = manager(w)
+	config.UpdateStrategy = strategyOf(w)
 	SetUpdateMode(out, UpdateModeOf(w))
 	return out
 }

@@ -8,6 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	workv1 "open-cluster-management.io/api/work/v1"
+
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
@@ -34,6 +37,7 @@ var hubOnly = []string{
 	apis.AnnotationFinalizersDropped,
 	apis.AnnotationFrozen,
 	apis.AnnotationRefreshRequest,
+	apis.AnnotationPayloadDigest,
 	// kubectl apply keeps the whole hub object in it, for its own use on the hub.
 	"kubectl.kubernetes.io/last-applied-configuration",
 }
@@ -49,13 +53,24 @@ func payload(app *argocd.Application, requests Requests) ([]byte, error) {
 		out = map[string]json.RawMessage{}
 	}
 	out["spec"], out["apiVersion"], out["kind"] = there.json, apiVersion, kind
-	meta, err := Marshal(payloadMeta(app, requests))
+	meta := payloadMeta(app, requests)
+	raw, err := withMeta(out, &meta)
+	if err != nil || requests.Refresh.Kind == "" {
+		return raw, err
+	}
+	meta.Annotations[apis.AnnotationPayloadDigest] = digest([]workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: raw}}})
+	return withMeta(out, &meta)
+}
+
+// withMeta is the JSON of an object with that metadata and those other fields.
+func withMeta(fields map[string]json.RawMessage, metadata *payloadMetadata) ([]byte, error) {
+	meta, err := Marshal(metadata)
 	if err != nil {
 		return nil, fmt.Errorf("metadata: %w", err)
 	}
-	out["metadata"] = meta
+	fields["metadata"] = meta
 	var compact bytes.Buffer
-	err = json.Compact(&compact, jsonOf(out))
+	err = json.Compact(&compact, jsonOf(fields))
 	return compact.Bytes(), err
 }
 

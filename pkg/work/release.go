@@ -33,6 +33,8 @@ func Release(w *workv1.ManifestWork, app *argocd.Application) (*workv1.ManifestW
 	revive(out)
 	Unmark(out) // what stays on the cluster for good is not to go by a mark
 	switch {
+	case RefusedForEdit(w):
+		SetUpdateMode(out, ForceApply)
 	case UpdateModeOf(w) == ReadOnly, Refused(w) != "":
 		SetUpdateMode(out, CreateOnly) // of what is not Towline's, nothing is to change
 	case UpdateModeOf(w) == Apply && Outcome(w) == metav1.ConditionTrue && w.Spec.DeleteOption == nil:

@@ -20,7 +20,8 @@ import (
 // already, where it carries a request or makes only what is not there, and where what it carries cannot be read.
 //
 // A work that is known to have brought the Application takes it, whatever others have changed there since. One that the
-// agent has yet to take up looks first: it is not to make anew what is to go.
+// agent has yet to take up looks first: it is not to make anew what is to go. One whose Application has lost the finalizer that
+// destroys, as somebody on the cluster may remove it, brings the finalizer again before it goes.
 func Removable(w *workv1.ManifestWork, finalizers []string) (*workv1.ManifestWork, bool) {
 	held, ok := Carried(w)
 	if !ok || CarriesRequest(w) || UpdateModeOf(w) == CreateOnly {
@@ -28,7 +29,8 @@ func Removable(w *workv1.ManifestWork, finalizers []string) (*workv1.ManifestWor
 	}
 	own := OwnerOf(w) == OwnerSelf && UpdateModeOf(w) != ForceApply
 	applies := isFirst(w) || Outcome(w) != metav1.ConditionFalse && UpdateModeOf(w) != ReadOnly
-	said := sameDeletion(w) && sameSet(held.Finalizers, finalizers) && (TellsLeft(w) || applies && argocd.Destroys(finalizers))
+	cascades := argocd.Destroys(finalizers) && (!brought(w) || Cascades(w))
+	said := sameDeletion(w) && sameSet(held.Finalizers, finalizers) && (TellsLeft(w) || applies && cascades)
 	disabled := IsReadOnly(w) && ByOlder(w)
 	if said && !own && !disabled {
 		return w, false
@@ -36,7 +38,10 @@ func Removable(w *workv1.ManifestWork, finalizers []string) (*workv1.ManifestWor
 	out := w.DeepCopy()
 	revive(out)
 	if len(out.Spec.ManifestConfigs) == 0 {
-		out.Spec.ManifestConfigs = []workv1.ManifestConfigOption{config(held, false)} // an older controller's
+		out.Spec.ManifestConfigs = []workv1.ManifestConfigOption{config(held, Requests{})} // an older controller's
+	}
+	if s := out.Spec.ManifestConfigs[0].UpdateStrategy; s == nil || s.Type == workv1.UpdateStrategyTypeUpdate {
+		out.Spec.ManifestConfigs[0].UpdateStrategy = Strategy() // an older controller's, which leaves finalizers as they are
 	}
 	switch {
 	case own, UpdateModeOf(w) == Apply && Outcome(w) == metav1.ConditionTrue:

@@ -70,7 +70,7 @@ func Render(app *argocd.Application, requests Requests) (*workv1.ManifestWork, e
 		},
 		Spec: workv1.ManifestWorkSpec{
 			Workload:        workv1.ManifestsTemplate{Manifests: []workv1.Manifest{manifest}},
-			ManifestConfigs: []workv1.ManifestConfigOption{config(app, requests.Volatile)},
+			ManifestConfigs: []workv1.ManifestConfigOption{config(app, requests)},
 		},
 	}, nil
 }
@@ -113,14 +113,13 @@ func annotations(app *argocd.Application, requests Requests) map[string]string {
 	return out
 }
 
-// config tells the work agent how to apply the Application and what to report of it. The cluster's Argo CD, its
-// users and the relay of requests set and clear operation and refresh: that must not count as drift.
-func config(app *argocd.Application, volatile bool) workv1.ManifestConfigOption {
+// config tells the work agent how to apply the Application and what to report of it.
+func config(app *argocd.Application, requests Requests) workv1.ManifestConfigOption {
 	rules := feedback.Rules(argocd.SourceCount(app.Spec.Raw))
 	if argocd.Hydrates(app.Spec.Raw) {
 		rules = append(rules, feedback.HydrationRule())
 	}
-	if volatile {
+	if requests.Volatile {
 		rules = append(rules, feedback.VolatileRule())
 	}
 	return workv1.ManifestConfigOption{
@@ -128,22 +127,7 @@ func config(app *argocd.Application, volatile bool) workv1.ManifestConfigOption 
 		FeedbackRules:      rules,
 		ConditionRules:     feedback.ComparedRules(),
 		FeedbackScrapeType: workv1.FeedbackWatchType,
-		UpdateStrategy:     Strategy(),
-	}
-}
-
-// Strategy is how a work has its Application applied.
-func Strategy() *workv1.UpdateStrategy {
-	return &workv1.UpdateStrategy{
-		Type: workv1.UpdateStrategyTypeServerSideApply,
-		ServerSideApply: &workv1.ServerSideApplyConfig{
-			Force:        true,
-			FieldManager: workv1.DefaultFieldManager,
-			IgnoreFields: []workv1.IgnoreField{{
-				Condition: workv1.IgnoreFieldsConditionOnSpokeChange,
-				JSONPaths: []string{".operation", `.metadata.annotations['argocd\.argoproj\.io/refresh']`},
-			}},
-		},
+		UpdateStrategy:     strategyFor(requests),
 	}
 }
 

@@ -160,12 +160,9 @@ func (c *cluster) applyOne(w *workv1.ManifestWork, p *payload, applied *appliedW
 			c.updateOne(there, p)
 		}
 	case workv1.UpdateStrategyTypeServerSideApply:
-		hash := p.value("annotation:" + workv1.ManifestConfigSpecHashAnnotationKey)
-		if there == nil || there.annotations[workv1.ManifestConfigSpecHashAnnotationKey] != hash {
-			var err error
-			if there, err = c.applyAs(p, option.UpdateStrategy.ServerSideApply); err != nil {
-				return there, err
-			}
+		var err error
+		if there, err = c.applyAs(p, option.UpdateStrategy.ServerSideApply); err != nil {
+			return there, err
 		}
 	}
 	c.own(there, applied.uid, owns)
@@ -176,9 +173,6 @@ func (c *cluster) applyOne(w *workv1.ManifestWork, p *payload, applied *appliedW
 func (c *cluster) createOne(p *payload) *placed {
 	a := c.place(p.key)
 	for _, f := range p.fields {
-		if f.isHash() {
-			continue
-		}
 		a.set(f.name, f.value)
 		if f.isFinalizer() { // nobody owns it by server-side apply: it is to be taken off there, by hand
 			a.managers[f.name] = map[string]bool{"kubectl": true}
@@ -189,13 +183,20 @@ func (c *cluster) createOne(p *payload) *placed {
 	return a
 }
 
-// applyAs is a server-side apply as the work says; nil says nothing.
+// applyAs is a server-side apply as the work says; nil says nothing. Where the work ignores fields, nothing is applied that the
+// cluster's Application has the mark of.
 func (c *cluster) applyAs(p *payload, as *workv1.ServerSideApplyConfig) (*placed, error) {
 	manager, force := workv1.DefaultFieldManager, false
 	if as != nil {
 		manager, force = cmp.Or(as.FieldManager, manager), as.Force
 	}
-	return c.apply(p, manager, force)
+	if as == nil || len(as.IgnoreFields) == 0 {
+		return c.apply(p, manager, force)
+	}
+	if there := c.apps[p.key]; there != nil && there.annotations[workv1.ManifestConfigSpecHashAnnotationKey] == p.marked.value(mark) {
+		return there, nil
+	}
+	return c.apply(p.marked, manager, force)
 }
 
 // updateOne is the strategy Update: labels and annotations are merged, finalizers are left, all else is replaced.
@@ -207,7 +208,7 @@ func (c *cluster) updateOne(a *placed, p *payload) {
 		}
 	}
 	for _, f := range p.fields {
-		if !f.isFinalizer() && !f.isHash() {
+		if !f.isFinalizer() {
 			a.set(f.name, f.value)
 		}
 	}
@@ -550,6 +551,8 @@ func (a *placed) read(name, path string) string {
 		return a.appliedBy()
 	case "finalizersDropped":
 		return a.annotations[apis.AnnotationFinalizersDropped]
+	case "finalizer":
+		return strings.Join(a.finalizers[:min(1, len(a.finalizers))], "")
 	}
 	if f, ok := finalizerPaths[path]; ok && slices.Contains(a.finalizers, f) {
 		return f

@@ -1,6 +1,7 @@
 package simulation
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 
@@ -612,10 +613,22 @@ func (o *oracle) delivered(app *argocd.Application, works []*workv1.ManifestWork
 			at, app.Status.ReconciledAt, c.name, a.reconciledAt, ptr.Deref(a.state, operationState{}).finishedAt)
 	case a.automated() != strings.HasSuffix(revisionIn(string(app.Spec.Raw)), auto) && len(a.managers["spec:syncPolicy"]) < 2:
 		o.world.fail("rest", "%s on %s is automated: %t", at, c.name, a.automated())
-	case revisionIn(a.spec["source"]) != revisionIn(string(app.Spec.Raw)):
-		o.world.fail("rest", "%s on %s says %s", at, c.name, a.spec["source"])
+	default:
+		o.arrived(app, c, a)
 	}
 	o.nothingManaged(at, a)
+}
+
+// arrived holds the law that what the hub says arrives: each field of the spec but the destination, to its type.
+func (o *oracle) arrived(app *argocd.Application, c *cluster, a *placed) {
+	var spec map[string]json.RawMessage
+	must(json.Unmarshal(app.Spec.Raw, &spec))
+	delete(spec, "destination")
+	for _, field := range sortedNames(spec) {
+		if there, wanted := a.spec[field], canonical(spec[field]); there != wanted {
+			o.world.fail("arrives", "%s on %s has %s: %s, the hub says %s", app.Name, c.name, field, there, wanted)
+		}
+	}
 }
 
 // quiet is called when nobody has anything to do: what has been asked for has happened, but for what waits for a cluster

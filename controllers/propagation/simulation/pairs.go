@@ -18,7 +18,7 @@ func (p Pairs) All() []Pair {
 		for _, what := range slices.Compact(slices.Sorted(slices.Values(p.Users[op]))) {
 			s := Step{Op: op, Who: p.Apps[0], What: what}
 			switch op {
-			case "pause-cluster", "by-hand", "hand-finalizer":
+			case "pause-cluster", "by-hand", "hand-finalizer", "edit-there", "unfinalize-there":
 				s.Who = p.Names[0]
 			case "operation":
 				s.What = "r1"

@@ -1,31 +1,41 @@
 package simulation
 
 import (
-	"crypto/sha256"
+	"crypto/md5" //nolint:gosec // as the agent
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// payload is what a manifest says of an Application, field by field.
+// payload is what a manifest says of an Application, field by field. marked is the same with the mark that an agent adds which
+// applies it once for each change of its text.
 type payload struct {
 	key
 	version string
 	fields  []fieldValue
+	marked  *payload
 }
 
 type fieldValue struct{ name, value string }
 
 func (f fieldValue) isFinalizer() bool { return strings.HasPrefix(f.name, "finalizer:") }
 
-// isHash tells whether it is the mark of what was applied by server-side apply.
-func (f fieldValue) isHash() bool {
-	return f.name == "annotation:"+workv1.ManifestConfigSpecHashAnnotationKey
+// mark is the field of the digest of what was applied by server-side apply.
+const mark = "annotation:" + workv1.ManifestConfigSpecHashAnnotationKey
+
+// textHash is the digest that the agent (v1.2.0, apply/server_side_apply.go) makes of a manifest: of its text as Go prints it.
+func textHash(raw []byte) string {
+	var object map[string]any
+	must(utiljson.Unmarshal(raw, &object))
+	sum := md5.Sum(fmt.Appendf(nil, "%v", object)) //nolint:gosec // as the agent
+	return hex.EncodeToString(sum[:])
 }
 
 // path is where an Application has it, as an API server says in a conflict.
@@ -86,8 +96,6 @@ func readPayload(raw []byte) (*payload, error) {
 	for k, v := range m.Metadata.Annotations {
 		add("annotation:"+k, v)
 	}
-	sum := sha256.Sum256(raw)
-	add("annotation:"+workv1.ManifestConfigSpecHashAnnotationKey, hex.EncodeToString(sum[:8]))
 	for k, v := range m.Metadata.Labels {
 		add("label:"+k, v)
 	}
@@ -103,9 +111,17 @@ func readPayload(raw []byte) (*payload, error) {
 	if phase := m.Status.OperationState.Phase; phase != "" {
 		add("phase", phase)
 	}
-	slices.SortFunc(p.fields, func(a, b fieldValue) int { return strings.Compare(a.name, b.name) })
+	p.sort()
+	marked := *p
+	marked.fields = append(slices.Clone(p.fields), fieldValue{mark, textHash(raw)})
+	marked.sort()
+	p.marked = &marked
 	payloads.Store(string(raw), p)
 	return p, nil
+}
+
+func (p *payload) sort() {
+	slices.SortFunc(p.fields, func(a, b fieldValue) int { return strings.Compare(a.name, b.name) })
 }
 
 // canonical is JSON with the keys of objects in order.

@@ -171,7 +171,7 @@ func (g *generator) verb() Step {
 	op := g.verbs[g.r.IntN(len(g.verbs))]
 	who := g.pick(g.Apps)
 	switch op {
-	case "pause-cluster", "by-hand", "set", "accept", "squat", "no-namespace", "dependencies", "drop":
+	case "pause-cluster", "by-hand", "edit-there", "unfinalize-there", "set", "accept", "squat", "no-namespace", "dependencies", "drop":
 		who = g.pick(g.Names)
 	case "disconnect", "connect", "fail", "mend":
 		return Step{Op: op, Who: g.pick(g.Names)}

@@ -72,6 +72,15 @@ func two() *Profile {
 	return p
 }
 
+// edits are those of people on clusters, of what the hub says, and corrections on the hub that change nothing but a type.
+func edits() *Profile {
+	p := everything()
+	p.Users["edit-there"] = []string{"argocd/one", "argocd/one", "apps/one"}
+	p.Users["unfinalize-there"] = []string{"argocd/one"}
+	p.Users["spec"] = []string{"v1", "text", "typed"}
+	return p
+}
+
 // adoption is what is on clusters already.
 func adoption() *Profile {
 	p := everything()
@@ -180,6 +189,7 @@ func TestOperations(t *testing.T) { explore(t, operations) }
 func TestPauses(t *testing.T)     { explore(t, pauses) }
 
 func TestTwo(t *testing.T)       { explore(t, two) }
+func TestEdits(t *testing.T)     { explore(t, edits) }
 func TestAdoption(t *testing.T)  { explore(t, adoption) }
 func TestDisasters(t *testing.T) { explore(t, disasters) }
 

@@ -2,9 +2,9 @@ package simulation
 
 import (
 	"maps"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/pkg/apis"
@@ -103,14 +103,33 @@ func (c *cluster) byHand(at key, equal bool) {
 	p, err := readPayload([]byte(`{"metadata":{"namespace":"` + at.Namespace + `","name":"` + at.Name + `"},"spec":` + string(spec(path, "v1")) + `}`))
 	must(err)
 	for _, f := range p.fields {
-		if f.name == "annotation:"+workv1.ManifestConfigSpecHashAnnotationKey {
-			continue
-		}
 		a.set(f.name, f.value)
 		a.managers[f.name] = map[string]bool{"kubectl": true}
 	}
 	c.handFinalizer(a, true)
 	c.argo(at, true)
+}
+
+// editByHand changes what the hub says of an Application's source, as kubectl edit does.
+func (c *cluster) editByHand(a *placed) {
+	source := a.spec["source"]
+	if a.deleting || source == "" {
+		return
+	}
+	a.set("spec:source", strings.Replace(source, `"targetRevision":"`+revisionIn(source), `"targetRevision":"edited`, 1))
+	a.managers["spec:source"] = map[string]bool{"kubectl": true}
+	c.touched(a)
+}
+
+// unfinalizeByHand removes Argo CD's finalizers by hand.
+func (c *cluster) unfinalizeByHand(a *placed) {
+	if a.deleting {
+		return
+	}
+	for _, f := range a.finalizers {
+		a.unset("finalizer:" + f)
+	}
+	c.touched(a)
 }
 
 // handFinalizer sets Argo CD's finalizer by hand, or takes it off where nobody else has set it.

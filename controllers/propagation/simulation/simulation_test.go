@@ -15,6 +15,15 @@ var scripts = map[string]string{
 			settle
 			finalizers argocd/one
 			delete argocd/one`,
+	"edited on its cluster": `create argocd/one c1 cascade
+			settle
+			edit-there c1 argocd/one`,
+	"a type that changes on its way with a refresh": `create argocd/one c1 cascade
+			settle
+			refresh argocd/one hard
+			spec argocd/one text
+			settle
+			spec argocd/one typed`,
 	"released": `create argocd/one c1 cascade
 			settle
 			release argocd/one true`,

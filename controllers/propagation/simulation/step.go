@@ -381,6 +381,14 @@ func (w *World) thereOrForAll(s *Step) bool {
 		if c := w.cluster(s.Who); c.apps[keyNamed(s.What)] != nil {
 			c.handFinalizer(c.apps[keyNamed(s.What)], true)
 		}
+	case "edit-there":
+		if c := w.cluster(s.Who); c.apps[keyNamed(s.What)] != nil {
+			c.editByHand(c.apps[keyNamed(s.What)])
+		}
+	case "unfinalize-there":
+		if c := w.cluster(s.Who); c.apps[keyNamed(s.What)] != nil {
+			c.unfinalizeByHand(c.apps[keyNamed(s.What)])
+		}
 	case "by-hand":
 		w.cluster(s.Who).byHand(keyNamed(strings.Fields(s.What)[0]), strings.HasSuffix(s.What, " equal"))
 	case "drop":
@@ -436,17 +444,21 @@ func operationOf(name string) []byte {
 
 // spec is that of a revision, or one that cannot be sent.
 func spec(at key, revision string) []byte {
+	history := ""
 	switch revision {
 	case "bad":
 		return []byte(`{"project":7}`)
 	case "large":
 		revision = strings.Repeat("x", work.MaxPayload)
+	case "text", "typed": // the same as Go prints it
+		history = map[string]string{"text": `"revisionHistoryLimit":"5",`, "typed": `"revisionHistoryLimit":5,`}[revision]
+		revision = "v1"
 	}
 	policy := ""
 	if strings.HasSuffix(revision, auto) {
 		policy = `,"syncPolicy":{"automated":{}}`
 	}
-	return []byte(`{"project":"default","source":{"repoURL":"https://git.example.com/apps.git","path":"` + at.String() +
+	return []byte(`{` + history + `"project":"default","source":{"repoURL":"https://git.example.com/apps.git","path":"` + at.String() +
 		`","targetRevision":"` + revision + `"},"destination":{"server":"https://kubernetes.default.svc","namespace":"guestbook"}` + policy + `}`)
 }
 

@@ -54,6 +54,7 @@ metadata:
   namespace: b
   resourceVersion: "42"
   uid: u
+  finalizers: [resources-finalizer.argocd.argoproj.io, example.com/mine]
   annotations:
     apps.open-cluster-management.io/refresh-request: one
     argocd.argoproj.io/refresh: hard
@@ -61,6 +62,8 @@ status:
   health: {status: Degraded, message: why, lastTransitionTime: "2026-01-02T03:04:05Z"}
   sync: {status: OutOfSync, revision: abc, revisions: [r0, r1, r2]}
   reconciledAt: "2026-01-02T03:04:05Z"
+  sourceType: Helm
+  sourceTypes: [Helm, Kustomize, Directory]
   resources:
   - {kind: Service, name: s, namespace: b, status: Synced, health: {status: Healthy}}
   - {group: apps, kind: Deployment, name: d, namespace: b, status: Synced, health: {status: Degraded, message: why}}

@@ -1,0 +1,158 @@
+package suite
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture"
+)
+
+// agentLooks is a little more than the work agent (v1.2.0) takes to look at a work again.
+const agentLooks = 7 * time.Minute
+
+// editThere is a merge patch of somebody on a cluster.
+func editThere(ctx context.Context, on, name, patch string) {
+	GinkgoHelper()
+	Expect(cluster[on].Patch(ctx, named(name), client.RawPatch(types.MergePatchType, []byte(patch)))).To(Succeed())
+}
+
+// specThere is the spec of a cluster's Application.
+func specThere(on, name string) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		app, err := read(cluster[on], named(name))(ctx)
+		if err != nil || app == nil {
+			return "", err
+		}
+		return string(app.Spec.Raw), nil
+	}
+}
+
+// appliedAt is when the work agent has last changed an Application there.
+func appliedAt(ctx context.Context, on, name string) time.Time {
+	GinkgoHelper()
+	app, err := read(cluster[on], named(name))(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	for _, m := range app.ManagedFields {
+		if m.Manager == "work-agent" && m.Operation == "Apply" {
+			return m.Time.Time
+		}
+	}
+	Fail("the work agent has applied nothing")
+	return time.Time{}
+}
+
+var _ = Describe("What the hub says", func() {
+	It("arrives where nothing but a type or a list has changed", func(ctx SpecContext) {
+		const name = "corrected"
+		standalone(ctx, name, "cluster2")
+		expectHealthy(ctx, name)
+		began := time.Now()
+		patchHub(ctx, name, `{"spec":{"syncPolicy":{"syncOptions":["CreateNamespace=true ServerSideApply=true"]}}}`)
+		Eventually(ctx, specThere("cluster2", name)).Should(ContainSubstring(`["CreateNamespace=true ServerSideApply=true"]`))
+		corrected := time.Now()
+		patchHub(ctx, name, `{"spec":{"syncPolicy":{"syncOptions":["CreateNamespace=true","ServerSideApply=true"]}}}`)
+		Eventually(ctx, specThere("cluster2", name)).Should(ContainSubstring(`["CreateNamespace=true","ServerSideApply=true"]`))
+		AddReportEntry(fmt.Sprintf("the mistake arrived in %s, the correction in %s",
+			corrected.Sub(began).Round(time.Millisecond), time.Since(corrected).Round(time.Millisecond)))
+	})
+
+	It("is set back where somebody on the cluster has edited it, and fights with nobody", long, func(ctx SpecContext) {
+		const name, plain = "drifts", "normalized"
+		standalone(ctx, name, "cluster2")
+		standalone(ctx, plain, "cluster2", func(b *fixture.ApplicationBuilder) {
+			b.Spec(`{"project":"default","source":{"repoURL":"` + f.Git.URL(fleet.AppsRepo) + `","path":"guestbook","targetRevision":"main","kustomize":{},"helm":{}},` +
+				`"destination":{"server":"https://kubernetes.default.svc","namespace":"` + plain + `"},` +
+				`"syncPolicy":{"automated":{},"syncOptions":["CreateNamespace=true"]}}`)
+		})
+		expectHealthy(ctx, name)
+		expectHealthy(ctx, plain)
+		before, err := specThere("cluster2", name)(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		still := appliedAt(ctx, "cluster2", plain)
+
+		edited := time.Now()
+		editThere(ctx, "cluster2", name, `{"metadata":{"finalizers":null},"spec":{"source":{"path":"helm-guestbook","targetRevision":"HEAD"},"syncPolicy":{"automated":null}}}`)
+		Eventually(ctx, read(cluster["cluster2"], named(name))).WithTimeout(agentLooks).WithPolling(time.Second).Should(And(
+			HaveField("Finalizers", ContainElement(apis.FinalizerResources)),
+			HaveField("Spec.Raw", MatchJSON(before))))
+		AddReportEntry(fmt.Sprintf("finalizer, path, revision and automation were set back after %s", time.Since(edited).Round(time.Second)))
+		expectNoCondition(ctx, name, apis.ConditionPropagationError)
+
+		By("applying again what Argo CD keeps in another form, without a write")
+		Consistently(ctx, func(ctx context.Context) time.Time { return appliedAt(ctx, "cluster2", plain) }).
+			WithTimeout(time.Until(edited.Add(agentLooks))).WithPolling(5*time.Second).Should(Equal(still), "the work agent has written it")
+		Expect(specThere("cluster2", plain)(ctx)).NotTo(Or(ContainSubstring("kustomize"), ContainSubstring("helm")))
+	})
+
+	It("is kept for a cascade whose finalizer somebody on the cluster has removed", func(ctx SpecContext) {
+		const name = "unfinalized"
+		app := standalone(ctx, name, "cluster2")
+		expectHealthy(ctx, name)
+		editThere(ctx, "cluster2", name, `{"metadata":{"finalizers":null}}`)
+		Eventually(ctx, read(hub, workOf(app))).Should(HaveField("Status.ResourceStatus.Manifests",
+			ContainElement(HaveField("StatusFeedbacks.Values", Not(ContainElement(HaveField("Name", "finalizer")))))))
+		Expect(hub.Delete(ctx, named(name))).To(Succeed())
+		Eventually(ctx, read(hub, named(name))).Should(BeNil())
+		Eventually(ctx, read(cluster["cluster2"], guestbookOf(name))).Should(BeNil())
+	})
+})
+
+var _ = Describe("A promotion by a tool that asks as Kargo does", func() {
+	It("is one sync, which the tool finds by its note", func(ctx SpecContext) {
+		const name, note = "promoted", "kargo.akuity.io/promotion"
+		standalone(ctx, name, "cluster2")
+		app := expectHealthy(ctx, name)
+		Expect(app.Status.OperationState.Operation.Sync.Revision).To(Equal(app.Status.OperationState.SyncResult.Revision), "of the automated sync")
+		Eventually(ctx, read(hub, named(name))).Should(HaveField("Status.SourceType", "Directory"))
+		there, err := read(cluster["cluster2"], named(name))(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		syncs := len(there.Status.History)
+
+		for _, promotion := range []string{"p1", "p2"} {
+			operation, err := json.Marshal(map[string]any{
+				"initiatedBy": map[string]any{"username": "kargo-controller", "automated": true},
+				"info":        []map[string]string{{"name": "Reason", "value": "promotion"}, {"name": note, "value": promotion}},
+				"sync":        map[string]any{"revisions": []string{}},
+			})
+			Expect(err).NotTo(HaveOccurred())
+			began := time.Now()
+			patchHub(ctx, name, fmt.Sprintf(`{"metadata":{"annotations":{%q:"hard"}},"operation":%s,"status":{"operationState":null}}`,
+				apis.AnnotationRefresh, operation))
+			mine := func(o *argocd.OperationState) bool {
+				return slices.Contains(o.Operation.Info, argocd.Info{Name: note, Value: promotion})
+			}
+			Eventually(ctx, func(ctx context.Context) (bool, error) {
+				app, err := read(hub, named(name))(ctx)
+				if err != nil || app.Status.OperationState == nil {
+					return false, err
+				}
+				o := app.Status.OperationState
+				if o.FinishedAt != "" && !mine(o) {
+					return false, StopTrying(fmt.Sprintf("the tool would ask again: it sees %+v", o))
+				}
+				return o.Phase == "Succeeded" && o.SyncResult != nil, nil
+			}).WithPolling(20 * time.Millisecond).Should(BeTrue())
+			AddReportEntry(fmt.Sprintf("promotion %s ended after %s", promotion, time.Since(began).Round(time.Millisecond)))
+			syncs++
+		}
+		Eventually(ctx, read(hub, named(name))).Should(HaveField("Operation", BeNil()))
+		app, err = read(hub, named(name))(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(app.Status.OperationState.Operation.InitiatedBy).To(HaveField("Username", "kargo-controller"))
+		Expect(app.Status.OperationState.Operation.Sync.Revision).To(Equal(app.Status.OperationState.SyncResult.Revision))
+		there, err = read(cluster["cluster2"], named(name))(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(there.Status.History).To(HaveLen(syncs), "a sync for each promotion")
+	})
+})

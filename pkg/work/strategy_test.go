@@ -1,0 +1,83 @@
+package work_test
+
+import (
+	"crypto/md5" //nolint:gosec // as the work agent
+	"encoding/json"
+	"fmt"
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/relay"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// ignores tells whether the agent applies what a work carries once for each change of its text.
+func ignores(w *workv1.ManifestWork) bool {
+	return len(w.Spec.ManifestConfigs[0].UpdateStrategy.ServerSideApply.IgnoreFields) > 0
+}
+
+// TestApplied: an Application is applied by each look of the agent, so that no edit on the cluster lasts. A request is applied once.
+func TestApplied(t *testing.T) {
+	app := fixture.Application("guestbook").Obj()
+	refresh := work.Requests{Refresh: relay.Refresh{Kind: "hard", ID: "one", Since: time.Unix(1_700_000_000, 0)}}
+	asked := work.Requests{Last: relay.Sent{State: relay.OnItsWay, ID: "1-a", Version: "7"}}
+	for title, tc := range map[string]struct {
+		requests work.Requests
+		carry    *work.Request
+		once     bool
+	}{
+		"an Application": {},
+		"a refresh":      {requests: refresh, once: true},
+		"an operation":   {asked, &work.Request{Operation: json.RawMessage(`{"sync":{}}`), Version: "7"}, true},
+		"a termination":  {asked, &work.Request{Version: "7"}, true},
+	} {
+		w, err := work.Render(app, tc.requests)
+		if err == nil && tc.carry != nil {
+			err = work.Carry(w, app, *tc.carry)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ignores(w) != tc.once {
+			t.Errorf("%s: once: %t", title, ignores(w))
+		}
+		off := w.DeepCopy()
+		off.Spec.ManifestConfigs[0].UpdateStrategy = &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeReadOnly}
+		if on := work.Enabled(off); !work.SameSpec(&on.Spec, &w.Spec) {
+			t.Errorf("%s: disabled and enabled, it is %+v", title, on.Spec.ManifestConfigs[0].UpdateStrategy.ServerSideApply)
+		}
+	}
+}
+
+// TestTextsDiffer: with a refresh, the agent compares the text of a manifest as Go prints it. A correction of nothing but a type, or of a
+// list, changes that text.
+func TestTextsDiffer(t *testing.T) {
+	text := func(spec string) string {
+		app := fixture.Application("guestbook").Obj()
+		app.Spec.Raw = []byte(spec)
+		w, err := work.Render(app, work.Requests{Refresh: relay.Refresh{Kind: "hard", ID: "one", Since: time.Unix(1_700_000_000, 0)}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var o unstructured.Unstructured
+		if err := o.UnmarshalJSON(w.Spec.Workload.Manifests[0].Raw); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("%x", md5.Sum(fmt.Appendf(nil, "%v", &o))) //nolint:gosec // as the agent
+	}
+	for _, pair := range [][2]string{
+		{`{"source":{"helm":{"valuesObject":{"on":"true"}}}}`, `{"source":{"helm":{"valuesObject":{"on":true}}}}`},
+		{`{"syncPolicy":{"syncOptions":["A=true B=true"]}}`, `{"syncPolicy":{"syncOptions":["A=true","B=true"]}}`},
+	} {
+		if text(pair[0]) == text(pair[1]) {
+			t.Errorf("the same text: %s and %s", pair[0], pair[1])
+		}
+		if text(pair[0]) != text(pair[0]) {
+			t.Errorf("the text changes by itself: %s", pair[0])
+		}
+	}
+}
