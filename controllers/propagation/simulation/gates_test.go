@@ -39,6 +39,11 @@ var gateScripts = map[string]struct {
 		bind argocd off
 		settle
 		bind argocd`},
+	"destination": {nil, `create argocd/one c1 cascade
+		older argocd/one early
+		destination argocd/one https://behind.example.com
+		settle
+		destination argocd/one`},
 	"paused": {nil, `create argocd/one c1 cascade
 		settle
 		pause argocd/one true

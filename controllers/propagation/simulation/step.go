@@ -287,7 +287,7 @@ var annotations = map[string]string{
 	"move": apis.AnnotationCluster, "namespace": apis.AnnotationAppNamespace, "release": apis.AnnotationRelease,
 	"pause": apis.AnnotationPaused, "force": apis.AnnotationForceDelete, "skip": apis.AnnotationSkipReconcile,
 	"refresh": apis.AnnotationRefresh, "adopt": apis.AnnotationAdopt,
-	"delete-on-outage": apis.AnnotationDeleteOnOutage,
+	"delete-on-outage": apis.AnnotationDeleteOnOutage, "destination": apis.AnnotationDestinationServer,
 }
 
 // user are the steps of users: the verbs of docs/lifecycle.md.
