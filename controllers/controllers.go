@@ -179,11 +179,8 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		ResourceTree: o.resourceTree(ctx, inventory, checker),
 	}
 	if o.AppInfo {
-		if err := leaderless.Hold(mgr.GetCache(), &argocd.Application{}, &workv1.ManifestWork{}); err != nil {
+		if err := addAppInfo(mgr); err != nil { //nolint:contextcheck // the cache runs for as long as the manager
 			return err
-		}
-		if err := metrics.Registry.Register(&appinfo.Collector{Reader: mgr.GetClient(), Leads: mgr.Elected()}); err != nil {
-			return fmt.Errorf("metric argocd_app_info: %w", err)
 		}
 	}
 	for _, name := range Names {
@@ -193,6 +190,17 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		if err := setup[name](mgr, o.Concurrency[name]); err != nil {
 			return fmt.Errorf("controller %s: %w", name, err)
 		}
+	}
+	return nil
+}
+
+// addAppInfo adds the metric of the Applications, which every replica serves from its cache.
+func addAppInfo(mgr ctrl.Manager) error {
+	if err := leaderless.Hold(mgr.GetCache(), &argocd.Application{}, &workv1.ManifestWork{}); err != nil {
+		return err
+	}
+	if err := metrics.Registry.Register(&appinfo.Collector{Reader: mgr.GetClient(), Leads: mgr.Elected()}); err != nil {
+		return fmt.Errorf("metric argocd_app_info: %w", err)
 	}
 	return nil
 }

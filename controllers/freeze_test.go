@@ -1,6 +1,7 @@
 package controllers_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -56,10 +57,7 @@ func expectThawed(t *testing.T, s *scene) {
 // TestAWithdrawnRightStopsAutomatedSync: each way to lose a right switches automated sync off, keeps all else, and says so.
 func TestAWithdrawnRightStopsAutomatedSync(t *testing.T) {
 	start(t, strict)
-	rows := map[string]func(*testing.T, *scene) func(){}
-	for title, given := range refusals {
-		rows[title] = given
-	}
+	rows := maps.Clone(refusals)
 	for title, row := range absences {
 		rows["missing: "+title] = row.given
 	}

@@ -62,7 +62,8 @@ func TestAClusterCannotPlantItsHistory(t *testing.T) {
 	app := application(t, cluster(t)).Spec(helmSpec("web", "v1")).Obj()
 	create(t, app)
 	reported(t, app, `{"health":{"status":"Progressing"}}`)
-	evil, v1, v2 := helmSource(planted, "web", "v1"), helmSource("https://git.example.com/apps.git", "web", "v1"), helmSource("https://git.example.com/apps.git", "web", "v2")
+	evil, v1, v2 := helmSource(planted, "web", "v1"), helmSource("https://git.example.com/apps.git", "web", "v1"),
+		helmSource("https://git.example.com/apps.git", "web", "v2")
 	evilTag := helmSource("https://git.example.com/apps.git", "web", "planted")
 	first, second := And(HavePrefix("https://git.example.com/apps.git web"), ContainSubstring(`"v1"`)), ContainSubstring(`"v2"`)
 

@@ -175,7 +175,8 @@ func checkHelm(words []string) error {
 
 // verbs are kubectl's, with how many words say what each of them does.
 var verbs = map[string]int{
-	"annotate": 1, "apply": 1, "create": 2, "delete": 1, "describe": 1, "get": 1, "label": 1, "logs": 1, "patch": 1, "replace": 1, "rollout": 2, "scale": 1, "wait": 1,
+	"annotate": 1, "apply": 1, "create": 2, "delete": 1, "describe": 1, "get": 1, "label": 1, "logs": 1, "patch": 1, "replace": 1, "rollout": 2,
+	"scale": 1, "wait": 1,
 }
 
 // kubectlFlags are those that the documentation may use, and whether a word follows them.

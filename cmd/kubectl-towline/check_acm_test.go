@@ -28,7 +28,8 @@ func TestCheckACM(t *testing.T) {
 			`", "namespace": "acm-gitops"}, "spec": {"argoServer": {"argoNamespace": "acm-gitops"}, ` + placement + more + `}}`
 	}
 	for _, text := range []string{
-		set("right", "acm-placement"), set("wrong", "ocm-placement-generator"), gitOps("tokens", ""), gitOps("blank", `, "createBlankClusterSecrets": true`),
+		set("right", "acm-placement"), set("wrong", "ocm-placement-generator"), gitOps("tokens", ""), gitOps("blank",
+			`, "createBlankClusterSecrets": true`),
 		gitOps("add-on", `, "gitopsAddon": {"enabled": true}`),
 	} {
 		u := &unstructured.Unstructured{}

@@ -77,7 +77,8 @@ func (h *holdings) whole(report client.ObjectKey, bytes int) bool {
 	told := of.told
 	if of.told = of.brief > 0; of.told && !told {
 		ctrl.Log.WithName("agent").Info("The ApplicationReports of a cluster take too much memory: of some, the lists of resources, results, "+
-			"images, addresses and history are left out: the hub shows no history, and the other lists stay as they were", "cluster", report.Namespace, "bytes", maxHeld)
+			"images, addresses and history are left out: the hub shows no history, and the other lists stay as they were", "cluster", report.Namespace,
+			"bytes", maxHeld)
 	}
 	return fits
 }

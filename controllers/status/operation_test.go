@@ -41,7 +41,8 @@ func TestShowOperation(t *testing.T) {
 		there argocd.OperationState
 		want  argocd.Operation
 	}{
-		"automated":                  {there: automated, want: argocd.Operation{InitiatedBy: &argocd.Initiator{Automated: true}, Sync: argocd.SyncOperation{Revision: "abc"}}},
+		"automated": {there: automated, want: argocd.Operation{InitiatedBy: &argocd.Initiator{Automated: true},
+			Sync: argocd.SyncOperation{Revision: "abc"}}},
 		"of several sources":         {there: several, want: argocd.Operation{Sync: argocd.SyncOperation{Revisions: []string{"a", "b"}}}},
 		"asked for, and taken":       {taken: "1-a", asks: true, there: ended, want: asked},
 		"asked for before":           {taken: "1-a", shown: &shown, there: ended, want: asked},

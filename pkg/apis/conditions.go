@@ -53,7 +53,8 @@ const (
 // Written by the dependencies controller.
 const ConditionDependencyError = "DependencyError"
 
-// ConditionPlacementWarning is on a hub Application that follows a Placement (annotation apps.open-cluster-management.io/placement), if this Placement has chosen no
+// ConditionPlacementWarning is on a hub Application that follows a Placement (annotation apps.open-cluster-management.io/placement), if
+// this Placement has chosen no
 // cluster, or more than one. The message says what to do. Written by the placement controller.
 const ConditionPlacementWarning = "PlacementWarning"
 

@@ -115,7 +115,7 @@ const (
 	// ReasonCredentialsMissing: some clusters have no token of the ManagedServiceAccount.
 	ReasonCredentialsMissing = "CredentialsMissing"
 	// ReasonCredentialsNotAllowed: the namespace of the Argo CD does not permit the ManagedServiceAccount to the GitOpsCluster.
-	ReasonCredentialsNotAllowed = "CredentialsNotAllowed" //nolint:gosec // a reason
+	ReasonCredentialsNotAllowed = "CredentialsNotAllowed"
 	// ReasonCredentialsConflict: another GitOpsCluster comes first and decides about the credentials of the same clusters.
 	ReasonCredentialsConflict = "CredentialsConflict"
 	// ReasonServerUnknown: credentials need an address, and some clusters have none.

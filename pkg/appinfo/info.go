@@ -63,7 +63,8 @@ func Values(app *argocd.Application) []string {
 	}
 	return []string{
 		app.Namespace, app.Name, cmp.Or(s.Project, argocd.DefaultProject), strconv.FormatBool(s.automated()), normalize(s.repository()),
-		s.server(app.DestinationThere().Canonical()), s.Destination.Namespace, cmp.Or(sync, unknown), cmp.Or(app.Status.Health.Status, unknown), operation(app),
+		s.server(app.DestinationThere().Canonical()), s.Destination.Namespace, cmp.Or(sync, unknown), cmp.Or(app.Status.Health.Status, unknown),
+		operation(app),
 	}
 }
 

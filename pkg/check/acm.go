@@ -59,7 +59,8 @@ func acmBefore(f *Facts) []Line {
 	}
 	out := acm(f)
 	if !f.Served[reports] {
-		out = append(out, lesser("CRD of reports", "install with Helm: the chart brings the CRD. See docs/install.md, CRDs", "the hub has no CRD %s", ReportCRD))
+		out = append(out, lesser("CRD of reports", "install with Helm: the chart brings the CRD. See docs/install.md, CRDs", "the hub has no CRD %s",
+			ReportCRD))
 	}
 	for _, w := range f.Workloads {
 		if strings.HasPrefix(w.Name, "multicluster-integrations") && w.Wanted > 0 {

@@ -171,7 +171,8 @@ func older(f *Facts, w Workload) Line {
 	do := "see docs/takeover.md, Taking over"
 	switch {
 	case w.ofArgoAddOn():
-		do = fmt.Sprintf("kubectl -n %s scale deployment/%s --replicas=0, and uninstall nothing: see docs/takeover.md, The add-on argocd", w.Namespace, w.Name)
+		do = fmt.Sprintf("kubectl -n %s scale deployment/%s --replicas=0, and uninstall nothing: see docs/takeover.md, The add-on argocd", w.Namespace,
+			w.Name)
 	case f.OlderDisabled:
 		return good(name, "%s/%s runs, and its pull model is disabled", w.Namespace, w.Name)
 	}

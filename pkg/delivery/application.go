@@ -108,7 +108,7 @@ func misread(app *argocd.Application, annotation string, allowed ...string) stri
 }
 
 // clusterSecretLabel is Argo CD's label on cluster Secrets, by which a cluster generator selects all clusters but the hub itself.
-const clusterSecretLabel = "argocd.argoproj.io/secret-type"
+const clusterSecretLabel = "argocd.argoproj.io/secret-type" //nolint:gosec // a label, and no credential
 
 // target is the cluster that the Application asks for.
 func (d *decision) target() managedcluster.Facts { return d.Clusters[d.App.Cluster()] }

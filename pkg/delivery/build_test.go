@@ -229,7 +229,8 @@ func refreshOf(h *argocd.Patch) string {
 }
 
 var needs = []string{
-	"own", "claimants", "neighbours", "hub copy", "rehearsal", "return", "dependencies", "loss", "identity", "reports", "choice", "latest", "others", "rights",
+	"own", "claimants", "neighbours", "hub copy", "rehearsal", "return", "dependencies", "loss", "identity", "reports", "choice", "latest",
+	"others", "rights",
 }
 
 // row is a case of a table: what is, and what is to be done.

@@ -84,7 +84,8 @@ func TestFreeze(t *testing.T) {
 		"released by its author": {is: of(released).own(t).with(lostThere), want: []string{"update cluster1", "ReleaseWarning Releasing", told},
 			says: "asked to stop automated sync"},
 		"released, and that is applied": {
-			is:   of(released).own(t, frozenAnd(true), releasedAnd(true)).with(lostThere, func(s *situation) { s.Dependencies = map[types.UID]bool{s.Own.UID: true} }),
+			is: of(released).own(t, frozenAnd(true), releasedAnd(true)).with(lostThere,
+				func(s *situation) { s.Dependencies = map[types.UID]bool{s.Own.UID: true} }),
 			want: []string{"delete cluster1", "  event Released", "ReleaseWarning Releasing"}},
 		"deleted, and waiting": {
 			is:   of(deletedApp(app().Spec(automatedSpec))).own(t).with(lostThere),

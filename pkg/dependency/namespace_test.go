@@ -56,7 +56,8 @@ func TestNamespace(t *testing.T) {
 		"where none are brought":             {is: ofNamespace(used(teamApp()), off), want: []string{}},
 		"on the hub itself":                  {is: ofNamespace(used(teamApp()), hub), want: []string{}},
 		"on no known cluster":                {is: ofNamespace(used(teamApp()), noCluster), want: []string{}},
-		"forbidden since":                    {is: ofNamespace(used(teamApp(), forbidden), namespaceThere(), carrying(requestFor(teamApp().Obj())), asked), want: []string{"needs requested"}},
+		"forbidden since": {is: ofNamespace(used(teamApp(), forbidden), namespaceThere(), carrying(requestFor(teamApp().Obj())),
+			asked), want: []string{"needs requested"}},
 	})
 }
 

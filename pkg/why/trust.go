@@ -33,7 +33,8 @@ var trusts = []trust{
 		do: "argocd cert add-tls HOST --from ca.pem # with argocd at the cluster's Argo CD",
 	},
 	{
-		says: []string{"is not signed, but a signature is required", "commit signature", "no public key", "gnupg", "but this key is not allowed in appproject"},
+		says: []string{"is not signed, but a signature is required", "commit signature", "no public key", "gnupg",
+			"but this key is not allowed in appproject"},
 		remedy: "the AppProject asks for signed commits (signatureKeys): the commit must be signed, and the public key must be in ConfigMap " +
 			"argocd-gpg-keys-cm on the cluster, with the ID of the key as key",
 		do: "argocd gpg add --from key.asc # with argocd at the cluster's Argo CD",

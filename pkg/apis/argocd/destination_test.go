@@ -16,15 +16,17 @@ func TestDestinationThere(t *testing.T) {
 		want        argocd.Destination
 		says        string
 	}{
-		"none":                   {want: argocd.InCluster},
-		"a name":                 {map[string]string{name: "edge-1"}, argocd.Destination{Name: "edge-1"}, ""},
-		"an ARN":                 {map[string]string{server: "arn:aws:eks:eu-1:1:cluster/c"}, argocd.Destination{Server: "arn:aws:eks:eu-1:1:cluster/c"}, ""},
+		"none":   {want: argocd.InCluster},
+		"a name": {map[string]string{name: "edge-1"}, argocd.Destination{Name: "edge-1"}, ""},
+		"an ARN": {map[string]string{server: "arn:aws:eks:eu-1:1:cluster/c"},
+			argocd.Destination{Server: "arn:aws:eks:eu-1:1:cluster/c"}, ""},
 		"a slash at the end":     {map[string]string{server: "https://e:6443/"}, argocd.Destination{Server: "https://e:6443"}, ""},
 		"both":                   {map[string]string{name: "a", server: "b"}, argocd.Destination{Name: "a", Server: "b"}, "exclude each other"},
 		"an empty name":          {map[string]string{name: ""}, argocd.Destination{}, "the value is empty"},
 		"a pattern":              {map[string]string{name: "edge-*"}, argocd.Destination{Name: "edge-*"}, name + `: "edge-*"`},
 		"a pattern that forbids": {map[string]string{server: "!x"}, argocd.Destination{Server: "!x"}, server + `: "!x"`},
-		"too long":               {map[string]string{name: strings.Repeat("a", 513)}, argocd.Destination{Name: strings.Repeat("a", 513)}, "is not the name"},
+		"too long": {map[string]string{name: strings.Repeat("a", 513)}, argocd.Destination{Name: strings.Repeat("a", 513)},
+			"is not the name"},
 	} {
 		b := fixture.Application("a")
 		for key, value := range tc.annotations {

@@ -71,7 +71,7 @@ func (t *Tokens) For(r *http.Request) (ui.Hub, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t.place(k, user, token) //nolint:contextcheck // it outlives the request
+	return t.place(k, user, token)
 }
 
 // known is the person with a token; nil for none.
