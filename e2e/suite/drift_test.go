@@ -71,7 +71,8 @@ var _ = Describe("What the hub says", func() {
 		const name, plain = "drifts", "normalized"
 		standalone(ctx, name, "cluster2")
 		standalone(ctx, plain, "cluster2", func(b *fixture.ApplicationBuilder) {
-			b.Spec(`{"project":"default","source":{"repoURL":"` + f.Git.URL(fleet.AppsRepo) + `","path":"guestbook","targetRevision":"main","kustomize":{},"helm":{}},` +
+			b.Spec(`{"project":"default","source":{"repoURL":"` + f.Git.URL(fleet.AppsRepo) + `","path":"guestbook","targetRevision":"main",` +
+				`"kustomize":{},"helm":{}},` +
 				`"destination":{"server":"https://kubernetes.default.svc","namespace":"` + plain + `"},` +
 				`"syncPolicy":{"automated":{},"syncOptions":["CreateNamespace=true"]}}`)
 		})
@@ -82,7 +83,8 @@ var _ = Describe("What the hub says", func() {
 		still := appliedAt(ctx, "cluster2", plain)
 
 		edited := time.Now()
-		editThere(ctx, "cluster2", name, `{"metadata":{"finalizers":null},"spec":{"source":{"path":"helm-guestbook","targetRevision":"HEAD"},"syncPolicy":{"automated":null}}}`)
+		editThere(ctx, "cluster2", name, `{"metadata":{"finalizers":null},"spec":{`+
+			`"source":{"path":"helm-guestbook","targetRevision":"HEAD"},"syncPolicy":{"automated":null}}}`)
 		Eventually(ctx, read(cluster["cluster2"], named(name))).WithTimeout(agentLooks).WithPolling(time.Second).Should(And(
 			HaveField("Finalizers", ContainElement(apis.FinalizerResources)),
 			HaveField("Spec.Raw", MatchJSON(before))))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"os/exec"
@@ -41,9 +42,7 @@ var _ = Describe("An attack through the broker", Serial, inMaestro, func() {
 			"type":        "io.open-cluster-management.works.v1alpha1.manifestbundles." + kind,
 			"clustername": of, "originalsource": fleet.MaestroSource, "datacontenttype": "application/json", "data": data,
 		}
-		for key, value := range extensions {
-			event[key] = value
-		}
+		maps.Copy(event, extensions)
 		payload, err := json.Marshal(event)
 		Expect(err).NotTo(HaveOccurred())
 		code, err := fleet.PublishMQTT(ctx, broker, hostile, fleet.BrokerPassword(hostile), topic, "application/cloudevents+json", payload)
@@ -95,8 +94,8 @@ var _ = Describe("An attack through the broker", Serial, inMaestro, func() {
 
 	It("deletes the row whose id everybody can compute, and that of no work of Towline", func(ctx SpecContext) {
 		const name = "maestro-account"
-		app := standalone(ctx, name, victim)
-		app = expectAtRest(ctx, name)
+		standalone(ctx, name, victim)
+		app := expectAtRest(ctx, name)
 		before := uids(ctx, victim, name)
 		w, err := read(hub, workOf(app))(ctx)
 		Expect(err).NotTo(HaveOccurred())
@@ -114,8 +113,10 @@ var _ = Describe("An attack through the broker", Serial, inMaestro, func() {
 		Expect(err).NotTo(HaveOccurred(), string(out))
 		of := func(ctx context.Context) []maestroRow { return rows(ctx, away) }
 		Eventually(ctx, of).Should(HaveLen(1))
-		Expect(removes(ctx, topic(away, "agentevents"), away, public(away, "work"))).To(BeEquivalentTo(fleet.MQTTNotAuthorized), "the broker binds topics to accounts")
-		Expect(removes(ctx, topic(hostile, "agentevents"), away, public(away, "work"))).To(BeEquivalentTo(fleet.MQTTSuccess), "the broker does not read events")
+		Expect(removes(ctx, topic(away, "agentevents"), away, public(away, "work"))).To(
+			BeEquivalentTo(fleet.MQTTNotAuthorized), "the broker binds topics to accounts")
+		Expect(removes(ctx, topic(hostile, "agentevents"), away, public(away, "work"))).To(
+			BeEquivalentTo(fleet.MQTTSuccess), "the broker does not read events")
 		Eventually(ctx, of).Should(BeEmpty(), "Maestro believes the event")
 
 		By("the same attack on the work of Towline")
@@ -130,8 +131,8 @@ var _ = Describe("An attack through the broker", Serial, inMaestro, func() {
 
 	It("removes nothing on a cluster, and ends, if the attacker has learned the id of a work", func(ctx SpecContext) {
 		const name = "maestro-known"
-		app := standalone(ctx, name, victim)
-		app = expectAtRest(ctx, name)
+		standalone(ctx, name, victim)
+		app := expectAtRest(ctx, name)
 		before := uids(ctx, victim, name)
 		w, err := read(hub, workOf(app))(ctx)
 		Expect(err).NotTo(HaveOccurred())

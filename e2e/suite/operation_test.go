@@ -164,7 +164,7 @@ var _ = Describe("An operation that is on its way to a cluster that is away", in
 
 		again := standalone(ctx, app.Name, on, func(b *fixture.ApplicationBuilder) { b.Finalizers() })
 		expectHealthy(ctx, again.Name)
-		Eventually(ctx, read(hub, workOf(again))).Should(HaveField("Annotations", HaveKeyWithValue(apis.AnnotationUpdateMode, "ForceApply")))
+		Eventually(ctx, read(hub, workOf(again))).Should(WithTransform(work.Outcome, BeEquivalentTo("True")))
 		expectNoCondition(ctx, again.Name, apis.ConditionPropagationError)
 		Expect(deployment(ctx, on, app.Name).UID).To(Equal(before.UID))
 	})

@@ -47,7 +47,8 @@ func value(t *testing.T, name, request string) float64 {
 
 // TestRequests: what counts as an answer, and what as a failure.
 func TestRequests(t *testing.T) {
-	event, err := bundle.Event("towline", cetypes.DeleteRequestAction, bundle.New(bundle.NewIDs("towline", bundle.NewKey()), &workv1.ManifestWork{}, time.Now()))
+	ids := bundle.NewIDs("towline", bundle.NewKey())
+	event, err := bundle.Event("towline", cetypes.DeleteRequestAction, bundle.New(ids, &workv1.ManifestWork{}, time.Now()))
 	if err != nil {
 		t.Fatal(err)
 	}
