@@ -130,6 +130,7 @@ func TestDeletionThatAnOperationDoesNotHold(t *testing.T) {
 		remove(t, app)
 		expectNotice(t, app, apis.ConditionDeletionWarning, "an operation runs")
 		reportHeld(t, app, operationReport(app, "Running", "").Condition(workv1.WorkAvailable, metav1.ConditionFalse, "not found"))
+		applied(t, expectAsking(t, w)) // it comes once more, with the finalizer that takes along what it deployed
 		expectDeleting(t, w)
 	})
 	t.Run("another Application's on the cluster", func(t *testing.T) {
@@ -140,7 +141,9 @@ func TestDeletionThatAnOperationDoesNotHold(t *testing.T) {
 		other.Namespace = "elsewhere"
 		report(t, app, operationReport(other, "Running", ""))
 		remove(t, app)
-		expectDeleting(t, workOf(t, app))
+		w := workOf(t, app)
+		applied(t, expectAsking(t, w))
+		expectDeleting(t, w)
 	})
 }
 
