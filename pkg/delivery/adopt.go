@@ -29,8 +29,8 @@ var claims = map[string]work.UpdateMode{
 // first as long as that is open.
 //
 // A work that asked and got the Application is not written for that alone. Its next change makes it a work that takes, or
-// the refusal of a later apply: somebody has edited on the cluster what the work had brought. Then it first asks its agent
-// whether that is so.
+// the refusal of a later apply: somebody has edited on the cluster what the work had brought. Then the work first
+// asks the agent who owns the Application.
 func (d *decision) claim(desired *workv1.ManifestWork) {
 	mine := d.sent()
 	if d.to != d.App {

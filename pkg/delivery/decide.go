@@ -181,7 +181,7 @@ func (d *decision) hub() *argocd.Patch {
 
 // step adds a write of a work. A work is written once; its deletion stands for all else.
 func (d *decision) step(s Step) {
-	i := slices.IndexFunc(d.plan.Steps, func(o Step) bool { return o.Was != nil && s.Was != nil && o.Was.UID == s.Was.UID })
+	i := d.stepOf(s.Was)
 	switch {
 	case i < 0:
 		d.plan.Steps = append(d.plan.Steps, s)

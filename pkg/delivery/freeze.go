@@ -105,7 +105,7 @@ func (d *decision) replan(w, updated *workv1.ManifestWork) {
 	d.update(w, updated)
 }
 
-// stepOf is the place of a work's write in the plan; -1 for none.
+// stepOf is the place of a work's write in the plan; -1 for none, and for a work that is nil.
 func (d *decision) stepOf(w *workv1.ManifestWork) int {
-	return slices.IndexFunc(d.plan.Steps, func(s Step) bool { return s.Was != nil && s.Was.UID == w.UID })
+	return slices.IndexFunc(d.plan.Steps, func(s Step) bool { return w != nil && s.Was != nil && s.Was.UID == w.UID })
 }
