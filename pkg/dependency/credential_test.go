@@ -128,6 +128,8 @@ func FuzzCredentialsStayOnTheirHost(f *testing.F) {
 	f.Add("https://git.example.com/a", "https://git.example.com.evil/a")
 	f.Add("git@example.com:a", "ssh://git@example.com/a/b")
 	f.Add("https://", "https://x")
+	f.Add("https:", "https://x")
+	f.Add("https:/", "https://x")
 	f.Add("https://git.example.com.git", "https://git.example.com@evil/a")
 	f.Add("https://git.example.com#", "https://git.example.com.evil")
 	f.Fuzz(func(t *testing.T, credential, repo string) {

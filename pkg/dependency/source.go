@@ -52,11 +52,15 @@ func readSent(app *argocd.Application) Spec {
 	return out
 }
 
-// Host is the part of a normalized address up to the first slash of its path: where credentials are for.
+// Host is the part of a normalized address up to the first slash of its path: where credentials are for. Host is empty for an
+// address that ends before its host does, as "https:" and "https:/" do: every address with that scheme begins with them.
 func Host(normalized string) string {
 	scheme, rest, ok := strings.Cut(normalized, "://")
 	if !ok {
 		host, _, _ := strings.Cut(normalized, "/")
+		if strings.HasSuffix(host, ":") {
+			return ""
+		}
 		return host
 	}
 	host, _, _ := strings.Cut(rest, "/")
