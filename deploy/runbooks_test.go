@@ -9,7 +9,7 @@ import (
 
 const runbooks = "https://github.com/towline-io/towline/blob/main/docs/runbooks.md#"
 
-// TestRunbooks: each alert has a section that says what it means, where to look, how to mend it and what not to do, and all commands
+// TestRunbooks: each alert has a section that says what it means, where to look, the fix and what not to do, and all commands
 // there, and in the alert itself, are those that kubectl towline has.
 func TestRunbooks(t *testing.T) {
 	data, err := os.ReadFile("../docs/runbooks.md")
@@ -27,7 +27,7 @@ func TestRunbooks(t *testing.T) {
 			t.Errorf("docs/runbooks.md has no section %s", a.Alert)
 		}
 		delete(sections, a.Alert)
-		for _, part := range []string{"**Meaning.**", "**Look.**", "**Mend.**", "**Do not**"} {
+		for _, part := range []string{"**Meaning.**", "**Look.**", "**Fix.**", "**Do not**"} {
 			if strings.Count(text, "\n"+part) != 1 {
 				t.Errorf("%s: the runbook has the part %s %d times", a.Alert, part, strings.Count(text, "\n"+part))
 			}
