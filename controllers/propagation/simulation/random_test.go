@@ -223,6 +223,7 @@ func TestPairs(t *testing.T) {
 	}
 	run.all(func() (func(int64) bool, []*Profile) {
 		p := everything()
+		p.Plans = *plansFile != ""
 		jobs := Pairs{p}.All()
 		return func(n int64) bool {
 			n *= every
@@ -299,6 +300,7 @@ func (r *runner) explore(count int, profiles ...func() *Profile) {
 		for i, p := range profiles {
 			mine[i] = p()
 			mine[i].States = *duration > 0
+			mine[i].Plans = *plansFile != ""
 		}
 		return func(n int64) bool {
 			if *duration == 0 && n >= int64(count) {
@@ -320,13 +322,16 @@ type runner struct {
 	next     atomic.Int64
 	failures atomic.Int64
 
-	mu  sync.Mutex
-	met *stats
+	mu    sync.Mutex
+	met   *stats
+	plans []string
 }
 
 func newRunner(t *testing.T) *runner {
 	t.Cleanup(func(before int) func() { return func() { debug.SetGCPercent(before) } }(debug.SetGCPercent(1000)))
-	return &runner{t: t, start: time.Now(), limit: *duration, met: newStats()}
+	r := &runner{t: t, start: time.Now(), limit: *duration, met: newStats()}
+	t.Cleanup(r.writePlans)
+	return r
 }
 
 // all calls what start returns with one number after the other, on all processors, until it has no more to do or time is over.
@@ -354,6 +359,7 @@ func (r *runner) all(start func() (func(n int64) bool, []*Profile)) {
 
 // judge shows a schedule that fails.
 func (r *runner) judge(o Options, seed uint64, steps []Step, w *World) {
+	r.keepPlans(seed, w)
 	if w.failure == nil || r.failures.Add(1) > int64(*keepGoing) {
 		return
 	}

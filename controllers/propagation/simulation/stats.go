@@ -24,8 +24,8 @@ type stats struct {
 	// intents are how often each was decided, held and opened how often each gate was met closed, and open after that.
 	intents, held, opened map[string]int
 
-	// schedules and steps are how many were run.
-	schedules, steps int
+	// schedules, steps and plans are how many were run and made.
+	schedules, steps, plans int
 }
 
 // holding is a gate that holds, an Application or one of its works.
@@ -54,6 +54,10 @@ var gates = func() (names []string) {
 // plan does without it.
 func (w *World) decided(app key, p *delivery.Plan) {
 	w.stats.intents[string(p.Intent)]++
+	w.stats.plans++
+	if w.options.Plans {
+		w.plans.plan(app, p)
+	}
 	for _, a := range p.Trace {
 		h := holding{app, a.Gate, a.Work}
 		switch holds := w.holding[h]; {
@@ -87,6 +91,7 @@ func (s *stats) ran(w *World) {
 func (s *stats) add(o *stats) {
 	s.schedules += o.schedules
 	s.steps += o.steps
+	s.plans += o.plans
 	for v, n := range o.verbs {
 		s.verbs[v] += n
 	}
@@ -103,7 +108,7 @@ func (s *stats) add(o *stats) {
 
 func (s *stats) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d schedules of %d steps, %d distinct states\nusers:", s.schedules, s.steps, len(s.states))
+	fmt.Fprintf(&b, "%d schedules of %d steps, %d plans, %d distinct states\nusers:", s.schedules, s.steps, s.plans, len(s.states))
 	for _, v := range sortedNames(s.verbs) {
 		fmt.Fprintf(&b, " %s %d", v, s.verbs[v])
 	}

@@ -42,6 +42,9 @@ type Options struct {
 	// Limit is how many works may lose their right at a time; 0 for the default.
 	Limit int
 
+	// Plans is set to keep a digest of all plans that are made.
+	Plans bool
+
 	// AsSeen judges what the controller destroys by what it has read of the user's word, not by the user's last word:
 	// the time between the two is the cache's, and is not held against it.
 	AsSeen bool
@@ -67,6 +70,9 @@ type World struct {
 
 	// holding are the gates that hold.
 	holding map[holding]bool
+
+	// plans is the digest of the plans so far.
+	plans digest
 
 	// follower is an ApplicationSet that follows a Placement, with what is known of both.
 	follower follower
