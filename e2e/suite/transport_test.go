@@ -15,6 +15,6 @@ var (
 	// inMaestro marks specs of what works in Maestro are about, which run on a fleet with Maestro only.
 	inMaestro = Label("maestro")
 
-	// inEtcd marks specs that need the ManifestWorks in the hub's etcd. docs/maestro.md says why, one by one.
+	// inEtcd marks specs that need the ManifestWorks in the hub's etcd. docs/maestro-internals.md says why, one by one.
 	inEtcd = Label("etcd")
 )
