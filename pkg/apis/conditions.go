@@ -4,81 +4,82 @@ package apis
 // that ends in "Error" for an error and one that ends in "Warning" for a warning, and shows both in its UI
 // and CLI. A condition is there as long as its cause is, and goes with it.
 const (
-	// ConditionPropagationError: the Application cannot be sent to its cluster as it is. The message says
-	// what is wrong and what to do. Written by the propagation controller.
+	// ConditionPropagationError: the Application cannot be sent to its cluster in its present form. The message has the
+	// cause and the remedy. Written by the propagation controller.
 	ConditionPropagationError = "PropagationError"
 
-	// ConditionPropagationForbiddenError: the Application may not be sent where it asks to go. The message says
-	// which object would allow it, or which one forbids it; with --on-revocation=delete it also says that the
-	// Application is being removed from its cluster, or why it stays there. Written by the propagation controller; there is this
-	// one or PropagationError, never both.
+	// ConditionPropagationForbiddenError: the Application must not be sent to its target. The message names the object
+	// that would permit the Application, or the object that forbids it. With --on-revocation=delete, the message also
+	// announces the removal from the cluster, or says why the Application stays. Written by the propagation controller;
+	// an Application has this condition or PropagationError, never both.
 	ConditionPropagationForbiddenError = "PropagationForbiddenError"
 
-	// ConditionPausedWarning: an annotation pauses the Application, its ApplicationSet or its cluster: Towline writes nothing
-	// for the cluster, and a deletion waits. The message names the object with the annotation. Written by the propagation
-	// controller, as the three below; there is one of them or of the two above, never more.
+	// ConditionPausedWarning: an annotation pauses the Application, its ApplicationSet or its cluster. Towline writes no
+	// work for the cluster, and a deletion waits. The message names the object with the annotation. Written by the
+	// propagation controller, as the three below; an Application has at most one of these and the two above.
 	ConditionPausedWarning = "PausedWarning"
 
-	// ConditionReleaseWarning: the Application is being released, or has been: what runs on the cluster stays there. The
-	// condition stays while the hub's own Argo CD leaves the Application alone.
+	// ConditionReleaseWarning: the release of the Application runs or is done, and everything stays on the cluster. The
+	// condition stays while the hub's own Argo CD skips the Application.
 	ConditionReleaseWarning = "ReleaseWarning"
 
-	// ConditionMoveWarning: the Application has another cluster, or another namespace there, and is still in the earlier one.
-	// The message says what Towline waits for.
+	// ConditionMoveWarning: the Application has another cluster, or another namespace on its cluster, and the earlier
+	// target still has the Application. The message says what Towline waits for.
 	ConditionMoveWarning = "MoveWarning"
 
-	// ConditionDeletionWarning: the Application is being deleted. The message says since when, which cluster Towline
-	// waits for, and whether an operation has to end there first.
+	// ConditionDeletionWarning: the deletion of the Application runs. The message has the start of the deletion, the
+	// cluster that Towline waits for, and an operation that has to end first.
 	ConditionDeletionWarning = "DeletionWarning"
 
-	// ConditionRefreshWarning: somebody asked for a refresh, or the Application has changed, and the cluster has not compared it
-	// with Git in time. The condition goes when the cluster has done so. Written by the propagation controller.
+	// ConditionRefreshWarning: a user asked for a refresh, or the Application has changed, and the cluster has not
+	// compared the Application with Git in time. The condition goes after the comparison. Written by the propagation
+	// controller.
 	ConditionRefreshWarning = "RefreshTimeoutWarning"
 
-	// ConditionWorkApplyError: the cluster's work agent could not apply the Application; the message is the
-	// agent's. Written by the status controller.
+	// ConditionWorkApplyError: the cluster's work agent could not apply the Application. The message comes from the
+	// agent. Written by the status controller.
 	ConditionWorkApplyError = "ManifestWorkApplyError"
 
-	// ConditionWorkAvailableWarning: the work agent applied the Application, but no longer finds it on
-	// the cluster; the message is the agent's. Written by the status controller.
+	// ConditionWorkAvailableWarning: the work agent applied the Application, but no longer finds the Application on the
+	// cluster. The message comes from the agent. Written by the status controller.
 	ConditionWorkAvailableWarning = "ManifestWorkAvailableWarning"
 
-	// ConditionClusterUnreachableWarning: the cluster is not available. The rest of the status is from the time when
-	// the hub last heard of it. The message says since when, and why. Written by the status controller.
+	// ConditionClusterUnreachableWarning: the cluster is not available. The rest of the status is from the last report
+	// of the cluster. The message has the time and the reason. Written by the status controller.
 	ConditionClusterUnreachableWarning = "ClusterUnreachableWarning"
 )
 
-// ConditionDependencyError is on a hub Application if something that it needs on its cluster was not sent or not accepted there: its
-// AppProject, a credential, or an object that it names in AnnotationWith. The message says what to do.
-// Written by the dependencies controller.
+// ConditionDependencyError is on a hub Application if a dependency was not sent, or the cluster refused a dependency:
+// the AppProject, a credential, or an object from the annotation apps.open-cluster-management.io/with. The message has
+// the remedy. Written by the dependencies controller.
 const ConditionDependencyError = "DependencyError"
 
-// ConditionPlacementWarning is on a hub Application that follows a Placement (annotation apps.open-cluster-management.io/placement), if
-// this Placement has chosen no
-// cluster, or more than one. The message says what to do. Written by the placement controller.
+// ConditionPlacementWarning is on a hub Application that follows a Placement (annotation
+// apps.open-cluster-management.io/placement), if the Placement has chosen no cluster, or more than one. The message has
+// the remedy. Written by the placement controller.
 const ConditionPlacementWarning = "PlacementWarning"
 
-// ConditionOperationError is on a row of a report if the last operation failed, or failed and is being retried, and no SyncError says
-// why: Argo CD sets a SyncError only for automated syncs, after the last retry. If only ACM Search knows of the operation, the
-// condition is on the Application too. Written by the aggregation and status controllers.
+// ConditionOperationError is on a row of a report if the last operation or its last attempt failed, and no SyncError has
+// the reason: Argo CD sets a SyncError only for automated syncs, after the last retry. If only ACM Search knows the
+// operation, the condition is on the Application too. Written by the aggregation and status controllers.
 const ConditionOperationError = "OperationError"
 
-// ConditionHydrationError is on a hub Application, and on its row, if the source hydrator of the cluster's Argo CD could not render or
-// commit its manifests. The cluster's Argo CD continues with the manifests that it hydrated before, and does not show the error itself.
+// ConditionHydrationError is on a hub Application, and on its row, if the source hydrator of the cluster's Argo CD could
+// not render or commit the manifests. The cluster's Argo CD continues with the last hydrated manifests, and does not
+// show the error itself.
 const ConditionHydrationError = "HydrationError"
 
 // ConditionResourcesDegraded is on a hub Application that is Degraded, and on its row. The message names the degraded
-// resources, and says why. Written by the status and aggregation controllers from what the cluster's Argo CD says of the
-// resources, where a source tells of that.
+// resources and the reasons. Written by the status and aggregation controllers from the resources that a source reports.
 const ConditionResourcesDegraded = "ResourcesDegradedWarning"
 
 // Conditions that tell how old is what the status says. Written by the status controller.
 const (
-	// ConditionNotCompared: the cluster's Argo CD has stopped comparing the Application with Git. The message says since when;
-	// the rest of the status is from that time.
+	// ConditionNotCompared: the cluster's Argo CD has stopped comparing the Application with Git. The message has the
+	// time; the rest of the status is from this time.
 	ConditionNotCompared = "NotComparedWarning"
 
-	// ConditionResourcesStale: the source of the resources does not answer. The message says since when.
+	// ConditionResourcesStale: the source of the resources does not answer. The message has the time of the last answer.
 	ConditionResourcesStale = "ResourcesStaleWarning"
 )
 

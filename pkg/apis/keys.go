@@ -5,82 +5,84 @@ const Group = "apps.open-cluster-management.io"
 
 // Labels.
 const (
-	// LabelPull marks an Application that Towline delivers through a ManifestWork. Any value that strconv.ParseBool reads as
-	// true selects it. Works have this label too, always with the value "true".
+	// LabelPull marks an Application for delivery by Towline. The values for true are those of Go's strconv.ParseBool.
+	// Works have the label too, always with the value "true".
 	LabelPull = Group + "/pull-to-ocm-managed-cluster"
 
-	// LabelApplicationSet is "true" on the works of an ApplicationSet's Applications, and on the
-	// Application that such a work carries to its cluster.
+	// LabelApplicationSet is "true" on the works of an ApplicationSet's Applications, and on the Applications in these
+	// works.
 	LabelApplicationSet = Group + "/application-set"
 
-	// LabelApplicationSetHash is the SHA-1, in hex, of "<namespace>/<name>" of the ApplicationSet. A label
-	// value holds 63 characters, which a namespace and a name together may exceed; a hash always fits.
+	// LabelApplicationSetHash is the SHA-1, in hex, of "<namespace>/<name>" of the ApplicationSet. A label value holds
+	// only 63 characters, and a hash always fits.
 	LabelApplicationSetHash = Group + "/application-set-hash"
 
-	// LabelHostingApplicationSet is "<namespace>.<name>" of the ApplicationSet, on its report. A pair that does not fit into a
-	// label value is shortened, with a hash.
+	// LabelHostingApplicationSet is "<namespace>.<name>" of the ApplicationSet, on its report. Towline shortens a value
+	// of more than 63 characters, and adds a hash.
 	LabelHostingApplicationSet = Group + "/hosting-applicationset"
 
-	// LabelLocalCluster is "true" on the ManagedCluster that is the hub itself.
+	// LabelLocalCluster is "true" on the ManagedCluster of the hub itself.
 	LabelLocalCluster = "local-cluster"
 )
 
-// LabelManagedBy is OpenShift GitOps's, on a Namespace: the namespace of the Argo CD that gets rights there.
+// LabelManagedBy is a label of OpenShift GitOps on a Namespace: the namespace of the Argo CD that gets rights in this
+// Namespace.
 const LabelManagedBy = "argocd.argoproj.io/managed-by"
 
-// LabelExcludedFromBackup is Velero's: an object with it, where it is "true", is in no backup.
+// LabelExcludedFromBackup is a label of Velero: an object with the value "true" is in no backup.
 const LabelExcludedFromBackup = "velero.io/exclude-from-backup"
 
 // Annotations of the hub Application.
 const (
-	// AnnotationCluster names the ManagedCluster that the Application is delivered to.
+	// AnnotationCluster names the ManagedCluster that gets the Application.
 	AnnotationCluster = Group + "/ocm-managed-cluster"
 
-	// AnnotationAppNamespace names the Application's namespace on the managed cluster. Default: the
-	// namespace of the hub Application.
+	// AnnotationAppNamespace names the Application's namespace on the managed cluster. Default: the namespace of the hub
+	// Application.
 	AnnotationAppNamespace = Group + "/ocm-managed-cluster-app-namespace"
 
-	// AnnotationDestinationName is the name by which the cluster's Argo CD knows the cluster that the Application deploys to.
-	// Default: the Application deploys to the cluster that it arrives on.
+	// AnnotationDestinationName is the name of the destination cluster in the Argo CD of the managed cluster. Default:
+	// the Application deploys to the managed cluster itself.
 	AnnotationDestinationName = Group + "/destination-name"
 
-	// AnnotationDestinationServer is the address of that cluster, instead of its name.
+	// AnnotationDestinationServer is the address of the destination cluster, instead of its name.
 	AnnotationDestinationServer = Group + "/destination-server"
 
-	// AnnotationPlacement names a Placement in the Application's own namespace. Towline sets ocm-managed-cluster to the cluster
-	// that the Placement has chosen.
+	// AnnotationPlacement names a Placement in the Application's own namespace. Towline sets the annotation
+	// ocm-managed-cluster to the cluster that the Placement has chosen.
 	AnnotationPlacement = Group + "/placement"
 
-	// AnnotationRelease ends the management of an Application if it is true. Everything stays on the cluster.
+	// AnnotationRelease ends the management of an Application if the value is true. Everything stays on the cluster.
 	AnnotationRelease = Group + "/release"
 
-	// AnnotationPaused stops all writes of works if it is true on an Application, an ApplicationSet, or the namespace of a
-	// managed cluster on the hub. Towline still shows what the cluster reports.
+	// AnnotationPaused stops all writes of works if the value is true on an Application, an ApplicationSet, or the
+	// namespace of a managed cluster on the hub. Towline still shows the reports of the cluster.
 	AnnotationPaused = Group + "/paused"
 
-	// AnnotationForceDelete ends the deletion of an Application without waiting for its cluster, if it is true.
+	// AnnotationForceDelete ends the deletion of an Application without a wait for its cluster, if the value is true.
 	AnnotationForceDelete = Group + "/force-delete"
 
-	// AnnotationDeleteOnOutage concerns an Application that its ApplicationSet deletes because its Placement has dropped a
-	// cluster that is not available. If it is true, the Application is deleted from that cluster. Otherwise Towline waits for
-	// the end of the outage.
+	// AnnotationDeleteOnOutage concerns an Application that its ApplicationSet deletes because the Placement has dropped
+	// an unavailable cluster. If the value is true, the cluster removes the Application. Otherwise Towline waits for the
+	// end of the outage.
 	AnnotationDeleteOnOutage = Group + "/delete-on-outage"
 
-	// AnnotationMoveOrder is the order of a move to another cluster: MoveNewFirst or MoveOldFirst.
+	// AnnotationMoveOrder is the order of a move to another cluster: "new-first" or "old-first".
 	AnnotationMoveOrder = Group + "/move-order"
 
-	// AnnotationAdopt says what to do with an Application that is on the cluster already: AdoptNever, AdoptMatching or
-	// AdoptAlways.
+	// AnnotationAdopt decides about an Application that exists on the cluster already: "never", "matching" or "always".
 	AnnotationAdopt = Group + "/adopt"
 
-	// AnnotationSkipReconcile is Argo CD's: "true" keeps the hub's own application controller off it.
+	// AnnotationSkipReconcile is an annotation of Argo CD: with "true", the hub's own application controller skips the
+	// Application.
 	AnnotationSkipReconcile = "argocd.argoproj.io/skip-reconcile"
 
-	// AnnotationSetRefresh is Argo CD's request to an ApplicationSet to look again. Argo CD removes it after that (2.6 and
-	// later).
+	// AnnotationSetRefresh is Argo CD's request to an ApplicationSet to generate again. Argo CD removes the annotation
+	// afterwards (2.6 and later).
 	AnnotationSetRefresh = "argocd.argoproj.io/application-set-refresh"
 
-	// AnnotationRefresh is Argo CD's request to compare again: "hard", or any other value for a normal one.
+	// AnnotationRefresh is Argo CD's request to compare an Application again: "hard", or any other value for a normal
+	// refresh.
 	AnnotationRefresh = "argocd.argoproj.io/refresh"
 )
 
@@ -91,8 +93,8 @@ const RefreshSpecChanged = "spec-changed"
 // ChangedUncompared begins AnnotationChangedAt while the cluster has not compared the change.
 const ChangedUncompared = "uncompared"
 
-// AnnotationKeepReport on a MulticlusterApplicationSetReport, where it is true, says that the report is in Git: an Argo CD counts its health.
-// Towline fills it also while its ApplicationSet has no Applications, and does not delete it.
+// AnnotationKeepReport is true on a MulticlusterApplicationSetReport in Git, whose health an Argo CD shows. Towline
+// fills such a report also while its ApplicationSet has no Applications, and does not delete the report.
 const AnnotationKeepReport = Group + "/keep-report"
 
 // AnnotationServer is on the namespace of a managed cluster on the hub: the address of the cluster in AppProjects and in
@@ -108,35 +110,36 @@ const (
 	// AnnotationHubName is the name of the hub Application.
 	AnnotationHubName = Group + "/hub-application-name"
 
-	// AnnotationOrphanedAt is the time when Towline found that the hub has lost the Application, for example after the restore
-	// of an old backup. Towline keeps the work until the Application exists again, or somebody decides.
+	// AnnotationOrphanedAt is the time when Towline found that the hub has lost the Application, for example by the
+	// restore of an old backup. Towline keeps the work until the Application exists again, or a person decides.
 	AnnotationOrphanedAt = Group + "/orphaned-at"
 
-	// AnnotationOrphaned says what to do with a work whose Application the hub does not have: one of the values of
-	// --after-restore. A person sets it for one work. Towline sets "delete" if it saw the deletion of the Application and the
-	// work has to wait for its cluster, so that a restart does not count it as a loss.
+	// AnnotationOrphaned is the decision about a work without an Application on the hub: a value of --after-restore. A
+	// person sets the annotation for one work. Towline sets "delete" for a work that waits for its cluster after a
+	// deletion that Towline saw, so that a restart does not count the work as a loss.
 	AnnotationOrphaned = Group + "/orphaned"
 
-	// AnnotationReturnsBy is on a work whose Application was deleted in an outage that is over. Until this time (RFC 3339),
-	// Towline expects the ApplicationSet to create the Application again, and keeps the work as it is.
+	// AnnotationReturnsBy is on a work whose Application was deleted in a past outage. Until this time (RFC 3339),
+	// Towline expects the ApplicationSet to create the Application again, and does not change the work.
 	AnnotationReturnsBy = Group + "/returns-by"
 
-	// AnnotationGrantedBy is the name of the ManagedClusterSetBinding, in the Application's namespace, that permitted the
-	// cluster. Towline sets it only with --on-revocation=delete, to find out later whether this binding does not permit the
-	// cluster any more.
+	// AnnotationGrantedBy is the name of the ManagedClusterSetBinding, in the Application's namespace, that permitted
+	// the cluster. Towline sets the annotation only with --on-revocation=delete, to notice later that this binding no
+	// longer permits the cluster.
 	AnnotationGrantedBy = Group + "/granted-by"
 
-	// AnnotationMadeAnew is on a work that was created for an Application on which a cluster had reported before: the time of
-	// its creation. The cluster may still have what an earlier work of this name has brought.
+	// AnnotationMadeAnew is the creation time of a work for an Application with an earlier report from a cluster. The
+	// cluster may still have the objects of an earlier work of the same name.
 	AnnotationMadeAnew = Group + "/made-anew"
 
-	// AnnotationBroughtProjects names the AppProjects, as "<namespace>/<name>" with commas between them, that an older pull
-	// controller sent to the cluster with this work. The hub's AppProjects may replace them there.
+	// AnnotationBroughtProjects names the AppProjects that an older pull controller sent to the cluster with this work,
+	// as "<namespace>/<name>" with commas in between. The hub's AppProjects may replace these AppProjects on the
+	// cluster.
 	AnnotationBroughtProjects = Group + "/brought-appprojects"
 
-	// AnnotationUpdateMode says how the work agent applies the work: ForceApply, Apply, ReadOnly or CreateOnly. An older pull
-	// controller whose pull model is disabled sets every work to ReadOnly when it starts. Towline then sets the work back to
-	// this mode.
+	// AnnotationUpdateMode is how the work agent applies the work: "ForceApply", "Apply", "ReadOnly" or "CreateOnly". At
+	// its start, an older pull controller with a disabled pull model sets every work to "ReadOnly". Towline then
+	// restores this mode.
 	AnnotationUpdateMode = Group + "/update-mode"
 
 	// AnnotationApplicationSet is "<namespace>/<name>" of the ApplicationSet that made the Application.
@@ -146,27 +149,28 @@ const (
 // Marks of the Application on its cluster, by which the agent there finds it. Anyone on the cluster may copy them: the hub
 // trusts its ManifestWork, not the marks.
 const (
-	// LabelPulled is "true" on the Application that a ManifestWork carries.
+	// LabelPulled is "true" on the Application in a ManifestWork.
 	LabelPulled = Group + "/pulled"
 
-	// AnnotationWork is the name of that ManifestWork, which a label may be too short for.
+	// AnnotationWork is the name of the ManifestWork that carries the Application. A label would be too short for some
+	// names.
 	AnnotationWork = Group + "/manifestwork"
 
-	// AnnotationFinalizersDropped is on an Application that will be removed from its cluster: the change of its work that set
-	// or removed its last finalizers. What the agent reports with this annotation, it has read after that change.
+	// AnnotationFinalizersDropped is on an Application before its removal from the cluster: the change of the work that
+	// set or removed the last finalizers. A report of the agent with this annotation is from after this change.
 	AnnotationFinalizersDropped = Group + "/finalizers-dropped"
 
-	// AnnotationFrozen is "true" on an Application that the hub may not send to its cluster any more. The hub has switched off
-	// automated sync and hydration there, and switches both on again when the Application is permitted.
+	// AnnotationFrozen is "true" on an Application that the hub may no longer send to its cluster. The hub has switched
+	// off automated sync and hydration on the cluster, and switches both on again when the Application is permitted.
 	AnnotationFrozen = Group + "/frozen"
 )
 
-// AnnotationDigest is a digest of the content of an ApplicationReport, without the time. After a restart, the agent needs
-// not write a report again that has the same digest.
+// AnnotationDigest is a digest of the content of an ApplicationReport, without the time. After a restart, the agent does
+// not write a report again if the digest is the same.
 const AnnotationDigest = Group + "/report-digest"
 
-// AnnotationExecutor is on an AppProject of the hub: `<namespace>/<name>` of the ServiceAccount of the clusters whose
-// rights the work agent needs for the project's Applications.
+// AnnotationExecutor is on an AppProject of the hub: "<namespace>/<name>" of a ServiceAccount of the clusters. The work
+// agent needs the rights of this account to apply the project's Applications.
 const AnnotationExecutor = Group + "/work-executor-service-account"
 
 // Values of AnnotationMoveOrder.
@@ -196,59 +200,63 @@ const (
 	// way, and in the cluster's status.operationState.
 	OperationInfo = Group + "/request"
 
-	// AnnotationRequestSent is on a ManifestWork that carries an operation or its termination, until this is over: its
-	// progress, its identity, the version of the cluster's Application that it is for, and digests of the operation and of the
-	// Application that the work carried before.
+	// AnnotationRequestSent is on a ManifestWork that carries an operation or its termination, until the end of the
+	// request. The value has the progress, the identity, the version of the cluster's Application that the request is
+	// for, and digests of the operation and of the Application in the work before.
 	AnnotationRequestSent = Group + "/request-sent"
 
-	// AnnotationChangedAt is on a ManifestWork from a change of what its Application deploys. It begins with ChangedUncompared
-	// until the cluster has compared the change. For an Application of an ApplicationSet, until it is synced, it also has the
-	// revision that the cluster had compared before, or the revisions of its sources with commas between them.
+	// AnnotationChangedAt is on a ManifestWork after a change of the deployed content of its Application. The value
+	// begins with "uncompared" until the cluster has compared the change. For an Application of an ApplicationSet, the
+	// value also has the previously compared revision until the next sync, or the revisions of all sources with commas
+	// in between.
 	AnnotationChangedAt = Group + "/changed-at"
 
-	// AnnotationRefreshSent is on a ManifestWork that carries a refresh: its kind, its identity, and when it was sent.
+	// AnnotationRefreshSent is on a ManifestWork that carries a refresh: its kind, its identity, and its time.
 	AnnotationRefreshSent = Group + "/refresh-sent"
 
-	// AnnotationRefreshRequest is the identity of a refresh, on the cluster's Application. Argo CD removes argocd.argoproj.io/refresh
-	// when it writes the result of the comparison, and leaves this one. So an Application that has only this one has been
-	// compared since.
+	// AnnotationRefreshRequest is the identity of a refresh, on the cluster's Application. When Argo CD writes the
+	// result of the comparison, Argo CD removes argocd.argoproj.io/refresh and keeps this annotation. So an Application
+	// with only this annotation has been compared since the request.
 	AnnotationRefreshRequest = Group + "/refresh-request"
 
 	// AnnotationPayloadDigest is on the cluster's Application while its work carries a refresh: the digest of the other
-	// fields of the payload. The work agent compares what it applies as printed text, in which a string looks like the
-	// number or the boolean of the same characters.
+	// fields of the payload. The work agent compares applied objects as printed text, in which a string and a number of
+	// the same characters look equal.
 	AnnotationPayloadDigest = Group + "/payload-digest"
 )
 
 // Marks by which controllers of the hub recognize what they deployed. Towline does not send them: the same controllers on a
 // cluster would take the marks for their own.
 const (
-	// LabelInstance is Argo CD's mark on what an Application deployed, if Argo CD tracks by label: its value is the name of
-	// that Application. Argo CD 2 does so by default.
+	// LabelInstance is Argo CD's mark on the deployed objects of an Application, with the name of the Application, if
+	// Argo CD tracks by label. Argo CD 2 tracks by label by default.
 	LabelInstance = "app.kubernetes.io/instance"
 
-	// LabelInstanceOfArgoCD is the label that Argo CD's documentation recommends in its place.
+	// LabelInstanceOfArgoCD is the label that Argo CD's documentation recommends for tracking in place of
+	// app.kubernetes.io/instance.
 	LabelInstanceOfArgoCD = "argocd.argoproj.io/instance"
 
-	// LabelInstanceLegacy is the one of Argo CD before 0.11, which some installations have kept.
+	// LabelInstanceLegacy is the tracking label of Argo CD before 0.11, which some installations have kept.
 	LabelInstanceLegacy = "applications.argoproj.io/app-name"
 
-	// AnnotationTrackingID is Argo CD's mark if it tracks by annotation, as Argo CD 3 does by default.
+	// AnnotationTrackingID is Argo CD's mark on deployed objects if Argo CD tracks by annotation, the default of Argo CD
+	// 3.
 	AnnotationTrackingID = "argocd.argoproj.io/tracking-id"
 
-	// AnnotationInstallationID tells the marks of several Argo CDs apart (2.14 and later).
+	// AnnotationInstallationID distinguishes the marks of several Argo CDs (2.14 and later).
 	AnnotationInstallationID = "argocd.argoproj.io/installation-id"
 
 	// LabelApplySet is the mark of `kubectl apply --prune --applyset`.
 	LabelApplySet = "applyset.kubernetes.io/part-of"
 
-	// AnnotationNotified holds what the hub's notifications controller has sent about an Application.
+	// AnnotationNotified lists the notifications that the hub's notifications controller has sent about an Application.
 	AnnotationNotified = "notified.notifications.argoproj.io"
 
-	// AnnotationHydrate asks the Argo CD that reads it to hydrate the Application's manifests again (2.14 and later).
+	// AnnotationHydrate is a request to Argo CD to hydrate the Application's manifests again (2.14 and later).
 	AnnotationHydrate = "argocd.argoproj.io/hydrate"
 
-	// AnnotationSpecHash is the work agent's, on what a ManifestWork brought to a hub that another hub manages.
+	// AnnotationSpecHash is an annotation of the work agent, on objects of a ManifestWork on a hub that another hub
+	// manages.
 	AnnotationSpecHash = "open-cluster-management.io/config-spec-hash"
 
 	// AnnotationRefreshTimestamp identifies a request to compare again (Argo CD 3.6 and later).

@@ -5,9 +5,9 @@ package apis
 const (
 	// ReasonClusterAnnotationMissing: the Application has the pull label, but names no cluster.
 	ReasonClusterAnnotationMissing = "ClusterAnnotationMissing"
-	// ReasonClusterNameInvalid: the cluster that the Application names is not a valid name of a ManagedCluster.
+	// ReasonClusterNameInvalid: the value of the cluster annotation is not a valid name of a ManagedCluster.
 	ReasonClusterNameInvalid = "ClusterNameInvalid"
-	// ReasonClusterNotFound: there is no ManagedCluster of that name.
+	// ReasonClusterNotFound: no ManagedCluster has this name.
 	ReasonClusterNotFound = "ClusterNotFound"
 	// ReasonClusterNotAccepted: the ManagedCluster has not been accepted by the hub.
 	ReasonClusterNotAccepted = "ClusterNotAccepted"
@@ -15,89 +15,98 @@ const (
 	ReasonClusterDeleting = "ClusterDeleting"
 	// ReasonClusterNamespaceMissing: the namespace of the ManagedCluster does not exist, or is being deleted.
 	ReasonClusterNamespaceMissing = "ClusterNamespaceMissing"
-	// ReasonPlaced: the Placement that the Application follows has chosen a cluster. Nothing is wrong.
+	// ReasonPlaced: the Placement of the Application has chosen a cluster. No problem.
 	ReasonPlaced = "Placed"
-	// ReasonPlacementUnclear: the Placement that the Application follows has chosen no cluster, or more than one.
+	// ReasonPlacementUnclear: the Placement of the Application has chosen no cluster, or more than one.
 	ReasonPlacementUnclear = "PlacementUnclear"
 	// ReasonLocalClusterConflict: the cluster is the hub itself, where the ManifestWork would overwrite the hub Application.
 	ReasonLocalClusterConflict = "LocalClusterConflict"
 	// ReasonSkipReconcileMissing: the annotation that keeps the hub's own Argo CD from deploying the Application is missing.
 	ReasonSkipReconcileMissing = "SkipReconcileMissing"
-	// ReasonNamespaceInvalid: the namespace that the Application names for its cluster is not a valid name.
+	// ReasonNamespaceInvalid: the Application's namespace on its cluster is not a valid name.
 	ReasonNamespaceInvalid = "NamespaceInvalid"
 	// ReasonAnnotationInvalid: an annotation has a value that Towline does not know.
 	ReasonAnnotationInvalid = "AnnotationInvalid"
 	// ReasonSpecInvalid: the spec or its destination is not a JSON object.
 	ReasonSpecInvalid = "SpecInvalid"
-	// ReasonOperationInvalid: the requested operation cannot be read, or asks for nothing.
+	// ReasonOperationInvalid: the requested operation is not readable, or empty.
 	ReasonOperationInvalid = "OperationInvalid"
 
-	// ReasonOperationWithdrawn: the requested operation was sent by a ManifestWork that is to be deleted. Towline removes the operation.
+	// ReasonOperationWithdrawn: a ManifestWork that Towline deletes has sent the requested operation. Towline removes
+	// the operation.
 	ReasonOperationWithdrawn = "OperationWithdrawn"
 	// ReasonPayloadTooLarge: the Application is too large for a ManifestWork.
 	ReasonPayloadTooLarge = "PayloadTooLarge"
 	// ReasonTargetConflict: another Application has the same namespace and name on the same cluster.
 	ReasonTargetConflict = "TargetConflict"
-	// ReasonWorkConflict: a ManifestWork with the name that Towline would use exists, and belongs to something else.
+	// ReasonWorkConflict: a foreign ManifestWork has the name of the Application's work.
 	ReasonWorkConflict = "WorkConflict"
 	// ReasonDestinationConflict: the ManifestWork of an older controller sends the Application to another destination.
 	ReasonDestinationConflict = "DestinationConflict"
-	// ReasonAdoptionRefused: the cluster already has an Application with that namespace and name, and Towline may not take it over.
+	// ReasonAdoptionRefused: the cluster already has an Application of the same namespace and name, and Towline may not
+	// take over this Application.
 	ReasonAdoptionRefused = "AdoptionRefused"
-	// ReasonWorkRejected: the hub's API server refused the ManifestWork, or has failed to write it for more than five seconds.
+	// ReasonWorkRejected: the hub's API server refused the ManifestWork, or has failed to write the ManifestWork for
+	// more than five seconds.
 	ReasonWorkRejected = "WorkRejected"
 
-	// ReasonHeldInOutage: the deletion waits: the Placement dropped the cluster because of an outage. Nothing is wrong.
+	// ReasonHeldInOutage: the deletion waits, because the Placement dropped the cluster in an outage. No problem.
 	ReasonHeldInOutage = "HeldInOutage"
-	// ReasonOutageOver: the outage is over, and the ApplicationSet creates the Application again. Nothing is wrong.
+	// ReasonOutageOver: the outage is over, and the ApplicationSet creates the Application again. No problem.
 	ReasonOutageOver = "OutageOver"
 
-	// ReasonExecutorInvalid: the executor that the AppProject names is not a ServiceAccount.
+	// ReasonExecutorInvalid: the executor of the AppProject is not a ServiceAccount.
 	ReasonExecutorInvalid = "ExecutorInvalid"
 
 	// ReasonClusterForbidden: no binding permits the cluster to the namespace of the Application.
 	ReasonClusterForbidden = "ClusterForbidden"
-	// ReasonNamespaceForbidden: the Application may not use that namespace on its cluster.
+	// ReasonNamespaceForbidden: the Application may not use this namespace on its cluster.
 	ReasonNamespaceForbidden = "NamespaceForbidden"
 	// ReasonProjectNotFound: the Application's AppProject does not exist.
 	ReasonProjectNotFound = "ProjectNotFound"
-	// ReasonProjectForbidden: the AppProject does not permit Applications from that namespace.
+	// ReasonProjectForbidden: the AppProject does not permit Applications from the Application's namespace.
 	ReasonProjectForbidden = "ProjectForbidden"
-	// ReasonSourceForbidden: the AppProject does not permit a repository that the Application names.
+	// ReasonSourceForbidden: the AppProject does not permit a repository of the Application.
 	ReasonSourceForbidden = "SourceForbidden"
-	// ReasonManifestsForbidden: the requested operation contains its own manifests instead of those in a repository.
+	// ReasonManifestsForbidden: the requested operation contains its own manifests instead of manifests from a
+	// repository.
 	ReasonManifestsForbidden = "ManifestsForbidden"
-	// ReasonDestinationForbidden: the AppProject does not permit the namespace that the Application deploys to, or the
+	// ReasonDestinationForbidden: the AppProject does not permit the destination namespace of the Application, or the
 	// cluster.
 	ReasonDestinationForbidden = "DestinationForbidden"
 
-	// ReasonPaused: an annotation on the Application, its ApplicationSet or the namespace of its cluster pauses it.
+	// ReasonPaused: an annotation on the Application, its ApplicationSet or the namespace of its cluster pauses the
+	// Application.
 	ReasonPaused = "Paused"
-	// ReasonReleasing: the cluster has been asked to release the Application and leave it running.
+	// ReasonReleasing: Towline has told the cluster to release the Application and to leave it running.
 	ReasonReleasing = "Releasing"
 	// ReasonReleased: the cluster has released the Application.
 	ReasonReleased = "Released"
-	// ReasonMoving: the Application has another cluster or namespace now, and is still in the earlier one.
+	// ReasonMoving: the Application has another cluster or namespace now, and the earlier target still has the
+	// Application.
 	ReasonMoving = "Moving"
-	// ReasonDeleting: the Application is being deleted, and is still on its cluster.
+	// ReasonDeleting: the deletion runs, and the cluster still has the Application.
 	ReasonDeleting = "Deleting"
-	// ReasonDeletedUnconfirmed: the hub Application was deleted, but what it deployed may still be on its cluster.
+	// ReasonDeletedUnconfirmed: the hub Application is gone, and its workload may still be on its cluster.
 	ReasonDeletedUnconfirmed = "DeletedUnconfirmed"
 
-	// ReasonRevoked: the Application lost the right to be on a cluster, and Towline asked the cluster to remove it.
+	// ReasonRevoked: the Application lost its right to a cluster, and Towline told the cluster to remove the
+	// Application.
 	ReasonRevoked = "Revoked"
-	// ReasonRevocationHeld: the Application lost the right to be on a cluster, but stays there, because too many Applications lost it at the same time.
+	// ReasonRevocationHeld: the Application lost its right to a cluster, and stays on the cluster, because too many
+	// Applications lost their right at the same time.
 	ReasonRevocationHeld = "RevocationHeld"
-	// ReasonOrphaned: the hub has lost the Application of a ManifestWork. Towline keeps the ManifestWork; the event is on it.
+	// ReasonOrphaned: the hub has lost the Application of a ManifestWork. Towline keeps the ManifestWork. The event is
+	// on the ManifestWork.
 	ReasonOrphaned = "Orphaned"
-	// ReasonLeftByOutage: nobody created an Application again after an outage had held its deletion. What it deployed stays without an
-	// owner. The event is on the ManifestWork, which is deleted.
+	// ReasonLeftByOutage: no ApplicationSet created the Application again after an outage had delayed its deletion. The
+	// workload stays without an owner. The event is on the ManifestWork, which Towline deletes.
 	ReasonLeftByOutage = "LeftByOutage"
-	// ReasonRemovalRefused: an Application is gone. To remove it from its cluster would destroy what it deployed, which should
-	// stay. Towline keeps the ManifestWork; the event is on it.
+	// ReasonRemovalRefused: the Application is gone from the hub, and its removal from the cluster would destroy
+	// resources that should stay. Towline keeps the ManifestWork. The event is on the ManifestWork.
 	ReasonRemovalRefused = "RemovalRefused"
 
-	// ReasonPropagated: the ManifestWork has been created.
+	// ReasonPropagated: Towline has created the ManifestWork.
 	ReasonPropagated = "Propagated"
 	// ReasonWorkDeleted: Towline has deleted the ManifestWork, and the cluster is removing the Application.
 	ReasonWorkDeleted = "WorkDeleted"
@@ -107,22 +116,22 @@ const (
 const (
 	// ReasonAllHealthy: every Application is synced and healthy.
 	ReasonAllHealthy = "AllHealthy"
-	// ReasonNotPropagated: some Applications could not be sent to their cluster.
+	// ReasonNotPropagated: Towline could not send some Applications to their cluster.
 	ReasonNotPropagated = "NotPropagated"
 	// ReasonClustersUnreachable: some Applications are on clusters that are not available.
 	ReasonClustersUnreachable = "ClustersUnreachable"
-	// ReasonNotCompared: the Argo CD of their cluster has not compared some Applications with Git for a long time.
+	// ReasonNotCompared: for a long time, the Argo CD of a cluster has not compared some Applications with Git.
 	ReasonNotCompared = "NotCompared"
-	// ReasonNotSynced: some Applications do not run what is in Git.
+	// ReasonNotSynced: some Applications differ from Git.
 	ReasonNotSynced = "NotSynced"
 	// ReasonNotHealthy: some Applications are neither healthy nor progressing.
 	ReasonNotHealthy = "NotHealthy"
-	// ReasonProgressing: some Applications are progressing, and nothing is wrong with the others.
+	// ReasonProgressing: some Applications are progressing, and the others have no problem.
 	ReasonProgressing = "Progressing"
-	// ReasonAllShown: nothing was left out of the report.
+	// ReasonAllShown: the report is complete.
 	ReasonAllShown = "AllShown"
-	// ReasonSchemaNarrow: the hub has the CRD of reports from another product, which lacks some fields of the report.
+	// ReasonSchemaNarrow: the hub has the CRD of reports from another product, without some fields of the report.
 	ReasonSchemaNarrow = "SchemaNarrow"
-	// ReasonTruncated: some rows or resources are not in the report, because it would be too large.
+	// ReasonTruncated: some rows or resources are not in the report, because the report would be too large.
 	ReasonTruncated = "Truncated"
 )

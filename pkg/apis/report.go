@@ -1,7 +1,7 @@
 package apis
 
-// ConditionClusterUnreachable is on the rows of a report whose cluster is not available: what they say was so when
-// the cluster was last heard of. Written by the aggregation controller.
+// ConditionClusterUnreachable is on the rows of a report whose cluster is not available: the content of the row is from
+// the last report of the cluster. Written by the aggregation controller.
 const ConditionClusterUnreachable = "ClusterUnreachable"
 
 // Types of the standard conditions in a report's status.

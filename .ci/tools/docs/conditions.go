@@ -137,7 +137,7 @@ func (s *source) conditions() (string, error) {
 		rows = append(rows, []string{code(typ), owner(text(p, rule["Owner"])), row, cell(meanings[typ])})
 	}
 	page := "# Conditions and reasons\n\n" +
-		"[The reference](../reference.md#why-an-application-is-not-sent) says what to do about each reason.\n\n" +
+		"[The reference](../reference.md#why-an-application-is-not-sent) has the remedy for each reason.\n\n" +
 		"## Conditions of a hub Application\n\n" + table([]string{"type", "set by", "in the report", "meaning"}, rows)
 
 	rows = nil
@@ -159,7 +159,7 @@ func (s *source) conditions() (string, error) {
 		slices.Sort(shown)
 		rows = append(rows, []string{code(r.value), strings.Join(slices.Compact(shown), ", "), cell(r.meaning)})
 	}
-	return page + "## Reasons\n\nThese are the reasons of conditions and events, and the values of the label `reason` of metrics. The second column has the condition\nthat a reason comes with, if there is one.\n\n" +
+	return page + "## Reasons\n\nThese are the reasons of conditions and events, and the values of the label `reason` of metrics. The second column has the condition\nof the reason, if a condition shows the reason.\n\n" +
 		table([]string{"reason", "condition", "meaning"}, rows), nil
 }
 

@@ -3,7 +3,7 @@ package main
 // keys is the page of labels, annotations and finalizers.
 func (s *source) keys() (string, error) {
 	page := "# Labels, annotations, finalizers\n\n" +
-		"[The reference](../reference.md) says on which object each of them has which meaning, and what happens when it changes.\n\n"
+		"[The reference](../reference.md) has the objects of each key, and the effects of a change.\n\n"
 	for _, section := range []struct{ title, prefix string }{
 		{"Labels", "Label"}, {"Annotations", "Annotation"}, {"Finalizers", "Finalizer"},
 	} {

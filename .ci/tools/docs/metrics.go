@@ -47,8 +47,8 @@ func (s *source) metrics() (string, error) {
 		rows = append(rows, []string{code(m.name), m.kind, strings.Join(labels, ", "), m.from, cell(m.help)})
 	}
 	return "# Metrics\n\n" +
-		"Towline serves these over HTTPS on port 8443. [Monitoring](../monitoring.md) says how to scrape them, and\n" +
-		"[the reference](../reference.md#metrics) how many series there can be.\n\n" +
+		"Towline serves these metrics over HTTPS on port 8443. [Monitoring](../monitoring.md) describes the scraping, and\n" +
+		"[the reference](../reference.md#metrics) the number of series.\n\n" +
 		table([]string{"metric", "type", "labels", "served by", "meaning"}, rows), nil
 }
 
