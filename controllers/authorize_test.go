@@ -404,7 +404,7 @@ func TestReevaluationReadsNothing(t *testing.T) {
 	const count = 100
 	towline := start(t, strict, func(o *controllers.Options) {
 		o.Enabled = []string{controllers.Propagation}
-		o.Concurrency[controllers.Propagation] = 16
+		o.Concurrency = 16
 	})
 	ns, c := tenant(t), cluster(t)
 	b := binding(ns, globalSet)

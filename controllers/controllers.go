@@ -36,7 +36,6 @@ import (
 	"github.com/towline-io/towline/pkg/clusterimport"
 	"github.com/towline-io/towline/pkg/delivery"
 	"github.com/towline-io/towline/pkg/dependency"
-	"github.com/towline-io/towline/pkg/report"
 )
 
 // Names are the controllers in the order of the data flow, as --controllers takes them.
@@ -59,8 +58,8 @@ type Options struct {
 	// Enabled are the names of the controllers to run.
 	Enabled []string
 
-	// Concurrency is how many objects a controller works on at a time, by the controller's name.
-	Concurrency map[string]int
+	// Concurrency is how many objects each controller processes at a time.
+	Concurrency int
 
 	// Authorization says who may send what where.
 	Authorization Authorization
@@ -93,9 +92,6 @@ type Options struct {
 
 	// Dependencies say what travels beside the Applications.
 	Dependencies dependency.Options
-
-	// ReportMaxBytes is how large the report of an ApplicationSet may be; 0 stands for report.DefaultMaxBytes.
-	ReportMaxBytes int
 
 	// ClusterClaims are the names of the ClusterClaims that go to Argo CD's cluster Secrets as labels.
 	ClusterClaims []string
@@ -174,7 +170,6 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 			Live:      o.AppNamespaces.Reader(mgr.GetAPIReader()),
 			Inventory: inventory,
 			Events:    recorder,
-			MaxBytes:  o.ReportMaxBytes,
 		}, o.CRDInterval),
 		ResourceTree: o.resourceTree(ctx, inventory, checker),
 	}
@@ -187,7 +182,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		if !slices.Contains(o.Enabled, name) {
 			continue
 		}
-		if err := setup[name](mgr, o.Concurrency[name]); err != nil {
+		if err := setup[name](mgr, o.Concurrency); err != nil {
 			return fmt.Errorf("controller %s: %w", name, err)
 		}
 	}
@@ -271,7 +266,6 @@ func indexGrants(ctx context.Context, mgr ctrl.Manager, o Options, checker *gran
 func (o *Options) setDefaults() {
 	o.Dependencies.ArgoCDNamespace = cmp.Or(o.Dependencies.ArgoCDNamespace, o.Authorization.ArgoCDNamespace, DefaultArgoCDNamespace)
 	o.Dependencies.ClusterNamespace = cmp.Or(o.Dependencies.ClusterNamespace, o.Dependencies.ArgoCDNamespace)
-	o.ReportMaxBytes = cmp.Or(o.ReportMaxBytes, report.DefaultMaxBytes)
 }
 
 // watchingSets sets up a controller that asks for ApplicationSets, on a hub that has them or gets them.

@@ -590,7 +590,7 @@ func TestObjectsAreOffUnlessAskedFor(t *testing.T) {
 	start(t, func(o *controllers.Options) { o.Dependencies.Objects = false })
 	app := objectsApp(t, cluster(t), "secret/db")
 	secretIn(t, app.Namespace, "db", true)
-	expectTrouble(t, app, "--propagate-objects")
+	expectTrouble(t, app, "--propagate=app-projects,namespaces,objects")
 	expectWork(t, app)
 	settled(t)
 	NewWithT(t).Expect(dependencyWork(t, dependency.ObjectsKey(work.Key(app)))).To(BeNil())
@@ -670,7 +670,7 @@ func TestSecretsAreKnownFromTheStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := controllers.Add(t.Context(), mgr, controllers.Options{Enabled: controllers.Names, Concurrency: concurrency()}); err != nil {
+	if err := controllers.Add(t.Context(), mgr, controllers.Options{Enabled: controllers.Names, Concurrency: workers}); err != nil {
 		t.Fatal(err)
 	}
 	var done sync.WaitGroup

@@ -104,7 +104,7 @@ func TestWhatTheAuthorMayDoWithinTheGrace(t *testing.T) {
 			s, w := severalRuled(t, 2)
 			s.forbid(t)
 			for _, app := range w.apps {
-				expectForbidden(t, app, apis.ReasonRevocationHeld, "--revocation-limit")
+				expectForbidden(t, app, apis.ReasonRevocationHeld, "To remove the Applications, delete them")
 			}
 		}
 		t.Run(title+": delete it", func(t *testing.T) {
@@ -179,7 +179,7 @@ func expectHeld(t *testing.T, n float64) {
 	}, soon, tick).Should(Equal(n))
 }
 
-// TestARevocationInBulkIsHeld, as a whole, until each has its right back, is deleted, or somebody raises the limit.
+// TestARevocationInBulkIsHeld, as a whole, until each has its right back, or is deleted.
 func TestARevocationInBulkIsHeld(t *testing.T) {
 	const short, limit = 3 * time.Second, 3 // all are looked at within the grace, also on a busy machine
 	towline := start(t, grace(short, limit))
@@ -187,7 +187,7 @@ func TestARevocationInBulkIsHeld(t *testing.T) {
 	begin := time.Now()
 	s.forbid(t)
 	for i, app := range all.apps {
-		expectNotice(t, app, apis.ConditionPropagationForbiddenError, "--revocation-limit")
+		expectNotice(t, app, apis.ConditionPropagationForbiddenError, "To remove the Applications, delete them")
 		NewWithT(t).Eventually(func() []string { return eventReasons(t, app) }, soon, tick).Should(ContainElement(apis.ReasonRevocationHeld))
 		expectNotice(t, app, apis.ConditionPropagationForbiddenError, "cluster "+all.works[i].Namespace+" keeps it unchanged")
 	}
@@ -219,7 +219,7 @@ func TestARevocationInBulkIsHeld(t *testing.T) {
 	s, all = severalRuled(t, limit+1)
 	s.forbid(t)
 	for _, app := range all.apps {
-		expectNotice(t, app, apis.ConditionPropagationForbiddenError, "--revocation-limit")
+		expectNotice(t, app, apis.ConditionPropagationForbiddenError, "To remove the Applications, delete them")
 	}
 	towline.stop()
 	start(t, grace(short, 1000))

@@ -255,14 +255,6 @@ func (logs) Write(p []byte) (int, error) {
 // workers is how many Applications each controller works on at a time.
 const workers = 4
 
-func concurrency() map[string]int {
-	out := map[string]int{}
-	for _, name := range controllers.Names {
-		out[name] = workers
-	}
-	return out
-}
-
 // settings are those of production, for managers that follow each other in one process.
 func settings() config.Controller {
 	s := controllers.Settings()
@@ -321,7 +313,7 @@ func startReplica(t *testing.T, replica func(*ctrl.Options), edits ...func(*cont
 // options are the defaults of the tests with some edits.
 func options(edits []func(*controllers.Options)) controllers.Options {
 	o := controllers.Options{
-		Enabled: controllers.Names, Concurrency: concurrency(),
+		Enabled: controllers.Names, Concurrency: workers,
 		Move:         delivery.MoveOptions{Order: apis.MoveNewFirst, Timeout: time.Hour},
 		ClusterGrace: time.Millisecond,
 	}

@@ -37,7 +37,7 @@ func startWith(t *testing.T, serves func(meta.RESTMapper) meta.RESTMapper) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := controllers.Options{Enabled: controllers.Names, Concurrency: concurrency(), CRDInterval: tick}
+	o := controllers.Options{Enabled: controllers.Names, Concurrency: workers, CRDInterval: tick}
 	if err := controllers.Add(t.Context(), mgr, o); err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,6 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // unchanged are the values that testdata/values.yaml leaves as they are, each with the reason.
 var unchanged = map[string]string{
-	"argocd.redis.passwordSecret.enabled": "name and key say more",
 	"metrics.enabled":                     "the other values of metrics say more",
 	"rbac.create":                         "without it there would be no rights to compare",
 }
@@ -126,32 +125,6 @@ func TestChartMemory(t *testing.T) {
 			d := deploymentIn(t, out)
 			if got := d.Spec.Template.Spec.Containers[0].Env[0].Value; got != want {
 				t.Errorf("GOMEMLIMIT is %s, want %s", got, want)
-			}
-		})
-	}
-}
-
-// TestChartRedis: where Redis is, by what the hub is.
-func TestChartRedis(t *testing.T) {
-	for name, tc := range map[string]struct{ values, address, secret string }{
-		"Argo CD's own manifests": {"argocd.redis.enabled=true", "argocd-redis:6379", "argocd-redis auth"},
-		"OpenShift GitOps": {
-			"argocd.redis.enabled=true,profile=acm", "openshift-gitops-redis:6379", "openshift-gitops-redis-initial-password admin.password",
-		},
-		"in another namespace": {"argocd.redis.enabled=true,argocd.namespace=gitops", "argocd-redis.gitops.svc:6379", "argocd-redis auth"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			out, err := template(t, helms[0], namespace, append(slices.Clone(placeholder), "--set="+tc.values)...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			pod := deploymentIn(t, out).Spec.Template.Spec
-			if !slices.Contains(pod.Containers[0].Args, "--argocd-redis="+tc.address) {
-				t.Errorf("arguments %v lack the address %s", pod.Containers[0].Args, tc.address)
-			}
-			if s := pod.Volumes[0].Secret; s.SecretName+" "+s.Items[0].Key != tc.secret {
-				t.Errorf("the password is that of %s %s, want %s", s.SecretName, s.Items[0].Key, tc.secret)
 			}
 		})
 	}

@@ -110,7 +110,7 @@ func TestCheck(t *testing.T) {
 	bindTowline(t, "check-argocd")
 	deploy(t, "check-argocd", "towline-controller", "r.example/towline:v0.1.0",
 		map[string]string{"app.kubernetes.io/name": "towline", "app.kubernetes.io/component": "controller"},
-		func(c *corev1.Container) { c.Args = []string{"controller", "--argocd-redis=argocd-redis:6379"} })
+		func(c *corev1.Container) { c.Args = []string{"controller", "--argocd-redis=/etc/towline/redis"} })
 	create(t, &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: "check-argocd", Name: "towline-controller"}, Spec: coordinationv1.LeaseSpec{
 		HolderIdentity: ptr.To("towline-controller-1"), RenewTime: ptr.To(metav1.NewMicroTime(time.Now())),
 	}})

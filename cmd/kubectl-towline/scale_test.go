@@ -71,7 +71,7 @@ func fill(t *testing.T, n int) {
 	}
 	todo.Wait()
 	for i, s := range sets {
-		r := s.Build(types.NamespacedName{Namespace: scaled, Name: fmt.Sprintf("set-%d", i)}, "", report.DefaultMaxBytes)
+		r := s.Build(types.NamespacedName{Namespace: scaled, Name: fmt.Sprintf("set-%d", i)}, "", report.MaxBytes)
 		report.Publish(r, nil, 0, metav1.NewTime(ago))
 		set := newApplicationSet()
 		set.SetNamespace(scaled)

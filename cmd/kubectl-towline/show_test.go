@@ -163,7 +163,7 @@ func (s *stage) built() *v1alpha1.MulticlusterApplicationSetReport {
 		facts := &observed.Facts{Status: seen, Complete: true, Detailed: true, ObservedAt: metav1.NewTime(ago)}
 		set.Put(client.ObjectKeyFromObject(app), report.Observe(app, facts, away, nil))
 	}
-	r := set.Build(types.NamespacedName{Namespace: s.namespace, Name: "guestbook"}, "", report.DefaultMaxBytes)
+	r := set.Build(types.NamespacedName{Namespace: s.namespace, Name: "guestbook"}, "", report.MaxBytes)
 	report.Publish(r, nil, 0, metav1.NewTime(ago))
 	return r
 }

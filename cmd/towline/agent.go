@@ -77,7 +77,7 @@ func newAgentManager(ctx context.Context, config, hubConfig *rest.Config, o *age
 	if err := agent.Add(ctx, mgr, hub, o.agent()); err != nil {
 		return nil, err
 	}
-	return mgr, errors.Join(addProbes(mgr), mgr.Add(&memoryReleaser{}), mgr.AddReadyzCheck("hub", cacheFilled(hub.GetCache(), hubAway)))
+	return mgr, errors.Join(addProbes(mgr), mgr.AddReadyzCheck("hub", cacheFilled(hub.GetCache(), hubAway)))
 }
 
 func agentManagerOptions(scheme *runtime.Scheme, o *agentOptions) ctrl.Options {

@@ -1,12 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/types"
@@ -25,8 +25,6 @@ type authorizationOptions struct {
 	allowedAppNamespaces []string
 	appNamespaces        map[string]string
 	onRevocation         string
-	revocationGrace      time.Duration
-	revocationLimit      int
 	executor             string
 }
 
@@ -36,32 +34,24 @@ const (
 	deleteIt = "delete"
 )
 
-// How long a rule must have refused a work before it goes: long enough for a mistake to be taken back, and not so long that
-// it never goes.
-const (
-	minRevocationGrace = time.Minute
-	maxRevocationGrace = 7 * 24 * time.Hour
-)
-
 // podNamespaceFile is where a pod finds the name of its own namespace.
 const podNamespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
 
 func newAuthorizationOptions() authorizationOptions {
 	return authorizationOptions{
 		clusterAuthorization: controllers.ClusterModes[0],
-		argocdNamespace:      defaultArgoCDNamespace(podNamespaceFile),
+		argocdNamespace:      cmp.Or(podNamespace(podNamespaceFile), controllers.DefaultArgoCDNamespace),
 		onRevocation:         freeze,
-		revocationGrace:      delivery.DefaultRevocationGrace,
-		revocationLimit:      delivery.DefaultRevocationLimit,
 	}
 }
 
-// defaultArgoCDNamespace is the pod's own, which a file says; Towline is installed beside Argo CD.
-func defaultArgoCDNamespace(file string) string {
-	if own, err := os.ReadFile(file); err == nil && len(own) > 0 {
-		return strings.TrimSpace(string(own))
+// podNamespace returns the namespace of the pod, which a file of the pod's ServiceAccount names; empty outside a pod.
+func podNamespace(file string) string {
+	own, err := os.ReadFile(file)
+	if err != nil {
+		return ""
 	}
-	return controllers.DefaultArgoCDNamespace
+	return strings.TrimSpace(string(own))
 }
 
 func (o *authorizationOptions) addFlags(fs *pflag.FlagSet) {
@@ -78,12 +68,8 @@ func (o *authorizationOptions) addFlags(fs *pflag.FlagSet) {
 			" stands for the Application's namespace on the hub; if the hub is a managed cluster, the namespace there must be a different one")
 	fs.StringVar(&o.onRevocation, "on-revocation", o.onRevocation,
 		"what happens to the ManifestWork of an Application that is no longer permitted on its cluster: freeze (the running app is left in place, "+
-			"and its cluster deploys nothing new) or delete (the app is removed if a rule refuses it; it is left in place if an object is only missing)")
-	fs.DurationVar(&o.revocationGrace, "revocation-grace", o.revocationGrace,
-		"with --on-revocation=delete: how long a rule must refuse a ManifestWork without a break before Towline deletes it")
-	fs.IntVar(&o.revocationLimit, "revocation-limit", o.revocationLimit,
-		"with --on-revocation=delete: how many ManifestWorks Towline may delete within ten minutes; if rules refuse more than that, Towline "+
-			"keeps all that are left")
+			"and its cluster deploys nothing new) or delete (the app is removed if a rule has refused it for a minute; it is left in place if an object "+
+			"is only missing, or if rules refuse more than ten apps within ten minutes)")
 	fs.StringVar(&o.executor, "work-executor-service-account", o.executor,
 		"<namespace>/<name> of a ServiceAccount on the clusters: the work agent applies Applications with the rights of this account only; "+
 			"the annotation "+apis.AnnotationExecutor+" of an AppProject overrides it")
@@ -110,12 +96,6 @@ func (o *authorizationOptions) validate() error {
 	}
 	if o.onRevocation != freeze && o.onRevocation != deleteIt {
 		fail("--on-revocation: %q is not %s or %s", o.onRevocation, freeze, deleteIt)
-	}
-	if o.revocationGrace < minRevocationGrace || o.revocationGrace > maxRevocationGrace {
-		fail("--revocation-grace: %s is not between %s and %s", o.revocationGrace, minRevocationGrace, maxRevocationGrace)
-	}
-	if o.revocationLimit < 1 {
-		fail("--revocation-limit: %d is not 1 or more: to let none go, set --on-revocation=%s", o.revocationLimit, freeze)
 	}
 	if _, err := o.executorAccount(); err != nil {
 		fail("--work-executor-service-account: %w", err)
@@ -155,8 +135,6 @@ func (o *authorizationOptions) settings() controllers.Authorization {
 		ArgoCDNamespace: o.argocdNamespace,
 		NamespaceRules:  rules,
 		Executor:        executor,
-		Revocation: delivery.RevocationOptions{
-			Delete: o.onRevocation == deleteIt, Grace: o.revocationGrace, Limit: o.revocationLimit,
-		},
+		Revocation:      delivery.RevocationOptions{Delete: o.onRevocation == deleteIt},
 	}
 }

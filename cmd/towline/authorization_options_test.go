@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
 )
 
 func TestValidateAuthorization(t *testing.T) {
@@ -17,9 +19,6 @@ func TestValidateAuthorization(t *testing.T) {
 		"--allowed-app-namespaces=a=[":            "unexpected end of input",
 		"--work-executor-service-account=applier": `"applier" is not <namespace>/<name> of a ServiceAccount`,
 		"--on-revocation=ask":                     `"ask" is not freeze or delete`,
-		"--revocation-grace=59s":                  "59s is not between 1m0s and 168h0m0s",
-		"--revocation-grace=169h":                 "is not between",
-		"--revocation-limit=0":                    "to let none go, set --on-revocation=freeze",
 	} {
 		err := parse(t, flag).validate()
 		name, _, _ := strings.Cut(flag, "=")
@@ -29,15 +28,23 @@ func TestValidateAuthorization(t *testing.T) {
 	}
 }
 
-func TestDefaultArgoCDNamespace(t *testing.T) {
+func TestPodNamespace(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "namespace")
-	if got := defaultArgoCDNamespace(file); got != "argocd" {
-		t.Errorf("outside of a pod it is %q", got)
+	if got := podNamespace(file); got != "" {
+		t.Errorf("outside a pod the namespace is %q", got)
 	}
 	if err := os.WriteFile(file, []byte("openshift-gitops\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got := defaultArgoCDNamespace(file); got != "openshift-gitops" {
-		t.Errorf("in a pod it is %q", got)
+	if got := podNamespace(file); got != "openshift-gitops" {
+		t.Errorf("in a pod the namespace is %q", got)
+	}
+}
+
+// TestLeaseNamespace: outside a pod, the Lease is beside Argo CD.
+func TestLeaseNamespace(t *testing.T) {
+	m := managerOptions(runtime.NewScheme(), parse(t, "--argocd-namespace=gitops"))
+	if m.LeaderElectionNamespace != "gitops" {
+		t.Errorf("the Lease is in %q", m.LeaderElectionNamespace)
 	}
 }

@@ -22,25 +22,20 @@ type common struct {
 	probeAddress   string
 	pprofAddress   string
 
-	qps   float32
-	burst int
-
 	logLevel  string
 	logFormat string
-
-	shutdownTimeout time.Duration
 }
+
+// shutdownTimeout is how long a program may take after SIGTERM to finish the reconciles that run. The pods' grace period is a little longer.
+const shutdownTimeout = 30 * time.Second
 
 func newCommon() common {
 	return common{
-		metricsAddress:  ":8443",
-		metricsSecure:   true,
-		probeAddress:    ":8081",
-		qps:             -1,
-		burst:           0,
-		logLevel:        "info",
-		logFormat:       "json",
-		shutdownTimeout: 30 * time.Second,
+		metricsAddress: ":8443",
+		metricsSecure:  true,
+		probeAddress:   ":8081",
+		logLevel:       "info",
+		logFormat:      "json",
 	}
 }
 
@@ -58,15 +53,9 @@ func (o *common) addFlags(fs *pflag.FlagSet, whose string) {
 		"address of /healthz and /readyz; \"0\" turns them off")
 	fs.StringVar(&o.pprofAddress, "pprof-bind-address", o.pprofAddress,
 		"loopback address for profiles of the process, such as 127.0.0.1:6060; everybody on the machine can read them; default: no profiles")
-	fs.Float32Var(&o.qps, "kube-api-qps", o.qps,
-		"requests per second to the API server; negative: no limit in the client, so that the API server's priority and fairness decides")
-	fs.IntVar(&o.burst, "kube-api-burst", o.burst,
-		"requests to the API server that may come at once, above --kube-api-qps; default: twice --kube-api-qps; only with a positive --kube-api-qps")
 	fs.StringVar(&o.logLevel, "log-level", o.logLevel,
 		"error, info, debug, or a number from 0 to 7: 1 means debug, and higher numbers give more detail; above 7, the log would contain Secrets")
 	fs.StringVar(&o.logFormat, "log-format", o.logFormat, "format of the log: json or console")
-	fs.DurationVar(&o.shutdownTimeout, "graceful-shutdown-timeout", o.shutdownTimeout,
-		"how long the program may take after SIGTERM to finish what it has begun")
 }
 
 // validate returns every mistake in the options, each with the flag and what it takes.
@@ -93,23 +82,11 @@ func (o *common) validate() error {
 			fail("--metrics-cert-dir: %s is not a folder", o.metricsCertDir)
 		}
 	}
-	if o.qps == 0 {
-		fail("--kube-api-qps: 0 would let no request through: use a positive number, or a negative one for no limit")
-	}
-	if o.burst < 0 {
-		fail("--kube-api-burst: %d is negative", o.burst)
-	}
-	if o.burst > 0 && o.qps < 0 {
-		fail("--kube-api-burst: of use only with a positive --kube-api-qps")
-	}
 	if _, err := o.level(); err != nil {
 		errs = append(errs, err)
 	}
 	if o.logFormat != "json" && o.logFormat != "console" {
 		fail("--log-format: %q is not json or console", o.logFormat)
-	}
-	if o.shutdownTimeout < 0 {
-		fail("--graceful-shutdown-timeout: %s is negative", o.shutdownTimeout)
 	}
 	return errors.Join(errs...)
 }

@@ -78,16 +78,12 @@ func run(ctx context.Context, o *options) error {
 
 // controllerOptions are the options that are for the controllers themselves.
 func controllerOptions(o *options) controllers.Options {
-	concurrency := map[string]int{}
-	for name, n := range o.concurrency {
-		concurrency[name] = *n
-	}
 	return controllers.Options{
-		Enabled: o.enabled(), Concurrency: concurrency, ReportMaxBytes: o.reportMaxBytes, Move: o.move, Adopt: o.adopt,
+		Enabled: o.enabled(), Concurrency: o.concurrency, Move: o.move, Adopt: o.adopt,
 		Sources: o.sources, Search: o.search, ClusterClaims: o.clusterClaims, TakeOverGitOpsClusters: o.takeOverGitOpsClusters, Authorization: o.settings(),
-		Redis: o.address(), LiveResources: o.live,
+		Redis: o.redis, LiveResources: o.live,
 		AppInfo:      o.appInfo,
-		Dependencies: o.dependencies, AfterRestore: o.afterRestore, AppNamespaces: o.appNamespaces,
+		Dependencies: o.dependencies(), AfterRestore: o.afterRestore, AppNamespaces: o.appNamespaces,
 	}
 }
 
@@ -110,7 +106,7 @@ func newManager(config *rest.Config, o *options, lost func(error)) (manager.Mana
 	if m.LeaderElection {
 		err = lease.open(config, mgr, m)
 	}
-	return mgr, errors.Join(err, addProbes(mgr), mgr.Add(&memoryReleaser{}))
+	return mgr, errors.Join(err, addProbes(mgr))
 }
 
 // restConfig is how to reach the cluster that --kubeconfig means.
@@ -121,10 +117,7 @@ func restConfig(o *common) (*rest.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	config.QPS, config.Burst = o.qps, o.burst
-	if o.qps > 0 && o.burst == 0 {
-		config.Burst = max(1, int(2*o.qps))
-	}
+	config.QPS = -1 // no limit in the client: the API server's priority and fairness decides
 	return config, nil
 }
 

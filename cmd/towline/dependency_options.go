@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -9,29 +12,54 @@ import (
 	"github.com/towline-io/towline/pkg/dependency"
 )
 
-// dependencyOptions are the flags about what travels beside Applications.
-type dependencyOptions struct{ dependencies dependency.Options }
+// dependencyOptions are the flags about the objects that Applications need on their clusters.
+type dependencyOptions struct {
+	clusterNamespace string
+	propagated       []string
+}
+
+// The values of --propagate.
+const (
+	propagateProjects   = "app-projects"
+	propagateNamespaces = "namespaces"
+	propagateObjects    = "objects"
+)
+
+var propagations = []string{propagateProjects, propagateNamespaces, propagateObjects}
 
 func newDependencyOptions() dependencyOptions {
-	return dependencyOptions{dependency.Options{Projects: true, Namespaces: true}}
+	return dependencyOptions{propagated: []string{propagateProjects, propagateNamespaces}}
 }
 
 func (o *dependencyOptions) addFlags(fs *pflag.FlagSet) {
-	c := &o.dependencies
-	fs.StringVar(&c.ClusterNamespace, "cluster-argocd-namespace", c.ClusterNamespace,
+	fs.StringVar(&o.clusterNamespace, "cluster-argocd-namespace", o.clusterNamespace,
 		"namespace of Argo CD on the clusters; an annotation of the ManagedCluster overrides it; default: --argocd-namespace")
-	fs.BoolVar(&c.Projects, "propagate-app-projects", c.Projects,
-		"send the AppProjects of Applications to their clusters, except the project \"default\"")
-	fs.BoolVar(&c.Namespaces, "propagate-namespaces", c.Namespaces,
-		"create the namespaces of Applications on their clusters where they are missing; Towline never deletes them")
-	fs.BoolVar(&c.Objects, "propagate-objects", c.Objects,
-		"send the Secrets and ConfigMaps that Applications name to their clusters; Towline needs the right to read them in all namespaces")
+	fs.StringSliceVar(&o.propagated, "propagate", o.propagated,
+		"what Towline sends to the clusters beside Applications: "+propagateProjects+" (their AppProjects, except the project \"default\"), "+
+			propagateNamespaces+" (their namespaces where these are missing; Towline never deletes them), "+propagateObjects+
+			" (the Secrets and ConfigMaps that they name; Towline needs the right to read them in all namespaces); empty: nothing")
 }
 
-// validate returns every mistake in the options, each with the flag and what it takes.
+// validate returns every mistake in the options, each with the flag and its values.
 func (o *dependencyOptions) validate() error {
-	if namespace := o.dependencies.ClusterNamespace; namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0 {
-		return fmt.Errorf("--cluster-argocd-namespace: %q cannot be a namespace", namespace)
+	var errs []error
+	if namespace := o.clusterNamespace; namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0 {
+		errs = append(errs, fmt.Errorf("--cluster-argocd-namespace: %q cannot be a namespace", namespace))
 	}
-	return nil
+	for _, name := range o.propagated {
+		if !slices.Contains(propagations, name) {
+			errs = append(errs, fmt.Errorf("--propagate: %q is not one of %s", name, strings.Join(propagations, ", ")))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// dependencies returns the options for the controllers.
+func (o *dependencyOptions) dependencies() dependency.Options {
+	return dependency.Options{
+		ClusterNamespace: o.clusterNamespace,
+		Projects:         slices.Contains(o.propagated, propagateProjects),
+		Namespaces:       slices.Contains(o.propagated, propagateNamespaces),
+		Objects:          slices.Contains(o.propagated, propagateObjects),
+	}
 }

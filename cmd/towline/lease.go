@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -34,7 +35,7 @@ var errNotLeading = errors.New("this replica does not have the Lease any more, a
 func elect(m *ctrl.Options, o *options) {
 	m.LeaderElection = o.leaderElect
 	m.LeaderElectionID = leaseName
-	m.LeaderElectionNamespace = o.leaderElectionNamespace
+	m.LeaderElectionNamespace = cmp.Or(podNamespace(podNamespaceFile), o.argocdNamespace)
 	m.LeaseDuration, m.RenewDeadline, m.RetryPeriod = ptr.To(leaseDuration), ptr.To(renewDeadline), ptr.To(leaseRetryPeriod)
 	// The program ends when the manager does, so the next leader need not wait for the Lease to run out.
 	m.LeaderElectionReleaseOnCancel = true

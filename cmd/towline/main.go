@@ -39,6 +39,7 @@ func newCommand() *cobra.Command {
 		SilenceErrors: true, // main prints them
 		SilenceUsage:  true,
 	}
+	cmd.SetFlagErrorFunc(explainRemoved)
 	cmd.AddCommand(newControllerCommand(), newAgentCommand())
 	return cmd
 }

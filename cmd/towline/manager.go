@@ -49,7 +49,7 @@ func commonManagerOptions(scheme *runtime.Scheme, o *common) ctrl.Options {
 		Metrics:                 metricsOptions(o),
 		HealthProbeBindAddress:  o.probeAddress,
 		PprofBindAddress:        o.pprofAddress,
-		GracefulShutdownTimeout: &o.shutdownTimeout,
+		GracefulShutdownTimeout: ptr.To(shutdownTimeout),
 	}
 }
 

@@ -14,7 +14,6 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/clustersecret"
 	"github.com/towline-io/towline/pkg/delivery"
-	"github.com/towline-io/towline/pkg/report"
 )
 
 // options are the flags of `towline controller`.
@@ -26,12 +25,9 @@ type options struct {
 	dependencyOptions
 
 	controllers []string
-	concurrency map[string]*int
+	concurrency int
 
-	leaderElect             bool
-	leaderElectionNamespace string
-
-	reportMaxBytes int
+	leaderElect bool
 
 	clusterClaims []string
 
@@ -46,13 +42,6 @@ type options struct {
 // between them takes microseconds.
 const defaultConcurrency = 16
 
-// A report is written in one request, of which etcd takes 1.5 MiB, with what the API server adds to it. A very small
-// one would be full before it says anything.
-const (
-	minReportBytes = 64 << 10
-	maxReportBytes = 1_400_000
-)
-
 // maxMoveTimeout keeps a unit that was mistaken from leaving an Application on two clusters for good.
 const maxMoveTimeout = 7 * 24 * time.Hour
 
@@ -60,27 +49,20 @@ const maxMoveTimeout = 7 * 24 * time.Hour
 var adoptions = []string{apis.AdoptNever, apis.AdoptMatching, apis.AdoptAlways}
 
 func newOptions() *options {
-	o := &options{
+	return &options{
 		common:        newCommon(),
 		sourceOptions: newSourceOptions(),
 
 		authorizationOptions: newAuthorizationOptions(),
-		redisOptions:         newRedisOptions(),
 		dependencyOptions:    newDependencyOptions(),
 
-		controllers:    []string{"*"},
-		concurrency:    map[string]*int{},
-		leaderElect:    true,
-		reportMaxBytes: report.DefaultMaxBytes,
-		move:           delivery.MoveOptions{Order: apis.MoveNewFirst, Timeout: 10 * time.Minute},
-		adopt:          apis.AdoptMatching,
-		afterRestore:   delivery.AfterRestoreModes[0],
+		controllers:  []string{"*"},
+		concurrency:  defaultConcurrency,
+		leaderElect:  true,
+		move:         delivery.MoveOptions{Order: apis.MoveNewFirst, Timeout: 10 * time.Minute},
+		adopt:        apis.AdoptMatching,
+		afterRestore: delivery.AfterRestoreModes[0],
 	}
-	for _, name := range controllers.Names {
-		n := defaultConcurrency
-		o.concurrency[name] = &n
-	}
-	return o
 }
 
 // addFlags registers a flag for every option.
@@ -92,23 +74,7 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 	o.dependencyOptions.addFlags(fs)
 	fs.StringSliceVar(&o.controllers, "controllers", o.controllers,
 		"controllers to run; \"*\" runs all of them: "+strings.Join(controllers.Names, ", "))
-	for _, name := range controllers.Names {
-		objects := "Applications"
-		switch name {
-		case controllers.Aggregation:
-			objects = "ApplicationSets"
-		case controllers.GitOpsCluster:
-			objects = "GitOpsClusters"
-		case controllers.Decisions:
-			objects = "Placements"
-		case controllers.Dependencies:
-			objects = "ManifestWorks"
-		}
-		fs.IntVar(o.concurrency[name], name+"-concurrency", *o.concurrency[name],
-			"how many "+objects+" the "+name+" controller processes at the same time")
-	}
-	fs.IntVar(&o.reportMaxBytes, "report-max-bytes", o.reportMaxBytes,
-		"maximum size of an ApplicationSet's report in bytes; the report counts the rows that do not fit and leaves them out")
+	fs.IntVar(&o.concurrency, "concurrency", o.concurrency, "how many objects each controller processes at the same time")
 	fs.StringSliceVar(&o.clusterClaims, "cluster-claims", o.clusterClaims,
 		"names of the ClusterClaims that Argo CD's cluster Secrets get as labels, in addition to the labels of the ManagedCluster")
 	fs.BoolVar(&o.appInfo, "argocd-app-info", o.appInfo,
@@ -128,9 +94,8 @@ func (o *options) addFlags(fs *pflag.FlagSet) {
 			"them), adopt (Towline releases them, and the clusters keep everything), delete (Towline removes the Applications from the clusters, and "+
 			"the workloads stay)")
 	fs.BoolVar(&o.leaderElect, "leader-elect", o.leaderElect,
-		"elect a leader, so that only one of several replicas works at a time")
-	fs.StringVar(&o.leaderElectionNamespace, "leader-election-namespace", o.leaderElectionNamespace,
-		"namespace of the leader's Lease; default: the namespace of the pod; required outside a pod unless --leader-elect=false")
+		"elect a leader, so that only one of several replicas works at a time; the Lease is in the namespace of the pod, or in "+
+			"--argocd-namespace outside a pod")
 }
 
 // validate returns every mistake in the options, each with the flag and what it takes.
@@ -149,13 +114,8 @@ func (o *options) validate() error {
 	if on := o.enabled(); slices.Contains(on, controllers.Dependencies) && !slices.Contains(on, controllers.Propagation) {
 		fail("--controllers: %s goes by what %s reads: name both", controllers.Dependencies, controllers.Propagation)
 	}
-	for _, name := range controllers.Names {
-		if n := *o.concurrency[name]; n < 1 || n > 1000 {
-			fail("--%s-concurrency: %d is not between 1 and 1000", name, n)
-		}
-	}
-	if o.reportMaxBytes < minReportBytes || o.reportMaxBytes > maxReportBytes {
-		fail("--report-max-bytes: %d is not between %d and %d", o.reportMaxBytes, minReportBytes, maxReportBytes)
+	if o.concurrency < 1 || o.concurrency > 1000 {
+		fail("--concurrency: %d is not between 1 and 1000", o.concurrency)
 	}
 	for _, claim := range o.clusterClaims {
 		if problems := validation.IsQualifiedName(claim); len(problems) > 0 {

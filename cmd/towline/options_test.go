@@ -18,6 +18,7 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/authorization"
+	"github.com/towline-io/towline/pkg/dependency"
 )
 
 // parse gives the options of a command line.
@@ -44,12 +45,25 @@ func kubeconfig(t *testing.T, server string) string {
 	return file
 }
 
+// folder writes files into a folder and returns its path.
+func folder(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
 // TestFlagsDoSomething holds every flag to an effect on what the program is started with. A flag that is not in
 // the table fails the test.
 func TestFlagsDoSomething(t *testing.T) {
 	certs := t.TempDir()
 	file := kubeconfig(t, "https://hub.example.com")
-	searching := " --search-token-file=" + file // outside a pod there is no other
+	redis := folder(t, map[string]string{"address": "r:6379"})
+	searching := folder(t, map[string]string{"token": "x", "url": "https://search/graphql"}) // outside a pod there is no other token
 	config := func(get func(*rest.Config) any) func(*options) any {
 		return func(o *options) any {
 			if o.kubeconfig == "" {
@@ -76,39 +90,15 @@ func TestFlagsDoSomething(t *testing.T) {
 			"--controllers=status", func(o *options) any { return controllerOptions(o).Enabled }, []string{"status"}},
 		"after-restore": {
 			"--after-restore=adopt", func(o *options) any { return controllerOptions(o).AfterRestore }, "adopt"},
-		"gitopscluster-concurrency": {
-			"--gitopscluster-concurrency=2", func(o *options) any { return controllerOptions(o).Concurrency["gitopscluster"] }, 2},
-		"decisions-concurrency": {
-			"--decisions-concurrency=2", func(o *options) any { return controllerOptions(o).Concurrency["decisions"] }, 2},
+		"concurrency": {
+			"--concurrency=2", func(o *options) any { return controllerOptions(o).Concurrency }, 2},
 		"cluster-claims": {
 			"--cluster-claims=region.example.com,zone", func(o *options) any { return controllerOptions(o).ClusterClaims },
 			[]string{"region.example.com", "zone"}},
 		"take-over-gitopsclusters": {
 			"--take-over-gitopsclusters", func(o *options) any { return controllerOptions(o).TakeOverGitOpsClusters }, true},
-		"placement-concurrency": {
-			"--placement-concurrency=4", func(o *options) any { return controllerOptions(o).Concurrency["placement"] }, 4},
-		"propagation-concurrency": {
-			"--propagation-concurrency=3", func(o *options) any { return controllerOptions(o).Concurrency["propagation"] }, 3},
-		"status-concurrency": {
-			"--status-concurrency=4", func(o *options) any { return controllerOptions(o).Concurrency["status"] }, 4},
-		"aggregation-concurrency": {
-			"--aggregation-concurrency=5", func(o *options) any { return controllerOptions(o).Concurrency["aggregation"] }, 5},
-		"resourcetree-concurrency": {
-			"--resourcetree-concurrency=6", func(o *options) any { return controllerOptions(o).Concurrency["resourcetree"] }, 6},
 		"argocd-redis": {
-			"--argocd-redis=r:6379", func(o *options) any { return controllerOptions(o).Redis.HostPort }, "r:6379"},
-		"argocd-redis-use-tls": {
-			"--argocd-redis=r:6379 --argocd-redis-use-tls", func(o *options) any { return controllerOptions(o).Redis.TLS }, true},
-		"argocd-redis-ca-certificate": {
-			"--argocd-redis=r:6379 --argocd-redis-use-tls --argocd-redis-ca-certificate=" + file,
-			func(o *options) any { return controllerOptions(o).Redis.CAFile }, file},
-		"argocd-redis-password-file": {
-			"--argocd-redis=r:6379 --argocd-redis-password-file=" + file,
-			func(o *options) any { return controllerOptions(o).Redis.PasswordFile }, file},
-		"argocd-redis-compress": {
-			"--argocd-redis=r:6379 --argocd-redis-compress=none", func(o *options) any { return controllerOptions(o).Redis.Plain }, true},
-		"report-max-bytes": {
-			"--report-max-bytes=500000", func(o *options) any { return controllerOptions(o).ReportMaxBytes }, 500000},
+			"--argocd-redis=" + redis, func(o *options) any { return controllerOptions(o).Redis.HostPort }, "r:6379"},
 		"move-order": {
 			"--move-order=old-first", func(o *options) any { return controllerOptions(o).Move.Order }, apis.MoveOldFirst},
 		"adopt": {
@@ -116,35 +106,21 @@ func TestFlagsDoSomething(t *testing.T) {
 		"move-timeout": {
 			"--move-timeout=3m", func(o *options) any { return controllerOptions(o).Move.Timeout }, 3 * time.Minute},
 		"resource-source": {
-			"--resource-source=agent,search" + searching, func(o *options) any { return controllerOptions(o).Sources }, []string{"agent", "search"}},
-		"search-url": {
-			"--resource-source=search --search-url=https://search/graphql" + searching,
-			func(o *options) any { return controllerOptions(o).Search.URL }, "https://search/graphql"},
-		"search-ca-file": {
-			"--resource-source=search --search-ca-file=" + file + searching, func(o *options) any { return controllerOptions(o).Search.CAFile }, file},
-		"search-token-file": {
-			"--resource-source=search" + searching, func(o *options) any { return controllerOptions(o).Search.TokenFile }, file},
-		"search-interval": {
-			"--resource-source=search --search-interval=1m" + searching,
-			func(o *options) any { return controllerOptions(o).Search.Interval }, time.Minute},
+			"--resource-source=agent,search --search=" + searching, func(o *options) any { return controllerOptions(o).Sources }, []string{"agent", "search"}},
+		"search": {
+			"--resource-source=search --search=" + searching, func(o *options) any { return controllerOptions(o).Search.URL }, "https://search/graphql"},
 		"cluster-authorization": {
 			"--cluster-authorization=none", func(o *options) any { return controllerOptions(o).Authorization.Clusters }, "none"},
 		"argocd-namespace": {
 			"--argocd-namespace=gitops", func(o *options) any { return controllerOptions(o).Authorization.ArgoCDNamespace }, "gitops"},
 		"cluster-argocd-namespace": {
 			"--cluster-argocd-namespace=gitops", func(o *options) any { return controllerOptions(o).Dependencies.ClusterNamespace }, "gitops"},
-		"propagate-app-projects": {
-			"--propagate-app-projects=false", func(o *options) any { return controllerOptions(o).Dependencies.Projects }, false},
-		"propagate-namespaces": {
-			"--propagate-namespaces=false", func(o *options) any { return controllerOptions(o).Dependencies.Namespaces }, false},
+		"propagate": {
+			"--propagate=objects", func(o *options) any { return controllerOptions(o).Dependencies }, dependency.Options{Objects: true}},
 		"argocd-live-resources": {
 			"--argocd-live-resources", func(o *options) any { return controllerOptions(o).LiveResources }, true},
 		"argocd-app-info": {
 			"--argocd-app-info", func(o *options) any { return controllerOptions(o).AppInfo }, true},
-		"propagate-objects": {
-			"--propagate-objects", func(o *options) any { return controllerOptions(o).Dependencies.Objects }, true},
-		"dependencies-concurrency": {
-			"--dependencies-concurrency=7", func(o *options) any { return controllerOptions(o).Concurrency["dependencies"] }, 7},
 		"app-namespaces": {
 			"--app-namespaces=local-cluster=local-{namespace},c=d", func(o *options) any { return map[string]string(controllerOptions(o).AppNamespaces) },
 			map[string]string{"local-cluster": "local-{namespace}", "c": "d"}},
@@ -156,14 +132,8 @@ func TestFlagsDoSomething(t *testing.T) {
 			types.NamespacedName{Namespace: "argocd", Name: "applier"}},
 		"on-revocation": {
 			"--on-revocation=delete", func(o *options) any { return controllerOptions(o).Authorization.Revocation.Delete }, true},
-		"revocation-grace": {
-			"--revocation-grace=5m", func(o *options) any { return controllerOptions(o).Authorization.Revocation.Grace }, 5 * time.Minute},
-		"revocation-limit": {
-			"--revocation-limit=3", func(o *options) any { return controllerOptions(o).Authorization.Revocation.Limit }, 3},
 		"leader-elect": {
 			"--leader-elect=false", manager(func(m ctrl.Options) any { return m.LeaderElection }), false},
-		"leader-election-namespace": {
-			"--leader-election-namespace=x", manager(func(m ctrl.Options) any { return m.LeaderElectionNamespace }), "x"},
 		"metrics-bind-address": {
 			"--metrics-bind-address=:9", func(o *options) any { return metricsOptions(&o.common).BindAddress }, ":9"},
 		"metrics-secure": {
@@ -178,16 +148,10 @@ func TestFlagsDoSomething(t *testing.T) {
 			"--health-probe-bind-address=:7", manager(func(m ctrl.Options) any { return m.HealthProbeBindAddress }), ":7"},
 		"pprof-bind-address": {
 			"--pprof-bind-address=127.0.0.1:6", manager(func(m ctrl.Options) any { return m.PprofBindAddress }), "127.0.0.1:6"},
-		"kube-api-qps": {
-			"--kube-api-qps=50", config(func(c *rest.Config) any { return [2]int{int(c.QPS), c.Burst} }), [2]int{50, 100}},
-		"kube-api-burst": {
-			"--kube-api-qps=50 --kube-api-burst=60", config(func(c *rest.Config) any { return c.Burst }), 60},
 		"log-level": {
 			"--log-level=debug", func(o *options) any { return strings.Contains(logged(t, o), "a detail") }, true},
 		"log-format": {
 			"--log-format=console", func(o *options) any { return strings.HasPrefix(logged(t, o), "{") }, false},
-		"graceful-shutdown-timeout": {
-			"--graceful-shutdown-timeout=5s", manager(func(m ctrl.Options) any { return *m.GracefulShutdownTimeout }), 5 * time.Second},
 	}
 	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
 	newOptions().addFlags(fs)
@@ -271,35 +235,25 @@ func TestValidate(t *testing.T) {
 	for flag, says := range map[string]string{
 		"--controllers=nonsense":                      `"nonsense": use gitopscluster, decisions, placement, propagation`,
 		"--controllers=":                              "name at least one",
-		"--propagation-concurrency=0":                 "not between 1 and 1000",
-		"--gitopscluster-concurrency=0":               "not between 1 and 1000",
 		"--cluster-claims=a b":                        "cannot be a label",
 		"--cluster-claims=app.kubernetes.io/instance": "would mean something else to Argo CD",
-		"--status-concurrency=1001":                   "not between 1 and 1000",
-		"--aggregation-concurrency=0":                 "not between 1 and 1000",
-		"--report-max-bytes=1000":                     "not between 65536 and 1400000",
-		"--report-max-bytes=1500000":                  "not between 65536 and 1400000",
+		"--concurrency=0":                             "not between 1 and 1000",
+		"--concurrency=1001":                          "not between 1 and 1000",
+		"--propagate=secrets":                         `"secrets" is not one of app-projects, namespaces, objects`,
 		"--move-order=first":                          "neither new-first nor old-first",
 		"--adopt=yes":                                 "not one of never, matching, always",
 		"--move-timeout=-1s":                          "not between 0 and",
-		"--argocd-redis=redis":                        "is not host:port",
-		"--argocd-redis-use-tls":                      "only with --argocd-redis",
-		"--argocd-redis-compress=zip":                 `"zip" is not gzip or none`,
-		"--argocd-redis-password-file=/does/not":      "only with --argocd-redis",
+		"--argocd-redis=/does/not/exist":              "no such file",
 		"--metrics-bind-address=nonsense":             "--metrics-bind-address",
 		"--metrics-bind-address=:99999":               "--metrics-bind-address",
 		"--health-probe-bind-address=8081":            "--health-probe-bind-address",
 		"--metrics-cert-dir=/does/not/exist":          "no such file",
 		"--metrics-cert-dir=" + file:                  "is not a folder",
-		"--kube-api-qps=0":                            "would let no request through",
-		"--kube-api-burst=-1":                         "is negative",
-		"--kube-api-burst=5":                          "only with a positive --kube-api-qps",
 		"--log-level=loud":                            `"loud" is not error, info, debug`,
 		"--log-level=8":                               "--log-level",
 		"--controllers=dependencies":                  "name both",
 		"--cluster-argocd-namespace=A":                "cannot be a namespace",
 		"--log-format=xml":                            `"xml" is not json or console`,
-		"--graceful-shutdown-timeout=-1s":             "is negative",
 		"--pprof-bind-address=:6060":                  "must be a loopback address",
 		"--pprof-bind-address=10.0.0.1:6060":          "must be a loopback address",
 		"--pprof-bind-address=127.0.0.1":              "--pprof-bind-address",
@@ -318,8 +272,8 @@ func TestValidate(t *testing.T) {
 	if err := parse(t, "--metrics-cert-dir="+t.TempDir(), "--metrics-secure=false").validate(); err == nil {
 		t.Error("a certificate for metrics without TLS was accepted")
 	}
-	err := parse(t, "--log-format=xml", "--kube-api-qps=0").validate()
-	if err == nil || !strings.Contains(err.Error(), "log-format") || !strings.Contains(err.Error(), "kube-api-qps") {
+	err := parse(t, "--log-format=xml", "--concurrency=0").validate()
+	if err == nil || !strings.Contains(err.Error(), "log-format") || !strings.Contains(err.Error(), "concurrency") {
 		t.Errorf("not all mistakes are told at once: %v", err)
 	}
 }
@@ -343,11 +297,38 @@ func TestCommand(t *testing.T) {
 	if _, err := run("controller", "--log-format=xml"); err == nil {
 		t.Error("a bad flag was accepted")
 	}
+	if _, err := run("controller", "--status-concurrency=4"); err == nil || !strings.Contains(err.Error(), "use --concurrency") {
+		t.Errorf("a flag of a former version: %v", err)
+	}
+	if _, err := run("agent", "--kube-api-qps=4"); err == nil || !strings.Contains(err.Error(), "priority and fairness") {
+		t.Errorf("a flag of a former version of the agent: %v", err)
+	}
+	if _, err := run("controller", "--nonsense"); err == nil || !strings.Contains(err.Error(), "unknown flag: --nonsense") {
+		t.Errorf("an unknown flag: %v", err)
+	}
 	if _, err := run("controller", "surplus"); err == nil {
 		t.Error("a surplus argument was accepted")
 	}
 	if _, err := run("controller", "--kubeconfig=/does/not/exist"); err == nil || !strings.Contains(err.Error(), "/does/not/exist") {
 		t.Errorf("a missing kubeconfig: %v", err)
+	}
+}
+
+// maxFlags is how many flags of `towline controller` an administrator can survey.
+const maxFlags = 30
+
+func TestFewFlags(t *testing.T) {
+	fs := pflag.NewFlagSet("test", pflag.ContinueOnError)
+	newOptions().addFlags(fs)
+	n := 0
+	fs.VisitAll(func(flag *pflag.Flag) {
+		n++
+		if instead, ok := removedFlags[flag.Name]; ok {
+			t.Errorf("--%s exists, and is called removed: %s", flag.Name, instead)
+		}
+	})
+	if n > maxFlags {
+		t.Errorf("%d flags, more than %d", n, maxFlags)
 	}
 }
 

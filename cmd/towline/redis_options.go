@@ -5,89 +5,103 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/pflag"
 
 	"github.com/towline-io/towline/pkg/argocache"
 )
 
-// redisOptions are the flags about the Redis of the hub's Argo CD.
+// redisOptions are the flags about the hub's Argo CD and its Redis.
 type redisOptions struct {
-	redis    argocache.Address
-	compress string
-	live     bool
+	folder string
+	redis  argocache.Address
+	live   bool
 }
 
-// How Argo CD keeps entries in its Redis (--redis-compress of its own).
+// The files of the folder that --argocd-redis names: the keys of a Secret that a pod mounts.
 const (
-	gzipped = "gzip"
-	plain   = "none"
+	redisAddressFile     = "address"
+	redisPasswordFile    = "password"
+	redisCAFile          = "ca.crt"
+	redisCompressionFile = "compression"
 )
 
-func newRedisOptions() redisOptions { return redisOptions{compress: gzipped} }
+// The schemes of an address in redisAddressFile, as Redis clients know them.
+const (
+	redisScheme    = "redis://"
+	redisTLSScheme = "rediss://"
+)
 
 func (o *redisOptions) addFlags(fs *pflag.FlagSet) {
-	fs.StringVar(&o.redis.HostPort, "argocd-redis", o.redis.HostPort,
-		"host:port of the Redis of the hub's Argo CD, where Towline writes the resources of Applications; "+
+	fs.StringVar(&o.folder, "argocd-redis", o.folder,
+		"folder that says how to reach the Redis of the hub's Argo CD, where Towline writes the resources of Applications; its files, which may be "+
+			"the keys of a Secret: address (redis://host:port, or rediss://host:port for TLS), password, ca.crt (default: the authorities of the "+
+			"system), compression (gzip or none, the same as Argo CD's own --redis-compress; default: gzip); "+
 			"default: the Redis that Argo CD's own objects name")
-	fs.BoolVar(&o.redis.TLS, "argocd-redis-use-tls", o.redis.TLS, "connect to that Redis by TLS and verify its certificate")
-	fs.StringVar(&o.redis.CAFile, "argocd-redis-ca-certificate", o.redis.CAFile,
-		"PEM file with the certificate authorities for that Redis; default: the authorities of the system")
-	fs.StringVar(&o.redis.PasswordFile, "argocd-redis-password-file", o.redis.PasswordFile,
-		"file with the password of that Redis; default: no password")
-	fs.StringVar(&o.compress, "argocd-redis-compress", o.compress,
-		"compression of the entries in that Redis, the same as Argo CD's own --redis-compress: gzip or none")
 	fs.BoolVar(&o.live, "argocd-live-resources", o.live,
 		"let users of argocd-server read live resources of Applications on the clusters, and change them if their rights permit it; needs Argo CD 3.5, "+
 			"cluster.inClusterEnabled: \"false\" in argocd-cm, and a cluster Secret with credentials as the destination of the Application")
 }
 
-// validate returns every mistake in the options, each with the flag and what it takes.
+// validate reads the folder, and returns an error that names the flag and the file.
 func (o *redisOptions) validate() error {
-	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-
-	if o.compress != gzipped && o.compress != plain {
-		fail("--argocd-redis-compress: %q is not %s or %s", o.compress, gzipped, plain)
+	if o.folder == "" {
+		return nil
 	}
-	if o.redis.HostPort == "" {
-		return errors.Join(append(errs, o.unused()...)...)
+	if err := o.read(); err != nil {
+		return fmt.Errorf("--argocd-redis: %w", err)
 	}
-	if host, port, err := net.SplitHostPort(o.redis.HostPort); err != nil || host == "" || port == "" {
-		fail("--argocd-redis: %q is not host:port", o.redis.HostPort)
-	}
-	if o.redis.CAFile != "" && !o.redis.TLS {
-		fail("--argocd-redis-ca-certificate: of use only with --argocd-redis-use-tls")
-	}
-	for flag, file := range map[string]string{
-		"argocd-redis-ca-certificate": o.redis.CAFile, "argocd-redis-password-file": o.redis.PasswordFile,
-	} {
-		if info, err := os.Stat(file); file != "" && err != nil {
-			fail("--%s: %w", flag, err)
-		} else if file != "" && info.IsDir() {
-			fail("--%s: %s is a folder", flag, file)
-		}
-	}
-	return errors.Join(errs...)
+	return nil
 }
 
-// address is the Redis that is named.
-func (o *redisOptions) address() argocache.Address {
-	a := o.redis
-	a.Plain = o.compress == plain
-	return a
+func (o *redisOptions) read() error {
+	address, err := readSetting(o.folder, redisAddressFile)
+	if err != nil {
+		return err
+	}
+	hostPort, encrypted := strings.CutPrefix(address, redisTLSScheme)
+	hostPort = strings.TrimPrefix(hostPort, redisScheme)
+	if host, port, err := net.SplitHostPort(hostPort); err != nil || host == "" || port == "" || strings.ContainsAny(hostPort, "/@?#") {
+		return fmt.Errorf("%s: %q is not redis://host:port or rediss://host:port", filepath.Join(o.folder, redisAddressFile), address)
+	}
+	o.redis = argocache.Address{HostPort: hostPort, TLS: encrypted, PasswordFile: existing(o.folder, redisPasswordFile)}
+	if o.redis.CAFile = existing(o.folder, redisCAFile); o.redis.CAFile != "" && !encrypted {
+		return fmt.Errorf("%s: of use only with a rediss:// address", o.redis.CAFile)
+	}
+	if existing(o.folder, redisCompressionFile) == "" {
+		return nil
+	}
+	switch compression, err := readSetting(o.folder, redisCompressionFile); {
+	case err != nil:
+		return err
+	case compression != "gzip" && compression != "none":
+		return fmt.Errorf("%s: %q is not gzip or none", filepath.Join(o.folder, redisCompressionFile), compression)
+	default:
+		o.redis.Plain = compression == "none"
+		return nil
+	}
 }
 
-// unused are the flags that were given for nothing.
-func (o *redisOptions) unused() []error {
-	var errs []error
-	for flag, given := range map[string]bool{
-		"use-tls": o.redis.TLS, "ca-certificate": o.redis.CAFile != "", "password-file": o.redis.PasswordFile != "",
-		"compress": o.compress != gzipped,
-	} {
-		if given {
-			errs = append(errs, fmt.Errorf("--argocd-redis-%s: of use only with --argocd-redis", flag))
-		}
+// readSetting returns the text of a file in a folder, without the space around the text. An empty file is an error.
+func readSetting(folder, name string) (string, error) {
+	data, err := os.ReadFile(filepath.Join(folder, name)) //nolint:gosec // the administrator names the folder
+	if err != nil {
+		return "", err
 	}
-	return errs
+	text := strings.TrimSpace(string(data))
+	if text == "" {
+		return "", errors.New(filepath.Join(folder, name) + " is empty")
+	}
+	return text, nil
+}
+
+// existing returns the path of a file in a folder, or "" if the folder has no such file.
+func existing(folder, name string) string {
+	path := filepath.Join(folder, name)
+	if info, err := os.Stat(path); err != nil || info.IsDir() {
+		return ""
+	}
+	return path
 }

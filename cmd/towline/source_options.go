@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -14,82 +14,82 @@ import (
 	"github.com/towline-io/towline/pkg/search"
 )
 
-// sourceOptions are the flags about where facts come from.
+// sourceOptions are the flags about the sources of the Applications' resources.
 type sourceOptions struct {
-	sources []string
-	search  controllers.SearchOptions
+	sources      []string
+	searchFolder string
+	search       controllers.SearchOptions
 }
 
-// More often than once a second search is not asked: its index is seconds behind anyway. Less often than once an hour
-// is as good as never.
+// The files of the folder that --search names: the keys of a Secret that a pod mounts.
 const (
-	minSearchInterval = time.Second
-	maxSearchInterval = time.Hour
+	searchURLFile   = "url"
+	searchTokenFile = "token"
+	searchCAFile    = "ca.crt"
 )
 
 func newSourceOptions() sourceOptions {
 	return sourceOptions{
 		sources: controllers.DefaultSources,
-		search:  controllers.SearchOptions{TokenFile: controllers.DefaultTokenFile, Interval: controllers.DefaultSearchInterval},
+		search:  controllers.SearchOptions{TokenFile: controllers.DefaultTokenFile},
 	}
 }
 
 func (o *sourceOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringSliceVar(&o.sources, "resource-source", o.sources,
 		"sources of the Applications' resources, in addition to the feedback of the ManifestWorks: "+strings.Join(controllers.Sources, ", "))
-	fs.StringVar(&o.search.URL, "search-url", o.search.URL,
-		"address of ACM Search, https://…/searchapi/graphql; default: the hub's own Search, in the namespace of its MultiClusterHub")
-	fs.StringVar(&o.search.CAFile, "search-ca-file", o.search.CAFile,
-		"PEM file with the certificate authorities for ACM Search; "+
-			"default: OpenShift's authority for Services if the pod has it, otherwise those of the system")
-	fs.StringVar(&o.search.TokenFile, "search-token-file", o.search.TokenFile,
-		"file with the bearer token for ACM Search; default: the token of the pod's ServiceAccount")
-	fs.DurationVar(&o.search.Interval, "search-interval", o.search.Interval, "how often Towline asks ACM Search")
+	fs.StringVar(&o.searchFolder, "search", o.searchFolder,
+		"with --resource-source=search: folder that says how to reach ACM Search; its files, which may be the keys of a Secret, and all of which may "+
+			"be missing: url (https://…/searchapi/graphql; default: the hub's own Search, in the namespace of its MultiClusterHub), token "+
+			"(default: the token of the pod's ServiceAccount), ca.crt (default: OpenShift's authority for Services if the pod has it, otherwise "+
+			"those of the system)")
 }
 
-// validate returns every mistake in the options, each with the flag and what it takes.
+// validate reads the folder, and returns every mistake, each with the flag and the file.
 func (o *sourceOptions) validate() error {
 	var errs []error
-	fail := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-
 	for _, name := range o.sources {
 		if !slices.Contains(controllers.Sources, name) {
-			fail("--resource-source: there is no source %q: use %s, or nothing for the works' feedback alone",
-				name, strings.Join(controllers.Sources, ", "))
+			errs = append(errs, fmt.Errorf("--resource-source: there is no source %q: use %s, or nothing for the works' feedback alone",
+				name, strings.Join(controllers.Sources, ", ")))
 		}
 	}
-	if o.search.Interval < minSearchInterval || o.search.Interval > maxSearchInterval {
-		fail("--search-interval: %s is not between %s and %s", o.search.Interval, minSearchInterval, maxSearchInterval)
-	}
-	if o.search.URL != "" {
-		if err := search.CheckURL(o.search.URL); err != nil {
-			fail("--search-url: the address %w", err)
+	searching := slices.Contains(o.sources, controllers.SourceSearch)
+	switch {
+	case o.searchFolder == "":
+	case !searching:
+		errs = append(errs, fmt.Errorf("--search: of use only with --resource-source=%s", controllers.SourceSearch))
+	default:
+		if err := o.read(); err != nil {
+			errs = append(errs, fmt.Errorf("--search: %w", err))
 		}
 	}
-	if !slices.Contains(o.sources, controllers.SourceSearch) {
-		return errors.Join(append(errs, o.unused()...)...)
-	}
-	for flag, file := range map[string]string{"search-ca-file": o.search.CAFile, "search-token-file": o.search.TokenFile} {
-		if info, err := os.Stat(file); file != "" && err != nil {
-			fail("--%s: %w", flag, err)
-		} else if file != "" && info.IsDir() {
-			fail("--%s: %s is a folder", flag, file)
-		}
+	if _, err := os.Stat(o.search.TokenFile); searching && err != nil {
+		errs = append(errs, fmt.Errorf("--search: no token: the folder has no file %s, and %w", searchTokenFile, err))
 	}
 	return errors.Join(errs...)
 }
 
-// unused are the flags that were given for nothing.
-func (o *sourceOptions) unused() []error {
-	var errs []error
-	d := newSourceOptions().search
-	for flag, given := range map[string]bool{
-		"search-url": o.search.URL != d.URL, "search-ca-file": o.search.CAFile != d.CAFile,
-		"search-token-file": o.search.TokenFile != d.TokenFile, "search-interval": o.search.Interval != d.Interval,
-	} {
-		if given {
-			errs = append(errs, fmt.Errorf("--%s: of use only with --resource-source=%s", flag, controllers.SourceSearch))
-		}
+func (o *sourceOptions) read() error {
+	if info, err := os.Stat(o.searchFolder); err != nil {
+		return err
+	} else if !info.IsDir() {
+		return fmt.Errorf("%s is not a folder", o.searchFolder)
 	}
-	return errs
+	o.search.CAFile = existing(o.searchFolder, searchCAFile)
+	if token := existing(o.searchFolder, searchTokenFile); token != "" {
+		o.search.TokenFile = token
+	}
+	if existing(o.searchFolder, searchURLFile) == "" {
+		return nil
+	}
+	url, err := readSetting(o.searchFolder, searchURLFile)
+	if err != nil {
+		return err
+	}
+	if err := search.CheckURL(url); err != nil {
+		return fmt.Errorf("%s: the address %w", filepath.Join(o.searchFolder, searchURLFile), err)
+	}
+	o.search.URL = url
+	return nil
 }

@@ -39,8 +39,6 @@ type Reconciler struct {
 	// Events records what people should see on the report.
 	Events events.EventRecorder
 
-	// MaxBytes is how large a report may be.
-	MaxBytes int
 
 	running controller.Controller
 	sets    sets.Known

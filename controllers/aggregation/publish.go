@@ -37,7 +37,7 @@ func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, s *set
 	if owner == "" && !before.exists() || !s.dirty && before.mayStayWith(owner) {
 		return nil
 	}
-	desired := s.rows.Build(key, owner, r.MaxBytes)
+	desired := s.rows.Build(key, owner, report.MaxBytes)
 	if owner == "" {
 		desired.OwnerReferences = before.meta.OwnerReferences
 	}

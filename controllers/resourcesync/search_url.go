@@ -48,7 +48,7 @@ func (d *Discovery) URL(ctx context.Context) (string, error) {
 	}
 	namespace, err := d.namespace(ctx)
 	if err != nil {
-		return "", fmt.Errorf("find ACM Search (--search-url tells where it is): %w", err)
+		return "", fmt.Errorf("find ACM Search (the file url in the folder of --search names the address): %w", err)
 	}
 	d.url = "https://search-search-api." + namespace + ".svc:4010/searchapi/graphql"
 	d.next = d.clock.Now().Add(rediscover)

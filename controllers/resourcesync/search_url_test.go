@@ -50,7 +50,7 @@ func TestDiscovery(t *testing.T) {
 			if got != tc.want {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}
-			if (err != nil) != (tc.says != "") || err != nil && (!strings.Contains(err.Error(), tc.says) || !strings.Contains(err.Error(), "--search-url")) {
+			if (err != nil) != (tc.says != "") || err != nil && (!strings.Contains(err.Error(), tc.says) || !strings.Contains(err.Error(), "--search")) {
 				t.Errorf("got %v, want %q", err, tc.says)
 			}
 		})

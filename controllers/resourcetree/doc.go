@@ -1,5 +1,5 @@
 // Package resourcetree writes the resources of Applications for pull into Argo CD's cache on the hub: the arrow from the inventory to
-// the Redis that argocd-server reads. --argocd-redis names this Redis; otherwise Towline finds it by Argo CD's own objects.
+// the Redis that argocd-server reads. The folder of --argocd-redis names this Redis; otherwise Towline finds it by Argo CD's own objects.
 //
 // The package follows what clusters report. It writes the entry of an Application whose resources have changed, renews entries
 // before they expire, and removes its entries when their Application is deleted or is not for pull any more. An Application

@@ -17,8 +17,7 @@ const workers = "400"
 // alone are the arguments of a process that runs without another. A kill is followed by a start: a Lease would make each of them wait
 // for its end.
 var alone = []string{
-	"--leader-elect=false", "--propagation-concurrency=" + workers, "--status-concurrency=" + workers,
-	"--dependencies-concurrency=" + workers, "--aggregation-concurrency=" + workers, "--propagate-objects",
+	"--leader-elect=false", "--concurrency=" + workers, "--propagate=app-projects,namespaces,objects",
 }
 
 // start starts Towline with its ServiceAccount's rights, behind the proxy.

@@ -90,7 +90,7 @@ var _ = Describe("The agent add-on", Ordered, Serial, usesRights, func() {
 
 	It("shows in the tree what each cluster has, where Towline is told of argocd-server's cache", func(ctx SpecContext) {
 		shower, err := towline.Run(ctx, f, binary, "towline-tree",
-			"--controllers=resourcetree", "--leader-elect=false", "--argocd-redis="+f.Hub.RedisAddress())
+			"--controllers=resourcetree", "--leader-elect=false", "--argocd-redis="+settings(map[string]string{"address": f.Hub.RedisAddress()}))
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(shower.Stop)
 		argo := login(ctx)

@@ -3,8 +3,6 @@ package suite
 import (
 	"context"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -173,13 +171,13 @@ var _ = Describe("Each alert", Ordered, Serial, long, func() {
 		ports, err := f.FreePorts(1)
 		Expect(err).NotTo(HaveOccurred())
 		nobody := fmt.Sprintf("127.0.0.1:%d", ports[0])
-		token := filepath.Join(GinkgoT().TempDir(), "token")
-		Expect(os.WriteFile(token, []byte(tokenOf(ctx, "search-reader")), 0o600)).To(Succeed())
+		redis := settings(map[string]string{"address": nobody})
+		search := settings(map[string]string{"url": "https://" + nobody, "token": tokenOf(ctx, "search-reader")})
 		poors := []string{"TowlineSearchFailing", "TowlineRedisFailing", "TowlineMemoryHigh"}
 		began := e.begins(ctx, poors...)
 		poor, err := towline.Start(ctx, f, towline.Options{
 			Binary: binary, Name: "towline-poor", Env: []string{"GOMEMLIMIT=30MiB"},
-			Args: []string{"--argocd-redis=" + nobody, "--resource-source=agent,search", "--search-url=https://" + nobody, "--search-token-file=" + token},
+			Args: []string{"--argocd-redis=" + redis, "--resource-source=agent,search", "--search=" + search},
 		})
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(poor.Stop)

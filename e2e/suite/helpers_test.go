@@ -270,6 +270,15 @@ func expectRuns(ctx context.Context, plugin, kubeconfig string, args []string, c
 	AddReportEntry("$ kubectl towline " + strings.Join(args, " ") + "\n" + out)
 }
 
+// settings writes a folder of files, as a pod mounts a Secret, and returns the path of the folder.
+func settings(files map[string]string) string {
+	dir := GinkgoT().TempDir()
+	for name, text := range files {
+		Expect(os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600)).To(Succeed())
+	}
+	return dir
+}
+
 // testdata is the path of a file in testdata.
 func testdata(name string) string { return filepath.Join("testdata", name) }
 

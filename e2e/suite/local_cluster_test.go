@@ -114,7 +114,7 @@ var _ = Describe("The hub as a managed cluster", inEtcd, func() {
 		DeferCleanup(func(ctx SpecContext) { Expect(f.Hub.StopArgoCD(ctx)).To(Succeed()) })
 		tow.Stop()
 		DeferCleanup(func(ctx SpecContext) { Expect(tow.Restart(ctx)).To(Succeed()) })
-		setting, err := towline.Run(ctx, f, binary, "towline-local", "--propagate-objects", "--app-namespaces=local-cluster="+there)
+		setting, err := towline.Run(ctx, f, binary, "towline-local", "--propagate=app-projects,namespaces,objects", "--app-namespaces=local-cluster="+there)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(setting.Stop)
 

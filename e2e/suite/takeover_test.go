@@ -112,7 +112,7 @@ var _ = Describe("A work of an older controller with its Namespace and AppProjec
 			AddReportEntry(fmt.Sprintf("before: %+v", before))
 
 			By("Towline")
-			never, err := towline.Run(ctx, f, binary, "towline-never", "--propagate-objects", "--adopt=never")
+			never, err := towline.Run(ctx, f, binary, "towline-never", "--propagate=app-projects,namespaces,objects", "--adopt=never")
 			Expect(err).NotTo(HaveOccurred())
 			DeferCleanup(never.Stop)
 			expectHealthy(ctx, name)

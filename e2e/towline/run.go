@@ -96,7 +96,7 @@ func Start(ctx context.Context, f *fleet.Fleet, o Options) (*Towline, error) {
 		Probes:  fmt.Sprintf("http://127.0.0.1:%d", ports[1]),
 	}
 	// A pod knows its namespace and has addresses of its own; a process is told.
-	args := append(slices.Clone(c.Args), "--leader-election-namespace="+Namespace,
+	args := append(slices.Clone(c.Args),
 		fmt.Sprintf("--metrics-bind-address=127.0.0.1:%d", ports[0]),
 		fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d", ports[1]))
 	if o.Profiles {

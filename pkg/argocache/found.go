@@ -97,7 +97,7 @@ func (f *Found) read(ctx context.Context, kind, name string, obj client.Object) 
 		return false, nil
 	case apierrors.IsForbidden(err):
 		return false, fmt.Errorf("%s %s/%s, by which Argo CD's Redis is found, may not be read: apply the Role of Towline's manifest there, "+
-			"or name the hub's Redis with --argocd-redis: %w", kind, f.Namespace, name, err)
+			"or name the hub's Redis in the folder of --argocd-redis: %w", kind, f.Namespace, name, err)
 	}
 	return err == nil, err
 }

@@ -100,7 +100,7 @@ func Find(f Facts) (Endpoint, error) {
 func (f Facts) address() (string, error) {
 	given := f.Params["redis.server"]
 	if given == "" && f.Service == "" {
-		return "", fmt.Errorf("%w in namespace %s, by redis.server in ConfigMap %s or by a Service %s: name it with --argocd-redis",
+		return "", fmt.Errorf("%w in namespace %s, by redis.server in ConfigMap %s or by a Service %s: name the Redis in the folder of --argocd-redis",
 			ErrNone, f.Namespace, Params, strings.Join(Services, ", "))
 	}
 	if given == "" {

@@ -26,7 +26,7 @@ func TestText(t *testing.T) {
 		"password=hunter2, user=bob":                                      "password=REDACTED, user=bob",
 		`{"clientSecret": "a\"b", "x": 1}`:                                `{"clientSecret": REDACTED, "x": 1}`,
 		"--db-password hunter2 --verbose":                                 "--db-password REDACTED --verbose",
-		"--argocd-redis-password-file=/etc/redis/auth":                    "--argocd-redis-password-file=/etc/redis/auth",
+		"--redis-password-file=/etc/redis/auth":                           "--redis-password-file=/etc/redis/auth",
 		"--client-secret=ab,cd --verbose":                                 "--client-secret=REDACTED --verbose",
 		"Authorization: token 0123abc def\nnext":                          "Authorization: REDACTED\nnext",
 		"a:\n  password: |\n    x\n    y\nb: 1":                           "a:\n  password: REDACTED\nb: 1",

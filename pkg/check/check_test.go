@@ -36,7 +36,7 @@ func good(edits ...func(*check.Facts)) *check.Facts {
 				Ready: 1},
 			{Namespace: "agent", Name: "klusterlet-work-agent", Wanted: 1, Ready: 1},
 		},
-		Namespace: "argocd", Redis: "argocd-redis:6379", Services: map[string]bool{"argocd-redis": true},
+		Namespace: "argocd", Services: map[string]bool{"argocd-redis": true},
 		Lease: &check.Lease{Holder: "pod-1", Renewed: now.Add(-time.Second)}, Policies: map[string]bool{}, Agent: "r.example/towline:v1",
 		Refused: map[string]string{}, Unlabelled: []string{},
 		Clusters: []check.Cluster{{Name: "c1", Accepted: true, Available: true, AddOns: map[string]bool{"towline-agent": true, "towline-rights": true}}},
@@ -182,22 +182,16 @@ func TestChecks(t *testing.T) {
 		"no policy": {check.Installation, func(f *check.Facts) { f.Policies["towline-works"] = false }, "admission policies", why.Waiting,
 			"towline-works"},
 		"policies unread": {check.Installation, unread(check.Policies), "admission policies", why.Unknown, "may not"},
-		"no Redis": {check.Installation, func(f *check.Facts) { f.Redis = "redis.argocd.svc:6379" }, "Argo CD's Redis", why.Blocked,
-			"no Service redis"},
-		"found Redis": {check.Installation, func(f *check.Facts) { f.Redis = "" }, "Argo CD's Redis", why.OK,
+		"found Redis": {check.Installation, func(*check.Facts) {}, "Argo CD's Redis", why.OK,
 			"Argo CD's objects name argocd-redis.argocd.svc:6379"},
 		"Redis that Argo CD names": {check.Installation, func(f *check.Facts) {
-			f.Redis, f.ArgoCDParams = "", map[string]string{"redis.server": "redis.example.com:6379"}
+			f.ArgoCDParams = map[string]string{"redis.server": "redis.example.com:6379"}
 		}, "Argo CD's Redis", why.OK, "redis.example.com:6379"},
-		"no Redis to be found": {check.Installation, func(f *check.Facts) { f.Redis, f.Services = "", map[string]bool{} }, "Argo CD's Redis", why.Waiting,
+		"no Redis to be found": {check.Installation, func(f *check.Facts) { f.Services = map[string]bool{} }, "Argo CD's Redis", why.Waiting,
 			"--argocd-redis"},
-		"Services unread": {check.Installation, func(f *check.Facts) { f.Redis, f.Services = "", nil }, "Argo CD's Redis", why.Unknown, "namespace argocd"},
-		"Redis elsewhere": {check.Installation, func(f *check.Facts) { f.Redis = "redis.example.com:6379" }, "Argo CD's Redis", why.OK,
-			"redis.example.com:6379, not in namespace argocd: not looked at"},
-		"Redis elsewhere, Services unread": {check.Installation, func(f *check.Facts) { f.Redis, f.Services = "redis.example.com:6379", nil },
-			"Argo CD's Redis", why.OK, "not looked at"},
-		"Redis here, Services unread": {check.Installation, func(f *check.Facts) { f.Services = nil }, "Argo CD's Redis", why.Unknown,
-			"argocd-redis:6379"},
+		"Services unread": {check.Installation, func(f *check.Facts) { f.Services = nil }, "Argo CD's Redis", why.Unknown, "namespace argocd"},
+		"Redis that a folder names": {check.Installation, func(f *check.Facts) { f.Redis, f.Services = "/etc/towline/redis", nil },
+			"Argo CD's Redis", why.OK, "as the files in /etc/towline/redis say; not looked at"},
 		"no cluster":      {check.Installation, func(f *check.Facts) { f.Clusters = nil }, "clusters", why.Blocked, "no ManagedCluster"},
 		"not accepted":    {check.Installation, cluster(func(c *check.Cluster) { c.Accepted = false }), "clusters", why.Blocked, "not accepted: c1"},
 		"not heard of":    {check.Installation, cluster(func(c *check.Cluster) { c.Available = false }), "clusters", why.Blocked, "not heard of: c1"},
@@ -353,7 +347,7 @@ func TestVerdict(t *testing.T) {
 // TestNoTree: who has no controller that writes to Redis is told nothing of Redis.
 func TestNoTree(t *testing.T) {
 	for _, without := range []bool{false, true} {
-		f := &check.Facts{Redis: "argocd-redis:6379", NoTree: without}
+		f := &check.Facts{NoTree: without}
 		told := slices.ContainsFunc(check.Installation(f), func(l check.Line) bool { return l.Name == "Argo CD's Redis" })
 		if told == without {
 			t.Errorf("without it: %t, told: %t", without, told)

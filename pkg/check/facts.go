@@ -44,7 +44,7 @@ type Facts struct {
 	// Plugin is the version of kubectl towline.
 	Plugin string
 
-	// Namespace is that of the hub's Argo CD, and Redis the address of its Redis that Towline has; empty for none.
+	// Namespace is the namespace of the hub's Argo CD. Redis is the folder of --argocd-redis; empty without the flag.
 	Namespace, Redis string
 
 	// NoTree is set where Towline's --controllers leave out the one that writes to Redis.

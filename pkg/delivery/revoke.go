@@ -108,7 +108,7 @@ func askTooMany(d *decision, q question) answer {
 		return open
 	}
 	return because("cluster %s keeps it unchanged: more than %d Applications lost their permission at the same time, so Towline removes none of them "+
-		"until each is permitted again. To remove them, delete them, or raise Towline's flag --revocation-limit: %s",
+		"until each is permitted again. To remove the Applications, delete them: %s",
 		q.work.Namespace, d.Revocation.WithDefaults().Limit, r.Refusal.Message)
 }
 

@@ -203,7 +203,7 @@ func TestObjects(t *testing.T) {
 		"an odd word": {is: ofObjects(naming("pod/x")), want: []string{apis.ReasonDependencyInvalid}, says: "neither secret"},
 		"where none travel": {
 			is:   ofObjects(naming("secret/db"), there(), func(s *situation) { s.Objects = false }),
-			want: []string{"delete", apis.ReasonDependencyInvalid}, says: "--propagate-objects"},
+			want: []string{"delete", apis.ReasonDependencyInvalid}, says: "--propagate=app-projects,namespaces,objects"},
 		"without a namespace": {
 			is:   ofObjects(naming("secret/db").Spec(`{"project":"web"}`)),
 			want: []string{apis.ReasonDependencyInvalid}, says: "spec.destination.namespace"},

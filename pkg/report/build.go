@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// DefaultMaxBytes is how large a report may be. etcd takes 1.5 MiB in one request, and every change writes all of it.
-	DefaultMaxBytes = 1 << 20
+	// MaxBytes is how large a report may be. etcd takes 1.5 MiB in one request, and every change writes all of it.
+	MaxBytes = 1 << 20
 
 	// overhead is what is kept free for a report's metadata, counts and conditions.
 	overhead = 6 << 10

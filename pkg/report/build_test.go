@@ -40,7 +40,7 @@ func TestThreeClusters(t *testing.T) {
 		a := fixture.Application(cluster + "-guestbook-app").Namespace(set.Namespace).ApplicationSet(set.Name).Cluster(cluster).Obj()
 		put(s, a, seen, "")
 	}
-	got := s.Build(set, owner, report.DefaultMaxBytes)
+	got := s.Build(set, owner, report.MaxBytes)
 	equal(t, "three-clusters", got)
 	summary := got.Statuses.Summary
 	summary.Applications, summary.Unreachable, summary.NotCompared, summary.Omitted, summary.OmittedResources = "", "", "", "", ""

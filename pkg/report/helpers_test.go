@@ -134,7 +134,7 @@ func put(s *report.Set, a *argocd.Application, seen *observed.Facts, unreachable
 
 // build is the report of the guestbook set with the default limit.
 func build(s *report.Set) *v1alpha1.MulticlusterApplicationSetReport {
-	return s.Build(guestbook, owner, report.DefaultMaxBytes)
+	return s.Build(guestbook, owner, report.MaxBytes)
 }
 
 // fill makes a set of n Applications of which every tenth is in trouble.

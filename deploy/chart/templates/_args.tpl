@@ -8,14 +8,8 @@
 {{- include "towline.args.authorization" . }}
 {{- include "towline.args.lifecycle" . }}
 {{- include "towline.args.reports" . }}
-{{- if not .Values.dependencies.appProjects }}
-- --propagate-app-projects=false
-{{- end }}
-{{- if not .Values.dependencies.namespaces }}
-- --propagate-namespaces=false
-{{- end }}
-{{- if .Values.dependencies.objects }}
-- --propagate-objects
+{{- with include "towline.propagated" . }}
+- --propagate={{ . }}
 {{- end }}
 {{- with .Values.gitOpsCluster.clusterClaims }}
 - --cluster-claims={{ join "," . }}
@@ -41,17 +35,8 @@
 {{- with .Values.argocd.clusterNamespace }}
 - --cluster-argocd-namespace={{ . }}
 {{- end }}
-{{- if .Values.argocd.redis.enabled }}
-- --argocd-redis={{ include "towline.redisAddress" . }}
-{{- if .Values.argocd.redis.passwordSecret.enabled }}
-- --argocd-redis-password-file=/etc/towline/redis/password
-{{- end }}
-{{- if .Values.argocd.redis.tls.enabled }}
-- --argocd-redis-use-tls
-{{- if .Values.argocd.redis.tls.caSecret }}
-- --argocd-redis-ca-certificate=/etc/towline/redis-ca/ca.crt
-{{- end }}
-{{- end }}
+{{- if .Values.argocd.redisSecret }}
+- --argocd-redis=/etc/towline/redis
 {{- end }}
 {{- if .Values.metrics.appInfo }}
 - --argocd-app-info
@@ -103,34 +88,24 @@
 {{- if ne (join "," .sources) "agent" }}
 - --resource-source={{ join "," .sources }}
 {{- end }}
-{{- with .maxBytes }}
-- --report-max-bytes={{ int64 . }}
-{{- end }}
-{{- with .search.url }}
-- --search-url={{ . }}
-{{- end }}
-{{- if .search.caSecret }}
-- --search-ca-file=/etc/towline/search/ca.crt
+{{- if .searchSecret }}
+- --search=/etc/towline/search
 {{- end }}
 {{- end }}
 {{- end }}
 
-{{/* Redis of Argo CD's own manifests, or of the operator's default Argo CD on OpenShift. */}}
-{{- define "towline.redisAddress" -}}
-{{- if .Values.argocd.redis.address -}}{{ .Values.argocd.redis.address }}
-{{- else -}}
-{{- $name := eq .Values.profile "acm" | ternary "openshift-gitops-redis" "argocd-redis" -}}
-{{- with .Values.argocd.namespace -}}{{- $name = printf "%s.%s.svc" $name . -}}{{- end -}}
-{{ $name }}:6379
+{{/* The list of --propagate; empty where the list is the default. */}}
+{{- define "towline.propagated" -}}
+{{- $list := list -}}
+{{- with .Values.dependencies -}}
+{{- if .appProjects -}}{{- $list = append $list "app-projects" -}}{{- end -}}
+{{- if .namespaces -}}{{- $list = append $list "namespaces" -}}{{- end -}}
+{{- if .objects -}}{{- $list = append $list "objects" -}}{{- end -}}
 {{- end -}}
-{{- end }}
-
-{{- define "towline.redisPasswordSecret" -}}
-{{- .Values.argocd.redis.passwordSecret.name | default (eq .Values.profile "acm" | ternary "openshift-gitops-redis-initial-password" "argocd-redis") -}}
-{{- end }}
-
-{{- define "towline.redisPasswordKey" -}}
-{{- .Values.argocd.redis.passwordSecret.key | default (eq .Values.profile "acm" | ternary "admin.password" "auth") -}}
+{{- $joined := join "," $list -}}
+{{- if ne $joined "app-projects,namespaces" -}}
+{{- $joined | default "\"\"" -}}
+{{- end -}}
 {{- end }}
 
 {{/* The Secret with the certificate of the metrics; empty for a self-signed one. */}}

@@ -1,15 +1,11 @@
-{{/* The Secrets that the controller reads as files: a list of dicts of name, secret, from and to. */}}
+{{/* The Secrets that the controller reads as files: a list of dicts of name and secret. */}}
 {{- define "towline.mounted" -}}
-{{- $redis := .Values.argocd.redis -}}
 {{- $list := list -}}
-{{- if and $redis.enabled $redis.passwordSecret.enabled -}}
-{{- $list = append $list (dict "name" "redis" "secret" (include "towline.redisPasswordSecret" .) "from" (include "towline.redisPasswordKey" .) "to" "password") -}}
+{{- with .Values.argocd.redisSecret -}}
+{{- $list = append $list (dict "name" "redis" "secret" .) -}}
 {{- end -}}
-{{- if and $redis.enabled $redis.tls.enabled $redis.tls.caSecret -}}
-{{- $list = append $list (dict "name" "redis-ca" "secret" $redis.tls.caSecret "from" "ca.crt" "to" "ca.crt") -}}
-{{- end -}}
-{{- with .Values.reports.search.caSecret -}}
-{{- $list = append $list (dict "name" "search" "secret" . "from" "ca.crt" "to" "ca.crt") -}}
+{{- with .Values.reports.searchSecret -}}
+{{- $list = append $list (dict "name" "search" "secret" .) -}}
 {{- end -}}
 {{- with include "towline.metricsCertificate" . -}}
 {{- $list = append $list (dict "name" "metrics" "secret" .) -}}
@@ -22,11 +18,6 @@
 - name: {{ .name }}
   secret:
     secretName: {{ .secret }}
-    {{- if .from }}
-    items:
-    - key: {{ .from }}
-      path: {{ .to }}
-    {{- end }}
 {{- end }}
 {{- with .Values.extraVolumes }}
 {{ toYaml . }}
