@@ -283,7 +283,7 @@ bench-check: ## Measure a small hub, and fail where a ratio of e2e/bench/thresho
 	go -C e2e run ./cmd/bench run --clusters 100 --sets 5 --changes 50 --storm 5s --idle 10s --thresholds bench/thresholds.yaml
 
 .PHONY: verify
-verify: ## Fail if generated files or go.mod are not current, or the licence of a module does not go with ours.
+verify: ## Fail if generated files or go.mod are not current, a licence does not go with ours, or a text points in place of naming (.ci/words).
 	.ci/verify
 	.ci/licences
 
