@@ -1,7 +1,7 @@
 // Package propagation turns hub Applications into ManifestWorks: the arrow from the hub to the cluster.
 //
 // A reconcile handles one Application. It observes (observe*.go: all reads), lets package delivery decide (no reads, no writes),
-// and applies the plan (apply.go: all writes). delivery.Decide and delivery.Gates alone say what happens to an Application, and
+// and applies the plan (apply.go: all writes). delivery.Decide alone says what happens to an Application, and
 // why something waits.
 //
 // It writes ManifestWorks. On hub Applications it removes Argo CD's finalizers during a deletion, and requests of users once they

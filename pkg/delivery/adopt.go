@@ -7,15 +7,16 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/work"
 )
 
 // adoption is what becomes of an Application that the cluster has already. Never, where the hub says so, is not for
 // an Application's author to lift.
-func (d *decision) adoption() string {
-	asked := d.App.Annotations[apis.AnnotationAdopt]
-	if asked == "" || d.Adopt == apis.AdoptNever {
-		return d.Adopt
+func (v *view) adoption() string {
+	asked := v.App.Annotations[apis.AnnotationAdopt]
+	if asked == "" || v.Adopt == apis.AdoptNever {
+		return v.Adopt
 	}
 	return asked
 }
@@ -31,62 +32,61 @@ var claims = map[string]work.UpdateMode{
 // A work that asked and got the Application is not written for that alone. Its next change makes it a work that takes, or
 // the refusal of a later apply: somebody has edited on the cluster what the work had brought. Then the work first
 // asks the agent who owns the Application.
-func (d *decision) claim(desired *workv1.ManifestWork) {
-	mine := d.sent()
-	if d.to != d.App {
-		mine = sentTo(d.to, d.Own)
-	}
-	if mine == nil {
-		if !d.broughtBefore() {
-			work.SetUpdateMode(desired, claims[d.adoption()])
+func (v *view) claim(desired *workv1.ManifestWork, to *argocd.Application) {
+	if sentTo(to, v.Own) == nil {
+		if !v.broughtBefore(to) {
+			work.SetUpdateMode(desired, claims[v.adoption()])
 		}
 		return
 	}
-	claim := work.UpdateModeOf(d.Own)
+	claim := work.UpdateModeOf(v.Own)
 	switch {
 	case claim == work.ForceApply:
-	case claim == work.Apply && applied(d.Own):
+	case claim == work.Apply && applied(v.Own):
 		work.SetUpdateMode(desired, work.Apply)
-		if _, changed := work.Update(d.Own, desired); changed {
+		if _, changed := work.Update(v.Own, desired); changed {
 			work.SetUpdateMode(desired, work.ForceApply)
 		}
-	case claim == work.ReadOnly && !missing(d.Own) && !work.FoundReleased(d.Own):
-		work.SetUpdateMode(desired, claims[d.adoption()])
-	case work.RefusedForMark(d.Own): // by force: all else is as the hub has it, or the agent's, or nobody's
-	case work.RefusedForEdit(d.Own): // by force: the hub decides what its own Application says
-	case d.adoption() != apis.AdoptAlways:
+	case claim == work.ReadOnly && !missing(v.Own) && !work.FoundReleased(v.Own):
+		work.SetUpdateMode(desired, claims[v.adoption()])
+	case work.RefusedForMark(v.Own): // by force: all else is as the hub has it, or the agent's, or nobody's
+	case work.RefusedForEdit(v.Own): // by force: the hub decides what its own Application says
+	case v.adoption() != apis.AdoptAlways:
 		work.SetUpdateMode(desired, work.Apply) // also where there was nothing, or its own: something may have come since
-		if work.Refused(d.Own) != "" || work.AsksOrigin(d.Own) {
+		if work.Refused(v.Own) != "" || work.AsksOrigin(v.Own) {
 			work.AskOrigin(desired)
 		}
 	}
 }
 
 // broughtBefore tells whether the work of an earlier Application of the same name has brought what the cluster has there.
-func (d *decision) broughtBefore() bool {
-	return slices.ContainsFunc(d.Others, func(w *workv1.ManifestWork) bool {
-		return w.Namespace == d.to.Cluster() && sentTo(d.to, w) != nil && (work.UpdateModeOf(w) == work.ForceApply || applied(w))
+func (v *view) broughtBefore(to *argocd.Application) bool {
+	return slices.ContainsFunc(v.Others, func(w *workv1.ManifestWork) bool {
+		return w.Namespace == to.Cluster() && sentTo(to, w) != nil && (work.UpdateModeOf(w) == work.ForceApply || applied(w))
 	})
 }
 
-// askAdoption is for an Application whose work may not take what the cluster has already.
-func (d *decision) askAdoption(w *workv1.ManifestWork) answer {
+// adoptionRefused tells of an Application whose work may not take what the cluster has already.
+var adoptionRefused = &Gate{Name: "adoption", Type: problem, Reason: apis.ReasonAdoptionRefused, Quiet: true}
+
+// adopted is the verdict on that, for the work of an Application.
+func (v *view) adopted(w *workv1.ManifestWork, to *argocd.Application) verdict {
 	why := refusedBy(w)
 	if why == "" {
-		return open
+		return pass
 	}
-	a := because("cluster %s already has an Application %s/%s, which stays unchanged", w.Namespace, d.to.ClusterNamespace(), d.to.Name)
+	problem := blockf("cluster %s already has an Application %s/%s, which stays unchanged", w.Namespace, to.ClusterNamespace(), to.Name)
 	if work.UpdateModeOf(w) == work.ReadOnly {
-		a.Words += ": delete it there, give this one another name, or permit Towline to take it over (" + apis.AnnotationAdopt + ", --adopt)"
-		return a
+		problem.Words += ": delete it there, give this one another name, or permit Towline to take it over (" + apis.AnnotationAdopt + ", --adopt)"
+		return problem
 	}
-	a.Words += ", because others set some of its fields to other values: make them equal, or "
-	if d.Adopt == apis.AdoptNever {
-		a.Words += "delete it there. " + why // no annotation lifts that
-		return a
+	problem.Words += ", because others set some of its fields to other values: make them equal, or "
+	if v.Adopt == apis.AdoptNever {
+		problem.Words += "delete it there. " + why // no annotation lifts that
+		return problem
 	}
-	a.Words += "set the annotation " + apis.AnnotationAdopt + " to \"always\". " + why
-	return a
+	problem.Words += "set the annotation " + apis.AnnotationAdopt + " to \"always\". " + why
+	return problem
 }
 
 // refusedBy is why the agent has not taken over what is there; empty when nothing is, or it has not said.

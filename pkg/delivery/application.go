@@ -9,12 +9,11 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/managedcluster"
 )
 
-// ofApplication is a gate that looks at the Application alone.
-func ofApplication(check func(*argocd.Application) string) func(*decision, question) answer {
-	return func(d *decision, _ question) answer { return answer{Words: check(d.App)} }
+// ofApplication is a check that looks at the Application alone.
+func ofApplication(check func(*argocd.Application) string) func(*view) verdict {
+	return func(v *view) verdict { return verdict{Words: check(v.App)} }
 }
 
 // Fit tells whether nothing that can be seen from the Application alone keeps it from being sent.
@@ -110,42 +109,39 @@ func misread(app *argocd.Application, annotation string, allowed ...string) stri
 // clusterSecretLabel is Argo CD's label on cluster Secrets, by which a cluster generator selects all clusters but the hub itself.
 const clusterSecretLabel = "argocd.argoproj.io/secret-type" //nolint:gosec // a label, and no credential
 
-// target is the cluster that the Application asks for.
-func (d *decision) target() managedcluster.Facts { return d.Clusters[d.App.Cluster()] }
-
-func askClusterExists(d *decision, _ question) answer {
-	if d.target().Exists {
-		return open
+func checkClusterExists(v *view) verdict {
+	if v.target().Exists {
+		return pass
 	}
-	if d.App.Cluster() == apis.InClusterName {
-		return because("%q is Argo CD's name for the hub itself, and no ManagedCluster. A cluster generator with an empty selector adds this name: "+
+	if v.App.Cluster() == apis.InClusterName {
+		return blockf("%q is Argo CD's name for the hub itself, and no ManagedCluster. A cluster generator with an empty selector adds this name: "+
 			"leave it out with the selector matchLabels {%s: cluster}, or name the hub's own ManagedCluster in the annotation %s",
 			apis.InClusterName, clusterSecretLabel, apis.AnnotationCluster)
 	}
-	return because("there is no ManagedCluster %q: import the cluster, or correct the annotation %s", d.App.Cluster(), apis.AnnotationCluster)
+	return blockf("there is no ManagedCluster %q: import the cluster, or correct the annotation %s", v.App.Cluster(), apis.AnnotationCluster)
 }
 
-func askClusterStays(d *decision, _ question) answer {
-	if !d.target().Deleting {
-		return open
+func checkClusterStays(v *view) verdict {
+	if !v.target().Deleting {
+		return pass
 	}
-	return because("ManagedCluster %q is being deleted: name another cluster in the annotation %s, or delete this Application",
-		d.App.Cluster(), apis.AnnotationCluster)
+	return blockf("ManagedCluster %q is being deleted: name another cluster in the annotation %s, or delete this Application",
+		v.App.Cluster(), apis.AnnotationCluster)
 }
 
-func askClusterAccepted(d *decision, _ question) answer {
-	if d.target().Accepted {
-		return open
+func checkClusterAccepted(v *view) verdict {
+	if v.target().Accepted {
+		return pass
 	}
-	return because("ManagedCluster %q is not accepted: set its spec.hubAcceptsClient to true (clusteradm accept --clusters %s)",
-		d.App.Cluster(), d.App.Cluster())
+	return blockf("ManagedCluster %q is not accepted: set its spec.hubAcceptsClient to true (clusteradm accept --clusters %s)",
+		v.App.Cluster(), v.App.Cluster())
 }
 
-func askOwnCopy(d *decision, _ question) answer {
-	if !d.target().Hub || d.App.ClusterNamespace() != d.App.Namespace {
-		return open
+func checkOwnCopy(v *view) verdict {
+	if !v.target().Hub || v.App.ClusterNamespace() != v.App.Namespace {
+		return pass
 	}
-	return because("ManagedCluster %q is the hub itself, where this Application would overwrite its own copy in namespace %q: "+
+	return blockf("ManagedCluster %q is the hub itself, where this Application would overwrite its own copy in namespace %q: "+
 		"set the annotation %s to another namespace, or have Towline's --app-namespaces name one for the cluster",
-		d.App.Cluster(), d.App.Namespace, apis.AnnotationAppNamespace)
+		v.App.Cluster(), v.App.Namespace, apis.AnnotationAppNamespace)
 }

@@ -17,7 +17,9 @@ import (
 
 // deciding is a decision about an Application of which nothing is known.
 func deciding() *decision {
-	return &decision{Facts: &Facts{App: fixture.Application("guestbook").Obj(), Now: time.Unix(1e9, 0)}, going: map[types.UID]bool{}}
+	return &decision{view: view{
+		Facts: &Facts{App: fixture.Application("guestbook").Obj(), Now: time.Unix(1e9, 0)}, going: map[types.UID]bool{},
+	}}
 }
 
 func named(uid string) *workv1.ManifestWork {
@@ -30,19 +32,19 @@ func named(uid string) *workv1.ManifestWork {
 func TestStepsOfAPlan(t *testing.T) {
 	d := deciding()
 	a, b := named("a"), named("b")
-	d.step(Step{Write: work.Creation(named("new"))})
-	d.step(Step{Write: work.Creation(named("new too"))})
-	d.step(Step{Write: work.Change(a, a), Log: "first"})
-	d.step(Step{Write: work.Change(a, a), Log: "second"})
-	d.step(Step{Write: work.Change(b, b)})
-	d.step(Step{Write: work.Creation(named("last"))})
-	if d.leaving(a) || d.plan.Steps[2].Log != "first" {
+	d.plan.addStep(Step{Write: work.Creation(named("new"))})
+	d.plan.addStep(Step{Write: work.Creation(named("new too"))})
+	d.plan.addStep(Step{Write: work.Change(a, a), Log: "first"})
+	d.plan.addStep(Step{Write: work.Change(a, a), Log: "second"})
+	d.plan.addStep(Step{Write: work.Change(b, b)})
+	d.plan.addStep(Step{Write: work.Creation(named("last"))})
+	if d.deletionRequested(a) || d.plan.Steps[2].Log != "first" {
 		t.Errorf("what is changed leaves, or is changed twice: %+v", d.plan.Steps[2])
 	}
-	d.delete(a, removed)
-	d.step(Step{Write: work.Change(a, a), Log: "third"})
-	d.delete(b, removed)
-	d.delete(b, leftThere)
+	d.delete(d.subject(a), removed)
+	d.plan.addStep(Step{Write: work.Change(a, a), Log: "third"})
+	d.delete(d.subject(b), removed)
+	d.delete(d.subject(b), leftThere)
 	var got []string
 	for _, s := range d.plan.Steps {
 		got = append(got, string(s.Verb)+" "+s.Log)
@@ -50,20 +52,20 @@ func TestStepsOfAPlan(t *testing.T) {
 	if strings.Join(got, ", ") != "create , create , delete Deleted ManifestWork, delete Deleted ManifestWork, create " {
 		t.Errorf("got %q", got)
 	}
-	if !d.leaving(a) || !d.leaving(b) || d.leaving(named("c")) {
+	if !d.deletionRequested(a) || !d.deletionRequested(b) || d.deletionRequested(named("c")) {
 		t.Error("not just what is deleted leaves")
 	}
 }
 
-// TestLacks: what is not known is asked for, and is so until it is known.
-func TestLacks(t *testing.T) {
+// TestRequire: what is not known is asked for, and is so until it is known.
+func TestRequire(t *testing.T) {
 	d := deciding()
-	if !d.lacks(NeedOwn) || d.plan.Need != NeedOwn {
+	if !d.require(NeedOwn) || d.plan.Need != NeedOwn {
 		t.Errorf("asks for %v", d.plan.Need)
 	}
 	d = deciding()
 	d.Known = NeedOwn
-	if d.lacks(NeedOwn) || d.plan.Need != 0 {
+	if d.require(NeedOwn) || d.plan.Need != 0 {
 		t.Errorf("asks for %v", d.plan.Need)
 	}
 }
@@ -72,7 +74,7 @@ func TestLacks(t *testing.T) {
 func TestSay(t *testing.T) {
 	d := deciding()
 	say := func(conditionType, reason, message string) {
-		d.say(&hold{Condition: Condition{Type: conditionType, Reason: reason, Message: message}, Wait: Wait{After: time.Minute}})
+		d.plan.addCondition(&block{Condition: Condition{Type: conditionType, Reason: reason, Message: message}, Wait: Wait{After: time.Minute}})
 	}
 	say("", "", "nothing to show")
 	if len(d.plan.Conditions) > 0 || d.plan.Wait.After != time.Minute {

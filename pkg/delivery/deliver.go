@@ -9,6 +9,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/gate"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -18,73 +20,84 @@ func (d *decision) deliver() {
 	if d.relabel() {
 		return
 	}
-	h := d.held(Deliver, nil)
+	b := d.firstBlock(Deliver)
+	if b == nil {
+		b = d.advance(arriving, nil)
+	}
+	if b == nil {
+		b = d.leaveOldCluster()
+	}
+	if b == nil {
+		b = d.advance(relocating, nil)
+	}
 	switch {
 	case d.plan.Need != 0:
 		return
-	case h != nil && h.Type == "": // nothing is shown while its work goes back to what it was
+	case b != nil && b.Type == "": // nothing is shown while its work goes back to what it was
 		d.plan.Silent = true
 		return
 	}
-	if h == nil || h.notice() && h.Type != paused {
-		d.withhold()
+	var withheld *block
+	if b == nil || b.notice() && b.Type != paused {
+		withheld = d.withhold()
 	}
-	if d.sendable = h == nil; d.sendable {
-		h = d.send()
+	if d.sendable = b == nil; d.sendable {
+		b = d.send(withheld != nil)
 	} else {
-		h = d.unsent(h)
+		b = d.unsent(b)
 	}
-	if d.withheld != nil && (h == nil || h.notice()) {
-		d.say(d.withheld)
+	if b == nil || b.notice() {
+		d.plan.addCondition(withheld)
 	}
-	d.sayAny(h)
+	d.plan.addCondition(b)
 }
 
 // unsent is what keeps an Application from being sent, with what that means for it.
-func (d *decision) unsent(h *hold) *hold {
-	switch h.Reason {
+func (d *decision) unsent(b *block) *block {
+	switch b.Reason {
 	case apis.ReasonClusterAnnotationMissing, apis.ReasonSkipReconcileMissing:
-		h = h.meanwhile(d.releaseAll(d.all())) // so that a slip destroys nothing
+		b = b.meanwhile(d.releaseAll(d.all())) // so that a slip destroys nothing
 	default:
-		h = d.kept(h)
-		if h.Type != paused {
+		if b.Reason == apis.ReasonTargetConflict {
+			d.giveWay()
+		}
+		if there := d.keptElsewhere(); !b.notice() && len(there) > 0 {
+			b = b.and("; until then cluster " + strings.Join(there, ", ") + " keeps it")
+		}
+		if b.Type != paused {
 			d.dropReplaced()
 		}
 	}
 	if d.App.Refresh() != "" && !d.App.SpecChanged() && d.refresh == nil { // its cluster does not hear of it, and whoever asked would wait
-		d.dropRefresh("a refresh was asked for and dropped, since the Application is not sent: " + h.message())
+		d.dropRefresh("a refresh was asked for and dropped, since the Application is not sent: " + b.message())
 	}
-	return h
+	return b
+}
+
+// keptElsewhere are the other clusters that have the Application meanwhile, where its own words tell the cluster that it is to go to.
+func (v *view) keptElsewhere() []string {
+	if !Fit(v.App) {
+		return nil
+	}
+	return clustersOf(v.staying(v.elsewhere()))
 }
 
 // dropReplaced deletes the works of earlier Applications of the name that the own work has replaced. Both would bring the Application to
 // one place, and each undo there what the other says.
 func (d *decision) dropReplaced() {
-	if !d.owns() || d.sent() == nil || d.leaving(d.Own) || work.Released(d.Own) || !applied(d.Own) {
+	if !d.owns() || d.sent() == nil || d.deletionRequested(d.Own) || work.Released(d.Own) || !applied(d.Own) {
 		return
 	}
 	for _, w := range d.Others {
 		if isHere(w, d.App) {
-			d.sayAny(d.drop(w))
+			d.plan.addCondition(d.drop(d.subject(w)))
 		}
 	}
 }
 
-// kept is a problem with the cluster that an Application is to go to, with where it is meanwhile.
-func (d *decision) kept(h *hold) *hold {
-	if h.notice() || !Fit(d.App) {
-		return h
-	}
-	there := d.staying(d.elsewhere())
-	if len(there) == 0 {
-		return h
-	}
-	return h.and("; until then cluster " + strings.Join(clustersOf(there), ", ") + " keeps it")
-}
-
 // dropRefresh takes the request for a refresh off the hub, and shows the warning unless it is empty.
 func (d *decision) dropRefresh(warning string) {
-	d.refresh, d.over = &warning, true
+	d.refresh, d.refreshOver = &warning, true
 	switch {
 	case d.App.SpecChanged(): // Towline's own request
 	case warning == "":
@@ -94,92 +107,90 @@ func (d *decision) dropRefresh(warning string) {
 	}
 }
 
-// keepAnswered leaves a refresh that has been answered on the hub: its work, which remembers it, cannot be changed.
-func (d *decision) keepAnswered() {
-	if d.plan.Refreshed == RefreshAnswered {
-		d.plan.Refreshed, d.refresh, d.over = "", nil, false
-	}
-}
+// writeRefused tells of a work that the API server refuses.
+var writeRefused = &Gate{Name: "write", Type: problem, Reason: apis.ReasonWorkRejected, Ends: gate.ByBackoff, Quiet: true}
 
-// send makes the work of an Application that may go to its cluster.
-func (d *decision) send() *hold {
-	r, h := d.relay()
-	if h != nil || r.done {
-		d.plan.Silent = r.done
-		return h
+// send makes the work of an Application that may go to its cluster. withheld is set when its operation may not.
+func (d *decision) send(withheld bool) *block {
+	to := d.allowed()
+	r, b := d.relay(to, withheld)
+	if b != nil || r.told {
+		d.plan.Silent = r.told
+		return b
 	}
-	desired, err := r.render(d)
-	if err != nil || d.Refusal != nil {
-		d.keepAnswered()
+	desired, err := r.render()
+	if (err != nil || d.Refusal != nil) && d.plan.Refreshed == RefreshAnswered {
+		// A refresh that has been answered stays on the hub: its work, which remembers it, cannot be changed.
+		d.plan.Refreshed, d.refresh, d.refreshOver = "", nil, false
 	}
 	if err != nil {
-		return d.met("payload", unrendered(err))
+		return d.plan.blockAt(payloadInvalid, unrendered(err))
 	}
 	work.ExecuteAs(desired, d.Executor)
 	if d.GrantedBy != "" {
 		metav1.SetMetaDataAnnotation(&desired.ObjectMeta, apis.AnnotationGrantedBy, d.GrantedBy)
 	}
 	if d.Refusal != nil {
-		return d.met("write", rejected(d.Refusal))
+		return d.plan.blockAt(writeRefused, rejected(d.Refusal))
 	}
-	d.wait(Wait{After: r.after})
-	current, changed := d.write(desired)
-	if a := d.askAdoption(current); !changed && a.Words != "" {
-		return d.met("adoption", a)
+	d.plan.addWait(Wait{After: r.after})
+	current, changed := d.write(desired, to)
+	if v := d.adopted(current, to); !changed && v.Words != "" {
+		return d.plan.blockAt(adoptionRefused, v)
 	}
-	return d.clear(current, changed)
+	return d.cleanUpFormerWorks(current, changed)
 }
 
 // write creates the work, or changes it where it differs from desired: after a change on the hub, and when someone edited it.
 // It returns the work, and whether the agent has to apply it anew.
-func (d *decision) write(desired *workv1.ManifestWork) (current *workv1.ManifestWork, changed bool) {
+func (d *decision) write(desired *workv1.ManifestWork, to *argocd.Application) (current *workv1.ManifestWork, changed bool) {
 	switch {
 	case d.Own == nil:
-		d.claim(desired)
-		d.noteAnew(desired)
-		if d.Outdated { // it may ask for another place by now, or for none
-			d.plan.Silent = true
-			d.wait(Wait{After: poll})
-			return desired, true
-		}
-		d.step(Step{Write: work.Creation(desired), Rejects: true, Alone: d.Move.oldFirst(d.App), Events: []Event{{
-			Related: desired, Reason: apis.ReasonPropagated, Action: "Propagate",
-			Note: "created ManifestWork " + desired.Namespace + "/" + desired.Name,
-		}}})
+		d.claim(desired, to)
+		d.create(desired)
 		return desired, true
-	case d.leaving(d.Own): // its end wakes the decision that makes it anew
+	case d.deletionRequested(d.Own): // its end wakes the decision that makes it anew
 		if d.OwnUnwatched {
-			d.wait(Wait{After: poll})
+			d.plan.addWait(Wait{After: poll})
 		}
 		return d.Own, false
 	}
 	work.TakeOver(desired, d.Own)
-	d.claim(desired)
+	d.claim(desired, to)
 	updated, differs := work.Update(d.Own, desired)
 	if !differs {
 		return d.Own, false
 	}
-	takes := targetIn(d.Own, d.to) != targetIn(updated, d.to)
-	d.step(Step{Write: work.Change(d.Own, updated), Rejects: true, Takes: takes})
+	takes := targetIn(d.Own, to) != targetIn(updated, to)
+	d.plan.addStep(Step{Write: work.Change(d.Own, updated), Rejects: true, Takes: takes})
 	return updated, !work.SameSpec(&d.Own.Spec, &updated.Spec)
 }
 
-// noteAnew marks a work that is made for an Application which a cluster has reported on, and which no other work has: an
-// earlier one of its name, which is gone, may have brought it there. The Application, and what it knows, may be gone when
+// create makes the work. It is marked where the Application is one that a cluster has reported on, and that no other work has: an
+// earlier work of its name, which is gone, may have brought it there. The Application, and what it knows, may be gone when
 // that matters.
-func (d *decision) noteAnew(made *workv1.ManifestWork) {
+func (d *decision) create(desired *workv1.ManifestWork) {
 	switch {
 	case len(d.Others) > 0:
 	case reportedOn(d.App):
-		metav1.SetMetaDataAnnotation(&made.ObjectMeta, apis.AnnotationMadeAnew, d.Now.UTC().Format(time.RFC3339))
+		metav1.SetMetaDataAnnotation(&desired.ObjectMeta, apis.AnnotationMadeAnew, d.Now.UTC().Format(time.RFC3339))
 	default:
-		d.lacks(NeedLatest) // the cache may have the end of the earlier work before it has the report
+		d.require(NeedLatest) // the cache may have the end of the earlier work before it has the report
 	}
+	if d.Outdated { // it may ask for another place by now, or for none
+		d.plan.Silent = true
+		d.plan.addWait(Wait{After: poll})
+		return
+	}
+	d.plan.addStep(Step{Write: work.Creation(desired), Rejects: true, Alone: d.Move.oldFirst(d.App), Events: []Event{{
+		Related: desired, Reason: apis.ReasonPropagated, Action: "Propagate",
+		Note: "created ManifestWork " + desired.Namespace + "/" + desired.Name,
+	}}})
 }
 
-// label puts the labels of the Application's work on one, and tells whether it lacked some.
-func (d *decision) label(w *workv1.ManifestWork) bool {
-	desired, err := work.Render(d.App, work.Requests{})
+// label puts the labels of an Application's work on one, and tells whether it lacked some.
+func label(w *workv1.ManifestWork, app *argocd.Application) bool {
+	desired, err := work.Render(app, work.Requests{})
 	if err != nil {
 		return false
 	}

@@ -8,21 +8,21 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// askDestination blocks a takeover that would move the workload to another cluster. The Application's own annotation for adoption
+// checkDestination blocks a takeover that would move the workload to another cluster. The Application's own annotation for adoption
 // permits the move.
-func askDestination(d *decision, _ question) answer {
-	if !d.owns() || d.App.Annotations[apis.AnnotationAdopt] == apis.AdoptAlways {
-		return open
+func checkDestination(v *view) verdict {
+	if !v.owns() || v.App.Annotations[apis.AnnotationAdopt] == apis.AdoptAlways {
+		return pass
 	}
-	was, redirected := work.Redirected(d.Own, d.App)
+	was, redirected := work.Redirected(v.Own, v.App)
 	if !redirected {
-		return open
+		return pass
 	}
 	keep := fmt.Sprintf("set the annotation %s", was.Annotation())
 	if was.Canonical() == argocd.InCluster {
 		keep = fmt.Sprintf("remove the annotations %s and %s", apis.AnnotationDestinationName, apis.AnnotationDestinationServer)
 	}
-	return because("an older controller sent the Application with the destination %q, and Towline would send it with %q: to keep "+
+	return blockf("an older controller sent the Application with the destination %q, and Towline would send it with %q: to keep "+
 		"the workload where it is, %s. To move the workload, set the annotation %s to %q. Until then, cluster %s keeps the Application unchanged",
-		was, d.App.DestinationThere(), keep, apis.AnnotationAdopt, apis.AdoptAlways, d.Own.Namespace)
+		was, v.App.DestinationThere(), keep, apis.AnnotationAdopt, apis.AdoptAlways, v.Own.Namespace)
 }

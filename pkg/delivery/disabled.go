@@ -2,31 +2,41 @@ package delivery
 
 import "github.com/towline-io/towline/pkg/work"
 
-// askDisabled is for a work of Towline's that an older controller has set to ReadOnly: see work.Disabled. It goes back to what it was
-// before anything else is made of it, so that its agent's answer is about that. The older controllers' own works are left to what
-// takes them over in one write. The change of the work wakes the decision that goes on.
-func askDisabled(d *decision, q question) answer {
-	w := q.work
-	if q.intent == Deliver {
-		w = d.Own
-	}
-	if w == nil || d.leaving(w) || !work.Disabled(w) {
-		return open
-	}
-	switch q.intent {
-	case Deliver:
-		if work.ByOlder(w) {
-			return open
+// A work of Towline's that an older controller has set to ReadOnly goes back to what it was before anything else is made of it, so that
+// its agent's answer is about that: see work.Disabled. The change of the work wakes the decision that goes on. Each list of steps
+// has its own condition for that.
+var (
+	// enableToSend leaves the older controllers' own works to the write that takes them over.
+	enableToSend = &Gate{Name: "disabled", step: func(v *view, _ *subject) outcome {
+		if v.Own == nil || work.ByOlder(v.Own) {
+			return done
 		}
-	case Leave:
-		if unseen(d.App, w) {
-			return open
+		return enable(v, v.subject(v.Own))
+	}}
+	enableToRemove = &Gate{Name: "disabled", step: func(v *view, s *subject) outcome {
+		if deletableUnseen(s.ManifestWork, false) {
+			return done
 		}
-	default:
-		if goesUnseen(w, q.intent == Revoke) {
-			return open
+		return enable(v, s)
+	}}
+	enableToRevoke = &Gate{Name: "disabled", step: func(v *view, s *subject) outcome {
+		if deletableUnseen(s.ManifestWork, true) {
+			return done
 		}
+		return enable(v, s)
+	}}
+	enableToRelease = &Gate{Name: "disabled", step: func(v *view, s *subject) outcome {
+		if unseen(s.app, s.ManifestWork) {
+			return done
+		}
+		return enable(v, s)
+	}}
+)
+
+func enable(v *view, s *subject) outcome {
+	if v.deletionRequested(s.ManifestWork) || !work.Disabled(s.ManifestWork) {
+		return done
 	}
-	d.update(w, work.Enabled(w))
-	return because("an older controller has set ManifestWork %s/%s to ReadOnly, and it goes back to what it was", w.Namespace, w.Name)
+	return waitf("an older controller has set ManifestWork %s/%s to ReadOnly, and it goes back to what it was", s.Namespace, s.Name).
+		changing(s.ManifestWork, work.Enabled(s.ManifestWork))
 }

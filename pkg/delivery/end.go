@@ -14,13 +14,19 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
+// deletionNotice tells of a deletion under way.
+var deletionNotice = &Gate{Name: "deletion", Type: deleting, Reason: apis.ReasonDeleting, Quiet: true}
+
 // end takes an Application that is being deleted off its clusters. An annotation that should hurry that and cannot be read is
 // told of where a cluster is waited for. An Application without finalizers of Argo CD's is left alone until it is gone.
 func (d *decision) end() {
-	h := d.held(End, nil)
+	b := d.firstBlock(End)
+	if b == nil {
+		b = d.advance(outlasting, nil)
+	}
 	switch {
-	case h != nil:
-		d.say(h)
+	case b != nil:
+		d.plan.addCondition(b)
 		return
 	case !d.App.Cascades():
 		return
@@ -40,36 +46,30 @@ func (d *decision) end() {
 // the work agent allows only once the cluster has removed the Application and, through the same finalizers there, what it
 // deployed. Those of earlier Applications of its name, elsewhere, end as those did, and are not waited for.
 func (d *decision) finalize() {
-	if d.Own == nil && Named(d.App) && d.lacks(NeedOwn) {
+	if d.Own == nil && Named(d.App) && d.require(NeedOwn) {
 		return
 	}
 	ws := d.all()
 	if d.OwnUnwatched {
-		d.wait(Wait{After: poll})
+		d.plan.addWait(Wait{After: poll})
 	}
-	var first *hold
+	var first *block
 	for _, w := range ws {
 		if d.earlier(w) {
-			first = d.firstOf(first, d.endEarlier(w))
+			first = firstOf(first, d.endOrphan(ofEnded(w)))
 		} else {
-			first = d.firstOf(first, d.remove(w))
+			first = firstOf(first, d.remove(d.subject(w)))
 		}
 	}
-	if first != nil {
-		d.say(first)
-		return
-	}
 	awaited := only(ws, func(w *workv1.ManifestWork) bool { return !d.earlier(w) })
-	if len(awaited) == 0 {
-		d.dropFinalizers()
-		return
+	switch {
+	case first != nil:
+		d.plan.addCondition(first)
+	case len(awaited) == 0:
+		d.plan.dropFinalizers(d.App)
+	default:
+		d.await(awaited)
 	}
-	d.await(awaited)
-}
-
-// earlier tells whether a work is one of an earlier Application of the name, at another target.
-func (d *decision) earlier(w *workv1.ManifestWork) bool {
-	return w.Name != work.Name(d.App) && !isHere(w, d.App)
 }
 
 // await ends an Application when no cluster of its works is waited for any more, and otherwise tells of those that are. The
@@ -86,28 +86,28 @@ func (d *decision) await(ws works) {
 		if !argocd.Destroys(cascade(d.App)) || work.Seen(w) && !work.Bare(w) {
 			continue
 		}
-		if h := d.drop(w); h != nil {
-			d.say(h)
+		if b := d.drop(d.subject(w)); b != nil {
+			d.plan.addCondition(b)
 			return
 		}
 	}
 	if len(waited) == 0 {
-		d.giveUp(reasons)
+		d.plan.giveUp(d.App, reasons)
 		return
 	}
-	h := d.met("deletion", because("being deleted since %s: waiting for cluster %s to remove the Application and what it deployed%s%s",
+	d.plan.addCondition(d.plan.blockAt(deletionNotice, blockf(
+		"being deleted since %s: waiting for cluster %s to remove the Application and what it deployed%s%s",
 		d.App.DeletionTimestamp.UTC().Format(time.RFC3339), strings.Join(clustersOf(waited), ", "),
-		d.away(clustersOf(waited), d.blockers(waited)), d.running(waited)))
-	d.say(h)
+		d.away(clustersOf(waited), d.blockers(waited)), d.running(waited))))
 }
 
 // notWaitedFor are the clusters of those that are not waited for, each with the reason: because someone says so, or because
 // there is no cluster any more that could answer. Each is judged by itself: another that is there still has what it has.
-func (d *decision) notWaitedFor(clusters []string) map[string]string {
+func (v *view) notWaitedFor(clusters []string) map[string]string {
 	out := map[string]string{}
 	for _, name := range clusters {
-		why := d.Clusters[name].NotWaitedFor()
-		if d.App.ToBeForced() {
+		why := v.Clusters[name].NotWaitedFor()
+		if v.App.ToBeForced() {
 			why = "the annotation " + apis.AnnotationForceDelete + " says not to wait"
 		}
 		if why != "" {
@@ -119,11 +119,11 @@ func (d *decision) notWaitedFor(clusters []string) map[string]string {
 
 // away is to be put behind a notice of clusters that are waited for: what else is known to be in the way, which of them
 // cannot be heard of, and what to do.
-func (d *decision) away(clusters []string, others string) string {
+func (v *view) away(clusters []string, others string) string {
 	var b strings.Builder
 	b.WriteString(others)
 	for _, name := range clusters {
-		if why := d.Clusters[name].Unreachable; why != "" {
+		if why := v.Clusters[name].Unreachable; why != "" {
 			b.WriteString("; " + why)
 		}
 	}
@@ -134,19 +134,19 @@ func (d *decision) away(clusters []string, others string) string {
 }
 
 // dropFinalizers takes Argo CD's finalizers off the hub's Application. Those of others stay.
-func (d *decision) dropFinalizers() {
-	left := slices.DeleteFunc(slices.Clone(d.App.Finalizers), argocd.IsCascadeFinalizer)
-	d.hub().Finalizers = &left
+func (p *Plan) dropFinalizers(app *argocd.Application) {
+	left := slices.DeleteFunc(slices.Clone(app.Finalizers), argocd.IsCascadeFinalizer)
+	p.hub().Finalizers = &left
 }
 
-// giveUp does so for an Application whose clusters are not waited for, and says so.
-func (d *decision) giveUp(reasons map[string]string) {
-	d.dropFinalizers()
+// giveUp drops the finalizers of an Application whose clusters are not waited for, and records events.
+func (p *Plan) giveUp(app *argocd.Application, reasons map[string]string) {
+	p.dropFinalizers(app)
 	for _, cluster := range slices.Sorted(maps.Keys(reasons)) {
-		d.plan.Events = append(d.plan.Events, Event{
+		p.Events = append(p.Events, Event{
 			Warning: true, Reason: apis.ReasonDeletedUnconfirmed, Action: "Delete",
 			Note: fmt.Sprintf("deleted from the hub without confirmation by cluster %s: %s; Application %s/%s and what it deployed may still be there",
-				cluster, reasons[cluster], d.App.ClusterNamespace(), d.App.Name),
+				cluster, reasons[cluster], app.ClusterNamespace(), app.Name),
 		})
 	}
 }
@@ -155,29 +155,30 @@ func (d *decision) giveUp(reasons map[string]string) {
 // label: the clusters keep all. Before nothing holds it on the hub any more, the cache's word for its having no work does not do.
 func (d *decision) endReleased() {
 	ws := d.all()
-	if len(ws) == 0 && d.Own == nil && Named(d.App) && d.lacks(NeedOwn) {
+	if len(ws) == 0 && d.Own == nil && Named(d.App) && d.require(NeedOwn) {
 		return
 	}
-	h := d.releaseAll(ws)
-	if h == nil {
-		d.endUnasked()
+	b := d.releaseAll(ws)
+	if b == nil {
+		d.plan.endUnasked(d.App)
 		return
 	}
 	clusters := clustersOf(ws)
 	reasons := d.notWaitedFor(clusters)
 	if len(reasons) == len(clusters) {
-		d.giveUp(reasons)
+		d.plan.giveUp(d.App, reasons)
 		return
 	}
-	d.say(h.and(d.away(slices.DeleteFunc(clusters, func(c string) bool { return reasons[c] != "" }), "")))
+	waited := slices.DeleteFunc(clusters, func(c string) bool { return reasons[c] != "" })
+	d.plan.addCondition(b.and(d.away(waited, "")))
 }
 
 // endUnasked ends an Application that no cluster is asked about any more. One that has lost its label is not expected to go by
 // Towline, so that is told.
-func (d *decision) endUnasked() {
-	d.dropFinalizers()
-	if d.App.Labels[apis.LabelPull] == "" {
-		d.plan.Events = append(d.plan.Events, Event{
+func (p *Plan) endUnasked(app *argocd.Application) {
+	p.dropFinalizers(app)
+	if app.Labels[apis.LabelPull] == "" {
+		p.Events = append(p.Events, Event{
 			Reason: apis.ReasonReleased, Action: "Delete",
 			Note: fmt.Sprintf("deleted from the hub only: it lacked the label %s, so no cluster was asked to remove anything", apis.LabelPull),
 		})
@@ -187,17 +188,16 @@ func (d *decision) endUnasked() {
 // handBack is for an Application that is being deleted and that the hub's own Argo CD answers for, as it seems: its
 // finalizers are not Towline's to take off. What was sent is released, as without a deletion.
 func (d *decision) handBack() {
-	if h := d.held(HandBack, nil); h != nil {
-		d.say(h)
+	if b := d.firstBlock(HandBack); b != nil {
+		d.plan.addCondition(b)
 		return
 	}
 	notice := d.releaseAll(d.all())
-	if !d.App.Cascades() {
-		d.sayAny(notice)
-		return
+	if d.App.Cascades() {
+		notice = d.plan.blockAt(deletionNotice, blockf(
+			"being deleted since %s: the hub's own Argo CD has to remove its finalizers, because the annotation %s is not \"true\". If no Argo CD "+
+				"on the hub does that, set this annotation to \"true\", and also the annotation %s if what runs on a cluster should stay there",
+			d.App.DeletionTimestamp.UTC().Format(time.RFC3339), apis.AnnotationSkipReconcile, apis.AnnotationRelease)).meanwhile(notice)
 	}
-	d.say(d.met("deletion", because(
-		"being deleted since %s: the hub's own Argo CD has to remove its finalizers, because the annotation %s is not \"true\". If no Argo CD "+
-			"on the hub does that, set this annotation to \"true\", and also the annotation %s if what runs on a cluster should stay there",
-		d.App.DeletionTimestamp.UTC().Format(time.RFC3339), apis.AnnotationSkipReconcile, apis.AnnotationRelease)).meanwhile(notice))
+	d.plan.addCondition(notice)
 }

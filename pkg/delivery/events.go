@@ -3,8 +3,6 @@ package delivery
 import (
 	"fmt"
 
-	workv1 "open-cluster-management.io/api/work/v1"
-
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/feedback"
 )
@@ -31,11 +29,11 @@ var (
 )
 
 // of are the events of the end of a work; none where there is no Application to see them on.
-func (e ending) of(d *decision, w *workv1.ManifestWork) []Event {
-	if d.App == nil {
+func (e ending) of(s *subject) []Event {
+	if s.app == nil {
 		return nil
 	}
-	return []Event{{Related: w, Reason: e.reason, Action: e.action, Note: fmt.Sprintf(e.note, w.Namespace, w.Name)}}
+	return []Event{{Related: s.ManifestWork, Reason: e.reason, Action: e.action, Note: fmt.Sprintf(e.note, s.Namespace, s.Name)}}
 }
 
 // of is the event of a condition that is new.

@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"fmt"
-	"slices"
 
 	workv1 "open-cluster-management.io/api/work/v1"
 
@@ -22,10 +21,10 @@ func (d *decision) freeze() {
 		return
 	}
 	for _, w := range d.all() {
-		if d.leaving(w) || d.sendable && w == d.Own || !work.Frozen(w) && !work.RunsByItself(w) {
+		if d.deletionRequested(w) || d.sendable && w == d.Own || !work.Frozen(w) && !work.RunsByItself(w) {
 			continue
 		}
-		if d.lacks(NeedRights) {
+		if d.require(NeedRights) {
 			return
 		}
 		if d.Lost[w.UID] != nil {
@@ -34,78 +33,60 @@ func (d *decision) freeze() {
 	}
 }
 
+// frozenNotice tells of a work that is frozen, or is to be.
+var frozenNotice = &Gate{Name: "frozen", Type: forbidden, Quiet: true}
+
 // freezeWork freezes one work, and tells how far that has come. A work that is not Towline's to change stays as it is.
 func (d *decision) freezeWork(w *workv1.ManifestWork) {
-	words := d.frozenWords(w)
+	planned := d.plan.planned(w)
+	updated, changed := d.frozenForm(planned)
+	words, writes := d.frozenWords(w, planned, changed)
+	if writes {
+		d.plan.replan(w, updated)
+	}
 	if words == "" {
 		return
 	}
 	lost := d.Lost[w.UID]
-	a := answer{Words: lost.Message + "; " + words + frozenUntil, Reason: lost.Reason}
+	v := verdict{Words: lost.Message + "; " + words + frozenUntil, Reason: lost.Reason}
 	if d.sendable { // to another cluster: nothing keeps the Application from being where it is to be
-		a.Type, a.Reason = moving, apis.ReasonMoving
+		v.Type, v.Reason = moving, apis.ReasonMoving
 	}
-	d.sayAny(d.met("frozen", a))
+	d.plan.addCondition(d.plan.blockAt(frozenNotice, v))
 }
 
 // frozenUntil says what ends a freeze.
 const frozenUntil = ". What runs there is unchanged. Automated sync goes on by itself when the Application is permitted again"
 
-func (d *decision) frozenWords(w *workv1.ManifestWork) string {
-	cluster := d.Clusters[w.Namespace]
-	planned := d.planned(w)
-	updated, changed := d.frozenForm(planned)
+// frozenWords are what to tell of a work that is to be frozen, and whether it is written now.
+func (v *view) frozenWords(w, planned *workv1.ManifestWork, changed bool) (words string, writes bool) {
+	cluster := v.Clusters[w.Namespace]
 	switch {
 	case changed && cluster.Paused != "":
-		return fmt.Sprintf("cluster %s still syncs it automatically, because the cluster is %s", w.Namespace, pausedBy(cluster.Paused))
+		return fmt.Sprintf("cluster %s still syncs it automatically, because the cluster is %s", w.Namespace, pausedBy(cluster.Paused)), false
 	case changed && cluster.Unreachable != "":
-		return fmt.Sprintf("cluster %s is asked to stop automated sync when Towline hears of it again", w.Namespace)
-	case changed:
-		d.replan(w, updated)
-		return fmt.Sprintf("cluster %s has been asked to stop automated sync, and has not confirmed that yet", w.Namespace)
-	case work.CarriesRequest(w):
-		return fmt.Sprintf("cluster %s is asked to stop automated sync after it has answered the sync that is on its way", w.Namespace)
-	case !work.Frozen(w):
-		return ""
-	case planned != w || !applied(w):
-		return fmt.Sprintf("cluster %s has been asked to stop automated sync, and has not confirmed that yet", w.Namespace)
+		return fmt.Sprintf("cluster %s is asked to stop automated sync when Towline hears of it again", w.Namespace), false
+	case work.CarriesRequest(w) && !changed:
+		return fmt.Sprintf("cluster %s is asked to stop automated sync after it has answered the sync that is on its way", w.Namespace), false
+	case !changed && !work.Frozen(w):
+		return "", false
+	case changed || planned != w || !applied(w):
+		return fmt.Sprintf("cluster %s has been asked to stop automated sync, and has not confirmed that yet", w.Namespace), changed
 	}
-	return fmt.Sprintf("cluster %s has confirmed that automated sync is off", w.Namespace)
+	return fmt.Sprintf("cluster %s has confirmed that automated sync is off", w.Namespace), false
 }
 
 // frozenForm is a work without what its cluster deploys by itself, and whether that is a change. A request on its way is waited for:
 // its answer tells whether the operation has arrived, and an operation runs once.
-func (d *decision) frozenForm(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
+func (v *view) frozenForm(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	if !work.CarriesRequest(w) {
 		return work.Freeze(w)
 	}
 	last := work.Sent(w).Last
-	seen := feedback.Parse(&w.Status, work.Identifier(work.At(d.App, w)))
-	r := answered(w, last, last.ID, operations(&seen), d.Now)
-	if r.hold || r.requests.Last.State == relay.OnItsWay {
+	seen := feedback.Parse(&w.Status, work.Identifier(work.At(v.App, w)))
+	requests, unanswered := answered(w, last, last.ID, operations(&seen), v.Now)
+	if unanswered || requests.Last.State == relay.OnItsWay {
 		return w, false
 	}
-	return work.FreezePutBack(w, d.App, r.requests)
-}
-
-// planned is a work as the plan writes it so far.
-func (d *decision) planned(w *workv1.ManifestWork) *workv1.ManifestWork {
-	if i := d.stepOf(w); i >= 0 && d.plan.Steps[i].Verb == work.VerbUpdate {
-		return d.plan.Steps[i].Work
-	}
-	return w
-}
-
-// replan writes a work in its frozen form.
-func (d *decision) replan(w, updated *workv1.ManifestWork) {
-	if i := d.stepOf(w); i >= 0 {
-		d.plan.Steps[i].Work = updated
-		return
-	}
-	d.update(w, updated)
-}
-
-// stepOf is the place of a work's write in the plan; -1 for none, and for a work that is nil.
-func (d *decision) stepOf(w *workv1.ManifestWork) int {
-	return slices.IndexFunc(d.plan.Steps, func(s Step) bool { return w != nil && s.Was != nil && s.Was.UID == w.UID })
+	return work.FreezePutBack(w, v.App, requests)
 }

@@ -2,117 +2,141 @@ package delivery
 
 import (
 	"cmp"
-	"slices"
+	"fmt"
 	"time"
 
 	workv1 "open-cluster-management.io/api/work/v1"
 
-	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/gate"
+	"github.com/towline-io/towline/pkg/work"
 )
 
-// poll is how often to look at what is not in the cache.
+// poll is how soon to look again at objects that are not in the cache.
 const poll = 5 * time.Second
 
-// seldom is how often to look at what waits for a person and is not in the cache.
-const seldom = time.Minute
+// slowRecheck is how soon to look again at an object that waits for a person and is not in the cache.
+const slowRecheck = time.Minute
 
-// Gate is one reason to wait. One without a function that asks it is met while the work is written.
-type Gate = gate.Gate[Intent, rule]
+// Gate is one reason to wait, and how users see it: a check of the Application, a step of one of its works, or a notice of what is
+// under way.
+type Gate struct {
+	// Name tells the gate from all others.
+	Name string
 
-type rule = func(*decision, question) answer
+	// Type and Reason are those of the condition that shows the gate. Type is empty where another notice tells of it; Reason is
+	// empty where the verdict has its own.
+	Type, Reason string
 
-// question is what a gate is asked.
-type question struct {
-	intent Intent
+	// Holds are the intents of Applications that a check blocks.
+	Holds []Intent
 
-	// work is the one that is asked about; nil for the Application.
-	work *workv1.ManifestWork
+	// Ends is what ends the wait: an event, unless it says otherwise.
+	Ends gate.Ends
+
+	// Quiet is set for a gate that leaves no trace while it is open.
+	Quiet bool
+
+	check func(*view) verdict
+	step  func(*view, *subject) outcome
 }
 
-type answer = gate.Answer
+// verdict is the answer of a check. The zero value lets everything pass.
+type verdict struct {
+	// Words say why the check blocks, to the person who can change that; empty for a check that passes.
+	Words string
 
-var open answer
+	// Type and Reason stand for those of the gate, unless they are empty.
+	Type, Reason string
 
-func because(format string, args ...any) answer { return gate.Because(format, args...) }
+	// After is how long the wait lasts at most; zero for one that only an event ends.
+	After time.Duration
 
-// hold is what keeps a decision from going on, in words for the one who can change that, and when to look again.
-type hold struct {
+	// need are facts without which the check has no answer.
+	need Need
+}
+
+// pass is the verdict of a check that blocks nothing.
+var pass verdict
+
+func blockf(format string, args ...any) verdict { return verdict{Words: fmt.Sprintf(format, args...)} }
+
+// require is the verdict of a check that needs more facts.
+func require(n Need) verdict { return verdict{need: n} }
+
+// outcome is how far a step has come. The zero value: it is done. A step that waits may have writes by which it goes on.
+type outcome struct {
+	verdict
+
+	// changes are works to write.
+	changes []work.Write
+
+	// withdraw is a work whose operation is to be taken off the hub's Application; nil for none.
+	withdraw *workv1.ManifestWork
+
+	// finalize is set when the hub's Application is to lose Argo CD's finalizers.
+	finalize bool
+
+	// events are told with the plan.
+	events []Event
+}
+
+// done is the outcome of a step with nothing left to do.
+var done outcome
+
+func waitf(format string, args ...any) outcome { return outcome{verdict: blockf(format, args...)} }
+
+// changing is the outcome with a write of a work.
+func (o outcome) changing(was, w *workv1.ManifestWork) outcome {
+	o.changes = append(o.changes, work.Change(was, w))
+	return o
+}
+
+// subject is a work that steps are taken for.
+type subject struct {
+	*workv1.ManifestWork
+
+	// app is the Application that the work delivers; nil when the hub has none any more.
+	app *argocd.Application
+}
+
+// block is what keeps a decision from going on, in words for the person who can change that, and when to look again.
+type block struct {
 	Condition
 	Wait
 }
 
-// and is a hold with more to tell.
-func (h *hold) and(words string) *hold {
-	h.Message += words
-	return h
+// and is the block with more to tell.
+func (b *block) and(words string) *block {
+	b.Message += words
+	return b
 }
 
-// meanwhile is a hold with what is under way put behind it, and with what that waits for; it may be nil.
-func (h *hold) meanwhile(notice *hold) *hold {
+// meanwhile is the block with what is under way put behind it, and with what that waits for; notice may be nil.
+func (b *block) meanwhile(notice *block) *block {
 	if notice != nil {
-		h.Message += "; meanwhile it is " + notice.Message
-		h.Wait = h.Wait.and(notice.Wait)
+		b.Message += "; meanwhile it is " + notice.Message
+		b.Wait = b.Wait.and(notice.Wait)
 	}
-	return h
+	return b
 }
 
-// held asks the gates of an intent, of the Application for a nil work, and is what the first one says that is not open; nil
-// when all are.
-func (d *decision) held(i Intent, w *workv1.ManifestWork) *hold {
-	for g := range Gates.Of(i) {
-		if g.Ask == nil {
-			continue
-		}
-		a := g.Ask(d, question{i, w})
-		if d.plan.Need != 0 {
-			return &hold{} // nothing is known before that has been read
-		}
-		d.trace(g.Name, w, a.Words)
-		if a.Words != "" {
-			d.watch(g, w, &a)
-			return holdOf(g, a)
-		}
+// shown is the block if it is shown by itself; nil where the notice of the whole tells of it.
+func (b *block) shown() *block {
+	if b == nil || b.Type == "" {
+		return nil
 	}
-	return nil
+	return b
 }
 
-// watch lets the end of a wait for a work be noticed. The cache selects works by the pull label, which older controllers did not
-// give to those of ApplicationSets: one that is waited for gets it. Where that is paused nothing is written.
-func (d *decision) watch(g *Gate, w *workv1.ManifestWork, a *answer) {
-	switch {
-	case w == nil || g.Ends != gate.ByEvent || d.leaving(w) || w.Labels[apis.LabelPull] != "":
-	case g.Type == paused:
-		a.After = soonest(a.After, seldom)
-	default:
-		d.update(w, w.DeepCopy())
-	}
+func blockOf(g *Gate, v verdict) *block {
+	b := &block{Condition: Condition{Type: cmp.Or(v.Type, g.Type), Reason: cmp.Or(v.Reason, g.Reason), Message: v.Words}}
+	b.After, b.Backoff = v.After, g.Ends == gate.ByBackoff
+	return b
 }
 
-// met is the hold of a gate that is met on the way.
-func (d *decision) met(name string, a answer) *hold {
-	d.trace(name, nil, a.Words)
-	return holdOf(Gates.Named(name), a)
-}
-
-func (d *decision) trace(name string, w *workv1.ManifestWork, words string) {
-	said := gate.Said{Gate: name, Holds: words}
-	if w != nil {
-		said.Work = w.Namespace + "/" + w.Name
-	}
-	d.plan.Trace = append(d.plan.Trace, said)
-}
-
-func holdOf(g *Gate, a answer) *hold {
-	h := &hold{Condition: Condition{Type: cmp.Or(a.Type, g.Type), Reason: cmp.Or(a.Reason, g.Reason), Message: a.Words}}
-	h.After, h.Backoff = a.After, g.Ends == gate.ByBackoff
-	return h
-}
-
-// Unasked tells whether a gate is open where a plan does not tell of it: it is met while works are written, or asked only of
-// works that lose their right.
-func Unasked(name string) bool {
-	g := Gates.Named(name)
-	asked := func(i Intent) bool { return i != Missing && i != Refused }
-	return g.Ask == nil || !slices.ContainsFunc(g.Holds, asked)
+// blockAt is the block of a notice.
+func (p *Plan) blockAt(g *Gate, v verdict) *block {
+	p.trace(g, nil, v.Words)
+	return blockOf(g, v)
 }

@@ -11,55 +11,62 @@ import (
 )
 
 // unrendered says in the user's terms why an Application has no ManifestWork.
-func unrendered(err error) answer {
+func unrendered(err error) verdict {
 	if large, ok := errors.AsType[*work.TooLargeError](err); ok {
-		return because("%s: move inline values and manifests into the Git repository, or split the Application", large)
+		return verdict{Words: large.Error() + ": move inline values and manifests into the Git repository, or split the Application"}
 	}
-	return answer{Words: fmt.Sprintf("the Application cannot be read: %s: correct the field", err), Reason: apis.ReasonSpecInvalid}
+	return verdict{Words: fmt.Sprintf("the Application cannot be read: %s: correct the field", err), Reason: apis.ReasonSpecInvalid}
 }
 
 // refused is a refusal of who gives rights.
-func refused(r *authorization.Refusal) answer {
+func refused(r *authorization.Refusal) verdict {
 	if r == nil {
-		return open
+		return pass
 	}
-	return answer{Words: r.Message, Reason: r.Reason}
+	return verdict{Words: r.Message, Reason: r.Reason}
 }
 
-// askSpec is for an Application of which cannot be read what it asks for.
-func askSpec(d *decision, _ question) answer {
-	if d.Unreadable != nil {
-		return unrendered(d.Unreadable)
+// checkSpec is for an Application of which cannot be read what it asks for.
+func checkSpec(v *view) verdict {
+	if v.Unreadable != nil {
+		return unrendered(v.Unreadable)
 	}
-	return open
+	return pass
 }
 
-// askGrant is for an Application that may not go where its spec asks to go. The content of a work that was
+// checkGrant is for an Application that may not go where its spec asks to go. The content of a work that was
 // sent before stays: revoke and freeze look at what that one carries.
-func askGrant(d *decision, _ question) answer { return refused(d.Refused) }
+func checkGrant(v *view) verdict { return refused(v.Refused) }
 
-func askExecutor(d *decision, _ question) answer { return answer{Words: d.ExecutorInvalid} }
+func checkExecutor(v *view) verdict { return verdict{Words: v.ExecutorInvalid} }
 
-// withhold finds out whether the operation that a permitted Application requests may travel. It is held where it is, so that
-// it can be taken back or terminated, or go when it is permitted; all else of the Application goes on.
-func (d *decision) withhold() {
+// The notices of an operation that stays on the hub, and of an Application that cannot be put into a work.
+var (
+	operationForbidden = &Gate{Name: "operation grant", Type: forbidden, Quiet: true}
+	operationUnread    = &Gate{Name: "operation", Type: problem, Reason: apis.ReasonOperationInvalid, Quiet: true}
+	payloadInvalid     = &Gate{Name: "payload", Type: problem, Reason: apis.ReasonPayloadTooLarge, Quiet: true}
+)
+
+// withhold is why the requested operation of a permitted Application may not travel; nil when it may. The operation stays on the hub,
+// so that it can be taken back or terminated, or go when it is permitted. Everything else of the Application goes on.
+func (d *decision) withhold() *block {
 	if d.App.Operation == nil {
-		return
+		return nil
 	}
 	_, err := authorization.Read(d.App)
 	if err == nil {
 		_, err = relay.WithID(d.App.Operation.Raw, "") // it gets one when it is sent
 	}
 	if err != nil {
-		d.withheld = d.met("operation", unreadOperation(err))
-		return
+		return d.plan.blockAt(operationUnread, unreadOperation(err))
 	}
 	if r := d.OperationRefused; r != nil {
-		d.withheld = d.met("operation grant",
-			answer{Words: "the requested operation is held back, and can be terminated: " + r.Message, Reason: r.Reason})
+		return d.plan.blockAt(operationForbidden,
+			verdict{Words: "the requested operation is held back, and can be terminated: " + r.Message, Reason: r.Reason})
 	}
+	return nil
 }
 
-func unreadOperation(err error) answer {
-	return because("the requested operation cannot be read: %s: request it again", err)
+func unreadOperation(err error) verdict {
+	return blockf("the requested operation cannot be read: %s: request it again", err)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/gate"
 	"github.com/towline-io/towline/pkg/work"
 )
 
@@ -30,13 +31,49 @@ func (o MoveOptions) left(app *argocd.Application, current *workv1.ManifestWork,
 	return max(0, o.Timeout-now.Sub(current.CreationTimestamp.Time))
 }
 
+// arriving are the steps before an Application is sent to another cluster than before, from first to last. Those of old-first follow the
+// first two, and leaveOldCluster follows them: nothing goes from the old cluster that the new one cannot take.
+var arriving = []*Gate{
+	enableToSend,
+	{Name: "predecessor", Type: moving, Reason: apis.ReasonMoving, step: waitForPredecessor},
+	{Name: "rehearsal", Type: problem, Ends: gate.ByBackoff, step: rehearse},
+	{Name: "new cluster", Type: moving, Reason: apis.ReasonMoving, step: waitForNewCluster},
+}
+
+// The notices of a move: of old-first before the Application is sent, and of new-first after that.
+var (
+	oldClusterWaits = &Gate{Name: "old cluster", Type: moving, Reason: apis.ReasonMoving, Quiet: true}
+	moveNotice      = &Gate{Name: "move", Type: moving, Reason: apis.ReasonMoving, Quiet: true}
+)
+
 // movesOldFirst are the works of the old clusters of an Application that has no work yet and must not run twice. What the
 // target's cluster itself has is the new one's too, and must not be without an owner.
-func (d *decision) movesOldFirst() works {
-	if d.Own != nil || !d.Move.oldFirst(d.App) {
+func (v *view) movesOldFirst() works {
+	if v.Own != nil || !v.Move.oldFirst(v.App) {
 		return nil
 	}
-	return d.elsewhere()
+	return v.elsewhere()
+}
+
+// waitForPredecessor is for an Application while the cluster removes an earlier one of its name, whose work was told to go before
+// this one was there. The agent (v1.2.0) looks for other owners before it deletes, and not once more when it does: what
+// another work has applied in between would be gone, until the agent looks again minutes later. The work's end wakes the
+// decision that goes on.
+func waitForPredecessor(v *view, _ *subject) outcome {
+	if v.Own != nil {
+		return done
+	}
+	for _, w := range v.Others {
+		switch {
+		case w.Namespace != v.App.Cluster():
+		case !v.deletionRequested(w) && !v.knows(NeedOthers): // its deletion may have been asked for a moment ago
+			return outcome{verdict: require(NeedOthers)}
+		case v.deletionRequested(w) && work.Seen(w):
+			return waitf("it is sent to cluster %s after that has removed the deleted Application of the same name (ManifestWork %s)",
+				w.Namespace, w.Name)
+		}
+	}
+	return done
 }
 
 // Rehearsal is the work that the API server is asked about before an old cluster is to remove the Application.
@@ -49,69 +86,68 @@ func Rehearsal(f *Facts) (*workv1.ManifestWork, error) {
 	return desired, nil
 }
 
-// askRehearsal is for an Application that cannot have a work on its new cluster: it would run nowhere.
-func askRehearsal(d *decision, _ question) answer {
-	if len(d.movesOldFirst()) == 0 {
-		return open
+// rehearse is for an Application that cannot have a work on its new cluster: it would run nowhere.
+func rehearse(v *view, _ *subject) outcome {
+	if len(v.movesOldFirst()) == 0 {
+		return done
 	}
-	if _, err := Rehearsal(d.Facts); err != nil {
-		a := unrendered(err)
-		a.Reason = cmp.Or(a.Reason, apis.ReasonPayloadTooLarge)
-		return a
+	if _, err := Rehearsal(v.Facts); err != nil {
+		problem := unrendered(err)
+		problem.Reason = cmp.Or(problem.Reason, apis.ReasonPayloadTooLarge)
+		return outcome{verdict: problem}
 	}
-	if d.lacks(NeedRehearsal) {
-		return open
+	if !v.knows(NeedRehearsal) {
+		return outcome{verdict: require(NeedRehearsal)}
 	}
-	return rejected(d.Rehearsed)
+	return outcome{verdict: rejected(v.Rehearsed)}
 }
 
 // rejected is an API server's refusal of a work.
-func rejected(r *Rejection) answer {
+func rejected(r *Rejection) verdict {
 	switch {
 	case r == nil:
-		return open
+		return pass
 	case r.Namespace:
-		return answer{Reason: apis.ReasonClusterNamespaceMissing,
+		return verdict{Reason: apis.ReasonClusterNamespaceMissing,
 			Words: fmt.Sprintf("ManifestWork %s: the cluster's namespace on the hub is missing or being deleted: %s", r.Key, r.Message)}
 	}
-	return answer{Reason: apis.ReasonWorkRejected, Words: fmt.Sprintf("the hub refused ManifestWork %s: %s", r.Key, r.Message)}
+	return verdict{Reason: apis.ReasonWorkRejected, Words: fmt.Sprintf("the hub refused ManifestWork %s: %s", r.Key, r.Message)}
 }
 
-// askNewCluster is for an Application that stays where it is because the cluster that it is to go to cannot take it. It is open
+// waitForNewCluster is for an Application that stays where it is because the cluster that it is to go to cannot take it. It is done
 // where no old cluster can keep it any more. The cluster's return wakes the decision that goes on.
-func askNewCluster(d *decision, _ question) answer {
-	away, kept := d.target().Unreachable, d.staying(d.movesOldFirst())
+func waitForNewCluster(v *view, _ *subject) outcome {
+	away, kept := v.target().Unreachable, v.staying(v.movesOldFirst())
 	if away == "" || len(kept) == 0 {
-		return open
+		return done
 	}
-	return because("%s; %s. To change it where it is, set the annotation %s back to its old cluster; to send it anyway, "+
-		"set the annotation %s to %s", d.moving(kept, "%s keeps it unchanged until that cluster can take it"),
+	return waitf("%s; %s. To change it where it is, set the annotation %s back to its old cluster; to send it anyway, "+
+		"set the annotation %s to %s", v.moving(kept, "%s keeps it unchanged until that cluster can take it"),
 		strings.TrimSuffix(away, "."), apis.AnnotationCluster, apis.AnnotationMoveOrder, apis.MoveNewFirst)
 }
 
-// askOldCluster is for an Application that its old cluster has to remove first.
-func askOldCluster(d *decision, _ question) answer {
+// leaveOldCluster is for an Application that its old cluster has to remove first. It takes the steps of a removal there.
+func (d *decision) leaveOldCluster() *block {
 	old := d.movesOldFirst()
 	if len(old) == 0 {
-		return open
+		return nil
 	}
 	if d.withdrawSent(old) { // its write wakes the decision that goes on
-		return because("%s", d.moving(old, "%s keeps it until then"))
+		return d.plan.blockAt(oldClusterWaits, blockf("%s", d.moving(old, "%s keeps it until then")))
 	}
-	if h := d.removeFormer(old, 0); h != nil {
-		d.wait(h.Wait)
-		return answer{Words: h.Message, Type: h.Type, Reason: h.Reason}
+	if b := d.removeFormer(old, 0); b != nil {
+		return b
 	}
 	words := d.moving(old, "it is sent there when %s has removed it") + d.running(old)
 	if kept := d.keptByOlder(); kept != "" {
 		words += "; " + kept
 	}
-	return answer{Words: words, After: d.keptAgain()}
+	return d.plan.blockAt(oldClusterWaits, verdict{Words: words, After: d.keptAgain()})
 }
 
 // moving is what to tell of an Application that other clusters have as well; empty where none has. format has a place for
 // their names.
-func (d *decision) moving(others works, format string) string {
+func (v *view) moving(others works, format string) string {
 	if len(others) == 0 {
 		return ""
 	}
@@ -119,11 +155,11 @@ func (d *decision) moving(others works, format string) string {
 	for _, w := range others {
 		names = append(names, "cluster "+w.Namespace)
 	}
-	return fmt.Sprintf("moving to cluster %s: "+format, d.App.Cluster(), strings.Join(names, ", ")) + d.blockers(others)
+	return fmt.Sprintf("moving to cluster %s: "+format, v.App.Cluster(), strings.Join(names, ", ")) + v.blockers(others)
 }
 
-// moves is the notice of that, and of what an older controller left elsewhere; nil for none.
-func (d *decision) moves(words string) *hold {
+// moves is the block of that notice, and of what an older controller left elsewhere; nil for none.
+func (d *decision) moves(words string) *block {
 	switch kept := d.keptByOlder(); {
 	case words == "":
 		words = kept
@@ -133,19 +169,19 @@ func (d *decision) moves(words string) *hold {
 	if words == "" {
 		return nil
 	}
-	return d.met("move", answer{Words: words, After: d.keptAgain()})
+	return d.plan.blockAt(moveNotice, verdict{Words: words, After: d.keptAgain()})
 }
 
 // leftByOlder tells whether a work is on another cluster than the Application names, as an older controller left it when the
 // Application moved. That never deleted such works, and whoever moved the Application may count on what runs there since.
-func (d *decision) leftByOlder(w *workv1.ManifestWork) bool {
-	return w.Namespace != d.App.Cluster() && work.ByOlder(w) && !d.leaving(w)
+func (v *view) leftByOlder(w *workv1.ManifestWork) bool {
+	return w.Namespace != v.App.Cluster() && work.ByOlder(w) && !v.deletionRequested(w)
 }
 
 // keptByOlder tells of those works, and of what a person can do; empty where there are none.
-func (d *decision) keptByOlder() string {
+func (v *view) keptByOlder() string {
 	var names, clusters []string
-	for _, w := range only(d.Others, d.leftByOlder) {
+	for _, w := range only(v.Others, v.leftByOlder) {
 		names, clusters = append(names, w.Namespace+"/"+w.Name), append(clusters, "cluster "+w.Namespace)
 	}
 	if len(names) == 0 {
@@ -156,18 +192,18 @@ func (d *decision) keptByOlder() string {
 }
 
 // keptAgain is when to look whether somebody has deleted such a work, of those that are not watched; zero for never.
-func (d *decision) keptAgain() time.Duration {
-	unwatched := func(w *workv1.ManifestWork) bool { return d.leftByOlder(w) && w.Labels[apis.LabelPull] == "" }
-	if slices.ContainsFunc(d.Others, unwatched) {
-		return seldom
+func (v *view) keptAgain() time.Duration {
+	unwatched := func(w *workv1.ManifestWork) bool { return v.leftByOlder(w) && w.Labels[apis.LabelPull] == "" }
+	if slices.ContainsFunc(v.Others, unwatched) {
+		return slowRecheck
 	}
 	return 0
 }
 
-// clear deletes the works that carried this Application before, once current has taken their place: on the same cluster when
+// cleanUpFormerWorks deletes the works that carried this Application before, once current has taken their place: on the same cluster when
 // it has been applied, so that the Application there has a new owner before it loses the old one; on another one when it is
 // healthy where it is now, or has not become so in time. changed is set when current is to be written first.
-func (d *decision) clear(current *workv1.ManifestWork, changed bool) *hold {
+func (d *decision) cleanUpFormerWorks(current *workv1.ManifestWork, changed bool) *block {
 	kept := func(w *workv1.ManifestWork) bool { return !d.leftByOlder(w) }
 	others, former := only(d.elsewhere(), kept), only(d.Others, kept)
 	switch {
@@ -177,7 +213,7 @@ func (d *decision) clear(current *workv1.ManifestWork, changed bool) *hold {
 		return d.moves(d.moving(others, "%s keeps it until then"))
 	}
 	left := d.Move.left(d.App, current, d.Now)
-	d.wait(Wait{After: left})
+	d.plan.addWait(Wait{After: left})
 	first := d.removeFormer(former, left)
 	switch {
 	case first != nil:
@@ -195,20 +231,20 @@ func (d *decision) clear(current *workv1.ManifestWork, changed bool) *hold {
 // removeFormer takes an Application off where works had it before, after the time that is left for that on other clusters.
 // Where it is now, it is not to change: it is the current work's too. One that cannot go on keeps no other. It returns what is
 // to be shown of the first of those.
-func (d *decision) removeFormer(ws works, left time.Duration) (first *hold) {
+func (d *decision) removeFormer(ws works, left time.Duration) (first *block) {
 	for _, w := range ws {
-		var h *hold
+		var b *block
 		switch {
 		case isHere(w, d.App):
-			h = d.drop(w)
+			b = d.drop(d.subject(w))
 		case d.leftByOlder(w):
 		case left > 0 && w.Namespace != d.App.Cluster():
 		case w.Name != work.Name(d.App):
-			h = d.endEarlier(w)
+			b = d.endOrphan(ofEnded(w))
 		default:
-			h = d.remove(w)
+			b = d.remove(d.subject(w))
 		}
-		first = d.firstOf(first, h)
+		first = firstOf(first, b)
 	}
 	return first
 }

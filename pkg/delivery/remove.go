@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -13,127 +14,140 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// remove takes an Application off the cluster of a work. What becomes there of what the Application deployed follows from the
-// finalizers that the cluster's copy has at that moment: see askFinalizers. It returns why the work's deletion is not asked for
-// yet; nil also where the notice of the whole tells of that.
-func (d *decision) remove(w *workv1.ManifestWork) *hold {
-	if d.leaving(w) {
+// removing are the steps by which an Application goes from the cluster of a work, from first to last. Then the work is deleted. Whether
+// the deployed resources go as well follows from the finalizers that the cluster's copy has at that moment: see the step
+// "finalizers". The notice of the whole removal tells of all steps but the pause.
+var removing = []*Gate{
+	clusterPaused,
+	enableToRemove,
+	withdrawFirst,
+	{Name: "running operation", step: stopOperation},
+	{Name: "finalizers", step: finalizers(false)},
+	keepOthers,
+}
+
+// revoking are the steps of a removal that neither the cluster nor the Application's author can hold up: nothing waits for an operation.
+var revoking = []*Gate{
+	enableToRevoke,
+	{Name: "finalizers", step: finalizers(true)},
+	keepOthers,
+}
+
+// dropping are the steps of a work that is deleted whatever its cluster has applied of it: another work has the Application there, or
+// nobody waits for the cluster.
+var dropping = []*Gate{clusterPaused, keepOthers}
+
+// remove takes an Application off the cluster of a work. It returns why the work's deletion is not asked for yet; nil also where the
+// notice of the whole tells of that.
+func (d *decision) remove(s *subject) *block {
+	if d.deletionRequested(s.ManifestWork) {
 		return nil
 	}
-	if h := d.held(Remove, w); h != nil {
-		d.wait(h.Wait)
-		return h.shown()
+	if b := d.advance(removing, s); b != nil {
+		d.plan.addWait(b.Wait)
+		return b.shown()
 	}
-	if w.Spec.DeleteOption != nil && work.Released(w) && !argocd.Destroys(cascade(d.App)) {
-		return d.leave(w) // its request could not be taken back in another way
+	if s.Spec.DeleteOption != nil && work.Released(s.ManifestWork) && !argocd.Destroys(cascade(s.app)) {
+		return d.releaseWork(s) // its request could not be taken back in another way
 	}
-	d.delete(w, removed)
+	d.delete(s, removed)
 	return nil
-}
-
-// shown is a hold that is shown by itself; nil for one of which the notice of the whole tells, and for none.
-func (h *hold) shown() *hold {
-	if h == nil || h.Type == "" {
-		return nil
-	}
-	return h
-}
-
-// firstOf is the first of two holds. The other is waited for as well.
-func (d *decision) firstOf(first, h *hold) *hold {
-	switch {
-	case h == nil:
-		return first
-	case first == nil:
-		return h
-	}
-	d.wait(h.Wait)
-	return first
 }
 
 // drop deletes a work, whatever its cluster has applied of it.
-func (d *decision) drop(w *workv1.ManifestWork) *hold {
-	if d.leaving(w) {
+func (d *decision) drop(s *subject) *block {
+	if d.deletionRequested(s.ManifestWork) {
 		return nil
 	}
-	if h := d.held(Drop, w); h != nil {
-		return h
+	if b := d.advance(dropping, s); b != nil {
+		return b
 	}
-	d.delete(w, removed)
+	d.delete(s, removed)
 	return nil
 }
 
-// goesUnseen tells whether nothing is to be said to the agent of a work before it goes: it has not taken it up, nor an earlier
+// firstOf is the first of two blocks, with the waits of both.
+func firstOf(first, b *block) *block {
+	switch {
+	case b == nil:
+		return first
+	case first == nil:
+		return b
+	}
+	first.Wait = first.Wait.and(b.Wait)
+	return first
+}
+
+// deletableUnseen tells whether nothing is to be said to the agent of a work before it goes: it has not taken it up, nor an earlier
 // one of its name.
-func goesUnseen(w *workv1.ManifestWork, force bool) bool {
+func deletableUnseen(w *workv1.ManifestWork, force bool) bool {
 	return !work.Seen(w) && (force || !work.MadeAnew(w))
 }
 
-// askFinalizers is for a work of which the cluster's copy does not have the finalizers yet that it is to go with: those of the
-// hub's. The work brings them first, where it had others or none, and goes when the agent has applied that. The hub may have
-// no Application any more: whoever took its finalizers off there wanted what it deployed to stay. A work that has to wait then
-// remembers that its Application is gone, so that a restart does not take it for lost. Its changes wake the decisions that go on.
-func askFinalizers(d *decision, q question) answer {
-	w, force := q.work, q.intent == Revoke
-	if goesUnseen(w, force) {
-		return open
+// finalizers is for a work of which the cluster's copy does not have the finalizers yet that it is to go with: those of the
+// hub's. The work brings them first, where it had others or none, and goes when the agent has applied that, or has tried where it is
+// forced. The hub may have no Application any more: whoever took its finalizers off there wanted what it deployed to stay. A work that
+// has to wait then remembers that its Application is gone, so that a restart does not take it for lost. Its changes wake the decisions
+// that go on.
+func finalizers(force bool) func(*view, *subject) outcome {
+	return func(v *view, s *subject) outcome {
+		w := s.ManifestWork
+		if deletableUnseen(w, force) {
+			return done
+		}
+		if !force && s.app != nil && work.CarriesRequest(w) && !v.knows(NeedReturn) {
+			return outcome{verdict: require(NeedReturn)}
+		}
+		updated, changed, err := v.prepared(s, force)
+		if err != nil {
+			return outcome{verdict: unsent(err)}
+		}
+		if !changed && (force && tried(w) || work.FinalizersDropped(w, argocd.Destroys(cascade(s.app)))) {
+			return done
+		}
+		if s.app == nil && w.Annotations[apis.AnnotationOrphaned] != AfterRestoreDelete {
+			updated, changed = annotated(updated, apis.AnnotationOrphaned, AfterRestoreDelete), true
+		}
+		wait := waitf("the work agent of cluster %s has not removed the finalizers yet%s", w.Namespace, v.blockers(works{w}))
+		if changed {
+			return wait.changing(w, updated)
+		}
+		if s.app == nil {
+			wait.events = tellOfBlocker(w)
+		}
+		return v.askAgain(w, wait)
 	}
-	updated, changed, refusal := d.prepared(w, force)
-	if d.plan.Need != 0 || refusal.Words != "" {
-		return refusal
-	}
-	if !changed && (force && tried(w) || work.FinalizersDropped(w, argocd.Destroys(cascade(d.App)))) {
-		return open
-	}
-	if d.App == nil && w.Annotations[apis.AnnotationOrphaned] != AfterRestoreDelete {
-		updated, changed = annotated(updated, apis.AnnotationOrphaned, AfterRestoreDelete), true
-	}
-	a := because("the work agent of cluster %s has not removed the finalizers yet%s", w.Namespace, d.blockers(works{w}))
-	if changed {
-		d.update(w, updated)
-		return a
-	}
-	if d.App == nil {
-		d.tellOfBlocker(w)
-	}
-	a.After = d.askAgain(w)
-	return a
 }
 
-// askBeside is for a work that holds more than its Application, as older controllers made them, and with whose end that would go
+// keepOthers is for a work that holds more than its Application, as older controllers made them, and with whose end that would go
 // from the cluster: a namespace, with all that is in it. The agent's answer wakes the decision that goes on.
-func askBeside(d *decision, q question) answer {
-	w := q.work
-	if !work.Seen(w) || work.Bare(w) {
-		return open
+var keepOthers = &Gate{Name: "held beside", step: func(_ *view, s *subject) outcome {
+	if !work.Seen(s.ManifestWork) || work.Bare(s.ManifestWork) {
+		return done
 	}
-	if updated, changed := work.Baring(w); changed {
-		d.update(w, updated)
+	wait := waitf("the work agent of cluster %s has not confirmed that the other objects of ManifestWork %s stay there", s.Namespace, s.Name)
+	if updated, changed := work.Baring(s.ManifestWork); changed {
+		return wait.changing(s.ManifestWork, updated)
 	}
-	return because("the work agent of cluster %s has not confirmed that the other objects of ManifestWork %s stay there",
-		w.Namespace, w.Name)
-}
+	return wait
+}}
 
 // prepared is a work changed so that its deletion comes to what the hub's Application asks for, and whether it had to be.
 // A request that it carries is taken back, which says nothing of finalizers.
-func (d *decision) prepared(w *workv1.ManifestWork, force bool) (*workv1.ManifestWork, bool, answer) {
-	finalizers := cascade(d.App)
-	if !work.CarriesRequest(w) {
-		updated, changed := work.Removable(w, finalizers)
-		return updated, changed, open
+func (v *view) prepared(s *subject, force bool) (updated *workv1.ManifestWork, changed bool, err error) {
+	switch {
+	case !work.CarriesRequest(s.ManifestWork):
+		updated, changed = work.Removable(s.ManifestWork, cascade(s.app))
+		return updated, changed, nil
+	case force:
+		return s.ManifestWork, false, nil // it goes as it is
 	}
-	if force || d.App != nil && d.lacks(NeedReturn) {
-		return w, false, open // it goes as it is
-	}
-	app := d.App
-	if d.Return[w.UID] != nil {
+	app := s.app
+	if v.Return[s.UID] != nil {
 		app = nil
 	}
-	updated, err := work.Withdrawn(w, app, finalizers)
-	if err != nil {
-		return w, false, unsent(err)
-	}
-	return updated, true, open
+	updated, err = work.Withdrawn(s.ManifestWork, app, cascade(s.app))
+	return updated, true, err
 }
 
 // tried tells whether the agent has done with a work what it could, or was not to do anything new.
@@ -146,23 +160,27 @@ func tried(w *workv1.ManifestWork) bool {
 // 1,000 s at the latest.
 const unreadLasts = 20 * time.Minute
 
-// askAgain asks the agent of a work that is to go once more, when it could not read the Application for long enough. It
-// returns how long to wait until then; zero where there is nothing to ask.
-func (d *decision) askAgain(w *workv1.ManifestWork) time.Duration {
-	if !work.TellsLeft(w) || !work.Unread(w, takesAlong(w)) || work.AskedAgain(w) || d.lacks(NeedReported) {
-		return 0
+// askAgain is a wait in which the agent of a work that is to go is asked once more, when it could not read the Application for long
+// enough. Until then the wait has an end.
+func (v *view) askAgain(w *workv1.ManifestWork, wait outcome) outcome {
+	if !work.TellsLeft(w) || !work.Unread(w, takesAlong(w)) || work.AskedAgain(w) {
+		return wait
 	}
-	last, known := d.Reported[w.UID]
+	if !v.knows(NeedReported) {
+		return outcome{verdict: require(NeedReported)}
+	}
+	last, known := v.Reported[w.UID]
 	if !known {
-		last = d.Now
+		last = v.Now
 	}
-	if left := unreadLasts - d.Now.Sub(last); left > 0 {
-		return left
+	if left := unreadLasts - v.Now.Sub(last); left > 0 {
+		wait.After = left
+		return wait
 	}
 	if asking, err := work.AskAgain(w); err == nil {
-		d.update(w, asking)
+		return wait.changing(w, asking)
 	}
-	return 0
+	return wait
 }
 
 // takesAlong tells whether a work gives its Application a finalizer that destroys what that deployed.
@@ -172,10 +190,10 @@ func takesAlong(w *workv1.ManifestWork) bool {
 }
 
 // unsent is shown where an Application cannot be put back into a work that is to go.
-func unsent(err error) answer {
-	a := unrendered(err)
-	h := holdOf(Gates.Named("payload"), a)
-	return answer{Words: h.Message, Type: h.Type, Reason: h.Reason}
+func unsent(err error) verdict {
+	v := unrendered(err)
+	v.Type, v.Reason = payloadInvalid.Type, cmp.Or(v.Reason, payloadInvalid.Reason)
+	return v
 }
 
 // annotated is the work with that annotation.
@@ -188,14 +206,17 @@ func annotated(w *workv1.ManifestWork, key, value string) *workv1.ManifestWork {
 // blocker is why a work that was told what becomes of what its Application deployed cannot go yet: its cluster cannot apply
 // that, or has the Application with finalizers of others. It is empty where none is known of.
 func blocker(w *workv1.ManifestWork) string {
-	destroys := takesAlong(w)
+	destroys, why := takesAlong(w), "it could not apply the ManifestWork"
+	if c := said(w, workv1.WorkApplied); c != nil && c.Message != "" {
+		why = c.Message
+	}
 	switch outcome := work.Outcome(w); {
 	case outcome == "" || work.FinalizersDropped(w, destroys):
 	case work.Unread(w, destroys):
 		return fmt.Sprintf("cluster %s cannot say whether the Application is still there: %s. If this lasts for %s, "+
-			"Towline treats the Application as removed", w.Namespace, whyNotApplied(w), unreadLasts)
+			"Towline treats the Application as removed", w.Namespace, why, unreadLasts)
 	case outcome == metav1.ConditionFalse:
-		return "cluster " + w.Namespace + " refuses that: " + whyNotApplied(w)
+		return "cluster " + w.Namespace + " refuses that: " + why
 	case work.UpdateModeOf(w) == work.ReadOnly:
 		return "cluster " + w.Namespace + " has not said yet whether the Application there came from this hub"
 	case work.Uncascaded(w):
@@ -218,19 +239,11 @@ func heldByOthers(w *workv1.ManifestWork, left []string) string {
 		w.Namespace, strings.Join(left, ", "), id.Namespace, id.Name)
 }
 
-// whyNotApplied is the cluster's words on a work that it could not apply.
-func whyNotApplied(w *workv1.ManifestWork) string {
-	if c := said(w, workv1.WorkApplied); c != nil && c.Message != "" {
-		return c.Message
-	}
-	return "it could not apply the ManifestWork"
-}
-
 // blockers are those of works, to be put behind a notice.
-func (d *decision) blockers(ws works) string {
+func (v *view) blockers(ws works) string {
 	var b strings.Builder
 	for _, w := range ws {
-		if why := blocker(w); why != "" && work.TellsLeft(w) && !d.leaving(w) {
+		if why := blocker(w); why != "" && work.TellsLeft(w) && !v.deletionRequested(w) {
 			b.WriteString("; but " + why)
 		}
 	}
@@ -238,15 +251,15 @@ func (d *decision) blockers(ws works) string {
 }
 
 // tellOfBlocker says of a work whose Application is gone why it waits: its deletion would destroy what is to stay.
-func (d *decision) tellOfBlocker(w *workv1.ManifestWork) {
+func tellOfBlocker(w *workv1.ManifestWork) []Event {
 	why := blocker(w)
 	if why == "" {
-		return
+		return nil
 	}
-	d.plan.Events = append(d.plan.Events, Event{
+	return []Event{{
 		On: w, Warning: true, Reason: apis.ReasonRemovalRefused, Action: "Delete",
 		Note: fmt.Sprintf("the hub Application is gone and what it deployed should stay, but %.700s. Towline deletes this ManifestWork when "+
 			"that is solved, or when "+
 			"the Application is gone from the cluster. Do not delete it before: the cluster would then delete what was deployed", why),
-	})
+	}}
 }

@@ -109,10 +109,10 @@ func TestRespecified(t *testing.T) {
 
 // TestLate: who looks at an Application whose change is not compared is told since when the cluster has been asked to.
 func TestLate(t *testing.T) {
-	d := decision{Facts: &Facts{}, to: app().Obj()}
+	d := relaying{view: &view{Facts: &Facts{}}, to: app().Obj()}
 	d.late(now)
 	if want := "cluster cluster1 has not compared it, although Towline has asked for that since " + now.UTC().Format(time.RFC3339); d.refresh == nil ||
-		!strings.Contains(*d.refresh, want) || d.over {
+		!strings.Contains(*d.refresh, want) || d.refreshEnds {
 		t.Errorf("says %v, want %q", d.refresh, want)
 	}
 }
@@ -167,7 +167,7 @@ func TestChangedAt(t *testing.T) {
 		"at rest":                      {ofSet(), "", false, false, feedback("Synced", "a"), ""},
 	} {
 		t.Run(title, func(t *testing.T) {
-			d := decision{Facts: &Facts{}, to: tc.app.Obj()}
+			d := relaying{view: &view{Facts: &Facts{}}, to: tc.app.Obj()}
 			if got := d.changedAt(tc.before, tc.respecified, tc.uncompared, tc.there); got != tc.want {
 				t.Errorf("got %q", got)
 			}

@@ -12,23 +12,28 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// askClaimants is for an Application whose target is another's. Before a work is made beside theirs, the cache's word for
+// checkClaimants is for an Application whose target is another's. Before a work is made beside theirs, the cache's word for
 // their having none does not do: two that are made at a time would both be sent.
-func askClaimants(d *decision, _ question) answer {
-	mine := d.sent()
-	if mine == nil && len(d.Claimants) > 0 && d.lacks(NeedClaimants) {
-		return open
+func checkClaimants(v *view) verdict {
+	if len(v.Claimants) > 0 && v.sent() == nil && !v.knows(NeedClaimants) {
+		return require(NeedClaimants)
 	}
-	for i := range d.Claimants {
-		c := &d.Claimants[i]
-		if !comesFirst(c, d.App, mine) {
-			continue
+	c := v.firstClaimant()
+	if c == nil {
+		return pass
+	}
+	return blockf("Application %s has the same namespace and name on cluster %s: give this one another name, or another %s",
+		types.NamespacedName{Namespace: c.App.Namespace, Name: c.App.Name}, v.App.Cluster(), apis.AnnotationAppNamespace)
+}
+
+// firstClaimant is a claimant that keeps the target from the Application; nil for none.
+func (v *view) firstClaimant() *Claimant {
+	for i := range v.Claimants {
+		if c := &v.Claimants[i]; comesFirst(c, v.App, v.sent()) {
+			return c
 		}
-		d.giveWay(c, mine)
-		return because("Application %s has the same namespace and name on cluster %s: give this one another name, or another %s",
-			types.NamespacedName{Namespace: c.App.Namespace, Name: c.App.Name}, d.App.Cluster(), apis.AnnotationAppNamespace)
 	}
-	return open
+	return nil
 }
 
 // comesFirst tells whether a claimant keeps the target that it shares with app: the one that has been sent keeps it; of two
@@ -54,33 +59,40 @@ func (c *Claimant) maySend() bool {
 // giveWay takes back an Application that was sent though a claimant that comes first was as well. The cluster's Application
 // has both works for owners once both have been applied, and stays when one of them goes; until then nothing is done.
 // Nor is it where the claimant's work owns nothing any more, since it is being released.
-func (d *decision) giveWay(c *Claimant, mine *workv1.ManifestWork) {
+func (d *decision) giveWay() {
+	c, mine := d.firstClaimant(), d.sent()
+	if c == nil || mine == nil || !applied(mine) || !d.owns() || d.deletionRequested(mine) {
+		return
+	}
 	theirs := sentTo(d.App, c.Work)
-	if mine == nil || theirs == nil || !applied(theirs) || !applied(mine) || !d.owns() || d.leaving(mine) ||
+	if theirs == nil || !applied(theirs) ||
 		!c.App.DeletionTimestamp.IsZero() || !theirs.DeletionTimestamp.IsZero() || theirs.Spec.DeleteOption != nil {
 		return
 	}
-	if h := d.drop(mine); h != nil {
-		d.wait(h.Wait)
+	if b := d.drop(d.subject(mine)); b != nil {
+		d.plan.addWait(b.Wait)
 	}
 }
 
-// askTargetFree is for an Application whose target is another's still, which the hub has elsewhere by now, or not any more.
+// checkTargetFree is for an Application whose target is another's still, which the hub has elsewhere by now, or not any more.
 // The work agent would lay the one over the other, since both are its own, and Argo CD there would take what the other
 // deployed for what is to be pruned.
-func askTargetFree(d *decision, _ question) answer {
-	if d.sent() != nil || d.lacks(NeedNeighbours) {
-		return open
+func checkTargetFree(v *view) verdict {
+	switch {
+	case v.sent() != nil:
+		return pass
+	case !v.knows(NeedNeighbours):
+		return require(NeedNeighbours)
 	}
-	for _, w := range d.Neighbours {
+	for _, w := range v.Neighbours {
 		owner, ok := work.HubApplication(w)
-		if !ok || owner == d.Key || w.Name == work.Name(d.App) || !hasTargetOf(w, d.App) {
+		if !ok || owner == v.Key || w.Name == work.Name(v.App) || !hasTargetOf(w, v.App) {
 			continue
 		}
-		return because("cluster %s still has the Application %s/%s of ManifestWork %s, which is the hub's %s: "+
-			"this one is sent after that one has been removed", w.Namespace, d.App.ClusterNamespace(), d.App.Name, w.Name, owner)
+		return blockf("cluster %s still has the Application %s/%s of ManifestWork %s, which is the hub's %s: "+
+			"this one is sent after that one has been removed", w.Namespace, v.App.ClusterNamespace(), v.App.Name, w.Name, owner)
 	}
-	return open
+	return pass
 }
 
 // hasTargetOf tells whether a work of an Application of that name keeps that one's target.
@@ -116,50 +128,32 @@ func sameManifests(a, b *workv1.ManifestWork) bool {
 		func(x, y workv1.ManifestCondition) bool { return x.ResourceMeta == y.ResourceMeta })
 }
 
-// askHubCopy is for an Application whose target, on the hub itself as a managed cluster, is one that this one's work did not
+// checkHubCopy is for an Application whose target, on the hub itself as a managed cluster, is one that this one's work did not
 // bring: it would be overwritten.
-func askHubCopy(d *decision, _ question) answer {
-	if !d.target().Hub || d.lacks(NeedHubCopy) || d.HubCopy == nil || d.HubCopy.Annotations[apis.AnnotationWork] == work.Name(d.App) {
-		return open
+func checkHubCopy(v *view) verdict {
+	switch {
+	case !v.target().Hub:
+		return pass
+	case !v.knows(NeedHubCopy):
+		return require(NeedHubCopy)
+	case v.HubCopy == nil || v.HubCopy.Annotations[apis.AnnotationWork] == work.Name(v.App):
+		return pass
 	}
-	return because("cluster %s is the hub itself, which has another Application %s/%s: set the annotation %s to another namespace",
-		d.App.Cluster(), d.App.ClusterNamespace(), d.App.Name, apis.AnnotationAppNamespace)
+	return blockf("cluster %s is the hub itself, which has another Application %s/%s: set the annotation %s to another namespace",
+		v.App.Cluster(), v.App.ClusterNamespace(), v.App.Name, apis.AnnotationAppNamespace)
 }
 
-func askOwnWork(d *decision, _ question) answer {
-	if d.Own == nil || d.leaving(d.Own) || work.Carries(d.Own, d.App) {
-		return open
+func checkOwnWork(v *view) verdict {
+	if v.Own == nil || v.deletionRequested(v.Own) || work.Carries(v.Own, v.App) {
+		return pass
 	}
-	return because("ManifestWork %s has the name that Towline needs, but was not made for this Application: delete it or give it another name",
-		work.Key(d.App))
+	return blockf("ManifestWork %s has the name that Towline needs, but was not made for this Application: delete it or give it another name",
+		work.Key(v.App))
 }
 
-func askOthersWork(d *decision, _ question) answer {
-	if d.Own == nil || d.leaving(d.Own) || d.OwnOwner == (types.NamespacedName{}) {
-		return open
+func checkOthersWork(v *view) verdict {
+	if v.Own == nil || v.deletionRequested(v.Own) || v.OwnOwner == (types.NamespacedName{}) {
+		return pass
 	}
-	return because("ManifestWork %s belongs to Application %s: give this Application another name", work.Key(d.App), d.OwnOwner)
-}
-
-// askPredecessor is for an Application while the cluster removes an earlier one of its name, whose work was told to go before
-// this one was there. The agent (v1.2.0) looks for other owners before it deletes, and not once more when it does: what
-// another work has applied in between would be gone, until the agent looks again minutes later. The work's end wakes the
-// decision that goes on.
-func askPredecessor(d *decision, _ question) answer {
-	if d.Own != nil {
-		return open
-	}
-	for _, w := range d.Others {
-		if w.Namespace != d.App.Cluster() {
-			continue
-		}
-		if !d.leaving(w) && d.lacks(NeedOthers) { // its deletion may have been asked for a moment ago
-			return open
-		}
-		if d.leaving(w) && work.Seen(w) {
-			return because("it is sent to cluster %s after that has removed the deleted Application of the same name (ManifestWork %s)",
-				w.Namespace, w.Name)
-		}
-	}
-	return open
+	return blockf("ManifestWork %s belongs to Application %s: give this Application another name", work.Key(v.App), v.OwnOwner)
 }

@@ -20,21 +20,21 @@ import (
 //
 // A work does not ask where its agent tells by a condition whether the Application has been compared: that costs no write; see
 // feedback.ComparedRules. But only the time of the comparison itself replaces what the hub shows of the cluster before, after a move.
-func (d *decision) volatile(seen *feedback.Observation) bool {
-	if d.Own == nil {
-		return d.to.Status.ReconciledAt != "" || d.to.Status.OperationState != nil
+func (r *relaying) volatile() bool {
+	if r.Own == nil {
+		return r.to.Status.ReconciledAt != "" || r.to.Status.OperationState != nil
 	}
-	asked, here, there := work.TellsVolatile(d.Own), &d.to.Status, &seen.Status
+	asked, here, there := work.TellsVolatile(r.Own), &r.to.Status, &r.seen.Status
 	known := cmp.Or(there.ReconciledAt, here.ReconciledAt)
 	switch {
-	case work.Outcome(d.Own) != metav1.ConditionTrue:
+	case work.Outcome(r.Own) != metav1.ConditionTrue:
 		return asked
-	case !asked && answersByCondition(d.Own, seen):
+	case !asked && answersByCondition(r.Own, &r.seen):
 		return false
-	case unsettled(d.to), uncompared(there.OperationState, known):
+	case unsettled(r.to), uncompared(there.OperationState, known):
 		return true
 	}
-	return asked && (there.ReconciledAt != here.ReconciledAt || seen.Starting)
+	return asked && (there.ReconciledAt != here.ReconciledAt || r.seen.Starting)
 }
 
 // answersByCondition tells whether the agent tells by a condition whether the Application has been compared, or may do so with its next

@@ -226,7 +226,7 @@ func TestReasons(t *testing.T) {
 		reasons[row[1]] = true
 	}
 	delete(reasons, apis.ReasonOperationWithdrawn) // an event alone
-	for _, g := range delivery.Gates {
+	for _, g := range delivery.Gates() {
 		if g.Type != "" && g.Reason != "" {
 			reasons[g.Reason] = true
 		}

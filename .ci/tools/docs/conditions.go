@@ -183,15 +183,19 @@ func of(file string) string {
 	}
 }
 
-// gates are the conditions that show a reason, by the tables of gates.
+// gates are the conditions that show a reason, by the gates of all packages that decide.
 func (s *source) gates() (map[string][]string, error) {
 	shown := map[string][]string{}
 	for _, path := range []string{"pkg/delivery", "pkg/dependency", "pkg/clusterimport"} {
-		p, rows, err := s.literals(path, "Gates")
+		p, err := s.pkg(path)
 		if err != nil {
 			return nil, err
 		}
-		for _, row := range rows {
+		inspect(p, func(lit *ast.CompositeLit) {
+			if !isGate(p.TypesInfo.Types[lit].Type) {
+				return
+			}
+			row := fields(lit)
 			reason, condition := text(p, row["Reason"]), text(p, row["Type"])
 			if path == "pkg/clusterimport" {
 				condition = "of the GitOpsCluster"
@@ -201,7 +205,16 @@ func (s *source) gates() (map[string][]string, error) {
 			if reason != "" && condition != "" {
 				shown[reason] = append(shown[reason], condition)
 			}
-		}
+		})
 	}
 	return shown, nil
+}
+
+// isGate tells whether a type is that of one reason to wait.
+func isGate(t types.Type) bool {
+	if p, is := t.(*types.Pointer); is {
+		t = p.Elem()
+	}
+	named, is := types.Unalias(t).(*types.Named)
+	return is && named.Obj().Name() == "Gate"
 }

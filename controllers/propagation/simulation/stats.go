@@ -42,12 +42,14 @@ func newStats() *stats {
 	}
 }
 
-// gates are the names of all.
-var gates = func() (names []string) {
-	for i := range delivery.Gates {
-		names = append(names, delivery.Gates[i].Name)
+// gates are the names of all, and quiet those that leave no trace while they are open.
+var gates, quiet = func() (names []string, quiet map[string]bool) {
+	quiet = map[string]bool{}
+	for _, g := range delivery.Gates() {
+		names = append(names, g.Name)
+		quiet[g.Name] = g.Quiet
 	}
-	return names
+	return names, quiet
 }()
 
 // decided notes a plan. A gate has opened when it is asked again and holds no more, or, where it is not one to be asked, when a
@@ -74,7 +76,7 @@ func (w *World) decided(app key, p *delivery.Plan) {
 	}
 	for h := range w.holding {
 		said := func(a gate.Said) bool { return a.Gate == h.gate && a.Work == h.work }
-		if h.app == app && delivery.Unasked(h.gate) && !slices.ContainsFunc(p.Trace, said) {
+		if h.app == app && quiet[h.gate] && !slices.ContainsFunc(p.Trace, said) {
 			w.stats.opened[h.gate]++
 			delete(w.holding, h)
 		}

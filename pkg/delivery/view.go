@@ -9,34 +9,58 @@ import (
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/managedcluster"
 	"github.com/towline-io/towline/pkg/relay"
 	"github.com/towline-io/towline/pkg/work"
 )
 
 type works = []*workv1.ManifestWork
 
+// view is what checks and steps look at: they change neither the view nor the plan.
+type view struct {
+	*Facts
+	Options
+
+	// going are the works whose deletion the plan asks for.
+	going map[types.UID]bool
+}
+
+// knows tells whether facts have been read.
+func (v *view) knows(n Need) bool { return n&^v.Known == 0 }
+
+// target is the cluster that the Application asks for.
+func (v *view) target() managedcluster.Facts { return v.Clusters[v.App.Cluster()] }
+
+// subject is a work of the Application.
+func (v *view) subject(w *workv1.ManifestWork) *subject { return &subject{w, v.App} }
+
+// deletionRequested tells whether the deletion of a work has been asked for, by the plan or before.
+func (v *view) deletionRequested(w *workv1.ManifestWork) bool {
+	return !w.DeletionTimestamp.IsZero() || v.going[w.UID]
+}
+
 // owns tells whether Own may be taken for the Application's: not one that no pull controller made, nor one that another
 // Application of the hub must have.
-func (d *decision) owns() bool {
-	return d.Own != nil && work.Carries(d.Own, d.App) && d.OwnOwner == (types.NamespacedName{})
+func (v *view) owns() bool {
+	return v.Own != nil && work.Carries(v.Own, v.App) && v.OwnOwner == (types.NamespacedName{})
 }
 
 // all are the works of the Application, Own among them.
-func (d *decision) all() works {
-	if !d.owns() {
-		return d.Others
+func (v *view) all() works {
+	if !v.owns() {
+		return v.Others
 	}
-	return append(slices.Clone(d.Others), d.Own)
+	return append(slices.Clone(v.Others), v.Own)
 }
 
 // elsewhere are the other works on other clusters than the target's.
-func (d *decision) elsewhere() works {
-	return only(d.Others, func(w *workv1.ManifestWork) bool { return w.Namespace != d.App.Cluster() })
+func (v *view) elsewhere() works {
+	return only(v.Others, func(w *workv1.ManifestWork) bool { return w.Namespace != v.App.Cluster() })
 }
 
 // staying are those works whose deletion has not been asked for.
-func (d *decision) staying(ws works) works {
-	return only(ws, func(w *workv1.ManifestWork) bool { return !d.leaving(w) })
+func (v *view) staying(ws works) works {
+	return only(ws, func(w *workv1.ManifestWork) bool { return !v.deletionRequested(w) })
 }
 
 func only(ws works, wanted func(*workv1.ManifestWork) bool) (out works) {
@@ -73,12 +97,7 @@ func sentTo(app *argocd.Application, w *workv1.ManifestWork) *workv1.ManifestWor
 }
 
 // sent is the own work if it brings the Application to its target; nil otherwise.
-func (d *decision) sent() *workv1.ManifestWork {
-	if !d.asked {
-		d.mine, d.asked = sentTo(d.App, d.Own), true
-	}
-	return d.mine
-}
+func (v *view) sent() *workv1.ManifestWork { return sentTo(v.App, v.Own) }
 
 // targetIn is where the work of an Application has it on the cluster, as far as it says. One of the first pull controllers
 // says so only by what it carries.
@@ -95,6 +114,11 @@ func targetIn(w *workv1.ManifestWork, app *argocd.Application) types.NamespacedN
 // isHere tells whether a work has its Application at the target of app: what is said of the one is said of the other.
 func isHere(w *workv1.ManifestWork, app *argocd.Application) bool {
 	return w.Namespace == app.Cluster() && targetIn(w, app).Namespace == app.ClusterNamespace()
+}
+
+// earlier tells whether a work is one of an earlier Application of the name, at another target.
+func (v *view) earlier(w *workv1.ManifestWork) bool {
+	return w.Name != work.Name(v.App) && !isHere(w, v.App)
 }
 
 // applied tells whether the work agent has applied the work as it is now. One by which it changes nothing, it has not.

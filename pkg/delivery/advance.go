@@ -1,0 +1,75 @@
+package delivery
+
+import (
+	"slices"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/gate"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// firstBlock asks the checks of an intent in their order. It returns the first that blocks; nil when all pass.
+func (d *decision) firstBlock(i Intent) *block {
+	for _, g := range checks {
+		if !slices.Contains(g.Holds, i) {
+			continue
+		}
+		v := g.check(&d.view)
+		if d.require(v.need) {
+			return &block{}
+		}
+		if d.plan.trace(g, nil, v.Words); v.Words == "" {
+			continue
+		}
+		if g.Type == paused && d.App.Refresh() != "" && !d.App.SpecChanged() { // nobody is to wait for an answer meanwhile: there is none
+			d.dropRefresh("the requested refresh was dropped: " + pausedBy(d.pausedAt()))
+		}
+		return blockOf(g, v)
+	}
+	return nil
+}
+
+// advance takes the first step of a list that is not done. It returns the wait of that step; nil when all are done. The subject is nil
+// for the steps of an Application.
+func (d *decision) advance(list []*Gate, s *subject) *block {
+	for _, g := range list {
+		out := g.step(&d.view, s)
+		if d.require(out.need) {
+			return &block{}
+		}
+		if d.plan.trace(g, s, out.Words); out.Words == "" {
+			continue
+		}
+		for _, c := range out.changes {
+			d.plan.addStep(Step{Write: c})
+		}
+		if out.withdraw != nil {
+			d.plan.withdrawOperation(out.withdraw)
+		}
+		if out.finalize {
+			d.plan.dropFinalizers(d.App)
+		}
+		d.plan.Events = append(d.plan.Events, out.events...)
+		d.watch(g, s, &out.verdict)
+		return blockOf(g, out.verdict)
+	}
+	return nil
+}
+
+// require adds facts to read first, and tells whether any are needed.
+func (d *decision) require(n Need) bool {
+	d.plan.Need |= n &^ d.Known
+	return d.plan.Need != 0
+}
+
+// watch lets the end of a wait for a work be noticed. The cache selects works by the pull label, which older controllers did not
+// give to those of ApplicationSets: one that is waited for gets it. Nothing is written during a pause.
+func (d *decision) watch(g *Gate, s *subject, v *verdict) {
+	switch {
+	case s == nil || g.Ends != gate.ByEvent || d.deletionRequested(s.ManifestWork) || s.Labels[apis.LabelPull] != "":
+	case g.Type == paused:
+		v.After = soonest(v.After, slowRecheck)
+	default:
+		d.plan.addStep(Step{Write: work.Change(s.ManifestWork, s.DeepCopy())})
+	}
+}

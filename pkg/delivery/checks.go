@@ -1,0 +1,44 @@
+package delivery
+
+import (
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/gate"
+)
+
+// Short forms for the tables.
+const (
+	problem   = apis.ConditionPropagationError
+	forbidden = apis.ConditionPropagationForbiddenError
+	paused    = apis.ConditionPausedWarning
+	releasing = apis.ConditionReleaseWarning
+	moving    = apis.ConditionMoveWarning
+	deleting  = apis.ConditionDeletionWarning
+)
+
+type intents = []Intent
+
+// checks are all that may block an Application, in the order in which they are asked: a pause first, then what the Application says
+// itself, then its cluster, its rights, and what is at its target already. None of them writes. The lists of steps follow them.
+var checks = []*Gate{
+	{Name: "paused", Type: paused, Reason: apis.ReasonPaused, Holds: intents{Deliver, Release, End, HandBack}, check: checkPaused},
+	{Name: "release undecided", Type: deleting, Reason: apis.ReasonDeleting, Holds: intents{End}, check: checkReleaseUndecided},
+
+	{Name: "cluster named", Type: problem, Reason: apis.ReasonClusterAnnotationMissing, Holds: intents{Deliver}, check: ofApplication(noCluster)},
+	{Name: "cluster name", Type: problem, Reason: apis.ReasonClusterNameInvalid, Holds: intents{Deliver}, check: ofApplication(badCluster)},
+	{Name: "namespace", Type: problem, Reason: apis.ReasonNamespaceInvalid, Holds: intents{Deliver}, check: ofApplication(badNamespace)},
+	{Name: "reconcile skipped", Type: problem, Reason: apis.ReasonSkipReconcileMissing, Holds: intents{Deliver}, check: ofApplication(notSkipped)},
+	{Name: "annotations", Type: problem, Reason: apis.ReasonAnnotationInvalid, Holds: intents{Deliver}, check: ofApplication(badAnnotation)},
+	{Name: "cluster exists", Type: problem, Reason: apis.ReasonClusterNotFound, Holds: intents{Deliver}, check: checkClusterExists},
+	{Name: "cluster stays", Type: problem, Reason: apis.ReasonClusterDeleting, Holds: intents{Deliver}, check: checkClusterStays},
+	{Name: "cluster accepted", Type: problem, Reason: apis.ReasonClusterNotAccepted, Holds: intents{Deliver}, check: checkClusterAccepted},
+	{Name: "own copy", Type: problem, Reason: apis.ReasonLocalClusterConflict, Holds: intents{Deliver}, check: checkOwnCopy},
+	{Name: "spec", Type: problem, Reason: apis.ReasonSpecInvalid, Holds: intents{Deliver}, check: checkSpec},
+	{Name: "grant", Type: forbidden, Holds: intents{Deliver}, check: checkGrant},
+	{Name: "claimants", Type: problem, Reason: apis.ReasonTargetConflict, Holds: intents{Deliver}, Ends: gate.ByBackoff, check: checkClaimants},
+	{Name: "target free", Type: problem, Reason: apis.ReasonTargetConflict, Holds: intents{Deliver}, Ends: gate.ByBackoff, check: checkTargetFree},
+	{Name: "hub copy", Type: problem, Reason: apis.ReasonLocalClusterConflict, Holds: intents{Deliver}, Ends: gate.ByBackoff, check: checkHubCopy},
+	{Name: "executor", Type: problem, Reason: apis.ReasonExecutorInvalid, Holds: intents{Deliver}, check: checkExecutor},
+	{Name: "own work", Type: problem, Reason: apis.ReasonWorkConflict, Holds: intents{Deliver}, Ends: gate.ByBackoff, check: checkOwnWork},
+	{Name: "another's work", Type: problem, Reason: apis.ReasonWorkConflict, Holds: intents{Deliver}, check: checkOthersWork},
+	{Name: "destination", Type: problem, Reason: apis.ReasonDestinationConflict, Holds: intents{Deliver}, check: checkDestination},
+}

@@ -1,0 +1,94 @@
+package delivery
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/gate"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// addStep adds a write of a work. A work is written once; its deletion stands for all other writes. A work that is changed has the pull
+// label from then on, by which the cache finds it: older controllers gave none to the works of ApplicationSets.
+func (p *Plan) addStep(s Step) {
+	if s.Verb == work.VerbUpdate && s.Work.Labels[apis.LabelPull] == "" {
+		metav1.SetMetaDataLabel(&s.Work.ObjectMeta, apis.LabelPull, "true")
+	}
+	i := p.stepOf(s.Was)
+	switch {
+	case i < 0:
+		p.Steps = append(p.Steps, s)
+	case s.Verb == work.VerbDelete && p.Steps[i].Verb != work.VerbDelete:
+		p.Steps[i] = s
+	}
+}
+
+// stepOf is the index of the write of a work; -1 for none, and for a work that is nil.
+func (p *Plan) stepOf(w *workv1.ManifestWork) int {
+	return slices.IndexFunc(p.Steps, func(s Step) bool { return w != nil && s.Was != nil && s.Was.UID == w.UID })
+}
+
+// planned is a work as the plan writes it so far.
+func (p *Plan) planned(w *workv1.ManifestWork) *workv1.ManifestWork {
+	if i := p.stepOf(w); i >= 0 && p.Steps[i].Verb == work.VerbUpdate {
+		return p.Steps[i].Work
+	}
+	return w
+}
+
+// replan writes a work in another form than the plan does so far.
+func (p *Plan) replan(w, updated *workv1.ManifestWork) {
+	if i := p.stepOf(w); i >= 0 {
+		p.Steps[i].Work = updated
+		return
+	}
+	p.addStep(Step{Write: work.Change(w, updated)})
+}
+
+// hub is the patch of the hub's Application.
+func (p *Plan) hub() *argocd.Patch {
+	if p.Hub == nil {
+		p.Hub = &argocd.Patch{Exact: true}
+	}
+	return p.Hub
+}
+
+// addWait lets the plan be made again after a wait.
+func (p *Plan) addWait(w Wait) { p.Wait = p.Wait.and(w) }
+
+// addCondition shows a block and waits for its end; b may be nil. Of two conditions of one type the second goes behind the first, or
+// stands for both where its message contains the first.
+func (p *Plan) addCondition(b *block) {
+	if b == nil {
+		return
+	}
+	p.addWait(b.Wait)
+	if b.Type == "" {
+		return
+	}
+	i := slices.IndexFunc(p.Conditions, func(c Condition) bool { return c.Type == b.Type })
+	if i < 0 {
+		p.Conditions = append(p.Conditions, b.Condition)
+		return
+	}
+	c := &p.Conditions[i]
+	if c.Reason = b.Reason; strings.Contains(b.Message, c.Message) {
+		c.Message = b.Message
+	} else {
+		c.Message += "; " + b.Message
+	}
+}
+
+// trace notes the answer of a gate. The subject is nil for a gate of the Application.
+func (p *Plan) trace(g *Gate, s *subject, words string) {
+	said := gate.Said{Gate: g.Name, Holds: words}
+	if s != nil {
+		said.Work = s.Namespace + "/" + s.Name
+	}
+	p.Trace = append(p.Trace, said)
+}
