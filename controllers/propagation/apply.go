@@ -19,11 +19,11 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// passing is how long a write may fail, for another reason than a refusal, until the Application says so.
-const passing = 5 * time.Second
+// transientErrorWindow is how long a write may fail, for another reason than a refusal, until the Application says so.
+const transientErrorWindow = 5 * time.Second
 
-// met is what writing works met that no fact had told of.
-type met struct {
+// writeResult is what the API server answered beyond the observed facts.
+type writeResult struct {
 	// created is a work that was made; nil for none.
 	created *workv1.ManifestWork
 
@@ -53,28 +53,28 @@ func (r *Reconciler) apply(ctx context.Context, seen *observation, plan *deliver
 
 // writeAll makes the writes of works, each whatever becomes of the others.
 func writeAll(ctx context.Context, r *Reconciler, seen *observation, plan *delivery.Plan) (loop.Outcome, error) {
-	var met met
+	var result writeResult
 	var failed []error
 	for i := range plan.Steps {
-		failed = append(failed, r.write(ctx, seen, &plan.Steps[i], &met))
+		failed = append(failed, r.write(ctx, seen, &plan.Steps[i], &result))
 	}
 	err := errors.Join(failed...)
-	if err == nil && met.refusal == nil && seen.Refusal == nil {
+	if err == nil && result.refusal == nil && seen.Refusal == nil {
 		r.failing.Take(seen.Key)
 	}
-	if met.created != nil {
-		r.made.note(seen.Key, client.ObjectKeyFromObject(met.created))
-		r.noteRestore(ctx, seen, met.created)
+	if result.created != nil {
+		r.uncached.note(seen.Key, client.ObjectKeyFromObject(result.created))
+		r.noteRestore(ctx, seen, result.created)
 	}
 	switch {
 	case err != nil:
 		return loop.Done, err
-	case met.conflict:
+	case result.conflict:
 		return loop.Conflict, nil
-	case met.exists:
+	case result.exists:
 		return loop.Learned, seen.observeOwn(ctx)
-	case met.refusal != nil:
-		seen.Refusal = met.refusal
+	case result.refusal != nil:
+		seen.Refusal = result.refusal
 		return loop.Learned, nil
 	}
 	return loop.Done, nil
@@ -98,8 +98,8 @@ func (r *Reconciler) show(ctx context.Context, seen *observation, plan *delivery
 	return loop.Done, nil
 }
 
-// write makes one step. What it met that is no failure is in out.
-func (r *Reconciler) write(ctx context.Context, seen *observation, s *delivery.Step, out *met) error {
+// write makes one step. An answer that is no failure is in out.
+func (r *Reconciler) write(ctx context.Context, seen *observation, s *delivery.Step, out *writeResult) error {
 	outcome, err := works.Write(ctx, r.Client, &s.Write)
 	w := s.Target()
 	switch {
@@ -187,7 +187,7 @@ func (f *failing) refusal(seen *observation, err error, w *workv1.ManifestWork) 
 		since = seen.Now
 	}
 	f.Note(seen.Key, since)
-	if seen.Now.Sub(since) < passing {
+	if seen.Now.Sub(since) < transientErrorWindow {
 		return nil
 	}
 	return &delivery.Rejection{Key: client.ObjectKeyFromObject(w), Message: err.Error()}

@@ -23,6 +23,9 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
+// lasts is how long a write has to fail before that is shown.
+const lasts = transientErrorWindow
+
 var (
 	aWork     = schema.GroupResource{Resource: "manifestworks"}
 	forbidden = apierrors.NewForbidden(aWork, "x", nil)
@@ -96,7 +99,7 @@ func TestWriteRefusals(t *testing.T) {
 		"no failure of one that must not": {},
 	} {
 		r, _, seen := reconcilerOf(map[string]error{"new": tc.answer})
-		var out met
+		var out writeResult
 		err := r.write(t.Context(), seen, &delivery.Step{Write: work.Creation(workOn("new")), Rejects: tc.rejects}, &out)
 		if (err != nil) != tc.fails || (out.refusal != nil) != tc.refused || (out.created != nil) != (tc.answer == nil) {
 			t.Errorf("%s: %+v, %v", title, out, err)

@@ -75,7 +75,7 @@ func TestApply(t *testing.T) {
 				Hub:       &argocd.Patch{Annotations: map[string]*string{apis.AnnotationRefresh: nil}},
 				TellFirst: tc.first,
 			})
-			if (err != nil) != tc.fails || got != tc.want || (seen.Refusal != nil) != tc.refused || (len(r.made.of(seen.Key)) == 0) != tc.unmade {
+			if (err != nil) != tc.fails || got != tc.want || (seen.Refusal != nil) != tc.refused || (len(r.uncached.of(seen.Key)) == 0) != tc.unmade {
 				t.Errorf("got %d, %v; refused: %v", got, err, seen.Refusal)
 			}
 			want := "new changed going"
@@ -103,18 +103,18 @@ func TestApplyToldOfLastingFailures(t *testing.T) {
 	}
 	for title, passes := range map[string][]pass{
 		"it lasts": {
-			{answers: busy, fail: true}, {after: passing - 1, answers: busy, fail: true}, {after: passing, answers: busy, refused: true},
-			{after: passing + 1, answers: busy, refused: true},
+			{answers: busy, fail: true}, {after: lasts - 1, answers: busy, fail: true}, {after: lasts, answers: busy, refused: true},
+			{after: lasts + 1, answers: busy, refused: true},
 		},
 		"it is over, and begins again": {
-			{answers: busy, fail: true}, {after: 1}, {after: passing, answers: busy, fail: true}, {after: 2*passing - 1, answers: busy, fail: true},
-			{after: 2 * passing, answers: busy, refused: true},
+			{answers: busy, fail: true}, {after: 1}, {after: lasts, answers: busy, fail: true}, {after: 2*lasts - 1, answers: busy, fail: true},
+			{after: 2 * lasts, answers: busy, refused: true},
 		},
 		"the refusal is still to be told": {
-			{answers: busy, fail: true}, {after: 1, knows: true, refused: true}, {after: passing, answers: busy, refused: true},
+			{answers: busy, fail: true}, {after: 1, knows: true, refused: true}, {after: lasts, answers: busy, refused: true},
 		},
 		"another write fails in the meantime": {
-			{answers: busy, fail: true}, {after: 1, answers: other, fail: true}, {after: passing, answers: busy, refused: true},
+			{answers: busy, fail: true}, {after: 1, answers: other, fail: true}, {after: lasts, answers: busy, refused: true},
 		},
 	} {
 		t.Run(title, func(t *testing.T) {

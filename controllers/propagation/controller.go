@@ -75,12 +75,12 @@ type Reconciler struct {
 	others client.Reader
 
 	blocked     gauge.Reasons
-	standings   standings
+	states      stateCounter
 	times       times
 	failing     failing
-	losses      losses
+	losses      lossDetector
 	revocations revocations
-	made        made
+	uncached    uncachedWorks
 	running     controller.Controller
 }
 

@@ -15,20 +15,20 @@ import (
 )
 
 const (
-	// bulk is how many Applications may have gone without the hub having told of it, before that counts as a loss: some
+	// massLossThreshold is how many Applications may have gone without the hub having told of it, before that counts as a loss: some
 	// are deleted while Towline is down.
-	bulk = 10
+	massLossThreshold = 10
 
-	// settle is how long to look for others before one is taken for one of a few. At a start, and when a watch was broken,
+	// lossWindow is how long to look for others before one is taken for one of a few. At a start, and when a watch was broken,
 	// all of them are found within this time.
-	settle = 5 * time.Second
+	lossWindow = 5 * time.Second
 )
 
-// losses tells the end of an Application from its loss: a hub that was restored from an older backup has lost Applications
+// lossDetector tells the end of an Application from its loss: a hub that was restored from an older backup has lost Applications
 // that nobody deleted, and what they deployed must stay. An end is told of by the API server's watch; after a start, and
 // after a broken watch, all that is known is that an Application is not there. The zero value knows of nothing.
-type losses struct {
-	window   time.Duration // 0 stands for settle
+type lossDetector struct {
+	window   time.Duration // 0 stands for lossWindow
 	mu       sync.Mutex
 	ended    map[types.NamespacedName]bool      // told of, or taken for such
 	found    map[types.NamespacedName]time.Time // not told of and not decided yet, and since when that is known
@@ -45,7 +45,7 @@ type losses struct {
 }
 
 // watched notes what the watch tells of Applications. It lets everything through.
-func (m *losses) watched() predicate.Predicate {
+func (m *lossDetector) watched() predicate.Predicate {
 	key := client.ObjectKeyFromObject
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { m.forget(key(e.Object)); return true },
@@ -61,7 +61,7 @@ func (m *losses) watched() predicate.Predicate {
 
 // worksWatched forgets, on a replica that waits, the Applications that a work was the last to speak of. It lets everything
 // through.
-func (m *losses) worksWatched() predicate.Predicate {
+func (m *lossDetector) worksWatched() predicate.Predicate {
 	past := func(app types.NamespacedName) {
 		if m.waiting() && !m.spokenOf(app) {
 			m.forget(app)
@@ -83,10 +83,10 @@ func (m *losses) worksWatched() predicate.Predicate {
 	}
 }
 
-func (m *losses) waiting() bool { return m.waits != nil && m.waits() }
+func (m *lossDetector) waiting() bool { return m.waits != nil && m.waits() }
 
 // end notes that an Application was deleted, or lost its pull label.
-func (m *losses) end(app types.NamespacedName) {
+func (m *lossDetector) end(app types.NamespacedName) {
 	if m.waiting() && !m.spokenOf(app) {
 		m.forget(app)
 		return
@@ -99,7 +99,7 @@ func (m *losses) end(app types.NamespacedName) {
 
 // hold notes an Application that was lost before, and so is none of those that are found now. It tells whether it still
 // counts as lost: not if its end was told of, for it was there again.
-func (m *losses) hold(app types.NamespacedName) bool {
+func (m *lossDetector) hold(app types.NamespacedName) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.ended[app] {
@@ -113,7 +113,7 @@ func (m *losses) hold(app types.NamespacedName) bool {
 // judge tells whether an Application that is not there was lost, or how long to look for others before that is decided.
 // What has been decided stays so, however long its works wait for their clusters, and does not count any more when
 // others are missing later.
-func (m *losses) judge(app types.NamespacedName, now time.Time) (lost bool, left time.Duration) {
+func (m *lossDetector) judge(app types.NamespacedName, now time.Time) (lost bool, left time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.ended[app] || m.held[app] {
@@ -126,8 +126,8 @@ func (m *losses) judge(app types.NamespacedName, now time.Time) (lost bool, left
 		m.gap++
 		m.show()
 	}
-	switch left := cmp.Or(m.window, settle) - now.Sub(since); {
-	case m.gap > bulk || m.restored:
+	switch left := cmp.Or(m.window, lossWindow) - now.Sub(since); {
+	case m.gap > massLossThreshold || m.restored:
 		m.decide(app, &m.held)
 		return true, 0
 	case left > 0:
@@ -138,7 +138,7 @@ func (m *losses) judge(app types.NamespacedName, now time.Time) (lost bool, left
 }
 
 // decide puts an Application among those that ended, or those that are held.
-func (m *losses) decide(app types.NamespacedName, as *map[types.NamespacedName]bool) {
+func (m *lossDetector) decide(app types.NamespacedName, as *map[types.NamespacedName]bool) {
 	delete(m.found, app)
 	put(as, app, true)
 	if len(m.found) == 0 {
@@ -148,7 +148,7 @@ func (m *losses) decide(app types.NamespacedName, as *map[types.NamespacedName]b
 }
 
 // forget drops an Application that is there, or that no work speaks of any more.
-func (m *losses) forget(app types.NamespacedName) {
+func (m *lossDetector) forget(app types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.drop(app)
@@ -156,7 +156,7 @@ func (m *losses) forget(app types.NamespacedName) {
 }
 
 // drop takes back what is known of an Application.
-func (m *losses) drop(app types.NamespacedName) {
+func (m *lossDetector) drop(app types.NamespacedName) {
 	if _, undecided := m.found[app]; undecided {
 		m.gap--
 	}
@@ -168,7 +168,7 @@ func (m *losses) drop(app types.NamespacedName) {
 	}
 }
 
-func (m *losses) show() { orphaned.Set(float64(len(m.found) + len(m.held))) }
+func (m *lossDetector) show() { orphaned.Set(float64(len(m.found) + len(m.held))) }
 
 func put[V any](to *map[types.NamespacedName]V, app types.NamespacedName, value V) {
 	if *to == nil {
@@ -178,13 +178,13 @@ func put[V any](to *map[types.NamespacedName]V, app types.NamespacedName, value 
 }
 
 // compare notes that the hub was restored from a backup when an object has a lower version than it had.
-func (m *losses) compare(before, after client.Object) {
+func (m *lossDetector) compare(before, after client.Object) {
 	if wentBack(before, after) {
 		m.restore()
 	}
 }
 
-func (m *losses) restore() {
+func (m *lossDetector) restore() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.restored = true

@@ -22,7 +22,7 @@ func versioned(name, version string) *argocd.Application {
 func keyOf(name string) types.NamespacedName { return types.NamespacedName{Namespace: "x", Name: name} }
 
 // missed finds so many Applications missing.
-func missed(m *losses, gap string, n int, now time.Time) (keys []types.NamespacedName) {
+func missed(m *lossDetector, gap string, n int, now time.Time) (keys []types.NamespacedName) {
 	for i := range n {
 		key := keyOf(fmt.Sprintf("%s-%d", gap, i))
 		m.judge(key, now)
@@ -33,17 +33,17 @@ func missed(m *losses, gap string, n int, now time.Time) (keys []types.Namespace
 
 // TestAnEndThatWasToldOfIsNoLoss, and everything else may be one, until the Application is there.
 func TestAnEndThatWasToldOfIsNoLoss(t *testing.T) {
-	var m losses
+	var m lossDetector
 	watched, now := m.watched(), time.Now()
 	watched.Delete(event.DeleteEvent{Object: versioned("told", "1")})
 	watched.Delete(event.DeleteEvent{Object: versioned("seen-missing", "1"), DeleteStateUnknown: true})
 	if lost, left := m.judge(keyOf("told"), now); lost || left != 0 {
 		t.Errorf("an end that the hub told of counts as a loss: %t, %s", lost, left)
 	}
-	if lost, left := m.judge(keyOf("seen-missing"), now); lost || left != settle {
+	if lost, left := m.judge(keyOf("seen-missing"), now); lost || left != lossWindow {
 		t.Errorf("got %t, %s", lost, left)
 	}
-	missed(&m, "never-seen", bulk, now)
+	missed(&m, "never-seen", massLossThreshold, now)
 	if lost, _ := m.judge(keyOf("seen-missing"), now); !lost {
 		t.Error("many are missing at once")
 	}
@@ -60,7 +60,7 @@ func TestAnEndThatWasToldOfIsNoLoss(t *testing.T) {
 // TestAReplicaThatWaitsRemembersNoMore than works speak of, which the leader's going takes away.
 func TestAReplicaThatWaitsRemembersNoMore(t *testing.T) {
 	spoken := map[types.NamespacedName]bool{}
-	m := losses{waits: func() bool { return true }, spokenOf: func(app types.NamespacedName) bool { return spoken[app] }}
+	m := lossDetector{waits: func() bool { return true }, spokenOf: func(app types.NamespacedName) bool { return spoken[app] }}
 	watched, works := m.watched(), m.worksWatched()
 	of := func(name string) *workv1.ManifestWork {
 		w := &workv1.ManifestWork{}
@@ -92,10 +92,10 @@ func TestAReplicaThatWaitsRemembersNoMore(t *testing.T) {
 
 // TestALossIsDecidedAsAWhole: what has been decided of some does not make the rest of them few.
 func TestALossIsDecidedAsAWhole(t *testing.T) {
-	var m losses
+	var m lossDetector
 	now := time.Now()
-	for _, key := range missed(&m, "gap", bulk+2, now) {
-		if lost, left := m.judge(key, now.Add(settle)); !lost || left != 0 {
+	for _, key := range missed(&m, "gap", massLossThreshold+2, now) {
+		if lost, left := m.judge(key, now.Add(lossWindow)); !lost || left != 0 {
 			t.Errorf("%s: %t, %s", key, lost, left)
 		}
 	}
@@ -104,21 +104,21 @@ func TestALossIsDecidedAsAWhole(t *testing.T) {
 // TestWhatIsDecidedDoesNotCount when others are missing later: neither what was held, in this run or before it, nor what
 // was taken for few and waits for its clusters.
 func TestWhatIsDecidedDoesNotCount(t *testing.T) {
-	for title, before := range map[string]func(*losses, time.Time){
-		"held before this run": func(m *losses, _ time.Time) {
-			for i := range 2 * bulk {
+	for title, before := range map[string]func(*lossDetector, time.Time){
+		"held before this run": func(m *lossDetector, _ time.Time) {
+			for i := range 2 * massLossThreshold {
 				m.hold(keyOf(fmt.Sprint(i)))
 			}
 		},
-		"held in this run": func(m *losses, now time.Time) {
-			for _, key := range missed(m, "lost", 2*bulk, now) {
+		"held in this run": func(m *lossDetector, now time.Time) {
+			for _, key := range missed(m, "lost", 2*massLossThreshold, now) {
 				m.judge(key, now)
 			}
 		},
-		"few, twice": func(m *losses, now time.Time) {
+		"few, twice": func(m *lossDetector, now time.Time) {
 			for _, gap := range []string{"first", "second"} {
-				for _, key := range missed(m, gap, bulk, now) {
-					if lost, left := m.judge(key, now.Add(settle)); lost || left != 0 {
+				for _, key := range missed(m, gap, massLossThreshold, now) {
+					if lost, left := m.judge(key, now.Add(lossWindow)); lost || left != 0 {
 						t.Errorf("%s: %t, %s", key, lost, left)
 					}
 				}
@@ -126,11 +126,11 @@ func TestWhatIsDecidedDoesNotCount(t *testing.T) {
 		},
 	} {
 		t.Run(title, func(t *testing.T) {
-			var m losses
+			var m lossDetector
 			now := time.Now()
 			before(&m, now)
 			m.judge(keyOf("one"), now)
-			if lost, left := m.judge(keyOf("one"), now.Add(settle)); lost || left != 0 {
+			if lost, left := m.judge(keyOf("one"), now.Add(lossWindow)); lost || left != 0 {
 				t.Errorf("a single one is taken for lost: %t, %s", lost, left)
 			}
 		})
@@ -139,7 +139,7 @@ func TestWhatIsDecidedDoesNotCount(t *testing.T) {
 
 // TestAHeldOneThatWasThereAgain, and whose end was told of then, is held no longer.
 func TestAHeldOneThatWasThereAgain(t *testing.T) {
-	var m losses
+	var m lossDetector
 	if !m.hold(keyOf("a")) {
 		t.Fatal("nothing was told of")
 	}
@@ -162,7 +162,7 @@ func TestAVersionThatGoesBack(t *testing.T) {
 		"no number": {"b", "a", false},
 		"none":      {"", "", false},
 	} {
-		var m losses
+		var m lossDetector
 		m.watched().Update(event.UpdateEvent{ObjectOld: versioned("a", tc.before), ObjectNew: versioned("a", tc.after)})
 		if lost, _ := m.judge(keyOf("b"), time.Now()); lost != tc.want {
 			t.Errorf("%s: %t", title, lost)

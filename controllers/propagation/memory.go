@@ -7,10 +7,10 @@ import "maps"
 func Remember(to, from *Reconciler) {
 	to.losses.remember(&from.losses)
 	to.revocations.remember(&from.revocations)
-	to.made.remember(&from.made)
+	to.uncached.remember(&from.uncached)
 }
 
-func (m *losses) remember(from *losses) {
+func (m *lossDetector) remember(from *lossDetector) {
 	from.mu.Lock()
 	defer from.mu.Unlock()
 	m.ended, m.found, m.held = maps.Clone(from.ended), maps.Clone(from.found), maps.Clone(from.held)

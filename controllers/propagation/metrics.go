@@ -54,7 +54,7 @@ func count(r *Reconciler, seen *observation, plan *delivery.Plan) {
 	refreshed(seen, plan.Refreshed, r.now())
 	if !plan.Silent && seen.Presence != delivery.Behind {
 		is := plan.Standing(&seen.Facts)
-		r.standings.set(seen.Key, r.now(), is, targetOf(seen.App, seen.Clusters))
+		r.states.set(seen.Key, r.now(), is, targetOf(seen.App, seen.Clusters))
 		r.times.stands(seen, is, time.Now())
 	}
 	switch {

@@ -116,7 +116,7 @@ func (r *Reconciler) observeWorks(ctx context.Context, seen *observation) (err e
 	if err != nil {
 		return err
 	}
-	if err := seen.observeMade(ctx, &r.made, own); err != nil {
+	if err := seen.observeMade(ctx, &r.uncached, own); err != nil {
 		return err
 	}
 	if len(seen.Others) == 0 && seen.Own == nil && seen.Presence != delivery.Present {
@@ -134,8 +134,8 @@ func (seen *observation) canHaveHad(ctx context.Context, key types.NamespacedNam
 
 // observeMade reads the works that were made for the Application and that the cache does not show: it is behind, or an older
 // controller gave them no label.
-func (seen *observation) observeMade(ctx context.Context, made *made, own types.NamespacedName) error {
-	for _, key := range made.of(seen.Key) {
+func (seen *observation) observeMade(ctx context.Context, uncached *uncachedWorks, own types.NamespacedName) error {
+	for _, key := range uncached.of(seen.Key) {
 		cached, err := fetch.Get(ctx, seen.cache, key, &workv1.ManifestWork{})
 		if err != nil {
 			return err
@@ -148,7 +148,7 @@ func (seen *observation) observeMade(ctx context.Context, made *made, own types.
 		}
 		switch {
 		case w == nil:
-			made.forget(seen.Key, key)
+			uncached.forget(seen.Key, key)
 		case key == own:
 			seen.Own, seen.OwnUnwatched = w, true
 			if err := seen.observeOwner(ctx); err != nil {

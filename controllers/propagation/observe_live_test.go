@@ -171,19 +171,19 @@ func TestNeighboursThatTheCacheDoesNotShow(t *testing.T) {
 	key := func(name string) types.NamespacedName {
 		return types.NamespacedName{Namespace: app.Cluster(), Name: "guestbook-" + name}
 	}
-	var made made
-	made.note(types.NamespacedName{Name: "a"}, key("00002"))
-	made.note(types.NamespacedName{Name: "b"}, key("00003"))
-	made.note(types.NamespacedName{Name: "b"}, types.NamespacedName{Namespace: "elsewhere", Name: "guestbook-00005"})
-	made.note(types.NamespacedName{Name: "c"}, key("00004"))
+	var uncached uncachedWorks
+	uncached.note(types.NamespacedName{Name: "a"}, key("00002"))
+	uncached.note(types.NamespacedName{Name: "b"}, key("00003"))
+	uncached.note(types.NamespacedName{Name: "b"}, types.NamespacedName{Namespace: "elsewhere", Name: "guestbook-00005"})
+	uncached.note(types.NamespacedName{Name: "c"}, key("00004"))
 	seen := &observation{cache: objects{works: works("00001", "00002")}}
 	elsewhere, other := &workv1.ManifestWork{}, &workv1.ManifestWork{}
 	elsewhere.Namespace, elsewhere.Name = "elsewhere", "guestbook-00005"
 	other.Namespace, other.Name = app.Cluster(), "another-00006"
-	made.note(types.NamespacedName{Name: "d"}, client.ObjectKeyFromObject(other))
+	uncached.note(types.NamespacedName{Name: "d"}, client.ObjectKeyFromObject(other))
 	seen.live = objects{works: append(works("00001", "00002", "00003"), elsewhere, other)}
 	seen.App = app
-	if err := seen.observeNeighbours(t.Context(), made.on(app.Cluster())); err != nil {
+	if err := seen.observeNeighbours(t.Context(), uncached.on(app.Cluster())); err != nil {
 		t.Fatal(err)
 	}
 	var got []string

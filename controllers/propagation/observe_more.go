@@ -34,7 +34,7 @@ func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need de
 	}{
 		{delivery.NeedOwn, seen.observeOwn},
 		{delivery.NeedClaimants, seen.observeClaimantsWorks},
-		{delivery.NeedNeighbours, func(ctx context.Context) error { return seen.observeNeighbours(ctx, r.made.on(seen.App.Cluster())) }},
+		{delivery.NeedNeighbours, func(ctx context.Context) error { return seen.observeNeighbours(ctx, r.uncached.on(seen.App.Cluster())) }},
 		{delivery.NeedHubCopy, seen.observeHubCopy},
 		{delivery.NeedRehearsal, of(r.rehearse)},
 		{delivery.NeedReturn, seen.observeReturn},

@@ -127,8 +127,8 @@ func (r *Reconciler) observeRevoked(ctx context.Context, seen *observation) erro
 			seen.Revoked[w.UID] = delivery.Revocation{Refusal: refusal}
 			continue
 		}
-		turn, since := r.revocations.judge(seen.Key, w.UID, seen.Now, r.Options.Revocation.WithDefaults())
-		seen.Revoked[w.UID] = delivery.Revocation{Refusal: refusal, Since: since, Held: turn == held}
+		phase, since := r.revocations.judge(seen.Key, w.UID, seen.Now, r.Options.Revocation.WithDefaults())
+		seen.Revoked[w.UID] = delivery.Revocation{Refusal: refusal, Since: since, Held: phase == held}
 	}
 	return nil
 }

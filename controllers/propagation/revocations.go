@@ -13,12 +13,12 @@ import (
 // revocationWindow is how long the removal of a work counts among those that go at a time.
 const revocationWindow = 10 * time.Minute
 
-// turn is how far a work has come that a rule refuses.
-type turn int
+// revocationPhase is how far a work has come that a rule refuses.
+type revocationPhase int
 
 const (
 	// inGrace: the rule may be withdrawn.
-	inGrace turn = iota
+	inGrace revocationPhase = iota
 
 	// held: too many have lost their right at a time.
 	held
@@ -38,7 +38,7 @@ type revocations struct {
 
 // judge notes that a rule refuses a work, and tells how far that has come and since when it is so. When more works than
 // the limit are refused, or have gone within the window, all that have not gone are held until each has its right back.
-func (m *revocations) judge(app types.NamespacedName, w types.UID, now time.Time, o delivery.RevocationOptions) (turn, time.Time) {
+func (m *revocations) judge(app types.NamespacedName, w types.UID, now time.Time, o delivery.RevocationOptions) (revocationPhase, time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	since, known := m.refused[app][w]

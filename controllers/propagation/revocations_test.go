@@ -19,7 +19,7 @@ func uid(n int) types.UID { return types.UID(fmt.Sprint(n)) }
 func TestTheGraceHasNoBreaks(t *testing.T) {
 	var m revocations
 	begin := time.Now()
-	expect := func(after time.Duration, want turn, wantSince time.Duration) {
+	expect := func(after time.Duration, want revocationPhase, wantSince time.Duration) {
 		t.Helper()
 		got, since := m.judge(keyOf("a"), uid(1), begin.Add(after), revoking)
 		if got != want || !since.Equal(begin.Add(wantSince)) {
@@ -38,7 +38,7 @@ func TestTheGraceHasNoBreaks(t *testing.T) {
 func TestTooManyAtATime(t *testing.T) {
 	now := time.Now()
 	later := now.Add(revoking.Grace)
-	judge := func(m *revocations, n int, when time.Time) turn {
+	judge := func(m *revocations, n int, when time.Time) revocationPhase {
 		got, _ := m.judge(keyOf(fmt.Sprint(n)), uid(n), when, revoking)
 		return got
 	}

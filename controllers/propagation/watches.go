@@ -41,7 +41,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 		return err
 	}
 	r.running = running
-	counted.Store(&r.standings)
+	counted.Store(&r.states)
 	if err := running.Watch(watchOlder(r)); err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 func (r *Reconciler) Watches() []wake.Watch {
 	return slices.Concat([]wake.Watch{
 		wake.Self(&argocd.Application{},
-			r.losses.watched(), r.made.watched(r.losses.waiting), applicationChanged(), r.times.watched(r.losses.waiting)),
+			r.losses.watched(), r.uncached.watched(r.losses.waiting), applicationChanged(), r.times.watched(r.losses.waiting)),
 		wake.Of(&argocd.Application{}, r.claimants, targetChanged()),
 		wake.Of(&workv1.ManifestWork{}, r.applicationsOfWork, r.losses.worksWatched(), workChanged()),
 		wake.Of(&workv1.ManifestWork{}, r.waitingFor, targetFreed()),
@@ -75,7 +75,7 @@ func spokenOf(cached client.Reader, app types.NamespacedName) bool {
 // known tells whether the hub has an Application, by what is cached, or a work that names it. Of others there is nothing to
 // do.
 func (r *Reconciler) known(req reconcile.Request) bool {
-	if len(r.made.of(req.NamespacedName)) > 0 {
+	if len(r.uncached.of(req.NamespacedName)) > 0 {
 		return true // also one that the cache does not show
 	}
 	ctx := context.Background()

@@ -50,6 +50,6 @@ func NoteOlder(r *Reconciler, w client.Object) (app types.NamespacedName, is boo
 	if app, is = index.HubApplication(w); !is || w.GetLabels()[apis.LabelPull] != "" || !work.NamedAfter(w.GetName(), app.Name) {
 		return app, false
 	}
-	r.made.note(app, client.ObjectKeyFromObject(w))
+	r.uncached.note(app, client.ObjectKeyFromObject(w))
 	return app, true
 }

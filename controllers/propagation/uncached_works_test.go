@@ -29,7 +29,7 @@ func TestMadeBeforeAMove(t *testing.T) {
 		t.Run(title, func(t *testing.T) {
 			before, after := app.DeepCopy(), app.DeepCopy()
 			before.Annotations[apis.AnnotationCluster], after.Annotations[apis.AnnotationCluster] = tc.from, tc.to
-			var m made
+			var m uncachedWorks
 			if !m.watched(func() bool { return tc.waits }).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}) {
 				t.Error("nothing else hears of the change")
 			}

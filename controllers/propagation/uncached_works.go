@@ -15,19 +15,19 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// made are works that may be there though the cache does not show them, by hub Application: those that were made here, those that
+// uncachedWorks are works that may be there though the cache does not show them, by hub Application: those that were made here, those that
 // Applications had before they moved, which another process may have made, and those that older controllers made without the label by
 // which the cache selects. Without them, an Application that moves at once would be sent to a second cluster while nothing is known of
 // the first. And another Application would be sent to the same namespace and name on the first. The zero value knows of none; a process
 // that starts lists what is there.
-type made struct {
+type uncachedWorks struct {
 	mu    sync.Mutex
 	works map[types.NamespacedName][]types.NamespacedName
 }
 
 // watched notes the work that an Application had before it moved. It lets everything through. A replica that waits notes none: nobody
 // there would forget it.
-func (m *made) watched(waits func() bool) predicate.Predicate {
+func (m *uncachedWorks) watched(waits func() bool) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*argocd.Application), e.ObjectNew.(*argocd.Application)
 		if before.Cluster() != after.Cluster() && delivery.Named(before) && !waits() {
@@ -38,7 +38,7 @@ func (m *made) watched(waits func() bool) predicate.Predicate {
 }
 
 // note remembers a work.
-func (m *made) note(app, w types.NamespacedName) {
+func (m *uncachedWorks) note(app, w types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.works == nil {
@@ -50,14 +50,14 @@ func (m *made) note(app, w types.NamespacedName) {
 }
 
 // of are the works of an Application.
-func (m *made) of(app types.NamespacedName) []types.NamespacedName {
+func (m *uncachedWorks) of(app types.NamespacedName) []types.NamespacedName {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.works[app]
 }
 
 // on are the works on a cluster.
-func (m *made) on(cluster string) (works []types.NamespacedName) {
+func (m *uncachedWorks) on(cluster string) (works []types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, of := range m.works {
@@ -71,7 +71,7 @@ func (m *made) on(cluster string) (works []types.NamespacedName) {
 }
 
 // forget drops a work that the cache shows, or that is gone.
-func (m *made) forget(app, gone types.NamespacedName) {
+func (m *uncachedWorks) forget(app, gone types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	left := slices.DeleteFunc(slices.Clone(m.works[app]), func(w types.NamespacedName) bool { return w == gone })
@@ -80,7 +80,7 @@ func (m *made) forget(app, gone types.NamespacedName) {
 	}
 }
 
-func (m *made) remember(from *made) {
+func (m *uncachedWorks) remember(from *uncachedWorks) {
 	from.mu.Lock()
 	defer from.mu.Unlock()
 	m.works = maps.Clone(from.works)

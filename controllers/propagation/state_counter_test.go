@@ -20,7 +20,7 @@ import (
 )
 
 // scraped are the series of standings, one a line.
-func scraped(t *testing.T, m *standings, now time.Time) []string {
+func scraped(t *testing.T, m *stateCounter, now time.Time) []string {
 	t.Helper()
 	ch := make(chan prometheus.Metric)
 	go func() { defer close(ch); m.collect(ch, now) }()
@@ -50,7 +50,7 @@ func TestStandings(t *testing.T) {
 	now := time.Unix(10_000, 0)
 	near := &managedcluster.Facts{Name: "near", Exists: true, Accepted: true, Since: 5}
 	far := &managedcluster.Facts{Name: "far", Exists: true, Accepted: true, Unreachable: "away", Since: 4_000}
-	var m standings
+	var m stateCounter
 	set := func(name string, at time.Time, s delivery.State, reason string, since time.Time, c *managedcluster.Facts) {
 		m.set(named(name), at, delivery.Standing{State: s, Reason: reason, Since: since}, c)
 	}
@@ -100,7 +100,7 @@ func TestTimesOfClusters(t *testing.T) {
 
 // TestBoundedSeries: ten thousand Applications have no more series than namespaces have states, and clusters.
 func TestBoundedSeries(t *testing.T) {
-	var m standings
+	var m stateCounter
 	states := []delivery.State{delivery.Delivered, delivery.Pending}
 	began := time.Now()
 	for i := range 10_000 {

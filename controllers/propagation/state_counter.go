@@ -30,10 +30,10 @@ var (
 		[]string{"cluster"}, nil)
 )
 
-// standings have how each Application stands, counted as it changes: a reconcile touches its own Application alone. The zero value
+// stateCounter has how each Application stands, counted as it changes: a reconcile touches its own Application alone. The zero value
 // knows of none. As a metric it has no series of an Application: those of states are as many as namespaces have states, and those of
 // clusters as many as clusters have Applications.
-type standings struct {
+type stateCounter struct {
 	mu       sync.Mutex
 	apps     map[types.NamespacedName]standing
 	counts   map[group]int
@@ -61,10 +61,10 @@ type heard struct {
 }
 
 // counted is what the metrics are read from: the standings of the controller that runs.
-var counted atomic.Pointer[standings]
+var counted atomic.Pointer[stateCounter]
 
 // set counts an Application as it stands now. Its cluster is nil where none has it or is to have it.
-func (m *standings) set(app types.NamespacedName, now time.Time, is delivery.Standing, cluster *managedcluster.Facts) {
+func (m *stateCounter) set(app types.NamespacedName, now time.Time, is delivery.Standing, cluster *managedcluster.Facts) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.apps == nil {
@@ -97,7 +97,7 @@ func (m *standings) set(app types.NamespacedName, now time.Time, is delivery.Sta
 }
 
 // drop takes an Application out of what is counted.
-func (m *standings) drop(app types.NamespacedName, was standing) {
+func (m *stateCounter) drop(app types.NamespacedName, was standing) {
 	if was.State == "" {
 		return
 	}
@@ -118,7 +118,7 @@ func groupOf(app types.NamespacedName, s delivery.Standing) group {
 }
 
 // oldest are since when the Applications of a namespace are in a state in which they wait, of those that wait longest.
-func (m *standings) oldest() map[group]time.Time {
+func (m *stateCounter) oldest() map[group]time.Time {
 	out := map[group]time.Time{}
 	for app, s := range m.apps {
 		if !s.State.Waits() {
@@ -133,7 +133,7 @@ func (m *standings) oldest() map[group]time.Time {
 }
 
 // collect tells of all of them.
-func (m *standings) collect(ch chan<- prometheus.Metric, now time.Time) {
+func (m *stateCounter) collect(ch chan<- prometheus.Metric, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	send := func(desc *prometheus.Desc, value float64, labels ...string) {
