@@ -113,7 +113,42 @@ func (r *factReader) mayInstall(ctx context.Context) error {
 }
 
 func attributes(r check.Right) *authorizationv1.ResourceAttributes {
-	return &authorizationv1.ResourceAttributes{Verb: r.Verb, Group: r.Group, Resource: r.Resource, Namespace: r.Namespace}
+	return &authorizationv1.ResourceAttributes{Verb: r.Verb, Group: r.Group, Resource: r.Resource, Namespace: r.Namespace, Name: r.Name}
+}
+
+// executors reads whether Towline may create works without an executor, if the hub restricts who may.
+func (r *factReader) executors(ctx context.Context, accounts []types.NamespacedName) error {
+	managers := &unstructured.UnstructuredList{}
+	managers.SetGroupVersionKind(schema.GroupVersionKind{Group: "operator.open-cluster-management.io", Version: "v1", Kind: "ClusterManagerList"})
+	if err := r.take(check.ClusterManagers, r.List(ctx, managers)); err != nil {
+		return err
+	}
+	for i := range managers.Items {
+		r.facts.NilExecutor.Enabled = r.facts.NilExecutor.Enabled || check.NilExecutorEnabled(&managers.Items[i])
+	}
+	for _, a := range accounts {
+		if !r.facts.NilExecutor.Enabled {
+			return nil
+		}
+		user := "system:serviceaccount:" + a.Namespace + ":" + a.Name
+		allowed, err := r.may(ctx, user, check.WithoutExecutor)
+		if err != nil {
+			return r.take(check.Reviews, err)
+		}
+		if !allowed {
+			r.facts.NilExecutor.Without = a.String()
+		}
+	}
+	return nil
+}
+
+// may asks whether another user may do something.
+func (r *factReader) may(ctx context.Context, user string, right check.Right) (bool, error) {
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: user, Groups: serviceAccountGroups(user), ResourceAttributes: attributes(right),
+	}}
+	err := r.Create(ctx, review)
+	return review.Status.Allowed, err
 }
 
 // cluster reads what there is to know of a managed cluster.
@@ -124,13 +159,11 @@ func (r *factReader) cluster(ctx context.Context, namespace, workAgent string) e
 	r.facts.Rights = map[check.Right]bool{}
 	for _, right := range check.OfWorkAgent {
 		right.Namespace = namespace
-		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			User: workAgent, Groups: serviceAccountGroups(workAgent), ResourceAttributes: attributes(right),
-		}}
-		if err := r.Create(ctx, review); err != nil {
+		allowed, err := r.may(ctx, workAgent, right)
+		if err != nil {
 			return r.take(check.Reviews, err)
 		}
-		r.facts.Rights[right] = review.Status.Allowed
+		r.facts.Rights[right] = allowed
 	}
 	return nil
 }

@@ -110,7 +110,7 @@ func (r *factReader) hub(ctx context.Context, t *towline) error {
 	r.facts.Namespace, r.facts.Redis = cmp.Or(t.argocdNamespace, apis.DefaultArgoCDNamespace), t.argocdRedis
 	r.facts.NoTree = !t.runs(resourceTree)
 	return all(ctx, r.served, r.workloads, r.schemas, r.leases, r.older, r.policies, r.services, r.refused, r.clusters, r.addOns, r.template,
-		r.argoAddOn, r.unlabelled, r.acm)
+		r.argoAddOn, r.unlabelled, r.acm, func(ctx context.Context) error { return r.executors(ctx, accounts) })
 }
 
 // served reads the version of the API server, and what it serves.

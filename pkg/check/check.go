@@ -6,7 +6,7 @@ import "slices"
 func Before(f *Facts) []Line {
 	return slices.Concat(
 		kubernetes(f), served(f), f.argoCD("ApplicationSets", argoSetController, "no ApplicationSet makes Applications"), narrow(f), others(f),
-		argoAddOn(f), acmBefore(f), unlabelled(f), rights(f, "your rights", "you", "have an administrator of the hub install it"), clusters(f),
+		argoAddOn(f), acmBefore(f), executorsBefore(f), unlabelled(f), rights(f, "your rights", "you", "have an administrator of the hub install it"), clusters(f),
 	)
 }
 
@@ -14,7 +14,7 @@ func Before(f *Facts) []Line {
 func Installation(f *Facts) []Line {
 	return slices.Concat(
 		kubernetes(f), served(f), ownServed(f), f.argoCD("ApplicationSets", argoSetController, "no ApplicationSet makes Applications"), towline(f), skew(f),
-		narrow(f), others(f), argoAddOn(f), acm(f), unlabelled(f), policies(f), redis(f), clusters(f), refused(f), addOns(f),
+		narrow(f), others(f), argoAddOn(f), acm(f), executors(f), unlabelled(f), policies(f), redis(f), clusters(f), refused(f), addOns(f),
 	)
 }
 

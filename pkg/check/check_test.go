@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/check"
@@ -168,6 +170,14 @@ func TestChecks(t *testing.T) {
 		"ACM without app-lifecycle": {check.Before, acm(func(*check.Facts) {}), "cluster Secrets", why.Waiting, "nobody makes cluster Secrets"},
 		"ACM's pull controller": {check.Before, acm(other("multicluster-integrations", 1)), "other controllers", why.Blocked,
 			"two pull controllers"},
+		"works without executor": {check.Installation, func(f *check.Facts) { f.NilExecutor = check.NilExecutor{Enabled: true, Without: "argocd/towline"} },
+			"executors", why.Blocked, "NilExecutorValidating is on, and ServiceAccount argocd/towline may not"},
+		"works without executor, permitted": {check.Installation, func(f *check.Facts) { f.NilExecutor.Enabled = true }, "executors", why.OK,
+			"NilExecutorValidating is on, and Towline has the right"},
+		"works without executor, before": {check.Before, func(f *check.Facts) { f.NilExecutor.Enabled = true }, "executors", why.OK,
+			"NilExecutorValidating is on. Towline's ClusterRole has the right"},
+		"works without executor, rights unread": {check.Installation, func(f *check.Facts) { f.NilExecutor.Enabled = true; unread(check.Reviews)(f) },
+			"executors", why.Unknown, "NilExecutorValidating is on"},
 		"no pull label": {check.Before, func(f *check.Facts) { f.Unlabelled = []string{"shop/a"} }, "pull label", why.Blocked,
 			"nobody delivers shop/a"},
 		"labels not known": {check.Installation, func(f *check.Facts) { f.Unlabelled = nil }, "pull label", why.Unknown,
@@ -253,6 +263,26 @@ func TestACM(t *testing.T) {
 	}))
 	if check.Verdict(lines) != why.OK {
 		t.Errorf("%+v", lines)
+	}
+}
+
+// TestNilExecutorEnabled: only the gate of the work controller counts, and only if the gate is enabled.
+func TestNilExecutorEnabled(t *testing.T) {
+	for gates, want := range map[string]bool{
+		`[{"feature":"NilExecutorValidating","mode":"Enable"}]`:                                     true,
+		`[{"feature":"Other","mode":"Enable"},{"feature":"NilExecutorValidating","mode":"Enable"}]`: true,
+		`[{"feature":"NilExecutorValidating","mode":"Disable"}]`:                                    false,
+		`[{"feature":"NilExecutorValidating"}]`:                                                     false,
+		`["odd"]`:                                                                                   false,
+		`null`:                                                                                      false,
+	} {
+		manager := &unstructured.Unstructured{}
+		if err := json.Unmarshal([]byte(`{"kind":"ClusterManager","spec":{"workConfiguration":{"featureGates":`+gates+`}}}`), &manager.Object); err != nil {
+			t.Fatal(err)
+		}
+		if check.NilExecutorEnabled(manager) != want {
+			t.Errorf("%s: %t", gates, !want)
+		}
 	}
 }
 

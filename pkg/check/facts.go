@@ -14,7 +14,8 @@ const (
 	Templates   = "addontemplates"
 	Reviews     = "subjectaccessreviews"
 
-	GitOpsClusters = "gitopsclusters"
+	GitOpsClusters  = "gitopsclusters"
+	ClusterManagers = "clustermanagers"
 )
 
 // Facts are what was read of a hub, or of a managed cluster.
@@ -70,6 +71,9 @@ type Facts struct {
 	// ArgoAddOn is Open Cluster Management's add-on argocd; nil for a hub without the add-on.
 	ArgoAddOn *ArgoAddOn
 
+	// NilExecutor is what was read of the feature gate NilExecutorValidating.
+	NilExecutor NilExecutor
+
 	// ACM is what was read of Advanced Cluster Management; empty on other hubs.
 	ACM ACM
 
@@ -85,7 +89,7 @@ type Facts struct {
 }
 
 // Right is something to do with a resource.
-type Right struct{ Verb, Group, Resource, Namespace string }
+type Right struct{ Verb, Group, Resource, Namespace, Name string }
 
 // Workload is a Deployment or StatefulSet.
 type Workload struct {
