@@ -445,6 +445,38 @@ func TestAgentWritesNoReportAgainOfAReleasedApplication(t *testing.T) {
 	}
 }
 
+// TestAgentNamesAnApplicationThatABackupBroughtBack: the hub has removed the Application, and a backup of the cluster has it again. An event
+// there says that nobody manages the Application. A released Application gets none while the agent runs. Both stay.
+func TestAgentNamesAnApplicationThatABackupBroughtBack(t *testing.T) {
+	start(t)
+	app, there := pulled(t)
+	startAgent(t, app.Cluster())
+	observe(t, there, detailed)
+	released := expectReport(t, app, "Degraded")
+	restored := fixture.Application("restored").Namespace(there.Namespace).Label(apis.LabelPulled, "true").
+		Annotation(apis.AnnotationWork, "restored-12345").Obj()
+	create(t, restored)
+	observe(t, restored, `{"health":{"status":"Healthy"}}`)
+	r := &v1alpha1.ApplicationReport{ObjectMeta: metav1.ObjectMeta{Namespace: app.Cluster(), Name: "restored-12345"}}
+	NewWithT(t).Eventually(func() *v1alpha1.ApplicationReport { return get(t, r) }, soon, tick).ShouldNot(BeNil())
+	edit(t, there, func(there *argocd.Application) { there.OwnerReferences = nil })
+	for _, gone := range []*v1alpha1.ApplicationReport{released, r} { // as the hub does with a report without a ManifestWork
+		if err := k8s.Delete(t.Context(), gone); err != nil {
+			t.Fatal(err)
+		}
+	}
+	NewWithT(t).Eventually(func() []string { return eventReasons(t, restored) }, soon, tick).Should(ContainElement(agent.Unmanaged))
+	expectIdle(t)
+	if reasons := eventReasons(t, there); slices.Contains(reasons, agent.Unmanaged) {
+		t.Errorf("a released Application gets the events %q", reasons)
+	}
+	for _, stays := range []*argocd.Application{restored, there} {
+		if now := get(t, stays); now == nil || !now.DeletionTimestamp.IsZero() {
+			t.Errorf("%s does not stay", stays.Name)
+		}
+	}
+}
+
 func TestAgentDoesNotBelieveMarks(t *testing.T) {
 	start(t)
 	app, there := pulled(t)

@@ -40,7 +40,8 @@ type Reconciler struct {
 	// Trees knows of live resources; nil for nothing.
 	Trees *Trees
 
-	pace pace
+	pace      pace
+	unmanaged unmanaged
 }
 
 // Reconcile writes the report on the Application that req names, unless the hub has it already. It comes back when the
@@ -49,10 +50,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	app := &argocd.Application{}
 	if err := r.Cluster.Get(ctx, req.NamespacedName, app); err != nil {
 		r.pace.forget(req.NamespacedName)
+		r.unmanaged.forget(req.NamespacedName)
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	name := app.Annotations[apis.AnnotationWork]
 	if name == "" {
+		r.unmanaged.forget(req.NamespacedName)
 		return ctrl.Result{}, nil
 	}
 	marked, err := r.marked(ctx, name)
@@ -64,9 +67,12 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 			"manifestWork", name)
 		return ctrl.Result{}, nil
 	}
-	if r.pace.isLost(req.NamespacedName, name) && !appreport.Held(app) {
-		return ctrl.Result{}, nil // it has been released: its report went with the ManifestWork, and nobody reads another
+	held := appreport.Held(app)
+	if r.pace.isLost(req.NamespacedName, name) && !held {
+		r.unmanaged.note(req.NamespacedName, name, app)
+		return ctrl.Result{}, nil // nobody reads another report
 	}
+	r.unmanaged.hold(req.NamespacedName, name, held)
 	if wait := r.pace.wait(req.NamespacedName, name); wait > 0 {
 		return ctrl.Result{RequeueAfter: wait}, nil
 	}

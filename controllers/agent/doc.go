@@ -17,5 +17,8 @@
 // channel and does not poll. It reads a tree when it makes a report, and at most every five seconds if only live resources
 // change. While Redis does not answer, the reports have no live resources.
 //
-// It never changes anything on its cluster, and never deletes: reports are deleted with their ManifestWorks.
+// An Application whose report is deleted, and that no work agent owns, has no ManifestWork: it was released, or a backup of the cluster
+// brought it back. The agent counts it, and records an event if it did not see the release.
+//
+// The agent changes nothing else on its cluster, and never deletes: reports are deleted with their ManifestWorks.
 package agent

@@ -63,6 +63,7 @@ func Add(ctx context.Context, mgr ctrl.Manager, hub cluster.Cluster, o Options) 
 		return err
 	}
 	r := &Reconciler{Cluster: mgr.GetClient(), Hub: hub.GetClient(), Namespace: o.Namespace, NotComparedAfter: o.NotComparedAfter}
+	r.unmanaged.events = mgr.GetEventRecorder("towline-agent")
 	if o.ArgoCDTree != "" {
 		found := &argocache.Found{Reader: mgr.GetAPIReader(), Namespace: o.ArgoCDTree}
 		r.Trees = &Trees{Redis: argocache.NewRedis(found), Home: o.ArgoCDTree}
