@@ -51,6 +51,7 @@ type Reconciler struct {
 	Grants *grants.Checker
 
 	running   controller.Controller
+	trust     *trust
 	scopes    scopes
 	missing   missing
 	unbrought unbrought

@@ -4,7 +4,6 @@ import (
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -16,23 +15,23 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// scopes keeps what the hub's repository Secrets are for, until one of them changes.
+// scopes keeps what the hub's repository Secrets and certificate authorities are for, until one of them changes.
 type scopes struct {
 	mu    sync.Mutex
 	valid bool
 	known dependency.Credentials
 }
 
-// get is what they are for, by the Secrets where that is not known.
-func (s *scopes) get(secrets func() ([]corev1.Secret, error)) (dependency.Credentials, error) {
+// get is what they are for. read reads it where it is not known.
+func (s *scopes) get(read func() (dependency.Credentials, error)) (dependency.Credentials, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.valid {
-		all, err := secrets()
+		known, err := read()
 		if err != nil {
 			return nil, err
 		}
-		s.known, s.valid = dependency.ReadCredentials(all), true
+		s.known, s.valid = known, true
 	}
 	return s.known, nil
 }

@@ -57,8 +57,11 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (see
 	}
 	switch seen.Kind() {
 	case dependency.Project:
+		if err := r.trust.observe(ctx, seen); err != nil {
+			return nil, err
+		}
 		return seen, r.observeUsers(ctx, seen, index.ApplicationsOfProjectWork(ctx, r.Client, key))
-	case dependency.Credential:
+	case dependency.Credential, dependency.Certificate:
 		return seen, r.observeCredential(ctx, seen)
 	case dependency.Namespace:
 		return seen, r.observeUsers(ctx, seen, index.Applications(ctx, r.Client, index.ByCluster, key.Namespace))
@@ -98,13 +101,16 @@ func (seen *observation) observeWorks(ctx context.Context) error {
 	return err
 }
 
-// observeCredential reads the Secret that the work carries, and the Applications of the cluster that use it.
+// observeCredential reads the Secret or the ConfigMap that the work is made from, and the Applications of the cluster that use it.
 func (r *Reconciler) observeCredential(ctx context.Context, seen *observation) (err error) {
 	if seen.Secrets, err = r.secrets(ctx); err != nil {
 		return err
 	}
+	if err := r.trust.observe(ctx, seen); err != nil {
+		return err
+	}
 	seen.Secret = dependency.SecretOf(seen.Key, seen.Secrets)
-	if seen.Secret != nil || seen.Work == nil {
+	if !seen.Absent() || seen.Work == nil {
 		r.missing.forget(seen.Key)
 	} else {
 		seen.MissingSince = r.missing.note(seen.Key, seen.Now)
@@ -142,7 +148,7 @@ func (r *Reconciler) observeUser(ctx context.Context, seen *observation, app *ar
 	if u.Permitted, err = seen.permitted(ctx, r.Grants, app, authorization.ReadSpec); err != nil || !u.Permitted || seen.Leads() {
 		return u, err
 	}
-	if seen.Kind() == dependency.Credential && app.Operation != nil {
+	if app.Operation != nil && (seen.Kind() == dependency.Credential || seen.Kind() == dependency.Certificate) {
 		if u.OperationPermitted, err = seen.permitted(ctx, r.Grants, app, authorization.Read); err != nil {
 			return u, err
 		}
@@ -183,6 +189,9 @@ func (r *Reconciler) observeObjects(ctx context.Context, seen *observation) (err
 	if seen.Secrets, err = r.secrets(ctx); err != nil {
 		return err
 	}
+	if err := r.trust.observe(ctx, seen); err != nil {
+		return err
+	}
 	for _, key := range seen.Needed() {
 		w, err := fetch.Get(ctx, r.Client, key, &workv1.ManifestWork{})
 		if err != nil {
@@ -221,5 +230,12 @@ func (r *Reconciler) secrets(ctx context.Context) ([]corev1.Secret, error) {
 
 // credentials are what the hub has for repositories.
 func (r *Reconciler) credentials(ctx context.Context) (dependency.Credentials, error) {
-	return r.scopes.get(func() ([]corev1.Secret, error) { return r.secrets(ctx) })
+	return r.scopes.get(func() (dependency.Credentials, error) {
+		certificates, err := r.trust.read(ctx, dependency.CertificatesConfigMap)
+		if err != nil {
+			return nil, err
+		}
+		all, err := r.secrets(ctx)
+		return append(dependency.ReadCredentials(all), dependency.ReadCertificates(certificates)...), err
+	})
 }

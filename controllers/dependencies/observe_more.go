@@ -139,6 +139,9 @@ func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same b
 	if err := seen.observeWorks(ctx); err != nil || seen.Leads() {
 		return true, err
 	}
+	if seen.Kind() == dependency.Certificate {
+		return true, r.trust.observeLive(ctx, r.Live, seen)
+	}
 	return true, r.observeLiveSecret(ctx, seen)
 }
 

@@ -41,6 +41,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	if err != nil {
 		return err
 	}
+	if r.trust, err = newTrust(mgr, r.Options.ArgoCDNamespace); err != nil {
+		return err
+	}
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("dependencies").
 		Watches(&argocd.Application{}, handler.EnqueueRequestsFromMapFunc(r.ofApplication),
@@ -48,6 +51,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 		Watches(&workv1.ManifestWork{}, handler.EnqueueRequestsFromMapFunc(r.ofWork), builder.WithPredicates(workChanged())).
 		Watches(&argocd.AppProject{}, handler.EnqueueRequestsFromMapFunc(r.ofProject), builder.WithPredicates(projectChanged())).
 		Watches(&corev1.Secret{}, r.secretHandler()).
+		WatchesRawSource(r.trust.watch(dependency.CertificatesConfigMap, r.ofCertificates)).
+		WatchesRawSource(r.trust.watch(dependency.KeysConfigMap, r.ofKeys)).
 		Watches(&clusterv1.ManagedCluster{}, handler.EnqueueRequestsFromMapFunc(r.ofCluster), builder.WithPredicates(clusterChanged())).
 		WatchesMetadata(hubside.Namespace(), handler.EnqueueRequestsFromMapFunc(r.ofCluster),
 			builder.WithPredicates(hubside.FactsChanged()))
@@ -149,7 +154,7 @@ func (r *Reconciler) ofWork(ctx context.Context, obj client.Object) []reconcile.
 	switch kind {
 	case dependency.Project:
 		keys = append(keys, objectsKeys(index.ApplicationsOfProjectWork(ctx, r.Client, key))...)
-	case dependency.Credential, dependency.Namespace:
+	case dependency.Credential, dependency.Certificate, dependency.Namespace:
 		keys = append(keys, objectsKeys(index.Applications(ctx, r.Client, index.ByCluster, w.Namespace))...)
 	case dependency.Objects:
 	}
@@ -183,9 +188,10 @@ func (r *Reconciler) usedBy(ctx context.Context, w *workv1.ManifestWork) []types
 // those of its Applications.
 func (r *Reconciler) ofProject(ctx context.Context, obj client.Object) []reconcile.Request {
 	apps := index.Applications(ctx, r.Client, index.ByProject, obj.GetName())
-	large := dependency.LargeProject(obj.(*argocd.AppProject)) // they say so
+	project := obj.(*argocd.AppProject)
+	told := dependency.LargeProject(project) || len(dependency.SignatureKeys(project)) > 0 // they say so
 	keys := objectsKeys(slices.DeleteFunc(slices.Clone(apps), func(app *argocd.Application) bool {
-		return app.Annotations[apis.AnnotationWith] == "" && !large
+		return app.Annotations[apis.AnnotationWith] == "" && !told
 	}))
 	for _, app := range apps {
 		key := dependency.ProjectKey(app.Cluster(), obj.GetName())

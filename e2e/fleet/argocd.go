@@ -186,9 +186,34 @@ func (p *plane) startArgoServer(ctx context.Context) error {
 			"--repo-server="+addresses[2])...)
 }
 
+// certificatesFolder is the folder of a plane that the ConfigMap argocd-tls-certs-cm is mounted into.
+const certificatesFolder = "argocd-tls"
+
+// MountCertificates does for the cluster's Argo CD what the kubelet does with the ConfigMap argocd-tls-certs-cm: each entry is a file.
+func (c *Cluster) MountCertificates(entries map[string]string) error {
+	folder := filepath.Join(c.fleet.paths.data(c.name), certificatesFolder)
+	there, err := os.ReadDir(folder)
+	if err != nil {
+		return err
+	}
+	for _, file := range there {
+		if _, stays := entries[file.Name()]; !stays {
+			err = errors.Join(err, os.Remove(filepath.Join(folder, file.Name())))
+		}
+	}
+	for host, certificate := range entries {
+		err = errors.Join(err, os.WriteFile(filepath.Join(folder, host), []byte(certificate), 0o644))
+	}
+	return err
+}
+
 // startArgo runs one of Argo CD's programs with its ServiceAccount's rights, or with no cluster at all.
 func (p *plane) startArgo(ctx context.Context, name, account string, ready probe, args ...string) error {
 	empty, err := p.dir("empty")
+	if err != nil {
+		return err
+	}
+	certificates, err := p.dir(certificatesFolder)
 	if err != nil {
 		return err
 	}
@@ -200,7 +225,7 @@ func (p *plane) startArgo(ctx context.Context, name, account string, ready probe
 		"ARGOCD_APP_CONF_PATH="+p.argoConfig(),
 		// https://kubernetes.default.svc means the cluster of the kubeconfig.
 		"ARGOCD_FAKE_IN_CLUSTER=true",
-		"ARGOCD_GPG_ENABLED=false", "ARGOCD_TLS_DATA_PATH="+empty, "ARGOCD_SSH_DATA_PATH="+empty,
+		"ARGOCD_GPG_ENABLED=false", "ARGOCD_TLS_DATA_PATH="+certificates, "ARGOCD_SSH_DATA_PATH="+empty,
 		// Repo servers of one machine would take each other's questions for passwords. The path of a socket has to be
 		// short, and a fleet's folder may be anywhere.
 		"ARGOCD_ASK_PASS_SOCK="+filepath.Join(os.TempDir(), "towline-ask-pass-"+portOf(p.address("repo-server"))+".sock"),

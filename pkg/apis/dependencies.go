@@ -20,7 +20,7 @@ const AnnotationReleasedTo = Group + "/released-to"
 // Annotations that decide which dependencies are sent with Applications.
 const (
 	// AnnotationPropagate is "true" on a Secret or ConfigMap of the hub that may be sent to clusters; Towline sends no
-	// others. On an AppProject, "false" keeps the AppProject on the hub.
+	// others. On an AppProject, and on the ConfigMap argocd-gpg-keys-cm, "false" keeps the object on the hub.
 	AnnotationPropagate = Group + "/propagate"
 
 	// AnnotationWith is on a hub Application: the Secrets and ConfigMaps of its namespace that travel with the
@@ -39,7 +39,7 @@ const (
 	// its present form.
 	ReasonDependencyInvalid = "DependencyInvalid"
 	// ReasonDependencyMissing: an object in the annotation of an Application does not exist, or its owner does not
-	// permit the object to travel.
+	// permit the object to travel. Or the hub lacks a public key for the signatures of the Application's AppProject.
 	ReasonDependencyMissing = "DependencyMissing"
 	// ReasonDependencyForbidden: the Application's AppProject does not permit objects of this kind, or limits
 	// deployments to ServiceAccounts whose rights do not apply to objects.

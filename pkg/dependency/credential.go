@@ -29,6 +29,9 @@ type Scope struct {
 
 	// Project is the AppProject whose Applications may use it; empty for all.
 	Project string
+
+	// Host is the name of a Git server, in the scope of its certificate authority. Then all other fields are empty.
+	Host string
 }
 
 // ReadScope reads the scope of a Secret, and tells whether it is a repository's. A Secret whose address does not name a whole

@@ -47,6 +47,8 @@ func (d *decision) intent() Intent {
 		return d.project()
 	case Credential:
 		return d.credential()
+	case Certificate:
+		return d.certificateIntent()
 	case Namespace:
 		return d.namespace()
 	case Objects:
@@ -75,8 +77,8 @@ func (d *decision) project() Intent {
 	case !d.projectTravels(d.Project), d.shared(d.Options):
 		return Orphan
 	}
-	d.carry(RenderProject(d.Project, d.target(), d.argocdNamespace(d.Options), d.reaches(d.Options)...))
-	if d.desired != nil {
+	d.carry(d.renderProject(d.reaches(d.Options)...))
+	if d.desired != nil && d.plan.Err == nil {
 		d.plan.Err = addSourceNamespaces(d.desired, d.arrivals(d.Options))
 	}
 	if d.desired != nil && d.takes() {
@@ -98,6 +100,26 @@ func (d *decision) takes() bool {
 	return d.Brought
 }
 
+// renderProject is the work of the AppProject, with its public keys.
+func (d *decision) renderProject(reaches ...Reach) (*workv1.ManifestWork, error) {
+	w, err := RenderProject(d.Project, d.target(), d.argocdNamespace(d.Options), reaches...)
+	if err != nil {
+		return nil, err
+	}
+	keys, _ := d.signatureKeys()
+	return w, addKeys(w, d.Work, d.argocdNamespace(d.Options), keys)
+}
+
+// largeProject tells whether the AppProject of the work and its public keys may not fit into a ManifestWork.
+func (d *decision) largeProject() bool {
+	size := 0
+	keys, _ := d.signatureKeys()
+	for _, key := range keys {
+		size += len(key)
+	}
+	return LargeProject(d.Project) || size > doubtful
+}
+
 func (d *decision) projectTravels(p *argocd.AppProject) bool {
 	return d.Projects && p.Name != argocd.DefaultProject && !KeptOnHub(p.Annotations)
 }
@@ -116,6 +138,26 @@ func (d *decision) credential() Intent {
 			return End
 		}
 		d.carry(RenderCredential(d.Secret, d.Key.Namespace, d.argocdNamespace(d.Options)))
+		return Carry
+	case d.Work == nil, d.lacksRequested():
+		return Keep
+	}
+	return Unused
+}
+
+// certificateIntent decides about the work of a certificate authority. It is sent like a credential: to clusters with an Application
+// that reads from the server. The hub's own ConfigMap stays as it is.
+func (d *decision) certificateIntent() Intent {
+	host, pem := d.certificate()
+	switch {
+	case host == "" && d.Work == nil:
+		return Keep
+	case host == "":
+		return Withdraw
+	case d.shared(d.Options):
+		return Orphan
+	case slices.ContainsFunc(d.Users, func(u User) bool { return d.Suffices(&u) }):
+		d.carry(RenderCertificate(d.Key.Namespace, d.argocdNamespace(d.Options), host, pem))
 		return Carry
 	case d.Work == nil, d.lacksRequested():
 		return Keep
@@ -212,6 +254,8 @@ func (d *decision) finalWork() (*workv1.ManifestWork, error) {
 		return nil, nil //nolint:nilnil // documented
 	case len(d.released) > 0 && d.plan.Intent != Withdraw:
 		return d.releasing(), nil
+	case d.Kind() == Certificate:
+		return FinalCertificate(d.Work, d.argocdNamespace(d.Options))
 	case d.Work.Spec.DeleteOption == nil:
 		return nil, nil //nolint:nilnil // documented
 	}
@@ -222,7 +266,7 @@ func (d *decision) finalWork() (*workv1.ManifestWork, error) {
 
 // kept is the work as it is, but for whom it is released to.
 func (d *decision) kept() *workv1.ManifestWork {
-	if len(d.released) > 0 || d.originals || d.Kind().leads() {
+	if len(d.released) > 0 || d.originals || d.Kind().stays() {
 		return d.releasing()
 	}
 	out := d.Work.DeepCopy()
@@ -235,7 +279,7 @@ func (d *decision) kept() *workv1.ManifestWork {
 func (d *decision) releasing() *workv1.ManifestWork {
 	out := d.Work.DeepCopy()
 	Release(out, d.released)
-	if Seen(d.Work) && !Applied(d.Work) && !d.Kind().leads() {
+	if Seen(d.Work) && !Applied(d.Work) && !d.Kind().stays() {
 		Untouched(out)
 	}
 	return out

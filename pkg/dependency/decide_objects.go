@@ -30,7 +30,7 @@ func (d *decision) objects() Intent {
 		return Unused
 	}
 	intent, problems := d.named(u.App)
-	problems = slices.Concat(problems, d.oversized(), d.bareHosts(), d.refused())
+	problems = slices.Concat(problems, d.oversized(), d.bareHosts(), d.missingKeys(), d.refused())
 	if d.plan.Need != 0 || d.plan.Err != nil {
 		return Keep
 	}

@@ -111,6 +111,10 @@ type Facts struct {
 	MissingSince time.Time
 	SecretBehind bool
 
+	// Certificates and Keys are the ConfigMaps of the hub's Argo CD with what it trusts; nil for none. MissingSince is since when
+	// Certificates are missing, in the work of a certificate.
+	Certificates, Keys *corev1.ConfigMap
+
 	// Beside tells whether the cluster has the work of the Application that the objects are for.
 	Beside bool
 
@@ -177,6 +181,14 @@ func (f *Facts) Widens(app *argocd.Application) bool {
 	})
 }
 
+// Absent tells whether the hub lacks the object from which the work of a credential or of a certificate is made.
+func (f *Facts) Absent() bool {
+	if f.Kind() == Certificate {
+		return f.Certificates == nil
+	}
+	return f.Secret == nil
+}
+
 // Concerns tells whether an Application of the cluster would use the dependency.
 func (f *Facts) Concerns(app *argocd.Application) bool {
 	switch f.Kind() {
@@ -184,6 +196,9 @@ func (f *Facts) Concerns(app *argocd.Application) bool {
 		return ProjectKey(f.Key.Namespace, ReadSpec(app).Project) == f.Key
 	case Credential:
 		return f.Secret != nil && Propagates(f.Secret.Annotations) && f.Credentials.Needs(ReadSpec(app), f.Secret.Name)
+	case Certificate:
+		host, _ := f.certificate()
+		return host != "" && ReadSpec(app).connects(host)
 	case Namespace:
 		return NamespaceKey(f.Key.Namespace, app.ClusterNamespace()) == f.Key
 	case Objects:

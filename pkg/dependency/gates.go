@@ -134,17 +134,17 @@ func askExecutor(d *decision) answer {
 
 // askBehind: the API server has the Secret.
 func askBehind(d *decision) answer {
-	if d.Secret == nil && d.SecretBehind {
+	if d.Absent() && d.SecretBehind {
 		return answer{Words: "the cache is behind the API server", After: behind}
 	}
 	return open
 }
 
-// askMissing: a Secret may be put back soon.
+// askMissing: a Secret or ConfigMap may be put back soon.
 func askMissing(d *decision) answer {
 	left := cmp.Or(d.Grace, DefaultGrace) - d.Now.Sub(d.MissingSince)
-	if d.Secret == nil && left > 0 {
-		return answer{Words: "the Secret has been missing for a short while", After: left}
+	if d.Absent() && left > 0 {
+		return answer{Words: "the object on the hub has been missing for a short while", After: left}
 	}
 	return open
 }
@@ -160,13 +160,19 @@ func askRequest(d *decision) answer {
 	return open
 }
 
-// askUsed: a credential stays for an Application on the cluster that uses it, permitted or not.
+// askUsed: a credential or certificate stays for an Application on the cluster that uses it, permitted or not.
 func askUsed(d *decision) answer {
-	if d.Kind() != Credential {
+	if d.Kind() != Credential && d.Kind() != Certificate {
 		return open
 	}
 	specs, _ := d.carried()
-	if slices.ContainsFunc(specs, func(s Spec) bool { return d.Credentials.Needs(s, d.Secret.Name) }) {
+	host, _ := d.certificate()
+	if slices.ContainsFunc(specs, func(s Spec) bool {
+		if d.Kind() == Certificate {
+			return s.connects(host)
+		}
+		return d.Credentials.Needs(s, d.Secret.Name)
+	}) {
 		return because("an Application on the cluster uses it")
 	}
 	return open

@@ -24,15 +24,21 @@ const (
 	// Objects are what one Application names to travel beside it: one work per Application.
 	Objects Kind = "objects"
 
+	// Certificate is the certificate authority of a Git server: one work per cluster and server.
+	Certificate Kind = "certificate"
+
 	// Namespace is the namespace in which Applications arrive: one work per cluster and namespace.
 	Namespace Kind = "namespace"
 )
 
 // Kinds are all kinds.
-var Kinds = []Kind{Project, Credential, Objects, Namespace}
+var Kinds = []Kind{Project, Credential, Certificate, Objects, Namespace}
 
 // leads tells whether works of the kind go ahead of the Applications, and leave on the cluster what they brought.
 func (k Kind) leads() bool { return k == Project || k == Namespace }
+
+// stays tells whether the cluster keeps the objects of such works. Of a certificate's ConfigMap, only the entry goes.
+func (k Kind) stays() bool { return k.leads() || k == Certificate }
 
 // end closes the name of every dependency work. The work of an Application ends in hexadecimal digits (pkg/work), so
 // none can have such a name.
@@ -47,6 +53,11 @@ func ProjectKey(cluster, project string) types.NamespacedName { return key(clust
 // CredentialKey is the work that carries the hub Secret of that name to the cluster.
 func CredentialKey(cluster, secret string) types.NamespacedName {
 	return key(cluster, secret, Credential)
+}
+
+// CertificateKey is the work that brings the certificate authority of a Git server to the cluster.
+func CertificateKey(cluster, host string) types.NamespacedName {
+	return key(cluster, host, Certificate)
 }
 
 // NamespaceKey is the work that brings a namespace to the cluster.

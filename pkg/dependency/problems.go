@@ -44,8 +44,8 @@ func (d *decision) oversized() (out []problem) {
 	if !d.Cluster.Exists || d.shared(d.Options) {
 		return nil
 	}
-	if p := d.Project; LargeProject(p) && d.projectTravels(p) {
-		if err := d.fits(RenderProject(p, d.target(), d.argocdNamespace(d.Options))); err != nil {
+	if p := d.Project; d.largeProject() && d.projectTravels(p) {
+		if err := d.fits(d.renderProject()); err != nil {
 			out = append(out, about(p, problemf(apis.ReasonDependencyInvalid,
 				"AppProject %s cannot be sent: %s: make it smaller, or split it", p.Name, err)))
 		}
@@ -111,6 +111,10 @@ func (d *decision) origin(w *workv1.ManifestWork) Object {
 		if s := SecretOf(keyOf(w), d.Secrets); s != nil {
 			return s
 		}
+	case Certificate:
+		if d.Certificates != nil {
+			return d.Certificates
+		}
 	case Objects, Namespace:
 	}
 	return nil
@@ -120,12 +124,16 @@ func (d *decision) origin(w *workv1.ManifestWork) Object {
 // where it is.
 func refusal(w *workv1.ManifestWork) problem {
 	kind, _ := KindOf(w.Name)
-	if kind == Namespace {
+	switch {
+	case kind == Namespace:
 		return problemf(apis.ReasonDependencyRefused,
 			"cluster %s did not let its work agent create the namespace of this Application: create the namespace there, or give the agent "+
 				"the right to create namespaces (ManifestWork %s/%s: %s)", w.Namespace, w.Namespace, w.Name, notApplied(w))
-	}
-	if kind != Project {
+	case kind == Certificate:
+		return refusedTrust(w, CertificatesConfigMap)
+	case kind == Project && keysRefused(w):
+		return refusedTrust(w, KeysConfigMap)
+	case kind != Project:
 		return problemf(apis.ReasonDependencyRefused,
 			"cluster %s did not accept all dependencies of this Application: see the status of ManifestWork %s/%s "+
 				"for what was refused, and why", w.Namespace, w.Namespace, w.Name)
@@ -136,16 +144,60 @@ func refusal(w *workv1.ManifestWork) problem {
 		w.Namespace, apis.AnnotationPropagate, w.Namespace, w.Name, notApplied(w))
 }
 
-// notApplied is what the agent says of a manifest that it could not apply.
-func notApplied(w *workv1.ManifestWork) (why string) {
+// refusedTrust says why the cluster did not take an entry of a ConfigMap of Argo CD. Nothing in it is secret.
+func refusedTrust(w *workv1.ManifestWork, configMap string) problem {
+	return problemf(apis.ReasonDependencyRefused,
+		"cluster %s keeps its own entry in ConfigMap %s, or refuses the hub's: to use the hub's, delete the entry there; to keep the cluster's, "+
+			"give it the value of the hub (ManifestWork %s/%s: %s)", w.Namespace, configMap, w.Namespace, w.Name, notApplied(w))
+}
+
+// keysRefused tells whether the cluster took the AppProject of a work, and not its public keys.
+func keysRefused(w *workv1.ManifestWork) bool {
+	keys, others := false, false
 	for _, m := range w.Status.ResourceStatus.Manifests {
-		for _, c := range m.Conditions {
-			if c.Type == workv1.ManifestApplied && c.Status == metav1.ConditionFalse {
-				why = c.Message
-			}
+		if refusedManifest(m) == nil {
+			continue
+		}
+		ofKeys := m.ResourceMeta.Name == KeysConfigMap && m.ResourceMeta.Resource == "configmaps"
+		keys, others = keys || ofKeys, others || !ofKeys
+	}
+	return keys && !others
+}
+
+// missingKeys are the public keys that the Application's AppProject names, and that the hub cannot send.
+func (d *decision) missingKeys() []problem {
+	if d.Project == nil || !d.projectTravels(d.Project) || !d.Cluster.Exists || d.shared(d.Options) {
+		return nil
+	}
+	_, missing := d.signatureKeys()
+	if len(missing) == 0 {
+		return nil
+	}
+	return []problem{about(d.Project, problemf(apis.ReasonDependencyMissing,
+		"AppProject %s asks for signatures by key %s, which ConfigMap %s of the hub does not have, so Towline cannot send the key to cluster %s: "+
+			"add the key to the hub (argocd gpg add --from FILE), or, if the clusters have their own keys, annotate that ConfigMap with %s: \"false\"",
+		d.Project.Name, strings.Join(missing, ", "), KeysConfigMap, d.Cluster.Name, apis.AnnotationPropagate))}
+}
+
+// notApplied is what the agent says of the first manifest that it could not apply.
+func notApplied(w *workv1.ManifestWork) string {
+	for _, m := range w.Status.ResourceStatus.Manifests {
+		if c := refusedManifest(m); c != nil {
+			return c.Message
 		}
 	}
-	return why
+	return ""
+}
+
+// refusedManifest is the word of the agent that it could not apply a manifest; nil for none.
+func refusedManifest(m workv1.ManifestCondition) *metav1.Condition {
+	i := slices.IndexFunc(m.Conditions, func(c metav1.Condition) bool {
+		return c.Type == workv1.ManifestApplied && c.Status == metav1.ConditionFalse
+	})
+	if i < 0 {
+		return nil
+	}
+	return &m.Conditions[i]
 }
 
 // show makes the Application's condition say what is wrong with its dependencies, or that nothing is. Events come with new

@@ -106,12 +106,12 @@ func rewriteList(spec fields, name string, rewrite func(fields) (fields, error))
 
 // FinalProject is the last state of a project's work before it goes: what stays on the cluster is of use to the
 // Applications of Argo CD's own namespace there, and no longer gives rights to other namespaces or to the roles of the
-// hub's users, since the hub would not take them back any more. Where Applications were released that go on using it, the
-// namespaces stay: those may be in one of them. It is nil for a work that carries no project.
+// hub's users, since the hub would not take them back any more. Its public keys go too. Where Applications were released that go
+// on using it, the namespaces and the keys stay: those may be in one of them. It is nil for a work that carries no project.
 func FinalProject(w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	var project, spec fields
 	var meta payloadMeta
-	if len(w.Spec.Workload.Manifests) != 1 || json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, &project) != nil ||
+	if len(w.Spec.Workload.Manifests) == 0 || json.Unmarshal(w.Spec.Workload.Manifests[0].Raw, &project) != nil ||
 		json.Unmarshal(project["spec"], &spec) != nil || json.Unmarshal(project["metadata"], &meta) != nil {
 		return nil, nil //nolint:nilerr,nilnil // documented
 	}
@@ -126,10 +126,16 @@ func FinalProject(w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	}
 	project["spec"] = raw
 	out, err := renderProject(types.NamespacedName{Namespace: w.Namespace, Name: w.Name}, project, meta)
-	if err == nil {
-		Release(out, left)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(left) > 0:
+		keepKeys(out, w)
+	default:
+		err = addKeys(out, w, meta.Namespace, nil)
 	}
-	if err == nil && Forced(w) {
+	Release(out, left)
+	if Forced(w) {
 		Force(out)
 	}
 	return out, err

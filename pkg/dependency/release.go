@@ -81,10 +81,10 @@ func SetTaken(w *workv1.ManifestWork) {
 	w.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeForeground}
 }
 
-// Force has a work take what it carries, whoever has set it there.
+// Force has a work take what it carries, whoever has set it there. Public keys of the cluster stay.
 func Force(w *workv1.ManifestWork) {
 	for i := range w.Spec.ManifestConfigs {
-		if s := w.Spec.ManifestConfigs[i].UpdateStrategy; s != nil && s.ServerSideApply != nil {
+		if s := w.Spec.ManifestConfigs[i].UpdateStrategy; s != nil && s.ServerSideApply != nil && !ofKeys(w.Spec.ManifestConfigs[i]) {
 			s.ServerSideApply.Force = true
 		}
 	}
@@ -93,7 +93,7 @@ func Force(w *workv1.ManifestWork) {
 // Forced tells whether it does.
 func Forced(w *workv1.ManifestWork) bool {
 	return len(w.Spec.ManifestConfigs) > 0 && !slices.ContainsFunc(w.Spec.ManifestConfigs, func(c workv1.ManifestConfigOption) bool {
-		return c.UpdateStrategy == nil || c.UpdateStrategy.ServerSideApply == nil || !c.UpdateStrategy.ServerSideApply.Force
+		return !ofKeys(c) && (c.UpdateStrategy == nil || c.UpdateStrategy.ServerSideApply == nil || !c.UpdateStrategy.ServerSideApply.Force)
 	})
 }
 

@@ -38,12 +38,15 @@ func Keys(own types.NamespacedName, known Credentials, spec Spec) []types.Namesp
 	return append(keys, known.Keys(own.Namespace, spec)...)
 }
 
-// Keys are the works of the credentials that an Application with that spec would use on the cluster.
+// Keys are the works of the credentials and of the certificate authorities that an Application with that spec would use on the cluster.
 func (c Credentials) Keys(cluster string, spec Spec) []types.NamespacedName {
 	var keys []types.NamespacedName
 	for _, repo := range spec.Repositories {
 		for _, secret := range c.For(spec.Project, repo) {
 			keys = append(keys, CredentialKey(cluster, secret))
+		}
+		if host := hostname(repo); host != "" && slices.Contains(c, Scope{Host: host}) {
+			keys = append(keys, CertificateKey(cluster, host))
 		}
 	}
 	return keys

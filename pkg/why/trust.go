@@ -3,9 +3,11 @@ package why
 import (
 	"slices"
 	"strings"
+
+	"github.com/towline-io/towline/pkg/apis"
 )
 
-// trust is material by which the cluster's Argo CD trusts a repository or a commit. The material does not travel with credentials.
+// trust is material by which the cluster's Argo CD trusts a repository or a commit.
 type trust struct {
 	// says are parts of the messages of Argo CD, Git and SSH that the material is missing, in lower case.
 	says []string
@@ -13,8 +15,9 @@ type trust struct {
 	// remedy names the material, and its ConfigMap and key on the cluster.
 	remedy string
 
-	// do adds the material.
-	do string
+	// do adds the material, on the hub where Towline sends it.
+	do    string
+	onHub bool
 }
 
 // trusts are all kinds of such material.
@@ -22,22 +25,24 @@ var trusts = []trust{
 	{
 		says: []string{"knownhosts: key is unknown", "knownhosts: key mismatch", "host key verification failed", "host key is known for"},
 		remedy: "the cluster's Argo CD does not know the host key of the repository: add the line of the host to the key ssh_known_hosts " +
-			"of ConfigMap argocd-ssh-known-hosts-cm on the cluster",
+			"of ConfigMap argocd-ssh-known-hosts-cm on the cluster. Towline does not send it",
 		do: "ssh-keyscan HOST | argocd cert add-ssh --batch # with argocd at the cluster's Argo CD",
 	},
 	{
 		says: []string{"certificate signed by unknown authority", "unable to get local issuer certificate", "self-signed certificate",
 			"self signed certificate", "server certificate verification failed"},
 		remedy: "the cluster's Argo CD does not know the certificate authority of the repository: add the certificate to ConfigMap " +
-			"argocd-tls-certs-cm on the cluster, with the name of the host as key",
-		do: "argocd cert add-tls HOST --from ca.pem # with argocd at the cluster's Argo CD",
+			"argocd-tls-certs-cm of the hub, with the name of the host as key, and let Towline send it, or add it on the cluster",
+		do:    "kubectl annotate configmap argocd-tls-certs-cm " + apis.AnnotationPropagate + "=true # in the namespace of the hub's Argo CD",
+		onHub: true,
 	},
 	{
 		says: []string{"is not signed, but a signature is required", "commit signature", "no public key", "gnupg",
 			"but this key is not allowed in appproject"},
-		remedy: "the AppProject asks for signed commits (signatureKeys): the commit must be signed, and the public key must be in ConfigMap " +
-			"argocd-gpg-keys-cm on the cluster, with the ID of the key as key",
-		do: "argocd gpg add --from key.asc # with argocd at the cluster's Argo CD",
+		remedy: "the AppProject asks for signed commits: the commit must be signed, and the AppProject must name its key. Towline sends the " +
+			"public key if ConfigMap argocd-gpg-keys-cm of the hub has it",
+		do:    "argocd gpg add --from key.asc # with argocd at the hub's Argo CD",
+		onHub: true,
 	},
 }
 
@@ -46,8 +51,11 @@ func trustHint(k *Link, administrator string) {
 	message := strings.ToLower(k.Message)
 	for _, t := range trusts {
 		if slices.ContainsFunc(t.says, func(part string) bool { return strings.Contains(message, part) }) {
-			k.Message += ": " + t.remedy + ". Towline does not send it"
+			k.Message += ": " + t.remedy
 			k.Who, k.Do = administrator, t.do
+			if t.onHub {
+				k.Who = admin
+			}
 			return
 		}
 	}

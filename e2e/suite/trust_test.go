@@ -1,0 +1,103 @@
+package suite
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/dependency"
+	"github.com/towline-io/towline/pkg/fixture"
+)
+
+// startTLSGit serves the repositories of the fleet with TLS, by an authority that nobody knows. It returns the address, and the
+// certificate of the authority.
+func startTLSGit() (address, certificate string) {
+	GinkgoHelper()
+	u, err := url.Parse(strings.TrimSuffix(f.Git.URL(fleet.AppsRepo), "/"+fleet.AppsRepo+".git"))
+	Expect(err).NotTo(HaveOccurred())
+	server := httptest.NewTLSServer(httputil.NewSingleHostReverseProxy(&url.URL{Scheme: u.Scheme, Host: u.Host}))
+	DeferCleanup(server.Close)
+	block := &pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}
+	return strings.Replace(f.Git.URL(fleet.AppsRepo), "http://"+u.Host, server.URL, 1), string(pem.EncodeToMemory(block))
+}
+
+// entries reads the entries of a ConfigMap of a cluster, and mounts them for the cluster's Argo CD.
+func entries(on string, there *corev1.ConfigMap) func(context.Context) (map[string]string, error) {
+	return func(ctx context.Context) (map[string]string, error) {
+		now, err := read(cluster[on], there)(ctx)
+		if err != nil || now == nil {
+			return nil, err
+		}
+		return now.Data, f.Cluster(on).MountCertificates(now.Data)
+	}
+}
+
+// The ConfigMap of a real cluster has entries of its own. OCM's agent adds the entry, and takes it back.
+var _ = Describe("A Git server with an authority of its own", long, Ordered, func() {
+	const on, server = "cluster1", "127.0.0.1"
+	onHub := configMapOn(argocdNamespace, dependency.CertificatesConfigMap)
+	there := configMapOn(argocdNamespace, dependency.CertificatesConfigMap)
+	own := map[string]string{"git.local": "the cluster's own"}
+	var app *argocd.Application
+
+	BeforeAll(func(ctx SpecContext) {
+		address, certificate := startTLSGit()
+		for c, data := range map[client.Client]map[string]string{hub: {server: certificate, "other.example.com": "x"}, cluster[on]: own} {
+			cm := configMapOn(argocdNamespace, dependency.CertificatesConfigMap)
+			Expect(client.IgnoreAlreadyExists(c.Create(ctx, cm.DeepCopy()))).To(Succeed())
+			patch, err := json.Marshal(map[string]any{"data": data})
+			Expect(err).NotTo(HaveOccurred())
+			change(ctx, c, cm, string(patch))
+		}
+		DeferCleanup(func(ctx SpecContext) {
+			change(ctx, hub, onHub.DeepCopy(), `{"data":null,"metadata":{"annotations":{"apps.open-cluster-management.io/propagate":null}}}`)
+			change(ctx, cluster[on], there.DeepCopy(), `{"data":null}`)
+			Expect(f.Cluster(on).MountCertificates(nil)).To(Succeed())
+		})
+		Expect(f.Cluster(on).MountCertificates(own)).To(Succeed())
+		app = fixture.Application("private-authority").Cluster(on).
+			Spec(strings.Replace(spec("guestbook", "private-authority"), f.Git.URL(fleet.AppsRepo), address, 1)).Finalizers(apis.FinalizerResources).Obj()
+		app.UID = ""
+		Expect(hub.Create(ctx, app)).To(Succeed())
+	})
+
+	It("is unknown to the cluster's Argo CD before", func(ctx SpecContext) {
+		Eventually(ctx, func(ctx context.Context) (string, error) {
+			return conditionMessage(ctx, app.Name, "ComparisonError")
+		}).Should(ContainSubstring("certificate"))
+		Expect(entries(on, there)(ctx)).To(Equal(own))
+	})
+
+	It("is trusted once the ConfigMap may travel", func(ctx SpecContext) {
+		change(ctx, hub, onHub.DeepCopy(), `{"metadata":{"annotations":{"apps.open-cluster-management.io/propagate":"true"}}}`)
+		Eventually(ctx, entries(on, there)).Should(And(HaveLen(2), HaveKey(server), HaveKeyWithValue("git.local", own["git.local"])))
+		Expect(read(cluster[on], there)(ctx)).To(HaveField("OwnerReferences", BeEmpty()), "the ConfigMap does not go with the work")
+		hardRefresh(ctx, on, app.Name)
+		expectHealthy(ctx, app.Name)
+	})
+
+	It("leaves the cluster with the Application, and the ConfigMap stays", func(ctx SpecContext) {
+		before, err := read(cluster[on], there)(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(hub.Delete(ctx, app)).To(Succeed())
+		Eventually(ctx, read(hub, app)).Should(BeNil())
+		Eventually(ctx, entries(on, there)).Should(Equal(own))
+		key := dependency.CertificateKey(on, server)
+		Eventually(ctx, read(hub, &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}})).Should(BeNil())
+		Expect(read(cluster[on], there)(ctx)).To(HaveField("UID", before.UID))
+	})
+})

@@ -1,0 +1,228 @@
+package dependency
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// ConfigMaps of Argo CD with the material that Argo CD trusts. Argo CD knows each by its fixed name.
+const (
+	// CertificatesConfigMap has the certificate authorities of Git servers, by the name of the server.
+	CertificatesConfigMap = "argocd-tls-certs-cm"
+
+	// KeysConfigMap has the public keys that verify signatures of commits, by the ID of the key.
+	KeysConfigMap = "argocd-gpg-keys-cm"
+)
+
+// partOf is the label by which Argo CD finds its ConfigMaps.
+const partOf = "app.kubernetes.io/part-of"
+
+// keyIDLength is the length of the ID of a public key, and fingerprintLength the length of its fingerprint, which ends in the ID.
+const keyIDLength, fingerprintLength = 16, 40
+
+// trustObject is a part of a ConfigMap of Argo CD: the entries of one work. The work agent applies the entries under a field manager of
+// their own, without force. So each entry of the cluster stays, and an entry goes with its last owner.
+func trustObject(name, namespace, manager string, entries map[string]string) object {
+	return object{
+		resource: workv1.ResourceIdentifier{Resource: "configmaps", Namespace: namespace, Name: name},
+		manager:  managerOf(manager),
+		manifest: struct {
+			APIVersion string            `json:"apiVersion"`
+			Kind       string            `json:"kind"`
+			Metadata   payloadMeta       `json:"metadata"`
+			Data       map[string]string `json:"data,omitempty"`
+		}{"v1", string(ConfigMapKind), payloadMeta{Namespace: namespace, Name: name, Labels: map[string]string{partOf: "argocd"}}, entries},
+	}
+}
+
+// RenderCertificate is the work that adds the certificate authority of a Git server to the Argo CD of a cluster. The ConfigMap
+// stays on the cluster when the work goes.
+func RenderCertificate(cluster, namespace, host, certificate string) (*workv1.ManifestWork, error) {
+	return renderCertificate(CertificateKey(cluster, host), namespace, map[string]string{host: certificate})
+}
+
+func renderCertificate(key types.NamespacedName, namespace string, entries map[string]string) (*workv1.ManifestWork, error) {
+	w, err := render(key, Certificate, trustObject(CertificatesConfigMap, namespace, key.Name, entries))
+	if err == nil {
+		w.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
+	}
+	return w, err
+}
+
+// FinalCertificate is the last state of a certificate's work before the work goes: the work agent takes the entry back.
+func FinalCertificate(w *workv1.ManifestWork, namespace string) (*workv1.ManifestWork, error) {
+	if len(w.Spec.ManifestConfigs) == 1 {
+		namespace = w.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace
+	}
+	return renderCertificate(keyOf(w), namespace, nil)
+}
+
+// SameTrust tells whether two versions of a ConfigMap have the same entries and the same permission to travel.
+func SameTrust(a, b *corev1.ConfigMap) bool {
+	return maps.Equal(a.Data, b.Data) && Propagates(a.Annotations) == Propagates(b.Annotations) && KeptOnHub(a.Annotations) == KeptOnHub(b.Annotations)
+}
+
+// ReadCertificates are the scopes of the certificate authorities that may travel.
+func ReadCertificates(c *corev1.ConfigMap) (out Credentials) {
+	if c == nil || !Propagates(c.Annotations) {
+		return nil
+	}
+	for _, host := range slices.Sorted(maps.Keys(c.Data)) {
+		if len(validation.IsDNS1123Subdomain(host)) == 0 {
+			out = append(out, Scope{Host: host})
+		}
+	}
+	return out
+}
+
+// hostname is the name of the server in a normalized address, without its port; empty for an address without TLS.
+func hostname(normalized string) string {
+	scheme, rest, ok := strings.Cut(normalized, "://")
+	if !ok {
+		rest = normalized // of an OCI registry, or for SSH
+	}
+	host, _, _ := strings.Cut(rest, "/")
+	user := strings.LastIndex(host, "@")
+	if ok && scheme != "https" && scheme != "oci" || !ok && user >= 0 {
+		return ""
+	}
+	host, _, _ = strings.Cut(host[user+1:], ":")
+	return host
+}
+
+// connects tells whether an Application with that spec reads from a server.
+func (s Spec) connects(host string) bool {
+	return slices.ContainsFunc(s.Repositories, func(repo string) bool { return hostname(repo) == host })
+}
+
+// certificate is the entry of the hub for the work of a certificate; empty if no such entry may travel.
+func (f *Facts) certificate() (host, pem string) {
+	for _, s := range ReadCertificates(f.Certificates) {
+		if CertificateKey(f.Key.Namespace, s.Host) == f.Key {
+			return s.Host, f.Certificates.Data[s.Host]
+		}
+	}
+	return "", ""
+}
+
+// SignatureKeys are the sorted IDs of the public keys that an AppProject names for signatures of commits: in signatureKeys, and in
+// the sourceIntegrity of Argo CD 3.5.
+func SignatureKeys(p *argocd.AppProject) []string {
+	var spec struct {
+		SignatureKeys []struct {
+			KeyID string `json:"keyID"`
+		} `json:"signatureKeys"`
+		SourceIntegrity struct {
+			Git struct {
+				Policies []struct {
+					GPG struct {
+						Keys []string `json:"keys"`
+					} `json:"gpg"`
+				} `json:"policies"`
+			} `json:"git"`
+		} `json:"sourceIntegrity"`
+	}
+	if p == nil || len(p.Spec.Raw) == 0 || json.Unmarshal(p.Spec.Raw, &spec) != nil {
+		return nil
+	}
+	var out []string
+	for _, k := range spec.SignatureKeys {
+		out = append(out, keyID(k.KeyID))
+	}
+	for _, policy := range spec.SourceIntegrity.Git.Policies {
+		for _, k := range policy.GPG.Keys {
+			out = append(out, keyID(k))
+		}
+	}
+	slices.Sort(out)
+	return slices.DeleteFunc(slices.Compact(out), func(id string) bool { return id == "" })
+}
+
+// keyID is the ID of a public key, by its ID or its fingerprint; empty for other text. Argo CD (2.14 and 3.5) compares so.
+func keyID(s string) string {
+	if len(s) == fingerprintLength {
+		s = s[fingerprintLength-keyIDLength:]
+	}
+	if len(s) != keyIDLength || strings.Trim(s, "0123456789abcdefABCDEF") != "" {
+		return ""
+	}
+	return s
+}
+
+// signatureKeys are the public keys that travel with the AppProject, and the IDs of the keys without an entry on the hub.
+func (f *Facts) signatureKeys() (entries map[string]string, missing []string) {
+	if f.Keys != nil && KeptOnHub(f.Keys.Annotations) {
+		return nil, nil
+	}
+	for _, id := range SignatureKeys(f.Project) {
+		switch {
+		case f.Keys == nil || f.Keys.Data[id] == "":
+			missing = append(missing, id)
+		case entries == nil:
+			entries = map[string]string{}
+			fallthrough
+		default:
+			entries[id] = f.Keys.Data[id]
+		}
+	}
+	return entries, missing
+}
+
+// addKeys adds the public keys to the work of an AppProject. before is the present work; nil for none. If before sets keys, the new work
+// keeps the part for keys, even without keys: by an empty part, the agent takes the old keys back.
+func addKeys(w, before *workv1.ManifestWork, namespace string, entries map[string]string) error {
+	if len(entries) == 0 && (before == nil || !setsKeys(before)) {
+		return nil
+	}
+	part, err := render(keyOf(w), Project, trustObject(KeysConfigMap, namespace, w.Name, entries))
+	if err != nil {
+		return err
+	}
+	join(w, part)
+	size := 0
+	for i := range w.Spec.Workload.Manifests {
+		size += w.Spec.Workload.Manifests[i].Size()
+	}
+	if size > work.MaxPayload {
+		return &TooLargeError{Size: size}
+	}
+	return nil
+}
+
+// keepKeys leaves the public keys on the cluster that a work sets there.
+func keepKeys(w, before *workv1.ManifestWork) {
+	i := slices.IndexFunc(before.Spec.ManifestConfigs, ofKeys)
+	if i < 0 || i >= len(before.Spec.Workload.Manifests) {
+		return
+	}
+	part := before.DeepCopy()
+	part.Spec.Workload.Manifests = part.Spec.Workload.Manifests[i : i+1]
+	part.Spec.ManifestConfigs = part.Spec.ManifestConfigs[i : i+1]
+	join(w, part)
+}
+
+// join adds what another work carries to a work.
+func join(w, part *workv1.ManifestWork) {
+	w.Spec.Workload.Manifests = append(w.Spec.Workload.Manifests, part.Spec.Workload.Manifests...)
+	w.Spec.ManifestConfigs = append(w.Spec.ManifestConfigs, part.Spec.ManifestConfigs...)
+}
+
+// setsKeys tells whether the work of an AppProject has a part for public keys.
+func setsKeys(w *workv1.ManifestWork) bool {
+	return slices.ContainsFunc(w.Spec.ManifestConfigs, ofKeys)
+}
+
+// ofKeys tells whether a part of a work is for public keys.
+func ofKeys(c workv1.ManifestConfigOption) bool {
+	return c.ResourceIdentifier.Name == KeysConfigMap && c.ResourceIdentifier.Group == ""
+}

@@ -1,0 +1,240 @@
+package dependency
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+	"sigs.k8s.io/yaml"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/fixture/golden"
+)
+
+const (
+	gitServer = "git.example.com"
+	key1      = "0123456789ABCDEF"
+	key2      = "FEDCBA9876543210"
+)
+
+// ofCertificate is the work that brings the certificate authority of the private source.
+func ofCertificate(edits ...edit) *situation {
+	s := of(CertificateKey(cluster, gitServer))
+	s.Certificates = &corev1.ConfigMap{Data: map[string]string{gitServer: "authority", "other.example.com": "another"}}
+	s.Certificates.Namespace, s.Certificates.Name = "argocd", CertificatesConfigMap
+	s.Certificates.Annotations = map[string]string{apis.AnnotationPropagate: "true"}
+	s.Credentials = ReadCertificates(s.Certificates)
+	return s.with(edits...)
+}
+
+func withoutEntry(s *situation) {
+	s.Certificates = &corev1.ConfigMap{ObjectMeta: s.Certificates.ObjectMeta}
+}
+func unpropagated(s *situation) { s.Certificates = &corev1.ConfigMap{Data: s.Certificates.Data} }
+func noConfigMap(since time.Duration) edit {
+	return func(s *situation) { s.Certificates, s.MissingSince = nil, now.Add(-since) }
+}
+
+// takesBack tells whether a work has no entry, and leaves the ConfigMap on the cluster.
+func takesBack(w *workv1.ManifestWork) bool {
+	return orphans(w) && unforced(w) && !strings.Contains(string(w.Spec.Workload.Manifests[0].Raw), `"data":`)
+}
+
+// finalCertificate is the last state of the work, applied.
+func finalCertificate(w *workv1.ManifestWork) {
+	last, err := FinalCertificate(w, "gitops")
+	if err != nil {
+		panic(err)
+	}
+	w.Spec, w.Generation = last.Spec, 2
+	applied(w)
+}
+
+func TestCertificate(t *testing.T) {
+	operation := webApp().Spec(`{"project":"web","source":{"repoURL":"https://other.example.com/x"}}`).
+		Operation(`{"sync":{"source":{"repoURL":"https://git.example.com/web.git"}}}`)
+	decides(t, map[string]row{
+		"needed":                          {is: ofCertificate(used(webApp())), want: []string{"create"}, after: orphans},
+		"needed by one that is not sent":  {is: ofCertificate(used(webApp(), unsent)), want: []string{}},
+		"needed by one that is forbidden": {is: ofCertificate(used(webApp(), forbidden)), want: []string{}},
+		"needed for an operation":         {is: ofCertificate(used(operation, func(u *User) { u.OperationPermitted = true })), want: []string{"create"}},
+		"there":                           {is: ofCertificate(used(webApp()), there()), want: []string{}},
+		"there, and refused":              {is: ofCertificate(used(webApp()), there(refusing)), want: []string{}},
+		"neither there nor on the hub":    {is: ofCertificate(withoutEntry), want: []string{}},
+		"another on the hub": {is: ofCertificate(used(webApp()), there(), func(s *situation) {
+			s.Certificates = s.Certificates.DeepCopy()
+			s.Certificates.Data[gitServer] = "next authority"
+		}), want: []string{"update"}},
+		"its entry is gone":               {is: ofCertificate(used(webApp()), there(), withoutEntry), want: []string{"final update"}, after: takesBack},
+		"its entry is gone, and refused":  {is: ofCertificate(there(refusing), withoutEntry), want: []string{"final update"}, after: takesBack},
+		"its entry is gone, and seen":     {is: ofCertificate(there(finalCertificate), withoutEntry), want: []string{"delete"}},
+		"its entry is gone, and not seen": {is: ofCertificate(there(finalCertificate, unseen), withoutEntry), want: []string{}},
+		"it may not travel":               {is: ofCertificate(used(webApp()), there(), unpropagated), want: []string{"final update"}, after: takesBack},
+		"just gone from the hub":          {is: ofCertificate(there(), noConfigMap(time.Second)), want: []string{"after 59s"}},
+		"gone from the hub":               {is: ofCertificate(there(), noConfigMap(time.Hour)), want: []string{"final update"}, after: takesBack},
+		"unused":                          {is: ofCertificate(there()), want: []string{"final update"}, after: takesBack},
+		"unused, and used there":          {is: ofCertificate(there(), carrying(workOf(webApp().Obj()))), want: []string{}},
+		"unused, and one that used it was released": {
+			is: ofCertificate(there(), carrying(releasedWork(webApp().Obj()))), want: []string{"update"}, after: namesWeb},
+		"released, and its work is gone": {is: ofCertificate(there(releasedToWeb)), want: []string{"delete"}},
+		"released, and its entry is gone": {
+			is: ofCertificate(there(releasedToWeb), withoutEntry), want: []string{"final update"}, after: takesBack},
+		"of a cluster that shares the hub's Argo CD": {is: ofCertificate(used(webApp()), there(), sharedArgoCD), want: []string{"delete"}},
+		"on a paused cluster":                        {is: ofCertificate(used(webApp()), there(), pausedCluster, withoutEntry), want: []string{}},
+		"too large": {is: ofCertificate(used(webApp()), func(s *situation) {
+			s.Certificates.Data[gitServer] = strings.Repeat("x", 600<<10)
+		}), want: []string{}},
+	})
+}
+
+// signed lets the AppProject name public keys, of which the hub has the first.
+func signed(s *situation) {
+	s.Project.Spec.Raw = []byte(`{"destinations":[{"server":"*","namespace":"*"}],"signatureKeys":[{"keyID":"` + key1 + `"},{"keyID":"` + key2 + `"}]}`)
+	s.Keys = &corev1.ConfigMap{Data: map[string]string{key1: "first", "AAAAAAAAAAAAAAAA": "unused"}}
+}
+
+func keptKeys(s *situation) {
+	s.Keys = s.Keys.DeepCopy()
+	s.Keys.Annotations = map[string]string{apis.AnnotationPropagate: "false"}
+}
+
+// sendsKeys tells whether a work sets just the key that the hub has and the AppProject names.
+func sendsKeys(w *workv1.ManifestWork) bool {
+	return len(w.Spec.Workload.Manifests) == 2 && strings.Contains(string(w.Spec.Workload.Manifests[1].Raw), `"data":{"`+key1+`":"first"}`)
+}
+
+// takesKeysBack tells whether a work sets no key, and did before.
+func takesKeysBack(w *workv1.ManifestWork) bool {
+	return len(w.Spec.Workload.Manifests) == 2 && !strings.Contains(string(w.Spec.Workload.Manifests[1].Raw), `"data":`) && orphans(w)
+}
+
+// onlyProjectForced tells whether a work takes the AppProject, and leaves the cluster its own public keys.
+func onlyProjectForced(w *workv1.ManifestWork) bool {
+	return Forced(w) && !w.Spec.ManifestConfigs[1].UpdateStrategy.ServerSideApply.Force
+}
+
+func TestKeysOfAProject(t *testing.T) {
+	unsigned := func(s *situation) { s.Project = ofProject().Project }
+	decides(t, map[string]row{
+		"named":                       {is: ofProject(signed, used(webApp())), want: []string{"create"}, after: sendsKeys},
+		"there":                       {is: ofProject(signed, used(webApp()), there()), want: []string{}},
+		"named no longer":             {is: ofProject(signed, used(webApp()), there(), unsigned), want: []string{"update"}, after: takesKeysBack},
+		"kept on the hub":             {is: ofProject(signed, keptKeys, used(webApp())), want: []string{"create"}, after: func(w *workv1.ManifestWork) bool { return !setsKeys(w) }},
+		"kept on the hub, and sent":   {is: ofProject(signed, used(webApp()), there(), keptKeys), want: []string{"update"}, after: takesKeysBack},
+		"of a project that is unused": {is: ofProject(signed, there()), want: []string{"final update"}, after: takesKeysBack},
+		"of a project that is released": {
+			is: ofProject(signed, there(releasedToWeb)), want: []string{"delete"}},
+		"of a project that is taken": {is: ofProject(signed, used(webApp()), brought), want: []string{"create"}, after: onlyProjectForced},
+		"too large": {is: ofProject(signed, used(webApp()), func(s *situation) {
+			s.Keys.Data[key1] = strings.Repeat("x", 600<<10)
+		}), want: []string{}},
+	})
+}
+
+// TestKeysAreTold: the Application names the keys that do not reach its cluster.
+func TestKeysAreTold(t *testing.T) {
+	refusesKeys := func(w *workv1.ManifestWork) {
+		refusing(w)
+		w.Status.ResourceStatus.Manifests[0].ResourceMeta = workv1.ManifestResourceMeta{Resource: "configmaps", Name: KeysConfigMap}
+	}
+	refused := func(s *situation) {
+		sent := ofProject(signed, used(webApp()), there(refusesKeys))
+		s.Dependencies = []*workv1.ManifestWork{sent.Work}
+		s.Keys.Data[key2] = "second"
+	}
+	decides(t, map[string]row{
+		"missing": {is: ofObjects(webApp(), signed), want: []string{apis.ReasonDependencyMissing},
+			says: "AppProject web asks for signatures by key " + key2 + ", which ConfigMap argocd-gpg-keys-cm of the hub does not have"},
+		"missing altogether": {is: ofObjects(webApp(), signed, func(s *situation) { s.Keys = nil }), want: []string{apis.ReasonDependencyMissing},
+			says: key1 + ", " + key2},
+		"there":             {is: ofObjects(webApp(), signed, func(s *situation) { s.Keys.Data[key2] = "second" }), want: []string{}},
+		"the clusters' own": {is: ofObjects(webApp(), signed, keptKeys), want: []string{}},
+		"of a project that stays on the hub": {is: ofObjects(webApp(), signed, func(s *situation) {
+			s.Project.Annotations = map[string]string{apis.AnnotationPropagate: "false"}
+		}), want: []string{}},
+		"refused": {is: ofObjects(webApp(), signed, refused), want: []string{apis.ReasonDependencyRefused},
+			says: "keeps its own entry in ConfigMap argocd-gpg-keys-cm"},
+		"too large": {is: ofObjects(webApp(), signed, func(s *situation) { s.Keys.Data[key2] = strings.Repeat("x", 600<<10) }),
+			want: []string{apis.ReasonDependencyInvalid}, says: "AppProject web cannot be sent"},
+	})
+}
+
+// TestSignatureKeys: keys are named by their ID or their fingerprint, in the fields of Argo CD 2 and of Argo CD 3.5.
+func TestSignatureKeys(t *testing.T) {
+	for spec, want := range map[string][]string{
+		``: nil, `{}`: nil, `[]`: nil, `{"signatureKeys":"x"}`: nil,
+		`{"signatureKeys":[{"keyID":"` + key2 + `"},{"keyID":"` + key1 + `"},{"keyID":"` + key2 + `"}]}`: {key1, key2},
+		`{"signatureKeys":[{"keyID":"` + strings.Repeat("0", 24) + key1 + `"}]}`:                         {key1},
+		`{"signatureKeys":[{"keyID":"short"},{"keyID":""},{"keyID":"../../../../../x"}]}`:                {},
+		`{"sourceIntegrity":{"git":{"policies":[{"gpg":{"mode":"head","keys":["` + key1 + `"]}},{}]}}}`:  {key1},
+	} {
+		p := &argocd.AppProject{}
+		p.Spec.Raw = []byte(spec)
+		if got := SignatureKeys(p); !slices.Equal(got, want) {
+			t.Errorf("%s: %q", spec, got)
+		}
+	}
+}
+
+// TestHostname: a certificate authority is for a server, whatever the port, and for nothing without TLS.
+func TestHostname(t *testing.T) {
+	for address, want := range map[string]string{
+		"https://git.example.com/a": gitServer, "https://git.example.com:8443/a": gitServer, "https://user:p@git.example.com": gitServer,
+		"oci://git.example.com/charts": gitServer, "git.example.com/charts": gitServer, "https://git.example.com.attacker.example/a": "git.example.com.attacker.example",
+		"ssh://git@git.example.com/a": "", "http://git.example.com/a": "", "https://": "", "": "", "git@git.example.com/a": "",
+		"https://attacker.example/@git.example.com": "attacker.example",
+	} {
+		if got := hostname(address); got != want {
+			t.Errorf("%q: %q, want %q", address, got, want)
+		}
+	}
+}
+
+// TestTrustGolden: an entry is applied under a name of its own, without force, and the ConfigMap stays.
+func TestTrustGolden(t *testing.T) {
+	certificate := Decide(ofCertificate(used(webApp())).Facts, ofCertificate().Options).Step.Work
+	last, err := FinalCertificate(certificate, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for title, w := range map[string]*workv1.ManifestWork{
+		"certificate": certificate, "final-certificate": last,
+		"project-with-keys": Decide(ofProject(signed, used(webApp())).Facts, ofProject().Options).Step.Work,
+	} {
+		t.Run(title, func(t *testing.T) {
+			got, err := yaml.Marshal(w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden.Equal(t, title+".golden.yaml", got)
+		})
+	}
+}
+
+// TestSameTrust: only entries and whether they may travel count.
+func TestSameTrust(t *testing.T) {
+	a := &corev1.ConfigMap{Data: map[string]string{gitServer: "x"}}
+	for title, tc := range map[string]struct {
+		change func(*corev1.ConfigMap)
+		same   bool
+	}{
+		"a label":  {func(c *corev1.ConfigMap) { c.Labels = map[string]string{"a": "b"} }, true},
+		"an entry": {func(c *corev1.ConfigMap) { c.Data = nil }, false},
+		"permission": {func(c *corev1.ConfigMap) {
+			metav1.SetMetaDataAnnotation(&c.ObjectMeta, apis.AnnotationPropagate, "true")
+		}, false},
+		"refusal": {func(c *corev1.ConfigMap) {
+			metav1.SetMetaDataAnnotation(&c.ObjectMeta, apis.AnnotationPropagate, "false")
+		}, false},
+	} {
+		b := a.DeepCopy()
+		if tc.change(b); SameTrust(a, b) != tc.same {
+			t.Errorf("%s: %t", title, !tc.same)
+		}
+	}
+}
