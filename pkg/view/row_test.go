@@ -160,7 +160,7 @@ func TestSetOfReport(t *testing.T) {
 			a := app(name, e...)
 			set.Put(types.NamespacedName{Namespace: a.Namespace, Name: name}, report.Observe(a, &observed.Facts{Status: a.Status}, "", nil))
 		}
-		r := set.Build(types.NamespacedName{Namespace: "argocd", Name: "guestbook"}, "", report.DefaultMaxBytes)
+		r := set.Build(types.NamespacedName{Namespace: "argocd", Name: "guestbook"}, "", report.MaxBytes)
 		if !good {
 			r.Status.Conditions = nil // as with the CRD of another product
 		}
