@@ -9,7 +9,7 @@
 {{- include "towline.args.lifecycle" . }}
 {{- include "towline.args.reports" . }}
 {{- with include "towline.propagated" . }}
-- --propagate={{ . }}
+- {{ . }}
 {{- end }}
 {{- with .Values.gitOpsCluster.clusterClaims }}
 - --cluster-claims={{ join "," . }}
@@ -94,7 +94,7 @@
 {{- end }}
 {{- end }}
 
-{{/* The list of --propagate; empty where the list is the default. */}}
+{{/* The argument --propagate; empty where the list is the default. */}}
 {{- define "towline.propagated" -}}
 {{- $list := list -}}
 {{- with .Values.dependencies -}}
@@ -104,7 +104,7 @@
 {{- end -}}
 {{- $joined := join "," $list -}}
 {{- if ne $joined "app-projects,namespaces" -}}
-{{- $joined | default "\"\"" -}}
+--propagate={{ $joined }}
 {{- end -}}
 {{- end }}
 
