@@ -17,6 +17,7 @@ func TestNames(t *testing.T) {
 	for name, want := range map[types.NamespacedName]dependency.Kind{
 		{Namespace: "c1", Name: "web.project.towline"}:             dependency.Project,
 		{Namespace: "c1", Name: "web.credential.towline"}:          dependency.Credential,
+		{Namespace: "c1", Name: "web.certificate.towline"}:         dependency.Certificate,
 		{Namespace: "c1", Name: "guestbook-4a491.objects.towline"}: dependency.Objects,
 		{Namespace: "c1", Name: "web.namespace.towline"}:           dependency.Namespace,
 	} {
@@ -26,6 +27,8 @@ func TestNames(t *testing.T) {
 			got = dependency.ProjectKey("c1", "web")
 		case dependency.Credential:
 			got = dependency.CredentialKey("c1", "web")
+		case dependency.Certificate:
+			got = dependency.CertificateKey("c1", "web")
 		case dependency.Objects:
 			got = dependency.ObjectsKey(own)
 		case dependency.Namespace:
@@ -71,6 +74,7 @@ func FuzzNamesDoNotMeet(f *testing.F) {
 			take("objects of "+name, dependency.ObjectsKey(app).Name)
 			take("project "+name, dependency.ProjectKey("c1", name).Name)
 			take("credential "+name, dependency.CredentialKey("c1", name).Name)
+			take("certificate "+name, dependency.CertificateKey("c1", name).Name)
 			if work.NamedAfter(dependency.ProjectKey("c1", a).Name, b) {
 				t.Errorf("the work of project %s would pass for one of Application %s", a, b)
 			}
