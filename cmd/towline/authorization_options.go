@@ -68,8 +68,8 @@ func (o *authorizationOptions) addFlags(fs *pflag.FlagSet) {
 			" stands for the Application's namespace on the hub; if the hub is a managed cluster, the namespace there must be a different one")
 	fs.StringVar(&o.onRevocation, "on-revocation", o.onRevocation,
 		"what happens to the ManifestWork of an Application that is no longer permitted on its cluster: freeze (the running app is left in place, "+
-			"and its cluster deploys nothing new) or delete (the app is removed if a rule has refused it for a minute; it is left in place if an object "+
-			"is only missing, or if rules refuse more than ten apps within ten minutes)")
+			"and its cluster deploys nothing new) or delete (Towline removes the app if a rule has refused the app for a minute, and leaves the app in "+
+			"place if an object is only missing, or if rules refuse more than ten apps within ten minutes)")
 	fs.StringVar(&o.executor, "work-executor-service-account", o.executor,
 		"<namespace>/<name> of a ServiceAccount on the clusters: the work agent applies Applications with the rights of this account only; "+
 			"the annotation "+apis.AnnotationExecutor+" of an AppProject overrides it")

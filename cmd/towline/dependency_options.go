@@ -35,9 +35,9 @@ func (o *dependencyOptions) addFlags(fs *pflag.FlagSet) {
 	fs.StringVar(&o.clusterNamespace, "cluster-argocd-namespace", o.clusterNamespace,
 		"namespace of Argo CD on the clusters; an annotation of the ManagedCluster overrides it; default: --argocd-namespace")
 	fs.StringSliceVar(&o.propagated, "propagate", o.propagated,
-		"what Towline sends to the clusters beside Applications: "+propagateProjects+" (their AppProjects, except the project \"default\"), "+
-			propagateNamespaces+" (their namespaces where these are missing; Towline never deletes them), "+propagateObjects+
-			" (the Secrets and ConfigMaps that they name; Towline needs the right to read them in all namespaces); empty: nothing")
+		"objects for the clusters beside Applications: "+propagateProjects+" (their AppProjects, except the project \"default\"), "+
+			propagateNamespaces+" (their namespaces, for clusters without these; Towline never deletes a namespace), "+propagateObjects+
+			" (their Secrets and ConfigMaps; Towline needs the right to read Secrets and ConfigMaps in all namespaces); empty: nothing")
 }
 
 // validate returns every mistake in the options, each with the flag and its values.
