@@ -5,6 +5,6 @@ package mutation
 var Targets = []Target{
 	{Package: "pkg/authorization"},
 	{Package: "pkg/feedback"},
-	{Package: "pkg/delivery", Files: []string{"decide.go"}},
+	{Package: "pkg/delivery", Files: []string{"decide.go", "draft.go"}},
 	{Package: "controllers/propagation", Files: []string{"apply.go"}},
 }
