@@ -10,12 +10,14 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/types"
+	workv1 "open-cluster-management.io/api/work/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/towline-io/towline/e2e/fleet"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
 	"github.com/towline-io/towline/pkg/fixture"
+	"github.com/towline-io/towline/pkg/work"
 )
 
 // agentLooks is a little more than the work agent (v1.2.0) takes to look at a work again.
@@ -36,6 +38,14 @@ func specThere(on, name string) func(context.Context) (string, error) {
 		}
 		return string(app.Spec.Raw), nil
 	}
+}
+
+// workNow is an Application's work, as the hub has it.
+func workNow(ctx context.Context, app *argocd.Application) *workv1.ManifestWork {
+	GinkgoHelper()
+	w, err := read(hub, workOf(app))(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	return w
 }
 
 // appliedAt is when the work agent has last changed an Application there.
@@ -67,34 +77,57 @@ var _ = Describe("What the hub says", func() {
 			corrected.Sub(began).Round(time.Millisecond), time.Since(corrected).Round(time.Millisecond)))
 	})
 
-	It("is set back where somebody on the cluster has edited it, and fights with nobody", long, func(ctx SpecContext) {
-		const name, plain = "drifts", "normalized"
-		standalone(ctx, name, "cluster2")
-		standalone(ctx, plain, "cluster2", func(b *fixture.ApplicationBuilder) {
+	It("is set back within a minute where somebody on the cluster has edited it", func(ctx SpecContext) {
+		const name = "drifts"
+		app := standalone(ctx, name, "cluster2")
+		expectHealthy(ctx, name)
+		before, err := specThere("cluster2", name)(ctx)
+		Expect(err).NotTo(HaveOccurred())
+		for i, patch := range []string{
+			`{"spec":{"source":{"path":"helm-guestbook","targetRevision":"HEAD"},"syncPolicy":{"automated":null}}}`,
+			`{"metadata":{"finalizers":null}}`,
+		} {
+			edited := time.Now()
+			editThere(ctx, "cluster2", name, patch)
+			Eventually(ctx, read(cluster["cluster2"], named(name))).WithTimeout(time.Minute).Should(And(
+				HaveField("Finalizers", ContainElement(apis.FinalizerResources)),
+				HaveField("Spec.Raw", MatchJSON(before))))
+			AddReportEntry(fmt.Sprintf("%s was set back after %s", patch, time.Since(edited).Round(time.Millisecond)))
+			// What the hub writes for another reason repairs an edit too.
+			Expect(work.EditSeenBy(workNow(ctx, app)).Count).To(BeNumerically("<=", i+1), "one write for each edit")
+		}
+		expectNoCondition(ctx, name, apis.ConditionPropagationError)
+		expectNoCondition(ctx, name, apis.ConditionEditedWarning)
+	})
+
+	It("is set back ever more slowly where a program on the cluster edits it again and again", long, func(ctx SpecContext) {
+		const name = "fought"
+		app := standalone(ctx, name, "cluster2")
+		expectHealthy(ctx, name)
+		Consistently(ctx, func(ctx context.Context) error { // the program
+			edit := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"source":{"targetRevision":"HEAD"}}}`))
+			return cluster["cluster2"].Patch(ctx, named(name), edit)
+		}).WithTimeout(90 * time.Second).WithPolling(tick).Should(Succeed())
+		expectCondition(ctx, name, apis.ConditionEditedWarning, "something on cluster cluster2 has changed the Application")
+		count := work.EditSeenBy(workNow(ctx, app)).Count
+		AddReportEntry(fmt.Sprintf("%d writes in 90 seconds of edits", count))
+		Expect(count).To(BeNumerically("<=", 6))
+	})
+
+	It("is not fought over with an Argo CD that keeps it in another form", long, func(ctx SpecContext) {
+		const plain = "normalized"
+		app := standalone(ctx, plain, "cluster2", func(b *fixture.ApplicationBuilder) {
 			b.Spec(`{"project":"default","source":{"repoURL":"` + f.Git.URL(fleet.AppsRepo) + `","path":"guestbook","targetRevision":"main",` +
 				`"kustomize":{},"helm":{}},` +
 				`"destination":{"server":"https://kubernetes.default.svc","namespace":"` + plain + `"},` +
 				`"syncPolicy":{"automated":{},"syncOptions":["CreateNamespace=true"]}}`)
 		})
-		expectHealthy(ctx, name)
 		expectHealthy(ctx, plain)
-		before, err := specThere("cluster2", name)(ctx)
-		Expect(err).NotTo(HaveOccurred())
 		still := appliedAt(ctx, "cluster2", plain)
-
-		edited := time.Now()
-		editThere(ctx, "cluster2", name, `{"metadata":{"finalizers":null},"spec":{`+
-			`"source":{"path":"helm-guestbook","targetRevision":"HEAD"},"syncPolicy":{"automated":null}}}`)
-		Eventually(ctx, read(cluster["cluster2"], named(name))).WithTimeout(agentLooks).WithPolling(time.Second).Should(And(
-			HaveField("Finalizers", ContainElement(apis.FinalizerResources)),
-			HaveField("Spec.Raw", MatchJSON(before))))
-		AddReportEntry(fmt.Sprintf("finalizer, path, revision and automation were set back after %s", time.Since(edited).Round(time.Second)))
-		expectNoCondition(ctx, name, apis.ConditionPropagationError)
-
-		By("applying again what Argo CD keeps in another form, without a write")
 		Consistently(ctx, func(ctx context.Context) time.Time { return appliedAt(ctx, "cluster2", plain) }).
-			WithTimeout(time.Until(edited.Add(agentLooks))).WithPolling(5*time.Second).Should(Equal(still), "the work agent has written it")
+			WithTimeout(agentLooks).WithPolling(5*time.Second).Should(Equal(still), "the work agent has written it")
 		Expect(specThere("cluster2", plain)(ctx)).NotTo(Or(ContainSubstring("kustomize"), ContainSubstring("helm")))
+		Expect(work.EditSeenBy(workNow(ctx, app)).Count).To(BeZero())
 	})
 
 	It("is kept for a cascade whose finalizer somebody on the cluster has removed", func(ctx SpecContext) {

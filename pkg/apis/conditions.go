@@ -36,6 +36,11 @@ const (
 	// controller.
 	ConditionRefreshWarning = "RefreshTimeoutWarning"
 
+	// ConditionEditedWarning: a program on the cluster edits the Application again and again, and Towline sets the edits
+	// back. The message has the number of edits, and the command that finds the cause. The condition goes ten minutes
+	// after the last edit. Written by the propagation controller.
+	ConditionEditedWarning = "EditedOnClusterWarning"
+
 	// ConditionWorkApplyError: the cluster's work agent could not apply the Application. The message comes from the
 	// agent. Written by the status controller.
 	ConditionWorkApplyError = "ManifestWorkApplyError"
@@ -132,6 +137,7 @@ var ConditionRules = []ConditionRule{
 	{Type: ConditionReleaseWarning, Owner: OwnerPropagation, Row: ConditionReleaseWarning, Lasts: true},
 	{Type: ConditionMoveWarning, Owner: OwnerPropagation, Row: ConditionMoveWarning, Lasts: true},
 	{Type: ConditionDeletionWarning, Owner: OwnerPropagation, Row: ConditionDeletionWarning, Lasts: true},
+	{Type: ConditionEditedWarning, Owner: OwnerPropagation, Row: ConditionEditedWarning, Lasts: true},
 	{Type: ConditionDependencyError, Owner: OwnerDependencies, Row: ConditionDependencyError},
 	{Type: ConditionPlacementWarning, Owner: OwnerPlacement, Row: ConditionPlacementWarning},
 	{Type: ConditionRefreshWarning, Owner: OwnerPropagation},

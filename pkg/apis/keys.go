@@ -17,6 +17,11 @@ const (
 	// only 63 characters, and a hash always fits.
 	LabelApplicationSetHash = Group + "/application-set-hash"
 
+	// LabelEditSeen is on a ManifestWork after the first edit of its Application on the cluster: the number of edits in
+	// succession, the time of the last repair, and the mark of the last edit. A change of a label makes the work agent
+	// apply the work at once.
+	LabelEditSeen = Group + "/edit-seen"
+
 	// LabelHostingApplicationSet is "<namespace>.<name>" of the ApplicationSet, on its report. Towline shortens a value
 	// of more than 63 characters, and adds a hash.
 	LabelHostingApplicationSet = Group + "/hosting-applicationset"
@@ -223,6 +228,10 @@ const (
 	// fields of the payload. The work agent compares applied objects as printed text, in which a string and a number of
 	// the same characters look equal.
 	AnnotationPayloadDigest = Group + "/payload-digest"
+
+	// AnnotationFields is on the cluster's Application: the number of fields that the work sets. After an edit on the
+	// cluster, the work agent owns fewer fields.
+	AnnotationFields = Group + "/fields"
 )
 
 // Marks by which controllers of the hub recognize what they deployed. Towline does not send them: the same controllers on a

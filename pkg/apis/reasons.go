@@ -87,6 +87,10 @@ const (
 	ReasonMoving = "Moving"
 	// ReasonDeleting: the deletion runs, and the cluster still has the Application.
 	ReasonDeleting = "Deleting"
+	// ReasonEditSetBack: a user of the cluster edited the Application, and Towline has the edit set back.
+	ReasonEditSetBack = "EditSetBack"
+	// ReasonEditedAgain: a program on the cluster edits the Application again and again.
+	ReasonEditedAgain = "EditedAgain"
 	// ReasonDeletedUnconfirmed: the hub Application is gone, and its workload may still be on its cluster.
 	ReasonDeletedUnconfirmed = "DeletedUnconfirmed"
 

@@ -156,13 +156,14 @@ func (d *decision) write(desired *workv1.ManifestWork, to *argocd.Application) (
 		return d.Own, false
 	}
 	work.TakeOver(desired, d.Own)
+	told := d.setBack(desired, to)
 	d.claim(desired, to)
 	updated, differs := work.Update(d.Own, desired)
 	if !differs {
 		return d.Own, false
 	}
 	takes := targetIn(d.Own, to) != targetIn(updated, to)
-	d.plan.addStep(Step{Write: work.Change(d.Own, updated), Rejects: true, Takes: takes})
+	d.plan.addStep(Step{Write: work.Change(d.Own, updated), Rejects: true, Takes: takes, Events: told})
 	return updated, !work.SameSpec(&d.Own.Spec, &updated.Spec)
 }
 

@@ -19,6 +19,6 @@ func Gates() (all []*Gate) {
 
 // notices are the gates that no list asks: each is shown while a decision is carried out.
 var notices = []*Gate{
-	oldClusterWaits, operationForbidden, operationUnread, payloadInvalid, writeRefused, adoptionRefused, moveNotice, releaseNotice,
-	releasedNotice, deletionNotice, revocationNotice, frozenNotice,
+	oldClusterWaits, operationForbidden, operationUnread, payloadInvalid, writeRefused, adoptionRefused, editedAgain, moveNotice,
+	releaseNotice, releasedNotice, deletionNotice, revocationNotice, frozenNotice,
 }

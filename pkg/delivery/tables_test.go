@@ -37,6 +37,7 @@ var documented = map[string][]string{
 	"being released | taken back, and deleted":                  {"TestEnd/while it is released"},
 	"delivered | the cluster annotation names no known cluster": {"TestDeliver/no such cluster"},
 	"delivered | `paused: \"true\"`":                            {"TestDeliver/paused"},
+	"delivered | somebody on the cluster edits":                 {"TestEdits/the first", "TestEdits/another, at once", "TestEdits/many, and another"},
 	"delivered | an older controller whose pull model": {"TestDisabled/changed on the hub", "TestDisabled/paused", "TestDisabled/deleted",
 		"TestDisabled/released"},
 	"delivered | a rule refuses it, or":                     {"TestDeliver/not permitted", "TestFreeze/withdrawn", "TestFreeze/frozen"},

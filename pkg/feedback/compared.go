@@ -39,10 +39,10 @@ var comparedRules = []workv1.ConditionRule{{
 			`(object.status.operationState.finishedAt < object.status.reconciledAt || ` +
 			`object.status.operationState.finishedAt == object.status.reconciledAt && !(` + calledForSync + `)))`,
 	},
-	MessageExpression: `has(object.status) && has(object.status.operationState) ? ` +
+	MessageExpression: `(has(object.status) && has(object.status.operationState) ? ` +
 		`(!has(object.status.operationState.finishedAt) ? "` + notYet + `" : ` +
 		`(result ? "" : "` + notSince + `") + object.status.operationState.finishedAt) : ` +
-		`result ? object.metadata.creationTimestamp : "` + notYet + `"`,
+		`result ? object.metadata.creationTimestamp : "` + notYet + `") + ` + editSeen,
 }}
 
 // calledForSync tells whether a comparison in the second in which a sync has begun and succeeded may be the one that called for it. Many syncs
@@ -67,7 +67,8 @@ func (p *parsed) compared(conditions []metav1.Condition) (told bool, since strin
 		return false, ""
 	}
 	at, o := "", &p.operation
-	if text := strings.TrimPrefix(c.Message, notSince); text != notYet && !(value{Type: workv1.String, String: &text}).time(&at) {
+	message, _, _ := strings.Cut(c.Message, editedAt)
+	if text := strings.TrimPrefix(message, notSince); text != notYet && !(value{Type: workv1.String, String: &text}).time(&at) {
 		return false, ""
 	}
 	hasCompared, hadNone := c.Status == metav1.ConditionTrue, o.Phase == "" && o.FinishedAt == ""

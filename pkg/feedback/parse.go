@@ -41,6 +41,10 @@ type Observation struct {
 	TellsCompared bool
 	ComparedSince string
 
+	// Edit is the mark of an edit of the Application on the cluster: another one for each edit after a repair. It is empty while the cluster
+	// has all that the work sets.
+	Edit string
+
 	// Hydrating is set while the cluster's Argo CD hydrates the Application, also where it tries again what has failed.
 	Hydrating bool
 
@@ -97,6 +101,7 @@ func Parse(status *workv1.ManifestWorkStatus, id workv1.ResourceIdentifier) Obse
 		Rejected:       rejected,
 	}
 	out.TellsCompared, out.ComparedSince = p.compared(manifest.Conditions)
+	out.Edit = edit(manifest.Conditions)
 	if c := meta.FindStatusCondition(manifest.Conditions, ConditionSynced); c != nil {
 		out.ReadAt = c.LastTransitionTime
 	}

@@ -82,6 +82,8 @@ var remedies = map[string]remedy{
 	apis.ReasonReleased:  {LinkTarget, Blocked, author, edit},
 	apis.ReasonDeleting:  {LinkTarget, Waiting, operator, show},
 
+	apis.ReasonEditedAgain: {LinkTarget, Waiting, operator, show},
+
 	apis.ReasonHeldInOutage: {LinkTarget, Waiting, operator, cluster},
 	apis.ReasonOutageOver:   {LinkTarget, Waiting, "", show},
 }
@@ -94,6 +96,7 @@ var byType = map[string]remedy{
 	apis.ConditionMoveWarning:               remedies[apis.ReasonMoving],
 	apis.ConditionReleaseWarning:            remedies[apis.ReasonReleasing],
 	apis.ConditionDeletionWarning:           remedies[apis.ReasonDeleting],
+	apis.ConditionEditedWarning:             remedies[apis.ReasonEditedAgain],
 	apis.ConditionPlacementWarning:          {LinkKeys, Blocked, "who owns the Placement", placements},
 	apis.ConditionDependencyError:           {LinkBeside, Blocked, author, show},
 }

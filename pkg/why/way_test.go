@@ -247,6 +247,7 @@ var events = map[string]string{
 	apis.ReasonPlaced:              "no problem",
 	apis.ReasonPropagated:          "no problem",
 	apis.ReasonWorkDeleted:         "no problem",
+	apis.ReasonEditSetBack:         "the hub's Application goes on",
 	apis.ReasonOperationWithdrawn:  "the Application goes on without the operation",
 	apis.ReasonDeletedUnconfirmed:  "the Application is gone",
 	apis.ReasonOrphaned:            "the Application is gone: the event is on the work",

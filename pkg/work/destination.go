@@ -14,10 +14,11 @@ import (
 // specs are the specs of Applications for the cluster that they arrive on.
 var specs memo.Texts[spec]
 
-// spec is a spec in JSON, or the error by which it cannot be read.
+// spec is a spec in JSON with the number of its leaves, or the error by which it cannot be read.
 type spec struct {
-	json []byte
-	err  error
+	json   []byte
+	leaves int
+	err    error
 }
 
 // specThere is the spec of an Application as it is to be on the cluster.
@@ -44,7 +45,8 @@ func toDestination(raw []byte, to argocd.Destination) spec {
 	fields["destination"] = jsonOf(destination)
 	spellAutomation(fields)
 	normalize(fields)
-	return spec{json: jsonOf(fields)}
+	out := jsonOf(fields)
+	return spec{json: out, leaves: leaves(out)}
 }
 
 // setText sets a field of a JSON object, or removes the field for an empty text.

@@ -38,6 +38,7 @@ var hubOnly = []string{
 	apis.AnnotationFrozen,
 	apis.AnnotationRefreshRequest,
 	apis.AnnotationPayloadDigest,
+	apis.AnnotationFields,
 	// kubectl apply keeps the whole hub object in it, for its own use on the hub.
 	"kubectl.kubernetes.io/last-applied-configuration",
 }
@@ -54,11 +55,14 @@ func payload(app *argocd.Application, requests Requests) ([]byte, error) {
 	}
 	out["spec"], out["apiVersion"], out["kind"] = there.json, apiVersion, kind
 	meta := payloadMeta(app, requests)
-	raw, err := withMeta(out, &meta)
-	if err != nil || requests.Refresh.Kind == "" {
-		return raw, err
+	if requests.Refresh.Kind != "" {
+		raw, err := withMeta(out, &meta)
+		if err != nil {
+			return nil, err
+		}
+		meta.Annotations[apis.AnnotationPayloadDigest] = digest([]workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: raw}}})
 	}
-	meta.Annotations[apis.AnnotationPayloadDigest] = digest([]workv1.Manifest{{RawExtension: runtime.RawExtension{Raw: raw}}})
+	countFields(&meta, there.leaves)
 	return withMeta(out, &meta)
 }
 

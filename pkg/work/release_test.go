@@ -88,7 +88,9 @@ func TestReleaseDropsMarks(t *testing.T) {
 		t.Fatalf("%v, %+v", err, out)
 	}
 	held := payloadOf(t, out)
-	if diff := cmp.Diff(map[string]string{apis.AnnotationWork: "guestbook-4a491", "team": "a"}, held.Annotations); diff != "" {
+	if diff := cmp.Diff(map[string]string{
+		apis.AnnotationWork: "guestbook-4a491", apis.AnnotationFields: "10", "team": "a",
+	}, held.Annotations); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string]string{apis.LabelPulled: "true"}, held.Labels); diff != "" {

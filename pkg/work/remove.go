@@ -124,7 +124,11 @@ func withFinalizers(raw []byte, finalizers []string, mark string) ([]byte, error
 	); err != nil {
 		return nil, err
 	}
-	return Marshal(fields)
+	out, err := Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	return recounted(out)
 }
 
 // put sets a field of a JSON object, or takes it out.

@@ -108,7 +108,7 @@ func TestRenderDropsWhatIsForTheHub(t *testing.T) {
 	app := fixture.Application("guestbook").Finalizers(metav1.FinalizerDeleteDependents, apis.FinalizerResources).
 		Annotation(apis.AnnotationRefresh, "normal").Annotation("kubectl.kubernetes.io/last-applied-configuration", "{}")
 	got := payloadOf(t, render(t, app))
-	if diff := cmp.Diff(map[string]string{apis.AnnotationWork: "guestbook-4a491"}, got.Annotations); diff != "" {
+	if diff := cmp.Diff(map[string]string{apis.AnnotationWork: "guestbook-4a491", apis.AnnotationFields: "10"}, got.Annotations); diff != "" {
 		t.Errorf("annotations (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string]string{apis.LabelPulled: "true"}, got.Labels); diff != "" {

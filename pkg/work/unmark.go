@@ -54,5 +54,9 @@ func unmarked(raw []byte, others []string) ([]byte, error) {
 	if err := put(fields, "metadata", meta, true); err != nil {
 		return nil, err
 	}
-	return Marshal(fields)
+	out, err := Marshal(fields)
+	if err != nil {
+		return nil, err
+	}
+	return recounted(out)
 }

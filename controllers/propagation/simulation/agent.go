@@ -462,6 +462,9 @@ func (a *placed) compared(generation int64, now metav1.Time) metav1.Condition {
 	default:
 		c.Message = "not since " + s.finishedAt
 	}
+	if owned := a.owned(workv1.DefaultFieldManager); owned < a.sets && owned > 0 && !a.deleting {
+		c.Message += fmt.Sprintf(" edited %s_%d", a.setAt, owned)
+	}
 	return c
 }
 

@@ -96,6 +96,10 @@ type placed struct {
 	// left is set when its cluster has left the hub since it was made: the memory of operations went with the works.
 	left bool
 
+	// sets is how many fields the agent owned after its last change of the Application, at setAt.
+	sets  int
+	setAt string
+
 	// managers are who owns a field by server-side apply or by having set it.
 	managers map[string]map[string]bool
 
@@ -408,10 +412,31 @@ func (c *cluster) apply(p *payload, manager string, force bool) (*placed, error)
 		}
 	}
 	if changed {
+		if manager == workv1.DefaultFieldManager {
+			a.sets, a.setAt = p.counted(), c.world.now.UTC().Format(time.RFC3339Nano)
+		}
 		c.world.oracle.applied(c, a, p, before)
 		c.touched(a)
 	}
 	return a, nil
+}
+
+// counted is how many fields of a payload are the agent's once it has been applied. Argo CD removes a refresh.
+func (p *payload) counted() int {
+	if p.has("annotation:" + apis.AnnotationRefresh) {
+		return len(p.fields) - 1
+	}
+	return len(p.fields)
+}
+
+// owned is how many fields a manager owns.
+func (a *placed) owned(manager string) (n int) {
+	for _, owners := range a.managers {
+		if owners[manager] {
+			n++
+		}
+	}
+	return n
 }
 
 // mayApply is what an API server checks of a server-side apply.

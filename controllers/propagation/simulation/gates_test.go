@@ -239,6 +239,22 @@ var gateScripts = map[string]struct {
 		spec argocd/one v2
 		settle
 		adopt argocd/one always`},
+	"edits": {nil, `create argocd/one c1 cascade
+		settle
+		edit-there c1 argocd/one
+		settle
+		edit-there c1 argocd/one
+		settle
+		wait 70s
+		edit-there c1 argocd/one
+		settle
+		wait 70s
+		edit-there c1 argocd/one
+		settle
+		wait 70s
+		edit-there c1 argocd/one
+		settle
+		wait 70s`},
 	"move": {nil, `create argocd/one c1 cascade
 		settle
 		move argocd/one c2`},

@@ -1,6 +1,9 @@
 package simulation
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // scripts are journeys, each of which has to end as its users ask: common ones, and those that did not once.
 var scripts = map[string]string{
@@ -259,5 +262,25 @@ func TestParse(t *testing.T) {
 	steps, _ := everything().Run(7)
 	if got := Script(Parse(Script(steps))); got != Script(steps) {
 		t.Errorf("%s\nbecame\n%s", Script(steps), got)
+	}
+}
+
+// TestEditsAreSetBackAtOnce: what people on a cluster edit is right again before the agent looks at everything.
+func TestEditsAreSetBackAtOnce(t *testing.T) {
+	for _, tc := range []struct{ edit, more string }{
+		{"edit-there c1 argocd/one", ""}, {"unfinalize-there c1 argocd/one", ""}, {"edit-there c1 argocd/one", "adopt argocd/one always"},
+		{"edit-there c1 argocd/one", "crash a"}, {"edit-there c1 argocd/one", "refresh argocd/one hard"},
+	} {
+		w := New(optionsOf(nil))
+		for _, s := range Parse("create argocd/one c1 cascade\nsettle\n" + tc.edit + "\n" + tc.more + "\nsettle") {
+			w.do(&s)
+		}
+		a := w.cluster("c1").apps[keyNamed("argocd/one")]
+		if w.failure != nil || strings.Contains(a.spec["source"], "edited") || len(a.finalizers) != 1 {
+			t.Errorf("%s, %s: %v, %v %v\n%s", tc.edit, tc.more, w.failure, a.spec, a.finalizers, w)
+		}
+		if w.rest(); w.failure != nil {
+			t.Errorf("%s, %s: %v", tc.edit, tc.more, w.failure)
+		}
 	}
 }

@@ -216,6 +216,50 @@ func TestTheAgentTellsOfAComparison(t *testing.T) {
 	}
 }
 
+// TestTheAgentTellsOfAnEdit: by the same condition, from what the cluster's API server says of the fields that the agent owns.
+func TestTheAgentTellsOfAnEdit(t *testing.T) {
+	rules := golden(t, "standalone").Spec.ManifestConfigs[0].ConditionRules
+	reader, err := conditions.NewConditionReader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const fields, made = "apps.open-cluster-management.io/fields", "2026-01-02T03:00:00Z"
+	entry := func(manager, operation, owns string) string {
+		return "{manager: " + manager + ", operation: " + operation + ", time: \"2026-01-02T03:04:05Z\", fieldsType: FieldsV1, fieldsV1: " + owns + "}"
+	}
+	const own = `{"f:metadata": {"f:annotations": {"f:` + fields + `": {}}, "f:finalizers": {"v:\"a\"": {}}}`
+	const all, less = own + `, "f:spec": {"f:source": {"f:helm": {"f:valuesObject": {"f:a": {".": {}, "f:b": {}, "f:c": {}}}}}}}`,
+		own + `, "f:spec": {"f:source": {"f:helm": {"f:valuesObject": {"f:a": {".": {}, "f:c": {}}}}}}}`
+	for title, tc := range map[string]struct{ annotations, more, managed, says string }{
+		"nothing":                    {fields + `: "4"`, "", entry("work-agent", "Apply", all), "not yet"},
+		"no entry of the agent":      {fields + `: "4"`, "", entry("kubectl", "Apply", all), "not yet"},
+		"an edit":                    {fields + `: "4"`, "", entry("work-agent", "Apply", less), "not yet edited 2026-01-02T03:04:05Z_3"},
+		"an edit, and others' words": {fields + `: "4"`, "", entry("kubectl", "Update", all) + ", " + entry("work-agent", "Apply", less), "not yet edited 2026-01-02T03:04:05Z_3"},
+		"the number is gone":         {`a: b`, "", entry("work-agent", "Apply", all), "not yet edited 2026-01-02T03:04:05Z_4"},
+		"the number is no number":    {fields + `: "x"`, "", entry("work-agent", "Apply", all), "not yet edited 2026-01-02T03:04:05Z_4"},
+		"the number is another's":    {fields + `: "1"`, "", entry("work-agent", "Apply", `{"f:spec": {"f:project": {}}}`), "not yet edited 2026-01-02T03:04:05Z_1"},
+		"it is being deleted":        {fields + `: "4"`, `, deletionTimestamp: "` + made + `"`, entry("work-agent", "Apply", less), "not yet"},
+		"many fields are no problem": {fields + `: "9"`, "", entry("work-agent", "Apply", manyFields(5000)), "not yet"},
+	} {
+		t.Run(title, func(t *testing.T) {
+			got := reader.EvaluateConditions(t.Context(), object(t, "{apiVersion: argoproj.io/v1alpha1, kind: Application, metadata: {name: a, namespace: b, "+
+				"creationTimestamp: \""+made+"\", annotations: {"+tc.annotations+"}"+tc.more+", managedFields: ["+tc.managed+"]}}"), rules)
+			if len(got) != 1 || got[0].Reason != workv1.ConditionRuleEvaluated || got[0].Message != tc.says {
+				t.Errorf("%+v, want %q", got, tc.says)
+			}
+		})
+	}
+}
+
+// manyFields are those of a large Application.
+func manyFields(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `"f:field-%d": {}, `, i)
+	}
+	return `{"f:metadata": {"f:annotations": {"f:apps.open-cluster-management.io/fields": {}}}, "f:spec": {` + strings.TrimSuffix(b.String(), ", ") + `}}`
+}
+
 // Who began a sync, when it ended, and what Argo CD says of the Application.
 const (
 	automated = "{automated: true}"

@@ -1,0 +1,65 @@
+package delivery
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/feedback"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// editedThere lets the agent report an edit of the Application on the cluster by that mark.
+func editedThere(mark string) func(*workv1.ManifestWork) {
+	return func(w *workv1.ManifestWork) {
+		says("")(w)
+		meta.FindStatusCondition(w.Status.ResourceStatus.Manifests[0].Conditions, feedback.ConditionCompared).Message += " edited " + mark
+	}
+}
+
+// remembers lets a work know of so many edits, of which the last was repaired so long ago.
+func remembers(count int, mark string, ago time.Duration) func(*workv1.ManifestWork) {
+	return func(w *workv1.ManifestWork) {
+		work.SetEditSeen(w, work.EditSeen{Count: count, Mark: mark, At: now.Add(-ago)})
+	}
+}
+
+// TestEdits: each edit on a cluster is repaired by one write of its work, edits that follow each other ever slower, and then the
+// Application tells of them.
+func TestEdits(t *testing.T) {
+	const one, other, known = "2023-11-14T22:13:20Z_9", "2023-11-14T22:13:21Z_9", "2023-11-14T22.13.20Z_9"
+	repaired := []string{"update cluster1", "  event EditSetBack"}
+	const tells = "EditedOnClusterWarning EditedAgain"
+	asking := func(w *workv1.ManifestWork) { work.SetUpdateMode(w, work.Apply) }
+	decides(t, map[string]row{
+		"none":                 {is: of(app()).own(t, quiet, says("")), want: []string{}},
+		"the first":            {is: of(app()).own(t, quiet, editedThere(one)), want: repaired},
+		"the same":             {is: of(app()).own(t, quiet, editedThere(one), remembers(1, known, time.Second)), want: []string{}},
+		"another, at once":     {is: of(app()).own(t, quiet, editedThere(other), remembers(1, known, time.Second)), want: []string{"after 4s"}},
+		"another":              {is: of(app()).own(t, quiet, editedThere(other), remembers(1, known, 5*time.Second)), want: repaired},
+		"the third, at once":   {is: of(app()).own(t, quiet, editedThere(other), remembers(2, known, 5*time.Second)), want: []string{"after 5s"}},
+		"many, and another":    {is: of(app()).own(t, quiet, editedThere(other), remembers(3, known, time.Minute)), want: append(repaired, tells, "after 10m0s")},
+		"many":                 {is: of(app()).own(t, quiet, says(""), remembers(4, known, time.Minute)), want: []string{tells, "after 9m0s"}},
+		"many, long ago":       {is: of(app()).own(t, quiet, says(""), remembers(4, known, 10*time.Minute)), want: []string{}},
+		"many, and one since":  {is: of(app()).own(t, quiet, editedThere(other), remembers(4, known, 10*time.Minute)), want: repaired},
+		"no mark of Towline's": {is: of(app()).own(t, quiet, editedThere("x; rm")), want: []string{}},
+		"not applied yet":      {is: of(app()).own(t, quiet, editedThere(one), unseenYet), want: []string{}},
+		"it asked":             {is: of(app()).own(t, quiet, asking, editedThere(one)), want: repaired},
+		"it only looks": {
+			is: of(app()).own(t, quiet, func(w *workv1.ManifestWork) { work.SetUpdateMode(w, work.CreateOnly) }, editedThere(one)), want: []string{"update cluster1"}},
+		"paused": {
+			is: of(app()).own(t, quiet, editedThere(one)).with(func(s *situation) { s.Paused = "this Application" }), want: []string{"PausedWarning Paused"}},
+	})
+	plan := Decide(of(app()).own(t, quiet, asking, editedThere(one)).Facts, of(app()).Options)
+	written := plan.Steps[0].Work
+	if work.UpdateModeOf(written) != work.ForceApply || written.Labels[apis.LabelEditSeen] != "1_1700000000_"+known {
+		t.Errorf("the edit is not set back by force, or forgotten: %v", written.Labels)
+	}
+	if _, err := metav1.LabelSelectorAsSelector(&metav1.LabelSelector{MatchLabels: written.Labels}); err != nil {
+		t.Error(err)
+	}
+}

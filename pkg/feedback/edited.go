@@ -1,0 +1,51 @@
+package feedback
+
+import (
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+)
+
+// editedAt stands in the message of ConditionCompared before the mark of an edit.
+const editedAt = " edited "
+
+// Parts of editSeen: the work agent's entry m of the managed fields, how many fields the entry has, and how many the work sets.
+const (
+	ownFields   = `size(` + ownText + `.split("{}")) - size(` + ownText + `.split("{.: {}"))`
+	ownText     = `"%s".format([m.fieldsV1])`
+	countedKey  = `"` + apis.AnnotationFields + `"`
+	countedOwn  = `m.fieldsV1[?"f:metadata"][?"f:annotations"][?"f:` + apis.AnnotationFields + `"].hasValue()`
+	allCounted  = `object.metadata.annotations[` + countedKey + `]`
+	isCounted   = countedOwn + ` && has(object.metadata.annotations) && ` + countedKey + ` in object.metadata.annotations && ` + allCounted + `.matches("^[0-9]{1,5}$")`
+	agentsEntry = `m.manager == "` + workv1.DefaultFieldManager + `" && m.operation == "Apply" && has(m.fieldsV1) && has(m.time)`
+)
+
+// editSeen is in CEL the mark of an edit: empty while the work agent owns all fields that the work sets. An API server takes a field off the
+// agent's entry when somebody else changes or removes the field. The mark has the time of the agent's last change of the Application, and the
+// number of fields that the agent still owns: so each edit after a repair has another mark.
+//
+// While nobody edits, the mark costs no write of the work. An Application that is being deleted has none.
+const editSeen = `(has(object.metadata.deletionTimestamp) || !has(object.metadata.managedFields) ? "" : ` +
+	`object.metadata.managedFields.filter(m, ` + agentsEntry + ` && !(` + isCounted + ` && ` + ownFields + ` >= int(` + allCounted + `)))` +
+	`.map(m, "` + editedAt + `" + m.time + "_" + string(` + ownFields + `)).join(""))`
+
+// editMark is an edit's mark.
+var editMark = regexp.MustCompile(`^[0-9TZ:+.-]{1,40}_[0-9]{1,5}$`)
+
+// edit is the mark of an edit in what the agent says by ConditionCompared, with characters that a label may have; empty for none.
+func edit(conditions []metav1.Condition) string {
+	c := meta.FindStatusCondition(conditions, ConditionCompared)
+	if c == nil || c.Reason != workv1.ConditionRuleEvaluated {
+		return ""
+	}
+	_, mark, _ := strings.Cut(c.Message, editedAt)
+	if !editMark.MatchString(mark) {
+		return ""
+	}
+	return strings.NewReplacer(":", ".", "+", ".").Replace(mark)
+}
