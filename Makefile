@@ -331,6 +331,7 @@ generate: ## Generate the deep copies of the API types, the contract tests of Ar
 manifests: ## Generate the CRDs, the role, the files of the chart, deploy/install.yaml and deploy/bundle.
 	rm -f deploy/crds/apps.open-cluster-management.io_*.yaml
 	$(CONTROLLER_GEN) crd paths=./pkg/apis/apps/... output:crd:dir=deploy/crds
+	cp deploy/crds/apps.open-cluster-management.io_multiclusterapplicationsetreports.yaml controllers/aggregation/crd.yaml
 	$(CONTROLLER_GEN) rbac:roleName=towline-controller $$(go list ./controllers/... ./cmd/... | grep -v '/controllers/decisions$$' | sed 's/^/paths=/') \
 		output:rbac:dir=deploy/rbac
 	$(CONTROLLER_GEN) rbac:roleName=towline-decisions,fileName=decisions.yaml paths=./controllers/decisions output:rbac:dir=deploy/rbac

@@ -165,12 +165,12 @@ func Add(ctx context.Context, mgr ctrl.Manager, o Options) error {
 		Status: (&status.Reconciler{
 			Client: mgr.GetClient(), Live: o.AppNamespaces.Reader(mgr.GetAPIReader()), Inventory: inventory,
 		}).SetupWithManager,
-		Aggregation: watchingSets(&aggregation.Reconciler{
+		Aggregation: reports(o, &aggregation.Reconciler{
 			Client:    mgr.GetClient(),
 			Live:      o.AppNamespaces.Reader(mgr.GetAPIReader()),
 			Inventory: inventory,
 			Events:    recorder,
-		}, o.CRDInterval),
+		}),
 		ResourceTree: o.resourceTree(ctx, inventory, checker),
 	}
 	if o.AppInfo {
@@ -204,6 +204,18 @@ func addAppInfo(mgr ctrl.Manager) error {
 func placements(o Options, r *placement.Reconciler) func(ctrl.Manager, int) error {
 	return func(mgr ctrl.Manager, concurrency int) error {
 		return whenServed(mgr, o.CRDInterval, Placement, placement.Kinds, func() error { return r.SetupWithManager(mgr, concurrency) })
+	}
+}
+
+// reports is the controller of reports, on a hub that has their CRD or gets the CRD, from Towline or from others.
+func reports(o Options, r *aggregation.Reconciler) func(ctrl.Manager, int) error {
+	return func(mgr ctrl.Manager, concurrency int) error {
+		if err := aggregation.BringCRD(mgr); err != nil {
+			return err
+		}
+		return whenServed(mgr, o.CRDInterval, Aggregation, aggregation.Kinds, func() error {
+			return watchingSets(r, o.CRDInterval)(mgr, concurrency)
+		})
 	}
 }
 

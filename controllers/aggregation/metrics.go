@@ -33,6 +33,11 @@ var (
 		Help: "Reports written, by operation: create, update or delete.",
 	}, []string{"operation"})
 
+	crdMissing = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "towline_report_crd_missing",
+		Help: "1 while the hub lacks the CRD of reports: Towline writes no reports. 0 otherwise.",
+	})
+
 	reportDelay = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name:    "towline_report_delay_seconds",
 		Help:    "Time from the first change that a write of a report contains until the report is written.",
@@ -49,7 +54,7 @@ var (
 )
 
 func init() {
-	metrics.Registry.MustRegister(byHealth, bySync, truncatedRows, reportWrites, reportDelay, reportLag)
+	metrics.Registry.MustRegister(byHealth, bySync, truncatedRows, reportWrites, crdMissing, reportDelay, reportLag)
 }
 
 func lag() float64 {

@@ -46,7 +46,7 @@ func acm(f *Facts) (out []Line) {
 			"Advanced Cluster Management makes Secrets with credentials, or none, for the GitOpsClusters %s", some(f.ACM.WithCredentials)))
 	}
 	if f.ACM.Deprecated {
-		out = append(out, lesser("CRD of reports", "after the removal, run helm upgrade: the chart then brings the CRD. See docs/install.md, CRDs",
+		out = append(out, lesser("CRD of reports", "nothing now: after the removal, Towline creates its own CRD. See docs/install.md, CRDs",
 			"Advanced Cluster Management calls the CRD %s deprecated and will remove it", ReportCRD))
 	}
 	return out

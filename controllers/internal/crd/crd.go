@@ -23,6 +23,8 @@ import (
 // nothing says when: what the first look finds may be the old one still.
 var looks = []time.Duration{time.Second, 14 * time.Second, 45 * time.Second}
 
+var kind = schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"}
+
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
 // Changes wakes a controller that leads for what again gives, when the CRD of that name has another spec than at the start. Where the
@@ -50,8 +52,7 @@ func Changes(mgr ctrl.Manager, name string, again func(context.Context) []reconc
 
 // follow makes a cache of the CRD's metadata, which tells of each change.
 func follow(ctx context.Context, mgr ctrl.Manager, name string, changed chan<- struct{}) (cache.Cache, error) {
-	object := &metav1.PartialObjectMetadata{}
-	object.SetGroupVersionKind(schema.GroupVersionKind{Group: "apiextensions.k8s.io", Version: "v1", Kind: "CustomResourceDefinition"})
+	object := metadata()
 	c, err := cache.New(mgr.GetConfig(), cache.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(), DefaultTransform: trimmed,
 		ByObject: map[client.Object]cache.ByObject{object: {Field: fields.OneTermEqualSelector("metadata.name", name)}},
