@@ -48,7 +48,8 @@ func (d *decision) named(app *argocd.Application) (Intent, []problem) {
 	case len(refs) == 0:
 		return End, nil
 	case !d.Objects:
-		return End, []problem{withInvalid("this hub sends no objects: run Towline with --propagate=app-projects,namespaces,objects and the right to read them")}
+		return End, []problem{withInvalid(
+			"this hub sends no objects: run Towline with --propagate=app-projects,namespaces,objects and the right to read them")}
 	case slices.ContainsFunc(refs, func(ref Reference) bool { return d.to(ref).Namespace == "" }):
 		return Keep, []problem{withInvalid(
 			"the objects are sent to the destination's namespace, but the Application names none: set spec.destination.namespace")}

@@ -113,6 +113,8 @@ func takesKeysBack(w *workv1.ManifestWork) bool {
 	return len(w.Spec.Workload.Manifests) == 2 && !strings.Contains(string(w.Spec.Workload.Manifests[1].Raw), `"data":`) && orphans(w)
 }
 
+func setsNoKeys(w *workv1.ManifestWork) bool { return !setsKeys(w) }
+
 // onlyProjectForced tells whether a work takes the AppProject, and leaves the cluster its own public keys.
 func onlyProjectForced(w *workv1.ManifestWork) bool {
 	return Forced(w) && !w.Spec.ManifestConfigs[1].UpdateStrategy.ServerSideApply.Force
@@ -124,7 +126,7 @@ func TestKeysOfAProject(t *testing.T) {
 		"named":                       {is: ofProject(signed, used(webApp())), want: []string{"create"}, after: sendsKeys},
 		"there":                       {is: ofProject(signed, used(webApp()), there()), want: []string{}},
 		"named no longer":             {is: ofProject(signed, used(webApp()), there(), unsigned), want: []string{"update"}, after: takesKeysBack},
-		"kept on the hub":             {is: ofProject(signed, keptKeys, used(webApp())), want: []string{"create"}, after: func(w *workv1.ManifestWork) bool { return !setsKeys(w) }},
+		"kept on the hub":             {is: ofProject(signed, keptKeys, used(webApp())), want: []string{"create"}, after: setsNoKeys},
 		"kept on the hub, and sent":   {is: ofProject(signed, used(webApp()), there(), keptKeys), want: []string{"update"}, after: takesKeysBack},
 		"of a project that is unused": {is: ofProject(signed, there()), want: []string{"final update"}, after: takesKeysBack},
 		"of a project that is released": {
@@ -185,8 +187,9 @@ func TestSignatureKeys(t *testing.T) {
 func TestHostname(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://git.example.com/a": gitServer, "https://git.example.com:8443/a": gitServer, "https://user:p@git.example.com": gitServer,
-		"oci://git.example.com/charts": gitServer, "git.example.com/charts": gitServer, "https://git.example.com.attacker.example/a": "git.example.com.attacker.example",
-		"ssh://git@git.example.com/a": "", "http://git.example.com/a": "", "https://": "", "": "", "git@git.example.com/a": "",
+		"oci://git.example.com/charts": gitServer, "git.example.com/charts": gitServer,
+		"https://git.example.com.attacker.example/a": "git.example.com.attacker.example",
+		"ssh://git@git.example.com/a":                "", "http://git.example.com/a": "", "https://": "", "": "", "git@git.example.com/a": "",
 		"https://attacker.example/@git.example.com": "attacker.example",
 	} {
 		if got := hostname(address); got != want {
