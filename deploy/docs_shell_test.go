@@ -183,7 +183,7 @@ var verbs = map[string]int{
 var kubectlFlags = map[string]bool{
 	"-n": true, "--namespace": true, "-f": true, "-k": true, "-l": true, "-o": true, "-p": true, "-A": false, "--all": false, "--type": true,
 	"--watch": false, "--server-side": false, "--context": true, "--for": true, "--timeout": true, "--clusterrole": true,
-	"--serviceaccount": true, "--group": true, "--hard": true, "--replicas": true, "--from-file": true, "--patch-file": true,
+	"--serviceaccount": true, "--field-selector": true, "--group": true, "--hard": true, "--replicas": true, "--from-file": true, "--patch-file": true,
 }
 
 // checkKubectl wants the verb and the flags to be known, files to be there, and patches to be readable.
