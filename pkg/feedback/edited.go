@@ -40,7 +40,7 @@ var editMark = regexp.MustCompile(`^[0-9TZ:+.-]{1,40}_[0-9]{1,5}$`)
 // edit is the mark of an edit in what the agent says by ConditionCompared, with characters that a label may have; empty for none.
 func edit(conditions []metav1.Condition) string {
 	c := meta.FindStatusCondition(conditions, ConditionCompared)
-	if c == nil || c.Reason != workv1.ConditionRuleEvaluated {
+	if c == nil || c.Reason != workv1.ConditionRuleEvaluated || len(c.Message) > MaxMessage {
 		return ""
 	}
 	_, mark, _ := strings.Cut(c.Message, editedAt)
