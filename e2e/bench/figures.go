@@ -18,7 +18,7 @@ type Figure struct {
 }
 
 // Figures are all figures, in the order of a table.
-var Figures = slices.Concat(figuresOfRun, figuresOfProcesses())
+var Figures = slices.Concat(figuresOfRun, figuresOfProcesses(), figuresOfCost())
 
 var figuresOfRun = []Figure{
 	{"limit.rate", "bare client: creates of the same ManifestWorks", "1/s", 0},

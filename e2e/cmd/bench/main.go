@@ -22,7 +22,7 @@ func run() int {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(newRun(), newEndure(), newTable())
+	root.AddCommand(newRun(), newEndure(), newCost(), newTable())
 	if err := root.ExecuteContext(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		return 1

@@ -1,0 +1,184 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"k8s.io/client-go/rest"
+
+	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/e2e/towline"
+)
+
+// CostOptions are the sizes of a run that measures a real work agent.
+type CostOptions struct {
+	Options
+
+	// Number is how many Applications the cluster has, and Rest how long nothing happens to them.
+	Number int
+	Rest   time.Duration
+}
+
+// agentCost measures a real work agent (OCM's) on a cluster whose Argo CD does not run. The benchmark writes the statuses of the
+// Applications there.
+type agentCost struct {
+	CostOptions
+
+	fleet        *fleet.Fleet
+	hub, cluster *bare
+	metrics      *http.Client
+	agent        int
+	result       *Result
+	failed       chan error
+	number       int
+
+	kind *cargo
+	seen *sightings
+}
+
+// Cost measures what the real work agent of a cluster spends on Applications that Towline delivers, beside ManifestWorks with the
+// five paths of the older controllers.
+func Cost(ctx context.Context, o CostOptions) (*Result, error) {
+	f, err := fleet.Start(ctx, fleet.Options{Dir: o.Dir, Clusters: fleet.ClusterNames(1), ArgoCD: []string{"3"}, Progress: o.Progress})
+	if err != nil {
+		return nil, err
+	}
+	defer f.Stop()
+	c := &agentCost{CostOptions: o, fleet: f, failed: make(chan error, 4)}
+	c.Clusters, c.Sets = 1, o.Number
+	c.result = newResult(&c.Options)
+	if err := c.prepare(ctx); err != nil {
+		return c.result, err
+	}
+	return c.result, c.measureAll(ctx)
+}
+
+// prepare installs Towline, and stops the Argo CD of the cluster.
+func (c *agentCost) prepare(ctx context.Context) error {
+	if err := towline.Install(ctx, c.fleet); err != nil {
+		return err
+	}
+	cluster := c.fleet.Clusters()[0]
+	if err := cluster.StopProcess(ctx, "argocd"); err != nil {
+		return err
+	}
+	var err error
+	if c.hub, err = newBare(c.fleet.Hub.RESTConfig()); err != nil {
+		return err
+	}
+	if c.cluster, err = newBare(cluster.RESTConfig()); err != nil {
+		return err
+	}
+	if c.metrics, err = rest.HTTPClientFor(c.fleet.Hub.RESTConfig()); err != nil {
+		return err
+	}
+	c.agent, err = c.agentPID(ctx)
+	return err
+}
+
+// agentPID is the process of the work agent.
+func (c *agentCost) agentPID(ctx context.Context) (int, error) {
+	status, err := c.fleet.Status(ctx)
+	if err != nil {
+		return 0, err
+	}
+	for _, plane := range status.Planes {
+		for _, p := range plane.Processes {
+			if p.Name == "work-agent" {
+				return p.PID, nil
+			}
+		}
+	}
+	return 0, fmt.Errorf("no work agent runs: %+v", status.Planes)
+}
+
+// measureAll measures the plain works first, since Towline does not run then.
+func (c *agentCost) measureAll(ctx context.Context) error {
+	if err := c.measure(ctx, c.plain()); err != nil {
+		return err
+	}
+	binary, err := towline.Build(ctx, c.fleet)
+	if err != nil {
+		return err
+	}
+	t, err := towline.Start(ctx, c.fleet, towline.Options{Binary: binary, Name: processTowline, Args: c.Args})
+	if err != nil {
+		return err
+	}
+	defer t.Stop()
+	return c.measure(ctx, c.towline())
+}
+
+// measure runs each phase for one kind of delivery, with an agent that has just been started.
+func (c *agentCost) measure(ctx context.Context, kind *cargo) error {
+	cluster := c.fleet.Clusters()[0]
+	if err := cluster.StopProcess(ctx, "work-agent"); err != nil {
+		return err
+	}
+	if err := cluster.StartProcess(ctx, "work-agent"); err != nil {
+		return err
+	}
+	var err error
+	if c.agent, err = c.agentPID(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Minute)
+	defer cancel()
+	c.kind = kind
+	if c.seen, err = c.look(ctx); err != nil {
+		return err
+	}
+	for _, p := range []struct {
+		name string
+		do   func(context.Context) error
+	}{
+		{"deliver", c.deliver}, {"first", c.first}, {"change", c.change}, {"burst", c.burst}, {"compare", c.compare}, {"rest", c.rest},
+		{"delete", c.delete},
+	} {
+		if err := c.phase(ctx, p.name, p.do); err != nil {
+			return fmt.Errorf("%s, %s: %w", kind.name, p.name, err)
+		}
+	}
+	return nil
+}
+
+// phase notes what a phase took.
+func (c *agentCost) phase(ctx context.Context, name string, do func(context.Context) error) error {
+	began, before, err := c.take(ctx)
+	if err != nil {
+		return err
+	}
+	if err := do(ctx); err != nil {
+		return err
+	}
+	cpu, after, err := c.take(ctx)
+	if err != nil {
+		return err
+	}
+	used, requests := cpu-began, after.since(before)
+	c.set(name+".cpu", used)
+	c.set(name+".work_writes", requests.of(worksResource, writing...))
+	c.set(name+".report_writes", requests.of(worksResource+"/status", writing...))
+	c.set(name+".application_writes", requests.of("applications", writing...)+requests.of("applications/status", writing...))
+	c.set(name+".conflicts", requests.of(worksResource, conflict)+requests.of(worksResource+"/status", conflict))
+	memory, err := memoryMiB(c.agent, "status", "VmRSS")
+	c.set(name+".memory", memory)
+	if c.Progress != nil {
+		fmt.Fprintf(c.Progress, "%s, %s: agent %.2f s of CPU, %.0f MiB; %v\n", c.kind.name, name, used, memory, requests)
+	}
+	return err
+}
+
+// take is what the agent has used, in seconds, and what the hub has served.
+func (c *agentCost) take(ctx context.Context) (float64, counts, error) {
+	requests, err := c.requests(ctx)
+	if err != nil {
+		return 0, nil, err
+	}
+	cpu, err := cpuSeconds(c.agent)
+	return cpu, requests, err
+}
+
+func (c *agentCost) set(name string, value float64) { c.result.set(c.kind.name+"."+name, value) }

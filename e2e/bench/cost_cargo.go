@@ -1,0 +1,87 @@
+package bench
+
+import (
+	"context"
+
+	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/e2e/scrape"
+	"github.com/towline-io/towline/pkg/apis"
+)
+
+const worksResource = "manifestworks"
+
+// cargo is one way to deliver an Application.
+type cargo struct {
+	// name begins the names of the Applications and of the figures.
+	name string
+
+	// path is where the object is made on the hub that delivers, and object what is made.
+	path   string
+	object func(name string) object
+}
+
+// fivePaths are what the older controllers ask for.
+var fivePaths = []object{
+	{"name": "healthStatus", "path": ".status.health.status"},
+	{"name": "syncStatus", "path": ".status.sync.status"},
+	{"name": "operationStateStartedAt", "path": ".status.operationState.startedAt"},
+	{"name": "operationStatePhase", "path": ".status.operationState.phase"},
+	{"name": "syncRevision", "path": ".status.sync.revision"},
+}
+
+// plain are ManifestWorks as the older controllers make them.
+func (c *agentCost) plain() *cargo {
+	return &cargo{name: "plain", path: worksOf(c.fleet.Clusters()[0].Name()), object: func(name string) object {
+		return object{
+			"apiVersion": "work.open-cluster-management.io/v1", "kind": "ManifestWork",
+			"metadata": object{"name": name, "namespace": c.fleet.Clusters()[0].Name()},
+			"spec": object{
+				"workload": object{"manifests": []object{c.delivered(name)}},
+				"manifestConfigs": []object{{
+					"resourceIdentifier": object{
+						"group": "argoproj.io", "resource": "applications", "name": name, "namespace": fleet.ArgoCDNamespace,
+					},
+					"feedbackRules":  []object{{"type": "JSONPaths", "jsonPaths": fivePaths}},
+					"updateStrategy": object{"type": "ServerSideApply"},
+				}},
+			},
+		}
+	}}
+}
+
+// delivered is the Application that a plain work carries.
+func (c *agentCost) delivered(name string) object {
+	return object{
+		"apiVersion": "argoproj.io/v1alpha1", "kind": "Application",
+		"metadata": object{"name": name, "namespace": fleet.ArgoCDNamespace, "labels": object{apis.LabelPulled: "true"}},
+		"spec":     c.spec(),
+	}
+}
+
+func (c *agentCost) spec() object {
+	return object{
+		"project":     "guestbook",
+		"source":      object{"repoURL": c.fleet.Git.URL(fleet.AppsRepo), "targetRevision": "HEAD", "path": "guestbook"},
+		"destination": object{"server": apis.InClusterServer, "namespace": "guestbook"},
+	}
+}
+
+// towline are Applications of the hub.
+func (c *agentCost) towline() *cargo {
+	return &cargo{name: "towline", path: applicationsPath, object: func(name string) object {
+		return object{
+			"apiVersion": "argoproj.io/v1alpha1", "kind": "Application",
+			"metadata": object{
+				"name": name, "namespace": fleet.ArgoCDNamespace, "labels": object{apis.LabelPull: "true"},
+				"annotations": object{apis.AnnotationCluster: c.fleet.Clusters()[0].Name(), apis.AnnotationSkipReconcile: "true"},
+			},
+			"spec": c.spec(),
+		}
+	}}
+}
+
+// requests are those that the hub has served.
+func (c *agentCost) requests(ctx context.Context) (counts, error) {
+	hub, err := scrape.Metrics(ctx, c.metrics, c.fleet.Hub.Server()+"/metrics")
+	return families{hub}.requests(), err
+}

@@ -1,0 +1,31 @@
+package bench
+
+import "slices"
+
+// figuresOfCost are figures of each kind of delivery with a real work agent.
+func figuresOfCost() []Figure {
+	var out []Figure
+	for _, kind := range []string{"plain", "towline"} {
+		add := func(name, title, unit string, digits int) {
+			out = append(out, Figure{kind + "." + name, kind + ": " + title, unit, digits})
+		}
+		add("deliver.seconds", "delivery, until all are on the cluster", "s", 1)
+		add("deliver.available", "… and reported", "s", 1)
+		add("delete.seconds", "deletion, until none is on the cluster", "s", 1)
+		add("delete.works", "… and no work is left", "s", 1)
+		for _, phase := range []string{"change", "burst"} {
+			for _, p := range []string{"p50", "p99", "max"} {
+				add(phase+"."+p, phase+", until the hub shows it, "+p, "ms", 0)
+			}
+		}
+		for _, phase := range []string{"deliver", "first", "change", "burst", "compare", "rest", "delete"} {
+			add(phase+".cpu", phase+", CPU of the agent", "s", 2)
+			add(phase+".memory", "… its memory", "MiB", 0)
+			add(phase+".work_writes", "… writes of works", "", 0)
+			add(phase+".report_writes", "… of their statuses", "", 0)
+			add(phase+".application_writes", "… of Applications", "", 0)
+			add(phase+".conflicts", "… works and statuses refused with 409", "", 0)
+		}
+	}
+	return slices.Clip(out)
+}

@@ -1,0 +1,183 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+)
+
+const (
+	// costParallel is how many requests the benchmark has on their way at a time.
+	costParallel = 8
+
+	// costChanges are made one at a time.
+	costChanges = 30
+
+	// costCalm is how long the hub must show nothing new before the next phase.
+	costCalm = 15 * time.Second
+)
+
+func (c *agentCost) app(i int) string { return fmt.Sprintf("%s-%d", c.kind.name, i) }
+
+// there is where an Application is on its cluster.
+func (c *agentCost) there(i int) string { return applicationsPath + "/" + c.app(i) }
+
+// deliver makes all Applications, and waits until the cluster has them and the agent has reported them available.
+func (c *agentCost) deliver(ctx context.Context) error {
+	began := time.Now()
+	err := each(ctx, c.Number, costParallel, func(ctx context.Context, i int) error {
+		return c.hub.create(ctx, c.kind.path, c.kind.object(c.app(i)))
+	})
+	if err != nil {
+		return err
+	}
+	at, err := c.seen.come.wait(ctx, c.Number)
+	if err != nil {
+		return err
+	}
+	c.set("deliver.seconds", at.Sub(began).Seconds())
+	at, err = c.seen.available.wait(ctx, c.Number)
+	c.set("deliver.available", at.Sub(began).Seconds())
+	return err
+}
+
+// first has the cluster write a first status of each Application.
+func (c *agentCost) first(ctx context.Context) error {
+	if err := c.calm(ctx); err != nil {
+		return err
+	}
+	if err := c.turnAll(ctx); err != nil {
+		return err
+	}
+	c.seen.changes.take()
+	return c.calm(ctx)
+}
+
+// change changes one Application after the other.
+func (c *agentCost) change(ctx context.Context) error {
+	for i := range costChanges {
+		if err := c.turn(ctx, i%c.Number); err != nil {
+			return err
+		}
+		if err := c.seen.changes.waitFor(ctx, i%c.Number); err != nil {
+			return err
+		}
+	}
+	c.delays("change")
+	return nil
+}
+
+// burst changes all Applications in a row.
+func (c *agentCost) burst(ctx context.Context) error {
+	if err := c.turnAll(ctx); err != nil {
+		return err
+	}
+	c.delays("burst")
+	return c.calm(ctx)
+}
+
+func (c *agentCost) turnAll(ctx context.Context) error {
+	if err := each(ctx, c.Number, costParallel, c.turn); err != nil {
+		return err
+	}
+	return c.seen.changes.wait(ctx)
+}
+
+// turn gives an Application a status that was not there before.
+func (c *agentCost) turn(ctx context.Context, i int) error {
+	c.seen.mu.Lock()
+	c.number++
+	number := c.number
+	c.seen.mu.Unlock()
+	c.seen.changes.sent(i, number, time.Now())
+	return c.cluster.patch(ctx, c.there(i), object{"status": statusOf(number)})
+}
+
+func statusOf(number int) object {
+	began := time.Now().UTC().Add(-time.Minute).Format(time.RFC3339)
+	source := object{"repoURL": repository, "path": "guestbook", "targetRevision": "HEAD"}
+	return object{
+		"health": object{"status": "Healthy", "lastTransitionTime": began},
+		"sync": object{
+			"status": "Synced", "revision": revision(number),
+			"comparedTo": object{"source": source, "destination": object{"server": "https://kubernetes.default.svc", "namespace": "guestbook"}},
+		},
+		"reconciledAt": now(), "sourceType": "Directory",
+		"resources": []object{
+			{"version": "v1", "kind": "Service", "namespace": "guestbook", "name": "guestbook-ui", "status": "Synced", "health": object{"status": "Healthy"}},
+			{
+				"group": "apps", "version": "v1", "kind": "Deployment", "namespace": "guestbook", "name": "guestbook-ui", "status": "Synced",
+				"health": object{"status": "Healthy"},
+			},
+		},
+		"operationState": object{
+			"phase": "Succeeded", "startedAt": began, "finishedAt": began, "message": "successfully synced (all tasks run)",
+			"operation":  object{"sync": object{"revision": revision(number)}, "initiatedBy": object{"automated": true}},
+			"syncResult": object{"revision": revision(number), "source": source},
+		},
+	}
+}
+
+// compare has the cluster compare all Applications without finding anything.
+func (c *agentCost) compare(ctx context.Context) error {
+	err := each(ctx, c.Number, costParallel, func(ctx context.Context, i int) error {
+		return c.cluster.patch(ctx, c.there(i), object{"status": object{"reconciledAt": now()}})
+	})
+	if err != nil {
+		return err
+	}
+	return c.calm(ctx)
+}
+
+// rest leaves all as it is.
+func (c *agentCost) rest(ctx context.Context) error {
+	select {
+	case <-time.After(c.Rest):
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// delete deletes all Applications, and waits until neither they nor their works are left.
+func (c *agentCost) delete(ctx context.Context) error {
+	began := time.Now()
+	err := each(ctx, c.Number, costParallel, func(ctx context.Context, i int) error {
+		return c.hub.remove(ctx, c.kind.path+"/"+c.app(i))
+	})
+	if err != nil {
+		return err
+	}
+	at, err := c.seen.gone.wait(ctx, c.Number)
+	if err != nil {
+		return err
+	}
+	c.set("delete.seconds", at.Sub(began).Seconds())
+	at, err = c.seen.ended.wait(ctx, c.Number)
+	c.set("delete.works", at.Sub(began).Seconds())
+	return err
+}
+
+// calm waits until the works have stood still for some seconds.
+func (c *agentCost) calm(ctx context.Context) error {
+	for {
+		left := costCalm - time.Since(c.seen.lastChange())
+		if left <= 0 {
+			return nil
+		}
+		select {
+		case <-time.After(left):
+		case err := <-c.failed:
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+func (c *agentCost) delays(name string) {
+	sorted := c.seen.changes.take()
+	slices.Sort(sorted)
+	c.result.delays(c.kind.name+"."+name, sorted)
+}

@@ -1,0 +1,171 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/towline-io/towline/pkg/apis"
+)
+
+// sightings are what the hub and the cluster have shown of the Applications of one kind.
+type sightings struct {
+	// come and gone are Applications of the cluster; available and ended are works of the hub.
+	come, gone, available, ended *names
+
+	// changes are statuses on their way to the hub.
+	changes *tracker
+
+	mu   sync.Mutex
+	last time.Time
+}
+
+func (s *sightings) lastChange() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last
+}
+
+// names are distinct names, each of which comes once.
+type names struct {
+	mu   sync.Mutex
+	seen map[string]bool
+	last time.Time
+}
+
+func newNames() *names { return &names{seen: map[string]bool{}} }
+
+func (n *names) add(name string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.seen[name] {
+		n.seen[name], n.last = true, time.Now()
+	}
+}
+
+// wait returns when that many have come, with the time when the last one did.
+func (n *names) wait(ctx context.Context, number int) (time.Time, error) {
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		n.mu.Lock()
+		have, last := len(n.seen), n.last
+		n.mu.Unlock()
+		if have >= number {
+			return last, nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return last, fmt.Errorf("%d of %d came: %w", have, number, context.Cause(ctx))
+		}
+	}
+}
+
+// costApplication is what is read of an Application.
+type costApplication struct {
+	meta   `json:"metadata"`
+	Status struct {
+		Sync struct {
+			Revision string `json:"revision"`
+		} `json:"sync"`
+	} `json:"status"`
+}
+
+// costWork is what is read of a ManifestWork.
+type costWork struct {
+	meta   `json:"metadata"`
+	Status struct {
+		Conditions []struct {
+			Type   string `json:"type"`
+			Status string `json:"status"`
+		} `json:"conditions"`
+		ResourceStatus struct {
+			Manifests []struct {
+				StatusFeedback struct {
+					Values []struct {
+						Name       string `json:"name"`
+						FieldValue struct {
+							String string `json:"string"`
+						} `json:"fieldValue"`
+					} `json:"values"`
+				} `json:"statusFeedback"`
+			} `json:"manifests"`
+		} `json:"resourceStatus"`
+	} `json:"status"`
+}
+
+// revision is the revision that the agent has reported.
+func (w *costWork) revision() string {
+	for _, m := range w.Status.ResourceStatus.Manifests {
+		for _, v := range m.StatusFeedback.Values {
+			if v.Name == "syncRevision" {
+				return v.FieldValue.String
+			}
+		}
+	}
+	return ""
+}
+
+func (w *costWork) available() bool {
+	for _, c := range w.Status.Conditions {
+		if c.Type == "Available" && c.Status == "True" {
+			return true
+		}
+	}
+	return false
+}
+
+// app is the name of the Application of a work.
+func (w *costWork) app() string {
+	if name := w.Annotations[apis.AnnotationHubName]; name != "" {
+		return name
+	}
+	return w.Name
+}
+
+// look watches the Applications of a kind and their works.
+func (c *agentCost) look(ctx context.Context) (*sightings, error) {
+	s := &sightings{come: newNames(), gone: newNames(), available: newNames(), ended: newNames(), changes: newTracker(), last: time.Now()}
+	prefix, plain := c.kind.name+"-", c.kind.path != applicationsPath
+	index := func(name string) (i int) { _, _ = fmt.Sscanf(strings.TrimPrefix(name, prefix), "%d", &i); return i }
+	err := watch(ctx, c.cluster, applicationsPath, c.failed, func(kind string, a *costApplication) {
+		switch {
+		case !strings.HasPrefix(a.Name, prefix):
+		case kind == "DELETED":
+			s.gone.add(a.Name)
+		default:
+			s.come.add(a.Name)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = watch(ctx, c.hub, worksOf(c.fleet.Clusters()[0].Name()), c.failed, func(kind string, w *costWork) {
+		s.mu.Lock()
+		s.last = time.Now()
+		s.mu.Unlock()
+		app := w.app()
+		switch {
+		case !strings.HasPrefix(app, prefix):
+			return
+		case kind == "DELETED":
+			s.ended.add(app)
+		case w.available():
+			s.available.add(app)
+		}
+		if plain {
+			s.changes.saw(index(app), numberOf(w.revision()), time.Now())
+		}
+	})
+	if err != nil || plain {
+		return s, err
+	}
+	return s, watch(ctx, c.hub, applicationsPath, c.failed, func(_ string, a *costApplication) {
+		if strings.HasPrefix(a.Name, prefix) {
+			s.changes.saw(index(a.Name), numberOf(a.Status.Sync.Revision), time.Now())
+		}
+	})
+}
