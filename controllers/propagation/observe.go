@@ -18,6 +18,7 @@ import (
 	"github.com/towline-io/towline/controllers/internal/index"
 	"github.com/towline-io/towline/pkg/apis"
 	"github.com/towline-io/towline/pkg/apis/argocd"
+	"github.com/towline-io/towline/pkg/clustersecret"
 	"github.com/towline-io/towline/pkg/delivery"
 	"github.com/towline-io/towline/pkg/managedcluster"
 	"github.com/towline-io/towline/pkg/work"
@@ -205,7 +206,20 @@ func (seen *observation) observeClusters(ctx context.Context) error {
 			seen.clusters[name] = cluster
 		}
 	}
+	seen.observeAddresses()
 	return nil
+}
+
+// observeAddresses reads the addresses of the clusters for an Application that may be the hub's own Argo CD's from now on.
+func (seen *observation) observeAddresses() {
+	seen.Addresses = nil
+	if seen.App == nil || delivery.Sent(seen.App) {
+		return
+	}
+	seen.Addresses = make(map[string][]string, len(seen.clusters))
+	for name, cluster := range seen.clusters {
+		seen.Addresses[name] = clustersecret.Servers(cluster)
+	}
 }
 
 // works are all works that were observed.

@@ -208,7 +208,7 @@ func (seen *observation) observeRights(ctx context.Context) error {
 func (r *Reconciler) observeDependencies(ctx context.Context, seen *observation) error {
 	seen.Dependencies = map[types.UID]bool{}
 	for _, w := range seen.works() {
-		if !work.Released(w) {
+		if !work.Stays(w) {
 			continue
 		}
 		released := true

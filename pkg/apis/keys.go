@@ -128,6 +128,10 @@ const (
 	// Towline expects the ApplicationSet to create the Application again, and does not change the work.
 	AnnotationReturnsBy = Group + "/returns-by"
 
+	// AnnotationHandedOver is on a work whose Application is leaving the cluster, because the hub's own Argo CD deploys the
+	// workload from now on. The workload and its dependencies stay on the cluster.
+	AnnotationHandedOver = Group + "/handed-over"
+
 	// AnnotationGrantedBy is the name of the ManagedClusterSetBinding, in the Application's namespace, that permitted
 	// the cluster. Towline sets the annotation only with --on-revocation=delete, to notice later that this binding no
 	// longer permits the cluster.

@@ -41,6 +41,8 @@ const (
 	ReasonTargetConflict = "TargetConflict"
 	// ReasonWorkConflict: a foreign ManifestWork has the name of the Application's work.
 	ReasonWorkConflict = "WorkConflict"
+	// ReasonHubOperationRunning: the hub's own Argo CD has begun a sync of the Application, and has not ended it.
+	ReasonHubOperationRunning = "HubOperationRunning"
 	// ReasonDestinationConflict: the ManifestWork of an older controller sends the Application to another destination.
 	ReasonDestinationConflict = "DestinationConflict"
 	// ReasonAdoptionRefused: the cluster already has an Application of the same namespace and name, and Towline may not

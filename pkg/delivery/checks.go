@@ -40,5 +40,6 @@ var checks = []*Gate{
 	{Name: "executor", Type: problem, Reason: apis.ReasonExecutorInvalid, Holds: intents{Deliver}, check: checkExecutor},
 	{Name: "own work", Type: problem, Reason: apis.ReasonWorkConflict, Holds: intents{Deliver}, Ends: gate.ByBackoff, check: checkOwnWork},
 	{Name: "another's work", Type: problem, Reason: apis.ReasonWorkConflict, Holds: intents{Deliver}, check: checkOthersWork},
+	{Name: "hub operation", Type: problem, Reason: apis.ReasonHubOperationRunning, Holds: intents{Deliver}, check: checkHubOperation},
 	{Name: "destination", Type: problem, Reason: apis.ReasonDestinationConflict, Holds: intents{Deliver}, check: checkDestination},
 }

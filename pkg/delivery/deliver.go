@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 	"time"
@@ -55,7 +56,10 @@ func (d *decision) deliver() {
 // unsent is what keeps an Application from being sent, with what that means for it.
 func (d *decision) unsent(b *block) *block {
 	switch b.Reason {
-	case apis.ReasonClusterAnnotationMissing, apis.ReasonSkipReconcileMissing:
+	case apis.ReasonSkipReconcileMissing:
+		decided := only(d.all(), func(w *workv1.ManifestWork) bool { return !d.undecided(w) })
+		b = b.and(d.bothDeploy()).meanwhile(d.releaseAll(decided)) // so that a slip destroys nothing
+	case apis.ReasonClusterAnnotationMissing:
 		b = b.meanwhile(d.releaseAll(d.all())) // so that a slip destroys nothing
 	default:
 		if b.Reason == apis.ReasonTargetConflict {
@@ -72,6 +76,16 @@ func (d *decision) unsent(b *block) *block {
 		d.dropRefresh("a refresh was asked for and dropped, since the Application is not sent: " + b.message())
 	}
 	return b
+}
+
+// bothDeploy are the words on works that stay until the author says which Argo CD deploys; empty for none.
+func (v *view) bothDeploy() string {
+	kept := only(v.all(), v.undecided)
+	if len(kept) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(". Until then cluster %s keeps it, and both Argo CDs may deploy. To hand it over to the hub's Argo CD, remove the label %s",
+		strings.Join(clustersOf(kept), ", "), apis.LabelPull)
 }
 
 // keptElsewhere are the other clusters that have the Application meanwhile, where its own words tell the cluster that it is to go to.

@@ -26,3 +26,15 @@ func checkDestination(v *view) verdict {
 		"the workload where it is, %s. To move the workload, set the annotation %s to %q. Until then, cluster %s keeps the Application unchanged",
 		was, v.App.DestinationThere(), keep, apis.AnnotationAdopt, apis.AdoptAlways, v.Own.Namespace)
 }
+
+// checkHubOperation blocks an Application whose sync by the hub's own Argo CD has not ended. That Argo CD (2.14 to 3.5) does not go on
+// with a sync once the Application has skip-reconcile, and the cluster would run the sync again.
+func checkHubOperation(v *view) verdict {
+	begun := v.App.Status.Pushed && v.App.Operation != nil && runs(v.App.Status.OperationState)
+	if !begun || len(v.all()) > 0 {
+		return pass
+	}
+	return blockf("the hub's own Argo CD has begun a sync and has not ended it: remove the annotation %s until the sync has ended. To give "+
+		"the sync up instead, remove the operation: kubectl -n %s patch applications.argoproj.io %s --type merge -p '{\"operation\":null}'",
+		apis.AnnotationSkipReconcile, v.App.Namespace, v.App.Name)
+}

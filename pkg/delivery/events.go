@@ -22,6 +22,10 @@ var (
 		log: "Released ManifestWork", reason: apis.ReasonReleased, action: "Release",
 		note: "cluster %s keeps the Application and all that it deployed; ManifestWork %s was deleted",
 	}
+	handedOver = ending{
+		log: "Handed the Application over to the hub's Argo CD", reason: apis.ReasonReleased, action: "Release",
+		note: "asked cluster %s to remove the Application and to keep all that it deployed, for the hub's own Argo CD; ManifestWork %s was deleted",
+	}
 	nothingSent = ending{
 		log: "Released ManifestWork that its cluster has not seen", reason: apis.ReasonReleased, action: "Release",
 		note: "nothing was sent to cluster %s: its work agent had not seen ManifestWork %s, which was deleted",

@@ -108,6 +108,10 @@ type Facts struct {
 	// Clusters are those of the target and of all works.
 	Clusters map[string]managedcluster.Facts
 
+	// Addresses are the addresses that the ManagedClusters have for a hub, by the name of the cluster, for Applications that do not ask to
+	// be sent. Clusters may have written them. They say only whom the hub's own Argo CD deploys to.
+	Addresses map[string][]string
+
 	// Paused names the object of the hub, other than a cluster, that pauses the Application; empty for none.
 	Paused string
 

@@ -6,7 +6,7 @@ import "slices"
 // notices.
 func Gates() (all []*Gate) {
 	for _, list := range [][]*Gate{
-		checks, arriving, relocating, removing, revocable, revoking, dropping, releasingSteps, keeping, orphaned, outlasting, notices,
+		checks, arriving, relocating, removing, revocable, revoking, dropping, releasingSteps, handingOver, keeping, orphaned, outlasting, notices,
 	} {
 		for _, g := range list {
 			if !slices.ContainsFunc(all, func(known *Gate) bool { return known.Name == g.Name }) {

@@ -10,13 +10,19 @@ import (
 // releasingSteps are the steps by which a work leaves its Application on the cluster, from first to last. Then the work is deleted. The work
 // remembers everything, so the release goes on after a restart, and is undone by writing the work as usual.
 var releasingSteps = []*Gate{
-	{Name: "release paused", Type: paused, Reason: apis.ReasonPaused, step: waitForRelease},
+	releasePaused,
 	enableToRelease,
 	withdrawFirst,
 	{Name: "return of a request", Type: forbidden, step: returnRequest},
 	{Name: "preparation", step: prepareRelease},
-	{Name: "dependencies", step: keepDependencies},
+	dependenciesStay,
 }
+
+// The steps that a release shares with the hand-over to the hub's own Argo CD.
+var (
+	releasePaused    = &Gate{Name: "release paused", Type: paused, Reason: apis.ReasonPaused, step: waitForRelease}
+	dependenciesStay = &Gate{Name: "dependencies", step: keepDependencies}
+)
 
 // The notices of a release under way, and of one that is over.
 var (
@@ -29,7 +35,11 @@ func (d *decision) releaseWork(s *subject) *block {
 	if d.deletionRequested(s.ManifestWork) {
 		return nil
 	}
-	if b := d.advance(releasingSteps, s); b != nil {
+	steps, as := releasingSteps, leftThere
+	if d.handsOver(s.ManifestWork) {
+		steps, as = handingOver, handedOver
+	}
+	if b := d.advance(steps, s); b != nil {
 		d.plan.addWait(b.Wait)
 		return b.shown()
 	}
@@ -38,7 +48,7 @@ func (d *decision) releaseWork(s *subject) *block {
 	case unseen(s.app, s.ManifestWork):
 		d.delete(s, nothingSent)
 	default:
-		d.delete(s, leftThere)
+		d.delete(s, as)
 	}
 	return nil
 }
@@ -96,9 +106,7 @@ func (d *decision) releaseAll(ws works) (first *block) {
 		first = firstOf(first, d.releaseWork(d.subject(w)))
 	}
 	if first == nil {
-		first = d.plan.blockAt(releaseNotice, blockf(
-			"being released: waiting for the work agent of cluster %s to release the Application, which continues to run",
-			strings.Join(clustersOf(ws), ", ")))
+		first = d.plan.blockAt(releaseNotice, d.waitsForRelease(ws))
 	}
 	if d.OwnUnwatched {
 		first.After = soonest(first.After, poll)
@@ -153,7 +161,7 @@ func (d *decision) disown() {
 		if d.Presence == Present {
 			holds = "the label " + apis.LabelPull + " does not say true"
 		}
-		d.plan.addCondition(d.plan.blockAt(releasedNotice, releasedWhile(holds)))
+		d.plan.addCondition(d.plan.blockAt(releasedNotice, releasedWhile(holds+d.notPushedYet())))
 	}
 }
 

@@ -98,7 +98,7 @@ func finalizers(force bool) func(*view, *subject) outcome {
 		if !force && s.app != nil && work.CarriesRequest(w) && !v.knows(NeedReturn) {
 			return outcome{verdict: require(NeedReturn)}
 		}
-		updated, changed, err := v.prepared(s, force)
+		updated, changed, err := v.prepared(s, cascade(s.app), force)
 		if err != nil {
 			return outcome{verdict: unsent(err)}
 		}
@@ -134,10 +134,10 @@ var keepOthers = &Gate{Name: "held beside", step: func(_ *view, s *subject) outc
 
 // prepared is a work changed so that its deletion comes to what the hub's Application asks for, and whether it had to be.
 // A request that it carries is taken back, which says nothing of finalizers.
-func (v *view) prepared(s *subject, force bool) (updated *workv1.ManifestWork, changed bool, err error) {
+func (v *view) prepared(s *subject, finalizers []string, force bool) (updated *workv1.ManifestWork, changed bool, err error) {
 	switch {
 	case !work.CarriesRequest(s.ManifestWork):
-		updated, changed = work.Removable(s.ManifestWork, cascade(s.app))
+		updated, changed = work.Removable(s.ManifestWork, finalizers)
 		return updated, changed, nil
 	case force:
 		return s.ManifestWork, false, nil // it goes as it is
@@ -146,7 +146,7 @@ func (v *view) prepared(s *subject, force bool) (updated *workv1.ManifestWork, c
 	if v.Return[s.UID] != nil {
 		app = nil
 	}
-	updated, err = work.Withdrawn(s.ManifestWork, app, cascade(s.app))
+	updated, err = work.Withdrawn(s.ManifestWork, app, finalizers)
 	return updated, true, err
 }
 

@@ -88,7 +88,7 @@ func (f *Facts) releasedTo() []types.NamespacedName {
 		if _, ours := KindOf(w.Name); ours {
 			continue
 		}
-		if !work.Released(w) {
+		if !work.Stays(w) {
 			others = append(others, w)
 			continue
 		}

@@ -72,6 +72,7 @@ var remedies = map[string]remedy{
 	apis.ReasonLocalClusterConflict:    {LinkTarget, Blocked, author, edit},
 	apis.ReasonTargetConflict:          {LinkTarget, Blocked, author, applicants},
 	apis.ReasonWorkConflict:            {LinkTarget, Blocked, admin, works},
+	apis.ReasonHubOperationRunning:     {LinkTarget, Blocked, author, edit},
 	apis.ReasonDestinationConflict:     {LinkTarget, Blocked, author, edit},
 	apis.ReasonAdoptionRefused:         {LinkTarget, Blocked, author, "kubectl towline adopt -n NAMESPACE APP"},
 	apis.ReasonWorkRejected:            {LinkTarget, Blocked, admin, works},

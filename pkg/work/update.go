@@ -35,7 +35,7 @@ var ownKeys = []string{
 	apis.AnnotationHubNamespace, apis.AnnotationHubName, apis.AnnotationApplicationSet,
 	apis.AnnotationRefreshSent, apis.AnnotationRequestSent, apis.AnnotationChangedAt, apis.AnnotationUpdateMode,
 	apis.AnnotationOrphanedAt, apis.AnnotationOrphaned, apis.AnnotationReleasedTo, apis.AnnotationGrantedBy,
-	apis.AnnotationReturnsBy,
+	apis.AnnotationReturnsBy, apis.AnnotationHandedOver,
 }
 
 // owned tells whether own would change nothing.

@@ -39,6 +39,10 @@ var gateScripts = map[string]struct {
 		bind argocd off
 		settle
 		bind argocd`},
+	"hub operation": {nil, `create argocd/one c1 cascade
+		hub-sync argocd/one
+		settle
+		hub-sync argocd/one off`},
 	"destination": {nil, `create argocd/one c1 cascade
 		older argocd/one early
 		destination argocd/one https://behind.example.com
@@ -305,6 +309,12 @@ var gateScripts = map[string]struct {
 		argo c1 argocd/one
 		round c1
 		delete argocd/one`},
+	"hand-over": {nil, `create argocd/one c1 cascade
+		spec argocd/one v1-push
+		settle
+		skip argocd/one
+		label argocd/one
+		settle`},
 	"finalizers": {nil, `create argocd/one c1
 		settle
 		finalizers argocd/one cascade

@@ -138,6 +138,12 @@ func released(app *argocd.Application) bool {
 	return !app.Pulled() || app.ToBeReleased() || !app.ReconcileSkipped() || app.Cluster() == ""
 }
 
+// undecided tells whether the Argo CDs of the hub and of cluster c1 may both deploy, until a user says which one does.
+func undecided(app *argocd.Application) bool {
+	name, _ := app.Destination()
+	return name == "c1" && app.Pulled() && !app.ReconcileSkipped() && !app.ToBeReleased()
+}
+
 // lastWord tells whether a user's last word asks for the end of a workload.
 func (o *oracle) lastWord(r *record, c *cluster) bool {
 	ns := o.world.hub.objects[clusterNamespaces][key{Name: c.name}]
@@ -361,6 +367,7 @@ func (o *oracle) atRest() {
 				o.world.fail("rest", "%s is still there, being deleted", at)
 			}
 		case r.gone && len(works) > 0 && !slices.ContainsFunc(works, notHeld): // an older controller had left it behind
+		case !r.gone && undecided(app): // cluster c1 keeps the Application
 		case r.gone || released(app):
 			if len(works) > 0 {
 				o.world.fail("rest", "%s has the work %s left", at, works[0].Namespace+"/"+works[0].Name)

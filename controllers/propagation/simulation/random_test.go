@@ -81,6 +81,17 @@ func edits() *Profile {
 	return p
 }
 
+// handovers are Applications that the hub's own Argo CD deploys to their cluster, or may deploy there.
+func handovers() *Profile {
+	p := everything()
+	p.Users["create"] = []string{"c1 cascade", "c1", "c2 cascade"}
+	p.Users["spec"] = []string{"v1", "v1-push", "v2-push", "v1-push-auto"}
+	p.Users["dependencies"] = []string{"hold", "free"}
+	return p
+}
+
+func TestHandovers(t *testing.T) { explore(t, handovers) }
+
 // adoption is what is on clusters already.
 func adoption() *Profile {
 	p := everything()

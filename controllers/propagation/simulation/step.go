@@ -355,6 +355,8 @@ func (w *World) asks(s *Step) bool {
 		w.edit(at, func(app *argocd.Application) {
 			app.Operation = &runtime.RawExtension{Raw: operationOf(s.What)}
 		})
+	case "hub-sync":
+		w.edit(at, func(app *argocd.Application) { hubSync(app, s.What != "off") })
 	case "withdraw":
 		w.edit(at, func(app *argocd.Application) { app.Operation = nil })
 	case "terminate":
@@ -454,12 +456,29 @@ func spec(at key, revision string) []byte {
 		history = map[string]string{"text": `"revisionHistoryLimit":"5",`, "typed": `"revisionHistoryLimit":5,`}[revision]
 		revision = "v1"
 	}
+	destination := `"server":"https://kubernetes.default.svc"`
+	if strings.Contains(revision, push) {
+		destination = `"name":"c1"`
+	}
 	policy := ""
 	if strings.HasSuffix(revision, auto) {
 		policy = `,"syncPolicy":{"automated":{}}`
 	}
 	return []byte(`{` + history + `"project":"default","source":{"repoURL":"https://git.example.com/apps.git","path":"` + at.String() +
-		`","targetRevision":"` + revision + `"},"destination":{"server":"https://kubernetes.default.svc","namespace":"guestbook"}` + policy + `}`)
+		`","targetRevision":"` + revision + `"},"destination":{` + destination + `,"namespace":"guestbook"}` + policy + `}`)
+}
+
+// push is in the revisions of Applications that the hub's own Argo CD deploys to cluster c1, where nothing keeps it from that.
+const push = "-push"
+
+// hubSync is a sync of the hub's own Argo CD, which has begun or has ended.
+func hubSync(app *argocd.Application, runs bool) {
+	app.Status.Pushed, app.Operation = true, nil
+	app.Status.OperationState = &argocd.OperationState{Phase: "Succeeded", StartedAt: "2026-01-01T00:00:00Z"}
+	if runs {
+		app.Status.OperationState.Phase = "Running"
+		app.Operation = &runtime.RawExtension{Raw: operationOf("hub")}
+	}
 }
 
 // auto ends the revisions of Applications whose syncs are automated.

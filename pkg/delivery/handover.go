@@ -1,0 +1,103 @@
+package delivery
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	workv1 "open-cluster-management.io/api/work/v1"
+
+	"github.com/towline-io/towline/pkg/apis"
+	"github.com/towline-io/towline/pkg/work"
+)
+
+// handingOver are the steps by which an Application leaves the cluster of a work for the hub's own Argo CD, from first to last. Then the
+// work is deleted. The workload and the dependencies stay on the cluster.
+var handingOver = []*Gate{
+	releasePaused,
+	enableToRelease,
+	withdrawFirst,
+	{Name: "hand-over", step: prepareHandOver},
+	keepOthers,
+	dependenciesStay,
+}
+
+// prepareHandOver is for a work whose agent has not confirmed yet that the cluster's Application has no finalizers, and no automated sync.
+// The Application may be on the cluster by an earlier work. Then the agent of that work would remove the workload, so that only an
+// Application that no cluster has reported goes at once.
+func prepareHandOver(v *view, s *subject) outcome {
+	switch {
+	case unseen(s.app, s.ManifestWork):
+		return done
+	case work.CarriesRequest(s.ManifestWork) && !v.knows(NeedReturn):
+		return outcome{verdict: require(NeedReturn)}
+	}
+	updated, changed, err := v.prepared(s, nil, false)
+	if err != nil {
+		return outcome{verdict: unsent(err)}
+	}
+	if !work.CarriesRequest(updated) {
+		handed, again := work.HandOver(updated)
+		updated, changed = handed, changed || again
+	}
+	if !changed && work.FinalizersDropped(s.ManifestWork, false) {
+		return done
+	}
+	wait := waitf("the work agent of cluster %s has not removed the finalizers yet", s.Namespace)
+	if changed {
+		return wait.changing(s.ManifestWork, updated)
+	}
+	return v.askAgain(s.ManifestWork, wait)
+}
+
+// handsOver tells whether the Application of a work is the hub's own Argo CD's from now on: the label and skip-reconcile are gone, and
+// the destination is the cluster. The author of a release keeps the Application on the cluster nevertheless.
+func (v *view) handsOver(w *workv1.ManifestWork) bool {
+	switch {
+	case v.App == nil, v.App.ReconcileSkipped(), v.App.ToBeReleased(), v.App.Pulled() && v.App.DeletionTimestamp.IsZero():
+		return false
+	}
+	return v.pushesTo(w.Namespace)
+}
+
+// pushesTo tells whether the destination on the hub is a cluster, by the name or the address that the hub's own Argo CD has for the cluster.
+func (v *view) pushesTo(cluster string) bool {
+	name, server := v.App.Destination()
+	switch given := v.Clusters[cluster].Server; {
+	case name != "":
+		return name == cluster
+	case server == "" || server == apis.InClusterServer:
+		return false
+	case given != "":
+		return server == given
+	}
+	return slices.Contains(v.Addresses[cluster], server)
+}
+
+// undecided tells whether the Application of a work has lost skip-reconcile alone, so that the Argo CDs of the hub and of the cluster both
+// deploy. Only the author knows which Argo CD should deploy. Until then the cluster keeps the Application.
+func (v *view) undecided(w *workv1.ManifestWork) bool {
+	return v.pushesTo(w.Namespace) && !work.Released(w)
+}
+
+// waitsForRelease is the notice of an Application while works are released or handed over.
+func (v *view) waitsForRelease(ws works) verdict {
+	clusters := strings.Join(clustersOf(ws), ", ")
+	if len(only(ws, v.handsOver)) == 0 {
+		return blockf("being released: waiting for the work agent of cluster %s to release the Application, which continues to run", clusters)
+	}
+	return blockf("being handed over to the hub's own Argo CD: waiting for cluster %s to remove its Application, and to keep all that the "+
+		"Application deployed%s. Until this condition is gone, both Argo CDs may deploy: remove spec.syncPolicy.automated on the hub until then",
+		clusters, v.blockers(ws))
+}
+
+// notPushedYet says how the hub's own Argo CD may take over an Application that a cluster keeps; empty for another destination.
+func (v *view) notPushedYet() string {
+	cluster := v.App.Cluster()
+	if !v.pushesTo(cluster) {
+		return ""
+	}
+	return fmt.Sprintf(". Do not remove the annotation %s now: the Argo CDs of the hub and of cluster %s would both deploy the Application. "+
+		"To hand it over to the hub's Argo CD, set the label again, wait until the Application is delivered, and remove both in one step",
+		apis.AnnotationSkipReconcile, cluster)
+}
