@@ -60,14 +60,20 @@ func withTokens(ctx context.Context, account string, clusters ...string) {
 	}
 }
 
+// namedSpec deploys the guestbook to a namespace of the cluster that an Argo CD knows by a name.
+func namedSpec(namespace, on string) string {
+	GinkgoHelper()
+	destination := fmt.Sprintf(`"server":%q`, apis.InClusterServer)
+	spec := specOf("default", "guestbook", namespace)
+	Expect(spec).To(ContainSubstring(destination))
+	return strings.Replace(spec, destination, fmt.Sprintf(`"name":%q`, on), 1)
+}
+
 // pushed makes an Application without the pull label, which the hub's Argo CD deploys to a cluster by its Secret.
 func pushed(ctx context.Context, name, on string) {
 	GinkgoHelper()
-	destination := fmt.Sprintf(`"server":%q`, apis.InClusterServer)
-	spec := specOf("default", "guestbook", name)
-	Expect(spec).To(ContainSubstring(destination))
 	app := fixture.Application(name).NoLabel(apis.LabelPull).NoAnnotation(apis.AnnotationCluster).NoAnnotation(apis.AnnotationSkipReconcile).
-		Spec(strings.Replace(spec, destination, fmt.Sprintf(`"name":%q`, on), 1)).Finalizers(apis.FinalizerResources).Obj()
+		Spec(namedSpec(name, on)).Finalizers(apis.FinalizerResources).Obj()
 	app.UID = ""
 	Expect(hub.Create(ctx, app)).To(Succeed())
 	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has its own

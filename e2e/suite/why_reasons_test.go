@@ -132,6 +132,7 @@ func askedFor() map[string]asked {
 
 // askedElsewhere are the reasons that no spec here can bring about, with the test that does, and why not here.
 var askedElsewhere = map[string][2]string{
+	apis.ReasonHubOperationRunning:     {"push_pull_test.go", "it takes an Argo CD of the hub that deploys"},
 	apis.ReasonDestinationConflict:     {"../../controllers/destination_test.go", "it takes the work of an older controller"},
 	apis.ReasonEditedAgain:             {"../../pkg/delivery/edits_test.go", "it takes edits that go on for a minute; drift_test.go makes them"},
 	apis.ReasonSpecInvalid:             {"../../pkg/delivery/decide_test.go", "the schema of Argo CD's CRD refuses it"},
