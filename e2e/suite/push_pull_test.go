@@ -122,7 +122,7 @@ var _ = Describe("A change between push and pull", Serial, func() {
 		Eventually(ctx, read(cluster[on], guestbookOf(name))).Should(HaveField("Spec.Replicas", HaveValue(BeNumerically("==", 1))))
 	}, NodeTimeout(5*time.Minute))
 
-	It("is safe in a wrong order", func(ctx SpecContext) {
+	It("is safe in a wrong order", long, func(ctx SpecContext) {
 		withPusher(ctx, "argocd-switcher")
 		app := standalone(ctx, "switched-at-once", on, func(b *fixture.ApplicationBuilder) { b.Spec(namedSpec("switched-at-once", on)) })
 		expectAtRest(ctx, app.Name)
