@@ -182,7 +182,7 @@ var verbs = map[string]int{
 // kubectlFlags are those that the documentation may use, and whether a word follows them.
 var kubectlFlags = map[string]bool{
 	"-n": true, "--namespace": true, "-f": true, "-k": true, "-l": true, "-o": true, "-p": true, "-A": false, "--all": false, "--type": true,
-	"--watch": false, "--server-side": false, "--context": true, "--for": true, "--timeout": true, "--clusterrole": true,
+	"--watch": false, "--server-side": false, "--overwrite": false, "--context": true, "--for": true, "--timeout": true, "--clusterrole": true,
 	"--serviceaccount": true, "--field-selector": true, "--group": true, "--hard": true, "--replicas": true, "--from-file": true, "--patch-file": true,
 }
 
