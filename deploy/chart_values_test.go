@@ -23,8 +23,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // unchanged are the values that testdata/values.yaml leaves as they are, each with the reason.
 var unchanged = map[string]string{
-	"metrics.enabled":                     "the other values of metrics say more",
-	"rbac.create":                         "without it there would be no rights to compare",
+	"metrics.enabled": "the other values of metrics say more",
+	"rbac.create":     "without it there would be no rights to compare",
 }
 
 // TestChartValues: what each value of the chart does. The golden file has the objects that differ from those without any.
