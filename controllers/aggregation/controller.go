@@ -39,7 +39,6 @@ type Reconciler struct {
 	// Events records what people should see on the report.
 	Events events.EventRecorder
 
-
 	running controller.Controller
 	sets    sets.Known
 	memory  memory
