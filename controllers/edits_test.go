@@ -82,7 +82,8 @@ func TestFieldsOfAWork(t *testing.T) {
 				{`{"metadata":{"labels":{"team":null}}}`, 1},
 				{`{"spec":{"destination":{"namespace":null}}}`, 1},
 			} {
-				if err := k8s.Patch(t.Context(), manifest, client.RawPatch(types.MergePatchType, []byte(step.patch)), client.FieldOwner("kubectl-edit")); err != nil {
+				patch := client.RawPatch(types.MergePatchType, []byte(step.patch))
+				if err := k8s.Patch(t.Context(), manifest, patch, client.FieldOwner("kubectl-edit")); err != nil {
 					t.Fatal(err)
 				}
 				less += step.lost

@@ -86,7 +86,7 @@ func (o *redisOptions) read() error {
 
 // readSetting returns the text of a file in a folder, without the space around the text. An empty file is an error.
 func readSetting(folder, name string) (string, error) {
-	data, err := os.ReadFile(filepath.Join(folder, name)) //nolint:gosec // the administrator names the folder
+	data, err := os.ReadFile(filepath.Join(folder, name))
 	if err != nil {
 		return "", err
 	}

@@ -16,10 +16,13 @@ func TestRedisFolder(t *testing.T) {
 		want  argocache.Address // its files without the folder
 		says  string
 	}{
-		"an address":       {files: map[string]string{"address": "redis:6379\n"}, want: argocache.Address{HostPort: "redis:6379"}},
-		"redis://":         {files: map[string]string{"address": "redis://redis:6379"}, want: argocache.Address{HostPort: "redis:6379"}},
-		"rediss://":        {files: map[string]string{"address": "rediss://redis:6380"}, want: argocache.Address{HostPort: "redis:6380", TLS: true}},
-		"all files":        {map[string]string{"address": "rediss://r:1", "password": "p", "ca.crt": "c", "compression": "none"}, argocache.Address{HostPort: "r:1", TLS: true, PasswordFile: "password", CAFile: "ca.crt", Plain: true}, ""},
+		"an address": {files: map[string]string{"address": "redis:6379\n"}, want: argocache.Address{HostPort: "redis:6379"}},
+		"redis://":   {files: map[string]string{"address": "redis://redis:6379"}, want: argocache.Address{HostPort: "redis:6379"}},
+		"rediss://":  {files: map[string]string{"address": "rediss://redis:6380"}, want: argocache.Address{HostPort: "redis:6380", TLS: true}},
+		"all files": {
+			files: map[string]string{"address": "rediss://r:1", "password": "p", "ca.crt": "c", "compression": "none"},
+			want:  argocache.Address{HostPort: "r:1", TLS: true, PasswordFile: "password", CAFile: "ca.crt", Plain: true},
+		},
 		"gzip":             {files: map[string]string{"address": "r:1", "compression": "gzip"}, want: argocache.Address{HostPort: "r:1"}},
 		"no address":       {files: map[string]string{"password": "p"}, says: "address: no such file"},
 		"an empty address": {files: map[string]string{"address": "\n"}, says: "address is empty"},

@@ -9,7 +9,7 @@ import (
 )
 
 // removedFlags are flags of former versions, each with its replacement.
-var removedFlags = map[string]string{
+var removedFlags = map[string]string{ //nolint:gosec // names of flags, and no credentials
 	"aggregation-concurrency":     "use --concurrency, which is for all controllers",
 	"decisions-concurrency":       "use --concurrency, which is for all controllers",
 	"dependencies-concurrency":    "use --concurrency, which is for all controllers",

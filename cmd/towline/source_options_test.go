@@ -32,7 +32,7 @@ func TestSearchFolder(t *testing.T) {
 		"http://search":              "does not begin with https://",
 		"https://":                   "names no host",
 		"https://user:secret@search": "has a user, a query or a fragment",
-		" \n":                        "url is empty",
+		"\n":                         "url is empty",
 	} {
 		err := parse(t, "--resource-source=search", "--search="+folder(t, map[string]string{"token": "x", "url": url})).validate()
 		if err == nil || !strings.Contains(err.Error(), says) || !strings.Contains(err.Error(), "--search: ") {

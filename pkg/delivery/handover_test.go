@@ -49,7 +49,8 @@ func TestHandOver(t *testing.T) {
 	decides(t, map[string]row{
 		"the label and skip-reconcile are gone": {
 			is: of(unlabelled(to)).own(t), want: []string{"update cluster1", releaseWaits}, says: "remove spec.syncPolicy.automated on the hub"},
-		"skip-reconcile alone is gone":                 {is: of(pushedTo(to)).own(t), want: []string{missing}, says: "both Argo CDs may deploy. To hand it over"},
+		"skip-reconcile alone is gone": {
+			is: of(pushedTo(to)).own(t), want: []string{missing}, says: "both Argo CDs may deploy. To hand it over"},
 		"skip-reconcile alone is gone, half way there": {is: of(pushedTo(to)).own(t, handed), want: []string{missing}},
 		"skip-reconcile alone is gone, while it was released": {
 			is: of(pushedTo(to)).own(t, releasedAnd(false)), want: []string{missing}, says: "waiting for the work agent"},
@@ -129,10 +130,11 @@ func TestHubOperation(t *testing.T) {
 	const waits = "PropagationError HubOperationRunning"
 	relays := []string{`hub: operation {"info":[{"name":"apps.open-cluster-management.io/request","value":"1700000000-identity"}],"sync":{}}`}
 	decides(t, map[string]row{
-		"begun on the hub":           {is: begun("Running", true), want: []string{waits}, says: "remove the annotation argocd.argoproj.io/skip-reconcile"},
-		"ended on the hub":           {is: begun("Succeeded", true), want: relays},
-		"begun on the cluster":       {is: begun("Running", false), want: relays},
-		"begun, and given up":        {is: begun("Running", true).with(func(s *situation) { s.App.Operation = nil }), want: []string{"create cluster1", "  event Propagated"}},
+		"begun on the hub":     {is: begun("Running", true), want: []string{waits}, says: "remove the annotation argocd.argoproj.io/skip-reconcile"},
+		"ended on the hub":     {is: begun("Succeeded", true), want: relays},
+		"begun on the cluster": {is: begun("Running", false), want: relays},
+		"begun, and given up": {
+			is: begun("Running", true).with(func(s *situation) { s.App.Operation = nil }), want: []string{"create cluster1", "  event Propagated"}},
 		"begun, and the work exists": {is: begun("Running", true).own(t), want: relays},
 	})
 }

@@ -16,12 +16,13 @@ const editedAt = " edited "
 
 // Parts of editSeen: the work agent's entry m of the managed fields, how many fields the entry has, and how many the work sets.
 const (
-	ownFields   = `size(` + ownText + `.split("{}")) - size(` + ownText + `.split("{.: {}"))`
-	ownText     = `"%s".format([m.fieldsV1])`
-	countedKey  = `"` + apis.AnnotationFields + `"`
-	countedOwn  = `m.fieldsV1[?"f:metadata"][?"f:annotations"][?"f:` + apis.AnnotationFields + `"].hasValue()`
-	allCounted  = `object.metadata.annotations[` + countedKey + `]`
-	isCounted   = countedOwn + ` && has(object.metadata.annotations) && ` + countedKey + ` in object.metadata.annotations && ` + allCounted + `.matches("^[0-9]{1,5}$")`
+	ownFields  = `size(` + ownText + `.split("{}")) - size(` + ownText + `.split("{.: {}"))`
+	ownText    = `"%s".format([m.fieldsV1])`
+	countedKey = `"` + apis.AnnotationFields + `"`
+	countedOwn = `m.fieldsV1[?"f:metadata"][?"f:annotations"][?"f:` + apis.AnnotationFields + `"].hasValue()`
+	allCounted = `object.metadata.annotations[` + countedKey + `]`
+	isCounted  = countedOwn + ` && has(object.metadata.annotations) && ` + countedKey + ` in object.metadata.annotations && ` +
+		allCounted + `.matches("^[0-9]{1,5}$")`
 	agentsEntry = `m.manager == "` + workv1.DefaultFieldManager + `" && m.operation == "Apply" && has(m.fieldsV1) && has(m.time)`
 )
 

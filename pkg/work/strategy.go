@@ -7,9 +7,9 @@ import (
 )
 
 // Strategy is how a work has its Application applied: by each look of the agent, which (v1.2.0) looks every four to six
-// minutes, and at once when a label of the work changes. So an edit on the cluster of a field that the work sets is undone, and a finalizer that somebody removed there
-// comes back. An apply that changes nothing is no write. Fields that the work does not set stay the cluster's: the operation,
-// a refresh, and what the hub leaves out of the spec.
+// minutes, and at once when a label of the work changes. So an edit on the cluster of a field that the work sets is undone, and a
+// finalizer that somebody removed there comes back. An apply that changes nothing is no write. Fields that the work does not set stay
+// the cluster's: the operation, a refresh, and the parts of the spec that the hub leaves out.
 func Strategy() *workv1.UpdateStrategy {
 	return &workv1.UpdateStrategy{
 		Type:            workv1.UpdateStrategyTypeServerSideApply,
