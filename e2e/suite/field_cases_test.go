@@ -22,7 +22,10 @@ import (
 const teamObjects = `
 {apiVersion: v1, kind: Namespace, metadata: {name: %[1]s}}
 ---
-{apiVersion: cluster.open-cluster-management.io/v1beta2, kind: ManagedClusterSetBinding, metadata: {name: global, namespace: %[1]s}, spec: {clusterSet: global}}
+apiVersion: cluster.open-cluster-management.io/v1beta2
+kind: ManagedClusterSetBinding
+metadata: {name: global, namespace: %[1]s}
+spec: {clusterSet: global}
 `
 
 // projectObject is an AppProject for one destination, for Applications of a namespace beside Argo CD's.

@@ -159,7 +159,8 @@ var _ = Describe("The hub's argocd-server, asked about a cluster that nobody gra
 		refuse(ctx, `"false"`)
 		DeferCleanup(refuse, "null")
 		shower, err := towline.Run(ctx, f, binary, "towline-live",
-			"--controllers=resourcetree", "--leader-elect=false", "--argocd-redis="+settings(map[string]string{"address": f.Hub.RedisAddress()}), "--argocd-live-resources")
+			"--controllers=resourcetree", "--leader-elect=false", "--argocd-live-resources",
+			"--argocd-redis="+settings(map[string]string{"address": f.Hub.RedisAddress()}))
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(shower.Stop)
 		loadAgent(ctx, argocdNamespace, "cluster1")

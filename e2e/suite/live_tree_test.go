@@ -77,7 +77,8 @@ var _ = Describe("The hub's argocd-server, with a way to a cluster of which the 
 		DeferCleanup(asks, "")
 		Eventually(ctx, read(hub, secretOf("cluster1"))).Should(configured(ContainSubstring("bearerToken")))
 		shower, err := towline.Run(ctx, f, binary, "towline-live-tree",
-			"--controllers=resourcetree", "--leader-elect=false", "--argocd-redis="+settings(map[string]string{"address": f.Hub.RedisAddress()}), "--argocd-live-resources")
+			"--controllers=resourcetree", "--leader-elect=false", "--argocd-live-resources",
+			"--argocd-redis="+settings(map[string]string{"address": f.Hub.RedisAddress()}))
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(shower.Stop)
 		refuseHub := func(ctx context.Context, value string) {

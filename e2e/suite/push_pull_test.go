@@ -25,7 +25,8 @@ var (
 	skipEdit    = annotationPatch(apis.AnnotationSkipReconcile, "true")
 	pullEdit    = fmt.Sprintf(`{"metadata":{"labels":{%q:"true"},"annotations":{%q:"cluster1"}}}`, apis.LabelPull, apis.AnnotationCluster)
 	manualEdit  = `{"spec":{"syncPolicy":{"automated":null}}}`
-	pushEdit    = fmt.Sprintf(`{"metadata":{"labels":{%q:null},"annotations":{%q:null,%q:null}}}`, apis.LabelPull, apis.AnnotationCluster, apis.AnnotationSkipReconcile)
+	pushEdit    = fmt.Sprintf(`{"metadata":{"labels":{%q:null},"annotations":{%q:null,%q:null}}}`,
+		apis.LabelPull, apis.AnnotationCluster, apis.AnnotationSkipReconcile)
 	unlabelEdit = fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, apis.LabelPull)
 	labelEdit   = fmt.Sprintf(`{"metadata":{"labels":{%q:"true"}}}`, apis.LabelPull)
 	autoEdit    = `{"spec":{"syncPolicy":{"automated":{"prune":true,"selfHeal":true}}}}`
@@ -131,7 +132,8 @@ var _ = Describe("A change between push and pull", Serial, func() {
 		By("removing the label first")
 		patchHub(ctx, app.Name, unlabelEdit)
 		expectCondition(ctx, app.Name, apis.ConditionReleaseWarning, "Do not remove the annotation argocd.argoproj.io/skip-reconcile now")
-		show(ctx, "what the hub says of an Application without the label", "get", "applications.argoproj.io", app.Name, "-o", "jsonpath={.status.conditions}")
+		show(ctx, "what the hub says of an Application without the label",
+			"get", "applications.argoproj.io", app.Name, "-o", "jsonpath={.status.conditions}")
 		patchHub(ctx, app.Name, labelEdit)
 		expectAtRest(ctx, app.Name)
 
