@@ -22,10 +22,10 @@ import (
 
 // The edits of docs/push-to-pull.md.
 var (
-	skipEdit    = annotationPatch(apis.AnnotationSkipReconcile, "true")
-	pullEdit    = fmt.Sprintf(`{"metadata":{"labels":{%q:"true"},"annotations":{%q:"cluster1"}}}`, apis.LabelPull, apis.AnnotationCluster)
-	manualEdit  = `{"spec":{"syncPolicy":{"automated":null}}}`
-	pushEdit    = fmt.Sprintf(`{"metadata":{"labels":{%q:null},"annotations":{%q:null,%q:null}}}`,
+	skipEdit   = annotationPatch(apis.AnnotationSkipReconcile, "true")
+	pullEdit   = fmt.Sprintf(`{"metadata":{"labels":{%q:"true"},"annotations":{%q:"cluster1"}}}`, apis.LabelPull, apis.AnnotationCluster)
+	manualEdit = `{"spec":{"syncPolicy":{"automated":null}}}`
+	pushEdit   = fmt.Sprintf(`{"metadata":{"labels":{%q:null},"annotations":{%q:null,%q:null}}}`,
 		apis.LabelPull, apis.AnnotationCluster, apis.AnnotationSkipReconcile)
 	unlabelEdit = fmt.Sprintf(`{"metadata":{"labels":{%q:null}}}`, apis.LabelPull)
 	labelEdit   = fmt.Sprintf(`{"metadata":{"labels":{%q:"true"}}}`, apis.LabelPull)
