@@ -130,6 +130,7 @@ func FuzzCredentialsStayOnTheirHost(f *testing.F) {
 	f.Add("https://", "https://x")
 	f.Add("https:", "https://x")
 	f.Add("https:/", "https://x")
+	f.Add("git@example.com", "git@example.com/a://git@e/b")
 	f.Add("https://git.example.com.git", "https://git.example.com@evil/a")
 	f.Add("https://git.example.com#", "https://git.example.com.evil")
 	f.Fuzz(func(t *testing.T, credential, repo string) {

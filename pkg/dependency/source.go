@@ -56,7 +56,7 @@ func readSent(app *argocd.Application) Spec {
 // address that ends before its host does, as "https:" and "https:/" do: every address with that scheme begins with them.
 func Host(normalized string) string {
 	scheme, rest, ok := strings.Cut(normalized, "://")
-	if !ok {
+	if !ok || strings.ContainsAny(scheme, "/@:") { // the path of an address without a scheme may have "://" in it
 		host, _, _ := strings.Cut(normalized, "/")
 		if strings.HasSuffix(host, ":") {
 			return ""
