@@ -27,6 +27,7 @@
   const told = {
     PropagationError: ["target", blocked], PropagationForbiddenError: ["rights", blocked], PausedWarning: ["target", blocked],
     ReleaseWarning: ["target", waiting], MoveWarning: ["target", waiting], DeletionWarning: ["target", waiting],
+    EditedOnClusterWarning: ["target", waiting],
     DependencyError: ["dependencies", blocked], PlacementWarning: ["Application", blocked],
   };
   // Types that end in Error and are not of the cluster's Argo CD.
