@@ -111,7 +111,7 @@ func withoutGuestbook(ctx context.Context) {
 	deleteApplicationSet(ctx, "guestbook-app-set", []string{"cluster1-guestbook-app", "cluster2-guestbook-app", "cluster3-guestbook-app"})
 }
 
-var _ = Describe("A GitOpsCluster", usesRights, func() {
+var _ = Describe("A GitOpsCluster", usesRights, imports, func() {
 	// After each of these all clusters are chosen again, and known to Argo CD.
 	AfterEach(func(ctx SpecContext) {
 		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "example/hub/gitopscluster.yaml")).To(Succeed())

@@ -19,7 +19,7 @@ var _ = Describe("An outage of a cluster that its Placement does not tolerate", 
 	const on, set, app = "cluster2", "outage", "cluster2-outage"
 
 	BeforeAll(func(ctx SpecContext) {
-		apply(ctx, fmt.Sprintf(intolerant, on, specOf("default", "guestbook", set)))
+		apply(ctx, fmt.Sprintf(intolerant, on, generatorConfig(), specOf("default", "guestbook", set)))
 		DeferCleanup(func(ctx SpecContext) {
 			_, err := f.Hub.Kubectl(ctx, "delete", "placement", set, "--namespace", argocdNamespace, "--ignore-not-found")
 			Expect(err).NotTo(HaveOccurred())
@@ -110,7 +110,7 @@ metadata: {name: outage, namespace: argocd}
 spec:
   generators:
   - clusterDecisionResource:
-      configMapRef: ocm-placement-generator
+      configMapRef: %s
       labelSelector: {matchLabels: {cluster.open-cluster-management.io/placement: outage}}
       requeueAfterSeconds: 3
   template:

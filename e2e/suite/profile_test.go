@@ -3,12 +3,12 @@ package suite
 import (
 	"context"
 	"flag"
-	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"github.com/towline-io/towline/e2e/fleet"
+	"github.com/towline-io/towline/e2e/towline"
+	"github.com/towline-io/towline/pkg/clusterimport"
 )
 
 // profileACM is the chart's profile for a hub of Advanced Cluster Management, where another controller makes the cluster Secrets.
@@ -33,27 +33,23 @@ var rare = map[string]string{
 
 // chartValues are those that Towline is installed with.
 func chartValues() []string {
-	values := []string{"dependencies.objects=true", "profile=" + *profile}
-	if *profile == profileACM {
-		// Advanced Cluster Management brings the CRD of GitOpsClusters. It is Towline's own here.
-		values = append(values, "crds.enabled=all")
-	}
-	return values
+	return []string{"dependencies.objects=true", "profile=" + *profile}
 }
 
-// importClusters makes the cluster Secrets under another account than Towline's, as the controllers of Advanced Cluster Management do.
-func importClusters(ctx context.Context) {
+// waitImported waits until the clusters of example/hub are known to the hub's Argo CD.
+func waitImported(ctx context.Context) {
 	GinkgoHelper()
-	kubeconfig, err := f.Hub.UserKubeconfig("multicluster-integrations", "system:masters")
-	Expect(err).NotTo(HaveOccurred())
-	ports, err := f.FreePorts(1)
-	Expect(err).NotTo(HaveOccurred())
-	_, err = f.Run(ctx, fleet.Command{
-		Name: "multicluster-integrations", Path: binary, Env: []string{"KUBECONFIG=" + kubeconfig}, Args: []string{
-			"controller", "--controllers=gitopscluster", "--leader-elect=false", "--argocd-namespace=" + fleet.ArgoCDNamespace,
-			"--metrics-bind-address=0", fmt.Sprintf("--health-probe-bind-address=127.0.0.1:%d", ports[0]),
-		},
-		Ready: fleet.HTTPReady(fmt.Sprintf("http://127.0.0.1:%d/readyz", ports[0])),
-	})
-	Expect(err).NotTo(HaveOccurred())
+	if *profile == profileACM {
+		Eventually(ctx, gitOpsPhase).Should(Equal("successful"))
+		return
+	}
+	Expect(towline.WaitImported(ctx, f)).To(Succeed())
+}
+
+// generatorConfig is the ConfigMap by which generators read placements.
+func generatorConfig() string {
+	if *profile == profileACM {
+		return clusterimport.GeneratorConfigACM
+	}
+	return clusterimport.GeneratorConfig
 }

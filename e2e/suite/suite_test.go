@@ -82,6 +82,9 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		maestro, err = towline.InstallMaestro(ctx, f)
 		Expect(err).NotTo(HaveOccurred())
 	}
+	if *profile == profileACM {
+		prepareACM(ctx)
+	}
 	Expect(towline.InstallChart(ctx, f, chartValues()...)).To(Succeed())
 	Expect(towline.ApplyExamples(ctx, f)).To(Succeed())
 	var err error
@@ -89,10 +92,10 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(err).NotTo(HaveOccurred())
 	tow, err = towline.Start(ctx, f, towline.Options{Binary: binary, Name: "towline", ReadyTimeout: soon})
 	Expect(err).NotTo(HaveOccurred())
+	waitImported(ctx)
 	if *profile == profileACM {
-		importClusters(ctx)
+		followACM(ctx)
 	}
-	Expect(towline.WaitImported(ctx, f)).To(Succeed())
 	apply(ctx, ownerless)
 }, NodeTimeout(30*time.Minute)) // what has never been built here is built now
 

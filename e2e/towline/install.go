@@ -32,6 +32,16 @@ func Root() string {
 	return filepath.Join(filepath.Dir(file), "..", "..")
 }
 
+// ForACM changes what the examples say for a hub of Open Cluster Management alone into what they say for one of Advanced Cluster Management,
+// as in example/openshift-gitops.
+var ForACM = []string{
+	"ocm-placement-generator", "acm-placement",
+	"    name: all-clusters\n---", "    name: all-clusters\n  createBlankClusterSecrets: true\n---",
+}
+
+// Changes are those that Manifest makes besides, as pairs of an old and a new text.
+var Changes []string
+
 // Manifest is a file of the checkout, fit for the fleet.
 func Manifest(f *fleet.Fleet, path string) (string, error) {
 	data, err := os.ReadFile(filepath.Join(Root(), path))
@@ -39,7 +49,7 @@ func Manifest(f *fleet.Fleet, path string) (string, error) {
 		return "", err
 	}
 	here := f.Git.URL(fleet.AppsRepo)
-	return strings.NewReplacer(ExampleRepo, here, OwnRepo, here).Replace(string(data)), nil
+	return strings.NewReplacer(append([]string{ExampleRepo, here, OwnRepo, here}, Changes...)...).Replace(string(data)), nil
 }
 
 // Apply applies a file, or all files of a folder, of the checkout to a control plane.
