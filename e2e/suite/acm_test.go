@@ -255,7 +255,7 @@ func beACM(ctx context.Context) {
 	_, err := f.Hub.Kubectl(ctx, "wait", "--for=condition=Established", "--timeout=1m",
 		"crd/gitopsclusters."+apis.Group, "crd/"+reportsCRD, "crd/multiclusterhubs.operator.open-cluster-management.io")
 	Expect(err).NotTo(HaveOccurred())
-	runACM()
+	runACM() //nolint:contextcheck // the controller runs until the suite ends
 }
 
 // onThisArgoCD is a file of example/openshift-gitops for the namespace of the fleet's Argo CD.
