@@ -43,14 +43,12 @@ func render(key types.NamespacedName, kind Kind, objects ...object) (*workv1.Man
 		Namespace: key.Namespace, Name: key.Name,
 		Labels: map[string]string{apis.LabelPull: "true", apis.LabelDependency: string(kind)},
 	}}
-	size := 0
 	for _, o := range objects {
 		raw, err := work.Marshal(o.manifest)
 		if err != nil {
 			return nil, err
 		}
 		manifest := workv1.Manifest{RawExtension: runtime.RawExtension{Raw: raw}}
-		size += manifest.Size()
 		w.Spec.Workload.Manifests = append(w.Spec.Workload.Manifests, manifest)
 		w.Spec.ManifestConfigs = append(w.Spec.ManifestConfigs, workv1.ManifestConfigOption{
 			ResourceIdentifier: o.resource,
@@ -61,10 +59,22 @@ func render(key types.NamespacedName, kind Kind, objects ...object) (*workv1.Man
 			},
 		})
 	}
-	if size > work.MaxPayload {
-		return nil, &TooLargeError{Size: size}
+	if err := checkSize(w); err != nil {
+		return nil, err
 	}
 	return w, nil
+}
+
+// checkSize returns a TooLargeError for a work whose manifests do not fit into one ManifestWork.
+func checkSize(w *workv1.ManifestWork) error {
+	size := 0
+	for i := range w.Spec.Workload.Manifests {
+		size += w.Spec.Workload.Manifests[i].Size()
+	}
+	if size > work.MaxPayload {
+		return &TooLargeError{Size: size}
+	}
+	return nil
 }
 
 // payloadMeta has just the metadata that travels. ObjectMeta would add a null creationTimestamp.

@@ -12,7 +12,6 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 
 	"github.com/towline-io/towline/pkg/apis/argocd"
-	"github.com/towline-io/towline/pkg/work"
 )
 
 // ConfigMaps of Argo CD with the material that Argo CD trusts. Argo CD knows each by its fixed name.
@@ -164,14 +163,11 @@ func (f *Facts) signatureKeys() (entries map[string]string, missing []string) {
 	if f.Keys != nil && KeptOnHub(f.Keys.Annotations) {
 		return nil, nil
 	}
+	entries = map[string]string{}
 	for _, id := range SignatureKeys(f.Project) {
-		switch {
-		case f.Keys == nil || f.Keys.Data[id] == "":
+		if f.Keys == nil || f.Keys.Data[id] == "" {
 			missing = append(missing, id)
-		case entries == nil:
-			entries = map[string]string{}
-			fallthrough
-		default:
+		} else {
 			entries[id] = f.Keys.Data[id]
 		}
 	}
@@ -189,14 +185,7 @@ func addKeys(w, before *workv1.ManifestWork, namespace string, entries map[strin
 		return err
 	}
 	join(w, part)
-	size := 0
-	for i := range w.Spec.Workload.Manifests {
-		size += w.Spec.Workload.Manifests[i].Size()
-	}
-	if size > work.MaxPayload {
-		return &TooLargeError{Size: size}
-	}
-	return nil
+	return checkSize(w)
 }
 
 // keepKeys leaves the public keys on the cluster that a work sets there.

@@ -23,23 +23,19 @@ func countFields(meta *payloadMetadata, spec int) {
 	meta.Annotations[apis.AnnotationFields] = strconv.Itoa(n)
 }
 
-// recounted is the manifest of an Application with AnnotationFields for what the manifest says now: the same bytes where it has none.
-func recounted(raw []byte) ([]byte, error) {
-	fields, err := object(raw)
-	if err != nil {
-		return nil, err
-	}
+// recounted returns the manifest of an Application in JSON. If the manifest has AnnotationFields, the annotation has the number of the
+// fields that the manifest has now.
+func recounted(fields map[string]json.RawMessage) ([]byte, error) {
 	meta := payloadMetadata{}
 	if err := json.Unmarshal(fields["metadata"], &meta); err != nil {
 		return nil, err
 	}
 	before, there := meta.Annotations[apis.AnnotationFields]
-	if !there {
-		return raw, nil
+	if there {
+		countFields(&meta, leaves(fields["spec"]))
 	}
-	countFields(&meta, leaves(fields["spec"]))
 	if meta.Annotations[apis.AnnotationFields] == before {
-		return raw, nil
+		return Marshal(fields)
 	}
 	return withMeta(fields, &meta)
 }

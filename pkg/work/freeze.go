@@ -89,7 +89,7 @@ func frozen(raw []byte) ([]byte, error) {
 	annotations[apis.AnnotationFrozen] = json.RawMessage(`"true"`)
 	meta["annotations"] = jsonOf(annotations)
 	fields["metadata"], fields["spec"] = jsonOf(meta), jsonOf(spec)
-	return recounted(jsonOf(fields))
+	return recounted(fields)
 }
 
 // unautomated takes the automated sync out of a spec.

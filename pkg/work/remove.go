@@ -124,11 +124,7 @@ func withFinalizers(raw []byte, finalizers []string, mark string) ([]byte, error
 	); err != nil {
 		return nil, err
 	}
-	out, err := Marshal(fields)
-	if err != nil {
-		return nil, err
-	}
-	return recounted(out)
+	return recounted(fields)
 }
 
 // put sets a field of a JSON object, or takes it out.

@@ -54,9 +54,5 @@ func unmarked(raw []byte, others []string) ([]byte, error) {
 	if err := put(fields, "metadata", meta, true); err != nil {
 		return nil, err
 	}
-	out, err := Marshal(fields)
-	if err != nil {
-		return nil, err
-	}
-	return recounted(out)
+	return recounted(fields)
 }
