@@ -35,7 +35,7 @@ func showOperation(app *argocd.Application, w *workv1.ManifestWork, o *argocd.Op
 // cluster has not begun. Argo CD's API server and Kargo do both in one write. Who waits for the new one would take the end of
 // the last one for the end of the new one, or ask again.
 func supersedes(app *argocd.Application, sent relay.Sent, seen *feedback.Observation, o *argocd.OperationState) bool {
-	if app.Operation == nil || app.Status.OperationState != nil || o.Phase == "Running" || o.Phase == "Terminating" {
+	if app.Operation == nil || app.Status.OperationState != nil || o.Running() {
 		return false
 	}
 	id := relay.ID(app.Operation.Raw)

@@ -132,7 +132,7 @@ func (d *decision) show() {
 	}
 	d.plan.hub().Conditions = after
 	for _, c := range d.plan.Conditions {
-		if c.endsRelease() && runs(d.App.Status.OperationState) {
+		if c.endsRelease() && d.App.Status.OperationState.Running() {
 			d.plan.hub().Status = noOperationState
 		}
 		if c.Reason != "" && !slices.ContainsFunc(before, c.shownBy) {

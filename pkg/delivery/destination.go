@@ -30,7 +30,7 @@ func checkDestination(v *view) verdict {
 // checkHubOperation blocks an Application whose sync by the hub's own Argo CD has not ended. That Argo CD (2.14 to 3.5) does not go on
 // with a sync once the Application has skip-reconcile, and the cluster would run the sync again.
 func checkHubOperation(v *view) verdict {
-	begun := v.App.Status.Pushed && v.App.Operation != nil && runs(v.App.Status.OperationState)
+	begun := v.App.Status.Pushed && v.App.Operation != nil && v.App.Status.OperationState.Running()
 	if !begun || len(v.all()) > 0 {
 		return pass
 	}

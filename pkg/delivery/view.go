@@ -173,7 +173,7 @@ func said(w *workv1.ManifestWork, conditionType string) *metav1.Condition {
 func operations(seen *feedback.Observation) relay.Cluster {
 	c := relay.Cluster{Version: seen.Version, Taken: seen.Taken, Pending: seen.Pending}
 	if s := seen.Status.OperationState; s != nil {
-		c.Busy, c.StartedAt = s.Phase == "Running" || s.Phase == "Terminating", s.StartedAt
+		c.Busy, c.StartedAt = s.Running(), s.StartedAt
 	}
 	return c
 }
@@ -188,9 +188,4 @@ func cascade(app *argocd.Application) []string {
 
 func unreadable(app *argocd.Application, annotation string) bool {
 	return argocd.Unreadable(app.Annotations, annotation)
-}
-
-// runs tells whether an operation has not come to its end.
-func runs(o *argocd.OperationState) bool {
-	return o != nil && (o.Phase == "Running" || o.Phase == "Terminating")
 }

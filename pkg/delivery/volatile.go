@@ -58,5 +58,5 @@ func uncompared(o *argocd.OperationState, reconciledAt string) bool {
 	if o == nil || o.Operation.Sync.DryRun {
 		return false
 	}
-	return runs(o) || reconciledAt < o.FinishedAt
+	return o.Running() || reconciledAt < o.FinishedAt
 }

@@ -113,6 +113,5 @@ func planRefresh(f *Facts, r Request) (*Change, *Refusal) {
 
 // running tells whether the hub shows an operation that has not ended.
 func running(app *argocd.Application) bool {
-	s := app.Status.OperationState
-	return s != nil && (s.Phase == "Running" || s.Phase == "Terminating")
+	return app.Status.OperationState.Running()
 }

@@ -250,7 +250,7 @@ func (f *Facts) argoCD(l *Ladder) {
 	case operation != nil && (operation.Phase == "Failed" || operation.Phase == "Error"):
 		k.State, k.Message, k.Who = Blocked, "the last sync failed"+suffix(operation.Message), "the author of the Application"
 		k.Do, k.Reason = there, operation.Phase
-	case operation != nil && (operation.Phase == "Running" || operation.Phase == "Terminating"):
+	case operation.Running():
 		k.State, k.Message = Waiting, "a sync is "+strings.ToLower(operation.Phase)+suffix(operation.Message)
 		k.Reason = operation.Phase
 	case s.Sync == nil || s.Sync.Status == "":

@@ -41,6 +41,11 @@ type OperationState struct {
 	SyncResult *SyncResult `json:"syncResult,omitempty"`
 }
 
+// Running tells whether the operation has begun and not ended. A nil state is of no operation.
+func (o *OperationState) Running() bool {
+	return o != nil && (o.Phase == "Running" || o.Phase == "Terminating")
+}
+
 // Operation is a request to sync, as far as Towline shows it.
 type Operation struct {
 	// InitiatedBy tells who asked.
