@@ -425,7 +425,7 @@ func TestAgentWritesNoReportAgainOfAReleasedApplication(t *testing.T) {
 	for range 2 { // the second agent has written none of the reports
 		a := startAgent(t, app.Cluster())
 		observe(t, there, detailed)
-		observe(t, keptThere, detailed) // after the other, so that its next report waits longer
+		observe(t, keptThere, detailed) // after the first report, so that the next report of this Application waits longer
 		first, second := expectReport(t, app, "Degraded"), expectReport(t, kept, "Degraded")
 		edit(t, there, func(there *argocd.Application) { there.OwnerReferences = nil })
 		heard(t, kept, keptThere)

@@ -34,7 +34,7 @@ func owned(t *testing.T, app *unstructured.Unstructured) (owns, sets int) {
 }
 
 // TestFieldsOfAWork: the API server counts as many fields of an applied payload as the payload says, and one less for each field that
-// somebody changes or removes. What somebody adds changes nothing.
+// somebody changes or removes. A field that somebody adds changes nothing.
 func TestFieldsOfAWork(t *testing.T) {
 	const head = `{"project":"default","destination":{"namespace":"demo"},`
 	for title, tc := range map[string]struct {

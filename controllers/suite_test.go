@@ -290,7 +290,7 @@ func start(t *testing.T, edits ...func(*controllers.Options)) *running {
 	if r := goOn(t, o); r != nil {
 		return r
 	}
-	if worksForATest() { // which wants another one beside it
+	if worksForATest() { // the test starts a second Towline beside the shared one
 		return startReplica(t, func(*ctrl.Options) {}, edits...)
 	}
 	r := run(context.WithoutCancel(t.Context()), t, func(*ctrl.Options) {}, o)

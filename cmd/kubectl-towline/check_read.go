@@ -208,7 +208,7 @@ func (r *factReader) leases(ctx context.Context) error {
 			r.facts.Lease = l
 		}
 	}
-	if err != nil && r.facts.Lease == nil { // one that was found tells, whatever another namespace says
+	if err != nil && r.facts.Lease == nil { // a Lease of one namespace is enough
 		return r.take(check.Leases, err)
 	}
 	r.facts.OlderLease, err = r.lease(ctx, clusterimport.OlderLease)

@@ -115,7 +115,7 @@ func (r *Reconciler) ofApplication(ctx context.Context, obj client.Object) []rec
 	}
 	needed := func(key types.NamespacedName) bool { return slices.Contains(keys, key) }
 	if dependency.Alone(app, keys, r.Options.ClusterNamespace) && !slices.ContainsFunc(dependenciesOn(ctx, r.Client, app.Cluster()), needed) {
-		return nil // should there be one that the cache does not have yet, that one wakes itself
+		return nil // a work that the cache does not show yet wakes the controller when the work arrives
 	}
 	return wake.Requests(keys)
 }

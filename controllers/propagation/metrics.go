@@ -50,7 +50,7 @@ func init() {
 
 // count brings the metrics up to date that tell how the Application stands.
 func count(r *Reconciler, seen *observation, plan *delivery.Plan) {
-	seen.since = time.Time{} // whatever has changed, this is what becomes of it
+	seen.since = time.Time{} // the plan handles every change seen so far
 	refreshed(seen, plan.Refreshed, r.now())
 	if !plan.Silent && seen.Presence != delivery.Behind {
 		is := plan.Standing(&seen.Facts)

@@ -229,7 +229,7 @@ func (r *Reconciler) observeLoss(ctx context.Context, seen *observation) error {
 		switch {
 		case w.Annotations[apis.AnnotationOrphanedAt] != "":
 			seen.Loss.Held = r.losses.hold(seen.Key)
-		case work.ByOlder(w): // it left such works behind, with what they brought
+		case work.ByOlder(w): // the older controller left such works behind, with their Applications
 			seen.Loss.Lost = r.losses.hold(seen.Key)
 		case work.IsExcludedFromBackup(w) && !hasRun(ctx, seen.cache, w):
 			seen.Loss.Lost = r.losses.hold(seen.Key)

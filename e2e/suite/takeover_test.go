@@ -66,7 +66,7 @@ var _ = Describe("A work of an older controller with its Namespace and AppProjec
 		Expect(err).NotTo(HaveOccurred())
 		before := w.DeepCopy()
 		w.Labels, w.Annotations, w.Spec = older.Labels, older.Annotations, older.Spec
-		Expect(hub.Patch(ctx, w, client.MergeFrom(before))).To(Succeed()) // its agent may write what it says of it meanwhile
+		Expect(hub.Patch(ctx, w, client.MergeFrom(before))).To(Succeed()) // the work agent may write the status meanwhile
 		applied(ctx, w)
 	}
 

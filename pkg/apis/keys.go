@@ -220,7 +220,7 @@ const (
 	// in between.
 	AnnotationChangedAt = Group + "/changed-at"
 
-	// AnnotationRefreshSent is on a ManifestWork that carries a refresh: its kind, its identity, and its time.
+	// AnnotationRefreshSent is on a ManifestWork that carries a refresh: the kind, the identity, and the time of the refresh.
 	AnnotationRefreshSent = Group + "/refresh-sent"
 
 	// AnnotationRefreshRequest is the identity of a refresh, on the cluster's Application. When Argo CD writes the

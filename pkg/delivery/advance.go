@@ -63,7 +63,7 @@ func (d *decision) require(n Need) bool {
 }
 
 // watch lets the end of a wait for a work be noticed. The cache selects works by the pull label, which older controllers did not
-// give to those of ApplicationSets: one that is waited for gets it. Nothing is written during a pause.
+// give to works of ApplicationSets: a work whose end a step waits for gets the label. Nothing is written during a pause.
 func (d *decision) watch(g *Gate, s *subject, v *verdict) {
 	switch {
 	case s == nil || g.Ends != gate.ByEvent || d.deletionRequested(s.ManifestWork) || s.Labels[apis.LabelPull] != "":

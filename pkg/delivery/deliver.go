@@ -58,9 +58,9 @@ func (d *decision) unsent(b *block) *block {
 	switch b.Reason {
 	case apis.ReasonSkipReconcileMissing:
 		decided := only(d.all(), func(w *workv1.ManifestWork) bool { return !d.undecided(w) })
-		b = b.and(d.bothDeploy()).meanwhile(d.releaseAll(decided)) // so that a slip destroys nothing
+		b = b.and(d.bothDeploy()).meanwhile(d.releaseAll(decided)) // a typing mistake of the author destroys nothing
 	case apis.ReasonClusterAnnotationMissing:
-		b = b.meanwhile(d.releaseAll(d.all())) // so that a slip destroys nothing
+		b = b.meanwhile(d.releaseAll(d.all())) // a typing mistake of the author destroys nothing
 	default:
 		if b.Reason == apis.ReasonTargetConflict {
 			d.giveWay()

@@ -2,8 +2,8 @@ package delivery
 
 import "github.com/towline-io/towline/pkg/work"
 
-// A work of Towline's that an older controller has set to ReadOnly goes back to what it was before anything else is made of it, so that
-// its agent's answer is about that: see work.Disabled. The change of the work wakes the decision that goes on. Each list of steps
+// A work of Towline's that an older controller has set to ReadOnly gets its former mode back before any other change, so that
+// the agent's answer is about the former mode: see work.Disabled. The change of the work wakes the decision that goes on. Each list of steps
 // has its own condition for that.
 var (
 	// enableToSend leaves the older controllers' own works to the write that takes them over.

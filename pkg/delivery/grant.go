@@ -55,7 +55,7 @@ func (d *decision) withhold() *block {
 	}
 	_, err := authorization.Read(d.App)
 	if err == nil {
-		_, err = relay.WithID(d.App.Operation.Raw, "") // it gets one when it is sent
+		_, err = relay.WithID(d.App.Operation.Raw, "") // the operation gets an identity when the work carries it
 	}
 	if err != nil {
 		return d.plan.blockAt(operationUnread, unreadOperation(err))

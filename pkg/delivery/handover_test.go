@@ -29,7 +29,7 @@ func handed(w *workv1.ManifestWork) {
 	*w = *out
 }
 
-// handedAnd is one that its agent has applied, with what the agent has read there beside its mark.
+// handedAnd makes a work handed over and applied, with the values that the agent reports beside the mark.
 func handedAnd(values ...string) func(*workv1.ManifestWork) {
 	return func(w *workv1.ManifestWork) {
 		handed(w)

@@ -65,7 +65,7 @@ func returnRequest(v *view, s *subject) outcome {
 	return outcome{verdict: refused(v.Return[s.UID])}
 }
 
-// prepareRelease is for a work whose agent has not applied yet that it leaves everything there.
+// prepareRelease is for a work whose agent has not confirmed yet that the cluster keeps everything.
 func prepareRelease(_ *view, s *subject) outcome {
 	w := s.ManifestWork
 	if unseen(s.app, w) || work.Released(w) && applied(w) {

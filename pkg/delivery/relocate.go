@@ -53,7 +53,7 @@ func returnFirst(v *view, _ *subject) outcome {
 	if r == nil {
 		return done
 	}
-	why, _, _ := strings.Cut(r.Message, ": ") // its advice is for one that asks to be there
+	why, _, _ := strings.Cut(r.Message, ": ") // the advice after the colon is for an Application that wants this place
 	wait := waitf("moving from namespace %s to namespace %s of cluster %s: the Application there has to lose its finalizers first, so that what it "+
 		"deployed stays. It has changed on the hub since an operation was sent to it, and in its new form may not be sent there: %s. Undo the "+
 		"change until it has moved, or permit it there until then",

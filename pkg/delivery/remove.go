@@ -84,11 +84,11 @@ func deletableUnseen(w *workv1.ManifestWork, force bool) bool {
 	return !work.Seen(w) && (force || !work.MadeAnew(w))
 }
 
-// finalizers is for a work of which the cluster's copy does not have the finalizers yet that it is to go with: those of the
-// hub's. The work brings them first, where it had others or none, and goes when the agent has applied that, or has tried where it is
-// forced. The hub may have no Application any more: whoever took its finalizers off there wanted what it deployed to stay. A work that
-// has to wait then remembers that its Application is gone, so that a restart does not take it for lost. Its changes wake the decisions
-// that go on.
+// finalizers is for a work of which the cluster's copy does not have the finalizers yet that it is to go with: those of the hub's.
+// The work brings them first, where it had others or none, and goes when the agent has applied that, or has tried where it is
+// forced. The hub may have no Application any more: the person who took the finalizers off the hub's Application wanted the
+// workload to stay. A work that has to wait then remembers that its Application is gone, so that a restart does not take it for
+// lost. Its changes wake the decisions that go on.
 func finalizers(force bool) func(*view, *subject) outcome {
 	return func(v *view, s *subject) outcome {
 		w := s.ManifestWork

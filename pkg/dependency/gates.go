@@ -54,7 +54,7 @@ var Gates gate.Table[Intent, rule]
 
 type intents = []Intent
 
-func init() { // they call what asks them
+func init() { // the gates call functions that read the table
 	Gates = gate.Table[Intent, rule]{
 		{Name: "application paused", Holds: intents{Tell}, Ask: askPaused},
 		{Name: "cluster paused", Holds: intents{Tell, Write}, Ask: askClusterPaused},

@@ -107,7 +107,7 @@ func rewriteList(spec fields, name string, rewrite func(fields) (fields, error))
 // FinalProject is the last state of a project's work before it goes: what stays on the cluster is of use to the
 // Applications of Argo CD's own namespace there, and no longer gives rights to other namespaces or to the roles of the
 // hub's users, since the hub would not take them back any more. Its public keys go too. Where Applications were released that go
-// on using it, the namespaces and the keys stay: those may be in one of them. It is nil for a work that carries no project.
+// on using it, the namespaces and the keys stay: the Applications may be in one of the namespaces. It is nil for a work that carries no project.
 func FinalProject(w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	var project, spec fields
 	var meta payloadMeta

@@ -81,7 +81,7 @@ func SetTaken(w *workv1.ManifestWork) {
 	w.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeForeground}
 }
 
-// Force has a work take what it carries, whoever has set it there. Public keys of the cluster stay.
+// Force makes the agent apply the objects of a work by force, over the fields of other owners. Public keys of the cluster stay.
 func Force(w *workv1.ManifestWork) {
 	for i := range w.Spec.ManifestConfigs {
 		if s := w.Spec.ManifestConfigs[i].UpdateStrategy; s != nil && s.ServerSideApply != nil && !ofKeys(w.Spec.ManifestConfigs[i]) {

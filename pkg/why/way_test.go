@@ -83,7 +83,7 @@ func TestOf(t *testing.T) {
 		verdict why.State
 		broken  string
 		says    string
-		exactly string // what it says, and nothing more
+		exactly string // the whole message of the link
 		do      string
 	}{
 		"all is well": {is: good(), verdict: why.OK},

@@ -49,9 +49,8 @@ func (c *Checker) Setup(ctx context.Context, indexer client.FieldIndexer, decisi
 	return decisions()
 }
 
-// Watches wake the Applications whose rights a change may have changed: those that ask for it, and those of works that carry it. Labels of
-// clusters are not among it: who
-// watches ManagedClusters lets them through.
+// Watches wake the Applications whose rights a change may have changed: the Applications that ask for a changed
+// right, and the Applications of works that use the right. Labels of clusters do not count here: the watch of ManagedClusters covers labels.
 func (c *Checker) Watches() []wake.Watch {
 	watches := []wake.Watch{wake.Of(&argocd.AppProject{}, c.ofProject, rulesChanged())}
 	if c.Clusters == None {

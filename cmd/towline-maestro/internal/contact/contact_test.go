@@ -76,7 +76,7 @@ func TestRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			m := maestrotest.New()
 			c := contact.With(m)
-			_ = ask[tc.request](t.Context(), c) // so that there is an answer
+			_ = ask[tc.request](t.Context(), c) // so that the contact has an answer of Maestro
 			m.Hook(maestrotest.Hooks{
 				BeforePublish: func(cetypes.EventAction) error { return tc.says },
 				BeforeGet:     func(string) error { return tc.says },
