@@ -10,7 +10,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// TestAutomationIsSaidAsEveryArgoCDReadsIt: Argo CD 2.14 has no field `enabled`, and takes any `automated` for a yes.
+// TestAutomationIsSaidAsEveryArgoCDReadsIt: the payload has no field `enabled`. Argo CD 2.14 lacks the field, and
+// reads any `automated` as yes.
 func TestAutomationIsSaidAsEveryArgoCDReadsIt(t *testing.T) {
 	for name, tc := range map[string]struct{ policy, want string }{
 		"off":              {`{"automated":{"enabled":false,"prune":true},"retry":{"limit":0}}`, `{"retry":{"limit":0}}`},

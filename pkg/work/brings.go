@@ -10,8 +10,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// Brings is the digest of the Application that a work brings, also while it carries a request in the place of that; empty
-// where it is not known.
+// Brings returns the digest of the Application in a work, or an empty string if the digest is unknown. For a work
+// with a request, Brings returns the digest of the Application that the request has replaced.
 func Brings(w *workv1.ManifestWork) string {
 	if CarriesRequest(w) {
 		return Sent(w).Last.Instead
@@ -19,8 +19,8 @@ func Brings(w *workv1.ManifestWork) string {
 	return digest(w.Spec.Workload.Manifests)
 }
 
-// StillBrings tells whether the Application, where the work has brought it, is just what the work brings: to put it back
-// changes nothing on the cluster.
+// StillBrings reports whether the hub's Application, at the target of the work, still equals the Application in the
+// work. If so, a write of the Application back into the work changes nothing on the cluster.
 func StillBrings(w *workv1.ManifestWork, app *argocd.Application) bool {
 	before := Brings(w)
 	if before == "" {
@@ -30,8 +30,8 @@ func StillBrings(w *workv1.ManifestWork, app *argocd.Application) bool {
 	return err == nil && digest(now.Spec.Workload.Manifests) == before
 }
 
-// digest tells manifests apart by what they mean: an API server returns them with other bytes. It is empty for what cannot
-// be read, and for anything but one manifest.
+// digest returns a hash of the content of a manifest, because an API server returns the same content with other
+// bytes. The hash is empty for an unreadable manifest, and for any other number of manifests than 1.
 func digest(manifests []workv1.Manifest) string {
 	if len(manifests) != 1 {
 		return ""

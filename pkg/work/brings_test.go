@@ -12,7 +12,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// TestStillBrings: an Application is what its work brings as long as it has not changed, wherever it asks to be by now.
+// TestStillBrings: a work still brings its Application until the Application changes on the hub. A new target alone
+// is not a change.
 func TestStillBrings(t *testing.T) {
 	app := func() *fixture.ApplicationBuilder {
 		return fixture.Application("guestbook").Finalizers(apis.FinalizerResources)
@@ -52,7 +53,7 @@ func TestStillBrings(t *testing.T) {
 	}
 }
 
-// indented lets a work carry the same in other bytes.
+// indented reformats the JSON of the manifest without a change of the content.
 func indented(w *workv1.ManifestWork) {
 	raw := &w.Spec.Workload.Manifests[0].Raw
 	var value any

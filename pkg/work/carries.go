@@ -14,9 +14,10 @@ import (
 	"github.com/towline-io/towline/pkg/memo"
 )
 
-// Carries tells whether an existing work of an Application's name may be taken for the Application's own: a pull
-// controller marked it, or it holds an Application of that name. Works of the first pull controllers have no
-// mark at all; a work that fails both was made by someone else, for something else.
+// Carries reports whether an existing work with the name of an Application's work may be used for the Application. A
+// pull controller has marked the work, or the work holds an Application with the same name. Works of the first pull
+// controllers have no mark at all. A work that fails both checks comes from a foreign author and serves a foreign
+// purpose.
 func Carries(w *workv1.ManifestWork, app *argocd.Application) bool {
 	if w.Labels[apis.LabelPull] != "" || w.Annotations[apis.AnnotationHubName] != "" {
 		return true
@@ -24,20 +25,20 @@ func Carries(w *workv1.ManifestWork, app *argocd.Application) bool {
 	return holds(w, func(held *argocd.Application) bool { return held.Name == app.Name })
 }
 
-// HubApplication is the hub Application that a work's annotations name, and whether they name one. They are the cluster's to
-// change: good for finding whom to look at, and for nothing else.
+// HubApplication returns the key of the hub Application from a work's annotations, and whether the annotations have a
+// key. The cluster can change the annotations. Use the key only to find the Application to reconcile.
 func HubApplication(w metav1.Object) (types.NamespacedName, bool) {
 	a := w.GetAnnotations()
 	key := types.NamespacedName{Namespace: a[apis.AnnotationHubNamespace], Name: a[apis.AnnotationHubName]}
 	return key, key.Namespace != "" && key.Name != ""
 }
 
-// CarriesTo tells whether a work carries an Application to that namespace and name of its cluster.
+// CarriesTo reports whether a work carries an Application to the given namespace and name on its cluster.
 func CarriesTo(w *workv1.ManifestWork, key types.NamespacedName) bool {
 	return holds(w, func(held *argocd.Application) bool { return held.Name == key.Name && held.Namespace == key.Namespace })
 }
 
-// Targets are the namespaces and names of its cluster to which a work carries Applications.
+// Targets returns the namespaces and names, on the cluster, of the Applications in a work.
 func Targets(w *workv1.ManifestWork) (out []types.NamespacedName) {
 	for _, m := range w.Spec.Workload.Manifests {
 		if held := manifests.Get(m.Raw, readManifest); held != nil {
@@ -47,8 +48,8 @@ func Targets(w *workv1.ManifestWork) (out []types.NamespacedName) {
 	return out
 }
 
-// Carried is the Application that a work carries, its metadata and its spec, and whether it carries one: not a request, and
-// nothing that cannot be read. It is shared: nobody changes it.
+// Carried returns the Application in a work, with metadata and spec, and whether the work has an Application. A
+// request and an unreadable manifest do not count. The returned object is shared: callers must not change the object.
 func Carried(w *workv1.ManifestWork) (*argocd.Application, bool) {
 	for _, m := range w.Spec.Workload.Manifests {
 		if held := manifests.Get(m.Raw, readManifest); held != nil && len(held.Spec.Raw) > 0 {
@@ -58,7 +59,7 @@ func Carried(w *workv1.ManifestWork) (*argocd.Application, bool) {
 	return nil, false
 }
 
-// holds tells whether one of the Applications among a work's manifests is the one that is looked for.
+// holds reports whether a work has an Application accepted by the function wanted.
 func holds(w *workv1.ManifestWork, wanted func(*argocd.Application) bool) bool {
 	return slices.ContainsFunc(w.Spec.Workload.Manifests, func(m workv1.Manifest) bool {
 		held := manifests.Get(m.Raw, readManifest)
@@ -66,10 +67,11 @@ func holds(w *workv1.ManifestWork, wanted func(*argocd.Application) bool) bool {
 	})
 }
 
-// manifests are those that were read.
+// manifests caches the Applications read from manifests, by the text of the manifest.
 var manifests memo.Texts[*argocd.Application]
 
-// readManifest is what a manifest says of an Application, its metadata and its spec; nil where it is not one that can be read.
+// readManifest returns the Application in a manifest, with metadata and spec. The result is nil for an unreadable
+// manifest and for a manifest of a different kind.
 func readManifest(raw []byte) *argocd.Application {
 	var held struct {
 		metav1.TypeMeta   `json:",inline"`

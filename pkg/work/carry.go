@@ -13,24 +13,25 @@ import (
 	"github.com/towline-io/towline/pkg/relay"
 )
 
-// Field managers by which the work agent applies requests. OCM wants them to begin with "work-agent". What they own
-// goes over to Argo CD when it answers, and the Application's own manager never has it.
+// Field managers by which the work agent applies requests. OCM requires the prefix "work-agent". Argo CD takes over
+// the fields of these managers when Argo CD answers. The field manager of the Application itself never owns the
+// fields.
 const (
 	operationManager   = workv1.DefaultFieldManager + "-operation"
 	terminationManager = workv1.DefaultFieldManager + "-termination"
 )
 
-// Request is what a work carries for a moment instead of an Application.
+// Request temporarily replaces the Application in a work.
 type Request struct {
-	// Operation is the JSON of the operation to begin; empty to stop the one that runs.
+	// Operation is the JSON of the operation to start. Empty: a request to stop the running operation.
 	Operation json.RawMessage
 
-	// Version is the resourceVersion that the cluster's Application must have to take the request.
+	// Version is the resourceVersion that the cluster's Application must have. With another version, the API server
+	// refuses the request.
 	Version string
 }
 
-// Carry changes a work that Render made for the Application so that it carries the request instead. Everything but
-// the manifest and its field manager stays.
+// Carry replaces the Application in a rendered work with the request. Only the manifest and its field manager change.
 func Carry(w *workv1.ManifestWork, app *argocd.Application, r Request) error {
 	fields, manager := map[string]any{"operation": r.Operation}, operationManager
 	if len(r.Operation) == 0 {
@@ -42,7 +43,7 @@ func Carry(w *workv1.ManifestWork, app *argocd.Application, r Request) error {
 	}, manager, fields)
 }
 
-// manager is the field manager by which the agent applies what a work carries.
+// manager returns the agent's field manager for the content of a work.
 func manager(w *workv1.ManifestWork) string {
 	for i := range w.Spec.Workload.Manifests {
 		fields, err := object(w.Spec.Workload.Manifests[i].Raw)
@@ -62,9 +63,9 @@ func manager(w *workv1.ManifestWork) string {
 	return workv1.DefaultFieldManager
 }
 
-// Terminating is a work changed so that it carries, instead of what it carries now, the request to stop the operation that
-// runs there. All else that it says stays: it is about to go. It is the work itself where somebody has changed it so
-// that it does not say how its Application is applied.
+// Terminating returns a copy of a work that carries a request to stop the running operation, in place of the present
+// content. The rest of the work stays the same, because the work is about to be deleted. Terminating returns the work
+// itself if an edit has removed the configuration of how the Application is applied.
 func Terminating(w *workv1.ManifestWork, app *argocd.Application, there relay.Cluster) (*workv1.ManifestWork, error) {
 	if len(w.Spec.ManifestConfigs) != 1 {
 		return w, nil
@@ -78,7 +79,8 @@ func Terminating(w *workv1.ManifestWork, app *argocd.Application, there relay.Cl
 	return out, Carry(out, At(app, w), Request{Version: there.Version})
 }
 
-// carryOnly lets a work carry no more of an Application than these fields, once, by a field manager of their own.
+// carryOnly replaces the content of a work with the given fields of an Application. The agent applies the fields
+// once, with a separate field manager.
 func carryOnly(w *workv1.ManifestWork, metadata map[string]string, manager string, fields map[string]any) error {
 	manifest := map[string]any{"apiVersion": argocd.GroupVersion.String(), "kind": argocd.Kind, "metadata": metadata}
 	maps.Copy(manifest, fields)

@@ -11,8 +11,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// TestTerminating: a work carries the termination to where it brought the Application, whatever the hub says by now, and
-// whatever a cluster has made of the work.
+// TestTerminating: a work sends the termination to the place where the work brought the Application. A changed
+// Application on the hub or an edit of the work by the cluster does not change the place.
 func TestTerminating(t *testing.T) {
 	app := fixture.Application("guestbook").Namespace("apps").Cluster("elsewhere").Obj()
 	there := relay.Cluster{StartedAt: "2026-01-02T03:04:05Z", Version: "7"}

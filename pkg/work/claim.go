@@ -14,30 +14,31 @@ import (
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
-// UpdateMode is what a work does with an Application that its cluster has already.
+// UpdateMode is how a work treats an Application that exists on the cluster already.
 type UpdateMode int
 
 const (
-	// ForceApply is to apply the Application over whatever is there.
+	// ForceApply overwrites the existing Application.
 	ForceApply UpdateMode = iota
-	// Apply is to apply it unless that would change a field that someone else set: the agent (v1.2.0) then says which,
-	// changes nothing and does not become an owner.
+	// Apply applies the Application, unless the apply would change a field that another field manager owns. Then the
+	// agent (v1.2.0) reports the fields, changes nothing and does not become an owner.
 	Apply
-	// ReadOnly is to change nothing, and to tell whether it is there.
+	// ReadOnly changes nothing, and reports whether the Application exists.
 	ReadOnly
-	// CreateOnly is to make it where there is none. The work of an Application that is released before it was taken.
+	// CreateOnly creates a missing Application, and changes no existing Application. Used for an Application released
+	// before Towline took over the existing copy.
 	CreateOnly
 )
 
-// modes are the words for update modes in AnnotationUpdateMode.
+// modes are the values of AnnotationUpdateMode.
 var modes = map[UpdateMode]string{ForceApply: "ForceApply", Apply: "Apply", ReadOnly: "ReadOnly", CreateOnly: "CreateOnly"}
 
-// noteMode lets a work remember how it is applied.
+// noteMode stores the mode in AnnotationUpdateMode.
 func noteMode(w *workv1.ManifestWork, m UpdateMode) {
 	metav1.SetMetaDataAnnotation(&w.ObjectMeta, apis.AnnotationUpdateMode, modes[m])
 }
 
-// notedMode is what a work remembers, and whether it does.
+// notedMode returns the mode in AnnotationUpdateMode, and whether the annotation has a valid value.
 func notedMode(w *workv1.ManifestWork) (UpdateMode, bool) {
 	noted := w.Annotations[apis.AnnotationUpdateMode]
 	for m, word := range modes {
@@ -48,15 +49,16 @@ func notedMode(w *workv1.ManifestWork) (UpdateMode, bool) {
 	return ReadOnly, false
 }
 
-// UpdateModeOf is what the work is to do with an Application that is there. One that was Disabled has the mode that it had before.
+// UpdateModeOf returns how the work treats an existing Application. For a Disabled work, the result is the mode from
+// before the work was disabled.
 func UpdateModeOf(w *workv1.ManifestWork) UpdateMode {
 	if len(w.Spec.ManifestConfigs) == 0 || w.Spec.ManifestConfigs[0].UpdateStrategy == nil {
-		return ForceApply // an older controller's
+		return ForceApply // from an older controller
 	}
 	switch s := w.Spec.ManifestConfigs[0].UpdateStrategy; s.Type {
 	case workv1.UpdateStrategyTypeReadOnly:
 		if ByOlder(w) {
-			return ForceApply // it was disabled since
+			return ForceApply // disabled by an older controller since
 		}
 		noted, _ := notedMode(w)
 		return noted
@@ -70,7 +72,7 @@ func UpdateModeOf(w *workv1.ManifestWork) UpdateMode {
 	return ForceApply
 }
 
-// SetUpdateMode changes what a work does with an Application that is there; the work is one that Render made.
+// SetUpdateMode changes the mode of a rendered work.
 func SetUpdateMode(w *workv1.ManifestWork, c UpdateMode) {
 	noteMode(w, c)
 	config := &w.Spec.ManifestConfigs[0]
@@ -90,19 +92,19 @@ func SetUpdateMode(w *workv1.ManifestWork, c UpdateMode) {
 	}
 }
 
-// AskOrigin lets a work ask whose the Application there is; the work is one that Render made.
+// AskOrigin adds the feedback rule about the origin of the Application on the cluster to a rendered work.
 func AskOrigin(w *workv1.ManifestWork) {
 	rules := &w.Spec.ManifestConfigs[0].FeedbackRules
 	*rules = append(*rules, originRule)
 }
 
-// AsksOrigin tells whether a work asks whose the Application there is.
+// AsksOrigin reports whether a work has the feedback rule about the origin of the Application on the cluster.
 func AsksOrigin(w *workv1.ManifestWork) bool {
 	return len(w.Spec.ManifestConfigs) > 0 && slices.ContainsFunc(w.Spec.ManifestConfigs[0].FeedbackRules, isOriginRule)
 }
 
-// RefusedForEdit tells whether the fields that keep a work from applying its Application without force were set on the cluster
-// after the work had brought the Application there: the agent has read that it owns the Application.
+// RefusedForEdit reports whether a conflict of a work with the mode Apply comes from an edit after the delivery. As
+// proof, the agent has reported that this work owns the Application on the cluster.
 func RefusedForEdit(w *workv1.ManifestWork) bool {
 	if !AsksOrigin(w) || UpdateModeOf(w) != Apply || !found(w, metav1.ConditionTrue) {
 		return false
@@ -115,16 +117,18 @@ var originRule = feedback.OriginRule()
 
 func isOriginRule(r workv1.FeedbackRule) bool { return sameRule(r, originRule) }
 
-// FoundReleased tells whether the agent of a work that looks has found the Application there to be what this work, or an earlier one
-// of its name, has brought and released: that name follows from the UID of the hub's Application. No other agent owns it.
+// FoundReleased reports whether the agent of a ReadOnly work has found an Application that this work, or an earlier
+// work of the same name, has delivered and released. The name contains a part of the UID of the hub's Application. No
+// other agent owns the Application.
 func FoundReleased(w *workv1.ManifestWork) bool {
 	return UpdateModeOf(w) == ReadOnly && found(w, metav1.ConditionTrue) &&
 		feedback.Origin(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier) == w.Name
 }
 
-// Refused is the API server's word of the fields that keep a work that asks from what its cluster has: the conflicts of
-// a server-side apply without force. It is empty when there are none, or the agent has not said, and for every other
-// reason why a work cannot be applied: those come and go with what the work has brought.
+// Refused returns the conflicts of a server-side apply without force: the fields by which the API server refuses a
+// work with the mode Apply. The result is empty without conflicts, and while the agent has not reported. All other
+// reasons for a failed apply also give an empty result, because they come and go together with the delivered
+// Application.
 func Refused(w *workv1.ManifestWork) string {
 	if UpdateModeOf(w) != Apply || len(w.Spec.ManifestConfigs) == 0 || Outcome(w) != metav1.ConditionFalse {
 		return ""
@@ -133,12 +137,13 @@ func Refused(w *workv1.ManifestWork) string {
 	if c == nil {
 		return ""
 	}
-	_, conflicts, _ := strings.Cut(c.Message, conflicting) // whatever the agent (v1.2.0) puts before it
+	_, conflicts, _ := strings.Cut(c.Message, conflicting) // the agent (v1.2.0) adds a prefix
 	return conflicts
 }
 
-// RefusedForMark tells whether all that keeps a work that asks from what its cluster has is the agent's own mark, the digest of what it has
-// applied last, of a request or a release that Towline has sent there: those have field managers of their own.
+// RefusedForMark reports whether the only conflict of a work with the mode Apply is an annotation of the agent: the
+// digest of the last applied manifest. The digest comes from an earlier request or release by Towline, with a
+// separate field manager.
 func RefusedForMark(w *workv1.ManifestWork) bool {
 	refused := Refused(w)
 	return slices.ContainsFunc([]string{operationManager, terminationManager, releaseManager}, func(manager string) bool {
@@ -146,23 +151,24 @@ func RefusedForMark(w *workv1.ManifestWork) bool {
 	})
 }
 
-// outdated are the words by which an API server (Kubernetes 1.34, apiserver/pkg/registry/generic/registry) refuses a change of
-// another version of an object than the one that is there, and conflicting those (apimachinery/pkg/util/managedfields) before the
-// fields that a server-side apply without force would have changed.
+// outdated and conflicting are messages of an API server. outdated (Kubernetes 1.34,
+// apiserver/pkg/registry/generic/registry) refuses a write with an old resourceVersion. conflicting
+// (apimachinery/pkg/util/managedfields) precedes the conflicting fields of a server-side apply without force.
 const (
 	outdated    = "the object has been modified"
 	conflicting = "Apply failed with "
 )
 
-// overtaken tells whether these are the words by which a request is refused because the Application there has changed since it was
-// made. One that went through Maestro says what it expects of the Application's operations in place of its version.
+// overtaken reports whether a message refuses a request because the cluster's Application has changed since the
+// request was made. A request through Maestro has no resourceVersion, but expects a state of the Application's
+// operations.
 func overtaken(message string) bool {
 	_, fields, _ := strings.Cut(message, conflicting)
-	return strings.Contains(message, outdated) || strings.Contains(fields, ".operation") // .status.operationState, too
+	return strings.Contains(message, outdated) || strings.Contains(fields, ".operation") // also matches .status.operationState
 }
 
-// Outdated tells whether the agent could not apply what a work carries because the Application there has another version by now
-// than the one that a request was made for.
+// Outdated reports whether the agent could not apply a request, because the cluster's Application now has another
+// version than the request expects.
 func Outdated(w *workv1.ManifestWork) bool {
 	if len(w.Spec.ManifestConfigs) == 0 || Outcome(w) != metav1.ConditionFalse {
 		return false
@@ -171,9 +177,9 @@ func Outdated(w *workv1.ManifestWork) bool {
 	return c != nil && overtaken(c.Message)
 }
 
-// Retried tells whether the agent could not apply a request for no other reason than Outdated has, in what it says of this or an
-// earlier state of the work: Towline asks again by the version that is there, and nobody has to do anything. The same words of a
-// work that carries no request are a trouble: nothing in it is made for one version.
+// Retried reports whether the agent refused a request for the same reason as in Outdated, for the current or an
+// earlier state of the work. Towline then asks again with the current version, and no user has to act. In a work
+// without a request, the same message is a problem, because the content of the work does not depend on a version.
 func Retried(w *workv1.ManifestWork, app *argocd.Application) bool {
 	if !CarriesRequest(w) && Outcome(w) == metav1.ConditionFalse {
 		return false
@@ -182,8 +188,8 @@ func Retried(w *workv1.ManifestWork, app *argocd.Application) bool {
 	return c != nil && c.Status == metav1.ConditionFalse && overtaken(c.Message)
 }
 
-// Outcome is what the work agent says of applying the work as it is now; empty while it has not said. It says nothing of a work
-// that was Disabled: it has applied none of that.
+// Outcome returns the status of the work agent's condition Applied for the current generation. Empty: the agent has
+// not reported yet, or the work is Disabled. The agent does not apply a Disabled work.
 func Outcome(w *workv1.ManifestWork) metav1.ConditionStatus {
 	if Disabled(w) {
 		return ""
@@ -191,10 +197,11 @@ func Outcome(w *workv1.ManifestWork) metav1.ConditionStatus {
 	return outcome(w)
 }
 
-// outcome is that of all that a work holds, each in its way.
+// outcome returns the status of the condition Applied for all manifests of a work, each in its own mode.
 func outcome(w *workv1.ManifestWork) metav1.ConditionStatus { return says(w, workv1.WorkApplied) }
 
-// says is the status of a condition of the work as it is now; empty while the agent has not said.
+// says returns the status of a condition for the current generation of the work. Empty: the agent has not reported
+// yet.
 func says(w *workv1.ManifestWork, conditionType string) metav1.ConditionStatus {
 	c := meta.FindStatusCondition(w.Status.Conditions, conditionType)
 	if c == nil || c.ObservedGeneration != w.Generation {
@@ -203,8 +210,8 @@ func says(w *workv1.ManifestWork, conditionType string) metav1.ConditionStatus {
 	return c.Status
 }
 
-// Reported tells whether the agent has read all that a work carries, and answered what the work asks for as it is now. An agent (v1.2.0)
-// applies and reads apart from each other: either may come first.
+// Reported reports whether the agent has read all resources of the work, and answered the feedback rules of the
+// current generation. The agent (v1.2.0) applies and reads in separate steps, in any order.
 func Reported(w *workv1.ManifestWork) bool {
 	return says(w, workv1.WorkAvailable) == metav1.ConditionTrue
 }

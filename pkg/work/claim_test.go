@@ -11,8 +11,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// TestOutdated: only an API server's word on versions counts, about the work as it is. What is shown may be of an earlier one, and is
-// of a request alone.
+// TestOutdated: only an API server's message about versions counts, for the current generation of the work. Retried
+// also accepts an earlier generation, but only for a request.
 func TestOutdated(t *testing.T) {
 	const words = `Failed to apply manifest: Operation cannot be fulfilled on applications.argoproj.io "x": the object has been modified`
 	for title, tc := range map[string]struct {

@@ -9,11 +9,12 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// Delivered tells whether the work of an Application's Key has brought the Application to its cluster. The work must be the
-// Application's own and stay. While a change is on its way, the answer holds for what the agent applied before the change.
+// Delivered reports whether the work with an Application's Key has delivered the Application to its cluster. The work
+// must belong to the Application, and must not be disabled, released or in deletion. During a change, the answer is
+// about the state that the agent applied before the change.
 //
-// A cluster may write the whole work. So a cluster can pretend the delivery of Applications that the hub sends to this cluster, and of no
-// others.
+// A cluster can write the whole work. A cluster can therefore fake the delivery of Applications for this cluster, and
+// of no others.
 func Delivered(w *workv1.ManifestWork, app *argocd.Application) bool {
 	if !w.DeletionTimestamp.IsZero() || Disabled(w) || Released(w) || len(w.Spec.ManifestConfigs) == 0 {
 		return false

@@ -11,7 +11,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// TestDelivered: only the Application's own work, which stays and which the agent has applied, is a delivery.
+// TestDelivered: a delivery needs the Application's own work. The agent must have applied the work, and the work must
+// not be disabled, released or in deletion.
 func TestDelivered(t *testing.T) {
 	app := fixture.Application("guestbook").Cluster("cluster1").Obj()
 	applied := func(w *workv1.ManifestWork, observed int64, status metav1.ConditionStatus) {

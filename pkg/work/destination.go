@@ -11,17 +11,17 @@ import (
 	"github.com/towline-io/towline/pkg/memo"
 )
 
-// specs are the specs of Applications for the cluster that they arrive on.
+// specs caches the specs for the managed cluster, by the text of the hub's spec.
 var specs memo.Texts[spec]
 
-// spec is a spec in JSON with the number of its leaves, or the error by which it cannot be read.
+// spec is a spec in JSON with the number of its leaves, or the error from reading the spec.
 type spec struct {
 	json   []byte
 	leaves int
 	err    error
 }
 
-// specThere is the spec of an Application as it is to be on the cluster.
+// specThere returns the spec of an Application for the managed cluster.
 func specThere(app *argocd.Application) spec {
 	if to := app.DestinationThere(); to != argocd.InCluster {
 		return toDestination(app.Spec.Raw, to) // few Applications have another destination
@@ -29,8 +29,8 @@ func specThere(app *argocd.Application) spec {
 	return specs.Get(app.Spec.Raw, func(raw []byte) spec { return toDestination(raw, argocd.InCluster) })
 }
 
-// toDestination is a spec with another destination, with automation as every Argo CD reads it, and normalized. All other
-// fields, known or not, keep their bytes.
+// toDestination returns a normalized spec with another destination, and with automation in the form for every version
+// of Argo CD. All other fields, known or not, keep their bytes.
 func toDestination(raw []byte, to argocd.Destination) spec {
 	fields, err := object(raw)
 	if err != nil {
@@ -68,8 +68,8 @@ func Redirected(w *workv1.ManifestWork, app *argocd.Application) (was argocd.Des
 	return was, was != argocd.Destination{} && was.Canonical() != app.DestinationThere().Canonical()
 }
 
-// ignoredDestination tells whether a controller sent an Application and ignored the annotations for the destination. Then the
-// Application on the cluster still has the annotations.
+// ignoredDestination reports whether the controller that sent the Application ignored the annotations for the
+// destination. Then the Application on the cluster still has the annotations.
 func ignoredDestination(held *argocd.Application) bool {
 	_, name := held.Annotations[apis.AnnotationDestinationName]
 	_, server := held.Annotations[apis.AnnotationDestinationServer]

@@ -1,6 +1,6 @@
-// Package work renders a hub Application into the ManifestWork that carries it to its cluster, names that work,
-// and tells whether an existing one still says what it should.
+// Package work renders a hub Application into a ManifestWork for the managed cluster, computes the name of the work,
+// and compares an existing work with the desired work.
 //
-// It is pure: no client, no clock, and nothing that is passed in is changed. The propagation controller calls it
-// to write works; the status controller calls Key to find the work that an Application must have.
+// The package is pure: no client, no clock, and no change of the arguments. The propagation controller writes works
+// with the package. The status controller calls Key to find the work of an Application.
 package work

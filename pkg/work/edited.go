@@ -15,21 +15,21 @@ import (
 // maxEdits is the largest number of edits that LabelEditSeen counts.
 const maxEdits = 99
 
-// EditSeen is what a work remembers of edits of its Application on the cluster. The zero value is for none.
+// EditSeen describes the edits of a work's Application on the cluster. The zero value means no edits.
 type EditSeen struct {
-	// Count is how many edits followed each other.
+	// Count is the number of edits in succession.
 	Count int
 
-	// Mark is that of the last one; see feedback.Observation.
+	// Mark is the mark of the last edit; see feedback.Observation.
 	Mark string
 
-	// At is when Towline had it set back.
+	// At is the time when Towline had the edit reverted.
 	At time.Time
 }
 
 var editSeen = regexp.MustCompile(`^([0-9]{1,2})_([0-9]{1,12})_([0-9TZ.-]{1,40}_[0-9]{1,5})$`)
 
-// EditSeenBy is what a work remembers of edits.
+// EditSeenBy returns the edits in the label of a work.
 func EditSeenBy(w *workv1.ManifestWork) EditSeen {
 	m := editSeen.FindStringSubmatch(w.Labels[apis.LabelEditSeen])
 	if m == nil {
@@ -43,12 +43,13 @@ func EditSeenBy(w *workv1.ManifestWork) EditSeen {
 	return EditSeen{Count: count, Mark: m[3], At: time.Unix(at, 0)}
 }
 
-// SetEditSeen makes a work remember an edit. The work agent (v1.2.0) applies a work at once when a label of the work has changed.
+// SetEditSeen stores an edit in a label of the work. The work agent (v1.2.0) applies a work at once after a change of
+// its labels.
 func SetEditSeen(w *workv1.ManifestWork, e EditSeen) {
 	metav1.SetMetaDataLabel(&w.ObjectMeta, apis.LabelEditSeen, fmt.Sprintf("%d_%d_%s", min(e.Count, maxEdits), e.At.Unix(), e.Mark))
 }
 
-// SetsBack tells whether applies of the work set back what somebody on the cluster has changed, by force where the work may take it.
+// SetsBack reports whether each apply of the work reverts edits on the cluster, by force if the mode permits.
 func SetsBack(w *workv1.ManifestWork) bool {
 	mode := UpdateModeOf(w)
 	if CarriesRequest(w) || mode != ForceApply && mode != Apply || len(w.Spec.ManifestConfigs) == 0 {

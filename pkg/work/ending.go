@@ -14,39 +14,44 @@ import (
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
-// Ownership is what the agent of a work that TellsLeft says of the owner of the Application there.
+// Ownership is the owner of the Application on the cluster, as reported by the agent of a work with TellsLeft.
 type Ownership int
 
 const (
-	// OwnerUnknown means: the agent has not read it for the work as it is, or something else owns the Application.
+	// OwnerUnknown means: the agent has not read the owner for the current generation of the work, or the owner is
+	// not this work.
 	OwnerUnknown Ownership = iota
 
-	// OwnerNone means: no agent has applied the Application, so that it stays as it is when the work goes.
+	// OwnerNone means: no agent has applied the Application. The Application stays as is after the deletion of the
+	// work.
 	OwnerNone
 
-	// OwnerSelf means: the work has brought the Application, which goes with it.
+	// OwnerSelf means: the work has delivered the Application. The deletion of the work removes the Application.
 	OwnerSelf
 )
 
-// hubHash is how many characters there are before "-<name of the work>" in the name of an AppliedManifestWork (v1.2.0).
+// hubHash is the number of characters before "-<name of the work>" in the name of an AppliedManifestWork (v1.2.0).
 const hubHash = 64
 
-// Seen tells whether the agent (v1.2.0) has taken up a work: it applies nothing before its finalizer is on the work.
+// Seen reports whether the agent (v1.2.0) has seen a work. The agent adds its finalizer to the work before the first
+// apply.
 func Seen(w *workv1.ManifestWork) bool {
 	return slices.Contains(w.Finalizers, workv1.ManifestWorkFinalizer)
 }
 
-// MadeAnew tells whether a work was made for an Application that a cluster had reported on before: its agent may hold what
-// an earlier work of the same name has brought, and removes that an hour after it finds no work.
+// MadeAnew reports whether a cluster had reported on the Application before the work was created. The agent may still
+// hold the objects of an earlier work of the same name, and removes these objects an hour after it finds no work.
 func MadeAnew(w *workv1.ManifestWork) bool { return w.Annotations[apis.AnnotationMadeAnew] != "" }
 
-// FinalizersDropped tells whether the deletion of a work comes to what its Application's finalizers on the hub ask for, destroys for
-// those by which what it deployed goes along. It is asked of a work that Removable has no change for.
+// FinalizersDropped reports whether the deletion of a work now has the effect requested by the finalizers of the
+// hub's Application. destroys is true if one of the finalizers removes the workload. Call FinalizersDropped only for
+// a work without changes from Removable.
 //
-// The deletion needs proof: that the cluster's Application has just those finalizers, is not there, or is not the work's. An
-// error of the agent is none, for what it cannot apply it may have applied before, and what it cannot read may be there.
-// Where all is to go, a first work that has brought nothing yet is not waited for. Nor is for ever an Application that cannot
-// be read: what it deployed goes with it if it has had a finalizer before.
+// The deletion needs a proof: the cluster's Application has exactly the requested finalizers, is absent, or does not
+// belong to the work. An error of the agent is no proof. The agent may have applied the manifest before the error,
+// and an unreadable Application may exist. If the workload is to go, a first work without any delivery is not
+// awaited. An unreadable Application is not awaited forever: its workload is removed if the Application had a
+// finalizer before.
 func FinalizersDropped(w *workv1.ManifestWork, destroys bool) bool {
 	switch outcome := Outcome(w); {
 	case CarriesRequest(w):
@@ -61,31 +66,32 @@ func FinalizersDropped(w *workv1.ManifestWork, destroys bool) bool {
 		left, known := Left(w)
 		return known && len(left) == 0
 	}
-	kept := UpdateModeOf(w) == ReadOnly || Refused(w) != "" // others answer for it, not a failure that may be over any moment
+	kept := UpdateModeOf(w) == ReadOnly || Refused(w) != "" // because of the mode or of conflicts, and not because of a temporary failure
 	return Absent(w) || kept && OwnerOf(w) == OwnerNone || destroys && Cascades(w) || AskedAgain(w) && Unread(w, destroys)
 }
 
-// brought tells whether the agent has applied the Application of a work as it is.
+// brought reports whether the agent has applied the Application for the current generation of the work.
 func brought(w *workv1.ManifestWork) bool {
 	return Outcome(w) == metav1.ConditionTrue && UpdateModeOf(w) != ReadOnly
 }
 
-// Uncascaded tells whether somebody on the cluster has removed the finalizer that a work gave its Application, with which what
-// that deployed is to go: the agent has applied the finalizer, and read the Application without one since.
+// Uncascaded reports whether a user on the cluster has removed the finalizer for the removal of the workload. The
+// agent has applied the finalizer, and has since read the Application without a finalizer.
 func Uncascaded(w *workv1.ManifestWork) bool {
 	id, ok := identifier(w)
 	left, known := feedback.Left(&w.Status, id, mark(w))
 	return ok && TellsLeft(w) && brought(w) && known && len(left) == 0
 }
 
-// Absent tells whether the agent has looked for the Application where the work as it is has it, after it could not or was
-// not to apply that, and found none. What it could not read is not absent: the API server of the cluster may fail.
+// Absent reports whether the agent has looked for the Application at the place of the current generation and found
+// none. The agent looks after a failed apply, or in the mode ReadOnly. An unreadable Application is not absent,
+// because the API server of the cluster may have failed.
 func Absent(w *workv1.ManifestWork) bool {
 	tried := Outcome(w) == metav1.ConditionFalse || Outcome(w) != "" && UpdateModeOf(w) == ReadOnly
 	return tried && found(w, metav1.ConditionFalse)
 }
 
-// OwnerOf is who has applied the Application there, as read under the rules of the work as it is.
+// OwnerOf returns the owner of the cluster's Application, as read under the feedback rules of the current generation.
 func OwnerOf(w *workv1.ManifestWork) Ownership {
 	name, known := Owner(w)
 	switch {
@@ -97,15 +103,15 @@ func OwnerOf(w *workv1.ManifestWork) Ownership {
 	return OwnerUnknown
 }
 
-// OwnedBy tells whether the agent of a work that TellsLeft has read, under the rules of that work as it is, that another work of the hub
-// has applied the Application there: it stays when the first one goes.
+// OwnedBy reports whether another work of the hub owns the cluster's Application, as read for the current generation
+// of a work with TellsLeft. The Application then stays after the deletion of w.
 func OwnedBy(w, other *workv1.ManifestWork) bool {
 	name, known := Owner(w)
 	return known && other.Namespace == w.Namespace && isOf(name, other)
 }
 
-// Owner is the name of the AppliedManifestWork that owns the Application of a work that TellsLeft there, empty for none, and whether the
-// agent has read that for the work as it is.
+// Owner returns the name of the AppliedManifestWork that owns the cluster's Application; empty for no owner. known
+// reports whether the agent of a work with TellsLeft has read the owner for the current generation.
 func Owner(w *workv1.ManifestWork) (name string, known bool) {
 	id, ok := identifier(w)
 	if !ok || !TellsLeft(w) || !found(w, metav1.ConditionTrue) {
@@ -114,13 +120,13 @@ func Owner(w *workv1.ManifestWork) (name string, known bool) {
 	return feedback.Owner(&w.Status, id)
 }
 
-// isOf tells whether an AppliedManifestWork has the name of a work's.
+// isOf reports whether an AppliedManifestWork belongs to a work, by the two names.
 func isOf(applied string, w *workv1.ManifestWork) bool {
 	return len(applied) == hubHash+1+len(w.Name) && strings.HasSuffix(applied, "-"+w.Name)
 }
 
-// Cascades tells whether the Application there has a finalizer that destroys, as the agent has read. A work that has brought
-// its Application anew, with the finalizer, is answered by what was read since.
+// Cascades reports whether the cluster's Application has a finalizer for the removal of the workload, as read by the
+// agent. If the work has delivered the Application again, with the finalizer, only a later reading counts.
 func Cascades(w *workv1.ManifestWork) bool {
 	id, ok := identifier(w)
 	switch {
@@ -133,19 +139,21 @@ func Cascades(w *workv1.ManifestWork) bool {
 	return len(left) > 0 && (known || !brought(w))
 }
 
-// Unread tells whether the agent can neither apply the work as it is nor say whether the Application is there, and that may
-// be taken for an answer when it lasts. Where something is to stay, that is so only where the cluster does not know what
-// an Application is: then there is none. The agent (v1.2.0) says so too where it could not ask.
+// Unread reports whether the agent can neither apply the current generation nor tell whether the Application exists.
+// A lasting Unread counts as an answer. If the workload is to stay, only a cluster that does not know the kind
+// Application counts, because no Application can exist there. The agent (v1.2.0) reports an unknown kind also after a
+// failed request to the API server.
 func Unread(w *workv1.ManifestWork, destroys bool) bool {
 	id, ok := identifier(w)
 	return ok && Outcome(w) == metav1.ConditionFalse && (destroys || feedback.Unmapped(&w.Status, id)) &&
 		says(w, workv1.WorkAvailable) == metav1.ConditionUnknown
 }
 
-// isFirst tells whether a work is as it was made, and the first of its Application on its cluster.
+// isFirst reports whether a work is unchanged since its creation, and the first work of its Application on the
+// cluster.
 func isFirst(w *workv1.ManifestWork) bool { return w.Generation == 1 && !MadeAnew(w) }
 
-// found tells whether the agent has looked for the Application, for the work as it is, with that result.
+// found reports whether the agent has looked for the Application for the current generation, with the given result.
 func found(w *workv1.ManifestWork, result metav1.ConditionStatus) bool {
 	id, ok := identifier(w)
 	if !ok {
@@ -153,13 +161,14 @@ func found(w *workv1.ManifestWork, result metav1.ConditionStatus) bool {
 	}
 	manifest := feedback.Manifest(&w.Status, id)
 	if says(w, workv1.WorkAvailable) != result || manifest == nil {
-		return false // the manifest's own condition has no generation, and the whole work's may be about an earlier place
+		return false // the manifest's own condition has no generation, and the work's condition may be about an earlier place
 	}
 	c := meta.FindStatusCondition(manifest.Conditions, workv1.ManifestAvailable)
 	return c != nil && c.Status == result
 }
 
-// identifier is what a work says of which resource its Application is, or what follows from what it carries.
+// identifier returns the resource of the work's Application, from the configuration of the work or from the
+// Application in the work.
 func identifier(w *workv1.ManifestWork) (workv1.ResourceIdentifier, bool) {
 	if len(w.Spec.ManifestConfigs) > 0 {
 		return w.Spec.ManifestConfigs[0].ResourceIdentifier, true
@@ -171,10 +180,11 @@ func identifier(w *workv1.ManifestWork) (workv1.ResourceIdentifier, bool) {
 	return Identifier(&argocd.Application{ObjectMeta: held.ObjectMeta}), true
 }
 
-// again begins the mark of a change that asks the agent once more.
+// again is the prefix of the mark of a repeated question to the agent.
 const again = "again-"
 
-// AskAgain is a work that TellsLeft changed so that its agent has to answer anew, and nothing else.
+// AskAgain returns a copy of a work with TellsLeft and with a new mark, for a new answer from the agent. The rest
+// stays the same.
 func AskAgain(w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	out := w.DeepCopy()
 	held, ok := Carried(w)
@@ -184,7 +194,7 @@ func AskAgain(w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	return out, setFinalizers(out, held.Finalizers, again+strconv.FormatInt(w.Generation, 10))
 }
 
-// AskedAgain tells whether that is what a work says.
+// AskedAgain reports whether the work has a mark from AskAgain.
 func AskedAgain(w *workv1.ManifestWork) bool {
 	held, ok := Carried(w)
 	return ok && strings.HasPrefix(held.Annotations[apis.AnnotationFinalizersDropped], again)

@@ -15,7 +15,7 @@ import (
 
 const conflict = `Apply failed with 1 conflict: conflict with "kubectl-edit": .spec.project`
 
-// told is a work with the report of an agent that has it, on its version as it is.
+// told returns the work with its agent's finalizer and the given report, for the current generation.
 func told(w *workv1.ManifestWork, b *fixture.FeedbackBuilder) *workv1.ManifestWork {
 	out := w.DeepCopy()
 	out.Finalizers = []string{workv1.ManifestWorkFinalizer}
@@ -26,7 +26,8 @@ func told(w *workv1.ManifestWork, b *fixture.FeedbackBuilder) *workv1.ManifestWo
 	return out
 }
 
-// ending is the n-th version of a work that is to go with these finalizers, and asks what becomes of that.
+// ending returns generation 8 of a work, prepared for deletion with the given finalizers. The work asks the agent
+// about the finalizers and the owner.
 func ending(t *testing.T, claim work.UpdateMode, finalizers ...string) *workv1.ManifestWork {
 	t.Helper()
 	first := render(t, fixture.Application("guestbook"))
@@ -45,7 +46,7 @@ func report(w *workv1.ManifestWork) *fixture.FeedbackBuilder {
 	return fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier)
 }
 
-// TestHeeded: the deletion of a work needs proof of what becomes of its Application there.
+// TestHeeded: the deletion of a work needs proof of the fate of its Application on the cluster.
 func TestHeeded(t *testing.T) {
 	self, other := strings.Repeat("a", 64)+"-guestbook-4a491", strings.Repeat("a", 64)+"-my-guestbook-4a491"
 	const yes, no, unknown = metav1.ConditionTrue, metav1.ConditionFalse, metav1.ConditionUnknown
@@ -53,7 +54,7 @@ func TestHeeded(t *testing.T) {
 	for title, tc := range map[string]struct {
 		claim       work.UpdateMode
 		says        func(builder) builder
-		stays, goes bool // whether it may go where what the Application deployed is to stay, and where it is to go
+		stays, goes bool // whether the work may be deleted if the workload is to stay, and if the workload is to go
 	}{
 		"applied, and read since": {work.ForceApply, func(b builder) builder { return b.String("finalizersDropped", "7") }, true, false},
 		"applied, and not read":   {work.ForceApply, func(b builder) builder { return b }, false, false},
@@ -99,7 +100,8 @@ func TestHeeded(t *testing.T) {
 	}
 }
 
-// TestOwnedBy: only what the agent has read for the work as it is tells that another work of the cluster keeps the Application.
+// TestOwnedBy: only a reading for the current generation proves that another work on the same cluster owns the
+// Application.
 func TestOwnedBy(t *testing.T) {
 	w := ending(t, work.ReadOnly)
 	other := w.DeepCopy()
@@ -125,7 +127,8 @@ func TestOwnedBy(t *testing.T) {
 	}
 }
 
-// TestHeededAtOnce: nothing can have been brought before the first version of a first work.
+// TestHeededAtOnce: a first work in its first generation has delivered nothing, and needs no proof if the workload is
+// to go.
 func TestHeededAtOnce(t *testing.T) {
 	for title, tc := range map[string]struct {
 		edit        func(*workv1.ManifestWork)
@@ -147,7 +150,7 @@ func TestHeededAtOnce(t *testing.T) {
 	}
 }
 
-// TestAskAgain: the agent has to answer anew, and nothing else changes.
+// TestAskAgain: after AskAgain, only a new answer of the agent counts, and the rest of the work stays the same.
 func TestAskAgain(t *testing.T) {
 	w := ending(t, work.ForceApply)
 	silent := told(w, report(w).Unmapped())
@@ -169,8 +172,8 @@ func TestAskAgain(t *testing.T) {
 	}
 }
 
-// TestRemovableTakesItsOwn: what others changed of an Application that a work has brought does not keep it, and what a work
-// has not brought is not changed.
+// TestRemovableTakesItsOwn: edits by others do not keep an Application that the work owns. A work does not change an
+// Application with another owner, or with none.
 func TestRemovableTakesItsOwn(t *testing.T) {
 	for title, tc := range map[string]struct {
 		owner string
@@ -201,7 +204,7 @@ func TestRemovableTakesItsOwn(t *testing.T) {
 	}
 }
 
-// TestWithdrawn: the finalizers that a request has left unsaid come with what takes its place.
+// TestWithdrawn: a request carries no finalizers, so the content after a request brings the finalizers.
 func TestWithdrawn(t *testing.T) {
 	app := fixture.Application("guestbook").Finalizers("example.com/mine").Obj()
 	carrying := render(t, fixture.Application("guestbook"))
@@ -248,8 +251,8 @@ func TestWithdrawn(t *testing.T) {
 	}
 }
 
-// TestUnreadThatLasts: what cannot be read for long keeps nothing that is to go. What is to stay it keeps, unless the cluster
-// does not know what an Application is.
+// TestUnreadThatLasts: a lasting failure to read the Application does not block a deletion with the workload. The
+// failure blocks a deletion that keeps the workload, unless the cluster does not know the kind Application.
 func TestUnreadThatLasts(t *testing.T) {
 	for title, tc := range map[string]struct {
 		says        func(*fixture.FeedbackBuilder) *fixture.FeedbackBuilder
@@ -280,8 +283,8 @@ func TestUnreadThatLasts(t *testing.T) {
 	}
 }
 
-// TestCascadeNeedsItsFinalizer: somebody on the cluster may have removed the finalizer with which what the Application deployed is
-// to go. Then the work brings it again before it goes.
+// TestCascadeNeedsItsFinalizer: a user on the cluster may have removed the finalizer for the removal of the workload.
+// The work then restores the finalizer before its deletion.
 func TestCascadeNeedsItsFinalizer(t *testing.T) {
 	finalizers := []string{apis.FinalizerResources}
 	w := render(t, fixture.Application("guestbook").Finalizers(finalizers...))

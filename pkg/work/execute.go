@@ -5,8 +5,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// ExecuteAs makes a work one that the agent applies only as far as that ServiceAccount of the cluster may; the zero
-// value takes that away.
+// ExecuteAs makes the agent apply a work with the rights of a ServiceAccount on the cluster. The zero value removes
+// the executor from the work.
 func ExecuteAs(w *workv1.ManifestWork, account types.NamespacedName) {
 	if account.Name == "" {
 		w.Spec.Executor = nil

@@ -7,11 +7,11 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// answeredFields are annotations that the cluster's Argo CD removes when it has answered a refresh. They are not counted.
+// answeredFields are annotations that the cluster's Argo CD removes after a refresh. The annotations are not counted.
 var answeredFields = []string{apis.AnnotationRefresh, apis.AnnotationHydrate}
 
-// countFields sets AnnotationFields on a payload: how many fields the work agent owns once it has applied the payload. spec is the number of
-// fields of the spec.
+// countFields sets AnnotationFields on a payload: the number of fields that the work agent owns after the apply of
+// the payload. spec is the number of fields of the spec.
 func countFields(meta *payloadMetadata, spec int) {
 	meta.Annotations[apis.AnnotationFields] = ""
 	n := spec + len(meta.Annotations) + len(meta.Labels) + len(meta.Finalizers)
@@ -23,8 +23,8 @@ func countFields(meta *payloadMetadata, spec int) {
 	meta.Annotations[apis.AnnotationFields] = strconv.Itoa(n)
 }
 
-// recounted returns the manifest of an Application in JSON. If the manifest has AnnotationFields, the annotation has the number of the
-// fields that the manifest has now.
+// recounted returns the manifest of an Application in JSON. An existing AnnotationFields is updated to the present
+// number of fields.
 func recounted(fields map[string]json.RawMessage) ([]byte, error) {
 	meta := payloadMetadata{}
 	if err := json.Unmarshal(fields["metadata"], &meta); err != nil {
@@ -40,8 +40,8 @@ func recounted(fields map[string]json.RawMessage) ([]byte, error) {
 	return withMeta(fields, &meta)
 }
 
-// leaves is how many fields of a JSON value server-side apply tells apart: each value within objects, and each empty object. A list is
-// one: the CRD of Applications (2.14 and 3.5) has atomic lists only.
+// leaves returns the number of fields of a JSON value, as counted by server-side apply: each value within objects,
+// and each empty object. A list counts as 1, because all lists in the CRD of Applications (2.14 and 3.5) are atomic.
 func leaves(raw []byte) int {
 	fields, err := object(raw)
 	if err != nil || len(fields) == 0 {

@@ -17,8 +17,8 @@ func Frozen(w *workv1.ManifestWork) bool {
 	return ok && held.Annotations[apis.AnnotationFrozen] != ""
 }
 
-// RunsByItself tells whether the Argo CD of a cluster deploys new commits, or hydrates them, for the Application of a work
-// without anybody's request. Where a work carries a request, nothing in the work tells, and the answer is yes.
+// RunsByItself reports whether the Argo CD of the cluster deploys or hydrates new commits without a request. A work
+// with a request does not show its Application, and the result is true.
 func RunsByItself(w *workv1.ManifestWork) bool {
 	if CarriesRequest(w) {
 		return true
@@ -27,11 +27,12 @@ func RunsByItself(w *workv1.ManifestWork) bool {
 	return ok && (automated(held.Spec.Raw) || argocd.Hydrates(held.Spec.Raw))
 }
 
-// Freeze is a work changed so that its cluster deploys and hydrates nothing new by itself, and whether the work had to change.
-// All else that the work carries stays. The Application loses `syncPolicy.automated`, which also ends self-healing, and keeps
-// being compared. A `sourceHydrator` becomes the `source` that the hydrator has written so far.
+// Freeze stops automated deployment and hydration on the cluster, and reports whether the work had to change. The
+// rest of the work stays the same. The Application loses `syncPolicy.automated`, which also ends self-healing, but
+// Argo CD still compares the Application. The `source` written so far by the hydrator replaces a `sourceHydrator`.
 //
-// Freeze returns the work itself where the cluster's Application is not Towline's to change, and where it cannot be read.
+// Freeze returns the work itself if Towline may not change the cluster's Application, or if the Application is
+// unreadable.
 func Freeze(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	mode := UpdateModeOf(w)
 	if CarriesRequest(w) || !RunsByItself(w) || mode == ReadOnly || mode == CreateOnly || IsReadOnly(w) || Refused(w) != "" {
@@ -49,14 +50,15 @@ func Freeze(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 		}
 		m.Raw = raw
 	}
-	if mode == Apply && Outcome(w) == metav1.ConditionTrue { // the Application is Towline's: others' changes must not keep it from being frozen
+	if mode == Apply && Outcome(w) == metav1.ConditionTrue { // the Application is Towline's: a conflict must not prevent the freeze
 		SetUpdateMode(out, ForceApply)
 	}
 	return out, true
 }
 
-// FreezePutBack is Freeze for a work that carries a request which its agent has answered: the Application takes the place of the
-// request, and last tells how the request ended. It changes nothing where the Application on the hub is not what the work has brought.
+// FreezePutBack is Freeze for a work with a request that the agent has answered. The Application replaces the
+// request, and last stores how the request ended. FreezePutBack changes nothing if the hub's Application differs from
+// the delivered Application.
 func FreezePutBack(w *workv1.ManifestWork, app *argocd.Application, last Requests) (*workv1.ManifestWork, bool) {
 	if !StillBrings(w, app) {
 		return w, false
@@ -74,7 +76,7 @@ func FreezePutBack(w *workv1.ManifestWork, app *argocd.Application, last Request
 	return out, true
 }
 
-// frozen is the manifest of an Application without automated sync and hydration, with the mark of that.
+// frozen returns the manifest of an Application without automated sync and hydration, and with AnnotationFrozen.
 func frozen(raw []byte) ([]byte, error) {
 	fields, err := object(raw)
 	if err != nil {
@@ -92,7 +94,7 @@ func frozen(raw []byte) ([]byte, error) {
 	return recounted(fields)
 }
 
-// unautomated takes the automated sync out of a spec.
+// unautomated removes the automated sync from a spec.
 func unautomated(spec map[string]json.RawMessage) error {
 	policy, err := object(spec["syncPolicy"])
 	if err != nil || policy["automated"] == nil {
@@ -102,8 +104,8 @@ func unautomated(spec map[string]json.RawMessage) error {
 	return put(spec, "syncPolicy", policy, len(policy) > 0)
 }
 
-// dehydrated puts the source in the place of a spec's hydrator that Argo CD (2.14 to 3.5) compares with: the branch and the path
-// with the hydrated manifests.
+// dehydrated replaces the hydrator in a spec with the source that Argo CD (2.14 to 3.5) uses for the comparison: the
+// branch and the path of the hydrated manifests.
 func dehydrated(spec map[string]json.RawMessage) error {
 	hydrator, err := object(spec["sourceHydrator"])
 	if err != nil || len(hydrator) == 0 {
@@ -127,7 +129,7 @@ func dehydrated(spec map[string]json.RawMessage) error {
 	return nil
 }
 
-// or is the first of two texts in JSON that is neither missing nor empty.
+// or returns a, or b if a is missing, empty or null.
 func or(a, b json.RawMessage) json.RawMessage {
 	if len(a) == 0 || string(a) == `""` || string(a) == "null" {
 		return b

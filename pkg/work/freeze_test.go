@@ -13,7 +13,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// sentWith is the work of an Application with that spec.
+// sentWith returns the work of an Application with the given spec, seen by the agent.
 func sentWith(t *testing.T, spec string) *workv1.ManifestWork {
 	t.Helper()
 	w, err := work.Render(fixture.Application("guestbook").Cluster("cluster1").Finalizers(apis.FinalizerResources).Spec(spec).Obj(), work.Requests{})
@@ -71,7 +71,8 @@ func TestFreeze(t *testing.T) {
 	}
 }
 
-// TestFreezeKeepsWhatIsOthers: a work that only looks, or was refused, changes nothing on its cluster.
+// TestFreezeKeepsWhatIsOthers: Freeze does not change a work with the mode ReadOnly or CreateOnly. A work with the
+// mode Apply gets the mode ForceApply only after a successful apply.
 func TestFreezeKeepsWhatIsOthers(t *testing.T) {
 	const spec = `{"destination":{},"syncPolicy":{"automated":{}}}`
 	for _, mode := range []work.UpdateMode{work.ReadOnly, work.CreateOnly} {
@@ -94,7 +95,7 @@ func TestFreezeKeepsWhatIsOthers(t *testing.T) {
 	}
 }
 
-// TestTheMarkOfAFreezeDoesNotTravel: an author cannot have an Application look frozen.
+// TestTheMarkOfAFreezeDoesNotTravel: the author of an Application cannot fake a freeze with AnnotationFrozen.
 func TestTheMarkOfAFreezeDoesNotTravel(t *testing.T) {
 	app := fixture.Application("guestbook").Cluster("cluster1").Annotation(apis.AnnotationFrozen, "true").Obj()
 	w, err := work.Render(app, work.Requests{})
@@ -103,7 +104,7 @@ func TestTheMarkOfAFreezeDoesNotTravel(t *testing.T) {
 	}
 }
 
-// TestThawed: the Application as on the hub differs from the frozen one, and has no mark.
+// TestThawed: Update restores the Application from the hub after a freeze, and removes AnnotationFrozen.
 func TestThawed(t *testing.T) {
 	desired := sentWith(t, `{"destination":{},"syncPolicy":{"automated":{}}}`)
 	frozen, _ := work.Freeze(desired)

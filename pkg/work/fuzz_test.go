@@ -16,8 +16,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// FuzzUpdateAndRelease: a work goes through an API server, an update, a release and back, and is what was rendered; what others
-// have set on it stays.
+// FuzzUpdateAndRelease: a work passes through an API server, an update, a release and back. The result equals the
+// rendered work, and labels and annotations of others stay.
 func FuzzUpdateAndRelease(f *testing.F) {
 	f.Add(`{"project":"p","source":{"repoURL":"https://x"},"destination":{"name":"c","namespace":"a"}}`, "team", "a", apis.FinalizerResources, uint8(0))
 	f.Add(`{"destination":null,"syncPolicy":{"automated":{"enabled":false}},"n":9007199254740993}`, apis.AnnotationTrackingID, "x", "", uint8(1))
@@ -33,7 +33,7 @@ func FuzzUpdateAndRelease(f *testing.F) {
 		requests.Volatile = flags&2 != 0
 		w, err := work.Render(app, requests)
 		if err != nil {
-			return // no object
+			return // the spec is not a JSON object
 		}
 		before := w.DeepCopy()
 		w.UID = "w"
@@ -53,7 +53,7 @@ func FuzzUpdateAndRelease(f *testing.F) {
 
 var fixtureTime = relay.ParseRefresh("hard x 2026-01-02T03:04:05Z").Since
 
-// metaOfOthers sets what others have on a work.
+// metaOfOthers adds a label and an annotation of another author to a work.
 func metaOfOthers(w *workv1.ManifestWork) {
 	w.Labels["others"], w.Annotations["others"] = "label", "annotation"
 }
@@ -67,7 +67,7 @@ func mustRender(t *testing.T, app *argocd.Application, requests work.Requests) *
 	return w
 }
 
-// stored is a work as an API server gives it back.
+// stored returns a work as read back from an API server.
 func stored(t *testing.T, w *workv1.ManifestWork) *workv1.ManifestWork {
 	t.Helper()
 	data, err := json.Marshal(w)
@@ -81,7 +81,8 @@ func stored(t *testing.T, w *workv1.ManifestWork) *workv1.ManifestWork {
 	return out
 }
 
-// released: a released work holds nothing that destroys, counts as released, stays so, and can be taken back.
+// released checks a released work: no finalizers and marks remain, the work counts as released, and Update can take
+// the work back.
 func released(t *testing.T, app *argocd.Application, w *workv1.ManifestWork, requests work.Requests, finalizer string) {
 	t.Helper()
 	untouched := w.DeepCopy()
@@ -107,7 +108,8 @@ func released(t *testing.T, app *argocd.Application, w *workv1.ManifestWork, req
 	}
 }
 
-// sameSpecThere: but for the destination and how automation is spelled, the spec on the cluster is that of the hub.
+// sameSpecThere checks that the spec on the cluster equals the hub's spec, except for the destination and the sync
+// policy.
 func sameSpecThere(t *testing.T, spec string, w *workv1.ManifestWork) {
 	t.Helper()
 	held, ok := work.Carried(w)
@@ -123,7 +125,7 @@ func sameSpecThere(t *testing.T, spec string, w *workv1.ManifestWork) {
 		delete(is, key)
 	}
 	if string(was["project"]) == `""` {
-		was["project"] = json.RawMessage(`"default"`) // as Argo CD reads an Application without a project
+		was["project"] = json.RawMessage(`"default"`) // Argo CD's reading of an empty project
 	}
 	for key, value := range was {
 		var a, b bytes.Buffer

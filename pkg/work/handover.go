@@ -7,8 +7,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// HandOver is a work that Removable has prepared, changed for an Application that the hub's own Argo CD deploys from now on. The
-// cluster's Argo CD deploys nothing new by itself. It returns the work itself where nothing had to change.
+// HandOver changes a work prepared by Removable for an Application that the hub's own Argo CD deploys from now on.
+// The cluster's Argo CD stops automated deployment. HandOver returns the work itself if the work needs no change.
 func HandOver(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	out, changed := Freeze(w)
 	if HandedOver(out) {
@@ -21,8 +21,8 @@ func HandOver(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	return out, true
 }
 
-// HandedOver tells whether a work says what HandOver makes of it.
+// HandedOver reports whether a work has the annotation from HandOver.
 func HandedOver(w *workv1.ManifestWork) bool { return w.Annotations[apis.AnnotationHandedOver] != "" }
 
-// Stays tells whether the dependencies of the Applications of a work stay on the cluster when the work goes.
+// Stays reports whether the dependencies of a work's Applications stay on the cluster after the deletion of the work.
 func Stays(w *workv1.ManifestWork) bool { return Released(w) || HandedOver(w) }

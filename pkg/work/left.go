@@ -10,18 +10,19 @@ import (
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
-// TellsLeft tells whether a work asks for the finalizers that its Application has on the cluster, and for its owner:
-// Removable has changed it.
+// TellsLeft reports whether a work has the feedback rule about the finalizers and the owner of the cluster's
+// Application. Removable adds the rule.
 func TellsLeft(w *workv1.ManifestWork) bool {
 	return len(w.Spec.ManifestConfigs) > 0 && slices.ContainsFunc(w.Spec.ManifestConfigs[0].FeedbackRules, isLeftRule)
 }
 
-// Left are the finalizers by which the end of the Application on the cluster would destroy what it deployed though its
-// work has taken them off, and whether they have been read since the agent applied that. Nothing is left to be known of
-// a work that does not ask: it cannot be read.
+// Left returns the remaining finalizers of the cluster's Application that remove the workload, although the work has
+// dropped its finalizers. known reports whether the agent has read the finalizers since the agent applied the change.
+// For a work without the feedback rule or without a readable Application, no further answer can come: Left returns no
+// finalizers, and known is true.
 //
-// An agent that reads nothing is waited for: it would leave all of the Application's status empty too, and there is no
-// other way to know.
+// The caller waits for an agent that reads nothing. The rest of the Application's status is also empty for such an
+// agent, and no other source exists.
 func Left(w *workv1.ManifestWork) (left []string, known bool) {
 	if !TellsLeft(w) {
 		return nil, true
@@ -33,21 +34,21 @@ func Left(w *workv1.ManifestWork) (left []string, known bool) {
 	return feedback.Left(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier, held.Annotations[apis.AnnotationFinalizersDropped])
 }
 
-// askLeft makes a work ask for the finalizers that are left, or not any more. It returns the mark of that change; empty
-// for none.
+// askLeft adds the feedback rule about the finalizers, or removes the rule. askLeft returns the mark of the change;
+// empty without the rule.
 func askLeft(w *workv1.ManifestWork, asks bool) string {
 	for i := range w.Spec.ManifestConfigs[:min(1, len(w.Spec.ManifestConfigs))] {
 		config := &w.Spec.ManifestConfigs[i]
 		config.FeedbackRules = slices.DeleteFunc(config.FeedbackRules, isLeftRule)
 		if asks {
 			config.FeedbackRules = append(config.FeedbackRules, feedback.LeftRule())
-			return strconv.FormatInt(w.Generation, 10) // no other change of the work has it
+			return strconv.FormatInt(w.Generation, 10) // unique among the changes of the work
 		}
 	}
 	return ""
 }
 
-// mark is the mark of the change that gave what a work carries its last finalizers, also where that is just a name; empty for none.
+// mark returns the mark of the last change of the finalizers, also from a manifest with only a name. Empty: no mark.
 func mark(w *workv1.ManifestWork) string {
 	for _, m := range w.Spec.Workload.Manifests {
 		if held := manifests.Get(m.Raw, readManifest); held != nil {

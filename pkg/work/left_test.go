@@ -11,7 +11,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// stripped is the work of an Application that is to go and to leave what it deployed, as its n-th version.
+// stripped returns a work in generation n, prepared by Removable for a deletion that keeps the workload.
 func stripped(t *testing.T, b *fixture.ApplicationBuilder, n int64) *workv1.ManifestWork {
 	t.Helper()
 	w := render(t, b)
@@ -23,7 +23,7 @@ func stripped(t *testing.T, b *fixture.ApplicationBuilder, n int64) *workv1.Mani
 	return out
 }
 
-// TestLeft: what the agent has read before it applied the change that counts tells nothing.
+// TestLeft: a reading from before the apply of the change does not count.
 func TestLeft(t *testing.T) {
 	b := fixture.Application("guestbook").Finalizers(apis.FinalizerResources)
 	report := func(mark string) *fixture.FeedbackBuilder {
@@ -53,8 +53,8 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// TestNothingIsAskedAnyMore: when a work is not to go any more, or is released, one change takes away the mark and the
-// question. One that is to go with what its Application deployed after all has to answer for that.
+// TestNothingIsAskedAnyMore: one change removes the mark and the feedback rule if the work stays in use or is
+// released. If the workload is to go after all, the rule stays, with a new mark.
 func TestNothingIsAskedAnyMore(t *testing.T) {
 	b := fixture.Application("guestbook").Finalizers(apis.FinalizerResources)
 	w := stripped(t, b, 7)
@@ -80,7 +80,7 @@ func TestNothingIsAskedAnyMore(t *testing.T) {
 	}
 }
 
-// TestLeftOfAWorkWithoutOptions: the first pull controllers gave their works none.
+// TestLeftOfAWorkWithoutOptions: the works of the first pull controllers have no ManifestConfigs.
 func TestLeftOfAWorkWithoutOptions(t *testing.T) {
 	w := render(t, fixture.Application("guestbook").Finalizers(apis.FinalizerResources))
 	id := w.Spec.ManifestConfigs[0].ResourceIdentifier

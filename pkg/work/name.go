@@ -12,21 +12,21 @@ import (
 )
 
 const (
-	// MaxNameLength is how long a ManifestWork's name may be. The work agent (v1.2.0) names its
-	// AppliedManifestWork "<64 hex characters>-<work name>", and a name has 253 characters at most.
+	// MaxNameLength is the maximum length of a ManifestWork's name. The work agent (v1.2.0) names its
+	// AppliedManifestWork "<64 hex characters>-<work name>", and a name has at most 253 characters.
 	MaxNameLength = 253 - hubHash - 1
 
-	// uidLength is how much of the Application's UID goes into the name, as older controllers have it.
+	// uidLength is the number of characters from the Application's UID in the name, as in older controllers.
 	uidLength = 5
 
-	// hashLength is how much of the hash goes into a name that had to be shortened: 80 bits, so that even
-	// a million long names meet by chance once in 10^12 hubs.
+	// hashLength is the number of characters from the hash in a shortened name: 80 bits. A million long names collide
+	// by chance on one hub in 10^12.
 	hashLength = 20
 )
 
-// Name is the name of an Application's ManifestWork: "<name>-<first 5 characters of the UID>", so that the works
-// of older controllers are found and an Application that is made again under its old name gets a new work. A
-// name too long for the work agent is cut and ends in a hash of the whole name and UID instead.
+// Name returns the name of an Application's ManifestWork: "<name>-<first 5 characters of the UID>". The names match
+// the works of older controllers, and an Application created again under its old name gets a new work. A name too
+// long for the work agent is shortened, and ends in a hash of the whole name and UID.
 func Name(app *argocd.Application) string {
 	uid := string(app.UID)
 	name := app.Name + "-" + uid[:min(uidLength, len(uid))]
@@ -39,15 +39,15 @@ func Name(app *argocd.Application) string {
 	return head + "-" + hex.EncodeToString(sum[:])[:hashLength]
 }
 
-// NamedAfter tells whether a work's name is one that Name gives to an Application of that name, whatever its UID.
+// NamedAfter reports whether a work has a name from Name, for an Application of the given name with any UID.
 func NamedAfter(workName, appName string) bool {
 	name := Name(&argocd.Application{ObjectMeta: metav1.ObjectMeta{Name: appName, UID: "00000"}})
 	suffix := strings.LastIndex(name, "-") + 1
 	return len(workName) == len(name) && workName[:suffix] == name[:suffix] && !strings.ContainsAny(workName[suffix:], "-.")
 }
 
-// Key is the namespace and name of the ManifestWork that an Application must have, as the hub has it: its
-// target cluster's namespace and its computed name. It is the zero key when the Application names no cluster.
+// Key returns the namespace and name, on the hub, of the Application's ManifestWork: the namespace of the target
+// cluster and the computed name. Without a target cluster, Key returns the zero key.
 func Key(app *argocd.Application) types.NamespacedName {
 	cluster := app.Cluster()
 	if cluster == "" {

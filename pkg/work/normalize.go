@@ -6,19 +6,19 @@ import (
 	"slices"
 )
 
-// defaultProject is the project of an Application that names none.
+// defaultProject is the project of an Application without a project.
 const defaultProject = `"default"`
 
-// tools are the sections of a source with the options of a tool, and the options of each by which Argo CD does not tell
-// whether the section says anything (2.14 and 3.5, IsZero of the types).
+// tools are the sections of a source for each tool. Each section lists its options that Argo CD (2.14 and 3.5, IsZero
+// of the types) ignores when Argo CD checks for an empty section.
 var tools = map[string][]string{
 	"kustomize": {"forceCommonLabels", "forceCommonAnnotations", "labelWithoutSelector", "labelIncludeTemplates", "commonAnnotationsEnvsubst"},
 	"helm":      nil,
 	"directory": nil,
 }
 
-// normalize brings a spec into the form in which Argo CD (2.14 and 3.5, NormalizeApplicationSpec) keeps it. Argo CD writes
-// the Application for what it finds in another form, and each apply of the work would write the Application back.
+// normalize converts a spec to the normal form of Argo CD (2.14 and 3.5, NormalizeApplicationSpec). Argo CD rewrites
+// an Application with another form, and each apply of the work would revert the rewrite.
 func normalize(fields map[string]json.RawMessage) {
 	if project, there := fields["project"]; there && string(project) == `""` {
 		fields["project"] = json.RawMessage(defaultProject)
@@ -35,10 +35,11 @@ func normalize(fields map[string]json.RawMessage) {
 	}
 }
 
-// said tells whether a field of a sync policy has a value: Argo CD takes an empty object for one, and an empty list for none.
+// said reports whether a field of a sync policy has a value. For Argo CD, an empty object is a value, and an empty
+// list is not.
 func said(value json.RawMessage) bool { return string(value) != "null" && string(value) != "[]" }
 
-// normalizeSources tells whether one of the sources had to be changed.
+// normalizeSources normalizes each source in place, and reports whether a source has changed.
 func normalizeSources(sources []json.RawMessage) (changed bool) {
 	for i := range sources {
 		if source, err := object(sources[i]); err == nil && normalizeSource(source) {
@@ -48,7 +49,7 @@ func normalizeSources(sources []json.RawMessage) (changed bool) {
 	return changed
 }
 
-// normalizeSource drops the sections of a source that say nothing, and tells whether there were any.
+// normalizeSource drops empty sections of a source, and reports whether the source has changed.
 func normalizeSource(source map[string]json.RawMessage) (changed bool) {
 	for tool, passed := range tools {
 		raw, there := source[tool]
@@ -67,7 +68,7 @@ func normalizeSource(source map[string]json.RawMessage) (changed bool) {
 	return changed
 }
 
-// empty tells whether a value is the zero value of its type, for an object that of all its fields.
+// empty reports whether a value is the zero value of its type. An object is empty if all its fields are empty.
 func empty(raw json.RawMessage) bool {
 	switch string(raw) {
 	case `""`, "false", "null", "[]", "{}", "0":
@@ -77,7 +78,7 @@ func empty(raw json.RawMessage) bool {
 	return err == nil && !slices.ContainsFunc(slices.Collect(maps.Values(fields)), func(v json.RawMessage) bool { return !empty(v) })
 }
 
-// listOf is the JSON of a list with these elements.
+// listOf returns the JSON of a list with the given elements.
 func listOf(elements []json.RawMessage) json.RawMessage {
 	out := []byte{'['}
 	for i, e := range elements {

@@ -7,8 +7,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// TestNormalized: what Argo CD would take out of a spec, or put into it, is so in the payload already. Otherwise Argo CD and each
-// apply of the work would write the Application in turn.
+// TestNormalized: the payload has the normal form of Argo CD already. Otherwise Argo CD and each apply of the work
+// would change the Application in turn.
 func TestNormalized(t *testing.T) {
 	const head, there = `"destination":{"server":"https://kubernetes.default.svc"},"project":"default","source":{`,
 		`{"destination":{"server":"https://kubernetes.default.svc"},"project":"default","source":{`

@@ -17,28 +17,28 @@ import (
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
-// ByOlder tells whether a work is as an older pull controller (multicloud-integrations) made it, and Towline has not rendered it
-// since: the Application that it carries lacks the mark of Towline's works.
+// ByOlder reports whether an older pull controller (multicloud-integrations) wrote the work, and Towline has not
+// rendered the work since. The Application in such a work lacks the annotation of Towline's works.
 func ByOlder(w *workv1.ManifestWork) bool {
 	held, ok := Carried(w)
 	return ok && held.Annotations[apis.AnnotationWork] == ""
 }
 
-// IsExcludedFromBackup tells whether a work carries an Application that no backup of Velero's has: the console of Advanced Cluster
-// Management labels those of ApplicationSets so.
+// IsExcludedFromBackup reports whether Velero excludes the Application in a work from backups. The console of
+// Advanced Cluster Management sets the label on Applications of ApplicationSets.
 func IsExcludedFromBackup(w *workv1.ManifestWork) bool {
 	held, ok := Carried(w)
 	return ok && held.Labels[apis.LabelExcludedFromBackup] == "true"
 }
 
-// IsReadOnly tells whether the agent changes nothing by a work. Towline's own says so while it looks first, and an older
-// controller's after its pull model was disabled.
+// IsReadOnly reports whether the agent changes nothing by a work. Towline's works are read-only during the first
+// look, and the works of an older controller after its pull model was disabled.
 func IsReadOnly(w *workv1.ManifestWork) bool {
 	return len(w.Spec.ManifestConfigs) > 0 && w.Spec.ManifestConfigs[0].UpdateStrategy != nil &&
 		w.Spec.ManifestConfigs[0].UpdateStrategy.Type == workv1.UpdateStrategyTypeReadOnly
 }
 
-// revive lets the agent apply again what an older controller's work carries, where that was disabled.
+// revive makes a disabled work of an older controller effective again.
 func revive(w *workv1.ManifestWork) {
 	if IsReadOnly(w) && ByOlder(w) {
 		w.Spec.ManifestConfigs[0].UpdateStrategy = Strategy()
@@ -46,8 +46,9 @@ func revive(w *workv1.ManifestWork) {
 	}
 }
 
-// Disabled tells whether an older controller has set a work that Towline wrote to ReadOnly. It does so at each start, with every
-// pulled Application's work, while its own pull model is disabled (multicloud-integrations as of August 2026).
+// Disabled reports whether an older controller has set a work of Towline to ReadOnly. With its own pull model
+// disabled, the older controller does so at each start, with the work of every pulled Application
+// (multicloud-integrations as of August 2026).
 func Disabled(w *workv1.ManifestWork) bool {
 	if !IsReadOnly(w) {
 		return false
@@ -56,7 +57,7 @@ func Disabled(w *workv1.ManifestWork) bool {
 	return known && noted != ReadOnly
 }
 
-// Enabled is a work that was Disabled as it was before: it carries the same, and asks no more of its cluster.
+// Enabled returns a Disabled work in its earlier form: with the same content and the earlier mode.
 func Enabled(w *workv1.ManifestWork) *workv1.ManifestWork {
 	out := w.DeepCopy()
 	config := &out.Spec.ManifestConfigs[0]
@@ -65,11 +66,11 @@ func Enabled(w *workv1.ManifestWork) *workv1.ManifestWork {
 	return out
 }
 
-// beside are what a work holds beside its Application: older controllers (multicloud-integrations 2.15 and later) put its
-// namespace and its AppProject there.
+// beside returns the side manifests of a work: all manifests except the Application. Older controllers
+// (multicloud-integrations 2.15 and later) added the namespace and the AppProject.
 func beside(w *workv1.ManifestWork) (out []workv1.Manifest) {
 	if len(w.Spec.Workload.Manifests) < 2 {
-		return nil // as nearly always
+		return nil // the common case
 	}
 	for _, m := range w.Spec.Workload.Manifests {
 		if _, other := otherThanApplication(m.Raw); other {
@@ -79,7 +80,7 @@ func beside(w *workv1.ManifestWork) (out []workv1.Manifest) {
 	return out
 }
 
-// otherThanApplication tells what a manifest is, and whether that is known to be no Application.
+// otherThanApplication returns the metadata of a manifest, and whether the manifest is certainly not an Application.
 func otherThanApplication(raw []byte) (metav1.PartialObjectMetadata, bool) {
 	var held metav1.PartialObjectMetadata
 	if json.Unmarshal(raw, &held) != nil || held.Kind == "" {
@@ -88,7 +89,7 @@ func otherThanApplication(raw []byte) (metav1.PartialObjectMetadata, bool) {
 	return held, held.Kind != argocd.Kind || held.GroupVersionKind().Group != argocd.GroupVersion.Group
 }
 
-// identifiers are the resources that manifests are.
+// identifiers returns the resources of manifests.
 func identifiers(manifests []workv1.Manifest) []workv1.ResourceIdentifier {
 	out := make([]workv1.ResourceIdentifier, len(manifests))
 	for i, m := range manifests {
@@ -101,7 +102,8 @@ func identifiers(manifests []workv1.Manifest) []workv1.ResourceIdentifier {
 	return out
 }
 
-// keeping is the option by which the end of a work leaves what it holds beside its Application; nil where it holds nothing.
+// keeping returns the delete option that keeps the side manifests on the cluster after the deletion of the work.
+// Without side manifests, keeping returns nil.
 func keeping(w *workv1.ManifestWork) *workv1.DeleteOption {
 	others := identifiers(beside(w))
 	if len(others) == 0 {
@@ -117,8 +119,8 @@ func keeping(w *workv1.ManifestWork) *workv1.DeleteOption {
 	}
 }
 
-// keeps tells whether the option of a work leaves a resource on the cluster, by the rules of the agent (v1.2.0,
-// helper.OwnedByTheWork).
+// keeps reports whether the delete option of a work keeps a resource on the cluster, by the rules of the agent
+// (v1.2.0, helper.OwnedByTheWork).
 func keeps(w *workv1.ManifestWork, id workv1.ResourceIdentifier) bool {
 	o := w.Spec.DeleteOption
 	switch {
@@ -133,9 +135,9 @@ func keeps(w *workv1.ManifestWork, id workv1.ResourceIdentifier) bool {
 		workv1.OrphaningRule(id))
 }
 
-// Bare tells whether nothing but its Application goes from the cluster with a work, or with what is taken out of it. The agent
-// (v1.2.0) deletes what a work does not hold any more, unless it does not own that: it gives up what is to stay when it
-// applies that, so only a work that it has applied as it is proves anything.
+// Bare reports whether only the Application leaves the cluster with a work, and no side manifest. The agent (v1.2.0)
+// deletes resources removed from a work, if the agent owns them. The agent gives up the ownership of kept resources
+// during an apply. Only an apply of the current generation is therefore a proof.
 func Bare(w *workv1.ManifestWork) bool {
 	for _, id := range identifiers(beside(w)) {
 		if !keeps(w, id) || outcome(w) != metav1.ConditionTrue && !appliedNow(w, id) {
@@ -145,7 +147,8 @@ func Bare(w *workv1.ManifestWork) bool {
 	return true
 }
 
-// appliedNow tells whether the agent has applied one manifest of a work as it is now, whatever became of the others.
+// appliedNow reports whether the agent has applied a manifest of the current generation. The other manifests may have
+// failed.
 func appliedNow(w *workv1.ManifestWork, id workv1.ResourceIdentifier) bool {
 	m := feedback.Manifest(&w.Status, id)
 	if m == nil {
@@ -155,8 +158,8 @@ func appliedNow(w *workv1.ManifestWork, id workv1.ResourceIdentifier) bool {
 	return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration == w.Generation
 }
 
-// Baring is a work changed so that nothing but its Application goes with it, and whether it had to be changed. It is Bare once
-// the agent has applied that.
+// Baring changes a work so that only the Application leaves the cluster with the work, and reports whether the work
+// had to change. The work is Bare after the agent has applied the change.
 func Baring(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	if !slices.ContainsFunc(identifiers(beside(w)), func(id workv1.ResourceIdentifier) bool { return !keeps(w, id) }) {
 		return w, false
@@ -166,8 +169,9 @@ func Baring(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	return out, true
 }
 
-// TakeOver lets a work that Render made take the place of another one: what that holds beside its Application stays in it until
-// it is Bare, and is then taken out. Its AppProjects are noted, which its agent applied without a word on how.
+// TakeOver prepares a rendered work to replace another work w. The side manifests of w stay in the work until w is
+// Bare, and are then removed. The agent applied the AppProjects of w without a configuration of how. TakeOver notes
+// their names in an annotation.
 func TakeOver(desired, w *workv1.ManifestWork) {
 	others := beside(w)
 	if len(others) == 0 {
@@ -185,8 +189,8 @@ func TakeOver(desired, w *workv1.ManifestWork) {
 	}
 }
 
-// BroughtProjects are the AppProjects, as "<namespace>/<name>" and sorted, that an older controller sent with a work. A cluster
-// may change what its works say: good for what becomes of its own AppProjects, and for nothing else.
+// BroughtProjects returns the AppProjects that an older controller sent with a work, sorted, as "<namespace>/<name>".
+// A cluster can change its works. Use the result only for decisions about the cluster's own AppProjects.
 func BroughtProjects(w *workv1.ManifestWork) []string {
 	var out []string
 	if noted := w.Annotations[apis.AnnotationBroughtProjects]; noted != "" {
@@ -203,7 +207,7 @@ func BroughtProjects(w *workv1.ManifestWork) []string {
 
 var appProjects = schema.GroupResource{Group: argocd.GroupVersion.Group, Resource: "appprojects"}
 
-// sameDeletion tells whether the end of a work takes its Application, and nothing else.
+// sameDeletion reports whether the deletion of a work removes its Application, and no side manifest.
 func sameDeletion(w *workv1.ManifestWork) bool {
 	return equality.Semantic.DeepEqual(w.Spec.DeleteOption, keeping(w))
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// hubOnly are the annotations and labels that steer the hub and mean something else, or harm, on the cluster:
+// hubOnly are annotations and labels for the hub only. On the cluster, the keys have another meaning or do harm:
 // skip-reconcile would stop the cluster's Argo CD, and the pull label would start a loop on a hub that manages
 // itself.
 var hubOnly = []string{
@@ -39,11 +39,11 @@ var hubOnly = []string{
 	apis.AnnotationRefreshRequest,
 	apis.AnnotationPayloadDigest,
 	apis.AnnotationFields,
-	// kubectl apply keeps the whole hub object in it, for its own use on the hub.
+	// kubectl apply stores the whole hub object in this annotation, for its own use on the hub.
 	"kubectl.kubernetes.io/last-applied-configuration",
 }
 
-// payload is the Application as it is to be on the cluster, in JSON.
+// payload returns the Application for the cluster, in JSON.
 func payload(app *argocd.Application, requests Requests) ([]byte, error) {
 	there := specThere(app)
 	if there.err != nil {
@@ -66,7 +66,7 @@ func payload(app *argocd.Application, requests Requests) ([]byte, error) {
 	return withMeta(out, &meta)
 }
 
-// withMeta is the JSON of an object with that metadata and those other fields.
+// withMeta returns the JSON of an object with the given metadata and the given other fields.
 func withMeta(fields map[string]json.RawMessage, metadata *payloadMetadata) ([]byte, error) {
 	meta, err := Marshal(metadata)
 	if err != nil {
@@ -78,26 +78,26 @@ func withMeta(fields map[string]json.RawMessage, metadata *payloadMetadata) ([]b
 	return compact.Bytes(), err
 }
 
-// What is the same in every payload, in JSON.
+// Parts common to all payloads, in JSON.
 var (
 	apiVersion = quoted(argocd.GroupVersion.String())
 	kind       = quoted(argocd.Kind)
 )
 
-// quoted is a text in JSON.
+// quoted returns a text in JSON.
 func quoted(s string) json.RawMessage {
 	if !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' || r == '"' || r == '\\' }) {
 		return json.RawMessage(`"` + s + `"`)
 	}
 	out, err := Marshal(s)
 	if err != nil {
-		panic(err) // a string can always be encoded
+		panic(err) // every string can be encoded
 	}
 	return out
 }
 
-// jsonOf is the JSON of an object with those fields, in the order of their keys. Marshal would check and copy each
-// field once more for each object that it is in.
+// jsonOf returns the JSON of an object with the given fields, sorted by key. Marshal would check and copy each field
+// again for each enclosing object.
 func jsonOf(fields map[string]json.RawMessage) []byte {
 	to := []byte{'{'}
 	keys := make([]string, 0, len(fields))
@@ -114,8 +114,8 @@ func jsonOf(fields map[string]json.RawMessage) []byte {
 	return append(to, '}')
 }
 
-// payloadMetadata has just the metadata that travels. ObjectMeta would add a null creationTimestamp. Its fields are in
-// the order in which the API server returns them, so that what has not changed is the same to the byte.
+// payloadMetadata has only the metadata for the cluster. ObjectMeta would add a null creationTimestamp. The fields
+// have the order of the API server, so that unchanged metadata has the same bytes.
 type payloadMetadata struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 	Finalizers  []string          `json:"finalizers,omitempty"`
@@ -138,8 +138,8 @@ func payloadMeta(app *argocd.Application, requests Requests) payloadMetadata {
 		meta.Annotations[apis.AnnotationRefresh] = requests.Refresh.Kind
 		meta.Annotations[apis.AnnotationRefreshRequest] = requests.Refresh.ID
 		if argocd.Hydrates(app.Spec.Raw) && requests.Refresh.Kind != apis.RefreshSpecChanged {
-			// Argo CD's own refresh asks for both: by the first alone the cluster's hydrates a new commit, but tries what failed
-			// again after minutes only.
+			// Argo CD's own refresh sets both annotations. With the refresh annotation alone, the cluster's Argo CD
+			// hydrates a new commit, but retries a failed hydration only after minutes.
 			meta.Annotations[apis.AnnotationHydrate] = requests.Refresh.Kind
 		}
 	}
@@ -150,7 +150,7 @@ func payloadMeta(app *argocd.Application, requests Requests) payloadMetadata {
 	return meta
 }
 
-// without copies labels or annotations and leaves out the keys that are for the hub only, and the marks of its controllers.
+// without copies labels or annotations, except keys for the hub only and marks of the hub's controllers.
 func without(in map[string]string) map[string]string {
 	out := make(map[string]string, len(in)+2)
 	for k, v := range in {
@@ -161,9 +161,9 @@ func without(in map[string]string) map[string]string {
 	return out
 }
 
-// spellAutomation says without syncPolicy.automated.enabled (Argo CD 3.1 and later) whether syncs are automated: an Argo
-// CD that lacks the field takes any `automated` for a yes, and its CRD refuses the whole Application. On the hub the
-// ApplicationSet controller sets it to false for a RollingSync.
+// spellAutomation expresses automated syncs without syncPolicy.automated.enabled (Argo CD 3.1 and later). An Argo CD
+// without the field reads any `automated` as yes, and its CRD refuses the whole Application. On the hub, the
+// ApplicationSet controller sets the field to false for a RollingSync.
 func spellAutomation(fields map[string]json.RawMessage) {
 	policy, err := object(fields["syncPolicy"])
 	if err != nil {
@@ -182,7 +182,7 @@ func spellAutomation(fields map[string]json.RawMessage) {
 	fields["syncPolicy"] = jsonOf(policy)
 }
 
-// object decodes one level of a JSON object. What is missing counts as empty.
+// object decodes one level of a JSON object. An empty input gives an empty object.
 func object(raw []byte) (map[string]json.RawMessage, error) {
 	fields := map[string]json.RawMessage{}
 	if len(raw) == 0 {
@@ -197,7 +197,7 @@ func object(raw []byte) (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-// Marshal is json.Marshal but for the escaping of <, > and &, which would change the bytes of what is passed on.
+// Marshal is json.Marshal without the escaping of <, > and &. Escaping would change the bytes of an unchanged field.
 func Marshal(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

@@ -13,13 +13,16 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// Release is the work changed so that its deletion leaves everything on the cluster as it is: the Application there
-// loses its finalizers, so that nothing cascades if someone deletes it later, the work's mark of ownership, and marks of
-// the hub's controllers that an earlier version sent. It returns an error for a work that holds no readable Application. A
-// work that carries a request gets app in its place, as it is on the hub; app may be nil when there is none any more, and
-// then the Application there loses the mark of ownership alone.
+// Release returns a copy of the work whose deletion leaves everything on the cluster. The cluster's Application loses
+// its finalizers, so a later deletion removes no workload. The Application also loses the work's mark of ownership,
+// and the marks of the hub's controllers from an earlier version of Towline. Release returns an error for a work
+// without a readable Application.
 //
-// Once the agent (v1.2.0) has applied the result, the deletion of the work passes over what it does not own.
+// In a work with a request, the hub's Application app replaces the request. A nil app means: the hub has no
+// Application any more. The cluster's Application then loses only the mark of ownership.
+//
+// After the agent (v1.2.0) has applied the result, the deletion of the work skips objects without the mark of
+// ownership.
 func Release(w *workv1.ManifestWork, app *argocd.Application) (*workv1.ManifestWork, error) {
 	out := w.DeepCopy()
 	if CarriesRequest(w) {
@@ -31,20 +34,20 @@ func Release(w *workv1.ManifestWork, app *argocd.Application) (*workv1.ManifestW
 		return nil, err
 	}
 	revive(out)
-	Unmark(out) // what stays on the cluster for good is not to go by a mark
+	Unmark(out) // a controller may delete an object by its mark, and the Application is to stay for good
 	switch {
 	case RefusedForEdit(w):
 		SetUpdateMode(out, ForceApply)
 	case UpdateModeOf(w) == ReadOnly, Refused(w) != "":
-		SetUpdateMode(out, CreateOnly) // of what is not Towline's, nothing is to change
+		SetUpdateMode(out, CreateOnly) // Towline must not change an Application of another owner
 	case UpdateModeOf(w) == Apply && Outcome(w) == metav1.ConditionTrue && w.Spec.DeleteOption == nil:
-		SetUpdateMode(out, ForceApply) // it is Towline's: what others changed there since must not keep it from being released
+		SetUpdateMode(out, ForceApply) // the Application is Towline's: a conflict must not prevent the release
 	}
 	out.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
 	return out, nil
 }
 
-// Released tells whether a work says what Release makes of it.
+// Released reports whether a work has the form that Release gives.
 func Released(w *workv1.ManifestWork) bool {
 	if w.Spec.DeleteOption == nil || w.Spec.DeleteOption.PropagationPolicy != workv1.DeletePropagationPolicyTypeOrphan {
 		return false
@@ -55,7 +58,7 @@ func Released(w *workv1.ManifestWork) bool {
 	return !slices.ContainsFunc(w.Spec.Workload.Manifests, func(m workv1.Manifest) bool { return !isReleased(m.Raw) })
 }
 
-// isReleased tells whether a manifest has nothing that Release takes off.
+// isReleased reports whether a manifest has nothing that Release would remove.
 func isReleased(raw []byte) bool {
 	var m struct {
 		Metadata struct {
@@ -70,14 +73,14 @@ func isReleased(raw []byte) bool {
 	_, marked := m.Metadata.Annotations[apis.AnnotationFinalizersDropped]
 	labels, err := object(m.Metadata.Labels)
 	return !marked && len(m.Metadata.Finalizers) == 0 &&
-		(err != nil || !argocd.AnyMark(m.Metadata.Annotations) && !argocd.AnyMark(labels)) // as for Unmark
+		(err != nil || !argocd.AnyMark(m.Metadata.Annotations) && !argocd.AnyMark(labels)) // as in Unmark
 }
 
-// releaseManager is the field manager of a manifest that says nothing of an Application but its name.
+// releaseManager is the field manager of a manifest with only the name of an Application.
 const releaseManager = workv1.DefaultFieldManager + "-release"
 
-// PutBack changes a work that carries a request so that it carries the Application, to where the work brought it, or just
-// its name for nil.
+// PutBack replaces the request in a work with the Application, at the place where the work brought the Application.
+// With a nil app, PutBack leaves only the name of the Application.
 func PutBack(w *workv1.ManifestWork, app *argocd.Application) error {
 	if app == nil {
 		return nameOnly(w)
@@ -97,8 +100,8 @@ func PutBack(w *workv1.ManifestWork, app *argocd.Application) error {
 	return nil
 }
 
-// At is the Application as it would be if it still named the place where the work brought it. It shares all but its annotations
-// with app.
+// At returns the Application with the cluster and namespace of the work as its target. The result shares everything
+// except the annotations with app.
 func At(app *argocd.Application, w *workv1.ManifestWork) *argocd.Application {
 	there := *app
 	there.Annotations = maps.Clone(app.Annotations)
@@ -109,8 +112,8 @@ func At(app *argocd.Application, w *workv1.ManifestWork) *argocd.Application {
 	return &there
 }
 
-// nameOnly lets a work that carries a request carry just the name of its Application. It returns an error for one that
-// says nothing of how and where that is applied: somebody has changed it.
+// nameOnly replaces the request in a work with only the name of its Application. nameOnly returns an error if an edit
+// has removed the configuration of how and where the Application is applied.
 func nameOnly(w *workv1.ManifestWork) error {
 	if len(w.Spec.ManifestConfigs) != 1 || w.Spec.ManifestConfigs[0].UpdateStrategy == nil ||
 		w.Spec.ManifestConfigs[0].UpdateStrategy.ServerSideApply == nil {

@@ -69,8 +69,8 @@ func TestRelease(t *testing.T) {
 	}
 }
 
-// TestReleaseDropsMarks: an Application that stays on its cluster for good is not left there with marks of the hub, which an
-// earlier version sent, and a work that was released with them is released anew.
+// TestReleaseDropsMarks: an Application that stays on its cluster for good has no marks of the hub, sent by an
+// earlier version. A work released with the marks is released again.
 func TestReleaseDropsMarks(t *testing.T) {
 	w := rendered(t, work.Requests{})
 	earlier(t, w, func(held *argocd.Application) {
@@ -98,7 +98,8 @@ func TestReleaseDropsMarks(t *testing.T) {
 	}
 }
 
-// TestReleaseOfAClaim: what is not Towline's is not changed by releasing it, and what is, is released for certain.
+// TestReleaseOfAClaim: the release does not change an Application of another owner, and forces the release of
+// Towline's own Application.
 func TestReleaseOfAClaim(t *testing.T) {
 	for title, tc := range map[string]struct {
 		claim   work.UpdateMode
@@ -137,7 +138,8 @@ func TestReleaseOfAClaim(t *testing.T) {
 	}
 }
 
-// TestCarry: a request takes nothing from the Application that it meets, nor meets one that it was not made for.
+// TestCarry: a request removes no fields of the cluster's Application, and has the resourceVersion of its
+// Application.
 func TestCarry(t *testing.T) {
 	app := fixture.Application("guestbook").Annotation(apis.AnnotationAppNamespace, "there").Obj()
 	for title, tc := range map[string]struct {

@@ -13,15 +13,18 @@ import (
 	"github.com/towline-io/towline/pkg/relay"
 )
 
-// Removable is the work changed so that its deletion takes the Application off the cluster, and what that deployed as
-// these finalizers of Argo CD say: where none of them destroys it, it stays. All that the work holds beside it stays as well. A
-// work that is changed asks what is Left, and whose the Application is, as does one that its agent cannot apply. It carries no
-// other finalizers: an earlier version sent some that nobody takes off there. Removable returns the work itself where that is so
-// already, where it carries a request or makes only what is not there, and where what it carries cannot be read.
+// Removable prepares a work for its deletion, and reports whether the work had to change. The deletion then removes
+// the Application from the cluster. The finalizers of Argo CD decide about the workload: without a destroying
+// finalizer, the workload stays. The side manifests of the work stay too. Removable returns the work itself if the
+// work is prepared already, carries a request, has the mode CreateOnly, or has no readable Application.
 //
-// A work that is known to have brought the Application takes it, whatever others have changed there since. One that the
-// agent has yet to take up looks first: it is not to make anew what is to go. One whose Application has lost the finalizer that
-// destroys, as somebody on the cluster may remove it, brings the finalizer again before it goes.
+// A changed work asks for the remaining finalizers (see Left) and the owner of the Application. A work that the agent
+// cannot apply also asks. The Application in the work has only the given finalizers. An earlier version sent
+// finalizers that no controller on the cluster removes.
+//
+// A work that owns the Application gets the mode ForceApply, so edits by others do not keep the Application. A work
+// not yet seen by the agent becomes ReadOnly: the agent must not create an Application in order to remove it. A user
+// on the cluster may remove the destroying finalizer. The work then restores the finalizer before its deletion.
 func Removable(w *workv1.ManifestWork, finalizers []string) (*workv1.ManifestWork, bool) {
 	held, ok := Carried(w)
 	if !ok || CarriesRequest(w) || UpdateModeOf(w) == CreateOnly {
@@ -38,10 +41,10 @@ func Removable(w *workv1.ManifestWork, finalizers []string) (*workv1.ManifestWor
 	out := w.DeepCopy()
 	revive(out)
 	if len(out.Spec.ManifestConfigs) == 0 {
-		out.Spec.ManifestConfigs = []workv1.ManifestConfigOption{config(held, Requests{})} // an older controller's
+		out.Spec.ManifestConfigs = []workv1.ManifestConfigOption{config(held, Requests{})} // from an older controller
 	}
 	if s := out.Spec.ManifestConfigs[0].UpdateStrategy; s == nil || s.Type == workv1.UpdateStrategyTypeUpdate {
-		out.Spec.ManifestConfigs[0].UpdateStrategy = Strategy() // an older controller's, which leaves finalizers as they are
+		out.Spec.ManifestConfigs[0].UpdateStrategy = Strategy() // from an older controller, with a strategy that does not change finalizers
 	}
 	switch {
 	case own, UpdateModeOf(w) == Apply && Outcome(w) == metav1.ConditionTrue:
@@ -55,10 +58,10 @@ func Removable(w *workv1.ManifestWork, finalizers []string) (*workv1.ManifestWor
 	return out, true
 }
 
-// Withdrawn is what Removable comes to for a work that carries a request: the Application as it is now takes its place,
-// since nobody knows which finalizers the cluster has. app is nil where that may not be sent there any more. Then the
-// Application there just gets the finalizers, or where it is to keep what it deployed it is released: they cannot be taken
-// off without the rest.
+// Withdrawn is Removable for a work with a request. The current Application replaces the request, because the
+// finalizers on the cluster are unknown. A nil app means: Towline may not send the Application to the cluster any
+// more. The cluster's Application then only gets the finalizers. If the workload is to stay, Withdrawn releases the
+// Application instead, because finalizers cannot be removed without the rest of the Application.
 func Withdrawn(w *workv1.ManifestWork, app *argocd.Application, finalizers []string) (*workv1.ManifestWork, error) {
 	if app == nil && !argocd.Destroys(finalizers) {
 		return Release(w, nil)
@@ -70,20 +73,22 @@ func Withdrawn(w *workv1.ManifestWork, app *argocd.Application, finalizers []str
 	return out, ask(out, finalizers)
 }
 
-// ask gives the Application of a work that is to go just these finalizers, and asks what becomes of that.
+// ask gives the Application of a leaving work exactly the given finalizers, and adds the feedback rule about the
+// finalizers.
 func ask(w *workv1.ManifestWork, finalizers []string) error {
 	w.Spec.DeleteOption = keeping(w)
 	return setFinalizers(w, finalizers, askLeft(w, true))
 }
 
-// CarriesRequest tells whether a work carries a request for the moment, and not its Application.
+// CarriesRequest reports whether a work now carries a request instead of its Application.
 func CarriesRequest(w *workv1.ManifestWork) bool { return Sent(w).Last.State == relay.OnItsWay }
 
 func sameSet(a, b []string) bool {
 	return len(a) == len(b) && !slices.ContainsFunc(a, func(s string) bool { return !slices.Contains(b, s) })
 }
 
-// setFinalizers gives what a work carries just these finalizers, and the mark of that; empty for none.
+// setFinalizers gives the Application in a work exactly the given finalizers and the given mark; an empty mark is
+// removed.
 func setFinalizers(w *workv1.ManifestWork, finalizers []string, mark string) error {
 	for i := range w.Spec.Workload.Manifests {
 		if _, other := otherThanApplication(w.Spec.Workload.Manifests[i].Raw); other {
@@ -127,7 +132,7 @@ func withFinalizers(raw []byte, finalizers []string, mark string) ([]byte, error
 	return recounted(fields)
 }
 
-// put sets a field of a JSON object, or takes it out.
+// put sets a field of a JSON object, or removes the field.
 func put(fields map[string]json.RawMessage, key string, value any, there bool) error {
 	delete(fields, key)
 	if !there {

@@ -14,7 +14,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// earlier lets a work carry what an earlier version made of the Application.
+// earlier changes the Application in a work to the form of an earlier version.
 func earlier(t *testing.T, w *workv1.ManifestWork, edit func(held *argocd.Application)) {
 	t.Helper()
 	held := payloadOf(t, w)
@@ -26,7 +26,8 @@ func earlier(t *testing.T, w *workv1.ManifestWork, edit func(held *argocd.Applic
 	w.Spec.Workload.Manifests[0].Raw = raw
 }
 
-// TestRemovable: the cluster's copy goes as the hub's finalizers say, whatever the work said before.
+// TestRemovable: the cluster's Application is removed as the hub's finalizers request, for every earlier state of the
+// work.
 func TestRemovable(t *testing.T) {
 	const background, mine = apis.FinalizerResources + "/background", "example.com/mine"
 	for title, tc := range map[string]struct {
@@ -35,7 +36,7 @@ func TestRemovable(t *testing.T) {
 		changed    bool
 	}{
 		"as it is":            {has: []string{apis.FinalizerResources}, wants: []string{apis.FinalizerResources}},
-		"none":                {changed: true}, // others may hold it: the cluster is asked
+		"none":                {changed: true}, // others may have added a finalizer, so the work asks the cluster
 		"with that of others": {has: []string{mine}, changed: true},
 		"beside that of others": {
 			has: []string{mine, apis.FinalizerResources}, wants: []string{apis.FinalizerResources}, changed: true},
@@ -77,7 +78,8 @@ func TestRemovable(t *testing.T) {
 	}
 }
 
-// TestReleaseOfARequestThatNobodySpeaksFor: the cluster's copy loses the mark of ownership and nothing else.
+// TestReleaseOfARequestThatNobodySpeaksFor: without an Application on the hub, the cluster's Application loses only
+// the mark of ownership.
 func TestReleaseOfARequestThatNobodySpeaksFor(t *testing.T) {
 	app := fixture.Application("guestbook").Finalizers(apis.FinalizerResources).Obj()
 	w, err := work.Render(app, work.Requests{Last: relay.Sent{State: relay.OnItsWay, ID: "1-a", Version: "7"}})

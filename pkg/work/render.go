@@ -17,13 +17,13 @@ import (
 	"github.com/towline-io/towline/pkg/relay"
 )
 
-// MaxPayload is how many bytes the manifests of one ManifestWork may have: the default of OCM's webhook
-// (v1.2.0, pkg/work/webhook), which a hub without the webhook is held to as well.
+// MaxPayload is the maximum size in bytes of the manifests in one ManifestWork: the default of OCM's webhook (v1.2.0,
+// pkg/work/webhook). The limit applies on a hub without the webhook as well.
 const MaxPayload = 500 * 1024
 
-// TooLargeError says that an Application does not fit into a ManifestWork.
+// TooLargeError is the error for an Application that does not fit into a ManifestWork.
 type TooLargeError struct {
-	// Size is what the manifest comes to, in bytes.
+	// Size is the size of the manifest in bytes.
 	Size int
 }
 
@@ -31,26 +31,27 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("the Application has %d bytes as a manifest and a ManifestWork holds %d", e.Size, MaxPayload)
 }
 
-// Requests are what someone asks of the cluster's Argo CD through the hub Application, as the work remembers it.
+// Requests are the requests of a user to the cluster's Argo CD through the hub Application, as stored in the work.
 type Requests struct {
-	// Refresh is a refresh that is on its way. The Application carries it.
+	// Refresh is a refresh on its way, carried by the Application.
 	Refresh relay.Refresh
 
-	// Last is the last operation or termination that the work carried.
+	// Last is the last operation or termination carried by the work.
 	Last relay.Sent
 
-	// Volatile is set while somebody waits for what the cluster's Argo CD writes with every comparison; see
+	// Volatile requests the fields that the cluster's Argo CD writes with every comparison; see
 	// feedback.VolatileRule.
 	Volatile bool
 
-	// ChangedAt is the revision that AnnotationChangedAt has; empty for none. Uncompared is set while the cluster has not compared
-	// what the Application deploys now.
+	// ChangedAt is the revision in AnnotationChangedAt; empty for none. Uncompared is true until the cluster has
+	// compared the present content of the Application.
 	ChangedAt  string
 	Uncompared bool
 }
 
-// Render is the ManifestWork that carries an Application, and requests, to its cluster. It returns a TooLargeError
-// for an Application that does not fit, and another error for a spec or destination that is no JSON object.
+// Render returns the ManifestWork that carries an Application, and requests, to its cluster. The error is a
+// TooLargeError for an Application that does not fit, and another error for a spec or destination that is not a JSON
+// object.
 func Render(app *argocd.Application, requests Requests) (*workv1.ManifestWork, error) {
 	raw, err := payload(app, requests)
 	if err != nil {
@@ -84,7 +85,7 @@ func labels(app *argocd.Application) map[string]string {
 	return out
 }
 
-// SetHash is by what the works of an ApplicationSet's Applications are labelled.
+// SetHash returns the value of LabelApplicationSetHash for an ApplicationSet.
 func SetHash(set types.NamespacedName) string {
 	sum := sha1.Sum([]byte(set.String())) //nolint:gosec // see the import
 	return hex.EncodeToString(sum[:])
@@ -113,7 +114,7 @@ func annotations(app *argocd.Application, requests Requests) map[string]string {
 	return out
 }
 
-// config tells the work agent how to apply the Application and what to report of it.
+// config returns how the work agent applies the Application and what status the agent reports.
 func config(app *argocd.Application, requests Requests) workv1.ManifestConfigOption {
 	rules := feedback.Rules(argocd.SourceCount(app.Spec.Raw))
 	if argocd.Hydrates(app.Spec.Raw) {
@@ -131,7 +132,7 @@ func config(app *argocd.Application, requests Requests) workv1.ManifestConfigOpt
 	}
 }
 
-// Identifier names the Application on its cluster in the terms of a ManifestWork.
+// Identifier returns the Application on its cluster as a resource in a ManifestWork.
 func Identifier(app *argocd.Application) workv1.ResourceIdentifier {
 	return workv1.ResourceIdentifier{
 		Group:     argocd.GroupVersion.Group,

@@ -21,7 +21,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// newer is a spec with fields that Argo CD 2.14 does not have, and numbers that a float would change.
+// newer is a spec with fields unknown to Argo CD 2.14, and numbers that a float would change.
 const newer = `{"project":"default","source":{"repoURL":"https://git.example.com/a.git","path":"x","targetRevision":"<main>",` +
 	`"newInSource":{"deep":[1,{"n":9007199254740993}]}},"sourceHydrator":{"drySource":{"path":"a"}},` +
 	`"destination":{"name":"cluster1","namespace":"guestbook","newInDestination":true},"newInSpec":{"ratio":0.10}}`
@@ -62,7 +62,7 @@ func TestRenderGolden(t *testing.T) {
 	}
 }
 
-// payloadOf decodes the Application that a work carries.
+// payloadOf decodes the Application in a work.
 func payloadOf(t *testing.T, w *workv1.ManifestWork) *argocd.Application {
 	t.Helper()
 	app := &argocd.Application{}
@@ -122,8 +122,8 @@ func TestRenderDropsWhatIsForTheHub(t *testing.T) {
 	}
 }
 
-// TestRenderDropsMarks: a mark of a controller of the hub does not travel, be it an annotation or a label. What the user
-// asks for does.
+// TestRenderDropsMarks: marks of the hub's controllers do not reach the cluster, neither as an annotation nor as a
+// label. The user's own settings do.
 func TestRenderDropsMarks(t *testing.T) {
 	for key, travels := range map[string]bool{
 		"argocd.argoproj.io/tracking-id":           false,
@@ -161,7 +161,7 @@ func TestRenderDropsMarks(t *testing.T) {
 	}
 }
 
-// TestRenderDropsFinalizers: a finalizer travels when the Argo CD of any cluster takes it off there.
+// TestRenderDropsFinalizers: a finalizer reaches the cluster only if every cluster's Argo CD removes the finalizer.
 func TestRenderDropsFinalizers(t *testing.T) {
 	for finalizer, travels := range map[string]bool{
 		"resources-finalizer.argocd.argoproj.io":            true,
@@ -217,7 +217,8 @@ func TestRenderSizeLimit(t *testing.T) {
 	}
 }
 
-// TestRenderAsksToHydrate: a refresh of a user asks for both, as Argo CD's own does; nothing else does.
+// TestRenderAsksToHydrate: a user's refresh sets the refresh and the hydrate annotation, as Argo CD's own refresh
+// does. Towline's own refresh sets no hydrate annotation.
 func TestRenderAsksToHydrate(t *testing.T) {
 	const hydrated = `{"project":"default","sourceHydrator":{"drySource":{"path":"a"}},"destination":{"name":"cluster1"}}`
 	for title, tc := range map[string]struct{ spec, refresh, want string }{

@@ -10,28 +10,29 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// comparedFields are the fields of an Application's spec that decide what Argo CD compares (2.14 and 3: status.sync.comparedTo).
+// comparedFields are the fields of an Application's spec that decide about the comparison in Argo CD (2.14 and 3:
+// status.sync.comparedTo).
 var comparedFields = []string{"source", "sources", "sourceHydrator", "destination", "ignoreDifferences"}
 
-// Behind tells whether a work carries an Application with another spec than app has now. An operation that was asked for since
-// would run there with the spec of before.
+// Behind reports whether the spec of the Application in a work differs from the present spec of app. A newer
+// operation would run on the cluster with the earlier spec.
 func Behind(w *workv1.ManifestWork, app *argocd.Application) bool {
 	there, ok := Carried(w)
 	here := specThere(app)
 	return ok && here.err == nil && !sameJSON(there.Spec.Raw, here.json)
 }
 
-// Respecified tells whether what an Application deploys is another thing than what its work has brought, so that the status which
-// its cluster has reported so far is that of something else. It is not for an Application whose syncs are automated: that one
-// follows its spec by itself, and no RollingSync decides by its status. A work that an older controller wrote, and a spec that
-// cannot be read, are not compared, and a work that carries a request does not tell.
+// Respecified reports whether an Application now deploys different content than the Application in its work. The
+// status reported by the cluster so far is then about the earlier content. The result is false for automated syncs:
+// the Application follows its spec by itself, and no RollingSync decides by its status. The result is also false for
+// a work from an older controller, for an unreadable spec, and for a work with a request.
 func Respecified(w *workv1.ManifestWork, app *argocd.Application) bool {
 	here := specThere(app)
 	if here.err != nil {
 		return false
 	}
 	there, ok := Carried(w)
-	if !ok || bytes.Equal(there.Spec.Raw, here.json) || there.Labels[apis.LabelPulled] == "" { // as nearly always
+	if !ok || bytes.Equal(there.Spec.Raw, here.json) || there.Labels[apis.LabelPulled] == "" { // the common case
 		return false
 	}
 	before, errBefore := object(there.Spec.Raw)
@@ -42,7 +43,8 @@ func Respecified(w *workv1.ManifestWork, app *argocd.Application) bool {
 	})
 }
 
-// automated tells whether a spec, as it is on its cluster, has its syncs automated; so does one that cannot be read.
+// automated reports whether a spec, in the form for the cluster, has automated syncs. The result is true for an
+// unreadable spec.
 func automated(spec []byte) bool {
 	fields, err := object(spec)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/towline-io/towline/pkg/relay"
 )
 
-// Sent are the requests that a work remembers.
+// Sent returns the requests stored in the annotations of a work.
 func Sent(w *workv1.ManifestWork) Requests {
 	at, uncompared := strings.CutPrefix(w.Annotations[apis.AnnotationChangedAt], apis.ChangedUncompared)
 	at = strings.TrimSpace(at)

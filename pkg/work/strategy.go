@@ -6,10 +6,10 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// Strategy is how a work has its Application applied: by each look of the agent, which (v1.2.0) looks every four to six
-// minutes, and at once when a label of the work changes. So an edit on the cluster of a field that the work sets is undone, and a
-// finalizer that somebody removed there comes back. An apply that changes nothing is no write. Fields that the work does not set stay
-// the cluster's: the operation, a refresh, and the parts of the spec that the hub leaves out.
+// Strategy returns how the agent applies the Application of a work: at each check (v1.2.0: every four to six
+// minutes), and at once after a change of a label of the work. Each apply reverts edits of the work's fields on the
+// cluster, and restores a removed finalizer. An apply without a difference is no write. Fields not in the work belong
+// to the cluster: the operation, a refresh, and parts of the spec that the hub leaves out.
 func Strategy() *workv1.UpdateStrategy {
 	return &workv1.UpdateStrategy{
 		Type:            workv1.UpdateStrategyTypeServerSideApply,
@@ -17,21 +17,21 @@ func Strategy() *workv1.UpdateStrategy {
 	}
 }
 
-// onceFields are the fields that the cluster's Argo CD takes off when it has dealt with them.
+// onceFields are the fields that the cluster's Argo CD removes after it has handled a request.
 var onceFields = []workv1.IgnoreField{{
 	Condition: workv1.IgnoreFieldsConditionOnSpokeChange,
 	JSONPaths: []string{".operation", `.metadata.annotations['argocd\.argoproj\.io/refresh']`},
 }}
 
-// once is a strategy with which the agent applies a manifest once for each change of its text: a request that the cluster's
-// Argo CD has dealt with is not made again. The agent (v1.2.0) applies nothing while the digest of the text, as Go prints it,
-// is the one that the cluster's Application has. So it undoes no edit meanwhile.
+// once makes the agent apply a manifest once for each change of its text, so that a finished request is not sent
+// again. The agent (v1.2.0) applies nothing while the cluster's Application has the digest of the text, as printed by
+// Go. So the agent reverts no edit meanwhile.
 func once(s *workv1.UpdateStrategy) *workv1.UpdateStrategy {
 	s.ServerSideApply.IgnoreFields = onceFields
 	return s
 }
 
-// strategyFor is the strategy of a work that Render makes.
+// strategyFor returns the strategy of a work from Render.
 func strategyFor(requests Requests) *workv1.UpdateStrategy {
 	if requests.Refresh.Kind != "" {
 		return once(Strategy())
@@ -39,7 +39,7 @@ func strategyFor(requests Requests) *workv1.UpdateStrategy {
 	return Strategy()
 }
 
-// strategyOf is the strategy of what an existing work carries.
+// strategyOf returns the strategy for the content of an existing work.
 func strategyOf(w *workv1.ManifestWork) *workv1.UpdateStrategy {
 	out := Strategy()
 	out.ServerSideApply.FieldManager = manager(w)

@@ -15,12 +15,13 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// ignores tells whether the agent applies what a work carries once for each change of its text.
+// ignores reports whether the agent applies a manifest once for each change of its text.
 func ignores(w *workv1.ManifestWork) bool {
 	return len(w.Spec.ManifestConfigs[0].UpdateStrategy.ServerSideApply.IgnoreFields) > 0
 }
 
-// TestApplied: an Application is applied by each look of the agent, so that no edit on the cluster lasts. A request is applied once.
+// TestApplied: the agent applies an Application at each check, so that no edit on the cluster lasts. The agent
+// applies a request once.
 func TestApplied(t *testing.T) {
 	app := fixture.Application("guestbook").Obj()
 	refresh := work.Requests{Refresh: relay.Refresh{Kind: "hard", ID: "one", Since: time.Unix(1_700_000_000, 0)}}
@@ -53,8 +54,8 @@ func TestApplied(t *testing.T) {
 	}
 }
 
-// TestTextsDiffer: with a refresh, the agent compares the text of a manifest as Go prints it. A correction of nothing but a type, or of a
-// list, changes that text.
+// TestTextsDiffer: for a refresh, the agent compares the text of a manifest as printed by Go. A change of only a type
+// or of a list changes the text.
 func TestTextsDiffer(t *testing.T) {
 	text := func(spec string) string {
 		app := fixture.Application("guestbook").Obj()

@@ -10,8 +10,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// Unmark takes the marks of the hub's controllers off what a work carries: an earlier version sent them. others are the keys
-// of labels that are marks on this hub. It leaves alone what cannot be read.
+// Unmark removes the marks of the hub's controllers, sent by an earlier version, from the manifests of a work. others
+// are the keys of further labels with the role of a mark on this hub. Unmark does not change an unreadable manifest.
 func Unmark(w *workv1.ManifestWork, others ...string) {
 	for i := range w.Spec.Workload.Manifests {
 		if raw, err := unmarked(w.Spec.Workload.Manifests[i].Raw, others); err == nil {
@@ -20,7 +20,7 @@ func Unmark(w *workv1.ManifestWork, others ...string) {
 	}
 }
 
-// unmarked is a manifest without marks: the same bytes where it has none.
+// unmarked returns a manifest without marks. The bytes of a manifest without marks stay the same.
 func unmarked(raw []byte, others []string) ([]byte, error) {
 	fields, err := object(raw)
 	if err != nil {

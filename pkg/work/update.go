@@ -12,13 +12,13 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// Update is existing changed to say what desired says, and whether anything had to change. The spec is
-// Towline's as a whole. Of the labels and annotations only the keys that Render sets or could have set are;
-// those of others stay. Neither argument is changed; where nothing had to, existing itself is returned.
+// Update merges desired into existing, and reports whether existing had to change. Towline owns the whole spec. Of
+// the labels and annotations, Towline owns ownKeys and the keys in desired; all other keys stay. Update does not
+// change its arguments, and returns existing itself without a difference.
 func Update(existing, desired *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	same := SameSpec(&existing.Spec, &desired.Spec)
 	if same && owned(existing.Labels, desired.Labels) && owned(existing.Annotations, desired.Annotations) {
-		return existing, false // as nearly always: nothing is copied for that
+		return existing, false // the common case, without a copy
 	}
 	out := existing.DeepCopy()
 	out.Labels = own(existing.Labels, desired.Labels)
@@ -29,7 +29,7 @@ func Update(existing, desired *workv1.ManifestWork) (*workv1.ManifestWork, bool)
 	return out, true
 }
 
-// ownKeys are the labels and annotations that a work has only if Render says so.
+// ownKeys are labels and annotations of Towline. Update removes a key without a desired value.
 var ownKeys = []string{
 	apis.LabelPull, apis.LabelApplicationSet, apis.LabelApplicationSetHash,
 	apis.AnnotationHubNamespace, apis.AnnotationHubName, apis.AnnotationApplicationSet,
@@ -38,7 +38,7 @@ var ownKeys = []string{
 	apis.AnnotationReturnsBy, apis.AnnotationHandedOver,
 }
 
-// owned tells whether own would change nothing.
+// owned reports whether own would change nothing.
 func owned(existing, desired map[string]string) bool {
 	for _, k := range ownKeys {
 		_, has := existing[k]
@@ -66,7 +66,7 @@ func own(existing, desired map[string]string) map[string]string {
 	return out
 }
 
-// SameSpec compares what desired asks for with what the API server returned for it.
+// SameSpec compares a desired spec with the spec returned by the API server.
 func SameSpec(existing, desired *workv1.ManifestWorkSpec) bool {
 	return sameManifests(existing.Workload.Manifests, desired.Workload.Manifests) &&
 		slices.EqualFunc(existing.ManifestConfigs, desired.ManifestConfigs, sameConfig) &&
@@ -74,9 +74,10 @@ func SameSpec(existing, desired *workv1.ManifestWorkSpec) bool {
 		equality.Semantic.DeepEqual(existing.Executor, desired.Executor)
 }
 
-// sameConfig compares two options. An OCM before API v1.2 drops feedbackScrapeType without a word, and one that
-// knows the field never leaves it empty: an empty value is not a difference that a write could mend. One before v1.0 drops conditionRules,
-// so that works without any do not differ either: those of an earlier Towline get them with their next change.
+// sameConfig compares two options. An OCM before API v1.2 silently drops feedbackScrapeType, and an OCM with the
+// field never leaves the field empty. A write cannot repair an empty value, so an empty value is no difference. An
+// OCM before v1.0 drops conditionRules, so existing works without the rules do not differ either. Works of an earlier
+// Towline get the rules with their next change.
 func sameConfig(existing, desired workv1.ManifestConfigOption) bool {
 	if existing.FeedbackScrapeType == "" {
 		desired.FeedbackScrapeType = ""
@@ -88,20 +89,20 @@ func sameConfig(existing, desired workv1.ManifestConfigOption) bool {
 		!sameConditionRules(existing.ConditionRules, desired.ConditionRules) {
 		return false
 	}
-	existing.FeedbackRules, desired.FeedbackRules = nil, nil // much the larger part
+	existing.FeedbackRules, desired.FeedbackRules = nil, nil // the largest parts, compared already
 	existing.ConditionRules, desired.ConditionRules = nil, nil
 	return equality.Semantic.DeepEqual(existing, desired)
 }
 
-// sameConditionRules compares what works ask about with CEL.
+// sameConditionRules compares the CEL rules of two works.
 func sameConditionRules(a, b []workv1.ConditionRule) bool {
-	shared := len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] // as the caches have it, and what Render makes
+	shared := len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] // the caches and Render share the slices
 	return shared || equality.Semantic.DeepEqual(a, b)
 }
 
 func sameRule(a, b workv1.FeedbackRule) bool {
 	x, y := a.JsonPaths, b.JsonPaths
-	shared := len(x) == len(y) && len(x) > 0 && &x[0] == &y[0] // as the caches have it, and what Render makes
+	shared := len(x) == len(y) && len(x) > 0 && &x[0] == &y[0] // the caches and Render share the slices
 	return a.Type == b.Type && (shared || slices.Equal(x, y))
 }
 
@@ -109,8 +110,8 @@ func sameManifests(a, b []workv1.Manifest) bool {
 	return slices.EqualFunc(a, b, func(x, y workv1.Manifest) bool { return sameJSON(x.Raw, y.Raw) })
 }
 
-// sameJSON compares two JSON texts by what they mean. Most are equal to the byte, since both went through the
-// API server's encoder; the order of keys and the escaping may differ where an older controller wrote one.
+// sameJSON compares two JSON texts by their content. Most texts are equal to the byte, because both passed through
+// the API server's encoder. In the text from an older controller, the order of keys and the escaping may differ.
 func sameJSON(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -120,7 +121,7 @@ func sameJSON(a, b []byte) bool {
 	return errX == nil && errY == nil && equality.Semantic.DeepEqual(x, y)
 }
 
-// decode keeps numbers as text: two large integers that differ must not meet in a float.
+// decode keeps numbers as text: two different large integers could become the same float.
 func decode(raw []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()

@@ -14,7 +14,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// reordered is the same JSON with its keys in another order and more white space.
+// reordered returns the same JSON with another order of keys and more white space.
 func reordered(t *testing.T, raw []byte) []byte {
 	t.Helper()
 	var v any

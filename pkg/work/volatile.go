@@ -10,13 +10,14 @@ import (
 
 var volatileRule = feedback.VolatileRule()
 
-// TellsVolatile tells whether a work asks for what the cluster's Argo CD writes with every comparison.
+// TellsVolatile reports whether a work has the feedback rule about the fields that Argo CD writes with every
+// comparison.
 func TellsVolatile(w *workv1.ManifestWork) bool {
 	return len(w.Spec.ManifestConfigs) > 0 && slices.ContainsFunc(w.Spec.ManifestConfigs[0].FeedbackRules, isVolatileRule)
 }
 
-// AskVolatile is the work changed so that it asks for what the cluster's Argo CD writes with every comparison, and whether
-// anything had to change. It is the work itself where somebody has changed it so that it asks for nothing.
+// AskVolatile adds the feedback rule about the fields that Argo CD writes with every comparison, and reports whether
+// the work had to change. AskVolatile returns the work itself if an edit has removed the configuration of the work.
 func AskVolatile(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	if TellsVolatile(w) || len(w.Spec.ManifestConfigs) == 0 {
 		return w, false
@@ -27,8 +28,8 @@ func AskVolatile(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	return out, true
 }
 
-// AsksCompared tells whether a work asks for feedback.ConditionCompared. A hub of an OCM before 1.0 drops the question, and a work that an
-// earlier Towline has written does not have it.
+// AsksCompared reports whether a work has the rule about feedback.ConditionCompared. A hub with an OCM before 1.0
+// drops the rule, and works from an earlier Towline lack the rule.
 func AsksCompared(w *workv1.ManifestWork) bool {
 	return len(w.Spec.ManifestConfigs) > 0 && sameConditionRules(w.Spec.ManifestConfigs[0].ConditionRules, feedback.ComparedRules())
 }

@@ -4,7 +4,7 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// Verb is what a write does to a work, as metrics name it.
+// Verb is the kind of a write to a work, as named in metrics.
 type Verb string
 
 // The verbs of writes.
@@ -14,27 +14,28 @@ const (
 	VerbDelete Verb = "delete"
 )
 
-// Write is one write of a work. An update and a deletion are bound to the UID and the resourceVersion of the work that was read.
+// Write is one write to a work. An update and a deletion have the UID and the resourceVersion of the read work as
+// preconditions.
 type Write struct {
 	Verb Verb
 
-	// Was is the work as it was read; nil for one to be created.
+	// Was is the work as read; nil for a creation.
 	Was *workv1.ManifestWork
 
-	// Work is the work as it is to be; nil for one to be deleted.
+	// Work is the desired work; nil for a deletion.
 	Work *workv1.ManifestWork
 }
 
-// Creation makes a work.
+// Creation returns the write that creates a work.
 func Creation(w *workv1.ManifestWork) Write { return Write{Verb: VerbCreate, Work: w} }
 
-// Change makes a work that was read another.
+// Change returns the write that updates a work from the state as read.
 func Change(was, w *workv1.ManifestWork) Write { return Write{Verb: VerbUpdate, Was: was, Work: w} }
 
-// Deletion deletes a work that was read.
+// Deletion returns the write that deletes a work from the state as read.
 func Deletion(was *workv1.ManifestWork) Write { return Write{Verb: VerbDelete, Was: was} }
 
-// Target is the work that is written.
+// Target returns the written or deleted work.
 func (w *Write) Target() *workv1.ManifestWork {
 	if w.Verb == VerbDelete {
 		return w.Was
@@ -42,5 +43,5 @@ func (w *Write) Target() *workv1.ManifestWork {
 	return w.Work
 }
 
-// String names the write of a work that exists: by its verb, and by the UID of the work.
+// String returns the verb and the UID of an existing work.
 func (w *Write) String() string { return string(w.Verb) + " " + string(w.Was.UID) }
