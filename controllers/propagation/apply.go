@@ -19,26 +19,28 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// transientErrorWindow is how long a write may fail, for another reason than a refusal, until the Application says so.
+// transientErrorWindow is how long a write may fail with an error before the Application shows the error. A refusal by
+// the API server is shown at once.
 const transientErrorWindow = 5 * time.Second
 
 // writeResult is what the API server answered beyond the observed facts.
 type writeResult struct {
-	// created is a work that was made; nil for none.
+	// created is the newly created work; nil for none.
 	created *workv1.ManifestWork
 
-	// exists is set when there was a work of that name already.
+	// exists is set when a work with the same name existed already.
 	exists bool
 
-	// conflict is set when a work has changed since it was read.
+	// conflict is set when a work has changed since Towline read the work.
 	conflict bool
 
 	// refusal is the API server's refusal of the Application's work; nil for none.
 	refusal *delivery.Rejection
 }
 
-// apply makes the writes of a plan: those of works first, then the patch of the hub's Application, which tells of them. Where the hub is
-// to be told first, the works are written whatever becomes of that, so that nobody can hold them off.
+// apply makes the writes of a plan. First come the writes of works. Then apply patches the hub Application, to show the
+// result. With plan.TellFirst, the patch comes first. The works are then written even if the patch fails, so no user
+// can block the works.
 func (r *Reconciler) apply(ctx context.Context, seen *observation, plan *delivery.Plan) (loop.Outcome, error) {
 	if plan.TellFirst {
 		told, untold := r.show(ctx, seen, plan)
@@ -51,7 +53,7 @@ func (r *Reconciler) apply(ctx context.Context, seen *observation, plan *deliver
 	return r.show(ctx, seen, plan)
 }
 
-// writeAll makes the writes of works, each whatever becomes of the others.
+// writeAll writes all works of the plan. A failed write does not stop the remaining writes.
 func writeAll(ctx context.Context, r *Reconciler, seen *observation, plan *delivery.Plan) (loop.Outcome, error) {
 	var result writeResult
 	var failed []error
@@ -80,7 +82,7 @@ func writeAll(ctx context.Context, r *Reconciler, seen *observation, plan *deliv
 	return loop.Done, nil
 }
 
-// show writes on the hub's Application what became of it.
+// show writes the result of the plan to the hub Application, records the events, and updates the metrics.
 func (r *Reconciler) show(ctx context.Context, seen *observation, plan *delivery.Plan) (loop.Outcome, error) {
 	if plan.Hub != nil {
 		_, err := hubapp.Write(ctx, r.Client, seen.App, plan.Hub)
@@ -90,7 +92,7 @@ func (r *Reconciler) show(ctx context.Context, seen *observation, plan *delivery
 		case client.IgnoreNotFound(err) != nil:
 			return loop.Done, err
 		case err != nil:
-			plan.Events = nil // nobody sees them any more
+			plan.Events = nil // the Application is gone, no user can read the events
 		}
 	}
 	r.tell(seen, plan.Events)
@@ -98,7 +100,7 @@ func (r *Reconciler) show(ctx context.Context, seen *observation, plan *delivery
 	return loop.Done, nil
 }
 
-// write makes one step. An answer that is no failure is in out.
+// write makes one step. out gets an answer of the API server if the answer is not an error.
 func (r *Reconciler) write(ctx context.Context, seen *observation, s *delivery.Step, out *writeResult) error {
 	outcome, err := works.Write(ctx, r.Client, &s.Write)
 	w := s.Target()
@@ -142,7 +144,7 @@ func log(ctx context.Context, s *delivery.Step, w *workv1.ManifestWork) {
 	ctrl.LoggerFrom(ctx).V(1).Info("Wrote ManifestWork", "work", key, "operation", s.Verb)
 }
 
-// tell records events.
+// tell records the events, each on its own object or else on the Application.
 func (r *Reconciler) tell(seen *observation, all []delivery.Event) {
 	for _, e := range all {
 		kind := corev1.EventTypeNormal
@@ -160,7 +162,7 @@ func (r *Reconciler) tell(seen *observation, all []delivery.Event) {
 	}
 }
 
-// rehearse asks the API server whether it would take the Application's work, and writes nothing.
+// rehearse does a dry run to ask the API server whether it accepts the Application's work. No object is written.
 func (r *Reconciler) rehearse(ctx context.Context, seen *observation) error {
 	w, err := delivery.Rehearsal(&seen.Facts)
 	if err != nil {
@@ -173,11 +175,12 @@ func (r *Reconciler) rehearse(ctx context.Context, seen *observation) error {
 	return err
 }
 
-// failing remembers since when writes of works fail, by their Applications.
+// failing remembers for each Application since when the writes of works fail.
 type failing struct{ gauge.Since }
 
-// refusal is what to show of a write of the Application's work that has failed; nil for an error that may be over in a moment, as when
-// an API server restarts or is busy. One that lasts is shown like a refusal: a webhook that does not answer, a store that is full.
+// refusal returns the rejection to show after a failed write of the Application's work. It returns nil for an error
+// that may soon be over, for example while an API server restarts or is busy. A lasting error is shown like a refusal:
+// a webhook without an answer, or a full store.
 func (f *failing) refusal(seen *observation, err error, w *workv1.ManifestWork) *delivery.Rejection {
 	if refused := rejection(err, w); refused != nil {
 		return refused
@@ -193,7 +196,7 @@ func (f *failing) refusal(seen *observation, err error, w *workv1.ManifestWork) 
 	return &delivery.Rejection{Key: client.ObjectKeyFromObject(w), Message: err.Error()}
 }
 
-// rejection is the API server's refusal of a work; nil for any other error.
+// rejection returns the API server's refusal of a work; nil if err is not a refusal.
 func rejection(err error, w *workv1.ManifestWork) *delivery.Rejection {
 	missing := apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 	if !missing && !loop.IsRefusal(err) {

@@ -23,7 +23,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// lasts is how long a write has to fail before that is shown.
+// lasts is how long a write must fail before the Application shows the failure.
 const lasts = transientErrorWindow
 
 var (
@@ -31,7 +31,7 @@ var (
 	forbidden = apierrors.NewForbidden(aWork, "x", nil)
 )
 
-// recorder remembers events.
+// recorder remembers the recorded events.
 type recorder struct{ told []string }
 
 // Eventf implements EventRecorder.
@@ -54,7 +54,8 @@ func reconcilerOf(answers map[string]error) (*Reconciler, *recorder, *observatio
 	return &Reconciler{Client: hub, Events: told}, told, seen
 }
 
-// TestApplyTells: a step tells when it has been made, on what it is about, and the plan when the Application has been told.
+// TestApplyTells checks when events are recorded: the events of a step after its write, on the object of the event, and
+// the events of the plan after the patch of the Application.
 func TestApplyTells(t *testing.T) {
 	missing := apierrors.NewNotFound(aWork, "x")
 	const ofStep, ofPlan = "Warning Gone on going with nothing: a", "Normal Sent on argocd with new: b"
@@ -84,7 +85,8 @@ func TestApplyTells(t *testing.T) {
 	}
 }
 
-// TestWriteRefusals: only the refusal of a step that may be refused is told on the Application, and no other failure is lost.
+// TestWriteRefusals: the Application shows a refusal only if the step has Rejects. All remaining failures are returned
+// as errors.
 func TestWriteRefusals(t *testing.T) {
 	for title, tc := range map[string]struct {
 		rejects        bool
@@ -128,7 +130,7 @@ func TestRejection(t *testing.T) {
 	}
 }
 
-// TestRehearse: what the API server would say is known, and any other failure is one.
+// TestRehearse: seen.Rehearsed is the refusal of the dry run, and all remaining failures are returned as errors.
 func TestRehearse(t *testing.T) {
 	for title, tc := range map[string]struct {
 		answer         error
@@ -153,7 +155,7 @@ func TestRehearse(t *testing.T) {
 	}
 }
 
-// valueOf is what a metric shows: its value, or how many samples it has.
+// valueOf returns the value of a metric, or the number of samples of a histogram.
 func valueOf(t *testing.T, m prometheus.Metric) float64 {
 	t.Helper()
 	var out dto.Metric
@@ -163,7 +165,8 @@ func valueOf(t *testing.T, m prometheus.Metric) float64 {
 	return out.GetCounter().GetValue() + out.GetGauge().GetValue() + float64(out.GetHistogram().GetSampleCount())
 }
 
-// TestApplyNotes: a write is counted and timed, what blocks the Application is shown, and a hub whose versions went back is known.
+// TestApplyNotes: a write is counted and timed, a blocked Application is counted, and Towline notices a restored hub by
+// a lower resource version.
 func TestApplyNotes(t *testing.T) {
 	r, _, seen := reconcilerOf(nil)
 	r.Live = noWorks{}

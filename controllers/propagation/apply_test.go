@@ -23,7 +23,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// clusterOf names a write by the cluster that it is for.
+// clusterOf identifies a write by its cluster; "hub" for a write of the hub Application.
 func clusterOf(obj client.Object) string {
 	if _, is := obj.(*argocd.Application); is {
 		return "hub"
@@ -31,7 +31,8 @@ func clusterOf(obj client.Object) string {
 	return obj.GetNamespace()
 }
 
-// TestApply: a write that fails keeps no other work from being written, and the Application from being told.
+// TestApply: a failed write does not stop the remaining works. With TellFirst, a failed patch of the Application does
+// not stop the works either.
 func TestApply(t *testing.T) {
 	resource := schema.GroupResource{Resource: "manifestworks"}
 	conflict := apierrors.NewConflict(resource, "x", nil)
@@ -89,8 +90,8 @@ func TestApply(t *testing.T) {
 	}
 }
 
-// TestApplyToldOfLastingFailures: a write that fails for seconds is shown like a refusal, and what is remembered of it goes with the
-// first pass in which nothing is wrong.
+// TestApplyToldOfLastingFailures: a write with a failure of some seconds is shown like a refusal. The first pass
+// without a failure resets the time.
 func TestApplyToldOfLastingFailures(t *testing.T) {
 	busy := map[string]error{"new": errors.New("the store is full")}
 	other := map[string]error{"changed": errors.New("no")}
@@ -98,7 +99,7 @@ func TestApplyToldOfLastingFailures(t *testing.T) {
 	type pass struct {
 		after         time.Duration
 		answers       map[string]error
-		knows         bool // the refusal that an earlier pass has met
+		knows         bool // the refusal from an earlier pass
 		refused, fail bool
 	}
 	for title, passes := range map[string][]pass{
@@ -138,7 +139,7 @@ func TestApplyToldOfLastingFailures(t *testing.T) {
 	}
 }
 
-// noWorks is an API server that has none.
+// noWorks is an API server without works.
 type noWorks struct{ client.Reader }
 
 func (noWorks) Get(_ context.Context, key client.ObjectKey, _ client.Object, _ ...client.GetOption) error {

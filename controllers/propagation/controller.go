@@ -26,49 +26,52 @@ import (
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconciler brings one Application to its cluster. What it remembers is only what the hub has told of while it ran.
+// Reconciler delivers one Application to its cluster. The memory has only facts from the watches and reconciles of the
+// process.
 type Reconciler struct {
 	client.Client
 
-	// Live reads from the API server, past the cache. It is asked before anything is deleted.
+	// Live reads from the API server, past the cache. Every deletion first needs a read from Live.
 	Live client.Reader
 
-	// Options are what is said for all Applications.
+	// Options are the settings for all Applications.
 	Options delivery.Options
 
-	// Grants says who may send what where.
+	// Grants checks which Application may go to which cluster.
 	Grants *grants.Checker
 
-	// Executor is the ServiceAccount of the clusters whose rights works need whose AppProject names none; the zero
-	// value for none.
+	// Executor is the default ServiceAccount on the clusters whose rights the works need, if the AppProject names none.
+	// The zero value means no account.
 	Executor types.NamespacedName
 
-	// Dependencies tells what travels beside Applications; nil where nothing does.
+	// Dependencies reports about the dependencies of the Applications; nil if Towline delivers no dependencies.
 	Dependencies interface {
-		// Released tells whether what the Applications of a work use will stay on the cluster without it.
+		// Released reports whether the dependencies of the Applications in a work stay on the cluster without the work.
 		Released(ctx context.Context, w *workv1.ManifestWork) (bool, error)
 	}
 
-	// Events records what people should see on the Application.
+	// Events records events for users on the Application.
 	Events events.EventRecorder
 
-	// Pauses tells what is paused.
+	// Pauses reads which objects pause an Application.
 	Pauses *pause.Reader
 
-	// Tracking knows the label by which the hub's Argo CD tracks what it deployed; nil where that is its default.
+	// Tracking knows the label by which the hub's Argo CD tracks deployed objects; nil for the default of Argo CD.
 	Tracking *tracking.Reader
 
-	// LossWindow is how long to look for others before a missing Application that nobody was told of is taken for one of a few;
-	// 0 stands for 5 s.
+	// LossWindow is how long Towline looks for further missing Applications, after the discovery of a missing
+	// Application without a deletion event. Then Towline decides whether the missing Applications are few or a mass
+	// loss. 0 stands for 5 s.
 	LossWindow time.Duration
 
-	// Now tells the time; nil for the clock of the machine.
+	// Now returns the current time; nil for the clock of the machine.
 	Now func() time.Time
 
-	// NewIdentity returns a word that no operation has had, to tell operations apart by; nil for a random one.
+	// NewIdentity returns a new identity for an operation, different from the identity of every earlier operation; nil
+	// for a random identity.
 	NewIdentity func() string
 
-	// Decided is told of each plan that is made, applied or not; nil for nobody.
+	// Decided is called with each complete plan, applied or not; nil for no call.
 	Decided func(types.NamespacedName, *delivery.Plan)
 
 	// others reads the metadata of Applications without the pull label from a cache.
@@ -84,7 +87,7 @@ type Reconciler struct {
 	running     controller.Controller
 }
 
-// now is the time.
+// now returns the current time.
 func (r *Reconciler) now() time.Time {
 	if r.Now == nil {
 		return time.Now()
@@ -92,7 +95,7 @@ func (r *Reconciler) now() time.Time {
 	return r.Now()
 }
 
-// newIdentity is a word that no operation has had.
+// newIdentity returns a new identity for an operation.
 func (r *Reconciler) newIdentity() string {
 	if r.NewIdentity == nil {
 		return string(uuid.NewUUID())
@@ -100,7 +103,8 @@ func (r *Reconciler) newIdentity() string {
 	return r.NewIdentity()
 }
 
-// Reconcile brings the Application that req names to its cluster, or off it: it observes, decides and applies.
+// Reconcile delivers the requested Application to the cluster, or removes the Application there. Reconcile observes,
+// decides and applies.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	since := r.times.changed.Take(req.NamespacedName)
 	seen, err := r.observe(ctx, req.NamespacedName)
@@ -118,7 +122,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	}.Run(ctx)
 }
 
-// decide makes a plan, and reads what it lacks.
+// decide makes a plan, and reads the missing facts.
 func (r *Reconciler) decide(ctx context.Context, seen *observation) (*delivery.Plan, error) {
 	for {
 		plan := delivery.Decide(seen.Facts, r.Options)

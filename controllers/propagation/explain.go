@@ -18,31 +18,32 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// Explainer tells what becomes of an Application, and why. It observes and decides as the controller does, by what its client may
-// read, and writes nothing. It knows neither what the controller remembers of ends and revocations, nor what a dry run would say.
+// Explainer explains the plan for an Application, and the reasons. Explain observes and decides like the controller,
+// with the rights of the client, and writes no object. The Explainer does not know the controller's memory of deletions
+// and revocations, and makes no dry run.
 type Explainer struct {
-	// Client reads the hub; without a cache.
+	// Client reads the hub without a cache.
 	Client client.Client
 
-	// Options are those of the controller.
+	// Options are the same as in the controller.
 	Options delivery.Options
 
-	// Clusters, ArgoCDNamespace and NamespaceRules are those of the controller's Authorization.
+	// Clusters, ArgoCDNamespace and NamespaceRules are the same as in the controller's Authorization.
 	Clusters, ArgoCDNamespace string
 	NamespaceRules            []authorization.NamespaceRule
 
-	// AppNamespaces are the controller's: the namespaces that administrators chose on clusters.
+	// AppNamespaces are the same as in the controller: the namespaces on clusters, as chosen by administrators.
 	AppNamespaces map[string]string
 
-	// Executor is the controller's.
+	// Executor is the same as in the controller.
 	Executor types.NamespacedName
 
-	// Now tells the time; nil for the clock of the machine.
+	// Now returns the current time; nil for the clock of the machine.
 	Now func() time.Time
 }
 
-// Explain is the plan for an Application, with the facts that it was made from. An error is the API server's: a decision is not
-// made from facts that could not be read.
+// Explain returns the plan for an Application, and the facts behind the plan. An error is an error of the API server:
+// without the facts, Explain makes no decision.
 func (e *Explainer) Explain(ctx context.Context, app *argocd.Application) (*delivery.Facts, *delivery.Plan, error) {
 	homes := home.Namespaces(e.AppNamespaces)
 	direct := &index.Direct{Client: homes.Client(e.Client), Work: work.Name(app)}

@@ -15,36 +15,37 @@ import (
 )
 
 const (
-	// massLossThreshold is how many Applications may have gone without the hub having told of it, before that counts as a loss: some
-	// are deleted while Towline is down.
+	// massLossThreshold is how many Applications may disappear without a deletion event before Towline takes them for
+	// lost. Some Applications are normally deleted while Towline is down.
 	massLossThreshold = 10
 
-	// lossWindow is how long to look for others before one is taken for one of a few. At a start, and when a watch was broken,
-	// all of them are found within this time.
+	// lossWindow is how long Towline waits for further missing Applications before the decision about the missing ones.
+	// After a start or a broken watch, Towline finds all missing Applications within this time.
 	lossWindow = 5 * time.Second
 )
 
-// lossDetector tells the end of an Application from its loss: a hub that was restored from an older backup has lost Applications
-// that nobody deleted, and what they deployed must stay. An end is told of by the API server's watch; after a start, and
-// after a broken watch, all that is known is that an Application is not there. The zero value knows of nothing.
+// lossDetector distinguishes the deletion of an Application from the loss. A hub restored from an older backup has lost
+// Applications without a deletion, and their workloads must stay on the clusters. The API server's watch reports a
+// deletion. After a start or a broken watch, Towline only knows that the Application is missing. The zero value
+// remembers no Application.
 type lossDetector struct {
 	window   time.Duration // 0 stands for lossWindow
 	mu       sync.Mutex
-	ended    map[types.NamespacedName]bool      // told of, or taken for such
-	found    map[types.NamespacedName]time.Time // not told of and not decided yet, and since when that is known
+	ended    map[types.NamespacedName]bool      // deleted: the watch reported the deletion, or judge decided
+	found    map[types.NamespacedName]time.Time // missing without a decision, with the time of the discovery
 	held     map[types.NamespacedName]bool      // lost
-	gap      int                                // how many were found since the last time that all were decided
-	restored bool                               // the hub's versions went back
+	gap      int                                // number of missing Applications since the last time without an open decision
+	restored bool                               // resource versions on the hub went back
 
-	// waits tells whether another replica leads: nobody here looks at an Application then, and forgets what is over. Nil for
-	// never.
+	// waits reports whether another replica leads. Then this replica reconciles no Application, and cannot forget an
+	// Application without works. Nil for never.
 	waits func() bool
 
-	// spokenOf tells whether a work names an Application. Of no other need a replica that waits remember anything.
+	// spokenOf reports whether a work names an Application. A waiting replica remembers only the Applications of works.
 	spokenOf func(types.NamespacedName) bool
 }
 
-// watched notes what the watch tells of Applications. It lets everything through.
+// watched returns a predicate to note the watch events of Applications. All events pass.
 func (m *lossDetector) watched() predicate.Predicate {
 	key := client.ObjectKeyFromObject
 	return predicate.Funcs{
@@ -59,8 +60,8 @@ func (m *lossDetector) watched() predicate.Predicate {
 	}
 }
 
-// worksWatched forgets, on a replica that waits, the Applications that a work was the last to speak of. It lets everything
-// through.
+// worksWatched returns a predicate for waiting replicas. The predicate forgets an Application after the end of the last
+// work. All events pass.
 func (m *lossDetector) worksWatched() predicate.Predicate {
 	past := func(app types.NamespacedName) {
 		if m.waiting() && !m.spokenOf(app) {
@@ -85,7 +86,7 @@ func (m *lossDetector) worksWatched() predicate.Predicate {
 
 func (m *lossDetector) waiting() bool { return m.waits != nil && m.waits() }
 
-// end notes that an Application was deleted, or lost its pull label.
+// end notes the deletion of an Application, or the loss of the pull label.
 func (m *lossDetector) end(app types.NamespacedName) {
 	if m.waiting() && !m.spokenOf(app) {
 		m.forget(app)
@@ -97,8 +98,8 @@ func (m *lossDetector) end(app types.NamespacedName) {
 	m.decide(app, &m.ended)
 }
 
-// hold notes an Application that was lost before, and so is none of those that are found now. It tells whether it still
-// counts as lost: not if its end was told of, for it was there again.
+// hold notes an Application from an earlier loss, which does not count among the newly missing Applications. It returns
+// false if the watch has since reported a deletion: the Application had come back and was deleted then.
 func (m *lossDetector) hold(app types.NamespacedName) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -110,9 +111,9 @@ func (m *lossDetector) hold(app types.NamespacedName) bool {
 	return true
 }
 
-// judge tells whether an Application that is not there was lost, or how long to look for others before that is decided.
-// What has been decided stays so, however long its works wait for their clusters, and does not count any more when
-// others are missing later.
+// judge reports whether a missing Application was lost, or how long to wait for further missing Applications before the
+// decision. A decision is final, even if the works wait a long time for the clusters. A decided Application does not
+// count when further Applications are missing later.
 func (m *lossDetector) judge(app types.NamespacedName, now time.Time) (lost bool, left time.Duration) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -137,7 +138,7 @@ func (m *lossDetector) judge(app types.NamespacedName, now time.Time) (lost bool
 	return false, 0
 }
 
-// decide puts an Application among those that ended, or those that are held.
+// decide moves an Application to the deleted or to the lost Applications.
 func (m *lossDetector) decide(app types.NamespacedName, as *map[types.NamespacedName]bool) {
 	delete(m.found, app)
 	put(as, app, true)
@@ -147,7 +148,7 @@ func (m *lossDetector) decide(app types.NamespacedName, as *map[types.Namespaced
 	m.show()
 }
 
-// forget drops an Application that is there, or that no work speaks of any more.
+// forget drops an Application that exists again, or without any works left.
 func (m *lossDetector) forget(app types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -155,7 +156,7 @@ func (m *lossDetector) forget(app types.NamespacedName) {
 	m.show()
 }
 
-// drop takes back what is known of an Application.
+// drop removes the Application from the memory. The caller holds the lock.
 func (m *lossDetector) drop(app types.NamespacedName) {
 	if _, undecided := m.found[app]; undecided {
 		m.gap--
@@ -177,7 +178,7 @@ func put[V any](to *map[types.NamespacedName]V, app types.NamespacedName, value 
 	(*to)[app] = value
 }
 
-// compare notes that the hub was restored from a backup when an object has a lower version than it had.
+// compare notes that the hub was restored from a backup, if an object has a lower version than before.
 func (m *lossDetector) compare(before, after client.Object) {
 	if wentBack(before, after) {
 		m.restore()
@@ -190,8 +191,8 @@ func (m *lossDetector) restore() {
 	m.restored = true
 }
 
-// wentBack tells whether a version is lower than one before it. Versions come from one counter of etcd's, which only
-// grows, unless its data is put back.
+// wentBack reports whether the version of after is lower than the version of before. Versions come from one counter of
+// etcd. The counter only grows, except after a restore of the etcd data.
 func wentBack(before, after client.Object) bool {
 	order, err := resourceversion.CompareResourceVersion(after.GetResourceVersion(), before.GetResourceVersion())
 	return err == nil && order < 0

@@ -21,7 +21,7 @@ func versioned(name, version string) *argocd.Application {
 
 func keyOf(name string) types.NamespacedName { return types.NamespacedName{Namespace: "x", Name: name} }
 
-// missed finds so many Applications missing.
+// missed reports n missing Applications to the detector.
 func missed(m *lossDetector, gap string, n int, now time.Time) (keys []types.NamespacedName) {
 	for i := range n {
 		key := keyOf(fmt.Sprintf("%s-%d", gap, i))
@@ -31,7 +31,8 @@ func missed(m *lossDetector, gap string, n int, now time.Time) (keys []types.Nam
 	return keys
 }
 
-// TestAnEndThatWasToldOfIsNoLoss, and everything else may be one, until the Application is there.
+// TestAnEndThatWasToldOfIsNoLoss: an Application with a deletion event is not lost. A missing Application without a
+// deletion event may be lost until it exists again.
 func TestAnEndThatWasToldOfIsNoLoss(t *testing.T) {
 	var m lossDetector
 	watched, now := m.watched(), time.Now()
@@ -57,7 +58,8 @@ func TestAnEndThatWasToldOfIsNoLoss(t *testing.T) {
 	}
 }
 
-// TestAReplicaThatWaitsRemembersNoMore than works speak of, which the leader's going takes away.
+// TestAReplicaThatWaitsRemembersNoMore: a waiting replica remembers only the deleted Applications of works. It forgets
+// an Application when the leader removes the last work.
 func TestAReplicaThatWaitsRemembersNoMore(t *testing.T) {
 	spoken := map[types.NamespacedName]bool{}
 	m := lossDetector{waits: func() bool { return true }, spokenOf: func(app types.NamespacedName) bool { return spoken[app] }}
@@ -80,7 +82,7 @@ func TestAReplicaThatWaitsRemembersNoMore(t *testing.T) {
 	if lost, left := m.judge(keyOf("a"), time.Now()); lost || left != 0 {
 		t.Error("an end that was told of before this replica led counts as a loss")
 	}
-	works.Delete(event.DeleteEvent{Object: of("a")}) // another work speaks of it
+	works.Delete(event.DeleteEvent{Object: of("a")}) // a second work still names the Application
 	delete(spoken, keyOf("b"))
 	works.Delete(event.DeleteEvent{Object: of("b")})
 	delete(spoken, keyOf("c"))
@@ -90,7 +92,7 @@ func TestAReplicaThatWaitsRemembersNoMore(t *testing.T) {
 	}
 }
 
-// TestALossIsDecidedAsAWhole: what has been decided of some does not make the rest of them few.
+// TestALossIsDecidedAsAWhole: a decision about some missing Applications does not make the remaining ones count as few.
 func TestALossIsDecidedAsAWhole(t *testing.T) {
 	var m lossDetector
 	now := time.Now()
@@ -101,8 +103,8 @@ func TestALossIsDecidedAsAWhole(t *testing.T) {
 	}
 }
 
-// TestWhatIsDecidedDoesNotCount when others are missing later: neither what was held, in this run or before it, nor what
-// was taken for few and waits for its clusters.
+// TestWhatIsDecidedDoesNotCount: decided Applications do not count when further Applications are missing later. Each
+// group of decided Applications was held in this run, held before this run, or taken for few.
 func TestWhatIsDecidedDoesNotCount(t *testing.T) {
 	for title, before := range map[string]func(*lossDetector, time.Time){
 		"held before this run": func(m *lossDetector, _ time.Time) {
@@ -137,7 +139,8 @@ func TestWhatIsDecidedDoesNotCount(t *testing.T) {
 	}
 }
 
-// TestAHeldOneThatWasThereAgain, and whose end was told of then, is held no longer.
+// TestAHeldOneThatWasThereAgain: a held Application is not held any more after it came back and the watch reported its
+// deletion.
 func TestAHeldOneThatWasThereAgain(t *testing.T) {
 	var m lossDetector
 	if !m.hold(keyOf("a")) {
@@ -150,7 +153,7 @@ func TestAHeldOneThatWasThereAgain(t *testing.T) {
 	}
 }
 
-// TestAVersionThatGoesBack is a hub that was restored.
+// TestAVersionThatGoesBack: a lower resource version counts as a restored hub.
 func TestAVersionThatGoesBack(t *testing.T) {
 	for title, tc := range map[string]struct {
 		before, after string

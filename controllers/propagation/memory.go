@@ -2,8 +2,8 @@ package propagation
 
 import "maps"
 
-// Remember gives a Reconciler that has not run yet what another one remembers: a simulation that goes on from one state in
-// several ways needs one for each.
+// Remember copies the memory of one Reconciler to a second Reconciler before the start of the latter. A simulation may
+// continue from one state in several ways, with a copy for each way.
 func Remember(to, from *Reconciler) {
 	to.losses.remember(&from.losses)
 	to.revocations.remember(&from.revocations)

@@ -48,7 +48,7 @@ func init() {
 	metrics.Registry.MustRegister(workWrites, blockedApplications, orphaned, heldRevocations, propagationTime, deliveryTime, collector{})
 }
 
-// count brings the metrics up to date that tell how the Application stands.
+// count updates the metrics about the state of the Application.
 func count(r *Reconciler, seen *observation, plan *delivery.Plan) {
 	seen.since = time.Time{} // the plan handles every change seen so far
 	refreshed(seen, plan.Refreshed, r.now())

@@ -24,23 +24,26 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// observation is what was observed of an Application, and how. Objects are the cache's own: they are not to be changed.
+// observation has the observed facts about an Application, and the readers. The objects belong to the cache: do not
+// change them.
 type observation struct {
 	delivery.Facts
 
-	// cache reads from the cache, and live past it. reader is one of them, and grants read by the same.
+	// cache reads from the cache, and live reads past the cache. reader is one of these two, and grants use the same
+	// reader.
 	cache, live, reader client.Reader
 	grants              *grants.Checker
 
-	// since is since when a change of the Application waits that nothing was done about yet; zero for none. It is only measured.
+	// since is when the oldest unhandled change was seen; zero for none. It is for metrics only.
 	since time.Time
 
-	// clusters are the ManagedClusters of Facts.Clusters that exist.
+	// clusters are the existing ManagedClusters of Facts.Clusters.
 	clusters map[string]*clusterv1.ManagedCluster
 }
 
-// observe reads what most decisions about an Application depend on. All of it is in the cache, but for an Application that is
-// not: that one may be gone, may have lost its label, or the cache is behind, and only the API server's word counts.
+// observe reads the facts for most decisions about an Application. All facts come from the cache, unless the cache does
+// not have the Application. The Application may then be gone or without the pull label, or the cache is behind. Only
+// the API server can tell.
 func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName) (*observation, error) {
 	seen := &observation{cache: r.Client, live: r.Live, reader: r.Client, grants: r.Grants}
 	seen.Now, seen.Key = r.now(), key
@@ -93,9 +96,10 @@ func (r *Reconciler) observeApplication(ctx context.Context, seen *observation) 
 	return nil
 }
 
-// observeWorks reads the works of the Application from the cache: the one that it must have, and those whose annotations name
-// it and which it or an earlier one of its name can have had: the annotations are a cluster's to change, the name of a work is
-// not. Those that another Application of the hub must have are left out: their owner will put the annotations right.
+// observeWorks reads the works of the Application from the cache: the own work, and further works with the Application
+// in the annotations. The name of a work must fit the Application, or an earlier Application of the same name. A
+// cluster can change the annotations of a work, but not the name. The own work of a different Application on the hub is
+// left out: a reconcile of the owner repairs the annotations.
 func (r *Reconciler) observeWorks(ctx context.Context, seen *observation) (err error) {
 	own := types.NamespacedName{}
 	if seen.App != nil && delivery.Named(seen.App) {
@@ -126,15 +130,15 @@ func (r *Reconciler) observeWorks(ctx context.Context, seen *observation) (err e
 	return nil
 }
 
-// canHaveHad tells whether the Application, or an earlier one of its name, can have had a work, and no other Application must
-// have it.
+// canHaveHad reports whether the Application, or an earlier Application of the same name, can have had a work. It
+// returns false for the own work of a different Application.
 func (seen *observation) canHaveHad(ctx context.Context, key types.NamespacedName) bool {
 	return work.NamedAfter(key.Name, seen.Key.Name) &&
 		!slices.ContainsFunc(index.ApplicationsOfWork(ctx, seen.cache, key), func(owner types.NamespacedName) bool { return owner != seen.Key })
 }
 
-// observeMade reads the works that were made for the Application and that the cache does not show: it is behind, or an older
-// controller gave them no label.
+// observeMade reads the works of the Application if the cache does not show them. The cache is behind, or an older
+// controller created the work without the label.
 func (seen *observation) observeMade(ctx context.Context, uncached *uncachedWorks, own types.NamespacedName) error {
 	for _, key := range uncached.of(seen.Key) {
 		cached, err := fetch.Get(ctx, seen.cache, key, &workv1.ManifestWork{})
@@ -162,7 +166,8 @@ func (seen *observation) observeMade(ctx context.Context, uncached *uncachedWork
 	return nil
 }
 
-// observeOwner reads the Application that the annotations of the own work name, if it is another one.
+// observeOwner sets OwnOwner to a different Application in the annotations of the own work, if the own work has the key
+// of the work of that Application.
 func (seen *observation) observeOwner(ctx context.Context) error {
 	seen.OwnOwner = types.NamespacedName{}
 	if seen.Own == nil {
@@ -174,12 +179,12 @@ func (seen *observation) observeOwner(ctx context.Context) error {
 	}
 	other, err := fetch.Get(ctx, seen.reader, owner, &argocd.Application{})
 	if other != nil && other.Labels[apis.LabelPull] != "" && work.Key(other) == work.Key(seen.App) {
-		seen.OwnOwner = owner // otherwise the annotations were changed, or its Application is gone
+		seen.OwnOwner = owner // otherwise an edit changed the annotations, or the Application is gone
 	}
 	return err
 }
 
-// observeClusters reads the ManagedClusters of the target and of all works, and their namespaces.
+// observeClusters reads the ManagedClusters of the target and of all works, and the namespaces of these clusters.
 func (seen *observation) observeClusters(ctx context.Context) error {
 	seen.Clusters, seen.clusters = map[string]managedcluster.Facts{}, map[string]*clusterv1.ManagedCluster{}
 	var names []string
@@ -210,7 +215,8 @@ func (seen *observation) observeClusters(ctx context.Context) error {
 	return nil
 }
 
-// observeAddresses reads the addresses of the clusters for an Application that may be the hub's own Argo CD's from now on.
+// observeAddresses reads the addresses of the clusters, if the hub's own Argo CD may deploy the Application from now
+// on.
 func (seen *observation) observeAddresses() {
 	seen.Addresses = nil
 	if seen.App == nil || delivery.Sent(seen.App) {
@@ -222,7 +228,7 @@ func (seen *observation) observeAddresses() {
 	}
 }
 
-// works are all works that were observed.
+// works returns all observed works, with the own work first.
 func (seen *observation) works() []*workv1.ManifestWork {
 	if seen.Own == nil {
 		return seen.Others

@@ -22,9 +22,10 @@ import (
 	"github.com/towline-io/towline/pkg/generator"
 )
 
-// observeChoice reads whether the ApplicationSet of an Application that is being deleted takes clusters from Placements, and whether
-// one of them has chosen the Application's. The specs of ApplicationSets are not in the cache, nor are decisions where no rights go
-// by them: few Applications are looked at so, those that go while their cluster is not available, or was not a moment ago.
+// observeChoice reads whether the ApplicationSet takes clusters from Placements, and whether a Placement still chooses
+// the cluster of the Application. delivery asks for this only for a deleted Application whose cluster is unavailable,
+// or was unavailable a moment ago. The specs of ApplicationSets are not in the cache. PlacementDecisions are in the
+// cache only if rights depend on them.
 func (r *Reconciler) observeChoice(ctx context.Context, seen *observation) error {
 	seen.Choice = delivery.Choice{}
 	spec, err := seen.setSpec(ctx)
@@ -44,8 +45,8 @@ func (r *Reconciler) observeChoice(ctx context.Context, seen *observation) error
 	return nil
 }
 
-// setSpec is the spec of the Application's ApplicationSet, where that is there, stays, and takes clusters from Placements; nil
-// otherwise. One of the same name that did not make the Application is not it.
+// setSpec returns the spec of the Application's ApplicationSet if the set exists, is not being deleted, and takes
+// clusters from Placements; nil otherwise. An ApplicationSet of the same name with a different UID does not count.
 func (seen *observation) setSpec(ctx context.Context) ([]byte, error) {
 	name, ok := seen.App.ApplicationSet()
 	if !ok {
@@ -69,8 +70,8 @@ func (seen *observation) setSpec(ctx context.Context) ([]byte, error) {
 	return spec, nil
 }
 
-// decisions are the PlacementDecisions that name the Application's cluster, of those that its ApplicationSet can read: in its own
-// namespace, and in that of the hub's Argo CD.
+// decisions returns the PlacementDecisions with the cluster of the Application. An ApplicationSet can read decisions in
+// two namespaces: in the Application's own namespace, and in the namespace of the hub's Argo CD.
 func (seen *observation) decisions(ctx context.Context, g *grants.Checker) ([]clusterv1beta1.PlacementDecision, error) {
 	reader := seen.reader
 	if !followsDecisions(g) {
@@ -94,5 +95,5 @@ func (seen *observation) decisions(ctx context.Context, g *grants.Checker) ([]cl
 	return out, nil
 }
 
-// followsDecisions tells whether PlacementDecisions are watched: they are where rights go by them.
+// followsDecisions reports whether Towline watches PlacementDecisions, because rights depend on PlacementDecisions.
 func followsDecisions(g *grants.Checker) bool { return g.Clusters != grants.None }

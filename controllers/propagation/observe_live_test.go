@@ -20,7 +20,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// objects are what an API server, or a cache, has.
+// objects are the objects of an API server or of a cache.
 type objects struct {
 	client.Reader
 	works []*workv1.ManifestWork
@@ -54,8 +54,8 @@ func (o objects) List(_ context.Context, into client.ObjectList, _ ...client.Lis
 	return nil
 }
 
-// TestOwnIsReadAgain: before something is destroyed, whose the own work is, and whether its changes are told of, is what the API
-// server has, not what the cache had.
+// TestOwnIsReadAgain: before a destructive write, the owner of the own work and OwnUnwatched come from the API server
+// and not from the cache.
 func TestOwnIsReadAgain(t *testing.T) {
 	app := fixture.Application("guestbook").Obj()
 	other := fixture.Application("guestbook").Namespace("team-b").Annotation(apis.AnnotationAppNamespace, "apps").Obj()
@@ -89,7 +89,7 @@ func TestOwnIsReadAgain(t *testing.T) {
 			}
 			seen := &observation{cache: cache, live: live, reader: live}
 			seen.App, seen.Key, seen.Own = app, client.ObjectKeyFromObject(app), tc.cached
-			seen.OwnUnwatched = tc.cached != nil && !tc.unwatched // as it was not
+			seen.OwnUnwatched = tc.cached != nil && !tc.unwatched // begin with the opposite value
 			if err := seen.observeLiveWorks(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -100,7 +100,8 @@ func TestOwnIsReadAgain(t *testing.T) {
 	}
 }
 
-// TestWhatWasAskedForIsAskedForAgain past the cache, but for what comes from there only, and has been read by then.
+// TestWhatWasAskedForIsAskedForAgain: observeLive forgets the additional facts, and the next decision reads these facts
+// past the cache. NeedLatest and NeedOthers stay known, because observeLive reads both.
 func TestWhatWasAskedForIsAskedForAgain(t *testing.T) {
 	r := &Reconciler{Live: objects{}, Grants: &grants.Checker{}}
 	seen := &observation{cache: objects{}, live: objects{}}
@@ -110,8 +111,8 @@ func TestWhatWasAskedForIsAskedForAgain(t *testing.T) {
 	}
 }
 
-// TestLatest: what people ask for now takes the place of what the cache has, with all that has been read about it, only where it is the
-// same; a status and a refresh always do.
+// TestLatest: the live Application replaces the cached Application only if both have the same request. Status and
+// refresh always come from the live Application.
 func TestLatest(t *testing.T) {
 	cached := fixture.Application("guestbook").Annotation(apis.AnnotationRefresh, "hard").Obj()
 	reported := func(edit func(*argocd.Application)) *argocd.Application {
@@ -157,7 +158,8 @@ func TestLatest(t *testing.T) {
 	}
 }
 
-// TestNeighboursThatTheCacheDoesNotShow: what was made on a cluster a moment ago keeps its place there.
+// TestNeighboursThatTheCacheDoesNotShow: a work from a moment ago, still missing in the cache, keeps the target on the
+// cluster.
 func TestNeighboursThatTheCacheDoesNotShow(t *testing.T) {
 	app := fixture.Application("guestbook").Obj()
 	works := func(names ...string) (out []*workv1.ManifestWork) {
@@ -196,7 +198,8 @@ func TestNeighboursThatTheCacheDoesNotShow(t *testing.T) {
 	}
 }
 
-// TestOthersPastTheCache: an earlier work may have been told to go.
+// TestOthersPastTheCache: the live version replaces the cached version of an earlier work, because the live version may
+// ask for removal.
 func TestOthersPastTheCache(t *testing.T) {
 	named := func(name, version string) *workv1.ManifestWork {
 		w := &workv1.ManifestWork{}

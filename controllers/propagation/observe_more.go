@@ -23,7 +23,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// observeMore reads what a decision lacks.
+// observeMore reads the needed facts.
 func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need delivery.Need) error {
 	of := func(read func(context.Context, *observation) error) func(context.Context) error {
 		return func(ctx context.Context) error { return read(ctx, seen) }
@@ -58,8 +58,8 @@ func (r *Reconciler) observeMore(ctx context.Context, seen *observation, need de
 	return nil
 }
 
-// observeOwn reads the work that the Application must have past the cache, which does not show it: the cache is behind, or
-// someone took the label off.
+// observeOwn reads the Application's own work past the cache. The cache does not show the work: the cache is behind, or
+// a user has removed the label.
 func (seen *observation) observeOwn(ctx context.Context) (err error) {
 	if seen.Own, err = fetch.Get(ctx, seen.live, work.Key(seen.App), &workv1.ManifestWork{}); err != nil {
 		return err
@@ -71,8 +71,9 @@ func (seen *observation) observeOwn(ctx context.Context) (err error) {
 	return seen.observeClusters(ctx)
 }
 
-// observeLatest reads the Application past the cache. Where people ask for something else by now, no more than its status and its refresh
-// count: the cache will tell of the rest, and of its end, and what has been read since belongs to what it had.
+// observeLatest reads the Application past the cache. If the request of the live Application differs, only the status
+// and the refresh are taken. The cache will report the remaining changes and the deletion, and the facts so far belong
+// to the cached Application.
 func (seen *observation) observeLatest(ctx context.Context, tracked *tracking.Reader) error {
 	now, err := seen.readLive(ctx, tracked)
 	if err != nil {
@@ -82,7 +83,7 @@ func (seen *observation) observeLatest(ctx context.Context, tracked *tracking.Re
 		seen.Outdated = true
 		return nil
 	}
-	if _, err := trim.Application(now); err != nil { // as the cache has it
+	if _, err := trim.Application(now); err != nil { // like the cache
 		return err
 	}
 	if seen.Outdated = !delivery.SameRequest(seen.App, now); seen.Outdated {
@@ -98,7 +99,7 @@ func (seen *observation) observeLatest(ctx context.Context, tracked *tracking.Re
 	return nil
 }
 
-// readLive reads the Application past the cache; nil where the hub does not have it any more.
+// readLive reads the Application past the cache; nil if the hub has deleted or recreated it.
 func (seen *observation) readLive(ctx context.Context, tracked *tracking.Reader) (*argocd.Application, error) {
 	app, err := fetch.Get(ctx, seen.live, seen.Key, &argocd.Application{})
 	if err != nil || app == nil || app.UID != seen.App.UID {
@@ -107,7 +108,8 @@ func (seen *observation) readLive(ctx context.Context, tracked *tracking.Reader)
 	return tracked.Unlabelled(ctx, app)
 }
 
-// observeOthers reads the other works past the cache. One that has gone stays as the cache has it, which will tell of its end.
+// observeOthers reads the works in Others past the cache. A deleted work stays as cached: the cache will report the
+// deletion.
 func (seen *observation) observeOthers(ctx context.Context) error {
 	others := slices.Clone(seen.Others)
 	for i, w := range others {
@@ -123,7 +125,7 @@ func (seen *observation) observeOthers(ctx context.Context) error {
 	return nil
 }
 
-// observeClaimantsWorks reads the works of the claimants of which the cache shows none.
+// observeClaimantsWorks reads the works of the claimants, past the cache, if the cache shows none.
 func (seen *observation) observeClaimantsWorks(ctx context.Context) (err error) {
 	for i := range seen.Claimants {
 		c := &seen.Claimants[i]
@@ -137,7 +139,8 @@ func (seen *observation) observeClaimantsWorks(ctx context.Context) (err error) 
 	return nil
 }
 
-// observeNeighbours reads all works of the target's cluster. Those that were made there, and that the cache may not show yet, are among them.
+// observeNeighbours reads all works of the target's cluster. made are the works recently created on the cluster,
+// possibly missing in the cache.
 func (seen *observation) observeNeighbours(ctx context.Context, made []types.NamespacedName) error {
 	list := &workv1.ManifestWorkList{}
 	if err := seen.cache.List(ctx, list, client.InNamespace(seen.App.Cluster()), client.UnsafeDisableDeepCopy); err != nil {
@@ -149,7 +152,7 @@ func (seen *observation) observeNeighbours(ctx context.Context, made []types.Nam
 	}
 	for _, key := range made {
 		shown := slices.ContainsFunc(seen.Neighbours, func(w *workv1.ManifestWork) bool { return client.ObjectKeyFromObject(w) == key })
-		if shown || !work.NamedAfter(key.Name, seen.App.Name) { // of others, none has the target
+		if shown || !work.NamedAfter(key.Name, seen.App.Name) { // a work with a different Application name cannot have the target
 			continue
 		}
 		w, err := fetch.Get(ctx, seen.live, key, &workv1.ManifestWork{})
@@ -163,15 +166,15 @@ func (seen *observation) observeNeighbours(ctx context.Context, made []types.Nam
 	return nil
 }
 
-// observeHubCopy reads the Application at the target, where the hub is that cluster itself.
+// observeHubCopy reads the Application at the target, if the hub itself is the target cluster.
 func (seen *observation) observeHubCopy(ctx context.Context) (err error) {
 	target := types.NamespacedName{Namespace: seen.App.ClusterNamespace(), Name: seen.App.Name}
 	seen.HubCopy, err = fetch.Get(ctx, seen.live, target, &argocd.Application{})
 	return err
 }
 
-// observeReturn reads of works that carry a request whether the Application may be sent to where they brought it. One that is
-// there as it is on the hub may: nothing is brought that the cluster does not have.
+// observeReturn checks the works with a request: may Towline send the Application there again? An Application equal to
+// the copy in the work is always permitted, because the cluster gets nothing new.
 func (seen *observation) observeReturn(ctx context.Context) error {
 	seen.Return = map[types.UID]*authorization.Refusal{}
 	for _, w := range seen.works() {
@@ -189,7 +192,7 @@ func (seen *observation) observeReturn(ctx context.Context) error {
 	return nil
 }
 
-// observeRights reads of works whether what they carry may still be where they are.
+// observeRights checks for each work whether the content may still be on the cluster.
 func (seen *observation) observeRights(ctx context.Context) error {
 	seen.Lost = map[types.UID]*authorization.Refusal{}
 	for _, w := range seen.works() {
@@ -204,7 +207,7 @@ func (seen *observation) observeRights(ctx context.Context) error {
 	return nil
 }
 
-// observeDependencies reads of works that are being released whether what their Applications use stays without them.
+// observeDependencies checks for each work in release whether the dependencies stay on the cluster without the work.
 func (r *Reconciler) observeDependencies(ctx context.Context, seen *observation) error {
 	seen.Dependencies = map[types.UID]bool{}
 	for _, w := range seen.works() {
@@ -223,13 +226,13 @@ func (r *Reconciler) observeDependencies(ctx context.Context, seen *observation)
 	return nil
 }
 
-// observeLoss asks the memory of ends whether the hub has lost the Application.
+// observeLoss asks the lossDetector whether the hub has lost the Application.
 func (r *Reconciler) observeLoss(ctx context.Context, seen *observation) error {
 	for _, w := range seen.Others {
 		switch {
 		case w.Annotations[apis.AnnotationOrphanedAt] != "":
 			seen.Loss.Held = r.losses.hold(seen.Key)
-		case work.ByOlder(w): // the older controller left such works behind, with their Applications
+		case work.ByOlder(w): // the older controller left such works behind, together with their Applications
 			seen.Loss.Lost = r.losses.hold(seen.Key)
 		case work.IsExcludedFromBackup(w) && !hasRun(ctx, seen.cache, w):
 			seen.Loss.Lost = r.losses.hold(seen.Key)
@@ -240,8 +243,8 @@ func (r *Reconciler) observeLoss(ctx context.Context, seen *observation) error {
 	return nil
 }
 
-// hasRun tells whether the ApplicationSet that a work names has Applications on the hub. On a hub that was restored it has none until
-// it has run again, where no backup has its Applications.
+// hasRun reports whether the ApplicationSet named in a work has Applications on the hub. After a restore from a backup
+// without these Applications, the ApplicationSet must run again first.
 func hasRun(ctx context.Context, cache client.Reader, w *workv1.ManifestWork) bool {
 	namespace, name, named := strings.Cut(w.Annotations[apis.AnnotationApplicationSet], "/")
 	return !named || len(index.ApplicationsOfSet(ctx, cache, types.NamespacedName{Namespace: namespace, Name: name})) > 0
@@ -252,10 +255,10 @@ func (r *Reconciler) observeIdentity(_ context.Context, seen *observation) error
 	return nil
 }
 
-// observeLive reads anew, past the cache, all that a plan depends on which destroys something. It tells whether the hub has the
-// same Application as before.
+// observeLive reads all facts for a destructive plan again, past the cache. It returns false if the hub has deleted or
+// recreated the Application.
 func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same bool, err error) {
-	kept := seen.Known & delivery.NeedRights // a freeze destroys nothing: the cache's word is enough
+	kept := seen.Known & delivery.NeedRights // a freeze destroys nothing: cached facts are enough
 	seen.Live, seen.reader, seen.grants, seen.Known = true, r.Live, r.Grants.Past(r.Live), delivery.NeedLatest|delivery.NeedOthers|kept
 	seen.Outdated = false
 	if seen.App != nil {
@@ -283,8 +286,9 @@ func (r *Reconciler) observeLive(ctx context.Context, seen *observation) (same b
 	return true, r.observeTarget(ctx, seen)
 }
 
-// observeLiveWorks reads the works anew. Which one is the own follows from the Application as it is now: the cache may have had
-// it for another cluster. One whose annotations name another Application now is none of them any more.
+// observeLiveWorks reads the works again, past the cache. The live Application decides the key of the own work: the
+// cached Application may have had an older cluster. A work with a different Application in the live annotations is
+// dropped.
 func (seen *observation) observeLiveWorks(ctx context.Context) (err error) {
 	before, own := seen.works(), types.NamespacedName{}
 	seen.Own, seen.OwnUnwatched, seen.Others = nil, false, nil
@@ -312,7 +316,7 @@ func (seen *observation) observeLiveWorks(ctx context.Context) (err error) {
 	return nil
 }
 
-// observeLiveOwn reads the own work anew, whether the cache shows it, and whose it is besides.
+// observeLiveOwn reads the own work and the owner again, and whether the cache shows the work.
 func (seen *observation) observeLiveOwn(ctx context.Context, own types.NamespacedName) (err error) {
 	if seen.Own, err = fetch.Get(ctx, seen.live, own, &workv1.ManifestWork{}); err != nil {
 		return err
@@ -325,16 +329,16 @@ func (seen *observation) observeLiveOwn(ctx context.Context, own types.Namespace
 	return seen.observeOwner(ctx)
 }
 
-// noteRestore notes that the hub was restored, if a work that has just been made for an Application shows that: it has
-// the lower version, and the hub does not know the Application, which the cache has from before.
+// noteRestore notes that the hub was restored, if a newly created work shows this. The work then has a lower version
+// than the cached Application, and the API server does not have the Application.
 func (r *Reconciler) noteRestore(ctx context.Context, seen *observation, made *workv1.ManifestWork) {
 	if wentBack(seen.App, made) && gone.Is(r.Live.Get(ctx, seen.Key, &argocd.Application{})) {
 		r.losses.restore()
 	}
 }
 
-// observeReported reads when the agents of works last reported, by the bookkeeping of managed fields, which the cache does not
-// hold.
+// observeReported reads when the work agents last reported. The time comes from the managed fields, which are not in
+// the cache.
 func (seen *observation) observeReported(ctx context.Context) error {
 	seen.Reported = map[types.UID]time.Time{}
 	for _, w := range seen.works() {

@@ -16,16 +16,17 @@ import (
 )
 
 const (
-	// olderPage is how many works are listed at a time: a hub may have a hundred times more than are Towline's.
+	// olderPage is the number of works in one page of a list. A hub may have a hundred times more works than the works
+	// of Towline.
 	olderPage = 500
 
-	// olderRetry is how long to wait after a list that failed.
+	// olderRetry is the wait after a failed list.
 	olderRetry = 5 * time.Second
 )
 
-// observeOlder finds the works of older controllers that the cache, which selects by the pull label, does not show: those of
-// ApplicationSets, and of standalone Applications before multicloud-integrations 2.13. It runs once, at the start: nobody makes more
-// of them while Towline runs. Towline's first write of each gives it the label.
+// observeOlder finds the works of older controllers without the pull label, by which the cache selects: the works of
+// ApplicationSets, and of standalone Applications before multicloud-integrations 2.13. It runs once, at the start: no
+// controller creates such works while Towline runs. Towline's first write of each work adds the label.
 func observeOlder(ctx context.Context, live client.Reader, found func(client.Object)) {
 	for {
 		err := listOlder(ctx, live, found)

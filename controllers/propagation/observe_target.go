@@ -17,8 +17,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// observeTarget reads what decides whether the Application may have its target: its grants, for whom it is applied, and who
-// else wants the target.
+// observeTarget reads the facts about the Application's right to the target: the granted rights, the ServiceAccount of
+// the work, and the claimants of the same target.
 func (r *Reconciler) observeTarget(ctx context.Context, seen *observation) (err error) {
 	request, err := authorization.ReadSpec(seen.App)
 	if seen.Unreadable = err; err == nil {
@@ -40,8 +40,8 @@ func (r *Reconciler) observeTarget(ctx context.Context, seen *observation) (err 
 	return r.observeClaimants(ctx, seen)
 }
 
-// refusal is the refusal of what an Application asks for; nil where it may have it, where that cannot be read, and where there
-// is no cluster to be refused on.
+// refusal returns the refusal of an Application's request. It returns nil if the request is permitted or unreadable, or
+// if the cluster does not exist.
 func (seen *observation) refusal(
 	ctx context.Context, app *argocd.Application, asks func(*argocd.Application) (authorization.Request, error),
 ) (*authorization.Refusal, error) {
@@ -62,7 +62,8 @@ func (seen *observation) refusalOf(
 	return seen.grants.Check(ctx, app, request, cluster)
 }
 
-// observeExecutor reads for whom the work is applied: the ServiceAccount of the AppProject, or the hub's.
+// observeExecutor reads the ServiceAccount whose rights the work needs: the account of the AppProject, or the hub's
+// default.
 func (r *Reconciler) observeExecutor(ctx context.Context, seen *observation, named string) error {
 	project, err := r.Grants.Project(ctx, named)
 	seen.Executor = r.Executor
@@ -78,7 +79,7 @@ func (r *Reconciler) observeExecutor(ctx context.Context, seen *observation, nam
 	return nil
 }
 
-// observeClaimants reads the other Applications with the same target.
+// observeClaimants reads the further Applications with the same target.
 func (r *Reconciler) observeClaimants(ctx context.Context, seen *observation) error {
 	seen.Claimants = nil
 	for _, key := range index.ApplicationsOfTarget(ctx, r.Client, seen.App) {
@@ -104,8 +105,8 @@ func (r *Reconciler) observeClaimants(ctx context.Context, seen *observation) er
 	return nil
 }
 
-// observeRevoked reads of works whether what they carry may be where it is, where works that may not are to go, and remembers
-// since when a rule refuses them.
+// observeRevoked checks for each work whether the content may stay on the cluster, and remembers since when a rule
+// refuses the content. Without Revocation.Delete, observeRevoked reads nothing.
 func (r *Reconciler) observeRevoked(ctx context.Context, seen *observation) error {
 	if !r.Options.Revocation.Delete {
 		return nil
@@ -115,7 +116,7 @@ func (r *Reconciler) observeRevoked(ctx context.Context, seen *observation) erro
 	r.revocations.retain(seen.Key, seen.works())
 	for _, w := range seen.works() {
 		if seen.Live && before[w.UID].Since.IsZero() {
-			seen.Revoked[w.UID] = before[w.UID] // the cache's word keeps a work
+			seen.Revoked[w.UID] = before[w.UID] // if the cache permits a work, the work stays
 			continue
 		}
 		refusal, err := seen.refusedThere(ctx, w)
@@ -133,9 +134,8 @@ func (r *Reconciler) observeRevoked(ctx context.Context, seen *observation) erro
 	return nil
 }
 
-// refusedThere is the refusal of what a work carries, on the cluster that it is for; nil when it may be there. Of a
-// work that carries a request, or what cannot be read, only the place is known. Nothing is refused on a cluster that
-// does not exist.
+// refusedThere returns the refusal of a work's content on the cluster of the work; nil if permitted. For a work with a
+// request, or with unreadable content, only the target counts. Without an existing cluster, there is no refusal.
 func (seen *observation) refusedThere(ctx context.Context, w *workv1.ManifestWork) (*authorization.Refusal, error) {
 	cluster := seen.clusters[w.Namespace]
 	if cluster == nil {
@@ -152,8 +152,8 @@ func (seen *observation) refusedThere(ctx context.Context, w *workv1.ManifestWor
 	return seen.grants.CheckSent(ctx, there, request, cluster, w.Annotations[apis.AnnotationGrantedBy])
 }
 
-// observeGrant reads the ManagedClusterSetBinding by which the Application may go to its cluster: its work remembers that where
-// a right that is lost removes it, since another binding that is there says nothing about the one that is missing.
+// observeGrant reads the ManagedClusterSetBinding for the cluster. The work remembers the name of this binding if lost
+// rights delete works: an existing second binding says nothing about a missing first binding.
 func (r *Reconciler) observeGrant(ctx context.Context, seen *observation) (err error) {
 	cluster := seen.clusters[seen.App.Cluster()]
 	if !r.Options.Revocation.Delete || cluster == nil {

@@ -10,34 +10,36 @@ import (
 	"github.com/towline-io/towline/pkg/delivery"
 )
 
-// revocationWindow is how long the removal of a work counts among those that go at a time.
+// revocationWindow is how long a deleted work counts towards the limit of revocations.
 const revocationWindow = 10 * time.Minute
 
-// revocationPhase is how far a work has come that a rule refuses.
+// revocationPhase is the phase of the revocation of a refused work.
 type revocationPhase int
 
 const (
-	// inGrace: the rule may be withdrawn.
+	// inGrace: the rule may still be withdrawn.
 	inGrace revocationPhase = iota
 
-	// held: too many have lost their right at a time.
+	// held: too many works have lost their right within the window.
 	held
 
-	// due: nothing holds its removal.
+	// due: the work can be deleted now.
 	due
 )
 
-// revocations are the works that a rule refuses. The memory starts empty: after a restart the grace of each begins anew.
+// revocations are the works refused by a rule. The memory starts empty: after a restart, the grace period of each work
+// begins again.
 type revocations struct {
 	mu      sync.Mutex
-	refused map[types.NamespacedName]map[types.UID]time.Time // since when, by hub Application
-	asked   map[types.UID]time.Time                          // when the deletion was asked for, in the last window
-	count   int                                              // of refused works
+	refused map[types.NamespacedName]map[types.UID]time.Time // since when, by hub Application and UID of the work
+	asked   map[types.UID]time.Time                          // time of the deletion request, within the last window
+	count   int                                              // number of refused works
 	braked  bool                                             // until no work is refused any more
 }
 
-// judge notes that a rule refuses a work, and tells how far that has come and since when it is so. When more works than
-// the limit are refused, or have gone within the window, all that have not gone are held until each has its right back.
+// judge notes the refusal of a work by a rule. It returns the phase of the revocation, and since when the rule refuses
+// the work. If more works than the limit are refused, or were deleted within the window, all remaining works are held
+// until no work is refused.
 func (m *revocations) judge(app types.NamespacedName, w types.UID, now time.Time, o delivery.RevocationOptions) (revocationPhase, time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -69,7 +71,7 @@ func (m *revocations) judge(app types.NamespacedName, w types.UID, now time.Time
 	return due, since
 }
 
-// ask notes that the deletion of a work has been asked for.
+// ask notes a deletion request for a work.
 func (m *revocations) ask(app types.NamespacedName, w types.UID, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -80,14 +82,14 @@ func (m *revocations) ask(app types.NamespacedName, w types.UID, now time.Time) 
 	m.drop(app, func(uid types.UID) bool { return uid == w })
 }
 
-// forget drops a work that no rule refuses any more.
+// forget drops a work without a refusal.
 func (m *revocations) forget(app types.NamespacedName, w types.UID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.drop(app, func(uid types.UID) bool { return uid == w })
 }
 
-// retain drops what is known of an Application's works but for these.
+// retain drops the memory of an Application's works, except for the given works.
 func (m *revocations) retain(app types.NamespacedName, works []*workv1.ManifestWork) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -101,7 +103,7 @@ func (m *revocations) retain(app types.NamespacedName, works []*workv1.ManifestW
 	m.drop(app, func(uid types.UID) bool { return !there[uid] })
 }
 
-// drop takes those of an Application's works from the refused ones.
+// drop removes the selected works of an Application from the refused works. The caller holds the lock.
 func (m *revocations) drop(app types.NamespacedName, which func(types.UID) bool) {
 	for uid := range m.refused[app] {
 		if which(uid) {

@@ -15,7 +15,7 @@ var revoking = delivery.RevocationOptions{Delete: true, Grace: time.Minute, Limi
 
 func uid(n int) types.UID { return types.UID(fmt.Sprint(n)) }
 
-// TestTheGraceHasNoBreaks: it begins with the first refusal after which there was no permission.
+// TestTheGraceHasNoBreaks: the grace period begins with the first refusal after the last permission.
 func TestTheGraceHasNoBreaks(t *testing.T) {
 	var m revocations
 	begin := time.Now()
@@ -34,7 +34,8 @@ func TestTheGraceHasNoBreaks(t *testing.T) {
 	expect(121*time.Second, due, 61*time.Second)
 }
 
-// TestTooManyAtATime are held as a whole, those that went a short while ago counted, until none is refused any more.
+// TestTooManyAtATime: above the limit, all refused works are held until none is refused any more. Recently deleted
+// works count too.
 func TestTooManyAtATime(t *testing.T) {
 	now := time.Now()
 	later := now.Add(revoking.Grace)
@@ -89,7 +90,8 @@ func TestTooManyAtATime(t *testing.T) {
 	})
 }
 
-// TestRevocationsRememberNothingThatIsOver, whatever ended it.
+// TestRevocationsRememberNothingThatIsOver: no work stays in the memory after the end of the revocation, for every kind
+// of end.
 func TestRevocationsRememberNothingThatIsOver(t *testing.T) {
 	var m revocations
 	now := time.Now()

@@ -30,9 +30,9 @@ var (
 		[]string{"cluster"}, nil)
 )
 
-// stateCounter has how each Application stands, counted as it changes: a reconcile touches its own Application alone. The zero value
-// knows of none. As a metric it has no series of an Application: those of states are as many as namespaces have states, and those of
-// clusters as many as clusters have Applications.
+// stateCounter has the state of each Application, and counts the Applications by state. A reconcile changes only the
+// entry of one Application. The zero value has no Application. No metric series is for a single Application: the number
+// of series depends on the namespaces, on the states, and on the clusters with Applications.
 type stateCounter struct {
 	mu       sync.Mutex
 	apps     map[types.NamespacedName]standing
@@ -40,30 +40,30 @@ type stateCounter struct {
 	clusters map[string]*heard
 }
 
-// standing is what is counted of an Application.
+// standing is the counted state of an Application.
 type standing struct {
 	delivery.Standing
 	cluster string
 }
 
-// group are the Applications that are counted as one.
+// group is the key of a count: Applications of the same namespace, state and reason.
 type group struct {
 	namespace string
 	state     delivery.State
 	reason    string
 }
 
-// heard is how a cluster with so many Applications is heard of.
+// heard is the availability of a cluster, and the number of Applications there.
 type heard struct {
 	applications int
 	available    bool
-	since        int64 // since when it is, or is not, in seconds as Unix counts them; 0 for not known
+	since        int64 // Unix time in seconds of the last change of available; 0 for unknown
 }
 
-// counted is what the metrics are read from: the standings of the controller that runs.
+// counted is the stateCounter of the running controller, the source of the metrics.
 var counted atomic.Pointer[stateCounter]
 
-// set counts an Application as it stands now. Its cluster is nil where none has it or is to have it.
+// set counts an Application in its current state. cluster is nil if the Application has no cluster.
 func (m *stateCounter) set(app types.NamespacedName, now time.Time, is delivery.Standing, cluster *managedcluster.Facts) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -96,7 +96,7 @@ func (m *stateCounter) set(app types.NamespacedName, now time.Time, is delivery.
 	m.counts[groupOf(app, is)]++
 }
 
-// drop takes an Application out of what is counted.
+// drop removes an Application from the counts. The caller holds the lock.
 func (m *stateCounter) drop(app types.NamespacedName, was standing) {
 	if was.State == "" {
 		return
@@ -117,7 +117,7 @@ func groupOf(app types.NamespacedName, s delivery.Standing) group {
 	return group{namespace: app.Namespace, state: s.State, reason: s.Reason}
 }
 
-// oldest are since when the Applications of a namespace are in a state in which they wait, of those that wait longest.
+// oldest returns, for each namespace and waiting state, since when the longest-waiting Application waits.
 func (m *stateCounter) oldest() map[group]time.Time {
 	out := map[group]time.Time{}
 	for app, s := range m.apps {
@@ -132,7 +132,7 @@ func (m *stateCounter) oldest() map[group]time.Time {
 	return out
 }
 
-// collect tells of all of them.
+// collect sends all metrics of the counter.
 func (m *stateCounter) collect(ch chan<- prometheus.Metric, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -150,7 +150,8 @@ func (m *stateCounter) collect(ch chan<- prometheus.Metric, now time.Time) {
 	}
 }
 
-// lastly is when the cluster was last heard of. It may have written the time itself: that is in the past in any case.
+// lastly returns the Unix time at which the cluster was last available. A cluster can write any time into the
+// condition, so lastly limits the time to the past.
 func (h *heard) lastly(now time.Time) float64 {
 	at := now.Unix()
 	if !h.available {
@@ -159,7 +160,7 @@ func (h *heard) lastly(now time.Time) float64 {
 	return float64(at)
 }
 
-// collector serves the standings of the controller that runs.
+// collector serves the metrics of the running controller.
 type collector struct{}
 
 // Describe implements prometheus.Collector.
@@ -176,7 +177,8 @@ func (collector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// targetOf is the cluster that an Application asks for, where the hub has it and it may answer; nil otherwise.
+// targetOf returns the facts of the requested cluster of an Application; nil if the hub does not have the cluster, or
+// if Towline does not wait for the cluster.
 func targetOf(app *argocd.Application, clusters map[string]managedcluster.Facts) *managedcluster.Facts {
 	if app == nil {
 		return nil

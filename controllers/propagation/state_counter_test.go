@@ -19,7 +19,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// scraped are the series of standings, one a line.
+// scraped returns the series of a counter, one for each line.
 func scraped(t *testing.T, m *stateCounter, now time.Time) []string {
 	t.Helper()
 	ch := make(chan prometheus.Metric)
@@ -45,7 +45,8 @@ func named(name string) types.NamespacedName {
 	return types.NamespacedName{Namespace: "team", Name: name}
 }
 
-// TestStandings: each Application counts once, ages are of those that wait longest, and what nobody has any more has no series.
+// TestStandings: each Application counts once, ages are of the longest-waiting Application, and empty groups have no
+// series.
 func TestStandings(t *testing.T) {
 	now := time.Unix(10_000, 0)
 	near := &managedcluster.Facts{Name: "near", Exists: true, Accepted: true, Since: 5}
@@ -71,7 +72,7 @@ func TestStandings(t *testing.T) {
 		"towline_cluster_last_heard_timestamp_seconds far = 4000", "towline_cluster_last_heard_timestamp_seconds near = 10010")
 	set("a", later, delivery.Delivered, "", time.Time{}, near)
 	set("b", later, delivery.Blocked, "SpecInvalid", later.Add(-time.Hour), near)
-	set("b", later, delivery.Blocked, "SpecInvalid", later, near) // its message has changed
+	set("b", later, delivery.Blocked, "SpecInvalid", later, near) // a new message
 	set("c", later, delivery.Delivered, "", time.Time{}, near)
 	expect(later,
 		"towline_application_oldest_seconds team,blocked = 3600",
@@ -88,7 +89,7 @@ func TestStandings(t *testing.T) {
 	}
 }
 
-// TestTimesOfClusters: a cluster may have written its condition itself.
+// TestTimesOfClusters checks the limits of the last time, because a cluster can write any time into the condition.
 func TestTimesOfClusters(t *testing.T) {
 	now := time.Unix(1_000, 0)
 	for since, want := range map[int64]float64{0: 0, -5: 0, 900: 900, 5_000: 1_000} {
@@ -98,7 +99,7 @@ func TestTimesOfClusters(t *testing.T) {
 	}
 }
 
-// TestBoundedSeries: ten thousand Applications have no more series than namespaces have states, and clusters.
+// TestBoundedSeries: ten thousand Applications have series only for namespaces, states and clusters.
 func TestBoundedSeries(t *testing.T) {
 	var m stateCounter
 	states := []delivery.State{delivery.Delivered, delivery.Pending}
@@ -113,7 +114,7 @@ func TestBoundedSeries(t *testing.T) {
 	}
 }
 
-// observed counts what a histogram has observed.
+// observed returns the number of samples of a histogram.
 func observed(t *testing.T, h prometheus.Histogram) uint64 {
 	t.Helper()
 	var d dto.Metric
@@ -123,7 +124,8 @@ func observed(t *testing.T, h prometheus.Histogram) uint64 {
 	return d.GetHistogram().GetSampleCount()
 }
 
-// TestTimes: a change counts when its first work is written, and a delivery when the agent has applied the work that was written last.
+// TestTimes: a change is measured at the first write of a work, and a delivery when the agent has applied the last
+// written version.
 func TestTimes(t *testing.T) {
 	app := fixture.Application("guestbook").Obj()
 	written := func(generation int64) *workv1.ManifestWork {

@@ -16,24 +16,25 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// times measure how long changes of Applications take to become works, and works to be applied. The zero value measures nothing yet.
+// times measures two durations: from a change of an Application to the write of the work, and from the write to the
+// application by the work agent. The zero value is ready for use.
 type times struct {
-	// changed is since when a change of an Application waits to be looked at.
+	// changed is since when a change of an Application waits for the reconcile.
 	changed gauge.Since
 
 	mu   sync.Mutex
 	sent map[types.NamespacedName]sent
 }
 
-// sent is a work that was written and that no agent has applied yet.
+// sent is a written work, not applied yet by the work agent.
 type sent struct {
 	at         time.Time
 	uid        types.UID
 	generation int64
 }
 
-// watched notes when Applications come and change while this replica works on them. It lets everything through. What a start finds
-// is no change.
+// watched returns a predicate to note new and changed Applications while this replica leads. All events pass. The
+// objects of the initial list do not count as changes.
 func (t *times) watched(waits func() bool) predicate.Predicate {
 	note := func(o client.Object) bool {
 		if !waits() {
@@ -47,8 +48,8 @@ func (t *times) watched(waits func() bool) predicate.Predicate {
 	}
 }
 
-// wrote measures a write of a work of the Application: the first one since it has changed. The work that brings it to its cluster is
-// remembered until the agent there has applied it.
+// wrote measures the first write of a work after a change of the Application. The Application's own work is then
+// remembered until the work agent has applied it.
 func (t *times) wrote(seen *observation, s *delivery.Step, w *workv1.ManifestWork, now time.Time) {
 	if !seen.since.IsZero() {
 		propagationTime.Observe(now.Sub(seen.since).Seconds())
@@ -65,12 +66,12 @@ func (t *times) wrote(seen *observation, s *delivery.Step, w *workv1.ManifestWor
 	}
 	next := sent{at: now, uid: w.UID, generation: w.Generation}
 	if before, waits := t.sent[seen.Key]; waits && before.uid == w.UID {
-		next.at = before.at // the change before this one is not there yet either
+		next.at = before.at // the agent has not applied the change before either
 	}
 	t.sent[seen.Key] = next
 }
 
-// stands measures a delivery that has come to its end, by how the Application stands.
+// stands measures a finished delivery, by the state of the Application.
 func (t *times) stands(seen *observation, is delivery.Standing, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -80,7 +81,7 @@ func (t *times) stands(seen *observation, is delivery.Standing, now time.Time) {
 	}
 	switch is.State {
 	case delivery.Pending, delivery.Delivered, delivery.Stale, delivery.Moving, delivery.PausedState, delivery.Blocked:
-	default: // it is not delivered any more
+	default: // the delivery has ended
 		delete(t.sent, seen.Key)
 		return
 	}
@@ -91,7 +92,7 @@ func (t *times) stands(seen *observation, is delivery.Standing, now time.Time) {
 	deliveryTime.Observe(now.Sub(was.at).Seconds())
 }
 
-// refreshed measures a refresh that is over, from when it was sent, which is known to the second.
+// refreshed measures a finished refresh, from the time of the request. The precision is one second.
 func refreshed(seen *observation, outcome string, now time.Time) {
 	if outcome == "" {
 		return

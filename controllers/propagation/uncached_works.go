@@ -15,18 +15,21 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// uncachedWorks are works that may be there though the cache does not show them, by hub Application: those that were made here, those that
-// Applications had before they moved, which another process may have made, and those that older controllers made without the label by
-// which the cache selects. Without them, an Application that moves at once would be sent to a second cluster while nothing is known of
-// the first. And another Application would be sent to the same namespace and name on the first. The zero value knows of none; a process
-// that starts lists what is there.
+// uncachedWorks are works that may exist outside the cache, by hub Application:
+//   - works created by this process;
+//   - works of Applications before a move, possibly created by an earlier process;
+//   - works of older controllers without the label by which the cache selects.
+//
+// Without this memory, an Application could move to a second cluster while Towline does not know about the first
+// cluster. And a different Application could take the same namespace and name on the first cluster. The zero value has
+// no works; a new process lists the existing works.
 type uncachedWorks struct {
 	mu    sync.Mutex
 	works map[types.NamespacedName][]types.NamespacedName
 }
 
-// watched notes the work that an Application had before it moved. It lets everything through. A replica that waits notes none: nobody
-// there would forget it.
+// watched returns a predicate to note the work of an Application from before a move. All events pass. A waiting replica
+// notes no work, because no reconcile would remove the note.
 func (m *uncachedWorks) watched(waits func() bool) predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*argocd.Application), e.ObjectNew.(*argocd.Application)
@@ -49,14 +52,14 @@ func (m *uncachedWorks) note(app, w types.NamespacedName) {
 	}
 }
 
-// of are the works of an Application.
+// of returns the noted works of an Application.
 func (m *uncachedWorks) of(app types.NamespacedName) []types.NamespacedName {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.works[app]
 }
 
-// on are the works on a cluster.
+// on returns the noted works on a cluster.
 func (m *uncachedWorks) on(cluster string) (works []types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -70,7 +73,7 @@ func (m *uncachedWorks) on(cluster string) (works []types.NamespacedName) {
 	return works
 }
 
-// forget drops a work that the cache shows, or that is gone.
+// forget drops a deleted work, or a work in the cache.
 func (m *uncachedWorks) forget(app, gone types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// TestMadeBeforeAMove: the work that an Application had before it moved is looked for, by a process that leads.
+// TestMadeBeforeAMove: the leader notes the work of an Application from before a move.
 func TestMadeBeforeAMove(t *testing.T) {
 	app := fixture.Application("guestbook").Obj()
 	for title, tc := range map[string]struct {

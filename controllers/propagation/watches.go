@@ -28,7 +28,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// SetupWithManager registers the controller. concurrency is how many Applications are worked on at a time.
+// SetupWithManager registers the controller. concurrency is the number of parallel reconciles.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	options := retry.Options(concurrency)
 	options.NewQueue = leaderless.Queue(mgr.Elected(), r.known, setOf(r))
@@ -48,8 +48,9 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	return r.watchUnlabelled(mgr)
 }
 
-// Watches are the objects of the shared cache whose changes wake Applications, the Applications themselves first. Those
-// without the pull label, and ApplicationSets, are in other caches: see Unlabelled and WatchSets.
+// Watches returns the watches on objects of the shared cache, with the watch of the Applications first. Applications
+// without the pull label are in a separate cache: see Unlabelled. Watches of ApplicationSets are added later: see
+// WatchSets.
 func (r *Reconciler) Watches() []wake.Watch {
 	return slices.Concat([]wake.Watch{
 		wake.Self(&argocd.Application{},
@@ -62,21 +63,21 @@ func (r *Reconciler) Watches() []wake.Watch {
 	}, watchesOfOutages(r.Client, followsDecisions(r.Grants)), r.Grants.Watches(), r.Tracking.Watches(r.everything))
 }
 
-// spokenOf tells whether a work names an Application, as the cache has it.
+// spokenOf reports whether a cached work names an Application. It returns true after an error.
 func spokenOf(cached client.Reader, app types.NamespacedName) bool {
 	spoken := false
 	_, err := index.WorksNaming(context.Background(), cached, app, func(*workv1.ManifestWork) bool {
 		spoken = true
-		return false // nothing is copied
+		return false // do not copy any work
 	})
 	return spoken || err != nil
 }
 
-// known tells whether the hub has an Application, by what is cached, or a work that names it. Of others there is nothing to
-// do.
+// known reports whether the caches have an Application or a work of an Application. Without both, the Application needs
+// no reconcile.
 func (r *Reconciler) known(req reconcile.Request) bool {
 	if len(r.uncached.of(req.NamespacedName)) > 0 {
-		return true // also one that the cache does not show
+		return true // also for a work outside the cache
 	}
 	ctx := context.Background()
 	app := &argocd.Application{}
@@ -86,8 +87,8 @@ func (r *Reconciler) known(req reconcile.Request) bool {
 	return spokenOf(r.Client, req.NamespacedName) || !apierrors.IsNotFound(r.others.Get(ctx, req.NamespacedName, applicationMetadata()))
 }
 
-// setOf tells the ApplicationSet of an Application, by what is cached. A backlog is worked off set by set: so each report changes for a
-// short time, and takes few writes.
+// setOf returns the ApplicationSet of a cached Application. The queue handles a backlog set by set. Each report changes
+// only for a short time, with few writes.
 func setOf(cached client.Reader) func(reconcile.Request) string {
 	return func(req reconcile.Request) string {
 		app := &argocd.Application{}
@@ -99,15 +100,16 @@ func setOf(cached client.Reader) func(reconcile.Request) string {
 	}
 }
 
-// applicationChanged lets through what propagation reads of an Application. Its status is not among it, and has no
-// generation of its own to be told apart by: Application has no status subresource.
+// applicationChanged selects updates of the fields read by propagation. The status is not among these fields. A changed
+// generation cannot exclude status updates, because Application has no status subresource.
 func applicationChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return !delivery.SameApplication(e.ObjectOld.(*argocd.Application), e.ObjectNew.(*argocd.Application))
 	}}
 }
 
-// targetChanged lets through what may free a target for another Application: an end, and a change of target.
+// targetChanged selects the events which may free a target for a waiting Application: a deletion, and a change of
+// target.
 func targetChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
@@ -117,29 +119,30 @@ func targetChanged() predicate.Predicate {
 	}
 }
 
-// targetFreed lets through what frees a target that a work keeps: its end, and its change to another namespace once its agent
-// has been heard to have left the one before. A work that is being deleted keeps its target.
+// targetFreed selects the changes of a work that free a target: the end of the work, and a move to a new namespace once
+// the work agent has reported the departure from the old namespace. A work in deletion keeps the target.
 func targetFreed() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(event.CreateEvent) bool { return false },
 		UpdateFunc: func(e event.UpdateEvent) bool {
 			if _, ok := dependency.KindOf(e.ObjectNew.GetName()); ok {
-				return false // it carries no Application
+				return false // such a work has no Application
 			}
 			return delivery.Frees(e.ObjectOld.(*workv1.ManifestWork), e.ObjectNew.(*workv1.ManifestWork))
 		},
 	}
 }
 
-// workChanged lets through the making, the end and the editing of a work, the moment when the agent has applied it,
-// and how the requests that it carries get on.
+// workChanged selects the creation, the deletion and the edits of a work, the application by the agent, and the
+// progress of requests.
 func workChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return !delivery.SameWork(e.ObjectOld.(*workv1.ManifestWork), e.ObjectNew.(*workv1.ManifestWork))
 	}}
 }
 
-// clusterChanged lets through what decides whether a cluster can be a target, and whose: its labels put it into sets.
+// clusterChanged selects the changes of a cluster with an effect on targets. For example, the labels of a cluster
+// decide about the ManagedClusterSets of the cluster.
 func clusterChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*clusterv1.ManagedCluster), e.ObjectNew.(*clusterv1.ManagedCluster)
@@ -147,9 +150,9 @@ func clusterChanged() predicate.Predicate {
 	}}
 }
 
-// applicationsOfWork are the Applications that must have this work, and the one that its annotations name: the
-// first may have to repair it, the second may be gone. The Applications that are being released wait for the dependencies
-// of their cluster.
+// applicationsOfWork returns the Applications whose own work this is, and the Application in the annotations. The
+// former may have to repair the work, and the latter may be gone. For a work with dependencies, applicationsOfWork
+// returns the Applications in release on the cluster, because their release waits for the dependencies.
 func (r *Reconciler) applicationsOfWork(ctx context.Context, obj client.Object) []reconcile.Request {
 	if _, is := dependency.KindOf(obj.GetName()); is {
 		return releasing(ctx, r, obj.GetNamespace())
@@ -161,7 +164,8 @@ func (r *Reconciler) applicationsOfWork(ctx context.Context, obj client.Object) 
 	return wake.Requests(keys)
 }
 
-// waitingFor are the Applications of the targets that a work keeps. Of a change they are those before it and those after it.
+// waitingFor returns the Applications whose target a work keeps. An update calls waitingFor for the old and for the new
+// work.
 func (r *Reconciler) waitingFor(ctx context.Context, obj client.Object) []reconcile.Request {
 	var keys []types.NamespacedName
 	for _, kept := range delivery.Targets(obj.(*workv1.ManifestWork)) {
@@ -172,7 +176,7 @@ func (r *Reconciler) waitingFor(ctx context.Context, obj client.Object) []reconc
 	return wake.Requests(keys)
 }
 
-// releasing are the Applications that a cluster is to release.
+// releasing returns the Applications in release on a cluster.
 func releasing(ctx context.Context, cached client.Reader, cluster string) []reconcile.Request {
 	list := &workv1.ManifestWorkList{}
 	if err := cached.List(ctx, list, client.InNamespace(cluster), client.UnsafeDisableDeepCopy); err != nil {
@@ -187,14 +191,14 @@ func releasing(ctx context.Context, cached client.Reader, cluster string) []reco
 	return wake.Requests(keys)
 }
 
-// applicationsOfCluster are the Applications that ask for a cluster, and those that it has and that ask to go elsewhere now:
-// it is waited for.
+// applicationsOfCluster returns the Applications that ask for a cluster, and the Applications with works on the
+// cluster. The latter may have moved away, and wait for the cluster.
 func (r *Reconciler) applicationsOfCluster(ctx context.Context, obj client.Object) []reconcile.Request {
 	keys := index.ApplicationsOfCluster(ctx, r.Client, obj.GetName())
 	return wake.Requests(append(keys, index.ApplicationsOfWorks(ctx, r.Client, client.InNamespace(obj.GetName()))...))
 }
 
-// everything are all Applications.
+// everything returns all Applications.
 func (r *Reconciler) everything(ctx context.Context, _ client.Object) []reconcile.Request {
 	list := &argocd.ApplicationList{}
 	if err := r.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
@@ -207,14 +211,15 @@ func (r *Reconciler) everything(ctx context.Context, _ client.Object) []reconcil
 	return out
 }
 
-// claimants are the other Applications with the target of one that came, went or changed its target.
+// claimants returns the further Applications with the same target as a new, deleted or changed Application.
 func (r *Reconciler) claimants(ctx context.Context, obj client.Object) []reconcile.Request {
 	keys := index.ApplicationsOfTarget(ctx, r.Client, obj.(*argocd.Application))
 	return wake.Requests(slices.DeleteFunc(keys, func(key types.NamespacedName) bool { return key == client.ObjectKeyFromObject(obj) }))
 }
 
-// WatchSets lets ApplicationSets pause their Applications, and decide about their end. It comes after SetupWithManager, and once the
-// hub serves sets.Kinds: a hub may do without them, or get them later.
+// WatchSets watches ApplicationSets: an ApplicationSet can pause Applications, and decides about their end. Call
+// WatchSets after SetupWithManager, once the hub serves sets.Kinds. A hub may have no ApplicationSets, or get the kind
+// later.
 func (r *Reconciler) WatchSets(mgr ctrl.Manager) error {
 	if err := r.Pauses.Watch(mgr, r.running, r.applicationsOfSet); err != nil {
 		return err
@@ -223,12 +228,13 @@ func (r *Reconciler) WatchSets(mgr ctrl.Manager) error {
 	return r.running.Watch(source.Kind(mgr.GetCache(), w.Object, w.Handler, w.Changed...))
 }
 
-// Sets are the watches of ApplicationSets as data, for a hub that has them.
+// Sets returns the watches of ApplicationSets as data, for a hub with this kind.
 func Sets(r *Reconciler) []wake.Watch {
 	return []wake.Watch{r.Pauses.Sets(r.applicationsOfSet), endsOfSets(r.Client)}
 }
 
-// applicationsOfSet are the Applications of an ApplicationSet, and those that have works and are not for pull any more.
+// applicationsOfSet returns the Applications of an ApplicationSet, and former Applications of the set with remaining
+// works.
 func (r *Reconciler) applicationsOfSet(ctx context.Context, obj client.Object) []reconcile.Request {
 	keys := index.ApplicationsOfSet(ctx, r.Client, client.ObjectKeyFromObject(obj))
 	ofSet := client.MatchingLabels{apis.LabelApplicationSetHash: work.SetHash(client.ObjectKeyFromObject(obj))}

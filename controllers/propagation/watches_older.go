@@ -13,8 +13,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// olderWorks wakes the Applications of works that an older controller has left on the hub, without the label by which the cache
-// selects: the Application itself may be gone. No Application is looked at before all are found.
+// olderWorks queues the Applications of works from an older controller without the label by which the cache selects.
+// The Application itself may be gone. The controller reconciles no Application until the list is complete.
 type olderWorks struct {
 	reconciler *Reconciler
 	found      chan struct{}
@@ -44,8 +44,8 @@ func (s *olderWorks) WaitForSync(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// NoteOlder has a Reconciler remember a work without the pull label, by its metadata, if it is one of an Application. It returns that
-// Application, and whether it is.
+// NoteOlder lets a Reconciler remember a work without the pull label, by its metadata, if the work is for an
+// Application. NoteOlder returns the Application, and whether the work is noted.
 func NoteOlder(r *Reconciler, w client.Object) (app types.NamespacedName, is bool) {
 	if app, is = index.HubApplication(w); !is || w.GetLabels()[apis.LabelPull] != "" || !work.NamedAfter(w.GetName(), app.Name) {
 		return app, false

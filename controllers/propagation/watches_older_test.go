@@ -10,7 +10,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// TestOlderIsKnown: an Application of which only an unlabelled work is left is looked at by a replica that begins to lead.
+// TestOlderIsKnown: a new leader reconciles an Application with nothing but an unlabelled work.
 func TestOlderIsKnown(t *testing.T) {
 	w := fixture.OlderWork(fixture.Application("guestbook").ApplicationSet("set").Obj(), false)
 	delete(w.Labels, apis.LabelPull)

@@ -19,16 +19,17 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// watchesOfOutages wake the Applications whose end waits for an outage when their cluster is chosen again, in whatever namespace.
+// watchesOfOutages queues the Applications whose deletion waits for the end of an outage. The event is a
+// PlacementDecision, in any namespace, that chooses the cluster again.
 func watchesOfOutages(cached client.Reader, follows bool) []wake.Watch {
 	if !follows {
-		return nil // they are looked at every minute
+		return nil // these Applications are reconciled every minute
 	}
 	return []wake.Watch{{Object: &clusterv1beta1.PlacementDecision{}, Handler: onChosen(cached)}}
 }
 
-// onChosen wakes the Applications that go from clusters which a decision names and did not name before: most changes of a large
-// one are of one cluster.
+// onChosen queues the Applications in deletion on newly chosen clusters of a PlacementDecision. Most changes of a large
+// decision concern a single cluster.
 func onChosen(cached client.Reader) handler.Funcs {
 	enqueue := func(ctx context.Context, before, after []string, q workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 		for _, cluster := range after {
@@ -50,8 +51,8 @@ func onChosen(cached client.Reader) handler.Funcs {
 	}
 }
 
-// endsOfSets wakes the Applications that go when their ApplicationSet does, or says something else: nobody takes the outage of a
-// cluster for the reason then.
+// endsOfSets queues the Applications in deletion when the ApplicationSet is deleted or gets a new spec. An outage of
+// the cluster is then not the reason of the deletion any more.
 func endsOfSets(cached client.Reader) wake.Watch {
 	whom := func(ctx context.Context, set client.Object) []reconcile.Request {
 		return wake.Requests(going(index.Applications(ctx, cached, index.BySet, client.ObjectKeyFromObject(set).String())))
@@ -65,7 +66,7 @@ func endsOfSets(cached client.Reader) wake.Watch {
 	})
 }
 
-// going are those of some Applications that are being deleted.
+// going returns the keys of the Applications in deletion.
 func going(apps []*argocd.Application) []types.NamespacedName {
 	var keys []types.NamespacedName
 	for _, app := range apps {

@@ -16,7 +16,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// indexed is a cache that finds all its Applications by any index.
+// indexed is a cache with the same Applications for any index.
 type indexed struct {
 	client.Client
 	apps []argocd.Application
@@ -27,7 +27,8 @@ func (c indexed) List(_ context.Context, into client.ObjectList, _ ...client.Lis
 	return nil
 }
 
-// TestFreedTarget: those who wait for a target are woken when no work keeps it any more, and not before.
+// TestFreedTarget: the Applications waiting for a target are queued when no work keeps the target any more, and not
+// before.
 func TestFreedTarget(t *testing.T) {
 	in := func(namespace string) *fixture.ApplicationBuilder {
 		return fixture.Application("guestbook").Annotation(apis.AnnotationAppNamespace, namespace)
@@ -39,7 +40,7 @@ func TestFreedTarget(t *testing.T) {
 		*fixture.Application("another").Namespace("another").Annotation(apis.AnnotationAppNamespace, "old").Obj(),
 	}}
 	for title, tc := range map[string]struct {
-		change func(*change) // of a work that brings its Application to the namespace "old", where it has been reported
+		change func(*change) // of the work of an Application in the namespace "old", as reported
 		want   []string
 	}{
 		"it is reported on again":                          {change: func(c *change) { c.after.Status = reportFrom("old").Healthy("b").Obj() }},
@@ -104,10 +105,10 @@ func reportFrom(namespace string) *fixture.FeedbackBuilder {
 	return fixture.Feedback(work.Identifier(fixture.Application("guestbook").Annotation(apis.AnnotationAppNamespace, namespace).Obj()))
 }
 
-// change is a change of a work: nil before it is made, and after it is gone.
+// change is a change of a work: before is nil for a new work, and after is nil for a deleted work.
 type change struct{ before, after *workv1.ManifestWork }
 
-// wakes are the namespaces of the Applications on the hub that the change wakes as those who wait for a target.
+// wakes returns the namespaces, on the hub, of the waiting Applications queued by the change.
 func (c *change) wakes(t *testing.T, r *Reconciler) (namespaces []string) {
 	t.Helper()
 	counts, works := targetFreed(), []*workv1.ManifestWork{c.before, c.after}

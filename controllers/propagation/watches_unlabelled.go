@@ -23,9 +23,10 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// watchUnlabelled wakes the Applications without the pull label that end, and those that have lost it: nobody else takes Argo CD's
-// finalizers off one that the hub's own Argo CD leaves alone, or what Towline showed on it. Their metadata is in a cache of its own,
-// since the shared one selects by the label: what has it costs nothing here.
+// watchUnlabelled watches the Applications without the pull label: their deletion, and the loss of the label. The hub's
+// own Argo CD may skip such an Application. Then only Towline removes Argo CD's finalizers and Towline's own
+// conditions. The metadata is in a separate cache, because the shared cache selects by the label. An Application with
+// the label costs nothing in the separate cache.
 func (r *Reconciler) watchUnlabelled(mgr ctrl.Manager) error {
 	none, err := labels.NewRequirement(apis.LabelPull, selection.DoesNotExist, nil)
 	if err != nil {
@@ -51,22 +52,24 @@ func (r *Reconciler) watchUnlabelled(mgr ctrl.Manager) error {
 	return r.running.Watch(source.Kind(apps, w.Object, w.Handler, w.Changed...))
 }
 
-// Unlabelled is the watch of the Applications without the pull label.
+// Unlabelled returns the watch of the Applications without the pull label.
 func Unlabelled() wake.Watch { return wake.Self(applicationMetadata(), endChanged()) }
 
-// applicationMetadata is an Application to watch by its metadata.
+// applicationMetadata returns the object for a watch of the metadata of Applications.
 func applicationMetadata() *metav1.PartialObjectMetadata {
 	m := &metav1.PartialObjectMetadata{}
 	m.SetGroupVersionKind(argocd.GroupVersion.WithKind(argocd.Kind))
 	return m
 }
 
-// endChanged lets through what the end of an Application without the label depends on, the pause of its release, which its end
-// ends too, and that the hub's own Argo CD takes one over: what Towline showed on it goes then.
+// endChanged selects four changes of an Application without the pull label: the facts about its deletion, the pause of
+// a release, the end of a paused Application, and the takeover by the hub's own Argo CD. After a takeover, Towline's
+// conditions leave the Application.
 //
-// It lets through one that has lost its label and that the hub's own Argo CD leaves alone, and each such Application at a start. The loss may
-// have come while nobody led, or just before this replica did: then the watch of those with the label was ahead of this one, and the queue
-// has dropped what neither cache had.
+// A create event passes for an Application that the hub's own Argo CD skips: after the loss of the label, and at each
+// start. The label may have been lost while no replica led, or just before this replica led. In the latter case, the
+// watch of the labelled Applications was ahead of this watch, and the queue dropped the request because neither cache
+// had the Application.
 func endChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return skipped(e.Object) },
@@ -85,7 +88,8 @@ func endChanged() predicate.Predicate {
 	}
 }
 
-// stuck tells whether an Application is being deleted and held by finalizers that the hub's own Argo CD does not take off.
+// stuck reports whether finalizers block the deletion of an Application, and the hub's own Argo CD does not remove
+// them.
 func stuck(obj client.Object) bool {
 	return !obj.GetDeletionTimestamp().IsZero() && skipped(obj) && slices.ContainsFunc(obj.GetFinalizers(), argocd.IsCascadeFinalizer)
 }
