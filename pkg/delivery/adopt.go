@@ -11,8 +11,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// adoption is what becomes of an Application that the cluster has already. Never, where the hub says so, is not for
-// an Application's author to lift.
+// adoption returns the rule for an Application that exists on the cluster already. The Application's author cannot
+// override the hub's setting "never".
 func (v *view) adoption() string {
 	asked := v.App.Annotations[apis.AnnotationAdopt]
 	if asked == "" || v.Adopt == apis.AdoptNever {
@@ -21,17 +21,17 @@ func (v *view) adoption() string {
 	return asked
 }
 
-// claims are what a new work does, by what is to become of an Application that is there.
+// claims are the update modes of a new work, by the rule for an existing Application.
 var claims = map[string]work.UpdateMode{
 	apis.AdoptNever: work.ReadOnly, apis.AdoptMatching: work.Apply, apis.AdoptAlways: work.ForceApply,
 }
 
-// claim makes a work that Render made, and that takes the Application's target on its cluster whatever is there, ask
-// first as long as that is open.
+// claim sets the update mode of a rendered work. The work takes its target on the cluster by force, and claim makes
+// the work ask first while the adoption is undecided.
 //
-// A work that asked and got the Application is not written for that alone. Its next change makes it a work that takes, or
-// the refusal of a later apply: somebody has edited on the cluster what the work had brought. Then the work first
-// asks the agent who owns the Application.
+// A work that asked and got the Application is not rewritten only to change the mode. The next change of the work
+// sets the mode ForceApply. A refused later apply also does: an edit on the cluster conflicts with the delivered
+// fields. The work then first asks the agent for the owner of the Application.
 func (v *view) claim(desired *workv1.ManifestWork, to *argocd.Application) {
 	if sentTo(to, v.Own) == nil {
 		if !v.broughtBefore(to) {
@@ -49,27 +49,28 @@ func (v *view) claim(desired *workv1.ManifestWork, to *argocd.Application) {
 		}
 	case claim == work.ReadOnly && !missing(v.Own) && !work.FoundReleased(v.Own):
 		work.SetUpdateMode(desired, claims[v.adoption()])
-	case work.RefusedForMark(v.Own): // by force: all else is as the hub has it, or the agent's, or nobody's
-	case work.RefusedForEdit(v.Own): // by force: the hub decides what its own Application says
+	case work.RefusedForMark(v.Own): // by force: all other fields equal the hub's, or belong to the agent or to no manager
+	case work.RefusedForEdit(v.Own): // by force: the hub decides about its own Application
 	case v.adoption() != apis.AdoptAlways:
-		work.SetUpdateMode(desired, work.Apply) // also where there was nothing, or its own: something may have come since
+		work.SetUpdateMode(desired, work.Apply) // also for an absent or own Application: an Application may have appeared since
 		if work.Refused(v.Own) != "" || work.AsksOrigin(v.Own) {
 			work.AskOrigin(desired)
 		}
 	}
 }
 
-// broughtBefore tells whether the work of an earlier Application of the same name has brought what the cluster has there.
+// broughtBefore reports whether the work of an earlier Application of the same name has delivered the cluster's
+// Application.
 func (v *view) broughtBefore(to *argocd.Application) bool {
 	return slices.ContainsFunc(v.Others, func(w *workv1.ManifestWork) bool {
 		return w.Namespace == to.Cluster() && sentTo(to, w) != nil && (work.UpdateModeOf(w) == work.ForceApply || applied(w))
 	})
 }
 
-// adoptionRefused tells of an Application whose work may not take what the cluster has already.
+// adoptionRefused is the notice that the work may not take over the cluster's existing Application.
 var adoptionRefused = &Gate{Name: "adoption", Type: problem, Reason: apis.ReasonAdoptionRefused, Quiet: true}
 
-// adopted is the verdict on that, for the work of an Application.
+// adopted returns the verdict of adoptionRefused for the work of an Application.
 func (v *view) adopted(w *workv1.ManifestWork, to *argocd.Application) verdict {
 	why := refusedBy(w)
 	if why == "" {
@@ -82,19 +83,20 @@ func (v *view) adopted(w *workv1.ManifestWork, to *argocd.Application) verdict {
 	}
 	problem.Words += ", because others set some of its fields to other values: make them equal, or "
 	if v.Adopt == apis.AdoptNever {
-		problem.Words += "delete it there. " + why // no annotation lifts that
+		problem.Words += "delete it there. " + why // no annotation overrides the hub's setting
 		return problem
 	}
 	problem.Words += "set the annotation " + apis.AnnotationAdopt + " to \"always\". " + why
 	return problem
 }
 
-// refusedBy is why the agent has not taken over what is there; empty when nothing is, or it has not said.
+// refusedBy returns why the agent has not taken over the existing Application; empty for no existing Application, and
+// before the agent's report.
 func refusedBy(w *workv1.ManifestWork) string {
 	switch work.UpdateModeOf(w) {
 	case work.Apply:
 		if work.RefusedForEdit(w) || work.AsksOrigin(w) && !work.Reported(w) {
-			return "" // it is about to be applied by force, or that is not known yet
+			return "" // about to be applied by force, or not known yet
 		}
 		return work.Refused(w)
 	case work.ReadOnly:
@@ -106,7 +108,7 @@ func refusedBy(w *workv1.ManifestWork) string {
 	return ""
 }
 
-// missing tells whether the agent of a work that only looks has found no Application.
+// missing reports whether the agent of a ReadOnly work has found no Application.
 func missing(w *workv1.ManifestWork) bool {
 	return work.UpdateModeOf(w) == work.ReadOnly && notThere(w)
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// firstBlock asks the checks of an intent in their order. It returns the first that blocks; nil when all pass.
+// firstBlock runs the checks of an intent in order, and returns the first block; nil if all checks pass.
 func (d *decision) firstBlock(i Intent) *block {
 	for _, g := range checks {
 		if !slices.Contains(g.Holds, i) {
@@ -21,7 +21,7 @@ func (d *decision) firstBlock(i Intent) *block {
 		if d.plan.trace(g, nil, v.Words); v.Words == "" {
 			continue
 		}
-		if g.Type == paused && d.App.Refresh() != "" && !d.App.SpecChanged() { // nobody is to wait for an answer meanwhile: there is none
+		if g.Type == paused && d.App.Refresh() != "" && !d.App.SpecChanged() { // no user is to wait for an answer during a pause
 			d.dropRefresh("the requested refresh was dropped: " + pausedBy(d.pausedAt()))
 		}
 		return blockOf(g, v)
@@ -29,8 +29,8 @@ func (d *decision) firstBlock(i Intent) *block {
 	return nil
 }
 
-// advance takes the first step of a list that is not done. It returns the wait of that step; nil when all are done. The subject is nil
-// for the steps of an Application.
+// advance takes the first unfinished step of a list. The result is the wait of the step; nil if all steps are done.
+// The subject is nil for the steps of an Application.
 func (d *decision) advance(list []*Gate, s *subject) *block {
 	for _, g := range list {
 		out := g.step(&d.view, s)
@@ -56,14 +56,15 @@ func (d *decision) advance(list []*Gate, s *subject) *block {
 	return nil
 }
 
-// require adds facts to read first, and tells whether any are needed.
+// require adds facts to the plan's Need, and reports whether the plan needs any facts.
 func (d *decision) require(n Need) bool {
 	d.plan.Need |= n &^ d.Known
 	return d.plan.Need != 0
 }
 
-// watch lets the end of a wait for a work be noticed. The cache selects works by the pull label, which older controllers did not
-// give to works of ApplicationSets: a work whose end a step waits for gets the label. Nothing is written during a pause.
+// watch makes sure that the end of a wait for a work is noticed. The cache selects works by the pull label. Older
+// controllers did not label the works of ApplicationSets, so watch adds the label. During a pause, watch writes
+// nothing and shortens the wait.
 func (d *decision) watch(g *Gate, s *subject, v *verdict) {
 	switch {
 	case s == nil || g.Ends != gate.ByEvent || d.deletionRequested(s.ManifestWork) || s.Labels[apis.LabelPull] != "":

@@ -11,12 +11,12 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// ofApplication is a check that looks at the Application alone.
+// ofApplication returns a check that needs only the Application.
 func ofApplication(check func(*argocd.Application) string) func(*view) verdict {
 	return func(v *view) verdict { return verdict{Words: check(v.App)} }
 }
 
-// Fit tells whether nothing that can be seen from the Application alone keeps it from being sent.
+// Fit reports whether the Application alone has no property that blocks its delivery.
 func Fit(app *argocd.Application) bool {
 	for _, check := range []func(*argocd.Application) string{noCluster, badCluster, badNamespace, notSkipped, badAnnotation} {
 		if check(app) != "" {
@@ -26,10 +26,10 @@ func Fit(app *argocd.Application) bool {
 	return true
 }
 
-// Named tells whether the Application names what can be a cluster, so that there can be a work of it at all.
+// Named reports whether the Application names a possible cluster. Otherwise the Application can have no work.
 func Named(app *argocd.Application) bool { return noCluster(app) == "" && badCluster(app) == "" }
 
-// Sent tells whether the Application asks for a work, rather than for the end of those that it has.
+// Sent reports whether the Application asks for a work, and not for the end of its works.
 func Sent(app *argocd.Application) bool {
 	return app.Pulled() && app.DeletionTimestamp.IsZero() && !app.ToBeReleased() && Fit(app)
 }
@@ -77,8 +77,8 @@ func notSkipped(app *argocd.Application) string {
 		"(in the template of its ApplicationSet, if it has one)", apis.AnnotationSkipReconcile)
 }
 
-// badAnnotation is about an annotation by which people decide for an Application and that says none of what it can say. It
-// may stand for the wish to keep what runs, so nothing is done until it is mended.
+// badAnnotation returns the problem of an annotation for user decisions with an unknown value. The value may mean to
+// keep the running workload, so Towline does nothing before a correction.
 func badAnnotation(app *argocd.Application) string {
 	for _, words := range []struct {
 		annotation string
@@ -100,13 +100,14 @@ func badAnnotation(app *argocd.Application) string {
 	return ""
 }
 
-// misread says that an annotation has none of the values that it can have.
+// misread returns the message about an annotation with an unknown value.
 func misread(app *argocd.Application, annotation string, allowed ...string) string {
 	return fmt.Sprintf("annotation %s: %.80q is not one of %s: correct it",
 		annotation, app.Annotations[annotation], strings.Join(allowed, ", "))
 }
 
-// clusterSecretLabel is Argo CD's label on cluster Secrets, by which a cluster generator selects all clusters but the hub itself.
+// clusterSecretLabel is Argo CD's label on cluster Secrets. A cluster generator with this label selects all clusters
+// except the hub.
 const clusterSecretLabel = "argocd.argoproj.io/secret-type" //nolint:gosec // a label, and no credential
 
 func checkClusterExists(v *view) verdict {

@@ -2,7 +2,7 @@ package delivery
 
 import "testing"
 
-// BenchmarkDecide is the decision that is made most often: nothing is to be done.
+// BenchmarkDecide measures the most frequent decision: no action is needed.
 func BenchmarkDecide(b *testing.B) {
 	s := of(cascading())
 	s.Own = workFor(b, s.App)

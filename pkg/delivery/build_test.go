@@ -21,16 +21,16 @@ import (
 
 var now = time.Unix(1_700_000_000, 0).UTC()
 
-// everything is all that a decision can ask for.
+// everything are all facts that a decision can request.
 const everything = Need(1<<20 - 1)
 
-// situation is what a test decides about.
+// situation is the input of a decision in a test.
 type situation struct {
 	Facts
 	Options
 }
 
-// of starts with an Application that is fit to be sent to a cluster that is there, and that is nowhere yet.
+// of returns the situation of an Application without works. The Application can be sent, and its cluster exists.
 func of(b *fixture.ApplicationBuilder) *situation {
 	app := b.Obj()
 	s := &situation{Options: Options{Adopt: apis.AdoptMatching, AfterRestore: AfterRestoreHold, Move: MoveOptions{Timeout: time.Hour}}}
@@ -61,14 +61,14 @@ func (s *situation) with(edits ...func(*situation)) *situation {
 	return s
 }
 
-// own gives the Application a work that the agent has applied.
+// own adds a work of the Application, applied by the agent.
 func (s *situation) own(t *testing.T, edits ...func(*workv1.ManifestWork)) *situation {
 	t.Helper()
 	s.Own = workFor(t, s.App, edits...)
 	return s
 }
 
-// at gives it a work on another cluster, or of an earlier Application of its name.
+// at adds a work on another cluster, or of an earlier Application of the same name.
 func (s *situation) at(t *testing.T, cluster string, uid types.UID, edits ...func(*workv1.ManifestWork)) *situation {
 	t.Helper()
 	app := s.App.DeepCopy()
@@ -77,7 +77,7 @@ func (s *situation) at(t *testing.T, cluster string, uid types.UID, edits ...fun
 	return s
 }
 
-// gone is the situation after the end of the Application.
+// gone changes the situation to the time after the end of the Application.
 func (s *situation) gone() *situation {
 	s.Presence = Gone
 	if s.Own != nil {
@@ -103,7 +103,7 @@ func workFor(t testing.TB, app *argocd.Application, edits ...func(*workv1.Manife
 	return w
 }
 
-// reports lets the agent have applied the work as it is, and report that health.
+// reports sets the agent's report: the current generation is applied, and the Application has the health.
 func reports(health string, values ...string) func(*workv1.ManifestWork) {
 	return func(w *workv1.ManifestWork) {
 		b := fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier).String("healthStatus", health)
@@ -117,7 +117,7 @@ func reports(health string, values ...string) func(*workv1.ManifestWork) {
 	}
 }
 
-// refuses lets the agent have failed to apply it, with these words, and have read these values.
+// refuses sets the agent's report: the apply failed with the message, and the agent has read the values.
 func refuses(message string, values ...string) func(*workv1.ManifestWork) {
 	return func(w *workv1.ManifestWork) {
 		b := fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier)
@@ -131,7 +131,7 @@ func refuses(message string, values ...string) func(*workv1.ManifestWork) {
 	}
 }
 
-// unreadThere lets the agent have been unable to tell which resource the Application is.
+// unreadThere sets the agent's report: the cluster does not know the kind of the Application.
 func unreadThere(w *workv1.ManifestWork) {
 	w.Status = fixture.Feedback(w.Spec.ManifestConfigs[0].ResourceIdentifier).Unmapped().Obj()
 	for i := range w.Status.Conditions {
@@ -139,13 +139,13 @@ func unreadThere(w *workv1.ManifestWork) {
 	}
 }
 
-// unseenYet is a work that no agent has seen.
+// unseenYet makes a work unseen by its agent.
 func unseenYet(w *workv1.ManifestWork) { w.Finalizers, w.Status = nil, workv1.ManifestWorkStatus{} }
 
-// goingAway is a work whose deletion has been asked for.
+// goingAway requests the deletion of a work.
 func goingAway(w *workv1.ManifestWork) { w.DeletionTimestamp = &metav1.Time{Time: now} }
 
-// releasedBy is a work that the agent has been told, or has applied, to leave everything.
+// releasedAnd releases a work, with or without the agent's apply of the release.
 func releasedAnd(applied bool) func(*workv1.ManifestWork) {
 	return func(w *workv1.ManifestWork) {
 		out, err := work.Release(w, nil)
@@ -160,14 +160,14 @@ func releasedAnd(applied bool) func(*workv1.ManifestWork) {
 	}
 }
 
-// claims lets a work claim what is there in that way.
+// claimsBy sets the update mode of a work.
 func claimsBy(c work.UpdateMode) func(*workv1.ManifestWork) {
 	return func(w *workv1.ManifestWork) { work.SetUpdateMode(w, c) }
 }
 
 func deletedApp(b *fixture.ApplicationBuilder) *fixture.ApplicationBuilder { return b.Deleted(now) }
 
-// outline is a plan in words: a line for each write, condition, event and wait.
+// outline returns a plan as text: a line for each write, condition, event and wait.
 func outline(p *Plan) []string {
 	out := []string{}
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -220,7 +220,7 @@ func outline(p *Plan) []string {
 	return out
 }
 
-// refreshOf is what becomes of the refresh that the hub's Application asks for.
+// refreshOf returns the change of the refresh in the hub's Application.
 func refreshOf(h *argocd.Patch) string {
 	if kind := h.Annotations[apis.AnnotationRefresh]; kind != nil {
 		return "refresh " + *kind
@@ -233,12 +233,12 @@ var needs = []string{
 	"others", "rights",
 }
 
-// row is a case of a table: what is, and what is to be done.
+// row is a case of a table: the situation, and the expected outline of the plan.
 type row struct {
 	is   *situation
 	want []string
 
-	// says is part of what is shown.
+	// says is a part of an expected message.
 	says string
 }
 
@@ -265,13 +265,13 @@ func decides(t *testing.T, table map[string]row) {
 	}
 }
 
-// cased are the names of the cases that ran.
+// cased are the names of the executed cases.
 var cased = map[string]bool{}
 
-// asked and held are the gates that any table has asked, and that held.
+// asked and held are the gates that the tables have asked, and the gates that have blocked.
 var asked, held = map[string]bool{}, map[string]bool{}
 
-// all are the works of the situation, the others first.
+// all returns the works of the situation, the others first.
 func (s *situation) all() works {
 	if s.Own == nil {
 		return s.Others

@@ -5,7 +5,7 @@ import (
 	"github.com/towline-io/towline/pkg/gate"
 )
 
-// Short forms for the tables.
+// Abbreviations for the tables.
 const (
 	problem   = apis.ConditionPropagationError
 	forbidden = apis.ConditionPropagationForbiddenError
@@ -17,8 +17,8 @@ const (
 
 type intents = []Intent
 
-// checks are all that may block an Application, in the order in which they are asked: a pause first, then what the Application says
-// itself, then its cluster, its rights, and what is at its target already. None of them writes. The lists of steps follow them.
+// checks are all checks of an Application, in order: a pause, the Application's own settings, the cluster, the
+// rights, and the existing objects at the target. No check writes. The lists of steps follow the checks.
 var checks = []*Gate{
 	{Name: "paused", Type: paused, Reason: apis.ReasonPaused, Holds: intents{Deliver, Release, End, HandBack}, check: checkPaused},
 	{Name: "release undecided", Type: deleting, Reason: apis.ReasonDeleting, Holds: intents{End}, check: checkReleaseUndecided},

@@ -12,50 +12,51 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// Intent is what an Application is there for now.
+// Intent is the present purpose of an Application.
 type Intent string
 
 // Intents of Applications.
 const (
-	// Await is for one that the cache does not show yet.
+	// Await: the cache does not show the Application yet.
 	Await Intent = ""
-	// Deliver is for one that asks to be on its cluster.
+	// Deliver: the Application is to be on its cluster.
 	Deliver Intent = "deliver"
-	// Release is for one that asks to be released: the clusters keep all.
+	// Release: the Application asks for its release. The clusters keep everything.
 	Release Intent = "release"
-	// Disown is for one that has lost the pull label: it is released, whatever else it says.
+	// Disown: the Application has lost the pull label. Towline releases the Application, regardless of its
+	// annotations.
 	Disown Intent = "disown"
-	// End is for one that is being deleted.
+	// End: the Application is in deletion.
 	End Intent = "delete"
-	// HandBack is for one that is being deleted and that the hub's own Argo CD answers for.
+	// HandBack: the Application is in deletion, and the hub's own Argo CD is responsible for the Application.
 	HandBack Intent = "hand back"
-	// Orphan is for works whose Application is gone from the hub.
+	// Orphan: works exist, and the hub has no Application for the works.
 	Orphan Intent = "orphan"
 )
 
-// decision is a plan in the making, with the view that it is made from.
+// decision is an unfinished plan, with the view of the facts.
 type decision struct {
 	view
 	plan Plan
 
-	// refresh is what the Application is to show of a refresh, empty for nothing; nil to leave what it shows. refreshOver is set when
-	// the request goes from the hub.
+	// refresh is the refresh warning for the Application: empty for no warning, nil for no change. refreshOver is
+	// true if the request is to be removed from the hub's Application.
 	refresh     *string
 	refreshOver bool
 
-	// sendable is set when no check and no step keeps the Application from being sent.
+	// sendable is true if no check and no step blocks the delivery of the Application.
 	sendable bool
 }
 
-// usualAnswers is about how many gates are asked for a decision.
+// usualAnswers is the approximate number of gates in one decision.
 const usualAnswers = 32
 
-// Decide is what is to be done about an Application.
+// Decide returns the plan for an Application.
 func Decide(f Facts, o Options) Plan {
 	d := &decision{view: view{Facts: &f, Options: o, going: map[types.UID]bool{}}}
 	d.plan.Trace = make([]gate.Said, 0, usualAnswers)
 	d.plan.Intent = intentOf(&f)
-	kept, pending, stops := d.revoke() // whatever the Application's author decides does not keep what lost its right
+	kept, pending, stops := d.revoke() // the author's settings do not keep a work without a right
 	switch {
 	case stops:
 	case d.plan.Intent == Orphan:
@@ -83,7 +84,7 @@ func Decide(f Facts, o Options) Plan {
 	return d.plan
 }
 
-// intentOf is what the Application is there for now.
+// intentOf returns the present purpose of the Application.
 func intentOf(f *Facts) Intent {
 	switch {
 	case f.Presence == Behind:
@@ -102,16 +103,16 @@ func intentOf(f *Facts) Intent {
 	return HandBack
 }
 
-// delete asks for the deletion of a work, and tells of it.
+// delete plans the deletion of a work, with the log entry and the events.
 func (d *decision) delete(s *subject, as ending) {
 	d.plan.addStep(Step{Write: work.Deletion(s.ManifestWork), Log: as.log, Events: as.of(s)})
 	d.going[s.UID] = true
 }
 
-// noOperationState takes off what the status shows of an operation.
+// noOperationState removes the operation from the status.
 var noOperationState = json.RawMessage(`{"operationState":null}`)
 
-// show makes the Application's conditions say what is to be told, and no more. An event comes with what is new.
+// show updates the conditions of the Application to the conditions of the plan. Each new condition gets an event.
 func (d *decision) show() {
 	if d.App == nil || d.plan.Need != 0 {
 		return

@@ -15,7 +15,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// deciding is a decision about an Application of which nothing is known.
+// deciding returns a decision about an Application without known facts.
 func deciding() *decision {
 	return &decision{view: view{
 		Facts: &Facts{App: fixture.Application("guestbook").Obj(), Now: time.Unix(1e9, 0)}, going: map[types.UID]bool{},
@@ -28,7 +28,7 @@ func named(uid string) *workv1.ManifestWork {
 	return w
 }
 
-// TestStepsOfAPlan: a work is written once, and its deletion stands for all else.
+// TestStepsOfAPlan: a plan writes a work once, and a deletion replaces all other writes of the work.
 func TestStepsOfAPlan(t *testing.T) {
 	d := deciding()
 	a, b := named("a"), named("b")
@@ -57,7 +57,7 @@ func TestStepsOfAPlan(t *testing.T) {
 	}
 }
 
-// TestRequire: what is not known is asked for, and is so until it is known.
+// TestRequire: a decision requests unknown facts, and no known facts.
 func TestRequire(t *testing.T) {
 	d := deciding()
 	if !d.require(NeedOwn) || d.plan.Need != NeedOwn {
@@ -70,7 +70,8 @@ func TestRequire(t *testing.T) {
 	}
 }
 
-// TestSay: of one condition there is one, which says all; what repeats the one before stands for it.
+// TestSay: a plan has one condition of each type, with all messages. A message that contains the earlier message
+// replaces the earlier message.
 func TestSay(t *testing.T) {
 	d := deciding()
 	say := func(conditionType, reason, message string) {
@@ -93,7 +94,7 @@ func TestSay(t *testing.T) {
 	}
 }
 
-// TestShow: the Application is told only what is decided, and an event comes with what is new and has a reason.
+// TestShow: the Application shows only the conditions of the decision. A new condition with a reason gets an event.
 func TestShow(t *testing.T) {
 	d := deciding()
 	d.plan.Conditions = []Condition{{Type: problem, Reason: "New", Message: "new"}, {Type: moving, Message: "no reason"},

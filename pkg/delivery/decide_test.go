@@ -289,7 +289,7 @@ func TestMove(t *testing.T) {
 	}
 	runs := reports("Healthy", "operationStatePhase", "Running", "operationStateStartedAt", "2026-01-01T00:00:00Z")
 	elsewhere := func(w *workv1.ManifestWork) { w.Generation = 2; reports("Healthy")(w) }
-	keptBy := func(uid string) *situation { // by the work of another Application, which the hub had before it was restored
+	keptBy := func(uid string) *situation { // by the work of another Application, from before a restore of the hub
 		return of(app().Annotation(apis.AnnotationAppNamespace, "new")).with(func(s *situation) {
 			w, _ := work.Removable(workFor(t, app().Obj(), elsewhere, unseenYet), nil)
 			w.Finalizers, w.Generation = []string{workv1.ManifestWorkFinalizer}, 3
@@ -406,7 +406,7 @@ func TestMove(t *testing.T) {
 	})
 }
 
-// TestGateTable: a gate is a check, a step, or a notice, and what it shows is cleared again.
+// TestGateTable: a gate is a check, a step, or a notice, and the condition of a gate is cleared at the end.
 func TestGateTable(t *testing.T) {
 	for _, g := range Gates() {
 		notice := g.check == nil && g.step == nil

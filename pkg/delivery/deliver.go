@@ -15,8 +15,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// deliver makes the Application's work say what it should. What cannot be sent is told, and the content of a work that has been sent
-// before stays: see freeze.
+// deliver writes the desired form of the Application's work. Obstacles become conditions, and the content of an
+// existing work stays: see freeze.
 func (d *decision) deliver() {
 	if d.relabel() {
 		return
@@ -34,7 +34,7 @@ func (d *decision) deliver() {
 	switch {
 	case d.plan.Need != 0:
 		return
-	case b != nil && b.Type == "": // nothing is shown while its work goes back to what it was
+	case b != nil && b.Type == "": // the conditions stay while the work returns to its earlier form
 		d.plan.Silent = true
 		return
 	}
@@ -53,7 +53,7 @@ func (d *decision) deliver() {
 	d.plan.addCondition(b)
 }
 
-// unsent is what keeps an Application from being sent, with what that means for it.
+// unsent returns the obstacle to the delivery, with its consequences for the Application.
 func (d *decision) unsent(b *block) *block {
 	switch b.Reason {
 	case apis.ReasonSkipReconcileMissing:
@@ -72,13 +72,13 @@ func (d *decision) unsent(b *block) *block {
 			d.dropReplaced()
 		}
 	}
-	if d.App.Refresh() != "" && !d.App.SpecChanged() && d.refresh == nil { // its cluster does not hear of it, and whoever asked would wait
+	if d.App.Refresh() != "" && !d.App.SpecChanged() && d.refresh == nil { // the cluster does not get the refresh, and a user would wait in vain
 		d.dropRefresh("a refresh was asked for and dropped, since the Application is not sent: " + b.message())
 	}
 	return b
 }
 
-// bothDeploy are the words on works that stay until the author says which Argo CD deploys; empty for none.
+// bothDeploy returns the words about works that stay until the author decides which Argo CD deploys; empty for none.
 func (v *view) bothDeploy() string {
 	kept := only(v.all(), v.undecided)
 	if len(kept) == 0 {
@@ -88,7 +88,7 @@ func (v *view) bothDeploy() string {
 		strings.Join(clustersOf(kept), ", "), apis.LabelPull)
 }
 
-// keptElsewhere are the other clusters that have the Application meanwhile, where its own words tell the cluster that it is to go to.
+// keptElsewhere returns the other clusters that keep the Application meanwhile, if the Application is Fit.
 func (v *view) keptElsewhere() []string {
 	if !Fit(v.App) {
 		return nil
@@ -96,8 +96,8 @@ func (v *view) keptElsewhere() []string {
 	return clustersOf(v.staying(v.elsewhere()))
 }
 
-// dropReplaced deletes the works of earlier Applications of the name that the own work has replaced. Both would bring the Application to
-// one place, and each undo there what the other says.
+// dropReplaced deletes the works of earlier Applications of the same name after the own work has replaced them. Both
+// works would deliver to the same place, and each would revert the other.
 func (d *decision) dropReplaced() {
 	if !d.owns() || d.sent() == nil || d.deletionRequested(d.Own) || work.Released(d.Own) || !applied(d.Own) {
 		return
@@ -109,7 +109,7 @@ func (d *decision) dropReplaced() {
 	}
 }
 
-// dropRefresh takes the request for a refresh off the hub, and shows the warning unless it is empty.
+// dropRefresh removes the refresh request from the hub, and shows a non-empty warning.
 func (d *decision) dropRefresh(warning string) {
 	d.refresh, d.refreshOver = &warning, true
 	switch {
@@ -121,10 +121,10 @@ func (d *decision) dropRefresh(warning string) {
 	}
 }
 
-// writeRefused tells of a work that the API server refuses.
+// writeRefused is the notice about a work that the API server refuses.
 var writeRefused = &Gate{Name: "write", Type: problem, Reason: apis.ReasonWorkRejected, Ends: gate.ByBackoff, Quiet: true}
 
-// send makes the work of an Application that may go to its cluster. withheld is set when its operation may not.
+// send writes the work of a permitted Application. withheld is true if the operation is not permitted.
 func (d *decision) send(withheld bool) *block {
 	to := d.allowed()
 	r, b := d.relay(to, withheld)
@@ -134,7 +134,7 @@ func (d *decision) send(withheld bool) *block {
 	}
 	desired, err := r.render()
 	if (err != nil || d.Refusal != nil) && d.plan.Refreshed == RefreshAnswered {
-		// A refresh that has been answered stays on the hub: its work, which remembers it, cannot be changed.
+		// An answered refresh stays on the hub, because its work cannot be changed and still has the refresh.
 		d.plan.Refreshed, d.refresh, d.refreshOver = "", nil, false
 	}
 	if err != nil {
@@ -155,15 +155,15 @@ func (d *decision) send(withheld bool) *block {
 	return d.cleanUpFormerWorks(current, changed)
 }
 
-// write creates the work, or changes it where it differs from desired: after a change on the hub, and when someone edited it.
-// It returns the work, and whether the agent has to apply it anew.
+// write creates the work, or updates the work after a change on the hub or an edit by a user. write returns the work,
+// and whether the agent must apply the work again.
 func (d *decision) write(desired *workv1.ManifestWork, to *argocd.Application) (current *workv1.ManifestWork, changed bool) {
 	switch {
 	case d.Own == nil:
 		d.claim(desired, to)
 		d.create(desired)
 		return desired, true
-	case d.deletionRequested(d.Own): // its end wakes the decision that makes it anew
+	case d.deletionRequested(d.Own): // the end of the work wakes the controller, and the next decision creates the work again
 		if d.OwnUnwatched {
 			d.plan.addWait(Wait{After: poll})
 		}
@@ -181,18 +181,18 @@ func (d *decision) write(desired *workv1.ManifestWork, to *argocd.Application) (
 	return updated, !work.SameSpec(&d.Own.Spec, &updated.Spec)
 }
 
-// create makes the work. It is marked where the Application is one that a cluster has reported on, and that no other work has: an
-// earlier work of its name, which is gone, may have brought it there. The Application, and what it knows, may be gone when
-// that matters.
+// create plans the creation of the work. If a cluster has reported on the Application and no other work exists, the
+// new work gets AnnotationMadeAnew: an earlier work of the same name may have delivered the Application. The
+// annotation outlasts the Application and its status.
 func (d *decision) create(desired *workv1.ManifestWork) {
 	switch {
 	case len(d.Others) > 0:
 	case reportedOn(d.App):
 		metav1.SetMetaDataAnnotation(&desired.ObjectMeta, apis.AnnotationMadeAnew, d.Now.UTC().Format(time.RFC3339))
 	default:
-		d.require(NeedLatest) // the cache may have the end of the earlier work before it has the report
+		d.require(NeedLatest) // the cache may have the end of the earlier work before the report
 	}
-	if d.Outdated { // it may ask for another place by now, or for none
+	if d.Outdated { // the Application may have another target or none by now
 		d.plan.Silent = true
 		d.plan.addWait(Wait{After: poll})
 		return
@@ -203,7 +203,7 @@ func (d *decision) create(desired *workv1.ManifestWork) {
 	}}})
 }
 
-// label puts the labels of an Application's work on one, and tells whether it lacked some.
+// label adds the labels of an Application's work to w, and reports whether w lacked a label.
 func label(w *workv1.ManifestWork, app *argocd.Application) bool {
 	desired, err := work.Render(app, work.Requests{})
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// checkDestination blocks a takeover that would move the workload to another cluster. The Application's own annotation for adoption
-// permits the move.
+// checkDestination blocks a takeover that would move the workload to another cluster. The Application's own
+// annotation for adoption permits the move.
 func checkDestination(v *view) verdict {
 	if !v.owns() || v.App.Annotations[apis.AnnotationAdopt] == apis.AdoptAlways {
 		return pass
@@ -27,8 +27,8 @@ func checkDestination(v *view) verdict {
 		was, v.App.DestinationThere(), keep, apis.AnnotationAdopt, apis.AdoptAlways, v.Own.Namespace)
 }
 
-// checkHubOperation blocks an Application whose sync by the hub's own Argo CD has not ended. That Argo CD (2.14 to 3.5) does not go on
-// with a sync once the Application has skip-reconcile, and the cluster would run the sync again.
+// checkHubOperation blocks an Application while a sync by the hub's own Argo CD has not ended. With skip-reconcile,
+// the hub's Argo CD (2.14 to 3.5) does not continue the sync, and the cluster would run the sync again.
 func checkHubOperation(v *view) verdict {
 	begun := v.App.Status.Pushed && v.App.Operation != nil && v.App.Status.OperationState.Running()
 	if !begun || len(v.all()) > 0 {

@@ -12,7 +12,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// sentWith changes the destination that a work says, and the annotations of the Application in it.
+// sentWith changes the destination in a work, and the annotations of the Application in the work.
 func sentWith(t *testing.T, destination string, annotations map[string]string) func(*workv1.ManifestWork) {
 	t.Helper()
 	return func(w *workv1.ManifestWork) {
@@ -69,7 +69,7 @@ func TestTakeoverKeepsDestinations(t *testing.T) {
 	})
 }
 
-// TestDestinationIsFollowed: once Towline has sent an Application, a change of its destination travels.
+// TestDestinationIsFollowed: after Towline has sent an Application, a change of the destination is sent as well.
 func TestDestinationIsFollowed(t *testing.T) {
 	s := of(cascading().Annotation(apis.AnnotationDestinationName, "edge-2")).own(t, sentWith(t, `{"name":"edge-1","namespace":"a"}`, nil))
 	plan := Decide(s.Facts, s.Options)

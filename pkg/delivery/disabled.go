@@ -2,11 +2,11 @@ package delivery
 
 import "github.com/towline-io/towline/pkg/work"
 
-// A work of Towline's that an older controller has set to ReadOnly gets its former mode back before any other change, so that
-// the agent's answer is about the former mode: see work.Disabled. The change of the work wakes the decision that goes on. Each list of steps
-// has its own condition for that.
+// If an older controller has set a work of Towline to ReadOnly, Towline first restores the former mode. The agent's
+// answer is then about the former mode: see work.Disabled. The change of the work wakes the controller for the next
+// decision. Each list of steps has its own condition.
 var (
-	// enableToSend leaves the older controllers' own works to the write that takes them over.
+	// enableToSend skips the works written by older controllers, because the takeover rewrites these works.
 	enableToSend = &Gate{Name: "disabled", step: func(v *view, _ *subject) outcome {
 		if v.Own == nil || work.ByOlder(v.Own) {
 			return done

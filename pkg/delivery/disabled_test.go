@@ -12,15 +12,15 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// disabled is what an older controller makes of each work at its start while its pull model is disabled. The agent says that it has
-// applied that: it has applied nothing.
+// disabled makes a work as disabled by an older controller, at its start without the pull model. The agent reports an
+// apply, although the agent has applied nothing.
 func disabled(w *workv1.ManifestWork) {
 	w.Spec.ManifestConfigs[0].UpdateStrategy = &workv1.UpdateStrategy{Type: workv1.UpdateStrategyTypeReadOnly}
 	w.Generation++
 	reports("Healthy", "syncStatus", "Synced", "reconciledAt", "2026-11-22T12:16:45Z")(w)
 }
 
-// carrying lets a work carry a request.
+// carrying puts a request into a work.
 func carrying(r work.Request) func(*workv1.ManifestWork) {
 	return func(w *workv1.ManifestWork) {
 		held, _ := work.Carried(w)
@@ -33,8 +33,8 @@ func carrying(r work.Request) func(*workv1.ManifestWork) {
 	}
 }
 
-// TestDisabledGoesBack: a work that Towline wrote goes back, whatever is said of adoption, to just what it was. It is written once
-// where nothing else has changed.
+// TestDisabledGoesBack: a work of Towline returns to exactly its earlier form, for each rule of adoption. Without
+// other changes, the work is written once.
 func TestDisabledGoesBack(t *testing.T) {
 	for title, tc := range map[string]struct {
 		edits []func(*workv1.ManifestWork)
@@ -80,7 +80,7 @@ func TestDisabledGoesBack(t *testing.T) {
 	})
 }
 
-// TestDisabled: a work that was disabled goes back before anything else becomes of it, and only where it may be written.
+// TestDisabled: a disabled work returns to its earlier form before any other change, if Towline may write the work.
 func TestDisabled(t *testing.T) {
 	looked := func(w *workv1.ManifestWork) {
 		work.SetUpdateMode(w, work.ReadOnly)
@@ -116,7 +116,7 @@ func TestDisabled(t *testing.T) {
 	})
 }
 
-// TestDisabledIsNoAnswer: an agent that applied nothing has not delivered an operation.
+// TestDisabledIsNoAnswer: the agent of a disabled work has applied nothing, and has not delivered an operation.
 func TestDisabledIsNoAnswer(t *testing.T) {
 	w := workFor(t, cascading().Obj(), carrying(work.Request{Operation: []byte(`{"sync":{}}`), Version: "5"}), disabled)
 	if outcome := work.Outcome(w); outcome != "" || applied(w) || unfinished(w, relay.Cluster{Version: "5"}, true) {

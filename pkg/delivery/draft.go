@@ -13,8 +13,9 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// addStep adds a write of a work. A work is written once; its deletion stands for all other writes. A work that is changed has the pull
-// label from then on, by which the cache finds it: older controllers gave none to the works of ApplicationSets.
+// addStep adds a write of a work. A plan writes a work only once; a deletion replaces all other writes. A changed
+// work gets the pull label, so that the cache finds the work. Older controllers did not label the works of
+// ApplicationSets.
 func (p *Plan) addStep(s Step) {
 	if s.Verb == work.VerbUpdate && s.Work.Labels[apis.LabelPull] == "" {
 		metav1.SetMetaDataLabel(&s.Work.ObjectMeta, apis.LabelPull, "true")
@@ -28,12 +29,12 @@ func (p *Plan) addStep(s Step) {
 	}
 }
 
-// stepOf is the index of the write of a work; -1 for none, and for a work that is nil.
+// stepOf returns the index of the write of a work; -1 for none, and for a nil work.
 func (p *Plan) stepOf(w *workv1.ManifestWork) int {
 	return slices.IndexFunc(p.Steps, func(s Step) bool { return w != nil && s.Was != nil && s.Was.UID == w.UID })
 }
 
-// planned is a work as the plan writes it so far.
+// planned returns a work in its form after the plan so far.
 func (p *Plan) planned(w *workv1.ManifestWork) *workv1.ManifestWork {
 	if i := p.stepOf(w); i >= 0 && p.Steps[i].Verb == work.VerbUpdate {
 		return p.Steps[i].Work
@@ -41,7 +42,7 @@ func (p *Plan) planned(w *workv1.ManifestWork) *workv1.ManifestWork {
 	return w
 }
 
-// replan writes a work in another form than the plan does so far.
+// replan changes the planned form of a work.
 func (p *Plan) replan(w, updated *workv1.ManifestWork) {
 	if i := p.stepOf(w); i >= 0 {
 		p.Steps[i].Work = updated
@@ -50,7 +51,7 @@ func (p *Plan) replan(w, updated *workv1.ManifestWork) {
 	p.addStep(Step{Write: work.Change(w, updated)})
 }
 
-// hub is the patch of the hub's Application.
+// hub returns the patch of the hub's Application.
 func (p *Plan) hub() *argocd.Patch {
 	if p.Hub == nil {
 		p.Hub = &argocd.Patch{Exact: true}
@@ -58,11 +59,11 @@ func (p *Plan) hub() *argocd.Patch {
 	return p.Hub
 }
 
-// addWait lets the plan be made again after a wait.
+// addWait makes the plan again after a wait.
 func (p *Plan) addWait(w Wait) { p.Wait = p.Wait.and(w) }
 
-// addCondition shows a block and waits for its end; b may be nil. Of two conditions of one type the second goes behind the first, or
-// stands for both where its message contains the first.
+// addCondition shows a block and waits for its end; b may be nil. The message of a second condition of the same type
+// is appended to the first message, or replaces the first message if the second contains the first.
 func (p *Plan) addCondition(b *block) {
 	if b == nil {
 		return
@@ -84,7 +85,7 @@ func (p *Plan) addCondition(b *block) {
 	}
 }
 
-// trace notes the answer of a gate. The subject is nil for a gate of the Application.
+// trace stores the answer of a gate. The subject is nil for a gate of the Application.
 func (p *Plan) trace(g *Gate, s *subject, words string) {
 	said := gate.Said{Gate: g.Name, Holds: words}
 	if s != nil {

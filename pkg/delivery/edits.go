@@ -13,25 +13,26 @@ import (
 )
 
 const (
-	// calm is the time without an edit on the cluster after which the next one counts as the first.
+	// calm is the time without an edit on the cluster after which the count of edits starts again.
 	calm = 10 * time.Minute
 
-	// toldEdits is how many edits that follow each other an Application shows as a problem of the cluster.
+	// toldEdits is the number of edits in succession after which the Application shows a problem of the cluster.
 	toldEdits = 4
 
-	// firstPause is the time between the first two repairs of edits that follow each other. It doubles with each, up to longestPause.
+	// firstPause is the time between the first two repairs in succession. The time doubles with each repair, up to
+	// longestPause.
 	firstPause   = 5 * time.Second
 	longestPause = 4 * time.Minute
 )
 
-// editedAgain tells of edits on the cluster that follow each other.
+// editedAgain is the notice about repeated edits on the cluster.
 var editedAgain = &Gate{
 	Name: "edits", Type: apis.ConditionEditedWarning, Reason: apis.ReasonEditedAgain, Ends: gate.ByTime, Quiet: true,
 }
 
-// setBack lets the agent of the own work apply the work at once, where the agent reports that somebody on the cluster has edited the
-// Application, and returns the event that tells of the edit. It changes a label of desired, once for each edit. Edits that follow each
-// other, as by a program, are repaired ever slower and shown.
+// setBack makes the agent apply the own work at once after an edit of the Application on the cluster, and returns the
+// event about the edit. setBack changes a label of desired, once for each edit. Repeated edits, for example by a
+// program, are repaired at growing intervals, and shown.
 func (d *decision) setBack(desired *workv1.ManifestWork, to *argocd.Application) (told []Event) {
 	last := work.EditSeenBy(d.Own)
 	since := d.Now.Sub(last.At)
@@ -58,8 +59,8 @@ func (d *decision) setBack(desired *workv1.ManifestWork, to *argocd.Application)
 	return told
 }
 
-// editSeen is the mark of an edit that an apply of desired would set back; empty for none. An edit is not repaired before the agent has
-// applied the own work: it is about to apply it.
+// editSeen returns the mark of an edit that an apply of desired would revert; empty for none. Before the agent has
+// applied the own work, no repair is needed, because the agent is about to apply the work.
 func (d *decision) editSeen(desired *workv1.ManifestWork, to *argocd.Application) string {
 	if !work.SetsBack(d.Own) || !work.SetsBack(desired) || !applied(d.Own) {
 		return ""
@@ -68,7 +69,7 @@ func (d *decision) editSeen(desired *workv1.ManifestWork, to *argocd.Application
 	return seen.Edit
 }
 
-// pauseAfter is how long after a repair the next one is made.
+// pauseAfter returns the time between a repair and the next repair.
 func pauseAfter(count int) time.Duration {
 	if count == 0 {
 		return 0
@@ -76,7 +77,7 @@ func pauseAfter(count int) time.Duration {
 	return min(firstPause<<min(count-1, 10), longestPause)
 }
 
-// editEvent tells of an edit that is set back.
+// editEvent returns the event about a reverted edit.
 func editEvent(w *workv1.ManifestWork) Event {
 	return Event{Related: w, Warning: true, Reason: apis.ReasonEditSetBack, Action: "SetBack",
 		Note: "somebody changed the Application on cluster " + w.Namespace + ", and Towline sets the change back"}

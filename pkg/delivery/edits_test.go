@@ -13,7 +13,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// editedThere lets the agent report an edit of the Application on the cluster by that mark.
+// editedThere sets the agent's report of an edit on the cluster, with the mark.
 func editedThere(mark string) func(*workv1.ManifestWork) {
 	return func(w *workv1.ManifestWork) {
 		says("")(w)
@@ -21,15 +21,15 @@ func editedThere(mark string) func(*workv1.ManifestWork) {
 	}
 }
 
-// remembers lets a work know of so many edits, of which the last was repaired so long ago.
+// remembers stores the count of edits, the last mark, and the time since the last repair in a work.
 func remembers(count int, mark string, ago time.Duration) func(*workv1.ManifestWork) {
 	return func(w *workv1.ManifestWork) {
 		work.SetEditSeen(w, work.EditSeen{Count: count, Mark: mark, At: now.Add(-ago)})
 	}
 }
 
-// TestEdits: each edit on a cluster is repaired by one write of its work, edits that follow each other ever slower, and then the
-// Application tells of them.
+// TestEdits: one write of the work repairs an edit on the cluster. Repeated edits are repaired at growing intervals,
+// and then the Application shows the edits.
 func TestEdits(t *testing.T) {
 	const one, other, known = "2023-11-14T22:13:20Z_9", "2023-11-14T22:13:21Z_9", "2023-11-14T22.13.20Z_9"
 	repaired := []string{"update cluster1", "  event EditSetBack"}

@@ -14,11 +14,11 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// deletionNotice tells of a deletion under way.
+// deletionNotice is the notice about a deletion under way.
 var deletionNotice = &Gate{Name: "deletion", Type: deleting, Reason: apis.ReasonDeleting, Quiet: true}
 
-// end takes an Application that is being deleted off its clusters. An annotation that should hurry that and cannot be read is
-// told of where a cluster is waited for. An Application without finalizers of Argo CD's is left alone until it is gone.
+// end removes an Application in deletion from its clusters. While a cluster is awaited, the condition mentions an
+// unreadable annotation force-delete. Without finalizers of Argo CD, end does nothing until the Application is gone.
 func (d *decision) end() {
 	b := d.firstBlock(End)
 	if b == nil {
@@ -42,9 +42,10 @@ func (d *decision) end() {
 	}
 }
 
-// finalize removes the Application from its clusters. Argo CD's finalizers go from the hub's copy when its work is gone, which
-// the work agent allows only once the cluster has removed the Application and, through the same finalizers there, what it
-// deployed. Those of earlier Applications of its name, elsewhere, end as those did, and are not waited for.
+// finalize removes the Application from its clusters. Argo CD's finalizers leave the hub's Application when the work
+// is gone. The work agent permits the end of the work only after the cluster has removed the Application, and with
+// the same finalizers the workload. Works of earlier Applications of the same name, at other targets, end like
+// orphans, and are not awaited.
 func (d *decision) finalize() {
 	if d.Own == nil && Named(d.App) && d.require(NeedOwn) {
 		return
@@ -72,9 +73,9 @@ func (d *decision) finalize() {
 	}
 }
 
-// await ends an Application when no cluster of its works is waited for any more, and otherwise tells of those that are. The
-// deletion of works that waited for agents which are not waited for is asked for at once: nothing on the hub will wait for
-// them. Where what the Application deployed is to stay, or something else in the work, they go on waiting without it.
+// await ends an Application if none of its clusters is awaited. Otherwise await shows the awaited clusters. For the
+// other clusters, await deletes the works at once, because no controller will wait for these works later. If the
+// workload or a side manifest is to stay, the work goes on to wait without the Application.
 func (d *decision) await(ws works) {
 	reasons := d.notWaitedFor(clustersOf(ws))
 	var waited works
@@ -101,8 +102,8 @@ func (d *decision) await(ws works) {
 		d.away(clustersOf(waited), d.blockers(waited)), d.running(waited))))
 }
 
-// notWaitedFor are the clusters of those that are not waited for, each with the reason: because someone says so, or because
-// there is no cluster any more that could answer. Each is judged by itself: another that is there still has what it has.
+// notWaitedFor returns the clusters that Towline does not await, with the reasons: a user's annotation, or a cluster
+// that no longer exists. Each cluster is judged separately, because another cluster may still have its objects.
 func (v *view) notWaitedFor(clusters []string) map[string]string {
 	out := map[string]string{}
 	for _, name := range clusters {
@@ -117,8 +118,8 @@ func (v *view) notWaitedFor(clusters []string) map[string]string {
 	return out
 }
 
-// away is to be put behind a notice of clusters that are waited for: what else is known to be in the way, which of them
-// cannot be heard of, and what to do.
+// away returns the words after a notice about awaited clusters: other known obstacles, the unreachable clusters, and
+// the required action.
 func (v *view) away(clusters []string, others string) string {
 	var b strings.Builder
 	b.WriteString(others)
@@ -133,13 +134,13 @@ func (v *view) away(clusters []string, others string) string {
 	return b.String()
 }
 
-// dropFinalizers takes Argo CD's finalizers off the hub's Application. Those of others stay.
+// dropFinalizers removes Argo CD's finalizers from the hub's Application. Other finalizers stay.
 func (p *Plan) dropFinalizers(app *argocd.Application) {
 	left := slices.DeleteFunc(slices.Clone(app.Finalizers), argocd.IsCascadeFinalizer)
 	p.hub().Finalizers = &left
 }
 
-// giveUp drops the finalizers of an Application whose clusters are not waited for, and records events.
+// giveUp drops the finalizers of an Application whose clusters are not awaited, and records events.
 func (p *Plan) giveUp(app *argocd.Application, reasons map[string]string) {
 	p.dropFinalizers(app)
 	for _, cluster := range slices.Sorted(maps.Keys(reasons)) {
@@ -151,8 +152,9 @@ func (p *Plan) giveUp(app *argocd.Application, reasons map[string]string) {
 	}
 }
 
-// endReleased is for an Application that is being deleted and asks to be released, names no cluster any more, or has lost its
-// label: the clusters keep all. Before nothing holds it on the hub any more, the cache's word for its having no work does not do.
+// endReleased ends an Application in deletion that asks for its release, names no cluster, or has lost its label. The
+// clusters keep everything. Before the last finalizer leaves the hub, the cache is not enough to prove that no work
+// exists.
 func (d *decision) endReleased() {
 	ws := d.all()
 	if len(ws) == 0 && d.Own == nil && Named(d.App) && d.require(NeedOwn) {
@@ -173,8 +175,8 @@ func (d *decision) endReleased() {
 	d.plan.addCondition(b.and(d.away(waited, "")))
 }
 
-// endUnasked ends an Application that no cluster is asked about any more. One that has lost its label is not expected to go by
-// Towline, so that is told.
+// endUnasked ends an Application without any cluster to ask. For an Application without the pull label, users do not
+// expect an end by Towline, so endUnasked adds an event.
 func (p *Plan) endUnasked(app *argocd.Application) {
 	p.dropFinalizers(app)
 	if app.Labels[apis.LabelPull] == "" {
@@ -185,8 +187,8 @@ func (p *Plan) endUnasked(app *argocd.Application) {
 	}
 }
 
-// handBack is for an Application that is being deleted and that the hub's own Argo CD answers for, as it seems: its
-// finalizers are not Towline's to take off. What was sent is released, as without a deletion.
+// handBack handles an Application in deletion that apparently belongs to the hub's own Argo CD. Towline must not
+// remove the finalizers. The works are released, as without a deletion.
 func (d *decision) handBack() {
 	if b := d.firstBlock(HandBack); b != nil {
 		d.plan.addCondition(b)

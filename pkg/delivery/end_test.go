@@ -23,21 +23,21 @@ const (
 	unconfirmed   = "event DeletedUnconfirmed"
 )
 
-// carriesRequest lets a work carry a request that the agent has not answered.
+// carriesRequest puts a request without the agent's answer into a work.
 func carriesRequest(w *workv1.ManifestWork) {
 	w.Annotations[apis.AnnotationRequestSent] = relay.Sent{State: relay.OnItsWay, ID: "1-a", Version: "5", Digest: "d"}.String()
 	w.Generation, w.Status = 2, workv1.ManifestWorkStatus{}
 }
 
-// runsAnOperation lets a cluster report an operation that somebody there has begun.
+// runsAnOperation sets the report of an operation, started by a user on the cluster.
 func runsAnOperation(w *workv1.ManifestWork) {
 	reports("Healthy", "operationStatePhase", "Running", "operationStateStartedAt", "2026-01-01T00:00:00Z")(w)
 }
 
-// unreadableThere lets a work carry what is no Application.
+// unreadableThere puts an unreadable manifest into a work.
 func unreadableThere(w *workv1.ManifestWork) { w.Spec.Workload.Manifests[0].Raw = []byte(`7`) }
 
-// told lets a work have been told to leave what its Application deployed, and have been answered so.
+// told prepares a work for a deletion that keeps the workload, and sets the agent's answer.
 func told(answer func(*workv1.ManifestWork)) func(*workv1.ManifestWork) {
 	return func(w *workv1.ManifestWork) {
 		out, _ := work.Removable(w, nil)
@@ -47,7 +47,8 @@ func told(answer func(*workv1.ManifestWork)) func(*workv1.ManifestWork) {
 	}
 }
 
-// cascadesAgain lets a work bring its finalizer again, which somebody has removed there, and be answered with the mark of that change.
+// cascadesAgain makes a work restore a finalizer removed on the cluster, and sets the agent's answer with the mark of
+// the change.
 func cascadesAgain(answer func(mark string) func(*workv1.ManifestWork)) func(*workv1.ManifestWork) {
 	return func(w *workv1.ManifestWork) {
 		reports("Healthy", "finalizer", "")(w)
@@ -379,12 +380,13 @@ func TestOrphan(t *testing.T) {
 	})
 }
 
-// TestAWordOnAWorkThatWaits counts, though the end of its Application was told of: Towline's own word there is for a restart.
+// TestAWordOnAWorkThatWaits: a user's decision on a waiting work counts, even after an observed end of its
+// Application. Towline's own value of the annotation is for a restart.
 func TestAWordOnAWorkThatWaits(t *testing.T) {
 	says := func(word string) func(*workv1.ManifestWork) {
 		return func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphaned] = word }
 	}
-	moved := func(edits ...func(*workv1.ManifestWork)) *situation { // the hub has a new Application of the name, elsewhere
+	moved := func(edits ...func(*workv1.ManifestWork)) *situation { // the hub has a new Application of the same name, on another cluster
 		return of(cascading()).own(t, reports("Healthy")).at(t, "cluster2", "earlier", edits...)
 	}
 	silent := told(func(*workv1.ManifestWork) {})

@@ -7,10 +7,11 @@ import (
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
-// maxNote is how long the text of an event may be (events.k8s.io/v1).
+// maxNote is the maximum length of an event's note (events.k8s.io/v1).
 const maxNote = 1024
 
-// ending is what to tell of a work whose deletion was asked for. The note has places for the cluster and the work's name.
+// ending is the log entry and the event about a work's deletion. The note has placeholders for the cluster and the
+// work's name.
 type ending struct{ log, reason, action, note string }
 
 var (
@@ -32,7 +33,7 @@ var (
 	}
 )
 
-// of are the events of the end of a work; none where there is no Application to see them on.
+// of returns the events about the end of a work; none without an Application for the events.
 func (e ending) of(s *subject) []Event {
 	if s.app == nil {
 		return nil
@@ -40,7 +41,7 @@ func (e ending) of(s *subject) []Event {
 	return []Event{{Related: s.ManifestWork, Reason: e.reason, Action: e.action, Note: fmt.Sprintf(e.note, s.Namespace, s.Name)}}
 }
 
-// of is the event of a condition that is new.
+// event returns the event about a new condition.
 func (c Condition) event() Event {
 	return Event{Warning: !c.notice(), Reason: c.Reason, Action: "Propagate", Note: feedback.Clean(c.Message, maxNote)}
 }

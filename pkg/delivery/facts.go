@@ -12,180 +12,184 @@ import (
 	"github.com/towline-io/towline/pkg/managedcluster"
 )
 
-// Presence is what the hub has of an Application.
+// Presence is how the hub has an Application.
 type Presence int
 
 const (
-	// Gone means: the API server itself says that there is none.
+	// Gone means: the API server itself reports no Application.
 	Gone Presence = iota
 
-	// Behind means: the cache does not have it yet, and will tell.
+	// Behind means: the cache does not have the Application yet. The cache will wake the controller.
 	Behind
 
-	// Unlabelled means: it lacks the pull label, so that it was read past the cache.
+	// Unlabelled means: the Application lacks the pull label, and was therefore read past the cache.
 	Unlabelled
 
-	// Present means: it has the pull label, with whatever value.
+	// Present means: the Application has the pull label, with any value.
 	Present
 )
 
-// Need is a set of facts that few decisions depend on. They are read when a decision asks for them.
+// Need is a set of rarely needed facts. The caller reads the facts when a decision requests them.
 type Need int
 
 const (
-	// NeedOwn is the Application's own work past the cache, which does not show one.
+	// NeedOwn is the Application's own work, read past the cache. The cache does not show the work.
 	NeedOwn Need = 1 << iota
 
-	// NeedClaimants is the works of the claimants past the cache, which does not show them.
+	// NeedClaimants are the works of the claimants, read past the cache. The cache does not show the works.
 	NeedClaimants
 
-	// NeedNeighbours is all works of the target's cluster.
+	// NeedNeighbours are all works of the target's cluster.
 	NeedNeighbours
 
-	// NeedHubCopy is the Application that the hub has, as its own managed cluster, at the target.
+	// NeedHubCopy is the Application at the target on the hub, if the hub is its own managed cluster.
 	NeedHubCopy
 
-	// NeedRehearsal is the API server's word on whether it would take the work.
+	// NeedRehearsal is the API server's answer to a dry run of the write of the work.
 	NeedRehearsal
 
-	// NeedReturn is whether the Application may still be sent to where its works brought it.
+	// NeedReturn is whether Towline may still send the Application to the former targets of its works.
 	NeedReturn
 
-	// NeedDependencies is whether the dependencies of Applications that are being released will stay without their works.
+	// NeedDependencies is whether the dependencies of Applications in release will stay without their works.
 	NeedDependencies
 
-	// NeedLoss is whether the hub has lost the Application, rather than deleted it.
+	// NeedLoss is whether the hub has lost the Application, instead of deleted the Application.
 	NeedLoss
 
-	// NeedIdentity is a word that no operation has had.
+	// NeedIdentity is an identity unused by earlier operations.
 	NeedIdentity
 
-	// NeedReported is when the agents of works last reported, which the cache does not hold.
+	// NeedReported are the times of the last reports from the works' agents. The cache does not hold the times.
 	NeedReported
 
-	// NeedChoice is what the ApplicationSet of the Application says of its cluster.
+	// NeedChoice is the decision of the Application's ApplicationSet about the Application's cluster.
 	NeedChoice
 
-	// NeedLatest is the Application past the cache. Where people have changed it since, only its status and its refresh are taken; where it
-	// has ended, nothing.
+	// NeedLatest is the Application past the cache. After an edit by a user, only the status and the refresh come
+	// from the new version. After the end of the Application, nothing does.
 	NeedLatest
 
-	// NeedOthers is the other works past the cache.
+	// NeedOthers are the other works, read past the cache.
 	NeedOthers
 
-	// NeedRights is whether the content of the works may still be on their clusters.
+	// NeedRights is whether the content of the works may still be on the clusters.
 	NeedRights
 )
 
-// Facts are all that a decision depends on. Objects are the cache's own: nobody changes them.
+// Facts are all inputs of a decision. The objects belong to the cache: callers must not change the objects.
 type Facts struct {
-	// Now is the time.
+	// Now is the present time.
 	Now time.Time
 
-	// Key names the Application on the hub.
+	// Key is the namespace and name of the Application on the hub.
 	Key types.NamespacedName
 
-	// Presence is what the hub has of it; App is nil when that is Gone or Behind.
+	// Presence is how the hub has the Application. App is nil for Gone and Behind.
 	Presence Presence
 	App      *argocd.Application
 
-	// Outdated is set when people have changed the Application since the version that the cache has, or it has ended. The cache will tell of
-	// that.
+	// Outdated is true if a user has changed the Application since the version in the cache, or the Application has
+	// ended. The cache will wake the controller.
 	Outdated bool
 
-	// Own is the work that the Application must have, by its target and its name; nil when there is none. OwnUnwatched is
-	// set when the cache does not show it, so that its changes wake nobody.
+	// Own is the work that belongs to the Application by target and name; nil for none. OwnUnwatched is true if the
+	// cache does not show the work, so that a change of the work wakes no controller.
 	Own          *workv1.ManifestWork
 	OwnUnwatched bool
 
-	// OwnOwner is another Application of the hub that must have Own too; empty for none.
+	// OwnOwner is another Application on the hub with the same own work; empty for none.
 	OwnOwner types.NamespacedName
 
-	// Others are the works that name the Application and are not Own: on other clusters, or of an earlier Application of its
-	// name.
+	// Others are all further works of the Application: works on other clusters, and works of an earlier Application
+	// of the same name.
 	Others []*workv1.ManifestWork
 
-	// Clusters are those of the target and of all works.
+	// Clusters are the clusters of the target and of all works, by name.
 	Clusters map[string]managedcluster.Facts
 
-	// Addresses are the addresses that the ManagedClusters have for a hub, by the name of the cluster, for Applications that do not ask to
-	// be sent. Clusters may have written them. They say only whom the hub's own Argo CD deploys to.
+	// Addresses are the addresses in the ManagedClusters for a hub, by the name of the cluster, for Applications not
+	// to be sent. Clusters may have written the addresses. Use the addresses only to find the cluster of a deployment
+	// by the hub's own Argo CD.
 	Addresses map[string][]string
 
-	// Paused names the object of the hub, other than a cluster, that pauses the Application; empty for none.
+	// Paused is the name of the object on the hub, other than a cluster, that pauses the Application; empty for none.
 	Paused string
 
-	// Unreadable is why what the spec asks for cannot be read; nil where it can. It is known for Applications that ask to be sent.
+	// Unreadable is the error from reading the spec; nil for a readable spec. Known for Applications to be sent.
 	Unreadable error
 
-	// Refused is the refusal of what the spec asks for, and OperationRefused that of the requested operation beside it; nil
-	// where there is none. Both are known for Applications that ask to be sent.
+	// Refused is the refusal of the spec, and OperationRefused the refusal of the requested operation; nil for none.
+	// Both are known for Applications to be sent.
 	Refused, OperationRefused *authorization.Refusal
 
-	// GrantedBy is the ManagedClusterSetBinding that gives the Application's namespace the cluster, where the work is to remember
-	// that; empty for none.
+	// GrantedBy is the ManagedClusterSetBinding that permits the cluster to the Application's namespace, if the work
+	// is to store the binding; empty for none.
 	GrantedBy string
 
-	// Executor is for whom the work is applied. ExecutorInvalid says why what the AppProject names is no ServiceAccount.
+	// Executor is the ServiceAccount for the apply of the work. ExecutorInvalid is why the AppProject's value is not
+	// a ServiceAccount.
 	Executor        types.NamespacedName
 	ExecutorInvalid string
 
 	// Claimants are the other Applications with the same target.
 	Claimants []Claimant
 
-	// Revoked are the refusals of what works carry, by the UID of the work. They are known where such works are to go.
+	// Revoked are the refusals of the content of works, by the UID of the work. Known if refused works are to be
+	// deleted.
 	Revoked map[types.UID]Revocation
 
-	// Refusal is the API server's refusal of the work that the plan before this one was to write; nil for none.
+	// Refusal is the API server's refusal of the work in the previous plan; nil for none.
 	Refusal *Rejection
 
-	// Live is set when all objects were read past the cache.
+	// Live is true if all objects were read past the cache.
 	Live bool
 
-	// Known are the facts below that were asked for and read.
+	// Known are the requested and read facts among the facts below.
 	Known Need
 
 	// Neighbours are all works of the target's cluster.
 	Neighbours []*workv1.ManifestWork
 
-	// HubCopy is the Application at the target where the hub is its own managed cluster; nil for none.
+	// HubCopy is the Application at the target, if the hub is its own managed cluster; nil for none.
 	HubCopy *argocd.Application
 
-	// Rehearsed is the refusal of a work that was only tried; nil when it would be taken.
+	// Rehearsed is the refusal of a work in a dry run; nil if the API server would accept the work.
 	Rehearsed *Rejection
 
-	// Return are the refusals of the Application where works brought it, by the UID of the work.
+	// Return are the refusals of the Application at the former targets of works, by the UID of the work.
 	Return map[types.UID]*authorization.Refusal
 
-	// Lost are the refusals of what works carry, on the clusters of the works, by the UID of the work.
+	// Lost are the refusals of the content of works, on the clusters of the works, by the UID of the work.
 	Lost map[types.UID]*authorization.Refusal
 
-	// Dependencies are the works, by UID, whose dependencies stay without them.
+	// Dependencies are the works, by UID, whose dependencies stay without the works.
 	Dependencies map[types.UID]bool
 
-	// Reported are when the agents of works last changed what they report, by the hub's own clock, by the UID of the work: a
-	// cluster's clock may be wrong. One that the hub does not tell of is not among them.
+	// Reported are the times of the last changes in the reports of works, by the hub's own clock, by the UID of the
+	// work. A cluster's clock may be wrong. A work without a known time has no entry.
 	Reported map[types.UID]time.Time
 
-	// Choice is what the ApplicationSet of the Application says of its cluster.
+	// Choice is the decision of the Application's ApplicationSet about the Application's cluster.
 	Choice Choice
 
-	// Identity is a word that no operation has had.
+	// Identity is an identity unused by earlier operations.
 	Identity string
 
-	// Loss is what is known of the end of an Application that is gone.
+	// Loss is how a missing Application has ended.
 	Loss Loss
 }
 
-// Choice is what the ApplicationSet of an Application says of its cluster now.
+// Choice is the present decision of an Application's ApplicationSet about the Application's cluster.
 type Choice struct {
-	// Set names the ApplicationSet where it is there, stays there, and takes clusters from Placements; empty otherwise.
+	// Set is the name of the ApplicationSet, if the ApplicationSet exists, stays, and selects clusters by Placements;
+	// otherwise empty.
 	Set string
 
-	// Chosen is set when one of those Placements has chosen the Application's cluster.
+	// Chosen is true if a Placement of the ApplicationSet has chosen the Application's cluster.
 	Chosen bool
 
-	// Unwatched is set when a change of what they have chosen wakes nobody.
+	// Unwatched is true if a change of the chosen clusters wakes no controller.
 	Unwatched bool
 }
 
@@ -194,113 +198,117 @@ type Claimant struct {
 	// App is the Application.
 	App *argocd.Application
 
-	// Work is its work; nil for none.
+	// Work is the claimant's work; nil for none.
 	Work *workv1.ManifestWork
 
-	// Refused is the refusal of what it asks for; nil for none.
+	// Refused is the refusal of the claimant's spec; nil for none.
 	Refused *authorization.Refusal
 }
 
-// Revocation is a refusal of what a work carries.
+// Revocation is a refusal of the content of a work.
 type Revocation struct {
-	// Refusal says why.
+	// Refusal is the reason.
 	Refusal *authorization.Refusal
 
-	// Since is since when a rule refuses it without a break; not known where an object is missing, so that nobody says no.
+	// Since is the start of the uninterrupted refusal by a rule. Unknown if an object is missing, because a missing
+	// object is no refusal.
 	Since time.Time
 
-	// Held is set when too many works have lost their right at a time.
+	// Held is true if too many works have lost their right at the same time.
 	Held bool
 }
 
 // Rejection is the API server's refusal of a work.
 type Rejection struct {
-	// Key names the work.
+	// Key is the namespace and name of the work.
 	Key types.NamespacedName
 
-	// Namespace is set when the cluster's namespace is missing or going.
+	// Namespace is true if the cluster's namespace is missing or in deletion.
 	Namespace bool
 
-	// Message is the API server's.
+	// Message is the API server's message.
 	Message string
 }
 
-// Loss tells the end of an Application that was told of from one that was found.
+// Loss tells an observed deletion of the Application apart from an Application found missing.
 type Loss struct {
-	// Lost is set when the hub has lost the Application; Left is how long to look for others before that is decided.
+	// Lost is true if the hub has lost the Application. Left is the remaining time to look for further losses before
+	// the decision.
 	Lost bool
 	Left time.Duration
 
-	// Held is set when works that were kept once stay so: nobody has told of an end since.
+	// Held is true if works kept once stay kept, because no deletion has been observed since.
 	Held bool
 }
 
-// Options are what is said for all Applications.
+// Options are the settings for all Applications.
 type Options struct {
-	// Move says what comes first when the target of an Application changes.
+	// Move is the order of a move to another target.
 	Move MoveOptions
 
-	// Adopt says what becomes of an Application that is on its cluster already, where it does not say itself; one of the
-	// Adopt… constants of package apis.
+	// Adopt is the rule for an Application that exists on its cluster already, if the Application has no own rule: an
+	// Adopt… constant of package apis.
 	Adopt string
 
-	// Revocation says what becomes of a work whose Application has lost the right to it.
+	// Revocation is the rule for a work whose Application has lost the right to the cluster.
 	Revocation RevocationOptions
 
-	// AfterRestore is one of AfterRestoreModes: what becomes of works whose Applications the hub has lost.
+	// AfterRestore is the rule for works whose Applications the hub has lost: a value of AfterRestoreModes.
 	AfterRestore string
 }
 
-// MoveOptions say how Applications change clusters.
+// MoveOptions are the rules for the move of an Application to another cluster.
 type MoveOptions struct {
-	// Order is what comes first where the Application does not say: apis.MoveNewFirst or apis.MoveOldFirst; empty
+	// Order is the default order for an Application without a setting: apis.MoveNewFirst or apis.MoveOldFirst; empty
 	// for the former.
 	Order string
 
-	// Timeout is how long the old cluster keeps an Application that has been applied on the new one and is not
-	// healthy there; 0 for no longer than that.
+	// Timeout is how long the old cluster keeps an Application that is applied but not healthy on the new cluster. 0:
+	// the old cluster does not wait for the health.
 	Timeout time.Duration
 }
 
 const (
-	// DefaultRevocationGrace is how long a rule must have refused a work before that goes, where nothing else is said. The
-	// objects that decide are not written all at once, and a mistake can be taken back within it.
+	// DefaultRevocationGrace is the default time for which a rule must refuse a work before its deletion. The
+	// deciding objects are not all written at the same time, and a user can undo a mistake within this time.
 	DefaultRevocationGrace = time.Minute
 
-	// DefaultRevocationLimit is how many works may lose their right at a time before that counts as a mistake.
+	// DefaultRevocationLimit is the default number of works that may lose their right at the same time before Towline
+	// assumes a mistake.
 	DefaultRevocationLimit = 10
 )
 
-// RevocationOptions say what becomes of a work where it may not be any more.
+// RevocationOptions are the rules for a work without a right to its cluster.
 type RevocationOptions struct {
-	// Delete is set where a rule that refuses it takes it off its cluster. Otherwise it stays as it is.
+	// Delete is true if the refusal by a rule removes the work from its cluster. Otherwise the work stays unchanged.
 	Delete bool
 
-	// Grace is how long the rule must have refused it without a break; 0 stands for DefaultRevocationGrace.
+	// Grace is the required time of uninterrupted refusal; 0 stands for DefaultRevocationGrace.
 	Grace time.Duration
 
-	// Limit is how many works may go so within ten minutes. Of more, all are kept. 0 stands for DefaultRevocationLimit.
+	// Limit is the maximum number of such deletions within ten minutes. Above the limit, Towline keeps all works. 0
+	// stands for DefaultRevocationLimit.
 	Limit int
 }
 
-// WithDefaults are the options with what they stand for.
+// WithDefaults returns the options with the defaults in place of zero values.
 func (o RevocationOptions) WithDefaults() RevocationOptions {
 	o.Grace = cmp.Or(o.Grace, DefaultRevocationGrace)
 	o.Limit = cmp.Or(o.Limit, DefaultRevocationLimit)
 	return o
 }
 
-// What becomes of works whose Applications the hub has lost, rather than deleted: see Options.AfterRestore.
+// Rules for works whose Applications the hub has lost, instead of deleted: see Options.AfterRestore.
 const (
-	// AfterRestoreHold keeps them as they are, until their Applications are back or somebody says otherwise.
+	// AfterRestoreHold keeps the works unchanged, until the Applications are back or a user decides.
 	AfterRestoreHold = "hold"
 
-	// AfterRestoreAdopt releases them: the clusters keep everything for whoever makes the Applications anew.
+	// AfterRestoreAdopt releases the works. The clusters keep everything for the next author of the Applications.
 	AfterRestoreAdopt = "adopt"
 
-	// AfterRestoreDelete takes the hub at its word: what it does not have goes.
+	// AfterRestoreDelete trusts the hub: works without an Application on the hub are deleted.
 	AfterRestoreDelete = "delete"
 )
 
-// AfterRestoreModes are all of them, the default first.
+// AfterRestoreModes are all rules for lost Applications, the default first.
 var AfterRestoreModes = []string{AfterRestoreHold, AfterRestoreAdopt, AfterRestoreDelete}

@@ -11,11 +11,9 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// freeze switches off what clusters deploy by themselves, in works whose content may not be on their cluster any more. The content
-// and the workload stay. An Application that may be sent again is delivered as on the hub, which switches everything on again.
-//
-// The freeze comes last in a decision: a work that is to change anyway is frozen in the same write. Neither a pause nor a release by
-// the Application's author holds the freeze back. A pause of the cluster does.
+// freeze stops the automated syncs and hydration of works whose content is no longer permitted on the cluster. The
+// content and the workload stay. If the Application may be sent again, the delivery restores the automation from the
+// hub.
 func (d *decision) freeze() {
 	if d.App == nil || d.plan.Need != 0 {
 		return
@@ -33,10 +31,11 @@ func (d *decision) freeze() {
 	}
 }
 
-// frozenNotice tells of a work that is frozen, or is to be.
+// frozenNotice is the notice about a frozen work, or about a work to be frozen.
 var frozenNotice = &Gate{Name: "frozen", Type: forbidden, Quiet: true}
 
-// freezeWork freezes one work, and tells how far that has come. A work that is not Towline's to change stays as it is.
+// freezeWork freezes a work, and shows the progress. If Towline may not change the cluster's Application, the work
+// stays unchanged.
 func (d *decision) freezeWork(w *workv1.ManifestWork) {
 	planned := d.plan.planned(w)
 	updated, changed := d.frozenForm(planned)
@@ -49,16 +48,16 @@ func (d *decision) freezeWork(w *workv1.ManifestWork) {
 	}
 	lost := d.Lost[w.UID]
 	v := verdict{Words: lost.Message + "; " + words + frozenUntil, Reason: lost.Reason}
-	if d.sendable { // to another cluster: nothing keeps the Application from being where it is to be
+	if d.sendable { // the Application goes to another cluster, and no block exists for the new cluster
 		v.Type, v.Reason = moving, apis.ReasonMoving
 	}
 	d.plan.addCondition(d.plan.blockAt(frozenNotice, v))
 }
 
-// frozenUntil says what ends a freeze.
+// frozenUntil describes the end of a freeze.
 const frozenUntil = ". What runs there is unchanged. Automated sync goes on by itself when the Application is permitted again"
 
-// frozenWords are what to tell of a work that is to be frozen, and whether it is written now.
+// frozenWords returns the message about a work to be frozen, and whether the work is written now.
 func (v *view) frozenWords(w, planned *workv1.ManifestWork, changed bool) (words string, writes bool) {
 	cluster := v.Clusters[w.Namespace]
 	switch {
@@ -76,8 +75,8 @@ func (v *view) frozenWords(w, planned *workv1.ManifestWork, changed bool) (words
 	return fmt.Sprintf("cluster %s has confirmed that automated sync is off", w.Namespace), false
 }
 
-// frozenForm is a work without what its cluster deploys by itself, and whether that is a change. A request on its way is waited for:
-// its answer tells whether the operation has arrived, and an operation runs once.
+// frozenForm returns the frozen form of a work, and whether the form differs. frozenForm waits for a request on its
+// way: the answer tells whether the operation has arrived, and an operation runs only once.
 func (v *view) frozenForm(w *workv1.ManifestWork) (*workv1.ManifestWork, bool) {
 	if !work.CarriesRequest(w) {
 		return work.Freeze(w)

@@ -15,16 +15,16 @@ import (
 
 const automatedSpec = `{"destination":{"namespace":"a"},"source":{"path":"p","repoURL":"r"},"syncPolicy":{"automated":{"selfHeal":true}}}`
 
-// automatic is an Application whose syncs are automated.
+// automatic returns an Application with automated syncs.
 func automatic() *fixture.ApplicationBuilder { return cascading().Spec(automatedSpec) }
 
-// withdrawn takes the right from the content of all works, and from what the Application asks for.
+// withdrawn removes the right from the content of all works, and from the spec of the Application.
 func withdrawn(s *situation) {
 	s.Refused = refusal()
 	lostThere(s)
 }
 
-// lostThere takes the right from the content of all works.
+// lostThere removes the right from the content of all works.
 func lostThere(s *situation) {
 	s.Lost = map[types.UID]*authorization.Refusal{}
 	for _, w := range s.all() {
@@ -32,7 +32,7 @@ func lostThere(s *situation) {
 	}
 }
 
-// frozenAnd is a work that was frozen, and that the agent has applied since or not.
+// frozenAnd freezes a work, with or without the agent's apply of the freeze.
 func frozenAnd(applied bool) func(*workv1.ManifestWork) {
 	return func(w *workv1.ManifestWork) {
 		out, changed := work.Freeze(w)
@@ -47,7 +47,7 @@ func frozenAnd(applied bool) func(*workv1.ManifestWork) {
 	}
 }
 
-// requesting lets a work carry a sync that is on its way.
+// requesting puts a sync on its way into a work.
 func requesting(w *workv1.ManifestWork) {
 	sent := relay.Sent{State: relay.OnItsWay, ID: "1", Version: "5", Digest: "d", Instead: work.Brings(w)}
 	w.Annotations[apis.AnnotationRequestSent] = sent.String()
@@ -102,7 +102,7 @@ func TestFreeze(t *testing.T) {
 	})
 }
 
-// carriesBefore lets a work carry a sync in the place of the automatic Application.
+// carriesBefore puts a sync in the place of the automatic Application in a work.
 func carriesBefore(t *testing.T) func(*workv1.ManifestWork) {
 	return func(w *workv1.ManifestWork) {
 		*w = *workFor(t, automatic().Obj())
@@ -110,7 +110,7 @@ func carriesBefore(t *testing.T) func(*workv1.ManifestWork) {
 	}
 }
 
-// TestAFreezeIsReadOnlyWhereItCounts: an Application that is delivered costs no further check of its rights.
+// TestAFreezeIsReadOnlyWhereItCounts: the delivery of an Application needs no further check of rights.
 func TestAFreezeIsReadOnlyWhereItCounts(t *testing.T) {
 	s := of(automatic()).own(t)
 	s.Known &^= NeedRights

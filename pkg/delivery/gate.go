@@ -12,107 +12,109 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// poll is how soon to look again at objects that are not in the cache.
+// poll is the interval for objects that are not in the cache.
 const poll = 5 * time.Second
 
-// slowRecheck is how soon to look again at an object that waits for a person and is not in the cache.
+// slowRecheck is the interval for an object that waits for a user and is not in the cache.
 const slowRecheck = time.Minute
 
-// Gate is one reason to wait, and how users see it: a check of the Application, a step of one of its works, or a notice of what is
-// under way.
+// Gate is one reason to wait, as visible to users: a check of the Application, a step of a work, or a notice of an
+// operation under way.
 type Gate struct {
-	// Name tells the gate from all others.
+	// Name is the unique name of the gate.
 	Name string
 
-	// Type and Reason are those of the condition that shows the gate. Type is empty where another notice tells of it; Reason is
-	// empty where the verdict has its own.
+	// Type and Reason are the fields of the condition for the gate. An empty Type means that another notice covers
+	// the gate. An empty Reason means that the verdict has the reason.
 	Type, Reason string
 
-	// Holds are the intents of Applications that a check blocks.
+	// Holds are the intents that a check can block.
 	Holds []Intent
 
-	// Ends is what ends the wait: an event, unless it says otherwise.
+	// Ends is the end of the wait; by default an event.
 	Ends gate.Ends
 
-	// Quiet is set for a gate that leaves no trace while it is open.
+	// Quiet is true for a gate without a trace entry while it is open.
 	Quiet bool
 
 	check func(*view) verdict
 	step  func(*view, *subject) outcome
 }
 
-// verdict is the answer of a check. The zero value lets everything pass.
+// verdict is the answer of a check. The zero value blocks nothing.
 type verdict struct {
-	// Words say why the check blocks, to the person who can change that; empty for a check that passes.
+	// Words are the reason of the block, for the user who can remove the block; empty for a passed check.
 	Words string
 
-	// Type and Reason stand for those of the gate, unless they are empty.
+	// Type and Reason replace the fields of the gate, unless empty.
 	Type, Reason string
 
-	// After is how long the wait lasts at most; zero for one that only an event ends.
+	// After is the maximum length of the wait; zero if only an event ends the wait.
 	After time.Duration
 
-	// need are facts without which the check has no answer.
+	// need are the facts required for an answer.
 	need Need
 }
 
-// pass is the verdict of a check that blocks nothing.
+// pass is the verdict of a passed check.
 var pass verdict
 
 func blockf(format string, args ...any) verdict { return verdict{Words: fmt.Sprintf(format, args...)} }
 
-// require is the verdict of a check that needs more facts.
+// require returns the verdict of a check that needs more facts.
 func require(n Need) verdict { return verdict{need: n} }
 
-// outcome is how far a step has come. The zero value: it is done. A step that waits may have writes by which it goes on.
+// outcome is the progress of a step. The zero value means: done. A waiting step may have writes to make progress.
 type outcome struct {
 	verdict
 
-	// changes are works to write.
+	// changes are the works to write.
 	changes []work.Write
 
-	// withdraw is a work whose operation is to be taken off the hub's Application; nil for none.
+	// withdraw is a work whose operation must be removed from the hub's Application; nil for none.
 	withdraw *workv1.ManifestWork
 
-	// finalize is set when the hub's Application is to lose Argo CD's finalizers.
+	// finalize is true if the hub's Application must lose Argo CD's finalizers.
 	finalize bool
 
-	// events are told with the plan.
+	// events are sent with the plan.
 	events []Event
 }
 
-// done is the outcome of a step with nothing left to do.
+// done is the outcome of a finished step.
 var done outcome
 
 func waitf(format string, args ...any) outcome { return outcome{verdict: blockf(format, args...)} }
 
-// changing is the outcome with a write of a work.
+// changing returns the outcome with a further write of a work.
 func (o outcome) changing(was, w *workv1.ManifestWork) outcome {
 	o.changes = append(o.changes, work.Change(was, w))
 	return o
 }
 
-// subject is a work that steps are taken for.
+// subject is the work of a step.
 type subject struct {
 	*workv1.ManifestWork
 
-	// app is the Application that the work delivers; nil when the hub has none any more.
+	// app is the Application delivered by the work; nil if the hub has no Application any more.
 	app *argocd.Application
 }
 
-// block is what keeps a decision from going on, in words for the person who can change that, and when to look again.
+// block is the reason that stops a decision, in words for the user who can remove the reason, and the time of the
+// next check.
 type block struct {
 	Condition
 	Wait
 }
 
-// and is the block with more to tell.
+// and appends words to the message of the block.
 func (b *block) and(words string) *block {
 	b.Message += words
 	return b
 }
 
-// meanwhile is the block with what is under way put behind it, and with what that waits for; notice may be nil.
+// meanwhile appends the message of a running process to the block, and adds the wait of the process; notice may be
+// nil.
 func (b *block) meanwhile(notice *block) *block {
 	if notice != nil {
 		b.Message += "; meanwhile it is " + notice.Message
@@ -121,7 +123,8 @@ func (b *block) meanwhile(notice *block) *block {
 	return b
 }
 
-// shown is the block if it is shown by itself; nil where the notice of the whole tells of it.
+// shown returns the block if the block has its own condition, and nil if the notice of the whole process covers the
+// block.
 func (b *block) shown() *block {
 	if b == nil || b.Type == "" {
 		return nil
@@ -135,7 +138,7 @@ func blockOf(g *Gate, v verdict) *block {
 	return b
 }
 
-// blockAt is the block of a notice.
+// blockAt returns the block of a notice, and stores the trace.
 func (p *Plan) blockAt(g *Gate, v verdict) *block {
 	p.trace(g, nil, v.Words)
 	return blockOf(g, v)

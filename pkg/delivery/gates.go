@@ -2,8 +2,8 @@ package delivery
 
 import "slices"
 
-// Gates are all reasons to wait, each name once: the checks, the steps of every list in the order in which a reader meets the lists, and the
-// notices.
+// Gates returns all reasons to wait, without repeated names: the checks, the steps of all lists in the order for a
+// reader, and the notices.
 func Gates() (all []*Gate) {
 	for _, list := range [][]*Gate{
 		checks, arriving, relocating, removing, revocable, revoking, dropping, releasingSteps, handingOver, keeping, orphaned, outlasting, notices,
@@ -17,7 +17,7 @@ func Gates() (all []*Gate) {
 	return all
 }
 
-// notices are the gates that no list asks: each is shown while a decision is carried out.
+// notices are the gates outside of the lists. A notice appears during the execution of a decision.
 var notices = []*Gate{
 	oldClusterWaits, operationForbidden, operationUnread, payloadInvalid, writeRefused, adoptionRefused, editedAgain, moveNotice,
 	releaseNotice, releasedNotice, deletionNotice, revocationNotice, frozenNotice,

@@ -10,7 +10,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// unrendered says in the user's terms why an Application has no ManifestWork.
+// unrendered explains to the user why an Application has no ManifestWork.
 func unrendered(err error) verdict {
 	if large, ok := errors.AsType[*work.TooLargeError](err); ok {
 		return verdict{Words: large.Error() + ": move inline values and manifests into the Git repository, or split the Application"}
@@ -18,7 +18,7 @@ func unrendered(err error) verdict {
 	return verdict{Words: fmt.Sprintf("the Application cannot be read: %s: correct the field", err), Reason: apis.ReasonSpecInvalid}
 }
 
-// refused is a refusal of who gives rights.
+// refused returns the verdict of a refusal, with the text for the administrator who grants rights.
 func refused(r *authorization.Refusal) verdict {
 	if r == nil {
 		return pass
@@ -26,7 +26,7 @@ func refused(r *authorization.Refusal) verdict {
 	return verdict{Words: r.Message, Reason: r.Reason}
 }
 
-// checkSpec is for an Application of which cannot be read what it asks for.
+// checkSpec blocks an Application with an unreadable spec.
 func checkSpec(v *view) verdict {
 	if v.Unreadable != nil {
 		return unrendered(v.Unreadable)
@@ -34,28 +34,29 @@ func checkSpec(v *view) verdict {
 	return pass
 }
 
-// checkGrant is for an Application that may not go where its spec asks to go. The content of a work that was
-// sent before stays: revoke and freeze look at what that one carries.
+// checkGrant blocks an Application without the right to its target. The content of an existing work stays: revoke and
+// freeze check the content of the work.
 func checkGrant(v *view) verdict { return refused(v.Refused) }
 
 func checkExecutor(v *view) verdict { return verdict{Words: v.ExecutorInvalid} }
 
-// The notices of an operation that stays on the hub, and of an Application that cannot be put into a work.
+// Notices about an operation that stays on the hub, and about an Application that does not fit into a work.
 var (
 	operationForbidden = &Gate{Name: "operation grant", Type: forbidden, Quiet: true}
 	operationUnread    = &Gate{Name: "operation", Type: problem, Reason: apis.ReasonOperationInvalid, Quiet: true}
 	payloadInvalid     = &Gate{Name: "payload", Type: problem, Reason: apis.ReasonPayloadTooLarge, Quiet: true}
 )
 
-// withhold is why the requested operation of a permitted Application may not travel; nil when it may. The operation stays on the hub,
-// so that it can be taken back or terminated, or go when it is permitted. Everything else of the Application goes on.
+// withhold returns why the requested operation of a permitted Application is not sent; nil for a permitted operation.
+// The operation stays on the hub. A user can withdraw or terminate the operation, and a later permission sends the
+// operation. All other changes of the Application continue.
 func (d *decision) withhold() *block {
 	if d.App.Operation == nil {
 		return nil
 	}
 	_, err := authorization.Read(d.App)
 	if err == nil {
-		_, err = relay.WithID(d.App.Operation.Raw, "") // the operation gets an identity when the work carries it
+		_, err = relay.WithID(d.App.Operation.Raw, "") // the operation gets an identity when the work carries the operation
 	}
 	if err != nil {
 		return d.plan.blockAt(operationUnread, unreadOperation(err))

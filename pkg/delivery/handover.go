@@ -11,8 +11,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// handingOver are the steps by which an Application leaves the cluster of a work for the hub's own Argo CD, from first to last. Then the
-// work is deleted. The workload and the dependencies stay on the cluster.
+// handingOver are the steps, in order, to hand an Application over from a cluster to the hub's own Argo CD. After the
+// steps, the work is deleted. The workload and the dependencies stay on the cluster.
 var handingOver = []*Gate{
 	releasePaused,
 	enableToRelease,
@@ -22,9 +22,9 @@ var handingOver = []*Gate{
 	dependenciesStay,
 }
 
-// prepareHandOver is for a work whose agent has not confirmed yet that the cluster's Application has no finalizers, and no automated sync.
-// The Application may be on the cluster by an earlier work. Then the agent of that work would remove the workload, so that only an
-// Application that no cluster has reported goes at once.
+// prepareHandOver waits until the agent confirms that the cluster's Application has no finalizers, and no automated
+// sync. An earlier work may have delivered the Application, and the agent of the earlier work would remove the
+// workload. Only an Application without any report from a cluster is handed over at once.
 func prepareHandOver(v *view, s *subject) outcome {
 	switch {
 	case unseen(s.app, s.ManifestWork):
@@ -50,8 +50,9 @@ func prepareHandOver(v *view, s *subject) outcome {
 	return v.askAgain(s.ManifestWork, wait)
 }
 
-// handsOver tells whether the Application of a work is the hub's own Argo CD's from now on: the label and skip-reconcile are gone, and
-// the destination is the cluster. The author of a release keeps the Application on the cluster nevertheless.
+// handsOver reports whether the hub's own Argo CD now manages the Application of a work: the label and skip-reconcile
+// are gone, and the destination is the cluster. With the annotation release, the Application stays on the cluster
+// nevertheless.
 func (v *view) handsOver(w *workv1.ManifestWork) bool {
 	switch {
 	case v.App == nil, v.App.ReconcileSkipped(), v.App.ToBeReleased(), v.App.Pulled() && v.App.DeletionTimestamp.IsZero():
@@ -60,7 +61,8 @@ func (v *view) handsOver(w *workv1.ManifestWork) bool {
 	return v.pushesTo(w.Namespace)
 }
 
-// pushesTo tells whether the destination on the hub is a cluster, by the name or the address that the hub's own Argo CD has for the cluster.
+// pushesTo reports whether the destination on the hub is the cluster, by the name or the address in the hub's own
+// Argo CD.
 func (v *view) pushesTo(cluster string) bool {
 	name, server := v.App.Destination()
 	switch given := v.Clusters[cluster].Server; {
@@ -74,13 +76,14 @@ func (v *view) pushesTo(cluster string) bool {
 	return slices.Contains(v.Addresses[cluster], server)
 }
 
-// undecided tells whether the Application of a work has lost skip-reconcile alone, so that the Argo CDs of the hub and of the cluster both
-// deploy. Only the author knows which Argo CD should deploy. Until then the cluster keeps the Application.
+// undecided reports whether an Application has lost only skip-reconcile, so that the Argo CDs of the hub and of the
+// cluster both deploy. Only the author knows which Argo CD should deploy. Until then the cluster keeps the
+// Application.
 func (v *view) undecided(w *workv1.ManifestWork) bool {
 	return v.pushesTo(w.Namespace) && !work.Released(w)
 }
 
-// waitsForRelease is the notice of an Application while works are released or handed over.
+// waitsForRelease is the notice during a release or a hand-over.
 func (v *view) waitsForRelease(ws works) verdict {
 	clusters := strings.Join(clustersOf(ws), ", ")
 	if len(only(ws, v.handsOver)) == 0 {
@@ -91,7 +94,8 @@ func (v *view) waitsForRelease(ws works) verdict {
 		clusters, v.blockers(ws))
 }
 
-// notPushedYet says how the hub's own Argo CD may take over an Application that a cluster keeps; empty for another destination.
+// notPushedYet explains how the hub's own Argo CD can take over a released Application; empty for another
+// destination.
 func (v *view) notPushedYet() string {
 	cluster := v.App.Cluster()
 	if !v.pushesTo(cluster) {

@@ -15,13 +15,13 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// pushedTo is an Application that the hub's own Argo CD deploys to a destination from now on.
+// pushedTo returns an Application that the hub's own Argo CD deploys to the destination.
 func pushedTo(destination string) *fixture.ApplicationBuilder {
 	return cascading().NoAnnotation(apis.AnnotationSkipReconcile).
 		Spec(`{"project":"default","source":{"repoURL":"r"},"destination":` + destination + `,"syncPolicy":{"automated":{}}}`)
 }
 
-// handed is a work that hands its Application over.
+// handed changes a work for a hand-over.
 func handed(w *workv1.ManifestWork) {
 	out, _ := work.Removable(w, nil)
 	out, _ = work.HandOver(out)
@@ -29,7 +29,7 @@ func handed(w *workv1.ManifestWork) {
 	*w = *out
 }
 
-// handedAnd makes a work handed over and applied, with the values that the agent reports beside the mark.
+// handedAnd hands a work over, and sets the agent's report: applied, with the values and the mark.
 func handedAnd(values ...string) func(*workv1.ManifestWork) {
 	return func(w *workv1.ManifestWork) {
 		handed(w)
@@ -103,7 +103,8 @@ func TestHandOver(t *testing.T) {
 	}
 }
 
-// TestNotPushedYet: an Application that was released says how the hub's own Argo CD may take it over without another beside it.
+// TestNotPushedYet: a released Application explains how the hub's own Argo CD can take over, without two Argo CDs
+// deploying at the same time.
 func TestNotPushedYet(t *testing.T) {
 	skipping := func(destination string) *fixture.ApplicationBuilder {
 		return pushedTo(destination).NoLabel(apis.LabelPull).Annotation(apis.AnnotationSkipReconcile, "true").Health("Healthy")
@@ -118,7 +119,7 @@ func TestNotPushedYet(t *testing.T) {
 	}
 }
 
-// TestHubOperation: a sync that the hub's own Argo CD has begun does not run again on the cluster.
+// TestHubOperation: a sync started by the hub's own Argo CD does not run again on the cluster.
 func TestHubOperation(t *testing.T) {
 	begun := func(phase string, pushed bool) *situation {
 		s := of(cascading())

@@ -17,22 +17,23 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// oldFirst tells whether an Application must be off its old cluster before it is sent to the new one.
+// oldFirst reports whether the old cluster must remove an Application before the delivery to the new cluster.
 func (o MoveOptions) oldFirst(app *argocd.Application) bool {
 	return cmp.Or(app.Annotations[apis.AnnotationMoveOrder], o.Order) == apis.MoveOldFirst
 }
 
-// left is how long the old cluster keeps an Application that has been applied on the new one.
+// left returns how long the old cluster keeps an Application after the apply on the new cluster.
 func (o MoveOptions) left(app *argocd.Application, current *workv1.ManifestWork, now time.Time) time.Duration {
 	seen := feedback.Parse(&current.Status, work.Identifier(app))
-	if seen.Status.Health.Status == "Healthy" && found(current) == metav1.ConditionTrue { // or it was, before it was lost
+	if seen.Status.Health.Status == "Healthy" && found(current) == metav1.ConditionTrue { // a missing Application keeps its last health
 		return 0
 	}
 	return max(0, o.Timeout-now.Sub(current.CreationTimestamp.Time))
 }
 
-// arriving are the steps before an Application is sent to another cluster than before, from first to last. Those of old-first follow the
-// first two, and leaveOldCluster follows them: nothing goes from the old cluster that the new one cannot take.
+// arriving are the steps, in order, before the delivery of an Application to a new cluster. The two steps for
+// old-first are the last. leaveOldCluster comes after the steps: an Application leaves the old cluster only if the
+// new cluster can take the Application.
 var arriving = []*Gate{
 	enableToSend,
 	{Name: "predecessor", Type: moving, Reason: apis.ReasonMoving, step: waitForPredecessor},
@@ -40,14 +41,15 @@ var arriving = []*Gate{
 	{Name: "new cluster", Type: moving, Reason: apis.ReasonMoving, step: waitForNewCluster},
 }
 
-// The notices of a move: of old-first before the Application is sent, and of new-first after that.
+// Notices about a move: before the delivery with old-first, and after the delivery with new-first.
 var (
 	oldClusterWaits = &Gate{Name: "old cluster", Type: moving, Reason: apis.ReasonMoving, Quiet: true}
 	moveNotice      = &Gate{Name: "move", Type: moving, Reason: apis.ReasonMoving, Quiet: true}
 )
 
-// movesOldFirst are the works of the old clusters of an Application that has no work yet and must not run twice. What the
-// target's cluster itself has is the new one's too, and must not be without an owner.
+// movesOldFirst returns the works on old clusters, for an Application without a work and with the order old-first.
+// Works on the target cluster are not included: their Application moves to the new work, and must not be without an
+// owner.
 func (v *view) movesOldFirst() works {
 	if v.Own != nil || !v.Move.oldFirst(v.App) {
 		return nil
@@ -55,10 +57,10 @@ func (v *view) movesOldFirst() works {
 	return v.elsewhere()
 }
 
-// waitForPredecessor is for an Application while the cluster removes an earlier one of its name, whose work was told to go before
-// this one was there. The agent (v1.2.0) looks for other owners before it deletes, and not once more when it does: what
-// another work has applied in between would be gone, until the agent looks again minutes later. The work's end wakes the
-// decision that goes on.
+// waitForPredecessor waits while the cluster removes an earlier Application of the same name whose work was already
+// leaving. The agent (v1.2.0) looks for other owners before a deletion, and not again during the deletion. Objects
+// applied by a new work in between would disappear, until the agent looks again minutes later. The end of the old
+// work wakes the controller for the next decision.
 func waitForPredecessor(v *view, _ *subject) outcome {
 	if v.Own != nil {
 		return done
@@ -66,7 +68,7 @@ func waitForPredecessor(v *view, _ *subject) outcome {
 	for _, w := range v.Others {
 		switch {
 		case w.Namespace != v.App.Cluster():
-		case !v.deletionRequested(w) && !v.knows(NeedOthers): // its deletion may have been asked for a moment ago
+		case !v.deletionRequested(w) && !v.knows(NeedOthers): // the deletion may have been requested a moment ago
 			return outcome{verdict: require(NeedOthers)}
 		case v.deletionRequested(w) && work.Seen(w):
 			return waitf("it is sent to cluster %s after that has removed the deleted Application of the same name (ManifestWork %s)",
@@ -76,7 +78,7 @@ func waitForPredecessor(v *view, _ *subject) outcome {
 	return done
 }
 
-// Rehearsal is the work that the API server is asked about before an old cluster is to remove the Application.
+// Rehearsal returns the work for the dry run before the removal from an old cluster.
 func Rehearsal(f *Facts) (*workv1.ManifestWork, error) {
 	desired, err := work.Render(f.App, work.Requests{})
 	if err != nil {
@@ -86,7 +88,8 @@ func Rehearsal(f *Facts) (*workv1.ManifestWork, error) {
 	return desired, nil
 }
 
-// rehearse is for an Application that cannot have a work on its new cluster: it would run nowhere.
+// rehearse blocks a move if the new cluster cannot have a work of the Application. Otherwise the Application would
+// run nowhere.
 func rehearse(v *view, _ *subject) outcome {
 	if len(v.movesOldFirst()) == 0 {
 		return done
@@ -102,7 +105,7 @@ func rehearse(v *view, _ *subject) outcome {
 	return outcome{verdict: rejected(v.Rehearsed)}
 }
 
-// rejected is an API server's refusal of a work.
+// rejected returns the verdict of an API server's refusal of a work.
 func rejected(r *Rejection) verdict {
 	switch {
 	case r == nil:
@@ -114,8 +117,9 @@ func rejected(r *Rejection) verdict {
 	return verdict{Reason: apis.ReasonWorkRejected, Words: fmt.Sprintf("the hub refused ManifestWork %s: %s", r.Key, r.Message)}
 }
 
-// waitForNewCluster is for an Application that stays where it is because the cluster that it is to go to cannot take it. It is done
-// where no old cluster can keep it any more. The cluster's return wakes the decision that goes on.
+// waitForNewCluster keeps an Application on its old cluster while the new cluster is unreachable. Without an old
+// cluster to keep the Application, the step is done. The return of the new cluster wakes the controller for the next
+// decision.
 func waitForNewCluster(v *view, _ *subject) outcome {
 	away, kept := v.target().Unreachable, v.staying(v.movesOldFirst())
 	if away == "" || len(kept) == 0 {
@@ -126,13 +130,13 @@ func waitForNewCluster(v *view, _ *subject) outcome {
 		strings.TrimSuffix(away, "."), apis.AnnotationCluster, apis.AnnotationMoveOrder, apis.MoveNewFirst)
 }
 
-// leaveOldCluster is for an Application that its old cluster has to remove first. It takes the steps of a removal there.
+// leaveOldCluster first removes an Application from its old cluster, with the steps of a removal.
 func (d *decision) leaveOldCluster() *block {
 	old := d.movesOldFirst()
 	if len(old) == 0 {
 		return nil
 	}
-	if d.withdrawSent(old) { // its write wakes the decision that goes on
+	if d.withdrawSent(old) { // the write wakes the controller for the next decision
 		return d.plan.blockAt(oldClusterWaits, blockf("%s", d.moving(old, "%s keeps it until then")))
 	}
 	if b := d.removeFormer(old, 0); b != nil {
@@ -145,8 +149,8 @@ func (d *decision) leaveOldCluster() *block {
 	return d.plan.blockAt(oldClusterWaits, verdict{Words: words, After: d.keptAgain()})
 }
 
-// moving is what to tell of an Application that other clusters have as well; empty where none has. format has a place for
-// their names.
+// moving returns the message about an Application that other clusters still have; empty for no others. format has a
+// placeholder for the names of the clusters.
 func (v *view) moving(others works, format string) string {
 	if len(others) == 0 {
 		return ""
@@ -158,7 +162,7 @@ func (v *view) moving(others works, format string) string {
 	return fmt.Sprintf("moving to cluster %s: "+format, v.App.Cluster(), strings.Join(names, ", ")) + v.blockers(others)
 }
 
-// moves is the block of that notice, and of what an older controller left elsewhere; nil for none.
+// moves returns the block with the notice of a move, and with copies left by an older controller; nil for none.
 func (d *decision) moves(words string) *block {
 	switch kept := d.keptByOlder(); {
 	case words == "":
@@ -172,13 +176,13 @@ func (d *decision) moves(words string) *block {
 	return d.plan.blockAt(moveNotice, verdict{Words: words, After: d.keptAgain()})
 }
 
-// leftByOlder tells whether a work is on another cluster than the Application names, as an older controller left it when the
-// Application moved. That never deleted such works, and whoever moved the Application may count on what runs there since.
+// leftByOlder reports whether an older controller left a work on another cluster after a move of the Application.
+// Older controllers never deleted such works, and users may rely on the running copy.
 func (v *view) leftByOlder(w *workv1.ManifestWork) bool {
 	return w.Namespace != v.App.Cluster() && work.ByOlder(w) && !v.deletionRequested(w)
 }
 
-// keptByOlder tells of those works, and of what a person can do; empty where there are none.
+// keptByOlder describes works left by an older controller, and the possible action; empty for none.
 func (v *view) keptByOlder() string {
 	var names, clusters []string
 	for _, w := range only(v.Others, v.leftByOlder) {
@@ -191,7 +195,7 @@ func (v *view) keptByOlder() string {
 		strings.Join(clusters, ", "), strings.Join(names, ", "))
 }
 
-// keptAgain is when to look whether somebody has deleted such a work, of those that are not watched; zero for never.
+// keptAgain returns the interval to check for a deletion of unwatched works from an older controller; zero for never.
 func (v *view) keptAgain() time.Duration {
 	unwatched := func(w *workv1.ManifestWork) bool { return v.leftByOlder(w) && w.Labels[apis.LabelPull] == "" }
 	if slices.ContainsFunc(v.Others, unwatched) {
@@ -200,9 +204,10 @@ func (v *view) keptAgain() time.Duration {
 	return 0
 }
 
-// cleanUpFormerWorks deletes the works that carried this Application before, once current has taken their place: on the same cluster when
-// it has been applied, so that the Application there has a new owner before it loses the old one; on another one when it is
-// healthy where it is now, or has not become so in time. changed is set when current is to be written first.
+// cleanUpFormerWorks deletes the former works of the Application after current has replaced them. On the same
+// cluster, current must be applied first, so that the Application gets the new owner before it loses the old owner.
+// On other clusters, the Application must be healthy at its new place, or the timeout must be over. changed is true
+// if current is not written yet.
 func (d *decision) cleanUpFormerWorks(current *workv1.ManifestWork, changed bool) *block {
 	kept := func(w *workv1.ManifestWork) bool { return !d.leftByOlder(w) }
 	others, former := only(d.elsewhere(), kept), only(d.Others, kept)
@@ -228,9 +233,9 @@ func (d *decision) cleanUpFormerWorks(current *workv1.ManifestWork, changed bool
 	return d.moves(words)
 }
 
-// removeFormer takes an Application off where works had it before, after the time that is left for that on other clusters.
-// Where it is now, it is not to change: it is the current work's too. One that cannot go on keeps no other. It returns what is
-// to be shown of the first of those.
+// removeFormer removes an Application from its former places, on other clusters after the time left. At its present
+// place, the Application stays unchanged, because it also belongs to the current work. A blocked work does not
+// prevent the other removals. removeFormer returns the first block.
 func (d *decision) removeFormer(ws works, left time.Duration) (first *block) {
 	for _, w := range ws {
 		var b *block

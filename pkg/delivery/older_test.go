@@ -13,7 +13,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// olderWork is a recorded work of an older controller for the Application.
+// olderWork returns a recorded work of an older controller for the Application.
 func olderWork(app *argocd.Application, disabled bool, edits ...func(*workv1.ManifestWork)) *workv1.ManifestWork {
 	w := fixture.OlderWork(app, disabled)
 	w.UID, w.ResourceVersion, w.Generation = types.UID("uid-"+w.Namespace+"-"+w.Name), "7", 1
@@ -24,7 +24,7 @@ func olderWork(app *argocd.Application, disabled bool, edits ...func(*workv1.Man
 	return w
 }
 
-// appliedAsItIs lets the agent have applied all of a work.
+// appliedAsItIs sets the agent's report: all manifests of the current generation are applied.
 func appliedAsItIs(w *workv1.ManifestWork) {
 	for i := range w.Status.Conditions {
 		w.Status.Conditions[i].ObservedGeneration = w.Generation
@@ -36,10 +36,10 @@ func appliedAsItIs(w *workv1.ManifestWork) {
 	}
 }
 
-// notApplied lets the agent have applied an earlier generation of it.
+// notApplied makes the report of the agent about an earlier generation.
 func notApplied(w *workv1.ManifestWork) { w.Generation++ }
 
-// withoutRules lets the end of a work take all that it holds.
+// withoutRules removes the delete option, so that the end of a work removes all objects.
 func withoutRules(w *workv1.ManifestWork) { w.Spec.DeleteOption = nil }
 
 func (s *situation) older(disabled bool, edits ...func(*workv1.ManifestWork)) *situation {
@@ -52,7 +52,7 @@ func (s *situation) adopting(how string) *situation {
 	return s
 }
 
-// kinds are what the older controllers make, before and after their pull model was disabled.
+// kinds are the works of older controllers, before and after their pull model was disabled.
 var kinds = map[string]struct {
 	of       func() *fixture.ApplicationBuilder
 	disabled bool
@@ -65,8 +65,8 @@ var kinds = map[string]struct {
 
 func ofSet() *fixture.ApplicationBuilder { return cascading().ApplicationSet("set") }
 
-// TestOlderGoesOn: an older controller's work is written once, whatever its strategy was and whatever is said of adoption. It
-// holds the Application alone from then on, applied with force.
+// TestOlderGoesOn: Towline writes an older controller's work once, for each earlier strategy and each rule of
+// adoption. After the write, the work has only the Application, applied with force.
 func TestOlderGoesOn(t *testing.T) {
 	for title, kind := range kinds {
 		for _, adopt := range []string{apis.AdoptNever, apis.AdoptMatching, apis.AdoptAlways} {
@@ -104,8 +104,8 @@ func TestOlderGoesOn(t *testing.T) {
 	}
 }
 
-// TestOlder: nothing that an older controller's work holds beside its Application goes from the cluster. It is taken out of the
-// work, or goes with it, only when the agent has said that it does not own it.
+// TestOlder: no side manifest of an older controller's work leaves the cluster. A side manifest leaves the work, or
+// ends with the work, only after the agent has given up the ownership.
 func TestOlder(t *testing.T) {
 	ends := func() *fixture.ApplicationBuilder { return deletedApp(cascading()) }
 	forced := func() *fixture.ApplicationBuilder { return ends().Annotation(apis.AnnotationForceDelete, "true") }
@@ -146,7 +146,8 @@ func TestOlder(t *testing.T) {
 
 func lostOne(s *situation) { s.Loss.Lost = true }
 
-// TestOlderKeepsWhatIsBeside: what a work holds beside its Application stays in it until it is safe, whatever the work says then.
+// TestOlderKeepsWhatIsBeside: the side manifests of a work stay in the work until the removal is safe, for each form
+// of the work.
 func TestOlderKeepsWhatIsBeside(t *testing.T) {
 	for title, edit := range map[string]func(*workv1.ManifestWork){
 		"not applied": notApplied, "it would take all": withoutRules,
@@ -174,7 +175,8 @@ func TestOlderKeepsWhatIsBeside(t *testing.T) {
 	}
 }
 
-// TestOlderMoved: what a move under an older controller left on the former cluster stays there, and is told of.
+// TestOlderMoved: the copy left on the former cluster by a move under an older controller stays there, and a
+// condition describes the copy.
 func TestOlderMoved(t *testing.T) {
 	const told = "MoveWarning Moving"
 	left := func(b *fixture.ApplicationBuilder, disabled bool, edits ...func(*workv1.ManifestWork)) func(*situation) {
@@ -216,11 +218,11 @@ func TestOlderMoved(t *testing.T) {
 	})
 }
 
-// unlabelled is a work without the label by which the cache selects.
+// unlabelled removes the label by which the cache selects works.
 func unlabelled(w *workv1.ManifestWork) { delete(w.Labels, apis.LabelPull) }
 
-// TestOlderIsWaitedFor: a work that is waited for gets the label by which the cache selects, so that what ends the wait is noticed. Where
-// that is paused, it is looked at again instead.
+// TestOlderIsWaitedFor: an awaited work gets the label by which the cache selects works, so that the end of the wait
+// is noticed. On a paused cluster, Towline checks the work again later instead.
 func TestOlderIsWaitedFor(t *testing.T) {
 	ends := func() *fixture.ApplicationBuilder { return deletedApp(ofSet()) }
 	released := func(w *workv1.ManifestWork) {
@@ -246,7 +248,8 @@ func TestOlderIsWaitedFor(t *testing.T) {
 	})
 }
 
-// TestSameWorkOfAnOlder: the agent's word on one manifest wakes the decision that waits for it, whatever became of the others.
+// TestSameWorkOfAnOlder: the agent's report about one manifest wakes the controller, even if the agent could not
+// apply the others.
 func TestSameWorkOfAnOlder(t *testing.T) {
 	before := olderWork(cascading().Obj(), false, notApplied)
 	before.Status.Conditions[0].Status, before.Status.Conditions[0].ObservedGeneration = metav1.ConditionFalse, before.Generation

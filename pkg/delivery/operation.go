@@ -14,15 +14,15 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// underway is what the cluster of a work tells of the operation that has to be over before the Application can go from
-// there; nil when there is none. Argo CD (2.14) obeys finalizers only then. Nothing reaches the operation any more once the
-// work is being deleted: so the work stays until then, and can carry its termination.
+// underway returns the operation that must end before the removal of the Application from the cluster; nil for none.
+// Argo CD (2.14) processes finalizers only after the operation. After the deletion of the work, the hub cannot reach
+// the operation any more. So the work stays until the end of the operation, and can carry the termination.
 //
-// A cluster that is not heard of is not waited for: what it said last may be long over, and the work that is to go should
-// be gone before it comes back, made anew perhaps. Nor is one that the hub has released.
+// An unreachable cluster is not awaited. Its last report may be out of date, and the leaving work should be gone
+// before the cluster returns or is imported again. A cluster that the hub has released is not awaited either.
 func (v *view) underway(s *subject) *relay.Cluster {
 	w := s.ManifestWork
-	if len(cascade(s.app)) == 0 || notThere(w) || refusedBy(w) != "" { // the operation of somebody else's Application
+	if len(cascade(s.app)) == 0 || notThere(w) || refusedBy(w) != "" { // the operation belongs to an Application of another owner
 		return nil
 	}
 	seen := feedback.Parse(&w.Status, work.Identifier(work.At(s.app, w)))
@@ -33,9 +33,9 @@ func (v *view) underway(s *subject) *relay.Cluster {
 	return &there
 }
 
-// unfinished tells whether an operation waits or runs on the cluster of a work. One of the hub's that is said to run and is
-// not to be found, by a complete report, was taken off there, and does not. One that the agent has applied counts until
-// the cluster has told of what became of it.
+// unfinished reports whether an operation waits or runs on the cluster of a work. An operation of the hub may be
+// reported as running, but be absent from a complete report: a user has removed the operation, and the operation does
+// not run. An operation applied by the agent counts until the cluster has reported the result.
 func unfinished(w *workv1.ManifestWork, there relay.Cluster, complete bool) bool {
 	last := work.Sent(w).Last
 	came := last.State == relay.Delivered || last.State == relay.OnItsWay && work.Outcome(w) == metav1.ConditionTrue
@@ -43,9 +43,10 @@ func unfinished(w *workv1.ManifestWork, there relay.Cluster, complete bool) bool
 		came && last.Digest != "" && last.Version == there.Version
 }
 
-// stopOperation is for a work that waits for an operation on its cluster. If the hub asks to stop that one, the work carries
-// this in the place of the Application, which is not to change there any more: so it brings first what that is to have when it
-// goes. The operation's end, and the agent's answer, wake the decision that goes on.
+// stopOperation waits for an operation on the cluster of a leaving work. If the hub asks to stop the operation, the
+// termination replaces the Application in the work. The Application must not change after the termination, so the
+// work first delivers the final form of the Application. The end of the operation and the agent's answer wake the
+// controller for the next decision.
 func stopOperation(v *view, s *subject) outcome {
 	if deletableUnseen(s.ManifestWork, false) {
 		return done
@@ -59,9 +60,9 @@ func stopOperation(v *view, s *subject) outcome {
 		return wait.changing(s.ManifestWork, updated)
 	}
 	if updated, changed := work.AskVolatile(s.ManifestWork); changed && stopping(s.app) && !work.CarriesRequest(s.ManifestWork) {
-		return wait.changing(s.ManifestWork, updated) // its termination is for one version of the Application there
+		return wait.changing(s.ManifestWork, updated) // the termination is for a single version of the cluster's Application
 	}
-	there.Ready = work.Outcome(s.ManifestWork) != "" // whatever the work carries
+	there.Ready = work.Outcome(s.ManifestWork) != "" // for any content of the work
 	hub := s.app.Status.OperationState
 	if hub == nil || !relay.Terminate(hub, work.Sent(s.ManifestWork).Last, *there) {
 		return wait
@@ -72,7 +73,7 @@ func stopOperation(v *view, s *subject) outcome {
 	return wait
 }
 
-// running are the operations that the removal of an Application waits for, to be put behind a notice.
+// running returns the words after a notice about operations that block the removal of an Application.
 func (v *view) running(ws works) string {
 	var b strings.Builder
 	for _, w := range ws {
@@ -83,7 +84,8 @@ func (v *view) running(ws works) string {
 	return b.String()
 }
 
-// hurry says how to stop an operation. What the hub does not show it cannot stop, nor what its work cannot carry any more.
+// hurry explains how to stop an operation. The hub can stop only an operation visible on the hub, and only through a
+// work that is not in deletion.
 func (v *view) hurry(w *workv1.ManifestWork, there *relay.Cluster) string {
 	hub := v.App.Status.OperationState
 	switch {
@@ -96,8 +98,8 @@ func (v *view) hurry(w *workv1.ManifestWork, there *relay.Cluster) string {
 		`-p '{"status":{"operationState":{"phase":"Terminating"}}}'`, v.App.Namespace, v.App.Name)
 }
 
-// sentBy is the first of these works that has carried the requested operation and may have brought it; nil if none has. No cluster can make
-// that up: it would have to know the operation's identity.
+// sentBy returns the first work that may have sent the requested operation to its cluster; nil for none. No cluster
+// can fake the result, because a cluster does not know the operation's identity before.
 func sentBy(app *argocd.Application, ws works) *workv1.ManifestWork {
 	if app.Operation == nil {
 		return nil
@@ -106,16 +108,17 @@ func sentBy(app *argocd.Application, ws works) *workv1.ManifestWork {
 	for _, w := range ws {
 		last := work.Sent(w).Last
 		refused := last.State == relay.Refused || last.State == relay.OnItsWay && work.Outdated(w)
-		if id != "" && last.ID == id && !refused { // what failed for another reason may have arrived
+		if id != "" && last.ID == id && !refused { // an operation that failed for another reason may have arrived
 			return w
 		}
 	}
 	return nil
 }
 
-// withdrawFirst is for a work that has carried the operation which the hub still asks for: the next work would send it once more. It does
-// not hold a revocation, since an author could ask for the same operation again and again. The write of the hub's Application wakes
-// the decision that goes on, but for one without the label, of which only the metadata is watched.
+// withdrawFirst removes a sent operation from the hub before the end of its work. Otherwise the next work would send
+// the operation again. A revocation does not wait for this step, because an author could request the same operation
+// again and again. The write of the hub's Application wakes the controller for the next decision. Of an Application
+// without the label, only the metadata is watched.
 var withdrawFirst = &Gate{Name: "requested operation", step: func(v *view, s *subject) outcome {
 	if s.app == nil || !s.app.DeletionTimestamp.IsZero() || sentBy(s.app, works{s.ManifestWork}) == nil {
 		return done
@@ -128,8 +131,8 @@ var withdrawFirst = &Gate{Name: "requested operation", step: func(v *view, s *su
 	return wait
 }}
 
-// withdrawSent takes the requested operation off the hub if one of these works has carried it. It tells whether there was such an
-// operation.
+// withdrawSent removes the requested operation from the hub if a work has carried the operation, and reports whether
+// such an operation exists.
 func (d *decision) withdrawSent(ws works) bool {
 	w := sentBy(d.App, ws)
 	if w == nil {
@@ -139,8 +142,8 @@ func (d *decision) withdrawSent(ws works) bool {
 	return true
 }
 
-// withdrawOperation takes an operation off the hub that a work has carried: it may have run, and it runs once. Only the work remembers that,
-// so this comes before the work goes.
+// withdrawOperation removes a sent operation from the hub. The operation may have run, and runs only once. Only the
+// work stores the sent operation, so the removal comes before the end of the work.
 func (p *Plan) withdrawOperation(w *workv1.ManifestWork) {
 	if p.hub().Operation != nil {
 		return
@@ -153,8 +156,8 @@ func (p *Plan) withdrawOperation(w *workv1.ManifestWork) {
 	})
 }
 
-// withdrawFromDeleted does so for works whose deletion has been asked for, by whomever. An Application that is being deleted gets no other
-// work, which could bring the operation again.
+// withdrawFromDeleted withdraws operations sent by works with a requested deletion, by any author. An Application in
+// deletion gets no further work to send the operation again.
 func (d *decision) withdrawFromDeleted() {
 	if d.App != nil && d.App.DeletionTimestamp.IsZero() {
 		d.withdrawSent(only(d.all(), d.deletionRequested))

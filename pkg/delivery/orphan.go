@@ -12,18 +12,19 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// orphaned are the steps before anything becomes of a work whose Application is gone: who brings it back has time to.
+// orphaned are the steps before any change to a work whose Application is gone. A user has time to restore the
+// Application.
 var orphaned = []*Gate{
 	{Name: "return after an outage", Ends: gate.ByTime, step: waitForReturn},
 	{Name: "loss", Ends: gate.ByTime, step: waitForLoss},
 }
 
-// keeping are the steps before a work is marked as one whose Application is lost.
+// keeping are the steps before a work gets the mark of a lost Application.
 var keeping = []*Gate{clusterPaused}
 
-// orphan deals with the works of an Application that the API server does not have. What it deployed stays on the clusters in
-// any case: nothing takes a finalizer of Argo CD off the hub before its cluster is done but a person, or a loss. There is no
-// Application to show anything on.
+// orphan handles the works of an Application missing from the API server. The workload stays on the clusters in every
+// case: before its cluster is done, Argo CD's finalizer leaves the hub only by a user or by a loss. Without an
+// Application, no condition can be shown.
 func (d *decision) orphan() {
 	for _, w := range d.Others {
 		b := d.orphanWork(d.subject(w))
@@ -57,9 +58,9 @@ func (d *decision) orphanWork(s *subject) *block {
 	return b
 }
 
-// endOrphan takes off its cluster what a work has there of an Application that has ended, and leaves what that deployed. One
-// that carries a request is released instead: nobody knows any more what to put in its place. The word of a person on the work
-// goes before: while the cluster is waited for, it is not too late to keep the Application there too.
+// endOrphan removes the Application of an ended hub Application from the cluster, and keeps the workload. A work with
+// a request is released instead, because the content after the request is unknown. A user's decision on the work has
+// priority: while Towline waits for the cluster, the user can still keep the Application.
 func (d *decision) endOrphan(s *subject) *block {
 	said := s.Annotations[apis.AnnotationOrphaned]
 	switch {
@@ -71,10 +72,11 @@ func (d *decision) endOrphan(s *subject) *block {
 	return d.remove(s)
 }
 
-// ofEnded is the work of an earlier Application of the name, which the hub has no more.
+// ofEnded returns the work of an earlier Application of the same name, missing on the hub.
 func ofEnded(w *workv1.ManifestWork) *subject { return &subject{w, nil} }
 
-// afterRestore is what becomes of a work whose Application the hub has lost: what is said of all, unless the work says.
+// afterRestore returns the rule for a work with a lost Application: the rule on the work, or else the rule for all
+// works.
 func (v *view) afterRestore(w *workv1.ManifestWork) string {
 	if said := w.Annotations[apis.AnnotationOrphaned]; slices.Contains(AfterRestoreModes, said) {
 		return said
@@ -82,7 +84,7 @@ func (v *view) afterRestore(w *workv1.ManifestWork) string {
 	return v.AfterRestore
 }
 
-// waitForLoss is for a work while others are looked for that the hub has lost at the same time.
+// waitForLoss waits while Towline looks for further Applications lost at the same time.
 func waitForLoss(v *view, s *subject) outcome {
 	switch {
 	case v.afterRestore(s.ManifestWork) == AfterRestoreDelete:
@@ -97,9 +99,9 @@ func waitForLoss(v *view, s *subject) outcome {
 	return wait
 }
 
-// lost tells whether the hub has lost the Application of a work, rather than deleted it: it has never told of its end,
-// and there are many such or it is known to have been restored. One that was held once stays so, but for an end that is
-// told of: the Application was there again.
+// lost reports whether the hub has lost the Application of a work, instead of deleted the Application. No deletion
+// was observed, and either many Applications are missing, or a restore of the hub is known. A work held once stays
+// held until Towline observes a deletion: the Application existed again before the deletion.
 func (v *view) lost(w *workv1.ManifestWork) bool {
 	switch {
 	case v.afterRestore(w) == AfterRestoreDelete:
@@ -110,7 +112,7 @@ func (v *view) lost(w *workv1.ManifestWork) bool {
 	return v.Loss.Lost
 }
 
-// keep marks a work that nobody speaks for any more, so that it is kept whatever restarts, and says so.
+// keep marks a work with a lost Application, so that the work is kept after restarts, and sends an event.
 func (d *decision) keep(s *subject) *block {
 	w := s.ManifestWork
 	if w.Annotations[apis.AnnotationOrphanedAt] != "" {

@@ -13,21 +13,22 @@ import (
 )
 
 const (
-	// OutageGrace is how long a cluster may be available again while its Placement has not looked yet.
+	// OutageGrace is the time for the Placement to react after the return of a cluster.
 	OutageGrace = 2 * time.Minute
 
-	// ReturnWindow is how long a work stays as it is for an Application that its ApplicationSet makes anew after an outage.
+	// ReturnWindow is the time for an ApplicationSet to create an Application again after an outage. The work stays
+	// unchanged meanwhile.
 	ReturnWindow = 10 * time.Minute
 )
 
-// outlasting are the steps before the removal of an Application that is being deleted begins.
+// outlasting are the steps before the removal of an Application in deletion.
 var outlasting = []*Gate{
 	{Name: "outage", Type: deleting, Reason: apis.ReasonHeldInOutage, step: outlastOutage},
 }
 
-// outlastOutage is for an Application that goes because its Placement has dropped a cluster that is not available: see docs/lifecycle.md.
-// All that it goes by is in objects of the hub, so it holds over restarts. Once an outage is over and the cluster is chosen again,
-// the Application ends and its works stay, for the ApplicationSet makes it anew.
+// outlastOutage delays the removal of an Application after the Placement has dropped an unavailable cluster: see
+// docs/lifecycle.md. All inputs are in objects of the hub, and survive restarts. If the cluster is chosen again after
+// the outage, the Application ends and its works stay, because the ApplicationSet creates the Application again.
 func outlastOutage(v *view, _ *subject) outcome {
 	c := v.target()
 	deleted, since := v.App.DeletionTimestamp.Unix(), c.Since
@@ -60,25 +61,26 @@ func outlastOutage(v *view, _ *subject) outcome {
 	return done
 }
 
-// endsByItself tells whether nobody but an ApplicationSet can be seen to want the end of an Application that its cluster would
-// have to confirm.
+// endsByItself reports whether apparently only an ApplicationSet requests the end of the Application, and the cluster
+// must confirm the end.
 func (v *view) endsByItself() bool {
 	_, ofSet := v.App.ApplicationSet()
 	return ofSet && v.App.Cascades() && Named(v.App) && !v.App.ToBeReleased() && !v.App.ToBeForced() && !v.App.DeletedOnOutage() &&
 		v.target().NotWaitedFor() == ""
 }
 
-// brought are the works that may have brought the Application to its clusters, and are not told to go.
+// brought returns the works that may have delivered the Application to its clusters, without works in deletion.
 func (v *view) brought() works {
 	return only(v.staying(v.all()), func(w *workv1.ManifestWork) bool { return !v.earlier(w) && !deletableUnseen(w, false) })
 }
 
-// outlived tells whether a work is older than the time since when its cluster is available: otherwise it has seen no outage.
+// outlived reports whether a work is older than the present availability of its cluster. A younger work has seen no
+// outage.
 func (v *view) outlived(since int64) bool {
 	return slices.ContainsFunc(v.brought(), func(w *workv1.ManifestWork) bool { return w.CreationTimestamp.Unix() <= since })
 }
 
-// heldBack is why nothing is removed for an outage, and what a person can do.
+// heldBack explains why an outage delays a removal, and the possible action.
 func (v *view) heldBack(format string, args ...any) outcome {
 	wait := waitf("its deletion, requested at %s, waits: "+format+". The Application belongs to ApplicationSet %s. To remove it without waiting, "+
 		"set the annotation %s, or %s, to \"true\"", append(append([]any{v.App.DeletionTimestamp.UTC().Format(time.RFC3339)}, args...),
@@ -92,9 +94,10 @@ func (v *view) heldBack(format string, args ...any) outcome {
 	return wait
 }
 
-// goesOn lets the works of an Application stay for the one that its ApplicationSet makes in its place, and then lets it go from the
-// hub. The works remember that first: their change wakes the decision that goes on. One on a cluster that is paused is not written, and
-// without the mark it would go when the pause is over: the Application stays until then, whose works the end of the pause wakes.
+// goesOn keeps the works of an Application for its successor from the ApplicationSet, and then removes the
+// Application from the hub. The works are marked first: their change wakes the controller for the next decision. The
+// works on a paused cluster are not written, and a work without the mark would be removed after the pause. So the
+// Application stays until the end of the pause, which wakes the controller.
 func (v *view) goesOn() outcome {
 	wait, marked, paused := outcome{}, true, ""
 	for _, w := range v.brought() {
@@ -120,8 +123,8 @@ func (v *view) goesOn() outcome {
 	return wait
 }
 
-// waitForReturn is for a work whose Application its ApplicationSet is to make anew, after an outage. Another outage makes the
-// ApplicationSet wait, and so the work.
+// waitForReturn waits for the ApplicationSet to create the Application of a work again, after an outage. A further
+// outage extends the wait.
 func waitForReturn(v *view, s *subject) outcome {
 	c := v.Clusters[s.Namespace]
 	by := returnsBy(s.ManifestWork, v.Now)
@@ -142,9 +145,9 @@ func waitForReturn(v *view, s *subject) outcome {
 	return wait
 }
 
-// tellOfOutage warns that an outage has left what an Application deployed without an owner, with the write by which the Application's end on
-// its cluster begins: its ApplicationSet has not made it anew. There is no Application to say it on. A work that carries a request
-// is only released: the Application stays on its cluster.
+// tellOfOutage warns that an outage has left the workload of an Application without an owner: the ApplicationSet has
+// not created the Application again. The warning comes with the first write of the removal. Without an Application,
+// the event is on the work. A work with a request is only released: the Application stays on its cluster.
 func (p *Plan) tellOfOutage(w *workv1.ManifestWork, f *Facts) {
 	i := slices.IndexFunc(p.Steps, func(s Step) bool { return s.Verb == work.VerbUpdate && s.Was.UID == w.UID })
 	if i < 0 || returnsBy(w, f.Now).IsZero() || w.Annotations[apis.AnnotationOrphaned] != "" || work.CarriesRequest(w) {
@@ -158,7 +161,8 @@ func (p *Plan) tellOfOutage(w *workv1.ManifestWork, f *Facts) {
 			"again, which takes it over", w.Namespace, w.Annotations[apis.AnnotationApplicationSet], f.Key, ReturnWindow)})
 }
 
-// returnsBy is until when a work is to stay for that; zero where it is not. The work's cluster may have written the time.
+// returnsBy returns the time until which a work stays for the return of its Application; zero for none. The work's
+// cluster may have written the time, so a time too far ahead does not count.
 func returnsBy(w *workv1.ManifestWork, now time.Time) time.Time {
 	by, err := time.Parse(time.RFC3339, w.Annotations[apis.AnnotationReturnsBy])
 	if err != nil || work.Released(w) || by.Sub(now) > 2*ReturnWindow {

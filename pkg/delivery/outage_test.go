@@ -12,7 +12,7 @@ import (
 	"github.com/towline-io/towline/pkg/managedcluster"
 )
 
-// lostFor is a cluster that has not been available for so long, and backFor one that has been available for so long.
+// lostFor makes a cluster unavailable since the duration, and backFor makes a cluster available since the duration.
 func lostFor(d time.Duration) func(*managedcluster.Facts) {
 	return func(f *managedcluster.Facts) {
 		away(f)
@@ -30,7 +30,7 @@ func returnsWithin(d time.Duration) func(*workv1.ManifestWork) {
 	}
 }
 
-// TestOutage is an Application that its ApplicationSet deletes, since its Placement has dropped a cluster that is not available.
+// TestOutage: an ApplicationSet deletes an Application, because the Placement has dropped an unavailable cluster.
 func TestOutage(t *testing.T) {
 	const (
 		heldNow = "DeletionWarning HeldInOutage"
@@ -140,7 +140,8 @@ func TestOutage(t *testing.T) {
 	})
 }
 
-// TestAnOutageIsDecidedTwice: what lets the hub's Application go is decided once more by what the API server has.
+// TestAnOutageIsDecidedTwice: Towline decides about the end of the hub's Application again with the facts from the
+// API server.
 func TestAnOutageIsDecidedTwice(t *testing.T) {
 	app := cascading().ApplicationSet("shops").Deleted(now.Add(-time.Hour))
 	s := of(app).own(t, returnsWithin(ReturnWindow), func(w *workv1.ManifestWork) {
@@ -153,7 +154,7 @@ func TestAnOutageIsDecidedTwice(t *testing.T) {
 	}
 }
 
-// TestTheWordOfACluster on the time of its own return does not hold an Application for longer than the grace at a time.
+// TestTheWordOfACluster: a cluster's own time of its return holds an Application for at most OutageGrace at a time.
 func TestTheWordOfACluster(t *testing.T) {
 	s := of(cascading().ApplicationSet("shops").Deleted(now)).own(t).cluster("cluster1", func(f *managedcluster.Facts) {
 		f.Since = metav1.NewTime(now.AddDate(1000, 0, 0)).Unix()

@@ -15,10 +15,10 @@ func pausedBecause(by, what string) verdict {
 	return blockf("%s: %s, and what the cluster reports is still shown", pausedBy(by), what)
 }
 
-// pausedAt names what pauses the Application, or the cluster that it asks for; empty for nothing.
+// pausedAt returns the name of the object that pauses the Application or its target cluster; empty for none.
 func (v *view) pausedAt() string { return cmp.Or(v.Paused, v.target().Paused) }
 
-// checkPaused is for an Application for which no work is written now.
+// checkPaused blocks all writes of works for a paused Application.
 func checkPaused(v *view) verdict {
 	by := v.pausedAt()
 	switch {
@@ -30,8 +30,8 @@ func checkPaused(v *view) verdict {
 	return pausedBecause(by, "changes on the hub wait")
 }
 
-// clusterPaused is for a work that is not to be written, because its cluster is paused. The end of the pause wakes the
-// Applications of all works there.
+// clusterPaused blocks the write of a work on a paused cluster. The end of the pause wakes the Applications of all
+// works on the cluster.
 var clusterPaused = &Gate{Name: "cluster paused", Type: paused, Reason: apis.ReasonPaused, step: func(v *view, s *subject) outcome {
 	by := v.Clusters[s.Namespace].Paused
 	if by == "" {
@@ -40,8 +40,8 @@ var clusterPaused = &Gate{Name: "cluster paused", Type: paused, Reason: apis.Rea
 	return outcome{verdict: pausedBecause(by, "removals from there wait")}
 }}
 
-// waitForRelease is for a work that is to be released while its Application, or the cluster, is paused. The end of the pause
-// wakes the Application, be it without the label or a cluster: it is found by the works that it has.
+// waitForRelease blocks a release while the Application or the cluster is paused. The end of the pause wakes the
+// Application, even without a label or a cluster: the controller finds the Application by its works.
 func waitForRelease(v *view, s *subject) outcome {
 	by := cmp.Or(v.Paused, v.Clusters[s.Namespace].Paused)
 	if by == "" {
@@ -50,8 +50,8 @@ func waitForRelease(v *view, s *subject) outcome {
 	return outcome{verdict: pausedBecause(by, "its release waits")}
 }
 
-// checkReleaseUndecided is for an Application that is being deleted and of which cannot be read whether the cluster is to keep
-// all.
+// checkReleaseUndecided blocks the deletion of an Application with an unreadable annotation release. The author may
+// want the cluster to keep everything.
 func checkReleaseUndecided(v *view) verdict {
 	if !v.App.Cascades() || !unreadable(v.App, apis.AnnotationRelease) {
 		return pass

@@ -11,64 +11,66 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// Plan is what is to be done about an Application.
+// Plan contains the actions for an Application.
 type Plan struct {
-	// Intent is what the Application is there for now.
+	// Intent is the present purpose of the Application.
 	Intent Intent
 
-	// Need are facts without which nothing can be decided. A plan that needs some is not to be applied.
+	// Need are the facts required for a decision. A plan with a Need must not be applied.
 	Need Need
 
-	// Steps are the writes of works, in any order. One that fails keeps no other from being made.
+	// Steps are the writes of works, in any order. A failed step does not prevent the others.
 	Steps []Step
 
-	// Hub is the one patch of the hub's Application; nil for none. It is made after the steps, unless TellFirst is set: a work that goes
-	// alone remembers what the patch takes off.
+	// Hub is the only patch of the hub's Application; nil for none. The patch follows the steps, unless TellFirst is
+	// set. TellFirst is for a patch that removes an operation: only the leaving work stores that the operation may
+	// have run.
 	Hub       *argocd.Patch
 	TellFirst bool
 
-	// Events are told after that.
+	// Events are sent after the patch.
 	Events []Event
 
-	// Conditions are what the Application is to show of propagation.
+	// Conditions are the conditions of propagation for the Application.
 	Conditions []Condition
 
-	// Silent is set when what the Application shows stays as it is for now.
+	// Silent is true if the present conditions of the Application stay for now.
 	Silent bool
 
-	// Wait is when to look again though nothing has changed.
+	// Wait is the time of the next decision without a change.
 	Wait Wait
 
-	// Refreshed is how a user's refresh ended that the plan takes off the hub: RefreshAnswered or RefreshDropped; empty for none.
+	// Refreshed is how a user's refresh ended that the plan removes from the hub: RefreshAnswered or RefreshDropped;
+	// empty for none.
 	Refreshed string
 
-	// Trace are the gates that were asked, in order.
+	// Trace are the answers of the gates, in order.
 	Trace []gate.Said
 }
 
-// How the refresh of a user ends.
+// Results of a user's refresh.
 const (
-	// RefreshAnswered is for one after which the cluster has compared.
+	// RefreshAnswered: the cluster has compared the Application after the refresh.
 	RefreshAnswered = "Succeeded"
-	// RefreshDropped is for one that was not sent, or not answered in time.
+	// RefreshDropped: the refresh was not sent, or not answered in time.
 	RefreshDropped = "Dropped"
 )
 
-// Wait is when to look again. The zero value: when something changes.
+// Wait is the time of the next decision. The zero value: after the next change.
 type Wait struct {
-	// After is how long from now; zero for never.
+	// After is the time from now; zero for never.
 	After time.Duration
 
-	// Backoff is set when nothing tells when to look again: ever slower, then.
+	// Backoff is true if no event announces the end of the wait. The intervals then grow.
 	Backoff bool
 }
 
-// and is the sooner of two waits.
+// and returns the shorter of two waits.
 func (w Wait) and(o Wait) Wait {
 	return Wait{After: soonest(w.After, o.After), Backoff: w.Backoff || o.Backoff}
 }
 
-// soonest is the shorter of two waits, where zero is for ever.
+// soonest returns the shorter of two waits. Zero means forever.
 func soonest(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -80,52 +82,53 @@ func soonest(a, b time.Duration) time.Duration {
 type Step struct {
 	work.Write
 
-	// Takes is set when the write makes the cluster's agent remove what the work has brought.
+	// Takes is true if the write makes the cluster's agent remove the delivered Application.
 	Takes bool
 
-	// Alone is set for the making of a work of an Application that must not run on two clusters.
+	// Alone is true for the creation of a work whose Application must not run on two clusters.
 	Alone bool
 
-	// Revokes is set for the deletion of a work that its Application has lost the right to.
+	// Revokes is true for the deletion of a work whose Application has lost the right to the cluster.
 	Revokes bool
 
-	// Rejects is set when a refusal of the write is to be shown on the Application: see Facts.Refusal.
+	// Rejects is true if a refusal of the write is to appear on the Application: see Facts.Refusal.
 	Rejects bool
 
-	// Log says for the log what was done.
+	// Log is the text for the log.
 	Log string
 
-	// Events are told when the write has succeeded.
+	// Events are sent after a successful write.
 	Events []Event
 }
 
-// Condition is what the Application is to show.
+// Condition is a condition for the Application.
 type Condition struct {
 	// Type is the condition's type.
 	Type string
 
-	// Reason is that of the event that comes with it when it is new; empty for none.
+	// Reason is the reason of the event for a new condition; empty for no event.
 	Reason string
 
-	// Message is what happened, on which object, and what to do.
+	// Message is the problem, the object, and the required action.
 	Message string
 }
 
-// Event is what people should see on an object.
+// Event is a Kubernetes event for users.
 type Event struct {
-	// On is the work that it is about; nil for the Application. Related is the work that has a part in it; nil for none.
+	// On is the work of the event; nil for the Application. Related is the related work; nil for none.
 	On, Related *workv1.ManifestWork
 
-	// Warning is set for what somebody has to look at.
+	// Warning is true for a problem that needs a user's attention.
 	Warning bool
 
-	// Reason, Action and Note are those of events.k8s.io/v1.
+	// Reason, Action and Note are the fields of events.k8s.io/v1.
 	Reason, Action, Note string
 }
 
-// Destroys are the writes by which something may go from a cluster, or nothing on the hub holds it any more, or an Application may
-// come to run on two clusters that must not: another process may have led, and have moved it. It is empty for a plan that has
-// none. Such a plan is to be made again from facts read past the cache, and to be applied only if it comes to the same.
+// Destroys returns the dangerous writes of the plan; empty for none. A dangerous write may remove objects from a
+// cluster or drop the last hold of the hub on an Application. Or an Application may come to run on two clusters:
+// another process may have led before, and may have moved the Application. The caller must make such a plan again
+// from facts read past the cache, and apply the plan only with an equal result.
 func (p *Plan) Destroys() []string {
 	var out []string
 	for _, s := range p.Steps {
@@ -133,7 +136,7 @@ func (p *Plan) Destroys() []string {
 		case s.Verb == work.VerbDelete || s.Takes:
 			out = append(out, s.String())
 		case s.Alone:
-			there := s.Work.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace // others go by the target that the cache has
+			there := s.Work.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace // for other creations, the target in the cache decides
 			out = append(out, string(s.Verb)+" "+s.Work.Namespace+"/"+there)
 		}
 	}
@@ -144,7 +147,8 @@ func (p *Plan) Destroys() []string {
 	return out
 }
 
-// Blocked is the reason for which the Application counts as one that cannot be sent; empty where it does not.
+// Blocked returns the reason for which the Application counts as blocked; empty for an Application that is not
+// blocked.
 func (p *Plan) Blocked() string {
 	for _, c := range p.Conditions {
 		if !c.notice() || c.Type == paused {

@@ -18,14 +18,14 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// SameApplication tells whether decisions see the same in two versions of an Application. Of its status, which has no generation
-// of its own to be told apart by, little counts; the text of its conditions alone wakes nobody: an API server's words may differ
-// each time.
+// SameApplication reports whether two versions of an Application are equal for decisions. An Application's status has
+// no separate generation, and only a few fields count. A new text of a condition alone does not count, because
+// messages of an API server may differ each time.
 func SameApplication(a, b *argocd.Application) bool {
 	return SameRequest(a, b) && shownOf(a, b) == shownOf(b, b)
 }
 
-// SameRequest compares what people ask for.
+// SameRequest compares the parts written by users.
 func SameRequest(a, b *argocd.Application) bool {
 	return a.UID == b.UID &&
 		maps.Equal(a.Labels, b.Labels) &&
@@ -38,28 +38,31 @@ func SameRequest(a, b *argocd.Application) bool {
 		maps.EqualFunc(a.Unknown, b.Unknown, func(x, y json.RawMessage) bool { return bytes.Equal(x, y) })
 }
 
-// shown is what counts of an Application's status.
+// shown are the relevant fields of an Application's status.
 type shown struct {
-	// own is set when it shows a condition of propagation's: if someone else drops it, it is put back.
+	// own is true if the Application shows a condition of propagation. Towline restores a condition removed by
+	// others.
 	own bool
 
-	// startedAt is when the operation began that it shows: a request is over once it is shown, and only what is shown can be
-	// stopped. It counts while an operation is asked for, or the Application goes from a cluster.
+	// startedAt is the start of the operation in the status. A request is over when its operation is visible, and
+	// only a visible operation can be stopped. The field counts during a requested operation, and while the
+	// Application leaves a cluster.
 	startedAt string
 
-	// stopping is set when it shows an operation that is to be stopped.
+	// stopping is true if the status shows an operation to be stopped.
 	stopping bool
 
-	// reconciledAt is when the cluster has compared, as far as it shows: it changes while somebody waits for it, and with each operation.
-	// unsettled is set while it shows no comparison after an operation.
+	// reconciledAt is the time of the cluster's last comparison in the status. The field changes while a user waits
+	// for the comparison, and with each operation. unsettled is true if the status shows no comparison after an
+	// operation.
 	reconciledAt string
 	unsettled    bool
 
-	// health counts while an earlier target waits for it.
+	// health counts while an earlier target waits for a healthy Application.
 	health string
 }
 
-// shownOf is what counts of a version's status while the Application is as in another.
+// shownOf returns the relevant status of app. The state of as decides about the relevance.
 func shownOf(app, as *argocd.Application) shown {
 	out := shown{
 		own:          shows(app),
@@ -76,14 +79,14 @@ func shownOf(app, as *argocd.Application) shown {
 	return out
 }
 
-// SameWork tells whether decisions see the same in two versions of a work. What the agent reports beside that is the status
-// controller's.
+// SameWork reports whether two versions of a work are equal for decisions. The rest of the agent's report belongs to
+// the status controller.
 func SameWork(a, b *workv1.ManifestWork) bool {
 	return a.Generation == b.Generation && maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations) &&
 		a.DeletionTimestamp.Equal(b.DeletionTimestamp) && reportedBy(a) == reportedBy(b)
 }
 
-// reported is what counts of a work's status.
+// reported are the relevant fields of a work's status.
 type reported struct {
 	outcome        metav1.ConditionStatus
 	absent         bool
@@ -93,7 +96,7 @@ type reported struct {
 	foundReleased  bool
 	edited         bool
 
-	// bare changes with what the agent says of one manifest alone, where it was refused another.
+	// bare changes with the report about a single manifest, even if the agent could not apply another manifest.
 	bare bool
 }
 
@@ -105,9 +108,10 @@ func reportedBy(w *workv1.ManifestWork) reported {
 	}
 }
 
-// progress is what a work reports of requests: the operation that runs or ended last, whether the agent tells of comparisons by a condition
-// and, while somebody waits for it, what changes with every one. An operation that is said to run counts as taken off there once the
-// report is complete, and a refresh as answered.
+// progress returns a work's report about requests: the running or last operation, the agent's condition about
+// comparisons, and, while a user waits, the fields that change with every comparison. The completeness of the report
+// counts for two cases: an operation missing from a complete report was removed on the cluster, and a refresh is
+// answered only by a complete report.
 func progress(w *workv1.ManifestWork) string {
 	names := []string{"operationStatePhase", "operationStateStartedAt", "operationTaken", "operationPending"}
 	if work.TellsVolatile(w) {
@@ -126,7 +130,7 @@ func progress(w *workv1.ManifestWork) string {
 	return text
 }
 
-// left is what a work that is to go reports of the finalizers and the owner of its Application.
+// left returns a leaving work's report about the finalizers and the owner of its Application.
 func left(w *workv1.ManifestWork) string {
 	if !work.TellsLeft(w) {
 		return ""

@@ -16,54 +16,56 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// relaying brings the requests of an Application on their way: an operation, its termination, and a refresh. It collects what
-// becomes of them, for the work and for the hub's Application.
+// relaying sends the requests of an Application to the cluster: an operation, its termination, and a refresh.
+// relaying collects the results for the work and for the hub's Application.
 type relaying struct {
 	*view
 
-	// to is the Application at the target where its work may have it now.
+	// to is the Application, at the target that is allowed now.
 	to *argocd.Application
 
-	// withheld is set when the requested operation may not travel.
+	// withheld is true if the requested operation is not permitted.
 	withheld bool
 
-	// seen is what the cluster reports.
+	// seen is the cluster's report.
 	seen feedback.Observation
 
-	// requests are what the work is to remember.
+	// requests are the requests to be stored in the work.
 	requests work.Requests
 
-	// carry is what the work is to carry instead of the Application; nil for the Application.
+	// carry is the request to replace the Application in the work; nil for the Application.
 	carry *work.Request
 
-	// unanswered asks to leave what the work carries as it is: the agent has not answered yet.
+	// unanswered is true if the content of the work must stay, because the agent has not answered yet.
 	unanswered bool
 
-	// told is set when the hub's Application is to be written: that wakes the decision that goes on.
+	// told is true if the hub's Application must be written first. The write wakes the controller for the next
+	// decision.
 	told bool
 
-	// after is when to look again though nothing has changed; zero for never.
+	// after is the time until the next decision without a change; zero for never.
 	after time.Duration
 
-	// need are facts to read first, and unread says why the operation cannot be read.
+	// need are the facts to read first. unread is the problem of an unreadable operation.
 	need   Need
 	unread verdict
 
-	// operation replaces that of the hub's Application, and askRefresh is a refresh to ask for there; empty for no change.
+	// operation replaces the operation of the hub's Application, and askRefresh is a refresh to request on the hub;
+	// empty for no change.
 	operation  json.RawMessage
 	askRefresh string
 
-	// refresh is what the Application is to show of a refresh, empty for nothing; nil to leave what it shows. refreshEnds is set when
-	// the request goes from the hub.
+	// refresh is the refresh warning for the Application: empty for no warning, nil for no change. refreshEnds is
+	// true if the request is to be removed from the hub's Application.
 	refresh     *string
 	refreshEnds bool
 
-	// events are told with the plan.
+	// events are sent with the plan.
 	events []Event
 }
 
-// relay brings the requests of the Application on their way, and takes off the Application what has been dealt with. An operation that
-// may not travel stays on the hub, where it can be withdrawn, and nothing else waits.
+// relay sends the requests of the Application to the cluster, and removes finished requests from the Application. A
+// forbidden operation stays on the hub, where a user can withdraw the operation, and blocks no other request.
 func (d *decision) relay(to *argocd.Application, withheld bool) (*relaying, *block) {
 	r := &relaying{view: &d.view, to: to, withheld: withheld}
 	if d.withdrawSent(d.Others) || d.Own != nil && d.deletionRequested(d.Own) && d.withdrawSent(works{d.Own}) {
@@ -93,7 +95,7 @@ func (d *decision) relay(to *argocd.Application, withheld bool) (*relaying, *blo
 	return r, nil
 }
 
-// run relays the operation first, then the refresh. It ends where the hub's Application has to be written before the rest.
+// run relays the operation first, then the refresh. run returns early if the hub's Application must be written first.
 func (r *relaying) run() {
 	var sent work.Requests
 	if r.Own != nil {
@@ -105,10 +107,10 @@ func (r *relaying) run() {
 		r.requests.ChangedAt = r.changedAt(sent.ChangedAt, respecified, r.requests.Uncompared, r.seen.Status.Sync)
 		if r.requests.Uncompared && r.to.Refresh() == "" {
 			r.askRefresh, r.told = apis.RefreshSpecChanged, true
-			r.refresh = ptr.To("") // what is said of an earlier one is not true of this one
+			r.refresh = ptr.To("") // a warning about an earlier refresh is not about this refresh
 			return
 		}
-		if respecified && !r.unanswered { // an answer to the refresh that the work carries is about another spec
+		if respecified && !r.unanswered { // an answer to the refresh in the work is about the earlier spec
 			sent.Refresh = relay.Refresh{}
 		}
 	}
@@ -126,15 +128,15 @@ func (r *relaying) run() {
 	}
 }
 
-// stops tells whether nothing more can be relayed now.
+// stops reports whether nothing more can be relayed now.
 func (r *relaying) stops() bool { return r.told || r.need != 0 || r.unread.Words != "" }
 
-// requesting tells whether a request is asked for, or on its way, or has not been seen to be over.
+// requesting reports whether a request is pending, on its way, or not yet seen as finished.
 func (r *relaying) requesting() bool {
 	return r.requests.Refresh.Kind != "" || r.requests.Last.State != "" || stopping(r.to) || r.to.Operation != nil && !r.withheld
 }
 
-// render is what the Application's work is to be.
+// render returns the desired work of the Application.
 func (r *relaying) render() (*workv1.ManifestWork, error) {
 	desired, err := work.Render(r.to, r.requests)
 	switch {
@@ -151,15 +153,15 @@ func (r *relaying) render() (*workv1.ManifestWork, error) {
 	return desired, err
 }
 
-// answered is what a work is to remember of the request that it carried last: the request stays in the work, unanswered, while it is on its
-// way and still wanted; otherwise it is over or remembered by what the agent said. The work carries the Application again as soon as it
-// can.
+// answered returns the state to store about the last request of a work. A request on its way stays in the work,
+// unanswered, while the request is still wanted. Otherwise the state follows from the agent's answer, and the work
+// carries the Application again as soon as possible.
 func answered(
 	existing *workv1.ManifestWork, last relay.Sent, wanted string, there relay.Cluster, now time.Time,
 ) (requests work.Requests, unanswered bool) {
 	switch {
 	case last.State != relay.OnItsWay:
-	case work.Outcome(existing) == metav1.ConditionTrue, relay.Stopped(last, there): // its end can be seen before the agent's answer
+	case work.Outcome(existing) == metav1.ConditionTrue, relay.Stopped(last, there): // visible before the agent's answer
 		last.State = relay.Delivered
 	case work.Outdated(existing):
 		last.State = relay.Refused
@@ -167,13 +169,13 @@ func answered(
 		last.State, last.Since = relay.Failed, now
 	case last.ID == wanted:
 		return work.Requests{Last: last}, true
-	default: // withdrawn before the cluster heard of it
+	default: // withdrawn before the delivery to the cluster
 		return work.Requests{}, false
 	}
 	return work.Requests{Last: last}, false
 }
 
-// wanted is the identity of the request that the hub's Application makes now, and that may travel.
+// wanted returns the identity of the hub Application's present and permitted request.
 func (r *relaying) wanted(last relay.Sent) string {
 	if s := r.to.Status.OperationState; s != nil && s.Phase == "Terminating" && operations(&r.seen).Busy {
 		return relay.TerminationID(s.StartedAt)
@@ -184,7 +186,7 @@ func (r *relaying) wanted(last relay.Sent) string {
 	return relay.ID(r.to.Operation.Raw)
 }
 
-// relayOperation goes on from what the work remembers.
+// relayOperation takes the next step of an operation, from the state stored in the work.
 func (r *relaying) relayOperation(there relay.Cluster) {
 	app := r.to
 	last, left := r.requests.Last.Retry(r.Now)
@@ -201,7 +203,7 @@ func (r *relaying) relayOperation(there relay.Cluster) {
 		return
 	}
 	if stopping(app) && app.Status.OperationState.StartedAt == there.StartedAt && relay.Stopped(last, there) {
-		return // the status controller is about to tell of its end, and its write wakes this one
+		return // the status controller is about to write the end of the operation, and the write wakes this controller
 	}
 	if r.withheld {
 		operation = nil
@@ -212,7 +214,7 @@ func (r *relaying) relayOperation(there relay.Cluster) {
 	case relay.Send:
 		r.send(relay.Sent{ID: relay.ID(operation), Version: there.Version, Digest: relay.Digest(operation)}, operation)
 	case relay.Clear:
-		if showsOperation(app, &r.seen) { // otherwise the status controller is about to, and its write wakes this one
+		if showsOperation(app, &r.seen) { // otherwise the status controller is about to show the operation, and the write wakes this controller
 			r.replaceOperation(none)
 		}
 	case relay.Drop:
@@ -224,17 +226,18 @@ func (r *relaying) relayOperation(there relay.Cluster) {
 	}
 }
 
-// none is the operation of an Application that asks for none.
+// none is the JSON value for no operation.
 var none = json.RawMessage("null")
 
-// replaceOperation replaces the operation of the version of the Application that was read.
+// replaceOperation replaces the operation of the Application as read.
 func (r *relaying) replaceOperation(by json.RawMessage) { r.operation, r.told = by, true }
 
-// dropOperation takes an operation off the hub that asks for nothing, and says so.
+// dropOperation removes an operation without a request from the hub, and sends an event.
 //
-// It may be what is left of a sync that a RollingSync asks for once more. The ApplicationSet controller (Argo CD 2.14 to 3.5) waits for
-// that sync, and looks at the set again for nothing that an operation changes. It does for an annotation: a refresh, which it
-// leaves in place, has it ask in full.
+// The operation may be the rest of a repeated sync of a RollingSync. The ApplicationSet controller (Argo CD 2.14 to
+// 3.5) waits for the sync. A change of an operation does not make the controller process the set again, but a change
+// of an annotation does. So dropOperation also requests a refresh. The controller keeps the refresh and requests a
+// complete sync.
 func (r *relaying) dropOperation() {
 	r.replaceOperation(none)
 	if _, ofSet := r.to.ApplicationSet(); ofSet && r.to.Refresh() == "" {
@@ -246,7 +249,8 @@ func (r *relaying) dropOperation() {
 	})
 }
 
-// stamp gives the hub's operation an identity. The change of the Application wakes the decision that sends it.
+// stamp gives the hub's operation an identity. The change of the Application wakes the controller for the next
+// decision.
 func (r *relaying) stamp() {
 	if !r.knows(NeedIdentity) {
 		r.need = NeedIdentity
@@ -260,14 +264,14 @@ func (r *relaying) stamp() {
 	r.replaceOperation(operation)
 }
 
-// send lets the work carry a request.
+// send replaces the Application in the work with a request.
 func (r *relaying) send(s relay.Sent, operation json.RawMessage) {
 	s.State, s.Instead = relay.OnItsWay, work.Brings(r.Own)
 	r.requests.Last = s
 	r.carry = &work.Request{Operation: operation, Version: s.Version}
 }
 
-// forget drops what the work remembers of a request that is over: it is not asked for, and does not run.
+// forget removes a finished request from the state of the work: a request neither pending nor running.
 func (r *relaying) forget(there relay.Cluster) {
 	last := r.requests.Last
 	runs := there.Busy && (last.ID == there.Taken || last.ID == relay.TerminationID(there.StartedAt))
@@ -278,9 +282,10 @@ func (r *relaying) forget(there relay.Cluster) {
 	}
 }
 
-// showsOperation tells whether the hub's Application shows the operation that its cluster has taken. Until then the
-// request stays: whoever sees neither, as RollingSync does, would ask again. Both times are the cluster's. An Application
-// that knows of no operation has taken the place of the one that took the request, and will never show it.
+// showsOperation reports whether the hub's Application shows the operation taken by its cluster. Until then the
+// request stays on the hub: without a request and an operation, a RollingSync would ask again. Both times are from
+// the cluster. If the cluster's Application has no operation at all, it has replaced the Application with the
+// request, and will never show the operation.
 func showsOperation(app *argocd.Application, seen *feedback.Observation) bool {
 	here, there := app.Status.OperationState, seen.Status.OperationState
 	if there == nil {
@@ -289,32 +294,33 @@ func showsOperation(app *argocd.Application, seen *feedback.Observation) bool {
 	return here != nil && here.StartedAt >= there.StartedAt
 }
 
-// stopping tells whether the hub's status shows an operation that is to be stopped.
+// stopping reports whether the hub's status shows an operation to be stopped.
 func stopping(app *argocd.Application) bool {
 	return app.Status.OperationState != nil && app.Status.OperationState.Phase == "Terminating"
 }
 
-// relayRefresh brings a refresh on its way, and takes it off the hub when the cluster has answered, or has not in time. The work stops
-// carrying it with the write before that, or the next refresh that somebody asks for would be taken for this one, and for answered.
+// relayRefresh sends a refresh to the cluster, and removes the refresh from the hub after the cluster's answer or a
+// timeout. The work loses the refresh in an earlier write. Otherwise the next refresh would be taken for the answered
+// refresh.
 func (r *relaying) relayRefresh(sent relay.Refresh) {
 	kind := r.to.Refresh()
 	if droppedSince(r.to, sent) {
 		sent = relay.Refresh{}
 	}
 	if kind != "" && kind != sent.Kind {
-		// The cache may still show a refresh that the hub does not have any more.
+		// The cache may still show a refresh that the hub has lost.
 		if r.need = (NeedIdentity | NeedLatest) &^ r.Known; r.need != 0 {
 			return
 		}
-		r.refresh = ptr.To("") // what is said of an earlier one is not true of this one
+		r.refresh = ptr.To("") // a warning about an earlier refresh is not about this refresh
 	}
 	answered := refreshed(sent, &r.seen)
-	// Until the hub shows when the cluster has compared, which the status controller is about to write: then the work
-	// does not ask for it any more.
+	// The hub must first show the time of the cluster's comparison, written by the status controller. After that, the
+	// work does not ask for the time any more.
 	shown := r.to.Status.ReconciledAt == r.seen.Status.ReconciledAt
 	next, outcome, after := sent.Next(kind, r.Identity, answered && shown, r.Now)
 	if outcome == relay.Done || outcome == relay.TimedOut {
-		// The hub refuses a write that is made from an older version. The cluster would be asked again then.
+		// The hub refuses a write based on an older version. The cluster would then get the refresh again.
 		if !r.knows(NeedLatest) {
 			r.need = NeedLatest
 			return
@@ -337,8 +343,8 @@ func (r *relaying) relayRefresh(sent relay.Refresh) {
 	}
 }
 
-// droppedSince tells whether a refresh was dropped after it was sent, with a warning, while its work could not be changed. What its cluster
-// says of it answers no later one. Towline's own is never dropped.
+// droppedSince reports whether a sent refresh was dropped with a warning, while its work could not be changed. The
+// cluster's answer to the dropped refresh does not count for a later refresh. Towline's own refresh is never dropped.
 func droppedSince(app *argocd.Application, sent relay.Refresh) bool {
 	if sent.Kind == "" || sent.Kind == apis.RefreshSpecChanged {
 		return false
@@ -350,8 +356,8 @@ func droppedSince(app *argocd.Application, sent relay.Refresh) bool {
 	return !app.Status.Conditions[i].LastTransitionTime.Time.Before(sent.Since)
 }
 
-// late says once that the cluster has not compared what has changed, which it has been asked to since then. What is said of another
-// cluster, before a move, or of an earlier request is not true of this one.
+// late warns once that the cluster has not compared the change, despite Towline's requests since then. A warning
+// about another cluster, before a move, or about an earlier request is replaced.
 func (r *relaying) late(since time.Time) {
 	warning := fmt.Sprintf("the Application has changed, and cluster %s has not compared it, although Towline has asked for that since %s: "+
 		"is it available, and does the application controller of its Argo CD run?", r.to.Cluster(), since.UTC().Format(time.RFC3339))
@@ -361,11 +367,11 @@ func (r *relaying) late(since time.Time) {
 	}
 }
 
-// uncompared tells whether the cluster has not compared what the Application deploys now, though the hub says, or would go on saying,
-// that all is synced. A RollingSync (Argo CD 3.5) takes an Application that is Synced and Healthy for done, and would go on to the
-// next step, or forget this one (argo-cd#29410). So the hub says so before the change goes out, and asks for a comparison, until
-// one has been made: a refresh that somebody else asks for tells of that too. An Application of a set may be synced there already,
-// though the hub still shows it OutOfSync.
+// uncompared reports whether the cluster has not compared the present content of the Application, while the hub shows
+// Synced or would go on to show Synced. A RollingSync (Argo CD 3.5) takes a Synced and Healthy Application for
+// finished, and would start the next step, or forget the present step (argo-cd#29410). So the hub shows the missing
+// comparison before the change is sent, and requests a comparison until a comparison is made. A refresh by a user
+// counts too. An Application of a set may be synced on the cluster already, while the hub still shows OutOfSync.
 func (r *relaying) uncompared(sent work.Requests, respecified bool) bool {
 	s := r.to.Status.Sync
 	if respecified {
@@ -375,8 +381,9 @@ func (r *relaying) uncompared(sent work.Requests, respecified bool) bool {
 	return sent.Uncompared && (sent.Refresh.Kind == "" || !refreshed(sent.Refresh, &r.seen))
 }
 
-// changedAt is the revision at which what an ApplicationSet's Application deploys has changed, while it is not synced: the
-// status controller hides it. reported is the comparison that its cluster tells of.
+// changedAt returns the revision at which the content of an ApplicationSet's Application has changed, while the
+// Application is not synced. The status controller hides the revision. reported is the comparison reported by the
+// cluster.
 func (r *relaying) changedAt(before string, respecified, uncompared bool, reported *argocd.Sync) string {
 	_, ofSet := r.to.ApplicationSet()
 	switch {
@@ -392,9 +399,9 @@ func (r *relaying) changedAt(before string, respecified, uncompared bool, report
 	return before
 }
 
-// refreshed tells whether the cluster's Argo CD has answered a refresh: the Application there was read with its identity, and
-// without the refresh itself. Both are applied in one write, and Argo CD (2 and 3) takes the refresh off in the one that tells
-// of the comparison.
+// refreshed reports whether the cluster's Argo CD has answered a refresh: the agent has read the Application with the
+// identity of the refresh, and without the refresh annotation. The agent applies both in one write. Argo CD (2 and 3)
+// removes the refresh annotation in the write of the comparison.
 func refreshed(sent relay.Refresh, seen *feedback.Observation) bool {
 	return seen.Complete && seen.RefreshRequest == sent.ID && !seen.RefreshPending
 }

@@ -23,7 +23,7 @@ const (
 	asked1 = `{"info":[{"name":"` + apis.OperationInfo + `","value":"1-a"}],"sync":{}}`
 )
 
-// sent lets a work remember a request.
+// sent stores a request in the annotations of a work.
 func sent(s relay.Sent) func(*workv1.ManifestWork) {
 	return func(w *workv1.ManifestWork) {
 		if s.String() == "" {
@@ -34,7 +34,7 @@ func sent(s relay.Sent) func(*workv1.ManifestWork) {
 	}
 }
 
-// unanswered takes the agent's answer away.
+// unanswered removes the agent's answer.
 func unanswered(w *workv1.ManifestWork) {
 	for i := range w.Status.Conditions {
 		w.Status.Conditions[i].ObservedGeneration = 0
@@ -52,7 +52,7 @@ func TestRelay(t *testing.T) {
 	taken := reports("Healthy", "operationStatePhase", "Running", "operationStateStartedAt", began, "operationTaken", "1-a")
 	const compared = "2026-01-01T00:10:00Z"
 	asksRefresh := func() *fixture.ApplicationBuilder { return app().Annotation(apis.AnnotationRefresh, "hard") }
-	refreshing := func(w *workv1.ManifestWork) { // the work as it is while a refresh is on its way
+	refreshing := func(w *workv1.ManifestWork) { // the work while a refresh is on its way
 		r := relay.Refresh{Kind: "hard", ID: "r1", Since: now.Add(-time.Second)}
 		of, err := work.Render(asksRefresh().Obj(), work.Requests{Refresh: r, Volatile: true})
 		if err != nil {
@@ -191,7 +191,7 @@ func TestRelay(t *testing.T) {
 				with(func(s *situation) { s.App.Status.Conditions[0].LastTransitionTime = &metav1.Time{Time: now} }).
 				own(t, carriesRefresh(now.Add(-time.Minute)), reports("Healthy", "reconciledAt", compared, "refreshRequest", "r1")),
 			want: []string{"update cluster1", "hub: conditions go", "after 1m0s"}},
-		"a refresh of one that cannot be compared": { // its cluster's Argo CD never writes reconciledAt
+		"a refresh of one that cannot be compared": { // the cluster's Argo CD never writes reconciledAt
 			is: of(asksRefresh()).own(t, refreshing, reports("Healthy", "refreshRequest", "r1")), want: []string{"update cluster1", "hub: no refresh"}},
 		"a refresh that is withdrawn": {is: of(app()).own(t, refreshing), want: []string{"update cluster1"}},
 		"a refresh that takes too long": {
@@ -219,7 +219,7 @@ func TestRelay(t *testing.T) {
 	})
 }
 
-// unsynced lets the agent have failed to read some of what it reports.
+// unsynced sets the report of an agent that could not read all values.
 func unsynced(w *workv1.ManifestWork) {
 	for i := range w.Status.ResourceStatus.Manifests[0].Conditions {
 		if c := &w.Status.ResourceStatus.Manifests[0].Conditions[i]; c.Type == feedback.ConditionSynced {
@@ -228,14 +228,15 @@ func unsynced(w *workv1.ManifestWork) {
 	}
 }
 
-// carriesRefresh lets a work carry a refresh that was sent then.
+// carriesRefresh stores a refresh, sent at the given time, in a work.
 func carriesRefresh(at time.Time) func(*workv1.ManifestWork) {
 	return func(w *workv1.ManifestWork) {
 		w.Annotations[apis.AnnotationRefreshSent] = relay.Refresh{Kind: "hard", ID: "r1", Since: at}.String()
 	}
 }
 
-// TestUnfinished: what holds up a removal runs on the cluster, or was brought there and not heard of since.
+// TestUnfinished: an operation blocks a removal if the operation runs on the cluster, or was delivered without a
+// report since.
 func TestUnfinished(t *testing.T) {
 	operation := relay.Sent{State: relay.Delivered, ID: "1-a", Version: "5", Digest: "d"}
 	carries := operation
@@ -276,7 +277,7 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// TestForgedWork: a cluster can mark a work that has no rules as an Application's.
+// TestForgedWork: a cluster can mark a work without rules as the work of an Application.
 func TestForgedWork(t *testing.T) {
 	forged := &workv1.ManifestWork{}
 	if !SameWork(forged, forged) {
@@ -378,7 +379,7 @@ func TestSameApplication(t *testing.T) {
 	}
 }
 
-// TestWhatIsShown is written once, and stands beside what others show.
+// TestWhatIsShown: a condition is written once, and conditions of others stay.
 func TestWhatIsShown(t *testing.T) {
 	at := metav1.NewTime(now)
 	kinds := func(list []argocd.Condition) string {

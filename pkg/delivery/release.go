@@ -7,8 +7,9 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// releasingSteps are the steps by which a work leaves its Application on the cluster, from first to last. Then the work is deleted. The work
-// remembers everything, so the release goes on after a restart, and is undone by writing the work as usual.
+// releasingSteps are the steps, in order, to release an Application on its cluster. After the steps, the work is
+// deleted. The work stores all progress, so a release continues after a restart. A normal write of the work cancels
+// the release.
 var releasingSteps = []*Gate{
 	releasePaused,
 	enableToRelease,
@@ -18,19 +19,20 @@ var releasingSteps = []*Gate{
 	dependenciesStay,
 }
 
-// The steps that a release shares with the hand-over to the hub's own Argo CD.
+// Steps common to a release and to the hand-over to the hub's own Argo CD.
 var (
 	releasePaused    = &Gate{Name: "release paused", Type: paused, Reason: apis.ReasonPaused, step: waitForRelease}
 	dependenciesStay = &Gate{Name: "dependencies", step: keepDependencies}
 )
 
-// The notices of a release under way, and of one that is over.
+// Notices about a release under way, and about a finished release.
 var (
 	releaseNotice  = &Gate{Name: "release", Type: releasing, Reason: apis.ReasonReleasing, Quiet: true}
 	releasedNotice = &Gate{Name: "released", Type: releasing, Quiet: true}
 )
 
-// releaseWork takes the next step of the release of one work. The work's changes and its end wake the decisions that go on.
+// releaseWork takes the next step to release a work. The changes and the end of the work wake the controller for the
+// next decision.
 func (d *decision) releaseWork(s *subject) *block {
 	if d.deletionRequested(s.ManifestWork) {
 		return nil
@@ -44,7 +46,7 @@ func (d *decision) releaseWork(s *subject) *block {
 		return b.shown()
 	}
 	switch {
-	case s.app != nil && !d.remembered(): // that is shown first, which wakes the decision that goes on
+	case s.app != nil && !d.remembered(): // the condition is written first, and the write wakes the controller
 	case unseen(s.app, s.ManifestWork):
 		d.delete(s, nothingSent)
 	default:
@@ -53,8 +55,8 @@ func (d *decision) releaseWork(s *subject) *block {
 	return nil
 }
 
-// returnRequest is for a work that carries a request, so that the Application as it is now has to be sent once more, and that may
-// not be sent there.
+// returnRequest blocks the release of a work with a request if the present Application may not be sent to the
+// cluster. The Application must replace the request.
 func returnRequest(v *view, s *subject) outcome {
 	switch {
 	case s.app == nil || unseen(s.app, s.ManifestWork) || work.Released(s.ManifestWork) || !work.CarriesRequest(s.ManifestWork):
@@ -65,7 +67,7 @@ func returnRequest(v *view, s *subject) outcome {
 	return outcome{verdict: refused(v.Return[s.UID])}
 }
 
-// prepareRelease is for a work whose agent has not confirmed yet that the cluster keeps everything.
+// prepareRelease waits until the agent has confirmed that the cluster keeps everything.
 func prepareRelease(_ *view, s *subject) outcome {
 	w := s.ManifestWork
 	if unseen(s.app, w) || work.Released(w) && applied(w) {
@@ -82,8 +84,8 @@ func prepareRelease(_ *view, s *subject) outcome {
 	return wait.changing(w, updated)
 }
 
-// keepDependencies is for a work whose Application uses what would go from the cluster with it. The change of what carries that
-// wakes the decision that goes on.
+// keepDependencies waits for dependencies that would leave the cluster together with the work. The change of their
+// works wakes the controller for the next decision.
 func keepDependencies(v *view, s *subject) outcome {
 	switch {
 	case unseen(s.app, s.ManifestWork):
@@ -96,8 +98,8 @@ func keepDependencies(v *view, s *subject) outcome {
 	return waitf("cluster %s has not confirmed that the dependencies of the Application stay there", s.Namespace)
 }
 
-// releaseAll releases works. One that cannot go on keeps no other. It returns what to tell as long as works are there; nil once there are
-// none.
+// releaseAll releases works. A blocked work does not prevent the others. releaseAll returns the block or the notice
+// while works exist, and nil without works.
 func (d *decision) releaseAll(ws works) (first *block) {
 	if len(ws) == 0 {
 		return nil
@@ -114,7 +116,7 @@ func (d *decision) releaseAll(ws works) (first *block) {
 	return first
 }
 
-// release is for an Application that asks to be released.
+// release handles an Application that asks for its release.
 func (d *decision) release() {
 	b := d.firstBlock(Release)
 	if b == nil {
@@ -126,25 +128,25 @@ func (d *decision) release() {
 	d.plan.addCondition(b)
 }
 
-// releasedWhile is what to tell of an Application that has been released, for as long as something holds. Of the end of each
-// of its works an event has told.
+// releasedWhile returns the notice about a released Application, with the condition for the release. The end of each
+// work has an event of its own.
 func releasedWhile(holds string) verdict {
 	return blockf(releasedWords+"what runs on a cluster stays there, and Towline does not manage it while %s", holds)
 }
 
-// releasedWords begin what is told of an Application that has been released.
+// releasedWords is the start of the message about a released Application.
 const releasedWords = "released: "
 
-// TellsReleased tells whether the message of a ReleaseWarning says that the Application has been released: it waits for nothing more.
+// TellsReleased reports whether a ReleaseWarning is about a finished release.
 func TellsReleased(message string) bool { return strings.HasPrefix(message, releasedWords) }
 
-// endsRelease tells whether nothing that happens on a cluster is shown any more.
+// endsRelease reports whether the Application shows no further changes of a cluster.
 func (c Condition) endsRelease() bool { return c.Type == releasing && c.Reason == "" }
 
-// disown is for an Application that has lost the pull label, or has one that says "false": what it had while it was Towline's is
-// released, and it is ended when it is being deleted and nobody else would. One without the label is watched only while it is
-// being deleted: what it shows is written as long as it has works, which are watched, and once more when they have gone. Its status
-// conditions show that Towline managed it.
+// disown handles an Application that has lost the pull label or has a false pull label. The works of the Application
+// are released. If the Application is in deletion and no other controller would end the Application, disown ends it.
+// Without the label, an Application is watched only during its deletion. Its conditions are written while watched
+// works exist, and once more after their end. Its status conditions show that Towline managed it.
 func (d *decision) disown() {
 	going := !d.App.DeletionTimestamp.IsZero()
 	switch ws := d.all(); {
@@ -153,7 +155,7 @@ func (d *decision) disown() {
 	case len(ws) > 0:
 		d.plan.addCondition(d.releaseAll(ws))
 	case going && d.Presence == Present:
-		// Its finalizers are for the hub's own Argo CD to deal with.
+		// The finalizers belong to the hub's own Argo CD.
 	case going && d.Own == nil && Named(d.App):
 		d.require(NeedOwn)
 	case !going && d.leftBehind():
@@ -165,25 +167,25 @@ func (d *decision) disown() {
 	}
 }
 
-// stuck tells whether the Application is held by finalizers that the hub's own Argo CD does not take off.
+// stuck reports whether finalizers hold the Application, and the hub's own Argo CD does not remove the finalizers.
 func (v *view) stuck() bool {
 	return v.App.ReconcileSkipped() && (v.App.Cascades() || v.Presence == Present)
 }
 
-// wasOurs tells whether an Application without the label asks for a cluster, or shows something of Towline's.
+// wasOurs reports whether an Application without the label names a cluster, or shows a condition of Towline.
 func (v *view) wasOurs() bool {
 	_, named := v.App.Annotations[apis.AnnotationCluster]
 	return named || shows(v.App)
 }
 
-// remembered tells whether the Application counts as Towline's when its works have gone. One that is being deleted, without its
-// label and without a cluster, does by what it shows.
+// remembered reports whether the Application still counts as Towline's after the end of its works. For an Application
+// in deletion, without a label and a cluster, the conditions are the proof.
 func (v *view) remembered() bool {
 	return v.App.DeletionTimestamp.IsZero() || v.App.Pulled() || v.wasOurs()
 }
 
-// leftBehind tells whether the Application shows that it was released when the last of its works has gone. The hub's own Argo CD may have
-// taken it over: then nothing is Towline's to say.
+// leftBehind reports whether the Application shows its release after the end of its last work. If the hub's own Argo
+// CD has taken over the Application, Towline shows nothing.
 func (v *view) leftBehind() bool {
 	sent := has(v.App, releasing) || v.wasOurs() && reportedOn(v.App)
 	return sent && v.App.ReconcileSkipped()

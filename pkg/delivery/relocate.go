@@ -11,26 +11,26 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// relocating are the steps by which an Application leaves another namespace of its cluster, from first to last. Then it is sent to the new
-// one.
+// relocating are the steps, in order, to move an Application to another namespace of the same cluster. After the
+// steps, the Application is sent to the new namespace.
 var relocating = []*Gate{
 	{Name: "return", Type: forbidden, step: returnFirst},
 	{Name: "relocation", Type: moving, Reason: apis.ReasonMoving, step: dropFinalizersFirst},
 }
 
-// relocates tells whether the Application's work has it in another namespace of the same cluster, where the agent may have
-// brought it.
+// relocates reports whether the work has the Application in another namespace of the same cluster, and the agent may
+// have applied the Application there.
 func (v *view) relocates() bool {
 	if v.Own == nil || v.deletionRequested(v.Own) {
 		return false
 	}
 	from := targetIn(v.Own, v.App)
 	return from.Namespace != v.App.ClusterNamespace() && !unseen(v.App, v.Own) &&
-		work.CarriesTo(v.Own, from) // otherwise the cluster has changed what the work carries
+		work.CarriesTo(v.Own, from) // otherwise the cluster has changed the content of the work
 }
 
-// allowed is the Application, at the target where its work may have it now. A work that carries a request has the Application where it was
-// until that is answered.
+// allowed returns the Application, at the target that is allowed now. If the work carries a request, the target stays
+// until the answer to the request.
 func (v *view) allowed() *argocd.Application {
 	if v.relocates() && work.CarriesRequest(v.Own) {
 		return work.At(v.App, v.Own)
@@ -38,10 +38,10 @@ func (v *view) allowed() *argocd.Application {
 	return v.App
 }
 
-// returnFirst is for an Application that is to change its namespace there while its work carries a request. It has to be put back
-// where it was first, since the request says nothing of its finalizers. It may not be there any more, and has changed since: what
-// the cluster has is not known then. An agent that has not answered a request yet is waited for as usual, with the Application
-// where it was.
+// returnFirst handles a change of the namespace while the work carries a request. A request has no finalizers, so the
+// Application must first return to its former place. A changed Application may not be permitted there any more, and
+// the cluster's form of the Application is unknown. An agent that has not answered the request is awaited as usual,
+// with the Application at its former place.
 func returnFirst(v *view, _ *subject) outcome {
 	switch {
 	case !v.relocates() || !work.CarriesRequest(v.Own):
@@ -53,7 +53,7 @@ func returnFirst(v *view, _ *subject) outcome {
 	if r == nil {
 		return done
 	}
-	why, _, _ := strings.Cut(r.Message, ": ") // the advice after the colon is for an Application that wants this place
+	why, _, _ := strings.Cut(r.Message, ": ") // the advice after the colon is for an Application that asks for this place
 	wait := waitf("moving from namespace %s to namespace %s of cluster %s: the Application there has to lose its finalizers first, so that what it "+
 		"deployed stays. It has changed on the hub since an operation was sent to it, and in its new form may not be sent there: %s. Undo the "+
 		"change until it has moved, or permit it there until then",
@@ -62,9 +62,10 @@ func returnFirst(v *view, _ *subject) outcome {
 	return wait
 }
 
-// dropFinalizersFirst is for an Application that is to change its namespace there. With the work's next word the agent removes the
-// Application in the old one, and a cascade would take the workload, which the new one is to take over: so the old one loses
-// its finalizers first. That is waited for until the agent has applied it, and as long as others there hold the old one by theirs.
+// dropFinalizersFirst waits before a change of the namespace until the old Application has no finalizers. With the
+// next write, the agent removes the old Application, and a cascade would remove the workload that the new Application
+// takes over. The step waits until the agent has applied the change, and while users on the cluster hold the old
+// Application by finalizers.
 func dropFinalizersFirst(v *view, _ *subject) outcome {
 	if !v.relocates() || work.CarriesRequest(v.Own) {
 		return done
@@ -83,20 +84,22 @@ func dropFinalizersFirst(v *view, _ *subject) outcome {
 	return v.askAgain(v.Own, wait)
 }
 
-// keptThere tells whether the Application in the old namespace belongs to the work of an earlier Application of the name, put back by a
-// restore of the hub, so that it stays when the own work leaves. The earlier work ends when the own one has been applied.
+// keptThere reports whether the Application in the old namespace belongs to the work of an earlier Application of the
+// same name, back after a restore of the hub. The old Application then stays when the own work leaves. The earlier
+// work ends after the apply of the own work.
 func (v *view) keptThere() bool {
 	changesNothing := work.UpdateModeOf(v.Own) == work.ReadOnly || work.Refused(v.Own) != ""
 	return changesNothing && slices.ContainsFunc(v.staying(v.Others), func(w *workv1.ManifestWork) bool { return work.OwnedBy(v.Own, w) })
 }
 
-// relabel puts labels on a work that the Application must have and that the cache, which looks for them, does not show. What
-// has to be done before it leaves its target is done when the cache has it. It tells whether nothing else is to be done.
+// relabel adds labels to an own work that the cache does not show, because the cache selects works by label. The
+// steps before the work leaves its target follow when the cache shows the work. relabel reports whether the decision
+// ends here.
 func (d *decision) relabel() bool {
 	switch {
 	case !d.OwnUnwatched || d.Own == nil || !d.owns():
 		return false
-	case d.deletionRequested(d.Own): // it is made anew when it is gone, which is perhaps not watched
+	case d.deletionRequested(d.Own): // the next work is created after the end of this work, perhaps without a watch
 	case targetIn(d.Own, d.App).Namespace == d.App.ClusterNamespace():
 		return false
 	default:

@@ -14,9 +14,9 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// removing are the steps by which an Application goes from the cluster of a work, from first to last. Then the work is deleted. Whether
-// the deployed resources go as well follows from the finalizers that the cluster's copy has at that moment: see the step
-// "finalizers". The notice of the whole removal tells of all steps but the pause.
+// removing are the steps, in order, to remove an Application from the cluster of a work. After the steps, the work is
+// deleted. The finalizers of the cluster's Application then decide about the workload: see the step "finalizers". The
+// notice of the whole removal covers all steps except the pause.
 var removing = []*Gate{
 	clusterPaused,
 	enableToRemove,
@@ -26,19 +26,20 @@ var removing = []*Gate{
 	keepOthers,
 }
 
-// revoking are the steps of a removal that neither the cluster nor the Application's author can hold up: nothing waits for an operation.
+// revoking are the steps of a removal that neither the cluster nor the author can delay: no step waits for an
+// operation.
 var revoking = []*Gate{
 	enableToRevoke,
 	{Name: "finalizers", step: finalizers(true)},
 	keepOthers,
 }
 
-// dropping are the steps of a work that is deleted whatever its cluster has applied of it: another work has the Application there, or
-// nobody waits for the cluster.
+// dropping are the steps before the deletion of a work without a wait for its cluster's apply: another work has the
+// Application on the cluster, or the cluster is not awaited.
 var dropping = []*Gate{clusterPaused, keepOthers}
 
-// remove takes an Application off the cluster of a work. It returns why the work's deletion is not asked for yet; nil also where the
-// notice of the whole tells of that.
+// remove removes an Application from the cluster of a work. remove returns why the work is not deleted yet. The
+// result is nil if the notice of the whole process covers the reason.
 func (d *decision) remove(s *subject) *block {
 	if d.deletionRequested(s.ManifestWork) {
 		return nil
@@ -48,13 +49,13 @@ func (d *decision) remove(s *subject) *block {
 		return b.shown()
 	}
 	if s.Spec.DeleteOption != nil && work.Released(s.ManifestWork) && !argocd.Destroys(cascade(s.app)) {
-		return d.releaseWork(s) // its request could not be taken back in another way
+		return d.releaseWork(s) // the request could not be replaced in another way
 	}
 	d.delete(s, removed)
 	return nil
 }
 
-// drop deletes a work, whatever its cluster has applied of it.
+// drop deletes a work without a wait for its cluster's apply.
 func (d *decision) drop(s *subject) *block {
 	if d.deletionRequested(s.ManifestWork) {
 		return nil
@@ -66,7 +67,7 @@ func (d *decision) drop(s *subject) *block {
 	return nil
 }
 
-// firstOf is the first of two blocks, with the waits of both.
+// firstOf returns the first of two blocks, with the waits of both.
 func firstOf(first, b *block) *block {
 	switch {
 	case b == nil:
@@ -78,17 +79,17 @@ func firstOf(first, b *block) *block {
 	return first
 }
 
-// deletableUnseen tells whether nothing is to be said to the agent of a work before it goes: it has not taken it up, nor an earlier
-// one of its name.
+// deletableUnseen reports whether a work can be deleted without a word to its agent: the agent has seen neither the
+// work nor an earlier work of the same name.
 func deletableUnseen(w *workv1.ManifestWork, force bool) bool {
 	return !work.Seen(w) && (force || !work.MadeAnew(w))
 }
 
-// finalizers is for a work of which the cluster's copy does not have the finalizers yet that it is to go with: those of the hub's.
-// The work brings them first, where it had others or none, and goes when the agent has applied that, or has tried where it is
-// forced. The hub may have no Application any more: the person who took the finalizers off the hub's Application wanted the
-// workload to stay. A work that has to wait then remembers that its Application is gone, so that a restart does not take it for
-// lost. Its changes wake the decisions that go on.
+// finalizers waits until the cluster's Application has the finalizers of the hub's Application. The work first
+// delivers the finalizers. The step is done after the agent has applied the work, or, with force, has tried to.
+// Without an Application on the hub, the workload stays, because a user has removed the finalizers from the hub's
+// Application on purpose. A waiting work then stores that its Application is gone, so that a restart does not count
+// the work as a loss. The changes of the work wake the controller for the next decision.
 func finalizers(force bool) func(*view, *subject) outcome {
 	return func(v *view, s *subject) outcome {
 		w := s.ManifestWork
@@ -119,8 +120,9 @@ func finalizers(force bool) func(*view, *subject) outcome {
 	}
 }
 
-// keepOthers is for a work that holds more than its Application, as older controllers made them, and with whose end that would go
-// from the cluster: a namespace, with all that is in it. The agent's answer wakes the decision that goes on.
+// keepOthers waits for works with side manifests, written by older controllers. The end of the work would remove the
+// other objects from the cluster: for example a namespace, with all its content. The agent's answer wakes the
+// controller for the next decision.
 var keepOthers = &Gate{Name: "held beside", step: func(_ *view, s *subject) outcome {
 	if !work.Seen(s.ManifestWork) || work.Bare(s.ManifestWork) {
 		return done
@@ -132,15 +134,15 @@ var keepOthers = &Gate{Name: "held beside", step: func(_ *view, s *subject) outc
 	return wait
 }}
 
-// prepared is a work changed so that its deletion comes to what the hub's Application asks for, and whether it had to be.
-// A request that it carries is taken back, which says nothing of finalizers.
+// prepared returns a work whose deletion has the effect requested by the hub's Application, and whether the work had
+// to change. The Application replaces a request in the work, because a request has no finalizers.
 func (v *view) prepared(s *subject, finalizers []string, force bool) (updated *workv1.ManifestWork, changed bool, err error) {
 	switch {
 	case !work.CarriesRequest(s.ManifestWork):
 		updated, changed = work.Removable(s.ManifestWork, finalizers)
 		return updated, changed, nil
 	case force:
-		return s.ManifestWork, false, nil // it goes as it is
+		return s.ManifestWork, false, nil // deleted as is
 	}
 	app := s.app
 	if v.Return[s.UID] != nil {
@@ -150,18 +152,18 @@ func (v *view) prepared(s *subject, finalizers []string, force bool) (updated *w
 	return updated, true, err
 }
 
-// tried tells whether the agent has done with a work what it could, or was not to do anything new.
+// tried reports whether the agent has processed the work, or had nothing new to process.
 func tried(w *workv1.ManifestWork) bool {
 	return w.Generation == 1 || work.CarriesRequest(w) || work.Outcome(w) != ""
 }
 
-// unreadLasts is how long an agent has to be unable to read an Application that is to go before it is asked once more, and
-// that answer counts. It (v1.2.0) says the same where its API server fails and where there is no CRD, and tries again after
-// 1,000 s at the latest.
+// unreadLasts is the time after which an agent that cannot read a leaving Application is asked again. The second
+// answer counts. The agent (v1.2.0) reports a failing API server and a missing CRD in the same way, and tries again
+// after 1,000 s at the latest.
 const unreadLasts = 20 * time.Minute
 
-// askAgain is a wait in which the agent of a work that is to go is asked once more, when it could not read the Application for long
-// enough. Until then the wait has an end.
+// askAgain extends a wait. If the agent of a leaving work could not read the Application for long enough, askAgain
+// asks the agent again. Until then the wait has an end.
 func (v *view) askAgain(w *workv1.ManifestWork, wait outcome) outcome {
 	if !work.TellsLeft(w) || !work.Unread(w, takesAlong(w)) || work.AskedAgain(w) {
 		return wait
@@ -183,28 +185,28 @@ func (v *view) askAgain(w *workv1.ManifestWork, wait outcome) outcome {
 	return wait
 }
 
-// takesAlong tells whether a work gives its Application a finalizer that destroys what that deployed.
+// takesAlong reports whether the Application in a work has a finalizer for the removal of the workload.
 func takesAlong(w *workv1.ManifestWork) bool {
 	held, ok := work.Carried(w)
 	return ok && argocd.Destroys(held.Finalizers)
 }
 
-// unsent is shown where an Application cannot be put back into a work that is to go.
+// unsent is the problem of an Application that cannot be put back into a leaving work.
 func unsent(err error) verdict {
 	v := unrendered(err)
 	v.Type, v.Reason = payloadInvalid.Type, cmp.Or(v.Reason, payloadInvalid.Reason)
 	return v
 }
 
-// annotated is the work with that annotation.
+// annotated returns a copy of the work with the annotation.
 func annotated(w *workv1.ManifestWork, key, value string) *workv1.ManifestWork {
 	out := w.DeepCopy()
 	metav1.SetMetaDataAnnotation(&out.ObjectMeta, key, value)
 	return out
 }
 
-// blocker is why a work that was told what becomes of what its Application deployed cannot go yet: its cluster cannot apply
-// that, or has the Application with finalizers of others. It is empty where none is known of.
+// blocker returns why a leaving work cannot be deleted yet: the cluster cannot apply the final form of the
+// Application, or users on the cluster hold the Application by finalizers. Empty for no known reason.
 func blocker(w *workv1.ManifestWork) string {
 	destroys, why := takesAlong(w), "it could not apply the ManifestWork"
 	if c := said(w, workv1.WorkApplied); c != nil && c.Message != "" {
@@ -231,7 +233,7 @@ func blocker(w *workv1.ManifestWork) string {
 	return ""
 }
 
-// heldByOthers says which finalizers the cluster's Application has by others, and how to take them off.
+// heldByOthers describes the finalizers added by others to the cluster's Application, and their removal.
 func heldByOthers(w *workv1.ManifestWork, left []string) string {
 	id := w.Spec.ManifestConfigs[0].ResourceIdentifier
 	return fmt.Sprintf("somebody on cluster %s gave the Application the finalizer %s, with which its removal would delete everything that it deployed: "+
@@ -239,7 +241,7 @@ func heldByOthers(w *workv1.ManifestWork, left []string) string {
 		w.Namespace, strings.Join(left, ", "), id.Namespace, id.Name)
 }
 
-// blockers are those of works, to be put behind a notice.
+// blockers returns the obstacles of works, as words after a notice.
 func (v *view) blockers(ws works) string {
 	var b strings.Builder
 	for _, w := range ws {
@@ -250,7 +252,8 @@ func (v *view) blockers(ws works) string {
 	return b.String()
 }
 
-// tellOfBlocker says of a work whose Application is gone why it waits: its deletion would destroy what is to stay.
+// tellOfBlocker returns the event about a waiting work without an Application: its deletion would destroy a workload
+// that is to stay.
 func tellOfBlocker(w *workv1.ManifestWork) []Event {
 	why := blocker(w)
 	if why == "" {

@@ -19,8 +19,8 @@ const (
 	specAfter  = `{"destination":{"namespace":"a"},"source":{"path":"two","repoURL":"r"}}`
 )
 
-// TestRespecified: what is Synced stops being it on the hub before a change of what is deployed goes out, and until the cluster
-// has compared that.
+// TestRespecified: before a changed spec is sent, a Synced Application loses this status on the hub, until the
+// cluster has compared the change.
 func TestRespecified(t *testing.T) {
 	const compared = "2026-01-01T00:10:00Z"
 	shows := func(sync, spec string) *fixture.ApplicationBuilder {
@@ -60,7 +60,8 @@ func TestRespecified(t *testing.T) {
 	decides(t, map[string]row{
 		"synced":      {is: of(shows("Synced", specAfter)).own(t, carries(specBefore, none)), want: []string{"hub: refresh spec-changed"}},
 		"out of sync": {is: of(shows("OutOfSync", specAfter)).own(t, carries(specBefore, none)), want: []string{"update cluster1"}},
-		// A sync may have ended there that the hub does not show yet: what the cluster says next is Synced, of what was before.
+		// A sync may have ended on the cluster that the hub does not show yet. The cluster then reports Synced, for
+		// the earlier spec.
 		"out of sync, of a set": {
 			is: of(shows("OutOfSync", specAfter).ApplicationSet("set")).own(t, carries(specBefore, none)), want: []string{"hub: refresh spec-changed"}},
 		"nothing that is deployed": {is: of(shows("Synced", specBefore)).own(t, carries(specBefore, none)), want: []string{}},
@@ -107,7 +108,7 @@ func TestRespecified(t *testing.T) {
 	})
 }
 
-// TestLate: who looks at an Application whose change is not compared is told since when the cluster has been asked to.
+// TestLate: the Application shows since when Towline has asked the cluster for the comparison of a change.
 func TestLate(t *testing.T) {
 	d := relaying{view: &view{Facts: &Facts{}}, to: app().Obj()}
 	d.late(now)
@@ -117,8 +118,8 @@ func TestLate(t *testing.T) {
 	}
 }
 
-// TestAnOperationRunsWithTheSpecOfTheHub: a sync that is asked for together with a change of the spec waits until the cluster has
-// the change.
+// TestAnOperationRunsWithTheSpecOfTheHub: a sync requested together with a change of the spec waits until the cluster
+// has the change.
 func TestAnOperationRunsWithTheSpecOfTheHub(t *testing.T) {
 	version := reports("Healthy", "resourceVersion", "5", "syncStatus", "OutOfSync")
 	carries := func(spec string) func(*workv1.ManifestWork) {
@@ -143,8 +144,8 @@ func TestAnOperationRunsWithTheSpecOfTheHub(t *testing.T) {
 	}
 }
 
-// TestChangedAt: the work of a set's Application remembers the revision at which what it deploys has changed, until it is synced
-// or another revision is there.
+// TestChangedAt: the work of a set's Application stores the revision at the change of the spec, until the Application
+// is synced or has another revision.
 func TestChangedAt(t *testing.T) {
 	feedback := func(sync, revision string) *argocd.Sync { return &argocd.Sync{Status: sync, Revision: revision} }
 	for title, tc := range map[string]struct {

@@ -15,8 +15,9 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// TestARequestThatIsRefused is sent again: for the next version of the Application there where it was for an earlier one, and a
-// moment later where the cluster could not apply it for another reason. That says nothing of the version.
+// TestARequestThatIsRefused: a refused request is sent again. After a conflict of versions, the request waits for the
+// next version of the cluster's Application. After another failure, the request waits a moment, because the failure
+// is independent of the version.
 func TestARequestThatIsRefused(t *testing.T) {
 	const (
 		changed = `Failed to apply manifest: Operation cannot be fulfilled on applications.argoproj.io "guestbook": ` +
@@ -93,7 +94,7 @@ func TestARequestThatIsRefused(t *testing.T) {
 	}
 }
 
-// unappliedFor lets the agent have failed to apply the work as it is. All else that it reports stays.
+// unappliedFor sets a failed apply of the current generation. The rest of the report stays.
 func unappliedFor(w *workv1.ManifestWork, message string) {
 	for i := range w.Status.Conditions {
 		w.Status.Conditions[i].ObservedGeneration = w.Generation
@@ -108,7 +109,7 @@ func unappliedFor(w *workv1.ManifestWork, message string) {
 	}
 }
 
-// TestARequestThatFailedAndIsWithdrawn leaves nothing to wait for.
+// TestARequestThatFailedAndIsWithdrawn: a request withdrawn after a failure leaves no wait.
 func TestARequestThatFailedAndIsWithdrawn(t *testing.T) {
 	memory := relay.Sent{State: relay.Failed, ID: "1-a", Version: "1", Digest: "d", Since: now}
 	s := of(app().Reconciled(began)).own(t, sent(memory), reports("Healthy"))

@@ -9,37 +9,37 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// revocation is what becomes of a work that its Application has lost the right to.
+// revocation is the result for a work whose Application has lost the right to the cluster.
 type revocation struct {
-	// block is what to tell; nil for nothing.
+	// block is the message; nil for none.
 	block *block
 
-	// kept tells that it stays as it is, for want of somebody who says no.
+	// kept is true if the work stays, because no rule forbids the Application.
 	kept bool
 
-	// begun tells that its removal has begun.
+	// begun is true if the removal has begun.
 	begun bool
 }
 
-// revocable are the steps before a removal: the work stays where nobody has said no, where too many works would go at a time, and for a
-// time in which a mistake can be taken back.
+// revocable are the steps before a removal by revocation. The work stays if an object is only missing, if too many
+// works would be removed at the same time, and during a grace period for the correction of a mistake.
 var revocable = []*Gate{
 	{Name: "grant missing", Type: forbidden, Quiet: true, step: waitForObject},
 	{Name: "too many revocations", Type: forbidden, Reason: apis.ReasonRevocationHeld, Quiet: true, step: waitForFewer},
 	{Name: "grace", Type: forbidden, Ends: gate.ByTime, Quiet: true, step: waitForGrace},
 }
 
-// revocationNotice tells of a removal that has begun.
+// revocationNotice is the notice about a removal under way.
 var revocationNotice = &Gate{Name: "revocation", Type: forbidden, Quiet: true}
 
-// revoke takes an Application off the clusters where a rule says that it may not be, by what each of its works carries: what
-// the Application asks for now may be a slip, and does not run anywhere. Where the object is missing that would let it be
-// there, nobody has said no, and the work stays as it is.
+// revoke removes an Application from clusters where a rule forbids the Application. The content of each work counts,
+// and not the present spec on the hub: a mistake in the spec does not run anywhere. If only the permitting object is
+// missing, no rule forbids the Application, and the work stays.
 //
-// It comes before all that releases a work: a release, or a label that is taken off, does not keep what loses its right. Other
-// wishes of the Application's author go on until the removal begins: its deletion, and a change by which it may be there again.
-// kept is to be told beside what keeps the Application from being sent, and pending in any case; nothing else is to be done where
-// it stops.
+// revoke comes before all releases: a release or a removed label does not keep a work without a right. Other requests
+// of the author continue until the removal begins: a deletion, and a change that makes the Application permitted
+// again. kept are the blocks to show only together with an obstacle to the delivery, and pending are the blocks to
+// show in any case. stops is true if the decision must do nothing else.
 func (d *decision) revoke() (kept, pending []*block, stops bool) {
 	if !d.Revocation.Delete || d.App == nil {
 		return nil, nil, false
@@ -52,7 +52,7 @@ func (d *decision) revoke() (kept, pending []*block, stops bool) {
 		case r.block == nil:
 		case r.kept && own:
 			kept = append(kept, r.block)
-		case r.kept: // its Application is to be elsewhere
+		case r.kept: // the Application is to be on another cluster
 		case !r.begun && (sent || deleted), r.begun && !own && (sent || deleted && d.App.ToBeForced()):
 			pending = append(pending, r.block)
 		default:
@@ -63,7 +63,7 @@ func (d *decision) revoke() (kept, pending []*block, stops bool) {
 	return kept, pending, stops
 }
 
-// revokeWork takes the Application off one cluster, once a rule has refused it for long enough.
+// revokeWork removes the Application from a cluster after a rule has refused the Application for long enough.
 func (d *decision) revokeWork(s *subject) revocation {
 	refusal := d.Revoked[s.UID].Refusal
 	if refusal == nil || d.deletionRequested(s.ManifestWork) {
@@ -89,7 +89,7 @@ func (d *decision) revokeWork(s *subject) revocation {
 	return revocation{}
 }
 
-// waitForObject is for a work that stays as it is for want of an object.
+// waitForObject keeps a work unchanged while an object is missing.
 func waitForObject(v *view, s *subject) outcome {
 	r := v.Revoked[s.UID].Refusal
 	if r.Missing == "" {
@@ -101,7 +101,7 @@ func waitForObject(v *view, s *subject) outcome {
 	return wait
 }
 
-// waitForFewer is for a work that stays because too many would go at a time.
+// waitForFewer keeps a work while too many works would be removed at the same time.
 func waitForFewer(v *view, s *subject) outcome {
 	r := v.Revoked[s.UID]
 	if !r.Held {
@@ -112,7 +112,7 @@ func waitForFewer(v *view, s *subject) outcome {
 		s.Namespace, v.Revocation.WithDefaults().Limit, r.Refusal.Message)
 }
 
-// waitForGrace is for a work that goes at a time that is known, if nothing changes.
+// waitForGrace waits for the known time of the removal.
 func waitForGrace(v *view, s *subject) outcome {
 	r := v.Revoked[s.UID]
 	when := r.Since.Add(v.Revocation.WithDefaults().Grace)

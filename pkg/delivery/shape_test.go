@@ -6,7 +6,8 @@ import (
 	"github.com/towline-io/towline/pkg/fixture/shape"
 )
 
-// TestShape: few functions can change a plan, and the chains of calls are short. The checks and steps of all lists are counted.
+// TestShape: few functions can change a plan, and the chains of calls are short. The checks and steps of all lists
+// are counted.
 func TestShape(t *testing.T) {
 	shape.Users(t, "decision", 44)
 	shape.Users(t, "relaying", 16)

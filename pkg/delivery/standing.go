@@ -11,50 +11,51 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// State is what an Application counts as in the metrics.
+// State is the state of an Application in the metrics.
 type State string
 
-// States of Applications. An Application has one at a time: the first of them that is true.
+// States of Applications. An Application has only the first state in the list that is true.
 const (
-	// Orphaned is for works whose Application the hub has lost.
+	// Orphaned: the hub has lost the Application of the works.
 	Orphaned State = "orphaned"
-	// PausedState is for an Application that an annotation pauses.
+	// PausedState: an annotation pauses the Application.
 	PausedState State = "paused"
-	// Deleting is for an Application that is being deleted, or that is gone while its works are not.
+	// Deleting: the Application is in deletion, or is gone while its works still exist.
 	Deleting State = "deleting"
-	// ReleasedState is for an Application that is being released, or has been.
+	// ReleasedState: the Application is being released, or is released.
 	ReleasedState State = "released"
-	// Blocked is for an Application that cannot be sent as it is, or may not be.
+	// Blocked: the Application cannot or may not be sent in its present form.
 	Blocked State = "blocked"
-	// Moving is for an Application that an earlier cluster still has.
+	// Moving: an earlier cluster still has the Application.
 	Moving State = "moving"
-	// Stale is for an Application whose cluster is not available: the hub shows what was known last.
+	// Stale: the cluster is not available, and the hub shows the last known status.
 	Stale State = "stale"
-	// Pending is for an Application that its cluster's work agent has not applied yet.
+	// Pending: the cluster's work agent has not applied the Application yet.
 	Pending State = "pending"
-	// Delivered is for an Application that its cluster's work agent has applied as it is.
+	// Delivered: the cluster's work agent has applied the present form of the Application.
 	Delivered State = "delivered"
 )
 
-// Waits tells whether an Application in the state waits for something: for its cluster, for a person, or for the end of a pause.
+// Waits reports whether an Application in the state waits for its cluster, for a user, or for the end of a pause.
 func (s State) Waits() bool { return s != "" && s != Delivered && s != ReleasedState }
 
-// Standing is how an Application stands once a plan for it has been applied. The zero value is for one that nothing is left of.
+// Standing is the state of an Application after its plan. The zero value means that no trace of the Application is
+// left.
 type Standing struct {
-	// State is what it counts as; empty where nothing is left of it.
+	// State is the state; empty if no trace of the Application is left.
 	State State
 
-	// Reason is why it is Blocked; empty in other states.
+	// Reason is the reason for Blocked; empty in other states.
 	Reason string
 
-	// Since is since when; zero where no object tells.
+	// Since is the start of the state; zero for an unknown time.
 	Since time.Time
 
-	// Applied is set when the work agent has applied the own work in the version that was observed.
+	// Applied is true if the work agent has applied the observed generation of the own work.
 	Applied bool
 }
 
-// Standing is how the Application stands after the plan.
+// Standing returns the state of the Application after the plan.
 func (p *Plan) Standing(f *Facts) Standing {
 	out := p.standing(f)
 	out.Applied = p.Intent == Deliver && f.Own != nil && applied(f.Own)
@@ -92,7 +93,7 @@ func (p *Plan) standing(f *Facts) Standing {
 	return Standing{State: Delivered}
 }
 
-// orphanStanding is how the works of an Application stand that the hub does not have.
+// orphanStanding returns the state of works whose Application the hub does not have.
 func orphanStanding(f *Facts) Standing {
 	held := func(w *workv1.ManifestWork) bool { return w.Annotations[apis.AnnotationOrphanedAt] != "" }
 	switch {
@@ -106,7 +107,7 @@ func orphanStanding(f *Facts) Standing {
 	return Standing{State: Deleting}
 }
 
-// orphanedAt is the earliest time at which one of the works was marked as one whose Application is lost; zero for none.
+// orphanedAt returns the earliest time when a work was marked as lost; zero for none.
 func orphanedAt(ws works) (first time.Time) {
 	for _, w := range ws {
 		at, err := time.Parse(time.RFC3339, w.Annotations[apis.AnnotationOrphanedAt])
@@ -117,13 +118,13 @@ func orphanedAt(ws works) (first time.Time) {
 	return first
 }
 
-// tells tells whether the plan shows a condition of that type.
+// tells reports whether the plan has a condition of the type.
 func (p *Plan) tells(conditionType string) bool {
 	return slices.ContainsFunc(p.Conditions, func(c Condition) bool { return c.Type == conditionType })
 }
 
-// since is since when the Application shows one of the conditions, by the Application itself once the plan has been applied; zero
-// where it shows none of them.
+// since returns the earliest start of the conditions, as shown by the Application after the plan; zero if the
+// Application shows none of the conditions.
 func (p *Plan) since(f *Facts, conditionTypes ...string) (first time.Time) {
 	shown := f.App.Status.Conditions
 	if p.Hub != nil && p.Hub.Conditions != nil {

@@ -12,12 +12,12 @@ import (
 	"github.com/towline-io/towline/pkg/managedcluster"
 )
 
-// TestStanding: what an Application counts as, and since when, by the objects.
+// TestStanding: the state of an Application, and its start, from the objects.
 func TestStanding(t *testing.T) {
 	earlier := now.Add(-time.Hour)
 	marked := func(w *workv1.ManifestWork) { w.Annotations[apis.AnnotationOrphanedAt] = earlier.Format(time.RFC3339) }
 	awaySince := func(f *managedcluster.Facts) { away(f); f.Since = earlier.Unix() }
-	known := func(c string) func(*situation) { // the Application shows the condition for an hour already, with these words
+	known := func(c string) func(*situation) { // the Application has shown the condition for an hour, with the same message
 		return func(s *situation) {
 			plan := Decide(s.Facts, s.Options)
 			s.App.Status.Conditions = plan.Hub.Conditions
@@ -76,7 +76,7 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// TestWaits: the states whose age somebody has to look at.
+// TestWaits: the states whose age matters to an administrator.
 func TestWaits(t *testing.T) {
 	for state, want := range map[State]bool{
 		Orphaned: true, PausedState: true, Deleting: true, Blocked: true, Moving: true, Stale: true, Pending: true,
@@ -88,7 +88,7 @@ func TestWaits(t *testing.T) {
 	}
 }
 
-// TestRefreshed: a plan tells how a user's refresh ended, and nothing of Towline's own.
+// TestRefreshed: a plan reports the end of a user's refresh, and not the end of Towline's own refresh.
 func TestRefreshed(t *testing.T) {
 	for kind, want := range map[string]string{"hard": RefreshDropped, apis.RefreshSpecChanged: "", "": ""} {
 		b := app()

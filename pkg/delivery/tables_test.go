@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// documented are the rows of docs/lifecycle.md by how their first two cells begin, and the cases of the tables that show them. A
-// row that is no decision of this package says whose it is, behind a dash.
+// documented are the rows of docs/lifecycle.md, by the beginning of the first two cells, with the cases of the
+// tables. A dash marks a row decided outside of this package, with the deciding component.
 var documented = map[string][]string{
 	"delivered to A | the cluster annotation says B":   {"TestMove/sent, not applied", "TestMove/healthy", "TestMove/applied, not healthy in time"},
 	"delivered to A, `move-order: old-first`":          {"TestMove/old first"},
@@ -128,7 +128,8 @@ var documented = map[string][]string{
 	"running | deleted, or moved":       {"TestEnd/an operation runs", "TestMove/healthy, and an operation runs on the old"},
 }
 
-// TestLifecycleRows: every row of the document is a case of a table, or another's to decide, and no row is forgotten there.
+// TestLifecycleRows: every row of the document has a case in a table or another deciding component, and the document
+// still has every row.
 func TestLifecycleRows(t *testing.T) {
 	text, err := os.ReadFile("../../docs/lifecycle.md")
 	if err != nil {
@@ -159,7 +160,7 @@ func TestLifecycleRows(t *testing.T) {
 	}
 }
 
-// begins tells whether the first two cells of a row begin as a key says.
+// begins reports whether the first two cells of a row begin with the two parts of a key.
 func begins(row [2]string, key string) bool {
 	first, second, both := strings.Cut(key, " | ")
 	if !both {
@@ -168,7 +169,7 @@ func begins(row [2]string, key string) bool {
 	return row[0] == first && strings.HasPrefix(row[1], second)
 }
 
-// decisionRows are the first two cells of the rows of the tables that tell what is decided.
+// decisionRows returns the first two cells of each row in the tables about decisions.
 func decisionRows(text string) (rows [][2]string) {
 	for _, section := range strings.Split(text, "\n## ")[1:] {
 		title, body, _ := strings.Cut(section, "\n")
@@ -192,7 +193,7 @@ func decisionRows(text string) (rows [][2]string) {
 	return rows
 }
 
-// TestEveryGateHolds in some case of the tables, which run before this.
+// TestEveryGateHolds: each gate blocks in a case of the tables. The tables run before this test.
 func TestEveryGateHolds(t *testing.T) {
 	if len(asked) < len(Gates())/2 {
 		t.Skip("not all tables were run")

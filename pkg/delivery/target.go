@@ -12,8 +12,9 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// checkClaimants is for an Application whose target is another's. Before a work is made beside theirs, the cache's word for
-// their having none does not do: two that are made at a time would both be sent.
+// checkClaimants blocks an Application whose target belongs to another Application. Before the creation of a work,
+// the cache is not enough to prove that the claimants have no works: two works created at the same time would both be
+// sent.
 func checkClaimants(v *view) verdict {
 	if len(v.Claimants) > 0 && v.sent() == nil && !v.knows(NeedClaimants) {
 		return require(NeedClaimants)
@@ -26,7 +27,7 @@ func checkClaimants(v *view) verdict {
 		types.NamespacedName{Namespace: c.App.Namespace, Name: c.App.Name}, v.App.Cluster(), apis.AnnotationAppNamespace)
 }
 
-// firstClaimant is a claimant that keeps the target from the Application; nil for none.
+// firstClaimant returns a claimant with precedence over the Application at the target; nil for none.
 func (v *view) firstClaimant() *Claimant {
 	for i := range v.Claimants {
 		if c := &v.Claimants[i]; comesFirst(c, v.App, v.sent()) {
@@ -36,8 +37,8 @@ func (v *view) firstClaimant() *Claimant {
 	return nil
 }
 
-// comesFirst tells whether a claimant keeps the target that it shares with app: the one that has been sent keeps it; of two
-// that have not, or both have, the older. One that may not be sent does not count.
+// comesFirst reports whether a claimant has precedence over app at the common target. A sent Application precedes an
+// unsent one. Otherwise the older Application has precedence. A claimant that may not be sent does not count.
 func comesFirst(c *Claimant, app *argocd.Application, mine *workv1.ManifestWork) bool {
 	theirs := sentTo(app, c.Work)
 	if theirs == nil && !c.maySend() {
@@ -50,15 +51,17 @@ func comesFirst(c *Claimant, app *argocd.Application, mine *workv1.ManifestWork)
 	return a.Before(&b) || a.Equal(&b) && c.App.UID < app.UID
 }
 
-// maySend tells whether a claimant that has not been sent can be: it asks for that, and nothing forbids it.
+// maySend reports whether an unsent claimant can be sent: the claimant asks for delivery, and no rule forbids the
+// delivery.
 func (c *Claimant) maySend() bool {
 	_, err := authorization.ReadSpec(c.App)
 	return c.App.Pulled() && !c.App.ToBeReleased() && Fit(c.App) && err == nil && c.Refused == nil
 }
 
-// giveWay takes back an Application that was sent though a claimant that comes first was as well. The cluster's Application
-// has both works for owners once both have been applied, and stays when one of them goes; until then nothing is done.
-// Nor is it where the claimant's work owns nothing any more, since it is being released.
+// giveWay withdraws a sent Application if a claimant with precedence was sent as well. After the apply of both works,
+// the cluster's Application has both works as owners, and stays when one work is deleted. Until then giveWay does
+// nothing. giveWay also does nothing if the claimant's work is being released, because a released work owns no
+// objects.
 func (d *decision) giveWay() {
 	c, mine := d.firstClaimant(), d.sent()
 	if c == nil || mine == nil || !applied(mine) || !d.owns() || d.deletionRequested(mine) {
@@ -74,9 +77,9 @@ func (d *decision) giveWay() {
 	}
 }
 
-// checkTargetFree is for an Application whose target is another's still, which the hub has elsewhere by now, or not any more.
-// The work agent would lay the one over the other, since both are its own, and Argo CD there would take what the other
-// deployed for what is to be pruned.
+// checkTargetFree blocks an Application whose target still has the copy of another Application, now moved or gone on
+// the hub. The work agent owns both, and would overwrite the copy. The cluster's Argo CD would then prune the
+// workload of the other Application.
 func checkTargetFree(v *view) verdict {
 	switch {
 	case v.sent() != nil:
@@ -95,13 +98,13 @@ func checkTargetFree(v *view) verdict {
 	return pass
 }
 
-// hasTargetOf tells whether a work of an Application of that name keeps that one's target.
+// hasTargetOf reports whether a work for another Application with the name of app keeps the target of app.
 func hasTargetOf(w *workv1.ManifestWork, app *argocd.Application) bool {
 	return work.NamedAfter(w.Name, app.Name) && slices.Contains(Targets(w), targetOf(app))
 }
 
-// Targets are the namespaces and names of its cluster that a work keeps from other Applications: where it brings its own, and
-// where it has brought it and has not been heard of since. One may be named twice.
+// Targets returns the namespaces and names, on the cluster, that a work keeps from other Applications. A work keeps
+// its present targets, and former targets until the agent reports otherwise. The result may have duplicates.
 func Targets(w *workv1.ManifestWork) []types.NamespacedName {
 	out := work.Targets(w)
 	for i := range w.Status.ResourceStatus.Manifests {
@@ -113,23 +116,23 @@ func Targets(w *workv1.ManifestWork) []types.NamespacedName {
 	return out
 }
 
-// Frees tells whether a work keeps a target before a change that it does not keep after it.
+// Frees reports whether a work keeps a target before a change and no longer after the change.
 func Frees(before, after *workv1.ManifestWork) bool {
-	if before.Generation == after.Generation && sameManifests(before, after) { // most reports: nothing has to be parsed
+	if before.Generation == after.Generation && sameManifests(before, after) { // most reports: no manifest has to be parsed
 		return false
 	}
 	kept := Targets(after)
 	return slices.ContainsFunc(Targets(before), func(t types.NamespacedName) bool { return !slices.Contains(kept, t) })
 }
 
-// sameManifests tells whether two versions of a work report on the same manifests.
+// sameManifests reports whether two versions of a work report on the same manifests.
 func sameManifests(a, b *workv1.ManifestWork) bool {
 	return slices.EqualFunc(a.Status.ResourceStatus.Manifests, b.Status.ResourceStatus.Manifests,
 		func(x, y workv1.ManifestCondition) bool { return x.ResourceMeta == y.ResourceMeta })
 }
 
-// checkHubCopy is for an Application whose target, on the hub itself as a managed cluster, is one that this one's work did not
-// bring: it would be overwritten.
+// checkHubCopy blocks an Application whose target is on the hub itself, as a managed cluster, and has an Application
+// from another source. The delivery would overwrite that Application.
 func checkHubCopy(v *view) verdict {
 	switch {
 	case !v.target().Hub:

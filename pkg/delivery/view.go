@@ -16,36 +16,36 @@ import (
 
 type works = []*workv1.ManifestWork
 
-// view is what checks and steps look at: they change neither the view nor the plan.
+// view is the input of checks and steps. Checks and steps change neither the view nor the plan.
 type view struct {
 	*Facts
 	Options
 
-	// going are the works whose deletion the plan asks for.
+	// going are the works with a planned deletion, by UID.
 	going map[types.UID]bool
 }
 
-// knows tells whether facts have been read.
+// knows reports whether facts have been read.
 func (v *view) knows(n Need) bool { return n&^v.Known == 0 }
 
-// target is the cluster that the Application asks for.
+// target returns the facts of the Application's target cluster.
 func (v *view) target() managedcluster.Facts { return v.Clusters[v.App.Cluster()] }
 
-// subject is a work of the Application.
+// subject returns a work as the subject of a step.
 func (v *view) subject(w *workv1.ManifestWork) *subject { return &subject{w, v.App} }
 
-// deletionRequested tells whether the deletion of a work has been asked for, by the plan or before.
+// deletionRequested reports whether a work's deletion has been requested, by the plan or before.
 func (v *view) deletionRequested(w *workv1.ManifestWork) bool {
 	return !w.DeletionTimestamp.IsZero() || v.going[w.UID]
 }
 
-// owns tells whether Own may be taken for the Application's: not one that no pull controller made, nor one that another
-// Application of the hub must have.
+// owns reports whether Own belongs to the Application. A work from no pull controller does not belong to the
+// Application, and neither does a work that another Application of the hub must have.
 func (v *view) owns() bool {
 	return v.Own != nil && work.Carries(v.Own, v.App) && v.OwnOwner == (types.NamespacedName{})
 }
 
-// all are the works of the Application, Own among them.
+// all returns the works of the Application, including Own.
 func (v *view) all() works {
 	if !v.owns() {
 		return v.Others
@@ -53,12 +53,12 @@ func (v *view) all() works {
 	return append(slices.Clone(v.Others), v.Own)
 }
 
-// elsewhere are the other works on other clusters than the target's.
+// elsewhere returns the other works on other clusters than the target cluster.
 func (v *view) elsewhere() works {
 	return only(v.Others, func(w *workv1.ManifestWork) bool { return w.Namespace != v.App.Cluster() })
 }
 
-// staying are those works whose deletion has not been asked for.
+// staying returns the works without a requested deletion.
 func (v *view) staying(ws works) works {
 	return only(ws, func(w *workv1.ManifestWork) bool { return !v.deletionRequested(w) })
 }
@@ -72,7 +72,7 @@ func only(ws works, wanted func(*workv1.ManifestWork) bool) (out works) {
 	return out
 }
 
-// clustersOf are the clusters of works, sorted.
+// clustersOf returns the clusters of works, sorted.
 func clustersOf(ws works) []string {
 	out := make([]string, len(ws))
 	for i, w := range ws {
@@ -82,13 +82,13 @@ func clustersOf(ws works) []string {
 	return slices.Compact(out)
 }
 
-// targetOf is the namespace and name that the Application is to have on its cluster.
+// targetOf returns the namespace and name of the Application on its cluster.
 func targetOf(app *argocd.Application) types.NamespacedName {
 	return types.NamespacedName{Namespace: app.ClusterNamespace(), Name: app.Name}
 }
 
-// sentTo is the work if it brings its Application to the target of app; nil otherwise. One of the same name may have brought
-// it to another namespace of the cluster, and gives no right to this one.
+// sentTo returns the work if the work brings its Application to the target of app, and nil otherwise. A work of the
+// same name may have brought the Application to another namespace on the cluster, and gives no right to the target.
 func sentTo(app *argocd.Application, w *workv1.ManifestWork) *workv1.ManifestWork {
 	if w == nil || !work.CarriesTo(w, targetOf(app)) {
 		return nil
@@ -96,11 +96,11 @@ func sentTo(app *argocd.Application, w *workv1.ManifestWork) *workv1.ManifestWor
 	return w
 }
 
-// sent is the own work if it brings the Application to its target; nil otherwise.
+// sent returns the own work if the work brings the Application to its target, and nil otherwise.
 func (v *view) sent() *workv1.ManifestWork { return sentTo(v.App, v.Own) }
 
-// targetIn is where the work of an Application has it on the cluster, as far as it says. One of the first pull controllers
-// says so only by what it carries.
+// targetIn returns the place of the work's Application on the cluster. In a work of the first pull controllers, only
+// the Application itself shows the namespace.
 func targetIn(w *workv1.ManifestWork, app *argocd.Application) types.NamespacedName {
 	target := targetOf(app)
 	if len(w.Spec.ManifestConfigs) > 0 {
@@ -111,27 +111,29 @@ func targetIn(w *workv1.ManifestWork, app *argocd.Application) types.NamespacedN
 	return target
 }
 
-// isHere tells whether a work has its Application at the target of app: what is said of the one is said of the other.
+// isHere reports whether a work has its Application at the target of app. The status is then the same for both.
 func isHere(w *workv1.ManifestWork, app *argocd.Application) bool {
 	return w.Namespace == app.Cluster() && targetIn(w, app).Namespace == app.ClusterNamespace()
 }
 
-// earlier tells whether a work is one of an earlier Application of the name, at another target.
+// earlier reports whether a work belongs to an earlier Application of the same name, at another target.
 func (v *view) earlier(w *workv1.ManifestWork) bool {
 	return w.Name != work.Name(v.App) && !isHere(w, v.App)
 }
 
-// applied tells whether the work agent has applied the work as it is now. One by which it changes nothing, it has not.
+// applied reports whether the work agent has applied the current generation. A read-only work is never applied.
 func applied(w *workv1.ManifestWork) bool {
 	return work.Outcome(w) == metav1.ConditionTrue && !work.IsReadOnly(w)
 }
 
-// unseen tells whether the work agent cannot have seen an Application's own work yet, so that nothing is there to be
-// released: the agent (v1.2.0) applies nothing before its finalizer is on the work.
+// unseen reports whether the work agent cannot have seen an Application's own work, so that no release is needed. The
+// agent (v1.2.0) adds its finalizer to the work before the first apply.
 //
-// That is not enough for an Application that any cluster has ever reported on, or that is gone. A work of its name may
-// have brought it and have gone without the agent, as with a ManagedCluster that was imported again, or may have come
-// out of a backup: what is there is still held by that name, and the agent destroys it an hour after it finds no work.
+// The missing finalizer is no proof if any cluster has ever reported on the Application, or if the Application is
+// gone. An earlier work of the same name may have delivered the Application. The agent may have missed the end of the
+// earlier work, as after a new import of the ManagedCluster, or the work may come from a backup. The delivered
+// objects still belong to the name of the work, and the agent destroys the objects an hour after the agent finds no
+// work.
 func unseen(app *argocd.Application, w *workv1.ManifestWork) bool {
 	if app == nil || w.Name != work.Name(app) ||
 		work.Seen(w) || work.MadeAnew(w) || len(w.Status.Conditions) > 0 {
@@ -140,19 +142,19 @@ func unseen(app *argocd.Application, w *workv1.ManifestWork) bool {
 	return !reportedOn(app)
 }
 
-// reportedOn tells whether a cluster has ever reported on the Application.
+// reportedOn reports whether a cluster has ever reported on the Application.
 func reportedOn(app *argocd.Application) bool {
 	known := app.Status
-	known.Conditions = nil // the hub's own
+	known.Conditions = nil // from the hub itself
 	return !known.Empty() || len(known.Unreadable) > 0
 }
 
-// notThere tells whether the agent has looked for the Application of a work and found none. All else that it tells of that
-// Application is from before: it (v1.2.0) leaves the last feedback as it is.
+// notThere reports whether the agent has looked for a work's Application and found none. The other feedback is then
+// older, because the agent (v1.2.0) keeps the last feedback.
 func notThere(w *workv1.ManifestWork) bool { return found(w) == metav1.ConditionFalse }
 
-// found is whether the agent has found the Application of a work; empty where it has not said. It is unknown where it could
-// not read.
+// found returns whether the agent has found the Application of a work. Empty: no report yet. Unknown: the agent could
+// not read the Application.
 func found(w *workv1.ManifestWork) metav1.ConditionStatus {
 	if c := said(w, workv1.WorkAvailable); c != nil {
 		return c.Status
@@ -160,8 +162,8 @@ func found(w *workv1.ManifestWork) metav1.ConditionStatus {
 	return ""
 }
 
-// said is what the agent says of the Application; nil where it does not, and for a work without rules, which a cluster
-// can make of one that it has.
+// said returns the agent's condition of the Application; nil without a report, and for a work without rules. A
+// cluster can remove the rules from its works.
 func said(w *workv1.ManifestWork, conditionType string) *metav1.Condition {
 	if len(w.Spec.ManifestConfigs) == 0 {
 		return nil
@@ -169,7 +171,7 @@ func said(w *workv1.ManifestWork, conditionType string) *metav1.Condition {
 	return feedback.WorkCondition(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier, conditionType)
 }
 
-// operations is what the cluster tells of operations.
+// operations returns the cluster's report about operations.
 func operations(seen *feedback.Observation) relay.Cluster {
 	c := relay.Cluster{Version: seen.Version, Taken: seen.Taken, Pending: seen.Pending}
 	if s := seen.Status.OperationState; s != nil {
@@ -178,7 +180,7 @@ func operations(seen *feedback.Observation) relay.Cluster {
 	return c
 }
 
-// cascade are the finalizers of the hub's copy that the cluster's is to have when it goes.
+// cascade returns the finalizers that the cluster's Application must have at its removal, from the hub's Application.
 func cascade(app *argocd.Application) []string {
 	if app == nil {
 		return nil

@@ -11,15 +11,16 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// volatile tells whether somebody waits for what the cluster's Argo CD writes with every comparison, though no request is on
-// its way: because of an operation that has just ended, or because the hub has not shown it at all.
+// volatile reports whether a user waits for the fields that Argo CD writes with every comparison, although no request
+// is on its way. The reason is a recent operation, or a comparison not yet shown on the hub.
 //
-// A work that has asked goes on until it has been answered and the hub shows the answer, and while the cluster is about to
-// begin a sync of its own: a work that asks anew is a write of it. One that the agent could not apply, or has not answered, is
-// left as it is: with each change it would have to be refused once more.
+// A work with the feedback rule keeps the rule until the hub shows the answer, and while the cluster is about to
+// start its own sync: a new question would be a further write of the work. A work that the agent could not apply, or
+// has not answered, stays unchanged, because the agent would refuse each change again.
 //
-// A work does not ask where its agent tells by a condition whether the Application has been compared: that costs no write; see
-// feedback.ComparedRules. But only the time of the comparison itself replaces what the hub shows of the cluster before, after a move.
+// A work needs no rule if its agent reports the comparison by a condition, which costs no write; see
+// feedback.ComparedRules. But after a move, only the time of the comparison replaces the former cluster's time on the
+// hub.
 func (r *relaying) volatile() bool {
 	if r.Own == nil {
 		return r.to.Status.ReconciledAt != "" || r.to.Status.OperationState != nil
@@ -37,8 +38,8 @@ func (r *relaying) volatile() bool {
 	return asked && (there.ReconciledAt != here.ReconciledAt || r.seen.Starting)
 }
 
-// answersByCondition tells whether the agent tells by a condition whether the Application has been compared, or may do so with its next
-// report. A work of an older controller is written, and asks for that then.
+// answersByCondition reports whether the agent reports the comparison by a condition, or may do so with its next
+// report. Towline rewrites a work of an older controller, and the new work asks for the condition.
 func answersByCondition(w *workv1.ManifestWork, seen *feedback.Observation) bool {
 	if !work.AsksCompared(w) {
 		return work.ByOlder(w)
@@ -46,14 +47,14 @@ func answersByCondition(w *workv1.ManifestWork, seen *feedback.Observation) bool
 	return seen.TellsCompared || seen.UID == "" || !work.Reported(w)
 }
 
-// unsettled tells whether the hub shows no comparison of the cluster, or none after an operation that it shows.
+// unsettled reports whether the hub shows no comparison by the cluster, or no comparison after the shown operation.
 func unsettled(app *argocd.Application) bool {
 	return app.Status.ReconciledAt == "" || uncompared(app.Status.OperationState, app.Status.ReconciledAt)
 }
 
-// uncompared tells whether an operation runs, or has ended after the last comparison that is known. Many wait for the one
-// after: Argo CD's CLI (app sync, app wait), its notifications controller, and the ApplicationSet controller in a RollingSync
-// (3.3 and later) read reconciledAt on the hub. None does after a dry run.
+// uncompared reports whether an operation runs, or has ended after the last known comparison. Many clients wait for
+// the next comparison: Argo CD's CLI (app sync, app wait), its notifications controller, and the ApplicationSet
+// controller in a RollingSync (3.3 and later) read reconciledAt on the hub. No client waits after a dry run.
 func uncompared(o *argocd.OperationState, reconciledAt string) bool {
 	if o == nil || o.Operation.Sync.DryRun {
 		return false

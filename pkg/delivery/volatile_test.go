@@ -14,20 +14,21 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// asks lets a work ask for what changes with every comparison.
+// asks adds the feedback rule about fields that change with every comparison.
 func asks(w *workv1.ManifestWork) {
 	out, _ := work.AskVolatile(w)
 	*w = *out
 }
 
-// ended lets the hub show an operation that ended then.
+// ended adds an operation, ended at the given time, to the hub's status.
 func ended(b *fixture.ApplicationBuilder, at string) *fixture.ApplicationBuilder {
 	app := b.Runs("Succeeded", began).Obj()
 	app.Status.OperationState.FinishedAt = at
 	return b.Status(app.Status)
 }
 
-// TestVolatile: a work asks for what changes with every comparison only while somebody waits for it.
+// TestVolatile: a work asks for the fields that change with every comparison only while a user waits for a
+// comparison.
 func TestVolatile(t *testing.T) {
 	const earlier, end, later = "2026-01-01T00:00:30Z", "2026-01-01T00:01:00Z", "2026-01-01T00:01:30Z"
 	rest := func() *fixture.ApplicationBuilder { return app().Reconciled(earlier) }
@@ -126,7 +127,7 @@ func TestVolatile(t *testing.T) {
 	}
 }
 
-// says lets the agent tell by a condition when the cluster has compared; empty for not yet.
+// says sets the agent's condition about the cluster's comparison; an empty time means not yet.
 func says(since string) func(*workv1.ManifestWork) {
 	return func(w *workv1.ManifestWork) {
 		m := &w.Status.ResourceStatus.Manifests[0]
@@ -138,26 +139,27 @@ func says(since string) func(*workv1.ManifestWork) {
 	}
 }
 
-// notReported lets the agent have applied a work, and have reported an earlier generation of it.
+// notReported sets the report of an agent that has applied a work, but has reported about an earlier generation.
 func notReported(w *workv1.ManifestWork) {
 	meta.FindStatusCondition(w.Status.Conditions, workv1.WorkAvailable).ObservedGeneration--
 }
 
-// unread lets the agent have applied a work, and not find what it has applied.
+// unread sets the report of an agent that has applied a work, and cannot read the applied Application.
 func unread(w *workv1.ManifestWork) {
 	meta.FindStatusCondition(w.Status.Conditions, workv1.WorkAvailable).Status = metav1.ConditionUnknown
 }
 
-// unconditional is a work that asks for no condition, as an earlier Towline has written it.
+// unconditional removes the condition rules, as in a work from an earlier Towline.
 func unconditional(w *workv1.ManifestWork) { w.Spec.ManifestConfigs[0].ConditionRules = nil }
 
-// quiet lets a work ask for nothing that changes with every comparison.
+// quiet removes the feedback rules about fields that change with every comparison.
 func quiet(w *workv1.ManifestWork) {
 	rules := &w.Spec.ManifestConfigs[0].FeedbackRules
 	*rules = (*rules)[:1]
 }
 
-// TestTerminationAtTheEnd: a work that is to carry one is told first to ask for the version that it is for.
+// TestTerminationAtTheEnd: before a leaving work carries a termination, the work first asks for the Application's
+// version.
 func TestTerminationAtTheEnd(t *testing.T) {
 	s := of(deletedApp(cascading()).Runs("Terminating", began))
 	for _, want := range []struct{ asks, carries bool }{{true, false}, {true, true}} {
