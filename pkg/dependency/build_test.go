@@ -25,11 +25,11 @@ var now = time.Unix(1_700_000_000, 0).UTC()
 const (
 	cluster = "cluster1"
 
-	// everything is all that a decision can ask for.
+	// everything is the set of all needs.
 	everything = Need(1<<10 - 1)
 )
 
-// situation is what a test decides about.
+// situation holds the inputs of a decision.
 type situation struct {
 	Facts
 	Options
@@ -37,7 +37,7 @@ type situation struct {
 
 type edit = func(*situation)
 
-// of starts with a cluster that is there and that nothing was sent to.
+// of returns a situation with an existing cluster, without works on the cluster.
 func of(key types.NamespacedName, edits ...edit) *situation {
 	s := &situation{Options: Options{ArgoCDNamespace: "argocd", ClusterNamespace: "gitops", Projects: true, Objects: true}}
 	s.Now, s.Key, s.Known = now, key, everything
@@ -55,13 +55,13 @@ func (s *situation) with(edits ...edit) *situation {
 	return s
 }
 
-// webApp is an Application of project web with a private source.
+// webApp returns an Application of project web with a private source.
 func webApp() *fixture.ApplicationBuilder {
 	return fixture.Application("web").
 		Spec(`{"project":"web","source":{"repoURL":"https://git.example.com/web.git"},"destination":{"namespace":"web"}}`)
 }
 
-// ofProject is the work that brings project web.
+// ofProject returns a situation for the work of project web.
 func ofProject(edits ...edit) *situation {
 	s := of(ProjectKey(cluster, "web"))
 	s.Project = &argocd.AppProject{}
@@ -72,14 +72,14 @@ func ofProject(edits ...edit) *situation {
 	return s.with(edits...)
 }
 
-// ofCredential is the work that brings the credential of the private source.
+// ofCredential returns a situation for the work of the private source's credential.
 func ofCredential(edits ...edit) *situation {
 	s := of(CredentialKey(cluster, "git")).with(secrets(secretOf("git", "https://git.example.com/web.git")))
 	s.Secret = &s.Secrets[0]
 	return s.with(edits...)
 }
 
-// ofObjects is the work that brings what an Application names, which is permitted and has a work of its own.
+// ofObjects returns a situation for the objects of a permitted Application with its own work.
 func ofObjects(b *fixture.ApplicationBuilder, edits ...edit) *situation {
 	app := b.Obj()
 	s := ofProject()
@@ -103,14 +103,14 @@ func secretOf(name, url string) corev1.Secret {
 	return s
 }
 
-// templateOf is a Secret for all repositories under an address.
+// templateOf returns a Secret for all repositories under an address.
 func templateOf(name, url string) corev1.Secret {
 	s := secretOf(name, url)
 	s.Labels[apis.LabelSecretType] = apis.SecretTypeRepoCreds
 	return s
 }
 
-// registryApp deploys a chart of a registry, whose address is a host alone.
+// registryApp returns an Application with a chart from a registry. The address of the registry is only a host.
 func registryApp() *fixture.ApplicationBuilder {
 	return webApp().Spec(`{"project":"web","source":{"repoURL":"registry.example.com","chart":"web"},"destination":{"namespace":"web"}}`)
 }
@@ -119,12 +119,12 @@ func secrets(all ...corev1.Secret) edit {
 	return func(s *situation) { s.Secrets, s.Credentials = all, ReadCredentials(all) }
 }
 
-// naming has the Application name objects.
+// naming returns an Application with objects in its annotation.
 func naming(objects string) *fixture.ApplicationBuilder {
 	return webApp().Annotation(apis.AnnotationWith, objects)
 }
 
-// used is one that an Application may need, which is permitted.
+// used adds a permitted Application that may need the dependency.
 func used(b *fixture.ApplicationBuilder, edits ...func(*User)) edit {
 	return func(s *situation) {
 		u := User{App: b.Obj(), Permitted: true}
@@ -140,7 +140,7 @@ func forbidden(u *User) { u.Permitted = false }
 func unsent(u *User)    { u.Own = nil }
 func pausedApp(u *User) { u.Paused = "this Application" }
 
-// brought lets an older controller have sent the AppProject.
+// brought sets that an older controller has sent the AppProject.
 func brought(s *situation) { s.Brought = true }
 
 func sharedArgoCD(s *situation)  { s.Cluster.Hub, s.ClusterArgoCD = true, "argocd" }
@@ -153,7 +153,7 @@ func missingFor(d time.Duration) edit {
 	return func(s *situation) { s.Secret, s.MissingSince = nil, now.Add(-d) }
 }
 
-// there is one whose work the agent has applied as the hub would have it now, if something there uses it.
+// there adds an applied work with the present content of the hub, as if an Application used the dependency.
 func there(edits ...func(*workv1.ManifestWork)) edit {
 	return func(s *situation) {
 		sent := situation{Facts: s.Facts, Options: s.Options}
@@ -195,7 +195,7 @@ func says(w *workv1.ManifestWork, status metav1.ConditionStatus) {
 	w.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: status, ObservedGeneration: w.Generation}}
 }
 
-// finalState is what the work says last, applied.
+// finalState sets the last state of the work, applied by the agent.
 func finalState(w *workv1.ManifestWork) {
 	last, err := FinalProject(w)
 	if err != nil {
@@ -205,7 +205,7 @@ func finalState(w *workv1.ManifestWork) {
 	applied(w)
 }
 
-// carrying puts works of Applications on the cluster.
+// carrying adds works of Applications to the cluster.
 func carrying(works ...*workv1.ManifestWork) edit {
 	return func(s *situation) { s.Works = append(s.Works, works...) }
 }
@@ -226,14 +226,14 @@ func releasedWork(app *argocd.Application) *workv1.ManifestWork {
 	return w
 }
 
-// requestFor is a work that carries a request in place of the Application.
+// requestFor returns a work with a request in place of the Application.
 func requestFor(app *argocd.Application) *workv1.ManifestWork {
 	w := workOf(app)
 	w.Spec.Workload.Manifests[0].Raw = []byte(`{"apiVersion":"argoproj.io/v1alpha1","kind":"Application","metadata":{"name":"web"},"operation":{}}`)
 	return w
 }
 
-// outline is a plan in words: a line for each write, problem and wait.
+// outline returns a plan in words: a line for each write, problem and wait.
 func outline(p *Plan) []string {
 	out := []string{}
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -266,20 +266,20 @@ func outline(p *Plan) []string {
 	return out
 }
 
-// row is a case of a table: what is, and what is to be done.
+// row is a test case: a situation and the expected plan.
 type row struct {
 	is   *situation
 	want []string
 
-	// says is part of the events, and after what the work is to say of itself.
+	// says must be part of an event's note, and after must hold for the planned work.
 	says  string
 	after func(*workv1.ManifestWork) bool
 }
 
-// gates are those that held in a table.
+// gates are the gates that have held in a table.
 var gates = map[string]bool{}
 
-// decides checks a table.
+// decides checks the cases of a table.
 func decides(t *testing.T, table map[string]row) {
 	t.Helper()
 	for title, tc := range table {
@@ -301,10 +301,10 @@ func decides(t *testing.T, table map[string]row) {
 	}
 }
 
-// unforced tells whether what others have set stays as it is.
+// unforced reports whether a work leaves the fields of other owners as is.
 func unforced(w *workv1.ManifestWork) bool { return !Forced(w) }
 
-// orphans and removes tell what the deletion of a work does.
+// orphans and removes report the effect of a work's deletion.
 func orphans(w *workv1.ManifestWork) bool {
 	return w.Spec.DeleteOption.PropagationPolicy == workv1.DeletePropagationPolicyTypeOrphan
 }

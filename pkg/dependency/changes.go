@@ -14,9 +14,9 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// SameApplication tells whether a change of an Application leaves all that is decided by as it is, and the conditions that
-// tell that something about it has been decided anew: by propagation, by its cluster, or by someone who dropped the one
-// about dependencies.
+// SameApplication reports whether a change of an Application leaves the facts of decisions as is. The facts include
+// the types of some conditions. Propagation, the cluster, or a user who removes the condition about dependencies
+// changes these types.
 func SameApplication(before, after *argocd.Application) bool {
 	return before.UID == after.UID &&
 		maps.Equal(before.Labels, after.Labels) &&
@@ -37,8 +37,8 @@ func telling(app *argocd.Application) []string {
 	return out
 }
 
-// SameWork tells whether a change of a work leaves all that is decided by as it is: of a dependency's also what its cluster
-// says of it.
+// SameWork reports whether a change of a work leaves the facts of decisions as is. For a dependency work, the facts
+// include the agent's answer.
 func SameWork(before, after *workv1.ManifestWork) bool {
 	_, ours := KindOf(after.Name)
 	return before.Generation == after.Generation &&
@@ -47,15 +47,15 @@ func SameWork(before, after *workv1.ManifestWork) bool {
 			Seen(before) == Seen(after) && Applied(before) == Applied(after))
 }
 
-// SameScope tells whether a change of a Secret leaves alone where it may go.
+// SameScope reports whether a change of a Secret affects neither the scope nor the permission to travel.
 func SameScope(a, b *corev1.Secret) bool {
 	x, one := ReadScope(a)
 	y, two := ReadScope(b)
 	return one && two && x == y && Propagates(a.Annotations) == Propagates(b.Annotations)
 }
 
-// Alone tells whether nothing travels beside an Application that these works are for, nor is anything said of it. Each
-// cluster has the namespace of its Argo CD.
+// Alone reports whether an Application has no dependency to deliver and no condition about dependencies. keys are the
+// works of its dependencies. Each cluster has the namespace of its Argo CD.
 func Alone(app *argocd.Application, keys []types.NamespacedName, argocdNamespace string) bool {
 	return app.Annotations[apis.AnnotationWith] == "" && argocd.IndexCondition(app.Status.Conditions, apis.ConditionDependencyError) < 0 &&
 		!slices.ContainsFunc(keys, func(key types.NamespacedName) bool {

@@ -15,7 +15,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// TestAlone: only an Application of the default project that nobody brings anything to is not looked at.
+// TestAlone checks that only an Application of the default project without dependencies needs no decision.
 func TestAlone(t *testing.T) {
 	app := func() *fixture.ApplicationBuilder { return fixture.Application("web").Cluster("c1") }
 	known := Credentials{{Secret: "s", URL: "https://git.example.com/private"}}
@@ -38,7 +38,7 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// TestWhatWakes: a change of what is decided by, and no other.
+// TestWhatWakes checks that only a change of the facts of decisions triggers a decision.
 func TestWhatWakes(t *testing.T) {
 	app := func() *fixture.ApplicationBuilder { return fixture.Application("web") }
 	for title, tc := range map[string]struct {
@@ -99,7 +99,7 @@ func TestWhatWakes(t *testing.T) {
 	}
 }
 
-// TestConcerns: an Application of the cluster concerns the works of what it uses.
+// TestConcerns checks that the works of an Application's dependencies concern the Application.
 func TestConcerns(t *testing.T) {
 	app, other := naming("secret/db").Obj(), webApp().Spec(`{"project":"other"}`).UID("1").Obj()
 	for title, s := range map[string]*situation{
@@ -114,7 +114,7 @@ func TestConcerns(t *testing.T) {
 	}
 }
 
-// TestWanted: of the objects that are named, those that the project permits are read.
+// TestWanted checks that Towline reads only named and permitted objects.
 func TestWanted(t *testing.T) {
 	s := ofObjects(naming("secret/db,configmap/settings"))
 	if got := s.Wanted(); len(got) != 2 {
@@ -132,7 +132,7 @@ func TestWanted(t *testing.T) {
 	}
 }
 
-// TestOwnOf: the name of an objects work tells the Application's own, unless it was cut.
+// TestOwnOf checks that the name of an objects work tells the Application's own work, unless the name was cut.
 func TestOwnOf(t *testing.T) {
 	own := types.NamespacedName{Namespace: cluster, Name: "web-12345"}
 	if got, known := OwnOf(ObjectsKey(own)); got != own || !known {

@@ -13,29 +13,31 @@ import (
 	"github.com/towline-io/towline/pkg/authorization"
 )
 
-// Credentials are what a hub has for repositories, without the credentials themselves.
+// Credentials are the scopes of the hub's credentials for repositories, without the secret values.
 type Credentials []Scope
 
-// Scope says what a repository Secret of the hub is for. It holds nothing that is secret.
+// Scope tells for which repositories a repository Secret of the hub is. It holds no secret value.
 type Scope struct {
 	// Secret is the name of the hub Secret.
 	Secret string
 
-	// Prefix tells that it is for all repositories whose address begins with URL, not for one only.
+	// Prefix is true if the Secret is for all repositories whose address begins with URL, and false for a single
+	// repository.
 	Prefix bool
 
-	// URL is the normalized address, as the Secret has it on clusters.
+	// URL is the normalized address, as in the Secret's copy on clusters.
 	URL string
 
-	// Project is the AppProject whose Applications may use it; empty for all.
+	// Project is the AppProject whose Applications may use the Secret; empty for all AppProjects.
 	Project string
 
 	// Host is the name of a Git server, in the scope of its certificate authority. Then all other fields are empty.
 	Host string
 }
 
-// ReadScope reads the scope of a Secret, and tells whether it is a repository's. A Secret whose address does not name a whole
-// host has no scope: every host would get it. On a hub that is a managed cluster, Towline's copies have no scope.
+// ReadScope returns the scope of a Secret, and whether the Secret is a repository's. A Secret whose address does not
+// name a whole host has no scope, because every host would get the credential. On a hub that is a managed cluster,
+// Towline's copies have no scope.
 func ReadScope(s *corev1.Secret) (Scope, bool) {
 	kind := s.Labels[apis.LabelSecretType]
 	scope := Scope{
@@ -52,9 +54,10 @@ func ReadScope(s *corev1.Secret) (Scope, bool) {
 	return scope, kind == apis.SecretTypeRepository
 }
 
-// sentAddress is the address that a Secret has on clusters. Argo CD compares the address of a template with the beginning of
-// a repository's address. So a template for a whole host ends in a slash on clusters: otherwise, Argo CD would also send the
-// credential to hosts and ports whose names begin with the name of the host.
+// sentAddress returns the address in the copy of a Secret on clusters. Argo CD compares the address of a template
+// with the beginning of a repository's address. On clusters, Towline ends the address of a template for a whole host
+// with a slash. Otherwise Argo CD would also send the credential to hosts and ports whose names begin with the name
+// of the host.
 func sentAddress(s *corev1.Secret) string {
 	address := string(s.Data["url"])
 	normalized := authorization.NormalizeURL(address)
@@ -68,7 +71,7 @@ func sentAddress(s *corev1.Secret) string {
 	return address + "/"
 }
 
-// ReadCredentials are the scopes of all Secrets that are a repository's.
+// ReadCredentials returns the scopes of all repository Secrets.
 func ReadCredentials(secrets []corev1.Secret) Credentials {
 	var out Credentials
 	for i := range secrets {
@@ -79,9 +82,9 @@ func ReadCredentials(secrets []corev1.Secret) Credentials {
 	return out
 }
 
-// For are the names of the Secrets that an Application of the project needs for a repository: of those for exactly that
-// repository the one that Argo CD would take, and of those for a prefix the one with the longest. Where several are
-// equal, it is the first by name.
+// For returns the names of the Secrets that an Application of the project needs for a repository: the best Secret for
+// exactly this repository, and the best Secret for a prefix. As in Argo CD, the longest prefix wins. Among equal
+// Secrets, the first by name wins.
 func (c Credentials) For(project, repo string) []string {
 	var exact, prefix []Scope
 	for _, s := range c {
@@ -106,33 +109,34 @@ func (c Credentials) For(project, repo string) []string {
 	return out
 }
 
-// Covers tells whether the Secret is for a normalized address. The address of a template goes beyond the host's name, so
-// the repositories that begin with it are all on the same host.
+// Covers reports whether the Secret is for a normalized address. The address of a template is longer than the host's
+// name, so all repositories under the address are on the same host.
 func (s Scope) Covers(repo string) bool {
 	return s.URL == repo || s.Prefix && strings.HasPrefix(repo, s.URL)
 }
 
-// Needs tells whether an Application with that spec needs the Secret of that name.
+// Needs reports whether an Application with the spec needs the named Secret.
 func (c Credentials) Needs(spec Spec, secret string) bool {
 	return slices.ContainsFunc(spec.Repositories, func(repo string) bool {
 		return slices.Contains(c.For(spec.Project, repo), secret)
 	})
 }
 
-// Propagates tells whether the owner of a Secret or ConfigMap lets it travel.
+// Propagates reports whether the owner of a Secret or ConfigMap lets it travel.
 func Propagates(annotations map[string]string) bool {
 	return annotations[apis.AnnotationPropagate] == "true"
 }
 
-// KeptOnHub tells whether the owner of an AppProject keeps it on the hub.
+// KeptOnHub reports whether the owner of an AppProject keeps the AppProject on the hub.
 func KeptOnHub(annotations map[string]string) bool {
 	return annotations[apis.AnnotationPropagate] == "false"
 }
 
-// CredentialName is the name of a hub Secret on a cluster: one that nobody there gives to a Secret of his own.
+// CredentialName returns the name of a hub Secret's copy on a cluster. No user of the cluster chooses such a name.
 func CredentialName(secret string) string { return fit("towline-"+secret, "", 253) }
 
-// RenderCredential is the work that carries a repository's Secret to a cluster, into the namespace of the Argo CD there.
+// RenderCredential returns the work of a repository's Secret. The work creates the copy in the namespace of the
+// cluster's Argo CD.
 func RenderCredential(s *corev1.Secret, cluster, namespace string) (*workv1.ManifestWork, error) {
 	sent := *s
 	sent.Data = maps.Clone(s.Data)

@@ -16,7 +16,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// repository is a Secret of Argo CD's for one repository, or, with repo-creds, for all under an address.
+// repository returns a repository Secret of Argo CD, for one repository, or with repo-creds for all under an address.
 func repository(name, kind, url, project string) corev1.Secret {
 	s := corev1.Secret{Data: map[string][]byte{"url": []byte(url), "password": []byte("hunter2")}}
 	s.Name, s.Labels = name, map[string]string{apis.LabelSecretType: kind}
@@ -73,7 +73,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// copies is a table of Secrets of the hub, and what their copies are for on a cluster.
+// copies returns a table of hub Secrets and the hosts of their copies on a cluster.
 func copies(t *testing.T) (table []struct {
 	Type, URL, Sent string
 	Given, Denied   []string
@@ -87,8 +87,8 @@ func copies(t *testing.T) (table []struct {
 	return table
 }
 
-// TestCopies: a copy has an address for which Argo CD shows the credential to the hosts of the hub's Secret only. The tests
-// in e2e/programs ask Argo CD.
+// TestCopies checks that Argo CD shows a copied credential only to the hosts of the hub's Secret. The tests in
+// e2e/programs check Argo CD itself.
 func TestCopies(t *testing.T) {
 	for _, tc := range copies(t) {
 		s := repository("s", tc.Type, tc.URL, "")
@@ -110,7 +110,7 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// sent is the address of a Secret's copy.
+// sent returns the address in a Secret's copy.
 func sent(t *testing.T, s *corev1.Secret) string {
 	t.Helper()
 	w, err := dependency.RenderCredential(s, "c1", "argocd")

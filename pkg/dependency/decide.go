@@ -13,24 +13,25 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// decision is a plan in the making. Its methods read facts and add to the plan.
+// decision builds a plan. Its methods read facts and add to the plan.
 type decision struct {
 	*Facts
 	Options
 
 	plan Plan
 
-	// desired is what the work is to say; nil where that is nothing new. tooLarge is set when it does not fit.
+	// desired is the next content of the work; nil if the content does not change. tooLarge is the error if the
+	// content does not fit into the work.
 	desired  *workv1.ManifestWork
 	tooLarge error
 
-	// released are the Applications that were released and use what the work carries, and originals is set when that are
-	// objects of the hub where they are.
+	// released are the released Applications that use the objects of the work. originals is set if the objects are
+	// the hub's originals, in their own namespace on the hub.
 	released  []types.NamespacedName
 	originals bool
 }
 
-// Decide is what is to be done about the work of a dependency.
+// Decide returns the plan for the work of a dependency.
 func Decide(f Facts, o Options) Plan {
 	d := &decision{Facts: &f, Options: o}
 	d.plan.Silent = true
@@ -57,10 +58,10 @@ func (d *decision) intent() Intent {
 	return Keep
 }
 
-// project is what becomes of the work that carries an AppProject. It goes ahead of the Applications: it needs one that may
-// be on the cluster, not one that is there. Once there it stays, and follows the hub's, as long as anything that was sent
-// there uses it: a project that has become narrower must do so there as well, and Argo CD does not remove an Application
-// whose project it does not find.
+// project decides about the work of an AppProject. The work goes ahead of the Applications: it needs a permitted
+// Application, not a delivered Application. Afterwards the work stays, and follows the hub's AppProject, as long as
+// any delivered Application uses the project. A narrower project must become narrower on the cluster as well. Argo CD
+// does not remove an Application without its project.
 func (d *decision) project() Intent {
 	name := d.ProjectName()
 	switch {
@@ -73,7 +74,7 @@ func (d *decision) project() Intent {
 	case d.lacks(NeedProject):
 		return Keep
 	case d.Project == nil:
-		return Keep // its Applications are on the cluster still
+		return Keep // the Applications of the project are still on the cluster
 	case !d.projectTravels(d.Project), d.shared(d.Options):
 		return Orphan
 	}
@@ -87,9 +88,10 @@ func (d *decision) project() Intent {
 	return Carry
 }
 
-// takes tells whether the AppProject takes the place of one that an older controller has sent to the cluster: that is the hub's own,
-// and the agent applied it without a word on how, so that where they differ they conflict. It is asked when the work is made, and
-// when the agent was refused; once it has been so it stays so.
+// takes reports whether the work takes over the AppProject of an older controller on the cluster. The older
+// controller sent the hub's AppProject, and the agent applied the project with the default strategy. Different fields
+// conflict. The answer matters when the work is created, and after a refusal by the agent. A forced work stays
+// forced.
 func (d *decision) takes() bool {
 	switch {
 	case d.Work != nil && Forced(d.Work):
@@ -100,7 +102,7 @@ func (d *decision) takes() bool {
 	return d.Brought
 }
 
-// renderProject is the work of the AppProject, with its public keys.
+// renderProject returns the work of the AppProject, with the public keys of the project.
 func (d *decision) renderProject(reaches ...Reach) (*workv1.ManifestWork, error) {
 	w, err := RenderProject(d.Project, d.target(), d.argocdNamespace(d.Options), reaches...)
 	if err != nil {
@@ -110,7 +112,7 @@ func (d *decision) renderProject(reaches ...Reach) (*workv1.ManifestWork, error)
 	return w, addKeys(w, d.Work, d.argocdNamespace(d.Options), keys)
 }
 
-// largeProject tells whether the AppProject of the work and its public keys may not fit into a ManifestWork.
+// largeProject reports whether the AppProject of the work and its public keys may not fit into a ManifestWork.
 func (d *decision) largeProject() bool {
 	size := 0
 	keys, _ := d.signatureKeys()
@@ -124,9 +126,9 @@ func (d *decision) projectTravels(p *argocd.AppProject) bool {
 	return d.Projects && p.Name != argocd.DefaultProject && !KeptOnHub(p.Annotations)
 }
 
-// credential is what becomes of the work that carries a repository's credential. It travels as long as an Application
-// that may be on the cluster, and is there, uses the repository. It stays as it is, and does not follow a rotation, as
-// long as only something else that was sent there does.
+// credential decides about the work of a repository's credential. The work follows the hub's Secret as long as a
+// permitted Application on the cluster uses the repository. If only other delivered Applications use the repository,
+// the work stays as is, and does not follow a rotation.
 func (d *decision) credential() Intent {
 	switch {
 	case d.Secret == nil && d.Work == nil:
@@ -145,8 +147,8 @@ func (d *decision) credential() Intent {
 	return Unused
 }
 
-// certificateIntent decides about the work of a certificate authority. It is sent like a credential: to clusters with an Application
-// that reads from the server. The hub's own ConfigMap stays as it is.
+// certificateIntent decides about the work of a certificate authority. Like a credential, the work goes to clusters
+// with an Application that reads from the server. The hub's own ConfigMap stays as is.
 func (d *decision) certificateIntent() Intent {
 	host, pem := d.certificate()
 	switch {
@@ -165,7 +167,7 @@ func (d *decision) certificateIntent() Intent {
 	return Unused
 }
 
-// carry notes what the work is to say. One that cannot be rendered otherwise than for its size decides nothing.
+// carry notes the next content of the work. A rendering error goes into the plan, except a TooLargeError.
 func (d *decision) carry(w *workv1.ManifestWork, err error) {
 	if large, ok := errors.AsType[*TooLargeError](err); ok {
 		d.tooLarge, err = large, nil
@@ -173,7 +175,7 @@ func (d *decision) carry(w *workv1.ManifestWork, err error) {
 	d.desired, d.plan.Err = w, err
 }
 
-// lacks tells whether facts have to be read first, and asks for them.
+// lacks reports whether the caller must read facts first, and adds them to the plan's needs.
 func (d *decision) lacks(n Need) bool {
 	if d.Known&n != 0 {
 		return false
@@ -182,20 +184,20 @@ func (d *decision) lacks(n Need) bool {
 	return true
 }
 
-// lacksRequested asks for what the hub has of the Applications whose works carry a request, where there are such.
+// lacksRequested adds the specs of the hub's Applications to the plan's needs, if any works carry a request.
 func (d *decision) lacksRequested() bool {
 	_, all := d.carried()
 	return !all && d.lacks(NeedRequested)
 }
 
-// wait asks for another look after so long at the latest; zero for never.
+// wait plans the next decision after the given time at the latest; zero for never.
 func (d *decision) wait(after time.Duration) {
 	if d.plan.After == 0 || after > 0 && after < d.plan.After {
 		d.plan.After = after
 	}
 }
 
-// follow makes the work what it is to be.
+// follow plans the write of the work for the intent.
 func (d *decision) follow() {
 	if d.held(d.plan.Intent) {
 		d.plan.Intent = Keep
@@ -219,7 +221,7 @@ func (d *decision) follow() {
 	}
 }
 
-// update writes the work where it differs: after a change on the hub, and when someone edited the work.
+// update plans a write if the work differs from desired: after a change on the hub, or after an edit of the work.
 func (d *decision) update(desired *workv1.ManifestWork, final bool) (changed bool) {
 	d.unmark(desired)
 	updated, changed := work.Update(d.Work, desired)
@@ -229,8 +231,8 @@ func (d *decision) update(desired *workv1.ManifestWork, final bool) (changed boo
 	return changed
 }
 
-// remove deletes the work. What it says last is written before, where it matters to the cluster. Its end wakes the decision
-// that makes another.
+// remove plans the deletion of the work. If the final state matters to the cluster, the plan writes the final state
+// first. The end of the work triggers the next decision.
 func (d *decision) remove() {
 	final, err := d.finalWork()
 	if err != nil {
@@ -242,8 +244,9 @@ func (d *decision) remove() {
 	}
 }
 
-// finalWork is what the work says before it goes; nil when that does not matter. An AppProject stays on its cluster in any
-// case, and so do the hub's originals, what its owner orphans and what is released to somebody.
+// finalWork returns the last state of the work before its deletion; nil if the last state does not matter. An
+// AppProject always stays on its cluster. Orphaned objects, the hub's originals, and objects of released Applications
+// stay too.
 func (d *decision) finalWork() (*workv1.ManifestWork, error) {
 	switch {
 	case d.plan.Intent == Orphan, d.originals:
@@ -259,12 +262,12 @@ func (d *decision) finalWork() (*workv1.ManifestWork, error) {
 	case d.Work.Spec.DeleteOption == nil:
 		return nil, nil //nolint:nilnil // documented
 	}
-	last := d.Work.DeepCopy() // it was to stay, and the agent has to own it again before it can go
+	last := d.Work.DeepCopy() // the work had no delete option: the agent must own the objects again before their removal
 	SetTaken(last)
 	return last, nil
 }
 
-// kept is the work as it is, but for whom it is released to.
+// kept returns the unchanged work, with the present list of released Applications.
 func (d *decision) kept() *workv1.ManifestWork {
 	if len(d.released) > 0 || d.originals || d.Kind().stays() {
 		return d.releasing()
@@ -274,8 +277,8 @@ func (d *decision) kept() *workv1.ManifestWork {
 	return out
 }
 
-// releasing is a work whose deletion leaves all that it carries on the cluster. Where the agent has been refused some of it,
-// it is not to try that again, only to take off its mark of ownership.
+// releasing returns a work whose deletion leaves all objects on the cluster. If the agent could not apply some
+// objects, the agent does not try again, and only removes its mark of ownership.
 func (d *decision) releasing() *workv1.ManifestWork {
 	out := d.Work.DeepCopy()
 	Release(out, d.released)
@@ -285,20 +288,21 @@ func (d *decision) releasing() *workv1.ManifestWork {
 	return out
 }
 
-// unmark takes the label by which the hub's Argo CD tracks off what a work carries.
+// unmark removes the tracking label of the hub's Argo CD from the objects of a work.
 func (d *decision) unmark(w *workv1.ManifestWork) {
 	if d.TrackingLabel != "" {
 		work.Unmark(w, d.TrackingLabel)
 	}
 }
 
-// doubtful is how many bytes an AppProject or a Secret has that may not fit into a ManifestWork. Smaller ones do.
+// doubtful is the size in bytes from which an AppProject or a Secret may not fit into a ManifestWork. Smaller objects
+// always fit.
 const doubtful = work.MaxPayload / 4
 
-// LargeProject tells whether an AppProject may not fit into a ManifestWork.
+// LargeProject reports whether an AppProject may not fit into a ManifestWork.
 func LargeProject(p *argocd.AppProject) bool { return p != nil && len(p.Spec.Raw) > doubtful }
 
-// LargeSecret tells whether a Secret may not fit into a ManifestWork.
+// LargeSecret reports whether a Secret may not fit into a ManifestWork.
 func LargeSecret(s *corev1.Secret) bool {
 	size := 0
 	for _, value := range s.Data {

@@ -11,8 +11,9 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// objects is what becomes of the work that carries what an Application names, and says on the Application what is wrong
-// with its dependencies, of all kinds. The work goes after the Application's own: what runs may need it to the end.
+// objects decides about the work of the objects in an Application's annotation. It also sets the Application's
+// condition for problems with dependencies of all kinds. The work outlives the Application's own work: the workload
+// may need the objects to the end.
 func (d *decision) objects() Intent {
 	if len(d.Users) == 0 {
 		d.plan.Silent, d.plan.Refresh = false, &Refresh{}
@@ -24,7 +25,7 @@ func (d *decision) objects() Intent {
 	u := &d.Users[0]
 	if !u.Sent() {
 		d.plan.Refresh = &Refresh{}
-		if u.App.DeletionTimestamp.IsZero() { // nothing is wrong with what it does not need yet
+		if u.App.DeletionTimestamp.IsZero() { // an unsent Application needs no dependencies yet, and has no problems with them
 			d.show(u.App, nil)
 		}
 		return Unused
@@ -39,7 +40,8 @@ func (d *decision) objects() Intent {
 	return intent
 }
 
-// named is what becomes of the work of what an Application names, and what is wrong with that.
+// named decides about the work of the objects in an Application's annotation, and returns the problems of the
+// objects.
 func (d *decision) named(app *argocd.Application) (Intent, []problem) {
 	refs, err := References(app.Annotations[apis.AnnotationWith])
 	switch {
@@ -62,9 +64,9 @@ func (d *decision) named(app *argocd.Application) (Intent, []problem) {
 			"cluster %s is the hub itself, and the objects are already in namespace %s, where they would overwrite "+
 				"themselves: remove the annotation, or set spec.destination.namespace to another namespace", d.Cluster.Name, app.Namespace)}
 	case d.bypasses():
-		return Keep, []problem{d.bypass()} // what the cluster has stays, and is not updated
+		return Keep, []problem{d.bypass()} // the cluster keeps its objects, without updates
 	case d.Project == nil, d.lacks(NeedObjects):
-		return Keep, nil // an Application without a project is not sent, and what it has stays
+		return Keep, nil // an Application without a project is not sent, and its delivered objects stay
 	}
 	set, problems := d.collect(app, refs)
 	if len(set) == 0 {
@@ -80,7 +82,8 @@ func (d *decision) named(app *argocd.Application) (Intent, []problem) {
 	return Carry, problems
 }
 
-// Wanted are the objects that the Application names and its project permits, to be read past the cache.
+// Wanted returns the references to the named and permitted objects of the Application. The caller reads the objects
+// past the cache.
 func (f *Facts) Wanted() []Reference {
 	refs, err := References(f.Users[0].App.Annotations[apis.AnnotationWith])
 	if err != nil || f.Project == nil {
@@ -95,8 +98,8 @@ func (f *Facts) Wanted() []Reference {
 	return out
 }
 
-// collect is what an Application names. What may not travel or is not permitted is left out. What is missing stays as the
-// work brought it: nobody has said that the cluster is not to have it any more, and what runs there uses it.
+// collect returns the objects of an Application's annotation, without kept or forbidden objects. An object missing on
+// the hub stays as in the present work: no user has asked for the removal, and the workload uses the object.
 func (d *decision) collect(app *argocd.Application, refs []Reference) (set []Placed, problems []problem) {
 	for _, ref := range refs {
 		obj, to := d.Named[ref.source()], d.to(ref)
@@ -129,11 +132,12 @@ func (d *decision) collect(app *argocd.Application, refs []Reference) (set []Pla
 	return set, problems
 }
 
-// judgesNamespace tells whether the project must permit the namespace of an object. The grant of the Application speaks of its own
-// namespace already, unless the Application deploys to another cluster than its objects.
+// judgesNamespace reports whether the project must permit the namespace of an object. The permission of the
+// Application covers its own namespace already, unless the Application deploys to a cluster behind the objects'
+// cluster.
 func (d *decision) judgesNamespace(namespace string) bool {
 	return namespace != d.spec().Namespace || d.spec().Elsewhere != argocd.Destination{}
 }
 
-// to is where an object goes on the cluster.
+// to returns the namespace and name of an object on the cluster.
 func (d *decision) to(ref Reference) types.NamespacedName { return ref.Target(d.spec().Namespace) }

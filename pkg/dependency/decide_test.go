@@ -257,10 +257,10 @@ func TestObjects(t *testing.T) {
 	})
 }
 
-// onlyWeb has the project permit one namespace.
+// onlyWeb lets the project permit only one namespace.
 func onlyWeb(s *situation) { s.Project.Spec.Destinations[0].Namespace = "web" }
 
-// lands tells whether a work brings just these objects, by namespace and name.
+// lands reports whether a work brings exactly these objects, by namespace and name.
 func lands(want ...string) func(*workv1.ManifestWork) bool {
 	return func(w *workv1.ManifestWork) bool {
 		var got []string
@@ -271,14 +271,14 @@ func lands(want ...string) func(*workv1.ManifestWork) bool {
 	}
 }
 
-// unsentApp takes the Application's own work away as far as it counts, not the one that is there.
+// unsentApp clears the Application's own work for the decision. The delivered dependency work stays.
 func unsentApp(s *situation) { s.Users[0].Own = nil }
 
 func largeObject(s *situation) {
 	s.Named[Reference{Kind: SecretKind, Name: "db"}].(*corev1.Secret).Data["x"] = make([]byte, 600<<10)
 }
 
-// oldApp is another Application that uses the same as the first.
+// oldApp returns a second Application with the dependencies of webApp.
 func oldApp() *argocd.Application {
 	app := webApp().UID("2").Obj()
 	app.Name = "old"
@@ -328,7 +328,7 @@ func TestProblems(t *testing.T) {
 	})
 }
 
-// TestRefresh: one is requested when what an Application was in want of has arrived, and once for the same.
+// TestRefresh checks that Towline requests a refresh once after the arrival of the Application's dependencies.
 func TestRefresh(t *testing.T) {
 	arrived := func(s *situation) { s.Dependencies = []*workv1.ManifestWork{ofProject(there()).Work} }
 	last := func(r Refresh) edit { return func(s *situation) { s.Refresh = r } }
@@ -355,7 +355,7 @@ func TestRefresh(t *testing.T) {
 	}
 }
 
-// TestEveryGateHolds in some case of the tables, which run before this.
+// TestEveryGateHolds checks that each gate holds in some case of the tables. The tables run before this test.
 func TestEveryGateHolds(t *testing.T) {
 	if len(gates) < len(Gates)/2 {
 		t.Skip("not all tables were run")
@@ -367,7 +367,7 @@ func TestEveryGateHolds(t *testing.T) {
 	}
 }
 
-// TestDestroys: a plan that is made twice is one by which something may go from a cluster.
+// TestDestroys checks that Towline decides twice only before a removal from a cluster.
 func TestDestroys(t *testing.T) {
 	for title, tc := range map[string]struct {
 		is   *situation

@@ -9,22 +9,22 @@ import (
 	"github.com/towline-io/towline/pkg/authorization"
 )
 
-// verdict is what patterns say of a cluster.
+// verdict is the result of patterns for a cluster.
 type verdict int
 
 const (
-	// silent is a pattern of other clusters.
+	// silent is the verdict of a pattern for other clusters.
 	silent verdict = iota
-	// meant is a pattern of this cluster.
+	// meant is the verdict of a pattern for this cluster.
 	meant
-	// denied is a pattern that forbids this cluster.
+	// denied is the verdict of a pattern against this cluster.
 	denied
 )
 
-// judge tells what a pattern of names and one of servers say of a cluster, as package authorization does. An Application
-// for pull names its cluster as the one that it runs on, so that counts as well, where it is named: not where it is what
-// a "!" leaves over, since for the hub that is its own cluster. A cluster whose address is not known may be the one that
-// is forbidden.
+// judge returns the verdict of a name pattern and a server pattern for a cluster, by the rules of package
+// authorization. An Application for pull has the in-cluster destination. Therefore a pattern for the in-cluster
+// destination matches as well. A "!" pattern for other clusters does not match the in-cluster destination: on the
+// hub, in-cluster means the hub itself. A cluster of unknown address may be the forbidden cluster.
 func judge(c authorization.Cluster, name, server string) verdict {
 	byName := c.MatchesName(name)
 	byServer := c.MatchesServer(server)
@@ -41,12 +41,12 @@ func judge(c authorization.Cluster, name, server string) verdict {
 	return silent
 }
 
-// rewriteDestinations leaves those destinations that mean the cluster, as the one that Argo CD runs on there. What
-// forbids the cluster forbids all of it: Argo CD can limit that to a namespace, which cannot be said there, and less is
-// safe.
+// rewriteDestinations keeps the destinations of this cluster, and rewrites them to the in-cluster address. A pattern
+// against the cluster removes all destinations. In Argo CD a "!" pattern can be limited to a namespace, but the
+// rewritten project cannot express the limit, and fewer rights are safe.
 func rewriteDestinations(p *argocd.AppProject, c authorization.Cluster, reaches []Reach, spec fields) error {
 	forbidden := p.Spec.PermitOnlyProjectScopedClusters
-	delete(spec, "permitOnlyProjectScopedClusters") // the cluster's own Argo CD knows of no such cluster
+	delete(spec, "permitOnlyProjectScopedClusters") // the cluster's own Argo CD has no project-scoped cluster
 	for _, d := range p.Spec.Destinations {
 		forbidden = forbidden || judge(c, d.Name, d.Server) == denied
 	}
@@ -64,7 +64,7 @@ func rewriteDestinations(p *argocd.AppProject, c authorization.Cluster, reaches 
 	return addDestinations(spec, reached(p, c, reaches))
 }
 
-// rewriteServiceAccount keeps the account that Argo CD is to act as on this cluster.
+// rewriteServiceAccount keeps the ServiceAccount for Argo CD's deployments on this cluster.
 func rewriteServiceAccount(c authorization.Cluster) func(fields) (fields, error) {
 	return func(account fields) (fields, error) {
 		if judge(c, "", text(account, "server")) != meant {
@@ -75,8 +75,8 @@ func rewriteServiceAccount(c authorization.Cluster) func(fields) (fields, error)
 	}
 }
 
-// rewriteWindow keeps what a sync window says of this cluster. One that is left without anything to apply to is
-// dropped, and so is one that asks for all of its conditions, of which the cluster is none.
+// rewriteWindow keeps the part of a sync window for this cluster. It drops a window without any remaining target. A
+// window that requires all conditions is dropped too, if no cluster pattern matches.
 func rewriteWindow(c authorization.Cluster) func(fields) (fields, error) {
 	return func(window fields) (fields, error) {
 		var clusters []string
@@ -90,7 +90,7 @@ func rewriteWindow(c authorization.Cluster) func(fields) (fields, error) {
 			return window, nil
 		}
 		var all bool
-		_ = json.Unmarshal(window["andOperator"], &all) // of newer Argo CDs; what is no boolean is not set
+		_ = json.Unmarshal(window["andOperator"], &all) // only newer Argo CDs have the field; a value other than a boolean counts as false
 		delete(window, "clusters")
 		if len(clusters) > 0 && (all || empty(window["applications"]) && empty(window["namespaces"])) {
 			return nil, nil

@@ -11,7 +11,7 @@ import (
 	"github.com/towline-io/towline/pkg/authorization"
 )
 
-// Reach is the destination of an Application that deploys to a cluster behind its own.
+// Reach is the destination of an Application on a cluster behind the Application's own cluster.
 type Reach struct {
 	authorization.Elsewhere
 
@@ -19,13 +19,13 @@ type Reach struct {
 	Namespace string
 }
 
-// GoesElsewhere tells whether an Application deploys to a cluster behind its own.
+// GoesElsewhere reports whether an Application deploys to a cluster behind its own cluster.
 func GoesElsewhere(app *argocd.Application) bool {
 	return app.DestinationThere().Canonical() != argocd.InCluster
 }
 
-// reaches are the destinations behind the cluster, of the project's Applications. The permitted Applications of the hub count, and
-// the Applications in the works of the cluster.
+// reaches returns the destinations behind the cluster, of the project's Applications. The permitted Applications of
+// the hub count, and the Applications in the works of the cluster.
 func (f *Facts) reaches(o Options) (out []Reach) {
 	for i := range f.Users {
 		app := f.Users[i].App
@@ -42,12 +42,13 @@ func (f *Facts) reaches(o Options) (out []Reach) {
 	return slices.DeleteFunc(out, func(r Reach) bool { return r.Destination == argocd.Destination{} })
 }
 
-// reachOf is the destination of an Application with that spec. With named, only an entry for the destination's name permits it.
+// reachOf returns the destination of an Application with the spec. With named, only a project entry for the
+// destination's name permits the destination.
 func reachOf(spec Spec, named bool) Reach {
 	return Reach{Elsewhere: authorization.Elsewhere{Destination: spec.Elsewhere, Named: named}, Namespace: spec.Namespace}
 }
 
-// reached are the sorted entries of a project for the destinations.
+// reached returns the sorted entries of a project for the destinations.
 func reached(p *argocd.AppProject, c authorization.Cluster, reaches []Reach) (out []argocd.ProjectDestination) {
 	for _, r := range reaches {
 		for _, namespace := range r.namespaces(p, c) {
@@ -60,8 +61,9 @@ func reached(p *argocd.AppProject, c authorization.Cluster, reaches []Reach) (ou
 	return slices.Compact(out)
 }
 
-// namespaces are the patterns of namespaces that the project permits at the destination. Argo CD ignores some patterns with "!" for
-// a cluster that is known by name. So a project with "!" permits only the Application's own namespace there.
+// namespaces returns the namespace patterns that the project permits at the destination. Argo CD ignores some
+// patterns with "!" for a cluster known by name. For safety, a project with "!" permits only the Application's own
+// namespace.
 func (r Reach) namespaces(p *argocd.AppProject, c authorization.Cluster) (out []string) {
 	if !r.Permits(p, c, r.Namespace) {
 		return nil
@@ -80,7 +82,7 @@ func (r Reach) namespaces(p *argocd.AppProject, c authorization.Cluster) (out []
 	return out
 }
 
-// forbids tells whether an entry of a project forbids something.
+// forbids reports whether an entry of a project has a "!" pattern.
 func forbids(d argocd.ProjectDestination) bool {
 	return slices.ContainsFunc([]string{d.Name, d.Server, d.Namespace}, authorization.Denies)
 }

@@ -17,46 +17,46 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// Options are what is said for all dependencies.
+// Options are the settings for all dependencies.
 type Options struct {
-	// ArgoCDNamespace is where the hub's Argo CD has its AppProjects and Secrets.
+	// ArgoCDNamespace is the namespace of the hub's Argo CD, with its AppProjects and Secrets.
 	ArgoCDNamespace string
 
-	// ClusterNamespace is where the clusters' Argo CDs have theirs, unless a ManagedCluster says otherwise.
+	// ClusterNamespace is the namespace of the clusters' Argo CDs, unless a ManagedCluster names another namespace.
 	ClusterNamespace string
 
-	// Projects tells whether AppProjects travel.
+	// Projects is true if AppProjects travel.
 	Projects bool
 
-	// Namespaces tells whether Towline brings the namespaces in which Applications arrive.
+	// Namespaces is true if Towline creates the namespaces of Applications on clusters.
 	Namespaces bool
 
-	// Objects tells whether Applications may name Secrets and ConfigMaps, which takes the right to read all of them.
+	// Objects is true if Applications may name Secrets and ConfigMaps. Towline needs the right to read all of them.
 	Objects bool
 
-	// Grace is how long a credential's Secret must have been missing on the hub before its clusters lose it; 0 stands for
-	// DefaultGrace.
+	// Grace is how long a credential's Secret must be missing on the hub before its clusters lose the copy; 0 stands
+	// for DefaultGrace.
 	Grace time.Duration
 }
 
-// DefaultGrace is how long a Secret may be missing: a restore puts objects back one after another, and an object is replaced
-// by being deleted and made again.
+// DefaultGrace is how long a Secret may be missing. A restore creates objects one by one, and a replacement deletes
+// an object before the new object exists.
 const DefaultGrace = time.Minute
 
-// Need is a set of facts that few decisions depend on. They are read when a decision asks for them.
+// Need is a set of facts for few decisions. The caller reads these facts only on demand.
 type Need int
 
 const (
-	// NeedProject is the AppProject of the name that Facts.ProjectName tells.
+	// NeedProject is the AppProject with the name from Facts.ProjectName.
 	NeedProject Need = 1 << iota
 
-	// NeedRequested is the specs of the hub's Applications whose works on the cluster carry a request.
+	// NeedRequested stands for the specs of the hub's Applications whose works on the cluster carry a request.
 	NeedRequested
 
-	// NeedObjects is the objects that Facts.Wanted names, past the cache.
+	// NeedObjects stands for the objects from Facts.Wanted, read past the cache.
 	NeedObjects
 
-	// NeedBrought is whether an older controller has sent the AppProject that Facts.ProjectThere names.
+	// NeedBrought is whether an older controller has sent the AppProject from Facts.ProjectThere.
 	NeedBrought
 )
 
@@ -66,75 +66,78 @@ type Object interface {
 	runtime.Object
 }
 
-// Facts are all that a decision about one dependency's work depends on. Objects are the cache's own: nobody changes them.
+// Facts are all inputs of a decision about the work of a dependency. The objects belong to the cache: do not change
+// them.
 type Facts struct {
-	// Now is the time.
+	// Now is the current time.
 	Now time.Time
 
-	// Key names the work, and by its name what it carries.
+	// Key is the namespace and name of the work. The name tells the dependency.
 	Key types.NamespacedName
 
-	// Work is the work as it is; nil when there is none.
+	// Work is the present work; nil for none.
 	Work *workv1.ManifestWork
 
-	// Works are all works of the cluster. They are known where Work is one.
+	// Works are all works of the cluster. They are known if Work is set.
 	Works []*workv1.ManifestWork
 
-	// Cluster is the ManagedCluster, and ClusterArgoCD is the namespace of its Argo CD, where its annotation says that.
+	// Cluster is the ManagedCluster. ClusterArgoCD is the namespace of the cluster's Argo CD, from the annotation.
 	Cluster       managedcluster.Facts
 	ClusterArgoCD string
 
-	// TrackingLabel is the label by which the hub's Argo CD tracks what it deployed, where that is not its default. It does
-	// not travel.
+	// TrackingLabel is the label by which the hub's Argo CD tracks deployed objects, if it is not the default label.
+	// The label does not travel.
 	TrackingLabel string
 
-	// Credentials are what the hub has for repositories, and Secrets are their Secrets.
+	// Credentials are the scopes of the hub's credentials for repositories. Secrets are the Secrets of these scopes.
 	Credentials Credentials
 	Secrets     []corev1.Secret
 
-	// Users are the Applications that may need the dependency, up to the first that does: see Suffices. For objects it is the
-	// one that names them, if there is one.
+	// Users are the Applications that may need the dependency, up to the first Application that needs it: see
+	// Suffices. For objects, Users holds only the Application with the annotation, if the Application exists.
 	Users []User
 
 	// Requested are the specs of the hub's Applications whose works on the cluster carry a request.
 	Requested []Spec
 
-	// Project is the AppProject that the work is for, for objects the Application's; nil when the hub has none.
+	// Project is the AppProject of the work, or the Application's AppProject for objects; nil if the hub has none.
 	Project *argocd.AppProject
 
-	// Brought tells whether an older controller has sent the AppProject to the cluster.
+	// Brought is true if an older controller has sent the AppProject to the cluster.
 	Brought bool
 
-	// Secret is the hub's Secret that the work carries; nil when the hub has none. MissingSince is since when it has none,
-	// and SecretBehind is set when the API server has it and the cache has not.
+	// Secret is the hub's Secret of the work; nil if the hub has none. MissingSince is when the Secret went missing.
+	// SecretBehind is set if the API server has the Secret, but not yet the cache.
 	Secret       *corev1.Secret
 	MissingSince time.Time
 	SecretBehind bool
 
-	// Certificates and Keys are the ConfigMaps of the hub's Argo CD with what it trusts; nil for none. MissingSince is since when
-	// Certificates are missing, in the work of a certificate.
+	// Certificates and Keys are the ConfigMaps of the hub's Argo CD with trusted certificates and public keys; nil
+	// for none. In the work of a certificate, MissingSince is when Certificates went missing.
 	Certificates, Keys *corev1.ConfigMap
 
-	// Beside tells whether the cluster has the work of the Application that the objects are for.
+	// Beside is true if the cluster has the work of the Application with the objects.
 	Beside bool
 
-	// Named are the objects that the Application names, by references without targets; one that is missing is not among them.
+	// Named are the objects in the Application's annotation, by references without targets. A missing object has no
+	// entry.
 	Named map[Reference]Object
 
-	// Dependencies are the works that the Application needs, of all kinds, as far as there are such.
+	// Dependencies are the existing works of the Application's dependencies, of all kinds.
 	Dependencies []*workv1.ManifestWork
 
-	// Executor is for whom the Application is applied. ExecutorInvalid is set when its AppProject names none as it should.
+	// Executor is the ServiceAccount for the Application's work. ExecutorInvalid is set if the AppProject does not
+	// name a valid ServiceAccount.
 	Executor        types.NamespacedName
 	ExecutorInvalid bool
 
-	// Refresh is what is remembered of the last request for a refresh of the Application.
+	// Refresh is the last request for a refresh of the Application.
 	Refresh Refresh
 
-	// Known are the needs that were read.
+	// Known are the needs that the caller has read.
 	Known Need
 
-	// Live is set when what a deletion depends on was read past the cache.
+	// Live is set if the caller has read the facts for a deletion past the cache.
 	Live bool
 }
 
@@ -142,46 +145,46 @@ type Facts struct {
 type User struct {
 	App *argocd.Application
 
-	// Permitted tells whether what its spec asks for may be on the cluster, by the hub's objects alone, and
-	// OperationPermitted the same of the operation that it requests.
+	// Permitted is true if the spec of the Application may be on the cluster, by the hub's objects alone.
+	// OperationPermitted is true if the requested operation may be there too.
 	Permitted, OperationPermitted bool
 
-	// Paused names the object of the hub, other than a cluster, that pauses it; empty for none.
+	// Paused names the hub object with the pause annotation, except a cluster; empty for none.
 	Paused string
 
-	// Own is its own work; nil when there is none.
+	// Own is the Application's own work; nil for none.
 	Own *workv1.ManifestWork
 }
 
-// Asks tells whether an Application asks to be on a cluster. An operation that it requests does not matter: where that may
-// not travel, it alone is held back.
+// Asks reports whether an Application requests delivery to a cluster. A requested operation does not matter: if the
+// operation may not travel, Towline holds back only the operation.
 func Asks(app *argocd.Application) bool {
 	return app.Pulled() && app.ReconcileSkipped() && !app.ToBeReleased() && app.Cluster() != ""
 }
 
-// travels tells whether it may be on its cluster as the hub has it now, and nothing pauses it.
+// travels reports whether the present spec may be on the cluster, and the Application is not paused.
 func (u *User) travels() bool { return Asks(u.App) && u.Permitted && u.Paused == "" }
 
-// Sent tells whether an Application that may be on its cluster has a work there.
+// Sent reports whether the Application may be on the cluster and has a work there.
 func (u *User) Sent() bool { return u.travels() && u.Own != nil && u.Own.DeletionTimestamp.IsZero() }
 
-// Kind is what the work carries.
+// Kind returns the kind of the work.
 func (f *Facts) Kind() Kind {
 	kind, _ := KindOf(f.Key.Name)
 	return kind
 }
 
-// Leads tells whether the work goes ahead of the Applications, and leaves on the cluster what it brought.
+// Leads reports whether the work goes ahead of the Applications, and leaves its objects on the cluster.
 func (f *Facts) Leads() bool { return f.Kind().leads() }
 
-// Widens tells whether a delivered AppProject permits more for an Application than for those that were observed.
+// Widens reports whether a delivered AppProject permits more for this Application than for the observed Applications.
 func (f *Facts) Widens(app *argocd.Application) bool {
 	return GoesElsewhere(app) || app.ClusterNamespace() != app.Namespace && !slices.ContainsFunc(f.Users, func(u User) bool {
 		return u.Permitted && u.App.Namespace == app.Namespace && u.App.ClusterNamespace() == app.ClusterNamespace()
 	})
 }
 
-// Absent tells whether the hub lacks the object from which the work of a credential or of a certificate is made.
+// Absent reports whether the hub lacks the source object of a credential's or certificate's work.
 func (f *Facts) Absent() bool {
 	if f.Kind() == Certificate {
 		return f.Certificates == nil
@@ -189,7 +192,7 @@ func (f *Facts) Absent() bool {
 	return f.Secret == nil
 }
 
-// Concerns tells whether an Application of the cluster would use the dependency.
+// Concerns reports whether an Application of the cluster would use the dependency.
 func (f *Facts) Concerns(app *argocd.Application) bool {
 	switch f.Kind() {
 	case Project:
@@ -206,8 +209,9 @@ func (f *Facts) Concerns(app *argocd.Application) bool {
 	return ObjectsKey(work.Key(app)) == f.Key
 }
 
-// Suffices tells whether an Application that the dependency concerns needs it, so that no other has to be looked at. An
-// AppProject or a namespace goes ahead of the Applications; a credential follows them, and is needed for an operation that is permitted.
+// Suffices reports whether an Application needs the dependency. Then the caller reads no more Applications. The
+// dependency must concern the Application. An AppProject or a namespace goes ahead of the Applications. A credential
+// follows the Applications, and a permitted operation needs it too.
 func (f *Facts) Suffices(u *User) bool {
 	if f.Kind().leads() {
 		return u.travels() && u.App.DeletionTimestamp.IsZero()
@@ -220,8 +224,9 @@ func (f *Facts) Suffices(u *User) bool {
 	return u.OperationPermitted || f.Concerns(&idle)
 }
 
-// ProjectName names the AppProject that the work is for: that of an Application which may be on the cluster, or else of one
-// that is there, be it forbidden by now or on its way to be removed. It is empty when there is none.
+// ProjectName returns the name of the work's AppProject. The name comes from an Application that may be on the
+// cluster, or else from a delivered Application, even if the Application is forbidden or in removal. It is empty if
+// no Application uses the project.
 func (f *Facts) ProjectName() string {
 	if f.Kind() == Objects {
 		return f.spec().Project
@@ -243,12 +248,12 @@ func (f *Facts) ProjectName() string {
 	return ""
 }
 
-// ProjectThere is the AppProject as it is on the cluster, or is to be.
+// ProjectThere returns the namespace and name of the AppProject on the cluster.
 func (f *Facts) ProjectThere(o Options) types.NamespacedName {
 	return types.NamespacedName{Namespace: f.argocdNamespace(o), Name: f.Project.Name}
 }
 
-// spec is that of the Application that names objects.
+// spec returns the spec of the Application with the objects.
 func (f *Facts) spec() Spec {
 	if len(f.Users) == 0 {
 		return Spec{}
@@ -256,9 +261,10 @@ func (f *Facts) spec() Spec {
 	return ReadSpec(f.Users[0].App)
 }
 
-// carried are the specs of the Applications that the works of the cluster carry, the ones that are going included. The
-// cluster may have changed them: they are good for keeping what the cluster has, and for nothing else. A work that
-// carries a request does not tell what its Application uses there: the hub's spec counts for it, and is perhaps not all.
+// carried returns the specs of the Applications in the works of the cluster, including works in deletion. The cluster
+// may have changed the specs. They are only a reason to keep objects on the cluster, never to add or remove objects.
+// A work with a request does not tell the Application's dependencies there: the hub's spec counts instead, and may be
+// incomplete. Then all is false.
 func (f *Facts) carried() (specs []Spec, all bool) {
 	all = true
 	for _, w := range f.Works {
@@ -271,28 +277,28 @@ func (f *Facts) carried() (specs []Spec, all bool) {
 	return append(specs, f.Requested...), all
 }
 
-// Needed are the works that the Application may need, of all kinds.
+// Needed returns the works that the Application may need, of all kinds.
 func (f *Facts) Needed() []types.NamespacedName {
 	return Keys(work.Key(f.Users[0].App), f.Credentials, f.spec())
 }
 
-// argocdNamespace is where the cluster's Argo CD looks for AppProjects and Secrets.
+// argocdNamespace returns the namespace where the cluster's Argo CD looks for AppProjects and Secrets.
 func (f *Facts) argocdNamespace(o Options) string {
 	return cmp.Or(f.ClusterArgoCD, o.ClusterNamespace)
 }
 
-// shared tells whether the cluster's Argo CD is the hub's own, which has its AppProjects and credentials already: what
-// travels would be laid over what it was made from.
+// shared reports whether the cluster uses the hub's own Argo CD, which has the AppProjects and credentials already. A
+// delivered copy would overwrite its own original.
 func (f *Facts) shared(o Options) bool {
 	return f.Cluster.Exists && f.Cluster.Hub && f.argocdNamespace(o) == o.ArgoCDNamespace
 }
 
-// target is the cluster as AppProjects know it.
+// target returns the cluster in the terms of AppProjects.
 func (f *Facts) target() authorization.Cluster {
 	return authorization.Cluster{Name: f.Cluster.Name, Server: f.Cluster.Server, Hub: f.Cluster.Hub}
 }
 
-// SecretOf is the one of the Secrets that a credential's work carries; nil for none.
+// SecretOf returns the Secret of a credential's work; nil for none.
 func SecretOf(key types.NamespacedName, secrets []corev1.Secret) *corev1.Secret {
 	i := slices.IndexFunc(secrets, func(s corev1.Secret) bool { return CredentialKey(key.Namespace, s.Name) == key })
 	if i < 0 {

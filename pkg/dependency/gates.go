@@ -8,36 +8,37 @@ import (
 	"github.com/towline-io/towline/pkg/gate"
 )
 
-// Intent is what becomes of a dependency's work.
+// Intent is the decision about the work of a dependency.
 type Intent string
 
 // Intents of works.
 const (
-	// Keep leaves it as it is.
+	// Keep leaves the work as is.
 	Keep Intent = "keep"
-	// Carry has it say what the hub has now.
+	// Carry updates the work from the hub.
 	Carry Intent = "carry"
-	// Unused is for one that no Application of the hub needs: End comes after that.
+	// Unused is for a work that no Application of the hub needs. End follows Unused.
 	Unused Intent = "unused"
-	// End deletes it, and takes what it carries off the cluster. What released Applications use stays.
+	// End deletes the work and its objects on the cluster. Objects of released Applications stay.
 	End Intent = "end"
-	// Withdraw does so whoever uses it: its owner does not let it travel any more.
+	// Withdraw deletes the work and its objects, even if Applications use them. The owner has withdrawn the
+	// permission to travel.
 	Withdraw Intent = "withdraw"
-	// Orphan deletes it, and leaves what it carries to the cluster as it is.
+	// Orphan deletes the work, and leaves its objects on the cluster.
 	Orphan Intent = "orphan"
 )
 
 // Intents that all works have in common.
 const (
-	// Tell shows on an Application how its dependencies are.
+	// Tell shows the state of the dependencies on an Application.
 	Tell Intent = "tell"
-	// Write changes the work in whatever way.
+	// Write is any change of the work.
 	Write Intent = "write"
-	// Remove deletes the work, once its last state is on the hub.
+	// Remove deletes the work, after the write of its last state.
 	Remove Intent = "remove"
 )
 
-// behind is how long to wait when the cache does not have yet what the API server has.
+// behind is how long to wait if the cache is behind the API server.
 const behind = 100 * time.Millisecond
 
 type (
@@ -49,7 +50,7 @@ var open answer
 
 func because(format string, args ...any) answer { return gate.Because(format, args...) }
 
-// Gates are all reasons to wait, in the order in which they are asked.
+// Gates are all reasons to wait, in the order of their checks.
 var Gates gate.Table[Intent, rule]
 
 type intents = []Intent
@@ -71,7 +72,7 @@ func init() { // the gates call functions that read the table
 	}
 }
 
-// held asks the gates of an intent, and tells whether one holds.
+// held checks the gates of an intent, and reports whether a gate holds.
 func (d *decision) held(i Intent) bool {
 	for g := range Gates.Of(i) {
 		a := g.Ask(d)
@@ -84,7 +85,7 @@ func (d *decision) held(i Intent) bool {
 	return false
 }
 
-// askPaused is for objects, whose Application is the one that is told.
+// askPaused is for objects: the first user is the Application with the condition.
 func askPaused(d *decision) answer {
 	if by := d.Users[0].Paused; by != "" {
 		return because("%s is paused", by)
@@ -92,7 +93,7 @@ func askPaused(d *decision) answer {
 	return open
 }
 
-// askClusterPaused: nothing is written for a cluster whose ManagedCluster is paused.
+// askClusterPaused holds all writes for a paused cluster.
 func askClusterPaused(d *decision) answer {
 	if d.Cluster.Paused != "" {
 		return because("%s is paused", d.Cluster.Paused)
@@ -100,7 +101,8 @@ func askClusterPaused(d *decision) answer {
 	return open
 }
 
-// askDeletion: the end of a work wakes the decision that makes it anew, if it is needed.
+// askDeletion holds writes while the work is in deletion. The end of the work triggers the decision to create a new
+// work.
 func askDeletion(d *decision) answer {
 	if d.Work != nil && !d.Work.DeletionTimestamp.IsZero() {
 		return because("the work is being deleted")
@@ -108,7 +110,7 @@ func askDeletion(d *decision) answer {
 	return open
 }
 
-// askCluster: nothing is known of a cluster that the hub does not have, and what was sent there stays as it is.
+// askCluster holds a work whose ManagedCluster the hub lacks. The delivered objects stay as is.
 func askCluster(d *decision) answer {
 	if !d.Cluster.Exists {
 		return because("there is no ManagedCluster %s", d.Key.Namespace)
@@ -116,7 +118,8 @@ func askCluster(d *decision) answer {
 	return open
 }
 
-// askPayload: what is on the cluster stays as it is, and the Applications that need it say so.
+// askPayload holds a work that is too large. The objects on the cluster stay as is, and the Applications show the
+// problem.
 func askPayload(d *decision) answer {
 	if d.tooLarge != nil {
 		return because("the work does not fit: %s", d.tooLarge)
@@ -124,7 +127,8 @@ func askPayload(d *decision) answer {
 	return open
 }
 
-// askExecutor is for objects: those whose AppProject names no ServiceAccount as it should do not travel past its rights.
+// askExecutor is for objects. If the AppProject does not name a valid ServiceAccount, the objects would exceed the
+// rights of the project.
 func askExecutor(d *decision) answer {
 	if d.Kind() == Objects && d.ExecutorInvalid {
 		return because("the AppProject names no ServiceAccount as executor")
@@ -132,7 +136,7 @@ func askExecutor(d *decision) answer {
 	return open
 }
 
-// askBehind: the API server has the Secret.
+// askBehind holds if the API server has the Secret, but not yet the cache.
 func askBehind(d *decision) answer {
 	if d.Absent() && d.SecretBehind {
 		return answer{Words: "the cache is behind the API server", After: behind}
@@ -140,7 +144,7 @@ func askBehind(d *decision) answer {
 	return open
 }
 
-// askMissing: a Secret or ConfigMap may be put back soon.
+// askMissing holds for the grace time: a user or a restore may create the Secret or ConfigMap again soon.
 func askMissing(d *decision) answer {
 	left := cmp.Or(d.Grace, DefaultGrace) - d.Now.Sub(d.MissingSince)
 	if d.Absent() && left > 0 {
@@ -149,7 +153,7 @@ func askMissing(d *decision) answer {
 	return open
 }
 
-// askRequest: as long as a work carries a request, not all that its cluster uses is known.
+// askRequest holds while a work carries a request: then the needs of the cluster are not fully known.
 func askRequest(d *decision) answer {
 	if d.Kind() == Objects {
 		return open
@@ -160,7 +164,8 @@ func askRequest(d *decision) answer {
 	return open
 }
 
-// askUsed: a credential or certificate stays for an Application on the cluster that uses it, permitted or not.
+// askUsed keeps a credential or certificate for an Application on the cluster, even if the Application is not
+// permitted.
 func askUsed(d *decision) answer {
 	if d.Kind() != Credential && d.Kind() != Certificate {
 		return open
@@ -178,7 +183,7 @@ func askUsed(d *decision) answer {
 	return open
 }
 
-// askOwnWork: objects go after the Application's own work, since what runs may need them to the end.
+// askOwnWork keeps objects until the Application's own work is gone: the workload may need them to the end.
 func askOwnWork(d *decision) answer {
 	if d.Kind() == Objects && d.Beside {
 		return because("the Application's own work is there")
@@ -186,7 +191,8 @@ func askOwnWork(d *decision) answer {
 	return open
 }
 
-// askLastState: the agent must have applied the last state of a work before its deletion does what that asks for.
+// askLastState holds the deletion until the agent has applied the work's last state. The last state tells the agent
+// what to do with the objects.
 func askLastState(d *decision) answer {
 	if !Seen(d.Work) {
 		return because("the agent has not seen the last state of the work")

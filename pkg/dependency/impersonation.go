@@ -7,8 +7,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// impersonates tells whether an AppProject has Argo CD deploy with the rights of ServiceAccounts of its own (Argo CD 2.13 and
-// later). So does a project that cannot be read.
+// impersonates reports whether Argo CD deploys with the rights of ServiceAccounts of the AppProject (Argo CD 2.13 and
+// later). An unreadable project counts as true.
 func impersonates(p *argocd.AppProject) bool {
 	var spec struct {
 		Accounts []json.RawMessage `json:"destinationServiceAccounts"`
@@ -19,13 +19,13 @@ func impersonates(p *argocd.AppProject) bool {
 	return json.Unmarshal(p.Spec.Raw, &spec) != nil || len(spec.Accounts) > 0
 }
 
-// bypasses tells whether the objects that an Application names would get past the ServiceAccounts of its AppProject: the work agent
-// applies them with its own rights, unless the work has an executor.
+// bypasses reports whether the objects of an Application would bypass the ServiceAccounts of its AppProject. The work
+// agent applies the objects with its own rights, unless the work has an executor.
 func (d *decision) bypasses() bool {
 	return d.Project != nil && d.Executor.Name == "" && impersonates(d.Project)
 }
 
-// bypass says how to send the objects within the rights that the AppProject gives.
+// bypass returns a problem that tells how to send the objects within the rights of the AppProject.
 func (d *decision) bypass() problem {
 	return about(d.Project, problemf(apis.ReasonDependencyForbidden,
 		"AppProject %s/%s limits deployments to the rights of its spec.destinationServiceAccounts, which do not hold for the objects in the "+

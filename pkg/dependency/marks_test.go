@@ -17,7 +17,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// marked are labels and annotations of an object that the hub's Argo CD has deployed.
+// marked sets the labels and annotations of an object that the hub's Argo CD has deployed.
 func marked(meta *metav1.ObjectMeta) {
 	meta.Labels = map[string]string{apis.LabelInstance: "apps", apis.LabelSecretType: apis.SecretTypeRepository, "team": "web"}
 	meta.Annotations = map[string]string{
@@ -26,7 +26,7 @@ func marked(meta *metav1.ObjectMeta) {
 	}
 }
 
-// dependencies are works of each kind, of objects that the hub's Argo CD has deployed.
+// dependencies returns works of each kind, with objects that the hub's Argo CD has deployed.
 func dependencies(t *testing.T) map[string]*workv1.ManifestWork {
 	t.Helper()
 	p := project(t, `{}`)
@@ -53,7 +53,7 @@ func dependencies(t *testing.T) map[string]*workv1.ManifestWork {
 	return out
 }
 
-// expectNoMarks fails where something that a work carries has more than what its owner asks for.
+// expectNoMarks fails if a manifest of the work has more labels or annotations than its owner set.
 func expectNoMarks(t *testing.T, w *workv1.ManifestWork) {
 	t.Helper()
 	for _, m := range w.Spec.Workload.Manifests {
@@ -71,14 +71,15 @@ func expectNoMarks(t *testing.T, w *workv1.ManifestWork) {
 	}
 }
 
-// TestDependenciesTravelWithoutMarks: an Argo CD on the cluster does not take them for its own.
+// TestDependenciesTravelWithoutMarks checks that the cluster's Argo CD does not adopt delivered dependencies.
 func TestDependenciesTravelWithoutMarks(t *testing.T) {
 	for title, w := range dependencies(t) {
 		t.Run(title, func(t *testing.T) { expectNoMarks(t, w) })
 	}
 }
 
-// TestMarksThatAnEarlierVersionSent: they go with whatever is said next of a dependency that is not rendered anew.
+// TestMarksThatAnEarlierVersionSent checks that every change of a work removes the hub's marks, even without a new
+// rendering.
 func TestMarksThatAnEarlierVersionSent(t *testing.T) {
 	for title, next := range map[string]func(w *workv1.ManifestWork) (*workv1.ManifestWork, error){
 		"kept": func(w *workv1.ManifestWork) (*workv1.ManifestWork, error) { dependency.SetKept(w); return w, nil },

@@ -10,10 +10,10 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// Kind is what a dependency work carries.
+// Kind is the kind of a dependency work.
 type Kind string
 
-// The kinds of dependency works, as metrics name them.
+// The kinds of dependency works, as in metrics.
 const (
 	// Project is the AppProject of a cluster's Applications: one work per cluster and project.
 	Project Kind = "project"
@@ -21,57 +21,58 @@ const (
 	// Credential is a repository's credential: one work per cluster and Secret.
 	Credential Kind = "credential"
 
-	// Objects are what one Application names to travel beside it: one work per Application.
+	// Objects are the objects in an Application's annotation: one work per Application.
 	Objects Kind = "objects"
 
 	// Certificate is the certificate authority of a Git server: one work per cluster and server.
 	Certificate Kind = "certificate"
 
-	// Namespace is the namespace in which Applications arrive: one work per cluster and namespace.
+	// Namespace is a namespace of Applications on a cluster: one work per cluster and namespace.
 	Namespace Kind = "namespace"
 )
 
 // Kinds are all kinds.
 var Kinds = []Kind{Project, Credential, Certificate, Objects, Namespace}
 
-// leads tells whether works of the kind go ahead of the Applications, and leave on the cluster what they brought.
+// leads reports whether works of the kind go ahead of the Applications, and leave all objects on the cluster.
 func (k Kind) leads() bool { return k == Project || k == Namespace }
 
-// stays tells whether the cluster keeps the objects of such works. Of a certificate's ConfigMap, only the entry goes.
+// stays reports whether the cluster keeps the objects of such works. Of a certificate's ConfigMap, only the entry
+// goes.
 func (k Kind) stays() bool { return k.leads() || k == Certificate }
 
-// end closes the name of every dependency work. The work of an Application ends in hexadecimal digits (pkg/work), so
-// none can have such a name.
+// end is the suffix in the name of every dependency work. The name of an Application's work ends in hexadecimal
+// digits (pkg/work), so the names never collide.
 const end = ".towline"
 
-// hashLength is how much of the hash goes into a name that had to be shortened; see pkg/work.
+// hashLength is the number of hash characters in a shortened name; see pkg/work.
 const hashLength = 20
 
-// ProjectKey is the work that carries the AppProject of that name to the cluster.
+// ProjectKey returns the key of the work for an AppProject on the cluster.
 func ProjectKey(cluster, project string) types.NamespacedName { return key(cluster, project, Project) }
 
-// CredentialKey is the work that carries the hub Secret of that name to the cluster.
+// CredentialKey returns the key of the work for a hub Secret on the cluster.
 func CredentialKey(cluster, secret string) types.NamespacedName {
 	return key(cluster, secret, Credential)
 }
 
-// CertificateKey is the work that brings the certificate authority of a Git server to the cluster.
+// CertificateKey returns the key of the work for the certificate authority of a Git server.
 func CertificateKey(cluster, host string) types.NamespacedName {
 	return key(cluster, host, Certificate)
 }
 
-// NamespaceKey is the work that brings a namespace to the cluster.
+// NamespaceKey returns the key of the work for a namespace on the cluster.
 func NamespaceKey(cluster, namespace string) types.NamespacedName {
 	return key(cluster, namespace, Namespace)
 }
 
-// ObjectsKey is the work that carries what an Application names, by the key of the Application's own work.
+// ObjectsKey returns the key of the objects work, from the key of the Application's own work.
 func ObjectsKey(own types.NamespacedName) types.NamespacedName {
 	return key(own.Namespace, own.Name, Objects)
 }
 
-// KindOf is the kind of the dependency work of that name, and whether it is the name of one. Nobody can change the name
-// of a work, as a cluster can its labels.
+// KindOf returns the kind of a dependency work from the name. The result is false for an Application's work. A
+// cluster can change the labels of a work, but not the name.
 func KindOf(name string) (Kind, bool) {
 	rest, ok := strings.CutSuffix(name, end)
 	if !ok {
@@ -89,8 +90,8 @@ func key(cluster, of string, kind Kind) types.NamespacedName {
 	return types.NamespacedName{Namespace: cluster, Name: fit(of, "."+string(kind)+end, work.MaxNameLength)}
 }
 
-// fit is the name followed by the suffix. What would be longer than most is cut and has a hash of the name before the
-// suffix.
+// fit returns the name followed by the suffix. A result of more than most bytes is cut, and gets a hash of the name
+// before the suffix.
 func fit(name, suffix string, most int) string {
 	if len(name)+len(suffix) <= most {
 		return name + suffix
@@ -100,7 +101,8 @@ func fit(name, suffix string, most int) string {
 	return head + "-" + hex.EncodeToString(sum[:])[:hashLength] + suffix
 }
 
-// OwnOf is the Application's own work that objects belong to, and whether their name tells it: a long one was cut.
+// OwnOf returns the key of the Application's own work from the key of its objects work. It returns false if the name
+// was cut.
 func OwnOf(objects types.NamespacedName) (types.NamespacedName, bool) {
 	own, is := strings.CutSuffix(objects.Name, "."+string(Objects)+end)
 	key := types.NamespacedName{Namespace: objects.Namespace, Name: own}

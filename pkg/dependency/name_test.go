@@ -48,8 +48,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// FuzzNamesDoNotMeet: whatever people call their projects, Secrets and Applications, no two works have one name, and
-// none is too long.
+// FuzzNamesDoNotMeet checks that no two works have the same name, for any names of projects, Secrets and
+// Applications. No name is too long.
 func FuzzNamesDoNotMeet(f *testing.F) {
 	f.Add("web", "web.project.towline")
 	f.Add(strings.Repeat("a", 253), strings.Repeat("a", 252)+"b")

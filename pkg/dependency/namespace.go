@@ -12,8 +12,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// namespace decides about the work of a namespace. The namespace arrives before the Applications, and always stays on the
-// cluster. On a managed cluster that is the hub, Towline creates no namespace.
+// namespace decides about the work of a namespace. The namespace arrives before the Applications, and always stays on
+// the cluster. On a managed cluster that is the hub, Towline creates no namespace.
 func (d *decision) namespace() Intent {
 	needed := slices.ContainsFunc(d.Users, func(u User) bool { return d.Suffices(&u) })
 	name := strings.TrimSuffix(d.Key.Name, "."+string(Namespace)+end)
@@ -30,8 +30,9 @@ func (d *decision) namespace() Intent {
 	return Carry
 }
 
-// RenderNamespace is the work that creates a namespace on a cluster, if the cluster has none of that name. The agent does not change
-// an existing namespace, and deletes no namespace. By the label, OpenShift GitOps gives rights to the Argo CD of argocdNamespace.
+// RenderNamespace returns the work that creates a namespace on a cluster, if the cluster lacks the namespace. The
+// agent does not change an existing namespace, and deletes no namespace. By the label, OpenShift GitOps gives rights
+// to the Argo CD in argocdNamespace.
 func RenderNamespace(cluster, name, argocdNamespace string) (*workv1.ManifestWork, error) {
 	w, err := render(NamespaceKey(cluster, name), Namespace, object{
 		resource: workv1.ResourceIdentifier{Resource: "namespaces", Name: name},
@@ -48,8 +49,8 @@ func RenderNamespace(cluster, name, argocdNamespace string) (*workv1.ManifestWor
 	return w, nil
 }
 
-// arrivals are namespaces of the cluster that the delivered project must list. Its Applications arrive there from other namespaces
-// of the hub.
+// arrivals returns the namespaces on the cluster that the delivered project must list as source namespaces. The
+// Applications there come from different namespaces of the hub.
 func (f *Facts) arrivals(o Options) (out []string) {
 	add := func(from, to string) {
 		if f.sourceNamespaceMissing(o, from, to) {
@@ -74,14 +75,14 @@ func (f *Facts) arrivals(o Options) (out []string) {
 	return slices.Compact(out)
 }
 
-// sourceNamespaceMissing tells whether Applications of a namespace of the hub may use the project, and those of the namespace in
-// which they arrive may not.
+// sourceNamespaceMissing reports whether the project permits Applications in the hub namespace, but not in their
+// namespace on the cluster.
 func (f *Facts) sourceNamespaceMissing(o Options, from, to string) bool {
 	return from != to && authorization.SourceNamespacePermitted(f.Project, from, o.ArgoCDNamespace) &&
 		!authorization.SourceNamespacePermitted(f.Project, to, f.argocdNamespace(o))
 }
 
-// addSourceNamespaces lets the Applications of more namespaces use the AppProject that a work carries.
+// addSourceNamespaces adds source namespaces to the AppProject of a work.
 func addSourceNamespaces(w *workv1.ManifestWork, more []string) error {
 	if len(more) == 0 {
 		return nil

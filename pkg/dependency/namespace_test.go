@@ -11,16 +11,16 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// teamApp is an Application that arrives in the namespace of a team.
+// teamApp returns an Application in the namespace of a team.
 func teamApp() *fixture.ApplicationBuilder { return webApp().Namespace("team") }
 
-// ofNamespace is the work that brings the namespace of a team.
+// ofNamespace returns a situation for the work of a team's namespace.
 func ofNamespace(edits ...edit) *situation {
 	s := of(NamespaceKey(cluster, "team"), func(s *situation) { s.Namespaces = true })
 	return s.with(edits...)
 }
 
-// namespaceThere is the work that brings the namespace, applied by the agent.
+// namespaceThere adds the namespace's work, applied by the agent.
 func namespaceThere() edit {
 	return func(s *situation) {
 		w, err := RenderNamespace(cluster, "team", "gitops")
@@ -33,7 +33,7 @@ func namespaceThere() edit {
 	}
 }
 
-// creates tells whether a work creates the namespace at most, and leaves it on the cluster.
+// creates reports whether a work only creates the namespace, and leaves the namespace on the cluster.
 func creates(w *workv1.ManifestWork) bool {
 	raw := string(w.Spec.Workload.Manifests[0].Raw)
 	return orphans(w) && w.Spec.ManifestConfigs[0].UpdateStrategy.Type == workv1.UpdateStrategyTypeCreateOnly &&
@@ -61,7 +61,7 @@ func TestNamespace(t *testing.T) {
 	})
 }
 
-// TestArrivals: the delivered AppProject lets the Applications use it in the namespaces in which they arrive.
+// TestArrivals checks that the delivered AppProject permits the Applications' namespaces on the cluster.
 func TestArrivals(t *testing.T) {
 	elsewhere := func(namespace string) *fixture.ApplicationBuilder {
 		return teamApp().Annotation(apis.AnnotationAppNamespace, namespace)

@@ -19,41 +19,43 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// MaxObjects is how many objects an Application may name.
+// MaxObjects is the maximum number of objects in the annotation of an Application.
 const MaxObjects = 50
 
-// ObjectKind is the kind of an object that an Application can name.
+// ObjectKind is the kind of an object in the annotation of an Application.
 type ObjectKind string
 
-// The kinds that an Application can name.
+// The supported kinds of objects.
 const (
 	SecretKind    ObjectKind = "Secret"
 	ConfigMapKind ObjectKind = "ConfigMap"
 )
 
-// Reference names an object in the Application's own namespace, and where it goes on the cluster.
+// Reference names an object in the Application's own namespace, and its target on the cluster.
 type Reference struct {
 	Kind ObjectKind
 	Name string
 
-	// Namespace and As are the namespace and the name that it is to have on the cluster; empty for the destination's namespace,
-	// and for its own name.
+	// Namespace and As are the namespace and the name of the object on the cluster. Empty means the namespace of the
+	// destination, and the object's own name.
 	Namespace, As string
 }
 
-// Target is where the object goes, of an Application with that destination.
+// Target returns the namespace and name of the object on the cluster, for the namespace of the Application's
+// destination.
 func (r Reference) Target(destination string) types.NamespacedName {
 	return types.NamespacedName{Namespace: cmp.Or(r.Namespace, destination), Name: cmp.Or(r.As, r.Name)}
 }
 
-// source is the reference without a target: the object on the hub.
+// source returns the reference to the object on the hub, without a target.
 func (r Reference) source() Reference { return Reference{Kind: r.Kind, Name: r.Name} }
 
-// String is what the annotation says of the object on the hub.
+// String returns the text of the annotation for the object on the hub.
 func (r Reference) String() string { return strings.ToLower(string(r.Kind)) + "/" + r.Name }
 
-// References reads the annotation apis.AnnotationWith: "secret/a,configmap/b=name,secret/c=namespace/name". Each object is named
-// once for a target.
+// References parses the annotation apis.AnnotationWith: "secret/a,configmap/b=name,secret/c=namespace/name". The
+// result has each pair of object and target only once. It returns an error for an invalid entry, or for more than
+// MaxObjects objects.
 func References(annotation string) ([]Reference, error) {
 	var out []Reference
 	for entry := range strings.SplitSeq(annotation, ",") {
@@ -101,7 +103,7 @@ func reference(entry string) (Reference, error) {
 	return ref, nil
 }
 
-// clash are two references that would lay one object over another; none where there is no such pair.
+// clash returns two references of different objects with the same target; nil if all targets differ.
 func clash(refs []Reference, destination string) []Reference {
 	type target struct {
 		kind ObjectKind
@@ -118,19 +120,19 @@ func clash(refs []Reference, destination string) []Reference {
 	return nil
 }
 
-// Placed is an object of the hub, and where it goes on the cluster.
+// Placed is an object of the hub with its namespace and name on the cluster.
 type Placed struct {
 	Object Object
 	To     types.NamespacedName
 }
 
-// RenderObjects is the work that carries what an Application names to its cluster. own is the key of the Application's own
-// work. It returns a TooLargeError for what does not fit.
+// RenderObjects returns the work of the objects in an Application's annotation. own is the key of the Application's
+// own work. If the objects do not fit into one work, RenderObjects returns a TooLargeError.
 func RenderObjects(own types.NamespacedName, set []Placed) (*workv1.ManifestWork, error) {
 	var secrets, configMaps []object
 	for _, p := range set {
 		manager := managerOf(p.Object.GetNamespace())
-		if p.To.Name != p.Object.GetName() { // not the same as what has that name on the hub
+		if p.To.Name != p.Object.GetName() { // a renamed object must not share the field manager of the hub object with its new name
 			manager = managerOf(p.Object.GetNamespace() + "/" + p.Object.GetName())
 		}
 		switch o := p.Object.(type) {
@@ -143,8 +145,8 @@ func RenderObjects(own types.NamespacedName, set []Placed) (*workv1.ManifestWork
 	return render(ObjectsKey(own), Objects, append(secrets, configMaps...)...)
 }
 
-// kept is the object that a work brings to a target, as if it were still on the hub where it came from; nil where the work brings
-// none.
+// kept returns the object of a work for a target, under the namespace and name on the hub; nil if the work lacks the
+// object.
 func kept(w *workv1.ManifestWork, ref Reference, to types.NamespacedName, hubNamespace string) Object {
 	for _, m := range w.Spec.Workload.Manifests {
 		var obj Object = &corev1.Secret{}
@@ -160,22 +162,22 @@ func kept(w *workv1.ManifestWork, ref Reference, to types.NamespacedName, hubNam
 	return nil
 }
 
-// brings reads a manifest, and tells whether it is the object of that kind at a target.
+// brings parses a manifest, and reports whether the manifest has the wanted kind and target.
 func brings(m workv1.Manifest, want ObjectKind, to types.NamespacedName, into metav1.Object) bool {
 	kind := metav1.TypeMeta{}
 	return json.Unmarshal(m.Raw, &kind) == nil && kind.Kind == string(want) && json.Unmarshal(m.Raw, into) == nil &&
 		into.GetName() == to.Name && into.GetNamespace() == to.Namespace
 }
 
-// managerOf is under whose name objects of a hub namespace are applied. Applications of one namespace may name the same
-// object, and share it on a cluster; one of another namespace cannot take it over.
+// managerOf returns the field manager for objects of a hub namespace. Applications of one namespace may name the same
+// object, and share the object on a cluster. Applications of other namespaces cannot take the object over.
 func managerOf(hubNamespace string) string {
 	sum := sha256.Sum256([]byte(hubNamespace))
 	return fieldManager + "-" + hex.EncodeToString(sum[:])[:hashLength]
 }
 
-// AtHome tells whether a work brings objects into the namespace that they have on the hub: on the hub itself, to where
-// they are.
+// AtHome reports whether a work brings objects into their own hub namespace. On the hub itself, the work overwrites
+// the originals.
 func AtHome(w *workv1.ManifestWork) bool {
 	return slices.ContainsFunc(w.Spec.ManifestConfigs, func(c workv1.ManifestConfigOption) bool {
 		return c.UpdateStrategy != nil && c.UpdateStrategy.ServerSideApply != nil &&
@@ -213,8 +215,8 @@ func configMapObject(c *corev1.ConfigMap, namespace, name, manager string) objec
 	}
 }
 
-// KindPermitted tells whether a project lets its Applications have objects of a kind, by Argo CD's rules (v2.14): a
-// whitelist, where there is one, must have it, and the blacklist must not.
+// KindPermitted reports whether a project permits objects of a kind, by the rules of Argo CD (v2.14). The whitelist,
+// if set, must have the kind, and the blacklist must not have it.
 func KindPermitted(p *argocd.AppProject, kind ObjectKind) bool {
 	var spec struct {
 		Whitelist *[]groupKind `json:"namespaceResourceWhitelist"`

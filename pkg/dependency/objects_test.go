@@ -70,7 +70,7 @@ func FuzzReferences(f *testing.F) {
 	})
 }
 
-// placed are objects that go to a namespace under their own names.
+// placed returns objects with unchanged names in a namespace of the cluster.
 func placed(namespace string, objects ...dependency.Object) []dependency.Placed {
 	out := make([]dependency.Placed, len(objects))
 	for i, o := range objects {
@@ -87,7 +87,7 @@ func TestObjectsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// TestObjectsOfTwoNamespaces: what one namespace of the hub has put on a cluster, another cannot take over.
+// TestObjectsOfTwoNamespaces checks two hub namespaces: neither can take over the other's objects on a cluster.
 func TestObjectsOfTwoNamespaces(t *testing.T) {
 	manager := func(namespace string) string {
 		s := &corev1.Secret{}

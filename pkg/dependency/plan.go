@@ -8,59 +8,59 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// Plan is what is to be done about a dependency's work, and for objects about the Application that names them.
+// Plan is the result of a decision about a dependency's work. For objects, it also has the patch of the Application.
 type Plan struct {
-	// Intent is what becomes of the work.
+	// Intent is the decision about the work.
 	Intent Intent
 
-	// Need are facts without which nothing can be decided. A plan that needs some is not to be applied.
+	// Need are missing facts. Do not apply a plan with missing facts: read them, and decide again.
 	Need Need
 
-	// Err is why nothing can be decided; nil where something can.
+	// Err is an error that prevents a decision; nil for none.
 	Err error
 
-	// Step is the one write of the work; nil for none.
+	// Step is the single write of the work; nil for none.
 	Step *Step
 
-	// Hub is the one patch of the Application; nil for none. Events are told after it.
+	// Hub is the patch of the Application; nil for none. Send Events after the patch.
 	Hub    *argocd.Patch
 	Events []Event
 
-	// Problem is the reason for which the Application counts as one with a dependency that fails; empty for none. It stays as
-	// it is while Silent is set.
+	// Problem is the reason of the Application's failing dependency; empty for none. If Silent is set, the present
+	// problem stays.
 	Problem string
 	Silent  bool
 
-	// Refresh is what is to be remembered of requests for a refresh of the Application; nil: what is remembered stays.
+	// Refresh is the next memory of refresh requests for the Application; nil leaves the memory as is.
 	Refresh *Refresh
 
-	// After is when to look again though nothing has changed; zero for never.
+	// After is when to decide again without a change; zero for never.
 	After time.Duration
 
-	// Trace are the gates that were asked, in order.
+	// Trace are the checked gates, in order.
 	Trace []gate.Said
 }
 
-// Step is one write of a work.
+// Step is a write of a work.
 type Step struct {
 	work.Write
 
-	// Final is set for the last state of a work that is to be deleted after it.
+	// Final is set for the last state of a work before its deletion.
 	Final bool
 }
 
-// Event is what people should see on an object.
+// Event is an event for the users of an object.
 type Event struct {
-	// On is the AppProject or the Secret that it is about; nil for the Application.
+	// On is the AppProject or the Secret of the event; nil for the Application.
 	On Object
 
-	// Reason and Note are those of events.k8s.io/v1.
+	// Reason and Note are the fields of events.k8s.io/v1.
 	Reason, Note string
 }
 
-// Destroys is the write by which something may go from the cluster, or nothing on the hub holds it any more; none for a
-// plan that has none. Such a plan is to be made again from facts read past the cache, and to be applied only if it comes to
-// the same.
+// Destroys returns a write with possible loss: objects may leave the cluster, or lose the work on the hub; nil for
+// none. The caller must decide a second time from facts read past the cache. It may apply the plan only if both plans
+// destroy the same.
 func (p *Plan) Destroys() []string {
 	if p.Step == nil || p.Step.Verb != work.VerbDelete && !p.Step.Final {
 		return nil

@@ -14,14 +14,14 @@ import (
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
-// maxNote is how long the text of an event may be (events.k8s.io/v1).
+// maxNote is the maximum length of an event's note (events.k8s.io/v1).
 const maxNote = 1024
 
-// problem is what is wrong with a dependency of an Application, in words for the one who can change it.
+// problem describes a failing dependency of an Application, for the user who can repair it.
 type problem struct {
 	reason, message string
 
-	// origin is the object of the hub that it is about, whose owner looks there; nil for none.
+	// origin is the hub object of the problem, whose owner gets an event; nil for none.
 	origin Object
 }
 
@@ -34,12 +34,12 @@ func about(o Object, p problem) problem {
 	return p
 }
 
-// withInvalid is a problem with the annotation that names objects.
+// withInvalid returns a problem with the objects annotation.
 func withInvalid(format string, args ...any) problem {
 	return problemf(apis.ReasonDependencyInvalid, "annotation %s: %s", apis.AnnotationWith, fmt.Sprintf(format, args...))
 }
 
-// oversized are the AppProject and the credentials of the Application that cannot travel, because they are too large.
+// oversized returns the problems of the Application's AppProject and credentials that are too large to travel.
 func (d *decision) oversized() (out []problem) {
 	if !d.Cluster.Exists || d.shared(d.Options) {
 		return nil
@@ -63,8 +63,8 @@ func (d *decision) oversized() (out []problem) {
 	return out
 }
 
-// bareHosts are the templates for a whole host that a repository without a path would need: on clusters, a template is for the
-// addresses under its host only.
+// bareHosts returns problems for templates of a whole host. On clusters, a template is only for the addresses under
+// its host. So a repository without a path cannot use the template.
 func (d *decision) bareHosts() (out []problem) {
 	spec := d.spec()
 	for i := range d.Secrets {
@@ -81,7 +81,7 @@ func (d *decision) bareHosts() (out []problem) {
 	return out
 }
 
-// fits is why a work that was rendered so does not fit; nil where it does.
+// fits returns the error if a rendered work is too large; nil if the work fits. Other errors go into the plan.
 func (d *decision) fits(_ *workv1.ManifestWork, err error) error {
 	if large, ok := errors.AsType[*TooLargeError](err); ok {
 		return large
@@ -90,7 +90,7 @@ func (d *decision) fits(_ *workv1.ManifestWork, err error) error {
 	return nil
 }
 
-// refused are the dependencies of the Application that its cluster did not take.
+// refused returns problems for the Application's dependencies that the cluster did not accept.
 func (d *decision) refused() (out []problem) {
 	for _, w := range d.Dependencies {
 		if Seen(w) && !Applied(w) {
@@ -100,7 +100,8 @@ func (d *decision) refused() (out []problem) {
 	return out
 }
 
-// origin is what a dependency is made from: the AppProject or the Secret; nil for objects, of which there are many.
+// origin returns the source object of a dependency, for example the AppProject or the Secret; nil for objects,
+// because their work has many.
 func (d *decision) origin(w *workv1.ManifestWork) Object {
 	switch kind, _ := KindOf(w.Name); kind {
 	case Project:
@@ -120,8 +121,8 @@ func (d *decision) origin(w *workv1.ManifestWork) Object {
 	return nil
 }
 
-// refusal says why the cluster did not take a dependency. What an API server says of a Secret may quote it, so it stays
-// where it is.
+// refusal returns the problem of a refused dependency. The API server's message about a Secret may quote secret
+// values, so the message stays in the status of the work.
 func refusal(w *workv1.ManifestWork) problem {
 	kind, _ := KindOf(w.Name)
 	switch {
@@ -144,14 +145,15 @@ func refusal(w *workv1.ManifestWork) problem {
 		w.Namespace, apis.AnnotationPropagate, w.Namespace, w.Name, notApplied(w))
 }
 
-// refusedTrust says why the cluster did not take an entry of a ConfigMap of Argo CD. Nothing in it is secret.
+// refusedTrust returns the problem of a refused entry in a ConfigMap of Argo CD. The ConfigMap holds no secret
+// values.
 func refusedTrust(w *workv1.ManifestWork, configMap string) problem {
 	return problemf(apis.ReasonDependencyRefused,
 		"cluster %s keeps its own entry in ConfigMap %s, or refuses the hub's: to use the hub's, delete the entry there; to keep the cluster's, "+
 			"give it the value of the hub (ManifestWork %s/%s: %s)", w.Namespace, configMap, w.Namespace, w.Name, notApplied(w))
 }
 
-// keysRefused tells whether the cluster took the AppProject of a work, and not its public keys.
+// keysRefused reports whether the cluster accepted the AppProject of a work, but not its public keys.
 func keysRefused(w *workv1.ManifestWork) bool {
 	keys, others := false, false
 	for _, m := range w.Status.ResourceStatus.Manifests {
@@ -164,7 +166,7 @@ func keysRefused(w *workv1.ManifestWork) bool {
 	return keys && !others
 }
 
-// missingKeys are the public keys that the Application's AppProject names, and that the hub cannot send.
+// missingKeys returns a problem for the public keys of the Application's AppProject that the hub lacks.
 func (d *decision) missingKeys() []problem {
 	if d.Project == nil || !d.projectTravels(d.Project) || !d.Cluster.Exists || d.shared(d.Options) {
 		return nil
@@ -179,7 +181,7 @@ func (d *decision) missingKeys() []problem {
 		d.Project.Name, strings.Join(missing, ", "), KeysConfigMap, d.Cluster.Name, apis.AnnotationPropagate))}
 }
 
-// notApplied is what the agent says of the first manifest that it could not apply.
+// notApplied returns the agent's message about the first failed manifest.
 func notApplied(w *workv1.ManifestWork) string {
 	for _, m := range w.Status.ResourceStatus.Manifests {
 		if c := refusedManifest(m); c != nil {
@@ -189,7 +191,7 @@ func notApplied(w *workv1.ManifestWork) string {
 	return ""
 }
 
-// refusedManifest is the word of the agent that it could not apply a manifest; nil for none.
+// refusedManifest returns the agent's condition for a failed manifest; nil for none.
 func refusedManifest(m workv1.ManifestCondition) *metav1.Condition {
 	i := slices.IndexFunc(m.Conditions, func(c metav1.Condition) bool {
 		return c.Type == workv1.ManifestApplied && c.Status == metav1.ConditionFalse
@@ -200,8 +202,9 @@ func refusedManifest(m workv1.ManifestCondition) *metav1.Condition {
 	return &m.Conditions[i]
 }
 
-// show makes the Application's condition say what is wrong with its dependencies, or that nothing is. Events come with new
-// words only: on the Application, and on what it is about.
+// show updates the Application's condition for problems with its dependencies, and removes the condition if no
+// problem is left. It adds events only for a new message: on the Application, and on the source object of each
+// problem.
 func (d *decision) show(app *argocd.Application, problems []problem) {
 	message := ""
 	d.plan.Silent, d.plan.Problem = false, ""
@@ -229,7 +232,7 @@ func (d *decision) show(app *argocd.Application, problems []problem) {
 	}
 }
 
-// hub is the patch of the Application.
+// hub returns the patch of the Application.
 func (d *decision) hub() *argocd.Patch {
 	if d.plan.Hub == nil {
 		d.plan.Hub = &argocd.Patch{Exact: true}
@@ -237,7 +240,8 @@ func (d *decision) hub() *argocd.Patch {
 	return d.plan.Hub
 }
 
-// showing is a list of conditions with the one about dependencies saying that, or without it when there is nothing to say.
+// showing returns the conditions with the message in the condition about dependencies. An empty message removes the
+// condition.
 func showing(before []argocd.Condition, message string, now metav1.Time) []argocd.Condition {
 	var wanted []argocd.Condition
 	if message != "" {

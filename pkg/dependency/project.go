@@ -15,14 +15,16 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// fields is one level of a JSON object: what is not known here keeps its bytes.
+// fields is one level of a JSON object. Unknown fields keep their bytes.
 type fields = map[string]json.RawMessage
 
-// RenderProject is the work that carries an AppProject to a cluster, into the namespace of the Argo CD there. What the
-// project says of clusters is said of this one there, as the one that its Argo CD runs on; what is about other clusters
-// is left out. It stays on the cluster when the work goes: Applications that the hub does not know may use it.
+// RenderProject returns the work of an AppProject for a cluster, in the namespace of the cluster's Argo CD. The
+// project's rules for this cluster become rules for the in-cluster destination. Rules for other clusters are left
+// out. The project stays on the cluster after the end of the work, because Applications unknown to the hub may use
+// it.
 //
-// The Applications of the project that deploy to another cluster keep that: reaches are those clusters.
+// reaches are the clusters behind this cluster to which Applications of the project deploy. The rendered project
+// keeps permitting them.
 func RenderProject(p *argocd.AppProject, c authorization.Cluster, namespace string, reaches ...Reach) (*workv1.ManifestWork, error) {
 	spec, err := clusterSpec(p, c, reaches)
 	if err != nil {
@@ -52,7 +54,7 @@ func renderProject(key types.NamespacedName, project fields, meta payloadMeta) (
 	return w, nil
 }
 
-// clusterSpec is a project's spec as it is to be on the cluster.
+// clusterSpec returns the spec of a project for the cluster.
 func clusterSpec(p *argocd.AppProject, c authorization.Cluster, reaches []Reach) (json.RawMessage, error) {
 	raw, err := json.Marshal(p.Spec)
 	if err != nil {
@@ -74,7 +76,7 @@ func clusterSpec(p *argocd.AppProject, c authorization.Cluster, reaches []Reach)
 	return work.Marshal(spec)
 }
 
-// rewriteList replaces a list by what rewrite makes of its items; nil drops one.
+// rewriteList replaces each item of a list with the result of rewrite. A nil result drops the item.
 func rewriteList(spec fields, name string, rewrite func(fields) (fields, error)) error {
 	var items []fields
 	if raw, ok := spec[name]; !ok {
@@ -96,7 +98,7 @@ func rewriteList(spec fields, name string, rewrite func(fields) (fields, error))
 			return err
 		}
 		if !slices.ContainsFunc(out, func(have json.RawMessage) bool { return bytes.Equal(have, raw) }) {
-			out = append(out, raw) // two names of this cluster have become one
+			out = append(out, raw) // two names of this cluster may have become equal items
 		}
 	}
 	raw, err := work.Marshal(out)
@@ -104,10 +106,11 @@ func rewriteList(spec fields, name string, rewrite func(fields) (fields, error))
 	return err
 }
 
-// FinalProject is the last state of a project's work before it goes: what stays on the cluster is of use to the
-// Applications of Argo CD's own namespace there, and no longer gives rights to other namespaces or to the roles of the
-// hub's users, since the hub would not take them back any more. Its public keys go too. Where Applications were released that go
-// on using it, the namespaces and the keys stay: the Applications may be in one of the namespaces. It is nil for a work that carries no project.
+// FinalProject returns the last state of a project's work before its deletion; nil for a work without a project. The
+// project that stays on the cluster serves Applications in Argo CD's own namespace. FinalProject removes the rights
+// of other namespaces and of the hub users' roles, because the hub could not revoke the rights later. The public keys
+// go too. If released Applications use the project, the namespaces and the keys stay: the Applications may be in one
+// of the namespaces.
 func FinalProject(w *workv1.ManifestWork) (*workv1.ManifestWork, error) {
 	var project, spec fields
 	var meta payloadMeta
@@ -145,9 +148,9 @@ func quote(s string) json.RawMessage { return json.RawMessage(fmt.Sprintf("%q", 
 
 var inCluster = quote(apis.InClusterServer)
 
-// text is a string field; empty when it is missing or something else.
+// text returns a string field; empty if the field is missing or not a string.
 func text(f fields, name string) string {
 	var s string
-	_ = json.Unmarshal(f[name], &s) // what is no string matches nothing
+	_ = json.Unmarshal(f[name], &s) // a non-string value matches no cluster
 	return s
 }

@@ -11,33 +11,33 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// What Argo CD says of an Application whose dependencies have not come yet.
+// Condition types of Argo CD for an Application whose dependencies have not arrived yet.
 const (
-	// InvalidSpec: it and its project do not go together.
+	// InvalidSpec means a mismatch between the Application and the project.
 	InvalidSpec = "InvalidSpecError"
 
-	// NoComparison: its sources cannot be read, for want of a credential perhaps.
+	// NoComparison means that Argo CD cannot read the sources, for example without a credential.
 	NoComparison = "ComparisonError"
 )
 
-// settled is how long to wait before a refresh is asked for. Several dependencies may come at once; and the cluster says
-// by the second when it compared last, so that a refresh in the same second would seem to go unanswered.
+// settled is how long to wait before a refresh request. Several dependencies may arrive at once. The cluster also
+// reports the time of the last comparison only in full seconds. A refresh in the same second would seem unanswered.
 const settled = 1200 * time.Millisecond
 
-// Refresh is with which dependencies a refresh of an Application was requested last, or is to be, so that one which stays
-// as it is is not refreshed again. The zero value: with none. Forgotten at a restart, it costs one refresh.
+// Refresh is the memory of the last or planned refresh request of an Application, with the states of its
+// dependencies. It prevents a second request for the same states. The zero value means no dependencies. After a
+// restart, a lost memory costs one refresh.
 type Refresh struct {
 	// With names the states of the dependencies.
 	With string
 
-	// Due is when to ask, and Asked is set when that was done.
+	// Due is when to request the refresh. Asked is set after the request.
 	Due   time.Time
 	Asked bool
 }
 
-// refresh requests a refresh of an Application that its cluster's Argo CD could make nothing of, once its project and its
-// credentials are there as they are now: Argo CD (v2.14) does not look at an Application again when these come or
-// change, but minutes later.
+// refresh requests a refresh of an Application with an Argo CD error, after the arrival of its project or
+// credentials. Argo CD (v2.14) looks at an Application again only minutes after a change of its dependencies.
 func (d *decision) refresh(app *argocd.Application) {
 	if app.Refresh() != "" {
 		return
@@ -61,8 +61,7 @@ func (d *decision) refresh(app *argocd.Application) {
 	d.wait(left)
 }
 
-// arrived names the states of those dependencies that the cluster has and that the Application was in want of; empty when
-// there are none.
+// arrived returns the states of the applied dependencies that the Application's errors ask for; empty for none.
 func (d *decision) arrived(app *argocd.Application) string {
 	wanted := map[Kind]bool{}
 	for _, c := range app.Status.Conditions {

@@ -11,20 +11,22 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// everybody stands for all Applications of a cluster, in the place of so many that a work cannot name them.
+// everybody stands for all Applications of a cluster, if a work has too many names to list.
 var everybody = types.NamespacedName{Namespace: "*", Name: "*"}
 
-// maxReleasedTo is how many bytes of a work's annotations may name Applications. An object has 256 KiB for all of them.
+// maxReleasedTo is the maximum number of bytes for Application names in a work's annotations. All annotations of an
+// object share 256 KiB.
 const maxReleasedTo = 64 << 10
 
-// IsReleasedTo tells whether an Application of the cluster is among those that ReleasedTo names.
+// IsReleasedTo reports whether ReleasedTo includes an Application of the cluster.
 func IsReleasedTo(w *workv1.ManifestWork, app types.NamespacedName) bool {
 	left := ReleasedTo(w)
 	return slices.Contains(left, app) || slices.Contains(left, everybody)
 }
 
-// ReleasedTo are the Applications of the cluster, sorted, that were released and go on using what a dependency work
-// carries. "*/*" is among them when they are, or were once, too many to name: those are never forgotten one by one.
+// ReleasedTo returns the sorted released Applications of the cluster that still use the objects of a dependency work.
+// The entry "*/*" stands for too many Applications to list, now or earlier. Towline never removes single Applications
+// from such a list.
 func ReleasedTo(w *workv1.ManifestWork) []types.NamespacedName {
 	var out []types.NamespacedName
 	for entry := range strings.SplitSeq(w.Annotations[apis.AnnotationReleasedTo], ",") {
@@ -36,9 +38,9 @@ func ReleasedTo(w *workv1.ManifestWork) []types.NamespacedName {
 	return slices.Compact(out)
 }
 
-// Release changes a work so that it remembers those Applications, and so that its deletion leaves what it carries on the
-// cluster, without the marks of the hub's controllers that an earlier version sent. An agent (v1.2.0) that has applied the
-// work so has taken the work's mark of ownership off.
+// Release writes the Applications into a work, and makes its deletion leave the objects on the cluster. It also
+// removes the marks of the hub's controllers that an earlier version sent. After the agent (v1.2.0) has applied the
+// work, the objects no longer have the work's mark of ownership.
 func Release(w *workv1.ManifestWork, to []types.NamespacedName) {
 	work.Unmark(w)
 	w.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeOrphan}
@@ -61,13 +63,13 @@ func Release(w *workv1.ManifestWork, to []types.NamespacedName) {
 	w.Annotations[apis.AnnotationReleasedTo] = names
 }
 
-// Untouched changes a work so that the agent takes off no more than its mark of ownership, which it does not where it
-// would have to overwrite what somebody else has changed. It still says how to apply what it carries, for SetKept and SetTaken.
+// Untouched makes the agent only remove its mark of ownership. If the removal would overwrite changes of other
+// owners, even the mark stays. The work keeps the settings of its update strategy for SetKept and SetTaken.
 func Untouched(w *workv1.ManifestWork) { setStrategy(w, workv1.UpdateStrategyTypeCreateOnly) }
 
-// SetKept changes a work so that it says nothing of an end any more. What was Untouched is applied again, without force: to
-// own it and no more would have the deletion take what the cluster never let the agent have. Marks of the hub's controllers
-// that an earlier version sent go as well.
+// SetKept removes all settings for a deletion from a work. An Untouched work is applied again, without force. If the
+// agent only owned the objects again, the deletion would remove objects that the cluster never let the agent apply.
+// SetKept also removes the marks of the hub's controllers that an earlier version sent.
 func SetKept(w *workv1.ManifestWork) {
 	work.Unmark(w)
 	w.Spec.DeleteOption = nil
@@ -75,13 +77,14 @@ func SetKept(w *workv1.ManifestWork) {
 	setStrategy(w, workv1.UpdateStrategyTypeServerSideApply)
 }
 
-// SetTaken changes a work so that its deletion takes what it carries off the cluster, whatever it said before.
+// SetTaken makes the deletion of a work remove the objects from the cluster, regardless of earlier settings.
 func SetTaken(w *workv1.ManifestWork) {
 	SetKept(w)
 	w.Spec.DeleteOption = &workv1.DeleteOption{PropagationPolicy: workv1.DeletePropagationPolicyTypeForeground}
 }
 
-// Force makes the agent apply the objects of a work by force, over the fields of other owners. Public keys of the cluster stay.
+// Force makes the agent apply the objects of a work by force, over the fields of other owners. Public keys of the
+// cluster stay.
 func Force(w *workv1.ManifestWork) {
 	for i := range w.Spec.ManifestConfigs {
 		if s := w.Spec.ManifestConfigs[i].UpdateStrategy; s != nil && s.ServerSideApply != nil && !ofKeys(w.Spec.ManifestConfigs[i]) {
@@ -90,7 +93,7 @@ func Force(w *workv1.ManifestWork) {
 	}
 }
 
-// Forced tells whether it does.
+// Forced reports whether the agent applies all objects of a work by force, except public keys.
 func Forced(w *workv1.ManifestWork) bool {
 	return len(w.Spec.ManifestConfigs) > 0 && !slices.ContainsFunc(w.Spec.ManifestConfigs, func(c workv1.ManifestConfigOption) bool {
 		return !ofKeys(c) && (c.UpdateStrategy == nil || c.UpdateStrategy.ServerSideApply == nil || !c.UpdateStrategy.ServerSideApply.Force)

@@ -12,7 +12,8 @@ import (
 	"github.com/towline-io/towline/pkg/dependency"
 )
 
-// TestReleasedToTooManyToName: an object has room for so many annotations, and one that cannot be written is released to nobody.
+// TestReleasedToTooManyToName checks a release to too many Applications. The annotations of an object are limited,
+// and a work that is too large to write would protect no Application.
 func TestReleasedToTooManyToName(t *testing.T) {
 	w := &workv1.ManifestWork{}
 	few := []types.NamespacedName{{Namespace: "argocd", Name: "a"}, {Namespace: "argocd", Name: "b"}}
@@ -25,7 +26,7 @@ func TestReleasedToTooManyToName(t *testing.T) {
 		many = append(many, types.NamespacedName{Namespace: "argocd", Name: fmt.Sprintf("application-of-some-team-%d", i)})
 	}
 	dependency.Release(w, many)
-	dependency.Release(w, append(dependency.ReleasedTo(w), few...)) // once more, as it is remembered
+	dependency.Release(w, append(dependency.ReleasedTo(w), few...)) // a second release keeps the list
 	if text := w.Annotations[apis.AnnotationReleasedTo]; len(text) > 64<<10 {
 		t.Errorf("%d bytes", len(text))
 	}

@@ -15,13 +15,13 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// fieldManager is under whose name the work agent applies dependencies. The API asks for its beginning. It is not that of
-// Applications' works: what another ManifestWork has put on the cluster is somebody else's too.
+// fieldManager is the field manager for dependencies. The API requires the prefix. Applications' works have a
+// different field manager. To a dependency work, objects of Applications' works on the cluster are foreign.
 const fieldManager = workv1.DefaultFieldManager + "-towline"
 
-// TooLargeError says that dependencies do not fit into one ManifestWork.
+// TooLargeError is the error for dependencies larger than one ManifestWork.
 type TooLargeError struct {
-	// Size is what the manifests come to, in bytes.
+	// Size is the size of all manifests in bytes.
 	Size int
 }
 
@@ -29,15 +29,15 @@ func (e *TooLargeError) Error() string {
 	return fmt.Sprintf("together they have %d bytes as manifests and a ManifestWork holds %d", e.Size, work.MaxPayload)
 }
 
-// object is one thing that a dependency work carries.
+// object is a manifest of a dependency work.
 type object struct {
 	resource workv1.ResourceIdentifier
 	manager  string
 	manifest any
 }
 
-// render is a dependency work. It applies without force, so that the work agent refuses where it would have to overwrite
-// what somebody else has put on the cluster.
+// render returns a dependency work. The work agent applies the work without force, and refuses to overwrite fields of
+// other owners.
 func render(key types.NamespacedName, kind Kind, objects ...object) (*workv1.ManifestWork, error) {
 	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{
 		Namespace: key.Namespace, Name: key.Name,
@@ -52,7 +52,7 @@ func render(key types.NamespacedName, kind Kind, objects ...object) (*workv1.Man
 		w.Spec.Workload.Manifests = append(w.Spec.Workload.Manifests, manifest)
 		w.Spec.ManifestConfigs = append(w.Spec.ManifestConfigs, workv1.ManifestConfigOption{
 			ResourceIdentifier: o.resource,
-			FeedbackScrapeType: workv1.FeedbackPollType, // the API's default: nothing is asked for
+			FeedbackScrapeType: workv1.FeedbackPollType, // the default of the API: the agent scrapes no feedback
 			UpdateStrategy: &workv1.UpdateStrategy{
 				Type:            workv1.UpdateStrategyTypeServerSideApply,
 				ServerSideApply: &workv1.ServerSideApplyConfig{FieldManager: o.manager},
@@ -65,7 +65,7 @@ func render(key types.NamespacedName, kind Kind, objects ...object) (*workv1.Man
 	return w, nil
 }
 
-// checkSize returns a TooLargeError for a work whose manifests do not fit into one ManifestWork.
+// checkSize returns a TooLargeError if the manifests do not fit into one ManifestWork.
 func checkSize(w *workv1.ManifestWork) error {
 	size := 0
 	for i := range w.Spec.Workload.Manifests {
@@ -77,7 +77,7 @@ func checkSize(w *workv1.ManifestWork) error {
 	return nil
 }
 
-// payloadMeta has just the metadata that travels. ObjectMeta would add a null creationTimestamp.
+// payloadMeta has only the metadata for the cluster. ObjectMeta would add a null creationTimestamp.
 type payloadMeta struct {
 	Name        string            `json:"name"`
 	Namespace   string            `json:"namespace"`
@@ -85,7 +85,7 @@ type payloadMeta struct {
 	Annotations map[string]string `json:"annotations,omitempty"`
 }
 
-// metaFor is the metadata of a hub object on the cluster. The marks of the hub's controllers stay on the hub.
+// metaFor returns the metadata of a hub object on the cluster. The marks of the hub's controllers stay on the hub.
 func metaFor(obj metav1.Object, namespace, name string) payloadMeta {
 	meta := payloadMeta{Namespace: namespace, Name: name, Labels: map[string]string{}, Annotations: argocd.Unmarked(obj.GetAnnotations())}
 	maps.Copy(meta.Labels, argocd.Unmarked(obj.GetLabels()))

@@ -22,7 +22,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// webProject has what a project can say of clusters, and fields that this build does not know.
+// webProject has all rules of a project for clusters, and unknown fields.
 const webProject = `{"description":"<web>","newInSpec":{"n":9007199254740993},
  "sourceRepos":["https://git.example.com/*"],"sourceNamespaces":["team-*"],
  "destinations":[
@@ -127,7 +127,7 @@ func TestRenderGolden(t *testing.T) {
 	}
 }
 
-// destinationsOn are the namespaces that the project permits on a cluster that it has been rendered for.
+// destinationsOn returns the permitted namespaces of a rendered project on the cluster.
 func destinationsOn(t *testing.T, p *argocd.AppProject, c authorization.Cluster) string {
 	t.Helper()
 	w, err := dependency.RenderProject(p, c, "argocd")
@@ -188,8 +188,8 @@ func TestDestinations(t *testing.T) {
 	}
 }
 
-// FuzzProjectsGiveNoMoreThere: a namespace that the project permits on a cluster, as the hub judges it, is one that it
-// permits there at the most.
+// FuzzProjectsGiveNoMoreThere checks that a rendered project permits no more namespaces on the cluster than the hub's
+// project.
 func FuzzProjectsGiveNoMoreThere(f *testing.F) {
 	f.Add("*", "", "a", "!https://c1", "", "a", "a")
 	f.Add("", "!c1", "*", "https://kubernetes.default.svc", "", "!x", "x")
@@ -219,7 +219,7 @@ func FuzzProjectsGiveNoMoreThere(f *testing.F) {
 	})
 }
 
-// permitsThere tells whether a project that was rendered for the cluster permits a destination.
+// permitsThere reports whether the rendered project in a work permits a destination.
 func permitsThere(t *testing.T, w *workv1.ManifestWork, name, server, namespace string) bool {
 	t.Helper()
 	there := &argocd.AppProject{}
@@ -229,7 +229,7 @@ func permitsThere(t *testing.T, w *workv1.ManifestWork, name, server, namespace 
 	return authorization.DestinationPermitted(there, name, server, namespace)
 }
 
-// TestElsewhere: the delivered project permits the clusters that its Applications deploy to, and no others.
+// TestElsewhere checks that the delivered project permits exactly the clusters of the Applications' destinations.
 func TestElsewhere(t *testing.T) {
 	edge := argocd.Destination{Name: "edge-1"}
 	for title, tc := range map[string]struct {
@@ -270,7 +270,8 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// FuzzElsewhere: the delivered project permits on another cluster at most what the hub's project permits there.
+// FuzzElsewhere checks a cluster behind the managed cluster. The delivered project permits no more there than the
+// hub's project.
 func FuzzElsewhere(f *testing.F) {
 	f.Add("edge-1", "", false, "*", "", "a", "!https://c1", "", "a", "a", "a")
 	f.Add("", "arn:x", true, "arn:*", "", "*", "", "*", "!x", "x", "y")

@@ -7,25 +7,26 @@ import (
 	"github.com/towline-io/towline/pkg/authorization"
 )
 
-// Spec is what of an Application's spec decides about its dependencies.
+// Spec holds the fields of an Application's spec for the choice of dependencies.
 type Spec struct {
-	// Project is the name of its AppProject; empty when the spec cannot be read.
+	// Project is the name of the AppProject; empty if the spec is unreadable.
 	Project string
 
-	// Repositories are the normalized addresses that it deploys from, without those that are none.
+	// Repositories are the normalized addresses of the sources. Invalid addresses are left out.
 	Repositories []string
 
-	// Namespace is that of its destination; empty when it names none.
+	// Namespace is the namespace of the destination; empty if the destination names none.
 	Namespace string
 
-	// Elsewhere is the cluster that it deploys to; empty for the cluster that it arrives on.
+	// Elsewhere is the destination cluster; empty for the cluster of the Application itself.
 	Elsewhere argocd.Destination
 
 	// At is the namespace of the Application on its cluster.
 	At string
 }
 
-// ReadSpec reads an Application, and the operation that it requests. What cannot be read asks for nothing.
+// ReadSpec reads an Application and its requested operation. An unreadable Application has no dependencies. If only
+// the operation is unreadable, ReadSpec reads the spec alone.
 func ReadSpec(app *argocd.Application) Spec {
 	request, err := authorization.Read(app)
 	if err != nil {
@@ -43,7 +44,7 @@ func ReadSpec(app *argocd.Application) Spec {
 	return out
 }
 
-// readSent reads an Application as a work carries it.
+// readSent reads an Application from a work.
 func readSent(app *argocd.Application) Spec {
 	out := ReadSpec(app)
 	if request, err := authorization.ReadSent(app); err == nil {
@@ -52,11 +53,12 @@ func readSent(app *argocd.Application) Spec {
 	return out
 }
 
-// Host is the part of a normalized address up to the first slash of its path: where credentials are for. Host is empty for an
-// address that ends before its host does, as "https:" and "https:/" do: every address with that scheme begins with them.
+// Host returns the part of a normalized address up to the first slash of its path. Credentials are for such a host.
+// Host is empty for an address without a host, for example "https:" and "https:/". Every address with the same scheme
+// begins with that text.
 func Host(normalized string) string {
 	scheme, rest, ok := strings.Cut(normalized, "://")
-	if !ok || strings.ContainsAny(scheme, "/@:") { // the path of an address without a scheme may have "://" in it
+	if !ok || strings.ContainsAny(scheme, "/@:") { // the path of an address without a scheme may contain "://"
 		host, _, _ := strings.Cut(normalized, "/")
 		if strings.HasSuffix(host, ":") {
 			return ""

@@ -14,23 +14,25 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// ConfigMaps of Argo CD with the material that Argo CD trusts. Argo CD knows each by its fixed name.
+// ConfigMaps of Argo CD with trusted certificates and keys. Argo CD uses fixed names for them.
 const (
 	// CertificatesConfigMap has the certificate authorities of Git servers, by the name of the server.
 	CertificatesConfigMap = "argocd-tls-certs-cm"
 
-	// KeysConfigMap has the public keys that verify signatures of commits, by the ID of the key.
+	// KeysConfigMap has the public keys for signatures of commits, by the ID of the key.
 	KeysConfigMap = "argocd-gpg-keys-cm"
 )
 
-// partOf is the label by which Argo CD finds its ConfigMaps.
+// partOf is the label of Argo CD's ConfigMaps. Argo CD finds the ConfigMaps by the label.
 const partOf = "app.kubernetes.io/part-of"
 
-// keyIDLength is the length of the ID of a public key, and fingerprintLength the length of its fingerprint, which ends in the ID.
+// keyIDLength is the length of a public key's ID. fingerprintLength is the length of the fingerprint. The fingerprint
+// ends with the ID.
 const keyIDLength, fingerprintLength = 16, 40
 
-// trustObject is a part of a ConfigMap of Argo CD: the entries of one work. The work agent applies the entries under a field manager of
-// their own, without force. So each entry of the cluster stays, and an entry goes with its last owner.
+// trustObject returns the manifest for the entries of one work in a ConfigMap of Argo CD. The work agent applies the
+// entries under their own field manager, without force. Existing entries of the cluster stay, and an entry goes with
+// its last owner.
 func trustObject(name, namespace, manager string, entries map[string]string) object {
 	return object{
 		resource: workv1.ResourceIdentifier{Resource: "configmaps", Namespace: namespace, Name: name},
@@ -44,8 +46,8 @@ func trustObject(name, namespace, manager string, entries map[string]string) obj
 	}
 }
 
-// RenderCertificate is the work that adds the certificate authority of a Git server to the Argo CD of a cluster. The ConfigMap
-// stays on the cluster when the work goes.
+// RenderCertificate returns the work that adds the certificate authority of a Git server to the Argo CD of a cluster.
+// The ConfigMap stays on the cluster after the end of the work.
 func RenderCertificate(cluster, namespace, host, certificate string) (*workv1.ManifestWork, error) {
 	return renderCertificate(CertificateKey(cluster, host), namespace, map[string]string{host: certificate})
 }
@@ -58,7 +60,8 @@ func renderCertificate(key types.NamespacedName, namespace string, entries map[s
 	return w, err
 }
 
-// FinalCertificate is the last state of a certificate's work before the work goes: the work agent takes the entry back.
+// FinalCertificate returns the last state of a certificate's work before its deletion: the work agent removes the
+// entry.
 func FinalCertificate(w *workv1.ManifestWork, namespace string) (*workv1.ManifestWork, error) {
 	if len(w.Spec.ManifestConfigs) == 1 {
 		namespace = w.Spec.ManifestConfigs[0].ResourceIdentifier.Namespace
@@ -66,12 +69,12 @@ func FinalCertificate(w *workv1.ManifestWork, namespace string) (*workv1.Manifes
 	return renderCertificate(keyOf(w), namespace, nil)
 }
 
-// SameTrust tells whether two versions of a ConfigMap have the same entries and the same permission to travel.
+// SameTrust reports whether two versions of a ConfigMap have the same entries and the same permission to travel.
 func SameTrust(a, b *corev1.ConfigMap) bool {
 	return maps.Equal(a.Data, b.Data) && Propagates(a.Annotations) == Propagates(b.Annotations) && KeptOnHub(a.Annotations) == KeptOnHub(b.Annotations)
 }
 
-// ReadCertificates are the scopes of the certificate authorities that may travel.
+// ReadCertificates returns the scopes of the certificate authorities that may travel.
 func ReadCertificates(c *corev1.ConfigMap) (out Credentials) {
 	if c == nil || !Propagates(c.Annotations) {
 		return nil
@@ -84,11 +87,11 @@ func ReadCertificates(c *corev1.ConfigMap) (out Credentials) {
 	return out
 }
 
-// hostname is the name of the server in a normalized address, without its port; empty for an address without TLS.
+// hostname returns the server name of a normalized address, without the port; empty for an address without TLS.
 func hostname(normalized string) string {
 	scheme, rest, ok := strings.Cut(normalized, "://")
 	if !ok {
-		rest = normalized // of an OCI registry, or for SSH
+		rest = normalized // the address of an OCI registry, or of SSH
 	}
 	host, _, _ := strings.Cut(rest, "/")
 	user := strings.LastIndex(host, "@")
@@ -99,12 +102,12 @@ func hostname(normalized string) string {
 	return host
 }
 
-// connects tells whether an Application with that spec reads from a server.
+// connects reports whether an Application with the spec reads from a server.
 func (s Spec) connects(host string) bool {
 	return slices.ContainsFunc(s.Repositories, func(repo string) bool { return hostname(repo) == host })
 }
 
-// certificate is the entry of the hub for the work of a certificate; empty if no such entry may travel.
+// certificate returns the hub's entry for the work of a certificate; empty if no such entry may travel.
 func (f *Facts) certificate() (host, pem string) {
 	for _, s := range ReadCertificates(f.Certificates) {
 		if CertificateKey(f.Key.Namespace, s.Host) == f.Key {
@@ -114,8 +117,8 @@ func (f *Facts) certificate() (host, pem string) {
 	return "", ""
 }
 
-// SignatureKeys are the sorted IDs of the public keys that an AppProject names for signatures of commits: in signatureKeys, and in
-// the sourceIntegrity of Argo CD 3.5.
+// SignatureKeys returns the sorted IDs of an AppProject's public keys for signatures of commits, from signatureKeys
+// and from the sourceIntegrity of Argo CD 3.5.
 func SignatureKeys(p *argocd.AppProject) []string {
 	var spec struct {
 		SignatureKeys []struct {
@@ -147,7 +150,8 @@ func SignatureKeys(p *argocd.AppProject) []string {
 	return slices.DeleteFunc(slices.Compact(out), func(id string) bool { return id == "" })
 }
 
-// keyID is the ID of a public key, by its ID or its fingerprint; empty for other text. Argo CD (2.14 and 3.5) compares so.
+// keyID returns the ID of a public key, from the ID or the fingerprint; empty for other text. Argo CD (2.14 and 3.5)
+// compares keys in the same way.
 func keyID(s string) string {
 	if len(s) == fingerprintLength {
 		s = s[fingerprintLength-keyIDLength:]
@@ -158,7 +162,7 @@ func keyID(s string) string {
 	return s
 }
 
-// signatureKeys are the public keys that travel with the AppProject, and the IDs of the keys without an entry on the hub.
+// signatureKeys returns the public keys for the AppProject's work, and the IDs of the keys that the hub lacks.
 func (f *Facts) signatureKeys() (entries map[string]string, missing []string) {
 	if f.Keys != nil && KeptOnHub(f.Keys.Annotations) {
 		return nil, nil
@@ -174,8 +178,8 @@ func (f *Facts) signatureKeys() (entries map[string]string, missing []string) {
 	return entries, missing
 }
 
-// addKeys adds the public keys to the work of an AppProject. before is the present work; nil for none. If before sets keys, the new work
-// keeps the part for keys, even without keys: by an empty part, the agent takes the old keys back.
+// addKeys adds the public keys to the work of an AppProject. before is the present work; nil for none. If before sets
+// keys, the new work keeps the part for keys, even without keys: an empty part makes the agent remove the old keys.
 func addKeys(w, before *workv1.ManifestWork, namespace string, entries map[string]string) error {
 	if len(entries) == 0 && (before == nil || !setsKeys(before)) {
 		return nil
@@ -188,7 +192,7 @@ func addKeys(w, before *workv1.ManifestWork, namespace string, entries map[strin
 	return checkSize(w)
 }
 
-// keepKeys leaves the public keys on the cluster that a work sets there.
+// keepKeys copies the part for public keys from the present work, so the keys stay on the cluster.
 func keepKeys(w, before *workv1.ManifestWork) {
 	i := slices.IndexFunc(before.Spec.ManifestConfigs, ofKeys)
 	if i < 0 || i >= len(before.Spec.Workload.Manifests) {
@@ -200,18 +204,18 @@ func keepKeys(w, before *workv1.ManifestWork) {
 	join(w, part)
 }
 
-// join adds what another work carries to a work.
+// join adds the manifests of part to a work.
 func join(w, part *workv1.ManifestWork) {
 	w.Spec.Workload.Manifests = append(w.Spec.Workload.Manifests, part.Spec.Workload.Manifests...)
 	w.Spec.ManifestConfigs = append(w.Spec.ManifestConfigs, part.Spec.ManifestConfigs...)
 }
 
-// setsKeys tells whether the work of an AppProject has a part for public keys.
+// setsKeys reports whether the work of an AppProject has a part for public keys.
 func setsKeys(w *workv1.ManifestWork) bool {
 	return slices.ContainsFunc(w.Spec.ManifestConfigs, ofKeys)
 }
 
-// ofKeys tells whether a part of a work is for public keys.
+// ofKeys reports whether a part of a work is for public keys.
 func ofKeys(c workv1.ManifestConfigOption) bool {
 	return c.ResourceIdentifier.Name == KeysConfigMap && c.ResourceIdentifier.Group == ""
 }

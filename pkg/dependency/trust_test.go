@@ -22,7 +22,7 @@ const (
 	key2      = "FEDCBA9876543210"
 )
 
-// ofCertificate is the work that brings the certificate authority of the private source.
+// ofCertificate returns a situation for the certificate authority of the private source.
 func ofCertificate(edits ...edit) *situation {
 	s := of(CertificateKey(cluster, gitServer))
 	s.Certificates = &corev1.ConfigMap{Data: map[string]string{gitServer: "authority", "other.example.com": "another"}}
@@ -40,12 +40,12 @@ func noConfigMap(since time.Duration) edit {
 	return func(s *situation) { s.Certificates, s.MissingSince = nil, now.Add(-since) }
 }
 
-// takesBack tells whether a work has no entry, and leaves the ConfigMap on the cluster.
+// takesBack reports whether a work has no entry, and leaves the ConfigMap on the cluster.
 func takesBack(w *workv1.ManifestWork) bool {
 	return orphans(w) && unforced(w) && !strings.Contains(string(w.Spec.Workload.Manifests[0].Raw), `"data":`)
 }
 
-// finalCertificate is the last state of the work, applied.
+// finalCertificate sets the last state of the work, applied by the agent.
 func finalCertificate(w *workv1.ManifestWork) {
 	last, err := FinalCertificate(w, "gitops")
 	if err != nil {
@@ -92,7 +92,7 @@ func TestCertificate(t *testing.T) {
 	})
 }
 
-// signed lets the AppProject name public keys, of which the hub has the first.
+// signed lets the AppProject name two public keys. The hub has only the first.
 func signed(s *situation) {
 	s.Project.Spec.Raw = []byte(`{"destinations":[{"server":"*","namespace":"*"}],"signatureKeys":[{"keyID":"` + key1 + `"},{"keyID":"` + key2 + `"}]}`)
 	s.Keys = &corev1.ConfigMap{Data: map[string]string{key1: "first", "AAAAAAAAAAAAAAAA": "unused"}}
@@ -103,19 +103,19 @@ func keptKeys(s *situation) {
 	s.Keys.Annotations = map[string]string{apis.AnnotationPropagate: "false"}
 }
 
-// sendsKeys tells whether a work sets just the key that the hub has and the AppProject names.
+// sendsKeys reports whether a work sets exactly the key that the hub has and the AppProject names.
 func sendsKeys(w *workv1.ManifestWork) bool {
 	return len(w.Spec.Workload.Manifests) == 2 && strings.Contains(string(w.Spec.Workload.Manifests[1].Raw), `"data":{"`+key1+`":"first"}`)
 }
 
-// takesKeysBack tells whether a work sets no key, and did before.
+// takesKeysBack reports whether a work removes all its public keys.
 func takesKeysBack(w *workv1.ManifestWork) bool {
 	return len(w.Spec.Workload.Manifests) == 2 && !strings.Contains(string(w.Spec.Workload.Manifests[1].Raw), `"data":`) && orphans(w)
 }
 
 func setsNoKeys(w *workv1.ManifestWork) bool { return !setsKeys(w) }
 
-// onlyProjectForced tells whether a work takes the AppProject, and leaves the cluster its own public keys.
+// onlyProjectForced reports whether a work takes over the AppProject, and leaves the cluster its own public keys.
 func onlyProjectForced(w *workv1.ManifestWork) bool {
 	return Forced(w) && !w.Spec.ManifestConfigs[1].UpdateStrategy.ServerSideApply.Force
 }
@@ -138,7 +138,7 @@ func TestKeysOfAProject(t *testing.T) {
 	})
 }
 
-// TestKeysAreTold: the Application names the keys that do not reach its cluster.
+// TestKeysAreTold checks that the Application's condition names undelivered keys.
 func TestKeysAreTold(t *testing.T) {
 	refusesKeys := func(w *workv1.ManifestWork) {
 		refusing(w)
@@ -166,7 +166,7 @@ func TestKeysAreTold(t *testing.T) {
 	})
 }
 
-// TestSignatureKeys: keys are named by their ID or their fingerprint, in the fields of Argo CD 2 and of Argo CD 3.5.
+// TestSignatureKeys checks keys by ID or fingerprint, in the fields of Argo CD 2 and of Argo CD 3.5.
 func TestSignatureKeys(t *testing.T) {
 	for spec, want := range map[string][]string{
 		``: nil, `{}`: nil, `[]`: nil, `{"signatureKeys":"x"}`: nil,
@@ -183,7 +183,8 @@ func TestSignatureKeys(t *testing.T) {
 	}
 }
 
-// TestHostname: a certificate authority is for a server, whatever the port, and for nothing without TLS.
+// TestHostname checks that a certificate authority is for a server with any port, and never for an address without
+// TLS.
 func TestHostname(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://git.example.com/a": gitServer, "https://git.example.com:8443/a": gitServer, "https://user:p@git.example.com": gitServer,
@@ -198,7 +199,8 @@ func TestHostname(t *testing.T) {
 	}
 }
 
-// TestTrustGolden: an entry is applied under a name of its own, without force, and the ConfigMap stays.
+// TestTrustGolden checks the golden works: each entry has a separate field manager, without force. The ConfigMap
+// stays.
 func TestTrustGolden(t *testing.T) {
 	certificate := Decide(ofCertificate(used(webApp())).Facts, ofCertificate().Options).Step.Work
 	last, err := FinalCertificate(certificate, "")
@@ -219,7 +221,7 @@ func TestTrustGolden(t *testing.T) {
 	}
 }
 
-// TestSameTrust: only entries and whether they may travel count.
+// TestSameTrust checks that only the entries and the permission to travel count.
 func TestSameTrust(t *testing.T) {
 	a := &corev1.ConfigMap{Data: map[string]string{gitServer: "x"}}
 	for title, tc := range map[string]struct {

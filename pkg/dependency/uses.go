@@ -13,14 +13,14 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// Use is an Application that a work carries: its namespace and name on the cluster, and the works of what it may need.
+// Use is an Application in a work: the namespace and name on the cluster, and the works of possible dependencies.
 type Use struct {
 	Application  types.NamespacedName
 	Dependencies []types.NamespacedName
 }
 
-// Uses are the Applications that a work carries, none for a dependency's, and whether it carries a request for one, which
-// does not tell what that uses.
+// Uses returns the Applications of a work, and whether the work carries a request for an Application. A request does
+// not tell the dependencies of its Application. A dependency work has no Applications.
 func Uses(w *workv1.ManifestWork, known Credentials) (uses []Use, request bool) {
 	apps, request := carriedBy(w)
 	for _, app := range apps {
@@ -29,7 +29,7 @@ func Uses(w *workv1.ManifestWork, known Credentials) (uses []Use, request bool) 
 	return uses, request
 }
 
-// Keys are the works that an Application with that work of its own and that spec may need.
+// Keys returns the keys of an Application's possible dependency works, from the key of the own work and the spec.
 func Keys(own types.NamespacedName, known Credentials, spec Spec) []types.NamespacedName {
 	keys := []types.NamespacedName{ProjectKey(own.Namespace, spec.Project), ObjectsKey(own)}
 	if len(validation.IsDNS1123Label(spec.At)) == 0 { // propagation refuses other names
@@ -38,7 +38,7 @@ func Keys(own types.NamespacedName, known Credentials, spec Spec) []types.Namesp
 	return append(keys, known.Keys(own.Namespace, spec)...)
 }
 
-// Keys are the works of the credentials and of the certificate authorities that an Application with that spec would use on the cluster.
+// Keys returns the keys of the works for the credentials and certificate authorities of an Application with the spec.
 func (c Credentials) Keys(cluster string, spec Spec) []types.NamespacedName {
 	var keys []types.NamespacedName
 	for _, repo := range spec.Repositories {
@@ -52,7 +52,7 @@ func (c Credentials) Keys(cluster string, spec Spec) []types.NamespacedName {
 	return keys
 }
 
-// carried is an Application that a work carries: its namespace and name on the cluster, and what it uses.
+// carried is an Application in a work: the namespace and name on the cluster, and the dependencies.
 type carried struct {
 	key  types.NamespacedName
 	spec Spec
@@ -75,9 +75,10 @@ func carriedBy(w *workv1.ManifestWork) (apps []carried, request bool) {
 	return apps, request
 }
 
-// releasedTo are the Applications of the cluster that are being released, or were, and use the dependency. The work
-// remembers them: nothing else tells an Application that was released from one that was deleted, once its own work is
-// gone. One that has a work again, by whatever hub Application, is not among them any more. The works come in any order.
+// releasedTo returns the released Applications of the cluster that use the dependency, including Applications in
+// release. The work remembers them. After the end of an Application's own work, no other object tells a released
+// Application from a deleted Application. An Application with a new work, from any hub Application, is not in the
+// list any more. The works may have any order.
 func (f *Facts) releasedTo() []types.NamespacedName {
 	if f.Work == nil {
 		return nil
@@ -105,19 +106,19 @@ func (f *Facts) releasedTo() []types.NamespacedName {
 	return apps
 }
 
-// StaysFor tells whether what a dependency's work carries stays on the cluster for an Application that is being released, as
-// the agent has said. The answer for a work that goes is yes: its end is decided.
+// StaysFor reports whether a dependency's objects stay on the cluster for an Application in release, by the agent's
+// status. The result is true for a work in deletion, because its final state is decided.
 func StaysFor(w *workv1.ManifestWork, app types.NamespacedName) bool {
 	return !w.DeletionTimestamp.IsZero() || IsReleasedTo(w, app) && Seen(w)
 }
 
-// Seen tells whether the work agent has dealt with the work as it is now, be it that it refused it.
+// Seen reports whether the work agent has handled the present generation of the work, with or without success.
 func Seen(w *workv1.ManifestWork) bool {
 	c := meta.FindStatusCondition(w.Status.Conditions, workv1.WorkApplied)
 	return c != nil && c.ObservedGeneration == w.Generation
 }
 
-// Applied tells whether the work agent has applied the work as it is now.
+// Applied reports whether the work agent has applied the present generation of the work.
 func Applied(w *workv1.ManifestWork) bool {
 	return Seen(w) && meta.IsStatusConditionTrue(w.Status.Conditions, workv1.WorkApplied)
 }

@@ -8,8 +8,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// TestReleasedInAnyOrder: what an Application uses that has a work again is not released to it, wherever in the list its old
-// work is.
+// TestReleasedInAnyOrder checks that an Application with a new work is not in the list of released Applications. The
+// position of its old work in the list does not matter.
 func TestReleasedInAnyOrder(t *testing.T) {
 	again := webApp().UID("11111111").Obj()
 	works := []*workv1.ManifestWork{releasedWork(webApp().Obj()), workOf(again), releasedWork(oldApp())}
