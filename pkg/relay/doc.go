@@ -1,19 +1,22 @@
-// Package relay decides how a request that someone makes on a hub Application reaches the cluster: an operation
-// (sync) and its termination exactly once, a refresh at least once. It is pure; the propagation controller does what
-// it says. Nothing depends on what the process remembers: it may be restarted between any two steps.
+// Package relay decides how a request on a hub Application reaches the cluster: an operation (sync) and its termination
+// exactly once, a refresh at least once. The package is pure: the propagation controller executes the decisions. All
+// state is in API objects, so the process may restart between any two steps.
 //
-// An operation is first given an identity, as an entry of its info list, on the hub Application; Argo CD keeps
-// that list in status.operationState, from where it comes back as feedback. Then the work carries, instead of the
-// Application, a manifest that has the operation and nothing else, applied by a field manager of its own. As soon as
-// the agent has answered, the work carries the Application again, by the first manager, which never had the operation
-// and so takes nothing away: whatever changes on the hub goes out while the operation runs.
+// First, Towline adds an identity to the operation on the hub Application, as an entry of the operation's info list.
+// Argo CD keeps the info list in status.operationState, and the identity comes back as feedback. Then the work carries
+// a manifest with only the operation, instead of the Application. The work agent applies this manifest with its own
+// field manager. When the agent has answered, the work carries the Application again, with the first field manager. The
+// first manager never owned the operation and therefore removes nothing. Changes on the hub reach the cluster while the
+// operation runs.
 //
-// The agent applies a manifest once for each change of it, and this one can be applied to one version of the
-// cluster's Application only, one on which no operation was seen: if anything has changed since, the API server
-// there refuses it, and it is sent again for the new version. So it neither runs twice nor drives out another.
-// When the cluster reports that it took the operation of that identity, it is cleared on the hub.
+// The work agent applies a manifest once for each change. The manifest of an operation names one version of the
+// cluster's Application, without a visible operation. If the Application has changed meanwhile, the cluster's API
+// server refuses the manifest, and Towline sends the operation again for the new version. So an operation neither runs
+// twice nor replaces a different operation. When the cluster reports an operation with the same identity, Towline
+// removes the operation on the hub.
 //
-// A termination goes the same way. A refresh is an annotation on both sides, with its identity in another one beside it on
-// the cluster. Argo CD takes the first one off in the write that tells of the comparison. So the hub's annotation goes when
-// the cluster's Application is read with that identity and without a refresh, or after a deadline. No clock is asked.
+// A termination takes the same path. A refresh is an annotation on the hub and on the cluster. On the cluster, a second
+// annotation has the identity of the refresh. Argo CD removes the refresh annotation when it writes the result of the
+// comparison. The hub's annotation goes when the cluster's Application has the identity and no refresh, or after a
+// deadline. The package reads no clock.
 package relay

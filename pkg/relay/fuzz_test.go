@@ -9,7 +9,8 @@ import (
 	"github.com/towline-io/towline/pkg/relay"
 )
 
-// FuzzAnnotations: what a work remembers reads the same again once it was written, whatever a cluster has put there.
+// FuzzAnnotations checks that a parsed annotation stays equal after String and a second parse, for any content from a
+// cluster.
 func FuzzAnnotations(f *testing.F) {
 	for _, seed := range []string{
 		"sent 1-a 7 ab", "sent 1-a 7 ab cd", "failed x 7 - 2026-01-02T03:04:05Z", "delivered terminate/2026-01-02T03:04:05Z 7 -",
@@ -32,7 +33,8 @@ func FuzzAnnotations(f *testing.F) {
 	})
 }
 
-// FuzzIdentities: an operation keeps all but its identity, and is known by what it asks for.
+// FuzzIdentities checks that WithID changes only the identity of an operation, and that the digest ignores the
+// identity.
 func FuzzIdentities(f *testing.F) {
 	f.Add([]byte(`{"sync":{"revision":"abc"},"info":[{"name":"reason","value":"because"}]}`), "first")
 	f.Add([]byte(`{"info":[{"name":"apps.open-cluster-management.io/request","value":"1-a"}],"retry":{"limit":9007199254740993}}`), "-")
@@ -62,7 +64,7 @@ func FuzzIdentities(f *testing.F) {
 	})
 }
 
-// unchanged: all but the list of info is as it was.
+// unchanged fails the test if a field other than info differs.
 func unchanged(t *testing.T, before, after []byte) {
 	t.Helper()
 	var was, is map[string]json.RawMessage
@@ -81,7 +83,7 @@ func unchanged(t *testing.T, before, after []byte) {
 	}
 }
 
-// compact is JSON as it is encoded once more.
+// compact returns the JSON after one more encoding.
 func compact(t *testing.T, raw json.RawMessage) string {
 	t.Helper()
 	out, err := json.Marshal(raw)
@@ -91,8 +93,8 @@ func compact(t *testing.T, raw json.RawMessage) string {
 	return string(out)
 }
 
-// FuzzOperation: whatever is known of the cluster, an operation goes there only by its identity and for a version on which none
-// is seen, and is taken off the hub only when it was there.
+// FuzzOperation checks every state of the cluster: an operation is sent only with an identity and for a version without
+// a visible operation. An operation leaves the hub only after its arrival on the cluster.
 func FuzzOperation(f *testing.F) {
 	f.Add("1-first", "1-first", "7", "7", "", "", "delivered", uint8(3))
 	f.Add("1-first", "", "7", "", "1-x", "1-x", "", uint8(1))

@@ -11,50 +11,54 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// Action is what to do about a request.
+// Action is the next step for a request.
 type Action int
 
 const (
-	// None means: nothing is asked for, or it has to wait.
+	// None means that the hub has no request, or that the request must wait.
 	None Action = iota
 
-	// Stamp means: give the hub's operation an identity; sending comes next.
+	// Stamp means: give the hub's operation an identity. Send follows later.
 	Stamp
 
 	// Send means: let the work carry the request instead of the Application.
 	Send
 
-	// Clear means: the cluster has taken the hub's operation, or runs just that one already; take it off the hub.
+	// Clear means: the cluster has accepted the hub's operation, or already runs an equal operation. Remove the
+	// operation from the hub.
 	Clear
 
-	// Drop means: the hub's operation asks for nothing; take it off the hub.
+	// Drop means: the hub's operation is empty. Remove the operation from the hub.
 	Drop
 )
 
-// Cluster is what is known of operations on the cluster's Application. All of it was read from one version of it.
+// Cluster is the known state of operations on the cluster's Application. All fields come from one version of the
+// Application.
 type Cluster struct {
-	// Version is the resourceVersion of the cluster's Application; empty while the cluster has not told, or not
-	// everything.
+	// Version is the resourceVersion of the cluster's Application. Version is empty while the cluster's report is
+	// missing or incomplete.
 	Version string
 
-	// Taken is the identity of the operation that the cluster's Argo CD last began, where the hub gave it one.
+	// Taken is the identity from the hub of the last operation that the cluster's Argo CD began. Empty for an operation
+	// of different origin.
 	Taken string
 
-	// Pending is the identity of the operation that waits or runs there.
+	// Pending is the identity of the waiting or running operation on the cluster.
 	Pending string
 
-	// Busy is set while an operation runs there.
+	// Busy is true while an operation runs on the cluster.
 	Busy bool
 
-	// StartedAt is when the operation that runs or ended last began, in RFC 3339.
+	// StartedAt is the start of the running or last operation, in RFC 3339.
 	StartedAt string
 
-	// Ready is set when the agent has applied the work as it is, and the work carries the Application with the spec of the hub.
+	// Ready is true if the agent has applied the current work, and the work carries the Application with the hub's
+	// spec.
 	Ready bool
 }
 
-// Operation is what to do about the operation that the hub asks for: wanted is its JSON, empty when there is none.
-// sent is the request that the work carried last; one that is on its way is not asked about.
+// Operation returns the next step for the hub's operation. wanted is the JSON of the operation, empty for none. sent is
+// the last request in the work. The caller does not ask while a request is under way.
 func Operation(wanted []byte, sent Sent, there Cluster) Action {
 	id := ID(wanted)
 	switch {
@@ -65,35 +69,35 @@ func Operation(wanted []byte, sent Sent, there Cluster) Action {
 	case id != "" && there.Taken == id:
 		return Clear
 	case id == "" && there.Busy && there.Taken != "" && there.Taken == sent.ID && Digest(wanted) == sent.Digest:
-		return Clear // asked for again while it runs: Argo CD would refuse it
+		return Clear // the user repeated a running operation: Argo CD would refuse the repetition
 	case there.Busy || there.Pending != "":
-		return None // it waits for its turn, or for Argo CD to begin
+		return None // wait for the end of the running operation, or for Argo CD to begin
 	case id == "":
 		return Stamp
 	case sent.ID == id && sent.Version == there.Version:
-		return None // what became of it has not been seen yet
+		return None // the cluster has not reported a result yet
 	case there.Version == "" || !there.Ready:
 		return None
 	case sent.ID == id && sent.State == Delivered:
-		return Clear // it was there and is over; another one has begun since
+		return Clear // the operation was delivered and is over; a later operation has begun
 	}
 	return Send
 }
 
-// syncs tells whether an operation asks for anything: Argo CD (2.14) fails one without sync. Such a one is left behind by
-// who patches an operation that has been taken off meanwhile, as the ApplicationSet controller does when it asks for
-// the same sync once more: its merge patch holds nothing but what differed.
+// syncs returns whether an operation has a sync. Argo CD (2.14) fails an operation without one. A patch of an already
+// removed operation can leave a fragment without sync. For example, the ApplicationSet controller repeats a sync with a
+// merge patch of only the different fields.
 func syncs(operation []byte) bool {
 	var o struct {
 		Sync json.RawMessage `json:"sync"`
 	}
-	return json.Unmarshal(operation, &o) != nil || len(o.Sync) > 0 // what cannot be read is another matter
+	return json.Unmarshal(operation, &o) != nil || len(o.Sync) > 0 // WithID reports unreadable JSON
 }
 
-// identity is what NewID makes.
+// identity matches the results of NewID.
 var identity = regexp.MustCompile(`^[0-9]{1,20}-[0-9A-Za-z-]{1,64}$`)
 
-// NewID is an identity that begins with the time it was given, for people who look for it.
+// NewID returns an identity. The identity begins with its creation time, as a help for people.
 func NewID(now time.Time, random string) string {
 	return strconv.FormatInt(now.Unix(), 10) + "-" + random
 }
@@ -104,8 +108,8 @@ type info struct {
 	Value string `json:"value"`
 }
 
-// ID is the identity of an operation; empty when it has none, and for no operation. What does not look like one of ours
-// is none: whoever asks for an operation could have written it, and an annotation has to hold it as one word.
+// ID returns the identity of an operation, or an empty string. An identity in a foreign format does not count: a user
+// could have written it, and an annotation must hold the identity as one word.
 func ID(operation []byte) string {
 	var o struct {
 		Info []info `json:"info"`
@@ -121,7 +125,8 @@ func ID(operation []byte) string {
 	return ""
 }
 
-// WithID is the operation with that identity in place of any other. All other fields keep their bytes.
+// WithID returns the operation with the identity id in place of any earlier identity. All other fields keep their
+// bytes.
 func WithID(operation []byte, id string) (json.RawMessage, error) {
 	fields := map[string]json.RawMessage{}
 	if err := json.Unmarshal(operation, &fields); err != nil {

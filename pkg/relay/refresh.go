@@ -7,28 +7,28 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// RefreshDeadline is how long a hub Application waits for its cluster to have refreshed. Then the request is
-// dropped, so that the UI and the CLI, which wait for the annotation to go, return.
+// RefreshDeadline is the longest wait of a hub Application for a refresh on its cluster. Afterwards Towline drops the
+// request, because the UI and the CLI wait for the removal of the annotation.
 const RefreshDeadline = time.Minute
 
-// ChangeDeadline is how long a cluster may take to compare an Application that has changed. Then the hub says that it has not; the request,
-// for which nobody waits, stays.
+// ChangeDeadline is the time that a cluster has for the comparison of a changed Application. Afterwards the hub reports
+// the missing comparison. The request stays, because no user waits for the request.
 const ChangeDeadline = 5 * time.Minute
 
-// Refresh is a refresh that is on its way. The zero value: there is none.
+// Refresh is a refresh under way. The zero value means no refresh.
 type Refresh struct {
 	// Kind is normal, hard, or apis.RefreshSpecChanged.
 	Kind string
 
-	// ID is its identity. The cluster's Application carries it beside the refresh, so that an Application which was
-	// read before is not taken for one that has been compared since.
+	// ID is the identity of the refresh. The cluster's Application carries the ID next to the refresh. The ID
+	// distinguishes a comparison after the request from an Application that was read before the request.
 	ID string
 
-	// Since is when it was sent, to the second.
+	// Since is when Towline sent the refresh, to the second.
 	Since time.Time
 }
 
-// ParseRefresh reads what String wrote. Anything else is no refresh.
+// ParseRefresh parses the format of String. Other text gives the zero value.
 func ParseRefresh(annotation string) Refresh {
 	f := strings.Fields(annotation)
 	if len(f) != 3 {
@@ -41,7 +41,7 @@ func ParseRefresh(annotation string) Refresh {
 	return Refresh{Kind: f[0], ID: f[1], Since: since}
 }
 
-// String is the annotation by which a work remembers the refresh; empty for none.
+// String returns the annotation of the work for the refresh; empty for no refresh.
 func (r Refresh) String() string {
 	if r.Kind == "" {
 		return ""
@@ -49,35 +49,36 @@ func (r Refresh) String() string {
 	return strings.Join([]string{r.Kind, r.ID, r.Since.UTC().Format(time.RFC3339)}, " ")
 }
 
-// parseSecond reads a time as an annotation has it: in UTC, to the second. Another spelling would not be the same when it is
-// written again.
+// parseSecond parses a time of an annotation: UTC, to the second. Other spellings are refused, because they would
+// change when String writes them again.
 func parseSecond(text string) (time.Time, bool) {
 	t, err := time.Parse(time.RFC3339, text)
 	return t, err == nil && t.UTC().Format(time.RFC3339) == text
 }
 
-// Outcome is how a refresh stands.
+// Outcome is the progress of a refresh.
 type Outcome int
 
 const (
-	// Waiting means: the cluster has not answered, or there is no refresh.
+	// Waiting means: the cluster has not answered, or no refresh exists.
 	Waiting Outcome = iota
 
-	// Done means: the cluster has compared since.
+	// Done means: the cluster has compared the Application since the refresh.
 	Done
 
-	// TimedOut means: it has not, and that took too long.
+	// TimedOut means: the cluster has not compared the Application before RefreshDeadline.
 	TimedOut
 
-	// Late means: it has not compared what has changed, and that takes too long; it is still asked to.
+	// Late means: the cluster has not compared a change before ChangeDeadline. The request stays.
 	Late
 )
 
-// Next is the refresh that the work is to carry when the hub asks for that kind, empty for none, how it stands, and when to
-// look again though nothing has changed; zero for never. answered tells that the cluster has compared since this one was
-// applied, and id is the identity of a new one. The refresh goes from the work and from the hub with Done and TimedOut.
+// Next returns the refresh for the work, its outcome, and the time until the next check without a change. kind is the
+// refresh that the hub requests, empty for none. A time of zero means no check. answered is true if the cluster has
+// compared the Application since it applied this refresh. id is the identity for a new refresh. After Done and
+// TimedOut, the caller removes the refresh from the work and from the hub.
 //
-// Nobody waits for the one that Towline asks for itself after a change: it is never dropped.
+// Towline's own refresh after a change never times out, because no user waits for the refresh.
 func (r Refresh) Next(kind, id string, answered bool, now time.Time) (Refresh, Outcome, time.Duration) {
 	deadline := RefreshDeadline
 	if kind == apis.RefreshSpecChanged {

@@ -15,7 +15,7 @@ import (
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// operation is an operation with an identity, or without one for an empty id.
+// operation returns an operation with the identity id. An empty id gives an operation without identity.
 func operation(t *testing.T, id string) []byte {
 	t.Helper()
 	plain := []byte(`{"sync":{"revision":"abc","prune":true},"info":[{"name":"reason","value":"because"}]}`)
@@ -133,7 +133,7 @@ func TestSent(t *testing.T) {
 	}
 }
 
-// TestRetry: one that failed counts as made for no version after a while.
+// TestRetry checks that a failed request has no version after RetryAfter.
 func TestRetry(t *testing.T) {
 	failed := relay.Sent{State: relay.Failed, ID: "1-a", Version: "7", Since: now}
 	refused := failed

@@ -7,56 +7,57 @@ import (
 	"time"
 )
 
-// noDigest stands for an empty Digest in an annotation.
+// noDigest replaces an empty Digest in an annotation.
 const noDigest = "-"
 
-// State is how far a request has come.
+// State is the progress of a request.
 type State string
 
 const (
-	// OnItsWay means: the work carries it, and the agent has not said what became of it.
+	// OnItsWay means: the work carries the request, and the agent has not reported a result.
 	OnItsWay State = "sent"
 
-	// Delivered means: the agent has applied it, once.
+	// Delivered means: the agent has applied the request, once.
 	Delivered State = "delivered"
 
-	// Refused means: the agent could not apply it, because the Application had changed meanwhile.
+	// Refused means: the agent could not apply the request, because the Application had changed meanwhile.
 	Refused State = "refused"
 
-	// Failed means: the agent could not apply it for another reason, as where the API server of the cluster fails.
+	// Failed means: the agent could not apply the request for a different reason, for example a failure of the
+	// cluster's API server.
 	Failed State = "failed"
 )
 
-// RetryAfter is how long a request that failed waits before it is sent again for the same version of the Application: what
-// refuses it may refuse it for ever, and each time takes two writes of the work.
+// RetryAfter is the wait before a failed request is sent again for the same version of the Application. The cause of a
+// failure may be permanent, and each attempt takes two writes of the work.
 const RetryAfter = 30 * time.Second
 
-// Sent is what a work remembers of the last request that it carried. The zero value: it never carried one, or that
-// one is over. It is an annotation, which a cluster may change: that can only harm the requests to that cluster.
+// Sent is the work's record of its last request. The zero value means: no request so far, or the last request is over.
+// The record is an annotation. A cluster that changes the annotation can only harm its own requests.
 type Sent struct {
-	// State is how far it has come.
+	// State is the progress of the request.
 	State State
 
 	// ID is the identity of the request.
 	ID string
 
-	// Version is the resourceVersion of the cluster's Application that the request was made for. It cannot be
-	// applied to any other, so that it never meets an operation that nobody knew of.
+	// Version is the resourceVersion of the cluster's Application for which the request was made. The request applies
+	// only to this version, and therefore never meets an unknown operation.
 	Version string
 
-	// Digest is that of the operation; empty for a termination.
+	// Digest is the digest of the operation; empty for a termination.
 	Digest string
 
-	// Instead is the digest of the Application that the work carried before, of a request that is on its way; empty where that is
-	// not known. The cluster has that Application already, so that it may be put back whatever rules say by then.
+	// Instead is the digest of the Application that the work carried before a request under way; empty if unknown. The
+	// cluster already has this Application, so Towline may put the Application back even if newer rules forbid it.
 	Instead string
 
-	// Since is when one that failed was found to have, to the second; zero for others.
+	// Since is when Towline noticed the failure, to the second. Zero in other states.
 	Since time.Time
 }
 
-// Retry is the request as it counts at a time, and how long one that failed is still to wait. One that has waited counts as
-// made for no version: it is sent again for the one that is there.
+// Retry returns the request as valid at now, and the remaining wait of a failed request. After the wait, the request
+// has no Version: Towline sends the request again for the current version.
 func (s Sent) Retry(now time.Time) (Sent, time.Duration) {
 	if s.State != Failed {
 		return s, 0
@@ -69,7 +70,7 @@ func (s Sent) Retry(now time.Time) (Sent, time.Duration) {
 	return s, 0
 }
 
-// ParseSent reads what String wrote. Anything else is no request.
+// ParseSent parses the format of String. Other text gives the zero value.
 func ParseSent(annotation string) Sent {
 	f := strings.Fields(annotation)
 	if len(f) < 4 {
@@ -94,7 +95,7 @@ func ParseSent(annotation string) Sent {
 	return s
 }
 
-// String is the annotation by which a work remembers the request; empty for none.
+// String returns the annotation of the work for the request; empty for no request.
 func (s Sent) String() string {
 	if s.State == "" {
 		return ""
@@ -113,7 +114,7 @@ func (s Sent) String() string {
 	return strings.Join(words, " ")
 }
 
-// Digest tells operations apart by what they ask for, whatever their identities. It is empty for what is none.
+// Digest returns a digest of the operation without its identity; empty for an invalid operation.
 func Digest(operation []byte) string {
 	plain, err := WithID(operation, "")
 	if err != nil {
