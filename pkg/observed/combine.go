@@ -11,17 +11,17 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// Origin names the source of each part of Facts; empty for a part that nobody knows.
+// Origin names the source of each part of Facts; empty for an unknown part.
 type Origin struct {
 	Health, Sync, Operation, Reconciled, Conditions, Resources string
 }
 
-// Combine is what a richer and a poorer source know together; either may be nil. Each part is the richer source's
-// where it knows that part, and the poorer one's where it does not, or where the poorer one has seen the cluster's
-// Application later.
+// Combine merges the facts of a richer and a poorer source; either may be nil. Each part comes from the richer
+// source, unless the richer source does not know the part, or the poorer source has seen the cluster's Application
+// later.
 //
-// Of two that have seen different Applications, as after the cluster was made anew, the poorer one counts alone:
-// that is the work agent's feedback, and it is the work agent that made the one which is there.
+// If the two sources have seen different Applications, as after a new installation of the cluster, only the poorer
+// source counts. The poorer source is the work agent's feedback, and the work agent created the present Application.
 func Combine(rich, poor *Facts) *Facts {
 	switch {
 	case rich == nil || rich.isOther(poor):
@@ -42,16 +42,16 @@ func Combine(rich, poor *Facts) *Facts {
 	return &c.out
 }
 
-// combination is two sources' facts on their way into one. It starts as a copy of the richer one's.
+// combination is an unfinished merge of the facts of two sources. out starts as a copy of rich.
 type combination struct {
 	out        Facts
 	rich, poor *Facts
 
-	// newer is set when the poorer source has seen the Application later, and says something else of it.
+	// newer is true if the poorer source has seen the Application later, and reports a difference.
 	newer bool
 }
 
-// takes decides on one part by who knows it.
+// takes reports whether a part comes from the poorer source, given which source knows the part.
 func (c *combination) takes(rich, poor bool) bool { return poor && (c.newer || !rich) }
 
 func (c *combination) state() {
@@ -72,8 +72,8 @@ func (c *combination) state() {
 	out.Uncompared = max(c.rich.Uncompared, c.poor.Uncompared)
 }
 
-// operation leaves the richer source's account of an operation where the newer one is of the same operation in the
-// same state: it says less of what that operation did.
+// operation keeps the richer source's report if both reports are about the same operation in the same state. The
+// newer report of the poorer source has fewer details.
 func (c *combination) operation() {
 	rich, poor := c.rich.Status.OperationState, c.poor.Status.OperationState
 	if c.takes(rich != nil || c.rich.Complete, poor != nil || c.poor.Complete) && !sameState(rich, poor) {
@@ -81,7 +81,7 @@ func (c *combination) operation() {
 	}
 }
 
-// conditions are one source's whole list where there is one, and otherwise what both have seen.
+// conditions takes the complete list of a source if available, and otherwise merges the lists of both sources.
 func (c *combination) conditions() {
 	rich, poor := c.rich.Status.Conditions, c.poor.Status.Conditions
 	richAll, poorAll := c.rich.allConditions(), c.poor.allConditions()
@@ -94,7 +94,7 @@ func (c *combination) conditions() {
 	case !richAll && len(poor) > 0:
 		c.out.Status.Conditions = union(rich, poor)
 	}
-	// Only the work agent tells of it.
+	// Only the work agent reports hydration.
 	c.out.Hydrating = c.rich.Hydrating || c.poor.Hydrating
 	if i := argocd.IndexCondition(poor, apis.ConditionHydrationError); i >= 0 {
 		c.out.Status.Conditions = union(c.out.Status.Conditions, poor[i:i+1])
@@ -119,8 +119,8 @@ func (c *combination) resources() {
 	}
 }
 
-// compared drops since when nothing was compared, where the other source shows that something was: it tells of a later
-// comparison, or has seen a change later.
+// compared clears NotComparedSince if the other source proves a comparison: a later comparison, or a later change of
+// the Application.
 func (c *combination) compared() {
 	since := c.out.NotComparedSince
 	if since.IsZero() {
@@ -132,8 +132,8 @@ func (c *combination) compared() {
 	}
 }
 
-// withHealth are all resources with the health of those that a source knows which does not know all. That source, the work
-// agent's feedback, names them by kind and name.
+// withHealth returns all resources, with the health from a source with a partial list. The partial list comes from
+// the work agent's feedback, and has kinds and names only.
 func withHealth(all, some []argocd.ResourceStatus) []argocd.ResourceStatus {
 	if len(some) == 0 {
 		return all
@@ -144,14 +144,14 @@ func withHealth(all, some []argocd.ResourceStatus) []argocd.ResourceStatus {
 			return r.Kind == some[i].Kind && r.Name == some[i].Name
 		})
 		if at < 0 {
-			continue // the source of all does not list its kind, or has not seen it yet
+			continue // the source of all does not list the kind, or has not seen the resource yet
 		}
 		all[at].Health = some[i].Health
 	}
 	return all
 }
 
-// attributed are facts that name the source of each part. Those that were put together already do.
+// attributed returns facts with the source of each part. Merged facts have the sources already.
 func attributed(f *Facts) *Facts {
 	if f == nil || f.Origin != (Origin{}) {
 		return f
@@ -175,10 +175,10 @@ func attributed(f *Facts) *Facts {
 	return &out
 }
 
-// allConditions tells whether a condition that is not in Status is not there on the cluster either.
+// allConditions reports whether a condition missing in Status is also missing on the cluster.
 func (f *Facts) allConditions() bool { return f.Complete || f.ConditionsComplete }
 
-// union are the first conditions, and those of the others whose type is not among them.
+// union returns the first conditions, and the other conditions with further types.
 func union(first, others []argocd.Condition) []argocd.Condition {
 	out := slices.Clone(first)
 	for _, o := range others {
@@ -189,15 +189,16 @@ func union(first, others []argocd.Condition) []argocd.Condition {
 	return out
 }
 
-// isOther tells whether two sources have seen different Applications of the same name. Their versions are numbers of
-// different counters then, perhaps of different etcds.
+// isOther reports whether two sources have seen different Applications of the same name. The versions are then
+// numbers of different counters, perhaps of different etcds.
 func (f *Facts) isOther(g *Facts) bool {
 	return g != nil && f.UID != "" && g.UID != "" && f.UID != g.UID
 }
 
-// isNewer tells whether f was seen later than g, or as late as can be told. resourceVersions of one Application, which
-// Kubernetes has declared to be comparable numbers (1.35), tell exactly; the work agent reports them only while somebody waits
-// for what changes as often. Otherwise the times count at which both were read, by clocks of the same cluster.
+// isNewer reports whether f was seen later than g, or cannot be told to be older. resourceVersions of an Application
+// decide exactly, because Kubernetes has declared the versions to be comparable numbers (1.35). The work agent
+// reports a version only while a user waits for fields that change as often. Otherwise the times of the two readings
+// decide, by clocks of the same cluster.
 func (f *Facts) isNewer(g *Facts) bool {
 	if order, err := resourceversion.CompareResourceVersion(f.Version, g.Version); err == nil {
 		return order > 0

@@ -11,7 +11,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// facts starts what the source has seen of that version.
+// facts returns the facts of the source about the version, with the given parts.
 func facts(source, version string, parts ...func(*Facts)) *Facts {
 	f := &Facts{Source: source, Version: version}
 	for _, part := range parts {
@@ -69,7 +69,7 @@ func resources(names ...string) func(*Facts) {
 	}
 }
 
-// said is what the tests look at: each part's value and whose it is.
+// said are the checked values: the value and the source of each part.
 type said struct {
 	Health, Sync, Operation string
 	Conditions, Resources   []string
@@ -226,7 +226,7 @@ func TestCombine(t *testing.T) {
 	}
 }
 
-// TestDiffers: a source that has only looked again does not drive out a richer one's account.
+// TestDiffers: a newer reading of a poorer source without a difference does not replace the facts of a richer source.
 func TestDiffers(t *testing.T) {
 	sync := func(status, revision string, revisions ...string) func(*Facts) {
 		return func(f *Facts) { f.Status.Sync = &argocd.Sync{Status: status, Revision: revision, Revisions: revisions} }
@@ -264,7 +264,7 @@ func TestDiffers(t *testing.T) {
 	}
 }
 
-// TestTheLaterComparison: neither source tells of every one.
+// TestTheLaterComparison: neither source reports every comparison, so the later time counts.
 func TestTheLaterComparison(t *testing.T) {
 	const earlier, later = "2026-01-02T03:04:05Z", "2026-01-02T03:04:06Z"
 	for _, tc := range []struct{ rich, poor, want, by string }{
@@ -280,7 +280,7 @@ func TestTheLaterComparison(t *testing.T) {
 	}
 }
 
-// TestCombineThree: what two know stays theirs when a third one is asked.
+// TestCombineThree: a third source does not change the sources of parts known to the first two.
 func TestCombineThree(t *testing.T) {
 	agent := facts("agent", "5", complete, observedAt(100), resources("a"), state("Degraded", "OutOfSync"))
 	feedback := facts("feedback", "6", complete, state("Healthy", "Synced"))
@@ -298,7 +298,7 @@ func TestCombineThree(t *testing.T) {
 	}
 }
 
-// degraded is a resource of which a source tells that it does not work.
+// degraded adds a resource reported as Degraded by the source.
 func degraded(name string) func(*Facts) {
 	return func(f *Facts) {
 		health := &argocd.Health{Status: "Degraded", Message: "by " + f.Source}
@@ -306,7 +306,8 @@ func degraded(name string) func(*Facts) {
 	}
 }
 
-// TestWhatIsKnownOfSomeResources: the work agent tells of one Degraded resource; others list all, and may not know the health.
+// TestWhatIsKnownOfSomeResources: the work agent reports a single Degraded resource. Other sources list all
+// resources, and may not know the health.
 func TestWhatIsKnownOfSomeResources(t *testing.T) {
 	for title, tc := range map[string]struct {
 		rich, poor *Facts
@@ -340,7 +341,7 @@ func TestWhatIsKnownOfSomeResources(t *testing.T) {
 	}
 }
 
-// TestNotCompared: what an agent says of an Argo CD that does not compare holds until another source shows that it did.
+// TestNotCompared: the agent's report of a missing comparison holds until another source proves a comparison.
 func TestNotCompared(t *testing.T) {
 	const before, since, later = "2026-01-02T03:04:04Z", "2026-01-02T03:04:05Z", "2026-01-02T03:04:06Z"
 	at, err := time.Parse(time.RFC3339, since)

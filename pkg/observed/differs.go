@@ -7,8 +7,9 @@ import (
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
-// differs tells whether a poorer source says anything else than a richer one of what both can tell. Where it does not, the
-// richer one's account holds, with all that it has beside: the poorer one may only have looked again.
+// differs reports whether a poorer source contradicts a richer source in the parts known to both. Without a
+// contradiction, the facts of the richer source hold, with all details: the poorer source may only have read the same
+// state again.
 func (f *Facts) differs(rich *Facts) bool {
 	s, r := &f.Status, &rich.Status
 	return s.Health.Status != "" && s.Health.Status != r.Health.Status ||
@@ -17,7 +18,8 @@ func (f *Facts) differs(rich *Facts) bool {
 		!sameConditions(s.Conditions, r.Conditions, f.allConditions())
 }
 
-// sameSync tells whether a comparison is the one that a richer source knows, which may know revisions of more sources.
+// sameSync reports whether a comparison equals the comparison known to a richer source. The richer source may know
+// the revisions of more sources.
 func sameSync(poor, rich *argocd.Sync) bool {
 	return rich != nil && poor.Status == rich.Status && (poor.Revision == "" || poor.Revision == rich.Revision) &&
 		len(poor.Revisions) <= len(rich.Revisions) && slices.Equal(poor.Revisions, rich.Revisions[:len(poor.Revisions)])
@@ -27,8 +29,8 @@ func sameState(a, b *argocd.OperationState) bool {
 	return a != nil && b != nil && a.Phase == b.Phase && a.StartedAt == b.StartedAt && a.FinishedAt == b.FinishedAt
 }
 
-// sameConditions tells whether a richer source knows these conditions, and no other that the poorer one, where it tells of
-// all, would have told of.
+// sameConditions reports whether a richer source knows the given conditions, and no further condition that the poorer
+// source, with a complete list, would have reported.
 func sameConditions(poor, rich []argocd.Condition, all bool) bool {
 	for _, c := range poor {
 		if !slices.ContainsFunc(rich, func(r argocd.Condition) bool { return r.Type == c.Type && r.Message == c.Message }) {

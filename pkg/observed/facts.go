@@ -6,56 +6,57 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// Facts are what is known of one Application on its cluster.
+// Facts are the known facts about an Application on its cluster.
 type Facts struct {
-	// Source is the name of the source that observed them; of facts of several sources, the richest one's.
+	// Source is the name of the observing source. Merged facts have the name of the richest source.
 	Source string
 
-	// Origin is the source of each part. Combine sets it.
+	// Origin is the source of each part. Combine sets the field.
 	Origin Origin
 
-	// UID is that of the cluster's Application that was observed, and Version its resourceVersion; empty when the
-	// source cannot tell, or is not asked to.
+	// UID and Version are the UID and the resourceVersion of the observed Application; empty if the source cannot
+	// tell the values, or was not asked.
 	UID, Version string
 
-	// ObservedAt is when it was observed; zero when the source cannot tell, or when that is not to be shown.
+	// ObservedAt is the time of the observation; zero if the source cannot tell the time, or if the time is not to be
+	// shown.
 	ObservedAt metav1.Time
 
-	// ReadAt is when the source read, by a clock of the cluster, what it has last told of; zero when it cannot tell. Where
-	// a source has no Version, it says which of two is the newer one.
+	// ReadAt is the time of the source's last reading, by a clock of the cluster; zero if the source cannot tell the
+	// time. Without a Version, ReadAt decides which of two sources is newer.
 	ReadAt metav1.Time
 
-	// StaleSince is since when the source that knows the resources cannot be asked; zero while it can, or has not failed for
-	// long.
+	// StaleSince is the time since when the source of the resources cannot be asked; zero while the source answers,
+	// or has failed only for a short time.
 	StaleSince metav1.Time
 
-	// NotComparedSince is when the cluster's Argo CD last compared the Application, or when that was created and never compared,
-	// where that is longer ago than it should be; zero otherwise.
+	// NotComparedSince is the time of the last comparison by the cluster's Argo CD, if the comparison is overdue;
+	// zero otherwise. For an Application never compared, NotComparedSince is the creation time.
 	NotComparedSince metav1.Time
 
-	// Status is what was observed. The zero value of a field means that the source does not know.
+	// Status is the observed status. The zero value of a field means that the source does not know the field.
 	Status argocd.Status
 
-	// Complete is set when what Status lacks is not there on the cluster either, for the fields that the source
-	// can tell of.
+	// Complete is true if a field missing in Status is also missing on the cluster, for all fields that the source
+	// can report.
 	Complete bool
 
-	// Compared is set when Status says when the cluster last compared, as far as that is known now: no source has to tell of
-	// every comparison, and one that is not asked may know of an earlier one only.
+	// Compared is true if Status has the time of the cluster's last known comparison. No source must report every
+	// comparison, and a source without the feedback rule may know only an earlier comparison.
 	Compared bool
 
-	// Uncompared is when the last operation ended, where a source says that the cluster has not compared since; empty otherwise.
+	// Uncompared is the end of the last operation, if a source reports no comparison since; empty otherwise.
 	Uncompared string
 
-	// ConditionsComplete is set when what Status lacks of conditions is not there on the cluster either. Complete
-	// says so too.
+	// ConditionsComplete is true if a condition missing in Status is also missing on the cluster. Complete implies
+	// ConditionsComplete.
 	ConditionsComplete bool
 
-	// Hydrating is set while the cluster's Argo CD hydrates the Application: whether that failed before is not told meanwhile, and
-	// HydrationError stays as it is.
+	// Hydrating is true while the cluster's Argo CD hydrates the Application. Meanwhile, the source does not report
+	// an earlier failure, and the condition HydrationError stays.
 	Hydrating bool
 
-	// Detailed is set when Status holds the resources and the summary, and their absence means that there are
-	// none. Otherwise the resources are some of which something is known.
+	// Detailed is true if Status has all resources and the summary: an empty list then means no resources. Otherwise
+	// the list has only the resources known to the source.
 	Detailed bool
 }

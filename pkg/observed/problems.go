@@ -11,43 +11,44 @@ import (
 )
 
 const (
-	// maxProblems is how many resources of one Application are told of as failed or missing.
+	// maxProblems is the maximum number of failed or missing resources reported for an Application.
 	maxProblems = 20
 
-	// maxReasons is how many resources a condition names, and maxReason how many bytes of each one's message.
+	// maxReasons is the maximum number of resources in a condition, and maxReason the maximum length of each message
+	// in bytes.
 	maxReasons = 3
 	maxReason  = 512
 )
 
 // States of a Problem.
 const (
-	// StateMissing: the resource should be on the cluster and is not.
+	// StateMissing: the resource should be on the cluster, and is missing.
 	StateMissing = "Missing"
 
-	// StateSyncFailed: the last sync could not bring the resource to what Git says.
+	// StateSyncFailed: the last sync could not apply the state from Git to the resource.
 	StateSyncFailed = "SyncFailed"
 
-	// StateDegraded: the resource is there and does not work.
+	// StateDegraded: the resource exists and does not work.
 	StateDegraded = "Degraded"
 )
 
-// states are the states of problems, the one that needs attention most first.
+// states are the states of problems, the most urgent first.
 var states = []string{StateMissing, StateSyncFailed, StateDegraded}
 
-// Problem is a resource of an Application that failed or is missing.
+// Problem is a failed or missing resource of an Application.
 type Problem struct {
-	// Resource names it. Its Status and Health are not set.
+	// Resource names the resource. Status and Health of Resource are not set.
 	Resource argocd.ResourceStatus
 
-	// State is one of the State… words.
+	// State is a State… constant.
 	State string
 
-	// Message says why; empty where Argo CD gives no reason.
+	// Message is the reason; empty if Argo CD gives no reason.
 	Message string
 }
 
-// Problems are the resources that failed or are missing, those that need the most attention first. Hooks are not among them: the
-// operation's own message tells of those. A resource that an operation has still to make is not missing yet.
+// Problems returns the failed or missing resources, the most urgent first. Hooks are not included, because the
+// operation's own message covers hooks. A resource that a running operation has not created yet is not missing.
 func Problems(s *argocd.Status) []Problem {
 	failed := failedResults(s.OperationState)
 	var out []Problem
@@ -59,7 +60,7 @@ func Problems(s *argocd.Status) []Problem {
 			out = append(out, *p)
 		}
 	}
-	for id, result := range failed { // as where nothing could be compared
+	for id, result := range failed { // for example without a comparison
 		out = append(out, Problem{
 			Resource: argocd.ResourceStatus{Group: id.group, Version: result.Version, Kind: id.kind, Namespace: id.namespace, Name: id.name},
 			State:    StateSyncFailed, Message: result.Message,
@@ -69,8 +70,8 @@ func Problems(s *argocd.Status) []Problem {
 	return out[:min(len(out), maxProblems)]
 }
 
-// problemOf is a resource's problem by its state and by what the last sync made of it, which may be nil; nil for none. A
-// resource that is as Git has it was brought there since.
+// problemOf returns the problem of a resource, from its state and the result of the last sync; nil for none. The
+// result may be nil. A Synced resource has been repaired since a failed sync.
 func problemOf(r *argocd.ResourceStatus, result *argocd.ResourceResult) *Problem {
 	if r.Hook {
 		return nil
@@ -100,14 +101,15 @@ func problemOf(r *argocd.ResourceStatus, result *argocd.ResourceResult) *Problem
 	return p
 }
 
-// identity tells resources of an Application apart. A sync may apply another version than the one that is compared.
+// identity is the key of a resource in an Application, without the version: a sync may apply a different version than
+// the compared version.
 type identity struct{ group, kind, namespace, name string }
 
 func identityOf(r *argocd.ResourceStatus) identity {
 	return identity{r.Group, r.Kind, r.Namespace, r.Name}
 }
 
-// failedResults are what the last sync could not apply, without hooks.
+// failedResults returns the resources that the last sync could not apply, without hooks.
 func failedResults(o *argocd.OperationState) map[identity]*argocd.ResourceResult {
 	if o == nil || o.SyncResult == nil {
 		return nil
@@ -121,7 +123,7 @@ func failedResults(o *argocd.OperationState) map[identity]*argocd.ResourceResult
 	return out
 }
 
-// firstAttempt tells whether an operation runs that has not failed yet.
+// firstAttempt reports whether an operation runs without an earlier failure.
 func firstAttempt(o *argocd.OperationState) bool {
 	return o != nil && o.Phase == "Running" && o.RetryCount == 0
 }
@@ -136,12 +138,12 @@ func compareProblems(a, b Problem) int {
 	)
 }
 
-// Retrying tells whether an operation has failed and is tried again. Argo CD (2 and 3) shows it as Running meanwhile, with the
-// message of the attempt that failed.
+// Retrying reports whether a failed operation is tried again. Argo CD (2 and 3) shows the phase Running meanwhile,
+// with the message of the failed attempt.
 func Retrying(o *argocd.OperationState) bool { return o.Phase == "Running" && o.RetryCount > 0 }
 
-// WhyDegraded names the resources that make an Application Degraded, each with its message; empty where that is not known, or
-// the Application is not Degraded.
+// WhyDegraded returns the resources that make an Application Degraded, each with its message; empty for an unknown
+// cause, and for another health.
 func WhyDegraded(s *argocd.Status) string {
 	if s.Health.Status != "Degraded" {
 		return ""
@@ -165,7 +167,7 @@ func WhyDegraded(s *argocd.Status) string {
 	return strings.Join(reasons, "; ")
 }
 
-// reasonOf is one Degraded resource in words.
+// reasonOf describes a Degraded resource.
 func reasonOf(r *argocd.ResourceStatus) string {
 	name := r.Kind + " " + r.Name
 	if r.Namespace != "" {

@@ -10,7 +10,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// of is a resource given as "Kind/namespace/name sync health message".
+// of returns a resource with the kind, name, sync status, health and message.
 func of(kind, name, sync, health, message string) argocd.ResourceStatus {
 	r := argocd.ResourceStatus{Group: "apps", Version: "v1", Kind: kind, Namespace: "guestbook", Name: name, Status: sync}
 	if health != "" {
@@ -19,7 +19,7 @@ func of(kind, name, sync, health, message string) argocd.ResourceStatus {
 	return r
 }
 
-// after is an operation with what it could not apply, by the names of Deployments.
+// after returns an operation with the Deployments that the operation could not apply, by name.
 func after(phase string, retries int64, failed ...string) *argocd.OperationState {
 	o := &argocd.OperationState{Phase: phase, RetryCount: retries, StartedAt: "2026-01-02T03:04:05Z", SyncResult: &argocd.SyncResult{}}
 	for _, name := range failed {
@@ -93,8 +93,8 @@ func TestProblems(t *testing.T) {
 	}
 }
 
-// TestProblemsAreBounded: an Application of thousands of resources does not fill a report, and what is left of it does not
-// depend on their order.
+// TestProblemsAreBounded: an Application with thousands of resources does not fill a report, and the choice of
+// reported resources does not depend on their order.
 func TestProblemsAreBounded(t *testing.T) {
 	s := argocd.Status{}
 	for i := range 5000 {
