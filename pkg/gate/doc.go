@@ -1,3 +1,4 @@
-// Package gate is the shape of a table of reasons to wait, which every decision of Towline has (pkg/delivery, pkg/dependency,
-// pkg/clusterimport), and of the trace that a decision leaves of the gates that it asked. It has no rules: those are in the tables.
+// Package gate defines a table of reasons to wait, as used by every decision of Towline (pkg/delivery,
+// pkg/dependency, pkg/clusterimport). The package also defines the trace of a decision: the answers of the gates. The
+// rules are in the tables.
 package gate

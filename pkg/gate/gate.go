@@ -7,43 +7,45 @@ import (
 	"time"
 )
 
-// Ends is what ends a wait.
+// Ends is the end of a wait.
 type Ends int
 
 const (
-	// ByEvent means: the change of an object that is watched.
+	// ByEvent means: the change of a watched object.
 	ByEvent Ends = iota
 
-	// ByTime means: a time that is known, if no event comes before.
+	// ByTime means: a known time, unless an event comes before.
 	ByTime
 
-	// ByBackoff means: nothing that is watched, or not all of it is, and perhaps a person: it is looked at ever more seldom.
+	// ByBackoff means: an unwatched change, or perhaps a user, ends the wait. The intervals between checks grow.
 	ByBackoff
 )
 
-// Gate is one reason to wait. I are the intents of its table, and F is the function that asks it.
+// Gate is one reason to wait. I is the type of the table's intents, and F is the type of the function that asks the
+// gate.
 type Gate[I comparable, F any] struct {
-	// Name tells it from the others of its table.
+	// Name is the unique name in the table.
 	Name string
 
-	// Type and Reason are those of the condition that shows it. Type is empty where a table has one type for all, or where the
-	// notice of the whole says it; Reason is empty where who refuses says it, and where no condition shows the gate.
+	// Type and Reason are the fields of the condition that shows the gate. Type is empty if the table has one type
+	// for all gates, or if the notice of the whole process covers the gate. Reason is empty if the refusal has the
+	// reason, or if no condition shows the gate.
 	Type, Reason string
 
-	// Holds are the intents that it holds back.
+	// Holds are the intents that the gate can block.
 	Holds []I
 
-	// Ends is what ends the wait: an event, unless it says otherwise.
+	// Ends is the end of the wait; by default an event.
 	Ends Ends
 
-	// Ask answers why it holds; nil for a gate that is met on the way and not asked before.
+	// Ask returns why the gate blocks; nil for a gate met during execution, and not asked before.
 	Ask F
 }
 
-// Table is all reasons to wait of a decision, in the order in which they are asked.
+// Table contains all reasons to wait of a decision, in the order of the questions.
 type Table[I comparable, F any] []Gate[I, F]
 
-// Of are the gates that hold an intent back, in their order.
+// Of returns the gates that can block an intent, in order.
 func (t Table[I, F]) Of(intent I) iter.Seq[*Gate[I, F]] {
 	return func(yield func(*Gate[I, F]) bool) {
 		for n := range t {
@@ -54,34 +56,34 @@ func (t Table[I, F]) Of(intent I) iter.Seq[*Gate[I, F]] {
 	}
 }
 
-// Named is the gate of a name that the table has; it panics for another one.
+// Named returns the gate with the name. Named panics for an unknown name.
 func (t Table[I, F]) Named(name string) *Gate[I, F] {
 	return &t[slices.IndexFunc(t, func(g Gate[I, F]) bool { return g.Name == name })]
 }
 
-// Answer is why a gate holds. The zero value: it is open.
+// Answer is why a gate blocks. The zero value means: the gate is open.
 type Answer struct {
-	// Words say why, to the one who can change that; empty for an open gate.
+	// Words are the reason, for the user who can remove the reason; empty for an open gate.
 	Words string
 
-	// Type and Reason stand for those of the gate, unless they are empty.
+	// Type and Reason replace the fields of the gate, unless empty.
 	Type, Reason string
 
-	// After is how long the wait lasts at most; zero for one that only an event ends.
+	// After is the maximum length of the wait; zero if only an event ends the wait.
 	After time.Duration
 }
 
-// Because is the answer of a gate that holds.
+// Because returns the answer of a blocking gate.
 func Because(format string, args ...any) Answer { return Answer{Words: fmt.Sprintf(format, args...)} }
 
-// Said is one line of a trace: the answer of one gate.
+// Said is a line of a trace: the answer of a gate.
 type Said struct {
-	// Gate is its name.
+	// Gate is the name of the gate.
 	Gate string
 
-	// Work names the work that it was asked of, as namespace/name; empty for the object that the decision is about.
+	// Work is the work in question, as namespace/name; empty for a gate of the decision's own object.
 	Work string
 
-	// Holds is why it holds; empty where it is open.
+	// Holds is why the gate blocks; empty for an open gate.
 	Holds string
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/towline-io/towline/pkg/gate"
 )
 
-// TestTable: gates are asked in the order of their table, and only those of the intent.
+// TestTable: Of returns the gates of the intent, in the order of the table.
 func TestTable(t *testing.T) {
 	table := gate.Table[string, func() gate.Answer]{
 		{Name: "first", Holds: []string{"send"}},
@@ -32,7 +32,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// TestBecause: an answer with words holds.
+// TestBecause: an answer with words blocks.
 func TestBecause(t *testing.T) {
 	if got := gate.Because("cluster %s is away", "c1"); got != (gate.Answer{Words: "cluster c1 is away"}) {
 		t.Errorf("got %+v", got)

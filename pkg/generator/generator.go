@@ -1,5 +1,5 @@
-// Package generator tells which ApplicationSets follow the decisions of a Placement. It is pure. controllers/decisions calls it, and
-// kubectl towline.
+// Package generator finds the ApplicationSets with generators for the decisions of a Placement. The package is pure.
+// controllers/decisions and kubectl towline call the package.
 package generator
 
 import (
@@ -12,10 +12,11 @@ import (
 	clusterv1beta1 "open-cluster-management.io/api/cluster/v1beta1"
 )
 
-// deepest is how deep generators are nested at most: matrix and merge may hold one more level of themselves (Argo CD 2.14 and 3).
+// deepest is the maximum depth of nested generators: a matrix or merge may contain a further level of matrix and
+// merge (Argo CD 2.14 and 3).
 const deepest = 4
 
-// one is a generator of an ApplicationSet, as far as it matters here.
+// one is a generator of an ApplicationSet, with only the fields for the package.
 type one struct {
 	ClusterDecisionResource *struct {
 		Name          string               `json:"name"`
@@ -30,8 +31,8 @@ type nested struct {
 	Generators []one `json:"generators"`
 }
 
-// Follows tells whether an ApplicationSet with that spec has a clusterDecisionResource generator, be it nested, that reads one of those
-// PlacementDecisions. A spec that cannot be read follows none.
+// Follows reports whether an ApplicationSet with the spec has a clusterDecisionResource generator for a
+// PlacementDecision in the list. Nested generators count too. The result is false for an unreadable spec.
 func Follows(spec []byte, decisions []clusterv1beta1.PlacementDecision) bool {
 	for g := range all(spec) {
 		if g.reads(decisions) {
@@ -41,8 +42,8 @@ func Follows(spec []byte, decisions []clusterv1beta1.PlacementDecision) bool {
 	return false
 }
 
-// Chooses tells whether an ApplicationSet with that spec has a clusterDecisionResource generator at all, be it nested. A spec that
-// cannot be read has none.
+// Chooses reports whether an ApplicationSet with the spec has any clusterDecisionResource generator, possibly nested.
+// The result is false for an unreadable spec.
 func Chooses(spec []byte) bool {
 	for g := range all(spec) {
 		if g.ClusterDecisionResource != nil {
@@ -52,8 +53,8 @@ func Chooses(spec []byte) bool {
 	return false
 }
 
-// Labels are those by which clusterDecisionResource generators of a spec, be they nested, select the decisions of a Placement that
-// they name. A spec that cannot be read has none.
+// Labels returns the label selectors of the clusterDecisionResource generators of a spec, possibly nested, if the
+// labels name a Placement. An unreadable spec has none.
 func Labels(spec []byte) (out []map[string]string) {
 	for g := range all(spec) {
 		if c := g.ClusterDecisionResource; c != nil && c.LabelSelector.MatchLabels[clusterv1beta1.PlacementLabel] != "" {
@@ -63,7 +64,8 @@ func Labels(spec []byte) (out []map[string]string) {
 	return out
 }
 
-// ConfigMaps are the names of the ConfigMaps that clusterDecisionResource generators of a spec read, be the generators nested.
+// ConfigMaps returns the names of the ConfigMaps for the clusterDecisionResource generators of a spec, possibly
+// nested.
 func ConfigMaps(spec []byte) (out []string) {
 	for g := range all(spec) {
 		if c := g.ClusterDecisionResource; c != nil && c.ConfigMapRef != "" {
@@ -73,7 +75,7 @@ func ConfigMaps(spec []byte) (out []string) {
 	return out
 }
 
-// all are the generators of a spec, those that are nested behind the one that they are in.
+// all returns the generators of a spec. Nested generators follow their parent.
 func all(spec []byte) iter.Seq[*one] {
 	return func(yield func(*one) bool) {
 		var parsed nested
@@ -96,7 +98,8 @@ func (n *nested) walk(depth int, yield func(*one) bool) bool {
 	return true
 }
 
-// reads tells whether the generator itself reads one of them: by name, or by labels.
+// reads reports whether the generator, without its nested generators, reads a decision from the list, by name or by
+// labels.
 func (g *one) reads(decisions []clusterv1beta1.PlacementDecision) bool {
 	if g.ClusterDecisionResource == nil {
 		return false
@@ -105,7 +108,7 @@ func (g *one) reads(decisions []clusterv1beta1.PlacementDecision) bool {
 		return slices.ContainsFunc(decisions, func(d clusterv1beta1.PlacementDecision) bool { return d.Name == name })
 	}
 	selector, err := metav1.LabelSelectorAsSelector(&g.ClusterDecisionResource.LabelSelector)
-	if err != nil || selector.Empty() { // Argo CD refuses a generator that selects by nothing
+	if err != nil || selector.Empty() { // Argo CD refuses a generator with an empty selector
 		return false
 	}
 	return slices.ContainsFunc(decisions, func(d clusterv1beta1.PlacementDecision) bool { return selector.Matches(labels.Set(d.Labels)) })

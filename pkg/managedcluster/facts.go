@@ -1,8 +1,10 @@
-// Package managedcluster says in one place what Towline knows of a ManagedCluster of Open Cluster Management. Who decides
-// by a cluster reads these facts, and watches compare them, so that no input of a decision is forgotten. It has no client.
+// Package managedcluster collects all facts of Towline about a ManagedCluster of Open Cluster Management. Decisions
+// about a cluster read the facts, and watches compare the facts, so that no input of a decision is forgotten. The
+// package has no client.
 //
-// The agent of a cluster may write the whole of its ManagedCluster (Open Cluster Management 1.2), and nothing of the cluster's
-// namespace on the hub. So a pause and an address, which could be used against others, count on that namespace only.
+// The agent of a cluster may write the whole of its ManagedCluster (Open Cluster Management 1.2), but not the
+// cluster's namespace on the hub. A pause and an address could be used against others, so Towline reads them only
+// from the namespace.
 package managedcluster
 
 import (
@@ -20,46 +22,46 @@ import (
 	"github.com/towline-io/towline/pkg/authorization"
 )
 
-// Facts are what is known of one ManagedCluster, and of its namespace. They can be compared. The zero value is one of which the
-// hub has neither.
+// Facts are the facts about one ManagedCluster and its namespace. Facts are comparable. The zero value means that the
+// hub has neither object.
 type Facts struct {
 	// Name is the cluster's name.
 	Name string
 
-	// Exists is set when the hub has the ManagedCluster.
+	// Exists is true if the hub has the ManagedCluster.
 	Exists bool
 
-	// Deleting is set when its deletion was asked for.
+	// Deleting is true if the ManagedCluster is in deletion.
 	Deleting bool
 
-	// Accepted is set when the hub accepts it: spec.hubAcceptsClient.
+	// Accepted is true if the hub accepts the cluster: spec.hubAcceptsClient.
 	Accepted bool
 
-	// Ready is set when Open Cluster Management has accepted it and made its namespace.
+	// Ready is true if Open Cluster Management has accepted the cluster and created its namespace.
 	Ready bool
 
-	// Unreachable says since when, and why, nothing can be heard of it; empty when it is available.
+	// Unreachable is since when, and why, the cluster does not report; empty for an available cluster.
 	Unreachable string
 
-	// Since is since when it is available, or is not, in seconds as Unix counts them; zero where that is not known. The cluster may
-	// have written it.
+	// Since is the start of the present availability, or of the present outage, in Unix seconds; zero for an unknown
+	// time. The cluster may have written the time.
 	Since int64
 
-	// Paused names its namespace, with a remark on an odd value, when nothing is to be written for it; empty otherwise. The pause
-	// of a namespace holds without the ManagedCluster too.
+	// Paused is the name of the cluster's namespace, with a remark on an odd value, if a pause forbids writes for the
+	// cluster; empty otherwise. The pause of a namespace also counts without the ManagedCluster.
 	Paused string
 
-	// Hub is set when it is the hub itself.
+	// Hub is true if the cluster is the hub itself.
 	Hub bool
 
-	// Server is its address as AppProjects name it; empty while the hub's administrators have not given it.
+	// Server is the cluster's address for AppProjects; empty unless the hub's administrators have set the address.
 	Server string
 
-	// Labels are its labels in a canonical form: they put it into sets.
+	// Labels are the cluster's labels in a canonical form. The labels decide about the cluster's sets.
 	Labels string
 }
 
-// Of are the facts about a cluster, and about its namespace on the hub. Each is nil where the hub does not have it.
+// Of returns the facts about a cluster and its namespace on the hub. Each argument is nil for a missing object.
 func Of(c *clusterv1.ManagedCluster, namespace *metav1.PartialObjectMetadata) Facts {
 	var f Facts
 	if c != nil {
@@ -82,7 +84,7 @@ func Of(c *clusterv1.ManagedCluster, namespace *metav1.PartialObjectMetadata) Fa
 	return f
 }
 
-// Detached is why the hub has released a cluster that it still has; empty where it has not.
+// Detached returns why the hub has released an existing cluster; empty for a cluster that is not released.
 func (f Facts) Detached() string {
 	switch {
 	case f.Deleting:
@@ -93,7 +95,7 @@ func (f Facts) Detached() string {
 	return ""
 }
 
-// NotWaitedFor is why a cluster will never answer; empty for one that may.
+// NotWaitedFor returns why a cluster will never answer; empty for a cluster that may answer.
 func (f Facts) NotWaitedFor() string {
 	if !f.Exists {
 		return "there is no such ManagedCluster any more"
@@ -101,11 +103,11 @@ func (f Facts) NotWaitedFor() string {
 	return f.Detached()
 }
 
-// Heard tells whether what a cluster said last holds, and whether it hears.
+// Heard reports whether a cluster's last report is up to date, and the cluster receives changes.
 func (f Facts) Heard() bool { return f.Exists && f.Detached() == "" && f.Unreachable == "" }
 
-// Unreachable says since when, and why, nothing can be heard of the cluster; it is empty when the cluster is
-// available. As Open Cluster Management has it, a cluster that has never said so is not.
+// Unreachable returns since when, and why, the cluster does not report; empty for an available cluster. As in Open
+// Cluster Management, a cluster without any report of availability is not available.
 func Unreachable(c *clusterv1.ManagedCluster) string {
 	a := available(c)
 	switch {
@@ -117,8 +119,8 @@ func Unreachable(c *clusterv1.ManagedCluster) string {
 	return fmt.Sprintf("cluster %s has not been available since %s: %s", c.Name, utc(a.LastTransitionTime), a.Message)
 }
 
-// CameOrWent tells whether a cluster can be heard of in one of two states only, or since another time. The words of its
-// condition do not count: they change as often as anyone likes, and give nobody more to do.
+// CameOrWent reports whether the availability of a cluster differs, or the start of an outage. The message of the
+// condition does not count, because the message changes often and requires no action.
 func CameOrWent(before, after *clusterv1.ManagedCluster) bool {
 	x, y := available(before), available(after)
 	if x == nil || y == nil {
@@ -127,15 +129,15 @@ func CameOrWent(before, after *clusterv1.ManagedCluster) bool {
 	return x.Status != y.Status || x.Status != metav1.ConditionTrue && !x.LastTransitionTime.Equal(&y.LastTransitionTime)
 }
 
-// Changed tells whether any of the facts about a cluster differs, but for the words of its condition.
+// Changed reports whether the facts about a cluster differ, except for the message of its condition.
 func Changed(before, after *clusterv1.ManagedCluster) bool {
 	x, y := Of(before, nil), Of(after, nil)
 	x.Unreachable, y.Unreachable, x.Since, y.Since = "", "", 0, 0
 	return x != y || CameOrWent(before, after)
 }
 
-// NamespaceChanged tells whether any of the facts about a cluster differs by its namespace, which is nil before it comes and after
-// it goes.
+// NamespaceChanged reports whether the facts from a cluster's namespace differ. A namespace is nil before its
+// creation and after its deletion.
 func NamespaceChanged(before, after *metav1.PartialObjectMetadata) bool {
 	return Of(nil, before) != Of(nil, after)
 }

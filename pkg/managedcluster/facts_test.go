@@ -45,8 +45,8 @@ func TestWhoIsWaitedFor(t *testing.T) {
 	}
 }
 
-// TestFactsDiffer when what is decided by does, and only then. The cluster's agent may write all of its ManagedCluster: a pause
-// and an address there count for nothing.
+// TestFactsDiffer: the facts differ exactly if an input of a decision differs. The cluster's agent can write the
+// whole ManagedCluster, so a pause and an address in the ManagedCluster do not count.
 func TestFactsDiffer(t *testing.T) {
 	fresh := func() *clusterv1.ManagedCluster {
 		return available(fixture.Cluster("c").Label("set", "a").Obj(), metav1.ConditionTrue)
@@ -86,7 +86,7 @@ func TestFactsDiffer(t *testing.T) {
 	}
 }
 
-// TestNamespaceChanged: administrators pause a cluster there, and give it its address.
+// TestNamespaceChanged: administrators pause a cluster in its namespace, and set the cluster's address there.
 func TestNamespaceChanged(t *testing.T) {
 	of := func(annotations map[string]string) *metav1.PartialObjectMetadata {
 		return &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "c", Annotations: annotations}}
@@ -112,7 +112,7 @@ func TestNamespaceChanged(t *testing.T) {
 	}
 }
 
-// TestAnOddPause holds, also where the ManagedCluster is missing, as in a restore.
+// TestAnOddPause: a pause with an odd value counts, also without the ManagedCluster, as in a restore.
 func TestAnOddPause(t *testing.T) {
 	ns := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "c", Annotations: map[string]string{apis.AnnotationPaused: "maybe"}}}
 	for _, c := range []*clusterv1.ManagedCluster{nil, fixture.Cluster("c").Obj()} {

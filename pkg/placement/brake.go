@@ -10,24 +10,26 @@ import (
 )
 
 const (
-	// patience is how often a cluster is put right at once.
+	// patience is the number of immediate corrections of a cluster.
 	patience = 3
 
-	// firstWait is how long the next time waits then, and lastWait how long it does at most. Each waits twice as long as the one before.
+	// firstWait is the wait before the next correction, and lastWait the longest wait. Each wait is twice as long as
+	// the wait before.
 	firstWait = 10 * time.Second
 	lastWait  = 10 * time.Minute
 )
 
-// Brake is what is remembered of the cluster that an Application was given: another who writes the same annotation, such as a tool that
-// applies it from Git, would have it moved for ever. The zero value knows of none.
+// Brake stores the corrections of an Application's cluster. Without the Brake, a client that keeps writing the same
+// annotation, such as a tool that applies the annotation from Git, would move the Application forever. The zero value
+// means no corrections.
 type Brake struct {
-	// Cluster is the cluster that was written, how often it was, and when last.
+	// Cluster is the written cluster, Times the number of writes, and At the time of the last write.
 	Cluster string
 	Times   int
 	At      time.Time
 }
 
-// Wrote is the brake after that cluster was written.
+// Wrote returns the brake after a write of the cluster.
 func (b Brake) Wrote(cluster string, now time.Time) Brake {
 	if b.Cluster != cluster || b.Over(now) {
 		b = Brake{Cluster: cluster}
@@ -36,7 +38,7 @@ func (b Brake) Wrote(cluster string, now time.Time) Brake {
 	return b
 }
 
-// wait is how long the next write of the same cluster has to be after the last one.
+// wait returns the minimum time between the last write and the next write of the same cluster.
 func (b Brake) wait() time.Duration {
 	if b.Times <= patience {
 		return 0
@@ -44,13 +46,14 @@ func (b Brake) wait() time.Duration {
 	return min(firstWait<<min(b.Times-patience-1, 10), lastWait)
 }
 
-// Over tells whether what is remembered does not count any more: nobody else has written for long.
+// Over reports whether the brake is out of date: no other client has written for a long time.
 func (b Brake) Over(now time.Time) bool { return now.Sub(b.At) >= 2*lastWait }
 
-// Apply is the plan with the brake on it, and after how long to look again; 0 for never. Where another has undone what was written again
-// and again, the Application stays where that one has put it for ever longer, and says so. A new choice of the Placement is nobody's to hold.
+// Apply returns the plan with the brake applied, and the time until the next check; 0 for never. If another client
+// reverts the correction again and again, the Application keeps the client's cluster for growing intervals, with a
+// warning. The brake never delays a new choice of the Placement.
 func (b Brake) Apply(plan Plan, app *argocd.Application, now time.Time) (Plan, time.Duration) {
-	chosen := cmp.Or(plan.Cluster, app.Cluster()) // an empty plan leaves what is there, as it is chosen
+	chosen := cmp.Or(plan.Cluster, app.Cluster()) // an empty plan keeps the present cluster, equal to the chosen cluster
 	if b.Times <= patience || b.Over(now) || plan.Warning != "" || !Follows(app) || chosen != b.Cluster {
 		return plan, 0
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/towline-io/towline/pkg/placement"
 )
 
-// TestTwoThatWriteTheCluster: another that writes the annotation for ever has the Application moved less and less often.
+// TestTwoThatWriteTheCluster: if another client keeps writing the annotation, Towline moves the Application less and
+// less often.
 func TestTwoThatWriteTheCluster(t *testing.T) {
 	app := fixture.Application("best").Namespace("argocd").Cluster("theirs").Annotation(apis.AnnotationPlacement, "best").Obj()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -52,7 +53,7 @@ func TestTwoThatWriteTheCluster(t *testing.T) {
 	}
 }
 
-// TestAPlacementThatChangesItsMind is followed each time.
+// TestAPlacementThatChangesItsMind: the Application follows each new choice of the Placement.
 func TestAPlacementThatChangesItsMind(t *testing.T) {
 	app := fixture.Application("best").Namespace("argocd").Cluster("a").Annotation(apis.AnnotationPlacement, "best").Obj()
 	var b placement.Brake

@@ -1,5 +1,6 @@
-// Package placement decides which cluster an Application goes to that follows a Placement: a pure function of what the Placement of
-// the Application's own namespace has chosen. It has no client; see controllers/placement.
+// Package placement decides about the cluster of an Application that follows a Placement. The decision is a pure
+// function of the clusters chosen by a Placement in the Application's own namespace. The package has no client; see
+// controllers/placement.
 package placement
 
 import (
@@ -11,25 +12,28 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// Plan is what becomes of the Application.
+// Plan is the change of the Application.
 type Plan struct {
-	// Cluster is the cluster that it is to name; empty to leave it as it is.
+	// Cluster is the new cluster of the Application; empty for no change.
 	Cluster string
 
-	// Warning says why it does not follow, and what to do; empty where it does.
+	// Warning is why the Application does not follow the Placement, with the required action; empty if the
+	// Application follows.
 	Warning string
 }
 
-// Follows tells whether an Application follows a Placement now. One that is being deleted, or is not for pull, stays as it is.
+// Follows reports whether an Application now follows a Placement. An Application in deletion, or not for pull, keeps
+// its cluster.
 func Follows(app *argocd.Application) bool {
 	return app.Placement() != "" && app.Pulled() && app.DeletionTimestamp.IsZero()
 }
 
-// Decide is the plan for an Application, by the clusters that its Placement has chosen, as the PlacementDecisions of the
-// Application's namespace have them.
+// Decide returns the plan for an Application, from the clusters chosen by its Placement. The clusters come from the
+// PlacementDecisions in the Application's namespace.
 //
-// A Placement that has chosen none takes nothing away: what runs goes on where it is. Of several clusters none is better than the
-// others, and an Application has one: it stays where it is too.
+// A Placement without a chosen cluster removes nothing: the Application stays on its cluster. With several chosen
+// clusters, the Application also stays, because no chosen cluster has priority, and an Application has only one
+// cluster.
 func Decide(app *argocd.Application, chosen []string) Plan {
 	if !Follows(app) {
 		return Plan{}
@@ -52,7 +56,7 @@ func Decide(app *argocd.Application, chosen []string) Plan {
 	return Plan{Cluster: chosen[0]}
 }
 
-// stays says where an Application is that stays.
+// stays describes the cluster of an Application that stays.
 func stays(app *argocd.Application) string {
 	if app.Cluster() == "" {
 		return "This Application has no cluster yet."
@@ -60,7 +64,7 @@ func stays(app *argocd.Application) string {
 	return "This Application stays on cluster " + app.Cluster() + "."
 }
 
-// some names the first of many.
+// some returns the first names of a long list.
 func some(names []string) string {
 	const most = 3
 	if len(names) > most {
