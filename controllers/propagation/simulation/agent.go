@@ -21,12 +21,12 @@ import (
 
 // The work agent, by the rules of OCM v1.2.0, pkg/work/spoke.
 
-// evictionGrace is the agent's default of --appliedmanifestwork-eviction-grace-period.
+// evictionGrace is the agent's default for --appliedmanifestwork-eviction-grace-period.
 const evictionGrace = time.Hour
 
 var errAPI = errors.New("the cluster's API server does not answer")
 
-// hear brings one work, as the hub has it now, into the agent's cache, and wakes its controllers.
+// hear copies the hub's current version of a work into the agent's cache, and queues the agent's controllers.
 func (c *cluster) hear(name string) {
 	delete(c.news, name)
 	before := c.seen[name]
@@ -57,7 +57,7 @@ func hasFinalizer(w *workv1.ManifestWork) bool {
 	return slices.Contains(w.Finalizers, workv1.ManifestWorkFinalizer)
 }
 
-// work runs one of the agent's controllers for a work. What fails is tried again.
+// work runs one of the agent's controllers for a work. A failed run is retried after a second.
 func (c *cluster) work(name string, what controller) {
 	c.todo[name] &^= what
 	if c.todo[name] == 0 {
@@ -138,7 +138,8 @@ func (c *cluster) applyWork(w *workv1.ManifestWork) error {
 	return errs
 }
 
-// applyOne applies a manifest as the work says, and makes the work its owner, or not any more.
+// applyOne applies a manifest with the update strategy of the work. It then adds or removes the owner reference to the
+// AppliedManifestWork.
 func (c *cluster) applyOne(w *workv1.ManifestWork, p *payload, applied *appliedWork) (*placed, error) {
 	if c.failing {
 		return nil, errAPI
@@ -169,12 +170,12 @@ func (c *cluster) applyOne(w *workv1.ManifestWork, p *payload, applied *appliedW
 	return there, nil
 }
 
-// createOne makes an Application of a manifest.
+// createOne creates an Application from a manifest.
 func (c *cluster) createOne(p *payload) *placed {
 	a := c.place(p.key)
 	for _, f := range p.fields {
 		a.set(f.name, f.value)
-		if f.isFinalizer() { // nobody owns it by server-side apply: it is to be taken off there, by hand
+		if f.isFinalizer() { // no server-side apply owns the finalizer: a person has to remove the finalizer on the cluster
 			a.managers[f.name] = map[string]bool{"kubectl": true}
 		}
 	}
@@ -183,8 +184,8 @@ func (c *cluster) createOne(p *payload) *placed {
 	return a
 }
 
-// applyAs is a server-side apply as the work says; nil says nothing. Where the work ignores fields, nothing is applied that the
-// cluster's Application has the mark of.
+// applyAs is a server-side apply with the options of the work; nil for the defaults. If the work ignores fields, an
+// Application with the mark of the same payload is not applied again.
 func (c *cluster) applyAs(p *payload, as *workv1.ServerSideApplyConfig) (*placed, error) {
 	manager, force := workv1.DefaultFieldManager, false
 	if as != nil {
@@ -199,7 +200,8 @@ func (c *cluster) applyAs(p *payload, as *workv1.ServerSideApplyConfig) (*placed
 	return c.apply(p.marked, manager, force)
 }
 
-// updateOne is the strategy Update: labels and annotations are merged, finalizers are left, all else is replaced.
+// updateOne is the strategy Update: labels and annotations are merged, finalizers stay, and all remaining fields are
+// replaced.
 func (c *cluster) updateOne(a *placed, p *payload) {
 	before, owner := fmt.Sprint(a.spec, a.labels, a.annotations), a.owner()
 	for f := range a.spec {
@@ -228,7 +230,8 @@ func optionOf(w *workv1.ManifestWork, at key) *workv1.ManifestConfigOption {
 	return nil
 }
 
-// copyStatus is a copy whose conditions can be set. Values are not copied: others take their place.
+// copyStatus returns a copy with conditions for editing. Feedback values are shared with the original, because the
+// simulation replaces values and never edits them.
 func copyStatus(s *workv1.ManifestWorkStatus) *workv1.ManifestWorkStatus {
 	out := *s
 	out.Conditions = slices.Clone(s.Conditions)
@@ -240,7 +243,7 @@ func copyStatus(s *workv1.ManifestWorkStatus) *workv1.ManifestWorkStatus {
 	return &out
 }
 
-// noteApplied writes the conditions of an apply, and forgets what was reported of anything else.
+// noteApplied writes the conditions after an apply, and drops the status of all remaining manifests.
 func noteApplied(status *workv1.ManifestWorkStatus, w *workv1.ManifestWork, p *payload, failed error, now metav1.Time) {
 	id := workv1.ManifestResourceMeta{
 		Group: argocd.GroupVersion.Group, Version: argocd.GroupVersion.Version, Kind: argocd.Kind, Resource: argocd.Resource,
@@ -269,7 +272,7 @@ func noteApplied(status *workv1.ManifestWorkStatus, w *workv1.ManifestWork, p *p
 	status.ResourceStatus.Manifests = []workv1.ManifestCondition{manifest}
 }
 
-// track is the appliedManifestWorkReconciler: what a work does not carry any more is deleted.
+// track is the appliedManifestWorkReconciler: it deletes the resources that are no longer in the work.
 func (c *cluster) track(applied *appliedWork, p *payload, a *placed) ([]tracked, error) {
 	if applied.deleting {
 		return applied.resources, nil
@@ -293,7 +296,7 @@ func (c *cluster) track(applied *appliedWork, p *payload, a *placed) ([]tracked,
 	return append(resources, c.deleteTracked(applied, lost)...), nil
 }
 
-// deleteTracked is helper.DeleteAppliedResources: it returns those that are not gone yet.
+// deleteTracked is helper.DeleteAppliedResources. It returns the resources not gone yet.
 func (c *cluster) deleteTracked(applied *appliedWork, resources []tracked) []tracked {
 	var pending []tracked
 	for _, t := range resources {
@@ -313,7 +316,7 @@ func (c *cluster) deleteTracked(applied *appliedWork, resources []tracked) []tra
 	return pending
 }
 
-// hearEnd is that of a work which the hub has no more.
+// hearEnd tells the agent that the hub has no such work any more.
 func (c *cluster) hearEnd(name string) {
 	delete(c.seen, name)
 	delete(c.todo, name)
@@ -330,7 +333,7 @@ func (c *cluster) hearEnd(name string) {
 	}
 }
 
-// endApplied asks for the deletion of an AppliedManifestWork, and says so on the work.
+// endApplied asks for the deletion of an AppliedManifestWork, and sets the condition of the deletion on the work.
 func (c *cluster) endApplied(w *workv1.ManifestWork, applied *appliedWork) error {
 	status := copyStatus(&w.Status)
 	meta.SetStatusCondition(&status.Conditions, metav1.Condition{
@@ -390,7 +393,7 @@ func (c *cluster) finalizeApplied(name string) error {
 	return nil
 }
 
-// evict deletes the AppliedManifestWorks whose works have been gone for long.
+// evict deletes the AppliedManifestWorks of works that disappeared longer ago than evictionGrace.
 func (c *cluster) evict() {
 	for _, name := range sortedNames(c.applied) {
 		if a := c.applied[name]; !a.deleting && !a.evicts.IsZero() && !a.evicts.After(c.world.now) {
@@ -447,7 +450,8 @@ func (c *cluster) reportStatus(w *workv1.ManifestWork) error {
 	return c.world.hub.setStatus(w, status)
 }
 
-// compared is the condition that feedback.ComparedRules ask for, but for its case of a sync in the second of a comparison: that is not played.
+// compared is the condition of feedback.ComparedRules. The case of a sync in the same second as a comparison is not
+// simulated.
 func (a *placed) compared(generation int64, now metav1.Time) metav1.Condition {
 	c := metav1.Condition{
 		Type: feedback.ConditionCompared, Status: metav1.ConditionFalse, Reason: workv1.ConditionRuleEvaluated, Message: "not yet",
@@ -468,12 +472,13 @@ func (a *placed) compared(generation int64, now metav1.Time) metav1.Condition {
 	return c
 }
 
-// feedbackOf are the values that the rules of a work ask for: those of before where they are the same.
+// feedbackOf returns the values for the feedback rules of a work. Values equal to the previous values share the memory
+// of before.
 func feedbackOf(a *placed, option *workv1.ManifestConfigOption, before []workv1.FeedbackValue) []workv1.FeedbackValue {
 	if option == nil {
 		return nil
 	}
-	n := 0 // how many are as before
+	n := 0 // number of values equal to before
 	var out []workv1.FeedbackValue
 	for i := range option.FeedbackRules {
 		for j := range option.FeedbackRules[i].JsonPaths {
@@ -498,7 +503,7 @@ func feedbackOf(a *placed, option *workv1.ManifestConfigOption, before []workv1.
 	return out
 }
 
-// finalizerPaths are the paths by which works ask for a finalizer.
+// finalizerPaths are the JSON paths in feedback rules for a finalizer, and the finalizers.
 var finalizerPaths = func() map[string]string {
 	out := map[string]string{}
 	for _, f := range argocd.DestructiveFinalizers {
@@ -510,7 +515,7 @@ var finalizerPaths = func() map[string]string {
 // hubHash begins the names of AppliedManifestWorks.
 var hubHash = strings.Repeat("0", 64)
 
-// appliedBy is the name of the first AppliedManifestWork that owns an Application; empty for none.
+// appliedBy returns the name of the first AppliedManifestWork that owns an Application; empty for none.
 func (a *placed) appliedBy() string {
 	if len(a.owners) == 0 {
 		return ""
@@ -518,18 +523,18 @@ func (a *placed) appliedBy() string {
 	return hubHash + "-" + a.workName(0)
 }
 
-// workName is the name of the work of one of its owners.
+// workName returns the name of the work behind an owner of the Application.
 func (a *placed) workName(owner int) string {
 	_, name, _ := strings.Cut(a.owners[owner], "/")
 	return name
 }
 
-// isOf tells whether the AppliedManifestWork of a work of that name is one of its owners.
+// isOf reports whether the AppliedManifestWork of the named work owns the Application.
 func (a *placed) isOf(name string) bool {
 	return slices.ContainsFunc(a.owners, func(o string) bool { return strings.HasSuffix(o, "/"+name) })
 }
 
-// read is the value of one rule; empty where there is none.
+// read returns the value for one feedback rule; empty for none.
 func (a *placed) read(name, path string) string {
 	switch name {
 	case "healthStatus":

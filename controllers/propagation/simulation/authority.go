@@ -19,13 +19,13 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// What those do who rule a hub: its AppProjects, sets of clusters and bindings, and what is in the way of a work.
+// The actions of the hub's administrators: AppProjects, ManagedClusterSets and bindings, and obstacles for works.
 
 const theSet = "theirs"
 
 var projectKey = key{Namespace: argoNamespace, Name: "default"}
 
-// rulers are the steps of those who rule the hub.
+// rulers executes a step of an administrator. It returns false for any different step.
 func (w *World) rulers(s *Step) bool {
 	switch s.Op {
 	case "project":
@@ -95,7 +95,7 @@ func (w *World) rule(what string) {
 	})(projectKey))
 }
 
-// bind gives a namespace the set of all clusters, or takes it back.
+// bind binds the set of all clusters to a namespace, or removes the binding.
 func (w *World) bind(namespace string, on bool) {
 	binding := &clusterv1beta2.ManagedClusterSetBinding{}
 	binding.Namespace, binding.Name = namespace, theSet
@@ -107,7 +107,7 @@ func (w *World) bind(namespace string, on bool) {
 	_ = w.hub.remove(bindings, client.ObjectKeyFromObject(binding), nil)
 }
 
-// granting makes the set and its bindings, where they count.
+// granting creates the ManagedClusterSet and the bindings, if rights depend on them.
 func (w *World) granting() {
 	if w.options.Clusters == grants.None {
 		return
@@ -133,10 +133,10 @@ func setLabel(before map[string]string, what string) map[string]string {
 	return out
 }
 
-// refusal is since when a rule says no, and until when.
+// refusal is the time since a rule refuses, and until when; until is zero while the rule refuses.
 type refusal struct{ since, until time.Time }
 
-// noteRule notes whether a rule says no now.
+// noteRule notes whether a rule refuses now.
 func (w *World) noteRule(rule string, refuses bool) {
 	r, known := w.refusing[rule]
 	switch {
@@ -148,8 +148,8 @@ func (w *World) noteRule(rule string, refuses bool) {
 	}
 }
 
-// revocable tells whether a rule has said no for long enough to take an Application off a cluster, as those who decided that a
-// moment ago may have read.
+// revocable reports whether a rule has refused long enough for a removal from the cluster. A process may have read a
+// refusal from a moment ago, so a recently ended refusal counts too.
 func (w *World) revocable(c *cluster) bool {
 	if !w.options.DeleteOnRevocation {
 		return false
@@ -165,7 +165,7 @@ func (w *World) revocable(c *cluster) bool {
 	return false
 }
 
-// squat makes works that nobody made for them where the Applications' works would be, or takes them away.
+// squat creates works of a stranger with the names of the Applications' works, or deletes these works.
 func (w *World) squat(cluster, what string) {
 	for _, at := range sortedKeys(w.hub.objects[works]) {
 		if o := w.hub.get(works, at); what == "off" && at.Namespace == cluster && o.GetLabels()["squatter"] != "" {
@@ -186,7 +186,7 @@ func (w *World) squat(cluster, what string) {
 	}
 }
 
-// hubCopy makes an Application of the hub's own, or takes it away.
+// hubCopy creates or deletes an Application that belongs to the hub itself.
 func (w *World) hubCopy(at key, on bool) {
 	app := &argocd.Application{}
 	app.APIVersion, app.Kind = argocd.GroupVersion.String(), argocd.Kind
@@ -200,7 +200,7 @@ func (w *World) hubCopy(at key, on bool) {
 	}
 }
 
-// wakeAll is what a change of the works beside an Application comes to.
+// wakeAll queues all Applications after a change of the works with dependencies.
 func (w *World) wakeAll() {
 	for _, p := range w.processes {
 		for _, at := range sortedKeys(p.cached[applications]) {
@@ -209,7 +209,7 @@ func (w *World) wakeAll() {
 		for _, at := range sortedKeys(p.hidden) {
 			p.sends.Add(request(at))
 		}
-		for _, at := range sortedKeys(p.cached[works]) { // of Applications that are gone
+		for _, at := range sortedKeys(p.cached[works]) { // of deleted Applications
 			if app, named := work.HubApplication(p.cached[works][at].Object); named {
 				p.sends.Add(request(app))
 			}
@@ -217,26 +217,26 @@ func (w *World) wakeAll() {
 	}
 }
 
-// dependencies are what Applications use on clusters.
+// dependencies are the dependencies of Applications on clusters.
 type dependencies struct{ world *World }
 
-// Released tells whether that stays without the work.
+// Released reports whether the dependencies stay on the cluster without the work.
 func (d dependencies) Released(_ context.Context, m *workv1.ManifestWork) (bool, error) {
 	return !d.world.entangled[m.Namespace], nil
 }
 
-// unreadable tells whether nothing can be made of what an Application says.
+// unreadable reports whether Towline cannot read the request of an Application.
 func unreadable(app *argocd.Application) bool {
 	return strings.Contains(app.Cluster()+app.ClusterNamespace(), "_") || argocd.Unreadable(app.Annotations, apis.AnnotationRelease) ||
 		strings.Contains(string(app.Spec.Raw), `"project":7`) || len(app.Spec.Raw) > work.MaxPayload
 }
 
-// odd tells whether an operation is not to run.
+// odd reports whether an operation must not run.
 func odd(operation *runtime.RawExtension) bool {
 	return operation != nil && (strings.Contains(string(operation.Raw), `"manifests"`) || strings.Contains(string(operation.Raw), `"info":7`))
 }
 
-// reconciled ends all that those who rule have in the way of anything.
+// reconciled removes all obstacles by administrators.
 func (w *World) reconciled() {
 	if !w.ruled {
 		return
@@ -266,7 +266,7 @@ func (w *World) reconciled() {
 	}
 }
 
-// goes tells whether a ManagedCluster is being deleted.
+// goes reports whether a ManagedCluster is being deleted.
 func (w *World) goes(c *cluster) bool {
 	mc := w.hub.objects[managedClusters][key{Name: c.name}]
 	return mc != nil && mc.GetDeletionTimestamp() != nil

@@ -15,10 +15,10 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// Works of older controllers, and what these hold beside an Application: its namespace and its AppProject.
+// Works of older controllers, and the objects beside the Application in these works: the namespace and the AppProject.
 
-// besideOf are what a work holds beside its Application, and whether the agent is to own each: the rules of
-// helper.OwnedByTheWork.
+// besideOf returns the objects beside the Application in a work, and whether the agent owns each object, by the rules
+// of helper.OwnedByTheWork.
 func besideOf(w *workv1.ManifestWork) map[string]bool {
 	if len(w.Spec.Workload.Manifests) < 2 {
 		return nil
@@ -44,7 +44,7 @@ func besideOf(w *workv1.ManifestWork) map[string]bool {
 	return out
 }
 
-// applicationIn is the manifest of a work that is its Application.
+// applicationIn returns the manifest of the Application in a work.
 func applicationIn(w *workv1.ManifestWork) []byte {
 	all := w.Spec.Workload.Manifests
 	for _, m := range all[:len(all)-1] {
@@ -56,7 +56,7 @@ func applicationIn(w *workv1.ManifestWork) []byte {
 	return all[len(all)-1].Raw
 }
 
-// besides applies what a work holds beside its Application, by the strategy Update, and deletes what it does not hold any more.
+// besides applies the objects beside the Application, by the strategy Update, and deletes objects that left the work.
 func (c *cluster) besides(w *workv1.ManifestWork, applied *appliedWork) {
 	held := besideOf(w)
 	for _, name := range sortedNames(held) {
@@ -74,7 +74,7 @@ func (c *cluster) besides(w *workv1.ManifestWork, applied *appliedWork) {
 	applied.others = sortedNames(held)
 }
 
-// dropBeside is helper.DeleteAppliedResources for one of them.
+// dropBeside is helper.DeleteAppliedResources for an object beside the Application.
 func (c *cluster) dropBeside(name string, applied *appliedWork) {
 	owners := c.others[name]
 	switch {
@@ -87,13 +87,13 @@ func (c *cluster) dropBeside(name string, applied *appliedWork) {
 	}
 }
 
-// older makes the work of an Application as the controllers before Towline did, in one of their ways: "early" does not say how it
-// is applied, and holds the Application alone; "disabled" is one that was set to ReadOnly; from one that is "unruled" the agent
-// would take all that it holds.
+// older creates the work of an Application like the controllers before Towline, in one of several forms. An "early"
+// work has no ManifestConfigs and only the Application. A "disabled" work was set to ReadOnly. An "unruled" work has no
+// DeleteOption: after a deletion, the agent would remove all objects of the work.
 func (w *World) older(at key, how string) {
 	app, ok := w.hub.get(applications, at).(*argocd.Application)
 	if !ok || app.Cluster() == "" || w.cluster(app.Cluster()) == nil || len(w.oracle.worksOf(at)) > 0 || w.steps > 2 {
-		return // they are not there any more
+		return // the older controllers are not running any more
 	}
 	m, err := work.Render(app, work.Requests{})
 	if err != nil {
@@ -136,8 +136,8 @@ func (w *World) older(at key, how string) {
 	}
 }
 
-// disable is what an older controller does at its start while its pull model is disabled: it sets the works of a cluster to ReadOnly,
-// those of Towline too.
+// disable plays the start of an older controller with a disabled pull model: the controller sets all works of a cluster
+// to ReadOnly, including Towline's works.
 func (w *World) disable(cluster string) {
 	for _, at := range sortedKeys(w.hub.objects[works]) {
 		m := w.hub.get(works, at).(*workv1.ManifestWork)
@@ -153,7 +153,7 @@ func (w *World) disable(cluster string) {
 	}
 }
 
-// bring lets the agent apply a work: their controllers were there for long.
+// bring lets the agent apply a work, because the older controllers have been running for long.
 func (w *World) bring(m *workv1.ManifestWork) {
 	c := w.cluster(m.Namespace)
 	if !c.connected || c.failing {
@@ -173,7 +173,7 @@ func manifestOf(text string) workv1.Manifest {
 	return workv1.Manifest{RawExtension: runtime.RawExtension{Raw: []byte(text)}}
 }
 
-// unmarked is an Application without the marks that Towline gives to those which it sends.
+// unmarked returns an Application without Towline's marks for delivered Applications.
 func unmarked(raw []byte) []byte {
 	var o map[string]any
 	must(json.Unmarshal(raw, &o))
@@ -189,7 +189,8 @@ func unmarked(raw []byte) []byte {
 	return out
 }
 
-// findOlder is what a process does when it begins to lead: it lists the works that its cache does not select.
+// findOlder plays the begin of a process as the leader: it lists the works without the label by which the cache
+// selects.
 func (p *process) findOlder() {
 	if !p.leads {
 		return

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// clone is the world as it is: a schedule that begins as others do need not live through that again. Both share what never
-// changes, so that worlds of one origin are for one goroutine.
+// clone returns a copy of the world. Schedules with the same beginning share the simulation of the beginning. Clones
+// share immutable parts, so all clones of a world belong to one goroutine.
 func (w *World) clone() *World {
 	out := *w
 	out.holding = copied(w.holding)
@@ -25,7 +25,7 @@ func (w *World) clone() *World {
 	return &out
 }
 
-// copied is a copy of a map. Most are empty, and an empty one that was copied as it is has room for eight.
+// copied returns a copy of a map. Most maps are empty, and maps.Clone would reserve room for eight entries.
 func copied[K comparable, V any](m map[K]V) map[K]V {
 	if len(m) == 0 {
 		return map[K]V{}

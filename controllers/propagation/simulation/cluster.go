@@ -14,35 +14,36 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// cluster is a managed cluster: its API server with Applications, what they deployed, and a work agent and an Argo CD.
+// cluster is a managed cluster: an API server with Applications and workloads, a work agent, and an Argo CD.
 type cluster struct {
 	world *World
 	name  string
 
-	// apps are its Applications, deployed the workloads by the namespace and name of the Application that tracks them.
+	// apps are the Applications of the cluster. deployed are the workloads, by the namespace and name of the tracking
+	// Application.
 	apps     map[key]*placed
 	deployed map[key]*workload
-	applied  map[string]*appliedWork // by the name of their work
-	others   map[string][]string     // what works hold beside Applications, and the AppliedManifestWorks that own it
+	applied  map[string]*appliedWork // by the name of the work
+	others   map[string][]string     // objects beside Applications in works, with the UIDs of the AppliedManifestWorks as owners
 
 	version, uids int64
 
-	// connected is set while the agent reaches the hub, failing while the cluster's own API server does not answer.
-	// polling is set when the agent has no watch to read from meanwhile.
+	// connected is set while the agent reaches the hub. failing is set while the cluster's own API server does not
+	// answer. polling is set if the agent then has no watch with cached objects.
 	connected, failing, polling bool
 
-	// older is set where the agent is of OCM before 1.0, and tells of no comparison by a condition.
+	// older is set for an agent of OCM before 1.0, which reports no comparison in a condition.
 	older bool
 
-	// seen are the works as the agent's cache has them, news the names of those that have changed since.
+	// seen are the works in the agent's cache. news are the names of works with later changes.
 	seen map[string]*workv1.ManifestWork
 	news map[string]bool
 
-	// todo are the agent's controllers that have something to do for a work, later those that try again.
+	// todo are the agent's controllers with a queued work. later are the controllers with a scheduled retry.
 	todo  map[string]controller
 	later map[string]retry
 
-	// stirred are the Applications that Argo CD has to look at.
+	// stirred are the Applications in the queue of Argo CD.
 	stirred map[key]bool
 	garbage bool
 }
@@ -68,9 +69,9 @@ type retry struct {
 type appliedWork struct {
 	uid       string
 	resources []tracked
-	others    []string // what it tracks beside Applications
+	others    []string // tracked objects beside Applications
 	deleting  bool
-	evicts    time.Time // zero while its work is there
+	evicts    time.Time // zero while the work exists
 }
 
 // tracked is an entry of appliedResources.
@@ -88,19 +89,20 @@ type placed struct {
 	annotations map[string]string
 	labels      map[string]string
 	finalizers  []string
-	spec        map[string]string // its fields, in JSON
+	spec        map[string]string // fields of the spec, in JSON
 	operation   string
-	owners      []string // UIDs of AppliedManifestWorks, each with the name of its work behind a slash
+	owners      []string // UIDs of AppliedManifestWorks, each followed by a slash and the name of the work
 	deleting    bool
 
-	// left is set when its cluster has left the hub since it was made: the memory of operations went with the works.
+	// left is set if the cluster has left the hub after the creation of the Application. The works, with the memory of
+	// operations, are gone then.
 	left bool
 
-	// sets is how many fields the agent owned after its last change of the Application, at setAt.
+	// sets is the number of fields owned by the agent after the agent's last change of the Application, at setAt.
 	sets  int
 	setAt string
 
-	// managers are who owns a field by server-side apply or by having set it.
+	// managers are the owners of each field, by server-side apply or by an update.
 	managers map[string]map[string]bool
 
 	health, sync string
@@ -118,7 +120,7 @@ func (s *operationState) runs() bool {
 	return s != nil && (s.phase == "Running" || s.phase == "Terminating")
 }
 
-// workload is what an Application deployed.
+// workload is the deployed workload of an Application.
 type workload struct {
 	uid   string
 	at    key
@@ -132,7 +134,7 @@ func (w *World) newCluster(name string) *cluster {
 	return c
 }
 
-// empty is a cluster that was built from nothing.
+// empty resets the cluster to a newly built cluster.
 func (c *cluster) empty() {
 	c.apps, c.deployed, c.applied = map[key]*placed{}, map[key]*workload{}, map[string]*appliedWork{}
 	c.stirred, c.others = map[key]bool{}, map[string][]string{}
@@ -159,7 +161,7 @@ func (c *cluster) uid(of string) string {
 	return fmt.Sprintf("%s-%s-%d", c.name, of, c.uids)
 }
 
-// touched is a write of an Application.
+// touched plays a write of an Application: a new version, and the reactions of Argo CD and the agent.
 func (c *cluster) touched(a *placed) {
 	c.version++
 	a.version = c.version
@@ -177,7 +179,7 @@ func (c *cluster) touched(a *placed) {
 	}
 }
 
-// place makes an Application.
+// place creates an Application.
 func (c *cluster) place(at key) *placed {
 	a := &placed{
 		key: at, uid: c.uid("app"), madeAt: c.world.now.UTC().Format(time.RFC3339),
@@ -197,7 +199,7 @@ func (c *cluster) remove(a *placed) {
 	c.touched(a)
 }
 
-// argo is a step of Argo CD for one Application: it removes one that is being deleted, takes an operation, and compares.
+// argo is a step of Argo CD for one Application: Argo CD runs an operation, removes a deleted Application, or compares.
 func (c *cluster) argo(at key, finish bool) {
 	delete(c.stirred, at)
 	a := c.apps[at]
@@ -225,10 +227,10 @@ func (c *cluster) argo(at key, finish bool) {
 	c.compare(a, now)
 }
 
-// ownSync is the revision of an operation that a cluster asks for itself.
+// ownSync is the revision of an operation from the cluster itself.
 const ownSync = "own"
 
-// sync asks for an operation on the cluster, as Argo CD's automated sync and people there do.
+// sync starts an operation on the cluster, like Argo CD's automated sync or a person there.
 func (c *cluster) sync(a *placed) {
 	if a.operation == "" && !a.state.runs() && !a.deleting {
 		a.setOperation(`{"sync":{"revision":"` + ownSync + `"}}`)
@@ -236,13 +238,13 @@ func (c *cluster) sync(a *placed) {
 	}
 }
 
-// upgradeAgent restarts the agent as an upgrade does, to the newest.
+// upgradeAgent upgrades the agent to the newest version, with a restart.
 func (c *cluster) upgradeAgent() {
 	c.restartAgent()
 	c.older = false
 }
 
-// begin takes the operation that is asked for.
+// begin starts the requested operation.
 func (c *cluster) begin(a *placed, now string) {
 	a.state = &operationState{phase: "Running", startedAt: now, operation: a.operation}
 	c.world.oracle.began(c, a)
@@ -255,8 +257,8 @@ func (c *cluster) finish(a *placed, now string) {
 	c.touched(a)
 }
 
-// finalize removes what an Application deployed as its finalizers say, and lets it go. An operation that waits is not
-// begun.
+// finalize deletes the workload if the finalizers ask for a cascade, and then removes the finalizers. A waiting
+// operation does not begin.
 func (c *cluster) finalize(a *placed) {
 	if argocd.Destroys(a.finalizers) {
 		if w := c.deployed[a.key]; w != nil {
@@ -267,7 +269,7 @@ func (c *cluster) finalize(a *placed) {
 	c.touched(a)
 }
 
-// destroy is the end of a workload.
+// destroy ends a workload.
 func (c *cluster) destroy(w *workload, why string) {
 	delete(c.deployed, w.at)
 	c.world.oracle.destroyed(c, w, why)
@@ -291,13 +293,13 @@ func (c *cluster) compare(a *placed, now string) {
 	delete(c.stirred, a.key)
 }
 
-// setOperation is a write of Argo CD's.
+// setOperation is a write of the operation by Argo CD.
 func (a *placed) setOperation(operation string) {
 	a.operation = operation
 	delete(a.managers, "operation")
 }
 
-// field is the value of a field as its text, and whether there is one.
+// field returns the text of a field, and whether the Application has the field.
 func (a *placed) field(name string) (string, bool) {
 	group, name, _ := cutField(name)
 	switch group {
@@ -364,12 +366,12 @@ func (a *placed) unset(field string) {
 	}
 }
 
-// conflictError is the refusal of a server-side apply.
+// conflictError is the conflict of a server-side apply.
 type conflictError string
 
 func (e conflictError) Error() string { return string(e) }
 
-// apply is a server-side apply of an Application, and tells whether anything has changed.
+// apply is a server-side apply of an Application. It returns the Application, or a conflictError.
 func (c *cluster) apply(p *payload, manager string, force bool) (*placed, error) {
 	a := c.apps[p.key]
 	if p.version != "" && (a == nil || p.version != strconv.FormatInt(a.version, 10)) {
@@ -421,7 +423,8 @@ func (c *cluster) apply(p *payload, manager string, force bool) (*placed, error)
 	return a, nil
 }
 
-// counted is how many fields of a payload are the agent's once it has been applied. Argo CD removes a refresh.
+// counted returns the number of fields that the agent owns after an apply of the payload. A refresh does not count,
+// because Argo CD removes the annotation.
 func (p *payload) counted() int {
 	if p.has("annotation:" + apis.AnnotationRefresh) {
 		return len(p.fields) - 1
@@ -429,7 +432,7 @@ func (p *payload) counted() int {
 	return len(p.fields)
 }
 
-// owned is how many fields a manager owns.
+// owned returns the number of fields of a manager.
 func (a *placed) owned(manager string) (n int) {
 	for _, owners := range a.managers {
 		if owners[manager] {
@@ -439,7 +442,7 @@ func (a *placed) owned(manager string) (n int) {
 	return n
 }
 
-// mayApply is what an API server checks of a server-side apply.
+// mayApply checks a server-side apply like an API server.
 func (a *placed) mayApply(p *payload, manager string, force bool) error {
 	var conflicts []string
 	for _, f := range p.fields {
@@ -467,7 +470,7 @@ func (a *placed) mayApply(p *payload, manager string, force bool) error {
 	return nil
 }
 
-// own makes an AppliedManifestWork an owner of an Application, or not any more.
+// own adds or removes an AppliedManifestWork as an owner of an Application.
 func (c *cluster) own(a *placed, owner string, owns bool) {
 	if c.apps[a.key] != a || slices.Contains(a.owners, owner) == owns {
 		return
@@ -479,7 +482,7 @@ func (c *cluster) own(a *placed, owner string, owns bool) {
 	c.touched(a)
 }
 
-// collect is the garbage collector: what has owners and none of them is there goes.
+// collect is the garbage collector: it removes objects whose owners are all gone.
 func (c *cluster) collect() {
 	c.garbage = false
 	there := map[string]bool{}

@@ -11,7 +11,7 @@ var update = flag.Bool("simulation.update", false, "whether to write what the mo
 
 const conformanceFile = "testdata/conformance.txt"
 
-// TestConformance: the model shows what the file says. A real fleet is to show the same.
+// TestConformance: the model shows the observations in the file. A real fleet must show the same observations.
 func TestConformance(t *testing.T) {
 	data, err := os.ReadFile(conformanceFile)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// commits lets every tenant push a commit once nobody has anything more to do. A cluster deploys the commit where its Application is
-// automated, which must not be where the Application has lost its right.
+// commits lets every tenant push a commit when no process has work left. A cluster deploys the commit if the
+// Application has an automated sync. The oracle fails if the Application has lost its right there.
 func (o *oracle) commits() {
 	for _, c := range o.world.clusters {
 		for _, at := range sortedKeys(c.apps) {
@@ -25,11 +25,11 @@ func (o *oracle) commits() {
 	}
 }
 
-// automated tells whether Argo CD syncs an Application of a cluster by itself.
+// automated reports whether Argo CD syncs an Application of a cluster automatically.
 func (a *placed) automated() bool { return strings.Contains(a.spec["syncPolicy"], `"automated"`) }
 
-// stops tells whether Towline has to stop the automated syncs of an Application on a cluster: the Application may not be there, and
-// nothing keeps its work from being written.
+// stops reports whether Towline must stop the automated syncs of an Application on a cluster: the Application has no
+// right to be there, and Towline can write the work.
 func (o *oracle) stops(c *cluster, a *placed) bool {
 	app, ok := o.world.hub.get(applications, a.owner()).(*argocd.Application)
 	leads := func(p *process) bool { return p.leads }
@@ -54,7 +54,8 @@ func (w *World) annotationsOf(c *cluster) map[string]string {
 	return nil
 }
 
-// mayNotSend tells whether those who rule the hub keep a namespace from a cluster that exists, or all Applications from their source.
+// mayNotSend reports whether the administrators keep a namespace from an existing cluster, or all Applications from
+// their source.
 func (w *World) mayNotSend(namespace string, c *cluster) bool {
 	mc := w.hub.get(managedClusters, key{Name: c.name})
 	if mc == nil {

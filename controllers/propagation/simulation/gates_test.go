@@ -7,7 +7,7 @@ import (
 	"github.com/towline-io/towline/controllers/internal/grants"
 )
 
-// revoking is a hub where a right that is lost takes the Application away.
+// revoking are the options of a hub with --on-revocation=delete.
 func revoking() Options {
 	return Options{Names: []string{"c1", "c2"}, Clusters: grants.BindingOrPlacement, DeleteOnRevocation: true}
 }
@@ -18,7 +18,7 @@ func limited() Options {
 	return o
 }
 
-// binding is a hub where a right that is lost takes nothing away.
+// binding are the options of a hub that deletes nothing after lost rights.
 func binding() Options {
 	o := revoking()
 	o.DeleteOnRevocation = false
@@ -29,7 +29,7 @@ func hubItself() Options { return Options{Names: []string{"c1", "c2"}, Hub: "c1"
 
 func sameNames() Options { return Options{Names: []string{"c1", "c2"}, SameNames: true} }
 
-// gateScripts are journeys on which a gate holds, and opens.
+// gateScripts are scripts in which a gate blocks and then opens, by the name of the gate.
 var gateScripts = map[string]struct {
 	options func() Options
 	script  string
@@ -346,13 +346,14 @@ var gateScripts = map[string]struct {
 		crash a`},
 }
 
-// olderScript is a journey from an older controller, whose work did not say how it is applied.
+// olderScript begins with a work of an older controller without an update strategy.
 const olderScript = `create argocd/one c1 cascade
 	older argocd/one early
 	settle
 	move argocd/one c2`
 
-// operationSent begins journeys on which a work carries an operation that its agent has applied and not answered.
+// operationSent begins scripts in which a work carries an operation. The agent has applied the operation, and has not
+// reported the result.
 const operationSent = `create argocd/one c1 cascade
 		settle
 		operation argocd/one r1
@@ -364,7 +365,7 @@ const operationSent = `create argocd/one c1 cascade
 		round c1
 		turn a`
 
-// optionsOf are those of a script.
+// optionsOf returns the options of a script; the default options for nil.
 func optionsOf(of func() Options) Options {
 	if of == nil {
 		return Options{Names: []string{"c1", "c2"}}
@@ -372,8 +373,8 @@ func optionsOf(of func() Options) Options {
 	return of()
 }
 
-// TestOlder: what an older controller has brought, in each of its ways, is taken over, and moves, ends or is released like any
-// other. What its works hold beside the Application stays.
+// TestOlder: Towline takes over the Application of an older controller, in each form of the work. The Application then
+// moves, ends or is released as usual. The objects beside the Application in the works stay.
 func TestOlder(t *testing.T) {
 	scripts := map[string]string{"early": olderScript}
 	for _, create := range []string{"c1 cascade", "c1", "c1 cascade of-set", "c1 of-set"} {
@@ -402,8 +403,8 @@ func TestOlder(t *testing.T) {
 	}
 }
 
-// TestRefusedSinceRelease: what an Application asks for when it takes its release back is asked about, also when that is
-// only seen past the cache.
+// TestRefusedSinceRelease: if a user withdraws a release, Towline checks the rights of the Application again, even if
+// only a read past the cache shows the withdrawal.
 func TestRefusedSinceRelease(t *testing.T) {
 	script := `create argocd/one c1 cascade
 		settle
@@ -422,7 +423,7 @@ func TestRefusedSinceRelease(t *testing.T) {
 	}
 }
 
-// TestGates: every gate has a journey on which it holds, and opens.
+// TestGates: every gate has a script in which the gate blocks and then opens.
 func TestGates(t *testing.T) {
 	for _, gate := range gates {
 		t.Run(gate, func(t *testing.T) {

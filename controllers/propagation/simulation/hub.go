@@ -30,7 +30,7 @@ import (
 
 type key = types.NamespacedName
 
-// kind is a kind of object that the hub serves.
+// kind is a kind of object served by the hub.
 type kind int
 
 const (
@@ -48,7 +48,7 @@ const (
 
 var kindNames = [kinds]string{"applications", "works", "clusters", "projects", "bindings", "sets", "decisions", "applicationsets", "namespaces"}
 
-// kindOf is the kind of an object or of a list.
+// kindOf returns the kind of an object or of a list.
 func kindOf(obj any) kind {
 	switch o := obj.(type) {
 	case *argocd.Application, *argocd.ApplicationList:
@@ -79,20 +79,21 @@ func kindOf(obj any) kind {
 	panic(fmt.Sprintf("the simulation does not know %T", obj))
 }
 
-// item is one version of an object, which never changes, with what the indexes say of it once that was asked.
+// item is one immutable version of an object, with the values of the indexes from the first use on.
 type item struct {
 	client.Object
 	indexed map[string][]string
 }
 
-// change is what a watch tells: an object before and after; before is nil for a new one, after for one that is gone.
+// change is a watch event: the object before and after. before is nil for a new object, and after is nil for a deleted
+// object.
 type change struct {
 	key           key
 	before, after *item
 }
 
-// hub is the model of an API server: resourceVersions of one counter, generations, preconditions, finalizers and
-// deletion timestamps, and a log of changes per kind, which the caches follow each at its own pace.
+// hub is the model of an API server: resourceVersions from one counter, generations, preconditions, finalizers and
+// deletion timestamps. It has a log of changes for each kind. Each cache follows the logs at a different pace.
 type hub struct {
 	world   *World
 	objects [kinds]map[key]*item
@@ -101,7 +102,7 @@ type hub struct {
 	uids    int64
 	writes  int
 
-	// namespaces are those of managed clusters.
+	// namespaces are the existing namespaces of managed clusters.
 	namespaces map[string]bool
 }
 
@@ -117,7 +118,7 @@ func (h *hub) resource(k kind) schema.GroupResource {
 	return schema.GroupResource{Resource: kindNames[k]}
 }
 
-// notFound are the answers about objects of each kind that are not there.
+// notFound are the NotFound errors for each kind.
 var notFound = func() (out [kinds]error) {
 	for k, name := range kindNames {
 		out[k] = apierrors.NewNotFound(schema.GroupResource{Resource: name}, "any")
@@ -125,7 +126,7 @@ var notFound = func() (out [kinds]error) {
 	return out
 }()
 
-// uid is the next one. Its first five characters, which are part of the name of a work, differ each time.
+// uid returns the next UID. The first five characters are part of the name of a work, and differ for each UID.
 func (h *hub) uid() types.UID {
 	h.uids++
 	if h.world.options.SameNames {
@@ -134,7 +135,7 @@ func (h *hub) uid() types.UID {
 	return types.UID(fmt.Sprintf("%05d-%04d", h.uids, h.world.epoch))
 }
 
-// put stores an object that the hub may keep and change no more.
+// put stores an object in the hub. The caller must not change the object any more.
 func (h *hub) put(k kind, obj client.Object) {
 	h.version++
 	h.writes++
@@ -214,7 +215,7 @@ func (h *hub) remove(k kind, at key, only *metav1.Preconditions) error {
 	return nil
 }
 
-// update stores what is left of an object after a change of it by a write that was allowed.
+// update stores an edited copy of an object, without the checks of an API server.
 func (h *hub) update(k kind, edit func(client.Object)) func(at key) error {
 	return func(at key) error {
 		obj := h.get(k, at)
@@ -227,7 +228,7 @@ func (h *hub) update(k kind, edit func(client.Object)) func(at key) error {
 	}
 }
 
-// replace stores an object unless nothing has changed.
+// replace stores an object unless the object is unchanged.
 func (h *hub) replace(k kind, before, after client.Object) error {
 	if !h.same(before, after) {
 		h.put(k, after)
@@ -235,7 +236,7 @@ func (h *hub) replace(k kind, before, after client.Object) error {
 	return nil
 }
 
-// same tells whether nothing has changed. It counts the generation of a work whose spec has.
+// same reports whether an object is unchanged. It increments the generation of a work with a changed spec.
 func (h *hub) same(before, after client.Object) bool {
 	switch after := after.(type) {
 	case *workv1.ManifestWork:
@@ -251,7 +252,7 @@ func (h *hub) same(before, after client.Object) bool {
 	return equality.Semantic.DeepEqual(before, after)
 }
 
-// sameApplication compares what can change of an Application, the cheap parts first.
+// sameApplication compares the mutable fields of an Application, cheap fields first.
 func sameApplication(a, b *argocd.Application) bool {
 	return maps.Equal(a.Labels, b.Labels) && maps.Equal(a.Annotations, b.Annotations) && slices.Equal(a.Finalizers, b.Finalizers) &&
 		a.DeletionTimestamp.Equal(b.DeletionTimestamp) && bytes.Equal(a.Spec.Raw, b.Spec.Raw) && sameRaw(a.Operation, b.Operation) &&
@@ -265,7 +266,7 @@ func sameRaw(a, b *runtime.RawExtension) bool {
 	return bytes.Equal(a.Raw, b.Raw)
 }
 
-// sameSpec compares what works say, the cheap parts first.
+// sameSpec compares the specs of works, cheap fields first.
 func sameSpec(a, b *workv1.ManifestWorkSpec) bool {
 	sameManifest := func(x, y workv1.Manifest) bool { return bytes.Equal(x.Raw, y.Raw) }
 	return slices.EqualFunc(a.Workload.Manifests, b.Workload.Manifests, sameManifest) &&
@@ -279,8 +280,8 @@ func sameConfig(a, b workv1.ManifestConfigOption) bool {
 		slices.EqualFunc(a.FeedbackRules, b.FeedbackRules, sameRule) && equality.Semantic.DeepEqual(a.UpdateStrategy, b.UpdateStrategy)
 }
 
-// patchApplication is a merge patch of an Application: of its metadata, its operation and its status, and of nothing else
-// that a controller may write. Only the status is merged as JSON.
+// patchApplication is a merge patch of the metadata, the operation and the status of an Application. A controller may
+// write no further fields. Only the status is merged as JSON.
 func patchApplication(before *argocd.Application, data []byte) (*argocd.Application, error) {
 	var p struct {
 		Metadata struct {
@@ -330,7 +331,8 @@ func patchApplication(before *argocd.Application, data []byte) (*argocd.Applicat
 	return &out, nil
 }
 
-// patchStatus is a merge patch of a status. What is written most often replaces what was there; only the rest is merged as JSON.
+// patchStatus is a merge patch of a status. The most frequent fields are replaced; only the remaining fields are merged
+// as JSON.
 func patchStatus(s *argocd.Status, patch map[string]json.RawMessage) error {
 	if raw, ok := patch["conditions"]; ok {
 		s.Conditions = nil
@@ -378,7 +380,7 @@ func mergeInto(before any, patch []byte) ([]byte, error) {
 
 var errModified = errors.New("the object has been modified")
 
-// patch is a merge patch of everything but the status, where the kind has one as a subresource. obj becomes the result.
+// patch is a merge patch of all fields except a status subresource. obj becomes the result.
 func (h *hub) patch(k kind, obj client.Object, patch client.Patch) error {
 	at := client.ObjectKeyFromObject(obj)
 	current := h.get(k, at)
@@ -429,7 +431,7 @@ func (h *hub) patch(k kind, obj client.Object, patch client.Patch) error {
 	return h.stored(k, current, out)
 }
 
-// stored is an object that passes what an API server checks of a change.
+// stored checks a change like an API server, and stores the object.
 func (h *hub) stored(k kind, before, after client.Object) error {
 	added := func(f string) bool { return !slices.Contains(before.GetFinalizers(), f) }
 	if before.GetDeletionTimestamp() != nil && slices.ContainsFunc(after.GetFinalizers(), added) {
@@ -438,7 +440,7 @@ func (h *hub) stored(k kind, before, after client.Object) error {
 	return h.replace(k, before, after)
 }
 
-// patchWork is what a patch from one version of a work to another comes to where it names the former: the latter.
+// patchWork is the result of a patch with the right resource version: the updated work.
 func (h *hub) patchWork(at key, current, updated *workv1.ManifestWork) error {
 	if updated.ResourceVersion != current.ResourceVersion {
 		return apierrors.NewConflict(h.resource(works), at.Name, errModified)
@@ -452,8 +454,8 @@ func (h *hub) patchWork(at key, current, updated *workv1.ManifestWork) error {
 	return nil
 }
 
-// ofThisVersion tells whether a patch was made with client.MergeFromWithOptimisticLock. To compute it would take most of
-// the time of a simulation, and its outcome is known.
+// ofThisVersion reports whether a patch comes from client.MergeFromWithOptimisticLock. The simulation knows the result
+// of such a patch, and the computation would take most of the time.
 func ofThisVersion(patch client.Patch) bool {
 	v := reflect.ValueOf(patch)
 	if v.Kind() != reflect.Pointer || v.Elem().Kind() != reflect.Struct {
@@ -463,14 +465,14 @@ func ofThisVersion(patch client.Patch) bool {
 	return options.IsValid() && options.FieldByName("OptimisticLock").IsValid() && options.FieldByName("OptimisticLock").Bool()
 }
 
-// setStatus is what a work agent does: it patches the status of a work from the version that it has seen.
+// setStatus patches the status of a work like a work agent, with the resource version of the agent's cached work.
 func (h *hub) setStatus(seen *workv1.ManifestWork, status *workv1.ManifestWorkStatus) error {
 	current, ok := h.get(works, client.ObjectKeyFromObject(seen)).(*workv1.ManifestWork)
 	switch {
 	case !ok:
 		return notFound[works]
 	case sameWorkStatus(&seen.Status, status):
-		return nil // it sends nothing
+		return nil // the agent sends no request
 	case current.UID != seen.UID || current.ResourceVersion != seen.ResourceVersion:
 		return apierrors.NewConflict(h.resource(works), seen.Name, errModified)
 	}
@@ -488,12 +490,12 @@ func sameWorkStatus(a, b *workv1.ManifestWorkStatus) bool {
 		})
 }
 
-// sameValues compares what is reported, all of it strings.
+// sameValues compares reported values, all of them strings.
 func sameValues(a, b []workv1.FeedbackValue) bool {
 	return slices.EqualFunc(a, b, func(x, y workv1.FeedbackValue) bool { return x.Name == y.Name && *x.Value.String == *y.Value.String })
 }
 
-// setFinalizers is what a work agent does with its own.
+// setFinalizers writes the finalizers of a work like a work agent.
 func (h *hub) setFinalizers(seen *workv1.ManifestWork, finalizers []string) error {
 	current, ok := h.get(works, client.ObjectKeyFromObject(seen)).(*workv1.ManifestWork)
 	if !ok {
@@ -508,8 +510,8 @@ func (h *hub) setFinalizers(seen *workv1.ManifestWork, finalizers []string) erro
 	return nil
 }
 
-// version is an object to be the next version of one: it shares what the objects that are written most often refer to. Nobody
-// changes that, neither who has read it nor who has written it: see TestShared.
+// version returns the object for a next version. For Applications and works, both versions share the referenced memory.
+// Neither readers nor writers change the shared memory: see TestShared.
 func version(of client.Object) client.Object {
 	switch o := of.(type) {
 	case *argocd.Application:
@@ -522,7 +524,7 @@ func version(of client.Object) client.Object {
 	return of.DeepCopyObject().(client.Object)
 }
 
-// answer copies an object, or its metadata, into what was asked for.
+// answer copies an object, or only the metadata, into the object of the caller.
 func answer(from client.Object, into client.Object, shared bool) {
 	if !shared {
 		from = from.DeepCopyObject().(client.Object)
@@ -587,7 +589,7 @@ func (x *indexers) IndexField(_ context.Context, obj client.Object, field string
 	return nil
 }
 
-// has tells whether an object has a value of an index.
+// has reports whether an object has a value in an index.
 func (x *indexers) has(k kind, i *item, field, value string) bool {
 	values, ok := i.indexed[field]
 	if !ok {
@@ -604,7 +606,7 @@ func (x *indexers) has(k kind, i *item, field, value string) bool {
 	return slices.Contains(values, value)
 }
 
-// find is a list in the order of keys.
+// find returns the listed objects in the order of their keys.
 func (x *indexers) find(k kind, objects map[key]*item, options []client.ListOption) ([]*item, bool) {
 	var o client.ListOptions
 	o.ApplyOptions(options)

@@ -10,36 +10,37 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// Observer says in one line what can be seen of an Application on a hub and its clusters, in words that hold for the model and
-// for a real fleet alike. UIDs are numbered in the order in which they are met.
+// Observer describes in one line the visible state of an Application on a hub and on the clusters. The words are the
+// same for the model and for a real fleet. UIDs are numbered in the order of their first appearance.
 type Observer struct{ met []string }
 
-// Seen is what there is to say.
+// Seen is the visible state of an Application.
 type Seen struct {
-	// Hub is set when the hub has the Application, Deleting when that is being deleted.
+	// Hub is set if the hub has the Application. Deleting is set if the Application is being deleted.
 	Hub, Deleting bool
 
-	// Conditions are the types of propagation's conditions on it.
+	// Conditions are the types of propagation's conditions on the Application.
 	Conditions []string
 
-	// Clusters are what is on each.
+	// Clusters are the states on each cluster.
 	Clusters []SeenThere
 }
 
-// SeenThere is what there is on one cluster.
+// SeenThere is the visible state on one cluster.
 type SeenThere struct {
-	// Name is the cluster's.
+	// Name is the name of the cluster.
 	Name string
 
-	// Work is set when the hub has a work for it, Applied when its agent has applied that as it is.
+	// Work is set if the hub has a work for the cluster. Applied is set if the agent has applied the current version of
+	// the work.
 	Work, Applied bool
 
-	// Application and Workload are UIDs; empty where there is none. Managed is set when a work owns the Application.
+	// Application and Workload are UIDs; empty for none. Managed is set if a work owns the Application.
 	Application, Workload string
 	Managed               bool
 }
 
-// Line is the observation.
+// Line returns the observation as a line of text.
 func (o *Observer) Line(s Seen) string {
 	hub := "no"
 	switch {
@@ -79,7 +80,7 @@ func (o *Observer) number(uid string) string {
 	return fmt.Sprintf("#%d", i+1)
 }
 
-// seen is what can be seen of an Application in the model.
+// seen returns the visible state of an Application in the model.
 func (w *World) seen(at key) Seen {
 	var s Seen
 	if app, ok := w.hub.get(applications, at).(*argocd.Application); ok {
@@ -112,7 +113,7 @@ func (w *World) seen(at key) Seen {
 	return s
 }
 
-// Observe runs a script in the model, and says what can be seen of the Application each time that all has settled.
+// Observe runs a script in the model, and returns the visible state of the Application after each "settle".
 func Observe(o Options, at string, script []Step) ([]string, error) {
 	w, watcher := New(o), &Observer{}
 	var out []string

@@ -14,68 +14,72 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// oracle knows what users have asked for, from docs/lifecycle.md and from nothing of the controller, and says whether
-// what happens on clusters is that.
+// oracle knows the requests of users, from docs/lifecycle.md and not from the controller. It checks the events on the
+// clusters against these requests.
 type oracle struct {
 	world *World
 	apps  map[key]*record
 	ran   map[string]string
 
-	// late are the clusters and Applications whose end was asked for before their users' last word, since the world was
-	// last at rest.
+	// late are the Applications on clusters whose removal Towline requested before the users changed their mind, since
+	// the world was last at rest.
 	late map[place]bool
 
-	// raced are the clusters that were sent to by the word of a moment ago, while another process led too.
+	// raced are the clusters to which a process sent an Application because of an outdated read, while a second process
+	// led.
 	raced map[place]bool
 
-	// beside are the processes that sent a work to a new place of a cluster while another process led.
+	// beside are the processes that sent a work to a new place of a cluster while a second process led.
 	beside map[place]string
 
-	// forfeited are those of whose end nobody has to be asked any more.
+	// forfeited are the Applications on clusters whose removal needs no request of a user any more.
 	forfeited map[place]bool
 
-	// unknown are the names of works that had brought Applications to their places, which a hub that was restored did not know.
+	// unknown are the names of works that had brought Applications to their spots, and that a restored hub did not
+	// know.
 	unknown map[spot]string
 }
 
-// spot is where a cluster has an Application of the hub's.
+// spot is a cluster, a hub Application, and the namespace and name on the cluster.
 type spot struct {
 	place
 	at key
 }
 
-// place is an Application of the hub's on a cluster.
+// place is a hub Application on a cluster.
 type place struct {
 	cluster string
 	app     key
 }
 
-// record is what is known of a hub Application.
+// record is the oracle's knowledge about a hub Application.
 type record struct {
-	// app is its last version, gone is set when it is not there any more, without when its user took its finalizers off
-	// while it was being deleted.
+	// app is the last version of the Application. gone is set after the deletion. without is set if the user removed
+	// the finalizers during the deletion.
 	app     *argocd.Application
 	gone    bool
 	without bool
 
-	// outage is set when its ApplicationSet has deleted it since its Placement had dropped a cluster that was not available.
+	// outage is set if the ApplicationSet has deleted the Application because the Placement dropped an unavailable
+	// cluster.
 	outage bool
 
-	// sent is set when it has had a cluster to go to for as long as it took to be seen.
+	// sent is set if the Application has asked for a cluster long enough for Towline to see the request.
 	sent bool
 
-	// always is set when it has ever been allowed to take over what is there.
+	// always is set if the Application has ever had the permission to take over existing Applications.
 	always bool
 
-	// freed is set when it has ever been released: its cluster may have it as nobody's since.
+	// freed is set if the Application has ever been released. Since then the Application on the cluster may be
+	// unmanaged.
 	freed bool
 
-	// compared is set when its cluster has compared since somebody asked for a refresh.
+	// compared is set if the cluster has compared since a user asked for a refresh.
 	compared bool
 }
 
-// reads notes what a reconcile reads of Applications and clusters, by which the oracle judges what it does then: from its
-// cache or, in a stricter world, from the hub only.
+// reads notes the Applications, cluster namespaces and ApplicationSets that a reconcile reads from the hub, or from the
+// cache too with AsSeen. The oracle judges the actions of the reconcile by these versions.
 func (p *process) reads(k kind, at key, found *item, live bool) {
 	if p.call == nil || k != applications && k != clusterNamespaces && k != applicationSets || !live && !p.world.options.AsSeen {
 		return
@@ -86,7 +90,8 @@ func (p *process) reads(k kind, at key, found *item, live bool) {
 	p.call.seen[k][at] = found
 }
 
-// read is an object as the reconcile has read it last, as reads notes it: a user may have changed it since. Otherwise it is as the hub has it.
+// read returns the last noted version of an object in this reconcile, because a user may have changed the object since.
+// Without a noted version, it returns the hub's current version.
 func (p *process) read(k kind, at key) *item {
 	if p.call != nil && p.call.seen[k][at] != nil {
 		return p.call.seen[k][at]
@@ -112,7 +117,7 @@ func (o *oracle) changed(at key, before *item) {
 	r.always = r.always || now.Annotations[apis.AnnotationAdopt] == apis.AdoptAlways
 }
 
-// creates is called before a user makes an Application.
+// creates is called before a user creates an Application.
 func (o *oracle) creates(at key) {
 	r := o.apps[at]
 	if r == nil || !r.gone {
@@ -126,31 +131,31 @@ func (o *oracle) creates(at key) {
 	delete(o.apps, at)
 }
 
-// stripped is called before a user takes the finalizers off.
+// stripped is called before a user removes the finalizers.
 func (o *oracle) stripped(at key, off bool) {
 	if r := o.apps[at]; r != nil && !r.gone {
 		r.without = off
 	}
 }
 
-// released tells whether the clusters are to keep what they have.
+// released reports whether the clusters must keep their objects.
 func released(app *argocd.Application) bool {
 	return !app.Pulled() || app.ToBeReleased() || !app.ReconcileSkipped() || app.Cluster() == ""
 }
 
-// undecided tells whether the Argo CDs of the hub and of cluster c1 may both deploy, until a user says which one does.
+// undecided reports whether both the hub's Argo CD and the Argo CD of cluster c1 may deploy, until a user decides.
 func undecided(app *argocd.Application) bool {
 	name, _ := app.Destination()
 	return name == "c1" && app.Pulled() && !app.ReconcileSkipped() && !app.ToBeReleased()
 }
 
-// lastWord tells whether a user's last word asks for the end of a workload.
+// lastWord reports whether a user's last request asks for the end of a workload.
 func (o *oracle) lastWord(r *record, c *cluster) bool {
 	ns := o.world.hub.objects[clusterNamespaces][key{Name: c.name}]
 	return r != nil && (!r.without || !r.gone) && o.asksToDestroy(r.app, r.gone, c, ns, o.setOf(r.app, nil))
 }
 
-// asksToDestroy tells whether this version of an Application asks for the end of a workload.
+// asksToDestroy reports whether the given version of an Application asks for the end of a workload.
 func (o *oracle) asksToDestroy(app *argocd.Application, gone bool, c *cluster, ns *item, set map[string]string) bool {
 	switch {
 	case o.lostByOutage(app, c),
@@ -163,13 +168,12 @@ func (o *oracle) asksToDestroy(app *argocd.Application, gone bool, c *cluster, n
 	return app.Cluster() != c.name && o.world.cluster(app.Cluster()) != nil
 }
 
-// paused tells whether nothing is to happen to an Application on a cluster.
+// paused reports whether an Application or a cluster is paused.
 func paused(app *argocd.Application, ns *item) bool {
 	return argocd.Paused(app.Annotations) || ns != nil && argocd.Paused(ns.GetAnnotations())
 }
 
-// asked is called when a process has asked for the deletion of a work: a user who changes their mind after that is too
-// late.
+// asked is called after a process has asked for the deletion of a work. A user's change of mind then comes too late.
 func (o *oracle) asked(p *process, w *workv1.ManifestWork) {
 	at := named(w)
 	c, r := o.world.cluster(w.Namespace), o.apps[at]
@@ -191,7 +195,7 @@ func (o *oracle) asked(p *process, w *workv1.ManifestWork) {
 	}
 }
 
-// sends is called when a process has written an object: what a rule refuses that it knows of is not sent.
+// sends is called after a process has written an object. A process must not send content that a known rule refuses.
 func (o *oracle) sends(p *process, before, after client.Object) {
 	m, ok := after.(*workv1.ManifestWork)
 	if ok && (before == nil || !slices.Equal(work.Targets(before.(*workv1.ManifestWork)), work.Targets(m))) {
@@ -210,8 +214,8 @@ func (o *oracle) sends(p *process, before, after client.Object) {
 	}
 }
 
-// races notes a work that was made by the last word as it was read past the cache, and is not any more. Of two processes that lead
-// neither knows what the other does between that and its write.
+// races notes a work created from an Application that was read past the cache and has changed since. Between the read
+// and the write, a process does not know about the writes of a second leader.
 func (o *oracle) races(p *process, w *workv1.ManifestWork) {
 	at := named(w)
 	alone := !slices.ContainsFunc(o.world.processes, func(other *process) bool { return other != p && other.leads })
@@ -227,12 +231,12 @@ func (o *oracle) races(p *process, w *workv1.ManifestWork) {
 	}
 }
 
-// named is the hub Application that the annotations of a work name.
+// named returns the hub Application in the annotations of a work.
 func named(w *workv1.ManifestWork) key {
 	return key{Namespace: w.Annotations[apis.AnnotationHubNamespace], Name: w.Annotations[apis.AnnotationHubName]}
 }
 
-// sourceOf is the source that a work carries; empty where it carries none.
+// sourceOf returns the source in a work; empty for none.
 func sourceOf(m *workv1.ManifestWork) string {
 	if len(m.Spec.Workload.Manifests) == 0 {
 		return ""
@@ -242,7 +246,7 @@ func sourceOf(m *workv1.ManifestWork) string {
 	return p.value("spec:source")
 }
 
-// destroyed is called when a workload ends.
+// destroyed is called at the end of a workload.
 func (o *oracle) destroyed(c *cluster, w *workload, why string) {
 	r := o.apps[w.owner]
 	at := place{c.name, w.owner}
@@ -257,8 +261,8 @@ func (o *oracle) destroyed(c *cluster, w *workload, why string) {
 	o.world.fail("keep", "%s of %s on %s was destroyed by %s, and nobody asked for that", w.uid, w.owner, c.name, why)
 }
 
-// leaves is called when a process has asked for the deletion of a work: a move takes its Application off the old cluster when
-// the new one has it, unless it must not be on both.
+// leaves is called after a process has asked for the deletion of a work. During a move, the old cluster must keep the
+// Application until the new cluster has it, except with the order old-first.
 func (o *oracle) leaves(app *argocd.Application, c *cluster, w *workv1.ManifestWork) {
 	to := o.world.cluster(app.Cluster())
 	if app.DeletionTimestamp != nil || released(app) || app.Annotations[apis.AnnotationMoveOrder] == apis.MoveOldFirst ||
@@ -273,7 +277,7 @@ func (o *oracle) leaves(app *argocd.Application, c *cluster, w *workv1.ManifestW
 	o.world.fail("somewhere", "%s/%s is taken off %s before %s has it", app.Namespace, app.Name, c.name, to.name)
 }
 
-// owner is the hub Application that a cluster's Application speaks of.
+// owner returns the hub Application behind an Application on a cluster, from the path in the source.
 func (a *placed) owner() key {
 	_, rest, _ := strings.Cut(a.spec["source"], `"path":"`)
 	path, _, _ := strings.Cut(rest, `"`)
@@ -282,8 +286,8 @@ func (a *placed) owner() key {
 
 func (o *oracle) placed(*cluster, *placed) {}
 
-// applied is called when a work agent is about to have written an Application: fields that say another source belong to
-// another Application of the hub's.
+// applied is called when a work agent writes an Application. A different source in the fields means a different hub
+// Application.
 func (o *oracle) applied(c *cluster, a *placed, p *payload, before key) {
 	if !p.has("spec:source") {
 		return
@@ -294,10 +298,10 @@ func (o *oracle) applied(c *cluster, a *placed, p *payload, before key) {
 		o.taken(c, a, before, r)
 	}
 	if w := c.deployed[a.key]; w != nil && a.version == 0 {
-		w.owner = at // what an earlier Application of that place has left is Argo CD's to track, by that place, for this one
+		w.owner = at // Argo CD tracks by namespace and name, so the new Application gets the workload of the earlier one
 	}
 	if a.version != 0 || r == nil || r.gone || r.app.Annotations[apis.AnnotationMoveOrder] != apis.MoveOldFirst || released(r.app) ||
-		p.value("annotation:"+apis.AnnotationWork) != work.Name(r.app) { // an earlier Application of that name comes by its own word
+		p.value("annotation:"+apis.AnnotationWork) != work.Name(r.app) { // an earlier Application of the same name has a move order of its own
 		return
 	}
 	for _, other := range o.world.clusters {
@@ -313,7 +317,7 @@ func (o *oracle) applied(c *cluster, a *placed, p *payload, before key) {
 	}
 }
 
-// taken is called when an Application on a cluster comes to be another's.
+// taken is called when a different hub Application takes over an Application on a cluster.
 func (o *oracle) taken(c *cluster, a *placed, before key, r *record) {
 	if w := c.deployed[a.key]; w != nil {
 		w.owner = a.owner()
@@ -325,11 +329,11 @@ func (o *oracle) taken(c *cluster, a *placed, before key, r *record) {
 		return
 	}
 	if one, other := o.beside[place{c.name, before}], o.beside[place{c.name, a.owner()}]; one != "" && other != "" && one != other {
-		return // neither process could see the other's Application of this target: a limit that docs/simulation.md tells of
+		return // neither process could see the second Application of the target: a limit in docs/simulation.md
 	}
 	first := o.apps[before]
 	if first != nil && first.freed && len(a.owners) <= 1 && o.world.hub.get(works, work.Key(first.app)) == nil {
-		return // its release was taken back when nobody had it, and another came before it was sent again
+		return // a user withdrew the release of an unmanaged Application, and a second Application came first
 	}
 	if first != nil && !first.gone && !released(first.app) && first.app.Cluster() == c.name &&
 		first.app.ClusterNamespace() == a.Namespace || len(a.owners) > 1 {
@@ -353,7 +357,7 @@ func (o *oracle) began(c *cluster, a *placed) {
 	o.ran[name] = c.name
 }
 
-// atRest tells whether everything is as the users have asked.
+// atRest checks the state of the world against the requests of the users.
 func (o *oracle) atRest() {
 	for _, at := range sortedKeys(o.apps) {
 		r := o.apps[at]
@@ -366,7 +370,7 @@ func (o *oracle) atRest() {
 			if app.Cascades() && (r.sent || len(works) > 0) {
 				o.world.fail("rest", "%s is still there, being deleted", at)
 			}
-		case r.gone && len(works) > 0 && !slices.ContainsFunc(works, notHeld): // an older controller had left it behind
+		case r.gone && len(works) > 0 && !slices.ContainsFunc(works, notHeld): // an older controller had left the work behind
 		case !r.gone && undecided(app): // cluster c1 keeps the Application
 		case r.gone || released(app):
 			if len(works) > 0 {
@@ -380,10 +384,10 @@ func (o *oracle) atRest() {
 	}
 }
 
-// notHeld tells whether a work is not one that is kept until somebody decides.
+// notHeld reports whether a work does not wait for the decision of a person.
 func notHeld(w *workv1.ManifestWork) bool { return w.Annotations[apis.AnnotationOrphanedAt] == "" }
 
-// setOf are the annotations of an Application's ApplicationSet, as it was read or as it is.
+// setOf returns the annotations of an Application's ApplicationSet, as noted by the reconcile or from the hub.
 func (o *oracle) setOf(app *argocd.Application, seen map[key]*item) map[string]string {
 	name, ok := app.ApplicationSet()
 	if !ok {
@@ -400,8 +404,9 @@ func (o *oracle) setOf(app *argocd.Application, seen map[key]*item) map[string]s
 	return set.GetAnnotations()
 }
 
-// forgets notes what a cluster has of works that the hub does not know, or does not know to have been taken up, or that it knows to
-// bring their Applications elsewhere. The agent ends that, as soon as it knows or an hour later, unless the hub makes such works again.
+// forgets notes the Applications on a cluster for which the hub has no matching work: no work at all, a work not yet
+// seen by the agent, or a work for a different target. The agent removes such an Application, at once or an hour later,
+// unless the hub creates the work again.
 func (o *oracle) forgets(c *cluster) {
 	for at, a := range c.apps {
 		for i := range a.owners {
@@ -412,20 +417,21 @@ func (o *oracle) forgets(c *cluster) {
 	}
 }
 
-// brings tells whether the hub has a work of that name, its agent has taken it up, and it brings its Application to that place.
+// brings reports whether the hub has the named work, the agent has seen the work, and the work carries the Application
+// to the given place.
 func (o *oracle) brings(c *cluster, name string, to key) bool {
 	w, ok := o.world.hub.get(works, key{Namespace: c.name, Name: name}).(*workv1.ManifestWork)
 	return ok && work.Seen(w) && work.CarriesTo(w, to)
 }
 
-// isUnknown tells whether the hub does not know, since it was restored, that a cluster has an Application in that place.
+// isUnknown reports whether a restored hub does not know about the Application in the given place of a cluster.
 func (o *oracle) isUnknown(c *cluster, app, there key) bool {
 	name, was := o.unknown[spot{place{c.name, app}, there}]
 	return was && !o.brings(c, name, there)
 }
 
-// isMadeAgain tells whether the work that has brought a workload has to be made again in time, after a restore of the hub: there is none
-// of its name, by which the agent would go, and its place is the last word of its user.
+// isMadeAgain reports whether, after a restore of the hub, Towline must create the work of a workload again in time.
+// The hub then has no work of that name, and the user's last request asks for the same place.
 func (o *oracle) isMadeAgain(r *record, c *cluster, w *workload) bool {
 	name := o.unknown[spot{place{c.name, w.owner}, w.at}]
 	if o.world.hub.get(works, key{Namespace: c.name, Name: name}) != nil {
@@ -435,8 +441,8 @@ func (o *oracle) isMadeAgain(r *record, c *cluster, w *workload) bool {
 		r.app.Cluster() == c.name && r.app.ClusterNamespace() == w.at.Namespace
 }
 
-// restored is called when the hub was put back: what it says then is its users' last word, and what it does not know any
-// more may go, as the work agent has it after an hour.
+// restored is called after a restore of the hub. The restored objects are the users' last requests. Applications
+// unknown to the hub may go, because the work agent removes them after an hour.
 func (o *oracle) restored() {
 	for _, c := range o.world.clusters {
 		o.forgets(c)
@@ -455,13 +461,13 @@ func (o *oracle) restored() {
 	for at, i := range o.world.hub.objects[applications] {
 		app := i.Object.(*argocd.Application)
 		o.apps[at] = &record{app: app, compared: true}
-		if app.Operation != nil { // the hub asks for it again
+		if app.Operation != nil { // the hub requests the operation again
 			delete(o.ran, revisionOf(string(app.Operation.Raw)))
 		}
 	}
 }
 
-// detached is called when a cluster has left the hub: what becomes of what it has is not Towline's to decide.
+// detached is called when a cluster has left the hub. Towline does not decide about the objects of a detached cluster.
 func (o *oracle) detached(c *cluster) {
 	for name, where := range o.ran {
 		if where == c.name {
@@ -487,12 +493,12 @@ func (o *oracle) worksOf(at key) []*workv1.ManifestWork {
 	return out
 }
 
-// onHub tells whether an Application is for the hub itself, in its own namespace.
+// onHub reports whether the hub itself is the target of an Application, in the same namespace.
 func (w *World) onHub(app *argocd.Application) bool {
 	return w.options.Hub != "" && app.Cluster() == w.options.Hub && app.ClusterNamespace() == app.Namespace
 }
 
-// nothingManaged is where no cluster is to have an Application that Towline manages, but for one.
+// nothingManaged checks that no cluster has a managed Application except for the given Application.
 func (o *oracle) nothingManaged(at key, but *placed) {
 	for _, c := range o.world.clusters {
 		left := func(w *workv1.ManifestWork) bool { return w.Namespace == c.name && work.ByOlder(w) }
@@ -507,7 +513,7 @@ func (o *oracle) nothingManaged(at key, but *placed) {
 	}
 }
 
-// contested tells whether another Application of the hub's asks for the same place.
+// contested reports whether a second hub Application asks for the same target.
 func (o *oracle) contested(at key, app *argocd.Application) bool {
 	for other, r := range o.apps {
 		if other != at && o.world.options.SameNames && !r.gone && !released(r.app) && r.app.Name == app.Name && r.app.Cluster() == app.Cluster() {
@@ -521,8 +527,7 @@ func (o *oracle) contested(at key, app *argocd.Application) bool {
 	return false
 }
 
-// swaps tells whether another Application has the place that this one asks for, and asks for the one that this one has: each waits for the
-// other's end there.
+// swaps reports whether two Applications each ask for the place of the other: both wait for the removal of the other.
 func (o *oracle) swaps(at key, app *argocd.Application) bool {
 	for other, r := range o.apps {
 		if other != at && !r.gone && o.holds(other, app) && o.holds(at, r.app) {
@@ -532,20 +537,20 @@ func (o *oracle) swaps(at key, app *argocd.Application) bool {
 	return false
 }
 
-// holds tells whether an Application has a work where another one asks to be.
+// holds reports whether an Application has a work at the target of the wanted Application.
 func (o *oracle) holds(at key, wanted *argocd.Application) bool {
 	return slices.ContainsFunc(o.worksOf(at), func(w *workv1.ManifestWork) bool {
 		return w.Namespace == wanted.Cluster() && work.CarriesTo(w, key{Namespace: wanted.ClusterNamespace(), Name: wanted.Name})
 	})
 }
 
-// hasPlace tells whether the work of an Application brings it to where it is to be.
+// hasPlace reports whether the work of an Application carries the Application to its target.
 func (o *oracle) hasPlace(app *argocd.Application) bool {
 	w, ok := o.world.hub.get(works, work.Key(app)).(*workv1.ManifestWork)
 	return ok && work.CarriesTo(w, key{Namespace: app.ClusterNamespace(), Name: app.Name})
 }
 
-// refused tells whether something that was made by hand is in the place of an Application, and is not to be taken over.
+// refused reports whether a handmade Application has the target, and must not be taken over.
 func (o *oracle) refused(c *cluster, app *argocd.Application) bool {
 	a := c.apps[key{Namespace: app.ClusterNamespace(), Name: app.Name}]
 	adopt := app.Annotations[apis.AnnotationAdopt]
@@ -561,7 +566,8 @@ func (o *oracle) refused(c *cluster, app *argocd.Application) bool {
 		adopt != apis.AdoptAlways && a.owner() != client.ObjectKeyFromObject(app)
 }
 
-// hasFinalizersOf tells whether an Application has the finalizers of the hub's, and only such others as were set by hand.
+// hasFinalizersOf reports whether an Application has the finalizers of the hub Application, and otherwise only handmade
+// finalizers.
 func (a *placed) hasFinalizersOf(app *argocd.Application) bool {
 	for _, f := range app.Finalizers {
 		if !slices.Contains(a.finalizers, f) {
@@ -573,14 +579,14 @@ func (a *placed) hasFinalizersOf(app *argocd.Application) bool {
 	})
 }
 
-// revisionIn is the revision that a source asks for.
+// revisionIn returns the targetRevision in a source.
 func revisionIn(source string) string {
 	_, rest, _ := strings.Cut(source, `"targetRevision":"`)
 	revision, _, _ := strings.Cut(rest, `"`)
 	return revision
 }
 
-// delivered is where an Application runs where it is to run, and nowhere else but where an older controller left it.
+// delivered checks that an Application runs at its target, and elsewhere only in a place left by an older controller.
 func (o *oracle) delivered(app *argocd.Application, works []*workv1.ManifestWork) {
 	at := key{Namespace: app.Namespace, Name: app.Name}
 	if c := o.world.cluster(app.Cluster()); o.refused(c, app) {
@@ -589,7 +595,7 @@ func (o *oracle) delivered(app *argocd.Application, works []*workv1.ManifestWork
 	kept := func(w *workv1.ManifestWork) bool { return w.Namespace != app.Cluster() && work.ByOlder(w) }
 	sent := slices.ContainsFunc(works, func(w *workv1.ManifestWork) bool { return w.Namespace == app.Cluster() })
 	if app.Annotations[apis.AnnotationMoveOrder] == apis.MoveOldFirst && !sent && slices.ContainsFunc(works, kept) {
-		return // it waits for a person to remove the copy that an older controller has left
+		return // a person must remove the copy from the older controller
 	}
 	works = slices.DeleteFunc(slices.Clone(works), kept)
 	if len(works) != 1 || works[0].Namespace != app.Cluster() || works[0].Name != work.Name(app) || works[0].DeletionTimestamp != nil {
@@ -626,7 +632,8 @@ func (o *oracle) delivered(app *argocd.Application, works []*workv1.ManifestWork
 	o.nothingManaged(at, a)
 }
 
-// arrived holds the law that what the hub says arrives: each field of the spec but the destination, to its type.
+// arrived checks the law "arrives": each field of the hub's spec, except for the destination, arrives with the same
+// type.
 func (o *oracle) arrived(app *argocd.Application, c *cluster, a *placed) {
 	var spec map[string]json.RawMessage
 	must(json.Unmarshal(app.Spec.Raw, &spec))
@@ -638,8 +645,8 @@ func (o *oracle) arrived(app *argocd.Application, c *cluster, a *placed) {
 	}
 }
 
-// quiet is called when nobody has anything to do: what has been asked for has happened, but for what waits for a cluster
-// that does not answer, or for a time.
+// quiet is called when no process has work left. All requests have been handled then, except for waits for an
+// unavailable cluster or for a time.
 func (o *oracle) quiet() {
 	for _, c := range o.world.clusters {
 		if !c.connected || c.failing || len(c.later) > 0 {

@@ -14,22 +14,22 @@ import (
 	"github.com/towline-io/towline/pkg/delivery"
 )
 
-// What an ApplicationSet does that follows a Placement, and what OCM's placement controller does: a cluster that is not available
-// is tainted, and so not chosen.
+// The behaviour of an ApplicationSet with a Placement, and of OCM's placement controller. An unavailable cluster is
+// tainted, and so is not chosen.
 
-// follower is an ApplicationSet that makes one Application for its cluster while its Placement chooses that; nothing for the zero
-// value.
+// follower is an ApplicationSet that creates one Application while the Placement chooses the cluster. The zero value is
+// for no ApplicationSet.
 type follower struct {
-	// app is the Application that it makes, of these words, for a cluster.
+	// app is the Application to create, with these words of the script, for the cluster.
 	app     key
 	words   []string
 	cluster string
 
-	// dropped are the clusters that people have taken from the Placement.
+	// dropped are the clusters that people have removed from the Placement.
 	dropped map[string]bool
 
-	// stopped is set while the ApplicationSet controller does not run, since that time, and late once it has not for long: works do
-	// not wait for it that long.
+	// stopped is set while the ApplicationSet controller does not run; since is the beginning of the stop. late is set
+	// after a stop too long for works to wait.
 	stopped, late bool
 	since         time.Time
 }
@@ -44,7 +44,7 @@ var (
 	decisionKey = key{Namespace: argoNamespace, Name: placementName + "-decision-1"}
 )
 
-// specOfSet is what an ApplicationSet of the simulation says.
+// specOfSet returns the spec of an ApplicationSet of the simulation.
 func specOfSet(set client.Object) map[string]any {
 	if set.GetLabels()[labelFollows] == "" {
 		return map[string]any{"generators": []any{map[string]any{"list": map[string]any{}}}}
@@ -53,7 +53,8 @@ func specOfSet(set client.Object) map[string]any {
 	return map[string]any{"generators": []any{map[string]any{"clusterDecisionResource": map[string]any{"labelSelector": by}}}}
 }
 
-// follow makes an ApplicationSet that is to make an Application, and returns that as its; nil where there is one already.
+// follow creates the ApplicationSet for an Application if necessary. It returns the Application with the ApplicationSet
+// as its owner; nil if the Application exists or the cluster is not chosen.
 func (w *World) follow(at key, words []string, app *argocd.Application) *argocd.Application {
 	if w.follower.cluster == "" {
 		w.setOf(argoNamespace, "")
@@ -76,7 +77,7 @@ func (w *World) follow(at key, words []string, app *argocd.Application) *argocd.
 	return app
 }
 
-// stopSets ends the ApplicationSet controller, or starts it.
+// stopSets stops or starts the ApplicationSet controller.
 func (w *World) stopSets(stopped bool) {
 	f := &w.follower
 	f.late = f.isLate(w.now)
@@ -90,7 +91,7 @@ func (f *follower) isLate(now time.Time) bool {
 	return f.late || f.stopped && now.Sub(f.since) > delivery.ReturnWindow/3
 }
 
-// unfollow deletes the ApplicationSet, and with it the Application: people ask for that.
+// unfollow deletes the ApplicationSet together with the Application, as a request of a person.
 func (w *World) unfollow() {
 	if w.follower.cluster == "" {
 		return
@@ -104,7 +105,7 @@ func (w *World) unfollow() {
 	_ = w.hub.remove(applications, at, nil)
 }
 
-// drop takes a cluster from the Placement, or lets it be chosen again: people ask for that.
+// drop removes a cluster from the Placement or adds it again, as a request of a person.
 func (w *World) drop(cluster string, off bool) {
 	if w.follower.cluster == "" {
 		return
@@ -114,7 +115,7 @@ func (w *World) drop(cluster string, off bool) {
 	w.place()
 }
 
-// wanted are the clusters that the Placement is to choose.
+// wanted returns the clusters that the Placement should choose.
 func (w *World) wanted() (out []string) {
 	for _, c := range w.clusters {
 		mc, ok := w.hub.get(managedClusters, key{Name: c.name}).(*clusterv1.ManagedCluster)
@@ -125,7 +126,7 @@ func (w *World) wanted() (out []string) {
 	return out
 }
 
-// chosen are the clusters that its decision names.
+// chosen returns the clusters in the PlacementDecision.
 func (w *World) chosen() (out []string) {
 	if d, ok := w.hub.get(decisions, decisionKey).(*clusterv1beta1.PlacementDecision); ok {
 		for _, c := range d.Status.Decisions {
@@ -135,7 +136,7 @@ func (w *World) chosen() (out []string) {
 	return out
 }
 
-// unplaced tells whether the placement controller has something to do, and place does it.
+// unplaced reports whether the placement controller has to write a decision. place writes the decision.
 func (w *World) unplaced() bool {
 	return w.follower.cluster != "" && !slices.Equal(w.wanted(), w.chosen())
 }
@@ -154,7 +155,7 @@ func (w *World) place() bool {
 	return true
 }
 
-// ungenerated tells whether the ApplicationSet controller has something to do, and generate does it.
+// ungenerated reports whether the ApplicationSet controller has to create or delete the Application. generate does so.
 func (w *World) ungenerated() bool {
 	if w.follower.cluster == "" || w.follower.stopped {
 		return false
@@ -180,16 +181,16 @@ func (w *World) generate() bool {
 	return true
 }
 
-// deletes is called before an Application is deleted, with whether nothing but an outage is the reason. A second deletion changes
-// nothing.
+// deletes is called before the deletion of an Application. outage means that an outage is the only reason. A second
+// deletion changes nothing.
 func (o *oracle) deletes(at key, outage bool) {
 	if r := o.apps[at]; r != nil && !r.gone && r.app.DeletionTimestamp == nil {
 		r.outage = outage
 	}
 }
 
-// removed is called when an Application goes from a cluster: what an outage has cost the hub, the cluster keeps, as long as the
-// ApplicationSet controller makes it anew.
+// removed is called when an Application leaves a cluster. If the hub lost the Application by an outage, the cluster
+// must keep the Application as long as the ApplicationSet controller creates it again.
 func (o *oracle) removed(c *cluster, a *placed) {
 	f, at := &o.world.follower, a.owner()
 	there := place{c.name, at}
@@ -199,14 +200,14 @@ func (o *oracle) removed(c *cluster, a *placed) {
 	o.world.fail("stay", "%s of %s went from %s, and nobody asked for that", a.uid, at, c.name)
 }
 
-// asksFor is called when people ask for the end of an Application that is being deleted.
+// asksFor is called when people ask for the end of an Application that is already in deletion.
 func (o *oracle) asksFor(at key) {
 	if r := o.apps[at]; r != nil {
 		r.outage = false
 	}
 }
 
-// lostByOutage tells whether nobody has asked for the end of an Application but an ApplicationSet that saw an outage.
+// lostByOutage reports whether only an ApplicationSet during an outage has asked for the end of an Application.
 func (o *oracle) lostByOutage(app *argocd.Application, c *cluster) bool {
 	r := o.apps[client.ObjectKeyFromObject(app)]
 	return r != nil && r.outage && r.app.UID == app.UID && !app.DeletedOnOutage() && !app.ToBeForced() && !o.world.follower.dropped[c.name]

@@ -4,14 +4,14 @@ import (
 	"slices"
 )
 
-// Pairs are all schedules of an Application that is made and delivered, of two verbs of users, the second at every point of
-// the way on which everything comes to rest after the first. There are two such ways: one where controllers are faster
-// than clusters, and one where they are slower.
+// Pairs are all schedules with a new, delivered Application and two verbs of users. The second verb comes at every
+// point of the way to rest after the first verb. There are two ways: controllers faster than clusters, and controllers
+// slower than clusters.
 type Pairs struct {
 	*Profile
 }
 
-// All are the pairs to run, each with all the points at which the second verb can come.
+// All returns the pairs to run, each for all points of the second verb.
 func (p Pairs) All() []Pair {
 	var verbs []Step
 	for _, op := range sortedNames(p.Users) {
@@ -45,14 +45,14 @@ func (p Pairs) All() []Pair {
 	return out
 }
 
-// Pair is two verbs after another.
+// Pair is a sequence of two verbs.
 type Pair struct {
 	*Profile
 	made, first, second Step
 	slow                bool
 }
 
-// Run makes every schedule of the pair, and tells of each.
+// Run runs every schedule of the pair, and calls tell for each schedule.
 func (p Pair) Run(tell func([]Step, *World)) {
 	if p.stats == nil {
 		p.stats = newStats()
@@ -70,7 +70,7 @@ func (p Pair) Run(tell func([]Step, *World)) {
 	}
 }
 
-// walk makes so many steps of machinery, and tells whether there are more to make.
+// walk makes at most n steps of the machinery. It returns false if no step is left, or after a failure.
 func (g *generator) walk(n int, slow bool) bool {
 	for range n {
 		g.found = g.found[:0]

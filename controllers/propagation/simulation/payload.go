@@ -14,8 +14,8 @@ import (
 	workv1 "open-cluster-management.io/api/work/v1"
 )
 
-// payload is what a manifest says of an Application, field by field. marked is the same with the mark that an agent adds which
-// applies it once for each change of its text.
+// payload is the content of an Application's manifest, field by field. marked is the same payload with a mark of the
+// agent. An agent with this mark applies each text only once.
 type payload struct {
 	key
 	version string
@@ -27,10 +27,11 @@ type fieldValue struct{ name, value string }
 
 func (f fieldValue) isFinalizer() bool { return strings.HasPrefix(f.name, "finalizer:") }
 
-// mark is the field of the digest of what was applied by server-side apply.
+// mark is the annotation with the digest of the last server-side apply.
 const mark = "annotation:" + workv1.ManifestConfigSpecHashAnnotationKey
 
-// textHash is the digest that the agent (v1.2.0, apply/server_side_apply.go) makes of a manifest: of its text as Go prints it.
+// textHash returns the agent's digest of a manifest (v1.2.0, apply/server_side_apply.go): the digest of the text as
+// printed by Go.
 func textHash(raw []byte) string {
 	var object map[string]any
 	must(utiljson.Unmarshal(raw, &object))
@@ -38,7 +39,7 @@ func textHash(raw []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// path is where an Application has it, as an API server says in a conflict.
+// path returns the path of a field as in the conflict message of an API server.
 func (f fieldValue) path() string {
 	switch group, name, _ := cutField(f.name); group {
 	case "annotation":
@@ -71,7 +72,7 @@ func (p *payload) value(field string) string {
 	return ""
 }
 
-// payloads are those that were read, by their JSON: most are met again in the next schedule.
+// payloads caches parsed payloads by their JSON, because most payloads occur again in the next schedule.
 var payloads sync.Map
 
 func readPayload(raw []byte) (*payload, error) {
@@ -124,7 +125,7 @@ func (p *payload) sort() {
 	slices.SortFunc(p.fields, func(a, b fieldValue) int { return strings.Compare(a.name, b.name) })
 }
 
-// canonical is JSON with the keys of objects in order.
+// canonical returns JSON with sorted keys.
 func canonical(raw []byte) string {
 	var v any
 	must(json.Unmarshal(raw, &v))

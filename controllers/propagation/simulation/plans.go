@@ -8,7 +8,7 @@ import (
 	"github.com/towline-io/towline/pkg/delivery"
 )
 
-// plan adds a plan to a digest: everything that is written, shown and waited for, without the trace.
+// plan adds a plan to a digest: all writes, conditions and waits, without the trace.
 func (d *digest) plan(app key, p *delivery.Plan) {
 	told := *p
 	told.Trace = nil
@@ -16,7 +16,7 @@ func (d *digest) plan(app key, p *delivery.Plan) {
 		hub := *p.Hub
 		hub.Conditions = slices.Clone(hub.Conditions)
 		for i := range hub.Conditions {
-			// The status controller, whose conditions these are, reads the clock of the machine.
+			// The status controller owns these conditions, and reads the clock of the machine.
 			if c := &hub.Conditions[i]; !delivery.Shown(c.Type) && c.Type != apis.ConditionRefreshWarning {
 				c.LastTransitionTime = nil
 			}

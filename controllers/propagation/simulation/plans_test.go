@@ -21,7 +21,7 @@ func (r *runner) keepPlans(seed uint64, w *World) {
 	r.plans = append(r.plans, fmt.Sprintf("%d %016x", seed, uint64(w.plans)))
 }
 
-// writePlans adds the digests to the file, in the order of their text.
+// writePlans adds the sorted digests to the file.
 func (r *runner) writePlans() {
 	if len(r.plans) == 0 {
 		return

@@ -31,25 +31,25 @@ import (
 	"github.com/towline-io/towline/pkg/delivery"
 )
 
-// stream is what one watch of a process follows. All but the last are the kinds of the shared cache.
+// stream is one watch of a process. All streams but the last are kinds of the shared cache.
 type stream int
 
 const unlabelled = stream(kinds)
 
-// process is one Towline: a cache of each kind that lags by itself, queues, and the controllers that ship.
+// process is one Towline: a cache of each kind with its own lag, queues, and the shipped controllers.
 type process struct {
 	world *World
 	name  string
 
-	// clock is how far its clock is from the world's.
+	// clock is the difference between the clock of the process and the clock of the world.
 	clock time.Duration
 
-	// leads is set while its controllers run. Its caches follow always.
+	// leads is set while the controllers run. The caches always follow the hub.
 	leads bool
 
 	at      [kinds + 1]int
 	cached  [kinds]map[key]*item
-	hidden  map[key]*item // what the watch of the Applications without the label has
+	hidden  map[key]*item // cache of the Applications without the pull label
 	indexes *indexers
 
 	sender   *propagation.Reconciler
@@ -58,25 +58,25 @@ type process struct {
 	sends    *queue
 	reports  *queue
 
-	call *call // the reconcile that is on its way
+	call *call // the current reconcile
 }
 
-// call is a reconcile on its way.
+// call is a reconcile in progress.
 type call struct {
 	step  *Step
 	reads int
-	seen  [kinds]map[key]*item // what it has read of what users say
+	seen  [kinds]map[key]*item // user-written objects read by the reconcile
 
-	// dropped are the clusters that a Placement was told to drop when its decisions were read.
+	// dropped are the clusters removed from the Placement at the time when the reconcile read the decisions.
 	dropped map[string]bool
 
-	// behind is set where its cache did not have the AppProjects yet when it began.
+	// behind is set if the cache lagged behind the AppProjects at the beginning of the reconcile.
 	behind bool
 }
 
 var errCrash = errors.New("the process ends here")
 
-// start is a start of the program: nothing is remembered, and the caches list what is there.
+// start plays a start of the program: the memory is empty, and the caches list the existing objects.
 func (p *process) start() {
 	p.call = nil
 	p.sends, p.reports = newQueue(p), newQueue(p)
@@ -89,7 +89,7 @@ func (p *process) start() {
 	p.findOlder()
 }
 
-// build makes the controllers.
+// build creates the controllers.
 func (p *process) build() {
 	c := &cachedClient{p: p}
 	live := &liveReader{p: p}
@@ -105,7 +105,7 @@ func (p *process) build() {
 		p.world.indexes = p.indexes
 	}
 	if !p.leads {
-		p.sender, p.reporter, p.wakes = nil, nil, [kinds + 1][]wake.Watch{} // it is started when it is to lead
+		p.sender, p.reporter, p.wakes = nil, nil, [kinds + 1][]wake.Watch{} // start builds them when the process begins to lead
 		return
 	}
 	p.sender = &propagation.Reconciler{
@@ -129,7 +129,7 @@ func (p *process) build() {
 	p.wakes[unlabelled] = []wake.Watch{propagation.Unlabelled()}
 }
 
-// clone is the process as it is, in a clone of its world.
+// clone returns a copy of the process, in a clone of the world.
 func (p *process) clone(w *World) *process {
 	out := &process{world: w, name: p.name, clock: p.clock, leads: p.leads, at: p.at, hidden: copied(p.hidden)}
 	for k := range p.cached {
@@ -149,7 +149,8 @@ func (q *queue) clone(p *process) *queue {
 
 func (p *process) now() time.Time { return p.world.now.Add(p.clock) }
 
-// relist is what an informer does when it starts, or has lost its watch: it lists, and tells of the difference.
+// relist plays an informer at its start or after a broken watch: it lists the objects, and sends the differences as
+// events.
 func (p *process) relist() {
 	for k := range kinds {
 		p.at[k] = len(p.world.hub.log[k])
@@ -173,7 +174,7 @@ func (p *process) relist() {
 	}
 }
 
-// behind tells whether a stream has changes to tell of.
+// behind reports whether a stream has undelivered changes.
 func (p *process) behind(s stream) bool {
 	if s == unlabelled {
 		return p.at[s] < len(p.world.hub.log[applications])
@@ -181,7 +182,7 @@ func (p *process) behind(s stream) bool {
 	return p.at[s] < len(p.world.hub.log[s])
 }
 
-// deliver tells of the next change of a stream.
+// deliver sends the next change of a stream.
 func (p *process) deliver(s stream) {
 	if s == unlabelled {
 		p.at[s]++
@@ -192,7 +193,7 @@ func (p *process) deliver(s stream) {
 	p.tell(kind(s), p.world.hub.log[s][p.at[s]-1])
 }
 
-// selected tells whether the shared cache holds an object: Applications and works by their label.
+// selected reports whether the shared cache holds an object. Applications and works are selected by label.
 func selected(k kind, i *item) bool {
 	if i == nil || k != applications && k != works {
 		return i != nil
@@ -211,7 +212,7 @@ func (p *process) tell(k kind, c change) {
 	} else {
 		delete(p.cached[k], c.key)
 		if before != nil && c.after == nil && c.before != nil {
-			before = c.before // the last state of what has gone
+			before = c.before // the last state of the deleted object
 		}
 	}
 	if !p.leads {
@@ -221,7 +222,7 @@ func (p *process) tell(k kind, c change) {
 	p.wakeReporter(k, before, after)
 }
 
-// tellHidden tells of the metadata of Applications without the pull label.
+// tellHidden sends a change of the metadata of Applications without the pull label.
 func (p *process) tellHidden(c change) {
 	before := p.hidden[c.key]
 	var after *item
@@ -239,7 +240,7 @@ func (p *process) tellHidden(c change) {
 	}
 }
 
-// dispatch sends a change through the predicates and mappings that ship.
+// dispatch sends a change through the shipped predicates and mappings.
 func (p *process) dispatch(to []wake.Watch, before, after *item) {
 	ctx := p.world.ctx
 	for _, s := range to {
@@ -268,7 +269,8 @@ func all(predicates []predicate.Predicate, pass func(predicate.Predicate) bool) 
 	return !slices.ContainsFunc(predicates, func(q predicate.Predicate) bool { return !pass(q) })
 }
 
-// wakeReporter wakes the status controller by every change of an Application and by every report on its work.
+// wakeReporter queues an Application for the status controller after every change of the Application, and after every
+// report on its work.
 func (p *process) wakeReporter(k kind, before, after *item) {
 	if after == nil {
 		return
@@ -288,7 +290,8 @@ func (p *process) wakeReporter(k kind, before, after *item) {
 
 func request(at key) reconcile.Request { return reconcile.Request{NamespacedName: at} }
 
-// reconcile runs one request of propagation to its end, or to where the step says that the process ends.
+// reconcile runs one request of propagation to the end, or until the crash in the step. It reports whether the process
+// crashed.
 func (p *process) reconcile(at key, s *Step) (crashed bool) {
 	p.sends.take(at)
 	p.call = &call{step: s, behind: p.behind(stream(projects))}
@@ -312,12 +315,13 @@ func (p *process) report(at key) {
 	p.reports.done(at, result, err)
 }
 
-// meanwhile is where a reconcile reads or writes: whatever the step says happens before that.
+// meanwhile is called before each read or write of a reconcile. It runs the inner steps that the step has for this
+// moment.
 func (p *process) meanwhile() {
 	if c := p.call; c != nil {
 		c.reads++
 		if c.step != nil && c.step.At == c.reads && len(c.step.Inner) > 0 {
-			p.call = nil // others have calls of their own
+			p.call = nil // the inner steps have separate calls
 			for i := range c.step.Inner {
 				p.world.do(&c.step.Inner[i])
 			}
@@ -326,7 +330,7 @@ func (p *process) meanwhile() {
 	}
 }
 
-// write is a write of the process, with what the step has go wrong with it.
+// write is a write of the process, with the fault of the step.
 func (p *process) write(do func() error) error {
 	p.meanwhile()
 	fault := noFault
@@ -350,7 +354,7 @@ func (p *process) write(do func() error) error {
 	return err
 }
 
-// cachedClient is the client of a process: it reads its cache and writes to the hub.
+// cachedClient is the client of a process: it reads from the cache and writes to the hub.
 type cachedClient struct {
 	client.Client
 	p *process
@@ -369,7 +373,7 @@ func (c *cachedClient) Get(_ context.Context, at key, obj client.Object, opts ..
 	return nil
 }
 
-// shares tells whether who reads an object does not change it.
+// shares reports whether the reader promises not to change the object.
 func shares(opts []client.GetOption) bool {
 	var o client.GetOptions
 	o.ApplyOptions(opts)
@@ -454,13 +458,13 @@ func (l *liveReader) List(_ context.Context, list client.ObjectList, opts ...cli
 	return nil
 }
 
-// noEvents records nothing.
+// noEvents drops all events.
 type noEvents struct{}
 
 // Eventf implements events.EventRecorder.
 func (noEvents) Eventf(runtime.Object, runtime.Object, string, string, string, string, ...any) {}
 
-// queue is a work queue whose order and pace the world decides.
+// queue is a work queue. The world decides about order and pace.
 type queue struct {
 	p        *process
 	ready    []key
@@ -476,7 +480,7 @@ func (q *queue) take(at key) {
 	q.ready = slices.DeleteFunc(q.ready, func(k key) bool { return k == at })
 }
 
-// done is what controller-runtime does with the outcome of a reconcile.
+// done handles the result of a reconcile like controller-runtime.
 func (q *queue) done(at key, result ctrl.Result, err error) {
 	switch {
 	case err != nil, result.Requeue: //nolint:staticcheck // propagation asks for the queue's own pace
@@ -489,7 +493,7 @@ func (q *queue) done(at key, result ctrl.Result, err error) {
 	}
 }
 
-// due moves what has waited long enough to what is ready.
+// due moves the requests with a finished wait to the ready requests.
 func (q *queue) due() {
 	if len(q.later) == 0 {
 		return
@@ -537,7 +541,8 @@ func (q *queue) NumRequeues(r reconcile.Request) int { return q.failures[r.Names
 // Len implements workqueue.TypedInterface.
 func (q *queue) Len() int { return len(q.ready) }
 
-// Get implements workqueue.TypedInterface; the world takes from the queue itself.
+// Get implements workqueue.TypedInterface. It is never called, because the world takes requests directly from the
+// queue.
 func (q *queue) Get() (reconcile.Request, bool) { panic("the world takes from the queue") }
 
 // Done implements workqueue.TypedInterface.
@@ -563,7 +568,7 @@ func sortedKeys[V any](m map[key]V) []key { return sorted(m, compareKeys) }
 
 func sortedNames[V any](m map[string]V) []string { return sorted(m, strings.Compare) }
 
-// sorted are the keys of a map in order. Most maps have one or none.
+// sorted returns the sorted keys of a map. Most maps have at most one key.
 func sorted[K comparable, V any](m map[K]V, compare func(K, K) int) []K {
 	if len(m) == 0 {
 		return nil
@@ -583,7 +588,7 @@ func labelsOf(i *item) labels.Set { return i.GetLabels() }
 func sameStatus(before, after *item) bool {
 	a, b := before.Object.(*workv1.ManifestWork), after.Object.(*workv1.ManifestWork)
 	x, y := a.Status.ResourceStatus.Manifests, b.Status.ResourceStatus.Manifests
-	return len(x) == len(y) && (len(x) == 0 || &x[0] == &y[0]) // an agent writes all of it anew
+	return len(x) == len(y) && (len(x) == 0 || &x[0] == &y[0]) // an agent writes the whole slice again
 }
 
 func must(err error) {

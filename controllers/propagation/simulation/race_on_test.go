@@ -2,5 +2,6 @@
 
 package simulation
 
-// slowly is set where the race detector makes each schedule cost ten times as much: make test-simulation runs without.
+// slowly is set if the race detector makes each schedule ten times slower: make test-simulation runs without the race
+// detector.
 const slowly = true

@@ -6,41 +6,41 @@ import (
 	"slices"
 )
 
-// Profile is what can happen in a random schedule. It is for one goroutine.
+// Profile describes the possible events of a random schedule. A Profile is for one goroutine.
 type Profile struct {
 	Options
 
-	// Apps are the Applications, and Verbs how many steps of users there are at most.
+	// Apps are the Applications. Verbs is the maximum number of user steps.
 	Apps  []string
 	Verbs int
 
-	// Users are the verbs, by their name, with what they can say.
+	// Users are the verbs by name, with the possible values.
 	Users map[string][]string
 
-	// Mishaps are the steps of what goes wrong, Faults those of writes; empty for none.
+	// Mishaps are the failures among the steps, and Faults are the faults of writes; empty for none.
 	Mishaps []string
 	Faults  []Fault
 
-	// Waits are how long nothing happens now and then; nil for a choice of times.
+	// Waits are the durations of occasional pauses; nil for a default choice.
 	Waits []string
 
-	// States is set to count the states that schedules come through.
+	// States is set to count the states of the world during the schedules.
 	States bool
 
-	// Gap is how many steps of machinery there are at most between two of users.
+	// Gap is the maximum number of machinery steps between two user steps.
 	Gap int
 
-	// stats count what schedules come through.
+	// stats count the events of the schedules.
 	stats *stats
 
-	// verbs are the names of Users.
+	// verbs are the names in Users.
 	verbs []string
 
-	// bases are worlds that schedules begin with, by their script.
+	// bases are the starting worlds of schedules, by script.
 	bases map[string]*World
 }
 
-// Run makes the schedule of a seed, and returns its steps and what became of the world.
+// Run runs the schedule of a seed. It returns the steps and the final world.
 func (p *Profile) Run(seed uint64) ([]Step, *World) {
 	if p.stats == nil {
 		p.stats = newStats()
@@ -65,7 +65,8 @@ func (p *Profile) Run(seed uint64) ([]Step, *World) {
 	return g.steps, g.w
 }
 
-// begin makes the Applications, and mostly lets them be delivered, which is done once for all schedules that begin so.
+// begin creates the Applications, and in most cases lets them be delivered. Schedules with the same beginning share the
+// simulated beginning.
 func (g *generator) begin() {
 	var first []Step
 	for _, app := range g.Apps {
@@ -86,14 +87,15 @@ func (g *generator) begin() {
 	g.start(first)
 }
 
-// start is the world after these steps.
+// start sets the world to the state after the given steps.
 func (g *generator) start(first []Step) {
 	g.w = g.base(first).clone()
 	g.w.stats = g.stats
 	g.steps = first
 }
 
-// base is a world after these steps, which schedules can go on from. It goes on itself from the one before, where all had settled.
+// base returns the world after the given steps, for schedules to continue from. The computation starts from the base at
+// the last "settle" before.
 func (g *generator) base(steps []Step) *World {
 	text := Script(steps)
 	if known := g.bases[text]; known != nil {
@@ -118,7 +120,7 @@ func (g *generator) base(steps []Step) *World {
 	return w
 }
 
-// lastSettled is where the last of some steps is that lets all settle; -1 for nowhere.
+// lastSettled returns the index of the last "settle" in steps; -1 for none.
 func lastSettled(steps []Step) int {
 	for i, s := range slices.Backward(steps) {
 		if s.Op == "settle" {
@@ -128,7 +130,7 @@ func lastSettled(steps []Step) int {
 	return -1
 }
 
-// Replay runs steps as they are.
+// Replay runs the given steps unchanged.
 func Replay(o Options, steps []Step) *World {
 	w := New(o)
 	for i := range steps {
@@ -163,7 +165,7 @@ func (g *generator) pick(from []string) string {
 	return from[g.r.IntN(len(from))]
 }
 
-// verb is what a user does.
+// verb returns a random step of a user.
 func (g *generator) verb() Step {
 	if g.verbs == nil {
 		g.verbs = sortedNames(g.Users)
@@ -190,7 +192,7 @@ func (g *generator) verb() Step {
 	return s
 }
 
-// machine makes a step of controllers and agents, now and then one that goes wrong.
+// machine runs a random step of controllers and agents, and sometimes a mishap.
 func (g *generator) machine() {
 	if len(g.Mishaps) > 0 && g.r.IntN(14) == 0 {
 		g.do(g.mishap())
@@ -223,7 +225,7 @@ func (g *generator) mishap() Step {
 	return s
 }
 
-// candidates are the steps that can be made now; ends says whether an operation that runs ends.
+// candidates collects the steps that are possible now. ends decides whether a running operation ends.
 func (g *generator) candidates(ends func() bool) {
 	if g.w.unplaced() {
 		g.can("place", "", "")
@@ -284,7 +286,7 @@ func (g *generator) ofCluster(c *cluster, ends func() bool) {
 	}
 }
 
-// disturbed lets a reconcile meet a fault, or others do something in the middle of it.
+// disturbed adds a fault to a reconcile, or inner steps in the middle of the reconcile.
 func (g *generator) disturbed(s Step) Step {
 	if s.Op != "reconcile" {
 		return s

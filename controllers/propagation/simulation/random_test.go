@@ -41,7 +41,7 @@ func one() *Profile {
 	}
 }
 
-// everything is one Application with all that can happen to it.
+// everything has one Application and all possible events.
 func everything() *Profile {
 	p := one()
 	maps.Copy(p.Users, map[string][]string{
@@ -64,7 +64,7 @@ func everything() *Profile {
 
 func TestOne(t *testing.T) { explore(t, one) }
 
-// two are Applications of two namespaces that can ask for the same place.
+// two has Applications from two namespaces with a common target.
 func two() *Profile {
 	p := everything()
 	p.Apps = []string{"argocd/one", "team-a/one"}
@@ -72,7 +72,7 @@ func two() *Profile {
 	return p
 }
 
-// edits are those of people on clusters, of what the hub says, and corrections on the hub that change nothing but a type.
+// edits has edits on clusters of fields from the hub, and corrections on the hub that change only the type of a value.
 func edits() *Profile {
 	p := everything()
 	p.Users["edit-there"] = []string{"argocd/one", "argocd/one", "apps/one"}
@@ -81,7 +81,7 @@ func edits() *Profile {
 	return p
 }
 
-// handovers are Applications that the hub's own Argo CD deploys to their cluster, or may deploy there.
+// handovers has Applications that the hub's own Argo CD deploys or may deploy to the cluster.
 func handovers() *Profile {
 	p := everything()
 	p.Users["create"] = []string{"c1 cascade", "c1", "c2 cascade"}
@@ -92,7 +92,7 @@ func handovers() *Profile {
 
 func TestHandovers(t *testing.T) { explore(t, handovers) }
 
-// adoption is what is on clusters already.
+// adoption has existing Applications on clusters.
 func adoption() *Profile {
 	p := everything()
 	p.Users["by-hand"] = []string{"argocd/one", "argocd/one equal", "apps/one"}
@@ -102,14 +102,14 @@ func adoption() *Profile {
 	return p
 }
 
-// disasters are hubs that are restored and clusters that go and come.
+// disasters has restored hubs, and clusters that leave and join.
 func disasters() *Profile {
 	p := everything()
 	p.Mishaps = append(slices.Clone(p.Mishaps), "rebuild", "backup", "backup", "restore-etcd", "restore-velero", "detach", "join", "join")
 	return p
 }
 
-// authority is a hub where a right that is lost takes Applications away.
+// authority has a hub with --on-revocation=delete.
 func authority() *Profile {
 	p := everything()
 	p.Options = revoking()
@@ -124,7 +124,7 @@ func authority() *Profile {
 	return p
 }
 
-// obstacles are in the way, and what users say that nobody understands.
+// obstacles has obstacles for works, and invalid requests of users.
 func obstacles() *Profile {
 	p := everything()
 	maps.Copy(p.Users, map[string][]string{
@@ -141,7 +141,7 @@ func obstacles() *Profile {
 	return p
 }
 
-// away are clusters that are not heard of for long.
+// away has clusters with long outages.
 func away() *Profile {
 	p := everything()
 	p.Users = maps.Clone(p.Users)
@@ -153,7 +153,7 @@ func away() *Profile {
 	return p
 }
 
-// moves are changes of cluster, new first, to clusters that come and go.
+// moves has changes of cluster, mostly new-first, between clusters with outages.
 func moves() *Profile {
 	p := away()
 	for _, verb := range []string{"operation", "withdraw", "terminate", "force", "finalizers", "release"} {
@@ -165,7 +165,7 @@ func moves() *Profile {
 	return p
 }
 
-// operations are requests, answered or not, of an Application that moves.
+// operations has operations, answered or not, of an Application that moves.
 func operations() *Profile {
 	p := everything()
 	for _, verb := range []string{"pause", "label", "skip", "force", "pause-cluster", "release", "refresh"} {
@@ -175,14 +175,14 @@ func operations() *Profile {
 	return p
 }
 
-// pauses are clusters and Applications that are paused while they lose what they have.
+// pauses has paused clusters and Applications that lose their content.
 func pauses() *Profile {
 	p := one()
 	maps.Copy(p.Users, map[string][]string{"pause": {"true", ""}, "pause-cluster": {"true", "true", ""}})
 	return p
 }
 
-// outages are those of a cluster that a Placement drops, and of whatever goes on beside that.
+// outages has a cluster that a Placement drops because of an outage, and further changes in the meantime.
 func outages() *Profile {
 	p := one()
 	p.Users = map[string][]string{
@@ -210,7 +210,7 @@ func TestAway(t *testing.T)      { explore(t, away) }
 
 func TestEverything(t *testing.T) { explore(t, everything) }
 
-// TestReplay: a schedule that is run again step by step comes to the same end.
+// TestReplay: a schedule gives the same result when the steps are replayed.
 func TestReplay(t *testing.T) {
 	p := disasters()
 	for seed := range uint64(60) {
@@ -222,7 +222,8 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// TestPairs runs every pair of verbs, the second at every point after the first; every 60th of them where nothing is said.
+// TestPairs runs the pairs of verbs, with the second verb at every point after the first verb. By default, it runs
+// every 60th pair.
 func TestPairs(t *testing.T) {
 	run := newRunner(t)
 	every := *stride
@@ -247,16 +248,16 @@ func TestPairs(t *testing.T) {
 	})
 }
 
-// everyProfile are the profiles, those of much at once and those of one thing.
+// everyProfile are all profiles: some with many kinds of events, some with a single kind.
 var everyProfile = []func() *Profile{
 	one, everything, two, adoption, disasters, authority, obstacles, away, moves, operations, pauses, outages,
 }
 
-// patience is how long TestSimulate goes on where nothing is said: beside other load it runs fewer schedules.
+// patience is the maximum duration of TestSimulate by default. Under load the test runs fewer schedules.
 const patience = 3 * time.Minute
 
-// TestSimulate runs schedules of all profiles, in turn: a number of them, or for the time that is given. Where nothing is said
-// they are brief. Together with the scripts every gate has to hold, and to open.
+// TestSimulate runs schedules of all profiles in turn: the number or the time comes from the flags. Without flags, the
+// schedules are brief. Together with the scripts, every gate must block and open at least once.
 func TestSimulate(t *testing.T) {
 	profiles, n := everyProfile, *schedules
 	if n == 0 && *duration == 0 {
@@ -280,7 +281,7 @@ func TestSimulate(t *testing.T) {
 	}
 }
 
-// briefly are profiles of few verbs with little between them, of which many can be run.
+// briefly returns the profiles with few verbs and few steps in between, for a large number of schedules.
 func briefly(profiles []func() *Profile) []func() *Profile {
 	out := make([]func() *Profile, len(profiles))
 	for i, profile := range profiles {
@@ -293,7 +294,7 @@ func briefly(profiles []func() *Profile) []func() *Profile {
 	return out
 }
 
-// explore runs schedules of these profiles alone, when that is asked for.
+// explore runs schedules of only these profiles, if a flag asks for schedules.
 func explore(t *testing.T, profiles ...func() *Profile) {
 	t.Helper()
 	if *duration == 0 && *schedules == 0 {
@@ -302,8 +303,8 @@ func explore(t *testing.T, profiles ...func() *Profile) {
 	newRunner(t).explore(*schedules, profiles...)
 }
 
-// explore runs so many schedules on all processors, or for as long as is asked for, and shows the first that fail as scripts that
-// are as short as can be.
+// explore runs count schedules on all processors, or runs for the time of the flag. It shows the first failed schedules
+// as shortest scripts.
 func (r *runner) explore(count int, profiles ...func() *Profile) {
 	r.t.Helper()
 	r.all(func() (func(int64) bool, []*Profile) {
@@ -325,7 +326,7 @@ func (r *runner) explore(count int, profiles ...func() *Profile) {
 	})
 }
 
-// runner runs schedules and counts what they have met.
+// runner runs schedules and counts the events.
 type runner struct {
 	t        *testing.T
 	start    time.Time
@@ -345,8 +346,8 @@ func newRunner(t *testing.T) *runner {
 	return r
 }
 
-// all calls what start returns with one number after the other, on all processors, until it has no more to do or time is over.
-// start returns the profiles too, which are each for one processor.
+// all calls the function from start with one number after the other, on all processors. It ends when the function
+// returns false or the time is over. start also returns the profiles of one processor.
 func (r *runner) all(start func() (func(n int64) bool, []*Profile)) {
 	r.t.Helper()
 	var group sync.WaitGroup
@@ -368,7 +369,7 @@ func (r *runner) all(start func() (func(n int64) bool, []*Profile)) {
 	r.t.Logf("in %s: %s", time.Since(r.start).Round(time.Millisecond), r.met)
 }
 
-// judge shows a schedule that fails.
+// judge shows a failed schedule.
 func (r *runner) judge(o Options, seed uint64, steps []Step, w *World) {
 	r.keepPlans(seed, w)
 	if w.failure == nil || r.failures.Add(1) > int64(*keepGoing) {

@@ -9,16 +9,17 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// refreshes holds that a refresh goes from the hub once a cluster has compared since it was asked for, or with a word of why it was
-// dropped. Who asks again while the refresh is there joins it, as with Argo CD itself. What Towline asks for after a change is answered by
-// each comparison since that change. It is called before the record has the new version.
+// refreshes checks that a refresh leaves the hub only after a comparison on the cluster since the request, or with a
+// condition about the drop. A second request during a refresh joins the refresh, as in Argo CD. Towline's own refresh
+// after a change is answered by any comparison since the change. refreshes is called before the record has the new
+// version.
 func (o *oracle) refreshes(at key, r *record, now *argocd.Application) {
 	before := ""
 	if r.app != nil && !r.gone && r.app.UID == now.UID {
 		before = r.app.Refresh()
 	}
 	asked, word := now.Refresh(), warned(now)
-	told := word != nil && o.world.now.Sub(word.Time) < time.Minute // the one before may have been dropped with the same word just now
+	told := word != nil && o.world.now.Sub(word.Time) < time.Minute // the refresh before may have been dropped with the same condition a moment ago
 	switch {
 	case asked != "" && before == "":
 		r.compared = false
@@ -28,7 +29,7 @@ func (o *oracle) refreshes(at key, r *record, now *argocd.Application) {
 	}
 }
 
-// warned is when a refresh was last dropped with a word; nil for never.
+// warned returns when a refresh was last dropped with a condition; nil for never.
 func warned(app *argocd.Application) *metav1.Time {
 	i := argocd.IndexCondition(app.Status.Conditions, apis.ConditionRefreshWarning)
 	if i < 0 {
@@ -37,7 +38,7 @@ func warned(app *argocd.Application) *metav1.Time {
 	return app.Status.Conditions[i].LastTransitionTime
 }
 
-// compared is called when a cluster's Argo CD has compared because of a refresh.
+// compared is called after a comparison by a cluster's Argo CD for a refresh.
 func (o *oracle) compared(a *placed) {
 	if r := o.apps[a.owner()]; r != nil {
 		r.compared = true

@@ -26,8 +26,8 @@ func (h *hub) snapshot() *snapshot {
 	return s
 }
 
-// restore puts the hub back: by etcd with all as it was, its versions too, or by Velero with objects that are made anew.
-// Whatever reads from the hub is restarted then, as Kubernetes asks for.
+// restore restores the hub: from etcd, with all objects and versions as before, or by Velero, with recreated objects.
+// All readers of the hub are restarted afterwards, as Kubernetes demands.
 func (w *World) restore(velero bool) {
 	s := w.backup
 	if s == nil {
@@ -55,20 +55,20 @@ func (w *World) restore(velero bool) {
 	w.oracle.restored()
 }
 
-// recreate makes the objects of a backup anew: with other UIDs, of generation 1, without a status. What was being deleted
-// is not any more.
+// recreate creates the objects of a backup again: with new UIDs, generation 1, and no status. A deletion in progress is
+// lost.
 func (h *hub) recreate(s *snapshot) {
 	for k := range h.objects {
 		h.objects[k] = map[key]*item{}
 		for _, at := range sortedKeys(s.objects[k]) {
 			obj := s.objects[k][at].DeepCopyObject().(client.Object)
 			obj.SetDeletionTimestamp(nil)
-			_ = h.create(kind(k), obj, false) // not where its namespace was going
+			_ = h.create(kind(k), obj, false) // fails in a namespace without a restore
 		}
 	}
 }
 
-// detach deletes a ManagedCluster, as its works and its namespace are by Open Cluster Management.
+// detach deletes a ManagedCluster. Open Cluster Management deletes the works and the namespace.
 func (w *World) detach(c *cluster) {
 	_ = w.hub.remove(managedClusters, key{Name: c.name}, nil)
 	delete(w.hub.namespaces, c.name)
@@ -90,7 +90,8 @@ func (w *World) detach(c *cluster) {
 	w.oracle.detached(c)
 }
 
-// byHand makes an Application on a cluster that the hub knows nothing of, as equal as it would be sent or another.
+// byHand creates an Application on a cluster without the hub: equal to the delivered form of the Application, or
+// different.
 func (c *cluster) byHand(at key, equal bool) {
 	if c.apps[at] != nil {
 		return
@@ -110,7 +111,7 @@ func (c *cluster) byHand(at key, equal bool) {
 	c.argo(at, true)
 }
 
-// editByHand changes what the hub says of an Application's source, as kubectl edit does.
+// editByHand changes the source of an Application on the cluster, like kubectl edit.
 func (c *cluster) editByHand(a *placed) {
 	source := a.spec["source"]
 	if a.deleting || source == "" {
@@ -121,7 +122,7 @@ func (c *cluster) editByHand(a *placed) {
 	c.touched(a)
 }
 
-// unfinalizeByHand removes Argo CD's finalizers by hand.
+// unfinalizeByHand removes Argo CD's finalizers on the cluster.
 func (c *cluster) unfinalizeByHand(a *placed) {
 	if a.deleting {
 		return
@@ -132,7 +133,8 @@ func (c *cluster) unfinalizeByHand(a *placed) {
 	c.touched(a)
 }
 
-// handFinalizer sets Argo CD's finalizer by hand, or takes it off where nobody else has set it.
+// handFinalizer sets Argo CD's finalizer on the cluster as a person, or removes the finalizer if only a person has set
+// it.
 func (c *cluster) handFinalizer(a *placed, on bool) {
 	field := "finalizer:" + apis.FinalizerResources
 	owners := maps.Clone(a.managers[field])
@@ -159,7 +161,7 @@ func (c *cluster) handFinalizer(a *placed, on bool) {
 	c.touched(a)
 }
 
-// set makes the ApplicationSet of a namespace, paused or not.
+// setOf creates or updates the ApplicationSet of a namespace, with the given value of the pause annotation.
 func (w *World) setOf(namespace, paused string) {
 	m := &metav1.PartialObjectMetadata{}
 	m.SetGroupVersionKind(argocd.GroupVersion.WithKind("ApplicationSet"))

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// operations with one word after them: the value, and none for who.
+// aboutCluster are the operations with a single word as the value. The word is in Who.
 var aboutCluster = []string{"wait", "settle"}
 
-// Parse reads what Script wrote: a step a line. Blank lines and those that begin with # are passed over.
+// Parse reads the format of Script, with one step for each line. Blank lines and lines with # are skipped.
 func Parse(script string) []Step {
 	var out []Step
 	for line := range strings.Lines(script) {
@@ -46,17 +46,17 @@ func parseStep(line string) Step {
 	return s
 }
 
-// Case is a script with what is to be seen each time that all has settled.
+// Case is a script with the expected observations after each "settle".
 type Case struct {
-	// Title names it.
+	// Title is the name of the case.
 	Title string
 
-	// Steps are the script, Observations what Observer says after each "settle".
+	// Steps are the script. Observations are the lines of the Observer after each "settle".
 	Steps        []Step
 	Observations []string
 }
 
-// ParseCases reads cases: a title behind "==", steps a line, observations behind ">".
+// ParseCases reads cases: a title after "==", one step for each line, and observations after ">".
 func ParseCases(text string) []Case {
 	var out []Case
 	for line := range strings.Lines(text) {
@@ -76,7 +76,7 @@ func ParseCases(text string) []Case {
 	return out
 }
 
-// String is the case as ParseCases reads it.
+// String returns the case in the format of ParseCases.
 func (c Case) String() string {
 	var b strings.Builder
 	b.WriteString("\n== " + c.Title + "\n")

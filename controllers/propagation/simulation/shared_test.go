@@ -7,8 +7,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// TestShared: nobody changes a version of an object that is stored. Caches, those who read past them and the versions of an
-// object share what it refers to, as the caches of the program share it with who reads from them.
+// TestShared: stored versions of objects are never changed. Caches, live readers and versions share referenced memory,
+// as the caches of the program share memory with readers.
 func TestShared(t *testing.T) {
 	for _, profile := range everyProfile {
 		before, p := map[client.Object]client.Object{}, profile()

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// Shrink takes out of a failing schedule what it fails without: chunks of steps, single ones, what disturbs a step, one
-// after the other until nothing more can go. What is wrong stays the same.
+// Shrink removes the steps that a failing schedule does not need: chunks of steps, single steps, and disturbances of a
+// step. The failure stays the same.
 func Shrink(o Options, steps []Step, failure *Failure) []Step {
 	fails := func(s []Step) bool {
 		w := Replay(o, s)
 		return w.failure != nil && w.failure.Law == failure.Law && shape(w.failure.What) == shape(failure.What)
 	}
 	if !fails(steps) {
-		return steps // it does not fail twice: the simulation is not deterministic
+		return steps // the schedule does not fail again: the simulation is not deterministic
 	}
 	for size := max(1, len(steps)/2); ; {
 		before := len(steps)
@@ -34,7 +34,7 @@ func Shrink(o Options, steps []Step, failure *Failure) []Step {
 	}
 }
 
-// simplify takes out of steps what disturbs them.
+// simplify removes inner steps and faults from steps.
 func simplify(steps []Step, fails func([]Step) bool) []Step {
 	for i := range steps {
 		for j := range slices.Backward(steps[i].Inner) {
@@ -55,7 +55,7 @@ func simplify(steps []Step, fails func([]Step) bool) []Step {
 	return steps
 }
 
-// shape is a message without what differs each time: names and numbers.
+// shape returns a message without the variable parts: names and numbers.
 func shape(message string) string {
 	words := strings.Fields(message)
 	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return strings.ContainsAny(w, "0123456789[]/") }), " ")

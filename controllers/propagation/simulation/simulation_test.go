@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// scripts are journeys, each of which has to end as its users ask: common ones, and those that did not once.
+// scripts must each end in the state that the users request: common cases, and cases with earlier bugs.
 var scripts = map[string]string{
 	"delivered": "create argocd/one c1 cascade",
 	"moved": `create argocd/one c1 cascade
@@ -246,7 +246,7 @@ var scripts = map[string]string{
 			settle`,
 }
 
-// TestScripts runs them.
+// TestScripts runs all scripts.
 func TestScripts(t *testing.T) {
 	for title, script := range scripts {
 		t.Run(title, func(t *testing.T) {
@@ -257,7 +257,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// TestParse: what is printed can be read again.
+// TestParse: Parse reads the output of Script.
 func TestParse(t *testing.T) {
 	steps, _ := everything().Run(7)
 	if got := Script(Parse(Script(steps))); got != Script(steps) {
@@ -265,7 +265,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestEditsAreSetBackAtOnce: what people on a cluster edit is right again before the agent looks at everything.
+// TestEditsAreSetBackAtOnce: Towline repairs an edit on a cluster before the agent's periodic resync.
 func TestEditsAreSetBackAtOnce(t *testing.T) {
 	for _, tc := range []struct{ edit, more string }{
 		{"edit-there c1 argocd/one", ""}, {"unfinalize-there c1 argocd/one", ""}, {"edit-there c1 argocd/one", "adopt argocd/one always"},

@@ -15,21 +15,21 @@ import (
 	"github.com/towline-io/towline/pkg/gate"
 )
 
-// stats count what a world has seen.
+// stats count the events in worlds.
 type stats struct {
 	verbs  map[string]int
 	faults map[Fault]int
 	states map[uint64]struct{}
 
-	// intents are how often each was decided, held and opened how often each gate was met closed, and open after that.
+	// intents count the decided intents. held counts for each gate how often the gate blocked, and opened how often the
+	// gate then opened.
 	intents, held, opened map[string]int
 
-	// schedules, steps and plans are how many were run and made.
+	// schedules, steps and plans count the runs of each.
 	schedules, steps, plans int
 }
 
-// holding is a gate that holds, an Application or one of its works.
-
+// holding is a gate that blocks an Application or a work of the Application.
 type holding struct {
 	app        key
 	gate, work string
@@ -42,7 +42,7 @@ func newStats() *stats {
 	}
 }
 
-// gates are the names of all, and quiet those that leave no trace while they are open.
+// gates are the names of all gates. quiet are the gates without a trace while open.
 var gates, quiet = func() (names []string, quiet map[string]bool) {
 	quiet = map[string]bool{}
 	for _, g := range delivery.Gates() {
@@ -52,8 +52,8 @@ var gates, quiet = func() (names []string, quiet map[string]bool) {
 	return names, quiet
 }()
 
-// decided notes a plan. A gate has opened when it is asked again and holds no more, or, where it is not one to be asked, when a
-// plan does without it.
+// decided notes a plan. A gate has opened when it is asked again and does not block. A quiet gate has opened when a
+// plan comes without the gate.
 func (w *World) decided(app key, p *delivery.Plan) {
 	w.stats.intents[string(p.Intent)]++
 	w.stats.plans++
@@ -89,7 +89,7 @@ func (s *stats) ran(w *World) {
 	s.steps += w.steps
 }
 
-// add puts the counts of another to these.
+// add adds the counts of o.
 func (s *stats) add(o *stats) {
 	s.schedules += o.schedules
 	s.steps += o.steps
@@ -129,8 +129,8 @@ func (s *stats) String() string {
 	return b.String()
 }
 
-// state is a digest of what the hub and the clusters have, but for versions and times: two worlds of the same state differ
-// in nothing that a controller could go by for long.
+// state returns a digest of the objects on the hub and the clusters, without versions and times. Two worlds with the
+// same state have no difference that a controller could depend on for long.
 func (w *World) state() uint64 {
 	d := digest(14695981039346656037)
 	for k := range w.hub.objects {
@@ -186,7 +186,7 @@ func (d *digest) object(i *item) {
 	}
 }
 
-// digest is FNV-1a.
+// digest is an FNV-1a hash.
 type digest uint64
 
 func (d *digest) add(texts ...string) {

@@ -20,7 +20,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// Fault is what goes wrong with a write of the controller.
+// Fault is a fault of a write by the controller.
 type Fault string
 
 // The faults of a write.
@@ -34,19 +34,20 @@ const (
 
 var writeFaults = []Fault{crashBefore, crashAfter, conflict, lostAnswer}
 
-// Step is one thing that happens. A step that cannot happen in the state that the world is in does nothing, so that
-// steps can be left out of a schedule.
+// Step is one event. A step that is impossible in the current state of the world does nothing. So steps can be removed
+// from a schedule.
 type Step struct {
-	// Op is what happens, Who the one that does it or that it happens to, and What the object or the value.
+	// Op is the event. Who is the actor or the affected object. What is the object or the value.
 	Op, Who, What string
 
-	// At is the read or write of a reconcile before which Inner happens, and from which on a write meets Fault.
+	// At is the number of the read or write of a reconcile before which Inner happens. From this number on, the next
+	// write gets Fault.
 	At    int
 	Fault Fault
 	Inner []Step
 }
 
-// String is the step as a line of a script.
+// String returns the step as a line of a script.
 func (s Step) String() string {
 	out := strings.TrimRight(s.Op+" "+s.Who+" "+s.What, " ")
 	if s.Fault != noFault || len(s.Inner) > 0 {
@@ -65,7 +66,7 @@ func (s Step) String() string {
 	return out
 }
 
-// Script is a schedule as text, a step a line.
+// Script returns a schedule as text, with one step for each line.
 func Script(steps []Step) string {
 	lines := make([]string, len(steps))
 	for i := range steps {
@@ -74,7 +75,7 @@ func Script(steps []Step) string {
 	return strings.Join(lines, "\n")
 }
 
-// do makes one step.
+// do runs one step.
 func (w *World) do(s *Step) {
 	if w.failure != nil {
 		return
@@ -88,7 +89,7 @@ func (w *World) do(s *Step) {
 	}
 }
 
-// machinery are the steps of controllers and agents.
+// machinery runs a step of controllers and agents. It returns false for any different step.
 func (w *World) machinery(s *Step) bool {
 	switch s.Op {
 	case "settle":
@@ -107,7 +108,7 @@ func (w *World) machinery(s *Step) bool {
 	return true
 }
 
-// ofProcess are the steps of a process.
+// ofProcess runs a step of a process.
 func (w *World) ofProcess(s *Step) bool {
 	switch s.Op {
 	case "deliver":
@@ -135,7 +136,7 @@ func (w *World) ofProcess(s *Step) bool {
 	return true
 }
 
-// ofCluster are the steps of a cluster's agent and Argo CD.
+// ofCluster runs a step of a cluster's agent and Argo CD.
 func (w *World) ofCluster(s *Step) bool {
 	switch s.Op {
 	case "hear":
@@ -162,7 +163,7 @@ func (w *World) ofCluster(s *Step) bool {
 	return true
 }
 
-// workNext makes the first of the agent's controllers that have to do with a work look at it.
+// workNext runs the first of the agent's queued controllers for a work.
 func (c *cluster) workNext(name string) {
 	for what := addFinalizer; what <= finalizeApplied; what <<= 1 {
 		if c.todo[name]&what != 0 {
@@ -172,7 +173,7 @@ func (c *cluster) workNext(name string) {
 	}
 }
 
-// mishap are the steps of what goes wrong.
+// mishap runs a step with a failure.
 func (w *World) mishap(s *Step) bool {
 	if !w.wrong(s) {
 		return false
@@ -236,7 +237,7 @@ func (w *World) wrong(s *Step) bool {
 	return true
 }
 
-// connect makes a cluster heard of, or not any more.
+// connect makes a cluster available or unavailable.
 func (w *World) connect(c *cluster, connected bool) {
 	c.connected = connected
 	w.editCluster(c.name, func(mc *clusterv1.ManagedCluster) {
@@ -251,7 +252,7 @@ func (w *World) connect(c *cluster, connected bool) {
 	})
 }
 
-// rebuild is a cluster that is built anew under its name.
+// rebuild plays a rebuilt cluster with the same name.
 func (c *cluster) rebuild() {
 	c.version = 0
 	c.empty()
@@ -260,7 +261,7 @@ func (c *cluster) rebuild() {
 
 func (w *World) editCluster(name string, edit func(*clusterv1.ManagedCluster)) {
 	err := w.hub.update(managedClusters, func(o client.Object) { edit(o.(*clusterv1.ManagedCluster)) })(key{Name: name})
-	_ = err // it may be gone
+	_ = err // the ManagedCluster may be gone
 }
 
 func streamNamed(name string) stream {
@@ -282,7 +283,7 @@ func keyNamed(name string) key {
 	return key{Namespace: namespace, Name: name}
 }
 
-// annotations are what users set by steps of that name.
+// annotations are the annotations that users set, by the name of the step.
 var annotations = map[string]string{
 	"move": apis.AnnotationCluster, "namespace": apis.AnnotationAppNamespace, "release": apis.AnnotationRelease,
 	"pause": apis.AnnotationPaused, "force": apis.AnnotationForceDelete, "skip": apis.AnnotationSkipReconcile,
@@ -290,7 +291,7 @@ var annotations = map[string]string{
 	"delete-on-outage": apis.AnnotationDeleteOnOutage, "destination": apis.AnnotationDestinationServer,
 }
 
-// user are the steps of users: the verbs of docs/lifecycle.md.
+// user runs a step of a user: a verb of docs/lifecycle.md.
 func (w *World) user(s *Step) bool {
 	if name, is := annotations[s.Op]; is {
 		value := s.What
@@ -307,7 +308,7 @@ func (w *World) user(s *Step) bool {
 	return true
 }
 
-// annotate sets an annotation, or takes it off for an empty value.
+// annotate sets an annotation, or removes the annotation for an empty value.
 func (w *World) annotate(at key, name, value string) {
 	if app, ok := w.hub.get(applications, at).(*argocd.Application); ok && app.Annotations[name] == value {
 		if _, has := app.Annotations[name]; has == (value != "") {
@@ -324,7 +325,7 @@ func (w *World) annotate(at key, name, value string) {
 	})
 }
 
-// asks are those of an Application's owner.
+// asks runs a step of an Application's owner.
 func (w *World) asks(s *Step) bool {
 	at := keyNamed(s.Who)
 	switch s.Op {
@@ -376,7 +377,7 @@ func (w *World) asks(s *Step) bool {
 	return true
 }
 
-// thereOrForAll are those of people on clusters, and of who pauses more than one Application.
+// thereOrForAll runs a step of people on clusters, or a pause of more than one Application.
 func (w *World) thereOrForAll(s *Step) bool {
 	switch s.Op {
 	case "hand-finalizer":
@@ -409,20 +410,20 @@ func (w *World) thereOrForAll(s *Step) bool {
 		if ns := w.hub.get(clusterNamespaces, key{Name: s.Who}); ns != nil && maps.Equal(ns.GetAnnotations(), annotations) {
 			return true
 		}
-		_ = w.hub.update(clusterNamespaces, func(o client.Object) { o.SetAnnotations(annotations) })(key{Name: s.Who}) // it may be gone
+		_ = w.hub.update(clusterNamespaces, func(o client.Object) { o.SetAnnotations(annotations) })(key{Name: s.Who}) // the namespace may be gone
 	default:
 		return false
 	}
 	return true
 }
 
-// edit is a write of a user.
+// edit is a write by a user.
 func (w *World) edit(at key, edit func(*argocd.Application)) {
 	before, ok := w.hub.get(applications, at).(*argocd.Application)
 	if !ok {
 		return
 	}
-	after := *before // edits replace what they change
+	after := *before // edits replace values instead of changing shared memory
 	edit(&after)
 	_ = w.hub.replace(applications, before, &after)
 }
@@ -433,7 +434,7 @@ func clone(m map[string]string) map[string]string {
 	return out
 }
 
-// operationOf is an operation by the name that a user gives it, or one that is not to run.
+// operationOf returns the operation with the given name, or an operation that must not run.
 func operationOf(name string) []byte {
 	switch name {
 	case "forbidden":
@@ -444,7 +445,7 @@ func operationOf(name string) []byte {
 	return []byte(`{"sync":{"revision":"` + name + `"}}`)
 }
 
-// spec is that of a revision, or one that cannot be sent.
+// spec returns the spec with the given revision, or a spec that Towline cannot send.
 func spec(at key, revision string) []byte {
 	history := ""
 	switch revision {
@@ -452,7 +453,7 @@ func spec(at key, revision string) []byte {
 		return []byte(`{"project":7}`)
 	case "large":
 		revision = strings.Repeat("x", work.MaxPayload)
-	case "text", "typed": // the same as Go prints it
+	case "text", "typed": // the same text as printed by Go
 		history = map[string]string{"text": `"revisionHistoryLimit":"5",`, "typed": `"revisionHistoryLimit":5,`}[revision]
 		revision = "v1"
 	}
@@ -468,10 +469,11 @@ func spec(at key, revision string) []byte {
 		`","targetRevision":"` + revision + `"},"destination":{` + destination + `,"namespace":"guestbook"}` + policy + `}`)
 }
 
-// push is in the revisions of Applications that the hub's own Argo CD deploys to cluster c1, where nothing keeps it from that.
+// push marks the revisions of Applications that the hub's own Argo CD deploys to cluster c1, if nothing prevents the
+// deployment.
 const push = "-push"
 
-// hubSync is a sync of the hub's own Argo CD, which has begun or has ended.
+// hubSync plays a sync of the hub's own Argo CD: begun if runs is true, otherwise ended.
 func hubSync(app *argocd.Application, runs bool) {
 	app.Status.Pushed, app.Operation = true, nil
 	app.Status.OperationState = &argocd.OperationState{Phase: "Succeeded", StartedAt: "2026-01-01T00:00:00Z"}
@@ -481,11 +483,12 @@ func hubSync(app *argocd.Application, runs bool) {
 	}
 }
 
-// auto ends the revisions of Applications whose syncs are automated.
+// auto ends the revisions of Applications with automated syncs.
 const auto = "-auto"
 
-// createApplication makes an Application for a cluster, with what the words say: cascade for Argo CD's finalizer,
-// old-first, auto for automated syncs.
+// createApplication creates an Application for the cluster in the first word, with further words as options: cascade
+// for Argo CD's finalizer, hooks for the finalizer of post-delete hooks, old-first, auto for automated syncs, of-set
+// for an Application of an ApplicationSet, followed for an ApplicationSet with a Placement.
 func (w *World) createApplication(at key, words []string) {
 	app := &argocd.Application{}
 	app.APIVersion, app.Kind = argocd.GroupVersion.String(), argocd.Kind
@@ -519,7 +522,7 @@ func (w *World) createApplication(at key, words []string) {
 	_ = w.hub.create(applications, app, false)
 }
 
-// requestID is the identity of an operation of the hub's.
+// requestID returns the identity of an operation from the hub.
 func requestID(operation string) string {
 	_, rest, ok := strings.Cut(operation, `"name":"`+apis.OperationInfo+`","value":"`)
 	if !ok {
@@ -529,7 +532,7 @@ func requestID(operation string) string {
 	return id
 }
 
-// revisionOf is what a user called an operation.
+// revisionOf returns the user's name for an operation.
 func revisionOf(operation string) string {
 	var o struct {
 		Sync struct {

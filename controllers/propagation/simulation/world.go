@@ -22,38 +22,38 @@ const (
 	moveTimeout   = 5 * time.Minute
 )
 
-// Options are what a world is made of.
+// Options are the settings of a world.
 type Options struct {
-	// Names are the clusters.
+	// Names are the names of the clusters.
 	Names []string
 
-	// Clusters is who may send to them, one of grants.ClusterModes; empty for anyone.
+	// Clusters decides which namespaces may send to the clusters, one of grants.ClusterModes; empty for all namespaces.
 	Clusters string
 
-	// DeleteOnRevocation is propagation's.
+	// DeleteOnRevocation is propagation's option for deletion after lost rights.
 	DeleteOnRevocation bool
 
-	// Hub is the cluster that is the hub itself; empty for none.
+	// Hub is the name of the hub's own managed cluster; empty for none.
 	Hub string
 
-	// SameNames lets all works of Applications of one name have one name.
+	// SameNames gives all works of Applications with the same name the same name.
 	SameNames bool
 
-	// Limit is how many works may lose their right at a time; 0 for the default.
+	// Limit is the maximum number of works that may lose their right at a time; 0 for the default.
 	Limit int
 
-	// Plans is set to keep a digest of all plans that are made.
+	// Plans is set to keep a digest of all plans.
 	Plans bool
 
-	// AsSeen judges what the controller destroys by what it has read of the user's word, not by the user's last word:
-	// the time between the two is the cache's, and is not held against it.
+	// AsSeen judges the controller by the user's request as read, from the cache too, and not by the user's last
+	// request. The controller is not blamed for the lag of the cache.
 	AsSeen bool
 
-	// stored is told of each version of an object that the hub stores; nil for nobody.
+	// stored is called with each stored version of an object; nil for no call.
 	stored func(client.Object)
 }
 
-// World is a hub with clusters, users and one or more Towlines. Everything in it happens in steps, one after the other.
+// World is a hub with clusters, users and one or more Towlines. All events in a world are steps, one after the other.
 type World struct {
 	options Options
 	ctx     context.Context //nolint:containedctx // one for all that happens in a world
@@ -68,29 +68,30 @@ type World struct {
 	oracle    *oracle
 	stats     *stats
 
-	// holding are the gates that hold.
+	// holding are the gates that block now.
 	holding map[holding]bool
 
 	// plans is the digest of the plans so far.
 	plans digest
 
-	// follower is an ApplicationSet that follows a Placement, with what is known of both.
+	// follower is an ApplicationSet with a Placement.
 	follower follower
 
-	// backup is the last one of the hub.
+	// backup is the last backup of the hub.
 	backup *snapshot
 
-	// refusing are the rules that say no, or have, and entangled the clusters where what Applications use would go with them.
+	// refusing are the rules that refuse now or refused earlier. entangled are the clusters where a deletion of works
+	// would delete dependencies too.
 	refusing  map[string]refusal
 	entangled map[string]bool
 
-	// disaster is set when a cluster or the hub has lost what it had.
+	// disaster is set if a cluster or the hub has lost data.
 	disaster bool
 
-	// ruled is set when those who rule the hub have done something.
+	// ruled is set after the first step of an administrator.
 	ruled bool
 
-	// rules are what Towline is started with: which namespaces Applications may choose.
+	// rules are the start options of Towline about the namespaces that Applications may choose.
 	rules []authorization.NamespaceRule
 
 	// comparing is set while Argo CD's periodic comparison is due everywhere.
@@ -99,16 +100,16 @@ type World struct {
 	failure *Failure
 	steps   int
 
-	// resting is set when users and faults have stopped.
+	// resting is set after the end of user steps and faults.
 	resting bool
 }
 
-// Failure is a law that was broken.
+// Failure is a broken law.
 type Failure struct {
 	// Law is the name of the law.
 	Law string
 
-	// What says what happened.
+	// What describes the event.
 	What string
 }
 
@@ -123,7 +124,7 @@ func (w *World) fail(law, format string, args ...any) {
 
 var begin = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// New is a world at its beginning.
+// New returns a new world.
 func New(o Options) *World {
 	if o.Clusters == "" {
 		o.Clusters = grants.None
@@ -149,7 +150,7 @@ func New(o Options) *World {
 	return w
 }
 
-// join makes a ManagedCluster that is accepted and available, and its namespace.
+// join creates an accepted and available ManagedCluster, and its namespace.
 func (w *World) join(name string) {
 	w.hub.namespaces[name] = true
 	mc := &clusterv1.ManagedCluster{}
@@ -208,10 +209,10 @@ func (w *World) told(k kind, at key, before *item) {
 	}
 }
 
-// advance lets time pass.
+// advance moves the time.
 func (w *World) advance(d time.Duration) {
 	w.now = w.now.Add(d)
-	if d >= time.Second { // OCM's placement controller hears of a cluster that comes or goes
+	if d >= time.Second { // OCM's placement controller notices changed clusters
 		w.place()
 	}
 	for _, p := range w.processes {
@@ -239,10 +240,10 @@ func (w *World) advance(d time.Duration) {
 	}
 }
 
-// settleLimit is after how many rounds a world that has not come to rest never will.
+// settleLimit is the number of rounds in which a world must come to rest.
 const settleLimit = 60
 
-// settle lets everybody do what they have to do, in turn, until nobody has any more.
+// settle runs rounds until no controller and no agent has work left. It returns false after a failure.
 func (w *World) settle() bool {
 	for range settleLimit {
 		if !w.round() {
@@ -257,7 +258,7 @@ func (w *World) settle() bool {
 	return false
 }
 
-// round is one turn of everybody. It tells whether anybody had anything to do.
+// round lets every process and every cluster act once. It reports whether any of them had work.
 func (w *World) round() bool {
 	busy := w.place()
 	busy = w.generate() || busy
@@ -271,7 +272,7 @@ func (w *World) round() bool {
 	return busy
 }
 
-// drain reconciles all that is ready.
+// drain reconciles all ready requests.
 func (p *process) drain() bool {
 	busy := false
 	for p.leads && p.call == nil && len(p.sends.ready) > 0 {
@@ -286,7 +287,7 @@ func (p *process) drain() bool {
 	return busy
 }
 
-// catchUp delivers all that the caches of a process are behind with.
+// catchUp delivers all outstanding changes to the caches of a process.
 func (p *process) catchUp() bool {
 	busy := false
 	for s := range kinds + 1 {
@@ -298,7 +299,7 @@ func (p *process) catchUp() bool {
 	return busy
 }
 
-// tick is how long a step takes.
+// tick is the duration of a step.
 func (w *World) tick() { w.advance(50 * time.Millisecond) }
 
 func (c *cluster) round() bool {
@@ -331,8 +332,8 @@ func (c *cluster) round() bool {
 	return busy
 }
 
-// pass lets time go by in strides, and everybody act between them: what waits for a time is done then. A stride in which
-// nobody waits for anything is a leap.
+// pass moves the time in strides, and settles the world after each stride, to handle the expired waits. If no wait ends
+// within a stride, only the clock moves.
 func (w *World) pass(strides ...time.Duration) bool {
 	for _, d := range strides {
 		if !w.settle() {
@@ -347,7 +348,7 @@ func (w *World) pass(strides ...time.Duration) bool {
 	return w.settle()
 }
 
-// awaits tells whether anybody waits for a time that comes so soon.
+// awaits reports whether a wait ends within the given time.
 func (w *World) awaits(soon time.Duration) bool {
 	until := w.now.Add(soon)
 	for _, p := range w.processes {
@@ -377,10 +378,10 @@ func (w *World) awaits(soon time.Duration) bool {
 	return false
 }
 
-// patrol is when each work agent looks at everything again.
+// patrol is the interval of the work agents' periodic resync.
 const patrol = 6 * time.Minute
 
-// patrols lets that time come.
+// patrols waits for the next periodic resync.
 func (w *World) patrols() bool {
 	if !w.settle() {
 		return false
@@ -389,7 +390,7 @@ func (w *World) patrols() bool {
 	return w.settle()
 }
 
-// compare is Argo CD's periodic comparison everywhere. It tells of the time, and so is a write.
+// compare is Argo CD's periodic comparison everywhere. The comparison writes its time, and so is a write.
 func (w *World) compare() {
 	for _, c := range w.clusters {
 		for at := range c.apps {
@@ -401,7 +402,7 @@ func (w *World) compare() {
 	w.comparing = false
 }
 
-// rest ends all faults, lets everything come to rest, and tells whether that is as the users have asked.
+// rest ends all faults, lets the world come to rest, and checks the state against the requests of the users.
 func (w *World) rest() {
 	w.resting = true
 	w.heal()
@@ -428,7 +429,7 @@ func (w *World) rest() {
 	w.oracle.atRest()
 }
 
-// unpause ends all pauses, and tells whether there was one.
+// unpause ends all pauses, and reports whether any pause existed.
 func (w *World) unpause() bool {
 	before := w.hub.writes
 	for _, c := range w.clusters {
@@ -443,7 +444,7 @@ func (w *World) unpause() bool {
 	return w.hub.writes != before
 }
 
-// heal ends what goes wrong.
+// heal ends all faults.
 func (w *World) heal() {
 	w.stopSets(false)
 	for _, c := range w.clusters {
@@ -467,7 +468,7 @@ func (w *World) heal() {
 	}
 }
 
-// String is the state of a world, for people.
+// String returns the state of a world, for people.
 func (w *World) String() string {
 	var b strings.Builder
 	for _, at := range sortedKeys(w.hub.objects[applications]) {
