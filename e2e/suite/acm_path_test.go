@@ -15,10 +15,10 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 )
 
-// reportsCRD is the CRD of reports.
+// reportsCRD is the name of the CRD of MulticlusterApplicationSetReports.
 const reportsCRD = "multiclusterapplicationsetreports.apps.open-cluster-management.io"
 
-// The lines of `kubectl towline check --pre` for what is in the way on a hub of Advanced Cluster Management.
+// The lines of `kubectl towline check --pre` for the obstacles on a hub of Advanced Cluster Management.
 const (
 	otherController = `✗ other controllers\s+.*multicluster-integrations runs: two pull controllers`
 	noGenerator     = `✗ generators\s+.*no ConfigMap of the generator`
@@ -26,7 +26,8 @@ const (
 	deprecatedCRD   = `… CRD of reports\s+.*deprecated`
 )
 
-// prepareACM walks the part of docs/install.md that comes before the installation: the check finds each obstacle, and then none of them.
+// prepareACM walks the part of docs/install.md before the installation: the check first finds each obstacle, and later
+// no obstacle.
 func prepareACM(ctx context.Context) {
 	GinkgoHelper()
 	beACM(ctx)
@@ -67,8 +68,8 @@ func prepareACM(ctx context.Context) {
 	Expect(pre()).NotTo(Or(MatchRegexp(otherController), MatchRegexp(noGenerator), MatchRegexp(withCredentials)))
 }
 
-// followACM is the rest of the path: the guestbook becomes Healthy, Advanced Cluster Management removes its CRD of reports, and Towline brings
-// its own.
+// followACM is the rest of the path. The guestbook becomes Healthy, Advanced Cluster Management removes its CRD of
+// reports, and Towline installs its own CRD.
 func followACM(ctx context.Context) {
 	GinkgoHelper()
 	for _, c := range f.Clusters() {
@@ -85,14 +86,14 @@ func followACM(ctx context.Context) {
 	withoutGuestbook(ctx)
 }
 
-// setReport is the report of the guestbook; an error where the hub has no CRD of reports.
+// setReport returns the report of the guestbook, and an error if the hub has no CRD of reports.
 func setReport(ctx context.Context) (*v1alpha1.MulticlusterApplicationSetReport, error) {
 	r := &v1alpha1.MulticlusterApplicationSetReport{}
 	err := hub.Get(ctx, client.ObjectKey{Namespace: argocdNamespace, Name: "guestbook-app-set"}, r)
 	return r, err
 }
 
-// gitOpsPhase is what Advanced Cluster Management says of the GitOpsCluster.
+// gitOpsPhase returns the phase in the GitOpsCluster's status.
 func gitOpsPhase(ctx context.Context) (string, error) {
 	return f.Hub.Kubectl(ctx, "get", "gitopscluster", "clusters", "--namespace", argocdNamespace, "--output", "jsonpath={.status.phase}")
 }

@@ -35,7 +35,7 @@ const (
 // acmPasses is the time between two passes of the controller.
 const acmPasses = time.Second
 
-// runACM plays the controller until the suite ends.
+// runACM plays the GitOpsCluster controller until the suite ends.
 func runACM() {
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -57,7 +57,7 @@ func runACM() {
 	})
 }
 
-// acmPass looks at all GitOpsClusters, and deletes the Secrets that none of them has.
+// acmPass reconciles all GitOpsClusters once. It then deletes the controller's cluster Secrets without a GitOpsCluster.
 func acmPass(ctx context.Context) error {
 	list, secrets := &unstructured.UnstructuredList{}, &corev1.SecretList{}
 	list.SetAPIVersion(apis.Group + "/v1beta1")
@@ -81,7 +81,7 @@ func acmPass(ctx context.Context) error {
 	return errs
 }
 
-// acmImport makes what a GitOpsCluster asks for, and says in the status whether that went well.
+// acmImport makes the cluster Secrets of a GitOpsCluster, and writes success or failure into the status.
 func acmImport(ctx context.Context, g *unstructured.Unstructured, kept map[types.NamespacedName]bool) error {
 	there, _, _ := unstructured.NestedString(g.Object, "spec", "argoServer", "argoNamespace")
 	phase, message := "successful", "Added managed clusters to gitops namespace "+there
@@ -122,7 +122,8 @@ func acmImportTo(ctx context.Context, g *unstructured.Unstructured, there string
 	return errs
 }
 
-// acmGenerator makes what the ApplicationSet controller needs to read placements: what is there already stays.
+// acmGenerator makes the ConfigMaps, the Role and the RoleBinding by which the ApplicationSet controller reads
+// placements. Existing objects stay unchanged.
 func acmGenerator(ctx context.Context, there string) error {
 	config := func(name, version, kind string) *corev1.ConfigMap {
 		return &corev1.ConfigMap{
@@ -150,7 +151,8 @@ func acmGenerator(ctx context.Context, there string) error {
 	return nil
 }
 
-// acmSecret makes the cluster Secret of one cluster: without credentials, or a copy of the one that the cluster's namespace has.
+// acmSecret makes the cluster Secret of a cluster: without credentials if blank is true, otherwise with the data of the
+// Secret in the cluster's namespace.
 func acmSecret(ctx context.Context, cluster, there string, blank bool, kept map[types.NamespacedName]bool) error {
 	mc := &clusterv1.ManagedCluster{}
 	if err := hub.Get(ctx, types.NamespacedName{Name: cluster}, mc); err != nil {
@@ -182,7 +184,7 @@ func acmSecret(ctx context.Context, cluster, there string, blank bool, kept map[
 	case apierrors.IsNotFound(err):
 		err = hub.Create(ctx, wanted)
 	case err == nil:
-		maps.Copy(existing.Labels, wanted.Labels) // labels are added, and none is taken away
+		maps.Copy(existing.Labels, wanted.Labels) // labels are added, and no label is removed
 		existing.StringData = data
 		err = hub.Update(ctx, existing)
 	}
@@ -192,8 +194,9 @@ func acmSecret(ctx context.Context, cluster, there string, blank bool, kept map[
 	return err
 }
 
-// acmHub is what a hub of Advanced Cluster Management has before Towline: the mark of the product, and the Deployment with its pull controller
-// and its controller of GitOpsClusters. OpenShift GitOps brings the Service and the controller of ApplicationSets.
+// acmHub has the objects of a hub of Advanced Cluster Management before Towline: the mark of the product, and the
+// Deployment with its pull controller and its controller of GitOpsClusters. OpenShift GitOps brings the Service and the
+// controller of ApplicationSets.
 const acmHub = `
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
@@ -243,10 +246,10 @@ metadata:
 spec: {ports: [{port: 443}]}
 `
 
-// published are the CRDs as Advanced Cluster Management ships them.
+// published is the folder of the CRDs as Advanced Cluster Management ships them.
 const published = "pkg/apis/apps/testdata/published"
 
-// beACM makes the hub one of Advanced Cluster Management.
+// beACM makes the hub a hub of Advanced Cluster Management.
 func beACM(ctx context.Context) {
 	GinkgoHelper()
 	towline.Changes = towline.ForACM
@@ -258,7 +261,7 @@ func beACM(ctx context.Context) {
 	runACM() //nolint:contextcheck // the controller runs until the suite ends
 }
 
-// onThisArgoCD is a file of example/openshift-gitops for the namespace of the fleet's Argo CD.
+// onThisArgoCD returns a file of example/openshift-gitops for the namespace of the fleet's Argo CD.
 func onThisArgoCD(file string) string {
 	GinkgoHelper()
 	manifest, err := towline.Manifest(f, "example/openshift-gitops/"+file)

@@ -17,7 +17,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// byHand makes an Application on a cluster as its users would, and waits until it runs.
+// byHand makes an Application on a cluster as the cluster's users would, and waits until its Deployment runs.
 func byHand(ctx context.Context, on, name, spec string, finalizers ...string) *argocd.Application {
 	GinkgoHelper()
 	file := filepath.Join(GinkgoT().TempDir(), name+".json")
@@ -52,12 +52,14 @@ var _ = Describe("An Application that its cluster has already", func() {
 		Expect(uids(ctx, on, name)).To(Equal(before))
 		w, err := read(hub, workOf(app))(ctx)
 		Expect(err).NotTo(HaveOccurred())
-		// The cluster may sync by itself at any time. The work then asks for more until the hub has shown that: two writes.
+		// The cluster may sync without a request at any time. Each such sync allows the work two more writes: the work
+		// asks the cluster for more feedback until the hub shows the sync.
 		further := syncs(ctx, on, name) - synced
 		Expect(w.Generation).To(BeNumerically("<=", 2+2*further), "it was made, and written once the hub had shown the first comparison")
 		AddReportEntry(fmt.Sprintf("taken over: %v before and after", before))
 
-		// It is managed from now on as any other is, its users' changes included, and deleted as any other.
+		// From now on, Towline manages the adopted Application like every Application: its users' changes reach the
+		// cluster, and a deletion removes it.
 		patchHub(ctx, name, fmt.Sprintf(`{"spec":%s}`, spec("kustomize-guestbook/overlays/dev", name)))
 		Eventually(ctx, read(cluster[on], named(name))).Should(HaveField("Spec.Raw", ContainSubstring("overlays/dev")))
 		Expect(read(hub, workOf(app))(ctx)).To(WithTransform(work.UpdateModeOf, Equal(work.ForceApply)))

@@ -28,7 +28,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// create makes an Application without a clean-up of its own.
+// create makes an Application on the hub without a clean-up.
 func create(ctx context.Context, name, on string) {
 	GinkgoHelper()
 	app := fixture.Application(name).Cluster(on).Spec(spec("guestbook", name)).Finalizers(apis.FinalizerResources).Obj()
@@ -36,20 +36,22 @@ func create(ctx context.Context, name, on string) {
 	Expect(hub.Create(ctx, app)).To(Succeed())
 }
 
-// installAddOn asks for the add-ons on all clusters, for a spec. They go with it however it ends: the rights that they give would
-// stay with all specs after it.
+// installAddOn installs the add-ons on all clusters for a spec. A clean-up removes the add-ons even after a failure,
+// because the granted rights would stay for all later specs.
 func installAddOn(ctx context.Context) {
 	GinkgoHelper()
 	DeferCleanup(removeAddOn)
 	Expect(towline.InstallAddOn(ctx, f)).To(Succeed())
 }
 
-// removeAddOn takes the add-ons off all clusters. What OCM has made for them goes after them, and would go from under an agent
-// of a spec that asks for the add-on again before that. The work agents keep the rights of example/managed and no others: a spec
-// that takes those away means it.
+// removeAddOn removes the add-ons from all clusters and waits until OCM's objects for the add-ons are gone. Otherwise
+// OCM could remove objects under the agent of a later spec, after the later spec has installed the add-on again. The
+// work agents keep only the rights of example/managed. A spec that removes the rights of example/managed does so on
+// purpose.
 //
-// The add-on manager takes the add-ons off, as their Placements choose no cluster any more. One that somebody else deletes is
-// made again while the manager has not seen yet that it is not asked for, and leaves its rights behind when it goes.
+// The add-on manager removes the add-ons when their Placements choose no cluster any more. The function does not delete
+// an add-on directly: a manager that has not seen the new Placements yet would create the add-on again, and the
+// add-on's rights would stay behind.
 func removeAddOn(ctx context.Context) {
 	GinkgoHelper()
 	for _, c := range f.Clusters() {
@@ -71,7 +73,8 @@ func removeAddOn(ctx context.Context) {
 	}
 	patchAddOn(ctx, "clustermanagementaddon", towline.AddOn, installedByHand)
 	deleteAddOn(ctx, "clustermanagementaddon", towline.RightsAddOn)
-	// A spec may have changed these. The next one applies them as deploy/addon has them, which would be a conflict with the change.
+	// A spec may have changed the template and the configuration of the add-on. The next spec applies deploy/addon, and
+	// the changes would cause a conflict.
 	deleteAddOn(ctx, "addontemplate", towline.AddOn)
 	deleteAddOn(ctx, "addondeploymentconfig", towline.AddOn)
 }
@@ -82,17 +85,18 @@ func deleteAddOn(ctx context.Context, kind, name string) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// addOnBinding is the RoleBinding by which the add-on of rights gives the work agent its own. It outlives the add-on.
+// addOnBinding is the RoleBinding by which the add-on for rights gives the work agent its rights. The RoleBinding
+// outlives the add-on.
 const addOnBinding = "towline:work-agent"
 
-// addOnsOf are the names of the add-ons that a cluster has.
+// addOnsOf returns the names of a cluster's add-ons.
 func addOnsOf(ctx context.Context, on string) ([]string, error) {
 	names, err := f.Hub.Kubectl(ctx, "get", "managedclusteraddons.addon.open-cluster-management.io", "--namespace", on,
 		"--output", "jsonpath={.items[*].metadata.name}")
 	return strings.Fields(names), err
 }
 
-// appReportOf is the report on the hub Application, to read.
+// appReportOf returns the key of the ApplicationReport for the hub Application, as an object to read.
 func appReportOf(ctx context.Context, name string) *v1alpha1.ApplicationReport {
 	GinkgoHelper()
 	app, err := read(hub, named(name))(ctx)
@@ -101,7 +105,7 @@ func appReportOf(ctx context.Context, name string) *v1alpha1.ApplicationReport {
 	return &v1alpha1.ApplicationReport{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 }
 
-// expectSameDetail waits until the hub Application says exactly what the cluster's says.
+// expectSameDetail waits until the status of the hub Application is equal to the status of the cluster's Application.
 func expectSameDetail(ctx context.Context, on, name string) {
 	GinkgoHelper()
 	Eventually(ctx, func(g Gomega, ctx context.Context) {
@@ -114,12 +118,12 @@ func expectSameDetail(ctx context.Context, on, name string) {
 		g.Expect(here.Status.Summary).To(Equal(there.Status.Summary))
 		g.Expect(here.Status.History).To(Equal(there.Status.History))
 		g.Expect(here.Status.OperationState).To(Equal(there.Status.OperationState))
-		// An operation that has just begun has no result.
+		// A new operation has no result yet.
 		g.Expect(here.Status.OperationState).To(And(Not(BeNil()), HaveField("SyncResult", And(Not(BeNil()), HaveField("Resources", Not(BeEmpty()))))))
 	}).Should(Succeed())
 }
 
-// addConfigMap commits one more resource of the guestbook, until the spec ends.
+// addConfigMap commits a ConfigMap to the guestbook, and removes the ConfigMap from Git at the end of the spec.
 func addConfigMap(ctx context.Context, name string) {
 	GinkgoHelper()
 	manifest := "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: " + name + "}\n"
@@ -131,13 +135,13 @@ func addConfigMap(ctx context.Context, name string) {
 	})
 }
 
-// login gives the argocd CLI of the hub's version, logged in to the hub's argocd-server.
+// login returns the argocd CLI of the hub's version, logged in to the hub's argocd-server.
 func login(ctx context.Context) func(ctx context.Context, args ...string) string {
 	GinkgoHelper()
 	return loginWith(ctx, "argocd")
 }
 
-// loginWith gives one of the fleet's argocd CLIs, logged in.
+// loginWith returns the given argocd CLI of the fleet, logged in to the hub's argocd-server.
 func loginWith(ctx context.Context, program string) func(ctx context.Context, args ...string) string {
 	GinkgoHelper()
 	password, err := f.Hub.ArgoCDPassword(ctx)
@@ -160,11 +164,11 @@ func loginWith(ctx context.Context, program string) func(ctx context.Context, ar
 	return run
 }
 
-// showsTree expects that a CLI shows each resource of the guestbook, in both of its trees.
+// showsTree expects each resource of the guestbook in both trees of an argocd CLI.
 func showsTree(ctx context.Context, argo func(ctx context.Context, args ...string) string, version, name string) {
 	GinkgoHelper()
 	var out string
-	Eventually(ctx, func(g Gomega, ctx context.Context) { // the cluster may compare in this moment
+	Eventually(ctx, func(g Gomega, ctx context.Context) { // the cluster may be comparing at this moment
 		out = argo(ctx, "app", "get", name, "--output", "tree")
 		g.Expect(out).To(And(MatchRegexp(`Deployment/guestbook-ui\s+Synced`), MatchRegexp(`Service/guestbook-ui\s+Synced`)))
 		g.Expect(strings.Count(out, "guestbook-ui  ")).To(Equal(2), "one row for each")
@@ -174,7 +178,7 @@ func showsTree(ctx context.Context, argo func(ctx context.Context, args ...strin
 		And(MatchRegexp(`Deployment\s+`+name+`\s+guestbook-ui\s+No`), MatchRegexp(`Service\s+`+name+`\s+guestbook-ui\s+No`)))
 }
 
-// token is a session of argocd-server's admin.
+// token returns a session token of argocd-server's admin.
 func token(ctx context.Context) string {
 	GinkgoHelper()
 	password, err := f.Hub.ArgoCDPassword(ctx)
@@ -187,7 +191,8 @@ func token(ctx context.Context) string {
 	return session.Token
 }
 
-// resourceByServer asks the hub's argocd-server for a ConfigMap of an Application, or to patch or delete it, and gives its answer.
+// resourceByServer sends a request for a ConfigMap of an Application to the hub's argocd-server: read, patch or delete.
+// It returns the answer's body.
 func resourceByServer(ctx context.Context, method, app, version string, c *corev1.ConfigMap) string {
 	GinkgoHelper()
 	query := url.Values{"kind": {"ConfigMap"}, "version": {version}, "namespace": {c.Namespace}, "resourceName": {c.Name},
@@ -195,7 +200,7 @@ func resourceByServer(ctx context.Context, method, app, version string, c *corev
 	return string(request(ctx, method, "/api/v1/applications/"+app+"/resource?"+query.Encode(), token(ctx), `"{}"`))
 }
 
-// eventsByServer asks the hub's argocd-server for the events of a ConfigMap of an Application.
+// eventsByServer returns the hub's argocd-server's answer for the events of a ConfigMap of an Application.
 func eventsByServer(ctx context.Context, app string, c *corev1.ConfigMap, uid string) string {
 	GinkgoHelper()
 	query := url.Values{"resourceUID": {uid}, "resourceNamespace": {c.Namespace}, "resourceName": {c.Name}}
@@ -223,7 +228,7 @@ func errorText(err error) string {
 	return "\n" + err.Error()
 }
 
-// measure is how long a change of health on the cluster takes to the hub Application's resources.
+// measure returns how long ten changes of health on the cluster take to reach the hub Application's resources.
 func measure(ctx context.Context, on, name string) string {
 	GinkgoHelper()
 	var took []time.Duration
@@ -232,7 +237,7 @@ func measure(ctx context.Context, on, name string) string {
 		patch := `[{"op":"add","path":"/status/resources/0/health","value":{"status":"Healthy","message":"` + message + `"}}]`
 		var began time.Time
 		Eventually(ctx, func(ctx context.Context) (*argocd.Application, error) {
-			if time.Since(began) > time.Second { // at first, and when Argo CD compared in that moment and took it off
+			if time.Since(began) > time.Second { // the first time, and again if a comparison of Argo CD has removed the patched health
 				began = time.Now()
 				if err := cluster[on].Patch(ctx, named(name), client.RawPatch(types.JSONPatchType, []byte(patch))); err != nil {
 					return nil, err
@@ -247,7 +252,8 @@ func measure(ctx context.Context, on, name string) string {
 	return fmt.Sprint(took)
 }
 
-// load makes an Application on cluster1 that no Argo CD looks at, and a work on the hub that no agent applies.
+// load makes an Application on cluster1 and its work on the hub. The namespace of the Application has no Argo CD, and
+// the namespace of the work has no agent.
 func load(ctx context.Context, name, namespace, clusterName string, status argocd.Status) {
 	GinkgoHelper()
 	app := fixture.Application(name).Namespace(namespace).Label(apis.LabelPulled, "true").Annotation(apis.AnnotationWork, name+"-00000").Obj()
@@ -265,7 +271,7 @@ func load(ctx context.Context, name, namespace, clusterName string, status argoc
 	DeferCleanup(func(ctx context.Context) { Expect(hub.Delete(ctx, w)).To(Succeed()) })
 }
 
-// loadAgent runs an agent of a cluster that is not there, with all rights.
+// loadAgent runs an agent with all rights, for a cluster name without a real cluster.
 func loadAgent(ctx context.Context, namespace, clusterName string, more ...string) *fleet.Process {
 	GinkgoHelper()
 	ports, err := f.FreePorts(1)

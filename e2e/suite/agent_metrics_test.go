@@ -16,7 +16,7 @@ import (
 	"github.com/towline-io/towline/e2e/towline"
 )
 
-// scrapers are two accounts on a cluster, of which one may read metrics.
+// scrapers are two accounts on a cluster. Only scraper may read metrics.
 const scrapers = `
 {apiVersion: v1, kind: ServiceAccount, metadata: {name: scraper, namespace: default}}
 ---
@@ -31,7 +31,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: scraper}
 subjects: [{kind: ServiceAccount, name: scraper, namespace: default}]
 `
 
-// patchOf is the first patch of a component of kustomize.
+// patchOf returns the first patch in the kustomization of a component.
 func patchOf(component string) string {
 	GinkgoHelper()
 	data, err := os.ReadFile(filepath.Join(towline.Root(), "deploy", "components", component, "kustomization.yaml"))
@@ -71,7 +71,7 @@ var _ = Describe("The agents' metrics", Serial, func() {
 
 		scrape := func(token string) func(context.Context) (int, error) {
 			client := &http.Client{Transport: &http.Transport{
-				DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // it has signed its certificate itself
+				DisableKeepAlives: true, TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, // the agent's certificate is self-signed
 			}}
 			return func(ctx context.Context) (int, error) {
 				request, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.Replace(agent.Metrics, "http:", "https:", 1)+"/metrics", nil)
@@ -95,7 +95,7 @@ var _ = Describe("The agents' metrics", Serial, func() {
 	})
 })
 
-// accountToken is a token of an account of a cluster's namespace default.
+// accountToken returns a token of an account in a cluster's namespace default.
 func accountToken(ctx context.Context, c *fleet.Cluster, account string) string {
 	GinkgoHelper()
 	token, err := c.Kubectl(ctx, "create", "token", account, "--namespace=default")

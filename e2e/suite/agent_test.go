@@ -121,7 +121,7 @@ var _ = Describe("The agent add-on", Ordered, Serial, usesRights, func() {
 				argocd.ResourceStatus{Version: "v1", Kind: "ConfigMap", Namespace: hubs.Namespace, Name: hubs.Name})
 			return hub.Patch(ctx, forged, client.MergeFrom(report))
 		}
-		Eventually(ctx, func(ctx context.Context) (string, error) { // the agent writes its report anew when the cluster has compared
+		Eventually(ctx, func(ctx context.Context) (string, error) { // the agent writes its report again when the cluster has compared
 			if err := forge(ctx); err != nil {
 				return "", err
 			}
@@ -187,7 +187,7 @@ var _ = Describe("The agent add-on", Ordered, Serial, usesRights, func() {
 			Consistently(agents["cluster2"].Exited()).WithTimeout(time.Minute).ShouldNot(BeClosed(), "the agent has given up")
 		})
 		select {
-		case <-tow.Exited(): // as a Deployment would
+		case <-tow.Exited(): // a Deployment would restart the controller
 			Expect(tow.Restart(ctx)).To(Succeed())
 		default:
 		}

@@ -21,7 +21,7 @@ import (
 var _ = Describe("Each alert", Ordered, Serial, long, func() {
 	const on = "cluster1"
 	e := &episodes{}
-	// slow has the hub take longer for what Towline writes than the alerts on slowness allow.
+	// slow delays Towline's writes of a resource on the hub for longer than the alerts on slowness allow.
 	slow := func(ctx context.Context, alert, resource string, change func(context.Context)) {
 		GinkgoHelper()
 		began := e.begins(ctx, alert)
@@ -56,7 +56,7 @@ var _ = Describe("Each alert", Ordered, Serial, long, func() {
 		started = true
 		began = time.Now()
 		Expect(tow.Restart(ctx)).To(Succeed())
-		e.fires(ctx, "TowlineNoLeader", began) // the lease of the one that was killed has not run out
+		e.fires(ctx, "TowlineNoLeader", began) // the lease of the killed Towline has not expired
 		e.clears(ctx, "TowlineDown", began)
 		e.clears(ctx, "TowlineNoLeader", began)
 	})
@@ -100,7 +100,7 @@ var _ = Describe("Each alert", Ordered, Serial, long, func() {
 
 		set := must(f.Hub.Kubectl(ctx, "get", "applicationset", "--namespace", argocdNamespace, "alerts", "--output", "jsonpath={.metadata.uid}"))
 		must(f.Hub.Kubectl(ctx, "patch", "applicationset", "--namespace", argocdNamespace, "alerts", "--type=merge",
-			`--patch={"spec":{"syncPolicy":{"applicationsSync":"create-only"}}}`)) // it leaves alone what its generator does not ask for
+			`--patch={"spec":{"syncPolicy":{"applicationsSync":"create-only"}}}`)) // unlisted Applications stay
 		began = e.begins(ctx, "TowlineReportTruncated")
 		for i := range 1500 {
 			app := fixture.Application(fmt.Sprintf("alert-full-%04d-%s", i, strings.Repeat("x", 200))).Cluster(strings.Repeat("nowhere", 8)).Obj()
@@ -121,7 +121,7 @@ var _ = Describe("Each alert", Ordered, Serial, long, func() {
 		app := standalone(ctx, "alert-misreported", on)
 		expectAtRest(ctx, app.Name)
 		began := e.begins(ctx, "TowlineFeedbackRejected")
-		Expect(f.Cluster(on).StopAgent(ctx)).To(Succeed()) // which would write what is true
+		Expect(f.Cluster(on).StopAgent(ctx)).To(Succeed()) // a running agent would overwrite the false status
 		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster(on).StartAgent(ctx)).To(Succeed()) })
 		misreported(ctx, must(read(hub, workOf(app))(ctx)))
 		e.fires(ctx, "TowlineFeedbackRejected", began)
@@ -165,7 +165,7 @@ var _ = Describe("Each alert", Ordered, Serial, long, func() {
 	})
 
 	It("of a Towline that reaches neither ACM Search nor Redis, and has little memory", func(ctx SpecContext) {
-		loadAgent(ctx, argocdNamespace, on) // Redis is told of what runs on a cluster
+		loadAgent(ctx, argocdNamespace, on) // Redis gets the resources of a cluster
 		app := standalone(ctx, "alert-poor", on)
 		expectHealthy(ctx, app.Name)
 		ports, err := f.FreePorts(1)

@@ -31,8 +31,8 @@ var (
 	alertThreshold = regexp.MustCompile(`> (\d{3,})`)
 )
 
-// hurried makes a second of each minute in an alert's expression: of its windows, and of the ages that it compares with, which are all
-// that is larger than a hundred.
+// hurried turns each minute in an alert's expression into a second: the minutes of the windows, and the ages in
+// comparisons. Ages are all numbers above a hundred.
 func hurried(expr string) string {
 	expr = alertWindow.ReplaceAllString(expr, "[${1}s]")
 	return alertThreshold.ReplaceAllStringFunc(expr, func(s string) string {
@@ -42,7 +42,8 @@ func hurried(expr string) string {
 	})
 }
 
-// refuseTowline takes verbs on a resource of the hub from Towline, until they are given back.
+// refuseTowline removes verbs on a resource of the hub from Towline's ClusterRole. The returned function gives the
+// verbs back.
 func refuseTowline(ctx context.Context, group, resource string, verbs ...string) (back func(context.Context)) {
 	GinkgoHelper()
 	back = withRules(ctx, hub, "towline-controller", func(rules []rbacv1.PolicyRule) []rbacv1.PolicyRule {
@@ -59,7 +60,7 @@ func refuseTowline(ctx context.Context, group, resource string, verbs ...string)
 	return back
 }
 
-// delayed has a webhook of the hub take eleven seconds for each change that Towline makes of a resource.
+// delayed adds a webhook to the hub with a delay of eleven seconds for each update of a resource by Towline.
 func delayed(ctx context.Context, resource string) (over func(context.Context)) {
 	GinkgoHelper()
 	ends := make(chan struct{})
@@ -104,7 +105,7 @@ func delayed(ctx context.Context, resource string) (over func(context.Context)) 
 	return over
 }
 
-// misreported writes into a work's status what no agent reports: a health that Argo CD does not have.
+// misreported writes a status into a work that no agent reports: a health value unknown to Argo CD.
 func misreported(ctx context.Context, w *workv1.ManifestWork) {
 	GinkgoHelper()
 	before := w.DeepCopy()
@@ -120,19 +121,19 @@ func misreported(ctx context.Context, w *workv1.ManifestWork) {
 	Expect(hub.Status().Patch(ctx, w, client.MergeFrom(before))).To(Succeed())
 }
 
-// episode is how an alert came and went.
+// episode is the rise and the end of an alert.
 type episode struct {
 	alert          string
 	fired, cleared time.Duration
 }
 
-// episodes are those of a run, in the order in which they began.
+// episodes are the episodes of a run, in the order of their begin.
 type episodes struct {
 	p    prometheus
 	seen []*episode
 }
 
-// begins waits until none of these alerts fires, so that what is done next is what makes them fire.
+// begins waits until none of the alerts fires. The alerts then fire only because of the spec's next steps.
 func (e *episodes) begins(ctx context.Context, alerts ...string) time.Time {
 	GinkgoHelper()
 	for _, alert := range alerts {
@@ -141,8 +142,8 @@ func (e *episodes) begins(ctx context.Context, alerts ...string) time.Time {
 	return time.Now()
 }
 
-// fires waits until an alert fires. Its name begins so; a reason may follow. What is to go on until then is done again each time that it
-// does not: an API server takes a moment to know of a webhook.
+// fires waits until an alert fires. The alert's name is a prefix: a reason may follow. Before each look at the alerts,
+// fires calls the functions in again, because an API server takes a moment to know of a webhook.
 func (e *episodes) fires(ctx context.Context, alert string, began time.Time, again ...func(context.Context) error) {
 	GinkgoHelper()
 	polling := tick
@@ -160,7 +161,7 @@ func (e *episodes) fires(ctx context.Context, alert string, began time.Time, aga
 	e.seen = append(e.seen, &episode{alert: alert, fired: time.Since(began)})
 }
 
-// clears waits until an alert that fired does not fire any more.
+// clears waits until a fired alert does not fire any more.
 func (e *episodes) clears(ctx context.Context, alert string, began time.Time) {
 	GinkgoHelper()
 	i := slices.IndexFunc(e.seen, func(s *episode) bool { return s.cleared == 0 && strings.HasPrefix(s.alert, alert) })
@@ -169,7 +170,7 @@ func (e *episodes) clears(ctx context.Context, alert string, began time.Time) {
 	e.seen[i].cleared = time.Since(began)
 }
 
-// String is a table of them.
+// String returns a table of the episodes.
 func (e *episodes) String() string {
 	var out strings.Builder
 	out.WriteString("| alert | fires after its cause | clears after its end |\n|---|---|---|\n")

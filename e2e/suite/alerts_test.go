@@ -26,7 +26,8 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// scraping has Prometheus scrape Towline every second, as the ServiceMonitor of the chart has it do, and agents.
+// scraping is the configuration of Prometheus. Prometheus scrapes the agents, and scrapes Towline every second with the
+// settings of the chart's ServiceMonitor.
 const scraping = `
 global: {scrape_interval: 1s, evaluation_interval: 1s}
 rule_files: [rules.yaml]
@@ -42,7 +43,7 @@ scrape_configs:
   static_configs: [{targets: [%s]}]
 `
 
-// astray is an ApplicationSet whose only Application names a cluster that the hub does not have.
+// astray is an ApplicationSet with a single Application, whose cluster does not exist on the hub.
 const astray = `
 apiVersion: argoproj.io/v1alpha1
 kind: ApplicationSet
@@ -60,7 +61,7 @@ spec:
       destination: {server: https://kubernetes.default.svc, namespace: alerts}
 `
 
-// goAstray applies it, until the spec ends.
+// goAstray applies astray until the spec ends.
 func goAstray(ctx context.Context) {
 	GinkgoHelper()
 	apply(ctx, fmt.Sprintf(astray, apis.LabelPull, apis.AnnotationCluster, apis.AnnotationSkipReconcile))
@@ -73,16 +74,17 @@ func goAstray(ctx context.Context) {
 // prometheus is a real Prometheus with Towline's alerts.
 type prometheus struct{ url string }
 
-// scraped is what a Prometheus of the suite reads and makes of it.
+// scraped says from where a Prometheus of the suite reads metrics, and how it evaluates the alerts.
 type scraped struct {
-	// Towlines and Agents are the addresses of their metrics. The one Towline of the suite stands for none.
+	// Towlines and Agents are the addresses of the scraped metrics. An empty Towlines means the suite's own Towline.
 	Towlines, Agents []string
 
-	// Hurried makes a minute of the alerts a second.
+	// Hurried makes a minute of the alerts' expressions a second.
 	Hurried bool
 }
 
-// startPrometheus runs one that may read Towline's metrics by the role for that, with the alerts of the chart. They fire at once.
+// startPrometheus runs a Prometheus with the alerts of the chart. Towline's ClusterRole for metrics readers permits the
+// reads. The alerts fire without a waiting time.
 func startPrometheus(ctx context.Context, of scraped) (p prometheus, expressions []string) {
 	GinkgoHelper()
 	program, err := exec.LookPath("prometheus")
@@ -150,7 +152,7 @@ func startPrometheus(ctx context.Context, of scraped) (p prometheus, expressions
 	return p, expressions
 }
 
-// ask reads what the API of Prometheus answers.
+// ask decodes an answer of Prometheus' API.
 func (p prometheus) ask(ctx context.Context, path string, into any) {
 	GinkgoHelper()
 	status, body := fetch(ctx, p.url+path, "")
@@ -158,7 +160,7 @@ func (p prometheus) ask(ctx context.Context, path string, into any) {
 	Expect(json.Unmarshal([]byte(body), into)).To(Succeed())
 }
 
-// firing are the names of the alerts that fire, with their reasons.
+// firing returns the names of the firing alerts, with their reasons.
 func (p prometheus) firing(ctx context.Context) (names []string) {
 	var answer struct {
 		Data struct {
@@ -177,7 +179,7 @@ func (p prometheus) firing(ctx context.Context) (names []string) {
 	return names
 }
 
-// metrics are the names of all metrics that were scraped.
+// metrics returns the names of all scraped metrics.
 func (p prometheus) metrics(ctx context.Context) []string {
 	var answer struct {
 		Data []string `json:"data"`
@@ -186,7 +188,7 @@ func (p prometheus) metrics(ctx context.Context) []string {
 	return answer.Data
 }
 
-// metricNames are those of an expression.
+// metricNames matches the names of metrics in an expression.
 var metricNames = regexp.MustCompile(`\b(towline|leader_election|process|go|workqueue|controller_runtime|rest_client)_[a-z0-9_]+`)
 
 var _ = Describe("The alerts, in a real Prometheus", func() {

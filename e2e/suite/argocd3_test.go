@@ -13,7 +13,8 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// clustersWith are the clusters whose Argo CD has that version, 3 or 2.14. A fleet that has none of them skips the spec.
+// clustersWith returns the clusters with the given version of Argo CD, 3 or 2.14. The spec is skipped if the fleet has
+// no such cluster.
 func clustersWith(version string) (names []string) {
 	GinkgoHelper()
 	for _, c := range f.Clusters() {
@@ -38,7 +39,7 @@ var _ = Describe("What is new in Argo CD 3", func() {
 			b.Spec(strings.ReplaceAll(spec(".", name), f.Git.URL("apps"), f.Git.URL(name)))
 		})
 		expectHealthy(ctx, name)
-		// That Argo CD sets its finalizers there by itself, and Towline leaves them.
+		// Argo CD 3 adds its finalizers on the cluster, and Towline leaves the finalizers alone.
 		Eventually(ctx, read(cluster[on], named(name))).Should(HaveField("Finalizers", ConsistOf(
 			apis.FinalizerResources, apis.FinalizerPreDelete, apis.FinalizerPreDelete+"/cleanup")))
 		job := &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Namespace: name, Name: "farewell"}}

@@ -25,22 +25,22 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// floodLabel is on what floods make, to remove it.
+// floodLabel is on all objects of the floods, to find and remove them.
 const floodLabel = "flood"
 
-// flooding is what the floods need: who floods, what is flooded, and who must not notice.
+// flooding has the attackers, the flooded Applications, and the bystander of the floods.
 type flooding struct {
 	tenant, agent, addon *client.Client
 
-	// bystander is somebody else's Application on another cluster, and reader may read Towline's metrics.
+	// bystander is an Application of another user on another cluster. reader may read Towline's metrics.
 	bystander *argocd.Application
 	reader    *http.Client
 
-	// flooded are Applications of the tenant on the cluster of the agent and the add-on.
+	// flooded are the tenant's Applications on the cluster of the agent and the add-on.
 	flooded []*argocd.Application
 }
 
-// floods are the attacks that do nothing that is forbidden, and do it thousands of times.
+// floods are attacks with thousands of permitted requests.
 func floods(tenant, agent, addon *client.Client) {
 	x := &flooding{tenant: tenant, agent: agent, addon: addon}
 	BeforeAll(x.begin)
@@ -55,7 +55,7 @@ func (x *flooding) begin(ctx SpecContext) {
 	x.reader = metricsReader(ctx, "flood-reader")
 	x.bystander = standalone(ctx, "bystander", "cluster2")
 	expectAtRest(ctx, x.bystander.Name)
-	// Its real agent would put things right at once.
+	// The real agent of the cluster would correct false statuses at once.
 	Expect(f.Cluster("cluster1").StopAgent(ctx)).To(Succeed())
 	for i := range 4 {
 		app := tenantApp(fmt.Sprintf("flooded-%d", i))
@@ -65,7 +65,7 @@ func (x *flooding) begin(ctx SpecContext) {
 	}
 }
 
-// end starts the agent before what the floods have made is cleaned up, which needs its answers.
+// end starts the agent before the clean-up of the flooded objects, because the clean-up needs the agent's answers.
 func (x *flooding) end(ctx SpecContext) {
 	Expect(f.Cluster("cluster1").StartAgent(ctx)).To(Succeed())
 	if x.bystander == nil {
@@ -76,10 +76,10 @@ func (x *flooding) end(ctx SpecContext) {
 	Expect(json.Marshal(now)).NotTo(ContainSubstring("flood"), "somebody else's Application shows it")
 }
 
-// of is the Application that the i-th request floods.
+// of returns the Application that the i-th request floods.
 func (x *flooding) of(i int64) *argocd.Application { return x.flooded[i%int64(len(x.flooded))] }
 
-// statuses are those of a cluster's agent, each of which differs from all others.
+// statuses floods the hub with statuses from a cluster's agent. Each status differs from all others.
 func (x *flooding) statuses(ctx SpecContext) {
 	says := func(ctx context.Context, app *argocd.Application, i int64, message string) error {
 		b := fixture.Feedback(work.Identifier(app)).Healthy(fmt.Sprintf("%040x", i)).String("resourceVersion", fmt.Sprint(i)).
@@ -103,9 +103,10 @@ func (x *flooding) statuses(ctx SpecContext) {
 
 var healths = []string{"Degraded", "Progressing", "Healthy"}
 
-// reports are those of a cluster's add-on: on its own Applications, on ones that nobody has, and ones larger than any agent's.
+// reports floods the hub with reports from a cluster's add-on: on the add-on's own Applications, on unknown
+// Applications, and with more data than any agent sends.
 func (x *flooding) reports(ctx SpecContext) {
-	// As large as the schema allows, which is more than an agent sends.
+	// The tree is as large as the schema allows, and larger than an agent's tree.
 	tree := make([]v1alpha1.TreeNode, 500)
 	for i := range tree {
 		tree[i] = v1alpha1.TreeNode{Version: "v1", Kind: "Pod", Name: fmt.Sprint("flood-", i), UID: fmt.Sprint(i),
@@ -136,7 +137,7 @@ func (x *flooding) reports(ctx SpecContext) {
 	})
 }
 
-// report says something of an Application, as of some version of it.
+// report returns a report on an Application, for a given resource version of the Application.
 func (x *flooding) report(app *argocd.Application, version int64, health, message string) *v1alpha1.ApplicationReport {
 	r := &v1alpha1.ApplicationReport{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "cluster1", Name: workOf(app).Name, Labels: map[string]string{floodLabel: "true"},
@@ -164,12 +165,13 @@ func (x *flooding) send(ctx context.Context, r *v1alpha1.ApplicationReport) erro
 	return (*x.addon).Patch(ctx, r, client.RawPatch(types.ApplyPatchType, data), client.FieldOwner("flood"), client.ForceOwnership)
 }
 
-// applications are those of a tenant, half of them for a cluster that it may not use, and changes, refreshes and events of others.
+// applications floods the hub with a tenant's Applications, and with changes, refreshes and events. Half of the
+// Applications are for a forbidden cluster.
 func (x *flooding) applications(ctx SpecContext) {
 	const all, last = 100, "the last change"
 	DeferCleanup(x.removeApplications)
 	harmless(ctx, func() {
-		// An Application that comes takes more than a change: its work, its conditions and events.
+		// A new Application needs more requests than a change: Towline writes its work, its conditions and events.
 		x.withstand(ctx, bounds{atLeast: 6 * all, perRequest: 2}, func(ctx context.Context, i int64) error {
 			app := x.of(i).DeepCopy()
 			switch {
@@ -200,12 +202,12 @@ func (x *flooding) applications(ctx SpecContext) {
 	})
 }
 
-// oneOfMany is an Application that the tenant makes by the hundred.
+// oneOfMany returns one of the tenant's hundred Applications.
 func oneOfMany(i int64) *argocd.Application {
 	return tenantApp(fmt.Sprintf("many-%d", i), func(b *fixture.ApplicationBuilder) {
 		b.Label(floodLabel, "true")
 		if i%2 == 0 {
-			b.Cluster("cluster2") // which it may not use
+			b.Cluster("cluster2") // the tenant may not use cluster2
 		}
 	})
 }
@@ -219,7 +221,7 @@ func floodEvent(i int64) *corev1.Event {
 	}
 }
 
-// many are the Applications that the tenant has made by the hundred.
+// many lists the tenant's hundred Applications.
 func (x *flooding) many(ctx context.Context) []argocd.Application {
 	GinkgoHelper()
 	all := &argocd.ApplicationList{}
@@ -238,9 +240,10 @@ func (x *flooding) removeApplications(ctx SpecContext) {
 	}
 }
 
-// tokens are random ones, by which somebody asks for Towline's metrics.
+// tokens floods Towline's metrics endpoint with requests that have random tokens.
 func (x *flooding) tokens(ctx SpecContext) {
-	// Each address is bounded for itself: this is another one than that of everything else here.
+	// Towline limits each client address separately. The attacker's address differs from the address of all other
+	// clients.
 	elsewhere := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 66)}}
 	attacker := insecure(&http.Transport{DialContext: elsewhere.DialContext, MaxIdleConnsPerHost: floodWorkers})
 	before, began := tokenReviews(ctx), time.Now()
@@ -263,10 +266,10 @@ func (x *flooding) tokens(ctx SpecContext) {
 	})
 	asked, lasted := tokenReviews(ctx)-before, time.Since(began).Seconds()
 	AddReportEntry(fmt.Sprintf("%.0f TokenReviews in %.1f s", asked, lasted))
-	Expect(asked).To(BeNumerically("<=", 15+2*lasted)) // 5, then one a second, and those of others
+	Expect(asked).To(BeNumerically("<=", 15+2*lasted)) // Towline asks 5 times, then once a second. The rest is for other components.
 }
 
-// tokenReviews is how often the hub's API server was asked about a token.
+// tokenReviews returns the number of TokenReview requests to the hub's API server.
 func tokenReviews(ctx context.Context) (reviews float64) {
 	GinkgoHelper()
 	admin, err := rest.HTTPClientFor(f.Hub.RESTConfig())

@@ -26,23 +26,23 @@ import (
 )
 
 const (
-	// tenantNamespace is where the tenant may do all that it can with Applications and reports.
+	// tenantNamespace is the namespace with all of the tenant's rights on Applications and reports.
 	tenantNamespace = "tenant-a"
 
-	// victim is another tenant's Application, and the ApplicationSet that made it.
+	// victim is an Application of a different tenant. Its ApplicationSet is victimSet.
 	victim, victimSet = "victim-cluster2", "victim"
 
-	// allowedAddress is the one address that the AppProject by-address permits. No cluster has it.
+	// allowedAddress is the only address permitted by the AppProject by-address. No cluster has the address.
 	allowedAddress = "https://production.example.com:6443"
 )
 
-// clientWith is a client with that kubeconfig.
+// clientWith returns a client for a kubeconfig.
 func clientWith(kubeconfig string, err error) client.Client {
 	GinkgoHelper()
 	Expect(err).NotTo(HaveOccurred())
 	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
 	Expect(err).NotTo(HaveOccurred())
-	config.QPS = -1 // attackers hold themselves back in nothing
+	config.QPS = -1 // attackers do not limit their requests
 	c, err := client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	return c
@@ -108,7 +108,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: Group, name: "system:open
 `, f.Git.URL(fleet.AppsRepo), allowedAddress)
 }
 
-// victimManifest is an ApplicationSet of another tenant, on cluster2.
+// victimManifest is an ApplicationSet of a different tenant, for cluster2.
 func victimManifest() string {
 	GinkgoHelper()
 	return fmt.Sprintf(`
@@ -126,7 +126,7 @@ spec:
 `, victimSet, victim, apis.LabelPull, apis.AnnotationCluster, apis.AnnotationSkipReconcile, spec("guestbook", victimSet))
 }
 
-// tenantApp is an Application of the tenant that its rights allow, changed as an attack has it.
+// tenantApp returns an Application within the tenant's rights, with the edits of an attack.
 func tenantApp(name string, edits ...func(*fixture.ApplicationBuilder)) *argocd.Application {
 	s := map[string]any{
 		"project":     tenantNamespace,
@@ -151,13 +151,13 @@ func submit(ctx context.Context, tenant client.Client, app *argocd.Application) 
 	DeferCleanup(func(ctx SpecContext) { //nolint:contextcheck // a clean-up has a context of its own
 		Expect(client.IgnoreNotFound(hub.Delete(ctx, app))).To(Succeed())
 		Eventually(ctx, read(hub, app)).Should(BeNil())
-		// The agent may not read what it was refused, so that Towline waits for 20 minutes.
+		// The agent may not read the refused resources, and Towline would wait for 20 minutes.
 		Expect(client.IgnoreNotFound(hub.Delete(ctx, workOf(app)))).To(Succeed())
 		Eventually(ctx, read(hub, workOf(app))).Should(BeNil())
 	})
 }
 
-// expectForbidden waits until the Application shows why it may not go.
+// expectForbidden waits until the Application shows why it is not sent.
 func expectForbidden(ctx context.Context, app *argocd.Application, says string) {
 	GinkgoHelper()
 	Eventually(ctx, read(hub, app)).Should(HaveField("Status.Conditions", ContainElement(And(
@@ -171,8 +171,8 @@ func expectForbidden(ctx context.Context, app *argocd.Application, says string) 
 	}
 }
 
-// snapshot is what the other tenant has on the hub and on its cluster, to the byte, but for what a look at Git by its
-// own Argo CD changes.
+// snapshot returns the other tenant's objects on the hub and on its cluster as JSON. Fields that change when the
+// tenant's own Argo CD compares with Git are left out.
 func snapshot(ctx context.Context) string {
 	GinkgoHelper()
 	app, err := read(hub, named(victim))(ctx)
@@ -207,7 +207,8 @@ func snapshot(ctx context.Context) string {
 	return out
 }
 
-// still takes out what changes when an Argo CD compares again: the time of that, and what counts writes.
+// still removes the fields that change when an Argo CD compares again: the time of the comparison, and counters of
+// writes.
 func still(u *unstructured.Unstructured) {
 	u.SetResourceVersion("")
 	u.SetManagedFields(nil)
@@ -218,13 +219,13 @@ func still(u *unstructured.Unstructured) {
 	}
 }
 
-// harmless runs an attack, and expects it to change nothing of the other tenant's and to leave the process up.
+// harmless runs an attack. It expects no change of the other tenant's objects, and a running Towline process.
 func harmless(ctx context.Context, attack func()) {
 	GinkgoHelper()
 	before, pid := snapshot(ctx), tow.PID()
 	attack()
 	Expect(snapshot(ctx)).To(Equal(before))
-	// Towline is at work: an Application that comes now is dealt with.
+	// Towline still works: a new Application gets conditions.
 	app := tenantApp(fmt.Sprintf("alive-%d", time.Now().UnixNano()), func(b *fixture.ApplicationBuilder) { b.Cluster("cluster3") })
 	Expect(hub.Create(ctx, app)).To(Succeed())
 	Eventually(ctx, read(hub, app)).Should(HaveField("Status.Conditions", Not(BeEmpty())))
@@ -242,8 +243,9 @@ func denied(err error, says string) {
 	AddReportEntry("the API server says", err.Error())
 }
 
-// withoutPolicies takes the admission policies off the hub until the spec ends. Each API server hears of them in its own time, and with
-// works in Maestro another one asks them about works. So two changes of the agent tell: one of a work's labels, one of its cluster.
+// withoutPolicies removes the admission policies from the hub until the spec ends. Each API server notices the removal
+// at a different time, and with works in Maestro a separate API server checks changes of works. Two changes of the
+// agent therefore show the removal: a change of a work's labels, and a change of its cluster.
 func withoutPolicies(ctx context.Context, agent client.Client, w *workv1.ManifestWork) {
 	GinkgoHelper()
 	changes := []func(context.Context) error{func(ctx context.Context) error {
@@ -257,7 +259,7 @@ func withoutPolicies(ctx context.Context, agent client.Client, w *workv1.Manifes
 		return agent.Update(ctx, c, client.DryRunAll)
 	}}
 	expectPolicies(ctx, changes)
-	// Those of clusters and of works are the last to come back: they show below that all are.
+	// The bindings for clusters and for works are created last: when both are back, all are back.
 	var bindings []*admissionregistrationv1.ValidatingAdmissionPolicyBinding
 	for _, of := range []string{"applications", "applicationsets", "applicationreports", "reports", "clusters", "works"} {
 		binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: metav1.ObjectMeta{Name: "towline-" + of}}
@@ -287,7 +289,7 @@ func expectPolicies(ctx context.Context, changes []func(context.Context) error) 
 
 func merge(patch string) client.Patch { return client.RawPatch(types.MergePatchType, []byte(patch)) }
 
-// raw is an object by its kind and name, to patch.
+// raw returns an object with only its kind and name, to patch.
 func raw(apiVersion, kind, namespace, name string) *unstructured.Unstructured {
 	u := &unstructured.Unstructured{}
 	u.SetAPIVersion(apiVersion)
@@ -297,12 +299,13 @@ func raw(apiVersion, kind, namespace, name string) *unstructured.Unstructured {
 	return u
 }
 
-// hostile is a feedback value.
+// hostile returns a feedback value.
 func hostile(name string, value workv1.FieldValue) workv1.FeedbackValue {
 	return workv1.FeedbackValue{Name: name, Value: value}
 }
 
-// lies are a status of a work that no honest agent would write: of its own Application, and of the victim's.
+// lies returns a work status from a dishonest agent: with false values for the agent's Application and for the
+// victim's.
 func lies(values ...workv1.FeedbackValue) workv1.ManifestWorkStatus {
 	s := workv1.ManifestWorkStatus{}
 	for _, name := range []string{"mine", victim} {

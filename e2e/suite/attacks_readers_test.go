@@ -23,15 +23,16 @@ import (
 )
 
 const (
-	// hostileText would set a terminal's title, empty its screen, run a shell's command where it is pasted, and a script in a browser.
+	// hostileText sets a terminal's title, clears its screen, runs a command after a paste into a shell, and runs a
+	// script in a browser.
 	hostileText = "x;touch /tmp/owned #\x1b]0;owned\x07\x1b[2J\u009b31m\u202e\r\n<img src=x onerror=alert(1)>"
 
-	// shownAtMost bounds what is shown of an Application. What the tenant has written is many times that.
+	// shownAtMost limits the shown text of an Application in bytes. The tenant has written a multiple.
 	shownAtMost = 128 << 10
 )
 
-// hostileApp is an Application of which the tenant has written all that people see of one: Application has no status subresource.
-// Towline and Argo CD leave the status alone.
+// hostileApp returns an Application with hostile text in all shown fields. Its status is the tenant's too, because
+// Application has no status subresource. Towline and Argo CD leave the status alone.
 func hostileApp() *argocd.Application {
 	long := hostileText + strings.Repeat("A", 200<<10)
 	app := tenantApp("hostile", func(b *fixture.ApplicationBuilder) {
@@ -48,13 +49,13 @@ func hostileApp() *argocd.Application {
 	return app
 }
 
-// hostileTexts are what a tenant has written, for those who look at it.
+// hostileTexts are specs on how kubectl towline and the status page show a tenant's hostile texts.
 func hostileTexts(tenant *client.Client) {
 	var app *argocd.Application
 
 	BeforeAll(func(ctx SpecContext) {
 		app = hostileApp()
-		Expect((*tenant).Create(ctx, app)).To(Succeed()) // it names no cluster that could have a work
+		Expect((*tenant).Create(ctx, app)).To(Succeed()) // the Application names no existing cluster, and gets no work
 		DeferCleanup(func(ctx SpecContext) {
 			Expect(hub.Delete(ctx, app)).To(Succeed())
 			Eventually(ctx, read(hub, app)).Should(BeNil())
@@ -127,7 +128,7 @@ func hostileTexts(tenant *client.Client) {
 			Expect(body).NotTo(ContainSubstring("touch"), at)
 			_, body = fetch(ctx, "http://"+address+at, "forged")
 			Expect(body).NotTo(ContainSubstring("touch"), at)
-			Eventually(ctx, func(ctx context.Context) string { // it reads the hub when somebody asks for the first time
+			Eventually(ctx, func(ctx context.Context) string { // the page first reads the hub at the first request
 				_, body = fetch(ctx, "http://"+address+at, token)
 				return body
 			}).Should(ContainSubstring(shows), at)

@@ -43,7 +43,7 @@ var _ = Describe("An attack", Ordered, usesRights, func() {
 		}).WithPolling(2 * time.Second).Should(BeTrue())
 		tenant = clientWith(f.Hub.UserKubeconfig("tenant"))
 		agent = clientWith(f.Cluster("cluster1").AgentKubeconfig(), nil)
-		iam = clientWith(f.Hub.UserKubeconfig("cluster1", "open-cluster-management:cluster1")) // as AWS IAM has it
+		iam = clientWith(f.Hub.UserKubeconfig("cluster1", "open-cluster-management:cluster1")) // the identity of an agent with AWS IAM
 		group := "system:open-cluster-management:cluster:cluster1:addon:towline-agent"
 		addon = clientWith(f.Hub.UserKubeconfig(group+":agent:hostile", group, "system:open-cluster-management:addon:towline-agent"))
 	})
@@ -76,7 +76,7 @@ var _ = Describe("An attack", Ordered, usesRights, func() {
 			harmless(ctx, func() {
 				app := tenantApp("second-thought")
 				submit(ctx, tenant, app)
-				// Towline writes the work once more when its cluster has answered.
+				// Towline writes the work a second time when its cluster has answered.
 				expectSettled(ctx, func(ctx context.Context) ([]string, error) {
 					w, err := read(hub, workOf(app))(ctx)
 					if w == nil || err != nil {
@@ -183,14 +183,15 @@ var _ = Describe("An attack", Ordered, usesRights, func() {
 		var w *workv1.ManifestWork
 
 		BeforeAll(func(ctx SpecContext) {
-			// Its work is the same from the first: one that has asked for the Application's place takes it when put right.
+			// With AdoptAlways, the work has the same spec from the start. A work that first checks for an existing
+			// Application gets another update mode with a repair.
 			mine = fixture.Application("mine").Cluster("cluster1").Spec(spec("guestbook", "mine")).
 				Annotation(apis.AnnotationAdopt, apis.AdoptAlways).Obj()
 			mine.UID = ""
 			Expect(hub.Create(ctx, mine)).To(Succeed())
 			expectAtRest(ctx, mine.Name)
 			w = workOf(mine)
-			// Its real agent would put things right at once.
+			// The cluster's real agent would correct false values at once.
 			Expect(f.Cluster("cluster1").StopAgent(ctx)).To(Succeed())
 		})
 		AfterAll(func(ctx SpecContext) {
@@ -199,7 +200,7 @@ var _ = Describe("An attack", Ordered, usesRights, func() {
 			Eventually(ctx, read(hub, w)).Should(BeNil())
 		})
 
-		// rewrites are changes of a work that is its own.
+		// rewrites are changes of the agent's own work.
 		rewrites := map[string]string{
 			"its labels": `{"metadata":{"labels":{"apps.open-cluster-management.io/pull-to-ocm-managed-cluster":null}}}`,
 			"its annotations": fmt.Sprintf(`{"metadata":{"annotations":{%q:%q,%q:%q}}}`,
@@ -230,7 +231,7 @@ var _ = Describe("An attack", Ordered, usesRights, func() {
 				Expect(err).NotTo(HaveOccurred())
 				for what, patch := range rewrites {
 					if what == "its owner" {
-						continue // an owner that does not exist: the garbage collector takes the work, the cluster's own
+						continue // the owner does not exist, and the garbage collector deletes the cluster's own work
 					}
 					By(what)
 					Expect(agent.Patch(ctx, w.DeepCopy(), merge(patch))).To(Succeed())
@@ -240,7 +241,7 @@ var _ = Describe("An attack", Ordered, usesRights, func() {
 			})
 		})
 
-		// claims are changes of its own ManagedCluster, by the words in which they are refused.
+		// claims are changes of the agent's own ManagedCluster. The keys are words of the refusals.
 		claims := map[string]func(*clusterv1.ManagedCluster){
 			"annotations of Towline": func(c *clusterv1.ManagedCluster) {
 				metav1.SetMetaDataAnnotation(&c.ObjectMeta, apis.AnnotationPaused, "true")
@@ -265,7 +266,7 @@ var _ = Describe("An attack", Ordered, usesRights, func() {
 					By(what)
 					for _, by := range []client.Client{agent, iam} {
 						var err error
-						Eventually(ctx, func(ctx context.Context) error { // others write the ManagedCluster too
+						Eventually(ctx, func(ctx context.Context) error { // other writers change the ManagedCluster too
 							err = claim(ctx, by, change)
 							return err
 						}).ShouldNot(Satisfy(apierrors.IsConflict))
@@ -293,11 +294,11 @@ var _ = Describe("An attack", Ordered, usesRights, func() {
 					Eventually(ctx, func(ctx context.Context) error { return claim(ctx, agent, claims[what]) }).Should(Succeed())
 				}
 
-				settled := tenantApp("settled") // what comes after the pause is known comes after it everywhere
+				settled := tenantApp("settled") // if Towline handles this Application, Towline has seen the earlier pause everywhere
 				submit(ctx, tenant, settled)
 				Eventually(ctx, read(hub, workOf(settled))).ShouldNot(BeNil())
 				Expect(tenant.Delete(ctx, deleted)).To(Succeed())
-				// In Maestro, a deleted work is there until an agent has answered.
+				// In Maestro, a deleted work stays until an agent has answered.
 				Eventually(ctx, read(hub, workOf(deleted))).Should(Or(BeNil(), HaveField("DeletionTimestamp", Not(BeNil()))),
 					"the cluster keeps it by a pause of its own")
 				app := tenantApp("addressed", func(b *fixture.ApplicationBuilder) { b.Spec(specOf("by-address", "guestbook", tenantNamespace)) })
@@ -325,7 +326,7 @@ var _ = Describe("An attack", Ordered, usesRights, func() {
 				Expect(agent.Patch(ctx, forged.DeepCopy(), mark)).To(Succeed())
 				forgedWork := workOf(mine)
 				forgedWork.Name = "innocent"
-				Eventually(ctx, func(ctx context.Context) error { // Towline may be about to write it
+				Eventually(ctx, func(ctx context.Context) error { // Towline may be about to create the work
 					if err := agent.Get(ctx, client.ObjectKeyFromObject(forgedWork), forgedWork); err != nil {
 						return err
 					}

@@ -13,15 +13,15 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// other is another cluster than the named cluster.
+// other maps a cluster to a different cluster.
 var other = map[string]string{"cluster1": "cluster2", "cluster2": "cluster1"}
 
-// rendered is a spec with a rendering option, without automated sync.
+// rendered returns a spec with a rendering option and without automated sync.
 func rendered(namespace string) string {
 	return strings.Replace(manual("guestbook", namespace), `"path":`, `"directory":{"recurse":true},"path":`, 1)
 }
 
-// useCLI does with an Application what docs/agent.md says of the argocd CLI.
+// useCLI runs the argocd CLI's commands of docs/agent.md on an Application.
 func useCLI(ctx context.Context, argo func(ctx context.Context, args ...string) string, name, on string) {
 	GinkgoHelper()
 	app := standalone(ctx, name, on, func(b *fixture.ApplicationBuilder) { b.Spec(rendered(name)) })
@@ -38,7 +38,7 @@ func useCLI(ctx context.Context, argo func(ctx context.Context, args ...string) 
 		Expect(out).NotTo(ContainSubstring("exit status"), "%v", args)
 		return out
 	}
-	// argocd-server answers from a cache, which may know what is on the hub a moment later.
+	// argocd-server answers from a cache. The cache may be a moment behind the hub.
 	Eventually(func() string { return run("list") }).Should(MatchRegexp(`argocd/` + name + `\s.*OutOfSync`))
 	Expect(good("sync", name, "--timeout", "100")).To(MatchRegexp(`Phase:\s+Succeeded`))
 	good("wait", name, "--sync", "--health", "--operation", "--timeout", "100")
@@ -50,7 +50,7 @@ func useCLI(ctx context.Context, argo func(ctx context.Context, args ...string) 
 	Eventually(ctx, read(hub, app)).Should(HaveField("Status.History", And(HaveLen(2),
 		HaveEach(HaveField("Source.Whole", ContainSubstring(`"recurse":true`))))), "the rendering options")
 
-	// What needs more than the hub has says so at once.
+	// Commands that need more than the hub's data fail at once.
 	Eventually(func() string { return run("terminate-op", name) }).Should(ContainSubstring("No operation is in progress"))
 	for _, args := range [][]string{{"manifests", name}, {"diff", name}, {"resources", name}} {
 		Expect(run(args...)).To(ContainSubstring("cache: key is missing"))

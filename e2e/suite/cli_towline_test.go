@@ -20,7 +20,8 @@ import (
 	"github.com/towline-io/towline/pkg/view"
 )
 
-// shownTenant may read what is in the namespace of his Applications, and nothing else.
+// shownTenant may read only the Applications, ApplicationSets, reports and events in the namespace of the tenant's
+// Applications.
 const shownTenant = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -37,7 +38,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: shown-tenant}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: shown-tenant}]
 `
 
-// cellOf is how an ApplicationSet stands on a cluster; nil where the matrix has no such cell.
+// cellOf returns the cell of an ApplicationSet and a cluster, or nil if the matrix has no such cell.
 func cellOf(m *view.Matrix, set, cluster string) *view.Cell {
 	column := slices.Index(m.Sets, set)
 	for _, group := range m.Groups {
@@ -54,17 +55,18 @@ var _ = Describe("kubectl towline shows a fleet", Ordered, func() {
 	const set = "shown"
 	var plugin, tenant string
 
-	// once runs a command that follows what happens, and gives what it prints with its exit code.
+	// once runs kubectl towline without retries, and returns its output and its exit code. Commands that follow changes
+	// must run only once.
 	once := func(ctx context.Context, kubeconfig, command string) (string, int) {
 		GinkgoHelper()
 		return runs(ctx, plugin, kubeconfig, append(strings.Fields(command), "--namespace", argocdNamespace)...)
 	}
-	// shows waits until a command ends with a code and prints what says matches.
+	// shows waits until a command ends with the given code and its output matches.
 	shows := func(ctx context.Context, kubeconfig, command string, code int, says OmegaMatcher) {
 		GinkgoHelper()
 		expectRuns(ctx, plugin, kubeconfig, append(strings.Fields(command), "--namespace", argocdNamespace), code, says)
 	}
-	// tells waits until a command ends with a code and prints all of that.
+	// tells waits until a command ends with the given code and its output contains all texts.
 	tells := func(ctx context.Context, kubeconfig, command string, code int, all ...string) {
 		GinkgoHelper()
 		shows(ctx, kubeconfig, command, code, WithTransform(func(out string) []string {
@@ -95,14 +97,15 @@ var _ = Describe("kubectl towline shows a fleet", Ordered, func() {
 		out, code := once(ctx, admin, "status shown -w --timeout 4m")
 		Expect(code).To(BeZero(), out)
 		Expect(out).To(And(ContainSubstring("2 Applications: 2 synced, 2 healthy"), ContainSubstring("step 2: 1 of 1 healthy")))
-		// From here on all is well but for moments: the last operation may go on, a RollingSync may ask for one more, and a cluster
-		// be late to say that it is there. Each command waits for the fleet, and is held to what it shows of that.
+		// From here on, the fleet is well except for moments: the last operation may still run, a RollingSync may
+		// request another sync, or a cluster's heartbeat may be late. Each command waits until the fleet is well again,
+		// and then its output is checked.
 		tells(ctx, admin, "tree shown --problems", 0, "all is well")
 		tells(ctx, admin, "status shown", 0, "✓ shown-cluster1", "✓ shown-cluster2", "Healthy")
 		tells(ctx, admin, "get apps shown-cluster1 shown-cluster2", 0, "Synced", "Healthy")
 		tells(ctx, admin, "tree shown", 0, "ManifestWork cluster1/shown-cluster1-", "Application argocd/shown-cluster2 on cluster2 (Synced, Healthy)")
 		tells(ctx, admin, "tree app/shown-cluster1 --compact", 0, "✓ Application argocd/shown-cluster1 on cluster1 (Synced, Healthy)")
-		// What other specs have left on the clusters is none of this one's concern.
+		// The spec ignores leftovers of other specs on the clusters.
 		well := HaveField("Counts", view.Counts{Applications: 1, OK: 1})
 		shows(ctx, admin, "matrix -o json", 0, WithTransform(func(out string) (cells []*view.Cell, err error) {
 			var matrix view.Matrix
@@ -153,7 +156,7 @@ var _ = Describe("kubectl towline shows a fleet", Ordered, func() {
 			"--kubeconfig", tenant, "--namespace", argocdNamespace), GinkgoWriter, GinkgoWriter)
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(follows.Kill)
-		Eventually(ctx, follows.Out).Should(gbytes.Say("✗ shown-cluster2")) // it is at work before anybody mends anything
+		Eventually(ctx, follows.Out).Should(gbytes.Say("✗ shown-cluster2")) // the command runs before the repair
 		apply(ctx, shownSet(set, "guestbook"))
 		Eventually(ctx, follows).WithTimeout(4 * time.Minute).Should(gexec.Exit(0))
 		out := string(follows.Out.Contents())
@@ -162,7 +165,7 @@ var _ = Describe("kubectl towline shows a fleet", Ordered, func() {
 	})
 })
 
-// shownSet is an ApplicationSet that syncs cluster1 with the guestbook before cluster2 with a folder of that name.
+// shownSet returns an ApplicationSet. It syncs the guestbook to cluster1, and then the folder second to cluster2.
 func shownSet(set, second string) string {
 	GinkgoHelper()
 	step := func(cluster string) map[string]any {

@@ -13,7 +13,8 @@ import (
 	"github.com/towline-io/towline/e2e/towline"
 )
 
-// provisionedCluster is the Cluster of Cluster API. Its provider sets the phase when the API server of the cluster answers.
+// provisionedCluster is the Cluster object of Cluster API. Its provider sets the phase when the API server of the
+// cluster answers.
 const provisionedCluster = `
 apiVersion: cluster.x-k8s.io/v1beta1
 kind: Cluster
@@ -63,7 +64,8 @@ var _ = Describe("A cluster that Cluster API makes", Ordered, Serial, func() {
 	}, NodeTimeout(3*time.Minute))
 })
 
-// provide makes the objects that Cluster API has for a cluster that is ready: the Cluster, in a namespace of its name, and its kubeconfig.
+// provide makes Cluster API's objects for a ready cluster: the Cluster, in a namespace of the same name, and the Secret
+// with its kubeconfig.
 func provide(ctx context.Context, name, kubeconfig string) {
 	GinkgoHelper()
 	namespaceOn(ctx, hub, name)
@@ -78,7 +80,7 @@ func provide(ctx context.Context, name, kubeconfig string) {
 	Expect(err).NotTo(HaveOccurred())
 }
 
-// importMessage is the message of the condition in which OCM's importer tells how an import goes.
+// importMessage returns the message of the condition ManagedClusterImportSucceeded of OCM's importer.
 func importMessage(ctx context.Context, name string) (string, error) {
 	return f.Hub.Kubectl(ctx, "get", "managedclusters.cluster.open-cluster-management.io", name,
 		"--output", `jsonpath={.status.conditions[?(@.type=="ManagedClusterImportSucceeded")].message}`)

@@ -26,7 +26,7 @@ var _ = Describe("A cluster that goes and comes", Ordered, func() {
 		mc.Name = on
 		return mc
 	}
-	// anew expects the Application to run on the cluster, and not as the object that it was.
+	// anew expects the Application to run on the cluster as a new object with a new UID.
 	anew := func(ctx context.Context) {
 		GinkgoHelper()
 		Eventually(ctx, read(cluster[on], named(app.Name))).Should(And(Not(BeNil()), HaveField("UID", Not(Equal(before[0])))))
@@ -75,8 +75,8 @@ var _ = Describe("A cluster that goes and comes", Ordered, func() {
 		Expect(hub.Delete(ctx, managed())).To(Succeed())
 		Eventually(ctx, read(hub, managed())).Should(BeNil())
 		expectCondition(ctx, app.Name, apis.ConditionPropagationError, `there is no ManagedCluster "`+on+`"`)
-		// OCM's registration controller deletes the works of the cluster for a moment longer, also those that are made after an import.
-		// The work agent would lose the Application then, and look at it again only minutes later.
+		// OCM's registration controller deletes the works of the cluster for a moment longer, even works made after a
+		// new import. The work agent would then lose the Application, and would not look at the work again for minutes.
 		Eventually(ctx, read(cluster[on], named(app.Name))).Should(BeNil())
 		Eventually(ctx, read(hub, workOf(app))).Should(BeNil())
 		Consistently(ctx, read(hub, workOf(app))).WithTimeout(2 * time.Second).Should(BeNil())
@@ -93,7 +93,7 @@ var _ = Describe("A cluster that goes and comes", Ordered, func() {
 		expectHealthy(ctx, follows.Name)
 		Expect(hub.Delete(ctx, managed())).To(Succeed())
 		Eventually(ctx, read(hub, managed())).Should(BeNil())
-		Eventually(ctx, read(cluster[on], named(follows.Name))).Should(BeNil()) // the agent removes what it brought
+		Eventually(ctx, read(cluster[on], named(follows.Name))).Should(BeNil()) // the agent removes the applied objects
 		Expect(f.Cluster(on).StopAgent(ctx)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) {
 			Expect(f.Cluster(on).StartAgent(ctx)).To(Succeed())

@@ -22,7 +22,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// The simulation of propagation is a model. What it shows, the fleet has to show.
+// The simulation of propagation is a model. These specs expect the same observations from the fleet.
 var _ = Describe("The model of the simulation", func() {
 	data, err := os.ReadFile("../../controllers/propagation/simulation/testdata/conformance.txt")
 	if err != nil {
@@ -30,7 +30,7 @@ var _ = Describe("The model of the simulation", func() {
 	}
 	for i, c := range simulation.ParseCases(string(data)) {
 		if slices.ContainsFunc(c.Steps, func(s simulation.Step) bool { return s.Op == "namespace" }) {
-			continue // the fleet's Argo CD looks at one namespace
+			continue // the fleet's Argo CD watches a single namespace
 		}
 		It("shows what the fleet shows: "+c.Title, func(ctx SpecContext) {
 			r := &conformance{name: fmt.Sprintf("conforms-%d", i), observer: &simulation.Observer{}}
@@ -49,21 +49,21 @@ var _ = Describe("The model of the simulation", func() {
 	}
 })
 
-// conformance runs a script for an Application of a name of its own.
+// conformance runs a script for an Application with a unique name.
 type conformance struct {
 	name     string
 	observer *simulation.Observer
 }
 
-// fleetClusters are the fleet's clusters by their names in scripts.
+// fleetClusters maps a script's cluster names to the fleet's clusters.
 var fleetClusters = map[string]string{"c1": "cluster1", "c2": "cluster2", "c9": "cluster9"}
 
-// patched are the annotations that steps set.
+// patched maps steps to the annotations that they set.
 var patched = map[string]string{
 	"move": apis.AnnotationCluster, "release": apis.AnnotationRelease, "pause": apis.AnnotationPaused, "skip": apis.AnnotationSkipReconcile,
 }
 
-// do makes a step of a user.
+// do runs a user's step.
 func (r *conformance) do(ctx context.Context, s simulation.Step) {
 	GinkgoHelper()
 	if key, is := patched[s.Op]; is {
@@ -105,7 +105,7 @@ func (r *conformance) do(ctx context.Context, s simulation.Step) {
 	}
 }
 
-// application is what a script makes.
+// application returns the Application that a script creates.
 func (r *conformance) application(words []string) *argocd.Application {
 	b := fixture.Application(r.name).Cluster(fleetClusters[words[0]]).Spec(spec("guestbook", r.name))
 	if slices.Contains(words, "cascade") {
@@ -119,7 +119,8 @@ func (r *conformance) application(words []string) *argocd.Application {
 	return app
 }
 
-// observe is what can be seen on the fleet. UIDs are numbered for good when all else is as it is to be.
+// observe returns the visible state of the fleet as a line. The observer keeps its numbers for UIDs only if the line is
+// the expected line.
 func (r *conformance) observe(ctx context.Context, want string) (string, error) {
 	seen, err := r.seen(ctx)
 	if err != nil {
@@ -156,7 +157,7 @@ func (r *conformance) seen(ctx context.Context) (s simulation.Seen, err error) {
 	return s, nil
 }
 
-// seenOn is what can be seen on one cluster, and of its works.
+// seenOn returns the visible state of a cluster and of its works.
 func (r *conformance) seenOn(ctx context.Context, name string) (simulation.SeenThere, error) {
 	on := fleetClusters[name]
 	there := simulation.SeenThere{Name: name}
@@ -183,7 +184,7 @@ func (r *conformance) seenOn(ctx context.Context, name string) (simulation.SeenT
 	return there, err
 }
 
-// end removes all that a script leaves.
+// end removes all objects of a script.
 func (r *conformance) end(ctx SpecContext) {
 	Expect(client.IgnoreNotFound(hub.Delete(ctx, named(r.name)))).To(Succeed())
 	Eventually(ctx, read(hub, named(r.name))).Should(BeNil())

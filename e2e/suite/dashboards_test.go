@@ -19,10 +19,11 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// grafana puts in what Grafana would, for metrics that are scraped every second. It takes off what shows 0 in place of nothing.
+// grafana replaces Grafana's variables for metrics with a scrape interval of a second. It also removes the fallback to
+// 0 for queries without a series.
 var grafana = strings.NewReplacer("$__rate_interval", "30s", "$__range", "10m", "$namespace", ".*", " or vector(0)", "")
 
-// grafanaDashboard is as much of a file of Grafana as is asked here.
+// grafanaDashboard has the fields of a Grafana dashboard file that the suite reads.
 type grafanaDashboard struct {
 	Title  string `json:"title"`
 	Panels []struct {
@@ -41,7 +42,7 @@ type grafanaDashboard struct {
 	} `json:"panels"`
 }
 
-// dashboards are all of them, by the names of their files.
+// dashboards returns all dashboards by the names of their files.
 func dashboards() map[string]grafanaDashboard {
 	GinkgoHelper()
 	files, err := filepath.Glob(filepath.Join(towline.Root(), "deploy/components/dashboards/*.json"))
@@ -58,7 +59,7 @@ func dashboards() map[string]grafanaDashboard {
 	return found
 }
 
-// dashboardQueries are those of all panels.
+// dashboardQueries returns the queries of all panels.
 func dashboardQueries() (queries []string) {
 	GinkgoHelper()
 	for _, d := range dashboards() {
@@ -72,7 +73,7 @@ func dashboardQueries() (queries []string) {
 	return queries
 }
 
-// unanswered are the queries that find no series.
+// unanswered returns the queries without a series.
 func (p prometheus) unanswered(ctx context.Context, queries []string) (lacking []string) {
 	GinkgoHelper()
 	for _, query := range queries {

@@ -26,19 +26,19 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// privateRepo asks for an account; unusedRepo does too, and no Application uses it.
+// privateRepo and unusedRepo are repositories that require an account. No Application uses unusedRepo.
 const (
 	privateRepo = "private"
 	unusedRepo  = "unused"
 )
 
-// The passwords of the repositories, which must be seen nowhere.
+// The passwords of the repositories. They must not be visible anywhere.
 const (
 	firstPassword  = "first-password-of-the-fleet"
 	secondPassword = "second-password-of-the-fleet"
 )
 
-// webSpec is an Application's spec in a project, with a manifest of a repository.
+// webSpec returns the spec of an Application in a project, for the manifests in the root folder of a repository.
 func webSpec(project, repo, namespace string) string {
 	var out map[string]any
 	Expect(json.Unmarshal([]byte(spec(".", namespace)), &out)).To(Succeed())
@@ -48,7 +48,7 @@ func webSpec(project, repo, namespace string) string {
 	return string(data)
 }
 
-// repoSecret is a Secret of the hub's Argo CD for a repository of the fleet.
+// repoSecret returns the Secret of the hub's Argo CD for a repository of the fleet.
 func repoSecret(repo, password string) *corev1.Secret {
 	return &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{
@@ -64,7 +64,7 @@ func change(ctx context.Context, c client.Client, obj client.Object, patch strin
 	Expect(c.Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte(patch)))).To(Succeed())
 }
 
-// secretOn and configMapOn are objects of a cluster, to read.
+// secretOn and configMapOn return keys of objects on a cluster, to read.
 func secretOn(namespace, name string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 }
@@ -180,7 +180,8 @@ var _ = Describe("What an Application needs on its cluster", Ordered, usesRights
 		Expect(err).NotTo(HaveOccurred())
 		patch, err := json.Marshal([]map[string]any{{"op": "add", "path": "/spec/workload/manifests/-", "value": json.RawMessage(raw)}})
 		Expect(err).NotTo(HaveOccurred())
-		// The admission policies refuse it; without them the outcome is the same (controllers/dependencies_test.go).
+		// The admission policies refuse the patch. Without the policies, the outcome is the same
+		// (controllers/dependencies_test.go).
 		Expect(agent.Patch(ctx, own, client.RawPatch(types.JSONPatchType, patch))).To(MatchError(ContainSubstring("may not change the spec")))
 		Consistently(ctx, func(ctx context.Context) ([]string, error) {
 			works := &workv1.ManifestWorkList{}
@@ -262,7 +263,7 @@ var _ = Describe("What an Application needs on its cluster", Ordered, usesRights
 			Expect(cluster[on].Get(ctx, client.ObjectKeyFromObject(obj), obj)).To(Succeed(), what)
 			Expect(obj.GetUID()).To(Equal(before[what]), what)
 		}
-		for _, obj := range []client.Object{there, secretOn("web", "db")} { // owned again, so that they go with the last one
+		for _, obj := range []client.Object{there, secretOn("web", "db")} { // the works own both again
 			Eventually(ctx, read(cluster[on], obj)).Should(WithTransform(client.Object.GetOwnerReferences, HaveLen(1)))
 		}
 	})
@@ -297,7 +298,7 @@ var _ = Describe("What an Application needs on its cluster", Ordered, usesRights
 	})
 })
 
-// hubAs is the hub as the agent of a cluster may use it.
+// hubAs returns a client for the hub with the rights of a cluster's agent.
 func hubAs(name string) client.Client {
 	GinkgoHelper()
 	config := rest.CopyConfig(f.Hub.RESTConfig())

@@ -1,6 +1,6 @@
-// Package suite is the end-to-end suite: real hub, real managed clusters, and Towline installed as its users
-// install it. Each spec uses Applications and namespaces of its own, so that they pass in any order.
+// Package suite is the end-to-end suite. It has a real hub, real managed clusters, and Towline as its users install it.
+// The specs pass in any order, because each spec uses separate Applications and namespaces.
 //
-// The suite starts a fleet in a folder of its own. To try specs on one that is up already, set TOWLINE_E2E_FLEET to
-// its state directory; Towline is then started beside it.
+// The suite starts a fleet in a new folder. To try specs on a running fleet, set TOWLINE_E2E_FLEET to the fleet's state
+// directory. The suite then starts Towline beside the fleet.
 package suite

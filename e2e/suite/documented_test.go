@@ -19,12 +19,13 @@ import (
 	"github.com/towline-io/towline/pkg/fixture/documented"
 )
 
-// unserved are kinds of the documentation that the hub of a fleet does not have, each with the reason.
+// unserved are kinds of the documentation that the hub of a fleet does not serve, each with the reason.
 var unserved = map[string]string{
 	"ClusterManager": "the fleet runs Open Cluster Management without its operator",
 }
 
-// wholes are objects of which the documentation shows a part, by the key that the part has. The part goes into the key.
+// wholes are complete objects for the documentation's partial objects, by the key of the part. The part is set at the
+// key.
 var wholes = map[string]string{
 	"metadata": `{apiVersion: argoproj.io/v1alpha1, kind: Application, spec: {project: default,
 		source: {repoURL: "https://git.example.com/x.git", path: x}, destination: {server: "https://kubernetes.default.svc"}}}`,
@@ -32,7 +33,7 @@ var wholes = map[string]string{
 	"args": `{apiVersion: v1, kind: Pod, spec: {containers: [{name: main, image: example}]}}`,
 }
 
-// wholeOf completes a part that the documentation shows, in Argo CD's namespace.
+// wholeOf completes a partial object of the documentation, in Argo CD's namespace.
 func wholeOf(key string, part map[string]any) *unstructured.Unstructured {
 	GinkgoHelper()
 	u := &unstructured.Unstructured{}
@@ -50,7 +51,8 @@ func wholeOf(key string, part map[string]any) *unstructured.Unstructured {
 	return u
 }
 
-// documentedObjects are those of the pages, with where each stands. A file of kustomize is no object: the tests of deploy build it.
+// documentedObjects returns the objects on the documentation's pages, and the place of each object. It ignores
+// kustomization files: the tests of deploy build them.
 func documentedObjects() (objects []*unstructured.Unstructured, where []string) {
 	GinkgoHelper()
 	pages, err := documented.Pages(towline.Root(), documented.Written...)
@@ -71,7 +73,8 @@ func documentedObjects() (objects []*unstructured.Unstructured, where []string) 
 	return objects, where
 }
 
-// documentedObject is the object in a document, made whole where the documentation shows a part. It is nil for a file of kustomize.
+// documentedObject returns the object in a YAML document, and completes a partial object. It returns nil for a
+// kustomization file.
 func documentedObject(page, document string) *unstructured.Unstructured {
 	GinkgoHelper()
 	object := map[string]any{}
@@ -117,7 +120,8 @@ var _ = Describe("The documentation", func() {
 	})
 })
 
-// dryRun has the API server of the hub check an object as if it were applied, with all policies, and take no field that it does not know.
+// dryRun sends an object to the hub as a dry run of an apply. The API server checks the object with all policies, and
+// refuses unknown fields.
 func dryRun(ctx context.Context, u *unstructured.Unstructured) error {
 	return hub.Patch(ctx, u.DeepCopy(), client.Apply, client.DryRunAll, client.ForceOwnership, //nolint:staticcheck // objects of any kind
 		client.FieldOwner("documentation"), client.FieldValidation("Strict"))

@@ -20,16 +20,16 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// agentLooks is a little more than the work agent (v1.2.0) takes to look at a work again.
+// agentLooks is a little longer than the interval in which the work agent (v1.2.0) looks at a work again.
 const agentLooks = 7 * time.Minute
 
-// editThere is a merge patch of somebody on a cluster.
+// editThere patches an Application on a cluster, as a user there would.
 func editThere(ctx context.Context, on, name, patch string) {
 	GinkgoHelper()
 	Expect(cluster[on].Patch(ctx, named(name), client.RawPatch(types.MergePatchType, []byte(patch)))).To(Succeed())
 }
 
-// specThere is the spec of a cluster's Application.
+// specThere returns a reader of the spec of a cluster's Application.
 func specThere(on, name string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		app, err := read(cluster[on], named(name))(ctx)
@@ -40,7 +40,7 @@ func specThere(on, name string) func(context.Context) (string, error) {
 	}
 }
 
-// workNow is an Application's work, as the hub has it.
+// workNow returns the current work of an Application on the hub.
 func workNow(ctx context.Context, app *argocd.Application) *workv1.ManifestWork {
 	GinkgoHelper()
 	w, err := read(hub, workOf(app))(ctx)
@@ -48,7 +48,7 @@ func workNow(ctx context.Context, app *argocd.Application) *workv1.ManifestWork 
 	return w
 }
 
-// appliedAt is when the work agent has last changed an Application there.
+// appliedAt returns the time of the work agent's last change of an Application on the cluster.
 func appliedAt(ctx context.Context, on, name string) time.Time {
 	GinkgoHelper()
 	app, err := read(cluster[on], named(name))(ctx)
@@ -93,7 +93,7 @@ var _ = Describe("What the hub says", func() {
 				HaveField("Finalizers", ContainElement(apis.FinalizerResources)),
 				HaveField("Spec.Raw", MatchJSON(before))))
 			AddReportEntry(fmt.Sprintf("%s was set back after %s", patch, time.Since(edited).Round(time.Millisecond)))
-			// What the hub writes for another reason repairs an edit too.
+			// A write of the hub for another reason repairs an edit too.
 			Expect(work.EditSeenBy(workNow(ctx, app)).Count).To(BeNumerically("<=", i+1), "one write for each edit")
 		}
 		expectNoCondition(ctx, name, apis.ConditionPropagationError)
@@ -104,7 +104,7 @@ var _ = Describe("What the hub says", func() {
 		const name = "fought"
 		app := standalone(ctx, name, "cluster2")
 		expectHealthy(ctx, name)
-		Consistently(ctx, func(ctx context.Context) error { // the program
+		Consistently(ctx, func(ctx context.Context) error { // the program that edits the Application
 			edit := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"source":{"targetRevision":"HEAD"}}}`))
 			return cluster["cluster2"].Patch(ctx, named(name), edit)
 		}).WithTimeout(90 * time.Second).WithPolling(tick).Should(Succeed())

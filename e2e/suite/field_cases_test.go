@@ -18,7 +18,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// teamObjects are a namespace of the hub whose Applications may go to each cluster.
+// teamObjects are a namespace of the hub, and a binding that permits all clusters for the namespace's Applications.
 const teamObjects = `
 {apiVersion: v1, kind: Namespace, metadata: {name: %[1]s}}
 ---
@@ -28,13 +28,13 @@ metadata: {name: global, namespace: %[1]s}
 spec: {clusterSet: global}
 `
 
-// projectObject is an AppProject for one destination, for Applications of a namespace beside Argo CD's.
+// projectObject is an AppProject with a single destination, for Applications of a namespace other than Argo CD's.
 const projectObject = `
 {apiVersion: argoproj.io/v1alpha1, kind: AppProject, metadata: {name: %[1]s, namespace: %[2]s},
  spec: {sourceRepos: ["*"], sourceNamespaces: [%[1]s], destinations: [%[3]s], clusterResourceWhitelist: [{group: "", kind: Namespace}]}}
 `
 
-// teamRights let the work agent write Applications in each namespace: the ClusterRole of docs/dependencies.md.
+// teamRights lets the work agent write Applications in each namespace. It is the ClusterRole of docs/dependencies.md.
 func teamRights() *rbacv1.ClusterRole {
 	return &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{Name: "towline:work-agent:teams", Labels: map[string]string{"open-cluster-management.io/aggregate-to-work": "true"}},
@@ -45,7 +45,7 @@ func teamRights() *rbacv1.ClusterRole {
 	}
 }
 
-// onHubFor applies a manifest to the hub, until the spec ends.
+// onHubFor applies a manifest to the hub, and deletes the objects when the spec ends.
 func onHubFor(ctx context.Context, manifest string, objects ...client.Object) {
 	GinkgoHelper()
 	apply(ctx, manifest)
@@ -60,7 +60,7 @@ func namespaceNamed(name string) *corev1.Namespace {
 	return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
 }
 
-// selfSecret lets the Argo CD of a cluster know its cluster by another name.
+// selfSecret returns a cluster Secret by which the Argo CD of a cluster knows its cluster by another name.
 func selfSecret(on, name string) *corev1.Secret {
 	GinkgoHelper()
 	config := f.Cluster(on).RESTConfig()
@@ -127,7 +127,7 @@ var _ = Describe("A destination on the cluster", func() {
 
 	It("is the name that the cluster's Argo CD has for the cluster, where that one refuses kubernetes.default.svc", Serial, long, func(ctx SpecContext) {
 		const name, refused = "by-own-name", "by-no-name"
-		on := clustersWith("3")[0] // 2.14 refuses the address nowhere
+		on := clustersWith("3")[0] // Argo CD 2.14 never refuses the address
 		s := selfSecret(on, "edge-1")
 		Expect(cluster[on].Create(ctx, s)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(cluster[on].Delete(ctx, s)).To(Succeed()) })

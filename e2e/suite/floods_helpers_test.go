@@ -21,19 +21,21 @@ import (
 )
 
 const (
-	// floodWorkers is how many requests of a flood are on their way at a time.
+	// floodWorkers is the number of parallel requests of a flood.
 	floodWorkers = 8
 
-	// floodDelay is what somebody else's change, and the answer to it, may take beyond four times the usual while a flood goes on: the
-	// median of several. Behind a flood of thousands in one queue either would take its whole length.
+	// floodDelay is how much longer than four times the usual time a bystander's change, and the answer to the change,
+	// may take during a flood. The compared times are medians. With a single queue, a change behind a flood of
+	// thousands would wait for the whole flood.
 	floodDelay = 5 * time.Second
 
-	// floodMemory is by how much the process may have grown after a flood. What the floods write is many times that.
+	// floodMemory is the allowed growth of the process' memory during a flood, in bytes. The floods write a multiple of
+	// it.
 	floodMemory = 96 << 20
 )
 
-// flood sends requests as fast as they are answered, several at a time, until it is ended, and so many at least. The end gives how
-// many were sent. None may fail.
+// flood sends floodWorkers requests in parallel, without a pause, until end is called and at least atLeast requests are
+// sent. end returns the number of sent requests. No request may fail.
 func flood(ctx context.Context, atLeast int64, request func(ctx context.Context, i int64) error) (end func() int64) {
 	GinkgoHelper()
 	ctx, cancel := context.WithCancel(ctx)
@@ -50,7 +52,7 @@ func flood(ctx context.Context, atLeast int64, request func(ctx context.Context,
 					sent.Add(-1)
 					return
 				}
-				if err := request(ctx, i); err != nil && !apierrors.IsConflict(err) { // who comes second is heard all the same
+				if err := request(ctx, i); err != nil && !apierrors.IsConflict(err) { // Towline also notices a conflicting request
 					failed.Add(1)
 					first.Do(func() { failure = fmt.Errorf("request %d: %w", i, err) })
 				}
@@ -70,7 +72,8 @@ func flood(ctx context.Context, atLeast int64, request func(ctx context.Context,
 	}
 }
 
-// metricsReader lets an account read Towline's metrics until the container ends, and gives the client that does.
+// metricsReader lets an account read Towline's metrics until the container ends. It returns a client with the account's
+// token.
 func metricsReader(ctx context.Context, account string) *http.Client {
 	GinkgoHelper()
 	token := tokenOf(ctx, account)
@@ -84,7 +87,7 @@ func metricsReader(ctx context.Context, account string) *http.Client {
 	return c
 }
 
-// pressure is what Towline had asked of the hub at a moment, and how much memory it had.
+// pressure is the number of Towline's requests to the hub up to a time, and Towline's resident memory in bytes.
 type pressure struct {
 	at       time.Time
 	requests float64
@@ -96,8 +99,8 @@ func pressureOn(ctx context.Context, reader *http.Client) (pressure, error) {
 	return pressure{time.Now(), families.Sum("rest_client_requests_total"), families.Sum("process_resident_memory_bytes")}, err
 }
 
-// goesOn changes another tenant's Application and asks for a refresh of it, so many times one after the other, and gives how long the
-// changes took to the cluster, and the answers to the hub.
+// goesOn changes an Application of another tenant and requests a refresh, times times in succession. It returns the
+// medians of the time until the change is on the cluster, and until the answer is on the hub.
 func goesOn(ctx context.Context, app *argocd.Application, on string, times int) (there, back time.Duration) {
 	GinkgoHelper()
 	var arrived, answered []time.Duration
@@ -114,20 +117,22 @@ func goesOn(ctx context.Context, app *argocd.Application, on string, times int) 
 	return arrived[times/2], answered[times/2]
 }
 
-// bounds are those of a flood.
+// bounds are the limits of a flood.
 type bounds struct {
-	// atLeast is how many requests it has.
+	// atLeast is the minimum number of the flood's requests.
 	atLeast int64
 
-	// perRequest is how many requests of its own Towline may make for each, besides what it makes for the bystander and in any case.
+	// perRequest is the allowed number of Towline's requests for each request of the flood. Requests for the bystander
+	// and regular requests are allowed in addition.
 	perRequest float64
 
-	// meanwhile is called while the flood goes on; nil for nothing.
+	// meanwhile is called during the flood. It may be nil.
 	meanwhile func()
 }
 
-// withstand runs a flood, and expects that meanwhile the bystander's changes and their answers take not much longer than usual, that
-// Towline asks no more of the hub than the bounds allow, and that its memory grows no further than floodMemory.
+// withstand runs a flood and checks three limits. The bystander's changes and their answers take not much longer than
+// usual. Towline sends no more requests to the hub than the bounds allow. Towline's memory does not grow by more than
+// floodMemory.
 func (x *flooding) withstand(ctx context.Context, within bounds, request func(context.Context, int64) error) {
 	GinkgoHelper()
 	const on, changes = "cluster2", 5
@@ -149,25 +154,25 @@ func (x *flooding) withstand(ctx context.Context, within bounds, request func(co
 		sent, lasted, float64(sent)/lasted, asked, asked/lasted, there.Milliseconds(), quietThere.Milliseconds(),
 		back.Milliseconds(), quietBack.Milliseconds(), after.resident/(1<<20), before.resident/(1<<20)))
 	delay := floodDelay
-	if maestro != nil { // which sends one work after the other, whoever they are of: a change has waited for 6.8 s on a busy machine
+	if maestro != nil { // Maestro sends all works in a single queue: a change has waited for 6.8 s on a busy machine
 		delay *= 3
 	}
 	Expect(there).To(BeNumerically("<", delay+4*quietThere), "a bystander's change to its cluster")
 	Expect(back).To(BeNumerically("<", delay+4*quietBack), "its cluster's answer")
 	Expect(asked).To(BeNumerically("<", within.perRequest*float64(sent)+20*lasted+100), "requests of Towline for %d of the flood", sent)
-	Eventually(ctx, func(ctx context.Context) (float64, error) { // what it does not need any more goes back in its own time
+	Eventually(ctx, func(ctx context.Context) (float64, error) { // the process returns unused memory after a while
 		now, err := pressureOn(ctx, x.reader)
 		return now.resident - before.resident, err
 	}).Should(BeNumerically("<", floodMemory))
 }
 
-// insecure is a client of processes that have signed their certificates themselves.
+// insecure returns a client for processes with self-signed certificates.
 func insecure(t *http.Transport) *http.Client {
 	t.TLSClientConfig = &tls.Config{InsecureSkipVerify: true}
 	return &http.Client{Transport: t}
 }
 
-// get is the status of a GET with a bearer token.
+// get returns the HTTP status of a GET with a bearer token.
 func get(ctx context.Context, c *http.Client, url, token string) (int, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
@@ -179,6 +184,6 @@ func get(ctx context.Context, c *http.Client, url, token string) (int, error) {
 		return 0, err
 	}
 	defer resp.Body.Close()
-	_, err = io.Copy(io.Discard, resp.Body) // so that the connection can be used again
+	_, err = io.Copy(io.Discard, resp.Body) // to reuse the connection
 	return resp.StatusCode, err
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// releaseMap is the ConfigMap of a release, in the folder of the fleet's repository.
+// releaseMap returns the file with the ConfigMap of a release, in the folder frozen of the fleet's repository.
 func releaseMap(release string) map[string]string {
 	return map[string]string{"frozen/release.yaml": fmt.Sprintf(
 		"apiVersion: v1\nkind: ConfigMap\nmetadata: {name: release}\ndata: {release: %q}\n", release)}
@@ -60,7 +60,7 @@ var _ = Describe("An Application whose binding is deleted", func() {
 	})
 })
 
-// released is the release that a cluster runs.
+// released returns the release that runs on a cluster.
 func released(ctx context.Context, on, namespace string) (string, error) {
 	there := &corev1.ConfigMap{}
 	there.Namespace, there.Name = namespace, "release"

@@ -29,7 +29,7 @@ import (
 	"github.com/towline-io/towline/pkg/clustersecret"
 )
 
-// clusters is the GitOpsCluster of example/hub, and allClusters its Placement.
+// clusters returns the GitOpsCluster of example/hub, and allClusters its Placement.
 func clusters() *v1beta1.GitOpsCluster {
 	return &v1beta1.GitOpsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: "clusters"}}
 }
@@ -38,12 +38,12 @@ func allClusters() *clusterv1beta1.Placement {
 	return &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: "all-clusters"}}
 }
 
-// secretOf is the Secret of a cluster in the hub's Argo CD, to read.
+// secretOf returns the key of the Secret of a cluster in the hub's Argo CD, to read.
 func secretOf(name string) *corev1.Secret {
 	return &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: clustersecret.Name(name)}}
 }
 
-// says matches a GitOpsCluster with such a condition of its present generation.
+// says matches a GitOpsCluster by a condition with the given values. The condition must have the current generation.
 func says(conditionType string, status metav1.ConditionStatus, reason, message string) OmegaMatcher {
 	return WithTransform(func(g *v1beta1.GitOpsCluster) string {
 		if g == nil {
@@ -57,12 +57,12 @@ func says(conditionType string, status metav1.ConditionStatus, reason, message s
 	}, And(HavePrefix(fmt.Sprintf("%s %s: ", status, reason)), ContainSubstring(message)))
 }
 
-// configured matches a cluster Secret with such a config.
+// configured matches a cluster Secret by its config.
 func configured(config OmegaMatcher) OmegaMatcher {
 	return HaveField("Data", HaveKeyWithValue("config", WithTransform(func(b []byte) string { return string(b) }, config)))
 }
 
-// label sets a label of a ManagedCluster, or takes it away for an empty value.
+// label sets a label of a ManagedCluster. An empty value removes the label.
 func label(ctx context.Context, cluster, key, value string) {
 	GinkgoHelper()
 	patch := fmt.Sprintf(`{"metadata":{"labels":{%q:%q}}}`, key, value)
@@ -73,7 +73,8 @@ func label(ctx context.Context, cluster, key, value string) {
 	Expect(hub.Patch(ctx, c, client.RawPatch("application/merge-patch+json", []byte(patch)))).To(Succeed())
 }
 
-// choose makes the Placement of example/hub choose all clusters but one.
+// chooseAllBut makes the Placement of example/hub choose all clusters except the given cluster. With an empty name, the
+// Placement chooses all clusters.
 func chooseAllBut(ctx context.Context, cluster string) {
 	GinkgoHelper()
 	p, err := read(hub, allClusters())(ctx)
@@ -90,12 +91,12 @@ func chooseAllBut(ctx context.Context, cluster string) {
 	Expect(hub.Patch(ctx, p, client.MergeFrom(before))).To(Succeed())
 }
 
-// withoutApplicationSet deletes an ApplicationSet when the spec ends, and waits for its Applications.
+// withoutApplicationSet deletes an ApplicationSet when the spec ends, and waits until the given Applications are gone.
 func withoutApplicationSet(name string, apps ...string) {
 	DeferCleanup(deleteApplicationSet, name, apps)
 }
 
-// deleteApplicationSet deletes an ApplicationSet, if it is there, and waits until these Applications are gone.
+// deleteApplicationSet deletes an ApplicationSet if it exists, and waits until the given Applications are gone.
 func deleteApplicationSet(ctx context.Context, name string, apps []string) {
 	GinkgoHelper()
 	_, err := f.Hub.Kubectl(ctx, "delete", "applicationset", "--namespace", argocdNamespace, name, "--wait=false", "--ignore-not-found")
@@ -105,14 +106,14 @@ func deleteApplicationSet(ctx context.Context, name string, apps []string) {
 	}
 }
 
-// withoutGuestbook deletes the ApplicationSet of example/guestbook-app-set.yaml, with its Applications.
+// withoutGuestbook deletes the ApplicationSet of example/guestbook-app-set.yaml and its Applications.
 func withoutGuestbook(ctx context.Context) {
 	GinkgoHelper()
 	deleteApplicationSet(ctx, "guestbook-app-set", []string{"cluster1-guestbook-app", "cluster2-guestbook-app", "cluster3-guestbook-app"})
 }
 
 var _ = Describe("A GitOpsCluster", usesRights, imports, func() {
-	// After each of these all clusters are chosen again, and known to Argo CD.
+	// After each spec, the Placement chooses all clusters again, and Argo CD knows all clusters.
 	AfterEach(func(ctx SpecContext) {
 		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "example/hub/gitopscluster.yaml")).To(Succeed())
 		chooseAllBut(ctx, "")
@@ -133,7 +134,7 @@ var _ = Describe("A GitOpsCluster", usesRights, imports, func() {
 		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "example/hub/gitopscluster.yaml")).To(Succeed())
 		Expect(towline.WaitImported(ctx, f)).To(Succeed())
 		AddReportEntry(fmt.Sprintf("3 clusters imported after %.2f s", time.Since(began).Seconds()))
-		Eventually(ctx, clusterSecrets).Should(HaveLen(3)) // a cluster of another spec may still be on its way out
+		Eventually(ctx, clusterSecrets).Should(HaveLen(3)) // the Secret of another spec's cluster may still be removed
 		By("putting back what somebody changes or takes away")
 		drift(ctx, "configmap", "ocm-placement-generator", `{"data":{"matchKey":"nonsense"}}`, "{.data.matchKey}", "clusterName")
 		drift(ctx, "role", "ocm-placement-consumer", `{"rules":[]}`, "{.rules[0].verbs}", `["list"]`)
@@ -226,7 +227,7 @@ spec:
 		Eventually(ctx, read(hub, secretOf("cluster3"))).WithTimeout(clusterimport.DefaultGrace + soon).Should(BeNil())
 
 		began = time.Now()
-		chooseAllBut(ctx, "") // the Secret is made anew, and the generator needs it
+		chooseAllBut(ctx, "") // Towline creates the Secret again, and the generator needs it
 		Eventually(ctx, read(hub, named(apps[2]))).ShouldNot(BeNil())
 		AddReportEntry(fmt.Sprintf("an Application came %.1f s after its cluster was chosen", time.Since(began).Seconds()))
 		Eventually(ctx, func(ctx context.Context) (string, error) {
@@ -261,7 +262,8 @@ spec:
 		Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "example/best-cluster-app-set.yaml")).To(Succeed())
 		expectHealthy(ctx, "cluster2-best")
 		deployment(ctx, "cluster2", "guestbook")
-		// It may have begun elsewhere: before the Placement heard of the score, or while cluster2 came back from another spec.
+		// The Application may have started on a different cluster: before the Placement noticed the score, or while
+		// cluster2 came back from an earlier spec.
 		for _, c := range []string{"cluster1", "cluster3"} {
 			Eventually(ctx, read(hub, named(c+"-best"))).Should(BeNil())
 		}
@@ -280,8 +282,8 @@ spec:
 		Expect(hub.Create(ctx, token)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(hub.Delete(ctx, token)).To(Succeed()) })
 		DeferCleanup(asks, "")
-		By("without the right to read them") // which the suite's Towline has from another component
-		tow.Stop()                           // what a spec before this one has asked for it would go on to watch
+		By("without the right to read them") // the suite's Towline has the right from another component
+		tow.Stop()                           // the watch of an earlier spec's tokens would go on
 		Expect(tow.Restart(ctx)).To(Succeed())
 		_, err := f.Hub.Kubectl(ctx, "delete", "clusterrolebinding", "towline-controller-objects")
 		Expect(err).NotTo(HaveOccurred())
@@ -365,9 +367,9 @@ spec:
 		const tenant = "team-outside"
 		namespaceOn(ctx, hub, tenant)
 		outsider := as(ctx, tenant, "apps.open-cluster-management.io/gitopsclusters", "cluster.open-cluster-management.io/placements")
-		// A cluster of a spec before may still be on its way out.
+		// The Secret of an earlier spec's cluster may still be removed.
 		Eventually(ctx, clusterSecrets).WithTimeout(clusterimport.DefaultGrace + soon).Should(HaveLen(len(f.Clusters())))
-		// What specs before have changed of the clusters reaches their Secrets first: all the same for two seconds.
+		// Changes of earlier specs reach the Secrets first: wait until all Secrets are unchanged for two seconds.
 		var before map[string]string
 		Eventually(ctx, func(ctx context.Context) bool {
 			last := before
@@ -388,7 +390,7 @@ spec:
 		Expect(outsider.Create(ctx, &clusterv1beta1.Placement{ObjectMeta: metav1.ObjectMeta{Namespace: tenant, Name: mine.Name}})).To(Succeed())
 		Eventually(ctx, read(hub, submit("into-argocd", argocdNamespace, mine))).Should(says(apis.ConditionClustersImported, metav1.ConditionFalse,
 			apis.ReasonArgoNamespaceNotAllowed, "an administrator may allow that"))
-		// In the tenant's own namespace Towline has no rights, and so no token can be had there.
+		// In the tenant's own namespace, Towline has no rights. The tenant therefore gets no token.
 		Eventually(ctx, read(hub, submit("into-its-own", tenant, mine))).Should(says(apis.ConditionClustersImported, metav1.ConditionFalse,
 			apis.ReasonArgoNamespaceForbidden, "RoleBinding"))
 		borrowed := submit("borrowed-placement", tenant, corev1.ObjectReference{Kind: "Placement", Namespace: argocdNamespace, Name: "all-clusters"})
@@ -404,7 +406,8 @@ spec:
 	})
 })
 
-// drift changes an object in Argo CD's namespace of the hub by a merge patch, and waits until Towline has put it back.
+// drift changes an object in Argo CD's namespace of the hub by a merge patch, and waits until Towline has reverted the
+// change.
 func drift(ctx context.Context, kind, name, patch, path, want string) {
 	GinkgoHelper()
 	at := func(ctx context.Context, args ...string) string {
@@ -416,14 +419,14 @@ func drift(ctx context.Context, kind, name, patch, path, want string) {
 	Eventually(ctx, func(ctx context.Context) string { return at(ctx, "get", kind, name, "--output", "jsonpath="+path) }).Should(Equal(want))
 }
 
-// clusterSecrets are the Secrets by which the hub's Argo CD knows clusters.
+// clusterSecrets returns the cluster Secrets of the hub's Argo CD.
 func clusterSecrets(ctx context.Context) ([]corev1.Secret, error) {
 	list := &corev1.SecretList{}
 	err := hub.List(ctx, list, client.InNamespace(argocdNamespace), client.MatchingLabels{apis.LabelSecretType: apis.SecretTypeCluster})
 	return list.Items, err
 }
 
-// everySecret is the version of every Secret on the hub, by its key.
+// everySecret returns the resource version of every Secret on the hub, by its key.
 func everySecret(ctx context.Context) map[string]string {
 	GinkgoHelper()
 	list := &corev1.SecretList{}
@@ -435,8 +438,8 @@ func everySecret(ctx context.Context) map[string]string {
 	return out
 }
 
-// as is a client with the identity of somebody who may do everything with some kinds in one namespace of the hub, and
-// nothing else.
+// as returns a client for a user with all rights on some kinds in a namespace of the hub, and without any further
+// rights.
 func as(ctx context.Context, namespace string, resources ...string) client.Client {
 	GinkgoHelper()
 	role := &rbacv1.Role{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "tenant"}}
@@ -454,14 +457,14 @@ func as(ctx context.Context, namespace string, resources ...string) client.Clien
 	config.Impersonate.UserName = namespace
 	c, err := client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
-	for _, resource := range resources { // the API server's authorizer hears of a role by a watch of its own
+	for _, resource := range resources { // the API server's authorizer watches roles, and notices a new role after a moment
 		group, plural, _ := strings.Cut(resource, "/")
 		Eventually(ctx, allowed(hub, namespace, "create", group, plural, namespace)).Should(BeTrue(), "%s may not create %s yet", namespace, plural)
 	}
 	return c
 }
 
-// score sets how much is free on a cluster, as an add-on would.
+// score sets the free capacity of a cluster in an AddOnPlacementScore, as an add-on would.
 func score(ctx context.Context, cluster string, free int32) {
 	GinkgoHelper()
 	s := &clusterv1alpha1.AddOnPlacementScore{ObjectMeta: metav1.ObjectMeta{Namespace: cluster, Name: "capacity"}}
@@ -472,15 +475,15 @@ func score(ctx context.Context, cluster string, free int32) {
 	Expect(hub.Status().Update(ctx, s)).To(Succeed())
 }
 
-// mintToken is the Secret that the add-on managed-serviceaccount would keep on the hub for an account of a cluster,
-// with a token that the cluster has given.
+// mintToken returns the Secret of the add-on managed-serviceaccount for an account of a cluster, with a real token of
+// the cluster.
 func mintToken(ctx context.Context, on, account string) *corev1.Secret {
 	GinkgoHelper()
 	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: account}}
 	Expect(client.IgnoreAlreadyExists(cluster[on].Create(ctx, sa))).To(Succeed())
 	_, err := f.Cluster(on).Kubectl(ctx, "create", "clusterrolebinding", account, "--clusterrole=view", "--serviceaccount=default:"+account)
 	Expect(err).To(Or(Not(HaveOccurred()), MatchError(ContainSubstring("already exists"))))
-	// Two tokens of one second are the same, but for how long they last.
+	// Two tokens of the same second are equal unless their durations differ.
 	lasts := fmt.Sprintf("--duration=%ds", 3600+time.Now().Nanosecond()%3600)
 	token, err := f.Cluster(on).Kubectl(ctx, "create", "token", account, "--namespace=default", lasts)
 	Expect(err).NotTo(HaveOccurred())
@@ -490,7 +493,7 @@ func mintToken(ctx context.Context, on, account string) *corev1.Secret {
 	}
 }
 
-// connect is what an Argo CD that pushes would make of a cluster Secret.
+// connect returns a client that uses a cluster Secret as a pushing Argo CD would.
 func connect(s *corev1.Secret) client.Client {
 	GinkgoHelper()
 	var config struct {

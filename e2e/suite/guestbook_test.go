@@ -62,11 +62,11 @@ var _ = Describe("An ApplicationSet on the hub", Ordered, usesRights, func() {
 				g.Expect(here.Status.Health.Status).To(Equal(there.Status.Health.Status))
 				g.Expect(here.Status.Sync).To(Equal(there.Status.Sync))
 				g.Expect(here.Status.SourceType).To(Equal(there.Status.SourceType))
-				// The last comparison that somebody waited for; the cluster may have compared since.
+				// The hub shows the last comparison that a request waited for. The cluster may have compared since.
 				g.Expect(here.Status.ReconciledAt >= here.Status.OperationState.FinishedAt).To(BeTrue())
 				g.Expect(here.Status.ReconciledAt <= there.Status.ReconciledAt).To(BeTrue())
-				// The work agent cannot report lists: the resources of a sync come with the add-on (agent_test.go), as do the options
-				// of one that nobody on the hub has asked for.
+				// The work agent cannot report lists. The resources of a sync need the add-on (agent_test.go), and so
+				// do the options of a sync without a request on the hub.
 				g.Expect(there.Status.OperationState).To(HaveField("SyncResult", Not(BeNil())))
 				there.Status.OperationState.SyncResult.Resources = nil
 				there.Status.OperationState.Operation.Sync.Prune, there.Status.OperationState.Operation.Sync.SyncOptions = false, nil
@@ -98,7 +98,8 @@ var _ = Describe("An ApplicationSet on the hub", Ordered, usesRights, func() {
 	})
 
 	It("writes nothing once it has converged", func(ctx SpecContext) {
-		// The commit of the spec before was taken back: a cluster that looks at Git would write of that in between.
+		// The commit of the previous spec was reverted. A cluster that looks at Git in between would still report
+		// changes.
 		head, err := f.Git.Head(ctx, fleet.AppsRepo)
 		Expect(err).NotTo(HaveOccurred())
 		for on, name := range apps {
@@ -120,7 +121,7 @@ var _ = Describe("An ApplicationSet on the hub", Ordered, usesRights, func() {
 				}
 				out = append(out, name+" "+app.ResourceVersion+" "+w.ResourceVersion)
 			}
-			slices.Sort(out) // of a map
+			slices.Sort(out) // the order of a map is random
 			return out, nil
 		}
 		Consistently(ctx, versions).WithTimeout(10 * time.Second).Should(Equal(expectSettled(ctx, versions)))
@@ -131,7 +132,7 @@ var _ = Describe("An ApplicationSet on the hub", Ordered, usesRights, func() {
 		Expect(err).NotTo(HaveOccurred())
 		for on, name := range apps {
 			Eventually(ctx, read(hub, named(name))).Should(BeNil())
-			// The hub says gone only when the cluster has removed the app and what it deployed.
+			// The hub Application disappears only after the cluster has removed the Application and its resources.
 			Expect(read(cluster[on], named(name))(ctx)).To(BeNil())
 			Expect(read(cluster[on], guestbookOf("guestbook"))(ctx)).To(BeNil())
 		}

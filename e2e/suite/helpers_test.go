@@ -36,10 +36,12 @@ import (
 
 const argocdNamespace = fleet.ArgoCDNamespace
 
-// spec is an Application's spec that deploys a folder of the fleet's repository into a namespace.
+// spec returns the spec of an Application that deploys a folder of the fleet's repository into a namespace, in the
+// AppProject default.
 func spec(path, namespace string) string { return specOf("default", path, namespace) }
 
-// specOf is the same in an AppProject.
+// specOf returns the spec of an Application in an AppProject. The Application deploys a folder of the fleet's
+// repository into a namespace.
 func specOf(project, path, namespace string) string {
 	data, err := json.Marshal(map[string]any{
 		"project":     project,
@@ -54,8 +56,8 @@ func specOf(project, path, namespace string) string {
 	return string(data)
 }
 
-// standalone creates an Application that no ApplicationSet made, with Argo CD's finalizer, and removes it when the
-// spec ends. Its name is that of its destination namespace too.
+// standalone creates an Application without an ApplicationSet and with Argo CD's finalizer, and removes the Application
+// when the spec ends. The destination namespace has the same name as the Application.
 func standalone(ctx context.Context, name, cluster string, edits ...func(*fixture.ApplicationBuilder)) *argocd.Application {
 	b := fixture.Application(name).Cluster(cluster).Spec(spec("guestbook", name)).Finalizers(apis.FinalizerResources)
 	for _, edit := range edits {
@@ -71,7 +73,7 @@ func standalone(ctx context.Context, name, cluster string, edits ...func(*fixtur
 	return app
 }
 
-// read gives a function that reads an object anew; it gives nil when the object does not exist.
+// read returns a function that reads an object again. The result is nil if the object does not exist.
 func read[T client.Object](c client.Client, obj T) func(context.Context) (T, error) {
 	return func(ctx context.Context) (T, error) {
 		into := obj.DeepCopyObject().(T)
@@ -84,14 +86,14 @@ func read[T client.Object](c client.Client, obj T) func(context.Context) (T, err
 	}
 }
 
-// named is an Application to read, in Argo CD's namespace.
+// named returns the key of an Application in Argo CD's namespace, to read.
 func named(name string) *argocd.Application {
 	app := &argocd.Application{}
 	app.Namespace, app.Name = argocdNamespace, name
 	return app
 }
 
-// expectHealthy waits until the hub says that the Application is Synced and Healthy, and returns it.
+// expectHealthy waits until the hub shows the Application as Synced and Healthy, and returns the Application.
 func expectHealthy(ctx context.Context, name string) *argocd.Application {
 	GinkgoHelper()
 	var app *argocd.Application
@@ -107,9 +109,9 @@ func expectHealthy(ctx context.Context, name string) *argocd.Application {
 	return app
 }
 
-// expectAtRest waits until an Application is healthy and nothing of it is on its way any more: its cluster's agent has answered
-// its work as it is, which asks for nothing more once the hub has shown the first comparison. From then on its work is
-// written for a reason that the spec gives.
+// expectAtRest waits until an Application is healthy and at rest. The cluster's agent has answered the current work,
+// and the work no longer asks for extra feedback, because the hub has shown the first comparison. From then on, Towline
+// writes the work only because of a spec's step.
 func expectAtRest(ctx context.Context, name string) *argocd.Application {
 	GinkgoHelper()
 	app := expectHealthy(ctx, name)
@@ -119,7 +121,7 @@ func expectAtRest(ctx context.Context, name string) *argocd.Application {
 	return app
 }
 
-// expectSettled waits until what is on its way has arrived: the same two looks in a row, three seconds apart. It returns that.
+// expectSettled waits until two looks, three seconds apart, give the same result. It returns this result.
 func expectSettled(ctx context.Context, look func(context.Context) ([]string, error)) []string {
 	GinkgoHelper()
 	var settled []string
@@ -132,8 +134,8 @@ func expectSettled(ctx context.Context, look func(context.Context) ([]string, er
 	return settled
 }
 
-// lifeOf notes from now on when an object of a cluster is made and when it goes, by the cluster's resource versions; zero for what
-// has not happened. What is there for a moment may be gone before a poll comes by.
+// lifeOf watches an object of a cluster, and returns its creation and its deletion as resource versions of the cluster.
+// A value is zero before its event. The watch also sees an object too short-lived for a poll.
 func lifeOf(ctx context.Context, on string, list client.ObjectList, obj client.Object) func() (made, gone int64) {
 	GinkgoHelper()
 	c, err := client.NewWithWatch(f.Cluster(on).RESTConfig(), client.Options{Scheme: scheme})
@@ -148,7 +150,7 @@ func lifeOf(ctx context.Context, on string, list client.ObjectList, obj client.O
 		for e := range w.ResultChan() {
 			at, err := meta.Accessor(e.Object)
 			if err != nil {
-				continue // the end of the watch
+				continue // the watch has ended
 			}
 			version, err := strconv.ParseInt(at.GetResourceVersion(), 10, 64)
 			switch {
@@ -163,7 +165,8 @@ func lifeOf(ctx context.Context, on string, list client.ObjectList, obj client.O
 	return func() (int64, int64) { return made.Load(), gone.Load() }
 }
 
-// expectCondition waits until the hub Application has that condition with a message that says that.
+// expectCondition waits until the hub Application has a condition of the given type, and the message contains the given
+// text.
 func expectCondition(ctx context.Context, name, conditionType, says string) {
 	GinkgoHelper()
 	Eventually(ctx, func(ctx context.Context) (string, error) {
@@ -171,7 +174,7 @@ func expectCondition(ctx context.Context, name, conditionType, says string) {
 	}).Should(And(Not(BeEmpty()), ContainSubstring(says)))
 }
 
-// expectNoCondition waits until the hub Application does not have that condition.
+// expectNoCondition waits until the hub Application has no condition of the given type.
 func expectNoCondition(ctx context.Context, name, conditionType string) {
 	GinkgoHelper()
 	Eventually(ctx, func(ctx context.Context) (string, error) {
@@ -191,18 +194,18 @@ func conditionMessage(ctx context.Context, name, conditionType string) (string, 
 	return app.Status.Conditions[i].Message, nil
 }
 
-// workOf is the ManifestWork that the Application must have, to read.
+// workOf returns the key of the Application's ManifestWork, to read.
 func workOf(app *argocd.Application) *workv1.ManifestWork {
 	key := work.Key(app)
 	return &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: key.Namespace, Name: key.Name}}
 }
 
-// guestbookOf is the guestbook's Deployment in a namespace, to read.
+// guestbookOf returns the key of the guestbook's Deployment in a namespace, to read.
 func guestbookOf(namespace string) *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "guestbook-ui"}}
 }
 
-// deployment waits for the Deployment on a cluster and returns it.
+// deployment waits for an available guestbook Deployment on a cluster, and returns the Deployment.
 func deployment(ctx context.Context, on, namespace string) *appsv1.Deployment {
 	GinkgoHelper()
 	var d *appsv1.Deployment
@@ -223,8 +226,9 @@ func namespaceOn(ctx context.Context, c client.Client, name string) {
 	Expect(client.IgnoreAlreadyExists(c.Create(ctx, ns))).To(Succeed())
 }
 
-// hardRefresh asks a cluster's own Argo CD to fetch and compare again, as its users would, once it has answered whoever asked
-// before: its answer takes the annotation off, though it may have fetched before this was asked.
+// hardRefresh asks a cluster's own Argo CD to fetch and compare again, as the cluster's users would. It first waits
+// until an earlier refresh is answered: Argo CD's answer removes the annotation, even if the fetch happened before the
+// new request.
 func hardRefresh(ctx context.Context, on, name string) {
 	GinkgoHelper()
 	Eventually(ctx, read(cluster[on], named(name))).Should(HaveField("Refresh()", BeEmpty()))
@@ -232,7 +236,7 @@ func hardRefresh(ctx context.Context, on, name string) {
 	Expect(cluster[on].Patch(ctx, named(name), client.RawPatch("application/merge-patch+json", []byte(patch)))).To(Succeed())
 }
 
-// ran runs kubectl towline with a kubeconfig, and gives all that it prints, what goes to stdout first, with its exit code.
+// ran runs kubectl towline with a kubeconfig. It returns stdout followed by stderr, and the exit code.
 func ran(ctx context.Context, plugin, kubeconfig string, args ...string) (string, int, error) {
 	cmd := exec.CommandContext(ctx, plugin, append(slices.Clone(args), "--kubeconfig", kubeconfig)...)
 	var said strings.Builder
@@ -245,7 +249,7 @@ func ran(ctx context.Context, plugin, kubeconfig string, args ...string) (string
 	return all, 0, err
 }
 
-// runs is the same, and adds to the report what a user would see.
+// runs runs kubectl towline like ran, and adds the output to the report.
 func runs(ctx context.Context, plugin, kubeconfig string, args ...string) (string, int) {
 	GinkgoHelper()
 	out, code, err := ran(ctx, plugin, kubeconfig, args...)
@@ -254,8 +258,9 @@ func runs(ctx context.Context, plugin, kubeconfig string, args ...string) (strin
 	return out, code
 }
 
-// expectRuns waits until kubectl towline ends with a code and prints what says matches: it shows what the hub has, where others
-// write at any time. A command that waits itself, or changes something, is run once, by runs.
+// expectRuns repeats kubectl towline until the command ends with the given code and its output matches. Repeats are
+// needed because other components change the hub at any time. Use runs for a command that waits or that changes
+// objects.
 func expectRuns(ctx context.Context, plugin, kubeconfig string, args []string, code int, says OmegaMatcher) {
 	GinkgoHelper()
 	var out string
@@ -270,7 +275,7 @@ func expectRuns(ctx context.Context, plugin, kubeconfig string, args []string, c
 	AddReportEntry("$ kubectl towline " + strings.Join(args, " ") + "\n" + out)
 }
 
-// settings writes a folder of files, as a pod mounts a Secret, and returns the path of the folder.
+// settings writes files into a folder, in the form in which a pod mounts a Secret. It returns the path of the folder.
 func settings(files map[string]string) string {
 	dir := GinkgoT().TempDir()
 	for name, text := range files {
@@ -279,10 +284,10 @@ func settings(files map[string]string) string {
 	return dir
 }
 
-// testdata is the path of a file in testdata.
+// testdata returns the path of a file in testdata.
 func testdata(name string) string { return filepath.Join("testdata", name) }
 
-// testdataFS is a tree with just one file of testdata.
+// testdataFS returns a file system with a single file of testdata.
 func testdataFS(name string) fs.FS {
 	GinkgoHelper()
 	data, err := os.ReadFile(testdata(name))

@@ -19,7 +19,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// calm is how many requests Towline may make in a second while the hub is in trouble: most are renewals of its Lease.
+// calm is the allowed number of Towline's requests in a second while the hub is in trouble. Most requests are renewals
+// of the Lease.
 const calm = 20
 
 var _ = Describe("A hub in trouble", Serial, long, func() {
@@ -37,7 +38,7 @@ var _ = Describe("A hub in trouble", Serial, long, func() {
 		for _, leader := range leaders {
 			Eventually(ctx, leader.Exited()).Should(BeClosed(), "it leads, and cannot renew its Lease")
 			AddReportEntry(fmt.Sprintf("the leader ended after %.1f s", time.Since(began).Seconds()))
-			go func() { restarted <- leader.Restart(ctx) }() // as its kubelet does
+			go func() { restarted <- leader.Restart(ctx) }() // the kubelet restarts it
 		}
 		expectRestarted := func() {
 			GinkgoHelper()
@@ -45,7 +46,7 @@ var _ = Describe("A hub in trouble", Serial, long, func() {
 				Eventually(ctx, restarted).Should(Receive(BeNil()))
 			}
 		}
-		if maestro == nil { // Towline is ready without room, but for works that another leader serves
+		if maestro == nil { // with a full etcd, Towline is ready unless another leader serves the works
 			expectRestarted()
 		}
 		expectCalm(ctx, 20*time.Second)
@@ -110,7 +111,7 @@ var _ = Describe("A hub in trouble", Serial, long, func() {
 	}, NodeTimeout(5*soon))
 })
 
-// narrow gives all that Towline asks three of the 600 seats that the API server has, and no queue.
+// narrow gives all of Towline's requests three of the API server's 600 seats, and no queue.
 const narrow = `
 apiVersion: flowcontrol.apiserver.k8s.io/v1
 kind: PriorityLevelConfiguration
@@ -131,8 +132,8 @@ spec:
     resourceRules: [{verbs: ["*"], apiGroups: ["*"], resources: ["*"], clusterScope: true, namespaces: ["*"]}]
 `
 
-// outOfSpace has the hub's etcd raise or clear the alarm that it raises when its file has reached its limit. While it is raised,
-// etcd writes nothing.
+// outOfSpace raises or clears the alarm NOSPACE in the hub's etcd. etcd raises the alarm when its file has reached its
+// limit, and then refuses writes.
 func outOfSpace(ctx context.Context, action string) {
 	GinkgoHelper()
 	ask := fmt.Sprintf(`{"action":%q,"memberID":0,"alarm":"NOSPACE"}`, action)
@@ -144,7 +145,7 @@ func outOfSpace(ctx context.Context, action string) {
 	Expect(answer).To(HaveHTTPStatus(http.StatusOK))
 }
 
-// leading are the processes that have a Lease: Towline, and where the works are in Maestro, who serves them.
+// leading returns the processes with a Lease: Towline, and with works in Maestro also the server of the works.
 func leading() []*fleet.Process {
 	if maestro == nil {
 		return []*fleet.Process{tow.Process}
@@ -152,7 +153,7 @@ func leading() []*fleet.Process {
 	return []*fleet.Process{tow.Process, maestro.Process}
 }
 
-// expectCalm expects few requests of Towline for some time.
+// expectCalm expects fewer than calm requests of Towline in a second during a period.
 func expectCalm(ctx context.Context, period time.Duration) {
 	GinkgoHelper()
 	began := time.Now()
@@ -164,7 +165,8 @@ func expectCalm(ctx context.Context, period time.Duration) {
 	AddReportEntry(fmt.Sprintf("%d requests in %s", all, period))
 }
 
-// requestsSince counts Towline's requests in the hub's audit log, and those that were rejected with 429.
+// requestsSince counts Towline's requests in the hub's audit log since a time, and how many of them were rejected with
+// 429.
 func requestsSince(began time.Time) (all, rejected int) {
 	GinkgoHelper()
 	user := fmt.Sprintf("system:serviceaccount:%s:%s", towline.Namespace, towline.ServiceAccount)

@@ -17,8 +17,9 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// hydrated is an Application's spec whose manifests the cluster's Argo CD renders from the root of a repository, commits to a branch of
-// the cluster's own, and deploys from there. more goes into its dry source.
+// hydrated sets the spec of an Application with a source hydrator. The cluster's Argo CD renders the manifests from the
+// root of a repository. It commits the result to a branch for the cluster, and deploys from this branch. more is added
+// to the dry source.
 func hydrated(repo, on string, more ...string) func(*fixture.ApplicationBuilder) {
 	dry := append([]string{fmt.Sprintf(`"repoURL":%q,"path":".","targetRevision":"main"`, f.Git.URL(repo))}, more...)
 	var parts map[string]json.RawMessage
@@ -31,12 +32,12 @@ func hydrated(repo, on string, more ...string) func(*fixture.ApplicationBuilder)
 	return func(b *fixture.ApplicationBuilder) { b.Spec(string(own)) }
 }
 
-// rendering is a kustomization that gives a file with the ConfigMap of testdata that prefix.
+// rendering returns a kustomization with a name prefix for a file of the repository.
 func rendering(file, prefix string) map[string]string {
 	return map[string]string{"kustomization.yaml": fmt.Sprintf("resources: [%s]\nnamePrefix: %s-\n", file, prefix)}
 }
 
-// expectRefreshed waits until a refresh that was asked for on the hub has been answered.
+// expectRefreshed waits until a refresh on the hub has been answered.
 func expectRefreshed(ctx context.Context, name string) {
 	GinkgoHelper()
 	Eventually(ctx, read(hub, named(name))).Should(HaveField("Annotations", Not(HaveKey(apis.AnnotationRefresh))))
@@ -54,8 +55,9 @@ var _ = Describe("Argo CD's source hydrator", func() {
 			_, err := f.Git.Commit(ctx, name, change, "Change what is rendered")
 			Expect(err).NotTo(HaveOccurred())
 		}
-		// A refresh on the hub has the cluster look for commits, as it would have its own Argo CD look. While one that was asked for
-		// before has not been answered, to ask for it changes nothing, and the answer may be about the commit before.
+		// A refresh on the hub makes the cluster look for commits, as a refresh in the cluster's own Argo CD would.
+		// While an earlier refresh is unanswered, a new request changes no object, and the answer may be about the
+		// previous commit.
 		refreshed := func() {
 			GinkgoHelper()
 			expectRefreshed(ctx, name)
@@ -95,7 +97,7 @@ var _ = Describe("Argo CD's source hydrator", func() {
 		message, err := conditionMessage(ctx, name, apis.ConditionHydrationError)
 		Expect(err).NotTo(HaveOccurred())
 		AddReportEntry("HydrationError", message)
-		expectHealthy(ctx, name) // what was hydrated before goes on
+		expectHealthy(ctx, name) // the previously hydrated version stays
 
 		By("one that can")
 		commits(rendering(file, "fourth"))

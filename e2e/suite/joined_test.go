@@ -11,26 +11,27 @@ import (
 	"github.com/towline-io/towline/e2e/towline"
 )
 
-// agentByPlacement is what deploy/components/agent-by-placement says of the agent's add-on.
+// agentByPlacement is the install strategy of the agent's add-on in deploy/components/agent-by-placement.
 const agentByPlacement = `{"spec": {"installStrategy": {"type": "Placements", "placements": [
 	{"name": "towline-clusters", "namespace": "argocd"}]}}}`
 
-// installedByHand is what deploy/addon says of it.
+// installedByHand is the install strategy of the agent's add-on in deploy/addon.
 const installedByHand = `{"spec": {"installStrategy": {"type": "Manual", "placements": null}}}`
 
-// installedNowhere has the add-on manager take an add-on off every cluster.
+// installedNowhere makes the add-on manager remove an add-on from every cluster.
 const installedNowhere = `{"spec": {"installStrategy": {"type": "Placements", "placements": []}}}`
 
-// fromMirror has clusters pull the agent's image from a mirror.
+// fromMirror makes clusters pull the agent's image from a mirror.
 const fromMirror = `{"spec": {"registries": [{"mirror": "mirror.local/edge"}]}}`
 
-// rightsElsewhere gives clusters of another Placement their rights in another namespace.
+// rightsElsewhere gives clusters of a second Placement their rights in a different namespace.
 const rightsElsewhere = `{"spec": {"installStrategy": {"placements": [
 	{"name": "towline-clusters", "namespace": "argocd"},
 	{"name": "elsewhere", "namespace": "argocd", "configs": [
 		{"group": "addon.open-cluster-management.io", "resource": "addondeploymentconfigs", "name": "elsewhere", "namespace": "argocd"}]}]}}}`
 
-// joinedSet deploys the guestbook to every cluster that the Placement of example/hub chooses. It needs a name and the spec of the Applications.
+// joinedSet is an ApplicationSet that deploys the guestbook to every cluster chosen by the Placement of example/hub.
+// Its parameters are a name and the spec of the Applications.
 const joinedSet = `
 apiVersion: argoproj.io/v1alpha1
 kind: ApplicationSet
@@ -123,13 +124,13 @@ spec:
 		label(ctx, newcomer, "argocd", "elsewhere")
 		Eventually(ctx, func(ctx context.Context) string {
 			may, _ := f.Cluster(newcomer).Kubectl(ctx, "auth", "can-i", "patch", "applications.argoproj.io", "--namespace", elsewhere,
-				"--as", "system:serviceaccount:open-cluster-management-agent:klusterlet-work-sa") // "no" is an error of kubectl's
+				"--as", "system:serviceaccount:open-cluster-management-agent:klusterlet-work-sa") // kubectl exits with an error for "no"
 			return may
 		}).Should(HavePrefix("yes"))
 	})
 })
 
-// expectAddOnAvailable waits until the add-on manager says that a cluster has an add-on.
+// expectAddOnAvailable waits until a cluster's add-on is Available.
 func expectAddOnAvailable(ctx context.Context, on, addOn string) {
 	GinkgoHelper()
 	Eventually(ctx, func(ctx context.Context) (string, error) {

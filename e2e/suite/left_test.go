@@ -14,7 +14,8 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// eventNote is what the hub's event of that reason says of an object; empty while there is none.
+// eventNote returns a reader of the note of an object's event on the hub with the given reason. The note is empty
+// without an event.
 func eventNote(about client.Object, reason string) func(context.Context) (string, error) {
 	return func(ctx context.Context) (string, error) {
 		list := &eventsv1.EventList{}
@@ -31,7 +32,8 @@ func eventNote(about client.Object, reason string) func(context.Context) (string
 var _ = Describe("An Application to which others on its cluster gave Argo CD's finalizer", func() {
 	const on, elsewhere = "cluster3", "other-apps"
 	const told = "somebody on cluster " + on + " gave the Application the finalizer " + apis.FinalizerResources
-	// madeThere is one that was made on the cluster first, and taken over with these finalizers.
+	// madeThere makes an Application on the cluster, and then the hub Application with the given finalizers, which
+	// takes over the Application.
 	madeThere := func(finalizers ...string) func(context.Context, string) *argocd.Application {
 		return func(ctx context.Context, name string) *argocd.Application {
 			GinkgoHelper()
@@ -42,7 +44,7 @@ var _ = Describe("An Application to which others on its cluster gave Argo CD's f
 			return app
 		}
 	}
-	// broughtThere is one that an older controller's work brought.
+	// broughtThere makes an Application by the work of an older controller.
 	broughtThere := func(ctx context.Context, name string) *argocd.Application {
 		GinkgoHelper()
 		app, w, restart := byOlderController(ctx, on, name)

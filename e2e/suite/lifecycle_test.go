@@ -102,7 +102,7 @@ var _ = Describe("A hub Application", usesRights, func() {
 		expectHealthy(ctx, app.Name)
 		before := deployment(ctx, "cluster1", app.Name)
 
-		// A cluster's agent could, where there are no admission policies (attacks_test.go).
+		// A cluster's agent can tamper with works on a hub without admission policies (attacks_test.go).
 		w, err := read(hub, workOf(app))(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		tampered := w.DeepCopy()
@@ -186,7 +186,7 @@ var _ = Describe("A mistake", usesRights, func() {
 		Eventually(ctx, read(hub, workOf(app))).ShouldNot(BeNil())
 		expectNoCondition(ctx, app.Name, apis.ConditionPropagationError)
 		if *transport == fleet.TransportMaestro {
-			// Maestro keeps a work until the cluster's agent has answered, and this cluster has none.
+			// Maestro keeps a work until the cluster's agent has answered, and the new cluster has no agent.
 			patchHub(ctx, app.Name, annotationPatch(apis.AnnotationForceDelete, "true"))
 		}
 	})
@@ -211,7 +211,7 @@ var _ = Describe("A mistake", usesRights, func() {
 
 	It("of skip-reconcile left out sends nothing", func(ctx SpecContext) {
 		app := standalone(ctx, "unskipped", "cluster1", func(b *fixture.ApplicationBuilder) {
-			// Its finalizer would be for the hub's own Argo CD to deal with, and a fleet's hub has no such controller.
+			// Argo CD's finalizer would be handled by the hub's own application controller, and a fleet's hub has none.
 			b.NoAnnotation(apis.AnnotationSkipReconcile).Finalizers()
 		})
 		expectCondition(ctx, app.Name, apis.ConditionPropagationError, apis.AnnotationSkipReconcile)
@@ -238,7 +238,7 @@ var _ = Describe("A managed cluster", func() {
 		Eventually(ctx, read(hub, workOf(app))).Should(HaveField("Spec.Workload.Manifests",
 			ContainElement(HaveField("Raw", ContainSubstring("kustomize-guestbook")))))
 		Expect(f.Cluster("cluster2").StartAPIServer(ctx)).To(Succeed())
-		// All that lived through it on the cluster is at work again then, for the next spec.
+		// For the next spec: after the outage, all surviving processes of the cluster work again.
 		deployed := guestbookOf(app.Name)
 		deployed.Name = "dev-" + deployed.Name
 		Eventually(ctx, read(cluster["cluster2"], deployed)).Should(HaveField("Status.AvailableReplicas", BeEquivalentTo(1)))
@@ -246,7 +246,7 @@ var _ = Describe("A managed cluster", func() {
 	})
 })
 
-// applicationsIn makes a namespace on a cluster in which the work agent may have Applications too.
+// applicationsIn makes a namespace on a cluster, and lets the work agent write Applications in the namespace.
 func applicationsIn(ctx context.Context, on, namespace string) {
 	GinkgoHelper()
 	namespaceOn(ctx, cluster[on], namespace)
@@ -259,8 +259,9 @@ func applicationsIn(ctx context.Context, on, namespace string) {
 	})
 }
 
-// withoutWorkAgentRights takes its rights to Applications from a cluster's work agent for a spec, or until they are granted again,
-// and waits until the cluster refuses it. The rights that an add-on brought go too: they outlive it, and are given back to nobody.
+// withoutWorkAgentRights removes the rights on Applications from a cluster's work agent for a spec, and waits until the
+// cluster refuses the agent. The returned function grants the rights again earlier. The rights of an add-on are removed
+// too: they outlive the add-on, and are not granted again.
 func withoutWorkAgentRights(ctx context.Context, on string) (grant func(context.Context)) {
 	GinkgoHelper()
 	binding, err := read(cluster[on], workAgentBinding())(ctx)
@@ -282,13 +283,13 @@ func withoutWorkAgentRights(ctx context.Context, on string) (grant func(context.
 	return grant
 }
 
-// workAgentBinding is the RoleBinding of example/managed, to read.
+// workAgentBinding returns the key of the RoleBinding of example/managed, to read.
 func workAgentBinding() *rbacv1.RoleBinding {
 	return &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: "towline:work-agent:applications"}}
 }
 
-// byOlderController makes an Application with a work as the first pull controllers made them, and waits until it runs.
-// Towline is stopped until it is restarted.
+// byOlderController makes an Application with a work in the form of the first pull controllers, and waits until the
+// Application's Deployment runs. Towline is stopped until restart is called.
 func byOlderController(
 	ctx context.Context, on, name string, edits ...func(*workv1.ManifestWork),
 ) (app *argocd.Application, w *workv1.ManifestWork, restart func()) {

@@ -21,7 +21,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// payments are the objects of another tenant on cluster1. The event names no UID.
+// payments are the objects of a different tenant on cluster1. The event names no UID.
 const payments = `
 {apiVersion: v1, kind: Namespace, metadata: {name: payments}}
 ---
@@ -54,7 +54,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: edit}
 subjects: [{kind: ServiceAccount, name: argocd-manager, namespace: default}]
 `
 
-// projectFor is a project that may use one cluster.
+// projectFor returns an AppProject that permits a single cluster.
 func projectFor(name, cluster string) string {
 	return fmt.Sprintf(`
 apiVersion: argoproj.io/v1alpha1
@@ -67,14 +67,15 @@ spec:
 `, name, cluster)
 }
 
-// theft is one request of argocd-server for a resource of the victim.
+// theft is a request to argocd-server for a resource of the victim.
 type theft struct {
 	method, path string
 	query        url.Values
 	body         string
 }
 
-// thefts are all ways to a resource by argocd-server's API, but for the terminal, which asks the same tree for the Pod.
+// thefts are all ways to a resource by argocd-server's API, except for the terminal. The terminal finds the Pod in the
+// same tree.
 func thefts() map[string]theft {
 	of := func(group, version, kind string, more ...string) url.Values {
 		q := url.Values{"group": {group}, "version": {version}, "kind": {kind}, "namespace": {"payments"}, "resourceName": {"database"}}
@@ -101,7 +102,7 @@ func thefts() map[string]theft {
 	}
 }
 
-// try asks argocd-server, which may wait for ever for the tree of an Application that has none.
+// try sends the request to argocd-server. argocd-server may wait forever for the tree of an Application without a tree.
 func (s theft) try(ctx context.Context, app, key string) (code int, answer string) {
 	GinkgoHelper()
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)

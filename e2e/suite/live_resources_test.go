@@ -23,7 +23,8 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// liveApp is what the Application of these specs deploys. The hub has a ConfigMap of that name too, which says "hub".
+// liveApp has the deployed resources of the Application. The hub has a ConfigMap with the same name and the value
+// "the-hub".
 const liveApp = `
 apiVersion: v1
 kind: ConfigMap
@@ -64,7 +65,7 @@ var _ = Describe("The hub's argocd-server, with a way to a cluster", Serial, fun
 		patch := fmt.Sprintf(`{"spec":{"destination":%s}}`, destination)
 		Expect(hub.Patch(ctx, named(name), client.RawPatch("application/merge-patch+json", []byte(patch)))).To(Succeed())
 	}
-	// notTheHubs is what argocd-server answers, which never is what the hub has.
+	// notTheHubs returns argocd-server's answer, and stops the spec if the answer has the data of the hub's ConfigMap.
 	notTheHubs := func(ctx context.Context) (string, error) {
 		out := manifest(ctx)
 		if strings.Contains(out, "the-hub") {
@@ -72,7 +73,7 @@ var _ = Describe("The hub's argocd-server, with a way to a cluster", Serial, fun
 		}
 		return out, nil
 	}
-	// refuses waits until argocd-server refuses, and looks at every answer until then.
+	// refuses waits until argocd-server refuses, and checks every earlier answer.
 	refuses := func(ctx context.Context) {
 		GinkgoHelper()
 		Eventually(ctx, notTheHubs).WithPolling(time.Millisecond).Should(ContainSubstring(notPart))
@@ -179,7 +180,8 @@ var _ = Describe("The hub's argocd-server, with a way to a cluster", Serial, fun
 	}, NodeTimeout(6*time.Minute))
 })
 
-// kubelet plays the one of a Pod's node, which KWOK leaves out, until the spec ends: it serves a line of a container's log.
+// kubelet plays the kubelet of a Pod's node until the spec ends, because KWOK has no kubelet. The server answers with a
+// line of a container's log.
 func kubelet(ctx context.Context, on string, pod *corev1.Pod, container, line string) {
 	GinkgoHelper()
 	log := "/containerLogs/" + pod.Namespace + "/" + pod.Name + "/" + container

@@ -34,7 +34,7 @@ var _ = Describe("The hub's argocd-server, with a way to a cluster of which the 
 	ask := func(ctx context.Context, method, path string, query url.Values) string {
 		return string(request(ctx, method, "/api/v1/applications/"+name+path+"?"+query.Encode(), key, `"{}"`))
 	}
-	// nodes are those of a kind in the tree.
+	// nodes returns a reader of the tree's nodes of a kind.
 	nodes := func(kind string) func(context.Context) ([]treeNode, error) {
 		return func(ctx context.Context) ([]treeNode, error) {
 			var tree struct{ Nodes []treeNode }
@@ -144,10 +144,10 @@ var _ = Describe("The hub's argocd-server, with a way to a cluster of which the 
 	}, NodeTimeout(6*time.Minute))
 })
 
-// treePause is longer than the agent waits before it reads a tree that has changed.
+// treePause is longer than the agent's delay before the agent reads a changed tree.
 const treePause = 6 * time.Second
 
-// cmdParams tells by Argo CD's own ConfigMap where its Redis is, until the spec ends.
+// cmdParams sets the address of the cluster's Redis in Argo CD's own ConfigMap, until the spec ends.
 func cmdParams(ctx context.Context, on, redis string) {
 	GinkgoHelper()
 	patch := func(ctx context.Context, value string) {

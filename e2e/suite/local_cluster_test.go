@@ -21,7 +21,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// manageHub makes the hub a managed cluster too, with a work agent of its own, until the spec ends.
+// manageHub makes the hub a managed cluster too, with a separate work agent, until the spec ends.
 func manageHub(ctx context.Context, name string) {
 	GinkgoHelper()
 	crd := &unstructured.Unstructured{}
@@ -37,7 +37,8 @@ func manageHub(ctx context.Context, name string) {
 	})
 
 	workAgent(ctx, name, f.Hub.Kubeconfig(), func(b *fixture.ClusterBuilder) { b.Label(apis.LabelLocalCluster, "true") })
-	// What the agent has applied has its finalizer: without the agent neither that nor its CRD would ever go.
+	// The agent's AppliedManifestWorks have the agent's finalizer. Without the agent, the AppliedManifestWorks and
+	// their CRD would never disappear.
 	DeferCleanup(func(ctx SpecContext) {
 		Eventually(ctx, func(ctx context.Context) ([]workv1.AppliedManifestWork, error) {
 			list := &workv1.AppliedManifestWorkList{}
@@ -47,7 +48,8 @@ func manageHub(ctx context.Context, name string) {
 	})
 }
 
-// workAgent makes a control plane a managed cluster of that name, with a work agent of its own, until the spec ends.
+// workAgent makes a control plane a managed cluster with the given name, with a separate work agent, until the spec
+// ends.
 func workAgent(ctx context.Context, name, kubeconfig string, edits ...func(*fixture.ClusterBuilder)) {
 	GinkgoHelper()
 	ports, err := f.FreePorts(1)
@@ -145,8 +147,8 @@ var _ = Describe("The hub as a managed cluster", inEtcd, func() {
 	})
 })
 
-// everywhere is an ApplicationSet as in the README, for a Placement of two clusters, one of which is the hub; and its AppProject,
-// by which the hub's Argo CD lets Applications of one more namespace use it.
+// everywhere is an ApplicationSet as in the README, for a Placement of two clusters: cluster1 and the hub. Its
+// AppProject lets the hub's Argo CD accept Applications of a second namespace.
 const everywhere = `
 apiVersion: argoproj.io/v1alpha1
 kind: AppProject

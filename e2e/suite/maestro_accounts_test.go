@@ -20,7 +20,7 @@ import (
 	"github.com/towline-io/towline/e2e/fleet"
 )
 
-// A maestroRow is what Maestro's REST API shows of a work, as far as an attacker is interested.
+// A maestroRow has the fields of a work in Maestro's REST API that an attacker needs.
 type maestroRow struct {
 	ID       string `json:"id"`
 	Metadata struct {
@@ -28,11 +28,11 @@ type maestroRow struct {
 	} `json:"metadata"`
 }
 
-// The attacker has what one hostile cluster has: the account of cluster1 at the broker. The victim is a work of cluster2.
+// The attacker has the broker account of a hostile cluster, cluster1. The victim is a work of cluster2.
 var _ = Describe("An attack through the broker", Serial, inMaestro, func() {
 	const hostile, victim = "cluster1", "cluster2"
 
-	// says publishes something on a topic with the hostile cluster's account, in the name of another cluster.
+	// says publishes an event on a topic with the hostile cluster's account, in the name of a different cluster.
 	says := func(ctx context.Context, topic, of, kind string, extensions map[string]any, data any) byte {
 		GinkgoHelper()
 		broker, err := f.Hub.BrokerAccounts(ctx)
@@ -52,7 +52,7 @@ var _ = Describe("An attack through the broker", Serial, inMaestro, func() {
 	topic := func(cluster, events string) string {
 		return "sources/" + fleet.MaestroSource + "/consumers/" + cluster + "/" + events
 	}
-	// removes says that another cluster's agent has removed a work.
+	// removes publishes the event that the agent of a different cluster has removed a work.
 	removes := func(ctx context.Context, on, of, id string) byte {
 		GinkgoHelper()
 		return says(ctx, on, of, "status.update_request", map[string]any{"resourceid": id, "resourceversion": 1, "sequenceid": "1990000000000000000"},
@@ -60,14 +60,15 @@ var _ = Describe("An attack through the broker", Serial, inMaestro, func() {
 				"type": "Deleted", "status": "True", "reason": "ManifestsDeleted", "message": "", "lastTransitionTime": time.Now().UTC().Format(time.RFC3339),
 			}}})
 	}
-	// asks has Maestro send the other cluster what it lacks, and delete there what Maestro does not have.
+	// asks publishes a resync request in the name of the victim's cluster. Maestro then sends missing works to the
+	// cluster, and deletes works there that are unknown to Maestro.
 	asks := func(ctx context.Context, on, id string) byte {
 		GinkgoHelper()
 		return says(ctx, on, victim, "spec.resync_request", nil, map[string]any{
 			"resourceVersions": []any{map[string]any{"resourceID": id, "resourceVersion": 1}},
 		})
 	}
-	// rows are those of a cluster, as Maestro's REST server tells them: no cluster may reach that server.
+	// rows returns the works of a cluster from Maestro's REST server. No cluster may reach the REST server.
 	rows := func(ctx context.Context, of string) []maestroRow {
 		GinkgoHelper()
 		query := url.Values{"search": {"consumer_name = '" + of + "'"}, "size": {"500"}}
@@ -159,7 +160,7 @@ var _ = Describe("An attack through the broker", Serial, inMaestro, func() {
 	}, NodeTimeout(soon))
 })
 
-// addConsumer tells Maestro of a cluster.
+// addConsumer registers a cluster at Maestro.
 func addConsumer(ctx context.Context, name string) {
 	GinkgoHelper()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, f.Hub.MaestroURL()+"/consumers", strings.NewReader(`{"name": "`+name+`"}`))

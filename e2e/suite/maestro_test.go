@@ -19,11 +19,12 @@ import (
 	"github.com/towline-io/towline/e2e/towline"
 )
 
-// maestro serves the works where they are in Maestro; nil elsewhere.
+// maestro serves the works that are in Maestro. It is nil if the works are in etcd.
 var maestro *towline.Maestro
 
 var _ = Describe("Works in Maestro", Serial, inMaestro, func() {
-	// arrives waits until the cluster's Application has what was just written on the hub, and tells what the cluster has then.
+	// arrives waits until the cluster's Application has the new annotation of the hub, and then until the Application
+	// is at rest.
 	arrives := func(ctx context.Context, on, name, word string) {
 		GinkgoHelper()
 		Eventually(ctx, read(cluster[on], named(name))).Should(HaveField("Annotations", HaveKeyWithValue("note", word)))
@@ -52,7 +53,8 @@ var _ = Describe("Works in Maestro", Serial, inMaestro, func() {
 				Expect(f.Hub.StartProcess(ctx, processes[len(processes)-1-i])).To(Succeed())
 			}
 			if what == "database" {
-				// What is written before Maestro listens to its database again reaches agents when Maestro starts, or hours later.
+				// A write before Maestro listens to its database again reaches agents only when Maestro starts, or
+				// hours later.
 				Expect(f.Hub.StopProcess(ctx, "maestro")).To(Succeed())
 				Expect(f.Hub.StartProcess(ctx, "maestro")).To(Succeed())
 			}
@@ -86,7 +88,7 @@ var _ = Describe("Works in Maestro", Serial, inMaestro, func() {
 		arrives(ctx, "cluster1", known.Name, "newest")
 		expectAtRest(ctx, unknown.Name)
 		Eventually(ctx, read(hub, workOf(unknown))).Should(Not(BeNil()))
-		// An agent that starts anew asks Maestro for all that it is to have.
+		// A restarted agent asks Maestro for all of its works.
 		for _, on := range []string{"cluster1", "cluster2"} {
 			Expect(f.Cluster(on).StopProcess(ctx, "work-agent")).To(Succeed())
 			Expect(f.Cluster(on).StartProcess(ctx, "work-agent")).To(Succeed())
@@ -109,7 +111,7 @@ var _ = Describe("Works in Maestro", Serial, inMaestro, func() {
 			patchHub(ctx, kept.Name, annotationPatch("note", word))
 		}
 		Expect(hub.Delete(ctx, gone)).To(Succeed())
-		// The broker keeps nothing for an agent that is away: the agent has to ask.
+		// The broker keeps no messages for an absent agent: the agent has to ask.
 		Expect(f.Hub.StopProcess(ctx, "mosquitto")).To(Succeed())
 		Expect(f.Hub.StartProcess(ctx, "mosquitto")).To(Succeed())
 		Expect(f.Cluster(on).StartProcess(ctx, "work-agent")).To(Succeed())
@@ -119,7 +121,8 @@ var _ = Describe("Works in Maestro", Serial, inMaestro, func() {
 		Expect(read(cluster[on], named(gone.Name))(ctx)).To(BeNil())
 	}, NodeTimeout(5*soon))
 
-	// followed lets the process that serves the works come to an end in some way, and a second one take over.
+	// followed ends the process that serves the works with the function end, and lets a second process take over. It
+	// returns the second process.
 	followed := func(ctx context.Context, name string, end func() error) (second *towline.Maestro) {
 		GinkgoHelper()
 		const on = "cluster1"
@@ -130,7 +133,7 @@ var _ = Describe("Works in Maestro", Serial, inMaestro, func() {
 		Expect(err).NotTo(HaveOccurred())
 		DeferCleanup(func(ctx SpecContext) {
 			second.Stop()
-			_ = maestro.Kill() // which has ended, but for a failure
+			_ = maestro.Kill() // the process has ended already, unless the spec failed
 			Expect(maestro.Restart(ctx)).To(Succeed())
 			Expect(maestro.Serve(ctx)).To(Succeed())
 		})
@@ -210,7 +213,7 @@ var _ = Describe("Works in Maestro", Serial, inMaestro, func() {
 	}, NodeTimeout(3*soon))
 })
 
-// withoutDatabase does something while neither Maestro's server nor its database runs.
+// withoutDatabase calls do while Maestro's server and its database are stopped.
 func withoutDatabase(ctx context.Context, do func()) {
 	GinkgoHelper()
 	Expect(f.Hub.StopProcess(ctx, "maestro")).To(Succeed())
@@ -220,14 +223,14 @@ func withoutDatabase(ctx context.Context, do func()) {
 	Expect(f.Hub.StartProcess(ctx, "maestro")).To(Succeed())
 }
 
-// copied copies a folder with its owners and modes into another one: a database is particular about them.
+// copied copies a folder into a different folder. It keeps owners and modes, because the database requires them.
 func copied(ctx context.Context, from, into string) {
 	GinkgoHelper()
 	out, err := exec.CommandContext(ctx, "cp", "-a", from, into).CombinedOutput()
 	Expect(err).NotTo(HaveOccurred(), string(out))
 }
 
-// configMaps are manifests of ConfigMaps with those names, and the same word in each.
+// configMaps returns manifests of ConfigMaps with the given names, and the same word in each.
 func configMaps(word string, names ...string) workv1.ManifestsTemplate {
 	var out workv1.ManifestsTemplate
 	for _, name := range names {

@@ -15,7 +15,7 @@ import (
 	"github.com/towline-io/towline/e2e/towline"
 )
 
-// strangers is what is said of a server whose authority is not the one of the file.
+// strangers is the error about a server certificate from an authority that is not in the file.
 const strangers = "certificate signed by unknown authority"
 
 var _ = Describe("A Maestro that asks for certificates", Serial, inMaestro, func() {
@@ -47,7 +47,7 @@ var _ = Describe("A Maestro that asks for certificates", Serial, inMaestro, func
 		pid := secure.PID()
 
 		app := standalone(ctx, name, on)
-		DeferCleanup(func() { replace(second, asking) }) // the end of the Application needs Maestro, also where this fails
+		DeferCleanup(func() { replace(second, asking) }) // the end of the Application needs Maestro, even if this spec fails
 		app = expectAtRest(ctx, app.Name)
 		before := uids(ctx, on, name)
 
@@ -77,7 +77,7 @@ var _ = Describe("A Maestro that asks for certificates", Serial, inMaestro, func
 	}, NodeTimeout(8*soon))
 })
 
-// certificates are those of an authority of their own, in a folder.
+// certificates returns a folder with certificates of a new authority.
 func certificates(user string) string {
 	GinkgoHelper()
 	dir := GinkgoT().TempDir()
@@ -85,7 +85,7 @@ func certificates(user string) string {
 	return dir
 }
 
-// replace puts the files of a folder into the place of those of another.
+// replace overwrites the files of a folder with the files of another folder.
 func replace(from, into string) {
 	GinkgoHelper()
 	for _, name := range []string{"ca.crt", "server.crt", "server.key", "client.crt", "client.key"} {
@@ -95,7 +95,7 @@ func replace(from, into string) {
 	}
 }
 
-// maySpeak gives a user the rights that Maestro asks for.
+// maySpeak gives a user the rights that Maestro requires.
 func maySpeak(ctx context.Context, user string) {
 	GinkgoHelper()
 	meta := metav1.ObjectMeta{Name: "e2e-" + user}

@@ -18,7 +18,7 @@ import (
 	"github.com/towline-io/towline/e2e/towline"
 )
 
-// unknown is what Maestro says to a token that the hub does not know.
+// unknown is Maestro's answer to a token that the hub does not know.
 const unknown = "token not authenticated"
 
 var _ = Describe("A Maestro that asks for tokens", Serial, long, inMaestro, func() {
@@ -31,7 +31,7 @@ var _ = Describe("A Maestro that asks for tokens", Serial, long, inMaestro, func
 			GinkgoHelper()
 			Expect(os.WriteFile(filepath.Join(asking, "token"), []byte(token), 0o600)).To(Succeed())
 		}
-		lasting := tokenOf(ctx, account) // makes the account too
+		lasting := tokenOf(ctx, account) // also creates the account
 		first, second := boundToken(ctx, account, "first"), boundToken(ctx, account, "second")
 		show(first)
 		maySpeak(ctx, user)
@@ -60,7 +60,7 @@ var _ = Describe("A Maestro that asks for tokens", Serial, long, inMaestro, func
 		}
 
 		app := standalone(ctx, name, on)
-		DeferCleanup(func() { show(lasting) }) // the end of the Application needs Maestro, also where this fails
+		DeferCleanup(func() { show(lasting) }) // the end of the Application needs Maestro, even if this spec fails
 		app = expectAtRest(ctx, app.Name)
 		before := uids(ctx, on, name)
 		answers("write", 1)
@@ -75,7 +75,7 @@ var _ = Describe("A Maestro that asks for tokens", Serial, long, inMaestro, func
 
 		By("a token that the hub does not know")
 		show("nobody's")
-		invalidate(ctx, second, "second") // the process may still have it
+		invalidate(ctx, second, "second") // the process may still have the token
 		patchHub(ctx, name, annotationPatch("note", "by nobody"))
 		answers("write", 0)
 		Eventually(ctx, func(ctx context.Context) error {
@@ -94,7 +94,7 @@ var _ = Describe("A Maestro that asks for tokens", Serial, long, inMaestro, func
 
 		By("the right one again")
 		show(boundToken(ctx, account, "third"))
-		arrives("by nobody") // the last word on the hub
+		arrives("by nobody") // the last value on the hub
 		answers("write", 1)
 		answers("subscribe", 1)
 		expectAtRest(ctx, name)
@@ -115,7 +115,7 @@ var _ = Describe("A Maestro that asks for tokens", Serial, long, inMaestro, func
 	}, NodeTimeout(10*soon))
 })
 
-// boundToken is a token of an account that is valid as long as a Secret is there.
+// boundToken returns a token of an account. The token is valid as long as a Secret exists.
 func boundToken(ctx context.Context, account, secret string) string {
 	GinkgoHelper()
 	s := tokenSecret(secret)

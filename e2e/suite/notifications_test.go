@@ -16,10 +16,10 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// subscribe is the annotation by which somebody hears of an Application through the webhook sink.
+// subscribe is the annotation that subscribes the webhook sink to an Application.
 const subscribe = "notifications.argoproj.io/subscribe.%s.sink"
 
-// unplaceable is a Deployment that is applied well, and whose pod no node takes.
+// unplaceable is a Deployment that applies without errors, but its pod fits no node.
 const unplaceable = `
 apiVersion: apps/v1
 kind: Deployment
@@ -48,7 +48,8 @@ var _ = Describe("The notifications controller of the hub's Argo CD", Serial, fu
 		}
 		subscribed("on-sync-succeeded", "notified-synced", "guestbook")
 		subscribed("on-health-degraded", "notified-degraded", "unplaceable")
-		// Containing them: the controller may send one again, when it has lost the race to note that it was sent.
+		// ContainElements permits duplicates: the controller may send a message again after it has lost the race to
+		// record the first send.
 		Eventually(ctx, sink.heard).Should(ContainElements(
 			message{Of: "on-sync-succeeded", App: "notified-synced", Sync: "Synced", Revision: "main"},
 			message{Of: "on-health-degraded", App: "notified-degraded", Health: "Degraded", Revision: "main"},
@@ -57,10 +58,10 @@ var _ = Describe("The notifications controller of the hub's Argo CD", Serial, fu
 	})
 })
 
-// A message is what a template of the notifications has.
+// A message has the fields of the notification templates.
 type message struct{ Of, App, Sync, Health, Revision string }
 
-// A webhook takes messages.
+// A webhook receives messages.
 type webhook struct {
 	server   *httptest.Server
 	mu       sync.Mutex
@@ -88,8 +89,8 @@ func (w *webhook) heard() []message {
 	return append([]message{}, w.messages...)
 }
 
-// startNotifications runs the notifications controller of the hub's Argo CD, with the triggers that Argo CD's catalog has and
-// templates for a webhook, until the spec ends.
+// startNotifications runs the notifications controller of the hub's Argo CD until the spec ends. Its triggers are from
+// Argo CD's catalog, and its templates are for a webhook.
 func startNotifications(ctx context.Context, sink string) {
 	GinkgoHelper()
 	apply(ctx, fmt.Sprintf(notifications, sink))
@@ -109,7 +110,8 @@ func startNotifications(ctx context.Context, sink string) {
 	DeferCleanup(controller.Stop)
 }
 
-// notifications is what an administrator gives the controller, with the address of the webhook.
+// notifications are the objects that an administrator makes for the controller. The parameter is the address of the
+// webhook.
 const notifications = `
 apiVersion: v1
 kind: ServiceAccount

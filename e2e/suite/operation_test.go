@@ -19,8 +19,8 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// hanging is a resource that Argo CD waits for before it goes on with the next wave, and that never becomes healthy: no
-// cluster of the fleet has load balancers.
+// hanging is a Service that never becomes healthy, because no cluster of the fleet has load balancers. Argo CD waits
+// for the Service before the next wave.
 const hanging = `apiVersion: v1
 kind: Service
 metadata:
@@ -31,7 +31,7 @@ spec:
   ports: [{port: 80}]
 `
 
-// phaseOn is the phase of the last operation, and when it began, on a cluster or the hub.
+// phaseOn returns the phase of the last operation and its start time, on a cluster or on the hub.
 func phaseOn(ctx context.Context, c client.Client, name string) string {
 	GinkgoHelper()
 	app := whole(ctx, c, name)
@@ -40,7 +40,7 @@ func phaseOn(ctx context.Context, c client.Client, name string) string {
 	return strings.TrimSpace(phase + " " + started)
 }
 
-// hangs is an Application with a sync that runs on its cluster and does not end.
+// hangs returns an Application with an endless sync on its cluster.
 func hangs(ctx context.Context, name, on string, edits ...func(*fixture.ApplicationBuilder)) *argocd.Application {
 	GinkgoHelper()
 	Expect(f.Git.Create(ctx, name, testdataFS("configmap.yaml"))).To(Succeed())
@@ -54,7 +54,7 @@ func hangs(ctx context.Context, name, on string, edits ...func(*fixture.Applicat
 	return app
 }
 
-// terminating is how argocd-server stops an operation: in the status.
+// terminating is the patch by which argocd-server stops an operation: in the status.
 const terminating = `{"status":{"operationState":{"phase":"Terminating"}}}`
 
 var _ = Describe("An operation that does not end", inEtcd, func() {
@@ -63,7 +63,7 @@ var _ = Describe("An operation that does not end", inEtcd, func() {
 		running := phaseOn(ctx, cluster["cluster1"], app.Name)
 		Eventually(ctx, read(hub, app)).Should(HaveField("Operation", BeNil()))
 
-		// What changes on the hub meanwhile arrives, and the operation goes on as it was.
+		// Changes on the hub arrive meanwhile, and the operation goes on unchanged.
 		for _, note := range []string{"one", "two"} {
 			patchHub(ctx, app.Name, fmt.Sprintf(`{"metadata":{"annotations":{"note":%q}},"spec":{"revisionHistoryLimit":%d}}`, note, len(note)))
 			Eventually(ctx, read(cluster["cluster1"], named(app.Name))).Should(HaveField("Annotations", HaveKeyWithValue("note", note)))
@@ -71,13 +71,13 @@ var _ = Describe("An operation that does not end", inEtcd, func() {
 			there := whole(ctx, cluster["cluster1"], app.Name)
 			Expect(there.Object).To(HaveKey("operation"), "the operation was cancelled")
 		}
-		// A second request waits for its turn.
+		// A second request waits until the first operation has ended.
 		patchHub(ctx, app.Name, `{"operation":{"sync":{"dryRun":true},"initiatedBy":{"username":"second"}}}`)
 
 		patchHub(ctx, app.Name, terminating)
 		Eventually(ctx, func(ctx context.Context) string { return phaseOn(ctx, cluster["cluster1"], app.Name) }).
 			Should(And(Not(HavePrefix("Running")), Not(HavePrefix("Terminating")), Not(Equal(running))))
-		// and the second has its turn.
+		// The second operation then runs.
 		Eventually(ctx, read(hub, app)).Should(And(
 			HaveField("Operation", BeNil()),
 			HaveField("Status.OperationState", HaveField("Operation.InitiatedBy", HaveField("Username", "second")))))
@@ -117,8 +117,9 @@ var _ = Describe("An operation that does not end", inEtcd, func() {
 
 var _ = Describe("An operation that is on its way to a cluster that is away", inEtcd, func() {
 	const on = "cluster1"
-	// underWay is an Application whose work carries an operation that no agent has seen. An operation is for one version of the cluster's
-	// Application, which the agent tells while a refresh is on its way that Argo CD there does not answer.
+	// underWay returns an Application whose work carries an operation that no agent has seen. An operation is for a
+	// specific version of the cluster's Application. The agent reports the version while a refresh is unanswered by the
+	// cluster's Argo CD.
 	underWay := func(ctx context.Context, name string) *argocd.Application {
 		GinkgoHelper()
 		app := standalone(ctx, name, on, func(b *fixture.ApplicationBuilder) { b.Finalizers() })
@@ -170,7 +171,7 @@ var _ = Describe("An operation that is on its way to a cluster that is away", in
 	})
 })
 
-// stop stops a process of a cluster until the spec has ended, or starts it again.
+// stop stops a process of a cluster, and starts the process again when the spec has ended.
 func stop(ctx context.Context, on, process string) {
 	GinkgoHelper()
 	Expect(f.Cluster(on).StopProcess(ctx, process)).To(Succeed())
@@ -179,7 +180,7 @@ func stop(ctx context.Context, on, process string) {
 	})
 }
 
-// managers are the field managers of an object.
+// managers returns the names of an object's field managers.
 func managers(obj client.Object) string {
 	var names []string
 	for _, m := range obj.GetManagedFields() {

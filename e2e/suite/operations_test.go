@@ -16,7 +16,7 @@ import (
 	"github.com/towline-io/towline/e2e/towline"
 )
 
-// clientFromKubeconfig is a client with the identity of a kubeconfig.
+// clientFromKubeconfig returns a client with the identity of a kubeconfig.
 func clientFromKubeconfig(file string) (client.Client, error) {
 	config, err := clientcmd.BuildConfigFromFlags("", file)
 	if err != nil {
@@ -25,7 +25,7 @@ func clientFromKubeconfig(file string) (client.Client, error) {
 	return client.New(config, client.Options{Scheme: scheme})
 }
 
-// fetch is the status and the body of a GET, with a bearer token unless it is empty.
+// fetch returns the status and the body of a GET, with a bearer token unless the token is empty.
 func fetch(ctx context.Context, url, token string) (int, string) {
 	GinkgoHelper()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
@@ -33,8 +33,8 @@ func fetch(ctx context.Context, url, token string) (int, string) {
 	if token != "" {
 		request.Header.Set("Authorization", "Bearer "+token)
 	}
-	// The certificate is self-signed by the process, and made anew at each start. A connection that is kept would be one of the
-	// few that a server has: Prometheus has 512, and lets others wait.
+	// The process makes a new self-signed certificate at each start. Keep-alive is off because a kept connection would
+	// use a server's limited connections: Prometheus has 512, and lets further clients wait.
 	response, err := insecure(&http.Transport{DisableKeepAlives: true}).Do(request)
 	Expect(err).NotTo(HaveOccurred())
 	defer response.Body.Close()
@@ -80,7 +80,7 @@ var _ = Describe("towline controller", usesRights, func() {
 	})
 })
 
-// metricsRole is the ClusterRole of those who may read Towline's metrics.
+// metricsRole is the ClusterRole for readers of Towline's metrics.
 const metricsRole = "towline-metrics-reader"
 
 // bind gives a ServiceAccount of Argo CD's namespace a ClusterRole until the container or spec ends.
@@ -95,7 +95,7 @@ func bind(ctx context.Context, account, role string) {
 	DeferCleanup(func(ctx SpecContext) { Expect(hub.Delete(ctx, binding)).To(Succeed()) }) //nolint:contextcheck // a clean-up has a context of its own
 }
 
-// tokenOf makes a ServiceAccount in Argo CD's namespace, and a token for it.
+// tokenOf makes a ServiceAccount in Argo CD's namespace, and returns a token of the account.
 func tokenOf(ctx context.Context, name string) string {
 	GinkgoHelper()
 	sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: name}}

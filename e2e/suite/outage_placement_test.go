@@ -29,7 +29,7 @@ var _ = Describe("An outage of a cluster that its Placement does not tolerate", 
 		deployment(ctx, on, set)
 	})
 
-	// lose ends the cluster's agents, and waits until the ApplicationSet has deleted the Application.
+	// lose stops the cluster's agents, and waits until the ApplicationSet has deleted the Application.
 	lose := func(ctx context.Context) {
 		GinkgoHelper()
 		Expect(f.Cluster(on).StopAgent(ctx)).To(Succeed())
@@ -93,7 +93,8 @@ var _ = Describe("An outage of a cluster that its Placement does not tolerate", 
 
 func uidOf(app *argocd.Application) types.UID { return metav1.Object(app).GetUID() }
 
-// intolerant is an ApplicationSet that follows a Placement of one cluster, which drops it when it is not heard of.
+// intolerant is an ApplicationSet that follows a Placement of a single cluster. The Placement drops the cluster when
+// the cluster is unavailable.
 const intolerant = `
 apiVersion: cluster.open-cluster-management.io/v1beta1
 kind: Placement

@@ -12,11 +12,13 @@ import (
 	"github.com/towline-io/towline/e2e/fleet"
 )
 
-// outage does something with the hub's etcd while neither that nor the API server runs, and tells when the hub was back.
+// outage stops the hub's API server and etcd, calls meanwhile with the folder of etcd's data, and starts both again. It
+// returns the time when the hub was back.
 //
-// Of what works with the hub, only Towline and its agent live through it. The others are stopped before and start anew: a
-// reflector of client-go (v0.35) lists again after 0.8 s and then ever later, up to a minute, and forgets that only after
-// two good minutes. The specs that come next would wait for OCM's agents and controllers, longer with each outage.
+// Of the hub's clients, only Towline and its agent run during the outage. All other clients are stopped before and
+// started again after the outage. A reflector of client-go (v0.35) lists again after 0.8 s and then with growing
+// delays, up to a minute. The delay is reset only after more than two minutes. The next specs would otherwise wait for
+// OCM's agents and controllers, longer with each outage.
 func outage(ctx context.Context, meanwhile func(etcd string)) (back time.Time) {
 	GinkgoHelper()
 	start := stopWorkingWithHub(ctx)
@@ -37,7 +39,7 @@ type process struct {
 	name  string
 }
 
-// stopWorkingWithHub stops them, and gives a function that starts them again.
+// stopWorkingWithHub stops the clients of the hub. The returned function starts them again.
 func stopWorkingWithHub(ctx context.Context) (start func(context.Context)) {
 	GinkgoHelper()
 	stopped := workingWithHub(ctx)
@@ -52,12 +54,13 @@ func stopWorkingWithHub(ctx context.Context) (start func(context.Context)) {
 	}
 }
 
-// workingWithHub are the processes that run and are clients of the hub: its own controllers, and the clusters' agents.
+// workingWithHub returns the running processes with clients of the hub: the hub's own controllers, and the clusters'
+// agents.
 func workingWithHub(ctx context.Context) (clients []process) {
 	GinkgoHelper()
 	status, err := f.Status(ctx)
 	Expect(err).NotTo(HaveOccurred())
-	servers := []string{"etcd", "kube-apiserver", "postgres", "mosquitto", "maestro"} // the last three are no clients of the hub's API
+	servers := []string{"etcd", "kube-apiserver", "postgres", "mosquitto", "maestro"} // the last three do not use the hub's API
 	agents := []string{"registration-agent", "work-agent"}
 	for _, p := range status.Planes {
 		plane, hub := &f.Hub.ControlPlane, p.Name == f.Hub.Name()

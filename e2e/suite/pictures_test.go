@@ -20,16 +20,16 @@ import (
 
 var pictures = flag.String("towline.pictures", "", "folder for a page with the data of each dashboard, since there is no Grafana here")
 
-// The size of a panel's unit, and what is shown of the past.
+// The size of a panel's unit in pixels, and the drawn time span.
 const (
 	unitWidth, unitHeight = 50, 36
 	drawnSeconds          = 60
 )
 
-// colours are those of the series of a panel, in turn.
+// colours are used for the series of a panel in turn.
 var colours = []string{"#1f77b4", "#d62728", "#2ca02c", "#ff7f0e", "#9467bd", "#8c564b", "#e377c2", "#7f7f7f", "#bcbd22", "#17becf"}
 
-// series is what Prometheus answers of one.
+// series is a series in an answer of Prometheus.
 type series struct {
 	Metric map[string]string `json:"metric"`
 	Values [][2]any          `json:"values"`
@@ -60,7 +60,7 @@ type picture struct {
 	Series           []drawn
 }
 
-// drawAt has an Application change until Prometheus has scraped for as long as is drawn, and draws.
+// drawAt changes an Application until Prometheus has scraped for drawnSeconds, and then calls draw.
 func (p prometheus) drawAt(ctx context.Context, folder, app string) {
 	GinkgoHelper()
 	Eventually(ctx, func(ctx context.Context) (scrapes int) {
@@ -84,7 +84,7 @@ func (p prometheus) drawAt(ctx context.Context, folder, app string) {
 	p.draw(ctx, folder)
 }
 
-// draw writes a page for each dashboard, with the data of the last minutes.
+// draw writes a page for each dashboard, with the data of the last drawnSeconds.
 func (p prometheus) draw(ctx context.Context, folder string) {
 	GinkgoHelper()
 	Expect(os.MkdirAll(folder, 0o755)).To(Succeed())
@@ -113,7 +113,7 @@ func (p prometheus) draw(ctx context.Context, folder string) {
 	}
 }
 
-// series asks for those of a query, and names them.
+// series returns the series of a query, with names from the legend.
 func (p prometheus) series(ctx context.Context, query, legend string, now int64) []series {
 	GinkgoHelper()
 	var answer struct {
@@ -128,7 +128,7 @@ func (p prometheus) series(ctx context.Context, query, legend string, now int64)
 	return answer.Data.Result
 }
 
-// lines draws all series of a panel on one scale.
+// lines draws all series of a panel on a common scale.
 func lines(all []series, now int64, width, height int) (found []drawn) {
 	highest := 1e-9
 	for _, s := range all {

@@ -11,32 +11,33 @@ import (
 	"github.com/towline-io/towline/pkg/clusterimport"
 )
 
-// profileACM is the chart's profile for a hub of Advanced Cluster Management, where another controller makes the cluster Secrets.
+// profileACM is the chart's profile for a hub of Advanced Cluster Management. Its GitOpsCluster controller makes the
+// cluster Secrets.
 const profileACM = "acm"
 
 var profile = flag.String("towline.profile", "ocm", "the chart's profile that Towline is installed with: ocm or acm")
 
-// imports marks a spec of the rights by which Towline makes cluster Secrets. With the profile acm it has none of these.
+// imports marks specs that need Towline's rights to make cluster Secrets. The profile acm has none of these rights.
 var imports = Label("imports")
 
 // usesRights marks specs that together use every right of the profile acm.
 var usesRights = Label("rights")
 
-// acmSpecs are the specs that `make e2e-acm` runs.
+// acmSpecs is the label filter of `make e2e-acm`.
 const acmSpecs = "rights && !long && !imports"
 
-// rare are rights that the specs of `make e2e-acm` do not always use, each with the reason. `make e2e` sees them used with the
-// profile ocm, which has the same rule.
+// rare are rights that the specs of `make e2e-acm` do not always use, each with the reason. The profile ocm has the
+// same rule, and `make e2e` checks the use of each right with the profile ocm.
 var rare = map[string]string{
 	"patch events.events.k8s.io": "asked when an event comes again while its object is the same version",
 }
 
-// chartValues are those that Towline is installed with.
+// chartValues returns the values with which the suite installs Towline's chart.
 func chartValues() []string {
 	return []string{"dependencies.objects=true", "profile=" + *profile}
 }
 
-// waitImported waits until the clusters of example/hub are known to the hub's Argo CD.
+// waitImported waits until the hub's Argo CD knows the clusters of example/hub.
 func waitImported(ctx context.Context) {
 	GinkgoHelper()
 	if *profile == profileACM {
@@ -46,7 +47,7 @@ func waitImported(ctx context.Context) {
 	Expect(towline.WaitImported(ctx, f)).To(Succeed())
 }
 
-// generatorConfig is the ConfigMap by which generators read placements.
+// generatorConfig returns the name of the ConfigMap by which generators read placements.
 func generatorConfig() string {
 	if *profile == profileACM {
 		return clusterimport.GeneratorConfigACM

@@ -22,7 +22,7 @@ var _ = Describe("A promotion", usesRights, func() {
 			Expect(err).NotTo(HaveOccurred())
 			return sha
 		}
-		// bump commits a cluster's labels and applies them, as whatever brings the hub's own configuration from Git does.
+		// bump commits a cluster's labels and applies them, as a GitOps tool of the hub does.
 		bump := func(release string) {
 			GinkgoHelper()
 			labels := "{env: prod, release: " + release + "}"
@@ -70,7 +70,7 @@ var _ = Describe("A promotion", usesRights, func() {
 		for on, name := range map[string]string{"cluster1": nonprod, "cluster2": prod} {
 			Eventually(ctx, read(cluster[on], named(name))).ShouldNot(BeNil())
 		}
-		looksAgain() // a repo server remembers for some minutes which tags there are
+		looksAgain() // a repo server caches the list of tags for some minutes
 		runs(nonprod, one)
 		runs(prod, one)
 		before := began(prod)
@@ -91,7 +91,7 @@ var _ = Describe("A promotion", usesRights, func() {
 		Expect(began(nonprod)).To(Equal(after), "nonprod moved too")
 
 		if *profile == profileACM {
-			return // its controller adds labels to a cluster Secret, and takes none away
+			return // the ACM controller never removes labels from a cluster Secret
 		}
 		By("a cluster that loses its release, which stops the set and destroys nothing")
 		kept, err := read(hub, named(prod))(ctx)

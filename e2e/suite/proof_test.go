@@ -19,7 +19,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// noCascade takes the finalizers off the hub's Application, and deletes it.
+// noCascade removes the finalizers of the hub's Application, and deletes the Application.
 func noCascade(ctx context.Context, app *argocd.Application) {
 	GinkgoHelper()
 	patchHub(ctx, app.Name, `{"metadata":{"finalizers":null}}`)
@@ -27,7 +27,7 @@ func noCascade(ctx context.Context, app *argocd.Application) {
 	Eventually(ctx, read(hub, app)).Should(BeNil())
 }
 
-// answer is what a cluster's agent says of a work as it is now: whether it was applied, and is there.
+// answer returns the conditions Applied and Available of a work, as far as they are about the current generation.
 func answer(w *workv1.ManifestWork) string {
 	out := ""
 	for _, kind := range []string{workv1.WorkApplied, workv1.WorkAvailable} {
@@ -40,7 +40,7 @@ func answer(w *workv1.ManifestWork) string {
 	return out
 }
 
-// reported adds to the report what a cluster's agent says of a work and of its manifest.
+// reported adds to the report the conditions of the manifests in an Application's work.
 func reported(ctx context.Context, app *argocd.Application) {
 	GinkgoHelper()
 	w, err := read(hub, workOf(app))(ctx)
@@ -52,8 +52,8 @@ func reported(ctx context.Context, app *argocd.Application) {
 	}
 }
 
-// pollingAgent is the work agent of a cluster without a watch on what it has applied, as one of more than 50 kinds and
-// namespaces is, or of an older release.
+// pollingAgent replaces the work agent of a cluster by an agent without a watch on the applied objects, until the spec
+// ends. An agent with more than 50 kinds and namespaces has no such watch, and neither has an older release.
 func pollingAgent(ctx context.Context, on string) {
 	GinkgoHelper()
 	Expect(f.Cluster(on).StopProcess(ctx, "work-agent")).To(Succeed())
@@ -77,7 +77,7 @@ func pollingAgent(ctx context.Context, on string) {
 	DeferCleanup(agent.Stop)
 }
 
-// workingWithCluster are the processes that run and are clients of a cluster's API server.
+// workingWithCluster returns the running processes with clients of a cluster's API server.
 func workingWithCluster(ctx context.Context, on string) (clients []process) {
 	GinkgoHelper()
 	status, err := f.Status(ctx)
@@ -92,7 +92,7 @@ func workingWithCluster(ctx context.Context, on string) (clients []process) {
 	return clients
 }
 
-// movedBack lets an Application come back from a namespace of its cluster in which no Argo CD looks after it.
+// movedBack moves an Application back from a namespace of its cluster without an Argo CD.
 func movedBack(ctx context.Context, on, name, from string) {
 	GinkgoHelper()
 	there := named(name)
@@ -106,8 +106,8 @@ func movedBack(ctx context.Context, on, name, from string) {
 
 var _ = Describe("A cluster whose API server fails", func() {
 	const on, elsewhere = "cluster2", "other-apps"
-	// stopped is an API server that is not there, and an agent that lives through that. What else works with it starts anew
-	// when it is back: a client that has lost it looks ever more rarely.
+	// stopped stops the API server, while a polling work agent runs on. All other clients of the API server are
+	// stopped, and start again with the API server: a client that has lost its server retries ever more rarely.
 	stopped := func(ctx context.Context) (back func(context.Context)) {
 		GinkgoHelper()
 		pollingAgent(ctx, on)
@@ -123,7 +123,7 @@ var _ = Describe("A cluster whose API server fails", func() {
 			}
 		}
 	}
-	// forbids is one that answers with errors, to an agent that has no watch from before.
+	// forbids makes the API server answer with errors, to a restarted agent without an earlier watch.
 	forbids := func(ctx context.Context) (back func(context.Context)) {
 		GinkgoHelper()
 		grant := withoutWorkAgentRights(ctx, on)
@@ -173,7 +173,8 @@ var _ = Describe("A cluster whose API server fails", func() {
 
 var _ = Describe("A work of an older controller that meets a conflict", func() {
 	const on, elsewhere = "cluster1", "other-apps"
-	// conflicting is an Application that a work without force has brought, and that somebody has changed there since.
+	// conflicting returns an Application that a work without force has applied, and that a user of the cluster has
+	// changed since.
 	conflicting := func(ctx context.Context, name string) (*argocd.Application, func()) {
 		GinkgoHelper()
 		app, w, restart := byOlderController(ctx, on, name, func(w *workv1.ManifestWork) {
@@ -227,8 +228,8 @@ var _ = Describe("A work of an older controller that meets a conflict", func() {
 	})
 })
 
-// expectSetBack waits until the Application on a cluster has the revision of the hub again: Towline takes the work over, finds that the
-// Application is its own, and undoes the edit.
+// expectSetBack waits until the Application on a cluster has the revision of the hub again. Towline takes over the
+// work, finds that the work owns the Application, and reverts the edit.
 func expectSetBack(ctx context.Context, on, name string) {
 	GinkgoHelper()
 	Eventually(ctx, read(cluster[on], named(name))).Should(WithTransform(
@@ -249,7 +250,7 @@ var _ = Describe("An Application whose cluster is away", func() {
 		expectAtRest(ctx, name)
 		before := deployment(ctx, on, name)
 		away(ctx)
-		// As when its ManagedCluster was deleted, and imported again.
+		// The same happens when the ManagedCluster was deleted and imported again.
 		w, err := read(hub, workOf(app))(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(hub.Delete(ctx, w)).To(Succeed())

@@ -20,7 +20,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// The edits of docs/push-to-pull.md.
+// The patches for the edits of docs/push-to-pull.md.
 var (
 	skipEdit   = annotationPatch(apis.AnnotationSkipReconcile, "true")
 	pullEdit   = fmt.Sprintf(`{"metadata":{"labels":{%q:"true"},"annotations":{%q:"cluster1"}}}`, apis.LabelPull, apis.AnnotationCluster)
@@ -43,7 +43,8 @@ func withPusher(ctx context.Context, account string) {
 	DeferCleanup(func(ctx SpecContext) { Expect(f.Hub.StopArgoCD(ctx)).To(Succeed()) })
 }
 
-// workload is the guestbook that runs in a namespace of a cluster: its Deployment, with the generation, and its pods.
+// workload returns the guestbook in a namespace of a cluster: the UID of its Deployment with the generation, and the
+// UIDs of its pods.
 func workload(ctx context.Context, on, namespace string) map[types.UID]int64 {
 	GinkgoHelper()
 	d := deployment(ctx, on, namespace)
@@ -56,7 +57,8 @@ func workload(ctx context.Context, on, namespace string) map[types.UID]int64 {
 	return out
 }
 
-// comparedByHub tells whether the status on the hub says what its comparison was about, which only an Argo CD of the hub writes there.
+// comparedByHub returns whether the status on the hub has the field comparedTo. Only an Argo CD of the hub writes this
+// field on the hub.
 func comparedByHub(ctx context.Context, name string) bool {
 	GinkgoHelper()
 	_, found, err := unstructured.NestedMap(whole(ctx, hub, name).Object, "status", "sync", "comparedTo")
@@ -64,7 +66,7 @@ func comparedByHub(ctx context.Context, name string) bool {
 	return found
 }
 
-// deploysByItself tells whether the Argo CD of a cluster has the Application, and syncs it automatically.
+// deploysByItself returns a function that tells whether the cluster has the Application with automated sync.
 func deploysByItself(on, name string) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		app, err := read(cluster[on], named(name))(ctx)
@@ -172,7 +174,7 @@ var _ = Describe("A change between push and pull", Serial, func() {
 	}, NodeTimeout(3*time.Minute))
 })
 
-// readNow is an Application of the hub as it is now.
+// readNow reads an Application of the hub, and fails if the Application does not exist.
 func readNow(ctx context.Context, name string) *argocd.Application {
 	GinkgoHelper()
 	app, err := read(hub, named(name))(ctx)

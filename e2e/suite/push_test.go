@@ -17,7 +17,8 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// asks has the GitOpsCluster of example/hub ask for the tokens of an account; none for an empty one.
+// asks sets the account whose tokens the GitOpsCluster of example/hub puts into Secrets. An empty account asks for no
+// tokens.
 func asks(ctx context.Context, account string) {
 	GinkgoHelper()
 	g, err := read(hub, clusters())(ctx)
@@ -27,8 +28,8 @@ func asks(ctx context.Context, account string) {
 	Expect(hub.Patch(ctx, g, client.MergeFrom(before))).To(Succeed())
 }
 
-// withReadTokens puts tokens of an account of these clusters on the hub, by which an Argo CD may read there, and lets Towline read
-// the tokens, until the spec ends.
+// withReadTokens puts tokens of an account on the hub until the spec ends, and lets Towline read the tokens. An Argo CD
+// may read the given clusters by these tokens.
 func withReadTokens(ctx context.Context, account string, clusters ...string) {
 	GinkgoHelper()
 	Expect(towline.Apply(ctx, f, &f.Hub.ControlPlane, "deploy/components/managed-serviceaccount/role.yaml")).To(Succeed())
@@ -45,7 +46,7 @@ func withReadTokens(ctx context.Context, account string, clusters ...string) {
 	}
 }
 
-// withTokens does the same, and an Argo CD may deploy by the tokens.
+// withTokens is withReadTokens with tokens by which an Argo CD may also deploy.
 func withTokens(ctx context.Context, account string, clusters ...string) {
 	GinkgoHelper()
 	withReadTokens(ctx, account, clusters...)
@@ -60,7 +61,8 @@ func withTokens(ctx context.Context, account string, clusters ...string) {
 	}
 }
 
-// namedSpec deploys the guestbook to a namespace of the cluster that an Argo CD knows by a name.
+// namedSpec returns the spec of an Application that deploys the guestbook into a namespace of a cluster. The
+// destination is the cluster's name.
 func namedSpec(namespace, on string) string {
 	GinkgoHelper()
 	destination := fmt.Sprintf(`"server":%q`, apis.InClusterServer)
@@ -69,7 +71,8 @@ func namedSpec(namespace, on string) string {
 	return strings.Replace(spec, destination, fmt.Sprintf(`"name":%q`, on), 1)
 }
 
-// pushed makes an Application without the pull label, which the hub's Argo CD deploys to a cluster by its Secret.
+// pushed makes an Application without the pull label. The hub's Argo CD deploys the Application to a cluster by the
+// cluster's Secret.
 func pushed(ctx context.Context, name, on string) {
 	GinkgoHelper()
 	app := fixture.Application(name).NoLabel(apis.LabelPull).NoAnnotation(apis.AnnotationCluster).NoAnnotation(apis.AnnotationSkipReconcile).
@@ -105,7 +108,8 @@ var _ = Describe("Push beside pull", Serial, func() {
 		AddReportEntry(fmt.Sprintf("pushed and Healthy after %.1f s", time.Since(began).Seconds()))
 		deployment(ctx, "cluster1", "pushed")
 		Expect(read(cluster["cluster1"], named("pushed"))(ctx)).To(BeNil(), "it was pulled")
-		// The cluster may heal the Application at any time. Its work asks for more until the hub has shown that, and then is as before.
+		// The cluster may heal the Application at any time. The work then asks for extra feedback until the hub shows
+		// the sync, and is as before afterwards.
 		expectAtRest(ctx, pulled.Name)
 		Expect(read(hub, workOf(pulled))(ctx)).To(And(HaveField("UID", work.UID), HaveField("Spec", work.Spec),
 			HaveField("Labels", work.Labels), HaveField("Annotations", work.Annotations)))
@@ -130,7 +134,7 @@ var _ = Describe("Push beside pull", Serial, func() {
 			Expect(client.IgnoreNotFound(hub.Delete(ctx, hand))).To(Succeed())
 			Eventually(ctx, read(hub, secretOf("cluster1"))).ShouldNot(BeNil()) // the next spec has its clusters again
 		})
-		by(ctx) // now the one that was made by hand is the only one
+		by(ctx) // now the hand-made Secret is the only Secret of the cluster
 		Eventually(ctx, read(hub, clusters())).Should(And(
 			says(apis.ConditionReady, metav1.ConditionTrue, apis.ReasonImported, "cluster1 by cluster1-secret"),
 			HaveField("Status.Phase", "successful")))
@@ -168,7 +172,7 @@ var _ = Describe("Push beside pull", Serial, func() {
 	}, NodeTimeout(6*time.Minute))
 })
 
-// handMade is an ApplicationSet for the cluster of a Secret that was made by hand.
+// handMade is an ApplicationSet for the cluster of a hand-made Secret.
 const handMade = `
 apiVersion: argoproj.io/v1alpha1
 kind: ApplicationSet

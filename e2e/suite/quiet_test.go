@@ -12,8 +12,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// quiet is how long nothing is to be written: longer than everything that polls, Argo CD's comparisons on the busy
-// cluster among it.
+// quiet is the time in which no component may write. It is longer than all polling intervals, also longer than the
+// interval of Argo CD's comparisons on the busy cluster.
 const quiet = time.Minute
 
 var _ = Describe("An Application that has been synced, refreshed and operated on", func() {

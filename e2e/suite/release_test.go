@@ -18,7 +18,7 @@ import (
 	"github.com/towline-io/towline/pkg/managedcluster"
 )
 
-// uids are those of an Application, its guestbook and the Pods of it on a cluster.
+// uids returns the UIDs of an Application, its guestbook Deployment, and the Deployment's Pods on a cluster.
 func uids(ctx context.Context, on, name string) []types.UID {
 	GinkgoHelper()
 	app, err := read(cluster[on], named(name))(ctx)
@@ -33,7 +33,7 @@ func uids(ctx context.Context, on, name string) []types.UID {
 	return out
 }
 
-// annotationPatch sets an annotation, or takes it away for an empty value.
+// annotationPatch returns a merge patch that sets an annotation. An empty value removes the annotation.
 func annotationPatch(key, value string) string {
 	if value == "" {
 		return fmt.Sprintf(`{"metadata":{"annotations":{%q:null}}}`, key)
@@ -127,7 +127,7 @@ var _ = Describe("A deletion after a release", func() {
 	})
 })
 
-// removeFrom removes from a cluster an Application that nobody manages any more, and what it deployed.
+// removeFrom removes an unmanaged Application and its resources from a cluster.
 func removeFrom(ctx context.Context, on, name string) {
 	GinkgoHelper()
 	cascade := fmt.Sprintf(`{"metadata":{"finalizers":[%q]}}`, apis.FinalizerResources)
@@ -152,7 +152,7 @@ var _ = Describe("A pause", usesRights, func() {
 		before, err := read(hub, app)(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		first := deployment(ctx, "cluster2", app.Name)
-		Expect(cluster["cluster2"].Delete(ctx, first)).To(Succeed()) // the cluster heals it, and says so
+		Expect(cluster["cluster2"].Delete(ctx, first)).To(Succeed()) // the cluster heals the Deployment and reports the change
 		Eventually(ctx, read(cluster["cluster2"], first.DeepCopy())).Should(And(Not(BeNil()), HaveField("UID", Not(Equal(first.UID)))))
 		Eventually(ctx, read(hub, app)).Should(HaveField("Status", Not(Equal(before.Status))))
 		Expect(hub.Delete(ctx, app)).To(Succeed())
@@ -169,7 +169,7 @@ var _ = Describe("A pause", usesRights, func() {
 		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationPaused, "yes"))
 		expectCondition(ctx, app.Name, apis.ConditionPausedWarning, `whose value "yes" is neither true nor false`)
 		patchHub(ctx, app.Name, annotationPatch("held", "x"))
-		// Its work may be written for what the cluster does by itself, but not for this.
+		// Towline may write the work because of the cluster's own changes, but not because of the annotation.
 		Consistently(ctx, read(hub, workOf(app))).WithTimeout(10 * tick).Should(HaveField("Spec.Workload.Manifests",
 			HaveExactElements(HaveField("Raw", Not(ContainSubstring(`"held"`))))))
 		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationPaused, ""))
@@ -248,7 +248,7 @@ var _ = Describe("A deletion", func() {
 		patchHub(ctx, app.Name, annotationPatch(apis.AnnotationForceDelete, "true"))
 		Eventually(ctx, read(hub, app)).Should(BeNil())
 		Expect(deployment(ctx, "cluster2", app.Name)).NotTo(BeNil())
-		// When the cluster is back it removes what the hub had asked it to.
+		// After its return, the cluster removes the objects whose removal the hub has requested.
 		Expect(f.Cluster("cluster2").StartAgent(ctx)).To(Succeed())
 		Eventually(ctx, read(cluster["cluster2"], guestbookOf(app.Name))).Should(BeNil())
 	})

@@ -21,12 +21,12 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 )
 
-// reportOf is the report of an ApplicationSet in Argo CD's namespace, to read.
+// reportOf returns the key of the report of an ApplicationSet in Argo CD's namespace, to read.
 func reportOf(set string) *v1alpha1.MulticlusterApplicationSetReport {
 	return &v1alpha1.MulticlusterApplicationSetReport{ObjectMeta: metav1.ObjectMeta{Namespace: argocdNamespace, Name: set}}
 }
 
-// row is what a report says of the Application on a cluster; nil when it says nothing.
+// row returns the report's row for a cluster, or nil if the report has no such row.
 func row(report *v1alpha1.MulticlusterApplicationSetReport, on string) *v1alpha1.ClusterCondition {
 	if report == nil {
 		return nil
@@ -39,7 +39,7 @@ func row(report *v1alpha1.MulticlusterApplicationSetReport, on string) *v1alpha1
 	return &rows[i]
 }
 
-// rowOf gives a function that reads the row anew.
+// rowOf returns a function that reads the row again.
 func rowOf(set, on string) func(context.Context) (*v1alpha1.ClusterCondition, error) {
 	return func(ctx context.Context) (*v1alpha1.ClusterCondition, error) {
 		report, err := read(hub, reportOf(set))(ctx)
@@ -47,7 +47,7 @@ func rowOf(set, on string) func(context.Context) (*v1alpha1.ClusterCondition, er
 	}
 }
 
-// show adds what a user would see of an object to the suite's output.
+// show adds the output of a kubectl command to the suite's report.
 func show(ctx context.Context, title string, args ...string) {
 	GinkgoHelper()
 	out, err := f.Hub.Kubectl(ctx, append([]string{"--namespace", argocdNamespace}, args...)...)
@@ -55,8 +55,9 @@ func show(ctx context.Context, title string, args ...string) {
 	AddReportEntry(title + "\n$ kubectl " + strings.Join(args, " ") + "\n" + out)
 }
 
-// withoutRights takes Argo CD's rights on a cluster back to what the first step of the seed's example has: it may
-// look at everything, make namespaces and keep its Applications. The returned function gives the rights back.
+// withoutRights reduces Argo CD's rights on a cluster to the rights of the first step of the seed's example: Argo CD
+// may read all objects, make namespaces and events, and change its Applications and AppProjects. The returned function
+// gives the rights back.
 func withoutRights(ctx context.Context, on string) (back func(context.Context)) {
 	GinkgoHelper()
 	back = withRules(ctx, cluster[on], "argocd-application-controller", func([]rbacv1.PolicyRule) []rbacv1.PolicyRule {
@@ -75,7 +76,7 @@ var _ = Describe("The report of an ApplicationSet", Ordered, usesRights, func() 
 	const set = "guestbook-app-set"
 
 	AfterAll(func(ctx SpecContext) {
-		// The last spec cuts the cluster off; what a spec defers would come after this.
+		// The last spec cuts off cluster1. A deferred clean-up of the spec would run only after AfterAll.
 		Expect(f.Cluster("cluster1").StartAgent(ctx)).To(Succeed())
 		withoutGuestbook(ctx)
 		Eventually(ctx, read(hub, reportOf(set))).Should(BeNil())
@@ -84,7 +85,7 @@ var _ = Describe("The report of an ApplicationSet", Ordered, usesRights, func() 
 	It("shows Healthy, a SyncError and Progressing side by side, and turns green when they are mended", func(ctx SpecContext) {
 		grant := withoutRights(ctx, "cluster2")
 		DeferCleanup(grant)
-		// Without KWOK no pod ever runs, so that the Deployment stays on its way.
+		// Without KWOK no pod ever runs, and the Deployment stays Progressing.
 		Expect(f.Cluster("cluster3").StopProcess(ctx, "kwok")).To(Succeed())
 		started := false
 		DeferCleanup(func(ctx SpecContext) {
@@ -92,9 +93,9 @@ var _ = Describe("The report of an ApplicationSet", Ordered, usesRights, func() 
 				Expect(f.Cluster("cluster3").StartProcess(ctx, "kwok")).To(Succeed())
 			}
 		})
-		// Argo CD tries a failed sync again for minutes before it calls it an error; here it does so once, and soon. It must be once:
-		// where an Application was compared before its AppProject came, Argo CD (3.5) may begin the first sync while it still
-		// reads the condition InvalidSpecError of before, and that sync fails.
+		// Argo CD retries a failed sync for minutes before the sync is an error. Here Argo CD retries once, and soon.
+		// One retry is necessary if an Application was compared before its AppProject arrived. Argo CD (3.5) may then
+		// begin the first sync while it still reads the old condition InvalidSpecError, and this sync fails.
 		manifest, err := towline.Manifest(f, "example/guestbook-app-set.yaml")
 		Expect(err).NotTo(HaveOccurred())
 		apply(ctx, strings.Replace(manifest, "        automated:\n",
@@ -122,7 +123,7 @@ var _ = Describe("The report of an ApplicationSet", Ordered, usesRights, func() 
 		expectAllowed(ctx, cluster["cluster2"], "argocd-application-controller", "create", "apps", "deployments")
 		Expect(f.Cluster("cluster3").StartProcess(ctx, "kwok")).To(Succeed())
 		started = true
-		// The cluster's own Argo CD does not try a failed revision again by itself: the user syncs there.
+		// The cluster's own Argo CD does not retry a failed revision without a request. The user syncs on the cluster.
 		_, err = f.Cluster("cluster2").Kubectl(ctx, "--namespace", argocdNamespace, "patch", "applications.argoproj.io",
 			"cluster2-guestbook-app", "--type=merge", "--patch", `{"operation":{"sync":{}}}`)
 		Expect(err).NotTo(HaveOccurred())
@@ -168,7 +169,7 @@ var _ = Describe("The report of an ApplicationSet", Ordered, usesRights, func() 
 	})
 })
 
-// changesOfReport counts from now on how often the report of an ApplicationSet is made and deleted.
+// changesOfReport counts from now on how often the report of an ApplicationSet is created and deleted.
 func changesOfReport(ctx context.Context, set string) func() (made, deleted int64) {
 	GinkgoHelper()
 	c, err := client.NewWithWatch(f.Hub.RESTConfig(), client.Options{Scheme: scheme})
@@ -240,7 +241,7 @@ var _ = Describe("A health that changes on the cluster", Ordered, Serial, func()
 			Eventually(ctx, rowOf(set, "cluster1")).Should(HaveField("HealthStatus", step.health))
 		}
 	}
-	// sampled takes the time of so many changes.
+	// sampled measures the time of the given number of changes.
 	sampled := func(ctx context.Context, samples int) {
 		GinkgoHelper()
 		var onCluster, onHub, inReport []time.Duration
@@ -248,7 +249,7 @@ var _ = Describe("A health that changes on the cluster", Ordered, Serial, func()
 			step := []struct{ status, health string }{{starting, "Progressing"}, {running, "Healthy"}}[i%2]
 			began := time.Now()
 			machine(ctx, step.status)
-			// When the cluster's own Argo CD says so is where the clock of the way back starts.
+			// The clock of the way back starts when the cluster's own Argo CD shows the change.
 			Eventually(ctx, read(cluster["cluster1"], named(name))).WithPolling(2 * time.Millisecond).
 				Should(HaveField("Status.Health.Status", step.health))
 			there := time.Now()
@@ -282,7 +283,7 @@ var _ = Describe("A health that changes on the cluster", Ordered, Serial, func()
 		Eventually(ctx, rowOf(set, "cluster1")).Should(HaveField("ResourceCounts", HaveValue(HaveField("Total", int32(1)))))
 		stepByStep(ctx)
 		works := HaveField("Synced", int32(1))
-		if f.Cluster("cluster1").ArgoCDVersion() == "2.14" { // 3.x keeps the health of resources elsewhere, unless told otherwise
+		if f.Cluster("cluster1").ArgoCDVersion() == "2.14" { // by default, 3.x keeps the health of resources elsewhere
 			works = And(works, HaveField("Healthy", int32(1)))
 		}
 		Eventually(ctx, rowOf(set, "cluster1")).Should(HaveField("ResourceCounts", HaveValue(works)))
@@ -290,7 +291,8 @@ var _ = Describe("A health that changes on the cluster", Ordered, Serial, func()
 	})
 })
 
-// machinesSet is an ApplicationSet with one Application that deploys the VirtualMachine to cluster1.
+// machinesSet returns an ApplicationSet with a single Application for cluster1. The Application deploys the
+// VirtualMachine.
 func machinesSet(set, app string) string {
 	GinkgoHelper()
 	object := map[string]any{

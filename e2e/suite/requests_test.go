@@ -16,12 +16,12 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// manual is an Application's spec without automated sync.
+// manual returns the spec of an Application without automated sync.
 func manual(path, namespace string) string {
 	return strings.Replace(spec(path, namespace), `"automated":{"prune":true,"selfHeal":true},`, "", 1)
 }
 
-// whole is an Application with all its fields, which the view of it does not have.
+// whole returns an Application with all its fields. The type argocd.Application has only some of the fields.
 func whole(ctx context.Context, c client.Client, name string) *unstructured.Unstructured {
 	GinkgoHelper()
 	app := &unstructured.Unstructured{}
@@ -30,7 +30,7 @@ func whole(ctx context.Context, c client.Client, name string) *unstructured.Unst
 	return app
 }
 
-// syncs is how often a cluster has synced an Application: Argo CD keeps an entry for each.
+// syncs returns the number of a cluster's syncs of an Application: Argo CD keeps a history entry for each sync.
 func syncs(ctx context.Context, on, name string) int {
 	GinkgoHelper()
 	history, _, err := unstructured.NestedSlice(whole(ctx, cluster[on], name).Object, "status", "history")
@@ -62,7 +62,7 @@ var _ = Describe("A request on the hub", usesRights, func() {
 				g.Expect(now.Status.OperationState.Operation.InitiatedBy).To(HaveField("Username", "tester"))
 				g.Expect(syncs(ctx, "cluster1", app.Name)).To(Equal(want))
 			}).Should(Succeed())
-			// The request leaves the work when it is over, and that must not start it again.
+			// The operation leaves the work after its end, and the removal must not start the operation again.
 			Eventually(ctx, read(hub, workOf(app))).Should(HaveField("Spec.Workload.Manifests",
 				HaveExactElements(HaveField("Raw", Not(ContainSubstring(`"operation"`))))))
 			Consistently(ctx, func(ctx context.Context) int { return syncs(ctx, "cluster1", app.Name) }).
@@ -94,7 +94,8 @@ var _ = Describe("A request on the hub", usesRights, func() {
 			there, err := read(cluster["cluster2"], named(app.Name))(ctx)
 			Expect(err).NotTo(HaveOccurred())
 			Expect(now.Status.ReconciledAt >= asked).To(BeTrue(), "compared at %s, and asked at %s", now.Status.ReconciledAt, asked)
-			// The cluster may have compared again since, which the hub shows when somebody waits for it.
+			// The cluster may have compared again since. The hub shows a later comparison only if a request waits for
+			// it.
 			Expect(now.Status.ReconciledAt <= there.Status.ReconciledAt).To(BeTrue(), "compared at %s, there at %s",
 				now.Status.ReconciledAt, there.Status.ReconciledAt)
 		}

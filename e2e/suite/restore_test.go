@@ -31,8 +31,8 @@ var _ = Describe("A hub that is restored from a backup", Serial, inEtcd, func() 
 		AddReportEntry("before", before)
 
 		tow.Stop()
-		// All that has read from the hub starts anew, as Kubernetes asks for after a restore: a watch from a version that
-		// is not there any more hears of nothing.
+		// All clients of the hub are restarted, as Kubernetes requires after a restore: a watch from a lost version
+		// gets no events.
 		outage(ctx, func(etcd string) {
 			Expect(os.RemoveAll(etcd)).To(Succeed())
 			Expect(os.CopyFS(etcd, os.DirFS(backup))).To(Succeed())
@@ -45,7 +45,7 @@ var _ = Describe("A hub that is restored from a backup", Serial, inEtcd, func() 
 		Expect(uids(ctx, "cluster1", known.Name)).To(Equal(before[known.Name]))
 		Expect(uids(ctx, "cluster2", unknown.Name)).To(Equal(before[unknown.Name]))
 
-		// Made again, it takes over what is there.
+		// A new Application of the same name takes over the objects on the cluster.
 		again := fixture.Application(unknown.Name).Cluster("cluster2").Spec(spec("guestbook", unknown.Name)).
 			Finalizers(apis.FinalizerResources).Obj()
 		again.UID = ""
@@ -56,8 +56,8 @@ var _ = Describe("A hub that is restored from a backup", Serial, inEtcd, func() 
 	}, NodeTimeout(10*soon))
 })
 
-// lose has the hub lose an Application, as by a restore, while Towline is stopped. The mark is what Towline writes when it finds many at
-// a time.
+// lose stops Towline and removes an Application from the hub, as a restore would. It also sets the annotation that
+// Towline writes when Towline finds many losses at a time.
 func lose(ctx context.Context, app *argocd.Application) {
 	GinkgoHelper()
 	tow.Stop()

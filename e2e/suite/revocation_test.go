@@ -15,7 +15,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// ownProject is an AppProject that permits everything of a repository; executor is what its annotation says.
+// ownProject returns an AppProject that permits all of a repository. executor is the value of its executor annotation.
 func ownProject(name, repo, executor string) string {
 	return fmt.Sprintf(`
 apiVersion: argoproj.io/v1alpha1
@@ -102,12 +102,12 @@ subjects: [{kind: ServiceAccount, name: applier, namespace: argocd}]
 		AddReportEntry("without rights", message)
 
 		applyTo(ctx, plane, rights)
-		// The agent would try again within a minute; any change of the Application makes it try at once.
+		// The agent would retry within a minute. Any change of the Application makes the agent retry at once.
 		patchHub(ctx, name, `{"metadata":{"annotations":{"again":"now"}}}`)
 		expectHealthy(ctx, name)
 		expectNoCondition(ctx, name, apis.ConditionWorkApplyError)
 
-		// What the Application names takes the same account's rights.
+		// The objects named by the Application need the rights of the same account.
 		beside := secretOn(argocdNamespace, name)
 		beside.Annotations = map[string]string{apis.AnnotationPropagate: "true"}
 		Expect(hub.Create(ctx, beside)).To(Succeed())

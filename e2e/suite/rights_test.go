@@ -21,7 +21,7 @@ import (
 	"github.com/towline-io/towline/e2e/towline"
 )
 
-// unaudited are rights that no request to the hub shows, each with the reason.
+// unaudited are rights that never appear in a request to the hub, each with the reason.
 var unaudited = map[string]string{
 	"publish multiclusterapplicationsetreports.apps.open-cluster-management.io": "an admission policy asks for it",
 	"create tokenreviews.authentication.k8s.io":                                 "asked when someone scrapes the metrics with a token",
@@ -30,8 +30,8 @@ var unaudited = map[string]string{
 	"execute-as manifestworks.work.open-cluster-management.io":                  "asked by a webhook of Open Cluster Management",
 }
 
-// expectRightsUsed compares what a subject may do on the hub with what the audit log says it did in the whole run, and
-// fails on what was granted and never used.
+// expectRightsUsed compares a subject's rights on the hub with the requests in the audit log of the whole run. It fails
+// if a granted right was never used.
 func expectRightsUsed(ctx context.Context, who func(rbacv1.Subject) bool, did func(user string) bool) {
 	GinkgoHelper()
 	used := requestsOf(did)
@@ -49,7 +49,7 @@ func expectRightsUsed(ctx context.Context, who func(rbacv1.Subject) bool, did fu
 	Expect(never).To(BeEmpty(), "granted and never used")
 }
 
-// rightsOf are the rules of the roles bound to a subject, as "<verb> <resource>[/<subresource>][.<group>]".
+// rightsOf returns the rules of the roles bound to a subject, as "<verb> <resource>[/<subresource>][.<group>]".
 func rightsOf(ctx context.Context, who func(rbacv1.Subject) bool) []string {
 	GinkgoHelper()
 	var refs []client.ObjectKey
@@ -110,7 +110,7 @@ func right(verb, resource, group string) string {
 	return verb + " " + resource
 }
 
-// audited are the lines of the hub's audit log, the log's older parts included.
+// audited yields the lines of the hub's audit log, with the rotated parts of the log.
 func audited() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		GinkgoHelper()
@@ -132,14 +132,15 @@ func audited() iter.Seq[[]byte] {
 	}
 }
 
-// requestsOf are the requests of users in the audit log, in the same words.
+// requestsOf returns the requests of users in the audit log, in the form of rightsOf.
 func requestsOf(did func(user string) bool) []string {
 	GinkgoHelper()
 	used := map[string]bool{}
 	for line := range audited() {
 		if r, ok := requestOf(line, did); ok {
 			used[r] = true
-			// A watch of this client-go begins with a list where the API server streams it, and after one where not.
+			// A watch of this client-go lists first: as a part of the watch if the API server streams lists, and
+			// otherwise by a separate request.
 			if resource, watched := strings.CutPrefix(r, "watch "); watched {
 				used["list "+resource] = true
 			}
@@ -152,14 +153,15 @@ func requestsOf(did func(user string) bool) []string {
 	return out
 }
 
-// requestOf is what a line of the audit log tells, if it is of one of those users and was allowed.
+// requestOf returns the right that a line of the audit log used. The result is false for a different user or a refused
+// request.
 func requestOf(line []byte, did func(user string) bool) (string, bool) {
 	GinkgoHelper()
 	var e struct {
 		Verb      string
 		User      struct{ Username string }
 		ObjectRef *struct{ Resource, Subresource, APIGroup string }
-		// ResponseStatus is missing while a watch goes on.
+		// ResponseStatus is missing while a watch runs.
 		ResponseStatus *struct{ Code int }
 	}
 	Expect(json.Unmarshal(line, &e)).To(Succeed())
@@ -173,8 +175,8 @@ func requestOf(line []byte, did func(user string) bool) (string, bool) {
 	return right(e.Verb, resource, e.ObjectRef.APIGroup), true
 }
 
-// wholeRun tells whether all specs ran, or all but the long ones, and well, on a fleet of their own: a part of them does not use
-// every right.
+// wholeRun returns whether all specs passed on the suite's own fleet. Without the long specs, the run still counts as
+// whole. A smaller selection does not use every right.
 func wholeRun() bool {
 	c, _ := GinkgoConfiguration()
 	chosen := len(c.FocusStrings) + len(c.SkipStrings) + len(c.FocusFiles) + len(c.SkipFiles)
@@ -182,7 +184,8 @@ func wholeRun() bool {
 	return chosen == 0 && labels && len(failures) == 0 && tow != nil && os.Getenv("TOWLINE_E2E_FLEET") == ""
 }
 
-// withRules changes the rules of a ClusterRole, until they are given back, at the latest when the spec ends.
+// withRules changes the rules of a ClusterRole. The returned function restores the rules. The end of the spec restores
+// them too.
 func withRules(
 	ctx context.Context, on client.Client, name string, change func([]rbacv1.PolicyRule) []rbacv1.PolicyRule,
 ) (back func(context.Context)) {
@@ -203,25 +206,26 @@ func withRules(
 	return back
 }
 
-// expectRefused waits until an API server refuses something to a ServiceAccount of Argo CD's namespace. Its authorizer hears of
-// a changed role by a watch of its own, and lets a request through that comes a moment after the change.
+// expectRefused waits until an API server refuses a right to a ServiceAccount of Argo CD's namespace. The authorizer
+// watches roles, and permits a request that comes a moment after the change of a role.
 func expectRefused(ctx context.Context, on client.Client, account, verb, group, resource string) {
 	GinkgoHelper()
 	Eventually(ctx, allowed(on, serviceAccount(account), verb, group, resource, "")).Should(BeFalse(), "%s may still %s %s", account, verb, resource)
 }
 
-// expectAllowed waits until an API server allows it: what is tried a moment too early is refused, and not always tried again.
+// expectAllowed waits until an API server grants a right to a ServiceAccount of Argo CD's namespace. A request that
+// comes too early is refused, and not always repeated.
 func expectAllowed(ctx context.Context, on client.Client, account, verb, group, resource string) {
 	GinkgoHelper()
 	Eventually(ctx, allowed(on, serviceAccount(account), verb, group, resource, "")).Should(BeTrue(), "%s may not %s %s yet", account, verb, resource)
 }
 
-// serviceAccount is the user of a ServiceAccount of Argo CD's namespace.
+// serviceAccount returns the user name of a ServiceAccount of Argo CD's namespace.
 func serviceAccount(name string) string {
 	return "system:serviceaccount:" + argocdNamespace + ":" + name
 }
 
-// allowed asks an API server's authorizer. No namespace is all of them.
+// allowed returns a function that asks an API server's authorizer. An empty namespace means all namespaces.
 func allowed(on client.Client, user, verb, group, resource, namespace string) func(context.Context) (bool, error) {
 	return func(ctx context.Context) (bool, error) {
 		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
@@ -239,7 +243,8 @@ func account(namespace, name string) func(rbacv1.Subject) bool {
 	}
 }
 
-// ownerless is a report that no work owns, in a namespace of its own. Towline deletes it after a minute: no spec waits for that.
+// ownerless is a report without a work, in a separate namespace. Towline deletes the report after a minute. No spec
+// waits for the deletion.
 const ownerless = `
 {apiVersion: v1, kind: Namespace, metadata: {name: ownerless}}
 ---
@@ -247,7 +252,7 @@ const ownerless = `
  observedAt: "2026-01-01T00:00:00Z", application: {name: ownerless, namespace: ownerless, resourceVersion: "1"}}
 `
 
-// checkRights is the last thing that the suite does while the hub is there.
+// checkRights is the last check of the suite while the hub runs.
 func checkRights(ctx context.Context) {
 	GinkgoHelper()
 	By("the report that no work owns")
@@ -259,7 +264,7 @@ func checkRights(ctx context.Context) {
 	used := requestsOf(func(user string) bool {
 		return strings.HasSuffix(user, ":addon:towline-agent:agent:towline-agent-agent")
 	})
-	// To apply what is not there yet takes it, though the audit log knows such a request as a patch alone.
+	// An apply of a missing object needs the right create, but the audit log records only a patch.
 	used = append(used, "create applicationreports.apps.open-cluster-management.io")
 	for _, right := range rulesOf(ctx, client.ObjectKey{Name: "towline-agent"}) {
 		Expect(used).To(ContainElement(right), "granted and never used")

@@ -19,10 +19,10 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// refused is a manifest that no API server takes.
+// refused is a manifest that every API server refuses.
 const refused = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Not_A_Name}\n"
 
-// applicationSet is an ApplicationSet of the hub as it is now.
+// applicationSet reads an ApplicationSet of the hub.
 func applicationSet(ctx context.Context, name string) (*unstructured.Unstructured, error) {
 	set := &unstructured.Unstructured{}
 	set.SetGroupVersionKind(argocd.GroupVersion.WithKind("ApplicationSet"))
@@ -54,8 +54,8 @@ var _ = Describe("A RollingSync", Ordered, func() {
 		}
 	})
 
-	// commit changes files of the repository, and has clusters look at it. The ApplicationSet controller takes a
-	// cluster that is not known to be behind for one that is done, and goes on to the next step.
+	// commit changes files of the repository, and makes the known clusters compare. The ApplicationSet controller takes
+	// a cluster for done if the hub does not know that the cluster is behind, and then starts the next step.
 	commit := func(ctx context.Context, files map[string]string, known ...string) string {
 		GinkgoHelper()
 		sha, err := f.Git.Commit(ctx, set, files, "Roll out")
@@ -73,8 +73,8 @@ var _ = Describe("A RollingSync", Ordered, func() {
 		head, _, _ := strings.Cut(manifest, "version: ")
 		return map[string]string{"configmap.yaml": head + "version: " + v + "\n"}
 	}
-	// over waits until nothing of a roll-out is under way: the controller may ask once more for a sync that was over
-	// before it saw it run, and that one would take the next commit along.
+	// over waits until no part of a roll-out is running. If a sync ends before the controller sees it run, the
+	// controller may request a second sync. The second sync would deploy the next commit.
 	over := func(ctx context.Context) {
 		GinkgoHelper()
 		Eventually(ctx, func(g Gomega, ctx context.Context) {
@@ -89,8 +89,8 @@ var _ = Describe("A RollingSync", Ordered, func() {
 			}
 		}).Should(Succeed())
 	}
-	// deployed is the first deployment of a revision, by the cluster's own history: the controller may ask for a sync once
-	// more while it runs, and then the same revision is deployed a second time, beside those of the next step.
+	// deployed returns the first deployment of a revision in the cluster's own history. The controller may request a
+	// second sync during the first. The same revision is then deployed again, next to the deployments of the next step.
 	deployed := func(ctx context.Context, name, revision string) argocd.Deployment {
 		GinkgoHelper()
 		app, err := read(cluster[strings.TrimPrefix(name, set+"-")], named(name))(ctx)
@@ -99,9 +99,10 @@ var _ = Describe("A RollingSync", Ordered, func() {
 		Expect(i).NotTo(Equal(-1), "%s has never deployed %s", name, revision)
 		return app.Status.History[i]
 	}
-	// inOrder expects all clusters to run that revision, those of the second step after the first was done. How many of a
-	// step run at a time is not to be seen here: while a sync runs and the Application is OutOfSync, the controller (2.14)
-	// puts it back to Waiting, and with maxUpdate 1 may let another begin beside it.
+	// inOrder expects all clusters to run the revision, and the clusters of the second step to start after the first
+	// step. It cannot check how many clusters of a step run at a time. While a sync runs and the Application is
+	// OutOfSync, the controller (2.14) puts the Application back to Waiting. It may then start a second Application
+	// despite maxUpdate 1.
 	inOrder := func(ctx context.Context, revision string) {
 		GinkgoHelper()
 		done := make([]argocd.Deployment, len(apps))
@@ -150,8 +151,8 @@ var _ = Describe("A RollingSync", Ordered, func() {
 		}).Should(Succeed())
 	})
 
-	// Each of the three is Synced and Healthy, and nothing has been committed: an Application whose status from before the change
-	// is believed is never synced, and lets the next step begin (argo-cd#29410).
+	// All three Applications are Synced and Healthy, and Git has no new commit. If the controller believed a status
+	// from before the change, the Application would never be synced, and the next step would begin (argo-cd#29410).
 	It("takes a change of the template through in the same order, though no revision changes", func(ctx SpecContext) {
 		head, err := f.Git.Commit(ctx, set, map[string]string{"other/configmap.yaml": version(ctx, "elsewhere")["configmap.yaml"]},
 			"Have another folder")
@@ -177,7 +178,7 @@ var _ = Describe("A RollingSync", Ordered, func() {
 		inOrder(ctx, head)
 		back := time.Now().UTC().Format(time.RFC3339)
 		apply(ctx, rollout(set, false))
-		for _, name := range apps { // what the controller says right after a change is about what was before
+		for _, name := range apps { // right after a change, the controller still shows the previous state
 			Eventually(ctx, read(hub, named(name))).Should(And(
 				HaveField("Status.OperationState.StartedAt", Satisfy(func(at string) bool { return at >= back })),
 				HaveField("Status.Sync.Status", "Synced")))
@@ -195,19 +196,19 @@ var _ = Describe("A RollingSync", Ordered, func() {
 		Eventually(ctx, read(hub, named(apps[0]))).Should(And(
 			HaveField("Status.OperationState.SyncResult.Revision", bad), HaveField("Status.OperationState.Phase", "Failed")))
 		untouched(ctx, bad, apps[1:]...)
-		// In one commit: the canary is asked for a sync again and again, and with two it may be done with the first, which
-		// lets the next step begin, and begin with the second.
+		// Both changes are in a single commit. The controller requests syncs of the canary again and again. With two
+		// commits, the canary may be done with the first commit, and the next step may begin with the second.
 		mended := version(ctx, "three")
 		mended["refused.yaml"] = "# Nothing is refused any more.\n"
 		sha := commit(ctx, mended, apps...)
-		// Argo CD 3 does not look at the set for a revision alone: the canary was OutOfSync, and still is.
+		// Argo CD 3 does not reconcile the set for a new revision alone: the canary was OutOfSync before and after.
 		_, err := f.Hub.Kubectl(ctx, "annotate", "applicationset", "--namespace", argocdNamespace, set, "argocd.argoproj.io/application-set-refresh=true")
 		Expect(err).NotTo(HaveOccurred())
 		inOrder(ctx, sha)
 	})
 
 	It("waits for a cluster that is not healthy or not heard of, and goes on after restarts of the hub, its Argo CD and Towline", func(ctx SpecContext) {
-		Expect(f.Cluster("cluster1").StopProcess(ctx, "kwok")).To(Succeed()) // no Pod becomes ready there
+		Expect(f.Cluster("cluster1").StopProcess(ctx, "kwok")).To(Succeed()) // no Pod becomes ready on cluster1
 		DeferCleanup(func(ctx SpecContext) { Expect(f.Cluster("cluster1").StartProcess(ctx, "kwok")).To(Succeed()) })
 		deployment, err := f.Git.Read(ctx, fleet.AppsRepo, "guestbook/deployment.yaml")
 		Expect(err).NotTo(HaveOccurred())
@@ -215,7 +216,7 @@ var _ = Describe("A RollingSync", Ordered, func() {
 		Eventually(ctx, read(hub, named(apps[0]))).Should(And(
 			HaveField("Status.OperationState.SyncResult.Revision", sha), HaveField("Status.Health.Status", "Progressing")))
 
-		away := []string{"cluster2", "cluster3"} // whichever of them comes first
+		away := []string{"cluster2", "cluster3"} // the order of both is not fixed
 		agents := func(ctx context.Context, do func(*fleet.Cluster, context.Context) error) {
 			GinkgoHelper()
 			for _, name := range away {
@@ -250,7 +251,7 @@ var _ = Describe("A RollingSync", Ordered, func() {
 	})
 })
 
-// rollout is an ApplicationSet that syncs cluster1 before cluster2 and cluster3, and those one after the other.
+// rollout returns an ApplicationSet that syncs cluster1 first, and then cluster2 and cluster3 in succession.
 func rollout(set string, automated bool) string {
 	GinkgoHelper()
 	step := func(env string) map[string]any {

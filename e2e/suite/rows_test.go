@@ -20,8 +20,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 )
 
-// forbidImages makes a cluster refuse Deployments of the guestbook whose image is of that registry, as the policy of a company
-// would, until the returned function has run.
+// forbidImages makes a cluster refuse Deployments with an image of a registry, as a company's policy would. The
+// returned function ends the refusal.
 func forbidImages(ctx context.Context, on, registry string) (allow func(context.Context)) {
 	GinkgoHelper()
 	name := "only-known-registries"
@@ -58,7 +58,8 @@ func forbidImages(ctx context.Context, on, registry string) (allow func(context.
 	}
 }
 
-// failureOf gives a function that reads what the report of a set says of a failure of the guestbook's Deployment on a cluster.
+// failureOf returns a function that reads the failure of the guestbook's Deployment on a cluster from the report of a
+// set.
 func failureOf(set, on string) func(context.Context) (*v1alpha1.ResourceFailure, error) {
 	return func(ctx context.Context) (*v1alpha1.ResourceFailure, error) {
 		report, err := read(hub, reportOf(set))(ctx)
@@ -78,14 +79,15 @@ func failureOf(set, on string) func(context.Context) (*v1alpha1.ResourceFailure,
 var _ = Describe("The seed's ApplicationSet, broken on one cluster", Ordered, Serial, func() {
 	const (
 		set     = "guestbook-app-set"
-		broken  = "cluster2" // whose Argo CD is 2, which keeps the health of resources
+		broken  = "cluster2" // its Argo CD 2 keeps the health of resources
 		name    = "cluster2-guestbook-app"
 		file    = "guestbook/deployment.yaml"
-		reasons = 10 * time.Second // within which a user knows what the cluster knows
+		reasons = 10 * time.Second // limit from the cluster's knowledge to the user's
 	)
 	var manifest string
 
-	// change commits the guestbook's Deployment with an edit, as a webhook tells the clusters of it, and tells when.
+	// change commits an edit of the guestbook's Deployment, and refreshes the clusters as a webhook would. It returns
+	// the time before the commit.
 	change := func(ctx context.Context, message string, edit func(string) string) time.Time {
 		GinkgoHelper()
 		changed := edit(manifest)
@@ -98,7 +100,7 @@ var _ = Describe("The seed's ApplicationSet, broken on one cluster", Ordered, Se
 		}
 		return began
 	}
-	// mend takes it back.
+	// mend reverts the edit.
 	mend := func(ctx context.Context) {
 		GinkgoHelper()
 		_, err := f.Git.Commit(ctx, fleet.AppsRepo, map[string]string{file: manifest}, "Take it back")
@@ -139,7 +141,7 @@ var _ = Describe("The seed's ApplicationSet, broken on one cluster", Ordered, Se
 		withoutGuestbook(ctx)
 	})
 
-	// refused breaks the ApplicationSet by an image that a cluster refuses, and mends it after check.
+	// refused breaks the ApplicationSet by an image that a cluster refuses, and repairs the ApplicationSet after check.
 	refused := func(ctx context.Context, on string, check func(began time.Time)) {
 		GinkgoHelper()
 		why := "images of registry.example.net are not allowed on " + on
@@ -160,12 +162,13 @@ var _ = Describe("The seed's ApplicationSet, broken on one cluster", Ordered, Se
 		check(began)
 		fineBut(ctx, on)
 		show(ctx, "refused on one cluster", "get", "multiclusterapplicationsetreports", set, "--output", "yaml")
-		allow(ctx) // Argo CD tries the revision again that was refused
+		allow(ctx) // Argo CD retries the refused revision
 		allAreFine(ctx)
 		mend(ctx)
 		allAreFine(ctx)
 	}
-	// stuck breaks it by a pod that the cluster cannot place, and mends it after check.
+	// stuck breaks the ApplicationSet by a pod that fits no node of the cluster, and repairs the ApplicationSet after
+	// check.
 	stuck := func(ctx context.Context, check func(began time.Time)) {
 		GinkgoHelper()
 		const why = "exceeded its progress deadline"
@@ -205,7 +208,7 @@ var _ = Describe("The seed's ApplicationSet, broken on one cluster", Ordered, Se
 	}
 
 	It("says within 10 s of its cluster why a sync is refused, while it is tried again", func(ctx SpecContext) {
-		for _, on := range []string{"cluster1", broken} { // of Argo CD 3 and 2
+		for _, on := range []string{"cluster1", broken} { // with Argo CD 3 and 2
 			refused(ctx, on, func(time.Time) {})
 		}
 	})

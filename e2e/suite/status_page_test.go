@@ -22,7 +22,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// paged is an ApplicationSet on two clusters, whose Applications do not put right what somebody changes there.
+// paged is an ApplicationSet on two clusters. Its Applications do not heal changes on a cluster.
 const paged = `
 apiVersion: argoproj.io/v1alpha1
 kind: ApplicationSet
@@ -42,7 +42,7 @@ spec:
       syncPolicy: {automated: {}, syncOptions: [CreateNamespace=true]}
 `
 
-// pageTenants are two teams, of which the user page-a may read what is of team a.
+// pageTenants are two teams. The user page-a may read the Applications and ApplicationSets of team a.
 const pageTenants = `
 {apiVersion: v1, kind: Namespace, metadata: {name: page-a}}
 ---
@@ -60,7 +60,7 @@ roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: page-a}
 subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: page-a}]
 `
 
-// dashboard runs `kubectl towline dashboard` until the spec ends, and gives the address that it prints.
+// dashboard runs `kubectl towline dashboard` until the spec ends, and returns the printed address.
 func dashboard(ctx context.Context, kubeconfig string, args ...string) *url.URL {
 	GinkgoHelper()
 	plugin, err := towline.BuildPlugin(ctx, f)
@@ -73,7 +73,7 @@ func dashboard(ctx context.Context, kubeconfig string, args ...string) *url.URL 
 	Expect(cmd.Start()).To(Succeed())
 	DeferCleanup(func() {
 		stop()
-		_ = cmd.Wait() // it was killed
+		_ = cmd.Wait() // the command was killed
 	})
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
@@ -87,7 +87,7 @@ func dashboard(ctx context.Context, kubeconfig string, args ...string) *url.URL 
 	return nil
 }
 
-// browse is a browser that ends with the spec.
+// browse returns the context of a browser. The browser ends with the spec.
 func browse(ctx context.Context) context.Context {
 	GinkgoHelper()
 	path, err := exec.LookPath("chromium")
@@ -163,7 +163,7 @@ var _ = Describe("The status page", func() {
 		Eventually(ctx, func(ctx context.Context) string { return look(ctx, "/applications/page-a/of-team-a?namespace=page-a") }).
 			Should(ContainSubstring("of-team-a"))
 		for _, at := range []string{"/?namespace=page-b", "/", "/applications/page-b/of-team-b?namespace=page-b", "/attention?namespace=page-b"} {
-			Eventually(ctx, func(ctx context.Context) string { // what is shown while the hub has not answered yet tells nothing either
+			Eventually(ctx, func(ctx context.Context) string { // the page before the hub's answer shows no data either
 				out := look(ctx, at)
 				Expect(out).NotTo(ContainSubstring("nowhere"), at)
 				return out

@@ -16,7 +16,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// steered is an ApplicationSet with one Application, on cluster1, which is not synced by itself.
+// steered is an ApplicationSet with a single Application, on cluster1, without automated sync.
 const steered = `
 apiVersion: argoproj.io/v1alpha1
 kind: ApplicationSet
@@ -38,7 +38,7 @@ spec:
 var _ = Describe("kubectl towline steers", Ordered, usesRights, func() {
 	var plugin string
 
-	// does runs a verb on Applications, waits for the effect, and expects it to be seen.
+	// does runs a verb on Applications, waits for the effect, and expects exit code 0.
 	does := func(ctx context.Context, args ...string) string {
 		GinkgoHelper()
 		out, code := runs(ctx, plugin, f.Hub.Kubeconfig(), append(args, "-n", argocdNamespace, "--wait", "--timeout", soon.String())...)
@@ -66,7 +66,8 @@ var _ = Describe("kubectl towline steers", Ordered, usesRights, func() {
 		does(ctx, "stop", app.Name)
 		does(ctx, "resume", app.Name)
 
-		// Of itself it is healthy on the other cluster, as the old one waits for.
+		// The move waits until the Application is healthy on the new cluster. Automated sync makes the Application
+		// healthy.
 		patchHub(ctx, app.Name, `{"spec":{"syncPolicy":{"automated":{}}}}`)
 		does(ctx, "move", app.Name, "--to", "cluster2", "--yes")
 		Expect(read(cluster["cluster1"], named(app.Name))(ctx)).To(BeNil())
@@ -158,7 +159,7 @@ var _ = Describe("kubectl towline check", func() {
 		app := standalone(ctx, "checked", "nowhere")
 		expectCondition(ctx, app.Name, apis.ConditionPropagationError, "nowhere")
 
-		// The fleet's controllers are processes: Deployments of them have no Pods.
+		// The fleet's controllers are processes: their Deployments have no Pods.
 		out, code := runs(ctx, plugin, f.Hub.Kubeconfig(), "check")
 		Expect(code).To(Equal(2), out)
 		Expect(out).To(And(

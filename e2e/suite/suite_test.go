@@ -26,18 +26,18 @@ import (
 )
 
 const (
-	// soon is how long what takes seconds may take on a busy machine.
+	// soon is the timeout for conditions that take seconds, on a busy machine.
 	soon = 2 * time.Minute
 
-	// tick is how often a condition is looked at.
+	// tick is the polling interval of conditions.
 	tick = 100 * time.Millisecond
 
-	// busyCluster is the one whose Argo CD compares every Application twice a minute at least.
+	// busyCluster is the cluster whose Argo CD compares every Application at least twice a minute.
 	busyCluster = "cluster3"
 )
 
-// long marks a spec that takes more than half a minute, mostly to wait for a period of a real program to end. `make test` leaves these
-// out, and `make e2e` runs them.
+// long marks a spec that takes more than half a minute. Most long specs wait for a period of a real program to end.
+// `make test` skips long specs, and `make e2e` runs them.
 var long = Label("long")
 
 var (
@@ -48,17 +48,17 @@ var (
 	hub     client.Client
 	cluster = map[string]client.Client{}
 
-	// failures says which specs have failed, and why.
+	// failures are the failed specs, with the reasons.
 	failures []string
 )
 
 func TestSuite(t *testing.T) {
 	RegisterFailHandler(Fail)
-	EnforceDefaultTimeoutsWhenUsingContexts() // a context alone would let Eventually wait for ever
+	EnforceDefaultTimeoutsWhenUsingContexts() // with only a context, Eventually would wait forever
 	SetDefaultEventuallyTimeout(soon)
 	SetDefaultEventuallyPollingInterval(tick)
 	RunSpecs(t, "Towline on a real fleet")
-	// Once more at the end, where whoever keeps only the end of a long log finds them.
+	// The failures are repeated at the end, because some tools keep only the end of a long log.
 	for _, failure := range failures {
 		t.Error(failure)
 	}
@@ -97,17 +97,17 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		followACM(ctx)
 	}
 	apply(ctx, ownerless)
-}, NodeTimeout(30*time.Minute)) // what has never been built here is built now
+}, NodeTimeout(30*time.Minute)) // the first run builds all programs
 
-// Every right that was given must have been used by the end of a whole run.
+// After a whole run, every granted right must have been used.
 var _ = AfterSuite(func(ctx SpecContext) {
 	if wholeRun() {
 		checkRights(ctx)
 	}
 })
 
-// A spec begins when all clusters are heard of: the one before may have started the agents of one again, and its lease, which
-// nobody has renewed meanwhile, may run out a moment later.
+// A spec begins only when all clusters are available. The previous spec may have restarted the agents of a cluster, and
+// the cluster's lease, not renewed meanwhile, may expire a moment later.
 var _ = BeforeEach(func(ctx SpecContext) {
 	for _, c := range f.Clusters() {
 		Eventually(ctx, func(g Gomega, ctx context.Context) {
@@ -132,7 +132,7 @@ func startFleet(ctx context.Context) *fleet.Fleet {
 	}
 	f, err := fleet.Start(ctx, fleet.Options{
 		Dir: GinkgoT().TempDir(), Clusters: fleet.ClusterNames(3), AuditLog: true, Progress: GinkgoWriter, Transport: *transport,
-		// On one cluster Argo CD compares more often than every three minutes.
+		// The Argo CD of the busy cluster compares more often than every three minutes.
 		ExtraArgs: map[string][]string{busyCluster + "/argocd-application-controller": {"--app-resync=15", "--app-resync-jitter=0"}},
 	})
 	Expect(err).NotTo(HaveOccurred())
@@ -145,7 +145,7 @@ func clientOf(plane *fleet.ControlPlane) client.Client {
 	return c
 }
 
-// What a spec that failed leaves is looked at before anything is taken away.
+// After a failed spec, the state of the fleet goes into the report before the clean-up.
 var _ = JustAfterEach(func(ctx SpecContext) {
 	if !CurrentSpecReport().Failed() || tow == nil {
 		return
@@ -161,7 +161,7 @@ var _ = JustAfterEach(func(ctx SpecContext) {
 	}
 })
 
-// inBrief is what is shown of an Application: a line for its state, its last operation and its conditions.
+// inBrief prints an Application as a line with its state, its last operation and its conditions.
 const inBrief = `jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name} {.status.sync.status} {.status.health.status}, ` +
 	`{.status.operationState.phase} {.status.operationState.startedAt}: {.status.operationState.message} ` +
 	`{.status.operationState.syncResult.resources}; {.status.conditions}{"\n"}{end}`

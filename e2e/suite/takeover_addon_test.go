@@ -15,7 +15,8 @@ import (
 	"github.com/towline-io/towline/pkg/fixture/documented"
 )
 
-// pullIntegration is the add-on argocd, with a CRD that nobody else on the fleet has in the place of Argo CD's CRDs.
+// pullIntegration is the add-on argocd. In place of Argo CD's CRDs, the add-on has a CRD unknown to the rest of the
+// fleet.
 const pullIntegration = `
 apiVersion: addon.open-cluster-management.io/v1alpha1
 kind: AddOnTemplate
@@ -55,7 +56,7 @@ metadata: {name: argocd, namespace: cluster2}
 spec: {}
 `
 
-// widget is what an Application is to the add-on: an object of a CRD that the add-on brings.
+// widget stands for an Application of the add-on: an object of the add-on's CRD.
 const widget = "{apiVersion: pull-integration.example/v1, kind: Widget, metadata: {name: app, namespace: pull-integration}}"
 
 var _ = Describe("The add-on argocd of Open Cluster Management", Ordered, Serial, long, func() {
@@ -104,7 +105,7 @@ var _ = Describe("The add-on argocd of Open Cluster Management", Ordered, Serial
 	})
 })
 
-// documentedCommand is the block of docs/takeover.md about the add-on that contains a text.
+// documentedCommand returns the shell block of docs/takeover.md that contains a text.
 func documentedCommand(text string) string {
 	GinkgoHelper()
 	pages, err := documented.Pages(towline.Root(), "docs/takeover.md")
@@ -120,7 +121,7 @@ func documentedCommand(text string) string {
 	return ""
 }
 
-// onHub runs commands in a shell whose kubectl speaks to the hub, and returns what they print.
+// onHub runs commands in a shell with kubectl for the hub, and returns their output.
 func onHub(ctx context.Context, commands string) string {
 	GinkgoHelper()
 	cmd := exec.CommandContext(ctx, "bash", "-euo", "pipefail", "-c", commands)
@@ -132,7 +133,7 @@ func onHub(ctx context.Context, commands string) string {
 	return string(out)
 }
 
-// widgetUID is the UID of the object that widget makes.
+// widgetUID returns the UID of the widget.
 func widgetUID(ctx context.Context, plane *fleet.ControlPlane) string {
 	GinkgoHelper()
 	uid, err := plane.Kubectl(ctx, "get", "widget/app", "--namespace", "pull-integration", "-o", "jsonpath={.metadata.uid}")

@@ -25,13 +25,14 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// broughtUIDs are those of what an older controller's work has brought to a cluster, and of what that deployed.
+// broughtUIDs are the UIDs of the objects that an older controller's work has brought to a cluster, and of the
+// Application's Deployment.
 type broughtUIDs struct{ application, deployment, namespace, project types.UID }
 
 var _ = Describe("A work of an older controller with its Namespace and AppProject", func() {
 	const on = "cluster2"
 
-	// there reads what the cluster has of an Application.
+	// there reads the UIDs of an Application's objects on the cluster.
 	there := func(ctx context.Context, name string) broughtUIDs {
 		GinkgoHelper()
 		app, err := read(cluster[on], named(name))(ctx)
@@ -49,7 +50,7 @@ var _ = Describe("A work of an older controller with its Namespace and AppProjec
 		return broughtUIDs{app.UID, deployment(ctx, on, name).UID, ns.UID, project.UID}
 	}
 
-	// applied waits until the agent has applied a work as it is.
+	// applied waits until the agent has applied the current generation of a work.
 	applied := func(ctx context.Context, w *workv1.ManifestWork) {
 		GinkgoHelper()
 		Eventually(ctx, read(hub, w)).Should(Satisfy(func(w *workv1.ManifestWork) bool {
@@ -58,7 +59,7 @@ var _ = Describe("A work of an older controller with its Namespace and AppProjec
 		}))
 	}
 
-	// rewritten is what an older controller makes of a work: all that it says.
+	// rewritten overwrites a work as an older controller would: labels, annotations and spec.
 	rewritten := func(ctx context.Context, app *argocd.Application) {
 		GinkgoHelper()
 		older := fixture.OlderWork(app, false)
@@ -105,7 +106,8 @@ var _ = Describe("A work of an older controller with its Namespace and AppProjec
 				disable(ctx, w)
 			}
 			before, was, synced := there(ctx, name), must(read(hub, w)(ctx)), syncs(ctx, on, name)
-			// The cluster may sync by itself at any time. The work then asks for more until the hub has shown that: two writes.
+			// The cluster may sync without a request at any time. Each such sync allows two more writes: the work asks
+			// for extra feedback until the hub shows the sync.
 			writes := func(of int64) OmegaMatcher {
 				return BeNumerically("<=", was.Generation+of+2*int64(syncs(ctx, on, name)-synced))
 			}
@@ -167,7 +169,7 @@ var _ = Describe("A work of an older controller with its Namespace and AppProjec
 		Expect(hub.Create(ctx, w)).To(Succeed())
 		deployment(ctx, on, name)
 		applied(ctx, w)
-		disable(ctx, w) // the Application alone: the AppProject is applied still
+		disable(ctx, w) // only the Application: the AppProject is still applied
 		before := must(read(cluster[on], projectNamed(name))(ctx))
 		change(ctx, hub, project, `{"spec":{"description":"of the hub","sourceRepos":["*","https://git.example.com/*"]}}`)
 		Expect(tow.Restart(ctx)).To(Succeed())
@@ -184,7 +186,7 @@ var _ = Describe("A work of an older controller with its Namespace and AppProjec
 		app := standalone(ctx, name, on)
 		DeferCleanup(func(ctx SpecContext) { Expect(tow.Restart(context.WithoutCancel(ctx))).To(Succeed()) })
 		w := fixture.OlderWork(app, false)
-		w.Finalizers, w.Spec.DeleteOption = nil, nil // the agent owns all that it holds
+		w.Finalizers, w.Spec.DeleteOption = nil, nil // the agent owns all objects of the work
 		Expect(hub.Create(ctx, w)).To(Succeed())
 		deployment(ctx, on, name)
 		applied(ctx, w)
@@ -199,12 +201,12 @@ var _ = Describe("A work of an older controller with its Namespace and AppProjec
 	})
 })
 
-// said is what the agent of a work has said of its Application.
+// said returns the health and the operation's phase from the feedback of a work.
 func said(w *workv1.ManifestWork) string {
 	return feedback.Text(&w.Status, "healthStatus", "operationStatePhase")
 }
 
-// agentMay lets the work agent of a cluster do everything there, as the product's may.
+// agentMay gives the work agent of a cluster all rights on the cluster, as the product does.
 func agentMay(ctx context.Context, on string) {
 	GinkgoHelper()
 	binding := must(read(cluster[on], workAgentBinding())(ctx))
@@ -219,7 +221,7 @@ func agentMay(ctx context.Context, on string) {
 	})
 }
 
-// must is a value that was had without an error.
+// must returns the value, and fails on an error.
 func must[T any](value T, err error) T {
 	GinkgoHelper()
 	Expect(err).NotTo(HaveOccurred())

@@ -18,8 +18,8 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// markedBy puts on an object what the hub's Argo CD puts on one that its Application of that name deployed, by all ways
-// in which it may track.
+// markedBy adds the marks of the hub's Argo CD to an object, as if an Application with the given name had deployed the
+// object. It adds the marks of all tracking methods.
 func markedBy(app string, obj client.Object) {
 	labels, annotations := obj.GetLabels(), obj.GetAnnotations()
 	if labels == nil {
@@ -34,8 +34,8 @@ func markedBy(app string, obj client.Object) {
 	obj.SetAnnotations(annotations)
 }
 
-// appOfApps makes an Application of a cluster's own, which deploys a ConfigMap into Argo CD's namespace there and prunes
-// what else it takes for its own.
+// appOfApps makes a cluster's own Application. The Application deploys a ConfigMap into Argo CD's namespace of the
+// cluster, and prunes all other objects with its marks.
 func appOfApps(ctx context.Context, on, name string) *argocd.Application {
 	GinkgoHelper()
 	manifest := fmt.Sprintf("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s}\n", name)
@@ -51,10 +51,11 @@ func appOfApps(ctx context.Context, on, name string) *argocd.Application {
 	return app
 }
 
-// expectCompared waits until a cluster's Argo CD has compared an Application anew, and says that it is Synced.
+// expectCompared waits until a cluster's Argo CD has compared an Application again, and shows the Application as
+// Synced.
 func expectCompared(ctx context.Context, on, name string) *argocd.Application {
 	GinkgoHelper()
-	before := time.Now().UTC().Truncate(time.Second).Add(time.Second) // what Argo CD writes has whole seconds
+	before := time.Now().UTC().Truncate(time.Second).Add(time.Second) // Argo CD writes whole seconds
 	var app *argocd.Application
 	Eventually(ctx, func(g Gomega, ctx context.Context) {
 		var err error
@@ -92,7 +93,7 @@ var _ = Describe("A hub and a cluster with an app-of-apps of one name", func() {
 		})
 		expectHealthy(ctx, app.Name)
 
-		// All that has arrived, and its UIDs.
+		// All delivered objects, and their UIDs.
 		delivered := []client.Object{named(name), projectNamed(name), configMapOn(name, name), guestbookOf(name)}
 		uids := map[client.Object]types.UID{}
 		for _, obj := range delivered {
@@ -115,7 +116,7 @@ var _ = Describe("A hub and a cluster with an app-of-apps of one name", func() {
 		Expect(own.Status.Resources).To(ConsistOf(HaveField("Kind", "ConfigMap")), "the cluster's app-of-apps has more than its own")
 		unchanged()
 
-		// Its end takes all that it has along.
+		// The deletion of the cluster's Application deletes all objects that it owns.
 		Expect(cluster[on].Delete(ctx, own)).To(Succeed())
 		Eventually(ctx, read(cluster[on], own)).Should(BeNil())
 		Expect(read(cluster[on], configMapOn(argocdNamespace, apps))(ctx)).To(BeNil())
@@ -132,7 +133,7 @@ var _ = Describe("A hub and a cluster with an app-of-apps of one name", func() {
 		before, err := read(cluster[on], named(name))(ctx)
 		Expect(err).NotTo(HaveOccurred())
 
-		patchHub(ctx, name, annotationPatch(apis.AnnotationPaused, "true")) // the work is an earlier version's for a while
+		patchHub(ctx, name, annotationPatch(apis.AnnotationPaused, "true")) // for a while, the work has the form of an earlier version
 		expectCondition(ctx, name, apis.ConditionPausedWarning, apis.AnnotationPaused)
 		Eventually(ctx, func(ctx context.Context) error {
 			w, err := read(hub, workOf(app))(ctx)

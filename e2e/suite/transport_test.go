@@ -12,9 +12,10 @@ var transport = flag.String("towline.transport", fleet.TransportHub,
 	"where the ManifestWorks are: hub (in the hub's etcd) or maestro (in Maestro, served by towline-maestro)")
 
 var (
-	// inMaestro marks specs of what works in Maestro are about, which run on a fleet with Maestro only.
+	// inMaestro marks specs about works in Maestro. The specs run only on a fleet with Maestro.
 	inMaestro = Label("maestro")
 
-	// inEtcd marks specs that need the ManifestWorks in the hub's etcd. docs/maestro-internals.md says why, one by one.
+	// inEtcd marks specs that need the ManifestWorks in the hub's etcd. docs/maestro-internals.md gives the reason for
+	// each spec.
 	inEtcd = Label("etcd")
 )

@@ -23,8 +23,8 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// startTLSGit serves the repositories of the fleet with TLS, by an authority that nobody knows. It returns the address, and the
-// certificate of the authority.
+// startTLSGit serves the repositories of the fleet with TLS. The certificate is from an unknown authority. It returns
+// the address, and the certificate of the authority.
 func startTLSGit() (address, certificate string) {
 	GinkgoHelper()
 	u, err := url.Parse(strings.TrimSuffix(f.Git.URL(fleet.AppsRepo), "/"+fleet.AppsRepo+".git"))
@@ -35,7 +35,8 @@ func startTLSGit() (address, certificate string) {
 	return strings.Replace(f.Git.URL(fleet.AppsRepo), "http://"+u.Host, server.URL, 1), string(pem.EncodeToMemory(block))
 }
 
-// entries reads the entries of a ConfigMap of a cluster, and mounts them for the cluster's Argo CD.
+// entries returns a function that reads the entries of a ConfigMap of a cluster, and mounts them for the cluster's Argo
+// CD.
 func entries(on string, there *corev1.ConfigMap) func(context.Context) (map[string]string, error) {
 	return func(ctx context.Context) (map[string]string, error) {
 		now, err := read(cluster[on], there)(ctx)
@@ -46,7 +47,8 @@ func entries(on string, there *corev1.ConfigMap) func(context.Context) (map[stri
 	}
 }
 
-// The ConfigMap of a real cluster has entries of its own. OCM's agent adds the entry, and takes it back.
+// The ConfigMap of a real cluster has entries of the cluster's own. OCM's agent adds the hub's entry, and removes the
+// entry again.
 var _ = Describe("A Git server with an authority of its own", long, Ordered, func() {
 	const on, server = "cluster1", "127.0.0.1"
 	onHub := configMapOn(argocdNamespace, dependency.CertificatesConfigMap)

@@ -13,7 +13,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// readersManifest is a namespace with an ApplicationSet for pull, and a user with the role view there.
+// readersManifest has a namespace with an ApplicationSet for pull, and a user with the role view in the namespace.
 func readersManifest(namespace string) string {
 	return fmt.Sprintf(`
 {apiVersion: v1, kind: Namespace, metadata: {name: %[1]s}}
@@ -48,7 +48,8 @@ var _ = Describe("A tenant with Kubernetes' role view in its namespace", usesRig
 			_, err := f.Hub.Kubectl(ctx, "delete", "namespace", mine, "--wait=false")
 			Expect(err).NotTo(HaveOccurred())
 		})
-		// As the hub's ApplicationSet controller would make it, which looks at Argo CD's namespace alone.
+		// The spec creates the Application, because the hub's ApplicationSet controller watches only Argo CD's
+		// namespace.
 		set := raw("argoproj.io/v1alpha1", "ApplicationSet", mine, "set")
 		Expect(hub.Get(ctx, client.ObjectKeyFromObject(set), set)).To(Succeed())
 		app := fixture.Application("a").Namespace(mine).Cluster("cluster1").ApplicationSet("set").Owner(set.GetUID()).Spec(spec("guestbook", mine)).Obj()
@@ -57,11 +58,12 @@ var _ = Describe("A tenant with Kubernetes' role view in its namespace", usesRig
 		reader := clientWith(f.Hub.UserKubeconfig("reader"))
 		type object struct{ apiVersion, kind, name string }
 		objects := []object{
-			// The first: Towline deletes it a minute after it was made, since no ManifestWork is its owner.
+			// The ApplicationReport is first: Towline deletes the report a minute after its creation, because no
+			// ManifestWork owns the report.
 			{"apps.open-cluster-management.io/v1alpha1", "ApplicationReport", "app"},
 			{"apps.open-cluster-management.io/v1alpha1", "MulticlusterApplicationSetReport", "set"},
 		}
-		if *profile != profileACM { // whose own roles are for them
+		if *profile != profileACM { // ACM has its own roles for GitOpsClusters
 			objects = append(objects, object{"apps.open-cluster-management.io/v1beta1", "GitOpsCluster", "clusters"})
 		}
 		for _, o := range objects {

@@ -24,38 +24,41 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// whyTeam is the namespace of a team of the hub, and whyHeld a finalizer that keeps records of works on a cluster.
+// whyTeam is the namespace of a team of the hub. whyHeld is a finalizer that keeps AppliedManifestWorks on a cluster,
+// and a ManagedCluster on the hub.
 const whyTeam, whyHeld = "why-team", "towline.io/e2e"
 
 // asked is an Application that is stopped for a reason.
 type asked struct {
-	// edit makes it so, from one that could be sent to cluster1.
+	// edit changes a deliverable Application for cluster1 into the stopped Application.
 	edit func(b *fixture.ApplicationBuilder)
 
-	// then is done once it is there; nil for nothing.
+	// then is called after the creation of the Application. It may be nil.
 	then func(ctx context.Context, app *argocd.Application)
 
-	// as is the reason that an administrator is shown where no decision tells it; empty for the reason itself.
+	// as is the reason that an administrator sees if no decision has the reason. Empty means the reason of the map's
+	// key.
 	as string
 }
 
-// annotated gives an Application an annotation.
+// annotated returns an edit that gives an Application an annotation.
 func annotated(key, value string) func(*fixture.ApplicationBuilder) {
 	return func(b *fixture.ApplicationBuilder) { b.Annotation(key, value) }
 }
 
-// inProject puts an Application into an AppProject.
+// inProject returns an edit that puts an Application into an AppProject.
 func inProject(project string) func(*fixture.ApplicationBuilder) {
 	return func(b *fixture.ApplicationBuilder) { b.Spec(specOf(project, "guestbook", "why")) }
 }
 
-// on has an Application name a cluster.
+// onCluster returns an edit that makes an Application name a cluster.
 func onCluster(name string) func(*fixture.ApplicationBuilder) {
 	return func(b *fixture.ApplicationBuilder) { b.Cluster(name) }
 }
 
-// held lets an Application be sent, keeps its work from going, and then changes the Application. A work is there until its cluster has no
-// record of it any more.
+// held returns a function that waits until the Application is sent, and keeps its work from disappearing. It then
+// patches the Application, or deletes the Application if the patch is empty. A work stays as long as its cluster has an
+// AppliedManifestWork for the work.
 func held(patch string) func(ctx context.Context, app *argocd.Application) {
 	return func(ctx context.Context, app *argocd.Application) {
 		GinkgoHelper()
@@ -75,7 +78,7 @@ func held(patch string) func(ctx context.Context, app *argocd.Application) {
 	}
 }
 
-// askedFor are Applications for each reason that a fleet can be brought to soon.
+// askedFor returns Applications for each reason that a fleet can reach soon.
 func askedFor() map[string]asked {
 	return map[string]asked{
 		apis.ReasonPaused:                   {edit: annotated(apis.AnnotationPaused, "true")},
@@ -130,7 +133,8 @@ func askedFor() map[string]asked {
 	}
 }
 
-// askedElsewhere are the reasons that no spec here can bring about, with the test that does, and why not here.
+// askedElsewhere are the reasons that no spec of this file can cause. Each has the test that covers the reason, and why
+// this file cannot.
 var askedElsewhere = map[string][2]string{
 	apis.ReasonHubOperationRunning:     {"push_pull_test.go", "it takes an Argo CD of the hub that deploys"},
 	apis.ReasonDestinationConflict:     {"../../controllers/destination_test.go", "it takes the work of an older controller"},
@@ -146,8 +150,8 @@ var askedElsewhere = map[string][2]string{
 	apis.ReasonDependencyRefused:       {"../../controllers/dependencies_test.go", "on the Application it is as the others of DependencyError"},
 }
 
-// TestEveryReasonIsAsked holds that each reason for which an Application is stopped is brought about by a spec here, or by a test
-// that is named with the reason for that.
+// TestEveryReasonIsAsked checks that each reason for a stopped Application is caused by a spec of this file, or by a
+// named test with an explanation.
 func TestEveryReasonIsAsked(t *testing.T) {
 	here := askedFor()
 	for _, reason := range append(why.Reasons(),
@@ -166,7 +170,7 @@ func TestEveryReasonIsAsked(t *testing.T) {
 	}
 }
 
-// whyGiven is what the hub needs for askedFor, beside Applications.
+// whyGiven returns the hub's objects for askedFor, except the Applications.
 func whyGiven() string {
 	return fmt.Sprintf(`
 {apiVersion: v1, kind: Namespace, metadata: {name: why-team}}
@@ -245,7 +249,8 @@ spec: {policyName: why-rejected, validationActions: [Deny]}
 `, apis.AnnotationExecutor, whyHeld)
 }
 
-// whyGone removes the Applications, and what other specs would meet: clusters, and what keeps works or refuses them.
+// whyGone removes the Applications, and all objects that would disturb later specs: clusters, finalizers, and the
+// policy that refuses works.
 func whyGone(ctx context.Context, apps []*argocd.Application) {
 	GinkgoHelper()
 	for _, app := range apps {
@@ -266,7 +271,7 @@ func whyGone(ctx context.Context, apps []*argocd.Application) {
 	}
 	for _, app := range apps {
 		Eventually(ctx, read(hub, app)).Should(BeNil(), app.Name)
-		if app.Namespace == whyTeam { // where the cluster refuses to apply anything, its release too: the work would stay
+		if app.Namespace == whyTeam { // the cluster refuses all of the work, also its release: the work would stay
 			w := workOf(app)
 			Expect(client.IgnoreNotFound(hub.Delete(ctx, w))).To(Succeed())
 			Eventually(ctx, read(hub, w)).Should(BeNil(), w.Name)
@@ -274,7 +279,7 @@ func whyGone(ctx context.Context, apps []*argocd.Application) {
 	}
 }
 
-// letGo takes the finalizer whyHeld from an object, which others write too.
+// letGo removes the finalizer whyHeld from an object. It retries, because other components write the object too.
 func letGo(ctx context.Context, api client.Client, obj client.Object) {
 	GinkgoHelper()
 	Eventually(ctx, func(ctx context.Context) error {
@@ -290,14 +295,14 @@ var _ = Describe("kubectl towline why tells", Ordered, ContinueOnFailure, func()
 	var plugin, tenant string
 	apps := map[string]*argocd.Application{}
 
-	// asks runs the plugin, and gives the way that it tells of.
+	// asks runs the plugin, and returns the diagnosis and the exit code.
 	asks := func(ctx context.Context, kubeconfig string, app *argocd.Application) (*why.Ladder, int, error) {
 		out, code, err := ran(ctx, plugin, kubeconfig, "why", "-n", app.Namespace, app.Name, "-o", "json")
 		if err != nil {
 			return nil, code, err
 		}
 		l := &why.Ladder{}
-		if err := json.NewDecoder(strings.NewReader(out)).Decode(l); err != nil { // what goes to stderr comes after it
+		if err := json.NewDecoder(strings.NewReader(out)).Decode(l); err != nil { // stderr comes after the JSON
 			return nil, code, fmt.Errorf("%w: %s", err, out)
 		}
 		return l, code, nil
@@ -325,7 +330,7 @@ var _ = Describe("kubectl towline why tells", Ordered, ContinueOnFailure, func()
 			Expect(hub.Create(ctx, apps[reason])).To(Succeed(), reason)
 		}
 
-		// One that has the place of another, and one that the cluster has already.
+		// An Application that occupies a target, and an Application that exists on the cluster already.
 		made("taken", fixture.Application("why-targetconflict").Namespace(whyTeam).Cluster("cluster1"), func(b *fixture.ApplicationBuilder) {
 			inProject("why-team")(b)
 		})

@@ -10,7 +10,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// readers may read Applications and ApplicationSets, and nothing else.
+// readers may read only Applications and ApplicationSets.
 const readers = `
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
@@ -27,7 +27,7 @@ subjects: [{apiGroup: rbac.authorization.k8s.io, kind: User, name: why-reader}]
 var _ = Describe("kubectl towline why", Ordered, func() {
 	var plugin, reader, stranger string
 
-	// asks waits until the plugin ends with a code and prints what says matches.
+	// asks waits until the plugin ends with the given code and its output matches.
 	asks := func(ctx context.Context, kubeconfig string, code int, says OmegaMatcher, args ...string) {
 		GinkgoHelper()
 		expectRuns(ctx, plugin, kubeconfig, append([]string{"why", "--namespace", argocdNamespace}, args...), code, says)
@@ -50,7 +50,7 @@ var _ = Describe("kubectl towline why", Ordered, func() {
 		app := fixture.Application("asked-nowhere").Cluster("nowhere").Spec(spec("guestbook", "asked-nowhere")).Obj()
 		app.UID = ""
 		Expect(hub.Create(ctx, app)).To(Succeed())
-		expectAtRest(ctx, "asked") // until then its work is still on its way
+		expectAtRest(ctx, "asked") // before, the work is still on its way
 		Eventually(ctx, read(hub, named("asked-nowhere"))).Should(HaveField("Status.Conditions", Not(BeEmpty())))
 	})
 
