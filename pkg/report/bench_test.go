@@ -9,7 +9,7 @@ import (
 	"github.com/towline-io/towline/pkg/report"
 )
 
-// BenchmarkChange is one change in a set: it must not grow with the set.
+// BenchmarkChange measures one change in a set. The cost must not grow with the set.
 func BenchmarkChange(b *testing.B) {
 	for _, n := range []int{1000, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -23,7 +23,7 @@ func BenchmarkChange(b *testing.B) {
 	}
 }
 
-// BenchmarkSame is a look at what has not changed.
+// BenchmarkSame measures an observation without a change.
 func BenchmarkSame(b *testing.B) {
 	s := fill(1000)
 	a, same := app("cluster00500").Obj(), typical(500)
@@ -47,7 +47,7 @@ func BenchmarkBuild(b *testing.B) {
 	}
 }
 
-// BenchmarkWrite is what a write takes before it is sent: the comparison and the body.
+// BenchmarkWrite measures the work before a write request: the comparison and the JSON body.
 func BenchmarkWrite(b *testing.B) {
 	for _, n := range []int{1000, 5000} {
 		r := build(fill(n))

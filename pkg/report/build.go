@@ -14,15 +14,16 @@ import (
 )
 
 const (
-	// MaxBytes is how large a report may be. etcd takes 1.5 MiB in one request, and every change writes all of it.
+	// MaxBytes is the largest size of a report. etcd accepts 1.5 MiB in one request, and every change writes the whole
+	// report.
 	MaxBytes = 1 << 20
 
-	// overhead is what is kept free for a report's metadata, counts and conditions.
+	// overhead is the reserved space for a report's metadata, counts and conditions.
 	overhead = 6 << 10
 )
 
-// Build is the report of the ApplicationSet, whose UID is owner, but for times and generations, which Publish adds. It takes
-// maxBytes at most, and shares nothing with the set.
+// Build returns the report of the ApplicationSet, without the times and generations from Publish. owner is the UID of
+// the ApplicationSet. The report has at most maxBytes, and shares no memory with the set.
 func (s *Set) Build(set types.NamespacedName, owner types.UID, maxBytes int) *v1alpha1.MulticlusterApplicationSetReport {
 	out := &v1alpha1.MulticlusterApplicationSetReport{}
 	out.APIVersion, out.Kind = v1alpha1.GroupVersion.String(), "MulticlusterApplicationSetReport"
@@ -52,8 +53,8 @@ func (s *Set) Build(set types.NamespacedName, owner types.UID, maxBytes int) *v1
 	return out
 }
 
-// resources are all resources of the set, those that failed somewhere first, with those that are kept from an earlier report
-// as long as some Application has not been heard of.
+// resources returns all resources of the set, resources with failures first. The kept resources of an earlier report
+// are included until every Application has been observed.
 func (s *Set) resources() []v1alpha1.ReportedResource {
 	if s.waiting == 0 {
 		s.kept = nil
@@ -70,8 +71,8 @@ func (s *Set) resources() []v1alpha1.ReportedResource {
 	return all
 }
 
-// withKept are resources with those that an earlier report listed. Of the failures that it told of, those count of which the
-// Applications have not been heard of since.
+// withKept adds the resources of an earlier report. A failure in the earlier report counts while its Application has
+// not been observed since.
 func (s *Set) withKept(all []v1alpha1.ReportedResource) []v1alpha1.ReportedResource {
 	if len(s.kept) == 0 {
 		return all
@@ -90,7 +91,7 @@ func (s *Set) withKept(all []v1alpha1.ReportedResource) []v1alpha1.ReportedResou
 	return all
 }
 
-// addKept adds the failures of a resource of which nothing has been heard since.
+// addKept adds the failures from an earlier report for Applications without a newer observation.
 func (s *Set) addKept(r, kept *v1alpha1.ReportedResource) {
 	if kept.Failing <= r.Failing {
 		return
@@ -105,8 +106,8 @@ func (s *Set) addKept(r, kept *v1alpha1.ReportedResource) {
 	r.Failures = r.Failures[:min(len(r.Failures), maxFailures)]
 }
 
-// fitResources are as many of the first resources as there is room for, and as many of the failures of the first of those as
-// there is room for then; and what all take.
+// fitResources returns the leading resources that fit into room, and their total size. The failures of the leading
+// resources use the remaining room.
 func fitResources(all []v1alpha1.ReportedResource, room int) ([]v1alpha1.ReportedResource, int) {
 	short := slices.Clone(all)
 	for i := range short {
@@ -123,7 +124,7 @@ func fitResources(all []v1alpha1.ReportedResource, room int) ([]v1alpha1.Reporte
 	return short, used
 }
 
-// fit is as many of the first items as there is room for, and what they take.
+// fit returns the leading items that fit into room, and their total size.
 func fit[T any](items []T, room int, size func(T) int) ([]T, int) {
 	used := 0
 	for i, item := range items {

@@ -28,7 +28,8 @@ const forbidden = `Failed sync attempt to 53e28ff20cc530b9ada2173fbbd64d48338583
 	`User "system:serviceaccount:openshift-gitops:openshift-gitops-argocd-application-controller" cannot create resource ` +
 	`"deployments" in API group "apps" in the namespace "guestboo...`
 
-// TestThreeClusters is the example that the report was introduced with: three clusters, one of which may not deploy.
+// TestThreeClusters builds the example from the introduction of the report: three clusters, and one of the three may
+// not deploy.
 func TestThreeClusters(t *testing.T) {
 	set := types.NamespacedName{Namespace: "openshift-gitops", Name: "guestbook-allclusters-app-set"}
 	s := report.NewSet(nil)
@@ -84,7 +85,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestSameSetSameReport: neither the order of events nor what was there in between shows.
+// TestSameSetSameReport checks that the report depends neither on the order of events nor on intermediate states.
 func TestSameSetSameReport(t *testing.T) {
 	const n = 200
 	want := build(fill(n))
@@ -109,7 +110,7 @@ func TestSameSetSameReport(t *testing.T) {
 	}
 }
 
-// TestBudget: a report never takes more than it may, what is left out is counted, and it is not what needs attention.
+// TestBudget checks that a report stays within its limit, counts the omitted rows, and omits the least urgent rows.
 func TestBudget(t *testing.T) {
 	for _, n := range []int{1000, 5000, 10_000} {
 		s := fill(n)
@@ -164,8 +165,8 @@ func TestBudgetOfResources(t *testing.T) {
 	}
 }
 
-// TestBudgetOfFailures: a resource that fails everywhere takes a few lines of a report, and of many that fail the names come before
-// the reasons.
+// TestBudgetOfFailures checks that a resource with failures everywhere takes only a few lines of a report. With many
+// failing resources, the names come before the reasons.
 func TestBudgetOfFailures(t *testing.T) {
 	s := report.NewSet(nil)
 	why := strings.Repeat("services is forbidden, ", 100)
@@ -202,7 +203,7 @@ func TestBudgetOfFailures(t *testing.T) {
 	reasons := slices.IndexFunc(r.Statuses.Resources, func(r v1alpha1.ReportedResource) bool { return len(r.Failures) == 0 })
 	fine := slices.IndexFunc(r.Statuses.Resources, func(r v1alpha1.ReportedResource) bool { return r.Failing == 0 })
 	t.Logf("%d rows, %d resources, reasons of %d", len(r.Statuses.ClusterConditions), len(r.Statuses.Resources), reasons)
-	if fine >= 0 && fine < 2000 { // 20 of each of 100 Applications fail as far as a report tells
+	if fine >= 0 && fine < 2000 { // the report lists 20 failing resources of each of 100 Applications
 		t.Errorf("resource %d, which has not failed, is before some that have", fine)
 	}
 	if len(r.Statuses.ClusterConditions) < 100 {

@@ -11,18 +11,18 @@ import (
 	"github.com/towline-io/towline/pkg/observed"
 )
 
-// maxConditions is how many of a cluster's conditions a row shows: Argo CD has about as many types, and one hostile
-// cluster must not fill the report.
+// maxConditions is the maximum number of a cluster's conditions in a row. Argo CD has about as many types, and one
+// hostile cluster must not fill the report.
 const maxConditions = 10
 
-// ofHub tells whether rows have a type of condition from the hub; a cluster cannot set or clear those.
+// ofHub returns whether the hub owns the condition type in rows. A cluster cannot set or clear a condition of the hub.
 func ofHub(conditionType string) bool {
 	return slices.ContainsFunc(apis.ConditionRules, func(r apis.ConditionRule) bool {
 		return r.Owner != apis.OwnerCluster && (conditionType == r.Type || conditionType == r.Row)
 	})
 }
 
-// clusterConditions are the cluster's conditions by what is seen now and by the row that was known before.
+// clusterConditions returns the cluster's conditions, from the observation and the previous row.
 func clusterConditions(before *v1alpha1.ClusterCondition, seen *observed.Facts) []v1alpha1.Condition {
 	out := make([]v1alpha1.Condition, 0, len(seen.Status.Conditions)+1)
 	add := func(conditionType, message string) {
@@ -48,8 +48,8 @@ func clusterConditions(before *v1alpha1.ClusterCondition, seen *observed.Facts) 
 	return out
 }
 
-// operationError is why an operation failed; empty where it did not. While Argo CD 3 tries it again, the message tells only
-// that: then the one of the attempt before stays.
+// operationError returns the error of a failed operation; empty without a failure. While Argo CD 3 retries, its message
+// has only the retry. In this case operationError returns the message of the previous attempt.
 func operationError(before *v1alpha1.ClusterCondition, o *argocd.OperationState) string {
 	if o == nil || !failed(o.Phase) && !observed.Retrying(o) {
 		return ""
@@ -64,15 +64,16 @@ func operationError(before *v1alpha1.ClusterCondition, o *argocd.OperationState)
 	return steady(o.Message)
 }
 
-// again is what Argo CD (2 and 3) appends to the message of an attempt that it will make again: which attempt, and when.
+// again matches the end of a message about a retry (Argo CD 2 and 3): the number and the time of the next attempt.
 var again = regexp.MustCompile(`\. Retrying attempt #[^\n]*$`)
 
-// steady is the message without the number and the time of the next attempt: the row would be written anew for each.
+// steady returns the message without the number and the time of the next attempt. Otherwise each attempt would change
+// the row.
 func steady(message string) string {
 	return again.ReplaceAllString(message, ". Argo CD tries it again.")
 }
 
-// over tells whether a condition of the cluster that is not seen now has ended.
+// over returns whether a condition of the cluster, missing in the observation, has ended.
 func over(conditionType string, seen *observed.Facts) bool {
 	if seen.Hydrating && conditionType == apis.ConditionHydrationError {
 		return false
@@ -82,7 +83,7 @@ func over(conditionType string, seen *observed.Facts) bool {
 		conditionType == apis.ConditionResourcesDegraded && seen.Status.Health.Status != "" && seen.Status.Health.Status != "Degraded"
 }
 
-// hubConditions are what the hub itself knows to be wrong with the Application or its way to the cluster.
+// hubConditions returns the hub's own findings about the Application or its path to the cluster.
 func hubConditions(app *argocd.Application, unreachable string) []v1alpha1.Condition {
 	var out []v1alpha1.Condition
 	for _, c := range HubConditions(app) {
@@ -95,8 +96,8 @@ func hubConditions(app *argocd.Application, unreachable string) []v1alpha1.Condi
 	return out
 }
 
-// HubConditions are those of the Application's conditions that a row takes from the hub. That the cluster is not available is
-// not among them: the row says what is so now, and the Application what was so when it was written.
+// HubConditions returns the Application's conditions with a hub-owned row type. The unavailability of the cluster is
+// not included: the row must show the current state, but the Application has the state of its last write.
 func HubConditions(app *argocd.Application) []argocd.Condition {
 	var out []argocd.Condition
 	for _, c := range app.Status.Conditions {
@@ -112,5 +113,5 @@ func has(conditions []v1alpha1.Condition, conditionType string) bool {
 	return slices.ContainsFunc(conditions, func(c v1alpha1.Condition) bool { return c.Type == conditionType })
 }
 
-// failed tells whether an operation ended badly.
+// failed returns whether an operation ended badly.
 func failed(phase string) bool { return phase == "Failed" || phase == "Error" }

@@ -1,10 +1,10 @@
-// Package report keeps what a MulticlusterApplicationSetReport says: a row for every Application of an ApplicationSet,
-// the resources of all of them, and the counts.
+// Package report holds the content of a MulticlusterApplicationSetReport: a row for every Application of an
+// ApplicationSet, the resources of all Applications, and the counts.
 //
-// A Set holds one ApplicationSet. Putting an entry into it costs what that entry is, not what the set is: counts are
-// kept by difference, rows in order. Build turns the set into the report, which is as large as a report may be and no
-// larger; what does not fit is counted, and what needs attention is never what is left out first. The same set gives
-// the same report, byte for byte, whatever the order in which it was filled.
+// A Set holds one ApplicationSet. The cost of a Put depends on the entry, not on the size of the set: counts change by
+// difference, and rows stay in order. Build turns the set into a report within the size limit. The report counts the
+// omitted rows, and rows that need attention are omitted last. Equal sets give equal reports, byte for byte, for any
+// order of insertion.
 //
-// It is pure: no client, no clock. The aggregation controller fills sets and writes reports.
+// The package is pure: no client, no clock. The aggregation controller fills sets and writes reports.
 package report

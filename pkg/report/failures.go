@@ -11,21 +11,22 @@ import (
 )
 
 const (
-	// maxFailures is how many failures of one resource a report shows. Where it fails on thousands of clusters, it mostly does
-	// so for one reason.
+	// maxFailures is the maximum number of failures of one resource in a report. Failures on thousands of clusters
+	// mostly have the same reason.
 	maxFailures = 10
 
-	// maxFailure is how many bytes of a failure's message a report shows. The hub Application has the rest.
+	// maxFailure is the maximum size of a failure's message in a report, in bytes. The hub Application has the full
+	// message.
 	maxFailure = 256
 )
 
-// Failure is a resource of an Application that failed or is missing.
+// Failure is a failed or missing resource of an Application.
 type Failure struct {
 	Ref            v1alpha1.ResourceRef
 	State, Message string
 }
 
-// failuresOf are what failed or is missing of an Application's resources.
+// failuresOf returns the failed or missing resources of an Application.
 func failuresOf(s *argocd.Status) []Failure {
 	var out []Failure
 	for _, p := range observed.Problems(s) {
@@ -34,10 +35,11 @@ func failuresOf(s *argocd.Status) []Failure {
 	return out
 }
 
-// failures are those of all Applications of a set, by what failed. Of each the number is the place in its entry's list.
+// failures are the failures of all Applications of a set, by resource. The number is the failure's index in
+// Entry.Failures.
 type failures map[v1alpha1.ResourceRef]map[*entry]int
 
-// count takes up or drops those of an entry; n is 1 or -1.
+// count adds (n = 1) or removes (n = -1) the failures of an entry.
 func (f failures) count(e *entry, n int) {
 	for i := range e.Failures {
 		ref := e.Failures[i].Ref
@@ -56,7 +58,7 @@ func (f failures) count(e *entry, n int) {
 	}
 }
 
-// of is a resource with how often it failed, and the first failures by cluster.
+// of returns a resource with its number of failures, and the first failures by cluster.
 func (f failures) of(ref v1alpha1.ResourceRef) v1alpha1.ReportedResource {
 	out := v1alpha1.ReportedResource{ResourceRef: ref, Failing: int32(len(f[ref]))} //nolint:gosec // as many as Applications
 	for _, e := range firstByCluster(f[ref]) {
@@ -66,7 +68,7 @@ func (f failures) of(ref v1alpha1.ResourceRef) v1alpha1.ReportedResource {
 	return out
 }
 
-// firstByCluster are as many entries as a report shows failures, those that are first by cluster and name.
+// firstByCluster returns the first entries by cluster and name, at most maxFailures.
 func firstByCluster(of map[*entry]int) []*entry {
 	first := make([]*entry, 0, maxFailures+1)
 	for e := range of {

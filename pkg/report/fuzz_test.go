@@ -16,7 +16,7 @@ import (
 	"github.com/towline-io/towline/pkg/report"
 )
 
-// FuzzSet: whatever has come and gone, a set says what somebody counts who goes through what is left.
+// FuzzSet compares a set with a full count of its entries, after any sequence of additions and removals.
 func FuzzSet(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 1, 1, 1, 2, 2, 2, 0, 200, 0}, 1<<20)
 	f.Add([]byte{1, 9, 77, 1, 10, 78, 1, 200, 0, 5, 33, 99, 5, 34, 98}, 1<<20)
@@ -56,7 +56,7 @@ func FuzzSet(f *testing.F) {
 	})
 }
 
-// entryOf is an entry by some numbers.
+// entryOf derives an entry from three numbers.
 func entryOf(app, state, brings byte) report.Entry {
 	healths := []string{"Healthy", "Degraded", "Progressing", "Missing", "", "Unknown"}
 	syncs := []string{"Synced", "OutOfSync", "", "Unknown"}
@@ -77,7 +77,7 @@ func entryOf(app, state, brings byte) report.Entry {
 	return e
 }
 
-// counted holds a report against all entries, gone through one by one.
+// counted compares a report with a full count of all entries.
 func counted(t *testing.T, got *v1alpha1.MulticlusterApplicationSetReport, model map[types.NamespacedName]report.Entry) {
 	t.Helper()
 	healthy, synced, unreachable, notCompared := 0, 0, 0, 0

@@ -29,7 +29,7 @@ func app(cluster string) *fixture.ApplicationBuilder {
 	return fixture.Application(cluster + "-guestbook-app").ApplicationSet(guestbook.Name).Cluster(cluster)
 }
 
-// seenBuilder builds what a source saw.
+// seenBuilder builds the observation of a source.
 type seenBuilder struct{ seen observed.Facts }
 
 // seen starts a complete observation by feedback.
@@ -59,13 +59,13 @@ func (b *seenBuilder) Condition(conditionType, message string) *seenBuilder {
 	return b
 }
 
-// By names another source, which can tell when.
+// By sets a different source, with the time of the observation.
 func (b *seenBuilder) By(source string, at int64) *seenBuilder {
 	b.seen.Source, b.seen.ObservedAt = source, metav1.Unix(at, 0)
 	return b
 }
 
-// Partial makes the observation one that proves nothing by what it lacks.
+// Partial makes the observation incomplete: a missing field then proves no absence.
 func (b *seenBuilder) Partial() *seenBuilder {
 	b.seen.Complete = false
 	return b
@@ -83,32 +83,33 @@ func (b *seenBuilder) Resource(path, sync, health string) *seenBuilder {
 	return b
 }
 
-// Degraded is what the work agent tells of one resource, where it knows no other.
+// Degraded sets the work agent's message about one resource, as the only known resource.
 func (b *seenBuilder) Degraded(kind, name, why string) *seenBuilder {
 	b.seen.Status.Resources = []argocd.ResourceStatus{{Kind: kind, Name: name, Health: &argocd.Health{Status: "Degraded", Message: why}}}
 	return b
 }
 
-// Message is why the health of the last resource is what it is.
+// Message sets the health message of the last resource.
 func (b *seenBuilder) Message(why string) *seenBuilder {
 	b.seen.Status.Resources[len(b.seen.Status.Resources)-1].Health.Message = why
 	return b
 }
 
-// Started is when the operation did.
+// Started sets the start time of the operation.
 func (b *seenBuilder) Started(at string) *seenBuilder {
 	b.seen.Status.OperationState.StartedAt = at
 	return b
 }
 
-// Retries makes the operation one that has failed so often with that message, and is tried again.
+// Retries sets an operation with the given number of failed attempts and the given message. Argo CD retries the
+// operation.
 func (b *seenBuilder) Retries(times int64, message string) *seenBuilder {
 	b.Operation("Running", message)
 	b.seen.Status.OperationState.RetryCount = times
 	return b
 }
 
-// SyncFailed adds a resource, given as for Resource, that the last sync could not apply.
+// SyncFailed adds a resource, in the format of Resource, with a failed apply in the last sync.
 func (b *seenBuilder) SyncFailed(path, why string) *seenBuilder {
 	if b.seen.Status.OperationState == nil {
 		b.Operation("Failed", "one or more objects failed to apply")
@@ -132,12 +133,12 @@ func put(s *report.Set, a *argocd.Application, seen *observed.Facts, unreachable
 	return s.Put(key, report.Observe(a, seen, unreachable, s.Get(key)))
 }
 
-// build is the report of the guestbook set with the default limit.
+// build returns the report of the guestbook set with the default limit.
 func build(s *report.Set) *v1alpha1.MulticlusterApplicationSetReport {
 	return s.Build(guestbook, owner, report.MaxBytes)
 }
 
-// fill makes a set of n Applications of which every tenth is in trouble.
+// fill makes a set of n Applications. Every tenth has an error.
 func fill(n int) *report.Set {
 	s := report.NewSet(nil)
 	for i := range n {
@@ -146,7 +147,7 @@ func fill(n int) *report.Set {
 	return s
 }
 
-// typical is what a cluster says, with an error in one of ten.
+// typical returns the observation of cluster i, with an error in one of ten.
 func typical(i int) *observed.Facts {
 	const revision = "53e28ff20cc530b9ada2173fbbd64d48338583ba"
 	if i%10 == 0 {

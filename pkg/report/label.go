@@ -9,13 +9,13 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// hashLength is how much of the hash goes into a label value that had to be shortened: 80 bits, so that even a million
-// of them meet by chance once in 10^12 hubs.
+// hashLength is the length of the hash in a shortened label value: 80 bits. Even a million values collide by chance on
+// only one of 10^12 hubs.
 const hashLength = 20
 
-// LabelValue is the value of the label hosting-applicationset: "<namespace>.<name>" where that fits, as it has always
-// been. A longer one is cut and ends in "_" and a hash of the pair. No name has a "_" in it, so a shortened value is
-// never another set's whole one.
+// LabelValue returns the value of the label hosting-applicationset: "<namespace>.<name>" if the text fits, as in
+// earlier versions. A longer text is cut and ends in "_" and a hash of the pair. No name contains "_". Therefore a
+// shortened value never equals the whole value of a different set.
 func LabelValue(set types.NamespacedName) string {
 	whole := set.Namespace + "." + set.Name
 	if len(whole) <= validation.LabelValueMaxLength {

@@ -13,10 +13,10 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 )
 
-// Digest stands for all that a report says, but for the times and generations of its conditions.
+// Digest represents the content of a report, without the times and generations of its conditions.
 type Digest [sha256.Size]byte
 
-// DigestOf is a report's digest. Reports with the same digest say the same: to write one over the other is of no use.
+// DigestOf returns a report's digest. Reports with equal digests have equal content, and a write would change nothing.
 func DigestOf(r *v1alpha1.MulticlusterApplicationSetReport) Digest {
 	said := struct {
 		Label      string
@@ -30,19 +30,19 @@ func DigestOf(r *v1alpha1.MulticlusterApplicationSetReport) Digest {
 	return sha256.Sum256(encode(said))
 }
 
-// Equal tells whether two reports say the same.
+// Equal returns whether two reports have the same content.
 func Equal(a, b *v1alpha1.MulticlusterApplicationSetReport) bool { return DigestOf(a) == DigestOf(b) }
 
-// Current tells whether the conditions speak of the generation that the report has.
+// Current returns whether all conditions have observed the report's generation.
 func Current(r *v1alpha1.MulticlusterApplicationSetReport) bool {
 	return !slices.ContainsFunc(r.Status.Conditions, func(c metav1.Condition) bool {
 		return c.ObservedGeneration != r.Generation
 	})
 }
 
-// Publish gives the conditions of a report that is about to be written their times and generation. before are those
-// that it had and generation is the one that it had, 0 for a report that did not exist. A report has no subresource:
-// writing it makes a new generation, always, since that number itself is in it.
+// Publish sets the times and the generation of the conditions before a write. before has the previous conditions, and
+// generation is the previous generation, 0 for a new report. A report has no status subresource. Therefore every write
+// makes a new generation, because the observed generation itself is part of the object.
 func Publish(r *v1alpha1.MulticlusterApplicationSetReport, before []metav1.Condition, generation int64, now metav1.Time) {
 	for i := range r.Status.Conditions {
 		c := &r.Status.Conditions[i]
@@ -53,12 +53,12 @@ func Publish(r *v1alpha1.MulticlusterApplicationSetReport, before []metav1.Condi
 	}
 }
 
-// Over makes r, which is about to be written over a report with that metadata, keep what of it is not ours: the labels
-// and annotations of others.
+// Over prepares r for a write over a report with the metadata before. r keeps the labels and annotations of other
+// owners.
 func Over(r *v1alpha1.MulticlusterApplicationSetReport, before *metav1.ObjectMeta) {
 	ours := r.ObjectMeta
 	before.DeepCopyInto(&r.ObjectMeta)
-	r.ManagedFields = nil // the API server keeps its account of them
+	r.ManagedFields = nil // the API server keeps the managed fields itself
 	r.OwnerReferences = ours.OwnerReferences
 	if r.Labels == nil {
 		r.Labels = map[string]string{}

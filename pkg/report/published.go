@@ -4,8 +4,9 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 )
 
-// Published is what an API server keeps of a report whose CRD is the one that other products bring (Advanced Cluster Management):
-// it has no status, and of the statuses only what that schema has. All else is dropped without a word.
+// Published returns the part of a report that an API server stores with the CRD of other products (Advanced Cluster
+// Management). Their schema has no status, and fewer fields in statuses. The API server silently drops all other
+// fields.
 func Published(r *v1alpha1.MulticlusterApplicationSetReport) *v1alpha1.MulticlusterApplicationSetReport {
 	out := &v1alpha1.MulticlusterApplicationSetReport{TypeMeta: r.TypeMeta, ObjectMeta: *r.ObjectMeta.DeepCopy()}
 	s := &r.Statuses.Summary

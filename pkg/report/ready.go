@@ -9,7 +9,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// ready is the condition by which to wait for an ApplicationSet.
+// ready returns the condition Ready, for clients that wait for an ApplicationSet.
 func (t *Tally) ready() metav1.Condition {
 	c := metav1.Condition{
 		Type: apis.ConditionReady, Status: metav1.ConditionTrue, Reason: apis.ReasonAllHealthy,
@@ -46,10 +46,10 @@ func (t *Tally) ready() metav1.Condition {
 	return c
 }
 
-// cut is what did not fit into a report.
+// cut counts the omitted parts of a report.
 type cut struct{ rows, resources, ofRows, ofResources, maxBytes int }
 
-// complete is the condition that tells whether anything was left out.
+// complete returns the condition Complete. It is false if the report omits rows or resources.
 func (c cut) complete() metav1.Condition {
 	if c.rows == 0 && c.resources == 0 {
 		return metav1.Condition{

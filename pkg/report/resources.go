@@ -11,8 +11,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// refs are the names of an Application's resources, those that failed or are missing included. Hooks are not among them:
-// they run and are done.
+// refs returns the names of an Application's resources, including failed or missing resources. Hooks are excluded,
+// because a hook runs once and ends.
 func refs(resources []argocd.ResourceStatus, failures []Failure) []v1alpha1.ResourceRef {
 	out := make([]v1alpha1.ResourceRef, 0, len(resources)+len(failures))
 	for i := range resources {
@@ -32,7 +32,7 @@ func refOf(r *argocd.ResourceStatus) v1alpha1.ResourceRef {
 	return v1alpha1.ResourceRef{APIVersion: apiVersion, Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
 }
 
-// counts are an Application's resources by status.
+// counts returns the numbers of an Application's resources by status.
 func counts(resources []argocd.ResourceStatus) *v1alpha1.ResourceCounts {
 	out := &v1alpha1.ResourceCounts{}
 	sync := map[string]*int32{"Synced": &out.Synced, "OutOfSync": &out.OutOfSync}
@@ -68,11 +68,11 @@ func compareRefs(a, b v1alpha1.ResourceRef) int {
 	)
 }
 
-// union is the resources of all Applications of a set, each with the number of Applications that have it.
+// union is the resources of all Applications of a set, each with the number of Applications that have the resource.
 type union struct {
 	users map[v1alpha1.ResourceRef]int
 
-	// sorted are the keys of users; nil when they have changed.
+	// sorted are the sorted keys of users; nil after a change of the keys.
 	sorted []v1alpha1.ResourceRef
 }
 
@@ -91,7 +91,7 @@ func (u *union) add(refs []v1alpha1.ResourceRef, n int) {
 	}
 }
 
-// list is all resources in order. It is not to be changed.
+// list returns all resources in order. The caller must not change the slice.
 func (u *union) list() []v1alpha1.ResourceRef {
 	if u.sorted == nil {
 		u.sorted = slices.SortedFunc(maps.Keys(u.users), compareRefs)

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// maxMessage is how many bytes of a message a row shows. The hub Application has the rest.
+	// maxMessage is the maximum size of a message in a row, in bytes. The hub Application has the full message.
 	maxMessage = 1024
 
-	// maxCluster bounds what an annotation may pass off as the name of a cluster.
+	// maxCluster limits the length of a cluster name from an annotation.
 	maxCluster = 253
 )
 
@@ -27,28 +27,28 @@ type Entry struct {
 	// Row is the Application's row.
 	Row v1alpha1.ClusterCondition
 
-	// Resources are what the Application deploys.
+	// Resources are the resources of the Application.
 	Resources []v1alpha1.ResourceRef
 
-	// Failures are those of them that failed or are missing.
+	// Failures are the failed or missing resources.
 	Failures []Failure
 
-	// Detailed is set when Resources is all there is. When it is not, a row that counts resources counts those
-	// that an earlier report listed.
+	// Detailed is true if Resources is complete. Without Detailed, the row's resource counts refer to the resources of
+	// an earlier report.
 	Detailed bool
 }
 
-// App names an Application in a report. It is for people and for comparisons; nothing takes it apart again.
+// App names an Application in a report, for people and for comparisons. No code of Towline relies on its parts.
 func App(app *argocd.Application) string {
 	return strings.Join([]string{app.Namespace, app.Name, cluster(app), work.Name(app)}, "/")
 }
 
 func cluster(app *argocd.Application) string { return feedback.Clean(app.Cluster(), maxCluster) }
 
-// Observe is the Application's entry by what is seen of it now; seen is nil while no source has answered. What is not
-// known now stays as before says, which may be nil, as long as that is about the same work on the same cluster.
-// unreachable is why nothing can be heard of the cluster; empty when that is not so. A row that says the same as before
-// stays as it was, with the time at which that was first seen.
+// Observe returns the Application's entry from the observation seen. seen is nil while no source has answered. Unknown
+// fields keep the value of before, if before is about the same work on the same cluster. before may be nil. unreachable
+// is the reason why the cluster is unreachable; empty if the cluster is reachable. A row without a change keeps its
+// source and the time of its first observation.
 func Observe(app *argocd.Application, seen *observed.Facts, unreachable string, before *Entry) Entry {
 	out := Entry{Row: v1alpha1.ClusterCondition{Cluster: cluster(app), App: App(app)}}
 	if before != nil && before.Row.App == out.Row.App {
@@ -78,7 +78,7 @@ func Observe(app *argocd.Application, seen *observed.Facts, unreachable string, 
 	return out
 }
 
-// state takes over what was seen of health, sync and operation.
+// state copies health, sync and operation from the observation.
 func state(row *v1alpha1.ClusterCondition, seen *observed.Facts) {
 	s := &seen.Status
 	if s.Health.Status != "" {
@@ -97,7 +97,7 @@ func state(row *v1alpha1.ClusterCondition, seen *observed.Facts) {
 	}
 }
 
-// sameRow tells whether two rows say the same, whoever saw it and when.
+// sameRow returns whether two rows are equal without source and time of observation.
 func sameRow(a, b *v1alpha1.ClusterCondition) bool {
 	x, y := *a, *b
 	x.Source, y.Source, x.ObservedAt, y.ObservedAt = "", "", metav1.Time{}, metav1.Time{}

@@ -11,11 +11,11 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 )
 
-// Set is what is known of the Applications of one ApplicationSet, by namespace and name of the hub Application.
+// Set is the known state of the Applications of one ApplicationSet, by namespace and name of the hub Application.
 type Set struct {
 	entries map[types.NamespacedName]*entry
 
-	// order is all entries, those that need attention first.
+	// order has all entries, the most urgent first.
 	order []*entry
 
 	tally    Tally
@@ -25,8 +25,8 @@ type Set struct {
 	// rowBytes is the size of all rows.
 	rowBytes int
 
-	// kept are the resources that an earlier report listed; waiting is how many Applications may have some of
-	// them, as no source has told of their resources since, and waitingOn how many of those a cluster has.
+	// kept are the resources of an earlier report. waiting counts the Applications without observed resources since
+	// that report: the kept resources may be theirs. waitingOn has the same count for each cluster.
 	kept      []v1alpha1.ReportedResource
 	waiting   int
 	waitingOn map[string]int
@@ -39,8 +39,8 @@ type entry struct {
 	size int
 }
 
-// NewSet is an empty set. kept are the resources that the report listed before anything was known here: they stay
-// until a source has told of the resources of every Application whose row counts some.
+// NewSet returns an empty set. kept are the resources of the last report before the start. The set keeps these
+// resources until a source has reported the resources of every Application whose row counts some.
 func NewSet(kept []v1alpha1.ReportedResource) *Set {
 	return &Set{
 		entries:  map[types.NamespacedName]*entry{},
@@ -56,10 +56,10 @@ func NewSet(kept []v1alpha1.ReportedResource) *Set {
 // Len is the number of Applications.
 func (s *Set) Len() int { return len(s.order) }
 
-// Tally counts the Applications. Its maps are the set's own.
+// Tally returns the counts. The maps belong to the set: the caller must not change the maps.
 func (s *Set) Tally() Tally { return s.tally }
 
-// Get is the entry of an Application; nil when there is none.
+// Get returns the entry of an Application; nil without an entry.
 func (s *Set) Get(app types.NamespacedName) *Entry {
 	if e, ok := s.entries[app]; ok {
 		return &e.Entry
@@ -67,7 +67,7 @@ func (s *Set) Get(app types.NamespacedName) *Entry {
 	return nil
 }
 
-// Put makes an Application's entry what is given, and tells whether that changes anything.
+// Put sets an Application's entry, and returns whether the entry changed.
 func (s *Set) Put(app types.NamespacedName, now Entry) bool {
 	before := s.entries[app]
 	if before != nil {
@@ -84,7 +84,7 @@ func (s *Set) Put(app types.NamespacedName, now Entry) bool {
 	return true
 }
 
-// Delete takes an Application out, and tells whether it was there.
+// Delete removes an Application, and returns whether the set had the Application.
 func (s *Set) Delete(app types.NamespacedName) bool {
 	e, ok := s.entries[app]
 	if ok {
@@ -101,7 +101,7 @@ func (s *Set) remove(e *entry) {
 	s.count(e, -1)
 }
 
-// count keeps all that is counted; n is 1 or -1.
+// count updates all counts; n is 1 or -1.
 func (s *Set) count(e *entry, n int) {
 	s.tally.add(&e.Row, n)
 	s.union.add(e.Resources, n)
@@ -122,10 +122,10 @@ func compareEntries(a, b *entry) int {
 	)
 }
 
-// Size is what a report takes as JSON.
+// Size returns the size of a report as JSON, in bytes.
 func Size(r *v1alpha1.MulticlusterApplicationSetReport) int { return size(r) - 1 }
 
-// size is what a row or a resource takes in the report, with the comma after it.
+// size returns the JSON size of a row or a resource, including the following comma.
 func size(v any) int {
 	data, err := json.Marshal(v)
 	if err != nil {

@@ -190,7 +190,7 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// TestPutOfTheSame: another time or source alone is no change, and leaves the time of the first sight.
+// TestPutOfTheSame checks that a new time or source alone is no change, and keeps the time of the first observation.
 func TestPutOfTheSame(t *testing.T) {
 	s := report.NewSet(nil)
 	a := app("cluster1").Obj()
@@ -212,7 +212,7 @@ func TestPutOfTheSame(t *testing.T) {
 	}
 }
 
-// TestPutAfterARestart: the row that the report has stays, though the source has seen the same again since.
+// TestPutAfterARestart checks that the published row stays after an equal, newer observation.
 func TestPutAfterARestart(t *testing.T) {
 	a := app("cluster1").Obj()
 	published := report.Observe(a, seen("Healthy", "Synced").By("agent", 1).Obj(), "", nil)
@@ -222,7 +222,8 @@ func TestPutAfterARestart(t *testing.T) {
 	}
 }
 
-// TestKeptResources: what a report listed before a restart stays until all who may have it have been heard of.
+// TestKeptResources checks that the resources of the report before a restart stay until all their possible Applications
+// are observed.
 func TestKeptResources(t *testing.T) {
 	first := report.NewSet(nil)
 	one, two := app("cluster1").Obj(), app("cluster2").Obj()
@@ -248,7 +249,8 @@ func TestKeptResources(t *testing.T) {
 	}
 }
 
-// TestKeptFailures: what an earlier report said of failures stays until the Applications that may have them have been heard of.
+// TestKeptFailures checks that the failures of an earlier report stay until all their possible Applications are
+// observed.
 func TestKeptFailures(t *testing.T) {
 	first := report.NewSet(nil)
 	const service = "/v1/Service/x/ui"

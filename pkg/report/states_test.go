@@ -8,8 +8,9 @@ import (
 	"github.com/towline-io/towline/pkg/report"
 )
 
-// TestStates writes the reports of which the contract tests hold what a hub above makes of them: the health that Argo CD finds by
-// deploy/argocd-health. Each has one healthy Application beside those in its name, but for the empty one.
+// TestStates writes the reports for the contract tests. The contract tests check the health that Argo CD on a higher
+// hub computes with deploy/argocd-health. Each report has one healthy Application in addition to its title, except the
+// empty report.
 func TestStates(t *testing.T) {
 	const away = "cluster away has not been available since yesterday"
 	for title, fill := range map[string]func(*report.Set){

@@ -8,28 +8,28 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 )
 
-// Unknown is the key of Tally's maps under which Applications are counted whose cluster has not said.
+// Unknown is the key of Tally's maps for Applications without a report from their cluster.
 const Unknown = "None"
 
-// Tally counts the Applications of a set. It is kept by difference.
+// Tally counts the Applications of a set. Counts change by difference.
 type Tally struct {
-	// Applications is the number of all.
+	// Applications is the total number.
 	Applications int
 
-	// ByHealth and BySync count them by the code that their cluster reports.
+	// ByHealth and BySync count the Applications by the status code from their cluster.
 	ByHealth, BySync map[string]int
 
-	// Good are those that are synced and healthy, were sent as they are now, and are on an available cluster that compares
-	// them.
+	// Good counts the synced and healthy Applications that are sent in their current form, and whose cluster is
+	// available and compares the Application.
 	Good int
 
-	// Unreachable are those on clusters that are not available.
+	// Unreachable counts the Applications on unavailable clusters.
 	Unreachable int
 
-	// NotCompared are those that the Argo CD of their cluster has not compared for long.
+	// NotCompared counts the Applications with a long delay of the comparison by their cluster's Argo CD.
 	NotCompared int
 
-	// Blocked are those that cannot be sent.
+	// Blocked counts the Applications that Towline cannot send.
 	Blocked int
 
 	clusters map[string]int
@@ -77,7 +77,7 @@ func orUnknown(code string) string {
 	return code
 }
 
-// summary is the tally as the API has it.
+// summary returns the tally in the form of the API.
 func (t *Tally) summary() v1alpha1.ReportSummary {
 	healthy, synced := t.ByHealth["Healthy"], t.BySync["Synced"]
 	return v1alpha1.ReportSummary{
@@ -93,7 +93,7 @@ func (t *Tally) summary() v1alpha1.ReportSummary {
 	}
 }
 
-// rank is how much a row needs attention; the lowest most.
+// rank is the urgency of a row; the lowest value is the most urgent.
 type rank int
 
 const (
