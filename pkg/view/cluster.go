@@ -14,45 +14,46 @@ import (
 
 // Cluster is one managed cluster.
 type Cluster struct {
-	// Name names it.
+	// Name is the name of the cluster.
 	Name string `json:"name"`
 
-	// Counts count its Applications.
+	// Counts count the cluster's Applications.
 	Counts Counts `json:"counts"`
 
-	// State is Blocked where nothing can be heard of the cluster or one of its Applications is blocked; Unknown where the
-	// ManagedCluster may not be read and nothing is wrong with its Applications. Message says what is wrong with the cluster itself.
+	// State is Blocked if the cluster is unreachable or one of its Applications is blocked. State is Unknown if the
+	// ManagedCluster is unreadable and no Application has a problem. Message is the problem of the cluster itself.
 	State   why.State `json:"state"`
 	Message string    `json:"message,omitempty"`
 
-	// Heard is when it last said something; nil where that is not known.
+	// Heard is the time of the cluster's last sign of life; nil if unknown.
 	Heard *time.Time `json:"lastHeard,omitempty"`
 
-	// Kubernetes is its version, and Agent that of Towline's agent there; empty where nothing tells.
+	// Kubernetes is the version of the cluster, and Agent the version of Towline's agent on the cluster; empty if
+	// unknown.
 	Kubernetes string `json:"kubernetes,omitempty"`
 	Agent      string `json:"agent,omitempty"`
 
-	// MissingRights are messages of those on the cluster who lack rights there, as far as its Applications tell; at most
+	// MissingRights are error messages about missing rights on the cluster, from its Applications; at most
 	// maxMissingRights.
 	MissingRights []string `json:"missingRights,omitempty"`
 }
 
-// maxMissingRights is how many messages of one cluster are shown: they are much alike.
+// maxMissingRights limits the number of messages for one cluster, because the messages are similar.
 const maxMissingRights = 3
 
-// ClusterFacts are what was read of clusters beside their Applications.
+// ClusterFacts are the read facts of clusters, in addition to their Applications.
 type ClusterFacts struct {
-	// Managed are the ManagedClusters, and ManagedUnread is set where they may not be read.
+	// Managed are the ManagedClusters. ManagedUnread is true if the caller may not read ManagedClusters.
 	Managed       []clusterv1.ManagedCluster
 	ManagedUnread bool
 
-	// Heard is when each cluster last renewed its Lease, by name, and Agents the version of Towline's agent; nil where they may not
-	// be read.
+	// Heard is the last renewal of each cluster's Lease, by cluster name; nil if unreadable. Agents has the version of
+	// Towline's agent, by cluster name; nil if unreadable.
 	Heard  map[string]time.Time
 	Agents map[string]string
 }
 
-// ClustersOf are the clusters that the hub has, or that rows name, in the order of their names.
+// ClustersOf returns the hub's clusters and the clusters named in rows, sorted by name.
 func ClustersOf(rows []Row, f *ClusterFacts) []Cluster {
 	known := map[string]*Cluster{}
 	for i := range f.Managed {
@@ -91,7 +92,8 @@ func ofManaged(m *clusterv1.ManagedCluster) Cluster {
 	return c
 }
 
-// unknownCluster is one that an Application names, and of which there is no ManagedCluster, or none that may be read.
+// unknownCluster returns a cluster that only an Application names: the ManagedCluster is missing, or unreadable if
+// unread is true.
 func unknownCluster(name string, unread bool) *Cluster {
 	if unread {
 		return &Cluster{Name: name, State: why.Unknown}
@@ -103,13 +105,13 @@ func unknownCluster(name string, unread bool) *Cluster {
 func (c *Cluster) add(r *Row) {
 	c.Counts.Add(r)
 	c.Heard = later(c.Heard, r.Heard)
-	// The API server words a missing right so: the work agent's, or that of the cluster's Argo CD.
+	// The API server uses these words for a missing right of the work agent or of the cluster's Argo CD.
 	if strings.Contains(r.Message, "is forbidden: User") && len(c.MissingRights) < maxMissingRights && !slices.Contains(c.MissingRights, r.Message) {
 		c.MissingRights = append(c.MissingRights, r.Message)
 	}
 }
 
-// ProblemClusters are those that are not well.
+// ProblemClusters returns the clusters with problems.
 func ProblemClusters(clusters []Cluster) []Cluster {
 	return slices.DeleteFunc(slices.Clone(clusters), func(c Cluster) bool { return c.State == why.OK || c.State == why.Unknown })
 }

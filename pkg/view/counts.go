@@ -8,15 +8,15 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// none is what is counted where an Application has no code, as its cluster has not said.
+// none replaces an empty code of an Application without a report from its cluster.
 const none = "None"
 
 // Counts count Applications.
 type Counts struct {
-	// Applications is the number of all.
+	// Applications is the total number.
 	Applications int `json:"applications"`
 
-	// OK, Waiting and Blocked count them by state.
+	// OK, Waiting and Blocked count the Applications by state.
 	OK      int `json:"ok"`
 	Waiting int `json:"waiting"`
 	Blocked int `json:"blocked"`
@@ -35,7 +35,7 @@ func (c *Counts) Add(r *Row) {
 	}
 }
 
-// State is the state of all that are counted; empty for none.
+// State returns the worst state of the counted Applications; empty for no Applications.
 func (c *Counts) State() why.State {
 	switch {
 	case c.Applications == 0:
@@ -61,34 +61,35 @@ func CountsOf(rows []Row) Counts {
 type Stats struct {
 	Counts `json:",inline"`
 
-	// Clusters and Sets are how many different ones the Applications have.
+	// Clusters and Sets are the numbers of distinct clusters and ApplicationSets.
 	Clusters int `json:"clusters"`
 	Sets     int `json:"applicationSets"`
 
-	// ByHealth, BySync and ByReason count them by code, and by why they are not well; the most frequent first.
+	// ByHealth and BySync count the Applications by code. ByReason counts the Applications with problems by reason. The
+	// most frequent comes first.
 	ByHealth []Count `json:"byHealth"`
 	BySync   []Count `json:"bySync"`
 	ByReason []Count `json:"byReason"`
 
-	// ByNamespace counts them by their namespace on the hub, in the order of the names.
+	// ByNamespace counts the Applications by their namespace on the hub, sorted by name.
 	ByNamespace []NamespaceCounts `json:"byNamespace"`
 }
 
-// Count is how many there are of something.
+// Count is the number of Applications with the same name of a code or reason.
 type Count struct {
-	// Name is what is counted.
+	// Name is the counted code or reason.
 	Name string `json:"name"`
 
-	// State is the worst state of those that are counted.
+	// State is the worst state of the counted Applications.
 	State why.State `json:"state"`
 
-	// Applications is how many there are.
+	// Applications is the number of Applications.
 	Applications int `json:"applications"`
 }
 
 // NamespaceCounts are the counts of one namespace.
 type NamespaceCounts struct {
-	// Namespace is that of the hub.
+	// Namespace is the namespace on the hub.
 	Namespace string `json:"namespace"`
 	Counts    `json:",inline"`
 }
@@ -137,7 +138,7 @@ func (c counter) add(name string, state why.State) {
 	c[name].State = Worst(c[name].State, state)
 }
 
-// list is what was counted, the most frequent first.
+// list returns the counts, the most frequent first.
 func (c counter) list() []Count {
 	out := make([]Count, 0, len(c))
 	for _, n := range c {

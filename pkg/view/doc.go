@@ -1,7 +1,7 @@
-// Package view is what people are shown of a fleet: rows of Applications, ApplicationSets with their counts and waves, a matrix of
-// sets and clusters, clusters, and trees. kubectl towline prints it as text, and the status page as HTML.
+// Package view models a fleet for people: rows of Applications, ApplicationSets with counts and waves, a matrix of sets
+// and clusters, clusters, and trees. kubectl towline prints a view as text, and the status page as HTML.
 //
-// It has no rules of its own: how an Application stands is what pkg/why says of it. It has no client: who calls it reads the
-// objects, with the rights of whoever asks, and tells what could not be read. All text in a view may come from a cluster, and is
-// only ever text: who shows it makes it fit for where it is shown.
+// The package has no rules of its own: the state of an Application comes from pkg/why. The package has no client: the
+// caller reads the objects, with the rights of its user, and passes on the unreadable facts. All text in a view may
+// come from a cluster and is plain text only. The caller must escape the text for its output.
 package view

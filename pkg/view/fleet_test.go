@@ -19,7 +19,7 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// row is an Application of a set on a cluster.
+// row returns an Application of a set on a cluster.
 func row(set, cluster string, state why.State) view.Row {
 	r := view.Row{Namespace: "argocd", Name: cluster + "-" + set, Set: set, Cluster: cluster, State: state}
 	if state != why.OK {
@@ -28,7 +28,7 @@ func row(set, cluster string, state why.State) view.Row {
 	return r
 }
 
-// TestMatrix: which cell has what, by groups, and with problems only.
+// TestMatrix checks the content of the cells, by groups, and with problems only.
 func TestMatrix(t *testing.T) {
 	rows := []view.Row{
 		row("web", "eu1", why.OK), row("web", "eu2", why.Blocked), row("web", "us1", why.OK), row("db", "eu1", why.Waiting),
@@ -83,7 +83,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// TestClusters: a cluster is as bad as the worst that is known of it.
+// TestClusters checks that a cluster has the worst of its known states.
 func TestClusters(t *testing.T) {
 	available := func(name string, status metav1.ConditionStatus) clusterv1.ManagedCluster {
 		c := fixture.Cluster(name).Obj()
@@ -126,7 +126,7 @@ func TestClusters(t *testing.T) {
 	}
 }
 
-// TestStats counts.
+// TestStats checks the counts.
 func TestStats(t *testing.T) {
 	other := row("web", "c2", why.Waiting)
 	other.Namespace, other.Reason, other.Health = "team", "Progressing", "Progressing"
@@ -145,7 +145,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// treeText is a tree, a line for each node.
+// treeText prints a tree, one line for each node.
 func treeText(n *view.Node) string {
 	if n == nil {
 		return "-"
@@ -157,7 +157,7 @@ func treeText(n *view.Node) string {
 	return out
 }
 
-// TestTree: what is in it, and what is left out of it.
+// TestTree checks the full tree and the reduced trees.
 func TestTree(t *testing.T) {
 	work := func(status metav1.ConditionStatus) *workv1.ManifestWork {
 		w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "cluster1", Name: "guestbook-4a491", Generation: 2}}

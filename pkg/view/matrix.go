@@ -8,22 +8,22 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// Matrix shows how each ApplicationSet stands on each cluster. A line is a cluster, a column an ApplicationSet: there are many of
-// the one and few of the other.
+// Matrix shows the state of each ApplicationSet on each cluster. A line is a cluster, a column an ApplicationSet,
+// because a fleet has many clusters and few sets.
 type Matrix struct {
-	// Sets are the columns: "<namespace>/<name>" of an ApplicationSet, in their order.
+	// Sets are the columns: "<namespace>/<name>" of an ApplicationSet, sorted.
 	Sets []string `json:"sets"`
 
-	// Groups are the clusters, by the value of a label; one without a name where nothing groups them.
+	// Groups are the clusters, by the value of a label; a single group without a name if no label is set.
 	Groups []Group `json:"groups"`
 }
 
-// Group are clusters with the same value of a label.
+// Group has clusters with the same value of a label.
 type Group struct {
-	// Name is that value; empty for clusters without the label, and where nothing groups them.
+	// Name is the label's value; empty for clusters without the label, or if no label is set.
 	Name string `json:"name"`
 
-	// Clusters are the lines, in the order of their names.
+	// Clusters are the lines, sorted by name.
 	Clusters []*Line `json:"clusters"`
 
 	// Counts count the Applications of the group in each column.
@@ -32,36 +32,37 @@ type Group struct {
 
 // Line is one cluster.
 type Line struct {
-	// Cluster names it, and Group is the value of the label that groups clusters.
+	// Cluster is the name of the cluster, and Group is the value of its grouping label.
 	Cluster string `json:"cluster"`
 	Group   string `json:"-"`
 
-	// Cells are how sets stand on it, in the order of Sets: those of its own Applications, and in a Matrix all that the Matrix has.
+	// Cells are the states of sets on the cluster, in the order of Sets. Sets has the sets of the cluster's own
+	// Applications; in a Matrix, all sets of the Matrix.
 	Cells []Cell   `json:"cells"`
 	Sets  []string `json:"-"`
 }
 
-// Cell is an ApplicationSet on a cluster. The zero value is one that has nothing there.
+// Cell is an ApplicationSet on a cluster. The zero value has no Application.
 type Cell struct {
 	Counts `json:",inline"`
 
-	// Application is "<namespace>/<name>" of the Application there that needs the most attention; Reason and Message say why. They
-	// are empty where nothing is wrong.
+	// Application is "<namespace>/<name>" of the most urgent Application in the cell. Reason and Message are its
+	// problem. All three are empty without a problem.
 	Application string `json:"application,omitempty"`
 	Reason      string `json:"reason,omitempty"`
 	Message     string `json:"message,omitempty"`
 }
 
-// MatrixOptions say what a matrix shows.
+// MatrixOptions select the content of a matrix.
 type MatrixOptions struct {
-	// Group is the value of the label that groups clusters, by cluster; nil for one group.
+	// Group is the value of the grouping label, by cluster; nil for one group.
 	Group map[string]string
 
-	// Problems leaves out clusters on which all is well.
+	// Problems omits clusters without problems.
 	Problems bool
 }
 
-// MatrixOf is the matrix of rows. Applications that are of no ApplicationSet, or name no cluster, are not in it.
+// MatrixOf returns the matrix of rows. Applications without an ApplicationSet or without a cluster are omitted.
 func MatrixOf(rows []Row, o MatrixOptions) *Matrix {
 	clusters := map[string][]Row{}
 	for i := range rows {
@@ -76,7 +77,7 @@ func MatrixOf(rows []Row, o MatrixOptions) *Matrix {
 	return MatrixOfLines(lines, o.Problems)
 }
 
-// LineOf is the line of a cluster, by the rows of its Applications.
+// LineOf returns the line of a cluster, from the rows of its Applications.
 func LineOf(cluster string, rows []Row) *Line {
 	l := &Line{Cluster: cluster}
 	for i := range rows {
@@ -93,8 +94,8 @@ func LineOf(cluster string, rows []Row) *Line {
 	return l
 }
 
-// MatrixOfLines is the matrix of lines, which are in the order of their clusters. One without a cell is not in it. The lines stay as they
-// are: a matrix can be made again of those that have not changed.
+// MatrixOfLines returns the matrix of lines. The lines must be sorted by cluster. Lines without cells are omitted.
+// MatrixOfLines does not change the lines, so the caller can use unchanged lines again.
 func MatrixOfLines(lines []*Line, problems bool) *Matrix {
 	m := &Matrix{Sets: setsOf(lines), Groups: []Group{}}
 	groups := map[string]*Group{}
@@ -116,7 +117,7 @@ func MatrixOfLines(lines []*Line, problems bool) *Matrix {
 	return m
 }
 
-// setsOf are the sets of lines, in their order. Most lines have the same.
+// setsOf returns the sets of lines, sorted. Most lines have the same sets.
 func setsOf(lines []*Line) []string {
 	out, before := map[string]bool{}, []string(nil)
 	for _, l := range lines {
@@ -131,7 +132,7 @@ func setsOf(lines []*Line) []string {
 	return append([]string{}, slices.Sorted(maps.Keys(out))...)
 }
 
-// under is the line with a cell for each of these sets, which hold its own.
+// under returns the line with a cell for each of the given sets. The given sets must include the line's own sets.
 func (l *Line) under(sets []string) *Line {
 	if len(l.Sets) == len(sets) {
 		return l
@@ -154,7 +155,7 @@ func (g *Group) add(l *Line) {
 
 func column(r *Row) string { return r.Namespace + "/" + r.Set }
 
-// add puts an Application into a cell.
+// add counts an Application in a cell.
 func (c *Cell) add(r *Row) {
 	if r.State != why.OK && Worst(c.State(), r.State) != c.State() {
 		c.Application, c.Reason, c.Message = r.ID(), r.Reason, r.Message
@@ -162,7 +163,7 @@ func (c *Cell) add(r *Row) {
 	c.Add(r)
 }
 
-// last is 1 for the group without a name, which comes last.
+// last is 1 for the group without a name, to sort this group last.
 func last(name string) int {
 	if name == "" {
 		return 1
@@ -170,7 +171,7 @@ func last(name string) int {
 	return 0
 }
 
-// Merge adds what others counted.
+// Merge adds the counts of d.
 func (c *Counts) Merge(d Counts) {
 	c.Applications += d.Applications
 	c.OK += d.OK

@@ -8,15 +8,16 @@ import (
 )
 
 const (
-	// otherRevision is the reason of a row that is well at another revision than the one that is waited for.
+	// otherRevision is the reason of a row without problems at a different revision than the expected revision.
 	otherRevision = "OtherRevision"
 
-	// shortest is how much of a commit stands for it at least.
+	// shortest is the minimum length of an abbreviated commit.
 	shortest = 7
 )
 
-// Expect has those wait that are well at another revision than this one, as all are before anything has begun. So do those that a
-// report has no room for, as nobody knows theirs. The revisions of several sources have to have it among them.
+// Expect sets the state of rows at a different revision to Waiting, unless a row is blocked. Before a rollout begins,
+// all rows are at a different revision. Omitted rows of a report also count as waiting, because their revision is
+// unknown. One of several sources at the revision is enough.
 func (s *Set) Expect(revision string) {
 	for i := range s.Rows {
 		if r := &s.Rows[i]; !r.at(revision) && r.State != why.Blocked {
@@ -30,7 +31,7 @@ func (s *Set) Expect(revision string) {
 	}
 }
 
-// at tells whether a row is at a revision, of which the first characters are enough where it is a commit.
+// at returns whether a row is at a revision. A prefix is enough for a commit.
 func (r *Row) at(revision string) bool {
 	return slices.ContainsFunc(strings.Split(r.Revision, ","), func(is string) bool {
 		commit := len(is) >= 40 && strings.Trim(is, "0123456789abcdef") == ""

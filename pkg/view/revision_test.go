@@ -7,7 +7,7 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// TestExpect: a set is well only when all its Applications have the revision.
+// TestExpect checks that a set is OK only if all its Applications have the revision.
 func TestExpect(t *testing.T) {
 	const commit, other = "0123456789abcdef0123456789abcdef01234567", "fedcba9876543210fedcba9876543210fedcba98"
 	for title, c := range map[string]struct {

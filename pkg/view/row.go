@@ -14,32 +14,32 @@ import (
 
 // Row is one Application.
 type Row struct {
-	// Namespace and Name name it on the hub.
+	// Namespace and Name identify the Application on the hub.
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 
-	// Set is the name of its ApplicationSet, in the same namespace; empty for none.
+	// Set is the name of the Application's ApplicationSet, in the same namespace; empty for none.
 	Set string `json:"applicationSet,omitempty"`
 
-	// Cluster is its managed cluster; empty where it names none.
+	// Cluster is the managed cluster; empty if the Application names no cluster.
 	Cluster string `json:"cluster,omitempty"`
 
-	// Sync, Health and Operation are in Argo CD's words; empty while the cluster has not said.
+	// Sync, Health and Operation are status codes of Argo CD; empty while the cluster has not reported.
 	Sync      string `json:"sync,omitempty"`
 	Health    string `json:"health,omitempty"`
 	Operation string `json:"operation,omitempty"`
 
-	// Revision is what the cluster was compared with; those of several sources have commas between them.
+	// Revision is the compared revision. Revisions of several sources have commas in between.
 	Revision string `json:"revision,omitempty"`
 
-	// Heard is when the cluster last said something of it, as far as that is known; nil where it is not.
+	// Heard is the last known time of a report about the Application from the cluster; nil if unknown.
 	Heard *time.Time `json:"lastHeard,omitempty"`
 
-	// State is how it stands, as pkg/why has it, by what its status says: OK, Waiting or Blocked.
+	// State is the Application's state from pkg/why, based on its status: OK, Waiting or Blocked.
 	State why.State `json:"state"`
 
-	// Link is the link of its way where it waits or is stopped, Reason the condition or code that says so, and Message what is
-	// wrong. They are empty where nothing is.
+	// Link is the link of the path where the Application waits or is blocked. Reason is the condition or code, and
+	// Message the problem. All three are empty without a problem.
 	Link    string `json:"link,omitempty"`
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
@@ -48,7 +48,7 @@ type Row struct {
 // ID is "<namespace>/<name>" of the Application.
 func (r *Row) ID() string { return r.Namespace + "/" + r.Name }
 
-// OfApplication is the row of an Application, by what its status says.
+// OfApplication returns the row of an Application, from its status.
 func OfApplication(app *argocd.Application) Row {
 	set, _ := app.ApplicationSet()
 	s := &app.Status
@@ -67,7 +67,8 @@ func OfApplication(app *argocd.Application) Row {
 	return r
 }
 
-// Because is why something is not well, in one text: a message that begins with its reason, as Beside has it, does not say it twice.
+// Because joins a reason and a message. If the message begins with the reason, as Beside expects, the reason is not
+// repeated.
 func Because(reason, message string) string {
 	switch {
 	case reason == "" || Beside(reason, message) != message:
@@ -78,7 +79,7 @@ func Because(reason, message string) string {
 	return reason + ": " + message
 }
 
-// Beside is a message without the reason that it begins with, for where that is shown already.
+// Beside returns the message without its leading reason, for places that already show the reason.
 func Beside(reason, message string) string {
 	rest, begins := strings.CutPrefix(message, reason)
 	switch {
@@ -89,10 +90,10 @@ func Beside(reason, message string) string {
 	case rest[0] == ':' || rest[0] == ';':
 		return strings.TrimLeft(rest, ":; ")
 	}
-	return message // its first word only begins like the reason
+	return message // the first word is longer than the reason
 }
 
-// heard is the latest time that a status tells of.
+// heard returns the latest time in a status.
 func heard(s *argocd.Status) *time.Time {
 	var out *time.Time
 	times := []string{s.ReconciledAt}
@@ -107,7 +108,7 @@ func heard(s *argocd.Status) *time.Time {
 	return out
 }
 
-// later is the later one of two times, each of which may be nil.
+// later returns the later of two times. Each may be nil.
 func later(a, b *time.Time) *time.Time {
 	if a == nil || b != nil && b.After(*a) {
 		return b
@@ -115,15 +116,15 @@ func later(a, b *time.Time) *time.Time {
 	return a
 }
 
-// OfReport is the row of an Application by a row of the report of its ApplicationSet. The reason is that of pkg/why: both rows of an
-// Application say the same.
+// OfReport returns the row of an Application from its row in the report of its ApplicationSet. The reason comes from
+// pkg/why, so both rows of an Application agree.
 func OfReport(set string, row *v1alpha1.ClusterCondition) Row {
 	app := &argocd.Application{}
 	parts := strings.Split(row.App, "/")
 	if len(parts) > 1 {
 		app.Namespace, app.Name = parts[0], parts[1]
 	}
-	app.Labels = map[string]string{apis.LabelPull: "true"} // the report has no others
+	app.Labels = map[string]string{apis.LabelPull: "true"} // a report has no Application without this label
 	app.Annotations = map[string]string{apis.AnnotationCluster: row.Cluster}
 	app.Status.Health.Status = row.HealthStatus
 	if row.SyncStatus != "" {
@@ -143,7 +144,7 @@ func OfReport(set string, row *v1alpha1.ClusterCondition) Row {
 	return out
 }
 
-// onApplication is the type on an Application of a condition that its row in a report has.
+// onApplication returns the condition type on an Application for the condition type in a report's row.
 func onApplication(row string) string {
 	for _, r := range apis.ConditionRules {
 		if r.Row == row {
@@ -153,10 +154,10 @@ func onApplication(row string) string {
 	return row
 }
 
-// ranks are the states, the one that needs the most attention first.
+// ranks are the states, the most urgent first.
 var ranks = []why.State{why.Blocked, why.Waiting, why.Unknown, why.OK}
 
-// Worst is the state of two that needs more attention. An empty one is none.
+// Worst returns the more urgent of two states. An empty state does not count.
 func Worst(a, b why.State) why.State {
 	if a == "" || b != "" && slices.Index(ranks, b) < slices.Index(ranks, a) {
 		return b
@@ -164,20 +165,20 @@ func Worst(a, b why.State) why.State {
 	return a
 }
 
-// Sort puts rows in order: by namespace, set, cluster and name.
+// Sort sorts rows by namespace, set, cluster and name.
 func Sort(rows []Row) {
 	slices.SortFunc(rows, func(a, b Row) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Set, b.Set), cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.Name, b.Name))
 	})
 }
 
-// SortWorst puts rows in order: those that need the most attention first, and among their like as Sort does.
+// SortWorst sorts rows by urgency, the most urgent first. Rows with equal urgency are in the order of Sort.
 func SortWorst(rows []Row) {
 	Sort(rows)
 	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Compare(slices.Index(ranks, a.State), slices.Index(ranks, b.State)) })
 }
 
-// Problems are the rows of Applications that are not well.
+// Problems returns the rows of Applications with problems.
 func Problems(rows []Row) []Row {
 	return slices.DeleteFunc(slices.Clone(rows), func(r Row) bool { return r.State == why.OK })
 }

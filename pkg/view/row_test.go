@@ -21,7 +21,7 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-// well is the status of an Application with nothing wrong.
+// well returns the status of an Application without problems.
 func well(edits ...func(*argocd.Status)) argocd.Status {
 	s := argocd.Status{
 		Health: argocd.Health{Status: "Healthy"}, Sync: &argocd.Sync{Status: "Synced", Revision: "abc"},
@@ -43,12 +43,12 @@ func health(code string) func(*argocd.Status) {
 	return func(s *argocd.Status) { s.Health.Status = code }
 }
 
-// app is an Application of the set guestbook.
+// app returns an Application of the set guestbook.
 func app(name string, edits ...func(*argocd.Status)) *argocd.Application {
 	return fixture.Application(name).ApplicationSet("guestbook").Status(well(edits...)).Obj()
 }
 
-// TestBecause: a reason is told once.
+// TestBecause checks that a reason appears only once.
 func TestBecause(t *testing.T) {
 	for want, of := range map[string][2]string{
 		"": {"", ""}, "R": {"R", ""}, "R: m": {"R", "m"}, "m": {"", "m"},
@@ -61,7 +61,7 @@ func TestBecause(t *testing.T) {
 	}
 }
 
-// TestBeside: no word is cut that only begins like the reason.
+// TestBeside checks that a longer first word with the reason as prefix stays whole.
 func TestBeside(t *testing.T) {
 	for _, tc := range []struct{ reason, message, want string }{
 		{"", "", ""},
@@ -80,7 +80,8 @@ func TestBeside(t *testing.T) {
 	}
 }
 
-// TestRows: an Application and its row in a report, which is made as Towline makes it, stand the same.
+// TestRows checks that an Application and its row in a report have the same state. Towline's own code builds the
+// report.
 func TestRows(t *testing.T) {
 	for title, tc := range map[string]struct {
 		is     func(*argocd.Status)
@@ -135,7 +136,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestAway: a row of a report says by another type that a cluster is away, and stands as the Application does.
+// TestAway checks the row of a report for an unavailable cluster. Its condition type differs from the Application's
+// type, but the state is the same.
 func TestAway(t *testing.T) {
 	row := report.Observe(app("guestbook"), nil, "cluster cluster1 has not been available since noon", nil).Row
 	got := view.OfReport("guestbook", &row)
@@ -144,7 +146,7 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// TestOddRow: what a report of another controller may have is a row too.
+// TestOddRow checks that an unusual row of a different controller's report is accepted.
 func TestOddRow(t *testing.T) {
 	got := view.OfReport("s", &v1alpha1.ClusterCondition{App: "guestbook", Cluster: "cluster1"})
 	if got.Cluster != "cluster1" || got.Set != "s" || got.Name != "" {
@@ -152,7 +154,7 @@ func TestOddRow(t *testing.T) {
 	}
 }
 
-// TestSetOfReport: the state is that of the report's condition, where it has one.
+// TestSetOfReport checks that the state follows the report's condition Ready, if present.
 func TestSetOfReport(t *testing.T) {
 	of := func(good bool, edits ...func(*argocd.Status)) *view.Set {
 		set := report.NewSet(nil)
@@ -187,7 +189,7 @@ func TestSetOfReport(t *testing.T) {
 	}
 }
 
-// TestTruncated: what a report leaves out is counted.
+// TestTruncated checks that the omitted rows of a report are counted.
 func TestTruncated(t *testing.T) {
 	r := &v1alpha1.MulticlusterApplicationSetReport{}
 	r.Statuses.ClusterConditions = make([]v1alpha1.ClusterCondition, 3)
@@ -197,7 +199,7 @@ func TestTruncated(t *testing.T) {
 	}
 }
 
-// TestSetOfApplications: without a report, its Applications tell.
+// TestSetOfApplications checks the state of a set without a report, from its Applications.
 func TestSetOfApplications(t *testing.T) {
 	rows := []view.Row{view.OfApplication(app("a")), view.OfApplication(app("b", condition(apis.ConditionClusterUnreachableWarning, "away")))}
 	s := view.SetOfApplications("argocd", "guestbook", rows)
@@ -209,7 +211,7 @@ func TestSetOfApplications(t *testing.T) {
 	}
 }
 
-// TestWaves: steps are in the order of their numbers, and what Argo CD says anew counts as waiting.
+// TestWaves checks that steps are sorted by number, and that unknown words of a newer Argo CD count as waiting.
 func TestWaves(t *testing.T) {
 	s := view.SetOfApplications("argocd", "guestbook", []view.Row{view.OfApplication(app("a"))})
 	if s.RollOut([]view.Step{{Step: "1", Status: "Healthy"}}); s.State != why.OK || len(s.Waves) != 1 {
@@ -232,7 +234,7 @@ func TestWaves(t *testing.T) {
 	}
 }
 
-// TestAwaitedStep: an Application is not stopped while its step has not begun, and is when it has.
+// TestAwaitedStep checks that an Application waits before its step begins, and is blocked afterwards.
 func TestAwaitedStep(t *testing.T) {
 	late := func(s *argocd.Status) { s.Sync.Status = "OutOfSync" }
 	for status, state := range map[string]why.State{"Waiting": why.Waiting, "Pending": why.Waiting, "Progressing": why.Blocked} {

@@ -17,32 +17,34 @@ import (
 
 // Set is one ApplicationSet and its Applications.
 type Set struct {
-	// Namespace and Name name it.
+	// Namespace and Name identify the ApplicationSet.
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 
-	// Rows are its Applications, those that need the most attention first; Omitted is how many more there are, of those that need
-	// the least.
+	// Rows are the Applications, the most urgent first. Omitted is the number of further Applications, the least
+	// urgent.
 	Rows    []Row `json:"rows"`
 	Omitted int   `json:"omitted,omitempty"`
 
-	// Counts count those in Rows by state. Applications, Synced, Healthy and Unreachable are counts of all.
+	// Counts count the Applications in Rows by state. Applications, Synced, Healthy and Unreachable count all
+	// Applications.
 	Counts       Counts `json:"counts"`
 	Applications int    `json:"applications"`
 	Synced       int    `json:"synced"`
 	Healthy      int    `json:"healthy"`
 	Unreachable  int    `json:"unreachable"`
 
-	// State is OK where all are as they should be, Reason and Message those of the report's condition Ready where it has one.
+	// State is OK if all Applications are as desired. Reason and Message come from the report's condition Ready, if
+	// present.
 	State   why.State `json:"state"`
 	Reason  string    `json:"reason,omitempty"`
 	Message string    `json:"message,omitempty"`
 
-	// Waves are the steps of a rollout in their order; empty where the ApplicationSet is not rolled out in steps.
+	// Waves are the steps of a rollout in order; empty for an ApplicationSet without a stepwise rollout.
 	Waves []Wave `json:"waves,omitempty"`
 }
 
-// SetOfReport is an ApplicationSet by its report.
+// SetOfReport returns an ApplicationSet from its report.
 func SetOfReport(r *v1alpha1.MulticlusterApplicationSetReport) *Set {
 	s := &Set{Namespace: r.Namespace, Name: r.Name, Rows: make([]Row, len(r.Statuses.ClusterConditions))}
 	for i := range s.Rows {
@@ -62,11 +64,11 @@ func SetOfReport(r *v1alpha1.MulticlusterApplicationSetReport) *Set {
 	return s
 }
 
-// hasError tells whether a row is stopped by an error. A report is Ready by health and sync status, which an error may outlive or
-// come before; one whose Application is only paused is as it should be.
+// hasError returns whether an error blocks a row. A report is Ready by health and sync status, but an error may be
+// older or newer than both. A paused Application is as desired.
 func hasError(r Row) bool { return r.State == why.Blocked && strings.HasSuffix(r.Reason, "Error") }
 
-// SetOfApplications is an ApplicationSet by its Applications, as where it has no report.
+// SetOfApplications returns an ApplicationSet from its Applications, for a set without a report.
 func SetOfApplications(namespace, name string, rows []Row) *Set {
 	s := &Set{Namespace: namespace, Name: name, Rows: rows}
 	for i := range rows {
@@ -84,7 +86,7 @@ func SetOfApplications(namespace, name string, rows []Row) *Set {
 	return s
 }
 
-// finish sets what follows from the rows.
+// finish sets the fields derived from the rows.
 func (s *Set) finish() {
 	SortWorst(s.Rows)
 	s.Counts = CountsOf(s.Rows)
@@ -92,7 +94,7 @@ func (s *Set) finish() {
 	s.State = cmp.Or(s.Counts.State(), why.OK)
 }
 
-// Of tells whether an Application is of the ApplicationSet of that namespace and name.
+// Of returns whether an Application belongs to the ApplicationSet with the given namespace and name.
 func Of(app *argocd.Application, namespace, name string) bool {
 	set, ok := app.ApplicationSet()
 	return ok && set == name && app.Namespace == namespace
@@ -101,36 +103,37 @@ func Of(app *argocd.Application, namespace, name string) bool {
 func number(text string) int {
 	n, err := strconv.Atoi(text)
 	if err != nil {
-		return 0 // as a report without that count
+		return 0 // as for a report without the count
 	}
 	return n
 }
 
-// outOfSync is the reason of a row whose cluster does not have what Git has.
+// outOfSync is the reason of a row whose cluster differs from Git.
 const outOfSync = "OutOfSync"
 
-// Step is what an ApplicationSet says of one of its Applications while it rolls out in steps: an entry of
+// Step is the progress of one Application in a stepwise rollout: an entry of the ApplicationSet's
 // status.applicationStatus (Argo CD 2.14 to 3.5).
 type Step struct {
-	// Application names it.
+	// Application is the name of the Application.
 	Application string `json:"application"`
 
-	// Step is its step, from 1.
+	// Step is the Application's step, from 1.
 	Step string `json:"step"`
 
 	// Status is Waiting, Pending, Progressing or Healthy.
 	Status string `json:"status"`
 
-	// Message says what Argo CD does with it.
+	// Message is Argo CD's description of the progress.
 	Message string `json:"message"`
 }
 
 // Wave is one step of a rollout.
 type Wave struct {
-	// Step is its number, from 1. Applications that no step selects have -1 in Argo CD.
+	// Step is the number of the step, from 1. Argo CD uses -1 for Applications that no step selects.
 	Step int `json:"step"`
 
-	// Applications is how many it has, and Healthy, Progressing, Pending and Waiting how many of those are so far.
+	// Applications is the number of Applications in the step. Healthy, Progressing, Pending and Waiting count the
+	// Applications by progress.
 	Applications int `json:"applications"`
 	Healthy      int `json:"healthy"`
 	Progressing  int `json:"progressing"`
@@ -138,8 +141,8 @@ type Wave struct {
 	Waiting      int `json:"waiting"`
 }
 
-// RollOut adds the steps of a rollout. An Application whose turn has not come is not stopped: it waits. Until all steps are done,
-// something is under way.
+// RollOut adds the steps of a rollout. An Application before its step waits and is not blocked. Until all steps are
+// done, the set is Waiting or worse.
 func (s *Set) RollOut(steps []Step) {
 	s.Waves = waves(steps)
 	s.await(steps)
@@ -148,7 +151,7 @@ func (s *Set) RollOut(steps []Step) {
 	}
 }
 
-// await has those wait whose turn has not come.
+// await sets rows before their step to Waiting.
 func (s *Set) await(steps []Step) {
 	turns := map[string]string{}
 	for _, t := range steps {
@@ -167,7 +170,7 @@ func (s *Set) await(steps []Step) {
 	}
 }
 
-// waves are the steps of a rollout, in their order.
+// waves returns the steps of a rollout, sorted by number.
 func waves(steps []Step) []Wave {
 	var out []Wave
 	for _, s := range steps {

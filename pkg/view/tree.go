@@ -17,40 +17,40 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// Node is one object of a tree: an ApplicationSet, an Application of the hub, its ManifestWork, its Application on the cluster, a
-// resource there, or several resources in one.
+// Node is one object of a tree: an ApplicationSet, an Application of the hub, its ManifestWork, its Application on the
+// cluster, a resource on the cluster, or several resources combined.
 type Node struct {
-	// Kind is the object's, Namespace and Name name it. Several in one have a Name alone.
+	// Kind, Namespace and Name identify the object. A node of several resources has only a Name.
 	Kind      string `json:"kind,omitempty"`
 	Namespace string `json:"namespace,omitempty"`
 	Name      string `json:"name"`
 
-	// Cluster is where it is; empty for the hub.
+	// Cluster is the cluster of the object; empty for the hub.
 	Cluster string `json:"cluster,omitempty"`
 
-	// State is how it is, Status the same in the words of whoever tells of it, and Message what is wrong.
+	// State is the state of the object, Status the same in the words of its source, and Message the problem.
 	State   why.State `json:"state"`
 	Status  string    `json:"status,omitempty"`
 	Message string    `json:"message,omitempty"`
 
-	// Children are what it brings.
+	// Children are the objects that this object creates.
 	Children []*Node `json:"children,omitempty"`
 }
 
-// TreeFacts are what was read of an Application for a tree.
+// TreeFacts are the read facts of an Application for a tree.
 type TreeFacts struct {
 	// App is the hub's Application.
 	App *argocd.Application
 
-	// Work is its ManifestWork; nil where there is none, or where it may not be read, which WorkUnread tells.
+	// Work is the ManifestWork; nil if missing or unreadable. WorkUnread is true if unreadable.
 	Work       *workv1.ManifestWork
 	WorkUnread bool
 
-	// Report is what the agent tells of it; nil where it does not, or where that may not be read.
+	// Report is the agent's report about the Application; nil if missing or unreadable.
 	Report *v1alpha1.ApplicationReport
 }
 
-// TreeOfSet is the tree of an ApplicationSet, with the trees of its Applications in their order.
+// TreeOfSet returns the tree of an ApplicationSet. apps are the trees of its Applications, in order.
 func TreeOfSet(namespace, name string, apps []*Node) *Node {
 	n := &Node{Kind: "ApplicationSet", Namespace: namespace, Name: name, Children: apps, State: why.OK}
 	for _, a := range apps {
@@ -60,7 +60,7 @@ func TreeOfSet(namespace, name string, apps []*Node) *Node {
 	return n
 }
 
-// TreeOf is the tree of an Application.
+// TreeOf returns the tree of an Application.
 func TreeOf(f *TreeFacts) *Node {
 	row := OfApplication(f.App)
 	there := &Node{
@@ -87,7 +87,7 @@ func TreeOf(f *TreeFacts) *Node {
 	return app
 }
 
-// unlisted says that there are more resources than are listed; empty where that is not so.
+// unlisted returns a message about truncated resources; empty if all resources are listed.
 func unlisted(f *TreeFacts) string {
 	if f.Report == nil || f.Report.Truncated == nil || f.Report.Truncated.Resources == 0 {
 		return ""
@@ -116,8 +116,8 @@ func workNode(f *TreeFacts, cluster string) *Node {
 	return n
 }
 
-// resources are the nodes of an Application's resources: those with problems first. The agent's report comes before the status of the
-// hub's Application, which a tenant may have written.
+// resources returns the nodes of an Application's resources, problems first. The agent's report takes precedence over
+// the status of the hub's Application, because a tenant may have written the status.
 func resources(f *TreeFacts, cluster string) []*Node {
 	s := &f.App.Status
 	if f.Report != nil && len(f.Report.Status.Resources) > 0 {
@@ -138,7 +138,7 @@ func resources(f *TreeFacts, cluster string) []*Node {
 		delete(problems, key(r))
 		out = append(out, n)
 	}
-	for _, p := range problems { // those that could not even be compared
+	for _, p := range problems { // resources without a comparison
 		n := resource(&p.Resource, cluster)
 		n.State, n.Status, n.Message = why.Blocked, p.State, p.Message
 		out = append(out, n)
@@ -178,7 +178,7 @@ func key(r *argocd.ResourceStatus) string {
 	return strings.Join([]string{r.Group, r.Kind, r.Namespace, r.Name}, "/")
 }
 
-// Problems is the tree without what is well; nil where all of it is.
+// Problems returns the tree without healthy branches; nil if the whole tree is healthy.
 func (n *Node) Problems() *Node {
 	out := *n
 	out.Children = nil
@@ -193,8 +193,8 @@ func (n *Node) Problems() *Node {
 	return &out
 }
 
-// Compact is the tree with resources that are well in one line, and each Application of the hub with its work and the cluster's
-// Application in one.
+// Compact returns the tree with healthy resources in one line. Each Application of the hub, its work and the cluster's
+// Application become one node.
 func (n *Node) Compact() *Node {
 	out := *n
 	out.Children = nil
@@ -216,7 +216,7 @@ func (n *Node) Compact() *Node {
 	return &out
 }
 
-// words are the words that are not empty, with commas between them.
+// words joins the non-empty words with commas.
 func words(list ...string) string {
 	return strings.Join(slices.Compact(slices.DeleteFunc(list, func(s string) bool { return s == "" })), ", ")
 }
