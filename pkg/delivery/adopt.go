@@ -26,8 +26,8 @@ var claims = map[string]work.UpdateMode{
 	apis.AdoptNever: work.ReadOnly, apis.AdoptMatching: work.Apply, apis.AdoptAlways: work.ForceApply,
 }
 
-// claim sets the update mode of a rendered work. The work takes its target on the cluster by force, and claim makes
-// the work ask first while the adoption is undecided.
+// claim sets the update mode of a rendered work. A rendered work takes its target on the cluster by force. While the
+// adoption is undecided, claim makes the work ask first.
 //
 // A work that asked and got the Application is not rewritten only to change the mode. The next change of the work
 // sets the mode ForceApply. A refused later apply also does: an edit on the cluster conflicts with the delivered

@@ -63,7 +63,7 @@ func (p *Plan) hub() *argocd.Patch {
 func (p *Plan) addWait(w Wait) { p.Wait = p.Wait.and(w) }
 
 // addCondition shows a block and waits for its end; b may be nil. The message of a second condition of the same type
-// is appended to the first message, or replaces the first message if the second contains the first.
+// is appended to the first message. If the second message contains the first, the second message replaces the first.
 func (p *Plan) addCondition(b *block) {
 	if b == nil {
 		return

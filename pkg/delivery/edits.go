@@ -30,9 +30,9 @@ var editedAgain = &Gate{
 	Name: "edits", Type: apis.ConditionEditedWarning, Reason: apis.ReasonEditedAgain, Ends: gate.ByTime, Quiet: true,
 }
 
-// setBack makes the agent apply the own work at once after an edit of the Application on the cluster, and returns the
-// event about the edit. setBack changes a label of desired, once for each edit. Repeated edits, for example by a
-// program, are repaired at growing intervals, and shown.
+// setBack makes the agent apply the own work at once after an edit on the cluster, and returns the event about the
+// edit. setBack changes a label of desired, once for each edit. Repeated edits, for example by a program, are
+// repaired at growing intervals, and shown.
 func (d *decision) setBack(desired *workv1.ManifestWork, to *argocd.Application) (told []Event) {
 	last := work.EditSeenBy(d.Own)
 	since := d.Now.Sub(last.At)

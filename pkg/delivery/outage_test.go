@@ -12,7 +12,8 @@ import (
 	"github.com/towline-io/towline/pkg/managedcluster"
 )
 
-// lostFor makes a cluster unavailable since the duration, and backFor makes a cluster available since the duration.
+// lostFor makes a cluster unavailable for the duration until now, and backFor makes a cluster available for the
+// duration until now.
 func lostFor(d time.Duration) func(*managedcluster.Facts) {
 	return func(f *managedcluster.Facts) {
 		away(f)

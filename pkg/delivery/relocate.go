@@ -85,8 +85,8 @@ func dropFinalizersFirst(v *view, _ *subject) outcome {
 }
 
 // keptThere reports whether the Application in the old namespace belongs to the work of an earlier Application of the
-// same name, back after a restore of the hub. The old Application then stays when the own work leaves. The earlier
-// work ends after the apply of the own work.
+// same name. A restore of the hub may have brought the earlier Application back. The old Application then stays when
+// the own work leaves. The earlier work ends after the apply of the own work.
 func (v *view) keptThere() bool {
 	changesNothing := work.UpdateModeOf(v.Own) == work.ReadOnly || work.Refused(v.Own) != ""
 	return changesNothing && slices.ContainsFunc(v.staying(v.Others), func(w *workv1.ManifestWork) bool { return work.OwnedBy(v.Own, w) })

@@ -21,8 +21,8 @@ type revocation struct {
 	begun bool
 }
 
-// revocable are the steps before a removal by revocation. The work stays if an object is only missing, if too many
-// works would be removed at the same time, and during a grace period for the correction of a mistake.
+// revocable are the steps before a removal by revocation. The work stays if an object is only missing, or if too many
+// works would be removed at the same time. The work also stays during a grace period for the correction of a mistake.
 var revocable = []*Gate{
 	{Name: "grant missing", Type: forbidden, Quiet: true, step: waitForObject},
 	{Name: "too many revocations", Type: forbidden, Reason: apis.ReasonRevocationHeld, Quiet: true, step: waitForFewer},

@@ -131,7 +131,7 @@ func applied(w *workv1.ManifestWork) bool {
 //
 // The missing finalizer is no proof if any cluster has ever reported on the Application, or if the Application is
 // gone. An earlier work of the same name may have delivered the Application. The agent may have missed the end of the
-// earlier work, as after a new import of the ManagedCluster, or the work may come from a backup. The delivered
+// earlier work, as after a new import of the ManagedCluster. Or the work may come from a backup. The delivered
 // objects still belong to the name of the work, and the agent destroys the objects an hour after the agent finds no
 // work.
 func unseen(app *argocd.Application, w *workv1.ManifestWork) bool {

@@ -16,9 +16,9 @@ type Origin struct {
 	Health, Sync, Operation, Reconciled, Conditions, Resources string
 }
 
-// Combine merges the facts of a richer and a poorer source; either may be nil. Each part comes from the richer
-// source, unless the richer source does not know the part, or the poorer source has seen the cluster's Application
-// later.
+// Combine merges the facts of a richer and a poorer source; either may be nil. Each part comes from the richer source
+// if the richer source knows the part. The poorer source replaces the part if the poorer source has seen the
+// cluster's Application later.
 //
 // If the two sources have seen different Applications, as after a new installation of the cluster, only the poorer
 // source counts. The poorer source is the work agent's feedback, and the work agent created the present Application.

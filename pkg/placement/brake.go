@@ -20,8 +20,8 @@ const (
 )
 
 // Brake stores the corrections of an Application's cluster. Without the Brake, a client that keeps writing the same
-// annotation, such as a tool that applies the annotation from Git, would move the Application forever. The zero value
-// means no corrections.
+// annotation would move the Application forever. An example is a tool that applies the annotation from Git. The zero
+// value means no corrections.
 type Brake struct {
 	// Cluster is the written cluster, Times the number of writes, and At the time of the last write.
 	Cluster string

@@ -117,9 +117,9 @@ var originRule = feedback.OriginRule()
 
 func isOriginRule(r workv1.FeedbackRule) bool { return sameRule(r, originRule) }
 
-// FoundReleased reports whether the agent of a ReadOnly work has found an Application that this work, or an earlier
-// work of the same name, has delivered and released. The name contains a part of the UID of the hub's Application. No
-// other agent owns the Application.
+// FoundReleased reports whether the agent of a ReadOnly work has found an Application delivered and released by the
+// work. An earlier work of the same name counts too, because the name contains a part of the UID of the hub's
+// Application. No other agent owns the Application.
 func FoundReleased(w *workv1.ManifestWork) bool {
 	return UpdateModeOf(w) == ReadOnly && found(w, metav1.ConditionTrue) &&
 		feedback.Origin(&w.Status, w.Spec.ManifestConfigs[0].ResourceIdentifier) == w.Name

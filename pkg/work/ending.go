@@ -40,7 +40,7 @@ func Seen(w *workv1.ManifestWork) bool {
 }
 
 // MadeAnew reports whether a cluster had reported on the Application before the work was created. The agent may still
-// hold the objects of an earlier work of the same name, and removes these objects an hour after it finds no work.
+// hold the objects of an earlier work of the same name. Without a work, the agent removes the objects after an hour.
 func MadeAnew(w *workv1.ManifestWork) bool { return w.Annotations[apis.AnnotationMadeAnew] != "" }
 
 // FinalizersDropped reports whether the deletion of a work now has the effect requested by the finalizers of the

@@ -49,8 +49,8 @@ type Requests struct {
 	Uncompared bool
 }
 
-// Render returns the ManifestWork that carries an Application, and requests, to its cluster. The error is a
-// TooLargeError for an Application that does not fit, and another error for a spec or destination that is not a JSON
+// Render returns the ManifestWork that carries an Application, and requests, to its cluster. For an Application that
+// does not fit, the error is a TooLargeError. The error is different for a spec or destination that is not a JSON
 // object.
 func Render(app *argocd.Application, requests Requests) (*workv1.ManifestWork, error) {
 	raw, err := payload(app, requests)
