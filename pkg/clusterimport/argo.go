@@ -13,29 +13,31 @@ import (
 	"github.com/towline-io/towline/pkg/clustersecret"
 )
 
-// Argo is what the Argo CD of a namespace has.
+// Argo is the Argo CD of a namespace, with the cluster Secrets and the generator's objects.
 type Argo struct {
-	// Forbidden is set when Towline may not see its Secrets.
+	// Forbidden is set if Towline may not read the cluster Secrets.
 	Forbidden bool
 
-	// Shared is set when another GitOpsCluster that stays names it.
+	// Shared is set if a second GitOpsCluster, not in deletion, names the Argo CD.
 	Shared bool
 
-	// Generator are the objects under the names of those that the clusterDecisionResource generator needs.
+	// Generator are the objects with the names that the clusterDecisionResource generator needs.
 	Generator []Object
 
-	// secrets are its cluster Secrets, whosever they are.
+	// secrets are all cluster Secrets of the Argo CD, including foreign Secrets.
 	secrets []*corev1.Secret
 
-	// ours are the Secrets that Towline may write, one for a cluster, the oldest first; mine are the same by cluster.
+	// ours are the Secrets that Towline may write, the oldest first, at most one for each cluster. mine has the same
+	// Secrets by cluster.
 	ours []*corev1.Secret
 	mine map[string]*corev1.Secret
 
-	// named, called and at are the rest: by the name of the Secret, by that of its cluster, and by its address.
+	// named, called and at hold the remaining Secrets, foreign Secrets and second Secrets of a cluster: by the name
+	// of the Secret, by the name of the cluster, and by the address of the cluster.
 	named, called, at map[string]*corev1.Secret
 }
 
-// NewArgo is an Argo CD with these cluster Secrets.
+// NewArgo returns an Argo CD with the cluster Secrets.
 func NewArgo(secrets []*corev1.Secret) *Argo {
 	byAge := slices.Clone(secrets)
 	slices.SortFunc(byAge, older)
@@ -55,10 +57,10 @@ func NewArgo(secrets []*corev1.Secret) *Argo {
 	return a
 }
 
-// Note takes over what was written.
+// Note updates the facts with the written objects.
 func (f *Facts) Note(done []Step) {
 	for namespace, argo := range f.Argos {
-		written := map[string]bool{} // objects that are not what they were
+		written := map[string]bool{} // the keys of all changed objects
 		var secrets []*corev1.Secret
 		var generator []Object
 		for i := range done {
@@ -86,7 +88,7 @@ func remaining[T Object](all []T, written map[string]bool) []T {
 	return slices.DeleteFunc(slices.Clone(all), func(o T) bool { return written[kindOf(o)+o.GetName()] })
 }
 
-// NoteRefused takes over that the API server does not have a Secret as a step would write it.
+// NoteRefused notes the API server's refusal of a Secret.
 func (f *Facts) NoteRefused(s *Step, err error) {
 	if f.Refused == nil {
 		f.Refused = map[string]string{}
@@ -94,7 +96,7 @@ func (f *Facts) NoteRefused(s *Step, err error) {
 	f.Refused[s.Cluster] = fmt.Sprintf("the hub refused Secret %s/%s: %v", s.Object.GetNamespace(), s.Object.GetName(), err)
 }
 
-// NoteTaken takes over a Secret that has the name of a cluster's and that the cache does not know; nil for none.
+// NoteTaken notes a Secret unknown to the cache, under the name of a cluster's Secret. A nil Secret clears the note.
 func (f *Facts) NoteTaken(cluster string, s *corev1.Secret) {
 	if f.Taken == nil {
 		f.Taken = map[string]*corev1.Secret{}
@@ -108,12 +110,12 @@ func (f *Facts) NoteTaken(cluster string, s *corev1.Secret) {
 func trimmed(s *corev1.Secret) *corev1.Secret {
 	out, err := clustersecret.Trim(s)
 	if err != nil {
-		panic(err) // it is a Secret
+		panic(err) // cannot happen: the object is a Secret
 	}
 	return out.(*corev1.Secret)
 }
 
-// older puts Secrets that Towline has written first: of two for one cluster the other is not to be touched.
+// older sorts Secrets written by Towline first. If a cluster has two Secrets, Towline does not touch the second.
 func older(a, b *corev1.Secret) int {
 	_, x := a.Annotations[apis.AnnotationGitOpsClusters]
 	_, y := b.Annotations[apis.AnnotationGitOpsClusters]
@@ -129,12 +131,12 @@ func older(a, b *corev1.Secret) int {
 	return strings.Compare(a.Name, b.Name)
 }
 
-// Has tells whether the Argo CD has a cluster Secret of that name.
+// Has reports whether the Argo CD has a cluster Secret with the name.
 func (a *Argo) Has(name string) bool {
 	return slices.ContainsFunc(a.secrets, func(s *corev1.Secret) bool { return s.Name == name })
 }
 
-// owned are the Secrets that a GitOpsCluster wants, sorted by cluster.
+// owned returns the Secrets wanted by a GitOpsCluster, sorted by cluster.
 func (a *Argo) owned(owner types.NamespacedName) []*corev1.Secret {
 	if a == nil {
 		return nil
@@ -146,12 +148,12 @@ func (a *Argo) owned(owner types.NamespacedName) []*corev1.Secret {
 	return out
 }
 
-// passedOver are those of clusters that are not chosen any more.
+// passedOver returns the Secrets of clusters that the Placement no longer chooses.
 func (a *Argo) passedOver(owner types.NamespacedName, chosen *selection) []*corev1.Secret {
 	return slices.DeleteFunc(a.owned(owner), func(s *corev1.Secret) bool { return chosen.has(clustersecret.Cluster(s)) })
 }
 
-// rival is a Secret of somebody else's for the same cluster; nil for none.
+// rival returns a foreign or second Secret for the same cluster; nil for none.
 func (a *Argo) rival(cluster *clusterv1.ManagedCluster) *corev1.Secret {
 	if s := a.called[cluster.Name]; s != nil {
 		return s
@@ -167,7 +169,7 @@ func (a *Argo) rival(cluster *clusterv1.ManagedCluster) *corev1.Secret {
 	return nil
 }
 
-// conflict says which Secret of somebody else's is for the same cluster; nothing for none.
+// conflict describes a foreign or second Secret for the same cluster; empty for none.
 func (a *Argo) conflict(cluster *clusterv1.ManagedCluster) string {
 	s := a.rival(cluster)
 	switch {
@@ -182,11 +184,12 @@ func (a *Argo) conflict(cluster *clusterv1.ManagedCluster) string {
 		s.Namespace, s.Name, cluster.Name, s.Namespace, s.Name, apis.LabelImported, apis.LabelClusterName, cluster.Name)
 }
 
-// addresses are those that the clusters of an Argo CD have.
+// addresses are the cluster addresses of an Argo CD.
 type addresses struct {
 	argo *Argo
 
-	// holders are the clusters of Towline's that have an address, by address. Of several with one the oldest has it.
+	// holders maps each address to the imported cluster with the address. If several clusters share an address, the
+	// cluster with the oldest Secret holds the address.
 	holders map[string]string
 }
 
@@ -200,7 +203,8 @@ func (a *Argo) addresses() *addresses {
 	return out
 }
 
-// of is the address that a cluster is to have, and whether it is its real one. No other cluster has it.
+// of returns the address for a cluster, and whether the address is real. A placeholder replaces an address held by a
+// different cluster.
 func (a *addresses) of(cluster *clusterv1.ManagedCluster) (string, bool) {
 	for _, server := range clustersecret.Servers(cluster) {
 		if a.take(server, cluster.Name) {

@@ -7,7 +7,8 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// BenchmarkDecide is what a look at a GitOpsCluster of 5,000 clusters costs when nothing has changed: each change of one takes it.
+// BenchmarkDecide measures an unchanged GitOpsCluster of 5,000 clusters. Each change of a cluster costs such a
+// decision.
 func BenchmarkDecide(b *testing.B) {
 	var names []string
 	s := fresh()

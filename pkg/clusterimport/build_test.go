@@ -27,25 +27,25 @@ const (
 	account = "manager"
 )
 
-// situation is what a test decides about.
+// situation holds the inputs of a decision.
 type situation struct {
 	Facts
 	Options
 
-	// apps are those that a plan may ask for, by the cluster that they keep.
+	// apps are the Applications for the Secrets in Plan.Ask, by cluster.
 	apps map[string]*User
 }
 
 type edit = func(*situation)
 
-// imported is a GitOpsCluster whose clusters a and b have their Secrets, with the edits made before, if any.
+// imported returns a GitOpsCluster whose clusters a and b have Secrets. The edits apply before the import.
 func imported(before ...edit) *situation {
 	s := fresh(before...)
 	s.settle()
 	return s
 }
 
-// fresh is one that nothing was done about.
+// fresh returns a GitOpsCluster before the first decision.
 func fresh(edits ...edit) *situation {
 	s := &situation{apps: map[string]*User{}}
 	g := &v1beta1.GitOpsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: "fleet", UID: "g", Generation: 1}}
@@ -66,7 +66,7 @@ func (s *situation) with(edits ...edit) *situation {
 	return s
 }
 
-// settle makes plans and carries them out, until there is nothing to do.
+// settle decides and applies plans until a plan is empty.
 func (s *situation) settle() {
 	for version := 1; version < 20; version++ {
 		plan := Decide(s.Facts, s.Options)
@@ -113,7 +113,7 @@ func (s *situation) carryOut(plan Plan, version int) {
 	}
 }
 
-// choosing has the Placement choose those clusters.
+// choosing lets the Placement choose the clusters.
 func choosing(clusters ...string) edit {
 	return func(s *situation) {
 		s.Placement = placed(int32(len(clusters)))
@@ -138,7 +138,7 @@ func decision1(clusters ...string) clusterv1beta1.PlacementDecision {
 	return d
 }
 
-// passedOver has the Placement choose a alone, and not b since a while.
+// passedOver lets the Placement choose only a. Cluster b is unchosen since a while.
 func passedOver(since time.Duration) edit {
 	return func(s *situation) {
 		s.with(choosing("a"))
@@ -157,7 +157,7 @@ func spec(change func(*v1beta1.GitOpsCluster)) edit {
 
 var deleted = spec(func(g *v1beta1.GitOpsCluster) { g.DeletionTimestamp = &metav1.Time{Time: now} })
 
-// into has it name the Argo CD of another namespace, with its consent or without.
+// into lets the GitOpsCluster name the Argo CD of a different namespace, with or without consent.
 func into(namespace string, consent bool) edit {
 	return func(s *situation) {
 		s.with(spec(func(g *v1beta1.GitOpsCluster) { g.Spec.ArgoServer.ArgoNamespace = namespace }))
@@ -167,10 +167,10 @@ func into(namespace string, consent bool) edit {
 	}
 }
 
-// permitting has the namespace of the Argo CD permit accounts.
+// permitting lets the namespace of the Argo CD permit accounts.
 func permitting(list string) edit { return func(s *situation) { s.Permitted = ReadAccounts(list) } }
 
-// used has an Application keep the Secret of b.
+// used lets an Application keep the Secret of b.
 func used(pushed bool) edit {
 	return func(s *situation) {
 		s.apps["b"] = &User{Application: types.NamespacedName{Namespace: "team", Name: "web"}, Pushed: pushed}
@@ -181,7 +181,7 @@ func forbidden(namespace string) edit {
 	return func(s *situation) { s.Argos[namespace] = &Argo{Forbidden: true} }
 }
 
-// beside is another GitOpsCluster that wants all Secrets there are.
+// beside adds a second GitOpsCluster as owner of all Secrets.
 func beside(name string, changes ...func(*v1beta1.GitOpsCluster)) edit {
 	return func(s *situation) {
 		other := &v1beta1.GitOpsCluster{ObjectMeta: metav1.ObjectMeta{Namespace: home, Name: name}}
@@ -223,7 +223,7 @@ func secrets(all ...*corev1.Secret) edit {
 	}
 }
 
-// secret is one as a cache has it: of a cluster of Towline's, or of somebody else's.
+// secret returns a Secret from the cache, of Towline's cluster or a foreign Secret.
 func secret(name, cluster, server string, age int, ours bool) *corev1.Secret {
 	s := &corev1.Secret{Data: map[string][]byte{"name": []byte(cluster), "server": []byte(server)}}
 	s.Namespace, s.Name, s.CreationTimestamp = home, name, metav1.Unix(1_700_000_000-int64(age), 0)
@@ -234,7 +234,7 @@ func secret(name, cluster, server string, age int, ours bool) *corev1.Secret {
 	return s
 }
 
-// trusting has it want tokens, of which some clusters have one.
+// trusting lets the GitOpsCluster want tokens. Only the given clusters have a token.
 func trusting(clusters ...string) edit {
 	return func(s *situation) {
 		s.with(spec(func(g *v1beta1.GitOpsCluster) { g.Spec.ManagedServiceAccountRef = account }))
@@ -246,7 +246,7 @@ func trusting(clusters ...string) edit {
 	}
 }
 
-// outline is a plan in words: a line for each write, what changes in the conditions, and the wait.
+// outline returns a plan in words: a line for each write, condition change and wait.
 func outline(s *situation, p *Plan) []string {
 	out := []string{}
 	add := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -282,19 +282,19 @@ func outline(s *situation, p *Plan) []string {
 	return out
 }
 
-// row is a case of a table: what is, and what is to be done.
+// row is a test case: a situation and the expected plan.
 type row struct {
 	is   *situation
 	want []string
 
-	// says is part of a condition, and writes is part of the Secrets that are written.
+	// says must be part of a condition. writes must be part of the written Secrets.
 	says, writes string
 }
 
-// gates are those that held in a table.
+// gates are the gates that have held in a table.
 var gates = map[string]bool{}
 
-// decides checks a table.
+// decides checks the cases of a table.
 func decides(t *testing.T, table map[string]row) {
 	t.Helper()
 	for title, tc := range table {
@@ -322,7 +322,7 @@ func decides(t *testing.T, table map[string]row) {
 	}
 }
 
-// writtenBy are the Secrets that a plan writes.
+// writtenBy returns the text of the Secrets written by a plan.
 func writtenBy(p Plan) string {
 	var b strings.Builder
 	for _, stage := range p.Stages {

@@ -12,12 +12,12 @@ import (
 	"github.com/towline-io/towline/pkg/clustersecret"
 )
 
-// wish is what a GitOpsCluster wants of the credentials in its Secrets.
+// wish is how a GitOpsCluster wants the credentials in Secrets.
 type wish struct {
-	// account is the ManagedServiceAccount whose token they get; empty for none.
+	// account is the ManagedServiceAccount whose token goes into the Secrets; empty for none.
 	account string
 
-	// blank takes out what somebody else put in, too.
+	// blank removes all credentials, including credentials of other owners.
 	blank bool
 }
 
@@ -28,7 +28,7 @@ func wishOf(g *v1beta1.GitOpsCluster) wish {
 	return wish{account: g.Spec.ManagedServiceAccountRef}
 }
 
-// AccountOf is the name of the ManagedServiceAccount whose tokens a GitOpsCluster wants; empty for none.
+// AccountOf returns the name of the ManagedServiceAccount for the tokens of a GitOpsCluster; empty for none.
 func AccountOf(g *v1beta1.GitOpsCluster) string { return wishOf(g).account }
 
 // ReadAccounts reads the annotation apis.AnnotationGitOpsAccounts. Each entry has the namespace of a GitOpsCluster and the name of
@@ -42,23 +42,23 @@ func ReadAccounts(annotation string) (out []types.NamespacedName) {
 	return out
 }
 
-// permits tells whether GitOpsClusters of a namespace may use an account in the Argo CD. GitOpsClusters of the Argo CD's own
-// namespace may use every account, unless the list has entries for this namespace.
+// permits reports whether GitOpsClusters of a namespace may use an account in the Argo CD. GitOpsClusters of the Argo
+// CD's own namespace may use every account, unless the list has entries for the namespace.
 func (f *Facts) permits(namespace, account string) bool {
 	return validAccount(account) == "" && (slices.Contains(f.Permitted, types.NamespacedName{Namespace: namespace, Name: account}) ||
 		namespace == f.namespace() && !f.lists(namespace))
 }
 
-// lists tells whether the list of permitted accounts has entries for the GitOpsClusters of a namespace.
+// lists reports whether the list of permitted accounts has entries for the GitOpsClusters of a namespace.
 func (f *Facts) lists(namespace string) bool {
 	return slices.ContainsFunc(f.Permitted, func(p types.NamespacedName) bool { return p.Namespace == namespace })
 }
 
-// validAccount is why a name cannot be that of a ManagedServiceAccount; empty where it can.
+// validAccount returns why a name is not valid for a ManagedServiceAccount; empty for a valid name.
 func validAccount(name string) string { return strings.Join(validation.IsDNS1123Subdomain(name), "; ") }
 
-// permitted is the wish of a GitOpsCluster, or no wish without permission. To remove the credentials of others needs permission
-// too.
+// permitted returns the wish of a GitOpsCluster, or an empty wish without permission. The removal of foreign
+// credentials needs permission too.
 func (f *Facts) permitted(g *v1beta1.GitOpsCluster) wish {
 	w, own := wishOf(g), g.Namespace == f.namespace()
 	switch {
@@ -70,9 +70,10 @@ func (f *Facts) permitted(g *v1beta1.GitOpsCluster) wish {
 	return w
 }
 
-// wishFor returns the wish for the credentials of a Secret, and the GitOpsCluster that decides. The result is the same for all
-// owners of the Secret. GitOpsClusters of the Argo CD's own namespace come first, then GitOpsClusters of other namespaces. In
-// each group, the first name with an account decides, or else the first name with createBlankClusterSecrets.
+// wishFor returns the wish for the credentials of a Secret, and the GitOpsCluster that decides. The result is the
+// same for all owners of the Secret. GitOpsClusters of the Argo CD's own namespace come first, then GitOpsClusters of
+// other namespaces. In each group, the first name with an account decides, or else the first name with
+// createBlankClusterSecrets.
 func (f *Facts) wishFor(existing *corev1.Secret) (wish, types.NamespacedName) {
 	owners := []types.NamespacedName{f.Key()}
 	if existing != nil {
@@ -101,7 +102,7 @@ func (f *Facts) wishFor(existing *corev1.Secret) (wish, types.NamespacedName) {
 	return wish{}, f.Key()
 }
 
-// wishBy is the permitted wish of an owner of a Secret.
+// wishBy returns the permitted wish of an owner of a Secret.
 func (f *Facts) wishBy(owner types.NamespacedName) wish {
 	if owner == f.Key() {
 		return f.permitted(f.GitOpsCluster)
@@ -113,7 +114,7 @@ func (f *Facts) wishBy(owner types.NamespacedName) wish {
 	return f.permitted(other)
 }
 
-// credentials are those of a cluster's ManagedServiceAccount; nil for none.
+// credentials returns the credentials of a cluster's ManagedServiceAccount; nil for none.
 func (f *Facts) credentials(cluster, account string) *clustersecret.Credentials {
 	if s := f.Tokens[account].Secrets[cluster]; s != nil {
 		return clustersecret.CredentialsOf(s)

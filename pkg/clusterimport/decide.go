@@ -8,31 +8,31 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// decision is a plan in the making. Its methods read facts and add to the plan.
+// decision builds a plan. The methods read facts and add to the plan.
 type decision struct {
 	*Facts
 	Options
 
 	plan Plan
 
-	// chosen is what the Placement has chosen; nil where that is not known.
+	// chosen are the clusters chosen by the Placement; nil if unknown.
 	chosen *selection
 
-	// argo is the Argo CD that gets clusters, and left are the Secrets there of clusters that are not chosen any more.
+	// argo is the target Argo CD. left are the Secrets in the Argo CD for clusters no longer chosen.
 	argo *Argo
 	left []*corev1.Secret
 
-	// resolved, imported and removed are what the conditions say. The zero value leaves a condition as it is.
+	// resolved, imported and removed are the new conditions. The zero value leaves a condition unchanged.
 	resolved, imported, removed verdict
 
-	// clusters is how many chosen clusters have their Secret; nil where that is not known.
+	// clusters is the number of chosen clusters with a Secret; nil if unknown.
 	clusters *int32
 
-	// removals is set where it was looked whether Secrets have to go.
+	// removals is set if the decision has checked for Secrets to remove.
 	removals bool
 }
 
-// Decide is what is to be done about a GitOpsCluster.
+// Decide returns the plan for a GitOpsCluster.
 func Decide(f Facts, o Options) Plan {
 	d := &decision{Facts: &f, Options: o}
 	if h := d.held(Serve, question{}); h != nil {
@@ -45,7 +45,7 @@ func Decide(f Facts, o Options) Plan {
 	case Marked(d.GitOpsCluster).Finalizer:
 		d.finalize()
 	default:
-		return d.plan // its Secrets are somebody else's by now
+		return d.plan // all Secrets have other owners by now
 	}
 	if d.plan.Claim == nil && len(d.plan.Ask) == 0 {
 		d.conclude()
@@ -53,7 +53,7 @@ func Decide(f Facts, o Options) Plan {
 	return d.plan
 }
 
-// keep goes as far as it can.
+// keep imports the chosen clusters, as far as the gates permit.
 func (d *decision) keep() {
 	d.choose()
 	namespace := d.namespace()
@@ -63,7 +63,7 @@ func (d *decision) keep() {
 		return
 	}
 	if d.chosen == nil {
-		return // what was imported before stays
+		return // imported clusters stay
 	}
 	if h := d.held(Open, question{namespace: namespace}); h != nil {
 		d.imported = no(h)
@@ -84,7 +84,7 @@ func (d *decision) keep() {
 	d.leave(without(d.Namespaces(), namespace), revoked)
 }
 
-// claim notes on the GitOpsCluster, before there is a Secret, that and where it may have some.
+// claim marks the GitOpsCluster with the finalizer and the namespace before the first Secret exists.
 func (d *decision) claim(namespace string) {
 	want, known := d.marked(), noted(d.GitOpsCluster)
 	unknown := func(name string) bool { return !slices.Contains(known, name) }
@@ -98,9 +98,9 @@ func (d *decision) claim(namespace string) {
 	d.plan.Claim = &want
 }
 
-// finalize removes the Secrets of a GitOpsCluster that is being deleted, which goes once there are none left. As long as
-// Applications target their clusters they stay as they are: without them, the ApplicationSets of a Placement that still
-// stands would take its clusters for unknown, and their Applications off them.
+// finalize removes the Secrets of a GitOpsCluster in deletion. The GitOpsCluster goes after the last Secret. A Secret
+// stays unchanged as long as Applications target its cluster. If the Secret went, the ApplicationSets of a remaining
+// Placement would miss the cluster and remove their Applications.
 func (d *decision) finalize() {
 	d.leave(d.Namespaces(), asItIs)
 	if len(d.plan.Left) == len(d.marked().Namespaces) {
@@ -110,10 +110,10 @@ func (d *decision) finalize() {
 	}
 }
 
-// conclude says on the GitOpsCluster how far that came.
+// conclude writes the result into the status of the GitOpsCluster.
 func (d *decision) conclude() {
 	if d.plan.Release != nil {
-		return // it goes
+		return // the GitOpsCluster goes
 	}
 	d.report()
 	if d.tooMany() {
@@ -124,14 +124,14 @@ func (d *decision) conclude() {
 	}
 }
 
-// stage adds writes that are made after those before.
+// stage adds writes that must follow the earlier stages.
 func (d *decision) stage(steps []Step) {
 	if len(steps) > 0 {
 		d.plan.Stages = append(d.plan.Stages, steps)
 	}
 }
 
-// wait asks for another look after so long at the latest; zero for never.
+// wait plans the next decision after the given time at the latest; zero for never.
 func (d *decision) wait(after time.Duration) {
 	if d.plan.After == 0 || after > 0 && after < d.plan.After {
 		d.plan.After = after
@@ -142,7 +142,7 @@ func keyOf(s *corev1.Secret) types.NamespacedName {
 	return types.NamespacedName{Namespace: s.Namespace, Name: s.Name}
 }
 
-// without is a list without some of its elements.
+// without returns a list without the unwanted elements.
 func without(list []string, unwanted ...string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return slices.Contains(unwanted, s) })
 }

@@ -62,7 +62,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// claimed is one that has its marks.
+// claimed sets the marks of the GitOpsCluster.
 func claimed(s *situation) {
 	s.GitOpsCluster = s.GitOpsCluster.DeepCopy()
 	Marks{Finalizer: true, Namespaces: []string{s.namespace()}}.Put(s.GitOpsCluster)
@@ -176,7 +176,7 @@ func TestImport(t *testing.T) {
 	})
 }
 
-// argoOf is the Argo CD with those Secrets alone.
+// argoOf returns the Argo CD with only the given Secrets.
 func argoOf(s *situation, secrets ...*corev1.Secret) *Argo {
 	out := NewArgo(secrets)
 	out.Generator = s.Argos[home].Generator
@@ -253,12 +253,12 @@ func TestTrust(t *testing.T) {
 
 func consented(s *situation) { s.Consent = true }
 
-// of is a GitOpsCluster of another namespace.
+// of moves a GitOpsCluster to a namespace.
 func of(namespace string) func(*v1beta1.GitOpsCluster) {
 	return func(g *v1beta1.GitOpsCluster) { g.Namespace = namespace }
 }
 
-// secretsTrusted have credentials that somebody else has put in.
+// secretsTrusted puts foreign credentials into all Secrets.
 func secretsTrusted(s *situation) {
 	s.edit(func(secret *corev1.Secret) { secret.Data["config"] = []byte("theirs") })
 }
@@ -293,7 +293,7 @@ func nobody(s *situation) {
 	}
 }
 
-// lease is the older controller's, renewed so long ago.
+// lease sets the older controller's Lease with a renewal of the given age.
 func lease(holder string, age time.Duration) edit {
 	return func(s *situation) {
 		renewed := metav1.NewMicroTime(now.Add(-age))
@@ -301,7 +301,7 @@ func lease(holder string, age time.Duration) edit {
 	}
 }
 
-// writtenByOlder has the status as the older controller writes it.
+// writtenByOlder sets a status as written by the older controller.
 func writtenByOlder(conditions ...string) edit {
 	return func(s *situation) {
 		s.GitOpsCluster = s.GitOpsCluster.DeepCopy()
@@ -314,7 +314,7 @@ func writtenByOlder(conditions ...string) edit {
 
 func takenOver(s *situation) { s.TakeOver = true }
 
-// TestStandBack: nothing is written but the condition while the older controller runs, or may come back.
+// TestStandBack checks that Towline writes only a condition while the older controller runs, or may come back.
 func TestStandBack(t *testing.T) {
 	runs, stopped := lease("pod_1", time.Minute), lease("pod_1", time.Hour)
 	theirs := writtenByOlder("Ready", "PlacementResolved", "ClustersRegistered")
@@ -356,7 +356,8 @@ func TestStandBack(t *testing.T) {
 	}
 }
 
-// TestNamespaces: how many are looked at is bounded, none is forgotten for that, and one is found again that is not noted any more.
+// TestNamespaces checks the limit of namespaces in a decision. All namespaces get a turn, and Towline finds a
+// namespace again after the loss of the annotation.
 func TestNamespaces(t *testing.T) {
 	named := func(n int) edit {
 		return func(s *situation) {
@@ -406,7 +407,7 @@ func TestNamespaces(t *testing.T) {
 	})
 }
 
-// lostMarks has the annotation name that namespace alone.
+// lostMarks leaves only the given namespace in the annotation.
 func lostMarks(namespace string) edit {
 	return func(s *situation) {
 		s.GitOpsCluster = s.GitOpsCluster.DeepCopy()
@@ -441,7 +442,7 @@ func TestFinalize(t *testing.T) {
 	})
 }
 
-// TestDestroys: every write by which an Argo CD loses something takes two decisions, and no other does.
+// TestDestroys checks that exactly the writes with a loss for an Argo CD need two decisions.
 func TestDestroys(t *testing.T) {
 	for title, tc := range map[string]struct {
 		is   *situation
@@ -472,7 +473,7 @@ func TestDestroys(t *testing.T) {
 	}
 }
 
-// TestGatesAreDocumented: whoever sees a reason finds it in the documentation.
+// TestGatesAreDocumented checks that users find each reason in the documentation.
 func TestGatesAreDocumented(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/gitopscluster.md")
 	if err != nil {
@@ -609,7 +610,7 @@ func TestUsers(t *testing.T) {
 	}
 }
 
-// TestNeeds: what has to be read follows from what was.
+// TestNeeds checks which facts the caller must read next.
 func TestNeeds(t *testing.T) {
 	s := imported(trusting("a", "b")).with(beside("another", func(g *v1beta1.GitOpsCluster) { g.Spec.ManagedServiceAccountRef = "theirs" }))
 	if got := s.Accounts(); !slices.Equal(got, []string{"theirs"}) {
@@ -645,7 +646,7 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
-// TestMarks: others' finalizers and annotations stay, and nothing is taken for a namespace that is none.
+// TestMarks checks that foreign finalizers and annotations stay. Invalid namespaces are ignored.
 func TestMarks(t *testing.T) {
 	g := &v1beta1.GitOpsCluster{ObjectMeta: metav1.ObjectMeta{Finalizers: []string{"x/y"}, Annotations: map[string]string{"x": "y"}}}
 	Marks{Finalizer: true, Namespaces: []string{"b", "a"}}.Put(g)
@@ -660,7 +661,7 @@ func TestMarks(t *testing.T) {
 	}
 }
 
-// TestSame: what a decision reads wakes it, and nothing else does.
+// TestSame checks that exactly the inputs of a decision trigger a decision.
 func TestSame(t *testing.T) {
 	g := imported().GitOpsCluster
 	for title, tc := range map[string]struct {
@@ -710,7 +711,7 @@ func TestStatusIsShort(t *testing.T) {
 	}
 }
 
-// TestStatusIsWrittenOnce: the same outcome changes nothing later, not even the times.
+// TestStatusIsWrittenOnce checks that the same result does not change the status later, not even the times.
 func TestStatusIsWrittenOnce(t *testing.T) {
 	s := imported()
 	s.Now = now.Add(time.Hour)
@@ -723,7 +724,7 @@ func TestStatusIsWrittenOnce(t *testing.T) {
 	}
 }
 
-// TestFieldsThatAreNotServed are named as long as they ask for something, and change nothing else.
+// TestFieldsThatAreNotServed checks that a condition names fields with a request, without other effects.
 func TestFieldsThatAreNotServed(t *testing.T) {
 	policy := spec(func(g *v1beta1.GitOpsCluster) { g.Spec.CreatePolicyTemplate = new(true) })
 	addon := func(enabled bool) edit {
@@ -749,7 +750,7 @@ func TestFieldsThatAreNotServed(t *testing.T) {
 	}
 }
 
-// TestPruned: what the CRD does not keep is written once, and the rest as always.
+// TestPruned checks that Towline writes pruned fields once, and all other fields as usual.
 func TestPruned(t *testing.T) {
 	s := imported().with(func(s *situation) {
 		s.GitOpsCluster = s.GitOpsCluster.DeepCopy()

@@ -1,8 +1,11 @@
-// Package clusterimport decides which cluster Secrets of an Argo CD a GitOpsCluster needs, and which go.
+// Package clusterimport decides about the cluster Secrets for a GitOpsCluster in an Argo CD: the needed Secrets, and
+// the Secrets to remove.
 //
-// Decide is a pure function from observed facts to a plan, one file per phase: what the Placement has chosen (placement.go), the
-// Secrets of the chosen clusters (import.go, credentials.go, argo.go), the generator's objects (generator.go), the Secrets that
-// go (remove.go), and what the status says (status.go). Gates is the table of all reasons to wait.
+// Decide is a pure function from observed facts to a plan, with one file per phase: the choice of the Placement
+// (placement.go), the Secrets of the chosen clusters (import.go, credentials.go, argo.go), the generator's objects
+// (generator.go), the removal of Secrets (remove.go), and the status (status.go). Gates is the table of all reasons
+// to wait.
 //
-// No client, no clock, no log, and nothing that is passed in is changed. controllers/gitopscluster calls it.
+// The package has no client, no clock and no log, and changes no argument. controllers/gitopscluster calls the
+// package.
 package clusterimport

@@ -17,21 +17,21 @@ import (
 	"github.com/towline-io/towline/pkg/clustersecret"
 )
 
-// Options are what is said for all GitOpsClusters.
+// Options are the settings for all GitOpsClusters.
 type Options struct {
-	// Claims are the names of the ClusterClaims that go to the Secrets as labels.
+	// Claims are the names of the ClusterClaims for labels on the Secrets.
 	Claims []string
 
-	// Grace is how long a cluster must not have been chosen before its Secret goes; 0 stands for DefaultGrace.
+	// Grace is how long a cluster must be unchosen before Towline removes the Secret; 0 stands for DefaultGrace.
 	Grace time.Duration
 
-	// TakeOver says that the older controller of GitOpsClusters has stopped for good.
+	// TakeOver is set if the older controller of GitOpsClusters has stopped for good.
 	TakeOver bool
 }
 
-// DefaultGrace is how long a Placement must have passed over a cluster before Argo CD forgets it. Without the Secret, or the
-// labels on it, generators take Applications off the cluster, and a binding or a set that is missing for a moment, as in a
-// restore, makes the Placement pass over all of its clusters.
+// DefaultGrace is how long a Placement must have passed over a cluster before Argo CD loses the cluster. Without the
+// Secret or the labels, generators remove Applications from the cluster. If a restore lacks a binding or a set for a
+// moment, the Placement passes over all clusters.
 const DefaultGrace = time.Minute
 
 // Object is an object of the hub.
@@ -40,88 +40,91 @@ type Object interface {
 	runtime.Object
 }
 
-// Facts are all that a decision about one GitOpsCluster depends on. Objects are the cache's own: nobody changes them.
+// Facts are all inputs of a decision about a GitOpsCluster. The objects belong to the cache: do not change them.
 type Facts struct {
-	// Now is the time.
+	// Now is the current time.
 	Now time.Time
 
-	// GitOpsCluster is the one that is decided about.
+	// GitOpsCluster is the object of the decision.
 	GitOpsCluster *v1beta1.GitOpsCluster
 
-	// Lease is that of the older controller, OlderLease; nil where the hub has none, or it may not be read.
+	// Lease is the Lease OlderLease of the older controller; nil if the hub lacks the Lease, or if Towline may not
+	// read it.
 	Lease *coordinationv1.Lease
 
-	// Found are the namespaces of the Argo CDs that were looked at for any GitOpsCluster, and have Secrets on behalf of this one.
+	// Found are the namespaces of observed Argo CDs with Secrets on behalf of the GitOpsCluster.
 	Found []string
 
-	// Placement is the one that it names, nil when the hub has none, and Decisions are the Placement's.
+	// Placement is the Placement of the GitOpsCluster; nil if the hub has none. Decisions are the PlacementDecisions
+	// of the Placement.
 	Placement *clusterv1beta1.Placement
 	Decisions []clusterv1beta1.PlacementDecision
 
-	// Consent tells whether the namespace of the Argo CD that it names is labelled for GitOpsClusters of other namespaces.
+	// Consent is true if the namespace of the named Argo CD is labelled for GitOpsClusters of other namespaces.
 	Consent bool
 
-	// Permitted are the accounts whose tokens GitOpsClusters may have put into that Argo CD; see ReadAccounts.
+	// Permitted are the accounts whose tokens GitOpsClusters may use in the Argo CD; see ReadAccounts.
 	Permitted []types.NamespacedName
 
-	// Argos are the Argo CDs that it may have Secrets in, by namespace; see Namespaces.
+	// Argos are the Argo CDs with possible Secrets, by namespace; see Namespaces.
 	Argos map[string]*Argo
 
-	// Clusters are the chosen ManagedClusters, with the addresses that the hub's administrators gave them.
+	// Clusters are the chosen ManagedClusters, with the addresses from the hub's administrators.
 	Clusters map[string]*clusterv1.ManagedCluster
 
-	// Others are the other GitOpsClusters that want the same Secrets; nil for one that the hub does not have.
+	// Others are the other GitOpsClusters of the same Secrets; nil for a GitOpsCluster missing on the hub.
 	Others map[types.NamespacedName]*v1beta1.GitOpsCluster
 
-	// Tokens are those of the ManagedServiceAccounts, by the name of the account; see Accounts.
+	// Tokens are the tokens of the ManagedServiceAccounts, by the name of the account; see Accounts.
 	Tokens map[string]Tokens
 
-	// Since is since when clusters that have a Secret have not been chosen any more; see Dropped.
+	// Since is when the Placement stopped choosing clusters with a Secret; see Dropped.
 	Since map[string]time.Time
 
-	// Users are the Applications for which Secrets stay, by Secret: nil for a Secret that none uses. They are read for the
-	// Secrets that a plan asks for.
+	// Users are the Applications that keep a Secret, by Secret; nil for an unused Secret. The caller reads the users
+	// only of the Secrets in Plan.Ask.
 	Users map[types.NamespacedName]*User
 
-	// Taken are, by cluster, the Secrets that the API server has under a name that the cache does not know.
+	// Taken are Secrets on the API server under names unknown to the cache, by cluster.
 	Taken map[string]*corev1.Secret
 
-	// Refused is, by cluster, why the API server did not take a Secret.
+	// Refused are the API server's reasons for refused Secrets, by cluster.
 	Refused map[string]string
 
-	// StoodBack is the reason that was last written for standing back; empty where it did not, and after a restart.
+	// StoodBack is the last written reason for standing back; empty for none, and after a restart.
 	StoodBack string
 
-	// Turn counts up, one at each end of a turn. Of more namespaces than one decision is about, each has its turn.
+	// Turn increases by one at the end of each turn. If the GitOpsCluster has more namespaces than the limit, the
+	// namespaces take turns.
 	Turn int
 
-	// Pruned is set where the CRD is another project's, and does not keep all of the status; see IsPruned.
+	// Pruned is set if the CRD of a different project drops fields of the status; see IsPruned.
 	Pruned bool
 
-	// Live is set when what a removal depends on was read past the cache.
+	// Live is set if the caller has read the facts for a removal past the cache.
 	Live bool
 }
 
-// Tokens are the Secrets of the ManagedServiceAccounts of one name, by cluster.
+// Tokens are the Secrets of the ManagedServiceAccounts with the same name, by cluster.
 type Tokens struct {
-	// Forbidden is set when they may not be read.
+	// Forbidden is set if Towline may not read the Secrets.
 	Forbidden bool
 
 	Secrets map[string]*corev1.Secret
 }
 
-// Key names the GitOpsCluster.
+// Key returns the namespace and name of the GitOpsCluster.
 func (f *Facts) Key() types.NamespacedName {
 	return types.NamespacedName{Namespace: f.GitOpsCluster.Namespace, Name: f.GitOpsCluster.Name}
 }
 
-// going tells whether the GitOpsCluster is being deleted.
+// going reports whether the GitOpsCluster is in deletion.
 func (f *Facts) going() bool { return !f.GitOpsCluster.DeletionTimestamp.IsZero() }
 
-// namespace is that of the Argo CD which the GitOpsCluster names.
+// namespace returns the namespace of the named Argo CD.
 func (f *Facts) namespace() string { return f.GitOpsCluster.Spec.ArgoServer.ArgoNamespace }
 
-// ArgoNamespace is the namespace of the Argo CD that the GitOpsCluster names; empty where that cannot be a namespace.
+// ArgoNamespace returns the namespace of the named Argo CD; empty for an invalid name.
 func (f *Facts) ArgoNamespace() string {
 	if validNamespace(f.namespace()) != "" {
 		return ""
@@ -129,29 +132,31 @@ func (f *Facts) ArgoNamespace() string {
 	return f.namespace()
 }
 
-// Allowed tells whether the GitOpsCluster may give clusters to the Argo CD that it names. Otherwise its author could write into
-// a namespace that is not the author's.
+// Allowed reports whether the GitOpsCluster may give clusters to the named Argo CD. Otherwise the author of the
+// GitOpsCluster could write into foreign namespaces.
 func (f *Facts) Allowed() bool {
 	return validNamespace(f.namespace()) == "" && (f.Consent || f.namespace() == f.GitOpsCluster.Namespace)
 }
 
-// maxNamespaces is how many Argo CDs one decision is about: the one that the GitOpsCluster names, and others as long as it has
-// Secrets there. Its author can write as many names into its annotation as go into one; the rest wait for their turn.
+// maxNamespaces is the maximum number of Argo CDs in a decision: the named Argo CD, and others with remaining
+// Secrets. An author can write many names into the annotation, so the rest must wait for a turn.
 const maxNamespaces = 16
 
-// turn is how long some of more namespaces are looked at: what they say is in the status, which is not to be written all the time.
+// turn is how long a decision stays with the same part of too many namespaces. A shorter turn would write the status
+// too often.
 const turn = 10 * time.Minute
 
-// TurnAt is the turn at a time.
+// TurnAt returns the number of the turn at a time.
 func TurnAt(now time.Time) int { return int(now.Unix() / int64(turn/time.Second)) }
 
-// Namespaces are those of the Argo CDs that a decision is about, sorted: where some Secrets are wanted, and where there may be some.
+// Namespaces returns the sorted namespaces of the decision's Argo CDs: the target, and namespaces with possible
+// Secrets.
 func (f *Facts) Namespaces() []string {
 	out := f.marked().Namespaces
 	if !f.going() && f.Allowed() {
 		out = append([]string{f.namespace()}, without(out, f.namespace())...)
 	}
-	if n := len(out) - 1; n >= maxNamespaces { // the first one is always in it
+	if n := len(out) - 1; n >= maxNamespaces { // the first namespace is always included
 		from := f.Turn % n * (maxNamespaces - 1) % n
 		out = append(out[:1], slices.Concat(out[1+from:], out[1:1+from])[:maxNamespaces-1]...)
 	}
@@ -159,11 +164,11 @@ func (f *Facts) Namespaces() []string {
 	return out
 }
 
-// tooMany tells whether some namespaces wait for their turn.
+// tooMany reports whether some namespaces wait for a turn.
 func (f *Facts) tooMany() bool { return len(f.marked().Namespaces) > maxNamespaces }
 
-// marked are the marks of the GitOpsCluster, with the namespaces that it has Secrets in though it does not say so: its annotation
-// was lost, as where somebody replaced the whole object.
+// marked returns the marks of the GitOpsCluster, plus the namespaces of existing Secrets. The annotation may be lost,
+// for example after a replacement of the whole object.
 func (f *Facts) marked() Marks {
 	out := Marked(f.GitOpsCluster)
 	out.Namespaces = slices.Concat(out.Namespaces, f.Found)
@@ -172,7 +177,7 @@ func (f *Facts) marked() Marks {
 	return out
 }
 
-// target is the Argo CD that gets clusters; nil where none does.
+// target returns the Argo CD for the chosen clusters; nil for none.
 func (f *Facts) target() *Argo {
 	if f.going() || !f.Allowed() {
 		return nil
@@ -180,7 +185,7 @@ func (f *Facts) target() *Argo {
 	return f.Argos[f.namespace()]
 }
 
-// Chosen are the names of the clusters that are to have Secrets, sorted.
+// Chosen returns the sorted names of the clusters that need Secrets.
 func (f *Facts) Chosen() []string {
 	if chosen := f.selection(); chosen != nil && f.target() != nil {
 		return chosen.clusters
@@ -188,7 +193,7 @@ func (f *Facts) Chosen() []string {
 	return nil
 }
 
-// Dropped are the clusters that have a Secret on behalf of the GitOpsCluster and are not chosen any more, for certain.
+// Dropped returns the clusters with a Secret of the GitOpsCluster that the Placement certainly no longer chooses.
 func (f *Facts) Dropped() []string {
 	chosen, argo := f.selection(), f.target()
 	if argo == nil || chosen == nil || !chosen.settled {
@@ -201,7 +206,7 @@ func (f *Facts) Dropped() []string {
 	return out
 }
 
-// Wanted are the other GitOpsClusters that want the same Secrets.
+// Wanted returns the other GitOpsClusters of the same Secrets.
 func (f *Facts) Wanted() []types.NamespacedName {
 	found := map[types.NamespacedName]bool{f.Key(): true}
 	var out []types.NamespacedName
@@ -230,7 +235,7 @@ func (f *Facts) Wanted() []types.NamespacedName {
 	return out
 }
 
-// Accounts are the names of the ManagedServiceAccounts whose tokens go into Secrets.
+// Accounts returns the names of the ManagedServiceAccounts whose tokens go into Secrets.
 func (f *Facts) Accounts() []string {
 	var out []string
 	argo := f.target()
@@ -243,16 +248,16 @@ func (f *Facts) Accounts() []string {
 	return out
 }
 
-// Marks are what is noted on a GitOpsCluster before it has a Secret, where no CRD prunes it.
+// Marks are the finalizer and the annotation of a GitOpsCluster, written before the first Secret. No CRD prunes them.
 type Marks struct {
-	// Finalizer holds the GitOpsCluster until its Secrets are gone.
+	// Finalizer keeps the GitOpsCluster until all Secrets are gone.
 	Finalizer bool
 
-	// Namespaces are those in which it may have Secrets.
+	// Namespaces are the namespaces of possible Secrets.
 	Namespaces []string
 }
 
-// Marked are the marks of a GitOpsCluster. Where its status says more, that counts as well.
+// Marked returns the marks of a GitOpsCluster, plus the namespaces in the status.
 func Marked(g *v1beta1.GitOpsCluster) Marks {
 	out := Marks{Finalizer: slices.Contains(g.Finalizers, apis.FinalizerClusterSecrets)}
 	out.Namespaces = slices.Concat(noted(g), g.Status.ArgoNamespaces)

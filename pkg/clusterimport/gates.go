@@ -15,47 +15,47 @@ import (
 	"github.com/towline-io/towline/pkg/gate"
 )
 
-// Intent is something that a GitOpsCluster asks for.
+// Intent is an action for a GitOpsCluster.
 type Intent string
 
 // Intents.
 const (
-	// Serve does anything at all for the GitOpsCluster.
+	// Serve is any action for the GitOpsCluster.
 	Serve Intent = "serve"
-	// Choose takes what the Placement has chosen.
+	// Choose reads the chosen clusters of the Placement.
 	Choose Intent = "choose"
-	// Use gives clusters to the Argo CD that the GitOpsCluster names. Where that is held back, it leaves that Argo CD.
+	// Use gives clusters to the named Argo CD. If a gate holds Use, the GitOpsCluster leaves the Argo CD.
 	Use Intent = "use"
-	// Claim notes one more Argo CD on the GitOpsCluster, before it has a Secret there.
+	// Claim marks the GitOpsCluster with a new Argo CD before the first Secret.
 	Claim Intent = "claim"
-	// Open sees and writes the Secrets of an Argo CD.
+	// Open reads and writes the Secrets of an Argo CD.
 	Open Intent = "open"
-	// Add makes the Secret of a chosen cluster that has none.
+	// Add creates the Secret of a chosen cluster.
 	Add Intent = "add"
-	// Follow brings the Secret of a chosen cluster up to date.
+	// Follow updates the Secret of a chosen cluster.
 	Follow Intent = "follow"
 	// Trust puts credentials into a Secret.
 	Trust Intent = "trust"
-	// Agree is for what is told of a Secret that is written all the same.
+	// Agree only reports a problem: Towline writes the Secret all the same.
 	Agree Intent = "agree"
-	// Drop removes the Secrets of clusters that are no longer chosen.
+	// Drop removes the Secrets of clusters no longer chosen.
 	Drop Intent = "drop"
-	// Remove deletes a Secret that nobody wants.
+	// Remove deletes a Secret without owners.
 	Remove Intent = "remove"
 )
 
-// pushedAgain is when to look again where Applications are pushed to a cluster, which are not watched.
+// pushedAgain is when to check pushed Applications of a cluster again. Towline does not watch pushed Applications.
 const pushedAgain = time.Minute
 
-// question is what a gate is asked about.
+// question is the subject of a gate.
 type question struct {
-	// namespace is that of an Argo CD.
+	// namespace is the namespace of an Argo CD.
 	namespace string
 
 	// candidate is a chosen cluster.
 	candidate *candidate
 
-	// secret is one that nobody wants.
+	// secret is a Secret without owners.
 	secret *corev1.Secret
 }
 
@@ -70,7 +70,7 @@ func because(format string, args ...any) answer { return gate.Because(format, ar
 
 type intents = []Intent
 
-// Gates are all reasons to wait, in the order in which they are asked.
+// Gates are all reasons to wait, in the order of their checks.
 var Gates = gate.Table[Intent, rule]{
 	{Name: "older controller", Reason: apis.ReasonOlderControllerRuns, Holds: intents{Serve}, Ends: gate.ByTime, Ask: askOlderRuns},
 	{Name: "older status", Reason: apis.ReasonOlderControllerWrote, Holds: intents{Serve}, Ask: askOlderWrote},
@@ -102,10 +102,10 @@ var Gates = gate.Table[Intent, rule]{
 	{Name: "Application pushed", Reason: apis.ReasonApplicationsRemain, Holds: intents{Remove}, Ends: gate.ByTime, Ask: askPushed},
 }
 
-// hold is what keeps a decision from going on, in words for the one who can change that.
+// hold is a reason to wait, in words for the user who can resolve it.
 type hold struct{ reason, words string }
 
-// held asks the gates of an intent; nil when none holds.
+// held checks the gates of an intent; nil if no gate holds.
 func (d *decision) held(i Intent, q question) *hold {
 	for g := range Gates.Of(i) {
 		if a := g.Ask(d, q); a.Words != "" {
@@ -122,7 +122,7 @@ func askReference(d *decision, _ question) answer {
 	return answer{Words: badReference(d.GitOpsCluster)}
 }
 
-// askPlacement: a Placement that is not there says nothing of its clusters.
+// askPlacement holds without a Placement: then the chosen clusters are unknown.
 func askPlacement(d *decision, _ question) answer {
 	if d.Placement == nil {
 		return because("there is no Placement %s: create it, or correct spec.placementRef; what was imported before stays",
@@ -145,10 +145,10 @@ func askNamespace(d *decision, _ question) answer {
 	return open
 }
 
-// validNamespace is why a name cannot be that of a namespace; empty where it can.
+// validNamespace returns why a name is not valid for a namespace; empty for a valid name.
 func validNamespace(name string) string { return strings.Join(validation.IsDNS1123Label(name), "; ") }
 
-// askConsent: an administrator says so, for each namespace.
+// askConsent holds until an administrator labels the namespace.
 func askConsent(d *decision, _ question) answer {
 	if !d.Allowed() {
 		return because("spec.argoServer.argoNamespace is %s, another namespace than the GitOpsCluster's own: an administrator may allow that "+
@@ -157,7 +157,7 @@ func askConsent(d *decision, _ question) answer {
 	return open
 }
 
-// askNumber bounds what one author may have Towline look at, and the length of the annotation.
+// askNumber limits the work for a single author, and the length of the annotation.
 func askNumber(d *decision, _ question) answer {
 	if noted := d.marked().Namespaces; len(noted) >= maxNamespaces && !slices.Contains(noted, d.namespace()) {
 		return because("spec.argoServer.argoNamespace is %s, but Towline may already have Secrets in %d other namespaces, which is the maximum: "+
@@ -182,12 +182,12 @@ func askCluster(_ *decision, q question) answer {
 	return open
 }
 
-// askRival: a Secret of somebody else's is never touched, nor is another made beside it.
+// askRival protects foreign Secrets: Towline neither changes them nor adds a second Secret for the cluster.
 func askRival(d *decision, q question) answer {
 	return answer{Words: d.argo.conflict(q.candidate.cluster)}
 }
 
-// askTaken: the cache has only cluster Secrets. Anything may have the name.
+// askTaken holds if an object outside the cache has the name. The cache has only cluster Secrets.
 func askTaken(d *decision, q question) answer {
 	if s := d.Taken[q.candidate.name]; s != nil {
 		return because("Secret %s/%s has the name that Towline needs, but does not belong to Towline: delete it or give it another name",
@@ -215,7 +215,8 @@ func askTokenRights(d *decision, q question) answer {
 	return open
 }
 
-// askToken: without a CA, Argo CD would trust every authority of its system, and send the token to any server with a certificate.
+// askToken requires a token and a CA. Without a CA, Argo CD would trust every authority of its system, and send the
+// token to any server with a certificate.
 func askToken(d *decision, q question) answer {
 	c := d.credentials(q.candidate.name, q.candidate.wish.account)
 	switch {
@@ -230,7 +231,7 @@ func askToken(d *decision, q question) answer {
 	return open
 }
 
-// askPermitted: an administrator says who may use which account. The cluster is imported without credentials.
+// askPermitted holds until an administrator permits the account. The cluster is imported without credentials.
 func askPermitted(d *decision, _ question) answer {
 	mine := AccountOf(d.GitOpsCluster)
 	switch {
@@ -244,7 +245,7 @@ func askPermitted(d *decision, _ question) answer {
 		d.GitOpsCluster.Namespace, mine, d.namespace(), d.GitOpsCluster.Namespace, mine, apis.AnnotationGitOpsAccounts, d.namespace())
 }
 
-// askAccount: one of several GitOpsClusters for a cluster decides, and the others say so.
+// askAccount reports a conflict of several GitOpsClusters for a cluster. Only one GitOpsCluster decides.
 func askAccount(d *decision, q question) answer {
 	mine, c := AccountOf(d.GitOpsCluster), q.candidate
 	switch {
@@ -258,7 +259,8 @@ func askAccount(d *decision, q question) answer {
 		c.decides, c.name, c.wish.account)
 }
 
-// askSettled: the Placement's status and its decisions must agree, and it must have had something to choose from.
+// askSettled requires agreement between the Placement's status and decisions, and a Placement with clusters to choose
+// from.
 func askSettled(d *decision, _ question) answer {
 	if !d.chosen.settled {
 		return d.unsettled()
@@ -266,7 +268,7 @@ func askSettled(d *decision, _ question) answer {
 	return open
 }
 
-// askGrace: a binding or a set may be missing for a moment, as in a restore.
+// askGrace waits, because a restore may lack a binding or a set for a moment.
 func askGrace(d *decision, _ question) answer {
 	due, next := d.due()
 	d.wait(next)
@@ -283,7 +285,7 @@ func (d *decision) unsettled() answer {
 
 func (d *decision) grace() time.Duration { return cmp.Or(d.Grace, DefaultGrace) }
 
-// due are the Secrets of clusters that have not been chosen for long enough, and next is how long it is until there are more;
+// due returns the Secrets of clusters unchosen for the whole grace time. next is the time until more Secrets are due;
 // zero for never.
 func (d *decision) due() (due []*corev1.Secret, next time.Duration) {
 	for _, s := range d.left {
@@ -300,7 +302,8 @@ func (d *decision) due() (due []*corev1.Secret, next time.Duration) {
 	return due, next
 }
 
-// askPulled: without its Secret, generators would take a cluster for unknown, and its Applications off it.
+// askPulled keeps a Secret for Applications for pull. Without the Secret, generators would miss the cluster and
+// remove the Applications.
 func askPulled(d *decision, q question) answer {
 	if u := d.Users[keyOf(q.secret)]; u != nil && !u.Pushed {
 		return because("Secret %s/%s for Application %s", q.secret.Namespace, q.secret.Name, u.Application)
@@ -308,7 +311,8 @@ func askPulled(d *decision, q question) answer {
 	return open
 }
 
-// askPushed: without it, the hub's Argo CD could neither deploy to the cluster nor remove anything there.
+// askPushed keeps a Secret for pushed Applications. Without the Secret, the hub's Argo CD could neither deploy to the
+// cluster nor remove resources from the cluster.
 func askPushed(d *decision, q question) answer {
 	if u := d.Users[keyOf(q.secret)]; u != nil {
 		return answer{Words: fmt.Sprintf("Secret %s/%s for Application %s", q.secret.Namespace, q.secret.Name, u.Application), After: pushedAgain}

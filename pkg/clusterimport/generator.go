@@ -17,19 +17,21 @@ import (
 )
 
 const (
-	// GeneratorConfig is the ConfigMap that a clusterDecisionResource generator names as its configMapRef.
+	// GeneratorConfig is the ConfigMap in the configMapRef of a clusterDecisionResource generator.
 	GeneratorConfig = "ocm-placement-generator"
 
-	// GeneratorConfigACM is the same under the name that the console of Advanced Cluster Management writes into ApplicationSets.
+	// GeneratorConfigACM is the same ConfigMap, under the name that the console of Advanced Cluster Management writes
+	// into ApplicationSets.
 	GeneratorConfigACM = "acm-placement"
 
-	// GeneratorRole is the Role, and its RoleBinding, by which the ApplicationSet controller may read decisions.
+	// GeneratorRole is the name of the Role and the RoleBinding. They let the ApplicationSet controller read
+	// decisions.
 	GeneratorRole = "ocm-placement-consumer"
 )
 
-// GeneratorObjects are what the clusterDecisionResource generator needs in the namespace of its Argo CD. The right is
-// for all ServiceAccounts there: what an installation calls that of its ApplicationSet controller cannot be known, and
-// the names of the chosen clusters are no secret to an Argo CD that has their Secrets.
+// GeneratorObjects returns the objects for the clusterDecisionResource generator in the namespace of an Argo CD. All
+// ServiceAccounts of the namespace get the right, because the name of the ApplicationSet controller's ServiceAccount
+// is unknown. The names of the chosen clusters are no secret: the Argo CD has the cluster Secrets.
 func GeneratorObjects(namespace string) []Object {
 	named := func(name string) metav1.ObjectMeta {
 		return metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: map[string]string{apis.LabelGenerator: "true"}}
@@ -56,7 +58,7 @@ func GeneratorObjects(namespace string) []Object {
 	}
 }
 
-// prepare makes what the generator needs. What somebody else made under these names is left alone.
+// prepare creates or updates the objects for the generator. Foreign objects with the same names stay unchanged.
 func (d *decision) prepare(namespace string) (steps []Step) {
 	for _, desired := range GeneratorObjects(namespace) {
 		existing := d.Argos[namespace].generator(desired)
@@ -71,8 +73,9 @@ func (d *decision) prepare(namespace string) (steps []Step) {
 	return steps
 }
 
-// unprepare removes what was made for the generator, unless another GitOpsCluster has the same Argo CD, or still has Secrets
-// there. It is not enough that the annotation of this one names the namespace: its author can write that.
+// unprepare removes the objects for the generator. The objects stay if a second GitOpsCluster uses the Argo CD or
+// still has Secrets in the namespace. An annotation of the GitOpsCluster is no proof: the author can write any
+// namespace.
 func (d *decision) unprepare(namespace string) (steps []Step) {
 	argo := d.Argos[namespace]
 	another := func(owner types.NamespacedName) bool { return owner != d.Key() }
@@ -89,7 +92,7 @@ func (d *decision) unprepare(namespace string) (steps []Step) {
 	return steps
 }
 
-// generator is the object that an Argo CD has under the name of another of the same kind; nil for none.
+// generator returns the Argo CD's object with the kind and name of the desired object; nil for none.
 func (a *Argo) generator(desired Object) Object {
 	i := slices.IndexFunc(a.Generator, func(o Object) bool { return kindOf(o) == kindOf(desired) && o.GetName() == desired.GetName() })
 	if i < 0 {

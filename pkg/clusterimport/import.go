@@ -17,22 +17,22 @@ import (
 type candidate struct {
 	name string
 
-	// cluster is the ManagedCluster; nil when the hub has none.
+	// cluster is the ManagedCluster; nil if the hub has none.
 	cluster *clusterv1.ManagedCluster
 
-	// existing is its Secret; nil when it has none.
+	// existing is the Secret of the cluster; nil for none.
 	existing *corev1.Secret
 
-	// server is the address that it is to have, and usable tells whether that is its real one.
+	// server is the address for the Secret. usable is false for a placeholder.
 	server string
 	usable bool
 
-	// wish is what its Secret is to have for credentials, and decides is the GitOpsCluster that says so.
+	// wish is the wish for the credentials in the Secret. decides is the GitOpsCluster with the wish.
 	wish    wish
 	decides types.NamespacedName
 }
 
-// choose notes what the Placement has chosen.
+// choose reads the chosen clusters of the Placement.
 func (d *decision) choose() {
 	if h := d.held(Choose, question{}); h != nil {
 		d.resolved, d.imported = no(h), unresolved
@@ -45,7 +45,7 @@ func (d *decision) choose() {
 	}
 }
 
-// imports makes the Secrets of the chosen clusters say what they should. One cluster's trouble does not stop the others.
+// imports creates or updates the Secrets of the chosen clusters. A problem with a cluster does not stop the others.
 func (d *decision) imports() (steps []Step) {
 	var n int32
 	troubles := map[string]*hold{}
@@ -77,9 +77,9 @@ func (d *decision) imports() (steps []Step) {
 	return steps
 }
 
-// knownBy is a Secret of somebody else's by which the Argo CD knows a chosen cluster already, as one made by hand: all that generators
-// need. Where credentials are asked for it counts too: whoever made it has put in those that are to be used, and no token of Towline's is
-// to take their place unasked. Nil for none.
+// knownBy returns the foreign Secret of a chosen cluster, for example a manually created Secret; nil for none.
+// Generators need no more. The Secret also counts if the GitOpsCluster wants credentials. The owner of the Secret has
+// put in the wanted credentials, and Towline must not replace them with a token unasked.
 func (d *decision) knownBy(c *candidate) *corev1.Secret {
 	if c.cluster == nil || c.existing != nil {
 		return nil
@@ -96,16 +96,16 @@ func (d *decision) candidate(name string) *candidate {
 	return c
 }
 
-// isOurs tells whether a Secret that the cache does not know is Towline's for a cluster: the cache is behind, or somebody took off
-// the labels by which it is found.
+// isOurs reports whether a Secret unknown to the cache is Towline's Secret for a cluster. Either the cache is behind,
+// or a user has removed the labels.
 func isOurs(s *corev1.Secret, cluster string) bool {
 	_, written := s.Annotations[apis.AnnotationGitOpsClusters]
 	of := clustersecret.Cluster(s)
 	return of == cluster || of == "" && written
 }
 
-// importOne is what has to be written for a cluster, nil when nothing, and what there is to tell about it. Without its
-// credentials a Secret keeps those that it has, and one without any is not made.
+// importOne returns the write for a cluster, nil for none, and the problem to report. If the new credentials are not
+// available, an existing Secret keeps the old credentials, and a new Secret has to wait.
 func (d *decision) importOne(c *candidate, free *addresses) (*Step, *hold) {
 	ask, intent := question{candidate: c}, Follow
 	if c.existing == nil {
@@ -143,13 +143,13 @@ func (d *decision) importOne(c *candidate, free *addresses) (*Step, *hold) {
 	return nil, told
 }
 
-// handOver is the command by which a Secret of somebody else's becomes Towline's.
+// handOver returns the command that hands a foreign Secret over to Towline.
 func handOver(s *corev1.Secret, cluster string) string {
 	return fmt.Sprintf("kubectl -n %s label secret %s %s=true %s=%s", s.Namespace, s.Name, apis.LabelImported, apis.LabelClusterName, cluster)
 }
 
-// importedAs is what is said of so many clusters that have their Secret, of those that are not as they should be, and of those that
-// have one of somebody else's. untrusted are the commands that hand over those that would get a token then.
+// importedAs returns the condition for n clusters with Secrets, clusters with problems, and clusters with foreign
+// Secrets. untrusted are the commands to hand over Secrets that would then get a token.
 func importedAs(n int32, troubles map[string]*hold, others, untrusted []string) verdict {
 	if len(troubles) == 0 {
 		message := count(int(n)) + " imported"

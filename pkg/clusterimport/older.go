@@ -15,24 +15,25 @@ import (
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
-// OlderLease is held by the controller of GitOpsClusters of multicloud-integrations while it runs in a cluster: by that name since
-// August 2021. Advanced Cluster Management has it in the Deployment multicluster-integrations.
+// OlderLease is held by the GitOpsCluster controller of multicloud-integrations while the controller runs. The name
+// is unchanged since August 2021. Advanced Cluster Management runs the controller in the Deployment
+// multicluster-integrations.
 var OlderLease = types.NamespacedName{
 	Namespace: "kube-system", Name: "multicloud-operators-gitopscluster-leader.open-cluster-management.io",
 }
 
-// olderLeaseDuration is for how long that controller's Lease counts where the Lease does not say so itself.
+// olderLeaseDuration is the duration of the older controller's Lease, if the Lease has no duration.
 const olderLeaseDuration = 137 * time.Second
 
-// olderConditions are the types of conditions that the older controller alone writes (August 2026).
+// olderConditions are the condition types written only by the older controller (August 2026).
 var olderConditions = []string{
 	"ArgoServerVerified", "ApplicationSetResourcesReady", "PolicyTemplateReady", "ClustersRegistered", "AddOnTemplateReady",
 	"AddOnDeploymentConfigsReady", "ManagedClusterAddOnsReady", "ArgoCDAgentPrereqsReady", "GitOpsAddonPrereqsReady",
 	"CertificatesReady", "ManifestWorksApplied", "OLMSubscriptionReady", "ArgoCDPolicyReady",
 }
 
-// IsOlders tells whether the status of a GitOpsCluster is the older controller's: it has one of its conditions, or, as before
-// September 2025, a success without any.
+// IsOlders reports whether the older controller has written the status of a GitOpsCluster. Such a status has an older
+// condition, or, before September 2025, a success without any condition.
 func IsOlders(g *v1beta1.GitOpsCluster) bool {
 	return slices.ContainsFunc(g.Status.Conditions, isOlders) ||
 		g.Status.Phase == v1beta1.PhaseSuccessful && len(g.Status.Conditions) == 0 && !Marked(g).Finalizer
@@ -40,8 +41,8 @@ func IsOlders(g *v1beta1.GitOpsCluster) bool {
 
 func isOlders(c metav1.Condition) bool { return slices.Contains(olderConditions, c.Type) }
 
-// heldUntil is when the older controller counts as stopped, if its Lease is not renewed: clocks may differ by the duration of the
-// Lease. Zero for a Lease that nobody holds.
+// heldUntil returns when the older controller counts as stopped, if no more renewals of the Lease follow. The result
+// adds the duration a second time, because clocks may differ by as much. It is zero for a Lease without a holder.
 func heldUntil(lease *coordinationv1.Lease) time.Time {
 	if lease == nil || lease.Spec.RenewTime == nil || lease.Spec.HolderIdentity == nil || *lease.Spec.HolderIdentity == "" {
 		return time.Time{}
@@ -53,7 +54,8 @@ func heldUntil(lease *coordinationv1.Lease) time.Time {
 	return lease.Spec.RenewTime.Add(2 * duration)
 }
 
-// askOlderRuns: two controllers undo each other's Secrets. The older one deletes all others for a cluster that it has one for.
+// askOlderRuns holds while the older controller runs. Two controllers would undo each other's Secrets: the older
+// controller deletes all other Secrets of its clusters.
 func askOlderRuns(d *decision, _ question) answer {
 	left := heldUntil(d.Lease).Sub(d.Now)
 	if left <= 0 {
@@ -65,7 +67,7 @@ func askOlderRuns(d *decision, _ question) answer {
 	return a
 }
 
-// askOlderWrote: the older controller may come back, as after an upgrade of its product.
+// askOlderWrote holds because the older controller may come back, for example after an upgrade of the product.
 func askOlderWrote(d *decision, _ question) answer {
 	if d.TakeOver || !IsOlders(d.GitOpsCluster) {
 		return open
@@ -74,7 +76,8 @@ func askOlderWrote(d *decision, _ question) answer {
 		"GitOpsCluster and its cluster Secrets stay unchanged. If that controller has stopped for good, start Towline with --take-over-gitopsclusters")
 }
 
-// standBack leaves the GitOpsCluster to the older controller, and says so. One that is being deleted goes without a change.
+// standBack leaves the GitOpsCluster to the older controller, and sets a condition. A GitOpsCluster in deletion gets
+// no condition: Towline only releases the finalizer.
 func (d *decision) standBack(h *hold) {
 	d.plan.StandsBack = h.reason
 	if d.going() {
@@ -85,7 +88,7 @@ func (d *decision) standBack(h *hold) {
 	}
 	was := &d.GitOpsCluster.Status
 	if d.StoodBack == h.reason && len(was.Conditions) == 0 {
-		return // a CRD without conditions has dropped the word on it
+		return // a CRD without conditions has dropped the condition
 	}
 	is := was.DeepCopy()
 	for _, own := range []string{apis.ConditionClustersImported, apis.ConditionClustersRemoved} {
@@ -104,7 +107,7 @@ func (d *decision) standBack(h *hold) {
 	}
 }
 
-// takeOver takes from a status what the older controller wrote, and that Towline stood back.
+// takeOver removes the older controller's conditions from a status, and the condition about standing back.
 func takeOver(s *v1beta1.GitOpsClusterStatus) {
 	s.Conditions = slices.DeleteFunc(s.Conditions, isOlders)
 	meta.RemoveStatusCondition(&s.Conditions, apis.ConditionStandingBack)

@@ -12,16 +12,16 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
 )
 
-// selection is what a Placement has chosen.
+// selection is the choice of a Placement.
 type selection struct {
-	// clusters are the names of the chosen clusters, sorted.
+	// clusters are the sorted names of the chosen clusters.
 	clusters []string
 
-	// settled says that the Placement's status and its decisions agree, and that it had something to choose from. While the
-	// placement controller moves clusters from one PlacementDecision to another, a chosen cluster may be in none.
+	// settled is true if the Placement's status and decisions agree, and the Placement had clusters to choose from.
+	// While the placement controller moves clusters between PlacementDecisions, a chosen cluster may be in none.
 	settled bool
 
-	// why is the Placement's own word on why it has not chosen more; empty when it is content.
+	// why is the Placement's own reason for too few clusters; empty for none.
 	why string
 }
 
@@ -30,7 +30,7 @@ func (s *selection) has(cluster string) bool {
 	return found
 }
 
-// PlacementKey is the key of the Placement of a GitOpsCluster; empty where it names none that can be used.
+// PlacementKey returns the key of the Placement of a GitOpsCluster; empty for an unusable reference.
 func PlacementKey(g *v1beta1.GitOpsCluster) types.NamespacedName {
 	if badReference(g) != "" {
 		return types.NamespacedName{}
@@ -38,7 +38,7 @@ func PlacementKey(g *v1beta1.GitOpsCluster) types.NamespacedName {
 	return types.NamespacedName{Namespace: g.Namespace, Name: g.Spec.PlacementRef.Name}
 }
 
-// badReference is why the Placement that a GitOpsCluster names cannot be used; empty where it can.
+// badReference returns why the placement reference of a GitOpsCluster is unusable; empty for a usable reference.
 func badReference(g *v1beta1.GitOpsCluster) string {
 	ref := g.Spec.PlacementRef
 	switch {
@@ -55,7 +55,7 @@ func badReference(g *v1beta1.GitOpsCluster) string {
 	return ""
 }
 
-// selection is what the Placement has chosen; nil where that is not known.
+// selection returns the choice of the Placement; nil if unknown.
 func (f *Facts) selection() *selection {
 	if f.Placement == nil || len(f.Decisions) == 0 {
 		return nil
@@ -72,7 +72,7 @@ func (f *Facts) selection() *selection {
 	return s
 }
 
-// Decided are the clusters that a PlacementDecision names.
+// Decided returns the cluster names in a PlacementDecision.
 func Decided(d *clusterv1beta1.PlacementDecision) []string {
 	var out []string
 	for _, decision := range d.Status.Decisions {
@@ -83,26 +83,27 @@ func Decided(d *clusterv1beta1.PlacementDecision) []string {
 	return out
 }
 
-// placementOutline is all that a decision reads of a Placement.
+// placementOutline holds the fields of a Placement for decisions.
 type placementOutline struct {
-	// selected is how many clusters its status says it has chosen.
+	// selected is the number of chosen clusters in the status.
 	selected int32
 
-	// byOthers is set when others than OCM's placement controller write its decisions: they need not write the status.
+	// byOthers is set if OCM's placement controller does not write the decisions. Other writers may leave out the
+	// status.
 	byOthers bool
 
-	// going is set when it is being deleted.
+	// going is set if the Placement is in deletion.
 	going bool
 
-	// looked is set when it has looked at clusters. One that was put back from a backup has no status.
+	// looked is set if the Placement has looked at clusters. A Placement restored from a backup has no status.
 	looked bool
 
-	// unsatisfied is why it has not chosen more, in its own words; empty when it is content.
+	// unsatisfied is the Placement's own reason for too few clusters; empty for none.
 	unsatisfied string
 }
 
-// nothingToChoose are the reasons of a Placement (v1.2.0) that has nothing to choose from, because a ManagedClusterSetBinding or a
-// ManagedClusterSet is missing: none of its clusters was passed over.
+// nothingToChoose are the reasons of a Placement (v1.2.0) without any cluster to choose from. A
+// ManagedClusterSetBinding or a ManagedClusterSet is missing. Then the Placement has passed over no cluster.
 var nothingToChoose = []string{"NoManagedClusterSetBindings", "NoIntersection"}
 
 func outlineOf(p *clusterv1beta1.Placement) placementOutline {

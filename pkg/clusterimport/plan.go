@@ -11,38 +11,39 @@ import (
 	"github.com/towline-io/towline/pkg/gate"
 )
 
-// Plan is what is to be done about a GitOpsCluster. Its parts are made in this order.
+// Plan is the result of a decision about a GitOpsCluster. Apply the fields in order.
 type Plan struct {
-	// Ask are the Secrets whose users have to be read first. A plan that asks is not to be applied.
+	// Ask are the Secrets whose users the caller must read first. Do not apply a plan with such Secrets: decide
+	// again.
 	Ask []*corev1.Secret
 
-	// Claim are the marks that the GitOpsCluster needs before anything else can be decided; nil where it has them.
+	// Claim are the marks that the GitOpsCluster needs before all other writes; nil if the marks are set.
 	Claim *Marks
 
-	// Stages are writes. Those of a stage are made at the same time, and only after those of the one before.
+	// Stages are groups of writes. The writes of a stage may run in parallel, after the end of the stage before.
 	Stages [][]Step
 
-	// Status is that of the GitOpsCluster; nil where it stays as it is. Events are told after it.
+	// Status is the new status of the GitOpsCluster; nil for no change. Send Events after the status.
 	Status *v1beta1.GitOpsClusterStatus
 	Events []Event
 
-	// Clusters is how many of the chosen clusters have their Secret; nil where that is not known.
+	// Clusters is the number of chosen clusters with a Secret; nil if unknown.
 	Clusters *int32
 
-	// Release are the marks that the GitOpsCluster keeps once all that is done; nil where those stay as they are.
+	// Release are the remaining marks of the GitOpsCluster after all writes; nil for no change.
 	Release *Marks
 
-	// Left are the namespaces in which it has no Secrets any more.
+	// Left are the namespaces without Secrets of the GitOpsCluster.
 	Left []string
 
-	// Held are the Secrets that stay for the sake of Applications.
+	// Held are the Secrets kept for Applications.
 	Held []Held
 
-	// StandsBack is the reason for which the GitOpsCluster is left to another controller; empty where it is not.
+	// StandsBack is the reason to leave the GitOpsCluster to the older controller; empty for none.
 	StandsBack string
 
-	// After is when to look again though nothing has changed, zero for never; Backoff is set where nothing tells when: ever
-	// slower, then.
+	// After is when to decide again without a change; zero for never. Backoff is set if the time is unknown: then
+	// retry with increasing delays.
 	After   time.Duration
 	Backoff bool
 
@@ -50,49 +51,50 @@ type Plan struct {
 	Trace []gate.Said
 }
 
-// Verb is what a step does to an object.
+// Verb is the action of a step.
 type Verb string
 
-// The verbs of steps, as metrics name them.
+// The verbs of steps, as in metrics.
 const (
 	Create Verb = "create"
 	Update Verb = "update"
 	Delete Verb = "delete"
 )
 
-// Step is one write of an object.
+// Step is a write of an object.
 type Step struct {
 	Verb Verb
 
-	// Was is the object as it was read; nil for one to be created. The write is bound to its UID and resourceVersion.
+	// Was is the observed object; nil for a creation. The write has the UID and resourceVersion as preconditions.
 	Was Object
 
-	// Object is the object as it is to be; nil for one to be deleted.
+	// Object is the new object; nil for a deletion.
 	Object Object
 
-	// Cluster is that of a Secret.
+	// Cluster is the cluster of a Secret.
 	Cluster string
 
-	// Removal is set where the step takes something from an Argo CD, and Frees where no Secret is left that the GitOpsCluster
-	// wants.
+	// Removal is set if an Argo CD loses an object or a part of an object. Frees is set if the GitOpsCluster gives up
+	// a Secret.
 	Removal, Frees bool
 }
 
-// Held is a Secret that stays for the sake of an Application.
+// Held is a Secret kept for an Application.
 type Held struct {
 	Secret *corev1.Secret
 	User   User
 	words  string
 }
 
-// Event is what people should see on the GitOpsCluster.
+// Event is an event on the GitOpsCluster.
 type Event struct {
-	// Type, Reason, Action and Note are those of events.k8s.io/v1.
+	// Type, Reason, Action and Note are the fields of events.k8s.io/v1.
 	Type, Reason, Action, Note string
 }
 
-// Destroys are the writes by which an Argo CD loses a cluster, or the hub forgets that it has one; none for a plan that has no
-// such, sorted. Such a plan is to be made again from facts read past the cache, and to be applied only if it comes to the same.
+// Destroys returns the sorted writes by which an Argo CD loses a cluster, or the hub forgets a mark; empty for none.
+// The caller must decide a second time from facts read past the cache. It may apply the plan only if both plans
+// destroy the same.
 func (p *Plan) Destroys() []string {
 	var out []string
 	for _, stage := range p.Stages {
@@ -113,7 +115,7 @@ func (p *Plan) Destroys() []string {
 	return out
 }
 
-// Target is the object that the step writes.
+// Target returns the object of the step.
 func (s *Step) Target() Object {
 	if s.Object != nil {
 		return s.Object
@@ -121,5 +123,5 @@ func (s *Step) Target() Object {
 	return s.Was
 }
 
-// Imports tells whether the step makes the Secret of a chosen cluster what it is to be.
+// Imports reports whether the step creates or updates the Secret of a chosen cluster.
 func (s *Step) Imports() bool { return s.Cluster != "" && !s.Removal }

@@ -7,21 +7,21 @@ import (
 	"github.com/towline-io/towline/pkg/clustersecret"
 )
 
-// manner is what becomes of a Secret that nobody wants and that cannot go yet, because Applications target its cluster.
+// manner is the treatment of a Secret without owners that must stay for Applications.
 type manner int
 
 const (
-	// asItIs changes nothing: its GitOpsCluster is being deleted, which says nothing about the Applications.
+	// asItIs changes nothing: a deletion of the GitOpsCluster says nothing about the Applications.
 	asItIs manner = iota
 
-	// leaving takes the labels of its cluster off, so that generators that select by them drop it.
+	// leaving removes the cluster's labels. Generators that select by labels then drop the cluster.
 	leaving
 
-	// revoked takes the credentials out as well: the right to import was withdrawn.
+	// revoked also removes the credentials, because the right to import was withdrawn.
 	revoked
 )
 
-// drop removes the Secrets of clusters that have not been chosen for a while.
+// drop removes the Secrets of clusters unchosen for the whole grace time.
 func (d *decision) drop() []Step {
 	if len(d.left) == 0 {
 		d.removals = true
@@ -36,7 +36,7 @@ func (d *decision) drop() []Step {
 	return steps
 }
 
-// leave removes all Secrets in namespaces that the GitOpsCluster does not name any more, or may not.
+// leave removes all Secrets from namespaces that the GitOpsCluster no longer names, or may not use.
 func (d *decision) leave(namespaces []string, how manner) {
 	var secrets, objects []Step
 	for _, namespace := range namespaces {
@@ -55,7 +55,7 @@ func (d *decision) leave(namespaces []string, how manner) {
 	d.stage(objects)
 }
 
-// removeAll removes Secrets, and tells whether all of them go.
+// removeAll removes Secrets, and returns false if a Secret must stay.
 func (d *decision) removeAll(secrets []*corev1.Secret, how manner) (steps []Step, all bool) {
 	d.removals = true
 	held := len(d.plan.Held)
@@ -68,8 +68,8 @@ func (d *decision) removeAll(secrets []*corev1.Secret, how manner) (steps []Step
 	return steps, len(d.plan.Held) == held
 }
 
-// removeOne takes the GitOpsCluster's name off a Secret, and removes the Secret with the last one. One that has to stay for an
-// Application keeps the name, and so the GitOpsCluster waits for it.
+// removeOne removes the GitOpsCluster from the owners of a Secret, and deletes a Secret without other owners. A
+// Secret kept for an Application keeps the owner, and the GitOpsCluster waits for the Secret.
 func (d *decision) removeOne(s *corev1.Secret, how manner) *Step {
 	others, last := d.othersOf(s)
 	if !last {
@@ -90,8 +90,8 @@ func (d *decision) removeOne(s *corev1.Secret, how manner) *Step {
 	return nil
 }
 
-// othersOf is a Secret as it is for the others that want it, and whether nobody does. Those that do not exist any more are
-// left out: one whose finalizer was taken off by hand would keep the Secret for ever.
+// othersOf returns a Secret without the GitOpsCluster as owner, and whether no owner is left. Owners missing on the
+// hub go too: a GitOpsCluster that lost the finalizer by hand would keep the Secret forever.
 func (d *decision) othersOf(s *corev1.Secret) (out *corev1.Secret, last bool) {
 	out, last = clustersecret.Leave(s, d.Key())
 	for _, other := range clustersecret.Owners(out) {
@@ -102,7 +102,7 @@ func (d *decision) othersOf(s *corev1.Secret) (out *corev1.Secret, last bool) {
 	return out, last
 }
 
-// remainingAs is what is said of Secrets that stay for Applications.
+// remainingAs returns the condition about Secrets kept for Applications.
 func remainingAs(held []Held) verdict {
 	names := make([]string, len(held))
 	for i := range held {

@@ -10,22 +10,22 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1beta1"
 )
 
-// SameGitOpsCluster tells whether a decision reads the same of two states of a GitOpsCluster. Of the status it reads what it has
-// written itself, and whether another has.
+// SameGitOpsCluster reports whether two states of a GitOpsCluster lead to the same decision. Of the status, only the
+// namespaces and the older controller's conditions count.
 func SameGitOpsCluster(a, b *v1beta1.GitOpsCluster) bool {
 	return a.UID == b.UID && a.Generation == b.Generation && a.DeletionTimestamp.Equal(b.DeletionTimestamp) &&
 		slices.Equal(a.Finalizers, b.Finalizers) && slices.Equal(noted(a), noted(b)) && IsOlders(a) == IsOlders(b)
 }
 
-// SamePlacement tells the same of a Placement.
+// SamePlacement reports whether two states of a Placement lead to the same decision.
 func SamePlacement(a, b *clusterv1beta1.Placement) bool { return outlineOf(a) == outlineOf(b) }
 
-// SameDecision tells the same of a PlacementDecision.
+// SameDecision reports whether two states of a PlacementDecision lead to the same decision.
 func SameDecision(a, b *clusterv1beta1.PlacementDecision) bool {
 	return a.Labels[clusterv1beta1.PlacementLabel] == b.Labels[clusterv1beta1.PlacementLabel] && slices.Equal(Decided(a), Decided(b))
 }
 
-// noted are the namespaces in the GitOpsCluster's annotation.
+// noted returns the valid namespaces in the GitOpsCluster's annotation.
 func noted(g *v1beta1.GitOpsCluster) []string {
 	names := strings.Split(g.Annotations[apis.AnnotationArgoNamespaces], ",")
 	return slices.DeleteFunc(names, func(name string) bool { return validNamespace(name) != "" })

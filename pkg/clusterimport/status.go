@@ -15,10 +15,10 @@ import (
 	"github.com/towline-io/towline/pkg/feedback"
 )
 
-// maxNote is how long the text of an event may be (events.k8s.io/v1).
+// maxNote is the maximum length of an event's note (events.k8s.io/v1).
 const maxNote = 1024
 
-// verdict is what a condition says. The zero value leaves the condition as it is.
+// verdict is the content of a condition. The zero value leaves the condition unchanged.
 type verdict struct {
 	status          metav1.ConditionStatus
 	reason, message string
@@ -30,19 +30,19 @@ func no(h *hold) verdict { return verdict{metav1.ConditionFalse, h.reason, h.wor
 
 var unresolved = verdict{metav1.ConditionUnknown, apis.ReasonPlacementUnresolved, "which clusters to import is not known"}
 
-// report says in the status what came of the decision.
+// report writes the result of the decision into the status.
 func (d *decision) report() {
 	switch {
 	case len(d.plan.Held) > 0:
 		d.removed = remainingAs(d.plan.Held)
-	case d.removals && d.removed.status == "": // what else stands in the way of a removal has been noted
+	case d.removals && d.removed.status == "": // other obstacles to a removal are in d.removed already
 		d.removed = yes(apis.ReasonRemoved, "no Secret is left for a cluster that is not chosen")
 	}
 	was := &d.GitOpsCluster.Status
 	is := was.DeepCopy()
 	d.update(is)
 	kept := is.DeepCopy()
-	if d.Pruned { // they are no reason to write, and are tried with what is: the CRD may be another one by then
+	if d.Pruned { // the pruned fields alone are no reason to write; a later write tries them again, because the CRD may have changed
 		kept.Clusters, kept.ArgoNamespaces = was.Clusters, was.ArgoNamespaces
 	}
 	if !equality.Semantic.DeepEqual(was, kept) {
@@ -53,12 +53,12 @@ func (d *decision) report() {
 	d.warn("Remove", apis.ConditionClustersRemoved, was, is)
 }
 
-// IsPruned tells whether a status that was written lacks what the published CRD of the older controllers does not know.
+// IsPruned reports whether the API server has dropped fields unknown to the published CRD of the older controllers.
 func IsPruned(written, kept *v1beta1.GitOpsClusterStatus) bool {
 	return written.Clusters != nil && kept.Clusters == nil
 }
 
-// Pruning tells that the status is not all kept.
+// Pruning returns the event about a pruned status.
 func Pruning() Event {
 	return Event{corev1.EventTypeWarning, apis.ReasonStatusPruned, "Import",
 		"the CRD of GitOpsCluster comes from another product and drops status.clusters and status.argoNamespaces. Only these columns are missing"}
@@ -98,7 +98,7 @@ func (d *decision) update(s *v1beta1.GitOpsClusterStatus) {
 	}
 }
 
-// nameUnserved says which fields of the spec have no effect, and sorts the conditions.
+// nameUnserved sets the condition about fields without effect, and sorts the conditions.
 func (d *decision) nameUnserved(s *v1beta1.GitOpsClusterStatus) {
 	meta.RemoveStatusCondition(&s.Conditions, apis.ConditionFieldsIgnored)
 	if fields := unserved(d.GitOpsCluster.Spec); len(fields) > 0 {
@@ -116,7 +116,7 @@ func (d *decision) nameUnserved(s *v1beta1.GitOpsClusterStatus) {
 	slices.SortStableFunc(s.Conditions, byOrder)
 }
 
-// unserved are the fields that ask for what Towline does not do.
+// unserved returns the fields for features outside Towline.
 func unserved(spec v1beta1.GitOpsClusterSpec) (out []string) {
 	if isTrue(spec.CreatePolicyTemplate) {
 		out = append(out, "spec.createPolicyTemplate")
@@ -129,7 +129,7 @@ func unserved(spec v1beta1.GitOpsClusterSpec) (out []string) {
 
 func isTrue(b *bool) bool { return b != nil && *b }
 
-// ready is what the first two verdicts come to; nothing while the GitOpsCluster is being deleted.
+// ready combines the conditions about the Placement and the import; empty while the GitOpsCluster is in deletion.
 func (d *decision) ready() verdict {
 	for _, v := range []verdict{d.resolved, d.imported} {
 		if v.status == "" {
@@ -142,7 +142,7 @@ func (d *decision) ready() verdict {
 	return d.imported
 }
 
-// order is that of the flow.
+// order is the order of the conditions in the status, by phase.
 var order = []string{apis.ConditionReady, apis.ConditionPlacementResolved, apis.ConditionClustersImported, apis.ConditionClustersRemoved,
 	apis.ConditionFieldsIgnored}
 
@@ -150,7 +150,7 @@ func byOrder(a, b metav1.Condition) int {
 	return slices.Index(order, a.Type) - slices.Index(order, b.Type)
 }
 
-// warn tells of a condition that has become False, or is for another reason or cause.
+// warn adds an event for a condition with a new False, a new reason or a new message.
 func (d *decision) warn(action, conditionType string, was, is *v1beta1.GitOpsClusterStatus) {
 	now, before := meta.FindStatusCondition(is.Conditions, conditionType), meta.FindStatusCondition(was.Conditions, conditionType)
 	if now == nil || now.Status != metav1.ConditionFalse || before != nil && before.Reason == now.Reason && before.Message == now.Message {
@@ -159,7 +159,7 @@ func (d *decision) warn(action, conditionType string, was, is *v1beta1.GitOpsClu
 	d.plan.Events = append(d.plan.Events, Event{corev1.EventTypeWarning, now.Reason, action, feedback.Clean(now.Message, maxNote)})
 }
 
-// Done tells of the steps that were made.
+// Done returns events about the finished steps.
 func Done(g *v1beta1.GitOpsCluster, steps []Step) (out []Event) {
 	var created, removed []string
 	for _, s := range steps {
@@ -189,10 +189,10 @@ func count(n int) string {
 	return fmt.Sprintf("%d clusters", n)
 }
 
-// shownAtOnce is how many of many are named.
+// shownAtOnce is the maximum number of names in a message.
 const shownAtOnce = 5
 
-// some names the first of many, and says how many more there are.
+// some lists the first names, and the number of the remaining names.
 func some(names []string) string {
 	if len(names) <= shownAtOnce {
 		return strings.Join(names, ", ")

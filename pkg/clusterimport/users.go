@@ -12,23 +12,24 @@ import (
 	"github.com/towline-io/towline/pkg/clustersecret"
 )
 
-// User is an Application for which a Secret stays.
+// User is an Application that keeps a Secret.
 type User struct {
 	Application types.NamespacedName
 
-	// Pushed is set for one that an Argo CD of the hub deploys itself. Those are not watched.
+	// Pushed is set for an Application deployed by an Argo CD of the hub. Towline does not watch pushed Applications.
 	Pushed bool
 }
 
-// Users are the Applications of the hub by how they name their clusters. Of several for one cluster it has one.
+// Users are the Applications of the hub, by the name or address of the cluster. Each key has only one Application.
 type Users map[string]User
 
-// SameUser tells whether an Application keeps the same Secrets as before, as far as it is watched.
+// SameUser reports whether an Application for pull keeps the same Secrets as before.
 func SameUser(a, b *argocd.Application) bool { return a.Cluster() == b.Cluster() }
 
-// Add notes how an Application names its cluster: for pull by the name of the ManagedCluster, and where an Argo CD of the hub
-// deploys it by its destination. One for pull may be deployed by both: the annotation that keeps the hub's Argo CD away may
-// be missing. One whose pull label says false counts as well, as it does in the cache: both looks have to come to the same.
+// Add adds an Application under the names of the cluster: an Application for pull under the ManagedCluster, and a
+// pushed Application under the destination. An Application for pull may get both keys: the annotation against the
+// hub's Argo CD may be missing. As in the cache, a pull label of "false" counts as well, because both reads must give
+// the same result.
 func (u Users) Add(app *argocd.Application) {
 	key := types.NamespacedName{Namespace: app.Namespace, Name: app.Name}
 	if _, labelled := app.Labels[apis.LabelPull]; labelled && app.Cluster() != "" {
@@ -39,7 +40,7 @@ func (u Users) Add(app *argocd.Application) {
 	}
 }
 
-// Of is an Application that uses a Secret; nil for none.
+// Of returns an Application with the cluster of the Secret; nil for none.
 func (u Users) Of(s *corev1.Secret) *User {
 	for _, by := range append([]string{"cluster " + clustersecret.Cluster(s)}, namesOf(s)...) {
 		if user, found := u[by]; found {
@@ -49,18 +50,18 @@ func (u Users) Of(s *corev1.Secret) *User {
 	return nil
 }
 
-// IsPushedTo tells whether an Argo CD of the hub deploys an Application to the cluster of a Secret.
+// IsPushedTo reports whether an Argo CD of the hub deploys an Application to the cluster of a Secret.
 func IsPushedTo(app *argocd.Application, s *corev1.Secret) bool {
 	return slices.Contains(namesOf(s), destinationOf(app))
 }
 
-// namesOf are how destinations name the cluster of a Secret.
+// namesOf returns the keys of a Secret's cluster in destinations.
 func namesOf(s *corev1.Secret) []string {
 	return []string{"name " + clustersecret.NameOf(s), "server " + clustersecret.ServerOf(s)}
 }
 
-// destinationOf is how an Application that an Argo CD of the hub deploys names its cluster; empty where that is the one
-// that its Argo CD runs on, which takes no Secret, or cannot be read.
+// destinationOf returns the key of a pushed Application's destination. The result is empty for the in-cluster
+// destination, which needs no Secret, and for an unreadable destination.
 func destinationOf(app *argocd.Application) string {
 	if app.Pulled() && app.ReconcileSkipped() {
 		return ""
