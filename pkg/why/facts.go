@@ -11,77 +11,79 @@ import (
 	"github.com/towline-io/towline/pkg/managedcluster"
 )
 
-// Facts are what was read of the way of one Application.
+// Facts are the read facts about the path of one Application.
 type Facts struct {
-	// Now is the time.
+	// Now is the current time.
 	Now time.Time
 
-	// Cluster is the one that was asked for; empty for that of the Application.
+	// Cluster is the requested cluster; empty for the cluster of the Application.
 	Cluster string
 
 	// Set is the ApplicationSet; nil for none.
 	Set *Set
 
-	// App is the Application; nil where there is none.
+	// App is the Application; nil if missing.
 	App *argocd.Application
 
-	// Plan is what Towline does about it, from facts that could all be read; nil where some could not.
+	// Plan is Towline's plan for the Application, based on complete facts; nil if some facts are unreadable.
 	Plan *delivery.Plan
 
-	// Work is its ManifestWork; nil for none. WorkUnread is set where it may not be read.
+	// Work is the Application's ManifestWork; nil for none. WorkUnread is true if the user may not read the work.
 	Work       *workv1.ManifestWork
 	WorkUnread bool
 
-	// Managed are the facts about its cluster; nil where they may not be read.
+	// Managed are the facts about the cluster; nil if unreadable.
 	Managed *managedcluster.Facts
 
-	// Unread are the reads that are not allowed, sorted.
+	// Unread are the forbidden reads, sorted.
 	Unread []string
 }
 
-// Set is what is known of an ApplicationSet.
+// Set is the known state of an ApplicationSet.
 type Set struct {
-	// Namespace and Name name it.
+	// Namespace and Name identify the ApplicationSet.
 	Namespace, Name string
 
-	// Missing is set where the hub does not have it.
+	// Missing is true if the hub does not have the ApplicationSet.
 	Missing bool
 
-	// Applications is how many Applications it has.
+	// Applications is the number of its Applications.
 	Applications int
 
-	// Conditions are those of its status: ErrorOccurred is the one that stops it (Argo CD, applicationset_types.go).
+	// Conditions are the conditions of the ApplicationSet's status. ErrorOccurred blocks the ApplicationSet (Argo CD,
+	// applicationset_types.go).
 	Conditions []metav1.Condition
 
-	// Placements are those that its generators follow by clusterDecisionResource; empty for none.
+	// Placements are the Placements of the generators with clusterDecisionResource; empty for none.
 	Placements []Placement
 
-	// Secret tells of the cluster Secret of the cluster in the set's namespace; empty where no generator needs one.
+	// Secret is the state of the cluster Secret in the namespace of the ApplicationSet; empty if no generator needs a
+	// cluster Secret.
 	Secret SecretState
 }
 
-// Placement is one that a generator follows.
+// Placement is a Placement of a generator.
 type Placement struct {
-	// Name names it, in the namespace of the set.
+	// Name is the name of the Placement, in the namespace of the ApplicationSet.
 	Name string
 
-	// Missing is set where it has no PlacementDecision, and Chosen where its decisions have the cluster.
+	// Missing is true if the Placement has no PlacementDecision. Chosen is true if its decisions include the cluster.
 	Missing, Chosen bool
 
-	// Clusters is how many it has chosen.
+	// Clusters is the number of chosen clusters.
 	Clusters int
 }
 
-// SecretState is what is known of a cluster Secret.
+// SecretState is the known state of a cluster Secret.
 type SecretState string
 
 const (
-	// SecretMissing says that there is none of that cluster.
+	// SecretMissing means that the cluster has no cluster Secret.
 	SecretMissing SecretState = "missing"
 
-	// SecretFound says that there is one.
+	// SecretFound means that the cluster has a cluster Secret.
 	SecretFound SecretState = "found"
 
-	// SecretUnread says that Secrets may not be read.
+	// SecretUnread means that Secrets are unreadable.
 	SecretUnread SecretState = "unread"
 )

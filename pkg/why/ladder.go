@@ -5,27 +5,27 @@ import (
 	"time"
 )
 
-// State is how a link of the way is.
+// State is the state of a link of the path.
 type State string
 
 const (
-	// OK says that nothing is wrong with it.
+	// OK means that the link has no problem.
 	OK State = "ok"
 
-	// Waiting says that something is under way, and needs nobody.
+	// Waiting means that the link is in progress, and no person needs to act.
 	Waiting State = "waiting"
 
-	// Blocked says that somebody has to do something.
+	// Blocked means that a person must act.
 	Blocked State = "blocked"
 
-	// Unknown says that who asks may not read what tells.
+	// Unknown means that the user may not read the deciding object.
 	Unknown State = "unknown"
 
-	// Later says that the way stops before it.
+	// Later means that an earlier link stops the path.
 	Later State = "later"
 )
 
-// The links of the way, in their order.
+// The links of the path, in order.
 const (
 	LinkSet       = "ApplicationSet"
 	LinkPlacement = "Placement"
@@ -40,54 +40,56 @@ const (
 	LinkResources = "resources"
 )
 
-// Links are all of them, in their order.
+// Links are all links, in order.
 var Links = []string{
 	LinkSet, LinkPlacement, LinkSecret, LinkKeys, LinkRights, LinkTarget, LinkBeside, LinkWork, LinkAgent, LinkArgoCD, LinkResources,
 }
 
-// Link is one link of the way.
+// Link is one link of the path.
 type Link struct {
 	// Name is one of Links.
 	Name string `json:"name"`
 
-	// State is how it is.
+	// State is the state of the link.
 	State State `json:"state"`
 
-	// Message says what is there, or what is wrong.
+	// Message is the current state or the problem, in words.
 	Message string `json:"message,omitempty"`
 
-	// Reason is the reason of the condition or event that goes with it; empty where there is none.
+	// Reason is the reason of the matching condition or event; empty for none.
 	Reason string `json:"reason,omitempty"`
 
-	// Since is since when it is so; nil where nothing tells.
+	// Since is the start of the state; nil if unknown.
 	Since *time.Time `json:"since,omitempty"`
 
-	// Who can change it; empty where nobody has to.
+	// Who can change the state; empty if no person must act.
 	Who string `json:"who,omitempty"`
 
-	// Do is the command that shows more or mends it; empty for none.
+	// Do is the command to show details or to solve the problem; empty for none.
 	Do string `json:"do,omitempty"`
 }
 
-// Ladder is the way of one Application.
+// Ladder is the path of one Application.
 type Ladder struct {
-	// Application is its namespace and name on the hub; empty where its ApplicationSet has not made it.
+	// Application is the Application's "<namespace>/<name>" on the hub; empty if the ApplicationSet has not created the
+	// Application.
 	Application string `json:"application,omitempty"`
 
-	// Set is the namespace and name of its ApplicationSet; empty for none.
+	// Set is "<namespace>/<name>" of the ApplicationSet; empty for none.
 	Set string `json:"applicationSet,omitempty"`
 
-	// Cluster is its managed cluster; empty where it names none.
+	// Cluster is the managed cluster; empty if the Application names no cluster.
 	Cluster string `json:"cluster,omitempty"`
 
-	// Links are those of the way that concern it.
+	// Links are the links of the path relevant for the Application.
 	Links []Link `json:"links"`
 
-	// Unread are the reads that the rights of who asks do not allow, sorted.
+	// Unread are the reads that the user's rights do not allow, sorted.
 	Unread []string `json:"unread,omitempty"`
 }
 
-// Verdict is the state of the whole: that of the first link that is neither good nor unknown, and Unknown where all others are good.
+// Verdict returns the state of the whole path: the state of the first blocked or waiting link. Without such a link,
+// Verdict returns Unknown if a link is unknown, and OK otherwise.
 func (l *Ladder) Verdict() State {
 	if i := l.broken(); i >= 0 {
 		return l.Links[i].State
@@ -98,7 +100,7 @@ func (l *Ladder) Verdict() State {
 	return OK
 }
 
-// Broken is the first link that is blocked or waits; nil for none.
+// Broken returns the first blocked or waiting link; nil for none.
 func (l *Ladder) Broken() *Link {
 	if i := l.broken(); i >= 0 {
 		return &l.Links[i]
@@ -110,7 +112,7 @@ func (l *Ladder) broken() int {
 	return slices.IndexFunc(l.Links, func(k Link) bool { return k.State == Blocked || k.State == Waiting })
 }
 
-// add puts a link behind those that are there. Behind one that is broken, nothing is known of it.
+// add appends a link. After a blocked or waiting link, the state of a link is unknown, and add appends Later.
 func (l *Ladder) add(k Link) {
 	if l.Broken() != nil {
 		k = Link{Name: k.Name, State: Later}

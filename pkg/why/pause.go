@@ -7,8 +7,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// ResumeCommand is the command that ends the pause of which a condition PausedWarning of an Application tells: the Application
-// itself is paused, its ApplicationSet, or the namespace of a cluster.
+// ResumeCommand returns the command to end the pause in the message of a condition PausedWarning. The paused object is
+// the Application itself, its ApplicationSet, or the namespace of a cluster.
 func ResumeCommand(namespace, application, message string) string {
 	_, by, _ := strings.Cut(message, apis.AnnotationPaused+" on ")
 	kind, rest, _ := strings.Cut(by, " ")

@@ -11,7 +11,7 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// TestResumeCommand: the command ends the pause of the object that is paused, by the words of the decision itself.
+// TestResumeCommand checks that the command resumes the paused object, for the messages of the real decision.
 func TestResumeCommand(t *testing.T) {
 	paused, unclear := map[string]string{apis.AnnotationPaused: "true"}, map[string]string{apis.AnnotationPaused: "jep"}
 	bySet := argocd.PausedBy("ApplicationSet argocd/books", paused)

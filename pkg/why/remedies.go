@@ -8,10 +8,10 @@ import (
 	"github.com/towline-io/towline/pkg/delivery"
 )
 
-// reasonNoLabel is the reason of an Application that Towline does not look at.
+// reasonNoLabel is the reason of an Application without Towline's label.
 const reasonNoLabel = "NotLabelled"
 
-// remedy is where a reason stops an Application, who can change that, and how.
+// remedy is the link blocked by a reason, the responsible person, and the command.
 type remedy struct {
 	link  string
 	state State
@@ -19,7 +19,7 @@ type remedy struct {
 	do    string
 }
 
-// People who can change things.
+// People who can change the state.
 const (
 	author   = "the author of the Application, or of its ApplicationSet's template"
 	admin    = "an administrator of the hub"
@@ -27,7 +27,7 @@ const (
 	operator = "an administrator of cluster CLUSTER"
 )
 
-// Commands. Names in capital letters are put in.
+// Commands. Towline replaces names in capital letters.
 const (
 	edit       = "kubectl -n NAMESPACE edit applications.argoproj.io APP"
 	show       = "kubectl -n NAMESPACE get applications.argoproj.io APP -o yaml"
@@ -39,7 +39,7 @@ const (
 	applicants = "kubectl get applications.argoproj.io -A --field-selector metadata.name=APP"
 )
 
-// remedies are those of all reasons for which an Application is not sent, or waits.
+// remedies has the remedy for each reason of a blocked or waiting Application.
 var remedies = map[string]remedy{
 	reasonNoLabel: {LinkKeys, Blocked, author, "kubectl -n NAMESPACE label applications.argoproj.io APP " + apis.LabelPull + "=true"},
 
@@ -77,7 +77,7 @@ var remedies = map[string]remedy{
 	apis.ReasonAdoptionRefused:         {LinkTarget, Blocked, author, "kubectl towline adopt -n NAMESPACE APP"},
 	apis.ReasonWorkRejected:            {LinkTarget, Blocked, admin, works},
 
-	apis.ReasonPaused:    {LinkTarget, Blocked, "whoever paused it", ""}, // the command depends on what is paused: see ResumeCommand,
+	apis.ReasonPaused:    {LinkTarget, Blocked, "whoever paused it", ""}, // the command depends on the paused object, see ResumeCommand
 	apis.ReasonMoving:    {LinkTarget, Waiting, "", show},
 	apis.ReasonReleasing: {LinkTarget, Waiting, "", show},
 	apis.ReasonReleased:  {LinkTarget, Blocked, author, edit},
@@ -89,7 +89,7 @@ var remedies = map[string]remedy{
 	apis.ReasonOutageOver:   {LinkTarget, Waiting, "", show},
 }
 
-// byType are the remedies where only the type of a condition is known, as an Application tells it.
+// byType has the remedies for Application conditions with a known type only.
 var byType = map[string]remedy{
 	apis.ConditionPropagationError:          {LinkTarget, Blocked, author, show},
 	apis.ConditionPropagationForbiddenError: {LinkRights, Blocked, admin, bindings},
@@ -109,7 +109,7 @@ func remedyOf(c delivery.Condition) remedy {
 	return byType[c.Type]
 }
 
-// Reasons are all for which an Application is not sent, or waits, sorted.
+// Reasons returns all reasons of a blocked or waiting Application, sorted.
 func Reasons() []string {
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(remedies)), func(r string) bool { return r == reasonNoLabel })
 }

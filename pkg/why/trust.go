@@ -7,20 +7,21 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// trust is material by which the cluster's Argo CD trusts a repository or a commit.
+// trust is a kind of material that the cluster's Argo CD needs to trust a repository or a commit.
 type trust struct {
-	// says are parts of the messages of Argo CD, Git and SSH that the material is missing, in lower case.
+	// says are parts of messages from Argo CD, Git and SSH about the missing material, in lower case.
 	says []string
 
 	// remedy names the material, and its ConfigMap and key on the cluster.
 	remedy string
 
-	// do adds the material, on the hub where Towline sends it.
+	// do is the command to add the material. onHub is true if Towline sends the material, and the command runs on the
+	// hub.
 	do    string
 	onHub bool
 }
 
-// trusts are all kinds of such material.
+// trusts are all kinds of trust material.
 var trusts = []trust{
 	{
 		says: []string{"knownhosts: key is unknown", "knownhosts: key mismatch", "host key verification failed", "host key is known for"},
@@ -46,7 +47,7 @@ var trusts = []trust{
 	},
 }
 
-// trustHint adds to a message of the cluster's Argo CD which material is missing there.
+// trustHint adds the missing material to a message from the cluster's Argo CD.
 func trustHint(k *Link, administrator string) {
 	message := strings.ToLower(k.Message)
 	for _, t := range trusts {

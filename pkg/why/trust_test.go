@@ -8,7 +8,7 @@ import (
 	"github.com/towline-io/towline/pkg/why"
 )
 
-// TestTrust: a message about missing trust names the ConfigMap and the key, and who can add it.
+// TestTrust checks that a message about missing trust names the ConfigMap, the key, and the person who can add the key.
 func TestTrust(t *testing.T) {
 	for message, want := range map[string]string{
 		"failed to list refs: ssh: handshake failed: knownhosts: key is unknown":                                            "argocd-ssh-known-hosts-cm",

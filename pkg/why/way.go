@@ -18,10 +18,10 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// links is how many a way has mostly. Ways of all Applications of a fleet are made when it is listed.
+// links is the usual number of links. The list of a fleet needs the path of every Application.
 const links = 8
 
-// Of is the way of an Application, by what is known of it.
+// Of returns the path of an Application, from the known facts.
 func Of(f *Facts) *Ladder {
 	l := &Ladder{Cluster: f.Cluster, Unread: f.Unread, Links: make([]Link, 0, links)}
 	if f.App != nil {
@@ -62,7 +62,7 @@ func (f *Facts) set(l *Ladder) {
 	}
 	l.add(k)
 	if f.App != nil {
-		return // it was made, whatever its Placement says now
+		return // the ApplicationSet has created the Application, even if its Placement has changed
 	}
 	f.placements(l)
 	switch s.Secret {
@@ -96,7 +96,7 @@ func (f *Facts) placements(l *Ladder) {
 	}
 }
 
-// decision adds the links that Towline decides: by its plan, or where that is not known, by what Towline has said on the
+// decision adds the links that Towline decides: from the plan, or without a plan from the conditions on the
 // Application.
 func (f *Facts) decision(l *Ladder) {
 	said := f.told()
@@ -116,8 +116,8 @@ func (f *Facts) decision(l *Ladder) {
 	}
 }
 
-// told are the links of which Towline has something to say: by its plan, and where that has nothing against it, by the Application.
-// Towline meets some problems only when it writes the work, as when that is too large.
+// told returns the links with a message from Towline: from the plan, and from the Application if the plan has no
+// problem. Towline discovers some problems only when it writes the work, for example an oversized work.
 func (f *Facts) told() []Link {
 	var out []Link
 	if !f.App.Pulled() && f.App.Labels[apis.LabelPull] == "" {
@@ -133,7 +133,7 @@ func (f *Facts) told() []Link {
 	for _, c := range f.App.Status.Conditions {
 		k := f.link(delivery.Condition{Type: c.Type, Message: c.Message})
 		switch owner := apis.ConditionRuleOf(c.Type).Owner; {
-		case owner == apis.OwnerPlacement && f.App.Cluster() == "": // it is why no cluster is named
+		case owner == apis.OwnerPlacement && f.App.Cluster() == "": // the condition explains the missing cluster
 			out = slices.Insert(out, 0, k)
 		case owner == apis.OwnerDependencies, !decided && owner == apis.OwnerPropagation && c.Type != apis.ConditionRefreshWarning:
 			out = append(out, k)
@@ -142,10 +142,10 @@ func (f *Facts) told() []Link {
 	return out
 }
 
-// link is that of a condition, with what its reason asks for.
+// link returns the link for a condition, with the remedy of the reason.
 func (f *Facts) link(c delivery.Condition) Link {
 	if c.Type == apis.ConditionReleaseWarning && delivery.TellsReleased(c.Message) {
-		c.Reason = apis.ReasonReleased // that condition has none, as it waits for nothing
+		c.Reason = apis.ReasonReleased // a released Application waits for no event, and its condition has no reason
 	}
 	r := remedyOf(c)
 	k := Link{Name: r.link, State: r.state, Message: c.Message, Reason: cmp.Or(c.Reason, c.Type), Who: f.command(r.who), Do: f.command(r.do)}
@@ -158,13 +158,13 @@ func (f *Facts) link(c delivery.Condition) Link {
 	return k
 }
 
-// command puts the names of the Application into a command.
+// command inserts the names of the Application into a command.
 func (f *Facts) command(do string) string {
 	return strings.NewReplacer("NAMESPACE", f.App.Namespace, "APP", f.App.Name, "CLUSTER", word(f.App.Cluster()),
 		"PROJECT", word(f.App.Project()), "PLACEMENT", word(f.App.Placement())).Replace(do)
 }
 
-// stopped tells whether Towline sends the Application nowhere: it is released, or gone.
+// stopped returns whether Towline sends the Application to no cluster: a released or deleted Application.
 func (f *Facts) stopped(*Ladder) bool { return f.Plan != nil && !delivery.Sent(f.App) }
 
 func (f *Facts) work(l *Ladder) {
@@ -209,7 +209,7 @@ func (f *Facts) agent(l *Ladder) {
 	l.add(k)
 }
 
-// condition is that of a type on the Application; nil for none.
+// condition returns the Application's condition of the given type; nil for none.
 func (f *Facts) condition(conditionType string) *argocd.Condition {
 	if i := argocd.IndexCondition(f.App.Status.Conditions, conditionType); i >= 0 {
 		return &f.App.Status.Conditions[i]
@@ -217,7 +217,7 @@ func (f *Facts) condition(conditionType string) *argocd.Condition {
 	return nil
 }
 
-// applied is the work agent's word on the work; nil where there is none, or where it may not be read.
+// applied returns the work agent's condition Applied of the work; nil if missing or unreadable.
 func (f *Facts) applied() *metav1.Condition {
 	if f.Work == nil {
 		return nil
@@ -263,7 +263,7 @@ func (f *Facts) argoCD(l *Ladder) {
 	case s.Sync.Status == "Unknown" && late != nil:
 		k.State, k.Message, k.Do, k.Reason = Blocked, late.Message, there, late.Type
 		k.Who, k.Since = "an administrator of cluster "+l.Cluster, cmp.Or(f.asked(), timeOf(late.LastTransitionTime))
-	case s.Sync.Status == "Unknown": // and no error says why: a change is on its way, and the status controller hides what was before
+	case s.Sync.Status == "Unknown": // no error explains the status: the status controller hides the old status during a change
 		k.State, k.Message, k.Do, k.Reason = Waiting, "has not compared the Application as it is now", there, s.Sync.Status
 		k.Who = "if this lasts: an administrator of cluster " + l.Cluster
 		k.Since = f.asked()
@@ -278,8 +278,8 @@ func (f *Facts) argoCD(l *Ladder) {
 	l.add(k)
 }
 
-// firstApplied is when the work agent applied the work for the first time; nil where that is not known. A work that is applied
-// anew keeps the time.
+// firstApplied returns when the work agent first applied the work; nil if unknown. A later apply of the work keeps the
+// time.
 func (f *Facts) firstApplied() *time.Time {
 	if applied := f.applied(); applied != nil && applied.Status == metav1.ConditionTrue {
 		return timeOf(&applied.LastTransitionTime)
@@ -287,7 +287,7 @@ func (f *Facts) firstApplied() *time.Time {
 	return nil
 }
 
-// asked is since when the cluster has been asked to compare the Application, as the work remembers it; nil where it is not known.
+// asked returns the start of the request to compare the Application, from the work; nil if unknown.
 func (f *Facts) asked() *time.Time {
 	if f.Work == nil {
 		return nil
@@ -328,7 +328,7 @@ func (f *Facts) resources(l *Ladder) {
 	l.add(k)
 }
 
-// joined is what is known and what more is said, unless that says it already.
+// joined appends more to known, unless known already contains more.
 func joined(known, more string) string {
 	if strings.Contains(known, more) {
 		return known

@@ -25,23 +25,23 @@ import (
 
 var now = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// applied is a work of which the agent has applied that generation.
+// applied returns a work with the given generation and the agent's condition for generation seen.
 func applied(generation, seen int64, status metav1.ConditionStatus, message string) *workv1.ManifestWork {
 	w := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Namespace: "cluster1", Name: "guestbook-12345", Generation: generation}}
 	w.Status.Conditions = []metav1.Condition{{Type: workv1.WorkApplied, Status: status, Message: message, ObservedGeneration: seen}}
 	return w
 }
 
-// modified is what the agent says of a request that the cluster's Application has outrun.
+// modified is the agent's message about a request for an outdated version of the cluster's Application.
 const modified = `Operation cannot be fulfilled on applications.argoproj.io "guestbook": the object has been modified; ` +
 	"please apply your changes to the latest version and try again"
 
-// healthy is the status of an Application that runs.
+// healthy returns the status of a running Application.
 func healthy() argocd.Status {
 	return argocd.Status{Health: argocd.Health{Status: "Healthy"}, Sync: &argocd.Sync{Status: "Synced", Revision: "abc"}}
 }
 
-// good are the facts of an Application with nothing wrong.
+// good returns the facts of an Application without problems.
 func good(edits ...func(*why.Facts)) *why.Facts {
 	f := &why.Facts{
 		Now:     now,
@@ -60,12 +60,12 @@ func status(edit func(*argocd.Status)) func(*why.Facts) {
 	return func(f *why.Facts) { edit(&f.App.Status) }
 }
 
-// appliedAgo has the cluster have applied the work for the first time that long ago.
+// appliedAgo sets the first apply of the work on the cluster to a time in the past.
 func appliedAgo(d time.Duration) func(*why.Facts) {
 	return func(f *why.Facts) { f.Work.Status.Conditions[0].LastTransitionTime = metav1.NewTime(now.Add(-d)) }
 }
 
-// TestOf: the first link that is broken, who can mend it, and how.
+// TestOf checks the first blocked or waiting link, who can solve the problem, and how.
 func TestOf(t *testing.T) {
 	blocked := func(conditionType, reason, message string) func(*why.Facts) {
 		return func(f *why.Facts) {
@@ -208,8 +208,8 @@ func TestOf(t *testing.T) {
 	}
 }
 
-// TestReasons: every reason that the documentation tells of has a link, somebody who can change it, and a command; and every gate
-// that shows a condition.
+// TestReasons checks every documented reason, and every gate with a condition: each has a link, a responsible person,
+// and a command.
 func TestReasons(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/reference.md")
 	if err != nil {
@@ -225,7 +225,7 @@ func TestReasons(t *testing.T) {
 	for _, row := range rows {
 		reasons[row[1]] = true
 	}
-	delete(reasons, apis.ReasonOperationWithdrawn) // an event alone
+	delete(reasons, apis.ReasonOperationWithdrawn) // an event without a condition
 	for _, g := range delivery.Gates() {
 		if g.Type != "" && g.Reason != "" {
 			reasons[g.Reason] = true
@@ -242,7 +242,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// events are the reasons of events alone: they stop nothing.
+// events are the reasons of events without a condition. Events block no Application.
 var events = map[string]string{
 	apis.ReasonPlaced:              "no problem",
 	apis.ReasonPropagated:          "no problem",
@@ -260,7 +260,8 @@ var events = map[string]string{
 	apis.ReasonDependencyRefused:   "the condition DependencyError tells",
 }
 
-// constants are the values of the constants of pkg/apis in a file whose names begin so; of the first so many groups of constants.
+// constants returns the values of pkg/apis constants in a file whose names begin with prefix, from the first groups of
+// constants.
 func constants(t *testing.T, file, prefix string, groups int) []string {
 	t.Helper()
 	parsed, err := parser.ParseFile(token.NewFileSet(), "../apis/"+file, nil, 0)
@@ -290,7 +291,7 @@ func constants(t *testing.T, file, prefix string, groups int) []string {
 	return out
 }
 
-// TestEveryReason: each reason constant of the way to a cluster stops it somewhere, or is that of an event alone.
+// TestEveryReason checks that each reason constant blocks a link, or belongs to an event without a condition.
 func TestEveryReason(t *testing.T) {
 	all := append(constants(t, "reasons.go", "Reason", 1), constants(t, "dependencies.go", "Reason", 9)...)
 	if len(all) < 40 {
@@ -308,7 +309,8 @@ func TestEveryReason(t *testing.T) {
 	}
 }
 
-// TestEveryCondition: each condition that Towline writes stops an Application that has it alone, but for these.
+// TestEveryCondition checks that each condition of Towline blocks an Application without further conditions, except the
+// conditions listed here.
 func TestEveryCondition(t *testing.T) {
 	harmless := map[string]string{
 		apis.ConditionRefreshWarning:    "the rest of the status holds",
@@ -329,8 +331,8 @@ func TestEveryCondition(t *testing.T) {
 	}
 }
 
-// TestLateComparison: where a change has not been compared in time, somebody has to look at the cluster; a warning about a refresh alone stops
-// nothing.
+// TestLateComparison checks that a person must act if the cluster has not compared a change in time. A refresh warning
+// alone blocks no link.
 func TestLateComparison(t *testing.T) {
 	for sync, want := range map[string]why.State{"Unknown": why.Blocked, "Synced": ""} {
 		b := why.Of(good(status(func(s *argocd.Status) {
@@ -347,7 +349,7 @@ func TestLateComparison(t *testing.T) {
 	}
 }
 
-// TestSinceOfAComparison: one that does not come is seen to be late.
+// TestSinceOfAComparison checks that the path shows since when a comparison is late.
 func TestSinceOfAComparison(t *testing.T) {
 	since := func(edits ...func(*why.Facts)) *time.Time {
 		unknown := status(func(s *argocd.Status) { s.Sync = &argocd.Sync{Status: "Unknown"} })

@@ -11,10 +11,10 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// hostile are names that would be more than a word.
+// hostile are names with shell syntax.
 var hostile = []string{"x;touch /tmp/owned", "$(id)", "`id`", "a b", "it's", "a\nb", "'; id; '", `\`, "~root", "*", "--kubeconfig=x"}
 
-// TestWord: a shell takes each for what it is.
+// TestWord checks that a shell takes each name literally.
 func TestWord(t *testing.T) {
 	for _, name := range hostile {
 		out, err := exec.CommandContext(t.Context(), "sh", "-c", "printf %s "+word(name)).Output()
@@ -33,7 +33,7 @@ func TestWord(t *testing.T) {
 	}
 }
 
-// TestCommandsOfHostileNames: no command that is proposed runs what an author of Applications has written into a name.
+// TestCommandsOfHostileNames checks that no proposed command executes a name from an author of Applications.
 func TestCommandsOfHostileNames(t *testing.T) {
 	for _, name := range hostile {
 		b := fixture.Application("a").Cluster(name).Annotation(apis.AnnotationAppNamespace, name).Annotation(apis.AnnotationPlacement, name)
@@ -48,7 +48,7 @@ func TestCommandsOfHostileNames(t *testing.T) {
 			commands = append(commands, k.Do)
 		}
 		for _, c := range commands {
-			// A shell that knows no other command names each that it does not find.
+			// With an empty PATH, the shell prints an error for every command except kubectl.
 			script := "kubectl() { :; }; PATH=; " + c
 			if out, err := exec.CommandContext(t.Context(), "/bin/sh", "-c", script).CombinedOutput(); err != nil || len(out) > 0 {
 				t.Errorf("%q: %q: %v\n%s", name, c, err, out)
