@@ -11,27 +11,27 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// The keys of a cluster Secret's data.
+// The keys in the data of a cluster Secret.
 const (
 	keyName   = "name"
 	keyServer = "server"
 	keyConfig = "config"
 )
 
-// Credentials let an Argo CD that pushes into a cluster.
+// Credentials let a pushing Argo CD into a cluster.
 type Credentials struct {
-	// Account is the name of the ManagedServiceAccount that they are of.
+	// Account is the name of the ManagedServiceAccount.
 	Account string
 
-	// Token is its bearer token.
+	// Token is the bearer token of the account.
 	Token []byte
 
-	// CA are the authorities that vouch for the cluster's API server, in PEM. An empty CA means the
-	// authorities of Argo CD's host.
+	// CA are the authorities of the cluster's API server, in PEM. An empty CA means the authorities of Argo CD's
+	// host.
 	CA []byte
 }
 
-// CredentialsOf are the credentials in the Secret of a ManagedServiceAccount; nil when it has no token.
+// CredentialsOf returns the credentials from the Secret of a ManagedServiceAccount; nil for a Secret without a token.
 func CredentialsOf(s *corev1.Secret) *Credentials {
 	if len(s.Data[corev1.ServiceAccountTokenKey]) == 0 {
 		return nil
@@ -43,8 +43,8 @@ func CredentialsOf(s *corev1.Secret) *Credentials {
 	}
 }
 
-// config is Argo CD's ClusterConfig (v2.14, pkg/apis/application/v1alpha1), as far as it is written here. The server's
-// certificate is always verified.
+// config has the fields of Argo CD's ClusterConfig (v2.14, pkg/apis/application/v1alpha1) that Towline writes. Argo
+// CD always verifies the server's certificate.
 type config struct {
 	BearerToken     string    `json:"bearerToken,omitempty"`
 	TLSClientConfig tlsConfig `json:"tlsClientConfig"`
@@ -55,7 +55,7 @@ type tlsConfig struct {
 	CAData   []byte `json:"caData,omitempty"`
 }
 
-// text is the config with these credentials; without any for nil.
+// text returns the JSON of the config with the credentials. With nil credentials, the config has none.
 func (c *Credentials) text() []byte {
 	var out config
 	if c != nil {
@@ -63,14 +63,13 @@ func (c *Credentials) text() []byte {
 	}
 	data, err := json.Marshal(out) //nolint:gosec // a Secret is where the token belongs
 	if err != nil {
-		panic(err) // two strings and a bool
+		panic(err) // cannot happen: the config has only two strings and a bool
 	}
 	return data
 }
 
-// Trim leaves of a Secret's data what Update compares, and of its config a digest. It is for caches: the cluster
-// Secrets of an Argo CD that somebody else made hold credentials that are none of Towline's business. Any other object
-// is returned as it is.
+// Trim keeps only the fields of a Secret for Update, and replaces the config with a digest. It is for caches: foreign
+// cluster Secrets of an Argo CD hold credentials unrelated to Towline. Other objects are returned unchanged.
 func Trim(obj any) (any, error) {
 	s, ok := obj.(*corev1.Secret)
 	if !ok {
@@ -95,20 +94,21 @@ func Trim(obj any) (any, error) {
 	return out, nil
 }
 
-// without are the digests of configs that hold no credentials.
+// without are the digests of configs without credentials.
 var without = [][]byte{digest(nil), digest([]byte("{}")), digest((*Credentials)(nil).text())}
 
-// hasCredentials tells whether a Secret has credentials, or anything else that Towline does not put into a config without.
+// hasCredentials reports whether the config of a Secret differs from the configs that Towline writes without
+// credentials.
 func hasCredentials(s *corev1.Secret) bool {
 	config, there := s.Data[keyConfig]
 	return there && !slices.ContainsFunc(without, func(d []byte) bool { return bytes.Equal(d, config) })
 }
 
-// MaxCredential is how many bytes a token or the authorities of a cluster may have.
+// MaxCredential is the maximum size of a token or of a cluster's authorities, in bytes.
 const MaxCredential = 128 << 10
 
-// TrimToken leaves of a Secret what CredentialsOf reads. It is for caches: the Secret of a ManagedServiceAccount is written
-// by its cluster. Any other object is returned as it is.
+// TrimToken keeps only the fields of a Secret for CredentialsOf. It is for caches: the cluster writes the Secret of a
+// ManagedServiceAccount. Other objects are returned unchanged.
 func TrimToken(obj any) (any, error) {
 	s, ok := obj.(*corev1.Secret)
 	if !ok {
@@ -124,7 +124,7 @@ func TrimToken(obj any) (any, error) {
 	return out, nil
 }
 
-// digest stands for a config in memory.
+// digest returns the digest of a config, for the memory of a cache.
 func digest(config []byte) []byte {
 	sum := sha256.Sum256(config)
 	return sum[:]

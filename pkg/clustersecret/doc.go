@@ -1,7 +1,7 @@
-// Package clustersecret renders the Argo CD cluster Secret of a ManagedCluster, tells whose a Secret is, and what an
-// existing one has to become.
+// Package clustersecret renders the Argo CD cluster Secret of a ManagedCluster, tells the owners of a Secret, and
+// updates existing Secrets.
 //
-// It is pure: no client, no clock, and nothing that is passed in is changed. The controller of GitOpsClusters calls it.
-// An existing Secret is always one that Trim has been at, so that no credentials of others are kept in memory: its
-// config is a digest, and what a comparison with it yields is a patch of the real one.
+// The package has no client and no clock, and changes no argument. The controller of GitOpsClusters calls the
+// package. Existing Secrets always come from Trim, so the memory holds no foreign credentials: the config is a
+// digest. The result of a comparison with the digest is a patch of the real Secret.
 package clustersecret

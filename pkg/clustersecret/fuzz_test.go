@@ -17,8 +17,8 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// FuzzSecrets: whatever a Secret says and a cluster is called and labelled, the Secret is written once, is that of its cluster, loses
-// nothing of others, and gives up all that is Towline's when it goes.
+// FuzzSecrets checks any Secret with any cluster name and labels. A second update changes nothing, the Secret belongs
+// to its cluster, foreign data stays, and the last owner leaves nothing of Towline behind.
 func FuzzSecrets(f *testing.F) {
 	f.Add([]byte(`{"metadata":{"labels":{"team":"a","env":"x"},"annotations":{"a":"b"}},"data":{"config":"e30="}}`),
 		"env", "dev", "cluster1", "token", uint8(1))
@@ -31,7 +31,7 @@ func FuzzSecrets(f *testing.F) {
 			return
 		}
 		if len(validation.IsQualifiedName(claim)) > 0 || !clustersecret.Follows(claim) {
-			claim = "region.example.com" // the flag takes no other
+			claim = "region.example.com" // the flag accepts only such names
 		}
 		cluster := fixture.Cluster("cluster1").Label(key, value).Claim(claim, value)
 		i := of(cluster, func(i *clustersecret.Import) { i.Claims = []string{claim} })
@@ -53,7 +53,7 @@ func FuzzSecrets(f *testing.F) {
 	})
 }
 
-// stored tells whether an API server would keep labels.
+// stored reports whether an API server would accept the labels.
 func stored(labels map[string]string) bool {
 	for key, value := range labels {
 		if len(validation.IsQualifiedName(key)) > 0 || len(validation.IsValidLabelValue(value)) > 0 {
@@ -63,7 +63,7 @@ func stored(labels map[string]string) bool {
 	return true
 }
 
-// retrimmed is a Secret as a cache has it once it was written. A config that stays is a digest already.
+// retrimmed returns a written Secret in the form of a cache. A kept config is a digest already.
 func retrimmed(t *testing.T, was, out *corev1.Secret) *corev1.Secret {
 	t.Helper()
 	again := trimmed(t, out)
@@ -73,7 +73,7 @@ func retrimmed(t *testing.T, was, out *corev1.Secret) *corev1.Secret {
 	return again
 }
 
-// stay: what others have set is as it was.
+// stay checks that foreign labels and data are unchanged.
 func stay(t *testing.T, was, is *corev1.Secret, keys ...string) {
 	t.Helper()
 	brought := strings.Split(was.Annotations[apis.AnnotationClusterLabels], ",")
@@ -92,7 +92,7 @@ func stay(t *testing.T, was, is *corev1.Secret, keys ...string) {
 	}
 }
 
-// leave: once nobody wants it, no label of the cluster and no credential of Towline is left.
+// leave checks that no label of the cluster and no credential of Towline is left after the last owner.
 func leave(t *testing.T, s *corev1.Secret, key string) {
 	t.Helper()
 	for _, who := range clustersecret.Owners(s) {

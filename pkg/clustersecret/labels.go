@@ -12,18 +12,19 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// reserved are the prefixes of labels that mean something to Argo CD, or to Towline, on a Secret. A cluster that could
-// set them would make its Secret a repository's, or part of some Application. So would marks with other prefixes.
+// reserved are the prefixes of Secret labels with a meaning for Argo CD or Towline. With such labels, a cluster could
+// turn its Secret into a repository Secret, or into a part of an Application. Follows also rejects marks with other
+// prefixes.
 var reserved = []string{"argocd.argoproj.io", apis.Group, "app.kubernetes.io"}
 
-// Follows tells whether a label of a ManagedCluster of that key goes to its Secret.
+// Follows reports whether the ManagedCluster's label with the key goes to the Secret.
 func Follows(key string) bool {
 	prefix, _, _ := strings.Cut(key, "/")
 	return !slices.Contains(reserved, prefix) && !argocd.IsMark(key)
 }
 
-// followed are the labels that come from a cluster: its own, and of its claims those that are named and fit into a label.
-// The cluster itself says what its claims are, so a label of the same key comes first.
+// followed returns the labels from a cluster: the cluster's own labels, and the named claims with valid label values.
+// A label wins over a claim with the same key, because the cluster itself writes the claims.
 func followed(cluster *clusterv1.ManagedCluster, claims []string) map[string]string {
 	out := map[string]string{}
 	for _, claim := range cluster.Status.ClusterClaims {
@@ -39,14 +40,14 @@ func followed(cluster *clusterv1.ManagedCluster, claims []string) map[string]str
 	return out
 }
 
-// SameCluster tells whether the Secrets of two states of a ManagedCluster say the same.
+// SameCluster reports whether two states of a ManagedCluster give the same Secret.
 func SameCluster(a, b *clusterv1.ManagedCluster, claims []string) bool {
 	return maps.Equal(followed(a, claims), followed(b, claims)) && slices.Equal(Servers(a), Servers(b))
 }
 
-// follow is labels with those that come from the cluster brought up to date, and the keys of these. was are the keys of
-// those that were brought before, and adopted says that this is not known: then the cluster's come first, otherwise a
-// label that somebody set on the Secret does.
+// follow returns the labels, updated with the labels from the cluster, and the keys of the cluster's labels. was are
+// the keys from the last update. A label set by a user on the Secret wins over the cluster's label. If adopted is
+// set, the old keys are unknown, and the cluster's labels win.
 func follow(labels map[string]string, was []string, adopted bool, from map[string]string) (map[string]string, []string) {
 	out := maps.Clone(labels)
 	if out == nil {
@@ -69,7 +70,7 @@ func follow(labels map[string]string, was []string, adopted bool, from map[strin
 	return out, keys
 }
 
-// fixed are the labels that every Secret has.
+// fixed returns the labels of every Secret.
 func fixed(cluster, server string) map[string]string {
 	out := map[string]string{
 		apis.LabelSecretType:  apis.SecretTypeCluster,

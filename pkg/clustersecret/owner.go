@@ -10,11 +10,11 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// Name is the name of a new Secret for the ManagedCluster of that name.
+// Name returns the name of a new Secret for the ManagedCluster.
 func Name(cluster string) string { return cluster + "-cluster-secret" }
 
-// Cluster is the ManagedCluster that a Secret is for, when it is Towline's to write: its own, one of an older
-// controller, and one that somebody made and labelled so. It is empty for every other Secret.
+// Cluster returns the ManagedCluster of a Secret that Towline may write: Towline's own Secret, the Secret of an older
+// controller, or a labelled Secret of a user. It is empty for every other Secret.
 func Cluster(s *corev1.Secret) string {
 	if s.Labels[apis.LabelSecretType] != apis.SecretTypeCluster || s.Labels[apis.LabelImported] != "true" {
 		return ""
@@ -22,7 +22,7 @@ func Cluster(s *corev1.Secret) string {
 	return s.Labels[apis.LabelClusterName]
 }
 
-// Owners are the GitOpsClusters that want the Secret, sorted; none for a Secret that Towline has not written yet.
+// Owners returns the sorted GitOpsClusters that want the Secret; none for a Secret not yet written by Towline.
 func Owners(s *corev1.Secret) []types.NamespacedName {
 	var out []types.NamespacedName
 	for owner := range strings.SplitSeq(s.Annotations[apis.AnnotationGitOpsClusters], ",") {
@@ -34,7 +34,7 @@ func Owners(s *corev1.Secret) []types.NamespacedName {
 	return sorted(out)
 }
 
-// OwnedBy tells whether a GitOpsCluster wants the Secret.
+// OwnedBy reports whether a GitOpsCluster wants the Secret.
 func OwnedBy(s *corev1.Secret, owner types.NamespacedName) bool {
 	return slices.Contains(Owners(s), owner)
 }
@@ -53,8 +53,8 @@ func ownersText(owners []types.NamespacedName) string {
 	return strings.Join(text, ",")
 }
 
-// NameOf is the name that the cluster of a Secret has in Argo CD, whosever Secret it is.
+// NameOf returns the cluster's name in Argo CD, for any cluster Secret.
 func NameOf(s *corev1.Secret) string { return string(s.Data[keyName]) }
 
-// ServerOf is the address that it has there, as Argo CD compares it.
+// ServerOf returns the cluster's address in Argo CD, in the form that Argo CD compares.
 func ServerOf(s *corev1.Secret) string { return strings.TrimRight(string(s.Data[keyServer]), "/") }

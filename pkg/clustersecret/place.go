@@ -9,30 +9,30 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// trimmed is the key that stands for credentials in a trimmed Secret. A cache may trim an object twice. No real Secret can have a key
-// with a space.
+// trimmed is the key for existing credentials in a trimmed Secret. A cache may trim an object twice. No real Secret
+// can have a key with a space.
 const trimmed = "has credentials"
 
-// Place is what a cluster Secret tells of the way to its cluster, without what lets anybody in.
+// Place is the address of a cluster from a cluster Secret, without credentials.
 type Place struct {
-	// Name and Server are what destinations of Applications say.
+	// Name and Server are the values for destinations of Applications.
 	Name, Server string
 
-	// Cluster is the ManagedCluster that the Secret is labelled with; empty for none.
+	// Cluster is the ManagedCluster in the Secret's label; empty for none.
 	Cluster string
 
-	// Credentials is set where the Secret itself holds some.
+	// Credentials is set if the Secret itself holds credentials.
 	Credentials bool
 }
 
-// PlaceOf is that of a Secret that TrimPlace has been at.
+// PlaceOf returns the place from a Secret trimmed by TrimPlace.
 func PlaceOf(s *corev1.Secret) Place {
 	_, credentials := s.Data[trimmed]
 	return Place{Name: NameOf(s), Server: ServerOf(s), Cluster: s.Labels[apis.LabelClusterName], Credentials: credentials}
 }
 
-// TrimPlace leaves of a Secret what PlaceOf reads: of its config no more than that it has credentials. It is for caches. Any other
-// object is returned as it is.
+// TrimPlace keeps only the fields of a Secret for PlaceOf. Of the config, only the existence of credentials is left.
+// It is for caches. Other objects are returned unchanged.
 func TrimPlace(obj any) (any, error) {
 	s, ok := obj.(*corev1.Secret)
 	if !ok {
@@ -54,8 +54,8 @@ func TrimPlace(obj any) (any, error) {
 	return out, nil
 }
 
-// letsIn tells whether a config holds credentials: a token, a password or a certificate. A command by which Argo CD would get
-// some with an identity of its own does not count.
+// letsIn reports whether a config holds credentials: a token, a password or a certificate. A command by which Argo CD
+// gets credentials with its own identity does not count.
 func letsIn(text []byte) bool {
 	var c struct {
 		BearerToken, Username, Password string
@@ -68,7 +68,7 @@ func letsIn(text []byte) bool {
 		len(c.TLSClientConfig.CertData) > 0 && len(c.TLSClientConfig.KeyData) > 0
 }
 
-// IsHub tells whether an address is one by which an Argo CD means the cluster that it runs on, or is no https address.
+// IsHub reports whether an address means Argo CD's own cluster, or is not an https address.
 func IsHub(server string) bool {
 	u, err := url.Parse(server)
 	return err != nil || u.Scheme != "https" || isHub(u.Hostname())

@@ -34,7 +34,7 @@ func TestPlaceOf(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if trimmed, err = clustersecret.TrimPlace(trimmed); err != nil { // as a cache does with what it lists
+		if trimmed, err = clustersecret.TrimPlace(trimmed); err != nil { // a cache also trims listed objects again
 			t.Fatal(err)
 		}
 		want := clustersecret.Place{Name: "one", Server: "https://one.example.com", Cluster: "cluster1", Credentials: credentials}

@@ -7,17 +7,18 @@ import (
 	clusterv1 "open-cluster-management.io/api/cluster/v1"
 )
 
-// maxServer bounds the address that a cluster gives itself.
+// maxServer is the maximum length of a cluster's self-reported address, in bytes.
 const maxServer = 512
 
 const placeholderSuffix = "-control-plane"
 
-// Placeholder stands for the address of a cluster whose real one is not known or not to be used: nothing connects to
-// it, but Argo CD wants a different one from every cluster. It is the one that the older controllers use.
+// Placeholder returns an address for a cluster with an unknown or unusable address. No client connects to the
+// placeholder, but Argo CD wants a different address for every cluster. The older controllers use the same
+// placeholder.
 func Placeholder(cluster string) string { return "https://" + cluster + placeholderSuffix }
 
-// At is a cluster with the address that the hub's administrators gave it, in place of those that its agent may write; as it
-// is for none.
+// At returns the cluster with the address from the hub's administrators, instead of the addresses that the cluster's
+// agent may write. Without such an address, the cluster is unchanged.
 func At(cluster *clusterv1.ManagedCluster, server string) *clusterv1.ManagedCluster {
 	if server == "" {
 		return cluster
@@ -27,8 +28,8 @@ func At(cluster *clusterv1.ManagedCluster, server string) *clusterv1.ManagedClus
 	return &out
 }
 
-// Servers are the addresses that a ManagedCluster has for a hub, as Argo CD compares them, in its own order. What is
-// no address for another cluster to connect to is left out: the cluster's agent may write anything there.
+// Servers returns the addresses of a ManagedCluster in the form that Argo CD compares, in the ManagedCluster's order.
+// Unusable addresses are left out, because the cluster's agent may write any text.
 func Servers(cluster *clusterv1.ManagedCluster) []string {
 	var out []string
 	for _, c := range cluster.Spec.ManagedClusterClientConfigs {
@@ -55,14 +56,14 @@ func normalize(raw string) (string, bool) {
 	return strings.TrimRight(u.String(), "/"), true
 }
 
-// isHub tells whether a host is what an Argo CD takes for the cluster that it runs on. A Secret with such a server would
-// change how the hub's Argo CD reaches the hub.
+// isHub reports whether Argo CD takes a host for its own cluster. A Secret with such a server would change how the
+// hub's Argo CD reaches the hub.
 func isHub(host string) bool {
 	host = strings.TrimRight(host, ".")
 	return host == "kubernetes" || host == "kubernetes.default" || strings.HasPrefix(host, "kubernetes.default.svc")
 }
 
-// isPlaceholderOfAnother keeps a cluster from taking the address that another falls back to.
+// isPlaceholderOfAnother reports whether an address is the placeholder of a different cluster.
 func isPlaceholderOfAnother(server, cluster string) bool {
 	name, ok := strings.CutSuffix(strings.TrimPrefix(server, "https://"), placeholderSuffix)
 	return ok && name != cluster && !strings.ContainsAny(name, "./:")

@@ -13,32 +13,32 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// Import is what the Secret of a cluster is to say.
+// Import is the new content for the Secret of a cluster.
 type Import struct {
 	// Cluster is the ManagedCluster.
 	Cluster *clusterv1.ManagedCluster
 
-	// Server is the address that it is to have in Argo CD, one that no other cluster has there. A Secret that keeps credentials
-	// keeps the address that they are for.
+	// Server is the address of the cluster in Argo CD, different from all other clusters' addresses. A Secret with
+	// kept credentials keeps the matching address.
 	Server string
 
-	// Owner is the GitOpsCluster that wants the Secret. Those that want it already stay.
+	// Owner is the GitOpsCluster that wants the Secret. The existing owners stay.
 	Owner types.NamespacedName
 
-	// Claims are the names of the ClusterClaims that go to the Secret as labels.
+	// Claims are the names of the ClusterClaims for labels on the Secret.
 	Claims []string
 
 	// Credentials go into the Secret; nil for none.
 	Credentials *Credentials
 
-	// Keep leaves the credentials that the Secret has, whosever they are, for want of newer ones.
+	// Keep leaves all credentials in the Secret, of any owner, because newer credentials are not available.
 	Keep bool
 
-	// Blank takes out credentials that Towline did not put in, too. Without it they are left, for whoever set them.
+	// Blank also removes foreign credentials. Otherwise foreign credentials stay.
 	Blank bool
 }
 
-// New is the Secret of a cluster that has none, in that namespace.
+// New returns a new Secret for a cluster, in the given namespace.
 func New(namespace string, i Import) *corev1.Secret {
 	s := &corev1.Secret{Type: corev1.SecretTypeOpaque}
 	s.Namespace, s.Name = namespace, Name(i.Cluster.Name)
@@ -46,8 +46,8 @@ func New(namespace string, i Import) *corev1.Secret {
 	return out
 }
 
-// Update is existing changed to say what it should, and whether anything had to change. Labels, annotations and data
-// of others stay.
+// Update returns the existing Secret with the new content, and whether the content differs. Foreign labels,
+// annotations and data stay.
 func Update(existing *corev1.Secret, i Import) (*corev1.Secret, bool) {
 	out := existing.DeepCopy()
 	_, known := existing.Annotations[apis.AnnotationGitOpsClusters]
@@ -70,20 +70,20 @@ func Update(existing *corev1.Secret, i Import) (*corev1.Secret, bool) {
 	return out, differs(existing, out)
 }
 
-// keepsConnection tells whether the Secret keeps its address and its credentials. The two are one: a token and authorities of one
-// address, as that of a proxy, are of no use at another.
+// keepsConnection reports whether the Secret keeps the address and the credentials. They belong together: the token
+// and the authorities of an address, for example of a proxy, are useless at a different address.
 func (i Import) keepsConnection(existing *corev1.Secret) bool {
 	return i.keepsConfig(existing) && hasCredentials(existing)
 }
 
-// keepsConfig tells whether the config stays as it is.
+// keepsConfig reports whether the config stays unchanged.
 func (i Import) keepsConfig(existing *corev1.Secret) bool {
 	_, there := existing.Data[keyConfig]
 	mine := existing.Annotations[apis.AnnotationServiceAccount] != ""
 	return there && (i.Keep || i.Credentials == nil && !mine && !i.Blank)
 }
 
-// configure sets the config, unless it is to stay as it is.
+// configure sets the config, unless the config stays unchanged.
 func (i Import) configure(existing, out *corev1.Secret) {
 	current := existing.Data[keyConfig]
 	switch {
@@ -99,7 +99,7 @@ func (i Import) configure(existing, out *corev1.Secret) {
 	}
 }
 
-// Leave is existing without that owner, and whether it was the last.
+// Leave returns the existing Secret without the owner, and whether no owner is left.
 func Leave(existing *corev1.Secret, owner types.NamespacedName) (out *corev1.Secret, last bool) {
 	owners := slices.DeleteFunc(Owners(existing), func(o types.NamespacedName) bool { return o == owner })
 	out = existing.DeepCopy()
@@ -107,9 +107,9 @@ func Leave(existing *corev1.Secret, owner types.NamespacedName) (out *corev1.Sec
 	return out, len(owners) == 0
 }
 
-// Leaving is existing as it is while its cluster is no longer wanted and the Secret cannot go yet, and whether anything
-// had to change. It loses the labels that came from the cluster, so that generators that select by them no longer find
-// it. With revoke it loses the credentials that Towline put in as well.
+// Leaving returns the existing Secret for an unwanted cluster, as long as the Secret must stay, and whether the
+// content differs. The labels from the cluster go, so generators no longer find the Secret by label. With revoke,
+// Towline's credentials go as well.
 func Leaving(existing *corev1.Secret, revoke bool) (*corev1.Secret, bool) {
 	out := existing.DeepCopy()
 	out.Labels, _ = follow(existing.Labels, followedKeys(existing), false, nil)
@@ -124,8 +124,8 @@ func followedKeys(s *corev1.Secret) []string {
 	return strings.Split(s.Annotations[apis.AnnotationClusterLabels], ",")
 }
 
-// annotate sets an annotation, or takes it away for an empty value. That of the owners stays even when it is empty: it
-// says that Towline has written the Secret.
+// annotate sets an annotation. An empty value removes the annotation of the service account. Other annotations stay
+// with an empty value: the annotation of the owners is the mark of a Secret written by Towline.
 func annotate(s *corev1.Secret, key, value string) {
 	if value == "" && key == apis.AnnotationServiceAccount {
 		delete(s.Annotations, key)

@@ -20,7 +20,7 @@ import (
 
 var owner = types.NamespacedName{Namespace: "argocd", Name: "fleet"}
 
-// cluster1 has labels that follow, and some that must not.
+// cluster1 returns a cluster with permitted and reserved labels.
 func cluster1() *fixture.ClusterBuilder {
 	return fixture.Cluster("cluster1").URL("https://api.cluster1.example.com:6443").
 		Label("env", "dev").Label("cloud", "Other").
@@ -72,7 +72,7 @@ func TestNewGolden(t *testing.T) {
 	}
 }
 
-// trimmed is a Secret as a cache has it.
+// trimmed returns a Secret in the form of a cache.
 func trimmed(t *testing.T, s *corev1.Secret) *corev1.Secret {
 	t.Helper()
 	obj, err := clustersecret.Trim(s)
@@ -155,7 +155,7 @@ func TestCredentials(t *testing.T) {
 		existing *corev1.Secret
 		edit     func(*corev1.Secret)
 		i        clustersecret.Import
-		says     string // of the config; empty: not touched
+		says     string // part of the new config; empty: unchanged
 		account  string
 	}{
 		"come":                           {pulled, nil, of(cluster1(), push("token-1")), "token-1", "argocd-manager"},
@@ -186,8 +186,9 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// TestAConnectionIsOne: an address goes with the credentials for it. What an older controller wrote stays whole, and is taken over
-// whole. Its Secrets are those of multicloud-integrations (August 2026), by where they come from.
+// TestAConnectionIsOne checks that an address and its credentials change together. The content from an older
+// controller stays whole, or is replaced as a whole. The Secrets are from multicloud-integrations (August 2026), by
+// their origin.
 func TestAConnectionIsOne(t *testing.T) {
 	const proxy, direct = "https://cluster-proxy-addon-user.multicluster-engine.svc.cluster.local:9092/cluster1", "https://api.cluster1.example.com:6443"
 	older := func(source, server, config string) *corev1.Secret {
@@ -210,7 +211,7 @@ func TestAConnectionIsOne(t *testing.T) {
 		i        clustersecret.Import
 		server   string
 		host     string
-		whole    bool // the config was not touched
+		whole    bool // the config is unchanged
 	}{
 		"by the cluster proxy": {older("cluster-proxy", proxy, theirs), of(cluster1()), proxy,
 			"cluster-proxy-addon-user.multicluster-engine.svc.cluster.local", true},
@@ -262,7 +263,7 @@ func TestTrimKeepsNoCredentials(t *testing.T) {
 	}
 }
 
-// TestTrimToken: of a Secret that a cluster writes, the credentials are held and nothing else.
+// TestTrimToken checks that only the credentials stay of a Secret that a cluster writes.
 func TestTrimToken(t *testing.T) {
 	long := strings.Repeat("x", 200<<10)
 	s := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{
@@ -387,7 +388,7 @@ func TestServers(t *testing.T) {
 	}
 }
 
-// FuzzServers: a cluster may write anything for its address.
+// FuzzServers checks any text as a cluster's address.
 func FuzzServers(f *testing.F) {
 	for _, seed := range []string{"https://a", "https://kubernetes.default.svc", "https://[::1]/", "https://a%00b", "//", "https://.:1"} {
 		f.Add(seed)
