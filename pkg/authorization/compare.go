@@ -1,11 +1,12 @@
 package authorization
 
-// NormalizeURL is a repository's address in the one spelling that Argo CD compares; empty when it is no address.
+// NormalizeURL returns the address of a repository in the spelling that Argo CD compares; empty for an invalid
+// address.
 func NormalizeURL(repo string) string { return normalized(repo) }
 
-// Matches tells whether a pattern of an AppProject matches a value. One with a "!" in front matches what it does not
-// forbid.
+// Matches reports whether a pattern of an AppProject matches a value. A pattern with a leading "!" matches all values
+// except the forbidden values.
 func Matches(pattern, value string) bool { return matches(pattern, value) }
 
-// Denies tells whether a pattern of an AppProject forbids what it names.
+// Denies reports whether a pattern of an AppProject is a "!" pattern.
 func Denies(pattern string) bool { return denies(pattern) }

@@ -8,20 +8,21 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// Describe is a ManagedCluster as AppProjects speak of it. annotations are those of its namespace on the hub. The
-// address in its spec does not count: the cluster's agent may write there, and would choose by which rules it goes.
+// Describe returns a ManagedCluster in the terms of AppProjects. annotations are from the cluster's namespace on the
+// hub. The address in the ManagedCluster's spec does not count: the cluster's agent may write the spec, and could
+// choose the rules for itself.
 func Describe(cluster *clusterv1.ManagedCluster, annotations map[string]string) Cluster {
 	return Cluster{Name: cluster.Name, Server: Address(annotations), Hub: IsHub(cluster)}
 }
 
-// Address is the address of a cluster as annotations of its namespace give it; empty where they give none. Argo CD (2.14) drops
-// slashes at the end of an address as well.
+// Address returns the address of a cluster from the annotations of its namespace; empty for none. Like Argo CD
+// (2.14), Address drops trailing slashes.
 func Address(annotations map[string]string) string {
 	return strings.TrimRight(strings.TrimSpace(annotations[apis.AnnotationServer]), "/")
 }
 
-// IsHub tells whether a ManagedCluster is the hub. OCM and ACM label it; ACM also fixes its name. A cluster that labels
-// itself so gets less for it.
+// IsHub reports whether a ManagedCluster is the hub. OCM and ACM label the ManagedCluster; ACM also fixes the name. A
+// cluster that labels itself as the hub gets fewer rights.
 func IsHub(cluster *clusterv1.ManagedCluster) bool {
 	return cluster.Labels[apis.LabelLocalCluster] == "true" || cluster.Name == "local-cluster"
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// verdict is what a project says of a destination.
+// verdict is the answer of a project for a destination.
 type verdict int
 
 const (
@@ -17,8 +17,8 @@ const (
 	forbidden
 )
 
-// MatchesName tells whether a pattern of names matches the cluster's name. A pattern that denies matches the clusters that
-// the pattern does not forbid. An administrator forbids the hub by either of its names.
+// MatchesName reports whether a name pattern matches the cluster's name. A "!" pattern matches the clusters that the
+// pattern does not forbid. An administrator can forbid the hub by either name.
 func (c Cluster) MatchesName(pattern string) bool {
 	if c.Name == "" || !matches(pattern, c.Name) {
 		return false
@@ -26,8 +26,9 @@ func (c Cluster) MatchesName(pattern string) bool {
 	return !c.Hub || !denies(pattern) || matches(pattern, apis.InClusterName)
 }
 
-// MatchesServer tells whether a pattern of servers matches the cluster's address; one that denies matches what it does not
-// forbid. While the address is not known, it may be any but that of the hub, unless the cluster is the hub.
+// MatchesServer reports whether a server pattern matches the cluster's address. A "!" pattern matches all addresses
+// except the forbidden addresses. An unknown address may be any address except the hub's, unless the cluster is the
+// hub.
 func (c Cluster) MatchesServer(pattern string) bool {
 	if c.Server == "" {
 		return !c.Hub && pattern == "!"+apis.InClusterServer
@@ -35,21 +36,21 @@ func (c Cluster) MatchesServer(pattern string) bool {
 	return matches(pattern, c.Server)
 }
 
-// matchesNameThere tells whether a pattern of names means the cluster as the cluster's own Argo CD knows it. A pattern that
-// denies other names does not: for the hub's Argo CD, in-cluster is the hub.
+// matchesNameThere reports whether a name pattern means the cluster in its own Argo CD. A "!" pattern for other names
+// does not count: for the hub's Argo CD, in-cluster is the hub.
 func (c Cluster) matchesNameThere(pattern string) bool {
 	return c.MatchesName(pattern) || MatchesInClusterName(pattern)
 }
 
-// MatchesInClusterName tells whether a pattern names the cluster that an Argo CD runs on. A pattern with "!" names no cluster.
+// MatchesInClusterName reports whether a pattern names Argo CD's own cluster. A pattern with "!" names no cluster.
 func MatchesInClusterName(pattern string) bool {
 	return !denies(pattern) && matches(pattern, apis.InClusterName)
 }
 
-// Permits tells whether a project permits a namespace of a cluster. The cluster is first looked for by its name, and by the
-// address that the hub's administrators gave it. Where the project is silent about that, it may permit the cluster as the
-// Application itself speaks of it, and as its own Argo CD will: by the in-cluster address or name. What the project forbids
-// under the cluster's own name or address it cannot permit under the others, which all clusters share.
+// Permits reports whether a project permits a namespace of a cluster. First, the cluster's name counts, and the
+// address from the hub's administrators. If no entry matches, the in-cluster address or name counts, as in the
+// Application and in the cluster's own Argo CD. A rule against the cluster's own name or address wins, because all
+// clusters share the in-cluster destination.
 func Permits(p *argocd.AppProject, c Cluster, namespace string) bool {
 	switch judge(p, c.subject(), namespace) {
 	case permitted:
@@ -62,25 +63,25 @@ func Permits(p *argocd.AppProject, c Cluster, namespace string) bool {
 	return judge(p, subject{name: c.matchesNameThere, server: there.MatchesServer}, namespace) == permitted
 }
 
-// DestinationPermitted tells what Argo CD says of a destination.
+// DestinationPermitted returns Argo CD's answer for a destination.
 func DestinationPermitted(p *argocd.AppProject, name, server, namespace string) bool {
 	there := subject{name: Cluster{Name: name}.MatchesName, server: Cluster{Server: server, Hub: true}.MatchesServer}
 	return judge(p, there, namespace) == permitted
 }
 
-// subject is a cluster that a project judges.
+// subject is the cluster of a decision.
 type subject struct {
-	// name and server tell whether a pattern matches the cluster's name or address.
+	// name and server report whether a pattern matches the cluster's name or address.
 	name, server func(pattern string) bool
 
-	// counts tells whether an entry that matches can permit the cluster; nil for each.
+	// counts reports whether a matching entry can permit the cluster; nil for every entry.
 	counts func(argocd.ProjectDestination) bool
 }
 
-// subject is the cluster by its own name and address.
+// subject returns the cluster by its own name and address.
 func (c Cluster) subject() subject { return subject{name: c.MatchesName, server: c.MatchesServer} }
 
-// judge goes through the destinations in the order and by the conditions of Argo CD.
+// judge checks the destinations in the order and by the conditions of Argo CD.
 func judge(p *argocd.AppProject, s subject, namespace string) verdict {
 	out := silent
 	for _, d := range p.Spec.Destinations {
@@ -98,8 +99,8 @@ func judge(p *argocd.AppProject, s subject, namespace string) verdict {
 	return out
 }
 
-// goesByAddress tells whether a project speaks of clusters by addresses of their own: without the address of a cluster,
-// its rules are not known to forbid it. The in-cluster address is none of them.
+// goesByAddress reports whether a project names clusters by address. Then a cluster without a known address may be
+// forbidden. The in-cluster address does not count.
 func goesByAddress(p *argocd.AppProject) bool {
 	return slices.ContainsFunc(p.Spec.Destinations, func(d argocd.ProjectDestination) bool {
 		server := strings.TrimPrefix(d.Server, "!")

@@ -1,8 +1,9 @@
-// Package authorization tells whether an Application may go where it asks to go, by objects that its author does not
-// control: ManagedClusterSets say which clusters, AppProjects from which repository into which namespace, and
-// Towline's own settings under which namespace's name.
+// Package authorization decides whether an Application may go to the requested destination. The decision depends on
+// objects outside the control of the Application's author. ManagedClusterSets give the clusters, AppProjects give the
+// repositories and namespaces, and Towline's own settings give the namespace of the Application.
 //
-// It is pure: who calls it has read the objects. What an AppProject permits is decided by Argo CD's own rules
-// (v2.14); e2e/programs/argocd runs the table of this package's tests through Argo CD's functions, and
-// e2e/programs/ocm the one about sets through Open Cluster Management's. The propagation controller calls it.
+// The package is pure: the caller has read the objects. For AppProjects, the rules of Argo CD (v2.14) count. The
+// programs in e2e/programs/argocd run the table of the tests through Argo CD's functions. The programs in
+// e2e/programs/ocm run the table about sets through the functions of Open Cluster Management. The propagation
+// controller calls the package.
 package authorization

@@ -27,7 +27,7 @@ func TestParseServiceAccount(t *testing.T) {
 	}
 }
 
-// TestPatternsEnd: no pattern of a project takes the process down, or keeps it busy.
+// TestPatternsEnd checks that no pattern of a project crashes the process, or keeps it busy.
 func TestPatternsEnd(t *testing.T) {
 	for _, pattern := range []string{"/", "//", "/(x+x+)+y/"} {
 		p := &argocd.AppProject{Spec: argocd.AppProjectSpec{SourceNamespaces: []string{pattern}}}
@@ -39,7 +39,7 @@ func TestPatternsEnd(t *testing.T) {
 	}
 }
 
-// TestExcludes: a set that holds a cluster does not say no to it, whichever way it holds it.
+// TestExcludes checks that a set never excludes its own clusters, for each kind of selector.
 func TestExcludes(t *testing.T) {
 	c := fixture.Cluster("c1").Label(clusterv1beta2.ClusterSetLabel, "dev").Label("env", "dev").Obj()
 	by := func(name string, selector clusterv1beta2.ManagedClusterSelector) bool {

@@ -5,17 +5,17 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// Elsewhere is a cluster that the Argo CD of a managed cluster deploys to. The hub knows only the name or the address by which
-// the Application asks for the cluster.
+// Elsewhere is a destination cluster of a managed cluster's Argo CD. The hub knows only the name or the address in
+// the Application.
 type Elsewhere struct {
 	argocd.Destination
 
-	// Named excludes entries of an AppProject that match every cluster: their author spoke of the hub's clusters.
+	// Named excludes AppProject entries for every cluster, because the entry's author meant the hub's clusters.
 	Named bool
 }
 
-// Permits tells whether a project permits a namespace of the cluster. c is the managed cluster, which the project must not
-// forbid.
+// Permits reports whether a project permits a namespace of the cluster. c is the managed cluster. The project must
+// not forbid the managed cluster.
 func (e Elsewhere) Permits(p *argocd.AppProject, c Cluster, namespace string) bool {
 	if e.Check() != nil || judge(p, c.subject(), namespace) == forbidden {
 		return false
@@ -23,26 +23,26 @@ func (e Elsewhere) Permits(p *argocd.AppProject, c Cluster, namespace string) bo
 	return judge(p, subject{e.matchesName, e.matchesServer, e.counts}, namespace) == permitted
 }
 
-// Matches tells whether an entry permits namespaces of the cluster, in a project without any "!".
+// Matches reports whether an entry permits namespaces of the cluster, in a project without any "!".
 func (e Elsewhere) Matches(d argocd.ProjectDestination) bool {
 	return (e.matchesName(d.Name) || e.matchesServer(d.Server)) && e.counts(d)
 }
 
-// counts tells whether an entry of a project that matches the cluster can permit it.
+// counts reports whether a matching entry of a project can permit the cluster.
 func (e Elsewhere) counts(d argocd.ProjectDestination) bool {
 	return !e.Named || e.Name != "" && names(d.Name, e.Name) || e.Server != "" && names(d.Server, e.Server)
 }
 
-// anyCluster stands for a cluster that no pattern was written for: no name and no address contains a blank.
+// anyCluster stands for an unlisted cluster: no name and no address contains a blank.
 const anyCluster = "any cluster"
 
-// names tells whether a pattern matches a text and was written for some texts only.
+// names reports whether a pattern matches a text, but not every text.
 func names(pattern, text string) bool {
 	return !denies(pattern) && matches(pattern, text) && !matches(pattern, anyCluster)
 }
 
-// matchesName tells whether a pattern matches the name. An unknown name matches only patterns that match each name, and those
-// that forbid only the hub.
+// matchesName reports whether a pattern matches the name. An unknown name matches only patterns for every name, and
+// patterns against the hub alone.
 func (e Elsewhere) matchesName(pattern string) bool {
 	if e.Name == "" {
 		return pattern == "*" || pattern == "!"+apis.InClusterName
@@ -50,7 +50,7 @@ func (e Elsewhere) matchesName(pattern string) bool {
 	return matches(pattern, e.Name)
 }
 
-// matchesServer does so for the address.
+// matchesServer reports whether a pattern matches the address, by the same rules as matchesName.
 func (e Elsewhere) matchesServer(pattern string) bool {
 	if e.Server == "" {
 		return pattern == "*" || pattern == "!"+apis.InClusterServer

@@ -10,7 +10,8 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// TestElsewhere: an Application deploys to a cluster behind its own only where the project permits that cluster.
+// TestElsewhere checks that an Application deploys to a cluster behind its own only if the project permits the
+// cluster.
 func TestElsewhere(t *testing.T) {
 	edge, arn := argocd.Destination{Name: "edge-1"}, argocd.Destination{Server: "arn:aws:eks:eu-1:1:cluster/c"}
 	name := func(name, namespace string) argocd.ProjectDestination {
@@ -22,8 +23,8 @@ func TestElsewhere(t *testing.T) {
 	for title, tc := range map[string]struct {
 		to      argocd.Destination
 		entries []argocd.ProjectDestination
-		named   bool // permits Applications of other namespaces than Argo CD's
-		any     bool // permits Applications of Argo CD's namespace
+		named   bool // permits Applications outside Argo CD's namespace
+		any     bool // permits Applications in Argo CD's namespace
 	}{
 		"only the cluster itself": {to: edge, entries: []argocd.ProjectDestination{name("c1", "*"), name("in-cluster", "*"),
 			server(apis.InClusterServer, "*")}},
@@ -70,7 +71,8 @@ func TestElsewhere(t *testing.T) {
 	}
 }
 
-// TestReadElsewhere: an Application on the hub names its destination by annotations, and one in a work in its spec.
+// TestReadElsewhere checks the destination of an Application from annotations on the hub, and from the spec in a
+// work.
 func TestReadElsewhere(t *testing.T) {
 	spec := func(destination string) string { return `{"destination":` + destination + `}` }
 	for title, tc := range map[string]struct {

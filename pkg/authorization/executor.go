@@ -8,7 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// ParseServiceAccount reads a ServiceAccount as `<namespace>/<name>`.
+// ParseServiceAccount parses a ServiceAccount from `<namespace>/<name>`.
 func ParseServiceAccount(s string) (types.NamespacedName, error) {
 	namespace, name, ok := strings.Cut(s, "/")
 	if !ok || len(validation.IsDNS1123Label(namespace)) > 0 || len(validation.IsDNS1123Subdomain(name)) > 0 {

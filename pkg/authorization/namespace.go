@@ -8,16 +8,16 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// NamespaceRule lets the Applications of some namespaces of the hub choose their namespace on a cluster.
+// NamespaceRule lets Applications choose their namespace on a cluster, by their namespace on the hub.
 type NamespaceRule struct {
-	// From is a glob of namespaces of the hub.
+	// From is a glob of namespaces on the hub.
 	From string
 
-	// To is a glob of the namespaces on the cluster that they may choose.
+	// To is a glob of permitted namespaces on the cluster.
 	To string
 }
 
-// ParseNamespaceRule reads a rule as `<from>=<to>`.
+// ParseNamespaceRule parses a rule from `<from>=<to>`.
 func ParseNamespaceRule(s string) (NamespaceRule, error) {
 	from, to, ok := strings.Cut(s, "=")
 	if !ok || from == "" || to == "" {
@@ -31,9 +31,9 @@ func ParseNamespaceRule(s string) (NamespaceRule, error) {
 	return NamespaceRule{From: from, To: to}, nil
 }
 
-// Namespace is the refusal of the namespace that an Application is to have on its cluster; nil when it may have it:
-// it is the one that it has on the hub, or home, which administrators chose for the cluster, the Application is one of Argo CD's
-// own namespace, or a rule lets it.
+// Namespace returns a refusal of the Application's namespace on the cluster; nil if permitted. Permitted are the same
+// namespace as on the hub, and home, chosen by administrators for the cluster. An Application in Argo CD's own
+// namespace may choose any namespace. All others need a rule.
 func Namespace(app *argocd.Application, argocdNamespace, home string, rules []NamespaceRule) *Refusal {
 	from, to := app.Namespace, app.ClusterNamespace()
 	if from == to || from == argocdNamespace || to == home {

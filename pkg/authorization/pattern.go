@@ -10,29 +10,29 @@ import (
 	"github.com/gobwas/glob"
 )
 
-// patience is how long one regular expression may take: they can be such that they never end.
+// patience is the time limit for a regular expression, because some expressions never end.
 const patience = 100 * time.Millisecond
 
-// maxGlob is how long a pattern may be. The library takes time that grows with the cube of the question marks: for 2,000 more
-// than ten seconds. A longer one permits nothing, and one that denies forbids all.
+// maxGlob is the maximum length of a glob, in bytes. The library's time grows with the cube of the number of question
+// marks: 2,000 take more than ten seconds. A longer glob permits nothing, and a longer "!" pattern forbids all.
 const maxGlob = 512
 
 // patternCharacters have a special meaning in a pattern.
 const patternCharacters = `*?[]{}\!`
 
-// denies tells whether a pattern forbids what it matches.
+// denies reports whether a pattern forbids the matching values.
 func denies(pattern string) bool { return strings.HasPrefix(pattern, "!") }
 
-// errNoAnswer says that a pattern is not one that Argo CD gets an answer from.
+// errNoAnswer is the error for a pattern without an answer from Argo CD.
 var errNoAnswer = errors.New("it cannot be read")
 
-// globs tells whether a glob matches; one that cannot be read matches nothing.
+// globs reports whether a glob matches. An unreadable glob matches nothing.
 func globs(pattern, text string, separators ...rune) bool {
 	matched, _ := glance(pattern, text, separators...)
 	return matched
 }
 
-// glance tells whether a glob matches. The error is errNoAnswer, or what the library says of a pattern that it cannot read.
+// glance reports whether a glob matches. The error is errNoAnswer, or the library's error for an unreadable pattern.
 func glance(pattern, text string, separators ...rune) (matched bool, err error) {
 	defer caught(&err)
 	g, err := compileGlob(pattern, separators...)
@@ -42,14 +42,14 @@ func glance(pattern, text string, separators ...rune) (matched bool, err error) 
 	return g.Match(text), nil
 }
 
-// caught makes an error of a panic of the library.
+// caught turns a panic of the library into an error.
 func caught(err *error) {
 	if p := recover(); p != nil {
 		*err = fmt.Errorf("%w: %v", errNoAnswer, p)
 	}
 }
 
-// compileGlob reads a glob. The library takes seconds for some that are long.
+// compileGlob compiles a glob. It rejects long globs, because the library may take seconds for them.
 func compileGlob(pattern string, separators ...rune) (_ glob.Glob, err error) {
 	if len(pattern) > maxGlob {
 		return nil, fmt.Errorf("%w: a pattern has at most %d characters, and this one has %d", errNoAnswer, maxGlob, len(pattern))
@@ -58,8 +58,9 @@ func compileGlob(pattern string, separators ...rune) (_ glob.Glob, err error) {
 	return glob.Compile(pattern, separators...)
 }
 
-// matches tells whether a pattern of an AppProject matches. One that denies matches what it does not forbid. Where Argo CD gets no
-// answer from that, all is forbidden. A pattern that its library of globs refuses forbids nothing, as with Argo CD.
+// matches reports whether a pattern of an AppProject matches. A "!" pattern matches all values except the forbidden
+// values. If Argo CD gets no answer from a "!" pattern, the pattern forbids all. As in Argo CD, a pattern refused by
+// the library forbids nothing.
 func matches(pattern, text string, separators ...rune) bool {
 	if denies(pattern) {
 		matched, err := glance(pattern[1:], text, separators...)
@@ -68,8 +69,8 @@ func matches(pattern, text string, separators ...rune) bool {
 	return pattern == "*" || globs(pattern, text, separators...)
 }
 
-// lists tells whether one of the patterns matches, as a glob or, between slashes, as a regular expression. Nothing between
-// slashes is none to Argo CD (3.5): it would match everything.
+// lists reports whether one of the patterns matches, as a glob or, between slashes, as a regular expression. In Argo
+// CD (3.5), an empty expression between slashes does not count, because it would match everything.
 func lists(patterns []string, text string) bool {
 	for _, p := range patterns {
 		if strings.HasPrefix(p, "/") && strings.HasSuffix(p, "/") && len(p) > 2 && searches(p[1:len(p)-1], text) {
@@ -82,7 +83,7 @@ func lists(patterns []string, text string) bool {
 	return false
 }
 
-// searches tells whether a regular expression, in Argo CD's dialect, finds something in the text.
+// searches reports whether a regular expression, in Argo CD's dialect, matches a part of the text.
 func searches(pattern, text string) bool {
 	re, err := regexp2.Compile(pattern, regexp2.None)
 	if err != nil {

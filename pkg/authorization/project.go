@@ -10,20 +10,20 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// Refusal is why an Application may not go where it asks, in words for the one who can change that.
+// Refusal is why an Application may not go to the requested destination, in words for the user who can permit it.
 type Refusal struct {
 	// Reason is one of the Reason… constants of package apis.
 	Reason string
 
-	// Message says which object forbids it, or which one would allow it.
+	// Message names the forbidding object, or the object that would permit the request.
 	Message string
 
-	// Missing names the object that is not there, or does not say what is needed, where nobody has said no for that. It is
-	// empty where a rule that is there refuses: only such a refusal may take a workload off its cluster.
+	// Missing names a missing object or a missing entry, if no rule forbids the request. It is empty if an existing
+	// rule refuses the request: only such a refusal may remove a workload from the cluster.
 	Missing string
 }
 
-// because is the refusal with the object that is missing.
+// because sets the missing object of the refusal.
 func (r *Refusal) because(format string, args ...any) *Refusal {
 	r.Missing = fmt.Sprintf(format, args...)
 	return r
@@ -33,7 +33,7 @@ func refuse(reason, format string, args ...any) *Refusal {
 	return &Refusal{Reason: reason, Message: fmt.Sprintf(format, args...)}
 }
 
-// NoProject is the refusal of an AppProject that does not exist, to an Application of a namespace.
+// NoProject returns the refusal for an Application without an existing AppProject.
 func NoProject(name, namespace, argocdNamespace string) *Refusal {
 	refusal := refuse(apis.ReasonProjectNotFound, "there is no AppProject %q in namespace %s: create it, or name another one in spec.project",
 		cut(name), argocdNamespace).because("AppProject %s/%s", argocdNamespace, cut(name))
@@ -43,26 +43,27 @@ func NoProject(name, namespace, argocdNamespace string) *Refusal {
 	return refusal
 }
 
-// otherArgoCD is advice for a hub with several Argo CDs. An AppProject of one must not be opened for the Applications of another.
+// otherArgoCD returns advice for a hub with several Argo CDs. The AppProject of an Argo CD must not admit the
+// Applications of a different Argo CD.
 func otherArgoCD(namespace, argocdNamespace string) string {
 	return fmt.Sprintf(". But if namespace %s belongs to another Argo CD, leave the AppProjects as they are: Towline serves only the Argo CD of "+
 		"namespace %s, so move the Application to a namespace of that Argo CD", namespace, argocdNamespace)
 }
 
-// Cluster is a managed cluster as AppProjects speak of it.
+// Cluster is a managed cluster in the terms of AppProjects.
 type Cluster struct {
-	// Name is the ManagedCluster's.
+	// Name is the name of the ManagedCluster.
 	Name string
 
-	// Server is the address by which AppProjects know it; empty when the hub's administrators have not said.
+	// Server is the address of the cluster in AppProjects; empty if the hub's administrators have set none.
 	Server string
 
-	// Hub tells that it is the hub itself, or says so.
+	// Hub is true if the cluster is the hub, or claims to be the hub.
 	Hub bool
 }
 
-// Project is the refusal of an AppProject to an Application of a namespace; nil when it permits the request on the
-// cluster. argocdNamespace is Argo CD's own, whose Applications may use any project.
+// Project returns the refusal of an AppProject for an Application's request on a cluster; nil if permitted.
+// Applications in argocdNamespace, the namespace of Argo CD, may use any project.
 func Project(p *argocd.AppProject, namespace, argocdNamespace string, r Request, c Cluster) *Refusal {
 	if !SourceNamespacePermitted(p, namespace, argocdNamespace) {
 		return refuse(apis.ReasonProjectForbidden,
@@ -103,8 +104,8 @@ func Project(p *argocd.AppProject, namespace, argocdNamespace string, r Request,
 	return nil
 }
 
-// sourceAdvice is how a repository can be permitted. The author of the Application wrote the address, so an address that an
-// AppProject would read as a pattern is never recommended.
+// sourceAdvice tells how to permit a repository. The author of the Application wrote the address. Therefore the
+// advice never recommends an address that an AppProject would read as a pattern.
 func sourceAdvice(repo string) string {
 	if strings.ContainsAny(repo, patternCharacters) {
 		return fmt.Sprintf("the address has a character that means a pattern in spec.sourceRepos (%s): name a repository without one", patternCharacters)
@@ -112,7 +113,8 @@ func sourceAdvice(repo string) string {
 	return `add it to its spec.sourceRepos, and check that no entry with "!" forbids it`
 }
 
-// destinationAdvice is the same for a namespace on a cluster: only the name of one namespace is recommended.
+// destinationAdvice tells how to permit a namespace on a cluster. The advice recommends only the name of a single
+// namespace.
 func destinationAdvice(cluster, namespace string) string {
 	switch {
 	case namespace == "":
@@ -123,10 +125,10 @@ func destinationAdvice(cluster, namespace string) string {
 	return fmt.Sprintf(`add {%s, namespace: %s} to its spec.destinations, and check that no entry with "!" forbids it`, cluster, namespace)
 }
 
-// isNamespace tells whether a text can be the name of a namespace, and so is no pattern.
+// isNamespace reports whether a text is a valid namespace name, and not a pattern.
 func isNamespace(name string) bool { return len(validation.IsDNS1123Label(name)) == 0 }
 
-// refuseElsewhere is the refusal of a destination that is not the cluster itself.
+// refuseElsewhere returns the refusal of a destination behind the cluster; nil if permitted.
 func refuseElsewhere(p *argocd.AppProject, namespace, argocdNamespace string, r Request, c Cluster) *Refusal {
 	to := Elsewhere{Destination: r.Elsewhere, Named: namespace != argocdNamespace}
 	if to.Permits(p, c, r.Namespace) {
@@ -149,12 +151,12 @@ func refuseElsewhere(p *argocd.AppProject, namespace, argocdNamespace string, r 
 	return refusal
 }
 
-// SourceNamespacePermitted tells whether Applications of a namespace may use the project.
+// SourceNamespacePermitted reports whether Applications of a namespace may use the project.
 func SourceNamespacePermitted(p *argocd.AppProject, namespace, argocdNamespace string) bool {
 	return namespace == argocdNamespace || lists(p.Spec.SourceNamespaces, namespace)
 }
 
-// SourcePermitted tells whether the project lets Applications deploy from a repository.
+// SourcePermitted reports whether the project permits a repository.
 func SourcePermitted(p *argocd.AppProject, repo string) bool {
 	repo = normalized(repo)
 	permitted := false

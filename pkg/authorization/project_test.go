@@ -17,7 +17,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// table is testdata/projects.yaml, which Argo CD's own functions are held against as well.
+// table has the cases of testdata/projects.yaml. A test with Argo CD's own functions uses the same table.
 type table struct {
 	Sources []struct {
 		Patterns  []string `json:"patterns"`
@@ -67,8 +67,8 @@ func TestProjectsPermitWhatArgoCDPermits(t *testing.T) {
 	}
 }
 
-// TestPermits: a cluster goes by the name and address that the hub's Argo CD has for it, and by the in-cluster
-// address where the project says nothing else.
+// TestPermits checks that a cluster has the name and address from the hub's Argo CD. If no entry matches, the
+// in-cluster address counts.
 func TestPermits(t *testing.T) {
 	to := func(server, name string) argocd.ProjectDestination {
 		return argocd.ProjectDestination{Server: server, Name: name, Namespace: "*"}
@@ -116,7 +116,7 @@ func TestPermits(t *testing.T) {
 	}
 }
 
-// TestDescribe: the address is what the cluster's namespace says, whatever the ManagedCluster does.
+// TestDescribe checks that the address comes from the cluster's namespace, and never from the ManagedCluster.
 func TestDescribe(t *testing.T) {
 	c := fixture.Cluster("c1").URL("https://own.example.com").Obj()
 	if got := authorization.Describe(c, nil); got != (authorization.Cluster{Name: "c1"}) {
@@ -281,7 +281,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestRequestsNameTheirRepositories: the table is one that Argo CD's own functions are held against as well.
+// TestRequestsNameTheirRepositories runs a table that a test with Argo CD's own functions also uses.
 func TestRequestsNameTheirRepositories(t *testing.T) {
 	data, err := os.ReadFile("testdata/requests.yaml")
 	if err != nil {
@@ -308,8 +308,8 @@ func TestRequestsNameTheirRepositories(t *testing.T) {
 	}
 }
 
-// TestAPatternThatPanics: where the library of globs panics, Argo CD deploys nothing. So such a pattern permits nothing, and one that
-// denies forbids all.
+// TestAPatternThatPanics checks patterns on which the glob library panics. Argo CD deploys nothing then, so such a
+// pattern permits nothing, and a "!" pattern forbids all.
 func TestAPatternThatPanics(t *testing.T) {
 	for _, pattern := range []string{"*1{", "!*1{"} {
 		if authorization.Matches(pattern, "https://c1") {
@@ -321,7 +321,7 @@ func TestAPatternThatPanics(t *testing.T) {
 	}
 }
 
-// TestLongPatterns: a glob that would take too long to read permits nothing, and forbids all where it denies.
+// TestLongPatterns checks that a glob above the maximum length permits nothing, and as a "!" pattern forbids all.
 func TestLongPatterns(t *testing.T) {
 	const repo = "https://git.example.com/a"
 	for length, want := range map[int]bool{512: true, 513: false, 100_000: false} {
@@ -338,14 +338,14 @@ func TestLongPatterns(t *testing.T) {
 	}
 }
 
-// FuzzPatterns: no pattern takes the process down, or makes an address that a project forbids a permitted one.
+// FuzzPatterns checks that no pattern crashes the process, or permits an address that the project forbids.
 func FuzzPatterns(f *testing.F) {
 	f.Add("https://git.example.com/*", "https://git.example.com/a.git", "/^a/")
 	f.Add("{[", "git@x:y", "/(/")
 	f.Add(" *\t ", "https://git.example.com/a", "")
 	f.Add(" *# ", "https://git.example.com/a", "")
 	f.Fuzz(func(t *testing.T, pattern, text, namespaces string) {
-		// Argo CD leaves out blanks before it looks for the sign that denies; FuzzProjects of e2e/contract compares.
+		// Argo CD skips blanks before the "!" sign; FuzzProjects of e2e/contract compares both.
 		bare := strings.TrimLeftFunc(pattern, func(r rune) bool { return r == '!' || unicode.IsSpace(r) })
 		p := &argocd.AppProject{Spec: argocd.AppProjectSpec{
 			SourceRepos:      []string{"*", "!" + bare, pattern},
@@ -355,7 +355,7 @@ func FuzzPatterns(f *testing.F) {
 		authorization.SourceNamespacePermitted(p, text, "argocd")
 		authorization.Permits(p, authorization.Cluster{Name: text, Server: text}, text)
 		only := &argocd.AppProject{Spec: argocd.AppProjectSpec{SourceRepos: []string{bare}}}
-		// A pattern of all addresses is written in many ways, such as "*.git", and denies nothing, as in Argo CD.
+		// Many patterns match all addresses, for example "*.git". As in Argo CD, they deny nothing.
 		all := authorization.SourcePermitted(only, "https://elsewhere.example.org/a/b/c/d")
 		if authorization.SourcePermitted(only, text) && authorization.SourcePermitted(p, text) && !all {
 			t.Errorf("%q is forbidden by %q, and permitted", text, pattern)

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// scpLike are addresses as `git clone user@host:path` takes them.
+// scpLike matches addresses in the form of `git clone user@host:path`.
 var scpLike = regexp.MustCompile(`^(ssh://)?([^/:]*?)@[^@]+$`)
 
-// normalized is a repository's address in the one spelling that Argo CD compares; empty when it is no address.
+// normalized returns the address of a repository in the spelling that Argo CD compares; empty for an invalid address.
 func normalized(repo string) string {
 	repo = strings.ToLower(strings.TrimSpace(repo))
 	if scpLike.MatchString(repo) && !strings.HasPrefix(repo, "ssh://") {
@@ -23,14 +23,14 @@ func normalized(repo string) string {
 	return strings.TrimPrefix(u.String(), "ssh://")
 }
 
-// maxShown is how many bytes of a tenant's text a message repeats.
+// maxShown is the maximum length of a tenant's text in a message, in bytes.
 const maxShown = 200
 
-// schemes are those of repositories. A word in front of "://" that is none of them may be part of a password.
+// schemes are the schemes of repositories. An unknown word in front of "://" may be part of a password.
 var schemes = []string{"http", "https", "ssh", "git", "oci", "file"}
 
-// shown is a repository's address for people, without what may be a name, a password or a token: all in front of the last
-// "@", and a query. Of an address that can be read in two ways, or in none, only the scheme is left.
+// shown returns a repository's address for messages. It removes possible user names, passwords and tokens: all text
+// before the last "@", and the query. Of an ambiguous or unreadable address, only the scheme is left.
 func shown(repo string) string {
 	scheme, rest, found := strings.Cut(strings.TrimSpace(repo), "://")
 	if found && slices.Contains(schemes, strings.ToLower(scheme)) {
@@ -46,7 +46,7 @@ func shown(repo string) string {
 	case end >= 0:
 		rest = rest[:end] + "?…"
 	}
-	if strings.Contains(rest[:at+1], "/") { // the "@" is one of a path, or the "/" one of a password
+	if strings.Contains(rest[:at+1], "/") { // the "@" belongs to a path, or the "/" to a password
 		scheme += "…@"
 	}
 	return cut(scheme + rest[at+1:])

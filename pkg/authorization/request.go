@@ -12,35 +12,35 @@ import (
 	"github.com/towline-io/towline/pkg/memo"
 )
 
-// Request is what an Application asks for.
+// Request is the request of an Application.
 type Request struct {
-	// Project is the name of its AppProject.
+	// Project is the name of the AppProject.
 	Project string
 
-	// Sources are the repositories that it names anywhere: each must be permitted, whichever of them a cluster's version
-	// of Argo CD may take. There is at least one, which may be empty.
+	// Sources are all repositories in the Application. Each must be permitted, because a cluster's version of Argo CD
+	// may use any of them. Sources has at least one entry, possibly empty.
 	Sources []string
 
-	// Manifests tells that an operation brings what it deploys, in place of what is in the repositories.
+	// Manifests is true if an operation has its own manifests, instead of the manifests in the repositories.
 	Manifests bool
 
-	// Namespace is where on the cluster it deploys to; resources that say so go elsewhere, if the AppProject on the
-	// cluster lets them.
+	// Namespace is the destination namespace on the cluster. Resources with their own namespace go there, if the
+	// AppProject on the cluster permits it.
 	Namespace string
 
-	// Elsewhere is the destination as the cluster's Argo CD knows it. It is empty for the cluster that the Application
-	// arrives on.
+	// Elsewhere is the destination in the terms of the cluster's Argo CD. It is empty for the Application's own
+	// cluster.
 	Elsewhere argocd.Destination
 }
 
-// sources are what a spec, or an operation that overrides it, deploys. Only their kinds matter here.
+// sources are the sources of a spec or of an operation. Only the presence and the JSON kinds matter here.
 type sources struct {
 	Source  *struct{}  `json:"source"`
 	Sources []struct{} `json:"sources"`
 }
 
-// Read is what an Application asks for: its spec, and the operation that it requests. It returns an error that names
-// the field when one is not of Argo CD's shape.
+// Read returns the request of an Application, from the spec and the requested operation. If a field has the wrong
+// shape, Read returns an error with the name of the field.
 func Read(app *argocd.Application) (Request, error) {
 	out, err := ReadSpec(app)
 	if err != nil || app.Operation == nil {
@@ -56,7 +56,7 @@ func Read(app *argocd.Application) (Request, error) {
 	if err != nil {
 		return Request{}, fmt.Errorf("operation: %w", err)
 	}
-	if len(operation.Sync.Sources) > 0 { // Argo CD's rollback of several sources has an empty source too, and ignores it
+	if len(operation.Sync.Sources) > 0 { // Argo CD's rollback of several sources also has an empty source, which Argo CD ignores
 		found = slices.DeleteFunc(found, func(repo string) bool { return repo == "" })
 	}
 	out.Sources = append(out.Sources, found...)
@@ -64,21 +64,22 @@ func Read(app *argocd.Application) (Request, error) {
 	return out, nil
 }
 
-// ReadSpec is what an Application's spec asks for, whatever it requests beside that.
+// ReadSpec returns the request of an Application's spec, without the operation.
 func ReadSpec(app *argocd.Application) (Request, error) {
 	out := specs.Get(app.Spec.Raw, readSpec)
 	out.Elsewhere = elsewhere(app.DestinationThere())
 	return out.Request, out.err
 }
 
-// ReadSent is what the Application in a ManifestWork asks for. Its spec has the destination as the cluster has it.
+// ReadSent returns the request of an Application in a ManifestWork. The spec has the destination from the view of the
+// cluster.
 func ReadSent(carried *argocd.Application) (Request, error) {
 	out, err := ReadSpec(carried)
 	out.Elsewhere = elsewhere(carried.DestinationSaid())
 	return out, err
 }
 
-// elsewhere is a destination, or an empty one for the cluster that an Application arrives on.
+// elsewhere returns the destination; empty for the Application's own cluster.
 func elsewhere(to argocd.Destination) argocd.Destination {
 	if to.Canonical() == argocd.InCluster {
 		return argocd.Destination{}
@@ -86,10 +87,10 @@ func elsewhere(to argocd.Destination) argocd.Destination {
 	return to
 }
 
-// specs are those that were read.
+// specs caches the parsed specs.
 var specs memo.Texts[spec]
 
-// spec is what a spec asks for, or why it cannot be read.
+// spec is the request of a spec, or the error of an unreadable spec.
 type spec struct {
 	Request
 	err error
@@ -112,13 +113,13 @@ func readSpec(raw []byte) spec {
 	}
 	return spec{Request: Request{
 		Project:   cmp.Or(read.Project, argocd.DefaultProject),
-		Sources:   slices.Clip(found), // others append to it
+		Sources:   slices.Clip(found), // callers append to the slice
 		Namespace: read.Destination.Namespace,
 	}}
 }
 
-// decode reads JSON as the API server does, where keys that differ in case are different keys, and returns the addresses
-// of repositories in it. Nothing decodes to nothing.
+// decode parses JSON like the API server, with case-sensitive keys, and returns the addresses of repositories. Empty
+// input gives an empty result.
 func decode(raw []byte, into any) ([]string, error) {
 	if len(raw) == 0 {
 		return nil, nil

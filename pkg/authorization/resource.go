@@ -12,13 +12,13 @@ import (
 // Resource names a resource on a cluster. A cluster-scoped resource has no namespace.
 type Resource struct{ Group, Kind, Namespace, Name string }
 
-// Scope is what the Applications of an AppProject may have on a cluster.
+// Scope is an AppProject on a cluster. It gives the permitted resources of the project's Applications.
 type Scope struct {
 	Project *argocd.AppProject
 	Cluster Cluster
 }
 
-// Permits tells whether the AppProject permits a resource, by the rules of Argo CD (2.14 to 3.5).
+// Permits reports whether the AppProject permits a resource, by the rules of Argo CD (2.14 to 3.5).
 func (s *Scope) Permits(r Resource) bool {
 	rules := kindRulesRead.Get(s.Project.Spec.Raw, readKindRules)
 	switch {
@@ -39,14 +39,14 @@ type kindRules struct {
 	NamespaceWhitelist *[]kindRule `json:"namespaceResourceWhitelist"`
 	NamespaceBlacklist []kindRule  `json:"namespaceResourceBlacklist"`
 
-	// Unreadable is set where one of the lists has another form.
+	// Unreadable is set if a list has a wrong form.
 	Unreadable bool `json:"-"`
 }
 
 // kindRule is a pattern of resources. Only rules of Argo CD 3 for cluster-scoped resources have a name.
 type kindRule struct{ Group, Kind, Name string }
 
-// kindRulesRead are the rules by the spec of their AppProject.
+// kindRulesRead caches the rules by the spec of the AppProject.
 var kindRulesRead memo.Texts[kindRules]
 
 func readKindRules(spec []byte) (out kindRules) {
@@ -56,14 +56,14 @@ func readKindRules(spec []byte) (out kindRules) {
 	return out
 }
 
-// anyKind tells whether one of the patterns matches.
+// anyKind reports whether one of the patterns matches.
 func anyKind(patterns []kindRule, r Resource) bool {
 	return slices.ContainsFunc(patterns, func(p kindRule) bool {
 		return fits(p.Kind, r.Kind) && fits(p.Group, r.Group) && (p.Name == "" || fits(p.Name, r.Name))
 	})
 }
 
-// fits tells whether a pattern of a shell matches. A pattern that cannot be read matches nothing, as in Argo CD.
+// fits reports whether a shell pattern matches. As in Argo CD, an unreadable pattern matches nothing.
 func fits(pattern, text string) bool {
 	matched, err := path.Match(pattern, text)
 	return err == nil && matched

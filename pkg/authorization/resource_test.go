@@ -8,7 +8,7 @@ import (
 	"github.com/towline-io/towline/pkg/authorization"
 )
 
-// TestScope: a project permits the resources of its own namespaces and kinds, as Argo CD does.
+// TestScope checks that a project permits resources by namespace and kind, as Argo CD does.
 func TestScope(t *testing.T) {
 	const own = `"destinations":[{"name":"cluster1","namespace":"team-*"}]`
 	const anyKind = `"clusterResourceWhitelist":[{"group":"*","kind":"*"}]`

@@ -14,8 +14,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// Holds tells whether a set holds a cluster, by Open Cluster Management's rules. A set with a selector that cannot be
-// read holds nothing.
+// Holds reports whether a set holds a cluster, by the rules of Open Cluster Management. A set with an unreadable
+// selector holds no cluster.
 func Holds(set *clusterv1beta2.ManagedClusterSet, cluster *clusterv1.ManagedCluster) bool {
 	selector := set.Spec.ClusterSelector
 	switch selector.SelectorType {
@@ -28,8 +28,8 @@ func Holds(set *clusterv1beta2.ManagedClusterSet, cluster *clusterv1.ManagedClus
 	return false
 }
 
-// Excludes tells whether a set says that a cluster is none of its own, rather than nothing: its selector can be read and
-// does not match, or the cluster's label names another set.
+// Excludes reports whether a set clearly does not hold a cluster: a readable selector does not match, or the
+// cluster's label names a different set.
 func Excludes(set *clusterv1beta2.ManagedClusterSet, cluster *clusterv1.ManagedCluster) bool {
 	selector := set.Spec.ClusterSelector
 	switch selector.SelectorType {
@@ -42,12 +42,12 @@ func Excludes(set *clusterv1beta2.ManagedClusterSet, cluster *clusterv1.ManagedC
 	return false
 }
 
-// maxSets is how many sets a refusal names.
+// maxSets is the maximum number of sets in a refusal.
 const maxSets = 5
 
-// NoGrant is the refusal of a cluster to a namespace that has been given none of the sets, which hold the cluster, and
-// no PlacementDecision that names it. bindings tells whether a binding would do. Nobody says no by giving nothing, and a
-// Placement passes over a cluster that cannot be reached for the moment.
+// NoGrant returns the refusal for a cluster without a grant to the namespace. The namespace has neither a binding of
+// the cluster's sets nor a PlacementDecision with the cluster. bindings is true if a binding would suffice. A missing
+// grant is no explicit refusal, and a Placement may pass over an unreachable cluster for a moment.
 func NoGrant(cluster, namespace string, sets []string, bindings bool) *Refusal {
 	decision := fmt.Sprintf("a Placement in namespace %s that chooses it", namespace)
 	if !bindings {
@@ -60,8 +60,8 @@ func NoGrant(cluster, namespace string, sets []string, bindings bool) *Refusal {
 		because("a ManagedClusterSetBinding or PlacementDecision in namespace %s for cluster %s", namespace, cluster)
 }
 
-// Withdrawn is the refusal of a cluster to a namespace that had it by a ManagedClusterSetBinding. binding and set are what
-// is there of these now, nil for nothing: what is missing, or being deleted, says nothing.
+// Withdrawn returns the refusal for a namespace that had the cluster by a ManagedClusterSetBinding. binding and set
+// are the present objects; nil for none. Missing objects and objects in deletion do not refuse the cluster.
 func Withdrawn(
 	refusal Refusal, named types.NamespacedName, binding *clusterv1beta2.ManagedClusterSetBinding, set *clusterv1beta2.ManagedClusterSet,
 	cluster *clusterv1.ManagedCluster,

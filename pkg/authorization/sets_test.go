@@ -17,7 +17,7 @@ import (
 	"github.com/towline-io/towline/pkg/fixture"
 )
 
-// TestHolds runs testdata/sets.yaml, which Open Cluster Management's own functions are held against as well.
+// TestHolds runs testdata/sets.yaml. A test with Open Cluster Management's own functions uses the same table.
 func TestHolds(t *testing.T) {
 	data, err := os.ReadFile("testdata/sets.yaml")
 	if err != nil {
@@ -56,7 +56,7 @@ func TestNoGrantNamesWhatWouldAllowIt(t *testing.T) {
 	}
 }
 
-// TestWithdrawn: only a set that is there, by a binding that is there, says no.
+// TestWithdrawn checks that only an existing set with an existing binding refuses a cluster.
 func TestWithdrawn(t *testing.T) {
 	set := func(selector clusterv1beta2.ManagedClusterSelector) *clusterv1beta2.ManagedClusterSet {
 		s := &clusterv1beta2.ManagedClusterSet{Spec: clusterv1beta2.ManagedClusterSetSpec{ClusterSelector: selector}}

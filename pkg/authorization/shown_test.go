@@ -8,13 +8,13 @@ import (
 	"github.com/towline-io/towline/pkg/authorization"
 )
 
-// refused is the message about a repository that a project does not permit.
+// refused returns the message about a forbidden repository.
 func refused(repo string) string {
 	r := authorization.Request{Sources: []string{repo}}
 	return authorization.Project(&argocd.AppProject{}, "argocd", "argocd", r, authorization.Cluster{Name: "c"}).Message
 }
 
-// TestRefusalHidesCredentials: a refusal names the repository, and nothing that may be a user, a password or a token.
+// TestRefusalHidesCredentials checks that a refusal names the repository, without any user, password or token.
 func TestRefusalHidesCredentials(t *testing.T) {
 	for repo, want := range map[string]string{
 		"https://git.example.com/a.git":                `"https://git.example.com/a.git"`,
@@ -62,7 +62,7 @@ func TestRefusalHidesCredentials(t *testing.T) {
 	}
 }
 
-// FuzzRefusalHidesCredentials: no user information and no query reaches the message, however it is written.
+// FuzzRefusalHidesCredentials checks that no user information and no query reaches the message, in any spelling.
 func FuzzRefusalHidesCredentials(f *testing.F) {
 	const secret, host = "SECRET", "git.example.com"
 	f.Add("https://", "u", "p@ss", "/a.git", "token=x")
