@@ -10,15 +10,16 @@ import (
 	"github.com/towline-io/towline/pkg/apis/apps/v1alpha1"
 )
 
-// Kinds are what the controller needs the hub to serve.
+// Kinds are the kinds required on the hub.
 var Kinds = []apischema.GroupVersionKind{v1alpha1.GroupVersion.WithKind("MulticlusterApplicationSetReport")}
 
-// manifest is the CRD of reports, which `make manifests` copies from deploy/crds.
+// manifest is the CRD of reports. `make manifests` copies the file from deploy/crds.
 //
 //go:embed crd.yaml
 var manifest []byte
 
-// BringCRD lets Towline create the CRD of reports where the hub lacks the CRD, as Advanced Cluster Management will remove its own.
+// BringCRD lets Towline create the CRD of reports if the hub lacks the CRD, because Advanced Cluster Management will
+// remove its own CRD.
 func BringCRD(mgr ctrl.Manager) error {
 	bringer := &crd.Bringer{
 		Manifest: manifest,

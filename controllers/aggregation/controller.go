@@ -25,18 +25,18 @@ import (
 // +kubebuilder:rbac:groups=apps.open-cluster-management.io,resources=multiclusterapplicationsetreports,verbs=publish
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// Reconciler keeps the report of one ApplicationSet.
+// Reconciler keeps the report of one ApplicationSet up to date.
 type Reconciler struct {
 	client.Client
 
-	// Live reads from the API server, past the cache: a report whose content is not known, and the proof that an
-	// ApplicationSet has no Applications left.
+	// Live reads from the API server, past the cache. It is for a report with unknown content, and for the proof that
+	// an ApplicationSet has no Applications left.
 	Live client.Reader
 
-	// Inventory knows what the clusters have.
+	// Inventory knows the reported status of the Applications on the clusters.
 	Inventory *resourcesync.Inventory
 
-	// Events records what people should see on the report.
+	// Events records events for users on the report.
 	Events events.EventRecorder
 
 	running controller.Controller
@@ -45,7 +45,8 @@ type Reconciler struct {
 	schema  schema
 }
 
-// Reconcile brings the report of the ApplicationSet that req names up to date, unless it was written a moment ago.
+// Reconcile updates the report of the requested ApplicationSet. Before, it waits for further changes, and for the end of
+// the wait that recent writes have caused.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	s := r.memory.set(req.NamespacedName)
 	if wait := s.wait(time.Now()); wait > 0 {
@@ -75,7 +76,7 @@ func (r *Reconciler) reconcile(ctx context.Context, key types.NamespacedName, s 
 	return r.remove(ctx, key, s)
 }
 
-// publish makes the report say what is known.
+// publish writes the rows into the report, and updates the metrics.
 func (r *Reconciler) publish(ctx context.Context, key types.NamespacedName, s *set) error {
 	if err := r.write(ctx, key, s); err != nil {
 		return err

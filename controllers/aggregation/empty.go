@@ -14,12 +14,13 @@ import (
 	"github.com/towline-io/towline/controllers/internal/sets"
 )
 
-// errNotGenerated is when the ApplicationSet controller has not said yet that it made the Applications of a set.
+// errNotGenerated means: the ApplicationSet controller has not reported yet that all Applications of the set exist.
 var errNotGenerated = errors.New("the ApplicationSet has not been generated yet")
 
-// publishEmpty makes a report that is in Git say that its ApplicationSet has no Applications. A new one has none for a moment as well,
-// and would count as healthy. So the set's controller must have said that it made all, and the API server, which is asked after that,
-// that there is none. The Applications that the cache does not know yet are events to come.
+// publishEmpty writes a report in Git without rows, because the ApplicationSet has no Applications. A new
+// ApplicationSet also has none for a moment, and an empty report would count as healthy. So the ApplicationSet
+// controller must first report that all Applications exist. Then the API server must have no Application of the set.
+// Applications missing in the cache will come as events.
 func (r *Reconciler) publishEmpty(ctx context.Context, key types.NamespacedName, s *set) error {
 	generated, err := r.generated(ctx, key)
 	if err != nil {
@@ -39,7 +40,7 @@ func (r *Reconciler) publishEmpty(ctx context.Context, key types.NamespacedName,
 	return r.publish(ctx, key, s)
 }
 
-// generated tells whether the set's controller says that it made all Applications.
+// generated reports whether the ApplicationSet controller reports that all Applications of the set exist.
 func (r *Reconciler) generated(ctx context.Context, key types.NamespacedName) (bool, error) {
 	set := &unstructured.Unstructured{}
 	set.SetGroupVersionKind(sets.Kinds[0])

@@ -12,49 +12,50 @@ import (
 	"github.com/towline-io/towline/pkg/report"
 )
 
-// memory is what is kept of all sets.
+// memory is the memory of all sets.
 type memory struct {
 	mu   sync.Mutex
 	sets map[types.NamespacedName]*set
 }
 
-// set is what is kept of one ApplicationSet. Events add to changed; everything else belongs to the one reconcile that
-// may run for the set at a time.
+// set is the memory of one ApplicationSet. Events add to changed. All remaining fields belong to the reconcile of the
+// set, of which at most one runs at a time.
 type set struct {
 	mu sync.Mutex
 
-	// changed are the Applications to look at.
+	// changed are the Applications to read again.
 	changed map[types.NamespacedName]struct{}
 
-	// since is when the oldest change came that has not been looked at, and taken when the oldest came of those
-	// that are being looked at or written.
+	// since is the time of the oldest unhandled change. taken is the time of the oldest change in the current reconcile
+	// or write.
 	since, taken time.Time
 
-	// rows is nil until everything has been looked at once.
+	// rows is nil until all Applications have been read once.
 	rows *report.Set
 
-	// dirty is set when rows may say something else than the report.
+	// dirty is set if rows may differ from the report.
 	dirty bool
 
-	// before are the rows that the report had at the start, by what they call their Application, until all have been
-	// looked at; resources are those that it listed.
+	// before are the rows of the report at the start, by the App field of the row, until all Applications have been
+	// read. resources are the resources in this report.
 	before    map[string]v1alpha1.ClusterCondition
 	resources []v1alpha1.ReportedResource
 
-	// published is the report as the hub has it; nil when that is not known. It is of the CRD that was the hub's before it was
-	// replaced so many times.
+	// published is the hub's version of the report; nil for unknown. replaced is the number of CRD changes seen when
+	// published was read.
 	published *published
 	replaced  int
 
-	// size is how large the report was when it was last written, and paid when that has been paid for; see pace.go.
+	// size is the size of the report at the last write, in bytes. paid is the time until which past writes are paid
+	// for; see pace.go.
 	size int
 	paid time.Time
 
-	// omitted is how many rows it has no room for.
+	// omitted is the number of rows that do not fit into the report.
 	omitted int
 }
 
-// set finds what is kept of a set, or starts to keep it.
+// set returns the memory of a set, after creating a new memory if necessary.
 func (m *memory) set(key types.NamespacedName) *set {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -71,22 +72,22 @@ func (m *memory) set(key types.NamespacedName) *set {
 
 func newSet() *set { return &set{changed: map[types.NamespacedName]struct{}{}} }
 
-// all are the sets that are kept.
+// all returns the keys of all remembered sets.
 func (m *memory) all() []types.NamespacedName {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Collect(maps.Keys(m.sets))
 }
 
-// forget drops what is kept of a set. Should there be a change that nobody has looked at, its reconcile is on its way
-// and starts from nothing, which is to look at everything.
+// forget drops the memory of a set. An unhandled change is not lost: the reconcile in the queue starts with an empty
+// memory, and reads all Applications.
 func (m *memory) forget(key types.NamespacedName) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.sets, key)
 }
 
-// oldest is when the oldest change came that is not in its report; zero when there is none.
+// oldest returns the time of the oldest change missing in a report; zero for none.
 func (m *memory) oldest() time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -99,7 +100,7 @@ func (m *memory) oldest() time.Time {
 	return oldest
 }
 
-// busy is the number of sets whose report lags behind.
+// busy returns the number of sets with an outdated report.
 func (m *memory) busy() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -114,7 +115,7 @@ func (m *memory) busy() int {
 	return n
 }
 
-// mark notes that Applications have to be looked at.
+// mark notes that Applications must be read again.
 func (s *set) mark(now time.Time, apps ...types.NamespacedName) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +125,7 @@ func (s *set) mark(now time.Time, apps ...types.NamespacedName) {
 	s.since = earliest(s.since, now)
 }
 
-// take is what is to be looked at.
+// take returns the Applications to read, and moves since to taken.
 func (s *set) take() map[types.NamespacedName]struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +135,7 @@ func (s *set) take() map[types.NamespacedName]struct{} {
 	return taken
 }
 
-// done notes that the report says all that was taken.
+// done notes that the report contains all taken changes.
 func (s *set) done(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +145,7 @@ func (s *set) done(now time.Time) {
 	s.taken = time.Time{}
 }
 
-// earliest is the earlier of two times of which either may be zero.
+// earliest returns the earlier of two times. A zero time does not count.
 func earliest(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

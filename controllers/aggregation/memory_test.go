@@ -7,7 +7,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// TestOldest: a change counts from when it came until it has been written, also while others come.
+// TestOldest: a change counts from its event until the write, even if further changes come.
 func TestOldest(t *testing.T) {
 	m := &memory{}
 	key, app := types.NamespacedName{Name: "set"}, types.NamespacedName{Name: "a"}

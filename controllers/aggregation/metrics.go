@@ -44,7 +44,7 @@ var (
 		Buckets: []float64{.05, .1, .2, .3, .5, 1, 2, 5, 10, 30, 60},
 	})
 
-	// measured is the memory of the controller that runs.
+	// measured is the memory of the running controller.
 	measured atomic.Pointer[memory]
 
 	reportLag = prometheus.NewGaugeFunc(prometheus.GaugeOpts{
@@ -69,7 +69,8 @@ func lag() float64 {
 	return time.Since(oldest).Seconds()
 }
 
-// showCounts sets the gauges of a set. The codes are Argo CD's: no cluster can make up one.
+// showCounts sets the gauges of a set. Only Argo CD's codes are used, because a cluster must not create new label
+// values.
 func showCounts(key types.NamespacedName, s *set) {
 	tally := s.rows.Tally()
 	show := func(gauge *prometheus.GaugeVec, codes []string, counts map[string]int) {

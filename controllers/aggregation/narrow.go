@@ -12,16 +12,17 @@ import (
 	"github.com/towline-io/towline/pkg/report"
 )
 
-// schema is whether the hub's CRD of reports is the narrower one that other products bring. The zero value does not know.
+// schema knows whether the hub's CRD of reports is the narrower CRD from a different product. The zero value does not
+// know.
 type schema struct {
 	mu            sync.Mutex
 	known, narrow bool
 
-	// replaced counts how often the CRD may have become another one.
+	// replaced counts the possible replacements of the CRD.
 	replaced int
 }
 
-// forget has the schema learned anew. What was said of it stays said.
+// forget makes the schema unknown. Towline does not repeat an event about a narrow CRD.
 func (s *schema) forget() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -29,15 +30,15 @@ func (s *schema) forget() {
 	s.replaced++
 }
 
-// times is how often it was forgotten.
+// times returns the number of calls of forget.
 func (s *schema) times() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.replaced
 }
 
-// learn notes what the API server made of a report that has conditions, and tells whether that is the first time that it dropped
-// them.
+// learn notes whether the API server has kept the conditions of a report. It returns true the first time that the API
+// server has dropped the conditions.
 func (s *schema) learn(got *v1alpha1.MulticlusterApplicationSetReport) (news bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,15 +48,15 @@ func (s *schema) learn(got *v1alpha1.MulticlusterApplicationSetReport) (news boo
 	return news
 }
 
-// says tells what is known.
+// says returns whether the CRD is narrow, and whether the answer is known.
 func (s *schema) says() (narrow, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.narrow && s.known, s.known
 }
 
-// sameOnceDropped tells whether a report says all that the hub's CRD would keep of the desired one. Where it is not known which CRD
-// that is the API server is asked, once, without a write.
+// sameOnceDropped reports whether a report equals the desired report after the hub's CRD has dropped fields. If the CRD
+// is unknown, a dry run asks the API server once.
 func (r *Reconciler) sameOnceDropped(ctx context.Context, desired *v1alpha1.MulticlusterApplicationSetReport, before *published) (bool, error) {
 	narrow, known := r.schema.says()
 	if !before.exists() || known && !narrow || before.cut != report.DigestOf(report.Published(desired)) {
@@ -74,7 +75,8 @@ func (r *Reconciler) sameOnceDropped(ctx context.Context, desired *v1alpha1.Mult
 	return narrow, nil
 }
 
-// noteSchema learns from what the API server made of a report, and says once what cannot be shown.
+// noteSchema learns from a report returned by the API server, and records one event about the fields that the CRD
+// drops.
 func (r *Reconciler) noteSchema(got *v1alpha1.MulticlusterApplicationSetReport) {
 	if !r.schema.learn(got) {
 		return

@@ -17,7 +17,7 @@ import (
 	"github.com/towline-io/towline/pkg/report"
 )
 
-// observe looks at the Applications that have changed; the first time, at all.
+// observe reads the changed Applications. The first time, it reads all Applications of the set.
 func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName, s *set) error {
 	if s.rows == nil {
 		s.rows = report.NewSet(s.resources)
@@ -37,7 +37,7 @@ func (r *Reconciler) observe(ctx context.Context, key types.NamespacedName, s *s
 	return nil
 }
 
-// observeOne brings the row of an Application up to date, and tells whether that has changed it.
+// observeOne updates the row of an Application, and reports whether the row has changed.
 func (r *Reconciler) observeOne(ctx context.Context, key types.NamespacedName, s *set, name types.NamespacedName) (bool, error) {
 	app := &argocd.Application{}
 	err := r.Get(ctx, name, app, client.UnsafeDisableDeepCopy)
@@ -61,7 +61,7 @@ func (r *Reconciler) observeOne(ctx context.Context, key types.NamespacedName, s
 	return s.rows.Put(name, report.Observe(app, seen, unreachable, s.known(name, app))), nil
 }
 
-// known is what the report says of the Application, or said at the start; nil when it says nothing.
+// known returns the Application's current row, or the row in the report at the start; nil for none.
 func (s *set) known(name types.NamespacedName, app *argocd.Application) *report.Entry {
 	if e := s.rows.Get(name); e != nil {
 		return e
@@ -72,8 +72,8 @@ func (s *set) known(name types.NamespacedName, app *argocd.Application) *report.
 	return nil
 }
 
-// unreachable is why nothing can be heard of the cluster; empty when it is available. Of a cluster that does not exist
-// it says nothing: that an Application cannot be sent there is said elsewhere.
+// unreachable returns why the cluster cannot report; empty for an available cluster. It returns an empty reason for a
+// cluster that does not exist, because propagation reports a missing cluster.
 func (r *Reconciler) unreachable(ctx context.Context, name string) (string, error) {
 	if name == "" {
 		return "", nil

@@ -2,38 +2,39 @@ package aggregation
 
 import "time"
 
-// A report is one object, however many rows change: what a change costs the API server grows with the report. So
-// writes are paid for, with time in which the report is not written; a report that has been quiet has some credit.
-// A lone change is written at once, and in a storm changes are collected: the larger the report, the longer its writes
-// take and the more reports are waiting, the more of them.
+// A report is one object, even if only one row changes: the cost of a change for the API server grows with the report.
+// Each write is paid for with time without writes. An idle report has some credit. A single change is written at once.
+// In a storm, one write collects many changes: more changes if the report is larger, if the writes are slower, or if
+// more reports wait.
 const (
-	// settle is how long to wait after a change for others that belong to it.
+	// settle is the wait after a change for further changes that belong to the same event.
 	settle = 50 * time.Millisecond
 
-	// credit is for how much a report may be written before it is paid for.
+	// credit is the cost of writes that a report may have before it has to wait.
 	credit = 500 * time.Millisecond
 
-	// minCost and maxCost bound the cost of a write. The second is for an API server that hardly follows: what is left of
-	// it goes to the changes themselves, but no report is much older than this because others are slow.
+	// minCost and maxCost are the limits for the cost of a write. maxCost is for a slow API server: the remaining
+	// capacity goes to the changes themselves. But slow writes delay no report by much more than maxCost.
 	minCost, maxCost = 100 * time.Millisecond, 5 * time.Second
 
-	// bytesPerSecond is what the writes of one report may come to. A report of 1 MiB is written every 0.7 s at most.
+	// bytesPerSecond limits the writes of one report. A report of 1 MiB is written every 0.7 s at most.
 	bytesPerSecond = 3 << 19
 
-	// patience is how many times as long as a write took lies between two of one report, at least; where more reports
-	// than that are waiting, as many times as there are. On average no more than one is being written, and a lone one
-	// leaves the API server a third of the time for the changes themselves.
+	// patience is the minimum time between two writes of one report, as a multiple of the duration of a write. If more
+	// reports wait, the factor is the number of waiting reports. On average, at most one report is being written. With
+	// a single report, a third of the time of the API server remains for the changes themselves.
 	patience = 1.5
 )
 
-// cost is what a write of a report of that size has to be paid for that took so long, while so many were busy.
+// cost returns the cost of a write, from the size of the report, the duration of the write, and the number of busy
+// sets.
 func cost(size int, took time.Duration, busy int) time.Duration {
 	bySize := time.Duration(size) * time.Second / bytesPerSecond
 	byTime := time.Duration(float64(took) * max(patience, float64(busy)))
 	return min(maxCost, max(minCost, bySize, byTime))
 }
 
-// pay notes what a write cost that has just ended.
+// pay adds the cost of the last write.
 func (s *set) pay(now time.Time, cost time.Duration) {
 	if s.paid.Before(now) {
 		s.paid = now
@@ -41,7 +42,7 @@ func (s *set) pay(now time.Time, cost time.Duration) {
 	s.paid = s.paid.Add(cost)
 }
 
-// wait is how long not to write yet.
+// wait returns how long to wait before the next write.
 func (s *set) wait(now time.Time) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

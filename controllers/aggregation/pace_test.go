@@ -62,7 +62,7 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// TestStorm: with changes all the time a report is never written faster than bytesPerSecond, but for its credit.
+// TestStorm: under permanent changes, a report is not written faster than bytesPerSecond, except for the credit.
 func TestStorm(t *testing.T) {
 	const size, length = 1 << 20, time.Minute
 	s := newSet()

@@ -19,16 +19,16 @@ import (
 	"github.com/towline-io/towline/pkg/report"
 )
 
-// errGone is when somebody deleted the report since it was read, as with its ApplicationSet.
+// errGone means: the report was deleted since the last read, for example together with its ApplicationSet.
 var errGone = errors.New("the report is not there any more")
 
-// write makes the report say what is known, if it says something else. None is made for an ApplicationSet that is not there
-// to stay: the garbage collector would delete it, and its end would be the event that makes it again. Its Applications may
-// be there for long, while they wait for their clusters.
+// write updates the report if the rows differ. No report is created for a missing or deleted ApplicationSet. The
+// garbage collector would delete such a report, and the deletion event would create the report again. The Applications
+// of the set may exist for long, while they wait for their clusters.
 func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, s *set) error {
 	before := s.published
 	owner, err := r.owner(ctx, r, key)
-	if err == nil && owner != "" && !before.exists() { // the cache may not have heard of its end
+	if err == nil && owner != "" && !before.exists() { // the cache may not know the deletion yet
 		owner, err = r.owner(ctx, r.Live, key)
 	}
 	if err != nil {
@@ -47,7 +47,7 @@ func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, s *set
 		s.dirty = false
 		return nil
 	}
-	report.Publish(desired, before.conditions, before.meta.Generation, metav1.Now()) // a schema that has conditions asks for their times
+	report.Publish(desired, before.conditions, before.meta.Generation, metav1.Now()) // a schema with conditions needs their times
 	same, err := r.sameOnceDropped(ctx, desired, before)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, s *set
 	began := time.Now()
 	now, err := r.send(ctx, desired, s)
 	if apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
-		return nil // the Applications are on their way out too
+		return nil // the Applications are being deleted too
 	}
 	if before.exists() && isGone(err) {
 		return errGone
@@ -75,7 +75,8 @@ func (r *Reconciler) write(ctx context.Context, key types.NamespacedName, s *set
 	return nil
 }
 
-// owner is the UID of the ApplicationSet, as a reader has it; empty when it is not there, or is being deleted.
+// owner returns the UID of the ApplicationSet in the given reader; empty if the ApplicationSet is missing or being
+// deleted.
 func (r *Reconciler) owner(ctx context.Context, from client.Reader, key types.NamespacedName) (types.UID, error) {
 	set, err := r.sets.Get(ctx, from, key)
 	if set == nil || err != nil || !set.DeletionTimestamp.IsZero() {
@@ -84,8 +85,8 @@ func (r *Reconciler) owner(ctx context.Context, from client.Reader, key types.Na
 	return set.UID, nil
 }
 
-// send creates or updates the report, and returns what there is then. An update as a whole is nearly twice as fast on
-// the API server as a patch, which it has to apply to as large an object first.
+// send creates or updates the report, and returns the stored report. A full update is nearly twice as fast on the API
+// server as a patch, because a patch must first be applied to an equally large object.
 func (r *Reconciler) send(ctx context.Context, desired *v1alpha1.MulticlusterApplicationSetReport, s *set) (*published, error) {
 	conditions := slices.Clone(desired.Status.Conditions)
 	s.size = report.Size(desired)
@@ -112,7 +113,7 @@ func (r *Reconciler) send(ctx context.Context, desired *v1alpha1.MulticlusterApp
 	return now, nil
 }
 
-// tell records what has become of the set where people look for it.
+// tell records events on the report about the state of the set.
 func (r *Reconciler) tell(key types.NamespacedName, before, now *published) {
 	about := metadata(key)
 	about.UID, about.ResourceVersion = now.meta.UID, now.meta.ResourceVersion

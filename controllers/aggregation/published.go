@@ -15,18 +15,18 @@ import (
 	"github.com/towline-io/towline/pkg/report"
 )
 
-// published is what is remembered of a report as the hub has it. The zero value is a report that does not exist.
+// published is the remembered part of the hub's report. The zero value is a report that does not exist.
 type published struct {
 	meta metav1.ObjectMeta
 
-	// ours is set when the report carries the label that reports carry.
+	// ours is set if the report has the label of reports.
 	ours bool
 
-	// current is set when its conditions are about its generation.
+	// current is set if the conditions are about the current generation.
 	current bool
 
-	// cut is the digest of what the hub has of it, where that may be less than was written: of one that was read, and of one that
-	// a narrower schema has cut.
+	// cut is the digest of the stored content, if the stored content may be less than the written content: after a
+	// read, and after a write to a narrower schema.
 	cut report.Digest
 
 	digest     report.Digest
@@ -35,18 +35,18 @@ type published struct {
 
 func (p *published) exists() bool { return p.meta.ResourceVersion != "" }
 
-// stays tells whether the report is there whether or not its ApplicationSet has Applications: it is in Git.
+// stays reports whether the report exists independently of Applications, because the report is in Git.
 func (p *published) stays() bool {
 	stays, err := strconv.ParseBool(p.meta.Annotations[apis.AnnotationKeepReport])
 	return err == nil && stays && p.exists()
 }
 
-// mayStayWith tells whether the report names that owner, where there is one.
+// mayStayWith reports whether the report has the given owner. It returns true for an empty owner.
 func (p *published) mayStayWith(owner types.UID) bool {
 	return owner == "" || slices.ContainsFunc(p.meta.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == owner })
 }
 
-// load finds out what the report says where that is not known: at the start, and when somebody else has written it.
+// load reads a report with unknown content: at the start, and after a write by somebody else.
 func (r *Reconciler) load(ctx context.Context, key types.NamespacedName, s *set) error {
 	if times := r.schema.times(); s.replaced != times {
 		s.published, s.replaced = nil, times
@@ -71,8 +71,8 @@ func (r *Reconciler) load(ctx context.Context, key types.NamespacedName, s *set)
 	return nil
 }
 
-// knows tells whether p is still what the hub has, as far as the cache can tell. A cache that has not yet seen our own
-// write is behind.
+// knows reports whether the cache confirms that p is still the hub's report. A cache without our last write is only
+// behind.
 func (r *Reconciler) knows(ctx context.Context, key types.NamespacedName, p *published) (bool, error) {
 	if p == nil {
 		return false, nil
@@ -97,7 +97,7 @@ func publishedOf(obj *v1alpha1.MulticlusterApplicationSetReport) *published {
 	}
 }
 
-// kept is the metadata of a report without what only the API server needs.
+// kept returns the metadata of a report without the managed fields.
 func kept(obj *v1alpha1.MulticlusterApplicationSetReport) *metav1.ObjectMeta {
 	meta := obj.ObjectMeta.DeepCopy()
 	meta.ManagedFields = nil
@@ -112,7 +112,7 @@ func rowsOf(obj *v1alpha1.MulticlusterApplicationSetReport) map[string]v1alpha1.
 	return rows
 }
 
-// metadata is a report of which only the metadata is asked for: the content is large, and known.
+// metadata returns the object for requests of a report's metadata. The content is large, and known already.
 func metadata(key types.NamespacedName) *metav1.PartialObjectMetadata {
 	m := &metav1.PartialObjectMetadata{}
 	m.SetGroupVersionKind(v1alpha1.GroupVersion.WithKind("MulticlusterApplicationSetReport"))
@@ -120,15 +120,16 @@ func metadata(key types.NamespacedName) *metav1.PartialObjectMetadata {
 	return m
 }
 
-// newer compares resourceVersions of the hub, which Kubernetes has declared to be comparable numbers (1.35). What
-// cannot be compared counts as newer: to look again is never wrong.
+// newer compares resourceVersions of the hub. Kubernetes has declared them to be comparable numbers (1.35). An
+// incomparable version counts as newer, because an additional read does no harm.
 func newer(a, b string) bool {
 	order, err := resourceversion.CompareResourceVersion(a, b)
 	return err != nil || order > 0
 }
 
-// isGone tells whether the API server said that this one object does not exist. When the whole resource is not
-// served, because the CRD is gone for the moment, the answer is a 404 as well, and says nothing about the object.
+// isGone reports whether the API server says that this object does not exist. If the API server does not serve the
+// resource at all, for example because the CRD is missing for a moment, the answer is a 404 too. Such an answer says
+// nothing about the object.
 func isGone(err error) bool {
 	return apierrors.IsNotFound(err) && !apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }

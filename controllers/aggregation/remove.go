@@ -16,11 +16,11 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// page is how many Applications are asked for at a time.
+// page is the number of Applications in one page of a list.
 const page = 500
 
-// remove deletes the report of a set that has no Applications. The cache may be behind: only the API server's word
-// counts. A report that is marked as nobody's is left alone.
+// remove deletes the report of a set without Applications. The cache may be behind: only the API server can confirm
+// that no Application is left. A report without the label of reports stays.
 func (r *Reconciler) remove(ctx context.Context, key types.NamespacedName, s *set) error {
 	if s.published.exists() && s.published.ours {
 		left, err := r.anyLeft(ctx, key)
@@ -29,7 +29,7 @@ func (r *Reconciler) remove(ctx context.Context, key types.NamespacedName, s *se
 		}
 		if left {
 			s.done(time.Now())
-			return nil // the event that the cache is waiting for wakes the next reconcile
+			return nil // the missing event of the cache starts the next reconcile
 		}
 		uid := s.published.meta.UID
 		if err := r.Delete(ctx, metadata(key), client.Preconditions{UID: &uid}); client.IgnoreNotFound(err) != nil {
@@ -43,8 +43,8 @@ func (r *Reconciler) remove(ctx context.Context, key types.NamespacedName, s *se
 	return nil
 }
 
-// anyLeft asks the API server whether there is an Application of the set, page by page until there is one. It happens
-// when a set has ended, not while it lives.
+// anyLeft asks the API server for an Application of the set, page by page until the first one. It is called only at the
+// end of a set.
 func (r *Reconciler) anyLeft(ctx context.Context, key types.NamespacedName) (bool, error) {
 	left := false
 	err := fetch.Pages(ctx, r.Live, pageOfApplications, func(page *metav1.PartialObjectMetadataList, _ string) error {
@@ -60,7 +60,7 @@ func (r *Reconciler) anyLeft(ctx context.Context, key types.NamespacedName) (boo
 	return left, err
 }
 
-// pageOfApplications is a list to read a page of Applications into, without their specs.
+// pageOfApplications returns a list for the metadata of a page of Applications, without specs.
 func pageOfApplications() *metav1.PartialObjectMetadataList {
 	list := &metav1.PartialObjectMetadataList{}
 	list.SetGroupVersionKind(argocd.GroupVersion.WithKind(argocd.Kind + "List"))

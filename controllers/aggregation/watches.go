@@ -27,10 +27,11 @@ import (
 	"github.com/towline-io/towline/pkg/report"
 )
 
-// crdName is the CRD of reports.
+// crdName is the name of the CRD of reports.
 const crdName = "multiclusterapplicationsetreports." + apis.Group
 
-// SetupWithManager registers the controller. concurrency is how many ApplicationSets are worked on at a time.
+// SetupWithManager registers the controller. concurrency is the number of ApplicationSets that are reconciled in
+// parallel.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	measured.Store(&r.memory)
 	err := leaderless.Hold(mgr.GetCache(), &argocd.Application{}, &clusterv1.ManagedCluster{}, metadata(types.NamespacedName{}))
@@ -53,19 +54,20 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	return err
 }
 
-// ofReplacedCRD has all reports looked at anew: the hub may keep more of them now, or less.
+// ofReplacedCRD queues all reports after a change of the CRD, because the hub may now keep more or fewer fields.
 func (r *Reconciler) ofReplacedCRD(context.Context) []reconcile.Request {
 	r.schema.forget()
 	return wake.Requests(r.memory.all())
 }
 
-// WatchSets lets reports be made, each of an ApplicationSet that is there. It comes after SetupWithManager, and once the hub
-// serves sets.Kinds: a hub may do without them, or get them later.
+// WatchSets watches ApplicationSets, because a report needs an existing ApplicationSet. Call WatchSets after
+// SetupWithManager, once the hub serves sets.Kinds. A hub may have no ApplicationSets, or get the kind later.
 func (r *Reconciler) WatchSets(mgr ctrl.Manager) error {
 	return r.sets.Watch(mgr, r.running, r.setItself, made())
 }
 
-// made lets through that an ApplicationSet is there now, or another one of its name. Its end is the garbage collector's.
+// made selects new ApplicationSets, and ApplicationSets recreated under the same name. After a deletion, the garbage
+// collector deletes the report.
 func made() predicate.Predicate {
 	return predicate.Funcs{
 		UpdateFunc: func(e event.UpdateEvent) bool { return e.ObjectOld.GetUID() != e.ObjectNew.GetUID() },
@@ -73,7 +75,8 @@ func made() predicate.Predicate {
 	}
 }
 
-// setItself asks for the reconcile of an ApplicationSet that has Applications for pull, or a report: most may have neither.
+// setItself queues an ApplicationSet with Applications for pull or with a report. Most ApplicationSets may have
+// neither.
 func (r *Reconciler) setItself(ctx context.Context, set client.Object) []reconcile.Request {
 	key := client.ObjectKeyFromObject(set)
 	if len(index.ApplicationsOfSet(ctx, r.Client, key)) == 0 && r.Get(ctx, key, metadata(key)) != nil {
@@ -82,8 +85,8 @@ func (r *Reconciler) setItself(ctx context.Context, set client.Object) []reconci
 	return []reconcile.Request{{NamespacedName: key}}
 }
 
-// applicationChanged lets through what a row takes from the hub Application itself. What its cluster reports comes
-// from the inventory; the status that is written from the same is not looked at twice.
+// applicationChanged selects changes of the hub Application's fields in a row. The inventory delivers the reports of
+// the cluster. The status on the hub comes from the same reports, so a changed status does not count again.
 func applicationChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		before, after := e.ObjectOld.(*argocd.Application), e.ObjectNew.(*argocd.Application)
@@ -98,19 +101,20 @@ func applicationChanged() predicate.Predicate {
 	}}
 }
 
-// availabilityChanged lets through what decides whether a cluster can be heard of, and since when.
+// availabilityChanged selects changes of the availability of a cluster, and of the time since when.
 func availabilityChanged() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		return managedcluster.CameOrWent(e.ObjectOld.(*clusterv1.ManagedCluster), e.ObjectNew.(*clusterv1.ManagedCluster))
 	}}
 }
 
-// setOfApplication is asked for the old and for the new of an Application, so that a set which it has left hears of it.
+// setOfApplication is called for the old and for the new version of an Application. So a former set of the Application
+// is queued too.
 func (r *Reconciler) setOfApplication(_ context.Context, obj client.Object) []reconcile.Request {
 	return r.requests(obj.(*argocd.Application))
 }
 
-// ofSource is for sources, which know Applications by name. The cache, which is all that is asked, needs no context.
+// ofSource is for sources, because sources know Applications by name. A read of the cache needs no context.
 func (r *Reconciler) ofSource(name types.NamespacedName) []reconcile.Request {
 	return r.setOfName(context.Background(), name)
 }
@@ -118,7 +122,7 @@ func (r *Reconciler) ofSource(name types.NamespacedName) []reconcile.Request {
 func (r *Reconciler) setOfName(ctx context.Context, name types.NamespacedName) []reconcile.Request {
 	app := &argocd.Application{}
 	if err := r.Get(ctx, name, app, client.UnsafeDisableDeepCopy); err != nil {
-		return nil // it is gone, which is an event of its own
+		return nil // the deletion is a separate event
 	}
 	return r.requests(app)
 }
@@ -131,7 +135,7 @@ func (r *Reconciler) setsOfCluster(ctx context.Context, cluster client.Object) [
 	return out
 }
 
-// requests notes that the Application has to be looked at, and asks for the reconcile that does it.
+// requests marks the Application for a new read, and returns the request of its set.
 func (r *Reconciler) requests(app *argocd.Application) []reconcile.Request {
 	set, ok := index.SetOf(app)
 	if !ok {
