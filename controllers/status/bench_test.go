@@ -11,7 +11,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// BenchmarkSame is a look at an Application whose status says all that is known: most are.
+// BenchmarkSame measures the reconcile of an Application with an up-to-date status, the most frequent case.
 func BenchmarkSame(b *testing.B) {
 	app := fixture.Application("guestbook").Obj()
 	report := fixture.Feedback(work.Identifier(app)).Healthy("53e28ff20cc530b9ada2173fbbd64d48338583ba").Obj()

@@ -20,13 +20,13 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// hubConditions are the troubles with the way to the cluster, for people who look at the Application.
+// hubConditions returns the conditions about problems between the hub and the cluster, for users of the Application.
 func (r *Reconciler) hubConditions(ctx context.Context, app *argocd.Application, w *workv1.ManifestWork) ([]argocd.Condition, error) {
 	conditions := workConditions(w, app)
 	cluster := &clusterv1.ManagedCluster{}
 	err := r.Get(ctx, types.NamespacedName{Name: app.Cluster()}, cluster, client.UnsafeDisableDeepCopy)
 	if err != nil {
-		return conditions, client.IgnoreNotFound(err) // that there is no such cluster is propagation's to say
+		return conditions, client.IgnoreNotFound(err) // propagation reports a missing cluster
 	}
 	if c := unreachable(cluster); c != nil {
 		conditions = append(conditions, *c)
@@ -34,7 +34,7 @@ func (r *Reconciler) hubConditions(ctx context.Context, app *argocd.Application,
 	return conditions, nil
 }
 
-// workConditions are the work agent's troubles with the Application. A work that is not there has none.
+// workConditions returns the conditions about the work agent's problems with the Application. A missing work has none.
 func workConditions(w *workv1.ManifestWork, app *argocd.Application) []argocd.Condition {
 	var out []argocd.Condition
 	for _, t := range []struct{ work, shown, text string }{
@@ -46,10 +46,10 @@ func workConditions(w *workv1.ManifestWork, app *argocd.Application) []argocd.Co
 			continue
 		}
 		if t.work == workv1.WorkApplied && work.Retried(w, app) {
-			continue // the Application has changed there while a request was on its way, as it does for each
+			continue // the Application on the cluster has changed during a request, as in every request
 		}
 		if t.work == workv1.WorkAvailable && !w.DeletionTimestamp.IsZero() {
-			continue // its cluster removes it, as the hub has asked
+			continue // the cluster removes the Application, as requested by the hub
 		}
 		message := "the work agent of cluster " + w.Namespace + " " + t.text + " the Application: " + c.Message
 		out = append(out, argocd.Condition{Type: t.shown, Message: feedback.Clean(message, feedback.MaxMessage)})
@@ -57,8 +57,8 @@ func workConditions(w *workv1.ManifestWork, app *argocd.Application) []argocd.Co
 	return out
 }
 
-// unreachable is the condition of the Applications of a cluster that is not available; nil when it is. Its time is
-// the cluster's own.
+// unreachable returns the condition for the Applications of an unavailable cluster; nil for an available cluster. The
+// time is from the cluster's own condition.
 func unreachable(cluster *clusterv1.ManagedCluster) *argocd.Condition {
 	why := managedcluster.Unreachable(cluster)
 	if why == "" {
@@ -74,8 +74,8 @@ func unreachable(cluster *clusterv1.ManagedCluster) *argocd.Condition {
 	}
 }
 
-// age are the conditions that tell how old is what is known of the Application. Their times are when that was last known to
-// be so.
+// age returns the conditions about outdated information on the Application. Their times are the last times at which the
+// information was known to be correct.
 func age(app *argocd.Application, facts *observed.Facts) []argocd.Condition {
 	if facts == nil {
 		return nil
@@ -85,7 +85,7 @@ func age(app *argocd.Application, facts *observed.Facts) []argocd.Condition {
 		if since.IsZero() {
 			return
 		}
-		since = since.Rfc3339Copy() // as the API server keeps it
+		since = since.Rfc3339Copy() // the precision of the API server
 		message := fmt.Sprintf(format, app.Cluster(), since.UTC().Format(time.RFC3339))
 		out = append(out, argocd.Condition{
 			Type: conditionType, Message: feedback.Clean(message, feedback.MaxMessage), LastTransitionTime: &since,

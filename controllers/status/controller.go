@@ -22,33 +22,35 @@ import (
 // +kubebuilder:rbac:groups=work.open-cluster-management.io,resources=manifestworks,verbs=get;list;watch
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
 
-// Reconciler keeps the status of one hub Application. All that it remembers is since when reports wait, to measure it.
+// Reconciler keeps the status of one hub Application up to date. It remembers only since when reports wait, for a
+// metric.
 type Reconciler struct {
 	client.Client
 
-	// Live reads from the API server, past the cache: the request that a work carries, before somebody's word is overwritten.
+	// Live reads from the API server, past the cache: the request in a work, before a user's request in the status is
+	// overwritten.
 	Live client.Reader
 
-	// Inventory knows what the clusters have.
+	// Inventory knows the reported status of the Applications on the clusters.
 	Inventory *resourcesync.Inventory
 
-	// reported is since when what a cluster has reported waits to be looked at.
+	// reported is since when a report of a cluster waits for a reconcile.
 	reported gauge.Since
 }
 
-// Reconcile writes what the cluster reports of the Application that req names into its status, and whether it can
-// report at all.
+// Reconcile writes the cluster's report about the requested Application into the status of the Application, and whether
+// the cluster can report at all.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	since := r.reported.Take(req.NamespacedName)
 	result, err := r.reconcile(ctx, req, since)
 	if err != nil || !result.IsZero() {
-		r.reported.Note(req.NamespacedName, since) // it is looked at again
+		r.reported.Note(req.NamespacedName, since) // a further reconcile follows
 	}
 	return result, err
 }
 
 func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, since time.Time) (ctrl.Result, error) {
-	app := &argocd.Application{} // the cache's own: not to be changed
+	app := &argocd.Application{} // owned by the cache: do not change it
 	if err := r.Get(ctx, req.NamespacedName, app, client.UnsafeDisableDeepCopy); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -82,13 +84,14 @@ func (r *Reconciler) reconcile(ctx context.Context, req ctrl.Request, since time
 	return ctrl.Result{}, client.IgnoreNotFound(err)
 }
 
-// speaksFor tells whether the Application's status is this controller's to write. Without skip-reconcile the hub's
-// own Argo CD writes it, and two would undo each other.
+// speaksFor reports whether this controller may write the Application's status. Without skip-reconcile, the hub's own
+// Argo CD writes the status, and both controllers would undo each other's writes.
 func speaksFor(app *argocd.Application) bool {
 	return app.Pulled() && app.ReconcileSkipped() && app.Cluster() != ""
 }
 
-// write patches what differs. It sends nothing when nothing does. What a cluster has reported waits since a time; zero for none.
+// write patches the changed fields, and sends nothing without a change. since is the time of the cluster's report, for
+// a metric; zero for no report.
 func (r *Reconciler) write(ctx context.Context, app *argocd.Application, status argocd.Status, since time.Time) error {
 	patch, err := diff(app, status)
 	if err != nil {

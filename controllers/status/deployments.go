@@ -6,8 +6,9 @@ import (
 	"github.com/towline-io/towline/pkg/observed"
 )
 
-// deployments is the history that the Application shows: what its cluster reports now, with sources of the hub only. A history
-// that the cluster does not report may be the history of the cluster before, whose revisions no user may roll back to.
+// deployments returns the history for the Application: the current report of the cluster, limited to sources in the
+// hub's spec. A history without a current report may come from a previous cluster, and no user may roll back to the
+// revisions of a previous cluster.
 func deployments(app *argocd.Application, facts *observed.Facts) []argocd.Deployment {
 	if facts == nil {
 		return nil

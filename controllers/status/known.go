@@ -7,9 +7,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// withKnown is an observation that is not complete, together with what is known of the same state: a message, a
-// revision or an end that could not be read this time. What belongs to another state, such as the end of an earlier
-// operation, is not known of this one.
+// withKnown completes a partial observation with known values of the same state: a message, a revision or an end that
+// could not be read this time. Values of a different state, for example the end of an earlier operation, are not used.
 func withKnown(seen, known *argocd.Status) *argocd.Status {
 	out := *seen
 	if h := known.Health; out.Health.Status == h.Status {

@@ -15,15 +15,15 @@ import (
 	"github.com/towline-io/towline/pkg/observed"
 )
 
-// merge is the status that the hub should show by what is known of the cluster; facts is nil when nothing is. What
-// was not observed stays as it is, except where a complete observation shows that the cluster's Application has no
-// such thing: an operation that is not there any more, a condition that is over, anything of the cluster that the
-// Application was on before.
+// merge returns the status for the hub from the facts about the cluster; facts is nil if there are none. Values without
+// an observation stay unchanged, with one exception: a complete observation shows that the cluster's Application does
+// not have the value. Examples are a removed operation, a finished condition, and all values from the previous cluster
+// of the Application.
 func merge(current *argocd.Status, facts *observed.Facts, troubles []argocd.Condition, now metav1.Time) argocd.Status {
 	if facts == nil {
 		facts = &observed.Facts{}
 	}
-	out := *current // what is in it is replaced, and not changed
+	out := *current // the fields are replaced, never changed in place
 	s := &facts.Status
 	if !facts.Complete {
 		s = withKnown(s, current)
@@ -54,11 +54,12 @@ func merge(current *argocd.Status, facts *observed.Facts, troubles []argocd.Cond
 	return out
 }
 
-// misdated tells whether a comparison that the hub shows cannot be after the last operation, though its time is: the clock of the cluster
-// before, or that of this one then, was ahead. Who waits for a comparison would take it for the one.
+// misdated reports whether the shown comparison cannot be later than the last operation, although its time is later. In
+// such a case, the clock of the previous cluster, or an earlier clock of this cluster, was ahead. A user who waits for
+// a comparison would wrongly accept the shown comparison.
 //
-// A comparison in the second in which the operation ended may be after it, if the hub shows that end already: the cluster may have said so, and have
-// taken it back; see feedback.ComparedRules.
+// A comparison in the same second as the end of the operation may be later than the operation, if the hub already shows
+// this end. The cluster may have reported the comparison, and then withdrawn the report; see feedback.ComparedRules.
 func misdated(shown *argocd.Status, facts *observed.Facts) bool {
 	if facts.Uncompared == "" || facts.Status.ReconciledAt >= facts.Uncompared {
 		return false
@@ -67,7 +68,7 @@ func misdated(shown *argocd.Status, facts *observed.Facts) bool {
 	return shown.ReconciledAt > facts.Uncompared || shown.ReconciledAt == facts.Uncompared && !ended
 }
 
-// ofResources is why the Application is Degraded, where that is known.
+// ofResources returns the condition with the reason why the Application is Degraded, if the reason is known.
 func ofResources(s *argocd.Status) []argocd.Condition {
 	why := observed.WhyDegraded(s)
 	if why == "" {
@@ -76,8 +77,8 @@ func ofResources(s *argocd.Status) []argocd.Condition {
 	return []argocd.Condition{{Type: apis.ConditionResourcesDegraded, Message: feedback.Clean(why, feedback.MaxMessage)}}
 }
 
-// ends tells whether a condition goes when it is not seen, by what was seen and what is shown with it: those of the way to the
-// cluster always do; those of the cluster's Argo CD only when the observation is complete.
+// ends reports whether a condition goes when the observation does not contain it. Conditions about the way to the
+// cluster always go. Conditions from the cluster's Argo CD go only after a complete observation.
 func ends(conditionType string, facts *observed.Facts, shown *argocd.Status) bool {
 	if facts.Hydrating && conditionType == apis.ConditionHydrationError {
 		return false
@@ -92,8 +93,9 @@ func ends(conditionType string, facts *observed.Facts, shown *argocd.Status) boo
 	return known && slices.Contains(feedback.ConditionTypes, conditionType)
 }
 
-// diff is the patch that turns the Application's status into the given one. It has nothing in it when they are the same. Where it tells of
-// an operation, it is bound to the version that was read: somebody may have asked to stop the operation since, in the same field.
+// diff returns the patch from the Application's status to the given status; an empty patch if both are equal. A patch
+// of the operation is bound to the version of app, because a user may have requested a termination in the same field
+// since.
 func diff(app *argocd.Application, status argocd.Status) (*argocd.Patch, error) {
 	out := &argocd.Patch{}
 	if !argocd.SameConditions(app.Status.Conditions, status.Conditions) {
@@ -101,7 +103,7 @@ func diff(app *argocd.Application, status argocd.Status) (*argocd.Patch, error) 
 	}
 	status.Conditions = app.Status.Conditions
 	if reflect.DeepEqual(&app.Status, &status) {
-		return out, nil // as nearly always
+		return out, nil // the most frequent case
 	}
 	before, err := json.Marshal(&app.Status)
 	if err != nil {

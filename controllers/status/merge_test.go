@@ -14,7 +14,7 @@ import (
 	"github.com/towline-io/towline/pkg/observed"
 )
 
-// known is a status with every part that an observation may lack.
+// known returns a status with every field that an observation may lack.
 func known() argocd.Status {
 	return argocd.Status{
 		Health: argocd.Health{Status: "Degraded", Message: "why", LastTransitionTime: "2026-01-02T03:04:05Z"},
@@ -27,14 +27,15 @@ func known() argocd.Status {
 	}
 }
 
-// TestMergeOfComparisons: the later comparison stays, but not one that the cluster says has not been since its last operation.
+// TestMergeOfComparisons: the hub shows the later comparison, except if the cluster reports no comparison since its
+// last operation.
 func TestMergeOfComparisons(t *testing.T) {
 	const earlier, end, later = "2026-01-02T03:04:05Z", "2026-01-02T03:04:06Z", "2026-01-02T03:04:07Z"
 	for title, tc := range map[string]struct {
 		shown, says string
 		compared    bool
 		uncompared  string
-		ended       string // when the operation ended that is shown
+		ended       string // end of the shown operation
 		want        string
 	}{
 		"the first one":                  {"", end, false, "", "", end},
@@ -63,8 +64,8 @@ func TestMergeOfComparisons(t *testing.T) {
 	}
 }
 
-// TestMergeOfWhatCouldNotAllBeRead: what is not known now stays where it is still about the same state, and goes where
-// it is not; a complete observation knows that it is not there.
+// TestMergeOfWhatCouldNotAllBeRead: a value that a partial observation lacks stays while the state is the same, and
+// goes with a new state. After a complete observation, a missing value goes.
 func TestMergeOfWhatCouldNotAllBeRead(t *testing.T) {
 	same := argocd.Status{
 		Health:         argocd.Health{Status: "Degraded"},
@@ -101,7 +102,7 @@ func TestMergeOfWhatCouldNotAllBeRead(t *testing.T) {
 	}
 }
 
-// TestWhyDegraded: the condition comes with the health that it explains, and goes with it, also where not all could be read.
+// TestWhyDegraded: the condition comes and goes with the health Degraded, also with a partial observation.
 func TestWhyDegraded(t *testing.T) {
 	facts := func(health string, complete bool, reasons ...string) *observed.Facts {
 		f := &observed.Facts{Status: argocd.Status{Health: argocd.Health{Status: health}}, Complete: complete}
@@ -145,7 +146,7 @@ func TestWhyDegraded(t *testing.T) {
 	}
 }
 
-// TestAge: what is known only of a time ago is said to be, with that time, and once.
+// TestAge: outdated information gets a condition with the time of the information, and the condition is written once.
 func TestAge(t *testing.T) {
 	app := fixture.Application("guestbook").Cluster("cluster1").Obj()
 	facts := &observed.Facts{Complete: true, NotComparedSince: metav1.Unix(1_700_000_000, 0), StaleSince: metav1.Unix(1_700_000_060, 999)}
@@ -167,7 +168,7 @@ func TestAge(t *testing.T) {
 		}
 	}
 	data, err := json.Marshal(app.Status)
-	if err != nil || json.Unmarshal(data, &app.Status) != nil { // as the API server keeps it
+	if err != nil || json.Unmarshal(data, &app.Status) != nil { // as stored by the API server
 		t.Fatal(err)
 	}
 	if patch, err := diff(app, merge(&app.Status, facts, age(app, facts), metav1.Now())); err != nil || patch.Data(app) != nil {
@@ -178,7 +179,8 @@ func TestAge(t *testing.T) {
 	}
 }
 
-// TestAHydrationIsTriedAgain: that it failed stays while Argo CD tries it again, and goes when it has succeeded.
+// TestAHydrationIsTriedAgain: the condition about a failed hydration stays while Argo CD tries again, and goes after a
+// success.
 func TestAHydrationIsTriedAgain(t *testing.T) {
 	failed := []argocd.Condition{{Type: apis.ConditionHydrationError, Message: "no path"}}
 	for title, tc := range map[string]struct {
@@ -196,7 +198,8 @@ func TestAHydrationIsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestAnOperationIsShownInTheVersionThatWasRead: who asks to stop it does so in the same field. All else waits for nobody.
+// TestAnOperationIsShownInTheVersionThatWasRead: a patch of the operation is bound to the version of the Application,
+// because a user requests a termination in the same field. All remaining patches are not bound.
 func TestAnOperationIsShownInTheVersionThatWasRead(t *testing.T) {
 	app, status := fixture.Application("guestbook").Obj(), known()
 	app.ResourceVersion = "1"

@@ -27,7 +27,7 @@ func init() {
 	metrics.Registry.MustRegister(statusWrites, statusTime)
 }
 
-// measure counts a write of a status. What it carries was reported at a time; zero for a write that no report has asked for.
+// measure counts a write of a status. reported is the time of the cluster's report; zero for a write without a report.
 func measure(before, after *argocd.Status, reported, now time.Time) {
 	statusWrites.Inc()
 	if !reported.IsZero() {
@@ -38,8 +38,8 @@ func measure(before, after *argocd.Status, reported, now time.Time) {
 	}
 }
 
-// operationEnd tells whether an operation has come to its end that the hub did not know of, of what kind it was, and how long the
-// cluster says that it took.
+// operationEnd reports whether an operation has ended that the hub did not know as ended. It returns the kind of the
+// operation, and the duration according to the cluster.
 func operationEnd(before, after *argocd.OperationState) (kind string, took time.Duration, ended bool) {
 	if !over(after) || over(before) && before.StartedAt == after.StartedAt {
 		return "", 0, false
@@ -62,7 +62,8 @@ func operationEnd(before, after *argocd.OperationState) (kind string, took time.
 	return kind, max(0, finished.Sub(began)), true
 }
 
-// over tells whether an operation has come to its end. The phases are Argo CD's: a cluster can make up none.
+// over reports whether an operation has ended. Only Argo CD's phases count, because a cluster must not create new label
+// values.
 func over(o *argocd.OperationState) bool {
 	if o == nil {
 		return false

@@ -7,7 +7,7 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// TestOperationEnd: each operation counts once, when the hub learns of its end.
+// TestOperationEnd: each operation counts once, when the hub first sees the end.
 func TestOperationEnd(t *testing.T) {
 	const began, ended = "2026-01-02T03:04:05Z", "2026-01-02T03:04:35Z"
 	state := func(phase, startedAt, finishedAt string) *argocd.OperationState {

@@ -13,8 +13,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// showOperation completes what is shown of the last operation with what the hub knows: what was asked for, and to which revision
-// the sync went.
+// showOperation completes the last operation with the hub's knowledge: the request, and the revision of the sync.
 func showOperation(app *argocd.Application, w *workv1.ManifestWork, o *argocd.OperationState) *argocd.OperationState {
 	if o == nil {
 		return nil
@@ -31,9 +30,9 @@ func showOperation(app *argocd.Application, w *workv1.ManifestWork, o *argocd.Op
 	return &out
 }
 
-// supersedes tells whether somebody on the hub has taken the last operation off the status, and asks for another one that the
-// cluster has not begun. Argo CD's API server and Kargo do both in one write. Who waits for the new one would take the end of
-// the last one for the end of the new one, or ask again.
+// supersedes reports whether a user on the hub has removed the last operation from the status, and requests a new
+// operation that the cluster has not begun. Argo CD's API server and Kargo do both in one write. If the hub showed the
+// last operation again, a client waiting for the new operation would see the wrong end, or repeat the request.
 func supersedes(app *argocd.Application, sent relay.Sent, seen *feedback.Observation, o *argocd.OperationState) bool {
 	if app.Operation == nil || app.Status.OperationState != nil || o.Running() {
 		return false
@@ -44,8 +43,8 @@ func supersedes(app *argocd.Application, sent relay.Sent, seen *feedback.Observa
 	return !begun && !over
 }
 
-// askedFor is the operation as it was asked for on the hub; nil where it was not, or that is not known. The hub has it from
-// the request until that goes, and from then on from its own status.
+// askedFor returns the operation as requested on the hub; nil without a request or without the requested form. The
+// hub's operation field has the request at first, and later the hub's own status.
 func askedFor(app *argocd.Application, seen *feedback.Observation, o *argocd.OperationState) *argocd.Operation {
 	id := identityOf(o.Operation.Info)
 	if there := seen.Status.OperationState; id == "" && there != nil && there.StartedAt == o.StartedAt {
@@ -66,7 +65,7 @@ func askedFor(app *argocd.Application, seen *feedback.Observation, o *argocd.Ope
 	return nil
 }
 
-// identityOf is the identity that the hub gave an operation; empty for none.
+// identityOf returns the identity that the hub gave an operation; empty for none.
 func identityOf(notes []argocd.Info) string {
 	i := slices.IndexFunc(notes, func(n argocd.Info) bool { return n.Name == apis.OperationInfo })
 	if i < 0 {

@@ -18,7 +18,7 @@ const (
 		`{"name":"` + apis.OperationInfo + `","value":"1-a"}],"sync":{"revisions":[],"syncOptions":["CreateNamespace=true"]}}`
 )
 
-// TestShowOperation: what somebody on the hub has asked for is shown as it was asked for, and the sync with its revision.
+// TestShowOperation: the hub shows an operation in its requested form, and a sync with its revision.
 func TestShowOperation(t *testing.T) {
 	asked := argocd.Operation{
 		InitiatedBy: &argocd.Initiator{Username: "kargo", Automated: true},
@@ -77,8 +77,8 @@ func TestShowOperation(t *testing.T) {
 	}
 }
 
-// TestSupersedes: while an operation that somebody on the hub asks for has not begun, the end of the one before is not put back into the
-// status from which it was taken with the request.
+// TestSupersedes: a user removes the old operation from the status and requests a new one in one write. Until the new
+// operation begins, the end of the old operation is not shown again.
 func TestSupersedes(t *testing.T) {
 	ended := &argocd.OperationState{Phase: "Succeeded", StartedAt: began}
 	delivered := relay.Sent{State: relay.Delivered, ID: "1-a", Version: "1"}

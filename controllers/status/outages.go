@@ -13,9 +13,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// How many Applications a second are looked at because their cluster has come or gone, how many at once, and how many of
-// one cluster before it is the turn of the next one. What else happens to Applications is looked at in between: a site
-// that goes dark with 5,000 of them must not keep a change elsewhere waiting. Those 5,000 take ten seconds.
+// Pace of reconciles for changed clusters: Applications for each second, the burst, and the Applications of one cluster
+// before the turn of the next cluster. All remaining reconciles run in between: an outage of a site with 5,000
+// Applications must not delay a change elsewhere. Those 5,000 take ten seconds.
 const (
 	outagePace  = 500
 	outageBurst = 50
@@ -24,10 +24,10 @@ const (
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// outages are the clusters that have come or gone, and whose Applications have to be looked at. A cluster is in it once,
-// however often it comes and goes, and clusters take turns: one that never rests takes no more than its share.
+// outages are the clusters with a changed availability, whose Applications need a reconcile. A cluster is listed once,
+// even after many changes. The clusters take turns, so an unstable cluster gets only its share.
 type outages struct {
-	// applications are those of a cluster.
+	// applications returns the Applications of a cluster.
 	applications func(ctx context.Context, cluster string) []types.NamespacedName
 
 	mu      sync.Mutex
@@ -36,12 +36,12 @@ type outages struct {
 	noted   chan struct{}
 }
 
-// outage is how far the Applications of one cluster have been looked at.
+// outage is the progress through the Applications of one cluster.
 type outage struct {
-	// left are those that have not been looked at in this round.
+	// left are the Applications without a reconcile in this round.
 	left []types.NamespacedName
 
-	// again is set when the cluster has come or gone since this round began: another one follows.
+	// again is set if the availability has changed since the begin of this round: a further round follows.
 	again bool
 }
 
@@ -49,7 +49,7 @@ func newOutages(applications func(context.Context, string) []types.NamespacedNam
 	return &outages{applications: applications, waiting: map[string]*outage{}, noted: make(chan struct{}, 1)}
 }
 
-// note takes down that a cluster has come or gone.
+// note adds a cluster after a change of its availability.
 func (o *outages) note(cluster string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -61,11 +61,11 @@ func (o *outages) note(cluster string) {
 	o.turns = append(o.turns, cluster)
 	select {
 	case o.noted <- struct{}{}:
-	default: // it was told of another one, and has not looked yet
+	default: // feed has an unread signal already
 	}
 }
 
-// next are a few Applications of the cluster whose turn it is; none when no cluster waits.
+// next returns a few Applications of the cluster whose turn it is; none if no cluster waits.
 func (o *outages) next(ctx context.Context) []types.NamespacedName {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -90,7 +90,7 @@ func (o *outages) next(ctx context.Context) []types.NamespacedName {
 	return nil
 }
 
-// feed asks for the reconcile of those Applications, one after the other, until ctx ends.
+// feed queues the Applications of the clusters at the given pace, until ctx ends.
 func (o *outages) feed(ctx context.Context, q queue, pace *rate.Limiter) {
 	for {
 		apps := o.next(ctx)
@@ -111,13 +111,13 @@ func (o *outages) feed(ctx context.Context, q queue, pace *rate.Limiter) {
 	}
 }
 
-// source starts to feed the controller's queue.
+// source starts feed for the controller's queue.
 func (o *outages) source(ctx context.Context, q queue) error {
 	go o.feed(ctx, q, rate.NewLimiter(outagePace, outageBurst))
 	return nil
 }
 
-// handler takes down every event of a cluster that reaches it.
+// handler notes the cluster of every event.
 func (o *outages) handler() handler.EventHandler {
 	note := func(cluster client.Object) { o.note(cluster.GetName()) }
 	return handler.Funcs{

@@ -11,8 +11,8 @@ import (
 	"github.com/towline-io/towline/pkg/observed"
 )
 
-// withoutPushed is a merge patch of a status that also takes off what an Argo CD of the hub has left there and Towline does not
-// know: what its comparison and its last sync were about.
+// withoutPushed returns a merge patch of a status that also removes the fields from an Argo CD of the hub that Towline
+// does not know: the subjects of the comparison and of the last sync.
 func withoutPushed(change []byte, status *argocd.Status) ([]byte, error) {
 	gone := map[string]any{"observedAt": nil, "resourceHealthSource": nil}
 	if status.Sync != nil {
@@ -28,8 +28,8 @@ func withoutPushed(change []byte, status *argocd.Status) ([]byte, error) {
 	return jsonpatch.MergeMergePatches(patch, change)
 }
 
-// forgetResources drops the resources of the place where an Application was before: its work is new there, and no source knows
-// anything of it yet.
+// forgetResources drops the resources of an Application's previous place. The work in the new place is new, and no
+// source has facts about it yet.
 func forgetResources(status *argocd.Status, facts *observed.Facts, w *workv1.ManifestWork) {
 	if facts == nil && w.Name != "" && len(w.Status.ResourceStatus.Manifests) == 0 {
 		status.Resources, status.Summary = nil, nil

@@ -13,14 +13,14 @@ import (
 	"github.com/towline-io/towline/pkg/observed"
 )
 
-// pushedStatus is what an Argo CD of the hub leaves of an Application that it deployed before.
+// pushedStatus is the status that an Argo CD of the hub leaves on an Application after a deployment.
 const pushedStatus = `{"health":{"status":"Healthy"},"observedAt":"2026-01-01T00:00:00Z","resourceHealthSource":"appTree","sourceType":"Helm",
 	"sync":{"status":"Synced","revision":"old","comparedTo":{"destination":{"name":"cluster1"},"source":{"repoURL":"r"}}},
 	"operationState":{"operation":{"sync":{"revision":"old"}},"phase":"Succeeded","startedAt":"2026-01-01T00:00:00Z",
 		"syncResult":{"revision":"old","source":{"repoURL":"r"}}},
 	"resources":[{"kind":"Service","name":"s","version":"v1"}],"summary":{"images":["a"]}}`
 
-// TestPushed: the first report of the cluster takes off what an Argo CD of the hub has left, and later ones find nothing to do.
+// TestPushed: the first report of the cluster removes the remains of the hub's Argo CD. Later reports change nothing.
 func TestPushed(t *testing.T) {
 	app := fixture.Application("guestbook").Obj()
 	if err := json.Unmarshal([]byte(pushedStatus), &app.Status); err != nil {
@@ -58,7 +58,8 @@ func decoded(t *testing.T, text string) (out map[string]any) {
 	return out
 }
 
-// TestForgetResources: at a new place nothing is known of the resources until it reports, and what an agent reports there stays.
+// TestForgetResources: in a new place the resources are unknown until the first report. Resources reported by an agent
+// stay.
 func TestForgetResources(t *testing.T) {
 	reported := &workv1.ManifestWork{ObjectMeta: metav1.ObjectMeta{Name: "w"}}
 	reported.Status.ResourceStatus.Manifests = []workv1.ManifestCondition{{}}

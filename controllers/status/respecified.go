@@ -5,15 +5,16 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// uncompared is shown of an Application whose cluster has not compared what it deploys now, whatever the cluster says of what
-// was before.
+// uncompared is the sync status of an Application whose cluster has not compared the current spec. The cluster's report
+// about an earlier spec does not count.
 var uncompared = &argocd.Sync{Status: "Unknown"}
 
-// compared is the result of a comparison, as the cluster tells of it, as it is to be shown, by what the Application's work remembers.
+// compared returns the sync status to show, from the cluster's report and the annotations of the Application's work.
 //
-// The ApplicationSet controller of Argo CD 3.5 notices a change of the template in a RollingSync by nothing but the revision: an
-// Application whose revision it knows has been done, and stays OutOfSync for good (progressivesync.UpdateApplicationSetApplicationStatus).
-// It looks now and then, and may not see a state that lasts for a moment. So the revision of before stays hidden.
+// In a RollingSync, the ApplicationSet controller of Argo CD 3.5 notices a changed template only by the revision: an
+// Application with a known revision counts as done, and stays OutOfSync for good
+// (progressivesync.UpdateApplicationSetApplicationStatus). The controller reads the status only from time to time, and
+// may miss a short state. So the previous revision stays hidden.
 func compared(app *argocd.Application, reported *argocd.Sync, sent work.Requests) *argocd.Sync {
 	switch {
 	case app.SpecChanged() || sent.Uncompared:

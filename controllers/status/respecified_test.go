@@ -11,7 +11,7 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// TestCompared: a change that no revision shows is not to be overlooked by a RollingSync, which goes by the revision.
+// TestCompared: a RollingSync, which depends on the revision, notices a change without a new revision too.
 func TestCompared(t *testing.T) {
 	sync := func(status string, revisions ...string) *argocd.Sync {
 		if len(revisions) == 1 {

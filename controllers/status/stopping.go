@@ -11,8 +11,9 @@ import (
 	"github.com/towline-io/towline/pkg/work"
 )
 
-// keepTermination leaves the hub's word in the status when someone there asked to stop an operation, as Argo CD does,
-// in the status itself: until the cluster shows that it has heard, or what had not been sent is withdrawn.
+// keepTermination keeps the hub's phase Terminating in the status after a user's request to stop an operation. Argo CD
+// has this request in the status itself. The request stays until the cluster reports the termination, or until Towline
+// has withdrawn an unsent operation.
 func (r *Reconciler) keepTermination(ctx context.Context, app *argocd.Application, status *argocd.Status) error {
 	here, there := app.Status.OperationState, status.OperationState
 	if here == nil || there == nil || here.StartedAt != there.StartedAt || here.Phase != "Terminating" {
@@ -20,7 +21,7 @@ func (r *Reconciler) keepTermination(ctx context.Context, app *argocd.Applicatio
 	}
 	keep := there.Phase == "Running"
 	if !keep && app.Operation != nil {
-		for _, from := range []client.Reader{r, r.Live} { // the cache may not show yet that the work carries the next operation
+		for _, from := range []client.Reader{r, r.Live} { // the cache may not show yet the next operation in the work
 			w := &workv1.ManifestWork{}
 			if err := from.Get(ctx, work.Key(app), w, client.UnsafeDisableDeepCopy); client.IgnoreNotFound(err) != nil {
 				return err

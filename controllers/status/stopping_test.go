@@ -13,7 +13,7 @@ import (
 	"github.com/towline-io/towline/pkg/relay"
 )
 
-// remembering reads a work that remembers a request; empty for none.
+// remembering reads a work with the given identity of a request; empty for no request.
 type remembering struct {
 	client.Client
 	id string
@@ -27,8 +27,8 @@ func (r remembering) Get(_ context.Context, _ client.ObjectKey, obj client.Objec
 	return nil
 }
 
-// TestKeepTermination: the hub's request to stop an operation stays until the cluster has heard, or until what waits on the hub has
-// been withdrawn; what a work carries is asked past the cache before the request is overwritten.
+// TestKeepTermination: the hub's request to stop an operation stays until the cluster reports the termination, or until
+// a waiting operation is withdrawn. Before the request is overwritten, the work is read past the cache.
 func TestKeepTermination(t *testing.T) {
 	const began = "2026-01-01T00:00:00Z"
 	stop := relay.TerminationID(began)

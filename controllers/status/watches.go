@@ -20,10 +20,11 @@ import (
 	"github.com/towline-io/towline/pkg/managedcluster"
 )
 
-// SetupWithManager registers the controller. concurrency is how many Applications are worked on at a time.
+// SetupWithManager registers the controller. concurrency is the number of parallel reconciles.
 //
-// Every change of an Application is looked at, our own writes included: a comparison in memory finds that there is
-// nothing to do, and what someone else wrote over is put right. The cache's own resync, every few hours, is no change.
+// Every change of an Application starts a reconcile, including our own writes. After our own write, a comparison in
+// memory finds no difference. After a write by somebody else, the controller restores the status. The cache's own
+// resync, every few hours, is no change.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	if err := leaderless.Hold(mgr.GetCache(), &argocd.Application{}, &clusterv1.ManagedCluster{}); err != nil {
 		return err
@@ -43,14 +44,14 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	return b.Complete(r)
 }
 
-// hear asks for the reconcile of the Application that there are new facts of.
+// hear queues the Application after new facts.
 func (r *Reconciler) hear(app types.NamespacedName) []reconcile.Request {
 	r.reported.Note(app, time.Now())
 	return []reconcile.Request{{NamespacedName: app}}
 }
 
-// availabilityChanged lets through what decides whether a cluster can be heard of. At the start every Application is
-// looked at anyway.
+// availabilityChanged selects changes of the availability of a cluster. At the start, the controller reconciles every
+// Application anyway.
 func availabilityChanged() predicate.Predicate {
 	return predicate.Funcs{
 		CreateFunc: func(e event.CreateEvent) bool { return !e.IsInInitialList },

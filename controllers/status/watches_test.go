@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 )
 
-// site is a hub with so many Applications on each cluster.
+// site is a hub with the given number of Applications on each cluster.
 type site map[string]int
 
 func (s site) applications(_ context.Context, cluster string) []types.NamespacedName {
@@ -21,7 +21,7 @@ func (s site) applications(_ context.Context, cluster string) []types.Namespaced
 	return apps
 }
 
-// drain is what is to be looked at until no cluster waits, in its order.
+// drain returns the clusters of all queued Applications, in order, until no cluster waits.
 func drain(t *testing.T, o *outages) (order []string) {
 	t.Helper()
 	for apps := o.next(t.Context()); len(apps) > 0; apps = o.next(t.Context()) {
@@ -38,7 +38,7 @@ func drain(t *testing.T, o *outages) (order []string) {
 	return order
 }
 
-// last is how many are looked at until all of that cluster have been.
+// last returns the number of reconciles until all Applications of the given cluster are done.
 func last(order []string, cluster string) int {
 	for i := len(order); i > 0; i-- {
 		if order[i-1] == cluster {
@@ -69,8 +69,8 @@ func TestOutagesTakeTurns(t *testing.T) {
 	}
 }
 
-// TestAnOutageThatChanges: what has been looked at in this round is looked at once more, as the cluster is now, and no more
-// often than that.
+// TestAnOutageThatChanges: after a new change of a cluster, all current Applications of the cluster get one more round,
+// and no further rounds.
 func TestAnOutageThatChanges(t *testing.T) {
 	hub := site{"a": 30}
 	o := newOutages(hub.applications)
@@ -85,7 +85,7 @@ func TestAnOutageThatChanges(t *testing.T) {
 	}
 }
 
-// counting is a queue that tells of what comes in.
+// counting is a queue that sends its requests to a channel.
 type counting struct {
 	queue
 	added chan reconcile.Request
@@ -93,7 +93,7 @@ type counting struct {
 
 func (c *counting) Add(r reconcile.Request) { c.added <- r }
 
-// TestOutagesAreFed: also one that comes when all others have been looked at.
+// TestOutagesAreFed: a cluster noted after the end of all rounds is fed too.
 func TestOutagesAreFed(t *testing.T) {
 	o := newOutages(site{"a": 25, "b": 1}.applications)
 	q := &counting{added: make(chan reconcile.Request)}
