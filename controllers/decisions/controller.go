@@ -1,8 +1,10 @@
-// Package decisions has ApplicationSets look again at once when the decisions of their Placement change: the arrow from
-// PlacementDecision to the refresh that Argo CD knows. Without it, a clusterDecisionResource generator looks every
-// requeueAfterSeconds, three minutes by default (Argo CD 2.14 and 3), and does not hear of a new cluster Secret either.
+// Package decisions refreshes ApplicationSets at once after a change of the Placement's decisions: the arrow from
+// PlacementDecision to Argo CD's refresh annotation. Without the refresh, a clusterDecisionResource generator reads the
+// decisions every requeueAfterSeconds, three minutes by default (Argo CD 2.14 and 3). A new cluster Secret is not
+// noticed either.
 //
-// It writes one annotation, and nothing else. What was decided while nobody ran, generators find by themselves.
+// The package writes only this annotation. After a time without a running controller, the generators read the decisions
+// by requeueAfterSeconds.
 package decisions
 
 import (
@@ -29,41 +31,43 @@ import (
 	"github.com/towline-io/towline/pkg/managedcluster"
 )
 
-// They go to a ClusterRole of their own, so that nothing else may change ApplicationSets.
+// The ClusterRole for these rights is separate: the rest of Towline must not change ApplicationSets.
 //
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=placementdecisions,verbs=list;watch
 // +kubebuilder:rbac:groups=argoproj.io,resources=applicationsets,verbs=list;patch
 // +kubebuilder:rbac:groups=cluster.open-cluster-management.io,resources=managedclusters,verbs=get;list;watch
 
 const (
-	// burst is how long to wait for more: OCM's placement controller writes decisions one by one.
+	// burst is the wait for further decisions: OCM's placement controller writes decisions one by one.
 	burst = 500 * time.Millisecond
 
-	// second is when to ask once more: a cluster that is chosen may not have its Secret yet, and a generator passes over it then.
+	// second is the time until the second refresh: the Secret of a chosen cluster may not exist at first, and a
+	// generator then skips the cluster.
 	second = 5 * time.Second
 
-	// page is how many ApplicationSets are asked for at a time.
+	// page is the number of ApplicationSets in one page of a list.
 	page = 200
 )
 
-// Kinds are those that have to be served.
+// Kinds are the kinds required on the hub.
 var Kinds = append([]schema.GroupVersionKind{schema.GroupVersion(clusterv1beta1.GroupVersion).WithKind("PlacementDecision")}, sets.Kinds...)
 
-// Reconciler asks the ApplicationSets that follow one Placement to look again. What it remembers is for seconds.
+// Reconciler refreshes the ApplicationSets that follow one Placement. The memory lasts only for seconds.
 type Reconciler struct {
 	client.Client
 
-	// Live reads from the API server, past the cache, which has no specs of ApplicationSets.
+	// Live reads from the API server, past the cache, because the cache has no specs of ApplicationSets.
 	Live client.Reader
 
-	// Home is the namespace of the hub's Argo CD: decisions there may be read by ApplicationSets of all namespaces.
+	// Home is the namespace of the hub's Argo CD. ApplicationSets of all namespaces may read the decisions there.
 	Home string
 
 	changed changes
 }
 
-// Reconcile asks the ApplicationSets that follow the Placement of that key to look again, now and once more. Where a Placement has
-// only lost clusters, and one of them does not respond, nobody is hurried: an outage may pass before the generators look by themselves.
+// Reconcile refreshes the ApplicationSets that follow the requested Placement, now and once more. Reconcile refreshes
+// no ApplicationSet if the Placement has only lost clusters and a lost cluster does not respond. The outage may end
+// before the next regular read by the generators.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	c := r.changed.of(req.NamespacedName)
 	if wait, err := r.away(ctx, c); c == nil || wait || err != nil {
@@ -91,7 +95,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	return ctrl.Result{RequeueAfter: second}, nil
 }
 
-// following are the ApplicationSets that read those decisions.
+// following returns the ApplicationSets that read the given decisions.
 func (r *Reconciler) following(
 	ctx context.Context, namespace string, decisions []clusterv1beta1.PlacementDecision,
 ) (out []unstructured.Unstructured, err error) {
@@ -115,7 +119,7 @@ func (r *Reconciler) following(
 	return out, err
 }
 
-// away tells whether a change takes nothing but clusters away, and one of them does not respond.
+// away reports whether a change only removes clusters, and a removed cluster does not respond.
 func (r *Reconciler) away(ctx context.Context, c *change) (bool, error) {
 	if c == nil || len(without(c.gained, c.lost)) > 0 {
 		return false, nil
@@ -124,7 +128,7 @@ func (r *Reconciler) away(ctx context.Context, c *change) (bool, error) {
 		cluster := &clusterv1.ManagedCluster{}
 		err := r.Get(ctx, types.NamespacedName{Name: name}, cluster, client.UnsafeDisableDeepCopy)
 		switch {
-		case gone.Is(err): // it was detached
+		case gone.Is(err): // the cluster was detached
 		case err != nil:
 			return false, err
 		case managedcluster.Unreachable(cluster) != "":
@@ -134,8 +138,9 @@ func (r *Reconciler) away(ctx context.Context, c *change) (bool, error) {
 	return false, nil
 }
 
-// ask puts the annotation on an ApplicationSet, which Argo CD takes off when it has looked. One that the API server will not have
-// changed looks by itself later, and keeps no other from being asked.
+// ask sets the refresh annotation on an ApplicationSet. Argo CD removes the annotation after the refresh. If the API
+// server refuses the change, the ApplicationSet refreshes later, after requeueAfterSeconds. A refusal does not stop the
+// remaining ApplicationSets.
 func (r *Reconciler) ask(ctx context.Context, set *unstructured.Unstructured) error {
 	if !set.GetDeletionTimestamp().IsZero() || set.GetAnnotations()[apis.AnnotationSetRefresh] != "" {
 		return nil

@@ -7,27 +7,28 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// change is how the decisions of a Placement have changed since its ApplicationSets were last asked.
+// change is the change of a Placement's decisions since the last refresh of the ApplicationSets.
 type change struct {
-	// gained are the clusters that came, and lost those that went. One that went from one PlacementDecision to another is in both.
+	// gained are the new clusters, and lost are the removed clusters. A cluster moved between two PlacementDecisions is
+	// in both lists.
 	gained, lost []string
 
-	// once is set when the ApplicationSets have been asked for it one time.
+	// once is set after the first refresh of the ApplicationSets for this change.
 	once bool
 }
 
-// without are the names that are not among others.
+// without returns the names missing in others.
 func without(names, others []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return slices.Contains(others, name) })
 }
 
-// changes are those of all Placements.
+// changes are the changes of all Placements.
 type changes struct {
 	mu  sync.Mutex
 	all map[types.NamespacedName]change
 }
 
-// note adds what one PlacementDecision named, and names now.
+// note adds the clusters of one PlacementDecision before and after a change.
 func (c *changes) note(key types.NamespacedName, before, after []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,7 +44,7 @@ func (c *changes) note(key types.NamespacedName, before, after []string) {
 	c.all[key] = now
 }
 
-// of is the change of a Placement; nil for none.
+// of returns the change of a Placement; nil for none.
 func (c *changes) of(key types.NamespacedName) *change {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -53,8 +54,7 @@ func (c *changes) of(key types.NamespacedName) *change {
 	return nil
 }
 
-// asked notes that the ApplicationSets have been asked for a change, and tells whether to ask once more. Another change since
-// stays.
+// asked notes a refresh for a change, and reports whether a second refresh is due. A further change since then stays.
 func (c *changes) asked(key types.NamespacedName, of *change) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

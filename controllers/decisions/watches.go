@@ -18,7 +18,7 @@ import (
 	"github.com/towline-io/towline/pkg/clusterimport"
 )
 
-// SetupWithManager registers the controller. concurrency is how many Placements are worked on at a time.
+// SetupWithManager registers the controller. concurrency is the number of Placements that are reconciled in parallel.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 	if err := leaderless.Hold(mgr.GetCache(), &clusterv1.ManagedCluster{}); err != nil {
 		return err
@@ -32,7 +32,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager, concurrency int) error {
 
 type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
 
-// changes queues the Placement of decisions that name other clusters than before. Those that are there at a start are no change.
+// changes queues the Placement of a decision with a changed set of clusters. The decisions of the initial list are no
+// change.
 func (r *Reconciler) changes() handler.EventHandler {
 	add := func(q queue, obj client.Object, before, after []string) {
 		key := types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetLabels()[clusterv1beta1.PlacementLabel]}
