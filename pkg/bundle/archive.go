@@ -13,14 +13,14 @@ import (
 
 // Archive collects files for an issue.
 type Archive struct {
-	// Time is that of the files.
+	// Time is the modification time of all files.
 	Time time.Time
 
 	files map[string][]byte
 	notes []string
 }
 
-// Add adds a file. Its text has been cleaned already.
+// Add adds a file. The caller has redacted the text.
 func (a *Archive) Add(name string, data []byte) {
 	if a.files == nil {
 		a.files = map[string][]byte{}
@@ -28,15 +28,15 @@ func (a *Archive) Add(name string, data []byte) {
 	a.files[name] = data
 }
 
-// Note says what is not in the archive, and why.
+// Note adds a note about data missing in the archive, and the reason.
 func (a *Archive) Note(format string, args ...any) {
 	a.notes = append(a.notes, Text(fmt.Sprintf(format, args...)))
 }
 
-// Notes are what was noted.
+// Notes returns all notes.
 func (a *Archive) Notes() []string { return a.notes }
 
-// Names are those of the files, sorted.
+// Names returns the sorted names of the files.
 func (a *Archive) Names() []string {
 	out := make([]string, 0, len(a.files))
 	for name := range a.files {
@@ -46,7 +46,7 @@ func (a *Archive) Names() []string {
 	return out
 }
 
-// Write writes a gzipped tar with all files below one folder.
+// Write writes a gzipped tar with all files in a single folder.
 func (a *Archive) Write(to io.Writer, folder string) error {
 	zip := gzip.NewWriter(to)
 	out := tar.NewWriter(zip)

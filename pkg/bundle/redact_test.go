@@ -44,7 +44,7 @@ func TestText(t *testing.T) {
 	} {
 		got := bundle.Text(in)
 		if in == "secrets is forbidden: User \"a\" cannot list" {
-			if !strings.Contains(got, "cannot list") { // a word of it may go
+			if !strings.Contains(got, "cannot list") { // the redaction may remove a word of the sentence
 				t.Errorf("%q: %q", in, got)
 			}
 			continue
@@ -134,7 +134,7 @@ status:
 	}
 }
 
-// TestPlaces: a secret in any of these places is not in what comes out.
+// TestPlaces checks that the output has no secret from any of the places.
 func TestPlaces(t *testing.T) {
 	for title, text := range map[string]string{
 		"a Secret in a work":       `{spec: {workload: {manifests: [{kind: Secret, data: {a: s3cret}, stringData: {b: s3cret}}]}}}`,
@@ -169,7 +169,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestNames: what names a secret stays, so that people can see which one is meant.
+// TestNames checks that names of secrets stay, so readers can identify the secret.
 func TestNames(t *testing.T) {
 	in := object(t, `{spec: {secretKeyRef: {name: a, key: password}, secretName: b, tokenRefs: [{name: c}],
 	  automountServiceAccountToken: true, password: ""}}`)
@@ -178,7 +178,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestDependency: of what a work carries, kinds and names stay alone.
+// TestDependency checks that only kinds and names of the manifests stay.
 func TestDependency(t *testing.T) {
 	got := bundle.Dependency(object(t, `{kind: ManifestWork, metadata: {name: w}, spec: {workload: {manifests: [
 	  {apiVersion: v1, kind: Odd, metadata: {name: a, namespace: b, labels: {x: s3cret}}, spec: {odd: s3cret}},
@@ -190,10 +190,11 @@ func TestDependency(t *testing.T) {
 	}
 }
 
-// plainSecret is a secret that is like no other text.
+// plainSecret matches a secret unlike all other text.
 var plainSecret = regexp.MustCompile(`^Xa3k[A-Za-z0-9]{8,36}$`)
 
-// FuzzRedact: whatever is around it, a credential in one of these places does not come out. An input tries one place: the patterns are slow.
+// FuzzRedact checks that a credential in any of the places never reaches the output, with any text around it. Each
+// input tries a single place, because the patterns are slow.
 func FuzzRedact(f *testing.F) {
 	for place := range uint8(10) {
 		f.Add(place, "clone ", "Xa3kq9Zp0LmQ", " failed", "k")
@@ -223,7 +224,7 @@ func FuzzRedact(f *testing.F) {
 	})
 }
 
-// redactedObject: the secret comes out of no field that may hold one.
+// redactedObject checks that no field with a possible secret reaches the output.
 func redactedObject(t *testing.T, before, secret, after, key string) {
 	t.Helper()
 	o := map[string]any{
