@@ -1,5 +1,7 @@
-// Package argocache speaks to the Redis in which an Argo CD keeps its cache. A Source tells where that is: Address by what somebody has
-// named, Found by the objects that Argo CD keeps in its namespace, of which pkg/argoredis knows the names.
+// Package argocache accesses the Redis with the cache of an Argo CD. A Source gives the endpoint of the Redis.
+// Address is a Source with a configured endpoint. Found is a Source that reads the objects in the namespace of Argo
+// CD, with the names from pkg/argoredis.
 //
-// controllers/resourcetree writes entries to that of the hub's Argo CD. controllers/agent reads entries of that of its cluster.
+// controllers/resourcetree writes entries to the Redis of the hub's Argo CD. controllers/agent reads entries from the
+// Redis of the cluster's Argo CD.
 package argocache

@@ -13,16 +13,16 @@ import (
 	"github.com/towline-io/towline/pkg/argoredis"
 )
 
-// recent is for how long what was read counts. It is shorter than the pause after a failure: a password that has changed is
-// read anew before the next attempt.
+// recent is how long read objects stay valid. It is shorter than the pause after a failure: Found reads a changed
+// password again before the next attempt.
 const recent = 10 * time.Second
 
-// Found is a Source that reads the objects of Argo CD's namespace.
+// Found is a Source that reads the objects in the namespace of Argo CD.
 type Found struct {
-	// Reader asks the API server: these objects are read by name and not watched.
+	// Reader reads from the API server by name. A cache would watch the objects.
 	Reader client.Reader
 
-	// Namespace is Argo CD's.
+	// Namespace is the namespace of Argo CD.
 	Namespace string
 
 	mu    sync.Mutex
@@ -50,7 +50,7 @@ func (f *Found) Endpoint(ctx context.Context) (argoredis.Endpoint, error) {
 	return e, err
 }
 
-// facts reads what there is to know.
+// facts reads the ConfigMap, the Service and the Secrets.
 func (f *Found) facts(ctx context.Context) (argoredis.Facts, error) {
 	facts := argoredis.Facts{Namespace: f.Namespace, Secrets: map[string]map[string][]byte{}}
 	params := &corev1.ConfigMap{}
@@ -80,7 +80,7 @@ func (f *Found) facts(ctx context.Context) (argoredis.Facts, error) {
 	return facts, nil
 }
 
-// secrets are the names of the Secrets that count.
+// secrets returns the names of the Secrets to read.
 func secrets() []string {
 	names := []string{argoredis.TLS}
 	for _, p := range argoredis.Passwords {
@@ -89,7 +89,7 @@ func secrets() []string {
 	return names
 }
 
-// read reads an object, and tells whether it is there.
+// read reads an object, and reports whether the object exists.
 func (f *Found) read(ctx context.Context, kind, name string, obj client.Object) (bool, error) {
 	err := f.Reader.Get(ctx, client.ObjectKey{Namespace: f.Namespace, Name: name}, obj)
 	switch {

@@ -16,7 +16,7 @@ import (
 	"github.com/towline-io/towline/pkg/argoredis"
 )
 
-// namespace is Argo CD's, as the API server tells of it.
+// namespace is a reader for the namespace of Argo CD on an API server.
 type namespace struct {
 	client.Reader
 	params    map[string]string
@@ -47,7 +47,7 @@ func password(text string) map[string]map[string][]byte {
 	return map[string]map[string][]byte{"argocd-redis": {"auth": []byte(text)}}
 }
 
-// TestAPasswordIsReadAnew: a Redis that was started anew with another password lets Towline in again.
+// TestAPasswordIsReadAnew checks that Towline connects again after Redis got a new password.
 func TestAPasswordIsReadAnew(t *testing.T) {
 	server := miniredis.RunT(t)
 	server.RequireAuth("first")

@@ -12,31 +12,31 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// patience is how long any one step of a request to Redis may take: it is near, and nothing waits for it but workers.
+// patience is the timeout for each step of a Redis request. Redis is near, and only workers wait for the answer.
 const patience = 3 * time.Second
 
-// connections is how many are open to Redis at most.
+// connections is the maximum number of open connections to Redis.
 const connections = 8
 
-// lifetime is for how long a connection is used: after that the source is asked again, so that a change of the address is noticed
-// where the Redis of before goes on to answer.
+// lifetime is the maximum age of a connection. A new connection asks the source again, and notices a changed address
+// even if the former Redis still answers.
 const lifetime = 10 * time.Minute
 
-// silence is how long a Redis that is listened to may say nothing before it is asked whether it is there.
+// silence is how long a listening connection waits for a message before a ping.
 const silence = 30 * time.Second
 
-// Redis is that of an Argo CD.
+// Redis is a client for the Redis of an Argo CD.
 type Redis struct {
 	source Source
 	client *redis.Client
 }
 
-// silent drops what the library says of connections that fail: those who use it say so once.
+// silent drops the library's messages about failed connections. The callers report the failure once.
 type silent struct{}
 
 func (silent) Printf(context.Context, string, ...any) {}
 
-// NewRedis connects to nothing yet. The source is asked for every connection.
+// NewRedis returns a client without a connection. Each new connection asks the source for the endpoint.
 func NewRedis(source Source) *Redis {
 	redis.SetLogger(silent{})
 	r := &Redis{source: source}
@@ -48,13 +48,13 @@ func NewRedis(source Source) *Redis {
 	return r
 }
 
-// Plain tells whether Argo CD does not compress what it keeps there.
+// Plain reports whether Argo CD stores entries without compression.
 func (r *Redis) Plain(ctx context.Context) (bool, error) {
 	e, err := r.source.Endpoint(ctx)
 	return e.Plain, err
 }
 
-// Set writes an entry and tells those who listen to the channel, in one round trip.
+// Set writes an entry and publishes a message to the channel, in a single round trip.
 func (r *Redis) Set(ctx context.Context, key, channel string, value []byte, expiry time.Duration) error {
 	_, err := r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		p.Set(ctx, key, value, expiry)
@@ -64,12 +64,12 @@ func (r *Redis) Set(ctx context.Context, key, channel string, value []byte, expi
 	return err
 }
 
-// Renew has an entry live on, and tells whether it is there.
+// Renew extends the life of an entry, and reports whether the entry exists.
 func (r *Redis) Renew(ctx context.Context, key string, expiry time.Duration) (bool, error) {
 	return r.client.Expire(ctx, key, expiry).Result()
 }
 
-// Remove takes an entry away, which need not be there, and tells those who listen to the channel.
+// Remove deletes an entry, if the entry exists, and publishes a message to the channel.
 func (r *Redis) Remove(ctx context.Context, key, channel string) error {
 	_, err := r.client.Pipelined(ctx, func(p redis.Pipeliner) error {
 		p.Del(ctx, key)
@@ -79,7 +79,7 @@ func (r *Redis) Remove(ctx context.Context, key, channel string) error {
 	return err
 }
 
-// Get is an entry; nil where there is none.
+// Get returns an entry; nil for a missing entry.
 func (r *Redis) Get(ctx context.Context, key string) ([]byte, error) {
 	value, err := r.client.Get(ctx, key).Bytes()
 	if errors.Is(err, redis.Nil) {
@@ -88,8 +88,8 @@ func (r *Redis) Get(ctx context.Context, key string) ([]byte, error) {
 	return value, err
 }
 
-// Listen tells of each message to the channels of a pattern, until the connection fails or ctx ends. began is called once it listens:
-// what was said before is not heard.
+// Listen calls heard for each message to the channels of a pattern, until the connection fails or ctx ends. It calls
+// began after the subscription. Earlier messages are lost.
 func (r *Redis) Listen(ctx context.Context, pattern string, began func(), heard func(channel string)) error {
 	messages := r.client.PSubscribe(ctx, pattern)
 	defer messages.Close()
@@ -144,7 +144,7 @@ func (r *Redis) credentials(ctx context.Context) (user, password string, err err
 	return "", e.Password, err
 }
 
-// choose turns to Argo CD's database.
+// choose selects Argo CD's database on a new connection.
 func (r *Redis) choose(ctx context.Context, conn *redis.Conn) error {
 	e, err := r.source.Endpoint(ctx)
 	if err != nil || e.DB == 0 {

@@ -65,7 +65,7 @@ func TestRedis(t *testing.T) {
 	}
 }
 
-// TestRedisIsVerified: a password is sent to nobody but the Redis that the authorities vouch for.
+// TestRedisIsVerified checks that Towline sends a password only to a Redis verified by the authorities.
 func TestRedisIsVerified(t *testing.T) {
 	certificate, authority := searchtest.Issue(t)
 	ca := file(t, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: authority})))

@@ -9,25 +9,26 @@ import (
 	"github.com/towline-io/towline/pkg/argoredis"
 )
 
-// Source tells where Argo CD's Redis is, and how to be let in.
+// Source returns the endpoint of Argo CD's Redis, with the credentials.
 type Source interface {
 	Endpoint(ctx context.Context) (argoredis.Endpoint, error)
 }
 
-// Address is a Source for a Redis that somebody has named.
+// Address is a Source for a configured Redis.
 type Address struct {
 	// HostPort is host:port.
 	HostPort string
 
-	// TLS has the connection encrypted, and the server verified: by the authorities in CAFile, in PEM, or by the
-	// system's where that is empty. The file is read for every connection.
+	// TLS encrypts the connection, and verifies the server by the authorities in CAFile (PEM). With an empty CAFile,
+	// the authorities of the system count. Each new connection reads the file again.
 	TLS    bool
 	CAFile string
 
-	// PasswordFile holds the password; empty for a Redis without one. It is read for every connection.
+	// PasswordFile is the file with the password; empty for a Redis without a password. Each new connection reads the
+	// file again.
 	PasswordFile string
 
-	// Plain is set where Argo CD does not compress what it keeps there.
+	// Plain is set if Argo CD stores entries without compression.
 	Plain bool
 }
 
@@ -41,7 +42,7 @@ func (a Address) Endpoint(context.Context) (argoredis.Endpoint, error) {
 		if err != nil {
 			return e, err
 		}
-		if len(pem) == 0 { // without authorities, those of the system would count
+		if len(pem) == 0 { // an empty CA would mean the authorities of the system
 			return e, fmt.Errorf("%s holds no certificate", a.CAFile)
 		}
 		e.CA = pem
