@@ -1,4 +1,5 @@
-// Package argoredis tells where the Redis of an Argo CD is, and how to be let in, from the objects that Argo CD keeps in
-// its namespace: its manifests, its Helm chart and its operator each leave them under known names. It is pure: who reads
-// the objects are pkg/argocache, for those who use that Redis, and kubectl towline check.
+// Package argoredis finds the Redis of an Argo CD and the credentials, from the objects in the namespace of Argo CD.
+// The manifests, the Helm chart and the operator of Argo CD create the objects under known names. The package is
+// pure: the callers read the objects. The callers are pkg/argocache, for users of the Redis, and kubectl towline
+// check.
 package argoredis

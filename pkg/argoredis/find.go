@@ -11,67 +11,69 @@ import (
 // Params is the ConfigMap with Argo CD's own flags.
 const Params = "argocd-cmd-params-cm"
 
-// TLS is the Secret by whose presence Argo CD's operator has Redis use TLS. Its certificate vouches for Redis.
+// TLS is the Secret that makes Argo CD's operator enable TLS for Redis. The certificate in the Secret vouches for
+// Redis.
 const TLS = "argocd-operator-redis-tls"
 
-// Services are the names of Redis, those that take part in high availability first.
+// Services are the names of the Redis Services, with the high-availability Services before the others of the same
+// installation.
 var Services = []string{
 	"argocd-redis-ha-haproxy", "argocd-redis",
 	"openshift-gitops-redis-ha-haproxy", "openshift-gitops-redis",
 }
 
-// Passwords are the Secrets that may hold the password, and the key in each. The first that is there counts.
+// Passwords are the Secrets with a possible password, and the key in each Secret. The first existing password counts.
 var Passwords = []Password{
 	{"argocd-redis", "auth"},
 	{"argocd-redis-initial-password", "admin.password"},
 	{"openshift-gitops-redis-initial-password", "admin.password"},
 }
 
-// Password is a Secret and its key.
+// Password is a Secret and a key in the Secret.
 type Password struct{ Secret, Key string }
 
-// ErrNone says that there is no Redis under the names that are known here.
+// ErrNone is the error for a namespace without a Redis under the known names.
 var ErrNone = errors.New("no Redis of Argo CD is found")
 
-// port is that of Redis, unless Argo CD's parameters say otherwise.
+// port is the default port of Redis, without a port in Argo CD's parameters.
 const port = "6379"
 
-// Facts are the objects of Argo CD's namespace.
+// Facts are the objects in the namespace of Argo CD.
 type Facts struct {
-	// Namespace is Argo CD's.
+	// Namespace is the namespace of Argo CD.
 	Namespace string
 
-	// Params is the data of the ConfigMap Params; nil where there is none.
+	// Params is the data of the ConfigMap Params; nil for none.
 	Params map[string]string
 
-	// Service is the first of Services that is there; empty for none.
+	// Service is the first existing Service of Services; empty for none.
 	Service string
 
-	// Secrets are the data of those of Passwords and of TLS that are there, by name.
+	// Secrets are the data of the existing Secrets from Passwords and TLS, by name.
 	Secrets map[string]map[string][]byte
 }
 
-// Endpoint is a Redis.
+// Endpoint is the address of a Redis, with the credentials.
 type Endpoint struct {
 	// HostPort is host:port.
 	HostPort string
 
-	// DB is the number of Argo CD's database there.
+	// DB is the number of Argo CD's database in Redis.
 	DB int
 
-	// Password is empty for a Redis without one.
+	// Password is empty for a Redis without a password.
 	Password string
 
-	// TLS has the connection encrypted, and the server verified by the authorities in CA, in PEM; by the system's where that
-	// is empty.
+	// TLS encrypts the connection, and verifies the server by the authorities in CA (PEM). With an empty CA, the
+	// authorities of the system count.
 	TLS bool
 	CA  []byte
 
-	// Plain is set where Argo CD does not compress what it keeps there.
+	// Plain is set if Argo CD stores entries without compression.
 	Plain bool
 }
 
-// Find tells where the Redis is. The error names the object and what to do.
+// Find returns the endpoint of the Redis. The error names the object and the remedy.
 func Find(f Facts) (Endpoint, error) {
 	address, err := f.address()
 	if err != nil {
@@ -96,7 +98,7 @@ func Find(f Facts) (Endpoint, error) {
 	return e, nil
 }
 
-// address is what Argo CD was told, or that of the Service.
+// address returns the address in Argo CD's parameters, or else the address of the Service.
 func (f Facts) address() (string, error) {
 	given := f.Params["redis.server"]
 	if given == "" && f.Service == "" {
@@ -111,7 +113,7 @@ func (f Facts) address() (string, error) {
 		return "", fmt.Errorf("ConfigMap %s/%s: redis.server is %q: set host:port", f.Namespace, Params, given)
 	}
 	if net.ParseIP(host) == nil && !strings.Contains(host, ".") && host != "localhost" {
-		host += "." + f.Namespace + ".svc" // Towline may run in another namespace
+		host += "." + f.Namespace + ".svc" // Towline may run in a different namespace
 	}
 	return net.JoinHostPort(host, number), nil
 }

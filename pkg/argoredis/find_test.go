@@ -93,7 +93,7 @@ func TestFindSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// TestNoAuthorities: a Redis whose authority is lost is not verified by those of the system.
+// TestNoAuthorities checks that the system's authorities never replace the lost authority of a Redis.
 func TestNoAuthorities(t *testing.T) {
 	facts := argoredis.Facts{Namespace: "argocd", Service: "argocd-redis", Secrets: map[string]map[string][]byte{argoredis.TLS: {"tls.crt": nil}}}
 	if _, err := argoredis.Find(facts); err == nil || !strings.Contains(err.Error(), "argocd/"+argoredis.TLS+" has neither ca.crt nor tls.crt") {
@@ -101,7 +101,7 @@ func TestNoAuthorities(t *testing.T) {
 	}
 }
 
-// TestNamesAreInTheDocumentation: somebody whose Redis is not found looks there.
+// TestNamesAreInTheDocumentation checks that the documentation has all names, for users whose Redis is not found.
 func TestNamesAreInTheDocumentation(t *testing.T) {
 	text, err := os.ReadFile("../../docs/agent.md")
 	if err != nil {
