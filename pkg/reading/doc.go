@@ -1,3 +1,4 @@
-// Package reading reads the hub with the rights of a person, for `kubectl towline` and the status page. It knows the kinds and their resources
-// itself, because a person may not be allowed to ask the API server for them. What the person may not read, it notes in words.
+// Package reading reads the hub with the rights of a user, for `kubectl towline` and the status page. The list of
+// kinds and resources is fixed, because the user may have no right to ask the API server. The package notes all
+// refused reads in words.
 package reading

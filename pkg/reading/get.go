@@ -9,8 +9,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Get is the object of that name; nil where there is none, or can be none: an Application may say any words in the place of its cluster,
-// and a client makes no request to such a namespace.
+// Get returns the named object; nil for a missing object, or for an impossible name. An Application may have any text
+// in place of its cluster, and a client sends no request for such a namespace.
 func Get[T client.Object](ctx context.Context, c client.Reader, key types.NamespacedName, into T) (T, error) {
 	var none T
 	if len(path.IsValidPathSegmentName(key.Namespace))+len(path.IsValidPathSegmentName(key.Name)) > 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/towline-io/towline/pkg/reading"
 )
 
-// TestGet: what can be none is not asked for. The API server is away here.
+// TestGet checks that Get sends no request for impossible names. The API server is unreachable in the test.
 func TestGet(t *testing.T) {
 	c := away(t)
 	for key, asks := range map[types.NamespacedName]bool{

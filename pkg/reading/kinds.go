@@ -17,10 +17,10 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// addOns is the group of OCM's add-ons, of which only metadata is read.
+// addOns is the API group of OCM's add-ons. Only the metadata of add-ons is read.
 var addOns = schema.GroupVersion{Group: "addon.open-cluster-management.io", Version: "v1alpha1"}
 
-// Scheme has the kinds that are read.
+// Scheme returns the scheme with all kinds to read.
 func Scheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{
@@ -34,13 +34,13 @@ func Scheme() (*runtime.Scheme, error) {
 	return scheme, nil
 }
 
-// Mapper knows where the kinds are.
+// Mapper returns the mapping from kinds to resources.
 func Mapper() meta.RESTMapper {
 	m := meta.NewDefaultRESTMapper(nil)
 	add := func(scope meta.RESTScope, gv schema.GroupVersion, kinds ...string) {
 		for _, kind := range kinds {
 			m.Add(gv.WithKind(kind), scope)
-			m.Add(gv.WithKind(kind+"List"), scope) // as a cache asks for it
+			m.Add(gv.WithKind(kind+"List"), scope) // a cache asks for the list kind
 		}
 	}
 	add(meta.RESTScopeRoot, corev1.SchemeGroupVersion, "Namespace")

@@ -12,14 +12,16 @@ import (
 	"github.com/towline-io/towline/pkg/apis"
 )
 
-// controllerRole is the name of the ClusterRole of Towline's controller, and of its ClusterRoleBinding, as deploy/rbac has them.
+// controllerRole is the name of the ClusterRole of Towline's controller, and of the ClusterRoleBinding, as in
+// deploy/rbac.
 const controllerRole = "towline-controller"
 
-// TowlineLabels are on every object that deploy/ installs. Any tenant can set them: see Accounts.
+// TowlineLabels are the labels of every object from deploy/. Any tenant can set them: see Accounts.
 var TowlineLabels = client.MatchingLabels{"app.kubernetes.io/name": "towline"}
 
-// Accounts are the ServiceAccounts of the hub's Towline. They are the subjects of cluster-wide bindings, which no tenant can write.
-// An installation by the Operator Lifecycle Manager has a binding of another name; its ClusterRole is known by its right to publish.
+// Accounts returns the ServiceAccounts of the hub's Towline. The result comes from cluster-wide bindings, because no
+// tenant can write cluster-wide bindings. The Operator Lifecycle Manager gives the binding a different name. Then the
+// right to publish identifies the ClusterRole.
 func Accounts(ctx context.Context, c client.Reader) ([]types.NamespacedName, error) {
 	b := &rbacv1.ClusterRoleBinding{}
 	err := c.Get(ctx, types.NamespacedName{Name: controllerRole}, b)
@@ -32,7 +34,8 @@ func Accounts(ctx context.Context, c client.Reader) ([]types.NamespacedName, err
 	return publishers(ctx, c)
 }
 
-// publishers are the ServiceAccounts with a ClusterRole that may publish reports, which the admission policies take for Towline's.
+// publishers returns the ServiceAccounts with a ClusterRole that may publish reports. The admission policies take
+// them for Towline's ServiceAccounts.
 func publishers(ctx context.Context, c client.Reader) ([]types.NamespacedName, error) {
 	roles, bindings := &rbacv1.ClusterRoleList{}, &rbacv1.ClusterRoleBindingList{}
 	if err := c.List(ctx, roles); err != nil {
@@ -69,8 +72,8 @@ func accounts(subjects []rbacv1.Subject) []types.NamespacedName {
 	return out
 }
 
-// Controllers are the Deployments of the hub's Towline: those that run under one of its ServiceAccounts. A Deployment of another
-// namespace that has Towline's labels is not among them.
+// Controllers returns the Deployments of the hub's Towline: the Deployments under a ServiceAccount of Towline. A
+// foreign Deployment with Towline's labels is left out.
 func Controllers(ctx context.Context, c client.Reader) ([]appsv1.Deployment, error) {
 	accounts, err := Accounts(ctx, c)
 	if err != nil {

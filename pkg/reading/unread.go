@@ -12,20 +12,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 )
 
-// Unread is what may not be read, in words. Several may note at the same time.
+// Unread is the list of refused reads, in words. It is safe for concurrent use.
 type Unread struct {
 	mu    sync.Mutex
 	lines []string
 }
 
-// Lines are those that were noted, in the order in which they were.
+// Lines returns the notes in order.
 func (u *Unread) Lines() []string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return slices.Clone(u.lines)
 }
 
-// Note notes a read that was refused, and returns its error as it is. An empty namespace means none, or all.
+// Note notes a refused read, and returns the unchanged error. An empty namespace means none, or all.
 func (u *Unread) Note(c client.Client, verb string, of runtime.Object, namespace string, err error) error {
 	if !apierrors.IsForbidden(err) {
 		return err
@@ -42,7 +42,7 @@ func (u *Unread) Note(c client.Client, verb string, of runtime.Object, namespace
 	return err
 }
 
-// resource is the name of the resource of an object or a list.
+// resource returns the resource name of an object or a list.
 func resource(c client.Client, of runtime.Object) string {
 	gvk, err := apiutil.GVKForObject(of, c.Scheme())
 	if err != nil {

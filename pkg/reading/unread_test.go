@@ -17,7 +17,7 @@ import (
 	"github.com/towline-io/towline/pkg/reading"
 )
 
-// away is a client of an API server that is away.
+// away returns a client of an unreachable API server.
 func away(t *testing.T) client.Client {
 	t.Helper()
 	scheme, err := reading.Scheme()
@@ -31,7 +31,7 @@ func away(t *testing.T) client.Client {
 	return c
 }
 
-// TestNote: what was refused is told once, with the names that a Role has, and nothing else is.
+// TestNote checks that each refused read is noted once, with the names from a Role. Other errors are not noted.
 func TestNote(t *testing.T) {
 	c := away(t)
 	refused := apierrors.NewForbidden(schema.GroupResource{}, "", nil)
