@@ -8,8 +8,8 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// Digest identifies a source with all its rendering options; it is empty for a source that is no JSON. Empty values and the
-// order of keys do not count: Argo CD omits some of the former and does not keep the latter.
+// Digest returns a hash of a source with all rendering options; empty for an invalid source. Empty values and the
+// order of keys do not count: Argo CD omits some empty values, and does not keep the order.
 func Digest(s *argocd.Source) string {
 	own := *s
 	own.Digest = ""
@@ -28,7 +28,7 @@ func Digest(s *argocd.Source) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// compact is a JSON value without its empty parts; nil for an empty value.
+// compact returns a JSON value without the empty parts; nil for an empty value.
 func compact(value any) any {
 	switch v := value.(type) {
 	case map[string]any:
@@ -56,7 +56,7 @@ func compactMap(in map[string]any) any {
 	return out
 }
 
-// compactList keeps the place of an empty entry, unless all entries are empty.
+// compactList keeps the position of an empty entry, unless all entries are empty.
 func compactList(in []any) any {
 	out, empty := make([]any, len(in)), true
 	for i, value := range in {
@@ -69,8 +69,8 @@ func compactList(in []any) any {
 	return out
 }
 
-// Stamp sets the digest of every source in a history, as an agent reports it, and leaves out the rendering options, which may
-// contain secrets.
+// Stamp sets the digest of every source in a history for the report of an agent, and removes the rendering options.
+// The options may contain secrets.
 func Stamp(history []argocd.Deployment) {
 	stamp := func(s *argocd.Source) { s.Digest, s.Whole = Digest(s), "" }
 	for i := range history {

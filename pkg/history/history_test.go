@@ -20,7 +20,7 @@ const (
 	values = `{"repoURL":"https://git.example.com/values.git","ref":"values"}`
 )
 
-// entries are a history with these fields of its entries, as the API has it.
+// entries returns a history with the given fields, in the form of the API.
 func entries(t *testing.T, fields ...string) []argocd.Deployment {
 	t.Helper()
 	var out []argocd.Deployment
@@ -38,7 +38,7 @@ func one(source string) string { return `{"source":` + source + `}` }
 
 func several(sources ...string) string { return `{"sources":[` + strings.Join(sources, ",") + `]}` }
 
-// TestShown: a cluster cannot add a source to what the hub shows.
+// TestShown checks that a cluster cannot add a source to the shown history.
 func TestShown(t *testing.T) {
 	for title, tc := range map[string]struct {
 		spec            string
@@ -97,7 +97,7 @@ func hydrated(to string) string {
 		`"syncSource":{"repoURL":"` + to + `","targetBranch":"env","path":"p"}},"source":` + evil + `}`
 }
 
-// TestShownOfAnOlderAgent: without a digest, nothing is known of rendering options.
+// TestShownOfAnOlderAgent checks that a report without a digest does not match a source with rendering options.
 func TestShownOfAnOlderAgent(t *testing.T) {
 	for spec, want := range map[string]int{one(plain): 1, one(helm): 0} {
 		reported := entries(t, one(plain), one(bare))
@@ -107,7 +107,8 @@ func TestShownOfAnOlderAgent(t *testing.T) {
 	}
 }
 
-// TestShownIsBounded: inline values in every entry cannot make an Application too large for the API server.
+// TestShownIsBounded checks that inline values in every entry cannot make an Application too large for the API
+// server.
 func TestShownIsBounded(t *testing.T) {
 	large := one(`{"repoURL":"a","helm":{"values":"` + strings.Repeat("x", 50<<10) + `"}}`)
 	reported := entries(t, large, large, large, one(plain))
@@ -121,7 +122,8 @@ func TestShownIsBounded(t *testing.T) {
 	}
 }
 
-// TestStampLeavesOutRenderingOptions, which may contain a password, in reports that agents of other clusters may read.
+// TestStampLeavesOutRenderingOptions checks that reports have no rendering options. The options may contain a
+// password, and agents of other clusters may read the reports.
 func TestStampLeavesOutRenderingOptions(t *testing.T) {
 	reported := entries(t, one(helm), several(helm, values))
 	history.Stamp(reported)
@@ -131,7 +133,7 @@ func TestStampLeavesOutRenderingOptions(t *testing.T) {
 	}
 }
 
-// FuzzShown: whatever a cluster reports, each shown source is one of the hub's.
+// FuzzShown checks that each shown source is a source of the hub, for any report.
 func FuzzShown(f *testing.F) {
 	f.Add([]byte(`[{"id":1,"source":`+evil+`}]`), []byte(one(plain)))
 	f.Add([]byte(`[{"id":1,"sources":[`+helm+`,`+values+`]}]`), []byte(several(helm, values)))

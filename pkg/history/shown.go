@@ -8,17 +8,19 @@ import (
 	"github.com/towline-io/towline/pkg/apis/argocd"
 )
 
-// maxSources is how many bytes the sources of a shown history may have: Argo CD repeats inline values in every entry.
+// maxSources is the maximum size of all sources in a shown history, in bytes: Argo CD repeats inline values in every
+// entry.
 const maxSources = 128 << 10
 
-// origin is what an entry deployed: one source, or a list of sources.
+// origin is the source of an entry: one source, or a list of sources.
 type origin struct {
 	one  *argocd.Source
 	list []argocd.Source
 }
 
-// Shown are the entries of a cluster's history that the hub shows: those with a source of the hub's spec, or of an entry that the
-// hub shows already. Each gets the hub's copy of its source. All else in an entry is the word of the cluster.
+// Shown returns the entries of a cluster's history for the hub. An entry needs a source from the hub's spec, or from
+// an entry already shown. Each returned entry gets the hub's copy of the source. All other fields are reported by the
+// cluster.
 func Shown(reported, shown []argocd.Deployment, spec []byte) []argocd.Deployment {
 	if len(reported) == 0 {
 		return nil
@@ -35,7 +37,7 @@ func Shown(reported, shown []argocd.Deployment, spec []byte) []argocd.Deployment
 	return newest(out)
 }
 
-// origins are all that is or was in the hub's spec, as far as the hub remembers it.
+// origins returns all known sources of the hub, from the shown history and from the spec.
 func origins(shown []argocd.Deployment, spec []byte) []origin {
 	var out []origin
 	for i := range shown {
@@ -49,7 +51,7 @@ func origins(shown []argocd.Deployment, spec []byte) []origin {
 	return out
 }
 
-// ofSpec is what a spec deploys, in the order in which Argo CD (2.14 to 3.5) looks; the zero value for a spec that cannot be read.
+// ofSpec returns the source of a spec, in the order of Argo CD (2.14 to 3.5); the zero value for an unreadable spec.
 func ofSpec(raw []byte) origin {
 	var spec struct {
 		Source   *argocd.Source  `json:"source"`
@@ -67,7 +69,7 @@ func ofSpec(raw []byte) origin {
 	return origin{one: spec.Source}
 }
 
-// hydrator is a sourceHydrator, as far as it says where the hydrated manifests are.
+// hydrator holds the fields of a sourceHydrator with the place of the hydrated manifests.
 type hydrator struct {
 	Dry struct {
 		RepoURL string `json:"repoURL"`
@@ -79,7 +81,7 @@ type hydrator struct {
 	} `json:"syncSource"`
 }
 
-// synced is where Argo CD takes the hydrated manifests from.
+// synced returns the source of the hydrated manifests.
 func (h *hydrator) synced() *argocd.Source {
 	out := &argocd.Source{RepoURL: h.Sync.RepoURL, Path: h.Sync.Path, TargetRevision: h.Sync.TargetBranch}
 	if out.RepoURL == "" {
@@ -88,10 +90,10 @@ func (h *hydrator) synced() *argocd.Source {
 	return out
 }
 
-// valid tells whether an entry has one source or several, and not both: Argo CD would choose.
+// valid reports whether an entry has either one source or a list. With both, Argo CD would choose.
 func (o origin) valid() bool { return (o.one != nil) != (len(o.list) > 0) }
 
-// is tells whether a reported origin is one of the hub's.
+// is reports whether a reported origin matches an origin of the hub.
 func (o origin) is(own origin) bool {
 	if !o.valid() || (o.one == nil) != (own.one == nil) {
 		return false
@@ -100,8 +102,8 @@ func (o origin) is(own origin) bool {
 		o.one == nil && slices.EqualFunc(o.list, own.list, func(a, b argocd.Source) bool { return same(&a, &b) })
 }
 
-// same tells whether a reported source is one of the hub's. A report without a digest, of an older agent, says nothing of
-// rendering options: it fits a source without any.
+// same reports whether a reported source matches a source of the hub. A report of an older agent has no digest, and
+// does not cover rendering options: it matches only a source without options.
 func same(reported, own *argocd.Source) bool {
 	if reported.RepoURL != own.RepoURL || reported.Path != own.Path || reported.TargetRevision != own.TargetRevision ||
 		reported.Chart != own.Chart || reported.Ref != own.Ref {
@@ -113,7 +115,7 @@ func same(reported, own *argocd.Source) bool {
 	return reported.Digest == Digest(own)
 }
 
-// newest are the last entries, as many as may be shown.
+// newest returns the last entries within maxSources.
 func newest(entries []argocd.Deployment) []argocd.Deployment {
 	size := 0
 	for i, d := range slices.Backward(entries) {
